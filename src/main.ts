@@ -1,1 +1,5 @@
-export {}
+import { run } from './cli.ts'
+
+run(process.argv.slice(2)).then((code) => {
+  process.exitCode = code
+})

@@ -1,0 +1,46 @@
+// A profile service to try the tool against: no account, no network, no leftovers.
+import { generateKeyPairSync } from 'node:crypto'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { startService } from '../test/support/service.ts'
+
+const API_KEY = 'sandbox-key'
+
+const { publicKey, privateKey } = generateKeyPairSync('rsa', {
+  modulusLength: 4096,
+  publicKeyEncoding: { type: 'spki', format: 'pem' },
+  privateKeyEncoding: { type: 'pkcs1', format: 'pem' },
+})
+const service = await startService({ apiKeys: [{ key: API_KEY, kind: 'softsim', publicKey }] })
+
+const directory = mkdtempSync(join(tmpdir(), 'softsim-sandbox-'))
+const keyPath = join(directory, 'private.pem')
+// Not ./profiles, where real ones may be: made-up profiles must not get among them, nor outlive their key.
+const profiles = join(directory, 'profiles')
+
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
+  process.once(signal, async () => {
+    await service.close()
+    rmSync(directory, { recursive: true, force: true })
+    process.exit()
+  })
+}
+
+writeFileSync(keyPath, privateKey, { mode: 0o600 })
+
+console.log(`A profile service runs on this machine until you press Ctrl-C.
+
+  URL          ${service.url}
+  API key      ${API_KEY}
+  private key  ${keyPath}
+
+In another terminal, after \`npm run build\`, fetch ten profiles:
+
+  node dist/softsim.cjs fetch -n 10 -u ${service.url} -a ${API_KEY} -o ${profiles}
+
+then take them out, one at a time:
+
+  node dist/softsim.cjs next -k ${keyPath} -i ${profiles}
+
+Ctrl-C removes the key and these profiles.`)

@@ -1,0 +1,19 @@
+import { Command, Option } from 'clipanion'
+import type { Report } from '../report.ts'
+
+/** What a command is given beside its options. */
+export interface Context {
+  readonly report: Report
+  readonly env: NodeJS.ProcessEnv
+  /** Prints the help of a command, of the whole tool where none is named. */
+  readonly showHelp: (command?: string) => Promise<void>
+}
+
+/** What every command takes. The description of an option with a value begins with the value's name. */
+export abstract class BaseCommand extends Command<Context & Command['context']> {
+  verbosity = Option.Counter('-v,--verbosity', 0, {
+    description: 'tell more: -v what it does, -vv each request and file, -vvv everything but secrets',
+  })
+
+  version = Option.Boolean('-V,--version', false, { description: 'print the version' })
+}

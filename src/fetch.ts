@@ -1,0 +1,117 @@
+import { Failure } from './errors.ts'
+import { onInterrupt } from './interrupt.ts'
+import { startProgress } from './progress.ts'
+import type { Report } from './report.ts'
+import { Client } from './service/client.ts'
+import { type Download, download } from './service/download.ts'
+import { CallFailure } from './service/failure.ts'
+import { endpoint } from './service/url.ts'
+import { add, closeTarget, openTarget } from './store/add.ts'
+import { recover } from './store/recover.ts'
+import { VERSION } from './version.ts'
+
+/** How long calls under way may take after Ctrl-C: what they bring is paid for. */
+const GRACE_MS = 10_000
+
+export interface Order {
+  readonly apiKey: string
+  readonly count: number
+  readonly directory: string
+  readonly url: string
+  readonly isCheckingCertificates: boolean
+  readonly report: Report
+}
+
+/**
+ * Brings profiles from the service into the directory, and tells how it went.
+ * @throws {Failure}
+ */
+export async function fetchProfiles(order: Order): Promise<void> {
+  const { count, directory, report } = order
+  const url = endpoint(order.url, VERSION)
+  if (!order.isCheckingCertificates) {
+    throw new Failure('usage', 'NODE_TLS_REJECT_UNAUTHORIZED=0 would give the API key to anybody who asks', {
+      hint: 'unset it; where the service has a CA of its own, name it in NODE_EXTRA_CA_CERTS',
+    })
+  }
+  const target = await openTarget(directory)
+  const recovered = await recover(directory)
+  if (recovered) report.tell(0, `finished an interrupted fetch: ${recovered.stored} profiles stored`)
+
+  const began = performance.now()
+  const seconds = () => (performance.now() - began) / 1000
+  const client = new Client({ url, apiKey: order.apiKey, trace: (level, text) => report.tell(level, text) })
+  const interrupt = onInterrupt(GRACE_MS, () =>
+    report.warn(`interrupted: waiting ${GRACE_MS / 1000} s for answers under way; Ctrl-C again ends at once`),
+  )
+  const progress = startProgress(report)
+  let known = 0
+  let stored = 0
+  const show = (doing = '') => {
+    const rate = Math.round(stored / Math.max(seconds(), 0.001))
+    progress.update(`${stored} of ${count} profiles stored, ${rate} a second${doing}`)
+  }
+  show()
+  try {
+    const result = await download({
+      count,
+      ask: (size, learn, signal) => client.ask(size, learn, signal),
+      keep: async (profiles) => {
+        const added = await add(target, profiles)
+        stored += added.stored
+        known += added.known.length
+        for (const iccid of added.known) report.tell(2, `${iccid} is in ${directory} already`)
+        show()
+        return added.stored
+      },
+      stop: interrupt.stop,
+      abort: interrupt.abort,
+      onWait(ms) {
+        const wait = `waiting ${Math.ceil(ms / 1000)} s for the rate limit`
+        show(`, ${wait}`)
+        report.tell(0, wait)
+      },
+      onRetry: (failure) => report.tell(1, `${failure.message}; trying again`),
+      onRefused: (entry) => report.warn(`${entry}; it is not stored`),
+    })
+    progress.end()
+    if (known > 0) report.warn(`${known} profiles were in ${directory} already and are left alone`)
+    conclude(order, result, seconds(), interrupt.stop.aborted)
+  } finally {
+    progress.end()
+    interrupt.release()
+    await client.close()
+    await closeTarget(target)
+  }
+}
+
+/** The one line that says how it went: as a message where all is there, as a failure where not. */
+function conclude(
+  { count, directory, report }: Order,
+  result: Download,
+  seconds: number,
+  interrupted: boolean,
+): void {
+  const { kept, requests, broken, brokenProfiles, failure } = result
+  if (broken > 0) {
+    report.warn(
+      `${broken} ${broken === 1 ? 'request' : 'requests'} broke after it was sent: up to ${brokenProfiles} profiles may have been allocated and not received`,
+    )
+  }
+  const tally = `stored ${kept === count ? '' : `${kept} of `}${count} profiles in ${directory} (${requests} requests, ${seconds.toFixed(1)} s)`
+  if (kept >= count) {
+    report.tell(0, tally)
+    return
+  }
+  if (interrupted) throw new Failure('interrupted', `interrupted: ${tally}`)
+  if (failure !== undefined && !(failure instanceof CallFailure)) throw failure
+  const reason = failure?.message ?? 'the service has no more profiles'
+  const details = { ...(failure?.hint ? { hint: failure.hint } : {}), cause: failure }
+  if (kept > 0) throw new Failure('partial', `${tally}: ${reason}`, details)
+  throw new Failure(outcomeOf(failure), reason, details)
+}
+
+function outcomeOf(failure: CallFailure | undefined): 'no-profiles' | 'api-key' | 'service' {
+  if (failure === undefined) return 'no-profiles'
+  return failure.status === 401 || failure.status === 403 ? 'api-key' : 'service'
+}

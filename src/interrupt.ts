@@ -1,0 +1,36 @@
+const SIGNALS = ['SIGINT', 'SIGTERM'] as const
+
+/** What Ctrl-C (SIGINT) and SIGTERM do to a call that must not simply die. */
+export interface Interrupt {
+  /** Aborted at the first signal: begin nothing new. */
+  readonly stop: AbortSignal
+  /** Aborted `graceMs` later: give up what is under way. */
+  readonly abort: AbortSignal
+  /** Signals have their usual effect again. */
+  release(): void
+}
+
+/**
+ * Makes the first signal ask for an end in good order. A second one ends the process at once, with 130.
+ * @param onStop is told of the first
+ */
+export function onInterrupt(graceMs: number, onStop: () => void): Interrupt {
+  const stop = new AbortController()
+  const abort = new AbortController()
+  let timer: NodeJS.Timeout | undefined
+  const onSignal = () => {
+    if (stop.signal.aborted) process.exit(130)
+    onStop()
+    stop.abort()
+    timer = setTimeout(() => abort.abort(), graceMs)
+  }
+  for (const signal of SIGNALS) process.on(signal, onSignal)
+  return {
+    stop: stop.signal,
+    abort: abort.signal,
+    release() {
+      clearTimeout(timer)
+      for (const signal of SIGNALS) process.off(signal, onSignal)
+    },
+  }
+}

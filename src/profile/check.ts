@@ -1,0 +1,34 @@
+import { iccidDigits } from '../iccid.ts'
+import type { HexOptions, Profile } from './profile.ts'
+
+/** 3 digits of country code, 2 or 3 of network code and at least one more: at most 15 (TS 23.003 2.2). */
+const IMSI = /^\d{6,15}$/
+const KEY_128 = /^[0-9A-Fa-f]{32}$/
+/** 52 bytes of EF_SMSP (TS 31.102 4.2.27). */
+const SMSP = /^[0-9A-Fa-f]{104}$/
+const PIN = /^\d{4,8}$/
+/** The device keeps 8 bytes for each of these. */
+const ASCII_8 = /^[\x21-\x7e]{1,8}$/
+
+/**
+ * Why a device would refuse this profile, one sentence each; empty where it would accept it.
+ * Values are secrets and never part of a sentence.
+ */
+export function problems(profile: Profile, options: HexOptions): string[] {
+  const { imsi, iccid, opc, k, kic, kid, smsp, smsc, pin, puk, adm } = profile
+  const smscDigits = smsc?.replace(/\D/g, '').length ?? 0
+  const found: (string | false | null)[] = [
+    !imsi ? 'no IMSI' : !IMSI.test(imsi) && 'the IMSI is not 6 to 15 digits',
+    !iccid ? 'no ICCID' : !/^\d{19,20}$/.test(iccidDigits(iccid) ?? '') && 'the ICCID is not 19 or 20 digits',
+    !opc ? 'no OPc' : !KEY_128.test(opc) && 'OPc is not 32 hex digits',
+    !k ? 'no K' : !KEY_128.test(k) && 'K is not 32 hex digits',
+    kic && !KEY_128.test(kic) && 'KIC is not 32 hex digits',
+    kid && !KEY_128.test(kid) && 'KID is not 32 hex digits',
+    options.smsp && smsp && !SMSP.test(smsp) && 'SMSP is not 104 hex digits',
+    options.smsc && smsc && (smscDigits < 1 || smscDigits > 20) && 'the SMSC has not 1 to 20 digits',
+    pin && !PIN.test(pin) && 'the PIN is not 4 to 8 digits',
+    puk && !ASCII_8.test(puk) && 'the PUK is not 1 to 8 ASCII characters',
+    adm && !ASCII_8.test(adm) && 'the ADM is not 1 to 8 ASCII characters',
+  ]
+  return found.filter((problem) => typeof problem === 'string')
+}

@@ -1,0 +1,47 @@
+/** The digits in pairs, each pair swapped: the order in which a SIM stores BCD (TS 102 221 13.2). */
+export function swapNibbles(text: string): string {
+  return text.replace(/(.)(.)/gs, '$2$1')
+}
+
+/**
+ * EF_IMSI (TS 31.102 4.2.2) as hex: one length byte, then the parity nibble (9 for an odd number of digits, 1
+ * for an even one) and the digits, padded with `f`.
+ * @param imsi 6 to 15 digits
+ * @returns 18 characters
+ */
+export function encodeImsi(imsi: string): string {
+  const bytes = Math.ceil((imsi.length + 1) / 2)
+  const parity = imsi.length % 2 === 1 ? '9' : '1'
+  return hexByte(bytes) + swapNibbles(parity + imsi.padEnd(15, 'f'))
+}
+
+/**
+ * EF_ICCID (TS 102 221 13.2) as hex.
+ * @param iccid 19 or 20 digits
+ * @returns 20 characters
+ */
+export function encodeIccid(iccid: string): string {
+  return swapNibbles(iccid.padEnd(20, 'f'))
+}
+
+/**
+ * The address of the short message centre: its length in bytes, the type of number (`91`, international, E.164)
+ * and the digits (TS 24.011 8.2.5.2), padded with `ff` to 12 bytes.
+ * @param number a telephone number; everything but its digits, at most 20, is left out
+ * @returns 24 characters
+ */
+export function encodeSmsc(number: string): string {
+  const digits = number.replace(/\D/g, '')
+  const bytes = Math.ceil(digits.length / 2)
+  return `${hexByte(bytes + 1)}91${swapNibbles(digits.padEnd(bytes * 2, 'f'))}`.padEnd(24, 'f')
+}
+
+/** The bytes of an ASCII text as lower-case hex, two characters a byte. */
+export function encodeAscii(text: string): string {
+  return Buffer.from(text, 'latin1').toString('hex')
+}
+
+/** A number from 0 to 255 as two lower-case hex digits. */
+export function hexByte(value: number): string {
+  return value.toString(16).padStart(2, '0')
+}

@@ -1,0 +1,112 @@
+import { createPrivateKey, createPublicKey, type KeyObject, X509Certificate } from 'node:crypto'
+import { Failure } from '../errors.ts'
+
+const NEW_KEY = 'ssh-keygen -t rsa -m PEM -b 4096 -f softsim.pem'
+
+/**
+ * Reads an RSA private key: PKCS#1 or PKCS#8 (RFC 8017 A.1.2, RFC 5208), PEM or DER.
+ * @param path what the messages call it
+ * @param passphrase opens an encrypted key; undefined or empty where there is none
+ * @throws {Failure} `key`, with the command that mends it
+ */
+export function parsePrivateKey(bytes: Buffer, path: string, passphrase: string | undefined): KeyObject {
+  const secret = passphrase ? { passphrase } : {}
+  const attempts = isPem(bytes)
+    ? [() => createPrivateKey({ key: bytes, ...secret })]
+    : (['pkcs8', 'pkcs1'] as const).map(
+        (type) => () => createPrivateKey({ key: bytes, format: 'der', type, ...secret }),
+      )
+  const failed: unknown[] = []
+  for (const attempt of attempts) {
+    try {
+      return checked(attempt(), path)
+    } catch (error) {
+      if (error instanceof Failure) throw error
+      failed.push(error)
+    }
+  }
+  throw diagnosis(bytes, path, passphrase, failed)
+}
+
+const isPem = (bytes: Buffer) => bytes.includes('-----BEGIN ')
+
+function checked(key: KeyObject, path: string): KeyObject {
+  if (key.asymmetricKeyType !== 'rsa') throw notRsa(path, key.asymmetricKeyType ?? 'unknown')
+  return key
+}
+
+const notRsa = (path: string, type: string) =>
+  keyFailure(
+    `${path} is a key of type ${type}; profiles are encrypted for an RSA key`,
+    `make one: ${NEW_KEY}`,
+  )
+
+const keyFailure = (message: string, hint: string) => new Failure('key', message, { hint })
+
+/** What the file is instead of a private key that opens. */
+function diagnosis(bytes: Buffer, path: string, passphrase: string | undefined, errors: unknown[]): Failure {
+  const text = bytes.toString('latin1')
+  if (bytes.length === 0) return keyFailure(`${path} is empty`, `make a key: ${NEW_KEY}`)
+  if (text.includes('BEGIN OPENSSH PRIVATE KEY')) return openSsh(text, path)
+  if (isEncrypted(text, errors)) {
+    return passphrase
+      ? keyFailure(`${path} does not open with this passphrase`, 'correct SOFTSIM_KEY_PASSPHRASE')
+      : keyFailure(
+          `${path} is protected with a passphrase, and none was given`,
+          'set it: export SOFTSIM_KEY_PASSPHRASE=…',
+        )
+  }
+  if (/BEGIN (RSA |SSH2 )?PUBLIC KEY|^(ssh|ecdsa)-\S+ AAAA/m.test(text) || isDerPublicKey(bytes)) {
+    return keyFailure(
+      `${path} is a public key; decrypting takes the private one`,
+      path.endsWith('.pub')
+        ? `try: softsim next -k ${path.slice(0, -'.pub'.length)}`
+        : 'give the file that ssh-keygen wrote without .pub: softsim next -k softsim.pem',
+    )
+  }
+  if (isCertificate(bytes)) {
+    return keyFailure(
+      `${path} is a certificate; decrypting takes the private key that belongs to it`,
+      'take it from a PKCS#12 bundle: openssl pkcs12 -in bundle.p12 -nocerts -nodes -out softsim.pem',
+    )
+  }
+  return keyFailure(
+    `${path} is no private key that can be read (PKCS#1 or PKCS#8, PEM or DER)`,
+    `look at it: openssl pkey -in ${path} -noout -text`,
+  )
+}
+
+/** OpenSSH's own format names the key's type in its first bytes (PROTOCOL.key in its sources). */
+function openSsh(text: string, path: string): Failure {
+  const body = /BEGIN OPENSSH PRIVATE KEY-----([^-]*)/.exec(text)?.[1] ?? ''
+  const type = /ssh-[a-z0-9]+|ecdsa-sha2-[a-z0-9]+/.exec(Buffer.from(body, 'base64').toString('latin1'))?.[0]
+  if (type !== undefined && type !== 'ssh-rsa') return notRsa(path, type)
+  return keyFailure(
+    `${path} is in OpenSSH's own format`,
+    `rewrite it as PEM, in place: ssh-keygen -p -m PEM -f ${path}`,
+  )
+}
+
+function isEncrypted(text: string, errors: unknown[]): boolean {
+  if (/BEGIN ENCRYPTED PRIVATE KEY|Proc-Type: 4,ENCRYPTED/.test(text)) return true
+  return errors.some((error) => {
+    const { code } = error as NodeJS.ErrnoException
+    return code === 'ERR_MISSING_PASSPHRASE' || code === 'ERR_OSSL_BAD_DECRYPT'
+  })
+}
+
+const isDerPublicKey = (bytes: Buffer) =>
+  (['spki', 'pkcs1'] as const).some((type) =>
+    succeeds(() => createPublicKey({ key: bytes, format: 'der', type })),
+  )
+
+const isCertificate = (bytes: Buffer) => succeeds(() => new X509Certificate(bytes))
+
+function succeeds(action: () => unknown): boolean {
+  try {
+    action()
+    return true
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,96 @@
+import { constants, type KeyObject, privateDecrypt } from 'node:crypto'
+import * as t from 'typanion'
+import { iccidDigits } from '../iccid.ts'
+import { problems } from './check.ts'
+import { FIELDS, type HexOptions, type Profile } from './profile.ts'
+
+/** Why one profile file is passed over. */
+export type Fault =
+  /** The file is no stored profile: torn, no JSON, another one's name. */
+  | 'damaged'
+  /** The key does not open it: another key's profile, or a damaged one. */
+  | 'locked'
+  /** It opens, and a device would refuse it. */
+  | 'unfit'
+
+/** One profile that cannot be handed out; the next one may well be. */
+export class Refusal extends Error {
+  readonly fault: Fault
+
+  constructor(fault: Fault, message: string) {
+    super(message)
+    this.name = 'Refusal'
+    this.fault = fault
+  }
+}
+
+const extra = t.isRecord(t.isUnknown())
+const isStored = t.isObject(
+  { iccid: t.isString(), profile: t.cascade(t.isString(), t.isBase64()) },
+  { extra },
+)
+const isPlaintext = t.isObject(
+  Object.fromEntries(FIELDS.map((field) => [field, t.isOptional(t.isNullable(t.isString()))])),
+  { extra },
+)
+
+/** A profile file, read and not yet decrypted. */
+export interface Sealed {
+  /** Its digits, without a filler. */
+  readonly iccid: string
+  readonly ciphertext: Buffer
+}
+
+/**
+ * Reads the text of a profile file.
+ * @param name the file's name: it must be that of the ICCID inside, so that one directory cannot hold one
+ *   identity twice
+ * @throws {Refusal} `damaged`
+ */
+export function parseStored(name: string, text: string): Sealed {
+  const stored = parseJson(text)
+  if (!isStored(stored)) throw new Refusal('damaged', 'it holds no encrypted profile')
+  const iccid = iccidDigits(stored.iccid)
+  if (iccid === undefined) throw new Refusal('damaged', 'its ICCID is not 1 to 20 digits')
+  if (iccidDigits(name.replace(/\.json$/, '')) !== iccid) {
+    throw new Refusal('damaged', `its name is not that of the ICCID inside, ${iccid}`)
+  }
+  return { iccid, ciphertext: Buffer.from(stored.profile, 'base64') }
+}
+
+/**
+ * Decrypts a profile: RSAES-OAEP with SHA-1, MGF1 with SHA-1 and an empty label (RFC 8017 7.1).
+ * @throws {Refusal} `locked`
+ */
+export function decrypt({ ciphertext }: Sealed, key: KeyObject): Buffer {
+  try {
+    return privateDecrypt({ key, padding: constants.RSA_PKCS1_OAEP_PADDING, oaepHash: 'sha1' }, ciphertext)
+  } catch {
+    throw new Refusal('locked', 'the private key does not open it')
+  }
+}
+
+/**
+ * Reads a decrypted profile and makes sure that a device would accept it.
+ * @throws {Refusal} `unfit`
+ */
+export function parsePlaintext(sealed: Sealed, plaintext: Buffer, options: HexOptions): Profile {
+  const fields = parseJson(plaintext.toString('utf8'))
+  if (!isPlaintext(fields)) throw new Refusal('unfit', 'what is encrypted in it is no profile')
+  const profile = Object.fromEntries(FIELDS.map((field) => [field, fields[field] || null])) as Profile
+  const named = { ...profile, iccid: profile.iccid ?? sealed.iccid }
+  if (iccidDigits(named.iccid) !== sealed.iccid) {
+    throw new Refusal('unfit', 'the ICCID encrypted in it is another one')
+  }
+  const found = problems(named, options)
+  if (found.length > 0) throw new Refusal('unfit', `a device would refuse it: ${found.join(', ')}`)
+  return named
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,31 @@
+import ora from 'ora'
+import type { Report } from './report.ts'
+
+/** The one line that tells how far a long call is; there is none where nobody looks. */
+export interface Progress {
+  update(text: string): void
+  end(): void
+}
+
+const NONE: Progress = { update() {}, end() {} }
+
+/** A progress line on standard error where that is a terminal; messages of the report appear above it. */
+export function startProgress(report: Report): Progress {
+  if (!process.stderr.isTTY) return NONE
+  const spinner = ora({ stream: process.stderr, discardStdin: false }).start()
+  const write = report.write
+  report.write = (text) => {
+    spinner.clear()
+    write(text)
+    spinner.render()
+  }
+  return {
+    update(text) {
+      spinner.text = text
+    },
+    end() {
+      report.write = write
+      spinner.stop()
+    },
+  }
+}

@@ -1,0 +1,107 @@
+import pLimit from 'p-limit'
+import pRetry from 'p-retry'
+import type { Answer, ServedProfile } from './answer.ts'
+import { CallFailure } from './failure.ts'
+import type { Limit } from './limit.ts'
+import { Pace } from './pace.ts'
+import { plan } from './plan.ts'
+
+/** Enough to hide the service's latency, few enough to lose little when they break. */
+const AT_ONCE = 4
+
+/** Five more tries within about ten to twenty seconds. */
+const RETRY = { retries: 5, minTimeout: 300, factor: 2, randomize: true } as const
+
+export interface Job {
+  /** How many profiles to bring. */
+  readonly count: number
+  readonly ask: (count: number, learn: (limit: Limit) => void, signal: AbortSignal) => Promise<Answer>
+  /** Keeps the profiles of an answer and returns how many of them were new. */
+  readonly keep: (profiles: readonly ServedProfile[]) => Promise<number>
+  /** No further call is made from then on; those under way go on. */
+  readonly stop: AbortSignal
+  /** Calls under way are given up. */
+  readonly abort: AbortSignal
+  readonly onWait: (ms: number) => void
+  readonly onRetry: (failure: CallFailure) => void
+  readonly onRefused: (entry: string) => void
+}
+
+/** How a download went. */
+export interface Download {
+  /** New profiles that are kept. */
+  kept: number
+  /** Calls that were made. */
+  requests: number
+  /** Calls that were sent and whose answer never came whole. */
+  broken: number
+  /** How many profiles the service may have allocated for those. */
+  brokenProfiles: number
+  /** What ended it before all was there; undefined where all is, or nothing more was to be had. */
+  failure: unknown
+}
+
+/**
+ * Brings profiles until there are `count` new ones, or no more are to be had. The first call goes alone: a wrong key
+ * costs one call, and its answer tells what the rate limit leaves.
+ */
+export async function download(job: Job): Promise<Download> {
+  const result: Download = { kept: 0, requests: 0, broken: 0, brokenProfiles: 0, failure: undefined }
+  const pace = new Pace(job.onWait)
+  const atOnce = pLimit(AT_ONCE)
+  let missing = job.count
+  let ended = false
+  const isOver = () => ended || job.stop.aborted
+
+  const bring = async (size: number): Promise<void> => {
+    result.requests++
+    const { profiles, refused } = await counted(size, () =>
+      job.ask(size, (limit) => pace.learn(limit, Date.now()), job.abort),
+    )
+    for (const entry of refused) job.onRefused(entry)
+    const kept = await job.keep(profiles)
+    result.kept += kept
+    missing -= kept
+    if (kept === 0) ended = true
+  }
+
+  const counted = async <T>(size: number, call: () => Promise<T>): Promise<T> => {
+    try {
+      return await call()
+    } catch (error) {
+      if (error instanceof CallFailure && error.mayHaveAllocated) {
+        result.broken++
+        result.brokenProfiles += size
+      }
+      throw error
+    }
+  }
+
+  const bringPatiently = async (size: number): Promise<void> => {
+    if (isOver()) return
+    try {
+      await pRetry(() => pace.run(() => bring(size), job.stop), {
+        ...RETRY,
+        signal: job.stop,
+        shouldRetry: ({ error }) => isPassing(error) && !isOver(),
+        onFailedAttempt: ({ error, retriesLeft }) => {
+          if (isPassing(error) && retriesLeft > 0 && !isOver()) job.onRetry(error)
+        },
+      })
+    } catch (error) {
+      ended = true
+      if (!(isNoMore(error) || job.stop.aborted)) result.failure ??= error
+    }
+  }
+
+  const [first = 0] = plan(job.count)
+  await bringPatiently(first)
+  while (!isOver() && missing > 0) {
+    await Promise.all(plan(missing).map((size) => atOnce(() => bringPatiently(size))))
+  }
+  return result
+}
+
+const isPassing = (error: unknown): error is CallFailure => error instanceof CallFailure && error.isPassing
+
+const isNoMore = (error: unknown) => error instanceof CallFailure && error.status === 404

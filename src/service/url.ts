@@ -1,0 +1,35 @@
+import { Failure } from '../errors.ts'
+
+/** The addresses of this machine: what is sent there in plain text stays on it. */
+const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/
+
+/**
+ * The address to ask: the given one with the tool's version in its query, and whatever stands there already.
+ * @throws {Failure} `usage` where the API key would travel readable for others
+ */
+export function endpoint(text: string, version: string): URL {
+  const url = URL.parse(text)
+  if (url === null || !/^https?:$/.test(url.protocol)) {
+    throw new Failure('usage', '--url is not an http or https address', { hint: 'softsim help fetch' })
+  }
+  if (url.username !== '' || url.password !== '') {
+    throw new Failure('usage', '--url must not hold a user or a password', {
+      hint: 'the API key goes into SOFTSIM_API_KEY',
+    })
+  }
+  if (url.protocol === 'http:' && !LOOPBACK.test(url.hostname)) {
+    throw new Failure('usage', `plain http to ${url.hostname} would show the API key to the network`, {
+      hint: 'use https; plain http is for this machine only (127.0.0.1, ::1, localhost)',
+    })
+  }
+  if (!url.searchParams.has('version')) url.search += `${url.search === '' ? '?' : '&'}version=${version}`
+  url.hash = ''
+  return url
+}
+
+/** Where a redirect leads, if the API key may follow it: https, the same host. Undefined otherwise. */
+export function redirectTarget(from: URL, location: string | undefined): URL | undefined {
+  const to = location === undefined ? null : URL.parse(location, from.href)
+  if (to === null) return undefined
+  return to.protocol === 'https:' && to.hostname === from.hostname ? to : undefined
+}

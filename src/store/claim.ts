@@ -1,0 +1,85 @@
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  lstatSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { errnoOf, Failure, reasonOf } from '../errors.ts'
+import { unusedNames, usedName } from './names.ts'
+
+/** A profile file holds one RSA ciphertext: 16384-bit keys and some unknown fields fit many times over. */
+const LARGEST_FILE = 64 * 1024
+
+/** Neither follows a link out of the directory nor waits for a pipe that has a profile's name. */
+const READ_SAFELY = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0)
+
+/**
+ * The unused profiles of a directory, lowest name first.
+ * @throws {Failure} `no-profiles` where there is no such directory, `disk` where it cannot be read
+ */
+export function listUnused(directory: string): string[] {
+  try {
+    return unusedNames(readdirSync(directory))
+  } catch (error) {
+    const code = errnoOf(error)
+    if (code === 'ENOENT' || code === 'ENOTDIR') {
+      throw new Failure('no-profiles', `no directory ${directory}`, {
+        hint: 'fetch profiles first (softsim help fetch), or name the directory with -i',
+        cause: error,
+      })
+    }
+    throw new Failure('disk', `can't read the directory ${directory}: ${reasonOf(error)}`, { cause: error })
+  }
+}
+
+/** A profile file that can't be read; its message is what to tell of it. */
+export class Unreadable extends Error {}
+
+/**
+ * The text of an unused profile's file.
+ * @returns undefined where another process has claimed it meanwhile
+ * @throws {Unreadable}
+ */
+export function readUnused(directory: string, name: string): string | undefined {
+  const path = join(directory, name)
+  let file: number | undefined
+  try {
+    file = openSync(path, READ_SAFELY)
+    const status = fstatSync(file)
+    if (!status.isFile()) throw new Unreadable('it is no regular file')
+    if (status.size > LARGEST_FILE) throw new Unreadable(`it has ${status.size} bytes, more than any profile`)
+    return readFileSync(file, 'utf8')
+  } catch (error) {
+    if (error instanceof Unreadable) throw error
+    if (errnoOf(error) === 'ENOENT' && !exists(path)) return undefined
+    throw new Unreadable(`it can't be read: ${reasonOf(error)}`, { cause: error })
+  } finally {
+    if (file !== undefined) closeSync(file)
+  }
+}
+
+/**
+ * Claims an unused profile by renaming its file. Of any number of processes that try, one succeeds: the file can
+ * be renamed away from its name only once. The claim is durable when the directory has been flushed.
+ * @returns false where another process was first
+ * @throws {Failure} `disk`
+ */
+export function claim(directory: string, name: string): boolean {
+  const used = join(directory, usedName(name))
+  // rename would overwrite a used profile, and hand its identity out again.
+  if (exists(used)) return false
+  try {
+    renameSync(join(directory, name), used)
+    return true
+  } catch (error) {
+    if (errnoOf(error) === 'ENOENT') return false
+    throw new Failure('disk', `can't mark ${name} used: ${reasonOf(error)}`, { cause: error })
+  }
+}
+
+const exists = (path: string) => lstatSync(path, { throwIfNoEntry: false }) !== undefined

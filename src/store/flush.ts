@@ -1,0 +1,33 @@
+import { closeSync, constants, fsyncSync, openSync } from 'node:fs'
+import { open } from 'node:fs/promises'
+
+/** Windows has no way to flush a directory; NTFS keeps its names in a journal of its own. */
+const CAN_FLUSH_DIRECTORY = process.platform !== 'win32'
+
+const READ_DIRECTORY = constants.O_RDONLY | (constants.O_DIRECTORY ?? 0)
+
+/**
+ * Makes the names in a directory durable: a rename or link is not before this (fsync(2), "calling fsync() does not
+ * necessarily ensure that the entry in the directory has also reached disk").
+ * @throws the system error: what was renamed may be undone by a power cut
+ */
+export function flushDirectorySync(path: string): void {
+  if (!CAN_FLUSH_DIRECTORY) return
+  const directory = openSync(path, READ_DIRECTORY)
+  try {
+    fsyncSync(directory)
+  } finally {
+    closeSync(directory)
+  }
+}
+
+/** The same without holding up the event loop. */
+export async function flushDirectory(path: string): Promise<void> {
+  if (!CAN_FLUSH_DIRECTORY) return
+  const directory = await open(path, READ_DIRECTORY)
+  try {
+    await directory.sync()
+  } finally {
+    await directory.close()
+  }
+}

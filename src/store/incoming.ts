@@ -1,0 +1,88 @@
+import { randomUUID } from 'node:crypto'
+import { readdirSync } from 'node:fs'
+import { hostname } from 'node:os'
+import { join } from 'node:path'
+import { iccidDigits } from '../iccid.ts'
+
+/** One profile as its file holds it. */
+export interface StoredProfile {
+  readonly iccid: string
+  readonly profile: string
+}
+
+/** Where answers of the service are put aside until their profiles are published: hidden, in the directory. */
+export const INCOMING = '.incoming'
+
+/** What ends the name of a whole answer; what else is there is a profile on its way out of one. */
+export const ASIDE = '.answer'
+
+const SEPARATOR = '~'
+const ABANDONED_AFTER_MS = 10 * 60 * 1000
+
+export const asidePath = (directory: string, name: string) => join(directory, INCOMING, name)
+
+/** A new name for an answer, without its ending: it tells whose it is. */
+export function newAside(): string {
+  return [ownHost(), process.pid, randomUUID()].join(SEPARATOR)
+}
+
+/** Whether there is anything that was put aside; quick, for every call of `next`. */
+export function hasIncoming(directory: string): boolean {
+  try {
+    return readdirSync(join(directory, INCOMING)).length > 0
+  } catch {
+    return false
+  }
+}
+
+const ownHost = () => hostname().replace(/[^A-Za-z0-9.-]/g, '-')
+
+/**
+ * Whether the process that put something aside is gone, by the name it gave it. Of another machine's process nobody
+ * can tell; storing an answer takes seconds, so after ten minutes it is taken for gone.
+ * @param ageMs since it was written
+ */
+export function isAbandoned(name: string, ageMs: number): boolean {
+  if (Math.abs(ageMs) > ABANDONED_AFTER_MS) return true
+  const [host, pid] = name.split(SEPARATOR)
+  return host === ownHost() && !isAlive(Number(pid))
+}
+
+function isAlive(pid: number): boolean {
+  if (pid === process.pid || !Number.isSafeInteger(pid) || pid < 1) return pid === process.pid
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}
+
+/** What a profile's file holds: the profile as the service sent it. */
+export const toFile = ({ iccid, profile }: StoredProfile) => JSON.stringify({ iccid, profile })
+
+/** An answer as it is put aside: one profile a line. */
+export const toAside = (profiles: readonly StoredProfile[]) =>
+  profiles.map((each) => `${toFile(each)}\n`).join('')
+
+/** The profiles of an answer that was put aside; of one that was cut off, those that are whole. */
+export function parseAside(text: string): StoredProfile[] {
+  return text
+    .split('\n')
+    .slice(0, -1)
+    .flatMap((line) => {
+      const stored = parseLine(line)
+      return stored === undefined ? [] : [stored]
+    })
+}
+
+/** The file may not be ours: an ICCID becomes a file's name, and must be one. */
+function parseLine(line: string): StoredProfile | undefined {
+  try {
+    const { iccid, profile } = JSON.parse(line)
+    if (typeof iccid !== 'string' || typeof profile !== 'string') return undefined
+    return iccidDigits(iccid) === undefined ? undefined : { iccid, profile }
+  } catch {
+    return undefined
+  }
+}

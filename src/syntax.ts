@@ -1,0 +1,37 @@
+import { Failure } from './errors.ts'
+
+const PLAIN_WORD = /^[a-z][a-z-]{0,15}$/
+
+/**
+ * What is wrong with a command line that Clipanion refused, in one line. Of the command line itself it repeats
+ * only names of options and words that look like a command: anything else may be the API key.
+ */
+export function syntaxFailure(error: unknown, argv: readonly string[], commands: readonly string[]): unknown {
+  if (!(error instanceof Error && 'clipanion' in error)) return error
+  const command = argv.find((word) => commands.includes(word))
+  const hint = `softsim help${command === undefined ? '' : ` ${command}`}`
+  return new Failure('usage', reasonOf(error) ?? unknownCommand(argv, command), { hint })
+}
+
+function reasonOf(error: Error): string | undefined {
+  const candidates = 'candidates' in error ? (error.candidates as { reason: string | null }[]) : []
+  const reason = candidates.find((candidate) => candidate.reason !== null)?.reason ?? ''
+  const option = /option(?: name)? (?:\("|)(-[^"=\s]*?)(="?.*)?[").]*$/s.exec(reason)
+  if (reason.startsWith('Not enough arguments')) return `${option?.[1]} needs a value`
+  if (option !== null) return unknownOption(option[1] ?? '', option[2] !== undefined)
+  if (reason.startsWith('Extraneous positional')) return 'there is a word too many on the command line'
+  return undefined
+}
+
+function unknownOption(name: string, hasValue: boolean): string {
+  // A single dash may be followed by a value.
+  const shown = name.startsWith('--') ? name : name.slice(0, 2)
+  return hasValue ? `${shown} is no option that takes a value` : `unknown option ${shown}`
+}
+
+function unknownCommand(argv: readonly string[], command: string | undefined): string {
+  if (command !== undefined) return `the options of ${command} can't be read`
+  const word = argv.find((argument) => !argument.startsWith('-'))
+  if (word === undefined) return 'a command is missing: fetch, next or help'
+  return PLAIN_WORD.test(word) ? `unknown command ${word}` : 'unknown command'
+}
