@@ -9,7 +9,7 @@ await build({
   outfile: 'dist/softsim.cjs',
   bundle: true,
   platform: 'node',
-  target: 'node24',
+  target: 'node20',
   format: 'cjs',
   define: { SOFTSIM_VERSION: JSON.stringify(version), 'process.env.DEBUG_CLI': '"0"' },
   legalComments: 'none',

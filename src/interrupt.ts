@@ -1,6 +1,6 @@
-const SIGNALS = ['SIGINT', 'SIGTERM'] as const
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
-/** What Ctrl-C (SIGINT) and SIGTERM do to a call that must not simply die. */
+/** What Ctrl-C (SIGINT), SIGTERM and a closed terminal (SIGHUP) do to a call that must not simply die. */
 export interface Interrupt {
   /** Aborted at the first signal: begin nothing new. */
   readonly stop: AbortSignal

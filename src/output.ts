@@ -1,4 +1,4 @@
-import { fstatSync, readSync, statSync, writeSync } from 'node:fs'
+import { fstatSync, readSync, statSync, write } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { errnoOf } from './errors.ts'
 
@@ -6,23 +6,30 @@ const STANDARD_OUTPUT = 1
 const FULL_PIPE_PAUSE_MS = 2
 
 /**
- * Writes all of a text to standard output and returns when the system has taken it. Unlike process.stdout this is
- * done at once on every system, tells short writes and a reader that went away (EPIPE) as errors, and costs no
- * start-up time.
+ * Writes all of a text to standard output and returns when the system has taken it. Unlike process.stdout it tells
+ * a reader that went away (EPIPE) as an error of this very text, is the same on every system, and costs no start-up
+ * time.
  * @param signal ends the wait for a reader that does not read
- * @throws the system error
+ * @throws the system error, or the signal's reason
  */
 export async function writeOutput(text: string, signal?: AbortSignal): Promise<void> {
   const bytes = Buffer.from(text)
-  let written = 0
-  while (written < bytes.length) {
-    try {
-      written += writeSync(STANDARD_OUTPUT, bytes, written)
-    } catch (error) {
-      if (errnoOf(error) !== 'EAGAIN') throw error
-      await sleep(FULL_PIPE_PAUSE_MS, undefined, signal ? { signal } : {})
-    }
+  for (let written = 0; written < bytes.length; ) {
+    signal?.throwIfAborted()
+    written += await writeSome(bytes.subarray(written), signal)
   }
+}
+
+/** Not writeSync: a serial port whose device is stuck would hold up Ctrl-C. */
+function writeSome(bytes: Buffer, signal?: AbortSignal): Promise<number> {
+  return new Promise((resolve, reject) => {
+    signal?.addEventListener('abort', () => reject(signal.reason), { once: true })
+    write(STANDARD_OUTPUT, bytes, (error, written) => {
+      if (error === null) resolve(written)
+      else if (errnoOf(error) === 'EAGAIN') resolve(sleep(FULL_PIPE_PAUSE_MS, 0))
+      else reject(error)
+    })
+  })
 }
 
 /**

@@ -1,117 +1,150 @@
 import type { KeyObject } from 'node:crypto'
-import { Failure } from './errors.ts'
-import { decrypt, parsePlaintext, parseStored, Refusal } from './profile/open.ts'
+import { Failure, reasonOf } from './errors.ts'
+import { type Decrypt, decryptor } from './profile/decrypt.ts'
+import { parsePlaintext, parseStored, Refusal } from './profile/open.ts'
 import type { HexOptions, Profile } from './profile/profile.ts'
+import { LOCKED_IN_A_ROW, Refusals } from './refusals.ts'
 import type { Report } from './report.ts'
-import { claim, listUnused, readUnused, Unreadable } from './store/claim.ts'
+import { claim, readProfile, unclaim } from './store/claim.ts'
+import { flushDirectorySync } from './store/flush.ts'
+import { fileName } from './store/names.ts'
+import { Queue } from './store/queue.ts'
 
-/** One profile may be damaged; when as many as this in a row do not open, it is the key. */
-const LOCKED_IN_A_ROW = 5
-const MOST_WARNINGS = 20
+/** Where profiles come from, and what is needed to read them. */
+export interface Source {
+  readonly directory: string
+  readonly key: KeyObject
+  readonly options: HexOptions
+  readonly report: Report
+  /** Throws where something speaks against claiming what is ready. */
+  readonly beforeClaim: (ready: readonly Ready[]) => void
+}
 
-export interface Taken {
-  /** The file's name before it was claimed. */
-  readonly name: string
+/** A profile that opens and that a device would accept. */
+export interface Ready {
   readonly iccid: string
+  /** The name of its file while it is unused. */
+  readonly name: string
   readonly profile: Profile
 }
 
 /**
- * Claims the unused profile with the lowest name among those that open and that a device would accept, and warns of
- * the files before it that are passed over. The claim is not flushed yet.
+ * Claims the next `count` profiles that open and that a device would accept: all of them or none. Files that are
+ * passed over are left as they are and warned of. The claims are not flushed yet.
+ * @returns them, and how many unused ones are left behind them
  * @throws {Failure} `no-profiles`, `unusable`, `key` or `disk`; nothing is claimed then
  */
-export function take(directory: string, key: KeyObject, options: HexOptions, report: Report): Taken {
-  for (;;) {
-    const names = listUnused(directory)
-    const search = new Search(directory, key, options)
-    for (const name of names) {
-      const profile = search.open(name)
-      if (profile === undefined) continue
-      if (claim(directory, name)) {
-        warnOf(search.refusals, report)
-        return { name, ...profile }
+export async function take(source: Source, count: number): Promise<{ taken: Ready[]; left: number }> {
+  const { directory, report } = source
+  const search = new Search(source, await decryptor(source.key, count))
+  const taken: Ready[] = []
+  try {
+    while (taken.length < count) {
+      const missing = count - taken.length
+      const ready = await search.gather(missing)
+      if (ready.length < missing) throw search.failure(count, taken.length + ready.length)
+      source.beforeClaim(ready)
+      for (const each of ready) {
+        const isOurs = claim(directory, each.name)
+        search.queue.noteGone(!isOurs)
+        if (isOurs) taken.push(each)
       }
-      search.lost++
     }
-    // What other processes took may have been replaced meanwhile: only a look that lost nothing is the last one.
-    if (search.lost === 0) {
-      if (names.length > 0 && !search.isKeyWrong) warnOf(search.refusals, report)
-      throw search.failure(names.length)
-    }
+  } catch (error) {
+    search.queue.giveBack()
+    takeBack(directory, taken)
+    throw error
   }
+  search.refusals.warn(report)
+  return { taken, left: search.queue.left }
 }
 
-/** One pass over a directory: what was refused on the way, and why. */
-class Search {
-  readonly refusals: string[] = []
-  lost = 0
-  #opened = 0
-  #locked = 0
-  #lockedInARow = 0
-  readonly #directory: string
-  readonly #key: KeyObject
-  readonly #options: HexOptions
-
-  constructor(directory: string, key: KeyObject, options: HexOptions) {
-    this.#directory = directory
-    this.#key = key
-    this.#options = options
-  }
-
-  /** The profile in a file; undefined where it is gone or refused. */
-  open(name: string): Omit<Taken, 'name'> | undefined {
+/** @throws {Failure} `disk`, naming what stays claimed */
+function takeBack(directory: string, taken: readonly Ready[]): void {
+  if (taken.length === 0) return
+  const stuck: string[] = []
+  for (const { name, iccid } of taken) {
     try {
-      const text = readUnused(this.#directory, name)
-      if (text === undefined) {
-        this.lost++
-        return undefined
-      }
-      const sealed = parseStored(name, text)
-      const plaintext = decrypt(sealed, this.#key)
-      this.#opened++
-      this.#lockedInARow = 0
-      return { iccid: sealed.iccid, profile: parsePlaintext(sealed, plaintext, this.#options) }
+      unclaim(directory, name)
     } catch (error) {
-      this.#refuse(name, error)
-      return undefined
+      stuck.push(`${iccid} (${reasonOf(error)})`)
     }
   }
+  if (stuck.length > 0) throw new Failure('disk', `claimed and not delivered: ${stuck.join(', ')}`)
+  flushDirectorySync(directory)
+}
 
-  get isKeyWrong(): boolean {
-    return this.#locked > 0 && this.#opened === 0
+/** One call's way through the unused profiles. */
+class Search {
+  readonly queue: Queue
+  readonly refusals = new Refusals()
+  readonly #source: Source
+  readonly #decrypt: Decrypt
+  readonly #tried = new Set<string>()
+
+  constructor(source: Source, decrypt: Decrypt) {
+    this.queue = new Queue(source.directory)
+    this.#source = source
+    this.#decrypt = decrypt
   }
 
-  failure(unused: number): Failure {
-    const directory = this.#directory
-    if (unused === 0) {
+  /** The next `count` profiles that could be handed out, fewer at the end; none of them is claimed yet. */
+  async gather(count: number): Promise<Ready[]> {
+    const ready: Ready[] = []
+    while (ready.length < count) {
+      const missing = count - ready.length
+      // A few are enough to find out that the key is wrong.
+      const iccids = this.queue.next(this.refusals.isKeyRight ? missing : Math.min(missing, LOCKED_IN_A_ROW))
+      if (iccids.length === 0) return ready
+      ready.push(...(await this.#openAll(iccids.filter((iccid) => !this.#tried.has(iccid)))))
+    }
+    return ready
+  }
+
+  async #openAll(iccids: readonly string[]): Promise<Ready[]> {
+    const results = await Promise.allSettled(iccids.map((iccid) => this.#open(fileName(iccid))))
+    return results.flatMap((result, at) => {
+      const iccid = iccids[at] ?? ''
+      this.#tried.add(iccid)
+      if (result.status === 'rejected') {
+        this.refusals.add(fileName(iccid), result.reason)
+        return []
+      }
+      this.queue.noteGone(result.value === undefined)
+      if (result.value === undefined) return []
+      this.refusals.noteOpened()
+      return [result.value]
+    })
+  }
+
+  /** @throws {Refusal | Unreadable} */
+  async #open(name: string): Promise<Ready | undefined> {
+    const text = readProfile(this.#source.directory, name)
+    if (text === undefined) return undefined
+    const sealed = parseStored(name, text)
+    const plaintext = await this.#decrypt(sealed.ciphertext)
+    return { iccid: sealed.iccid, name, profile: parsePlaintext(sealed, plaintext, this.#source.options) }
+  }
+
+  /** Why there are fewer usable profiles than asked for. */
+  failure(count: number, usable: number): Failure {
+    const { directory, report } = this.#source
+    for (const name of this.queue.strangers)
+      this.refusals.add(name, new Refusal('damaged', 'its name is no ICCID'))
+    if (this.refusals.isKeyWrong) return this.refusals.wrongKey()
+    this.refusals.warn(report)
+    if (usable > 0) {
+      return new Failure('no-profiles', `only ${usable} of ${count} profiles can be had from ${directory}`, {
+        hint: 'nothing was claimed; take fewer, or fetch more: softsim help fetch',
+      })
+    }
+    if (this.refusals.count === 0) {
       return new Failure('no-profiles', `no unused profile in ${directory}`, {
         hint: `fetch more: softsim fetch -n <NUM_OF_PROFILES> -o ${directory}`,
       })
     }
-    return this.isKeyWrong
-      ? wrongKey(this.#locked)
-      : new Failure('unusable', `none of the ${unused} unused profiles in ${directory} can be used`, {
-          hint: 'the warnings above say why, file by file; nothing was claimed',
-        })
+    return new Failure('unusable', `none of the unused profiles in ${directory} can be used`, {
+      hint: 'the warnings say why, file by file; nothing was claimed',
+    })
   }
-
-  #refuse(name: string, error: unknown): void {
-    if (!(error instanceof Refusal || error instanceof Unreadable)) throw error
-    this.refusals.push(`${name} is left as it is: ${error.message}`)
-    if (!(error instanceof Refusal && error.fault === 'locked')) return
-    this.#locked++
-    this.#lockedInARow++
-    if (this.#lockedInARow >= LOCKED_IN_A_ROW) throw wrongKey(this.#lockedInARow)
-  }
-}
-
-const wrongKey = (tried: number) =>
-  new Failure('key', `the private key does not open these profiles (${tried} tried)`, {
-    hint: 'use the key whose public half was registered with the service when they were fetched; nothing was claimed',
-  })
-
-function warnOf(refusals: readonly string[], report: Report): void {
-  for (const refusal of refusals.slice(0, MOST_WARNINGS)) report.warn(refusal)
-  if (refusals.length > MOST_WARNINGS) report.warn(`… and ${refusals.length - MOST_WARNINGS} more files`)
 }

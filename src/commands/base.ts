@@ -1,4 +1,5 @@
 import { Command, Option } from 'clipanion'
+import { Failure } from '../errors.ts'
 import type { Report } from '../report.ts'
 
 /** What a command is given beside its options. */
@@ -16,4 +17,10 @@ export abstract class BaseCommand extends Command<Context & Command['context']> 
   })
 
   version = Option.Boolean('-V,--version', false, { description: 'print the version' })
+}
+
+/** The value of `--count`. @throws {Failure} `usage` */
+export function parseCount(text: string): number {
+  if (/^[1-9]\d{0,8}$/.test(text)) return Number(text)
+  throw new Failure('usage', '--count is not a whole number from 1 to 999999999', { hint: 'try: -n 1000' })
 }

@@ -1,6 +1,6 @@
 import { Option } from 'clipanion'
 import { Failure } from '../errors.ts'
-import { BaseCommand } from './base.ts'
+import { BaseCommand, parseCount } from './base.ts'
 
 export class FetchCommand extends BaseCommand {
   static override paths = [['fetch']]
@@ -56,11 +56,4 @@ function checkKey(apiKey: string | undefined): string {
   if (!apiKey) throw new Failure('usage', 'fetch needs an API key', { hint })
   if (/^[\x21-\x7e]+$/.test(apiKey)) return apiKey
   throw new Failure('usage', 'the API key has a blank, a line break or a letter that no key has', { hint })
-}
-
-function parseCount(text: string): number {
-  if (/^[1-9]\d{0,8}$/.test(text)) return Number(text)
-  throw new Failure('usage', '--count is not a whole number from 1 to 999999999', {
-    hint: 'softsim fetch -n 1000 …',
-  })
 }

@@ -3,18 +3,19 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Option } from 'clipanion'
 import { Failure, reasonOf } from '../errors.ts'
+import { onInterrupt } from '../interrupt.ts'
+import { takeNamed } from '../named.ts'
 import { isOutputClosed, writeOutput } from '../output.ts'
 import { encodeHex } from '../profile/hex.ts'
 import { encodeJson, encodeRaw } from '../profile/json.ts'
 import { parsePrivateKey } from '../profile/key.ts'
 import type { HexOptions, Profile } from '../profile/profile.ts'
 import type { Report } from '../report.ts'
-import { listUnused } from '../store/claim.ts'
 import { flushDirectorySync } from '../store/flush.ts'
 import { hasIncoming } from '../store/incoming.ts'
 import { usedName } from '../store/names.ts'
-import { take } from '../take.ts'
-import { BaseCommand } from './base.ts'
+import { type Ready, type Source, take } from '../take.ts'
+import { BaseCommand, parseCount } from './base.ts'
 
 export class NextCommand extends BaseCommand {
   static override paths = [['next']]
@@ -22,11 +23,13 @@ export class NextCommand extends BaseCommand {
     description: 'hand out the next unused profile',
     details: [
       'Takes the unused profile with the lowest name, decrypts it, marks its file used by renaming it to __<name>, and only then prints it: one line on standard output, and nothing else. Any number of calls may work on one directory at once; no profile is handed out twice.',
+      'With --count it takes that many at once, for a panel of devices, one a line: all of them, or none and exit code 3.',
+      'With --iccid it takes that one profile; if it is used already, it prints it again and warns. This is for a device whose programming failed half-way: the same device must get the same profile.',
       'A file that is damaged, or that a device would refuse, stays as it is, is named on standard error and passed over.',
       'The passphrase of a protected key is read from the environment variable SOFTSIM_KEY_PASSPHRASE.',
     ].join('\n\n'),
     examples: [
-      ['The next profile as a device programmer takes it', 'softsim next -k softsim.pem -i profiles'],
+      ['The next profile, as a device programmer takes it', 'softsim next -k softsim.pem -i profiles'],
       ['Into a device at a serial port', 'softsim next -k softsim.pem --crc > /dev/ttyUSB0'],
       ['Everything there is to know about it', 'softsim next -k softsim.pem --format=json'],
     ] as [string, string][],
@@ -39,6 +42,12 @@ export class NextCommand extends BaseCommand {
   directory = Option.String('-i,--in', './profiles', {
     description: '<SET_OF_PROFILES>: the directory of profiles (default: ./profiles)',
   })
+
+  count = Option.String('-n,--count', {
+    description: '<NUM_OF_PROFILES>: how many profiles to take, all or none (default: 1)',
+  })
+
+  iccid = Option.String('--iccid', { description: '<ICCID>: take this profile, used or not' })
 
   format = Option.String('--format', 'hex', {
     tolerateBoolean: true,
@@ -53,24 +62,68 @@ export class NextCommand extends BaseCommand {
     const { report, env } = this.context
     const options = { smsp: this.smsp, smsc: !this.noSmsc, crc: this.crc }
     const encode = encoder(this.format, options)
+    const count = parseCount(this.count ?? '1')
+    if (this.iccid !== undefined && this.count !== undefined) {
+      throw new Failure('usage', '--iccid and --count exclude each other', { hint: 'softsim help next' })
+    }
     const key = readKey(this.key, env['SOFTSIM_KEY_PASSPHRASE'])
-    if (isOutputClosed())
-      throw new Failure('disk', 'standard output is closed: there is nowhere to print a profile')
-
     if (hasIncoming(this.directory)) await finishFetch(this.directory, report)
-    const { name, iccid, profile } = take(this.directory, key, options, report)
-    const file = join(this.directory, usedName(name))
+
+    const interrupt = onInterrupt(0, () => {})
+    try {
+      const source = { directory: this.directory, key, options, report, beforeClaim: checks(interrupt.stop) }
+      const { taken, left } =
+        this.iccid === undefined ? await take(source, count) : await this.#takeNamed(source, this.iccid)
+      await this.#deliver(taken, encode, interrupt.stop)
+      for (const { iccid, name } of taken) report.tell(1, `handed out ${iccid}, now ${this.#usedFile(name)}`)
+      if (left !== undefined) report.tell(1, `${left} unused profiles left in ${this.directory}`)
+    } finally {
+      interrupt.release()
+    }
+  }
+
+  async #takeNamed(source: Source, iccid: string): Promise<{ taken: Ready[]; left?: number }> {
+    const { ready, isAgain } = await takeNamed(source, iccid)
+    if (isAgain) source.report.warn(`${ready.iccid} was handed out before: it must go into the same device`)
+    return { taken: [ready] }
+  }
+
+  /** From the claim on, whatever goes wrong must be told by name: the profiles are marked used. */
+  async #deliver(
+    taken: readonly Ready[],
+    encode: (profile: Profile) => string,
+    stop: AbortSignal,
+  ): Promise<void> {
     try {
       flushDirectorySync(this.directory)
-      await writeOutput(`${encode(profile)}\n`)
+      await writeOutput(taken.map(({ profile }) => `${encode(profile)}\n`).join(''), stop)
     } catch (error) {
-      throw new Failure('disk', `${iccid} is claimed and was not delivered: ${reasonOf(error)}`, {
-        hint: `no call will hand it out again; its file is ${file}`,
-        cause: error,
-      })
+      const which = taken.map(({ iccid, name }) => `${iccid} (${this.#usedFile(name)})`).join(', ')
+      const reason = stop.aborted ? 'interrupted' : reasonOf(error)
+      throw new Failure(
+        stop.aborted ? 'interrupted' : 'disk',
+        `claimed and not delivered: ${which}: ${reason}`,
+        {
+          hint: 'softsim next --iccid <ICCID> prints such a profile again',
+          cause: error,
+        },
+      )
     }
-    if (report.level > 0)
-      report.tell(1, `handed out ${iccid}, now ${file}; ${listUnused(this.directory).length} left`)
+  }
+
+  #usedFile(name: string): string {
+    return join(this.directory, usedName(name))
+  }
+}
+
+/** What can stop a profile from being delivered and is known before it is claimed. */
+function checks(stop: AbortSignal): Source['beforeClaim'] {
+  return (ready) => {
+    if (stop.aborted) throw new Failure('interrupted', 'interrupted; nothing was claimed')
+    if (isOutputClosed()) {
+      const which = ready.map(({ iccid }) => iccid).join(', ')
+      throw new Failure('disk', `standard output is closed, so this was not claimed: ${which}`)
+    }
   }
 }
 

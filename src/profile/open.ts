@@ -1,4 +1,3 @@
-import { constants, type KeyObject, privateDecrypt } from 'node:crypto'
 import * as t from 'typanion'
 import { iccidDigits } from '../iccid.ts'
 import { problems } from './check.ts'
@@ -56,18 +55,6 @@ export function parseStored(name: string, text: string): Sealed {
     throw new Refusal('damaged', `its name is not that of the ICCID inside, ${iccid}`)
   }
   return { iccid, ciphertext: Buffer.from(stored.profile, 'base64') }
-}
-
-/**
- * Decrypts a profile: RSAES-OAEP with SHA-1, MGF1 with SHA-1 and an empty label (RFC 8017 7.1).
- * @throws {Refusal} `locked`
- */
-export function decrypt({ ciphertext }: Sealed, key: KeyObject): Buffer {
-  try {
-    return privateDecrypt({ key, padding: constants.RSA_PKCS1_OAEP_PADDING, oaepHash: 'sha1' }, ciphertext)
-  } catch {
-    throw new Refusal('locked', 'the private key does not open it')
-  }
 }
 
 /**

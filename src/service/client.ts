@@ -1,4 +1,7 @@
-import { Agent, type Dispatcher, EnvHttpProxyAgent, request } from 'undici'
+import type { Dispatcher } from 'undici'
+import api from 'undici/lib/api/index.js'
+import Agent from 'undici/lib/dispatcher/agent.js'
+import EnvHttpProxyAgent from 'undici/lib/dispatcher/env-http-proxy-agent.js'
 import { type Answer, parseAnswer } from './answer.ts'
 import { CallFailure, networkFailure, statusFailure } from './failure.ts'
 import { type Limit, readLimit } from './limit.ts'
@@ -100,7 +103,11 @@ export class Client {
     const began = performance.now()
     this.#trace(2, `asking ${url.origin}${url.pathname} for ${count} profiles`)
     try {
-      const response = await request(url, {
+      // Plain HTTP goes to this machine only, and so never through a proxy.
+      const dispatcher = url.protocol === 'http:' ? this.#direct : this.#proxied
+      const response = await api.request.call(dispatcher, {
+        origin: url.origin,
+        path: url.pathname + url.search,
         method: 'GET',
         headers: {
           authorization: this.#apiKey,
@@ -108,8 +115,6 @@ export class Client {
           'content-length': String(Buffer.byteLength(text)),
         },
         body: body() as unknown as Uint8Array,
-        // Plain HTTP goes to this machine only, and so never through a proxy.
-        dispatcher: url.protocol === 'http:' ? this.#direct : this.#proxied,
         signal: deadline,
       })
       const status = response.statusCode

@@ -10,7 +10,7 @@ export class Pace {
   #remaining = 1
   #resumeAt = 0
   #underWay = 0
-  #answered = Promise.withResolvers<void>()
+  #wake = () => {}
   /** Calls that wait do so one behind the other. */
   readonly #queue = pLimit(1)
   readonly #onWait: (ms: number) => void
@@ -28,8 +28,7 @@ export class Pace {
       return await call()
     } finally {
       this.#underWay--
-      this.#answered.resolve()
-      this.#answered = Promise.withResolvers()
+      this.#wake()
     }
   }
 
@@ -47,7 +46,9 @@ export class Pace {
         this.#onWait(waitMs)
         await sleep(waitMs, undefined, { signal })
       } else if (this.#underWay > 0) {
-        await this.#answered.promise
+        await new Promise<void>((resolve) => {
+          this.#wake = resolve
+        })
       } else {
         // The limit has been reset and nobody knows to what: one call goes alone to find out.
         this.#remaining = 1

@@ -8,8 +8,8 @@ const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/
  * @throws {Failure} `usage` where the API key would travel readable for others
  */
 export function endpoint(text: string, version: string): URL {
-  const url = URL.parse(text)
-  if (url === null || !/^https?:$/.test(url.protocol)) {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (url === undefined || !/^https?:$/.test(url.protocol)) {
     throw new Failure('usage', '--url is not an http or https address', { hint: 'softsim help fetch' })
   }
   if (url.username !== '' || url.password !== '') {
@@ -29,7 +29,7 @@ export function endpoint(text: string, version: string): URL {
 
 /** Where a redirect leads, if the API key may follow it: https, the same host. Undefined otherwise. */
 export function redirectTarget(from: URL, location: string | undefined): URL | undefined {
-  const to = location === undefined ? null : URL.parse(location, from.href)
-  if (to === null) return undefined
+  if (location === undefined || !URL.canParse(location, from.href)) return undefined
+  const to = new URL(location, from.href)
   return to.protocol === 'https:' && to.hostname === from.hostname ? to : undefined
 }

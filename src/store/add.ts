@@ -3,6 +3,7 @@ import { dirname, join, resolve } from 'node:path'
 import pLimit from 'p-limit'
 import { errnoOf, Failure, reasonOf } from '../errors.ts'
 import { flushDirectory } from './flush.ts'
+import { Hint } from './hint.ts'
 import { ASIDE, asidePath, INCOMING, newAside, type StoredProfile, toAside, toFile } from './incoming.ts'
 import { fileName, usedName } from './names.ts'
 
@@ -97,8 +98,9 @@ export async function publishAside(
   }
 }
 
-/** Removes the place for what is put aside; it stays where something is in it. */
+/** Tidies up after profiles were added. What is still put aside stays. */
 export async function closeTarget({ directory }: Target): Promise<void> {
+  Hint.drop(directory)
   await rmdir(join(directory, INCOMING)).catch(() => {})
 }
 

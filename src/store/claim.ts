@@ -10,7 +10,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { errnoOf, Failure, reasonOf } from '../errors.ts'
-import { unusedNames, usedName } from './names.ts'
+import { type Unused, unusedOf, usedName } from './names.ts'
 
 /** A profile file holds one RSA ciphertext: 16384-bit keys and some unknown fields fit many times over. */
 const LARGEST_FILE = 64 * 1024
@@ -19,17 +19,17 @@ const LARGEST_FILE = 64 * 1024
 const READ_SAFELY = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0)
 
 /**
- * The unused profiles of a directory, lowest name first.
+ * Looks at all names of a directory.
  * @throws {Failure} `no-profiles` where there is no such directory, `disk` where it cannot be read
  */
-export function listUnused(directory: string): string[] {
+export function readUnused(directory: string): Unused {
   try {
-    return unusedNames(readdirSync(directory))
+    return unusedOf(readdirSync(directory))
   } catch (error) {
     const code = errnoOf(error)
     if (code === 'ENOENT' || code === 'ENOTDIR') {
-      throw new Failure('no-profiles', `no directory ${directory}`, {
-        hint: 'fetch profiles first (softsim help fetch), or name the directory with -i',
+      throw new Failure('no-profiles', `there is no directory ${directory}`, {
+        hint: 'fetch profiles first (softsim help fetch), or name their directory with -i',
         cause: error,
       })
     }
@@ -41,11 +41,11 @@ export function listUnused(directory: string): string[] {
 export class Unreadable extends Error {}
 
 /**
- * The text of an unused profile's file.
- * @returns undefined where another process has claimed it meanwhile
+ * The text of a profile's file.
+ * @returns undefined where there is none of that name: another process may have claimed it meanwhile
  * @throws {Unreadable}
  */
-export function readUnused(directory: string, name: string): string | undefined {
+export function readProfile(directory: string, name: string): string | undefined {
   const path = join(directory, name)
   let file: number | undefined
   try {
@@ -71,10 +71,10 @@ export function readUnused(directory: string, name: string): string | undefined 
  */
 export function claim(directory: string, name: string): boolean {
   const used = join(directory, usedName(name))
-  // rename would overwrite a used profile, and hand its identity out again.
-  if (exists(used)) return false
   try {
-    renameSync(join(directory, name), used)
+    // rename would overwrite a used profile, and hand its identity out again.
+    if (exists(used)) return false
+    renamePatiently(join(directory, name), used)
     return true
   } catch (error) {
     if (errnoOf(error) === 'ENOENT') return false
@@ -82,4 +82,29 @@ export function claim(directory: string, name: string): boolean {
   }
 }
 
+/**
+ * Takes back a claim of this process that nothing has come of.
+ * @throws the system error
+ */
+export function unclaim(directory: string, name: string): void {
+  renamePatiently(join(directory, usedName(name)), join(directory, name))
+}
+
 const exists = (path: string) => lstatSync(path, { throwIfNoEntry: false }) !== undefined
+
+const BUSY = ['EACCES', 'EBUSY', 'EPERM']
+const BUSY_TRIES = process.platform === 'win32' ? 50 : 0
+const BUSY_PAUSE_MS = 20
+
+/** On Windows a virus scanner may hold a file for a moment, and renaming it fails meanwhile. */
+function renamePatiently(from: string, to: string): void {
+  for (let tries = BUSY_TRIES; ; tries--) {
+    try {
+      renameSync(from, to)
+      return
+    } catch (error) {
+      if (tries <= 0 || !BUSY.includes(errnoOf(error) ?? '')) throw error
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, BUSY_PAUSE_MS)
+    }
+  }
+}

@@ -1,0 +1,62 @@
+import { Failure } from './errors.ts'
+import { Refusal } from './profile/open.ts'
+import type { Report } from './report.ts'
+import { Unreadable } from './store/claim.ts'
+
+/** One profile may be damaged; when as many as this in a row do not open, it is the key. */
+export const LOCKED_IN_A_ROW = 5
+
+const MOST_WARNINGS = 20
+
+/** The account of the files that one call passed over. */
+export class Refusals {
+  readonly #warnings: string[] = []
+  #locked = 0
+  #lockedInARow = 0
+  #opened = 0
+
+  /**
+   * Notes why a file is passed over.
+   * @throws {Failure} `key` when too many in a row do not decrypt
+   * @throws the error itself where it is not about the one file
+   */
+  add(name: string, error: unknown): void {
+    if (!(error instanceof Refusal || error instanceof Unreadable)) throw error
+    this.#warnings.push(`${name} is left as it is: ${error.message}`)
+    const fault = error instanceof Refusal ? error.fault : 'damaged'
+    if (fault === 'unfit') this.noteOpened()
+    if (fault !== 'locked') return
+    this.#locked++
+    this.#lockedInARow++
+    if (this.#lockedInARow >= LOCKED_IN_A_ROW) throw this.wrongKey()
+  }
+
+  noteOpened(): void {
+    this.#opened++
+    this.#lockedInARow = 0
+  }
+
+  get count(): number {
+    return this.#warnings.length
+  }
+
+  get isKeyRight(): boolean {
+    return this.#opened > 0
+  }
+
+  get isKeyWrong(): boolean {
+    return this.#locked > 0 && this.#opened === 0
+  }
+
+  wrongKey(): Failure {
+    return new Failure('key', `the private key does not open these profiles (${this.#locked} tried)`, {
+      hint: 'use the key whose public half the service had when they were fetched; nothing was claimed',
+    })
+  }
+
+  warn(report: Report): void {
+    for (const warning of this.#warnings.slice(0, MOST_WARNINGS)) report.warn(warning)
+    const more = this.#warnings.length - MOST_WARNINGS
+    if (more > 0) report.warn(`… and ${more} more`)
+  }
+}
