@@ -6,19 +6,23 @@ import { Client } from './service/client.ts'
 import { type Download, download } from './service/download.ts'
 import { CallFailure } from './service/failure.ts'
 import { endpoint } from './service/url.ts'
-import { add, closeTarget, openTarget } from './store/add.ts'
+import { add } from './store/add.ts'
 import { recover } from './store/recover.ts'
+import { checkRoom, closeTarget, openTarget } from './store/target.ts'
 import { VERSION } from './version.ts'
 
 /** How long calls under way may take after Ctrl-C: what they bring is paid for. */
 const GRACE_MS = 10_000
+
+/** Threads of libuv's pool; it reads the variable when the first of them is needed. */
+const FLUSHES_AT_ONCE = '16'
 
 export interface Order {
   readonly apiKey: string
   readonly count: number
   readonly directory: string
   readonly url: string
-  readonly isCheckingCertificates: boolean
+  readonly env: NodeJS.ProcessEnv
   readonly report: Report
 }
 
@@ -27,16 +31,18 @@ export interface Order {
  * @throws {Failure}
  */
 export async function fetchProfiles(order: Order): Promise<void> {
-  const { count, directory, report } = order
+  const { count, directory, report, env } = order
   const url = endpoint(order.url, VERSION)
-  if (!order.isCheckingCertificates) {
+  if (env['NODE_TLS_REJECT_UNAUTHORIZED'] === '0') {
     throw new Failure('usage', 'NODE_TLS_REJECT_UNAUTHORIZED=0 would give the API key to anybody who asks', {
       hint: 'unset it; where the service has a CA of its own, name it in NODE_EXTRA_CA_CERTS',
     })
   }
+  // Flushes wait for the disk, not for a processor.
+  env['UV_THREADPOOL_SIZE'] ??= FLUSHES_AT_ONCE
   const target = await openTarget(directory)
   const recovered = await recover(directory)
-  if (recovered) report.tell(0, `finished an interrupted fetch: ${recovered.stored} profiles stored`)
+  if (recovered) report.tell(0, `finished an interrupted fetch: ${recovered.stored.length} profiles stored`)
 
   const began = performance.now()
   const seconds = () => (performance.now() - began) / 1000
@@ -55,14 +61,19 @@ export async function fetchProfiles(order: Order): Promise<void> {
   try {
     const result = await download({
       count,
-      ask: (size, learn, signal) => client.ask(size, learn, signal),
+      ask: async (size, learn, signal) => {
+        await checkRoom(target, size)
+        return client.ask(size, learn, signal)
+      },
       keep: async (profiles) => {
         const added = await add(target, profiles)
-        stored += added.stored
+        stored += added.stored.length
         known += added.known.length
+        for (const iccid of added.stored) report.tell(2, `${iccid} is stored`)
         for (const iccid of added.known) report.tell(2, `${iccid} is in ${directory} already`)
+        report.tell(1, `${stored} of ${count} profiles stored`)
         show()
-        return added.stored
+        return added.stored.length
       },
       stop: interrupt.stop,
       abort: interrupt.abort,

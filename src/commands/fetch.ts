@@ -44,7 +44,7 @@ export class FetchCommand extends BaseCommand {
       count: parseCount(this.count),
       directory: this.directory,
       url: this.url,
-      isCheckingCertificates: env['NODE_TLS_REJECT_UNAUTHORIZED'] !== '0',
+      env,
       report,
     })
   }

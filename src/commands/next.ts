@@ -132,7 +132,7 @@ async function finishFetch(directory: string, report: Report): Promise<void> {
   try {
     const { recover } = await import('../store/recover.ts')
     const recovered = await recover(directory)
-    if (recovered) report.tell(0, `finished an interrupted fetch: ${recovered.stored} profiles stored`)
+    if (recovered) report.tell(0, `finished an interrupted fetch: ${recovered.stored.length} profiles stored`)
   } catch (error) {
     report.warn(`profiles that an interrupted fetch received can't be stored: ${reasonOf(error)}`)
   }

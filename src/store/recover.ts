@@ -1,8 +1,9 @@
 import { readdir, readFile, rename, stat, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { errnoOf } from '../errors.ts'
-import { type Added, closeTarget, openTarget, publishAside } from './add.ts'
+import { type Added, publishAside } from './add.ts'
 import { ASIDE, asidePath, INCOMING, isAbandoned, newAside, parseAside } from './incoming.ts'
+import { closeTarget, openTarget } from './target.ts'
 
 /**
  * Finishes what calls that were killed have left: publishes the profiles of the answers they had put aside.
@@ -21,7 +22,7 @@ export async function recover(directory: string): Promise<Added | undefined> {
     if (aside === undefined) continue
     const profiles = parseAside(await readFile(asidePath(directory, aside + ASIDE), 'utf8'))
     const { stored, known } = await publishAside(target, aside, profiles)
-    all = { stored: (all?.stored ?? 0) + stored, known: [...(all?.known ?? []), ...known] }
+    all = { stored: [...(all?.stored ?? []), ...stored], known: [...(all?.known ?? []), ...known] }
   }
   await closeTarget(target)
   return all

@@ -1,0 +1,104 @@
+import { closeSync, fsync, linkSync, lstatSync, openSync, renameSync, rmSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { errnoOf } from '../errors.ts'
+import type { Added } from './add.ts'
+import { asidePath, type StoredProfile, toFile } from './incoming.ts'
+import { fileName, usedName } from './names.ts'
+import type { Target } from './target.ts'
+
+/** Flushes that run together share the disk's work; more than this hold up the event loop for long. */
+const AT_ONCE = 64
+
+/** What these codes have in common: the file system has no hard links. */
+const NO_LINKS = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EINVAL', 'EMLINK']
+
+const flush = promisify(fsync)
+
+/**
+ * Gives profiles their names in the directory, each whole and flushed. The names are durable when the directory has
+ * been flushed.
+ * @param prefix of the temporary files, beside the answer they come from
+ * @throws the system error; some of the profiles may have their names
+ */
+export async function publish(
+  target: Target,
+  prefix: string,
+  profiles: readonly StoredProfile[],
+): Promise<Added> {
+  const added: Added = { stored: [], known: [] }
+  for (let at = 0; at < profiles.length; at += AT_ONCE) {
+    await publishChunk(target, prefix, profiles.slice(at, at + AT_ONCE), added)
+  }
+  return added
+}
+
+/** Only flushing takes time; all else is done at once, which costs less than handing it to another thread. */
+async function publishChunk(
+  target: Target,
+  prefix: string,
+  profiles: readonly StoredProfile[],
+  added: Added,
+) {
+  const written: { file: number; path: string; iccid: string }[] = []
+  try {
+    for (const [at, profile] of profiles.entries()) {
+      if (isKnown(target.directory, profile.iccid)) {
+        added.known.push(profile.iccid)
+        continue
+      }
+      const path = asidePath(target.directory, `${prefix}.${at}`)
+      const file = openSync(path, 'wx', target.mode & 0o660)
+      written.push({ file, path, iccid: profile.iccid })
+      writeSync(file, toFile(profile))
+    }
+    await Promise.all(written.map(({ file }) => flush(file)))
+    for (const { path, iccid } of written) {
+      const isNew = giveName(target.directory, path, iccid)
+      ;(isNew ? added.stored : added.known).push(iccid)
+    }
+  } finally {
+    for (const { file, path } of written) {
+      closeSync(file)
+      rmSync(path, { force: true })
+    }
+  }
+}
+
+/** In this order: a profile on its way from unused to used is seen in one of the two places. */
+function isKnown(directory: string, iccid: string): boolean {
+  const unused = lstatSync(join(directory, fileName(iccid)), { throwIfNoEntry: false })
+  if (unused !== undefined && !(unused.isFile() && unused.size === 0)) return true
+  return isUsed(directory, iccid)
+}
+
+const isUsed = (directory: string, iccid: string) =>
+  lstatSync(join(directory, usedName(fileName(iccid))), { throwIfNoEntry: false }) !== undefined
+
+/** @returns false where the name exists */
+function giveName(directory: string, path: string, iccid: string): boolean {
+  const name = join(directory, fileName(iccid))
+  try {
+    linkOrRename(path, name)
+  } catch (error) {
+    if (errnoOf(error) === 'EEXIST') return false
+    throw error
+  }
+  // Somebody else may have published the same profile since we looked, and somebody else claimed it.
+  if (!isUsed(directory, iccid)) return true
+  rmSync(name, { force: true })
+  return false
+}
+
+/** Gives a file a name that must be new. Unlike rename, link fails where the name exists, on every system. */
+function linkOrRename(from: string, to: string): void {
+  try {
+    linkSync(from, to)
+  } catch (error) {
+    if (!NO_LINKS.includes(errnoOf(error) ?? '')) throw error
+    // FAT and the like: an empty file takes the name, then the contents take its place. Where a crash came between
+    // the two, the empty file is still there.
+    if (lstatSync(to, { throwIfNoEntry: false })?.size !== 0) closeSync(openSync(to, 'wx'))
+    renameSync(from, to)
+  }
+}
