@@ -10,6 +10,7 @@ import { add } from './store/add.ts'
 import { recover } from './store/recover.ts'
 import { checkRoom, closeTarget, openTarget } from './store/target.ts'
 import { VERSION } from './version.ts'
+import { several } from './words.ts'
 
 /** How long calls under way may take after Ctrl-C: what they bring is paid for. */
 const GRACE_MS = 10_000
@@ -42,7 +43,8 @@ export async function fetchProfiles(order: Order): Promise<void> {
   env['UV_THREADPOOL_SIZE'] ??= FLUSHES_AT_ONCE
   const target = await openTarget(directory)
   const recovered = await recover(directory)
-  if (recovered) report.tell(0, `finished an interrupted fetch: ${recovered.stored.length} profiles stored`)
+  if (recovered)
+    report.tell(0, `finished an interrupted fetch: ${several(recovered.stored.length, 'profile')} stored`)
 
   const began = performance.now()
   const seconds = () => (performance.now() - began) / 1000
@@ -86,7 +88,7 @@ export async function fetchProfiles(order: Order): Promise<void> {
       onRefused: (entry) => report.warn(`${entry}; it is not stored`),
     })
     progress.end()
-    if (known > 0) report.warn(`${known} profiles were in ${directory} already and are left alone`)
+    if (known > 0) report.warn(`already in ${directory} and left alone: ${several(known, 'profile')}`)
     conclude(order, result, seconds(), interrupt.stop.aborted)
   } finally {
     progress.end()
@@ -106,10 +108,10 @@ function conclude(
   const { kept, requests, broken, brokenProfiles, failure } = result
   if (broken > 0) {
     report.warn(
-      `${broken} ${broken === 1 ? 'request' : 'requests'} broke after it was sent: up to ${brokenProfiles} profiles may have been allocated and not received`,
+      `${several(broken, 'request')} broke after ${broken === 1 ? 'it was' : 'they were'} sent: up to ${several(brokenProfiles, 'profile')} may have been allocated and not received`,
     )
   }
-  const tally = `stored ${kept === count ? '' : `${kept} of `}${count} profiles in ${directory} (${requests} requests, ${seconds.toFixed(1)} s)`
+  const tally = `stored ${kept === count ? '' : `${kept} of `}${several(count, 'profile')} in ${directory} (${several(requests, 'request')}, ${seconds.toFixed(1)} s)`
   if (kept >= count) {
     report.tell(0, tally)
     return

@@ -15,6 +15,7 @@ import { flushDirectorySync } from '../store/flush.ts'
 import { hasIncoming } from '../store/incoming.ts'
 import { usedName } from '../store/names.ts'
 import { type Ready, type Source, take } from '../take.ts'
+import { several } from '../words.ts'
 import { BaseCommand, parseCount } from './base.ts'
 
 export class NextCommand extends BaseCommand {
@@ -76,7 +77,7 @@ export class NextCommand extends BaseCommand {
         this.iccid === undefined ? await take(source, count) : await this.#takeNamed(source, this.iccid)
       await this.#deliver(taken, encode, interrupt.stop)
       for (const { iccid, name } of taken) report.tell(1, `handed out ${iccid}, now ${this.#usedFile(name)}`)
-      if (left !== undefined) report.tell(1, `${left} unused profiles left in ${this.directory}`)
+      if (left !== undefined) report.tell(1, `${several(left, 'unused profile')} left in ${this.directory}`)
     } finally {
       interrupt.release()
     }
@@ -132,7 +133,8 @@ async function finishFetch(directory: string, report: Report): Promise<void> {
   try {
     const { recover } = await import('../store/recover.ts')
     const recovered = await recover(directory)
-    if (recovered) report.tell(0, `finished an interrupted fetch: ${recovered.stored.length} profiles stored`)
+    if (recovered)
+      report.tell(0, `finished an interrupted fetch: ${several(recovered.stored.length, 'profile')} stored`)
   } catch (error) {
     report.warn(`profiles that an interrupted fetch received can't be stored: ${reasonOf(error)}`)
   }

@@ -2,6 +2,7 @@ import type { Dispatcher } from 'undici'
 import api from 'undici/lib/api/index.js'
 import Agent from 'undici/lib/dispatcher/agent.js'
 import EnvHttpProxyAgent from 'undici/lib/dispatcher/env-http-proxy-agent.js'
+import { several } from '../words.ts'
 import { type Answer, parseAnswer } from './answer.ts'
 import { CallFailure, networkFailure, statusFailure } from './failure.ts'
 import { type Limit, readLimit } from './limit.ts'
@@ -101,7 +102,7 @@ export class Client {
       yield text
     }
     const began = performance.now()
-    this.#trace(2, `asking ${url.origin}${url.pathname} for ${count} profiles`)
+    this.#trace(2, `asking ${url.origin}${url.pathname} for ${several(count, 'profile')}`)
     try {
       // Plain HTTP goes to this machine only, and so never through a proxy.
       const dispatcher = url.protocol === 'http:' ? this.#direct : this.#proxied
