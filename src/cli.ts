@@ -1,4 +1,3 @@
-import { isatty } from 'node:tty'
 import { Cli } from 'clipanion'
 import { normalize } from './argv.ts'
 import type { BaseCommand } from './commands/base.ts'
@@ -61,6 +60,7 @@ const isCommand = (word: string) => COMMANDS.some((command) => nameOf(command) =
 
 /** The help is asked for, so it is what standard output is for. */
 async function printHelp(cli: Cli<BaseCommand['context']>, command?: string): Promise<void> {
+  const { isatty } = await import('node:tty')
   const { commandHelp, overview } = await import('./help.ts')
   const isTerminal = isatty(1)
   const style = {

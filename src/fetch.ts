@@ -1,3 +1,4 @@
+import { setFlagsFromString } from 'node:v8'
 import { Failure } from './errors.ts'
 import { onInterrupt } from './interrupt.ts'
 import { startProgress } from './progress.ts'
@@ -41,6 +42,8 @@ export async function fetchProfiles(order: Order): Promise<void> {
   }
   // Flushes wait for the disk, not for a processor.
   env['UV_THREADPOOL_SIZE'] ??= FLUSHES_AT_ONCE
+  // A million profiles pass through here and none of them stays: the heap need not grow.
+  setFlagsFromString('--optimize-for-size')
   const target = await openTarget(directory)
   const recovered = await recover(directory)
   if (recovered)
@@ -52,7 +55,7 @@ export async function fetchProfiles(order: Order): Promise<void> {
   const interrupt = onInterrupt(GRACE_MS, () =>
     report.warn(`interrupted: waiting ${GRACE_MS / 1000} s for answers under way; Ctrl-C again ends at once`),
   )
-  const progress = startProgress(report)
+  const progress = await startProgress(report)
   let known = 0
   let stored = 0
   const show = (doing = '') => {

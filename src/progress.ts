@@ -1,4 +1,4 @@
-import ora from 'ora'
+import { isatty } from 'node:tty'
 import type { Report } from './report.ts'
 
 /** The one line that tells how far a long call is; there is none where nobody looks. */
@@ -10,8 +10,10 @@ export interface Progress {
 const NONE: Progress = { update() {}, end() {} }
 
 /** A progress line on standard error where that is a terminal; messages of the report appear above it. */
-export function startProgress(report: Report): Progress {
-  if (!process.stderr.isTTY) return NONE
+export async function startProgress(report: Report): Promise<Progress> {
+  if (!isatty(2)) return NONE
+  // When it is loaded it opens the standard streams, and not every pipe can be opened.
+  const { default: ora } = await import('ora')
   const spinner = ora({ stream: process.stderr, discardStdin: false }).start()
   const write = report.write
   report.write = (text) => {

@@ -1,4 +1,3 @@
-import { crc32 } from 'node:zlib'
 import { encodeAscii, encodeIccid, encodeImsi, encodeSmsc, hexByte } from './encode.ts'
 import type { HexOptions, Profile } from './profile.ts'
 
@@ -41,5 +40,7 @@ export function encodeHex(profile: Profile, options: HexOptions): string {
     .map(({ tag, data }) => encodeRecord(tag, data))
     .join('')
   if (!options.crc) return body
+  // Loaded for those who ask for it: it costs every call's start.
+  const { crc32 } = process.getBuiltinModule('node:zlib')
   return body + encodeRecord('fe', crc32(body.toLowerCase()).toString(16).padStart(8, '0'))
 }

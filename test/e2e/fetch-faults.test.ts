@@ -1,0 +1,153 @@
+import { expect, test } from 'vitest'
+import { namesIn } from '../support/directory.ts'
+import { failure } from '../support/promises.ts'
+import { type Sandbox, startSandbox } from '../support/sandbox.ts'
+import type { Fault } from '../support/service.ts'
+import { until } from '../support/softsim.ts'
+import { hasPosix } from '../support/system.ts'
+
+const filesOf = (iccids: Iterable<string>) => [...iccids].map((iccid) => `${iccid}.json`).sort()
+
+/** What was delivered is there, all of it and nothing else. */
+function expectAllStored({ delivered, directory }: Sandbox): void {
+  expect(namesIn(directory)).toEqual(filesOf(delivered.keys()))
+}
+
+test.concurrent.each<[string, Fault[]]>([
+  ['429', [{ kind: 'status', status: 429, headers: { 'retry-after': '0' }, times: 2 }]],
+  ['5xx', [500, 502, 504].map((status): Fault => ({ kind: 'status', status }))],
+  ['503', [{ kind: 'status', status: 503, headers: { 'retry-after': '0' }, times: 2 }]],
+  ['resets', [{ kind: 'reset', times: 2 }]],
+  ['drops before the answer', [{ kind: 'drop-before', times: 2 }]],
+  ['drops after it', [{ kind: 'drop-after', times: 2 }]],
+  ['torn answers', [{ kind: 'torn', times: 2 }]],
+  ['short answers', [20, 10, 5].map((by): Fault => ({ kind: 'short', by }))],
+])('%s: ends with the right files', async (_, faults) => {
+  const sandbox = await startSandbox()
+  sandbox.fault(...faults)
+  expect(await sandbox.fetch(['-n', '40'])).toMatchObject({ code: 0, stdout: '' })
+  expect(sandbox.delivered.size).toBe(40)
+  expectAllStored(sandbox)
+})
+
+test.concurrent('all of them amid calls that run at once', async () => {
+  const sandbox = await startSandbox()
+  sandbox.fault(
+    { kind: 'none' },
+    { kind: 'torn' },
+    { kind: 'status', status: 429, headers: { 'retry-after': '0' } },
+    { kind: 'reset' },
+    { kind: 'short', by: 200 },
+    { kind: 'drop-after' },
+    { kind: 'status', status: 503, headers: { 'retry-after': '0' } },
+  )
+  const { code, stderr } = await sandbox.fetch(['-n', '4321'])
+  expect(code).toBe(0)
+  expect(sandbox.delivered.size).toBe(4321)
+  expectAllStored(sandbox)
+  // The reset came before the service allocated anything; nobody on this side can know that.
+  expect(stderr).toMatch(
+    /3 requests broke after (it was|they were) sent: up to \d+ profiles may have been allocated/,
+  )
+})
+
+test.concurrent('the summary tells what a broken request may have cost', async () => {
+  const sandbox = await startSandbox()
+  sandbox.fault({ kind: 'torn' })
+  const { code, stderr } = await sandbox.fetch(['-n', '30'])
+  expect(code).toBe(0)
+  expect(stderr).toMatch(
+    /1 request broke after it was sent: up to 30 profiles may have been allocated and not received/,
+  )
+  expect(sandbox.allocated.size - sandbox.delivered.size).toBe(30)
+})
+
+test.concurrent.each([429, 500])('%i costs nothing, and is not told as a broken request', async (status) => {
+  const { fetch, fault } = await startSandbox()
+  fault({ kind: 'status', status, headers: { 'retry-after': '0' } })
+  expect((await fetch()).stderr).not.toContain('broke')
+})
+
+test.concurrent.each([
+  [400, 7],
+  [401, 6],
+  [403, 6],
+  [404, 3],
+])('%i is asked once, and ends with %i', async (status, code) => {
+  const { fetch, fault, requests, directory } = await startSandbox()
+  fault({ kind: 'status', status, times: 10 })
+  expect(await fetch(['-n', '5000'])).toEqual(failure(code, /.+/))
+  expect(requests).toHaveLength(1)
+  expect(namesIn(directory)).toEqual([])
+})
+
+test.concurrent.each([
+  [401, /.*5000 .*API key.*/],
+  [404, /.*5000 .*no more profiles.*/],
+])('%i after some are stored', async (status, why) => {
+  const sandbox = await startSandbox()
+  sandbox.fault({ kind: 'none' }, { kind: 'status', status, times: 20 })
+  const run = await sandbox.fetch(['-n', '5000'])
+  expect(run).toMatchObject({ code: 8, stdout: '' })
+  expect(run.stderr).toMatch(why)
+  expectAllStored(sandbox)
+  // A few run at once; none is asked again, and none begins after the first was refused.
+  expect(sandbox.requests.length).toBeLessThanOrEqual(5)
+})
+
+test.concurrent.each<[string, Fault]>([
+  ['a login page', { kind: 'garbage', body: '<html>Log in</html>', contentType: 'text/html' }],
+  ['JSON of something else', { kind: 'garbage', body: '{"error":"no"}' }],
+  ['JSON that breaks off', { kind: 'garbage', body: '{"count":1,"profiles":[{"iccid":"8988' }],
+  ['bytes', { kind: 'garbage', body: Buffer.from([0, 255, 27, 91, 50, 74]) }],
+  ['a compressed answer', { kind: 'gzip' }],
+  ['an answer without end', { kind: 'huge' }],
+])('%s ends with 7 and stores nothing', async (_, fault) => {
+  const { fetch, fault: queue, directory } = await startSandbox()
+  queue({ ...fault, times: 10 })
+  const { code, stdout, stderr } = await fetch(['-n', '5'])
+  expect([code, stdout]).toEqual([7, ''])
+  expect(stderr).toMatch(/^softsim: (?!warning)the answer .*/m)
+  expect(stderr).not.toContain('\u001b')
+  expect(namesIn(directory)).toEqual([])
+})
+
+test.concurrent('what the service says goes to the terminal without its control characters', async () => {
+  const { fetch, fault } = await startSandbox()
+  fault({ kind: 'status', status: 400, body: 'no\u001b[2J\nsoftsim: stored 5 profiles' })
+  expect(await fetch()).toEqual(failure(7, /the service answered 400: no\\u\{1b\}\[2J\\u\{a\}softsim: .*/))
+})
+
+test.concurrent.skipIf(!hasPosix)('Ctrl-C: what is under way is stored, nothing more is asked', async () => {
+  const sandbox = await startSandbox()
+  sandbox.fault({ kind: 'none' }, { kind: 'delay', ms: 500, times: 4 })
+  const { child, ended } = sandbox.startFetch(['-n', '20000'])
+  await until(() => sandbox.allocated.size >= 2000)
+  child.kill('SIGINT')
+  const { code, stdout, stderr } = await ended
+  expect([code, stdout]).toEqual([130, ''])
+  expect(sandbox.requests.length).toBeLessThanOrEqual(5)
+  expect(sandbox.delivered.size).toBe(sandbox.allocated.size)
+  expect(stderr).toContain(`interrupted: stored ${sandbox.delivered.size} of 20000 profiles`)
+  expectAllStored(sandbox)
+})
+
+test.concurrent.skipIf(!hasPosix)('Ctrl-C amid a wait ends it', async () => {
+  const { startFetch, fault } = await startSandbox()
+  fault({ kind: 'status', status: 503, headers: { 'retry-after': '100' }, times: 10 })
+  const { child, said, ended } = startFetch()
+  await until(() => said().includes('waiting'))
+  child.kill('SIGINT')
+  expect(await ended).toMatchObject({ code: 130, stdout: '' })
+})
+
+test.concurrent.skipIf(!hasPosix)('a second Ctrl-C ends at once', async () => {
+  const { startFetch, fault, allocated } = await startSandbox()
+  fault({ kind: 'delay', ms: 300_000 })
+  const { child, said, ended } = startFetch()
+  await until(() => allocated.size > 0)
+  child.kill('SIGINT')
+  await until(() => said().includes('interrupted'))
+  child.kill('SIGINT')
+  expect(await ended).toMatchObject({ code: 130, stdout: '' })
+})

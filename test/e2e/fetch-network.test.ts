@@ -1,0 +1,154 @@
+import { afterEach, describe, expect, test } from 'vitest'
+import { namesIn, temporaryDirectory } from '../support/directory.ts'
+import { selfSigned } from '../support/keys.ts'
+import { failure } from '../support/promises.ts'
+import { API_KEY, type Sandbox, startSandbox } from '../support/sandbox.ts'
+import { softsim } from '../support/softsim.ts'
+import { startTunnel, type Tunnel } from '../support/tunnel.ts'
+
+const certificates = temporaryDirectory()
+const ca = selfSigned(certificates)
+const good = selfSigned(certificates, { ca })
+const TRUSTED = { NODE_EXTRA_CA_CERTS: ca.certPath }
+
+/** Fetches one profile from any address. */
+function fetchFrom(url: string, env: Record<string, string> = {}, args: string[] = []) {
+  const directory = `${temporaryDirectory()}/profiles`
+  const run = softsim(['fetch', '-u', url, '-o', directory, ...args], {
+    env: { SOFTSIM_API_KEY: API_KEY, ...env },
+  })
+  return { run, directory }
+}
+
+const httpsUrl = (service: Sandbox) => service.httpsUrl ?? ''
+const localhost = (url: string) => url.replace('127.0.0.1', 'localhost')
+
+describe('certificates', () => {
+  test('one of a CA that NODE_EXTRA_CA_CERTS names', async () => {
+    const service = await startSandbox({ tls: good })
+    const { run, directory } = fetchFrom(httpsUrl(service), TRUSTED)
+    expect(await run).toMatchObject({ code: 0, stdout: '' })
+    expect(namesIn(directory)).toHaveLength(1)
+    expect(service.requests.map(({ secure }) => secure)).toEqual([true])
+  })
+
+  test.each([
+    ['of an unknown CA', () => good, {}, /unknown CA/],
+    ['signed by itself', () => selfSigned(certificates), {}, /signed by itself/],
+    ['that has expired', () => selfSigned(certificates, { ca, days: -1 }), TRUSTED, /has expired/],
+    ['for another host', () => selfSigned(certificates, { ca, host: 'other.test' }), TRUSTED, /another host/],
+  ])('one %s is refused in its own sentence, and the key is not sent', async (_, make, env, why) => {
+    const service = await startSandbox({ tls: make() })
+    const { run, directory } = fetchFrom(httpsUrl(service), env)
+    expect(await run).toEqual(failure(7, RegExp(`the certificate of the service .*${why.source}.*`)))
+    expect(service.requests).toEqual([])
+    expect(namesIn(directory)).toEqual([])
+  })
+
+  test('NODE_TLS_REJECT_UNAUTHORIZED=0 is refused', async () => {
+    const service = await startSandbox({ tls: selfSigned(certificates) })
+    const { run } = fetchFrom(httpsUrl(service), { NODE_TLS_REJECT_UNAUTHORIZED: '0' })
+    expect(await run).toEqual(failure(2, /NODE_TLS_REJECT_UNAUTHORIZED=0 .*/, /unset it.*/))
+    expect(service.requests).toEqual([])
+  })
+})
+
+describe('redirects', () => {
+  test('from http on this machine to https on the same host', async () => {
+    const service = await startSandbox({ tls: good, redirect: true })
+    const { run } = fetchFrom(localhost(service.url), TRUSTED)
+    expect(await run).toMatchObject({ code: 0, stdout: '' })
+    expect(service.requests.map(({ secure }) => secure)).toEqual([false, true])
+    const [, followed] = service.requests
+    expect(followed?.query.get('version')).toBeTruthy()
+    expect(followed?.count).toBe(1)
+  })
+
+  test('to another path of the same host', async () => {
+    const service = await startSandbox({ tls: good })
+    service.fault({ kind: 'redirect', location: '/sims/profiles?version=1.0.0&again', status: 307 })
+    expect(await fetchFrom(httpsUrl(service), TRUSTED).run).toMatchObject({ code: 0 })
+    expect(service.requests.map(({ status }) => status)).toEqual([307, 200])
+  })
+
+  test.each([
+    ['another host', (other: Sandbox) => httpsUrl(other).replace('localhost', '127.0.0.1')],
+    ['plain http', (other: Sandbox) => localhost(other.url)],
+  ])('to %s is refused; nothing at all is sent there', async (_, locate) => {
+    const [service, other] = await Promise.all([startSandbox({ tls: good }), startSandbox({ tls: good })])
+    service.fault({ kind: 'redirect', location: locate(other), times: 20 })
+    const { run } = fetchFrom(httpsUrl(service), TRUSTED)
+    expect(await run).toEqual(failure(7, /the service redirects to .*not https on the same host.*/))
+    expect([service.requests.length, other.requests.length]).toEqual([1, 0])
+  })
+
+  test('from plain http to another plain http is refused', async () => {
+    const [service, other] = await Promise.all([startSandbox(), startSandbox()])
+    service.fault({ kind: 'redirect', location: other.url })
+    expect(await fetchFrom(service.url).run).toMatchObject({ code: 7 })
+    expect(other.requests).toEqual([])
+  })
+
+  test('in a circle end', async () => {
+    const service = await startSandbox({ tls: good })
+    service.fault({ kind: 'redirect', location: '/sims/profiles?version=1.0.0', times: 1000 })
+    expect(await fetchFrom(httpsUrl(service), TRUSTED).run).toEqual(failure(7, /the service redirects .*/))
+    expect(service.requests.length).toBeLessThan(20)
+  })
+})
+
+describe('a proxy', () => {
+  const tunnels: Tunnel[] = []
+  const tunnel = async (options?: Parameters<typeof startTunnel>[0]) => {
+    const each = await startTunnel(options)
+    tunnels.push(each)
+    return each
+  }
+  afterEach(() => {
+    for (const each of tunnels.splice(0)) each.close()
+  })
+
+  test.each(['HTTPS_PROXY', 'https_proxy'])('%s carries https, sealed', async (name) => {
+    const [service, proxy] = [await startSandbox({ tls: good }), await tunnel()]
+    const { run, directory } = fetchFrom(httpsUrl(service), { ...TRUSTED, [name]: proxy.url })
+    expect(await run).toMatchObject({ code: 0, stdout: '' })
+    expect(namesIn(directory)).toHaveLength(1)
+    expect(proxy.targets).toEqual([new URL(httpsUrl(service)).host])
+    expect(JSON.stringify(proxy.headers)).not.toContain(API_KEY)
+  })
+
+  test.each(['localhost', '*', '.test,localhost'])('NO_PROXY=%s goes around it', async (hosts) => {
+    const [service, proxy] = [await startSandbox({ tls: good }), await tunnel()]
+    const env = { ...TRUSTED, HTTPS_PROXY: proxy.url, NO_PROXY: hosts }
+    expect(await fetchFrom(httpsUrl(service), env).run).toMatchObject({ code: 0 })
+    expect(proxy.targets).toEqual([])
+  })
+
+  test('never carries plain http, which would show it the key', async () => {
+    const [service, proxy] = [await startSandbox(), await tunnel()]
+    const env = { HTTP_PROXY: proxy.url, HTTPS_PROXY: proxy.url }
+    expect(await fetchFrom(service.url, env).run).toMatchObject({ code: 0 })
+    expect(proxy.targets).toEqual([])
+  })
+
+  test('checks of certificates hold through it', async () => {
+    const [service, proxy] = [await startSandbox({ tls: selfSigned(certificates) }), await tunnel()]
+    const { run } = fetchFrom(httpsUrl(service), { HTTPS_PROXY: proxy.url })
+    expect(await run).toEqual(failure(7, /the certificate of the service is signed by itself.*/))
+    expect(service.requests).toEqual([])
+  })
+
+  test('that refuses is told as such; its password is not', async () => {
+    const [service, proxy] = [
+      await startSandbox({ tls: good }),
+      await tunnel({ user: 'me:proxy-password', refusal: 403 }),
+    ]
+    const env = { ...TRUSTED, HTTPS_PROXY: proxy.url }
+    expect(await fetchFrom(httpsUrl(service), env).run).toEqual(failure(7, /.*proxy.*/i))
+    expect(proxy.headers[0]?.['proxy-authorization']).toMatch(/^Basic /)
+    const { stderr } = await fetchFrom(httpsUrl(service), env, ['-vvv']).run
+    expect(stderr).not.toContain('proxy-password')
+    expect(stderr).not.toContain(API_KEY)
+    expect(service.requests).toEqual([])
+  })
+})

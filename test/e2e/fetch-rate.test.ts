@@ -1,0 +1,69 @@
+import { expect, test } from 'vitest'
+import { iccid } from '../support/profiles.ts'
+import { startSandbox } from '../support/sandbox.ts'
+import type { Fault } from '../support/service.ts'
+
+/** Answers of two new profiles each, however many were asked for: many calls, few files. */
+const smallAnswers = (count: number): Fault[] =>
+  Array.from({ length: count }, (_, n) => ({
+    kind: 'replace',
+    profiles: [iccid(2 * n), iccid(2 * n + 1)].map((each) => ({ iccid: each, profile: 'AAAA' })),
+  }))
+
+const noMore: Fault = { kind: 'status', status: 404, times: Number.POSITIVE_INFINITY }
+
+test.concurrent.each([1, 2, 3])(
+  '%i calls a window: none comes too many, none before the reset',
+  async (callsPerMinute) => {
+    const sandbox = await startSandbox({ callsPerMinute, windowSeconds: 0.2 })
+    sandbox.fault(...smallAnswers(callsPerMinute + 1), noMore)
+    const { code, stderr } = await sandbox.fetch(['-n', '5000'])
+    expect(code).toBe(8)
+    expect(stderr).toMatch(/waiting \d s/)
+    // The service answers 429 to whatever comes before the reset.
+    expect(sandbox.statuses()).not.toContain(429)
+    expect(sandbox.requests.length).toBeGreaterThan(callsPerMinute)
+  },
+)
+
+test.concurrent.each([3600, -3600])(
+  'a clock that is %i seconds off neither hammers nor sleeps for an hour',
+  async (offset) => {
+    const sandbox = await startSandbox({ callsPerMinute: 3, windowSeconds: 0.2, clockOffsetSeconds: offset })
+    sandbox.fault(...smallAnswers(4), noMore)
+    const { code, stderr } = await sandbox.fetch(['-n', '5000'])
+    expect(code).toBe(8)
+    expect(sandbox.statuses()).not.toContain(429)
+    const waits = [...stderr.matchAll(/waiting (\d+) s/g)].map(([, seconds]) => Number(seconds))
+    expect(waits.length).toBeGreaterThan(0)
+    expect(Math.max(...waits)).toBeLessThanOrEqual(3)
+  },
+)
+
+test.concurrent('no call waits for the next window once the service has no more', async () => {
+  const sandbox = await startSandbox({ callsPerMinute: 2, windowSeconds: 0.2 })
+  sandbox.fault(...smallAnswers(1), noMore)
+  const { code, stderr } = await sandbox.fetch(['-n', '5000'])
+  expect([code, sandbox.statuses()]).toEqual([8, [200, 404]])
+  expect(stderr).toMatch(/stored 2 of 5000/)
+})
+
+test.concurrent('after a 429 it waits as long as it is told, and says so', async () => {
+  const { fetch, fault, requests } = await startSandbox()
+  fault({ kind: 'status', status: 429, headers: { 'retry-after': '1' } })
+  const { code, stderr } = await fetch()
+  expect(code).toBe(0)
+  expect(stderr).toMatch(/^softsim: waiting 1 s .*$/m)
+  const [first, second] = requests.map(({ time }) => time)
+  expect((second ?? 0) - (first ?? 0)).toBeGreaterThanOrEqual(950)
+})
+
+test.concurrent('a second call of the program within a window finds the limit used up, and waits for the reset', async () => {
+  const { fetch, statuses } = await startSandbox({ callsPerMinute: 1, windowSeconds: 0.2 })
+  expect(await fetch()).toMatchObject({ code: 0 })
+  const { code, stderr } = await fetch()
+  expect(code).toBe(0)
+  // It cannot know before it asks: at most once too often.
+  expect(statuses().filter((status) => status === 429).length).toBeLessThanOrEqual(1)
+  if (statuses().includes(429)) expect(stderr).toMatch(/waiting/)
+})

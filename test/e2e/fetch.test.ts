@@ -1,0 +1,191 @@
+import { mkdirSync, readdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { namesIn, temporaryDirectory, unusedIn, usedIn } from '../support/directory.ts'
+import { iccid } from '../support/profiles.ts'
+import { failure, lines } from '../support/promises.ts'
+import { API_KEY, startSandbox } from '../support/sandbox.ts'
+import { softsim } from '../support/softsim.ts'
+import { hasPosix } from '../support/system.ts'
+
+/** What must not change in a file that is left alone. */
+function fingerprint(directory: string, name: string) {
+  const { ino, mtimeMs, mode } = statSync(join(directory, name))
+  return { name, ino, mtimeMs, mode, text: readFileSync(join(directory, name), 'utf8') }
+}
+
+const filesOf = (iccids: Iterable<string>) => [...iccids].map((each) => `${each}.json`).sort()
+
+test('2345 profiles: asks for 1000, 1000 and 345, and stores each in its own file', async () => {
+  const { fetch, asked, delivered, directory, requests } = await startSandbox()
+  const run = await fetch(['-n', '2345'])
+  expect(run).toMatchObject({ code: 0, stdout: '' })
+  expect(run.stderr).toMatch(/^softsim: stored 2345 profiles in .+ \(3 requests, [\d.]+ s\)\n$/)
+
+  expect(asked()[0]).toBe(1000)
+  expect(asked().sort()).toEqual([1000, 1000, 345])
+  expect(delivered.size).toBe(2345)
+  expect(namesIn(directory)).toEqual(filesOf(delivered.keys()))
+  for (const { headers, query } of requests) {
+    expect(headers['authorization']).toBe(API_KEY)
+    expect(query.get('version')).toMatch(/^\d+\.\d+\.\d+$/)
+  }
+})
+
+test('nothing but the profiles is left in the directory', async () => {
+  const { fetch, directory } = await startSandbox()
+  await fetch(['-n', '5'])
+  expect(readdirSync(directory).filter((name) => !name.endsWith('.json'))).toEqual([])
+})
+
+test('a file holds the profile as the service sent it', async () => {
+  const { fetch, fault, directory } = await startSandbox()
+  const sent = [{ iccid: iccid(7), profile: 'AAEC/w==' }]
+  fault({ kind: 'replace', profiles: sent })
+  await fetch()
+  expect(JSON.parse(readFileSync(join(directory, `${iccid(7)}.json`), 'utf8'))).toEqual(sent[0])
+})
+
+test('another fetch adds, and touches nothing that is there', async () => {
+  const { fetch, directory, delivered } = await startSandbox()
+  await fetch(['-n', '20'])
+  const [first = ''] = namesIn(directory)
+  renameSync(join(directory, first), join(directory, `__${first}`))
+  writeFileSync(join(directory, 'profiles.json'), '[]')
+  const before = namesIn(directory).map((name) => fingerprint(directory, name))
+
+  expect(await fetch(['-n', '30'])).toMatchObject({ code: 0 })
+  expect(before.map(({ name }) => fingerprint(directory, name))).toEqual(before)
+  const expected = filesOf(delivered.keys()).filter((name) => name !== first)
+  expect(unusedIn(directory).filter((name) => name !== 'profiles.json')).toEqual(expected)
+  expect(delivered.size).toBe(50)
+})
+
+test('an answer that comes once more brings nothing back: neither what is unused nor what is used', async () => {
+  const { fetch, fault, directory } = await startSandbox()
+  await fetch(['-n', '4'])
+  const [first = '', second = ''] = namesIn(directory)
+  for (const name of [first, second]) renameSync(join(directory, name), join(directory, `__${name}`))
+  const before = namesIn(directory).map((name) => fingerprint(directory, name))
+
+  fault({ kind: 'repeat' })
+  const run = await fetch(['-n', '4'])
+  expect(run).toMatchObject({ code: 3, stdout: '' })
+  expect(run.stderr).toMatch(/warning: .*4 profiles .*already/)
+  expect(namesIn(directory).map((name) => fingerprint(directory, name))).toEqual(before)
+})
+
+test('profiles that are there already do not count: it asks for as many others', async () => {
+  const { fetch, fault, directory, asked } = await startSandbox()
+  mkdirSync(directory)
+  writeFileSync(join(directory, `__${iccid(1)}.json`), 'used')
+  writeFileSync(join(directory, `${iccid(2)}.json`), 'unused')
+  fault({ kind: 'replace', profiles: [1, 2, 3].map((n) => ({ iccid: iccid(n), profile: 'AAAA' })) })
+
+  expect(await fetch(['-n', '3'])).toMatchObject({ code: 0 })
+  expect(asked()).toEqual([3, 2])
+  expect(usedIn(directory)).toEqual([`__${iccid(1)}.json`])
+  expect(readFileSync(join(directory, `${iccid(2)}.json`), 'utf8')).toBe('unused')
+  expect(unusedIn(directory)).toHaveLength(4)
+})
+
+test('a profile comes back under no other spelling of its ICCID', async () => {
+  const { fetch, fault, directory } = await startSandbox()
+  mkdirSync(directory)
+  const digits = iccid(1, 19)
+  writeFileSync(join(directory, `__${digits}.json`), 'used')
+  const profiles = [`${digits}F`, `${digits}f`].map((each) => ({ iccid: each, profile: 'AAAA' }))
+  fault({ kind: 'replace', profiles })
+  expect(await fetch()).toMatchObject({ code: 3 })
+  expect(unusedIn(directory)).toEqual([])
+})
+
+test('one answer with one profile twice stores it once', async () => {
+  const { fetch, fault, directory } = await startSandbox()
+  const profile = { iccid: iccid(1), profile: 'AAAA' }
+  fault({ kind: 'replace', profiles: [profile, { ...profile, profile: 'BBBB' }] })
+  await fetch()
+  expect(namesIn(directory)).toEqual([`${iccid(1)}.json`])
+  expect(JSON.parse(readFileSync(join(directory, `${iccid(1)}.json`), 'utf8'))).toEqual(profile)
+})
+
+test('bad entries are named, each in a warning, and lose none of the good ones', async () => {
+  const { fetch, fault, delivered, directory } = await startSandbox()
+  const profile = 'AAAA'
+  const entries = [null, { iccid: 'x', profile }, { iccid: '8988', profile: '***' }, { profile }]
+  fault({ kind: 'bad-entries', entries })
+  const { code, stderr } = await fetch(['-n', '10'])
+  expect(code).toBe(0)
+  expect(lines(stderr).filter((line) => line.startsWith('softsim: warning: entry '))).toHaveLength(4)
+  expect(stderr).toContain('8988')
+  expect(namesIn(directory)).toEqual(filesOf(delivered.keys()))
+})
+
+test.each(['../../x', '..', '/tmp/x', 'a/b', 'C:\\x', '8988\u0000', '.incoming', '__8988', 'profiles', ''])(
+  'an ICCID %j never becomes a path',
+  async (hostile) => {
+    const { fetch, fault, directory } = await startSandbox()
+    const around = temporaryDirectory()
+    const out = join(around, 'deep', 'profiles')
+    fault({ kind: 'replace', profiles: [{ iccid: hostile, profile: 'AAAA' }] })
+    const { code, stderr } = await fetch(['-o', out])
+    expect(code).not.toBe(0)
+    expect(stderr).toContain('warning: entry 1')
+    const everything = readdirSync(around, { recursive: true }).map(String).sort()
+    expect(everything).toEqual(['deep', join('deep', 'profiles')])
+    expect(readdirSync(join(directory, '..'))).toEqual([])
+  },
+)
+
+test.skipIf(!hasPosix)('what it makes is private to the user', async () => {
+  const { fetch } = await startSandbox()
+  const above = temporaryDirectory()
+  const out = join(above, 'made', 'profiles')
+  await fetch(['-n', '2', '-o', out])
+  const modeOf = (path: string) => (statSync(path).mode & 0o777).toString(8)
+  expect([modeOf(join(above, 'made')), modeOf(out)]).toEqual(['700', '700'])
+  expect(namesIn(out).map((name) => modeOf(join(out, name)))).toEqual(['600', '600'])
+})
+
+test('without -o the directory is profiles, without -n it is one', async () => {
+  const { url } = await startSandbox()
+  const cwd = temporaryDirectory()
+  const run = await softsim(['fetch', '-u', url, '-a', API_KEY], { cwd })
+  expect(run).toMatchObject({ code: 0, stdout: '' })
+  expect(namesIn(join(cwd, 'profiles'))).toHaveLength(1)
+})
+
+test('the option counts before the environment', async () => {
+  const { fetch } = await startSandbox()
+  expect(await fetch(['-a', API_KEY], { env: { SOFTSIM_API_KEY: 'another-key' } })).toMatchObject({ code: 0 })
+})
+
+test('the query of the given address is kept', async () => {
+  const { url, requests } = await startSandbox()
+  await softsim(['fetch', '-u', `${url}?site=7`, '-a', API_KEY, '-o', temporaryDirectory()])
+  expect([...(requests[0]?.query.keys() ?? [])]).toEqual(['site', 'version'])
+})
+
+test('two fetches into one directory at once', async () => {
+  const { fetch, directory, delivered } = await startSandbox()
+  const runs = await Promise.all([fetch(['-n', '1200']), fetch(['-n', '1200'])])
+  expect(runs.map(({ code }) => code)).toEqual([0, 0])
+  expect(namesIn(directory)).toEqual(filesOf(delivered.keys()))
+  expect(delivered.size).toBe(2400)
+})
+
+test('-v tells what is stored, -vv each request and each file', async () => {
+  const { fetch, directory } = await startSandbox()
+  expect((await fetch(['-n', '3', '-v'])).stderr).toMatch(/3 of 3 profiles stored/)
+  const { stderr } = await fetch(['-n', '2', '-vv'])
+  expect(stderr).toMatch(/asking http:\/\/127\.0\.0\.1:\d+\/sims\/profiles for 2 profiles/)
+  expect(stderr).toMatch(/answered 200/)
+  for (const name of unusedIn(directory).slice(-2)) expect(stderr).toContain(name.replace('.json', ''))
+})
+
+test('an answer that is cut off at the service’s end is told', async () => {
+  const { fetch, directory } = await startSandbox({ supply: 7 })
+  expect(await fetch(['-n', '10'])).toEqual(failure(8, /stored 7 of 10 .*/))
+  expect(await fetch(['-n', '10'])).toEqual(failure(3, /.*no more profiles.*/))
+  expect(namesIn(directory)).toHaveLength(7)
+})

@@ -1,0 +1,139 @@
+import { chmodSync, mkdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, inject, test } from 'vitest'
+import { addProfile, directoryOf, namesIn, temporaryDirectory, usedIn } from '../support/directory.ts'
+import { rsaKeyPair } from '../support/keys.ts'
+import { iccid, plainProfile, storedFile } from '../support/profiles.ts'
+import { lines } from '../support/promises.ts'
+import { softsim } from '../support/softsim.ts'
+import { hasSymlinks, isWindows, modesCount } from '../support/system.ts'
+
+const { privateKeyPath: KEY, publicKey } = inject('keys')
+const next = (directory: string, ...more: string[]) => softsim(['next', '-k', KEY, '-i', directory, ...more])
+
+/** The name of the file that is tried first. */
+const FIRST = `${iccid(1)}.json`
+const otherKey = rsaKeyPair(temporaryDirectory())
+
+/** One flipped bit in the ciphertext. */
+function flipped(text: string): string {
+  const stored = JSON.parse(text)
+  const bytes = Buffer.from(stored.profile, 'base64')
+  bytes.writeUInt8(bytes.readUInt8(100) ^ 1, 100)
+  return JSON.stringify({ ...stored, profile: bytes.toString('base64') })
+}
+
+const whole = storedFile(plainProfile(1), publicKey)
+const unfit = (changes: object) => storedFile({ ...plainProfile(1), ...changes }, publicKey)
+
+/** In each of these directories the first file is spoilt, and the second and third are good. */
+async function expectPassedOver(directory: string): Promise<void> {
+  addProfile(directory, plainProfile(2))
+  addProfile(directory, plainProfile(3))
+  const { code, stdout, stderr } = await next(directory, '--format=raw')
+  expect([code, JSON.parse(stdout).iccid]).toEqual([0, iccid(2)])
+  expect(lines(stderr)).toEqual([expect.stringMatching(RegExp(`^softsim: warning: ${FIRST} .+`))])
+  expect(namesIn(directory)).toEqual([FIRST, `${iccid(3)}.json`, `__${iccid(2)}.json`])
+}
+
+describe('a file that cannot be handed out is named, left as it is, and the next one is taken', () => {
+  test.each([
+    ['is empty', ''],
+    ['is torn', whole.slice(0, 300)],
+    ['is no JSON', 'garbage'],
+    ['holds something else', '{"name":"softsim"}'],
+    ['is torn and padded with zeros', whole.slice(0, 300).padEnd(700, '\0')],
+    ['has one flipped bit', flipped(whole)],
+    ['is of another key', storedFile(plainProfile(1), otherKey.publicKey)],
+    ['has a profile without K', unfit({ k: null })],
+    ['has a profile with a short OPc', unfit({ opc: 'ABCD' })],
+    ['has the profile of another ICCID inside', unfit({ iccid: iccid(1) }).replace(iccid(1), iccid(9))],
+    [
+      'has another ICCID encrypted in it',
+      JSON.stringify({ ...JSON.parse(storedFile(plainProfile(4), publicKey)), iccid: iccid(1) }),
+    ],
+    ['is larger than any profile', `${whole}${' '.repeat(10_000_000)}`],
+  ])('one that %s', async (_, text) => {
+    const directory = directoryOf([])
+    writeFileSync(join(directory, FIRST), text)
+    await expectPassedOver(directory)
+    expect(readFileSync(join(directory, FIRST), 'utf8')).toBe(text)
+  })
+
+  test('a directory with its name', async () => {
+    const directory = directoryOf([])
+    mkdirSync(join(directory, FIRST))
+    await expectPassedOver(directory)
+    expect(statSync(join(directory, FIRST)).isDirectory()).toBe(true)
+  })
+
+  test.skipIf(!hasSymlinks)('a link to nowhere', async () => {
+    const directory = directoryOf([])
+    symlinkSync('nowhere', join(directory, FIRST))
+    await expectPassedOver(directory)
+  })
+
+  test.skipIf(!hasSymlinks || isWindows)(
+    'a link that leads out of the directory, though to a good profile',
+    async () => {
+      const directory = directoryOf([])
+      const outside = join(temporaryDirectory(), FIRST)
+      writeFileSync(outside, whole)
+      symlinkSync(outside, join(directory, FIRST))
+      await expectPassedOver(directory)
+      expect(readFileSync(outside, 'utf8')).toBe(whole)
+    },
+  )
+
+  test.skipIf(!modesCount)('one that may not be read', async () => {
+    const directory = directoryOf([plainProfile(1)])
+    chmodSync(join(directory, FIRST), 0)
+    await expectPassedOver(directory)
+  })
+})
+
+test('a name that is no ICCID is told where nothing else is left', async () => {
+  const directory = directoryOf([])
+  writeFileSync(join(directory, 'backup.json'), whole)
+  const { code, stderr } = await next(directory)
+  expect(code).toBe(5)
+  expect(stderr).toMatch(/^softsim: warning: backup\.json .+/m)
+})
+
+test.skipIf(isWindows)('control characters in a name do not reach the terminal', async () => {
+  const directory = directoryOf([])
+  writeFileSync(join(directory, 'a\u001b[2J\nb.json'), whole)
+  const { code, stderr } = await next(directory)
+  expect(code).toBe(5)
+  expect(stderr).toContain('a\\u{1b}[2J\\u{a}b.json')
+})
+
+test('many bad files do not flood the terminal, and the good one behind them is found', async () => {
+  const directory = directoryOf([plainProfile(200)])
+  for (let n = 1; n <= 150; n++) writeFileSync(join(directory, `${iccid(n)}.json`), 'garbage')
+  const { code, stdout, stderr } = await next(directory, '--format=raw')
+  expect([code, JSON.parse(stdout).iccid]).toEqual([0, iccid(200)])
+  expect(lines(stderr).length).toBeLessThan(50)
+  expect(stderr).toMatch(/\d+ more/)
+})
+
+test('a file that was mended is handed out', async () => {
+  const directory = directoryOf([plainProfile(2)])
+  writeFileSync(join(directory, FIRST), 'garbage')
+  expect(await next(directory)).toMatchObject({ code: 0 })
+  rmSync(join(directory, FIRST))
+  addProfile(directory, plainProfile(1))
+  expect(await next(directory)).toMatchObject({ code: 0, stderr: '' })
+  expect(usedIn(directory)).toHaveLength(2)
+})
+
+test('all files of another key: the key is wrong, and nothing is claimed', async () => {
+  const directory = directoryOf([])
+  for (let n = 1; n <= 8; n++) {
+    writeFileSync(join(directory, `${iccid(n)}.json`), storedFile(plainProfile(n), otherKey.publicKey))
+  }
+  const { code, stdout, stderr } = await next(directory)
+  expect([code, stdout]).toEqual([4, ''])
+  expect(stderr).toMatch(/^softsim: the private key does not open these profiles/m)
+  expect(usedIn(directory)).toEqual([])
+})

@@ -1,0 +1,217 @@
+import { execFileSync } from 'node:child_process'
+import { copyFileSync, existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, inject, test } from 'vitest'
+import {
+  addProfile,
+  directoryOf,
+  namesIn,
+  someProfiles,
+  temporaryDirectory,
+  unusedIn,
+  usedIn,
+} from '../support/directory.ts'
+import { iccid, plainProfile } from '../support/profiles.ts'
+import { failure, lines } from '../support/promises.ts'
+import { softsim } from '../support/softsim.ts'
+import { dataOf, readTlv } from '../support/tlv.ts'
+
+const { privateKeyPath: KEY } = inject('keys')
+const next = (directory: string, ...more: string[]) => softsim(['next', '-k', KEY, '-i', directory, ...more])
+
+const swapped = (text: string) => text.replace(/(.)(.)/g, '$2$1')
+const ascii = (text: string | undefined) => Buffer.from(text ?? '', 'hex').toString()
+/** The digits of the ICCID in a line of hex. */
+const iccidOf = (line: string) => swapped(dataOf(line, '02') ?? '').replace(/f$/, '')
+
+describe('formats', () => {
+  test('hex is the plaintext that was put in', async () => {
+    const directory = directoryOf(someProfiles(1))
+    const { stdout, code } = await next(directory)
+    expect(code).toBe(0)
+    expect(lines(stdout)).toHaveLength(1)
+    const text = stdout.trimEnd()
+    const plain = plainProfile(1)
+    expect(iccidOf(text)).toBe(plain.iccid)
+    expect(swapped((dataOf(text, '01') ?? '').slice(2)).slice(1)).toBe(plain.imsi)
+    expect(['03', '04', '05', '06'].map((tag) => dataOf(text, tag))).toEqual([
+      plain.opc,
+      plain.k,
+      plain.kic,
+      plain.kid,
+    ])
+    expect(['08', '0b', '0a'].map((tag) => ascii(dataOf(text, tag)))).toEqual([
+      plain.pin,
+      plain.puk,
+      plain.adm,
+    ])
+    expect(dataOf(text, '0c')).toBe('0791447779078484ffffffff')
+    expect(dataOf(text, '07')).toBeUndefined()
+    expect(dataOf(text, 'fe')).toBeUndefined()
+  })
+
+  test.each(['--format=json', '--format=raw'])('%s is the plaintext that was put in', async (format) => {
+    const { stdout } = await next(directoryOf(someProfiles(1)), format)
+    expect(lines(stdout)).toHaveLength(1)
+    const printed = JSON.parse(stdout)
+    expect(format === '--format=raw' ? printed : printed.profile).toEqual(plainProfile(1))
+  })
+
+  test('the hex in json is what hex prints under the same flags', async () => {
+    const flags = ['--crc', '--smsp', '--no-smsc']
+    const { stdout: json } = await next(directoryOf(someProfiles(1)), '--format=json', ...flags)
+    const { stdout: hex } = await next(directoryOf(someProfiles(1)), ...flags)
+    const entries: { name: string; content: string }[] = JSON.parse(json).additional_fields
+    expect(entries.find(({ name }) => name === 'Hex encoded profile')?.content).toBe(hex.trimEnd())
+  })
+
+  test('--crc, --smsp and --no-smsc', async () => {
+    const { stdout } = await next(directoryOf(someProfiles(1)), '--crc', '--smsp', '--no-smsc')
+    const records = readTlv(stdout.trimEnd())
+    expect(records.at(-1)).toEqual({ tag: 'fe', data: expect.stringMatching(/^[0-9a-f]{8}$/) })
+    expect(records.find(({ tag }) => tag === '07')?.data).toBe(plainProfile(1).smsp)
+    expect(records.map(({ tag }) => tag)).not.toContain('0c')
+  })
+
+  test('fields that are missing in the plaintext are missing in the hex', async () => {
+    const directory = directoryOf([])
+    const absent = { kic: null, kid: undefined, pin: null, puk: null, adm: '', smsp: null, smsc: null }
+    addProfile(directory, plainProfile(1), absent)
+    const { stdout } = await next(directory, '--smsp')
+    expect(readTlv(stdout.trimEnd()).map(({ tag }) => tag)).toEqual(['01', '02', '03', '04'])
+  })
+})
+
+describe('order', () => {
+  test('the lowest name first, each once, until there are no more', async () => {
+    const directory = directoryOf(someProfiles(4))
+    const printed: string[] = []
+    for (let run = await next(directory); run.code === 0; run = await next(directory)) {
+      printed.push(iccidOf(run.stdout.trimEnd()))
+      expect(usedIn(directory)).toHaveLength(printed.length)
+    }
+    expect(printed).toEqual([1, 2, 3, 4].map((n) => iccid(n)))
+    expect(unusedIn(directory)).toEqual([])
+  })
+
+  test('the file is renamed and otherwise as it was', async () => {
+    const directory = directoryOf(someProfiles(2))
+    const [first = '', second] = unusedIn(directory)
+    const before = readFileSync(join(directory, first))
+    await next(directory)
+    expect(namesIn(directory)).toEqual([`__${first}`, second].sort())
+    expect(readFileSync(join(directory, `__${first}`))).toEqual(before)
+  })
+
+  test('profiles that are added later are handed out too', async () => {
+    const directory = directoryOf(someProfiles(1))
+    await next(directory)
+    addProfile(directory, plainProfile(2))
+    const { code, stdout } = await next(directory)
+    expect([code, iccidOf(stdout.trimEnd())]).toEqual([0, iccid(2)])
+  })
+
+  test('a profile that is put back by hand is handed out again', async () => {
+    const directory = directoryOf(someProfiles(2))
+    const [first = ''] = unusedIn(directory)
+    await next(directory)
+    renameSync(join(directory, `__${first}`), join(directory, first))
+    const again = [await next(directory), await next(directory)].map(({ stdout }) =>
+      iccidOf(stdout.trimEnd()),
+    )
+    expect(again.sort()).toEqual([iccid(1), iccid(2)])
+  })
+
+  test('one whose used twin is there counts as used', async () => {
+    const directory = directoryOf(someProfiles(2))
+    const [first = ''] = unusedIn(directory)
+    copyFileSync(join(directory, first), join(directory, `__${first}`))
+    expect(iccidOf((await next(directory)).stdout.trimEnd())).toBe(iccid(2))
+    expect(await next(directory)).toEqual(failure(3, /no unused profile .*/))
+    expect(existsSync(join(directory, first))).toBe(true)
+  })
+
+  test('one that is used under another spelling of its ICCID counts as used', async () => {
+    const directory = directoryOf([])
+    const plain = plainProfile(1, 19)
+    const name = addProfile(directory, plain)
+    copyFileSync(join(directory, name), join(directory, `${plain.iccid}F.json`))
+    expect(await next(directory)).toMatchObject({ code: 0 })
+    expect(await next(directory)).toMatchObject({ code: 3 })
+  })
+})
+
+test('a directory that another tool filled: its list and its notes are passed over', async () => {
+  const directory = directoryOf(someProfiles(1))
+  for (const name of ['profiles.json', 'profiles-old.json', '.hidden.json', 'notes.txt', '8988.json.bak']) {
+    writeFileSync(join(directory, name), '[{"iccid":"8988"}]')
+  }
+  expect(await next(directory)).toMatchObject({ code: 0, stderr: '' })
+  expect(await next(directory)).toEqual(failure(3, /no unused profile .*/))
+})
+
+test('-v tells the ICCID, the file and how many are left', async () => {
+  const directory = directoryOf(someProfiles(3))
+  const [first = ''] = unusedIn(directory)
+  const { stdout, stderr } = await next(directory, '-v')
+  expect(lines(stdout)).toHaveLength(1)
+  expect(stderr).toContain(iccid(1))
+  expect(stderr).toContain(`__${first}`)
+  expect(stderr).toMatch(/\b2 .*left/)
+})
+
+test('without -i the directory is ./profiles', async () => {
+  const directory = directoryOf(someProfiles(1))
+  expect(await softsim(['next', '-k', KEY], { cwd: join(directory, '..') })).toMatchObject({ code: 0 })
+  expect(usedIn(directory)).toHaveLength(1)
+})
+
+test('a key with a passphrase', async () => {
+  const directory = directoryOf(someProfiles(1))
+  const locked = join(temporaryDirectory(), 'locked.pem')
+  copyFileSync(KEY, locked)
+  execFileSync('ssh-keygen', ['-q', '-p', '-m', 'PEM', '-f', locked, '-N', 'correct horse'])
+  const args = ['next', '-k', locked, '-i', directory]
+  expect(await softsim(args)).toEqual(failure(4, /.*passphrase.*/, /.*SOFTSIM_KEY_PASSPHRASE.*/))
+  const wrong = await softsim(args, { env: { SOFTSIM_KEY_PASSPHRASE: 'wrong horse' } })
+  expect(wrong).toEqual(failure(4, /.*does not open with this passphrase/))
+  expect(usedIn(directory)).toEqual([])
+  expect(await softsim(args, { env: { SOFTSIM_KEY_PASSPHRASE: 'correct horse' } })).toMatchObject({ code: 0 })
+})
+
+describe('--count', () => {
+  test('takes that many, one a line', async () => {
+    const directory = directoryOf(someProfiles(5))
+    const { code, stdout } = await next(directory, '-n', '3')
+    expect([code, lines(stdout).map(iccidOf)]).toEqual([0, [iccid(1), iccid(2), iccid(3)]])
+    expect(usedIn(directory)).toHaveLength(3)
+  })
+
+  test('takes all of them or none', async () => {
+    const directory = directoryOf(someProfiles(2))
+    expect(await next(directory, '-n', '3')).toEqual(failure(3, /.*2 of 3 .*/))
+    expect(usedIn(directory)).toEqual([])
+    expect(await next(directory, '-n', '2')).toMatchObject({ code: 0 })
+  })
+})
+
+describe('--iccid', () => {
+  test('takes that profile, and with a warning once more', async () => {
+    const directory = directoryOf(someProfiles(3))
+    const first = await next(directory, '--iccid', iccid(2))
+    expect(first).toMatchObject({ code: 0, stderr: '' })
+    expect(iccidOf(first.stdout.trimEnd())).toBe(iccid(2))
+    expect(usedIn(directory)).toEqual([`__${iccid(2)}.json`])
+
+    const again = await next(directory, '--iccid', iccid(2))
+    expect(again.stdout).toBe(first.stdout)
+    expect(again.stderr).toMatch(/^softsim: warning: .*before.*\n$/)
+    expect(usedIn(directory)).toHaveLength(1)
+  })
+
+  test('that is not there', async () => {
+    expect(await next(directoryOf(someProfiles(1)), '--iccid', iccid(9))).toEqual(
+      failure(3, RegExp(`.*${iccid(9)}.*`)),
+    )
+  })
+})

@@ -1,0 +1,99 @@
+import { crc32 } from 'node:zlib'
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { problems } from '../../src/profile/check.ts'
+import { encodeHex } from '../../src/profile/hex.ts'
+import type { Profile } from '../../src/profile/profile.ts'
+import { acceptable, hexOptions } from '../support/arbitrary.ts'
+import { plainProfile } from '../support/profiles.ts'
+import { dataOf, readTlv } from '../support/tlv.ts'
+
+const KEY = '000102030405060708090A0B0C0D0E0F'
+const EMPTY = { iccid: null, imsi: null, opc: null, k: null, kic: null, kid: null } as const
+const NOTHING_MORE = { pin: null, puk: null, adm: null, smsp: null, smsc: null } as const
+const KNOWN: Profile = {
+  ...NOTHING_MORE,
+  iccid: '89000123456789012341',
+  imsi: '001010123456063',
+  opc: '0'.repeat(32),
+  k: KEY,
+  kic: KEY,
+  kid: KEY,
+}
+const KNOWN_HEX =
+  '01120809101010325406360214980010325476981032140320000000000000000000000000000000000420000102030405060708090A0B0C0D0E0F0520000102030405060708090A0B0C0D0E0F0620000102030405060708090A0B0C0D0E0F'
+const PLAIN = { smsp: false, smsc: true, crc: false }
+
+test('the known profile', () => {
+  expect(encodeHex(KNOWN, PLAIN)).toBe(KNOWN_HEX)
+})
+
+test('the known profile with its CRC', () => {
+  expect(encodeHex(KNOWN, { ...PLAIN, crc: true })).toBe(`${KNOWN_HEX}fe08610658d0`)
+})
+
+test.each([
+  ['imsi', '234602102350049', '0112082943061220530094'],
+  ['imsi', '234602102349958', '0112082943061220439985'],
+  ['iccid', '89457300000013500452', '021498543700000031054025'],
+  ['smsc', '+447797704848', '0c180791447779078484ffffffff'],
+  ['smsc', '+44779770484', '0c1807914477790784f4ffffffff'],
+  ['pin', '1234', '080831323334'],
+] as const)('%s %s alone', (field, value, expected) => {
+  expect(encodeHex({ ...EMPTY, ...NOTHING_MORE, [field]: value }, PLAIN)).toBe(expected)
+})
+
+test('every record has its place', () => {
+  const text = encodeHex(plainProfile(1), { smsp: true, smsc: true, crc: true })
+  const tags = readTlv(text).map(({ tag }) => tag)
+  expect(tags).toEqual(['01', '02', '03', '04', '05', '06', '07', '0c', '08', '0b', '0a', 'fe'])
+})
+
+test('the SMSP comes only where asked for, the SMSC goes only where asked for', () => {
+  const profile = plainProfile(1)
+  expect(dataOf(encodeHex(profile, PLAIN), '07')).toBeUndefined()
+  expect(dataOf(encodeHex(profile, { ...PLAIN, smsp: true }), '07')).toBe(profile.smsp)
+  expect(dataOf(encodeHex(profile, { ...PLAIN, smsc: false }), '0c')).toBeUndefined()
+})
+
+test('keys keep the case they came in, and do not change the CRC by it', () => {
+  const crcOf = (profile: Profile) => dataOf(encodeHex(profile, { ...PLAIN, crc: true }), 'fe')
+  const upper = { ...KNOWN, k: KEY.toUpperCase() }
+  const lower = { ...KNOWN, k: KEY.toLowerCase() }
+  expect(dataOf(encodeHex(lower, PLAIN), '04')).toBe(lower.k)
+  expect(crcOf(lower)).toBe(crcOf(upper))
+})
+
+test('a filler at the end of an ICCID is no digit', () => {
+  for (const iccid of ['8988000000000000017', '8988000000000000017F', '8988000000000000017f']) {
+    expect(dataOf(encodeHex({ ...KNOWN, iccid }, PLAIN), '02')).toBe('988800000000000010f7')
+  }
+})
+
+test('the CRC keeps its leading zeros', () => {
+  // The one of these profiles whose CRC begins with a zero: found, not chosen, so that the test shows that it is one.
+  const crcs = Array.from({ length: 100 }, (_, n) => encodeHex(plainProfile(n), { ...PLAIN, crc: true }))
+  const short = crcs.filter((text) => crc32(text.slice(0, -12).toLowerCase()) < 0x10000000)
+  expect(short).not.toHaveLength(0)
+  for (const text of short) expect(text.slice(-12)).toMatch(/^fe080[0-9a-f]{7}$/)
+})
+
+test('whatever a device accepts parses back, and fits its buffer with the end of the line', () => {
+  const lengths: Record<string, number> = { '01': 18, '02': 20, '03': 32, '04': 32, '05': 32, '06': 32 }
+  Object.assign(lengths, { '07': 104, '0c': 24, fe: 8 })
+  fc.assert(
+    fc.property(acceptable, hexOptions, (profile, options) => {
+      expect(problems(profile, options)).toEqual([])
+      const text = encodeHex(profile, options)
+      expect(`${text}\n`.length).toBeLessThanOrEqual(512)
+      for (const { tag, data } of readTlv(text)) {
+        expect(data).toMatch(/^[0-9A-Fa-f]+$/)
+        if (lengths[tag] === undefined) expect(data.length).toBeLessThanOrEqual(16)
+        else expect(data).toHaveLength(lengths[tag])
+      }
+      expect(dataOf(text, '04')).toBe(profile.k)
+      expect(Buffer.from(dataOf(text, '08') ?? '', 'hex').toString()).toBe(profile.pin ?? '')
+      expect(Buffer.from(dataOf(text, '0a') ?? '', 'hex').toString()).toBe(profile.adm ?? '')
+    }),
+  )
+})

@@ -1,0 +1,80 @@
+import { expect, test } from 'vitest'
+import { encodeHex } from '../../src/profile/hex.ts'
+import { encodeJson, encodeRaw } from '../../src/profile/json.ts'
+import type { Profile } from '../../src/profile/profile.ts'
+import { plainProfile } from '../support/profiles.ts'
+
+const PLAIN = { smsp: false, smsc: true, crc: false }
+const FULL: Profile = {
+  ...plainProfile(1),
+  iccid: '89457300000013500452',
+  imsi: '234602102350049',
+  k: '000102030405060708090A0B0C0D0E0F',
+  opc: '101112131415161718191A1B1C1D1E1F',
+  kic: '202122232425262728292A2B2C2D2E2F',
+  kid: '303132333435363738393A3B3C3D3E3F',
+}
+const ORDER = ['iccid', 'k', 'opc', 'kid', 'kic', 'imsi', 'pin', 'puk', 'adm', 'smsp', 'smsc']
+const nothing = Object.fromEntries(ORDER.map((field) => [field, null])) as Profile
+
+const entriesOf = (profile: Profile, options = PLAIN): { name: string; file: string; content: string }[] =>
+  JSON.parse(encodeJson(profile, options)).additional_fields
+
+test('the files of a card, and what they hold', () => {
+  const ota = 'b00011060101202122232425262728292A2B2C2D2E2F303132333435363738393A3B3C3D3E3F'
+  expect(entriesOf(FULL)).toEqual([
+    { name: 'encoded imsi', file: '/3f00/7ff0/6f07', content: '082943061220530094' },
+    { name: 'encoded iccid', file: '/3f00/2fe2', content: '98543700000031054025' },
+    {
+      name: 'Key material for attaching to network',
+      file: '/3f00/a001',
+      content: '000102030405060708090A0B0C0D0E0F101112131415161718191A1B1C1D1E1F00',
+    },
+    {
+      name: 'Key material for OTA related functions',
+      file: '/3f00/a004',
+      content: ota + 'f'.repeat(228 - ota.length),
+    },
+    { name: 'Hex encoded profile', file: 'n/a', content: encodeHex(FULL, PLAIN) },
+  ])
+})
+
+test('the profile comes with all fields, in their order, on one line', () => {
+  const text = encodeJson(FULL, PLAIN)
+  expect(text).not.toContain('\n')
+  expect(Object.keys(JSON.parse(text))).toEqual(['profile', 'additional_fields'])
+  expect(Object.keys(JSON.parse(text).profile)).toEqual(ORDER)
+  expect(JSON.parse(text).profile).toEqual(FULL)
+})
+
+test('what is absent is null, and has no file', () => {
+  const { iccid, imsi, k, opc } = FULL
+  const profile = { ...nothing, iccid, imsi, k, opc }
+  expect(JSON.parse(encodeJson(profile, PLAIN)).profile).toEqual(profile)
+  expect(entriesOf(profile).map(({ file }) => file)).toEqual([
+    '/3f00/7ff0/6f07',
+    '/3f00/2fe2',
+    '/3f00/a001',
+    'n/a',
+  ])
+})
+
+test.each([
+  ['kic', '/3f00/a004'],
+  ['kid', '/3f00/a004'],
+  ['opc', '/3f00/a001'],
+] as const)('without %s there is no %s', (field, file) => {
+  expect(entriesOf({ ...FULL, [field]: null }).map((entry) => entry.file)).not.toContain(file)
+})
+
+test('the hex in it obeys the same flags', () => {
+  const options = { smsp: true, smsc: false, crc: true }
+  expect(entriesOf(FULL, options).at(-1)?.content).toBe(encodeHex(FULL, options))
+})
+
+test('raw is the profile alone', () => {
+  expect(encodeRaw(FULL)).toBe(JSON.stringify(JSON.parse(encodeJson(FULL, PLAIN)).profile))
+  expect(encodeRaw({ ...nothing, iccid: '8988' })).toBe(
+    '{"iccid":"8988","k":null,"opc":null,"kid":null,"kic":null,"imsi":null,"pin":null,"puk":null,"adm":null,"smsp":null,"smsc":null}',
+  )
+})

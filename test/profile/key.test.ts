@@ -1,0 +1,152 @@
+import { execFileSync } from 'node:child_process'
+import { createPrivateKey, generateKeyPairSync, type KeyObject, X509Certificate } from 'node:crypto'
+import { copyFileSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, inject, test } from 'vitest'
+import { Failure } from '../../src/errors.ts'
+import { parsePrivateKey } from '../../src/profile/key.ts'
+import { temporaryDirectory } from '../support/directory.ts'
+import { selfSigned } from '../support/keys.ts'
+
+const { privateKey: PEM, privateKeyPath, publicKey: PUBLIC_PEM } = inject('keys')
+const key = createPrivateKey(PEM)
+const PASSPHRASE = 'correct horse'
+const LOCK = { cipher: 'aes-256-cbc', passphrase: PASSPHRASE }
+
+const read = (bytes: Buffer | string, passphrase?: string) =>
+  parsePrivateKey(Buffer.from(bytes), 'keys/mine.pem', passphrase)
+
+/** The failure that reading these bytes ends with; what it says. */
+function refusal(bytes: Buffer | string, passphrase?: string, path = 'keys/mine.pem'): string {
+  try {
+    parsePrivateKey(Buffer.from(bytes), path, passphrase)
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error
+    expect(error.outcome).toBe('key')
+    expect(error.message).toContain(path)
+    return `${error.message}\n${error.hint}`
+  }
+  throw new Error('it was read')
+}
+
+/** A new private key file that ssh-keygen made. */
+function sshKey(...options: string[]): string {
+  const path = join(temporaryDirectory(), 'key')
+  execFileSync('ssh-keygen', ['-q', '-f', path, ...options])
+  return path
+}
+
+const opened = (read: KeyObject) => expect(read.equals(key)).toBe(true)
+
+test('what ssh-keygen -m PEM writes', () => {
+  expect(PEM).toContain('BEGIN RSA PRIVATE KEY')
+  opened(read(PEM))
+})
+
+test('PKCS#1 and PKCS#8, PEM and DER', () => {
+  opened(read(key.export({ type: 'pkcs8', format: 'pem' })))
+  opened(read(key.export({ type: 'pkcs1', format: 'der' })))
+  opened(read(key.export({ type: 'pkcs8', format: 'der' })))
+})
+
+test('a file that went through Windows, or through a PKCS#12 bundle', () => {
+  opened(read(PEM.replaceAll('\n', '\r\n')))
+  opened(read(`Bag Attributes\n    localKeyID: 01\nKey Attributes: <No Attributes>\n${PEM}`))
+})
+
+test('a passphrase opens PKCS#1 and PKCS#8, PEM and DER', () => {
+  opened(read(key.export({ type: 'pkcs1', format: 'pem', ...LOCK }), PASSPHRASE))
+  opened(read(key.export({ type: 'pkcs8', format: 'pem', ...LOCK }), PASSPHRASE))
+  opened(read(key.export({ type: 'pkcs8', format: 'der', ...LOCK }), PASSPHRASE))
+})
+
+test('a passphrase that ssh-keygen put on the key', () => {
+  const path = join(temporaryDirectory(), 'key')
+  copyFileSync(privateKeyPath, path)
+  execFileSync('ssh-keygen', ['-q', '-p', '-m', 'PEM', '-f', path, '-N', PASSPHRASE])
+  const bytes = readFileSync(path)
+  opened(read(bytes, PASSPHRASE))
+  expect(refusal(bytes)).toMatch(/passphrase, and none was given\n.*SOFTSIM_KEY_PASSPHRASE/)
+})
+
+test('a passphrase for a key that needs none does no harm', () => opened(read(PEM, PASSPHRASE)))
+
+test.each([
+  ['PKCS#1 PEM', key.export({ type: 'pkcs1', format: 'pem', ...LOCK })],
+  ['PKCS#8 PEM', key.export({ type: 'pkcs8', format: 'pem', ...LOCK })],
+  ['PKCS#8 DER', key.export({ type: 'pkcs8', format: 'der', ...LOCK })],
+])('a protected key needs its passphrase: %s', (_, bytes) => {
+  for (const none of [undefined, '']) {
+    expect(refusal(bytes, none)).toMatch(/passphrase, and none was given\n.*SOFTSIM_KEY_PASSPHRASE/)
+  }
+  const wrong = refusal(bytes, 'wrong horse')
+  expect(wrong).toMatch(/does not open with this passphrase\n.*SOFTSIM_KEY_PASSPHRASE/)
+  expect(wrong).not.toContain('wrong horse')
+})
+
+test('an RSA key in OpenSSH’s own format can be rewritten', () => {
+  const path = sshKey('-t', 'rsa', '-b', '2048', '-N', '')
+  const bytes = readFileSync(path)
+  expect(bytes.toString()).toContain('BEGIN OPENSSH PRIVATE KEY')
+  const said = refusal(bytes, undefined, path)
+  expect(said).toContain("OpenSSH's own format")
+  expect(said).toContain(`ssh-keygen -p -m PEM -f ${path}`)
+})
+
+test('the command that rewrites it does', () => {
+  const path = sshKey('-t', 'rsa', '-b', '2048', '-N', '')
+  execFileSync('ssh-keygen', ['-q', '-p', '-m', 'PEM', '-f', path, '-N', ''])
+  expect(read(readFileSync(path)).asymmetricKeyType).toBe('rsa')
+})
+
+test('a key of another type: in OpenSSH’s format, PEM and DER', () => {
+  const ed25519 = sshKey('-t', 'ed25519', '-N', '')
+  const { privateKey: ec } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  const others = [
+    [readFileSync(ed25519), 'ssh-ed25519'],
+    [ec.export({ type: 'sec1', format: 'pem' }), 'ec'],
+    [ec.export({ type: 'pkcs8', format: 'pem' }), 'ec'],
+    [ec.export({ type: 'pkcs8', format: 'der' }), 'ec'],
+  ] as const
+  for (const [bytes, type] of others) {
+    const said = refusal(bytes)
+    expect(said).toContain(`a key of type ${type};`)
+    expect(said).toContain('an RSA key')
+    expect(said).toContain('ssh-keygen -t rsa -m PEM -b 4096')
+  }
+})
+
+test.each([
+  ['SPKI PEM', PUBLIC_PEM],
+  ['SPKI DER', new Uint8Array(Buffer.from(PUBLIC_PEM.replace(/-----.*?-----|\s/g, ''), 'base64'))],
+  ['one line of ssh', readFileSync(`${privateKeyPath}.pub`)],
+  ['SSH2', execFileSync('ssh-keygen', ['-e', '-f', `${privateKeyPath}.pub`])],
+  ['PKCS#1', execFileSync('ssh-keygen', ['-e', '-m', 'PEM', '-f', `${privateKeyPath}.pub`])],
+])('a public key: %s', (_, bytes) => {
+  expect(refusal(Buffer.from(bytes))).toMatch(/is a public key; .*private.*\n/)
+})
+
+test('for a .pub the hint names the private key beside it', () => {
+  const said = refusal(readFileSync(`${privateKeyPath}.pub`), undefined, 'keys/mine.pub')
+  expect(said).toMatch(/ -k keys\/mine$/)
+})
+
+test('a certificate, PEM and DER', () => {
+  const { cert } = selfSigned(temporaryDirectory())
+  for (const bytes of [cert, new X509Certificate(cert).raw]) {
+    expect(refusal(bytes)).toMatch(
+      /is a certificate; .*private key.*\nopenssl|is a certificate; .*\n.*openssl/,
+    )
+  }
+})
+
+test('an empty file', () => expect(refusal('')).toMatch(/is empty\n.*ssh-keygen/))
+
+test.each([
+  ['words', 'not a key'],
+  ['bytes', Buffer.from([0x30, 0x82, 0x01, 0x00, 0xff])],
+  ['a PEM frame with nothing in it', '-----BEGIN RSA PRIVATE KEY-----\n-----END RSA PRIVATE KEY-----\n'],
+  ['half a key', PEM.slice(0, PEM.length / 2)],
+])('garbage: %s', (_, bytes) => {
+  expect(refusal(bytes)).toMatch(/is no private key that can be read.*\n.*openssl/)
+})

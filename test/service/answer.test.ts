@@ -1,0 +1,73 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { parseAnswer } from '../../src/service/answer.ts'
+
+const GOOD = { iccid: '89880000000000000001', profile: 'AAEC/w==' }
+const parse = (...profiles: unknown[]) => parseAnswer(JSON.stringify({ count: profiles.length, profiles }))
+
+test('good entries', () => {
+  const second = { iccid: '8988000000000000002', profile: 'AAAA' }
+  expect(parse(GOOD, second)).toEqual({ profiles: [GOOD, second], refused: [] })
+  expect(parse()).toEqual({ profiles: [], refused: [] })
+})
+
+test('a filler may end an ICCID, of any length', () => {
+  for (const iccid of ['8', '8'.repeat(20), '898800000000000000F', '898800000000000000f']) {
+    expect(parse({ ...GOOD, iccid })?.profiles).toHaveLength(1)
+  }
+})
+
+test('fields that nobody knows yet do no harm', () => {
+  const answer = { profiles: [{ ...GOOD, batch: 4 }], next: 'page' }
+  expect(parseAnswer(JSON.stringify(answer))?.profiles).toHaveLength(1)
+})
+
+test.each([
+  ['null', null],
+  ['a number', 5],
+  ['no object', [GOOD]],
+  ['no ICCID', { profile: 'AAAA' }],
+  ['no profile', { iccid: GOOD.iccid }],
+  ['a number for an ICCID', { ...GOOD, iccid: 8988 }],
+  ['an empty ICCID', { ...GOOD, iccid: '' }],
+  ['an ICCID of 21 digits', { ...GOOD, iccid: '8'.repeat(21) }],
+  ['an ICCID with two fillers', { ...GOOD, iccid: '8988FF' }],
+  ['an ICCID that is a path', { ...GOOD, iccid: '../../x' }],
+  ['an ICCID with a line break', { ...GOOD, iccid: '8988\n' }],
+  ['an ICCID in other digits', { ...GOOD, iccid: '٨٩٨٨' }],
+  ['an empty profile', { ...GOOD, profile: '' }],
+  ['a profile that is not base64', { ...GOOD, profile: 'AAA*' }],
+  ['base64url', { ...GOOD, profile: 'AA-_' }],
+  ['base64 with a byte missing', { ...GOOD, profile: 'AAAAA' }],
+])('%s loses one entry, which is named, and no other', (_, bad) => {
+  const answer = parse(GOOD, bad, GOOD)
+  expect(answer?.profiles).toEqual([GOOD, GOOD])
+  expect(answer?.refused).toHaveLength(1)
+  expect(answer?.refused[0]).toMatch(/^entry 2\b.*: ./s)
+})
+
+test('a bad entry is named by its ICCID where it has one', () => {
+  const { iccid } = GOOD
+  expect(parse({ iccid, profile: '*' })?.refused[0]).toContain(iccid)
+  expect(parse({ iccid: 'x'.repeat(10_000), profile: 'AAAA' })?.refused[0]?.length).toBeLessThan(200)
+})
+
+test.each(['', 'null', '[]', '{}', '{"profiles":null}', '{"profiles":{}}', '<html>', '{"profiles":[', '\0'])(
+  '%j is no answer',
+  (body) => expect(parseAnswer(body)).toBeUndefined(),
+)
+
+test('whatever comes, an entry is either good or named', () => {
+  const entry = fc.oneof(
+    fc.constant(GOOD),
+    fc.jsonValue(),
+    fc.record({ iccid: fc.string(), profile: fc.base64String() }),
+  )
+  fc.assert(
+    fc.property(fc.array(entry), (entries) => {
+      const answer = parse(...entries)
+      expect((answer?.profiles.length ?? 0) + (answer?.refused.length ?? 0)).toBe(entries.length)
+      for (const { iccid } of answer?.profiles ?? []) expect(iccid).toMatch(/^\d{1,20}[Ff]?$/)
+    }),
+  )
+})

@@ -1,0 +1,129 @@
+import { setImmediate as turn } from 'node:timers/promises'
+import { expect, test } from 'vitest'
+import { Pace } from '../../src/service/pace.ts'
+
+const forever = new AbortController().signal
+
+/** A call that ends when it is told to. */
+function heldCall() {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const call = { isRunning: false, end: resolve }
+  const run = async () => {
+    call.isRunning = true
+    await promise
+  }
+  return { call, run }
+}
+
+/** Long enough for everything that waits for nothing to run. */
+async function settle() {
+  for (let i = 0; i < 10; i++) await turn()
+}
+
+test('the first call goes alone, until its answer tells what is left', async () => {
+  const pace = new Pace(() => {})
+  const [first, second] = [heldCall(), heldCall()]
+  const running = [pace.run(first.run, forever), pace.run(second.run, forever)]
+  await settle()
+  expect([first.call.isRunning, second.call.isRunning]).toEqual([true, false])
+
+  pace.learn({ remaining: 5, waitMs: 1000 }, Date.now())
+  first.call.end()
+  await settle()
+  expect(second.call.isRunning).toBe(true)
+  second.call.end()
+  await Promise.all(running)
+})
+
+test('no more run at once than the last answer said are left', async () => {
+  const pace = new Pace(() => {})
+  await pace.run(async () => pace.learn({ remaining: 3, waitMs: 60_000 }, Date.now()), forever)
+  const stop = new AbortController()
+  const calls = Array.from({ length: 5 }, heldCall)
+  const running = calls.map(({ run }) => pace.run(run, stop.signal))
+  await settle()
+  expect(calls.map(({ call }) => call.isRunning)).toEqual([true, true, true, false, false])
+
+  stop.abort()
+  for (const { call } of calls) call.end()
+  const results = await Promise.allSettled(running)
+  expect(results.map(({ status }) => status)).toEqual([
+    'fulfilled',
+    'fulfilled',
+    'fulfilled',
+    'rejected',
+    'rejected',
+  ])
+})
+
+test('calls under way are taken off what an answer says is left', async () => {
+  const pace = new Pace(() => {})
+  await pace.run(async () => pace.learn({ remaining: 10, waitMs: 60_000 }, Date.now()), forever)
+  const [slow, other] = [heldCall(), heldCall()]
+  const running = [pace.run(slow.run, forever)]
+  // This answer may not have counted the slow call yet: of the one that it says is left, none is.
+  const stop = new AbortController()
+  await pace.run(async () => pace.learn({ remaining: 1, waitMs: 60_000 }, Date.now()), forever)
+  const waiting = pace.run(other.run, stop.signal)
+  await settle()
+  expect([slow.call.isRunning, other.call.isRunning]).toEqual([true, false])
+
+  stop.abort()
+  slow.call.end()
+  await expect(waiting).rejects.toThrow()
+  await Promise.all(running)
+})
+
+test('nothing is sent before the reset, and the wait is told before it begins', async () => {
+  const waits: number[] = []
+  const pace = new Pace((ms) => waits.push(ms))
+  const learnt = Date.now()
+  await pace.run(async () => pace.learn({ remaining: 0, waitMs: 120 }, learnt), forever)
+  const sent = await pace.run(async () => Date.now(), forever)
+  expect(sent).toBeGreaterThanOrEqual(learnt + 120)
+  expect(waits.length).toBeGreaterThan(0)
+  expect(Math.max(...waits)).toBeLessThanOrEqual(120)
+})
+
+test('after the reset one call goes alone again', async () => {
+  const pace = new Pace(() => {})
+  await pace.run(async () => pace.learn({ remaining: 0, waitMs: 1 }, Date.now() - 1000), forever)
+  const [first, second] = [heldCall(), heldCall()]
+  const running = [pace.run(first.run, forever), pace.run(second.run, forever)]
+  await settle()
+  expect([first.call.isRunning, second.call.isRunning]).toEqual([true, false])
+  first.call.end()
+  await settle()
+  expect(second.call.isRunning).toBe(true)
+  second.call.end()
+  await Promise.all(running)
+})
+
+test('where the service tells no limit, there is none', async () => {
+  const pace = new Pace(() => {})
+  await pace.run(async () => pace.learn({ remaining: undefined, waitMs: undefined }, Date.now()), forever)
+  const calls = Array.from({ length: 50 }, heldCall)
+  const running = calls.map(({ run }) => pace.run(run, forever))
+  await settle()
+  expect(calls.filter(({ call }) => call.isRunning)).toHaveLength(50)
+  for (const { call } of calls) call.end()
+  await Promise.all(running)
+})
+
+test('a wait ends when it is called off', async () => {
+  const stop = new AbortController()
+  const pace = new Pace(() => stop.abort())
+  await pace.run(async () => pace.learn({ remaining: 0, waitMs: 100_000 }, Date.now()), forever)
+  const { call, run } = heldCall()
+  await expect(pace.run(run, stop.signal)).rejects.toThrow()
+  expect(call.isRunning).toBe(false)
+})
+
+test('a call that fails lets the next one through', async () => {
+  const pace = new Pace(() => {})
+  const broken = pace.run(async () => {
+    throw new Error('broken')
+  }, forever)
+  await expect(broken).rejects.toThrow('broken')
+  expect(await pace.run(async () => 'next', forever)).toBe('next')
+})

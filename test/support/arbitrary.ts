@@ -1,0 +1,33 @@
+import fc from 'fast-check'
+import type { Profile } from '../../src/profile/profile.ts'
+
+const from = (characters: string, minLength: number, maxLength = minLength) =>
+  fc.string({ unit: fc.constantFrom(...characters), minLength, maxLength })
+
+export const digits = (minLength: number, maxLength = minLength) => from('0123456789', minLength, maxLength)
+
+export const hexDigits = (length: number) => from('0123456789abcdefABCDEF', length)
+
+const printable = fc.string({
+  unit: fc.integer({ min: 0x21, max: 0x7e }).map((code) => String.fromCharCode(code)),
+})
+const secret = printable.filter((text) => text.length >= 1 && text.length <= 8)
+
+const absentOr = (field: fc.Arbitrary<string>) => fc.option(field, { nil: null })
+
+/** Any profile that a device accepts. */
+export const acceptable: fc.Arbitrary<Profile> = fc.record({
+  iccid: digits(19, 20),
+  imsi: digits(6, 15),
+  opc: hexDigits(32),
+  k: hexDigits(32),
+  kic: absentOr(hexDigits(32)),
+  kid: absentOr(hexDigits(32)),
+  pin: absentOr(digits(4, 8)),
+  puk: absentOr(secret),
+  adm: absentOr(secret),
+  smsp: absentOr(hexDigits(104)),
+  smsc: absentOr(digits(1, 20).map((number) => `+${number}`)),
+})
+
+export const hexOptions = fc.record({ smsp: fc.boolean(), smsc: fc.boolean(), crc: fc.boolean() })

@@ -1,0 +1,102 @@
+import type { ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import { pipeline } from 'node:stream/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Answer, profilesAnswer, textAnswer } from './answers.ts'
+
+/** What goes wrong with a call. Only those marked so still allocate profiles. */
+export type Fault = { times?: number } & (
+  | { kind: 'none' } // allocates: lets one call pass untouched
+  | { kind: 'status'; status: number; body?: string; headers?: Record<string, string> }
+  | { kind: 'redirect'; location: string; status?: number }
+  | { kind: 'drop-before' | 'reset' } // FIN or RST in place of an answer
+  | { kind: 'drop-after' | 'torn' } // allocates, then closes before or amid the answer
+  | { kind: 'delay'; ms: number } // allocates, then keeps the client waiting
+  | { kind: 'drip'; ms: number } // allocates, then sends one byte each `ms`
+  | { kind: 'short'; by: number } // allocates fewer than asked
+  | { kind: 'gzip' } // allocates, and compresses though nobody asked for it
+  | { kind: 'bad-entries'; entries: unknown[] } // allocates, and adds these to the answer
+  | { kind: 'replace'; profiles: unknown[] } // answers exactly these
+  | { kind: 'repeat' } // answers the last completed answer once more
+  | { kind: 'garbage'; body: string | Buffer; contentType?: string; status?: number }
+  | { kind: 'huge'; bytes?: number } // spaces; without end if `bytes` is left out
+)
+
+export const NONE: Fault = { kind: 'none' }
+
+export function faultQueue() {
+  const queue: { fault: Fault; left: number }[] = []
+  return {
+    add(...faults: Fault[]) {
+      queue.push(...faults.map((fault) => ({ fault, left: fault.times ?? 1 })))
+    },
+    take(): Fault {
+      const first = queue[0]
+      if (first === undefined) return NONE
+      first.left -= 1
+      if (first.left <= 0) queue.shift()
+      return first.fault
+    },
+  }
+}
+
+/** The answer of a fault that allocates nothing. */
+export function substitute(fault: Fault, last: Answer): Answer | undefined {
+  switch (fault.kind) {
+    case 'status':
+      return textAnswer(fault.status, fault.body ?? `status ${fault.status}`, fault.headers)
+    case 'redirect':
+      return textAnswer(fault.status ?? 308, 'it is elsewhere', { location: fault.location })
+    case 'garbage': {
+      const headers = { 'content-type': fault.contentType ?? 'application/json' }
+      return { status: fault.status ?? 200, headers, body: Buffer.from(fault.body), profiles: [] }
+    }
+    case 'replace':
+      return profilesAnswer(
+        fault.profiles.map((profile) => JSON.stringify(profile)),
+        [],
+      )
+    case 'huge':
+      return profilesAnswer([], [])
+    case 'repeat':
+      return last
+    default:
+      return undefined
+  }
+}
+
+export async function write(
+  res: ServerResponse,
+  { status, headers, body }: Answer,
+  fault: Fault,
+): Promise<void> {
+  if (fault.kind === 'huge') {
+    res.writeHead(status, headers)
+    return pipeline(spaces(fault.bytes ?? Number.POSITIVE_INFINITY), res)
+  }
+  res.writeHead(status, { ...headers, 'content-length': body.length })
+  if (fault.kind === 'torn') {
+    res.write(body.subarray(0, body.length / 2), () => res.destroy())
+  } else if (fault.kind === 'drip') {
+    for (const byte of body) {
+      if (res.destroyed) return
+      res.write(Buffer.of(byte))
+      await sleep(fault.ms, undefined, { ref: false })
+    }
+    res.end()
+  } else {
+    res.end(body)
+  }
+}
+
+function* spaces(bytes: number): Generator<Buffer> {
+  const chunk = Buffer.alloc(65_536, ' ')
+  for (let left = bytes; left > 0; left -= chunk.length) yield chunk.subarray(0, Math.min(left, chunk.length))
+}
+
+/** Below TLS: only the TCP socket itself can be reset. */
+export function reset(socket: Socket, sockets: Iterable<Socket>): void {
+  for (const tcp of sockets) {
+    if (tcp.remotePort === socket.remotePort && tcp.localPort === socket.localPort) tcp.resetAndDestroy()
+  }
+}

@@ -1,0 +1,51 @@
+import { afterAll, inject } from 'vitest'
+import { temporaryDirectory } from './directory.ts'
+import { type Service, type ServiceOptions, startService } from './service.ts'
+import { type Options, softsim, startSoftsim } from './softsim.ts'
+
+/** A SoftSIM key and one that opens everything but profiles; neither may ever be seen in an output. */
+export const API_KEY = 'softsim-key-c0ffee'
+export const NORMAL_KEY = 'normal-key-deadbeef'
+
+/** A service for one test, and a way to fetch from it into a directory that is not there yet. */
+export interface Sandbox extends Service {
+  directory: string
+  /** `softsim fetch` with these options after the usual ones. */
+  fetch: (args?: readonly string[], options?: Options) => ReturnType<typeof softsim>
+  startFetch: (args?: readonly string[], options?: Options) => ReturnType<typeof startSoftsim>
+  /** Counts asked for, in the order they came. */
+  asked: () => (number | undefined)[]
+  statuses: () => unknown[]
+}
+
+const running: Service[] = []
+
+/** Starts a service whose profiles differ in the ICCID only, for tests that do not look into them; stopped after the file's tests. */
+export async function startSandbox(options: Partial<ServiceOptions> = {}): Promise<Sandbox> {
+  const { publicKey } = inject('keys')
+  const service = await startService({
+    apiKeys: [
+      { key: API_KEY, kind: 'softsim', publicKey },
+      { key: NORMAL_KEY, kind: 'normal' },
+    ],
+    allProfilesAlike: true,
+    ...options,
+  })
+  running.push(service)
+  const directory = `${temporaryDirectory()}/profiles`
+  const line = (args: readonly string[]) => ['fetch', '-u', service.url, '-o', directory, ...args]
+  const withKey = (each: Options = {}) => ({ ...each, env: { SOFTSIM_API_KEY: API_KEY, ...each.env } })
+  return {
+    ...service,
+    directory,
+    fetch: (args = [], each) => softsim(line(args), withKey(each)),
+    startFetch: (args = [], each) => startSoftsim(line(args), withKey(each)),
+    asked: () => service.requests.map(({ count }) => count),
+    statuses: () => service.requests.map(({ status }) => status),
+  }
+}
+
+// Not after each test: tests that mostly wait run side by side.
+afterAll(async () => {
+  for (const service of running.splice(0)) await service.close()
+})

@@ -1,0 +1,23 @@
+import { mkdtempSync, realpathSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { TestProject } from 'vitest/node'
+import { type RsaKeyPair, rsaKeyPair } from './keys.ts'
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** Everything the tests write is under this directory. */
+    root: string
+    /** The key pair that all tests share: making one of 4096 bits takes seconds. */
+    keys: RsaKeyPair
+  }
+}
+
+/** Runs once, before all tests; what it returns runs after them. */
+export default function setup({ provide }: TestProject): () => void {
+  // Its real path: on macOS /var is a link, and messages would show the other name.
+  const root = mkdtempSync(join(realpathSync(tmpdir()), 'softsim-test-'))
+  provide('root', root)
+  provide('keys', rsaKeyPair(root))
+  return () => rmSync(root, { recursive: true, force: true, maxRetries: 5 })
+}

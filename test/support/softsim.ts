@@ -1,0 +1,82 @@
+/**
+ * Runs the built program as users do: as a process of its own.
+ *
+ * SOFTSIM_BIN names another build of it, such as a single binary; else it is dist/softsim.cjs, with the Node that
+ * runs the tests.
+ */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { inject, vi } from 'vitest'
+import { expectPromisesKept } from './promises.ts'
+
+export interface Options {
+  cwd?: string
+  /** All the environment there is, beside what the system itself cannot do without. */
+  env?: Record<string, string>
+  /** What is typed on standard input, which then ends. */
+  stdin?: string
+  /** A line for /bin/sh that runs the program as `"$@"`, to redirect what it prints. */
+  shell?: string
+}
+
+/** How a run ended. */
+export interface Ended {
+  code: number | null
+  signal: NodeJS.Signals | null
+  stdout: string
+  stderr: string
+}
+
+export interface Started {
+  child: ChildProcess
+  /** What it has said on standard error so far. */
+  said: () => string
+  ended: Promise<Ended>
+}
+
+/** Runs the program to its end. Whatever it was asked, it must keep the promises that hold for every call. */
+export const softsim = (args: readonly string[], options?: Options): Promise<Ended> =>
+  startSoftsim(args, options).ended
+
+/** Starts the program, for tests that send it signals or go away from its pipes. */
+export function startSoftsim(args: readonly string[], options: Options = {}): Started {
+  const { cwd = inject('root'), env = {}, stdin = '', shell } = options
+  const line = [...program(), ...args]
+  const [file = '', ...rest] = shell === undefined ? line : ['/bin/sh', '-c', shell, 'sh', ...line]
+  const child = spawn(file, rest, { cwd, env: { ...ofTheSystem(), ...env }, windowsHide: true })
+  // Most calls never read it, and may be gone before it is written.
+  child.stdin.on('error', () => {}).end(stdin)
+  let stdout = ''
+  let stderr = ''
+  child.stdout.setEncoding('utf8').on('data', (text) => {
+    stdout += text
+  })
+  child.stderr.setEncoding('utf8').on('data', (text) => {
+    stderr += text
+  })
+  return { child, said: () => stderr, ended: once(child, 'close').then(conclude) }
+
+  function conclude([code, signal]: unknown[]): Ended {
+    const ended = { code, signal, stdout, stderr } as Ended
+    expectPromisesKept(args, ended)
+    return ended
+  }
+}
+
+/** Waits for something that a started program or its service will do. */
+export const until = (condition: () => boolean) => vi.waitUntil(condition, { interval: 5, timeout: 50_000 })
+
+function program(): string[] {
+  const binary = process.env['SOFTSIM_BIN']
+  if (binary) return [resolve(binary)]
+  const bundle = fileURLToPath(new URL('../../dist/softsim.cjs', import.meta.url))
+  if (!existsSync(bundle)) throw new Error(`there is no ${bundle}: npm run build makes it`)
+  return [process.execPath, bundle]
+}
+
+/** Without it a process on Windows can open no socket. */
+const ofTheSystem = () =>
+  process.platform === 'win32' ? { SystemRoot: process.env['SystemRoot'] ?? 'C:\\Windows' } : {}

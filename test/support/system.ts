@@ -1,0 +1,37 @@
+/** What the system of a test run can do; tests of the rest are skipped there. */
+import { spawnSync } from 'node:child_process'
+import { existsSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+export const isWindows = process.platform === 'win32'
+
+/** Windows has neither signals that a program can catch, nor modes of files, nor /bin/sh. */
+export const hasPosix = !isWindows
+
+/** A device that every write to finds full; Linux has it. */
+export const hasFullDevice = existsSync('/dev/full')
+
+/** Root may read and write whatever the modes say. */
+export const modesCount = hasPosix && process.getuid?.() !== 0
+
+/** On Windows links take a right that not everybody has. */
+export const hasSymlinks = canLink()
+
+/** A build that is not run by the Node at hand takes no options of Node. */
+export const isRunByNode = !process.env['SOFTSIM_BIN']
+
+function canLink(): boolean {
+  const directory = mkdtempSync(join(tmpdir(), 'softsim-link-'))
+  try {
+    symlinkSync('nowhere', join(directory, 'link'))
+    return true
+  } catch {
+    return false
+  } finally {
+    rmSync(directory, { recursive: true })
+  }
+}
+
+/** Whether a program is there to be run. */
+export const hasProgram = (name: string) => spawnSync(name, ['--version']).error === undefined

@@ -1,0 +1,41 @@
+import { once } from 'node:events'
+import http from 'node:http'
+import { type AddressInfo, connect } from 'node:net'
+
+export interface Tunnel {
+  /** For HTTPS_PROXY; with the name and password given. */
+  url: string
+  /** What it was asked to connect to. */
+  targets: string[]
+  /** The headers of each CONNECT. */
+  headers: http.IncomingHttpHeaders[]
+  close: () => void
+}
+
+/** An HTTP proxy on loopback that does nothing but CONNECT (RFC 9110 9.3.6), or answers it with a refusal. */
+export async function startTunnel({ user = '', refusal = 0 } = {}): Promise<Tunnel> {
+  const targets: string[] = []
+  const headers: http.IncomingHttpHeaders[] = []
+  const server = http.createServer((_, response) => response.writeHead(405).end())
+  server.on('connect', (request, socket, head) => {
+    const { hostname, port } = new URL(`http://${request.url}`)
+    targets.push(request.url ?? '')
+    headers.push(request.headers)
+    socket.on('error', () => {})
+    if (refusal !== 0) return void socket.end(`HTTP/1.1 ${refusal} Refused\r\n\r\n`)
+    const remote = connect(Number(port), hostname, () => {
+      socket.write('HTTP/1.1 200 Connected\r\n\r\n')
+      remote.write(head)
+      remote.pipe(socket).pipe(remote)
+    })
+    remote.on('error', () => socket.destroy())
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const { port } = server.address() as AddressInfo
+  return {
+    url: `http://${user && `${user}@`}127.0.0.1:${port}`,
+    targets,
+    headers,
+    close: () => server.close(),
+  }
+}
