@@ -32,6 +32,8 @@ const { metafile } = await build({
   format: 'cjs',
   define: { SOFTSIM_VERSION: JSON.stringify(version), 'process.env.DEBUG_CLI': '"0"' },
   plugins: [clipanion],
+  // A binary runs the program as a script, which can load modules with require alone.
+  supported: { 'dynamic-import': false },
   minifyWhitespace: true,
   minifySyntax: true,
   legalComments: 'none',

@@ -1,6 +1,6 @@
 import { Cli } from 'clipanion'
 import { normalize } from './argv.ts'
-import type { BaseCommand } from './commands/base.ts'
+import type { BaseCommand, Context } from './commands/base.ts'
 import { FetchCommand } from './commands/fetch.ts'
 import { HelpCommand } from './commands/help.ts'
 import { NextCommand } from './commands/next.ts'
@@ -12,42 +12,48 @@ import { VERSION } from './version.ts'
 
 const COMMANDS = [FetchCommand, NextCommand, HelpCommand]
 
+const report = new Report()
+
 /**
  * Runs one command line.
  * @param argv without the program's own name
  * @returns the exit code
  */
 export async function run(argv: readonly string[]): Promise<number> {
-  const report = new Report()
   report.hide(process.env['SOFTSIM_API_KEY'])
   report.hide(process.env['SOFTSIM_KEY_PASSPHRASE'])
   try {
-    await execute(normalize(argv), report)
+    await execute(normalize(argv))
     return exitCode('done')
   } catch (error) {
-    report.failure(error)
-    return exitCode(error instanceof Failure ? error.outcome : 'bug')
+    return crash(error)
   }
 }
 
-async function execute(argv: string[], report: Report): Promise<void> {
-  const cli = Cli.from(COMMANDS, { binaryName: 'softsim', enableColors: false })
-  const showHelp = (command?: string) => printHelp(cli, command)
-  if (argv.includes('-h') || argv.includes('--help')) return showHelp(argv.find(isCommand))
+/** Tells what was thrown, and returns the exit code for it. */
+export function crash(error: unknown): number {
+  report.failure(error)
+  return exitCode(error instanceof Failure ? error.outcome : 'bug')
+}
+
+async function execute(argv: string[]): Promise<void> {
+  if (argv.includes('-h') || argv.includes('--help')) return printHelp(argv.find(isCommand))
   if (argv.includes('-V') || argv.includes('--version')) return writeOutput(`${VERSION}\n`)
-  const command = parse(cli, argv, { report, env: process.env, showHelp })
+  const command = parse(argv, { report, env: process.env, showHelp: printHelp })
   report.level = command.verbosity
   await command.validateAndExecute()
 }
 
-function parse(
-  cli: Cli<BaseCommand['context']>,
-  argv: string[],
-  context: Partial<BaseCommand['context']>,
-): BaseCommand {
-  if (argv.length === 0)
-    throw new Failure('usage', 'a command is missing: fetch, next or help', { hint: 'softsim help' })
+const cliOf = (commands: typeof COMMANDS) =>
+  Cli.from(commands, { binaryName: 'softsim', enableColors: false })
+
+function parse(argv: string[], context: Context): BaseCommand {
+  const hint = 'softsim help'
+  if (argv.length === 0) throw new Failure('usage', 'a command is missing: fetch, next or help', { hint })
+  // Preparing a command's options takes Clipanion as long as decrypting a profile: those of the others are spared.
+  const named = COMMANDS.filter((command) => argv.includes(nameOf(command)))
   try {
+    const cli = cliOf(named.length > 0 ? named : COMMANDS)
     return cli.process(argv, context as BaseCommand['context']) as BaseCommand
   } catch (error) {
     throw syntaxFailure(error, argv, COMMANDS.map(nameOf))
@@ -59,7 +65,7 @@ const nameOf = ({ paths }: (typeof COMMANDS)[number]) => paths[0]?.[0] ?? ''
 const isCommand = (word: string) => COMMANDS.some((command) => nameOf(command) === word)
 
 /** The help is asked for, so it is what standard output is for. */
-async function printHelp(cli: Cli<BaseCommand['context']>, command?: string): Promise<void> {
+async function printHelp(command?: string): Promise<void> {
   const { isatty } = await import('node:tty')
   const { commandHelp, overview } = await import('./help.ts')
   const isTerminal = isatty(1)
@@ -67,7 +73,7 @@ async function printHelp(cli: Cli<BaseCommand['context']>, command?: string): Pr
     width: (isTerminal && process.stdout.columns) || 80,
     colour: isTerminal && !process.env['NO_COLOR'],
   }
-  const definitions = cli.definitions()
+  const definitions = cliOf(COMMANDS).definitions()
   const topics = COMMANDS.map((each, at) => ({
     name: nameOf(each),
     ...each.usage,

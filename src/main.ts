@@ -1,7 +1,9 @@
-import { run } from './cli.ts'
+import { crash, run } from './cli.ts'
 import { exitCode } from './errors.ts'
 
 const STUCK_AFTER_MS = 200
+
+process.on('uncaughtException', (error) => process.exit(crash(error)))
 
 run(process.argv.slice(2)).then((code) => {
   process.exitCode = code

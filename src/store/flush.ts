@@ -1,10 +1,13 @@
-import { closeSync, constants, fsyncSync, openSync } from 'node:fs'
-import { open } from 'node:fs/promises'
+import { closeSync, constants, fsync, fsyncSync, openSync } from 'node:fs'
+import { promisify } from 'node:util'
 
 /** Windows has no way to flush a directory; NTFS keeps its names in a journal of its own. */
 const CAN_FLUSH_DIRECTORY = process.platform !== 'win32'
 
 const READ_DIRECTORY = constants.O_RDONLY | (constants.O_DIRECTORY ?? 0)
+
+/** Flushes an open file to the disk without holding up the event loop. */
+export const flushFile = promisify(fsync)
 
 /**
  * Makes the names in a directory durable: a rename or link is not before this (fsync(2), "calling fsync() does not
@@ -24,10 +27,10 @@ export function flushDirectorySync(path: string): void {
 /** The same without holding up the event loop. */
 export async function flushDirectory(path: string): Promise<void> {
   if (!CAN_FLUSH_DIRECTORY) return
-  const directory = await open(path, READ_DIRECTORY)
+  const directory = openSync(path, READ_DIRECTORY)
   try {
-    await directory.sync()
+    await flushFile(directory)
   } finally {
-    await directory.close()
+    closeSync(directory)
   }
 }

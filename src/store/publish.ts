@@ -1,8 +1,8 @@
-import { closeSync, fsync, linkSync, lstatSync, openSync, renameSync, rmSync, writeSync } from 'node:fs'
+import { closeSync, linkSync, lstatSync, openSync, renameSync, rmSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import { errnoOf } from '../errors.ts'
 import type { Added } from './add.ts'
+import { flushFile } from './flush.ts'
 import { asidePath, type StoredProfile, toFile } from './incoming.ts'
 import { fileName, usedName } from './names.ts'
 import type { Target } from './target.ts'
@@ -12,8 +12,6 @@ const AT_ONCE = 64
 
 /** What these codes have in common: the file system has no hard links. */
 const NO_LINKS = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EINVAL', 'EMLINK']
-
-const flush = promisify(fsync)
 
 /**
  * Gives profiles their names in the directory, each whole and flushed. The names are durable when the directory has
@@ -52,7 +50,7 @@ async function publishChunk(
       written.push({ file, path, iccid: profile.iccid })
       writeSync(file, toFile(profile))
     }
-    await Promise.all(written.map(({ file }) => flush(file)))
+    await Promise.all(written.map(({ file }) => flushFile(file)))
     for (const { path, iccid } of written) {
       const isNew = giveName(target.directory, path, iccid)
       ;(isNew ? added.stored : added.known).push(iccid)

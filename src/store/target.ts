@@ -22,16 +22,18 @@ export interface Target {
 export async function openTarget(directory: string): Promise<Target> {
   try {
     const made = await mkdir(directory, { recursive: true, mode: 0o700 })
-    if (made !== undefined) {
-      const above = dirname(resolve(made))
-      for (let path = resolve(directory); path !== above; path = dirname(path))
-        await flushDirectory(dirname(path))
-    }
+    if (made !== undefined) await flushAbove(resolve(directory), resolve(made))
     const { mode } = await stat(directory)
     return { directory, mode: mode & 0o770 }
   } catch (error) {
     throw new Failure('disk', `can't make the directory ${directory}: ${reasonOf(error)}`, { cause: error })
   }
+}
+
+/** Makes the names of new directories durable: from the last one up to the first that was made. */
+async function flushAbove(path: string, first: string): Promise<void> {
+  await flushDirectory(dirname(path))
+  if (path !== first && path.startsWith(first)) await flushAbove(dirname(path), first)
 }
 
 /**

@@ -1,0 +1,118 @@
+/**
+ * A file system of its own in an image file, whose power can be cut. What is written to it after the cut is lost, and
+ * so is what the file system had not yet given to its disk.
+ */
+import { spawnSync } from 'node:child_process'
+import { closeSync, ftruncateSync, mkdirSync, openSync, renameSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Random } from './random.ts'
+
+export type Kind = 'ext4' | 'xfs' | 'btrfs'
+
+/** How the power is cut: the kernel is told to stop, or the image is copied while it is mounted. */
+export type Cut = 'shutdown' | 'copy'
+
+interface Traits {
+  readonly megabytes: number
+  readonly options: readonly string[]
+  readonly cuts: readonly Cut[]
+}
+
+/** As small as each file system allows; how late it writes of its own accord is part of the chance. */
+const TRAITS: Record<Kind, Traits> = {
+  ext4: {
+    megabytes: 96,
+    options: ['defaults', 'commit=1', 'data=journal', 'data=writeback', 'commit=60'],
+    cuts: ['shutdown', 'copy'],
+  },
+  xfs: { megabytes: 320, options: ['defaults'], cuts: ['shutdown', 'copy'] },
+  btrfs: { megabytes: 160, options: ['defaults', 'commit=1', 'flushoncommit'], cuts: ['copy'] },
+}
+
+const COPY_TRIES = 8
+
+/** FS_IOC_SHUTDOWN, _IOR('X', 125, __u32), with NOLOGFLUSH: the journal that is in memory is lost as well. */
+const SHUTDOWN =
+  'open(my $d, "<", $ARGV[0]) or die "$!"; my $f = pack("L", 2); ioctl($d, 0x8004587d, $f) or die "$!"'
+
+const mounted = new Set<string>()
+
+export class Image {
+  readonly kind: Kind
+  readonly path: string
+  readonly mountPoint: string
+  readonly #options: string
+
+  /** Makes one below `root`, and mounts it. */
+  constructor(kind: Kind, root: string, random: Random) {
+    const { megabytes, options } = TRAITS[kind]
+    this.kind = kind
+    this.path = join(root, `${kind}.img`)
+    this.mountPoint = join(root, kind)
+    this.#options = random.pick(options)
+    const file = openSync(this.path, 'w')
+    ftruncateSync(file, megabytes * 2 ** 20)
+    closeSync(file)
+    mkdirSync(this.mountPoint, { recursive: true })
+    must(`mkfs.${kind}`, '-q', kind === 'ext4' ? '-F' : '-f', this.path)
+    this.mount()
+  }
+
+  get cuts(): readonly Cut[] {
+    return TRAITS[this.kind].cuts
+  }
+
+  /** Mounts what is there: after a cut, what the journal makes of it. */
+  mount(): void {
+    must('mount', '-o', `loop,${this.#options}`, '-t', this.kind, this.path, this.mountPoint)
+    mounted.add(this.mountPoint)
+  }
+
+  unmount(): void {
+    must('umount', this.mountPoint)
+    mounted.delete(this.mountPoint)
+  }
+
+  /** From here on nothing that is written to it lasts; what works on it finds it broken. */
+  shutDown(): void {
+    must('perl', '-e', SHUTDOWN, this.mountPoint)
+  }
+
+  /** Copies what its disk has at this moment. Nobody may be writing; the kernel may, and then it is done again. */
+  snapshot(): void {
+    for (let tries = COPY_TRIES; tries > 0; tries--) {
+      must('cp', '--sparse=always', this.path, `${this.path}.cut`)
+      if (spawnSync('cmp', ['-s', this.path, `${this.path}.cut`]).status === 0) return
+    }
+    throw new Error(`${this.path} does not hold still`)
+  }
+
+  /** Puts the copy in the place of the image, which must not be mounted any more. */
+  restore(): void {
+    renameSync(`${this.path}.cut`, this.path)
+  }
+}
+
+/** Unmounts whatever is still mounted: for an end that nobody planned. */
+export function unmountAll(): void {
+  for (const path of mounted) spawnSync('umount', ['-l', path])
+}
+
+/** Why there can be no images here; undefined where there can. */
+export function whyNoImages(): string | undefined {
+  if (process.platform !== 'linux') return 'it is for Linux'
+  if (process.getuid?.() !== 0) return 'mounting takes root'
+  if (spawnSync('losetup', ['-f']).status !== 0) return 'there are no loop devices'
+  if (spawnSync('perl', ['-e', '1']).status !== 0) return 'there is no perl to shut a file system down with'
+  return undefined
+}
+
+/** Why this file system can't be tried here; undefined where it can. */
+export function whyNot(kind: Kind): string | undefined {
+  return spawnSync(`mkfs.${kind}`, ['-V']).error === undefined ? undefined : `there is no mkfs.${kind}`
+}
+
+function must(program: string, ...args: string[]): void {
+  const { status, stderr, error } = spawnSync(program, args, { encoding: 'utf8' })
+  if (status !== 0) throw new Error(`${program} ${args.join(' ')}: ${error?.message ?? stderr.trim()}`)
+}

@@ -1,0 +1,179 @@
+/** Cuts the power under calls of `fetch` and `next`, and looks at what the disk kept. */
+import { mkdirSync, readFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Cut, Image, type Kind, whyNoImages, whyNot } from './image.ts'
+import { printedIn, type Started } from './program.ts'
+import { isOwnerAlive, look } from './sight.ts'
+import { type Tally, Violation } from './tally.ts'
+import { readCalls, traced, whyNoTrace } from './trace.ts'
+import type { Works } from './works.ts'
+
+const KINDS: readonly Kind[] = ['ext4', 'xfs', 'btrfs']
+
+/** A file system that lives through more cuts than this gets slow to look at. */
+const CUTS_AN_IMAGE = 15
+
+const EARLIEST_CUT_MS = 30
+const LATEST_CUT_MS = 1500
+
+/** How many profiles the calls of `next` find, at least, when they begin. */
+const STOCK = 40
+
+/** What must be true of one directory for good. It is kept in memory: nothing of it is on the disk that is cut. */
+class Ledger {
+  readonly printed = new Set<string>()
+  /** Profiles that `fetch` said are stored, or whose answer was put aside and flushed. */
+  readonly kept = new Set<string>()
+  readonly problems: string[] = []
+
+  print(iccids: readonly string[]): void {
+    for (const iccid of iccids) {
+      if (this.printed.has(iccid)) this.problems.push(`printed twice: ${iccid}`)
+      this.printed.add(iccid)
+    }
+  }
+
+  keep(iccids: readonly string[]): void {
+    for (const iccid of iccids) this.kept.add(iccid)
+  }
+
+  /** What the disk has, before anything was done about it or after. */
+  check(directory: string, isSettled: boolean): void {
+    const { unused, used, torn, asides } = look(directory)
+    const waits = new Set(
+      asides.filter((aside) => !isSettled || isOwnerAlive(aside)).flatMap(({ iccids }) => iccids),
+    )
+    const tell = (what: string, which: readonly string[]) => {
+      if (which.length > 0) this.problems.push(`${what}: ${which.join(', ')}`)
+    }
+    tell(
+      'printed and not marked used',
+      [...this.printed].filter((iccid) => !used.has(iccid)),
+    )
+    tell(
+      'unused and used',
+      [...unused].filter((iccid) => used.has(iccid)),
+    )
+    tell('torn', torn)
+    tell(
+      'lost',
+      [...this.kept].filter((iccid) => !unused.has(iccid) && !used.has(iccid) && !waits.has(iccid)),
+    )
+  }
+}
+
+/** Cuts the power again and again until the time is over, on each kind of file system in turn. */
+export async function power(works: Works, tally: Tally, until: number): Promise<string | undefined> {
+  const reason = whyNoImages() ?? whyNoTrace()
+  if (reason !== undefined) return reason
+  for (const kind of KINDS) {
+    const missing = whyNot(kind)
+    if (missing !== undefined) tally.note(`${kind} is skipped: ${missing}`)
+  }
+  const kinds = KINDS.filter((kind) => whyNot(kind) === undefined)
+  for (let turn = 0; performance.now() < until; turn++) {
+    const image = new Image(kinds[turn % kinds.length] ?? 'ext4', works.root, works.random)
+    const ledger = new Ledger()
+    const directory = join(image.mountPoint, 'profiles')
+    for (let cuts = 0; cuts < CUTS_AN_IMAGE && performance.now() < until; cuts++) {
+      await cutOnce(works, image, directory, ledger, tally)
+      tally.show('power')
+    }
+    image.unmount()
+    rmSync(image.path)
+  }
+  return undefined
+}
+
+/** @throws {Violation} */
+async function cutOnce(works: Works, image: Image, directory: string, ledger: Ledger, tally: Tally) {
+  await work(works, image, directory, ledger, works.random.pick(image.cuts), tally)
+  const sayIfBroken = () => {
+    if (ledger.problems.length === 0) return
+    image.unmount()
+    throw new Violation(
+      `${ledger.problems.join('; ')}\nsee ${image.path} (${image.kind}), not mounted any more`,
+    )
+  }
+  ledger.check(directory, false)
+  sayIfBroken()
+  // Whatever was interrupted is finished by the next call, without being asked.
+  const run = await works.next(directory)
+  if (run.code !== 0 && run.code !== 3)
+    ledger.problems.push(`after the cut next ended with ${run.code}: ${run.stderr}`)
+  ledger.print(printedIn(run.stdout))
+  ledger.check(directory, true)
+  const left = look(directory).asides.filter((aside) => !isOwnerAlive(aside))
+  if (left.length > 0) ledger.problems.push(`still put aside: ${left.map(({ name }) => name).join(', ')}`)
+  sayIfBroken()
+}
+
+/** Stations and a fetch at work, until the power is cut and what is left is mounted again. */
+async function work(
+  works: Works,
+  image: Image,
+  directory: string,
+  ledger: Ledger,
+  cut: Cut,
+  tally: Tally,
+): Promise<void> {
+  const { random } = works
+  let isOn = true
+  const running = new Set<Started>()
+  const during = async (started: Started) => {
+    running.add(started)
+    const ended = await started.ended
+    running.delete(started)
+    return ended
+  }
+
+  const station = async () => {
+    while (isOn) {
+      const options = random.chance(0.25) ? ['-n', String(random.whole(2, 4))] : []
+      const { stdout, hung } = await during(works.startNext(directory, ...options))
+      if (hung) ledger.problems.push('next hung')
+      const printed = printedIn(stdout)
+      tally.add('profiles printed', printed.length)
+      ledger.print(printed)
+      if (printed.length === 0) await sleep(20)
+    }
+  }
+  const fetches = async () => {
+    while (isOn) await fetchOnce(works, directory, ledger, random.whole(1, 30), during)
+  }
+
+  while (look(directory).unused.size < STOCK) await fetchOnce(works, directory, ledger, STOCK, during)
+  const busy = [station(), station(), fetches()]
+  await sleep(random.whole(EARLIEST_CUT_MS, LATEST_CUT_MS))
+  isOn = false
+  if (cut === 'shutdown') image.shutDown()
+  else {
+    for (const { child } of running) child.kill('SIGSTOP')
+    image.snapshot()
+  }
+  for (const { child } of running) child.kill('SIGKILL')
+  await Promise.all(busy)
+  image.unmount()
+  if (cut === 'copy') image.restore()
+  image.mount()
+  tally.add(`power cuts on ${image.kind} (${cut})`)
+}
+
+type During = (started: Started) => Promise<{ stdout: string; stderr: string; code: number | null }>
+
+/** Fetches one answer. What the trace tells was put aside must last from then on, whatever becomes of the call. */
+async function fetchOnce(works: Works, directory: string, ledger: Ledger, count: number, during: During) {
+  const log = join(works.root, 'trace')
+  mkdirSync(works.root, { recursive: true })
+  const before = works.service.delivered.size
+  const calls = ['link', 'linkat', 'rename', 'fsync', 'fdatasync']
+  const { code } = await during(works.startFetch(directory, count, { under: traced(log, undefined, calls) }))
+  const seen = readCalls(readFileSync(log, 'utf8'))
+  const isAside = seen.some(
+    ({ name, args, result }) => /sync$/.test(name) && args.includes('/.incoming>') && result === 0,
+  )
+  // A profile gets its name only when all of its answer is safe.
+  const isPublished = seen.some(({ name, args }) => /^(link|rename)/.test(name) && /\/\d+\.json"/.test(args))
+  if (code === 0 || isAside || isPublished) ledger.keep(works.deliveredSince(before))
+}

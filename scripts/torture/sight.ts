@@ -1,0 +1,82 @@
+/** A profile directory seen with eyes of its own: nothing here is taken from the program. */
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+/** A ciphertext of a 4096-bit key in base64. */
+const CIPHERTEXT = /^[A-Za-z0-9+/]{683}=$/
+
+/** An answer that was put aside. */
+export interface Aside {
+  readonly name: string
+  readonly iccids: string[]
+  /** Whether its last line is whole. */
+  readonly isWhole: boolean
+}
+
+export interface Sight {
+  readonly unused: Set<string>
+  readonly used: Set<string>
+  /** Files that have a profile's name and do not hold it. */
+  readonly torn: string[]
+  readonly asides: Aside[]
+}
+
+/** What there is in a directory; nothing where there is no directory. */
+export function look(directory: string): Sight {
+  const sight: Sight = { unused: new Set(), used: new Set(), torn: [], asides: [] }
+  for (const name of namesIn(directory)) {
+    const [, mark, iccid = ''] = /^(__)?(\d+)\.json$/.exec(name) ?? []
+    if (iccid === '') continue
+    if (mark === undefined) sight.unused.add(iccid)
+    else sight.used.add(iccid)
+    if (iccidIn(readOf(join(directory, name))) !== iccid) sight.torn.push(name)
+  }
+  const incoming = join(directory, '.incoming')
+  for (const name of namesIn(incoming)) {
+    if (name.endsWith('.answer')) sight.asides.push({ name, ...lines(readOf(join(incoming, name))) })
+  }
+  return sight
+}
+
+function lines(text: string): Pick<Aside, 'iccids' | 'isWhole'> {
+  const found = text.split('\n').map(iccidIn)
+  const last = found.pop()
+  const iccids = found.filter((iccid) => iccid !== undefined)
+  return { iccids, isWhole: text.endsWith('\n') && last === undefined && iccids.length === found.length }
+}
+
+function iccidIn(text: string): string | undefined {
+  try {
+    const { iccid, profile } = JSON.parse(text)
+    return typeof profile === 'string' && CIPHERTEXT.test(profile) ? iccid : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function namesIn(directory: string): string[] {
+  try {
+    return readdirSync(directory)
+  } catch {
+    return []
+  }
+}
+
+/** It may be gone, or have another name, by the time it is read. */
+function readOf(path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    return ''
+  }
+}
+
+/** Whether the process that an answer is named for seems to run: another one may have been given its number. */
+export function isOwnerAlive({ name }: Aside): boolean {
+  try {
+    process.kill(Number(name.split('~')[1]), 0)
+    return true
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,123 @@
+/** System-call traces of the program, and faults put into it at one of its calls, with strace. */
+import { spawnSync } from 'node:child_process'
+
+/** What changes a disk or prints. Names differ from machine to machine: those unknown here are passed over. */
+export const SYSCALLS = [
+  'rename',
+  'renameat',
+  'renameat2',
+  'link',
+  'linkat',
+  'unlink',
+  'unlinkat',
+  'mkdir',
+  'mkdirat',
+  'rmdir',
+  'fsync',
+  'fdatasync',
+  'write',
+  'pwrite64',
+  'openat',
+] as const
+
+/** One system call in a trace. */
+export interface Call {
+  readonly thread: number
+  readonly name: string
+  /** With the paths of descriptors, as strace writes them: `22</tmp/profiles>`. */
+  readonly args: string
+  /** Undefined where the process was killed in it. */
+  readonly result: number | undefined
+  readonly isInjected: boolean
+}
+
+/** What is to happen at a call: counted for each thread, from 1; `3+` is the third and all that follow. */
+export interface Injection {
+  readonly syscall: string
+  readonly when: number | `${number}+`
+  /** `signal=SIGKILL`: killed before the call does anything; `error=ENOSPC`: it fails. */
+  readonly effect: `signal=${string}` | `error=${string}`
+}
+
+/** The words that run another command line traced into a file. */
+export function traced(log: string, injection?: Injection, syscalls: readonly string[] = SYSCALLS): string[] {
+  const line = ['strace', '-f', '-qq', '-y', '-s', '64', '-o', log]
+  line.push('-e', `trace=${syscalls.map((name) => `?${name}`).join(',')}`)
+  if (injection !== undefined) {
+    line.push('-e', `inject=${injection.syscall}:${injection.effect}:when=${injection.when}`)
+  }
+  return line
+}
+
+const LINE = /^(\d+) +(\w+)\((.*)$/
+const RESUMED = /^(\d+) +<\.\.\. (\w+) resumed>(.*)$/
+const RESULT = /\) += (-?\d+|\?)/
+
+/** Reads a trace. Calls stand in the order in which they began. */
+export function readCalls(log: string): Call[] {
+  const calls: Call[] = []
+  /** By thread: the one that has begun and not ended. */
+  const open = new Map<number, number>()
+  for (const line of log.split('\n')) {
+    const resumed = RESUMED.exec(line)
+    if (resumed !== null) {
+      const at = open.get(Number(resumed[1]))
+      const call = at === undefined ? undefined : calls[at]
+      if (at !== undefined && call !== undefined) calls[at] = { ...call, ...outcomeOf(resumed[3] ?? '') }
+      continue
+    }
+    const began = LINE.exec(line)
+    if (began === null) continue
+    const [, thread, name = '', rest = ''] = began
+    if (rest.includes('<unfinished ...>')) open.set(Number(thread), calls.length)
+    calls.push({ thread: Number(thread), name, args: rest.replace(RESULT, ''), ...outcomeOf(rest) })
+  }
+  return calls
+}
+
+function outcomeOf(text: string): Pick<Call, 'result' | 'isInjected'> {
+  const result = RESULT.exec(text)?.[1]
+  return {
+    result: result === undefined || result === '?' ? undefined : Number(result),
+    isInjected: text.includes('(INJECTED'),
+  }
+}
+
+/** Where in a run of the program a fault can be put. */
+export interface Point {
+  readonly syscall: string
+  readonly when: number
+  /** Whether it has to do with the directory or with standard output, by the run they were counted in. */
+  readonly matters: boolean
+}
+
+/** Every call of a trace, once for each number that a thread of it reached. */
+export function points(calls: readonly Call[], directory: string): Point[] {
+  const counts = new Map<string, number>()
+  const found = new Map<string, Point>()
+  for (const call of calls) {
+    const counter = `${call.thread} ${call.name}`
+    const when = (counts.get(counter) ?? 0) + 1
+    counts.set(counter, when)
+    const id = `${call.name} ${when}`
+    const matters = touches(call, directory) || found.get(id)?.matters === true
+    found.set(id, { syscall: call.name, when, matters })
+  }
+  return [...found.values()]
+}
+
+/** Whether a call is about something in a directory, the directory itself, or standard output. */
+export const touches = ({ name, args }: Call, directory: string) =>
+  args.includes(directory) || (name === 'write' && args.startsWith('1<'))
+
+/** Why nothing can be traced here; undefined where it can. */
+export function whyNoTrace(): string | undefined {
+  if (process.platform !== 'linux') return 'strace is for Linux'
+  const { error, status, stderr } = spawnSync(
+    'strace',
+    [...traced('/dev/null').slice(1), process.execPath, '-v'],
+    { encoding: 'utf8' },
+  )
+  if (error !== undefined) return 'there is no strace'
+  return status === 0 ? undefined : `strace can't trace here: ${stderr.trim().split('\n')[0]}`
+}
