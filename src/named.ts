@@ -3,7 +3,7 @@ import { iccidDigits } from './iccid.ts'
 import { decryptor } from './profile/decrypt.ts'
 import { parsePlaintext, parseStored, Refusal } from './profile/open.ts'
 import { claim, readProfile, Unreadable } from './store/claim.ts'
-import { fileName, usedName } from './store/names.ts'
+import { fileName, spellings, usedName } from './store/names.ts'
 import type { Ready, Source } from './take.ts'
 
 /**
@@ -16,7 +16,7 @@ export async function takeNamed(source: Source, iccid: string): Promise<{ ready:
   const digits = iccidDigits(iccid)
   if (digits === undefined)
     throw new Failure('usage', '--iccid is not 1 to 20 digits', { hint: 'softsim help next' })
-  for (const name of ['', 'F', 'f'].map((filler) => fileName(digits + filler))) {
+  for (const name of spellings(fileName(digits))) {
     const used = await open(source, name, usedName(name))
     if (used !== undefined) return { ready: used, isAgain: true }
     const unused = await open(source, name, name)

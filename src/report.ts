@@ -21,7 +21,10 @@ export class Report {
 
   /** From now on this text appears in no message. */
   hide(secret: string | undefined): void {
-    if (secret !== undefined && secret.length >= SHORTEST_SECRET) this.#secrets.push(secret)
+    if (secret === undefined || secret.length < SHORTEST_SECRET) return
+    this.#secrets.push(secret, JSON.stringify(secret).slice(1, -1))
+    // One may begin with another.
+    this.#secrets.sort((a, b) => b.length - a.length)
   }
 
   warn(text: string): void {

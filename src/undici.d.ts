@@ -1,4 +1,7 @@
 // The parts of undici that are used, by their own paths: all of it would double the program, and shut out Node 20.
+declare module 'undici/lib/dispatcher/dispatcher.js' {
+  export { Dispatcher as default } from 'undici'
+}
 declare module 'undici/lib/dispatcher/agent.js' {
   export { Agent as default } from 'undici'
 }
@@ -6,13 +9,6 @@ declare module 'undici/lib/dispatcher/env-http-proxy-agent.js' {
   export { EnvHttpProxyAgent as default } from 'undici'
 }
 declare module 'undici/lib/api/index.js' {
-  import type { Dispatcher } from 'undici'
-
-  const api: {
-    request(
-      this: Dispatcher,
-      options: Dispatcher.RequestOptions & { origin: string },
-    ): Promise<Dispatcher.ResponseData>
-  }
+  const api: object
   export default api
 }

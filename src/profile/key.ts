@@ -79,7 +79,9 @@ function diagnosis(bytes: Buffer, path: string, passphrase: string | undefined, 
 /** OpenSSH's own format names the key's type in its first bytes (PROTOCOL.key in its sources). */
 function openSsh(text: string, path: string): Failure {
   const body = /BEGIN OPENSSH PRIVATE KEY-----([^-]*)/.exec(text)?.[1] ?? ''
-  const type = /ssh-[a-z0-9]+|ecdsa-sha2-[a-z0-9]+/.exec(Buffer.from(body, 'base64').toString('latin1'))?.[0]
+  const type = /ssh-(?:rsa|dss|ed25519)|ecdsa-sha2-[a-z0-9]+/.exec(
+    Buffer.from(body, 'base64').toString('latin1'),
+  )?.[0]
   if (type !== undefined && type !== 'ssh-rsa') return notRsa(path, type)
   return keyFailure(
     `${path} is in OpenSSH's own format`,

@@ -1,6 +1,6 @@
-import type { Dispatcher } from 'undici'
 import api from 'undici/lib/api/index.js'
 import Agent from 'undici/lib/dispatcher/agent.js'
+import Dispatcher from 'undici/lib/dispatcher/dispatcher.js'
 import EnvHttpProxyAgent from 'undici/lib/dispatcher/env-http-proxy-agent.js'
 import { several } from '../words.ts'
 import { type Answer, parseAnswer } from './answer.ts'
@@ -9,6 +9,9 @@ import { type Limit, readLimit } from './limit.ts'
 import { redirectTarget } from './url.ts'
 
 type Headers = Record<string, string | string[] | undefined>
+
+// What the front page of undici does: its proxy agent connects with a method that is put on here.
+Object.assign(Dispatcher.prototype, api)
 
 const MOST_REDIRECTS = 5
 const REDIRECTS = [301, 302, 303, 307, 308]
@@ -106,7 +109,7 @@ export class Client {
     try {
       // Plain HTTP goes to this machine only, and so never through a proxy.
       const dispatcher = url.protocol === 'http:' ? this.#direct : this.#proxied
-      const response = await api.request.call(dispatcher, {
+      const response = await dispatcher.request({
         origin: url.origin,
         path: url.pathname + url.search,
         method: 'GET',

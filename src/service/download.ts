@@ -50,8 +50,8 @@ export async function download(job: Job): Promise<Download> {
   const pace = new Pace(job.onWait)
   const atOnce = pLimit(AT_ONCE)
   let missing = job.count
-  let ended = false
-  const isOver = () => ended || job.stop.aborted
+  const end = new AbortController()
+  const over = AbortSignal.any([job.stop, end.signal])
 
   const bring = async (size: number): Promise<void> => {
     result.requests++
@@ -62,7 +62,7 @@ export async function download(job: Job): Promise<Download> {
     const kept = await job.keep(profiles)
     result.kept += kept
     missing -= kept
-    if (kept === 0) ended = true
+    if (kept === 0) end.abort()
   }
 
   const counted = async <T>(size: number, call: () => Promise<T>): Promise<T> => {
@@ -78,30 +78,34 @@ export async function download(job: Job): Promise<Download> {
   }
 
   const bringPatiently = async (size: number): Promise<void> => {
-    if (isOver()) return
+    if (over.aborted) return
     try {
-      await pRetry(() => pace.run(() => bring(size), job.stop), {
+      // What ends the waiting here does not end the call under way: its profiles are kept before pRetry hears of them.
+      await pRetry(() => pace.run(() => bring(size), over), {
         ...RETRY,
-        signal: job.stop,
-        shouldRetry: ({ error }) => isPassing(error) && !isOver(),
+        signal: over,
+        shouldRetry: ({ error }) => isPassing(error),
         onFailedAttempt: ({ error, retriesLeft }) => {
-          if (isPassing(error) && retriesLeft > 0 && !isOver()) job.onRetry(error)
+          if (isPassing(error) && retriesLeft > 0 && !over.aborted) job.onRetry(error)
         },
       })
     } catch (error) {
-      ended = true
-      if (!(isNoMore(error) || job.stop.aborted)) result.failure ??= error
+      // Of those that wait, none is to blame for the end.
+      if (!isAbort(error) && !isNoMore(error) && !job.stop.aborted) result.failure ??= error
+      end.abort()
     }
   }
 
   const [first = 0] = plan(job.count)
   await bringPatiently(first)
-  while (!isOver() && missing > 0) {
+  while (!over.aborted && missing > 0) {
     await Promise.all(plan(missing).map((size) => atOnce(() => bringPatiently(size))))
   }
   return result
 }
 
 const isPassing = (error: unknown): error is CallFailure => error instanceof CallFailure && error.isPassing
+
+const isAbort = (error: unknown) => error instanceof Error && error.name === 'AbortError'
 
 const isNoMore = (error: unknown) => error instanceof CallFailure && error.status === 404

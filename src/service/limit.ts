@@ -20,11 +20,11 @@ export function readLimit(status: number, headers: Headers, now: number): Limit 
   const serviceNow = parseDate(headers['date']) ?? now
   const reset = parseCount(headers['x-ratelimit-reset'])
   const untilReset = reset === undefined ? undefined : bounded(reset * 1000 - serviceNow)
-  if (status !== 429 && status !== 503) {
-    return { remaining: parseCount(headers['x-ratelimit-remaining']), waitMs: untilReset }
-  }
-  const waitMs = retryAfter(headers['retry-after'], serviceNow) ?? untilReset
-  return { remaining: waitMs === undefined ? undefined : 0, waitMs }
+  const remaining = parseCount(headers['x-ratelimit-remaining'])
+  const asked = status === 429 || status === 503 ? retryAfter(headers['retry-after'], serviceNow) : undefined
+  if (asked !== undefined) return { remaining: 0, waitMs: asked }
+  // A service that is unavailable while calls are left says nothing about when to come back.
+  return { remaining: status === 429 && untilReset !== undefined ? 0 : remaining, waitMs: untilReset }
 }
 
 function retryAfter(header: Headers[string], serviceNow: number): number | undefined {

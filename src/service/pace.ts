@@ -23,7 +23,6 @@ export class Pace {
   /** Runs a call when it may be sent. The call must tell what its answer says with `learn`. */
   async run<T>(call: () => Promise<T>, signal: AbortSignal): Promise<T> {
     await this.#queue(() => this.#turn(signal))
-    this.#underWay++
     try {
       return await call()
     } finally {
@@ -55,5 +54,6 @@ export class Pace {
       }
     }
     this.#remaining--
+    this.#underWay++
   }
 }

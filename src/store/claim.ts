@@ -10,7 +10,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { errnoOf, Failure, reasonOf } from '../errors.ts'
-import { type Unused, unusedOf, usedName } from './names.ts'
+import { spellings, type Unused, unusedOf, usedName } from './names.ts'
 
 /** A profile file holds one RSA ciphertext: 16384-bit keys and some unknown fields fit many times over. */
 const LARGEST_FILE = 64 * 1024
@@ -70,11 +70,10 @@ export function readProfile(directory: string, name: string): string | undefined
  * @throws {Failure} `disk`
  */
 export function claim(directory: string, name: string): boolean {
-  const used = join(directory, usedName(name))
   try {
     // rename would overwrite a used profile, and hand its identity out again.
-    if (exists(used)) return false
-    renamePatiently(join(directory, name), used)
+    if (isUsed(directory, name)) return false
+    renamePatiently(join(directory, name), join(directory, usedName(name)))
     return true
   } catch (error) {
     if (errnoOf(error) === 'ENOENT') return false
@@ -88,6 +87,11 @@ export function claim(directory: string, name: string): boolean {
  */
 export function unclaim(directory: string, name: string): void {
   renamePatiently(join(directory, usedName(name)), join(directory, name))
+}
+
+/** Whether a profile is used, in any spelling of its name. */
+export function isUsed(directory: string, name: string): boolean {
+  return spellings(name).some((each) => exists(join(directory, usedName(each))))
 }
 
 const exists = (path: string) => lstatSync(path, { throwIfNoEntry: false }) !== undefined

@@ -17,20 +17,34 @@ export interface Unused {
 }
 
 /**
+ * How the name of one profile's file may be spelled: as it is given, then the other ways. A filler F may end an ICCID
+ * of fewer than 20 digits, and whether it does makes no other identity of it.
+ */
+export function spellings(name: string): string[] {
+  const digits = iccidDigits(name.slice(0, -ENDING.length))
+  if (digits === undefined || digits.length >= 20) return [name]
+  return [name, ...['', 'F', 'f'].map((filler) => fileName(digits + filler)).filter((each) => each !== name)]
+}
+
+/**
  * Sorts out the names of a directory. Passed over is what does not end in `.json` or begins with a dot or with
- * `profiles`; a profile whose used twin is there counts as used.
+ * `profiles`; a profile whose used twin is there counts as used, in any spelling, and so does all but the first
+ * spelling of one profile.
  */
 export function unusedOf(names: readonly string[]): Unused {
-  const used = new Set<string>()
+  const taken = new Set<string>()
   const unused: Unused = { iccids: [], strangers: [] }
   for (const name of names) {
     if (!name.endsWith(ENDING) || name.startsWith('.') || name.startsWith('profiles')) continue
-    if (name.startsWith(USED)) used.add(name.slice(USED.length, -ENDING.length))
-    else if (iccidDigits(name.slice(0, -ENDING.length)) === undefined) unused.strangers.push(name)
-    else unused.iccids.push(name.slice(0, -ENDING.length))
+    const stem = name.slice(name.startsWith(USED) ? USED.length : 0, -ENDING.length)
+    const digits = iccidDigits(stem)
+    if (name.startsWith(USED)) taken.add(digits ?? stem)
+    else if (digits === undefined) unused.strangers.push(name)
+    else unused.iccids.push(stem)
   }
-  return {
-    iccids: unused.iccids.filter((iccid) => !used.has(iccid)).sort(),
-    strangers: unused.strangers.sort(),
-  }
+  const iccids = unused.iccids.sort().filter((iccid) => {
+    const digits = iccidDigits(iccid) ?? iccid
+    return !taken.has(digits) && taken.add(digits)
+  })
+  return { iccids, strangers: unused.strangers.sort() }
 }

@@ -2,9 +2,10 @@ import { closeSync, linkSync, lstatSync, openSync, renameSync, rmSync, writeSync
 import { join } from 'node:path'
 import { errnoOf } from '../errors.ts'
 import type { Added } from './add.ts'
+import { isUsed } from './claim.ts'
 import { flushFile } from './flush.ts'
 import { asidePath, type StoredProfile, toFile } from './incoming.ts'
-import { fileName, usedName } from './names.ts'
+import { fileName, spellings } from './names.ts'
 import type { Target } from './target.ts'
 
 /** Flushes that run together share the disk's work; more than this hold up the event loop for long. */
@@ -41,7 +42,7 @@ async function publishChunk(
   const written: { file: number; path: string; iccid: string }[] = []
   try {
     for (const [at, profile] of profiles.entries()) {
-      if (isKnown(target.directory, profile.iccid)) {
+      if (isKnown(target.directory, fileName(profile.iccid))) {
         added.known.push(profile.iccid)
         continue
       }
@@ -52,7 +53,7 @@ async function publishChunk(
     }
     await Promise.all(written.map(({ file }) => flushFile(file)))
     for (const { path, iccid } of written) {
-      const isNew = giveName(target.directory, path, iccid)
+      const isNew = giveName(target.directory, path, fileName(iccid))
       ;(isNew ? added.stored : added.known).push(iccid)
     }
   } finally {
@@ -64,27 +65,29 @@ async function publishChunk(
 }
 
 /** In this order: a profile on its way from unused to used is seen in one of the two places. */
-function isKnown(directory: string, iccid: string): boolean {
-  const unused = lstatSync(join(directory, fileName(iccid)), { throwIfNoEntry: false })
-  if (unused !== undefined && !(unused.isFile() && unused.size === 0)) return true
-  return isUsed(directory, iccid)
+function isKnown(directory: string, name: string): boolean {
+  return spellings(name).some((each) => isThere(join(directory, each))) || isUsed(directory, name)
 }
 
-const isUsed = (directory: string, iccid: string) =>
-  lstatSync(join(directory, usedName(fileName(iccid))), { throwIfNoEntry: false }) !== undefined
+/** An empty file is a name that a crash has left without its contents. */
+function isThere(path: string): boolean {
+  const status = lstatSync(path, { throwIfNoEntry: false })
+  return status !== undefined && !(status.isFile() && status.size === 0)
+}
 
-/** @returns false where the name exists */
-function giveName(directory: string, path: string, iccid: string): boolean {
-  const name = join(directory, fileName(iccid))
+/** @returns false where the profile is known already */
+function giveName(directory: string, path: string, name: string): boolean {
   try {
-    linkOrRename(path, name)
+    linkOrRename(path, join(directory, name))
   } catch (error) {
     if (errnoOf(error) === 'EEXIST') return false
     throw error
   }
-  // Somebody else may have published the same profile since we looked, and somebody else claimed it.
-  if (!isUsed(directory, iccid)) return true
-  rmSync(name, { force: true })
+  // Since we looked, somebody else may have published the same profile, and somebody else claimed it. Of two that
+  // spell it differently the first spelling stays.
+  const others = spellings(name).filter((each) => each < name)
+  if (!isUsed(directory, name) && !others.some((each) => isThere(join(directory, each)))) return true
+  rmSync(join(directory, name), { force: true })
   return false
 }
 

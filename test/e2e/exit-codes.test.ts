@@ -136,7 +136,7 @@ describe('6: the service does not accept the API key', () => {
   })
 })
 
-describe('7: the service or the network', () => {
+describe('7: the service or the network', { concurrent: true }, () => {
   test('refuses the connection', async () => {
     const { fetch, close } = await startSandbox()
     await close()

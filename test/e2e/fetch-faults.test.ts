@@ -118,21 +118,25 @@ test.concurrent('what the service says goes to the terminal without its control 
   expect(await fetch()).toEqual(failure(7, /the service answered 400: no\\u\{1b\}\[2J\\u\{a\}softsim: .*/))
 })
 
-test.concurrent.skipIf(!hasPosix)('Ctrl-C: what is under way is stored, nothing more is asked', async () => {
-  const sandbox = await startSandbox()
-  sandbox.fault({ kind: 'none' }, { kind: 'delay', ms: 500, times: 4 })
-  const { child, ended } = sandbox.startFetch(['-n', '20000'])
-  await until(() => sandbox.allocated.size >= 2000)
-  child.kill('SIGINT')
-  const { code, stdout, stderr } = await ended
-  expect([code, stdout]).toEqual([130, ''])
-  expect(sandbox.requests.length).toBeLessThanOrEqual(5)
-  expect(sandbox.delivered.size).toBe(sandbox.allocated.size)
-  expect(stderr).toContain(`interrupted: stored ${sandbox.delivered.size} of 20000 profiles`)
-  expectAllStored(sandbox)
-})
+test.skipIf(!hasPosix)(
+  'Ctrl-C: what is under way is stored, nothing more is asked',
+  { concurrent: true },
+  async () => {
+    const sandbox = await startSandbox()
+    sandbox.fault({ kind: 'none' }, { kind: 'delay', ms: 500, times: 4 })
+    const { child, ended } = sandbox.startFetch(['-n', '20000'])
+    await until(() => sandbox.allocated.size >= 2000)
+    child.kill('SIGINT')
+    const { code, stdout, stderr } = await ended
+    expect([code, stdout]).toEqual([130, ''])
+    expect(sandbox.requests.length).toBeLessThanOrEqual(5)
+    expect(sandbox.delivered.size).toBe(sandbox.allocated.size)
+    expect(stderr).toContain(`interrupted: stored ${sandbox.delivered.size} of 20000 profiles`)
+    expectAllStored(sandbox)
+  },
+)
 
-test.concurrent.skipIf(!hasPosix)('Ctrl-C amid a wait ends it', async () => {
+test.skipIf(!hasPosix)('Ctrl-C amid a wait ends it', { concurrent: true }, async () => {
   const { startFetch, fault } = await startSandbox()
   fault({ kind: 'status', status: 503, headers: { 'retry-after': '100' }, times: 10 })
   const { child, said, ended } = startFetch()
@@ -141,7 +145,7 @@ test.concurrent.skipIf(!hasPosix)('Ctrl-C amid a wait ends it', async () => {
   expect(await ended).toMatchObject({ code: 130, stdout: '' })
 })
 
-test.concurrent.skipIf(!hasPosix)('a second Ctrl-C ends at once', async () => {
+test.skipIf(!hasPosix)('a second Ctrl-C ends at once', { concurrent: true }, async () => {
   const { startFetch, fault, allocated } = await startSandbox()
   fault({ kind: 'delay', ms: 300_000 })
   const { child, said, ended } = startFetch()

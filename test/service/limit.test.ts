@@ -36,9 +36,17 @@ test.each([429, 503])('%i: Retry-After, in seconds or as a date', (status) => {
   })
 })
 
-test.each([429, 503])('%i: the reset where there is no Retry-After', (status) => {
+test('429: the reset where there is no Retry-After', () => {
   const headers = { date, 'x-ratelimit-remaining': '12', 'x-ratelimit-reset': epoch(SERVICE_NOW + 8000) }
-  expect(readLimit(status, headers, NOW)).toEqual({ remaining: 0, waitMs: 8000 })
+  expect(readLimit(429, headers, NOW)).toEqual({ remaining: 0, waitMs: 8000 })
+})
+
+test('503 without Retry-After is a matter of the limit only where no call is left', () => {
+  const headers = { date, 'x-ratelimit-reset': epoch(SERVICE_NOW + 8000) }
+  for (const remaining of [12, 0]) {
+    const read = readLimit(503, { ...headers, 'x-ratelimit-remaining': String(remaining) }, NOW)
+    expect(read).toEqual({ remaining, waitMs: 8000 })
+  }
 })
 
 test('Retry-After means nothing on any other answer', () => {

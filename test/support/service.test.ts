@@ -1,18 +1,14 @@
-import { constants, generateKeyPairSync, privateDecrypt } from 'node:crypto'
+import { constants, privateDecrypt } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Agent, request } from 'undici'
-import { afterAll, afterEach, expect, test, vi } from 'vitest'
+import { afterAll, afterEach, expect, inject, test, vi } from 'vitest'
 import { rsaKeyPair, selfSigned } from './keys.ts'
 import { type PlainProfile, storedFile } from './profiles.ts'
 import { type Service, type ServiceOptions, startService } from './service.ts'
 
-const { publicKey, privateKey } = generateKeyPairSync('rsa', {
-  modulusLength: 4096,
-  publicKeyEncoding: { type: 'spki', format: 'pem' },
-  privateKeyEncoding: { type: 'pkcs1', format: 'pem' },
-})
+const { publicKey, privateKey } = inject('keys')
 const apiKeys: ServiceOptions['apiKeys'] = [
   { key: 'soft', kind: 'softsim', publicKey },
   { key: 'plain', kind: 'normal' },

@@ -1,0 +1,109 @@
+import { execFileSync } from 'node:child_process'
+import { closeSync, constants, openSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, inject, test } from 'vitest'
+import { directoryOf, someProfiles, temporaryDirectory, unusedIn, usedIn } from '../support/directory.ts'
+import { iccid } from '../support/profiles.ts'
+import { type Ended, softsim, startSoftsim, until } from '../support/softsim.ts'
+import { hasFullDevice, hasPosix } from '../support/system.ts'
+
+const { privateKeyPath: KEY } = inject('keys')
+const line = (directory: string) => ['next', '-k', KEY, '-i', directory]
+
+/** The profile was claimed and went nowhere: standard error tells which, and where its file is. */
+function expectNamed({ code, stdout, stderr }: Ended, directory: string): void {
+  expect(code).toBe(9)
+  expect(stdout).toBe('')
+  expect(usedIn(directory)).toEqual([`__${iccid(1)}.json`])
+  const [first] = stderr.split('\n')
+  expect(first).toContain(iccid(1))
+  expect(first).toMatch(/not delivered/)
+  expect(stderr).toContain(`__${iccid(1)}.json`)
+}
+
+describe('a profile that was claimed and could not be printed is named', () => {
+  test.skipIf(!hasFullDevice)('standard output is full', async () => {
+    const directory = directoryOf(someProfiles(2))
+    expectNamed(await softsim(line(directory), { shell: '"$@" > /dev/full' }), directory)
+  })
+
+  test('the reader has left', async () => {
+    const directory = directoryOf(someProfiles(2))
+    const { child, ended } = startSoftsim(line(directory))
+    child.stdout?.destroy()
+    expectNamed(await ended, directory)
+  })
+
+  test('and it can be had again by its ICCID', async () => {
+    const directory = directoryOf(someProfiles(2))
+    const { child, ended } = startSoftsim(line(directory))
+    child.stdout?.destroy()
+    await ended
+    const { code, stdout } = await softsim([...line(directory), '--iccid', iccid(1), '--format=raw'])
+    expect([code, JSON.parse(stdout).iccid]).toEqual([0, iccid(1)])
+  })
+
+  test.skipIf(!hasPosix)('Ctrl-C, while nobody reads', async () => {
+    const directory = directoryOf(someProfiles(2))
+    const { path, drain } = fullPipe()
+    const { child, ended } = startSoftsim(line(directory), { shell: `exec "$@" > ${path}` })
+    await until(() => usedIn(directory).length === 1)
+    child.kill('SIGINT')
+    const { code, signal, stdout, stderr } = await ended
+    drain()
+    // Either way the shell that called it sees 130.
+    expect(signal ?? code).toBe(signal === null ? 130 : 'SIGINT')
+    expect(stdout).toBe('')
+    expect(stderr).toContain(iccid(1))
+    expect(stderr).toContain(`__${iccid(1)}.json`)
+  })
+})
+
+describe('standard output is closed', () => {
+  test.skipIf(!hasPosix)('next refuses before it claims anything', async () => {
+    const directory = directoryOf(someProfiles(2))
+    const { code, stdout, stderr } = await softsim(line(directory), { shell: '"$@" >&-' })
+    expect([code, stdout]).toEqual([9, ''])
+    expect(stderr).toMatch(/^softsim: standard output is closed/)
+    expect([unusedIn(directory).length, usedIn(directory)]).toEqual([2, []])
+  })
+
+  test.skipIf(!hasPosix)('/dev/null is not closed: it was asked for', async () => {
+    const directory = directoryOf(someProfiles(2))
+    expect(await softsim(line(directory), { shell: '"$@" > /dev/null' })).toMatchObject({ code: 0 })
+    expect(usedIn(directory)).toHaveLength(1)
+  })
+})
+
+describe('standard error', () => {
+  test.skipIf(!hasPosix)('closed: the profile is printed all the same', async () => {
+    const directory = directoryOf(someProfiles(2))
+    const { code, stdout } = await softsim([...line(directory), '-v', '--format=raw'], { shell: '"$@" 2>&-' })
+    expect([code, JSON.parse(stdout).iccid]).toEqual([0, iccid(1)])
+  })
+
+  test.skipIf(!hasFullDevice)('full: the profile is printed all the same', async () => {
+    const directory = directoryOf(someProfiles(2))
+    const { code, stdout } = await softsim([...line(directory), '-v'], { shell: '"$@" 2> /dev/full' })
+    expect(code).toBe(0)
+    expect(stdout).not.toBe('')
+  })
+})
+
+test.skipIf(!hasFullDevice)('help that cannot be printed is a failure too', async () => {
+  const { code } = await softsim(['help'], { shell: '"$@" > /dev/full' })
+  expect(code).not.toBe(0)
+})
+
+/** A named pipe that takes no more, and has a reader who does not read. */
+function fullPipe(): { path: string; drain: () => void } {
+  const path = join(temporaryDirectory(), 'pipe')
+  execFileSync('mkfifo', [path])
+  const file = openSync(path, constants.O_RDWR | constants.O_NONBLOCK)
+  try {
+    for (;;) writeSync(file, Buffer.alloc(4096, ' '))
+  } catch {
+    // It is full now.
+  }
+  return { path, drain: () => closeSync(file) }
+}

@@ -1,0 +1,45 @@
+import { expect, inject, test } from 'vitest'
+import { namesIn, unusedIn } from '../support/directory.ts'
+import { startSandbox } from '../support/sandbox.ts'
+import { softsim, until } from '../support/softsim.ts'
+
+const { privateKeyPath: KEY } = inject('keys')
+
+/** A fetch of 3000 that was killed after its first files had appeared: so its first answer had been put aside. */
+async function killedFetch() {
+  const sandbox = await startSandbox()
+  sandbox.fault({ kind: 'none' }, { kind: 'delay', ms: 300_000, times: 10 })
+  const { child, ended } = sandbox.startFetch(['-n', '3000'])
+  await until(() => sandbox.delivered.size === 1000 && hasProfiles(sandbox.directory))
+  child.kill('SIGKILL')
+  await ended
+  return sandbox
+}
+
+function hasProfiles(directory: string): boolean {
+  try {
+    return unusedIn(directory).length > 0
+  } catch {
+    return false
+  }
+}
+
+test('the next fetch stores what a killed one had received, and asks for what it was told to', async () => {
+  const { delivered, directory, requests, url } = await killedFetch()
+  const before = requests.length
+  const fresh = await startSandbox({ firstIccid: 5_000_000_000_000 - 1 })
+  expect(url).not.toBe(fresh.url)
+  expect(await fresh.fetch(['-n', '10', '-o', directory])).toMatchObject({ code: 0, stdout: '' })
+  const expected = [...delivered.keys(), ...fresh.delivered.keys()].map((iccid) => `${iccid}.json`)
+  expect(namesIn(directory)).toEqual(expected.sort())
+  expect(requests.length).toBe(before)
+})
+
+test('so does next, if it comes first; nothing is lost and nothing comes twice', async () => {
+  const { delivered, directory } = await killedFetch()
+  const run = await softsim(['next', '-k', KEY, '-i', directory, '--format=raw'])
+  expect(run.code).toBe(0)
+  const { iccid } = JSON.parse(run.stdout)
+  const expected = [...delivered.keys()].map((each) => `${each === iccid ? '__' : ''}${each}.json`)
+  expect(namesIn(directory)).toEqual(expected.sort())
+})

@@ -1,0 +1,99 @@
+import { expect, inject, test } from 'vitest'
+import { directoryOf, someProfiles, temporaryDirectory } from '../support/directory.ts'
+import { selfSigned } from '../support/keys.ts'
+import { plainProfile } from '../support/profiles.ts'
+import { startSandbox } from '../support/sandbox.ts'
+import type { Fault } from '../support/service.ts'
+import { softsim } from '../support/softsim.ts'
+import { startTunnel } from '../support/tunnel.ts'
+
+const SECRET = 'S3cr3t-K3y-0123456789'
+const { privateKeyPath: KEY, privateKey, publicKey } = inject('keys')
+const apiKeys = [{ key: SECRET, kind: 'softsim' as const, publicKey }]
+
+/** Runs it with the key in an option and with the key in the environment; nothing may show it. */
+async function expectHidden(args: string[], env: Record<string, string> = {}) {
+  const withOption = await softsim([...args, '-vvv', '-a', SECRET], { env })
+  const withVariable = await softsim([...args, '-vvv'], { env: { ...env, SOFTSIM_API_KEY: SECRET } })
+  for (const { stdout, stderr } of [withOption, withVariable]) {
+    expect(stdout + stderr).not.toContain(SECRET)
+    expect(stderr).not.toBe('')
+  }
+  return [withOption.code, withVariable.code]
+}
+
+test('a fetch that works', async () => {
+  const { url } = await startSandbox({ apiKeys })
+  expect(await expectHidden(['fetch', '-u', url, '-o', temporaryDirectory()])).toEqual([0, 0])
+})
+
+test.concurrent.each<[string, Fault]>([
+  ['in its message', { kind: 'status', status: 400, body: `the key ${SECRET} is odd` }],
+  ['in its refusal', { kind: 'status', status: 401, body: `${SECRET}?` }],
+  ['in a header', { kind: 'status', status: 403, headers: { 'x-echo': SECRET } }],
+  ['in a redirect', { kind: 'redirect', location: `https://elsewhere.test/?key=${SECRET}` }],
+  ['in an entry', { kind: 'bad-entries', entries: [{ iccid: SECRET, profile: 'AAAA' }] }],
+  ['in what is no answer', { kind: 'garbage', body: `<p>${SECRET}</p>` }],
+  ['before it breaks', { kind: 'torn' }],
+])('a service that tells it back %s', async (_, fault) => {
+  const { url, fault: queue } = await startSandbox({ apiKeys })
+  queue({ ...fault, times: 2 })
+  await expectHidden(['fetch', '-u', url, '-o', temporaryDirectory()])
+})
+
+test.concurrent.each([
+  ['a wrong option', ['fetch', '--nope']],
+  ['a wrong count', ['fetch', '-n', 'x']],
+  ['a wrong address', ['fetch', '-u', `http://example.com/?key=${SECRET}`]],
+  ['the key as the address', ['fetch', '-u', SECRET]],
+  ['the key as the count', ['fetch', '-n', SECRET]],
+  ['a wrong command', ['fecth']],
+])('%s', async (_, args) => {
+  expect(await expectHidden(args)).toEqual([2, 2])
+})
+
+test.concurrent.each([
+  [['fetch', '--api-kye', SECRET]],
+  [['fetch', `--api-kye=${SECRET}`]],
+  [['fetch', '--api-key', 'x', SECRET]],
+  [['fetch', SECRET]],
+  [['fetch', '-a', 'x', `-${SECRET}`]],
+  [['fetch', '-x', SECRET]],
+  [[SECRET]],
+  [['-a', SECRET, 'fetch', '--nope']],
+  [[`-a${SECRET}`, 'fetch', '--nope']],
+  [['next', '-a', SECRET]],
+  [['next', `-a=${SECRET}`]],
+  [['help', SECRET]],
+])('a slip of the fingers: %j', async (args) => {
+  for (const more of [[], ['-vvv']]) {
+    const { code, stderr } = await softsim([...more, ...args])
+    expect(code).toBe(2)
+    expect(stderr).not.toContain(SECRET)
+  }
+})
+
+test('certificates, redirects and proxies', async () => {
+  const tls = selfSigned(temporaryDirectory())
+  const { url, httpsUrl = '' } = await startSandbox({ apiKeys, tls, redirect: true })
+  const proxy = await startTunnel({ refusal: 407 })
+  const trusted = { NODE_EXTRA_CA_CERTS: tls.certPath }
+  const fetch = (from: string, env?: Record<string, string>) =>
+    expectHidden(['fetch', '-u', from, '-o', temporaryDirectory()], env)
+  expect(await fetch(httpsUrl, trusted)).toEqual([0, 0])
+  expect(await fetch(url.replace('127.0.0.1', 'localhost'), trusted)).toEqual([0, 0])
+  expect(await fetch(httpsUrl)).toEqual([7, 7])
+  expect(await fetch(url)).toEqual([7, 7])
+  expect(await fetch(httpsUrl, { ...trusted, HTTPS_PROXY: proxy.url })).toEqual([7, 7])
+  proxy.close()
+})
+
+test('next tells no key, no passphrase and nothing of a profile on standard error', async () => {
+  const directory = directoryOf(someProfiles(2))
+  const env = { SOFTSIM_KEY_PASSPHRASE: 'a passphrase' }
+  const { code, stderr } = await softsim(['next', '-k', KEY, '-i', directory, '-vvv'], { env })
+  expect(code).toBe(0)
+  const { k, opc, kic, kid, imsi, puk, adm } = plainProfile(1)
+  const secrets = [k, opc, kic, kid, imsi, puk, adm, 'a passphrase', privateKey.split('\n')[3] ?? '']
+  for (const secret of secrets) expect(stderr).not.toContain(secret)
+})

@@ -1,0 +1,88 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, inject, test } from 'vitest'
+import { directoryOf, namesIn, someProfiles, temporaryDirectory } from '../support/directory.ts'
+import { lines } from '../support/promises.ts'
+import { softsim } from '../support/softsim.ts'
+
+const { privateKeyPath: KEY, publicKey } = inject('keys')
+const profiles = directoryOf(someProfiles(2))
+const cwd = temporaryDirectory()
+writeFileSync(join(cwd, 'public.pem'), publicKey)
+writeFileSync(join(cwd, 'a-file'), '')
+mkdirSync(join(cwd, 'a-directory'))
+
+/** What is given after `softsim`, and the exit code it must end with. */
+const WRONG: [code: number, ...argv: string[]][] = [
+  [2],
+  [2, ''],
+  [2, 'nxet'],
+  [2, '--nope'],
+  [2, '-k', KEY, '-i', profiles],
+  [2, 'help', 'nothing'],
+  [2, 'fetch'],
+  [2, 'fetch', '-a'],
+  [2, 'fetch', '-a', ''],
+  [2, 'fetch', '-a', 'two words'],
+  [2, 'fetch', '-a', 'line\nbreak'],
+  [2, 'fetch', '-a', 'key1', '-n', '0'],
+  [2, 'fetch', '-a', 'key1', '-n', '-5'],
+  [2, 'fetch', '-a', 'key1', '-n=-5'],
+  [2, 'fetch', '-a', 'key1', '-n', '1.5'],
+  [2, 'fetch', '-a', 'key1', '-n', '1e3'],
+  [2, 'fetch', '-a', 'key1', '-n', '5x'],
+  [2, 'fetch', '-a', 'key1', '-n', ' 5'],
+  [2, 'fetch', '-a', 'key1', '-n', ''],
+  [2, 'fetch', '-a', 'key1', '-n', '99999999999999999999'],
+  [2, 'fetch', '-a', 'key1', '--count'],
+  [2, 'fetch', '-a', 'key1', '-u', 'http://example.com/sims/profiles'],
+  [2, 'fetch', '-a', 'key1', '-u', 'example.com'],
+  [2, 'fetch', '-a', 'key1', '-u', 'ftp://127.0.0.1/x'],
+  [2, 'fetch', '-a', 'key1', '-u', 'https://user:password@127.0.0.1/'],
+  [2, 'fetch', '-a', 'key1', 'more'],
+  [2, 'fetch', '-a', 'key1', '--', 'more'],
+  [2, 'fetch', '-a', 'key1', '--format=json'],
+  [2, 'fetch', '-a', 'key1', '-k', KEY],
+  [9, 'fetch', '-a', 'key1', '-o', 'a-file', '-u', 'http://127.0.0.1:1/'],
+  [9, 'fetch', '-a', 'key1', '-o', 'a-file/deeper', '-u', 'http://127.0.0.1:1/'],
+  [2, 'next'],
+  [2, 'next', '-i', profiles],
+  [2, 'next', '-k'],
+  [2, 'next', '-k', KEY, '-i', profiles, '--nope'],
+  [2, 'next', '-k', KEY, '-i', profiles, '-x'],
+  [2, 'next', '-k', KEY, '-i', profiles, 'more'],
+  [2, 'next', '-k', KEY, '-i', profiles, '--format=xml'],
+  [2, 'next', '-k', KEY, '-i', profiles, '--format='],
+  [2, 'next', '-k', KEY, '-i', profiles, '--format', 'xml'],
+  [2, 'next', '-k', KEY, '-i', profiles, '--crc=yes'],
+  [2, 'next', '-k', KEY, '-i', profiles, '-a', 'key1'],
+  [2, 'next', '-k', KEY, '-i', profiles, '-n', '0'],
+  [2, 'next', '-k', KEY, '-i', profiles, '--iccid', '../x'],
+  [2, 'next', '-k', KEY, '-i', profiles, '--iccid', '8988', '-n', '2'],
+  [3, 'next', '-k', KEY, '-i', 'missing'],
+  [3, 'next', '-k', KEY, '-i', 'a-directory'],
+  [3, 'next', '-k', KEY, '-i', profiles, '--iccid', '8988'],
+  [3, 'next', '-k', KEY, '-i', profiles, '-n', '3'],
+  [4, 'next', '-k', 'missing.pem', '-i', profiles],
+  [4, 'next', '-k', 'a-file', '-i', profiles],
+  [4, 'next', '-k', 'a-directory', '-i', profiles],
+  [4, 'next', '-k', 'public.pem', '-i', profiles],
+  [4, 'next', '-k', '', '-i', profiles],
+]
+
+test.concurrent.each(WRONG.map(([code, ...argv]) => ({ code, argv })))(
+  '$code: softsim $argv',
+  async ({ code, argv }) => {
+    const run = await softsim(argv, { cwd })
+    expect(run).toMatchObject({ code, signal: null, stdout: '' })
+    const [why, ...rest] = lines(run.stderr)
+    expect(why).toMatch(/^softsim: (?!hint|warning)[^A-Z\s].*[^.]$/)
+    for (const line of rest) expect(line).toMatch(/^softsim: hint: ./)
+    expect(run.stderr).not.toMatch(/\bat .*:\d+:\d+|Error:|node:/)
+  },
+)
+
+test('none of them claimed anything or made a directory', async () => {
+  expect(namesIn(profiles)).toEqual(someProfiles(2).map(({ iccid }) => `${iccid}.json`))
+  expect(namesIn(cwd)).toEqual(['a-directory', 'a-file', 'public.pem'])
+})

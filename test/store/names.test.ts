@@ -1,0 +1,50 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { fileName, unusedOf, usedName } from '../../src/store/names.ts'
+import { digits } from '../support/arbitrary.ts'
+
+test('a profile’s file is named by its ICCID, with two underscores in front once it is used', () => {
+  expect(fileName('8988')).toBe('8988.json')
+  expect(usedName(fileName('8988'))).toBe('__8988.json')
+})
+
+test('the unused ones, lowest first', () => {
+  const names = ['89881.json', '8988.json', '__89882.json', '89880.json', '8988F.json']
+  expect(unusedOf(names).iccids).toEqual(['8988', '89880', '89881'])
+})
+
+test('one whose used twin is there counts as used', () => {
+  expect(unusedOf(['8988.json', '__8988.json', '8989.json'])).toEqual({ iccids: ['8989'], strangers: [] })
+})
+
+test('what is not a profile is passed over', () => {
+  const others = [
+    'profiles.json',
+    'profiles-2.json',
+    '.8988.json',
+    '.incoming',
+    '8988.txt',
+    '8988',
+    '8988.json~',
+  ]
+  expect(unusedOf([...others, '.json'])).toEqual({ iccids: [], strangers: [] })
+})
+
+test('a name that could be a profile and is no ICCID is told apart', () => {
+  const strangers = ['8988 (1).json', 'backup.json', '８９８８.json']
+  expect(unusedOf([...strangers, '8988.json'])).toEqual({ iccids: ['8988'], strangers: strangers.sort() })
+})
+
+test('every ICCID is in one of its two states', () => {
+  const entry = fc.record({ iccid: digits(1, 20), isUsed: fc.boolean() })
+  const entries = fc.uniqueArray(entry, { selector: ({ iccid }) => iccid })
+  fc.assert(
+    fc.property(entries, (profiles) => {
+      const names = profiles.map(({ iccid, isUsed }) =>
+        isUsed ? usedName(fileName(iccid)) : fileName(iccid),
+      )
+      const unused = profiles.filter(({ isUsed }) => !isUsed).map(({ iccid }) => iccid)
+      expect(unusedOf(names)).toEqual({ iccids: unused.sort(), strangers: [] })
+    }),
+  )
+})
