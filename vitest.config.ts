@@ -1,8 +1,24 @@
 import { defineConfig } from 'vitest/config'
+import { hostBinary } from './scripts/package/host.ts'
+
+const E2E = 'test/e2e/**/*.test.ts'
+const given = process.env['SOFTSIM_BIN']
+
+/** The end-to-end tests on one build of the program, dist/softsim.cjs where none is named. */
+const endToEnd = (name: string, binary?: string) => ({
+  extends: true as const,
+  test: { name, include: [E2E], ...(binary ? { env: { SOFTSIM_BIN: binary } } : {}) },
+})
+
+const everything = [
+  { extends: true as const, test: { name: 'unit', include: ['test/**/*.test.ts'], exclude: [E2E] } },
+  endToEnd('bundle'),
+  endToEnd('binary', hostBinary),
+]
 
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts'],
+    projects: given ? [endToEnd('given', given)] : everything,
     globalSetup: 'test/support/setup.ts',
     // Clipanion's modules can be read by a bundler only: they import directories.
     server: { deps: { inline: ['clipanion'] } },

@@ -5,9 +5,10 @@
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { extname, join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { stripElf } from './package/elf.ts'
+import { binaryPath } from './package/host.ts'
 import { countSegment } from './package/macho.ts'
 import { CACHE, foreignNode } from './package/node.ts'
 import { unsignPe } from './package/pe.ts'
@@ -100,9 +101,8 @@ async function packForeign(system: System): Promise<void> {
 }
 
 async function packSystem(system: System, arch: string, node: Buffer): Promise<void> {
-  const extension = system.name === 'win' ? '.exe' : ''
-  const output = `dist/bin/softsim-${system.name}-${arch}${extension}`
-  const prepared = `${CACHE}/node${extension}`
+  const output = binaryPath(system.name, arch)
+  const prepared = `${CACHE}/node${extname(output)}`
   writeFileSync(prepared, system.before(node), { mode: 0o755 })
   await pack({ platform: system.name, arch, node: prepared, assets: ASSETS, output })
   writeFileSync(output, system.after(readFileSync(output)))
