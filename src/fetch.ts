@@ -114,13 +114,17 @@ function conclude(
       `${several(broken, 'request')} broke after ${broken === 1 ? 'it was' : 'they were'} sent: up to ${several(brokenProfiles, 'profile')} may have been allocated and not received`,
     )
   }
-  const tally = `stored ${kept === count ? '' : `${kept} of `}${several(count, 'profile')} in ${directory} (${several(requests, 'request')}, ${seconds.toFixed(1)} s)`
+  const what = kept < count ? `${kept} of ${several(count, 'profile')}` : several(kept, 'profile')
+  const tally = `stored ${what} in ${directory} (${several(requests, 'request')}, ${seconds.toFixed(1)} s)`
   if (kept >= count) {
     report.tell(0, tally)
     return
   }
   if (interrupted) throw new Failure('interrupted', `interrupted: ${tally}`)
-  if (failure !== undefined && !(failure instanceof CallFailure)) throw failure
+  if (failure !== undefined && !(failure instanceof CallFailure)) {
+    if (kept > 0) report.tell(0, tally)
+    throw failure
+  }
   const reason = failure?.message ?? 'the service has no more profiles'
   const details = { ...(failure?.hint ? { hint: failure.hint } : {}), cause: failure }
   if (kept > 0) throw new Failure('partial', `${tally}: ${reason}`, details)

@@ -39,6 +39,7 @@ export async function take(source: Source, count: number): Promise<{ taken: Read
   const search = new Search(source, await decryptor(source.key, count))
   const taken: Ready[] = []
   try {
+    if (!search.queue.has(count)) throw search.failure(count, search.queue.left)
     while (taken.length < count) {
       const missing = count - taken.length
       const ready = await search.gather(missing)
@@ -71,7 +72,11 @@ function takeBack(directory: string, taken: readonly Ready[]): void {
     }
   }
   if (stuck.length > 0) throw new Failure('disk', `claimed and not delivered: ${stuck.join(', ')}`)
-  flushDirectorySync(directory)
+  try {
+    flushDirectorySync(directory)
+  } catch (error) {
+    throw new Failure('disk', `can't flush the directory ${directory}: ${reasonOf(error)}`, { cause: error })
+  }
 }
 
 /** One call's way through the unused profiles. */

@@ -1,14 +1,12 @@
-import type { KeyObject } from 'node:crypto'
-import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Option } from 'clipanion'
 import { Failure, reasonOf } from '../errors.ts'
 import { onInterrupt } from '../interrupt.ts'
+import { readKey } from '../key-file.ts'
 import { takeNamed } from '../named.ts'
 import { isOutputClosed, writeOutput } from '../output.ts'
 import { encodeHex } from '../profile/hex.ts'
 import { encodeJson, encodeRaw } from '../profile/json.ts'
-import { parsePrivateKey } from '../profile/key.ts'
 import type { HexOptions, Profile } from '../profile/profile.ts'
 import type { Report } from '../report.ts'
 import { flushDirectorySync } from '../store/flush.ts'
@@ -153,19 +151,4 @@ function encoder(format: string | boolean, options: HexOptions): (profile: Profi
     default:
       throw new Failure('usage', '--format is hex, json or raw', { hint: 'softsim help next' })
   }
-}
-
-function readKey(path: string | undefined, passphrase: string | undefined): KeyObject {
-  if (path === undefined) {
-    throw new Failure('usage', 'next needs the private key', {
-      hint: 'name its file: softsim next -k softsim.pem',
-    })
-  }
-  let bytes: Buffer
-  try {
-    bytes = readFileSync(path)
-  } catch (error) {
-    throw new Failure('key', `can't read the private key ${path}: ${reasonOf(error)}`, { cause: error })
-  }
-  return parsePrivateKey(bytes, path, passphrase)
 }

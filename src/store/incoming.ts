@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { readdirSync } from 'node:fs'
+import { lstatSync, readdirSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { iccidDigits } from '../iccid.ts'
@@ -26,10 +26,11 @@ export function newAside(): string {
   return [ownHost(), process.pid, randomUUID()].join(SEPARATOR)
 }
 
-/** Whether there is anything that was put aside; quick, for every call of `next`. */
+/** Whether there is anything that was put aside, in a directory of ours and not behind a link; quick. */
 export function hasIncoming(directory: string): boolean {
+  const place = join(directory, INCOMING)
   try {
-    return readdirSync(join(directory, INCOMING)).length > 0
+    return lstatSync(place).isDirectory() && readdirSync(place).length > 0
   } catch {
     return false
   }

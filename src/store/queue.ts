@@ -37,6 +37,12 @@ export class Queue {
     }
   }
 
+  /** Whether there may be as many as `count`: a large number is not worth beginning where there are not. */
+  has(count: number): boolean {
+    if (count > this.left) this.#look()
+    return count <= this.left
+  }
+
   /** Tells that a profile was gone or not: others take profiles, and may have put new ones there. */
   noteGone(isGone: boolean): void {
     this.#goneInARow = isGone ? this.#goneInARow + 1 : 0

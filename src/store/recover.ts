@@ -1,9 +1,9 @@
-import { readdir, readFile, rename, stat, unlink } from 'node:fs/promises'
+import { lstat, readdir, readFile, rename, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
-import { errnoOf } from '../errors.ts'
+import { errnoOf, Failure, reasonOf } from '../errors.ts'
 import { type Added, publishAside } from './add.ts'
-import { ASIDE, asidePath, INCOMING, isAbandoned, newAside, parseAside } from './incoming.ts'
-import { closeTarget, openTarget } from './target.ts'
+import { ASIDE, asidePath, hasIncoming, INCOMING, isAbandoned, newAside, parseAside } from './incoming.ts'
+import { closeTarget, openTarget, type Target } from './target.ts'
 
 /**
  * Finishes what calls that were killed have left: publishes the profiles of the answers they had put aside.
@@ -11,41 +11,47 @@ import { closeTarget, openTarget } from './target.ts'
  * @throws {Failure} `disk`
  */
 export async function recover(directory: string): Promise<Added | undefined> {
-  const target = await openTarget(directory)
-  let all: Added | undefined
-  for (const name of await abandoned(directory)) {
-    if (!name.endsWith(ASIDE)) {
-      await unlink(asidePath(directory, name)).catch(() => {})
-      continue
+  try {
+    const names = await abandoned(directory)
+    if (names.length === 0) return undefined
+    const target = await openTarget(directory)
+    const all: Added[] = []
+    for (const name of names) {
+      if (name.endsWith(ASIDE)) all.push(...(await finish(target, name)))
+      else await unlink(asidePath(directory, name)).catch(() => {})
     }
-    const aside = await takeOver(directory, name)
-    if (aside === undefined) continue
-    const profiles = parseAside(await readFile(asidePath(directory, aside + ASIDE), 'utf8'))
-    const { stored, known } = await publishAside(target, aside, profiles)
-    all = { stored: [...(all?.stored ?? []), ...stored], known: [...(all?.known ?? []), ...known] }
+    await closeTarget(target)
+    if (all.length === 0) return undefined
+    return { stored: all.flatMap(({ stored }) => stored), known: all.flatMap(({ known }) => known) }
+  } catch (error) {
+    if (error instanceof Failure) throw error
+    throw new Failure('disk', `can't store what an interrupted fetch received: ${reasonOf(error)}`, {
+      cause: error,
+    })
   }
-  await closeTarget(target)
-  return all
 }
 
-async function abandoned(directory: string): Promise<string[]> {
-  const names = await readdir(join(directory, INCOMING)).catch(() => [])
-  const found: string[] = []
-  for (const name of names.sort()) {
-    const status = await stat(asidePath(directory, name)).catch(() => undefined)
-    if (status !== undefined && isAbandoned(name, Date.now() - status.mtimeMs)) found.push(name)
-  }
-  return found
-}
-
-/** Of several calls that find the same answer, the one whose rename succeeds publishes it. */
-async function takeOver(directory: string, name: string): Promise<string | undefined> {
+/** Publishes one answer; of several calls that find the same one, that whose rename succeeds. */
+async function finish(target: Target, name: string): Promise<Added[]> {
+  const { directory } = target
   const own = newAside()
   try {
     await rename(asidePath(directory, name), asidePath(directory, own + ASIDE))
-    return own
   } catch (error) {
-    if (errnoOf(error) === 'ENOENT') return undefined
+    if (errnoOf(error) === 'ENOENT') return []
     throw error
   }
+  const text = await readFile(asidePath(directory, own + ASIDE), 'utf8')
+  return [await publishAside(target, own, parseAside(text))]
+}
+
+async function abandoned(directory: string): Promise<string[]> {
+  if (!hasIncoming(directory)) return []
+  const names = await readdir(join(directory, INCOMING))
+  const found: string[] = []
+  for (const name of names.sort()) {
+    const status = await lstat(asidePath(directory, name)).catch(() => undefined)
+    if (status?.isFile() && isAbandoned(name, Date.now() - status.mtimeMs)) found.push(name)
+  }
+  return found
 }

@@ -1,0 +1,40 @@
+import type { KeyObject } from 'node:crypto'
+import { closeSync, openSync, readSync } from 'node:fs'
+import { Failure, reasonOf } from './errors.ts'
+import { parsePrivateKey } from './profile/key.ts'
+
+/** More than any key has, in bytes. */
+const LARGEST_KEY = 64 * 1024
+
+/**
+ * Reads the private key from a file, or from a pipe: `-k <(gpg -d softsim.pem.gpg)`.
+ * @throws {Failure} `usage` where none is named, `key` where it can't be used
+ */
+export function readKey(path: string | undefined, passphrase: string | undefined): KeyObject {
+  if (path === undefined) {
+    throw new Failure('usage', 'next needs the private key', {
+      hint: 'name its file: softsim next -k softsim.pem',
+    })
+  }
+  let bytes: Buffer
+  try {
+    bytes = readBounded(path)
+  } catch (error) {
+    throw new Failure('key', `can't read the private key ${path}: ${reasonOf(error)}`, { cause: error })
+  }
+  return parsePrivateKey(bytes, path, passphrase)
+}
+
+function readBounded(path: string): Buffer {
+  const file = openSync(path, 'r')
+  try {
+    const bytes = Buffer.alloc(LARGEST_KEY)
+    let length = 0
+    for (let read = -1; read !== 0 && length < bytes.length; length += read) {
+      read = readSync(file, bytes, length, bytes.length - length, null)
+    }
+    return bytes.subarray(0, length)
+  } finally {
+    closeSync(file)
+  }
+}
