@@ -1,56 +1,84 @@
 /**
- * How long handing out a profile takes, start of the process included: `softsim next` over the start of the same Node
- * that does nothing (`node -e 0`), for the bundle and for this machine's binary. The two run in alternating pairs, so
- * that a machine that slows down slows down both. `node scripts/bench.ts [pairs]`, 40 by default; it judges nothing.
+ * What softsim costs, each figure as a ratio of two things that were measured in turns, so that a machine that slows
+ * down slows down both. It judges nothing. Prints a table; a full run writes it to .github/bench.md too, and a plot
+ * beside it.
+ *
+ * `node scripts/bench.ts [--quick] [--only ROW,…] [--dir DIRECTORY]`: --quick measures less and writes nothing, nor
+ * does --only; the profiles are made in DIRECTORY, the system's temporary one by default. A full run takes half an
+ * hour.
  */
-import { spawnSync } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
-import { fill, stockUp } from './stock.ts'
+import { join } from 'node:path'
+import { setImmediate as turn } from 'node:timers/promises'
+import { parseArgs } from 'node:util'
+import { fetch, memory } from './bench/fetch.ts'
+import { growth } from './bench/growth.ts'
+import { checkRoom, describeMachine } from './bench/machine.ts'
+import { many, start } from './bench/next.ts'
+import { lot, panel, stations } from './bench/panels.ts'
+import { Place } from './bench/place.ts'
+import { FULL, QUICK, shrunk } from './bench/scale.ts'
+import { inShort, type Row, table } from './bench/table.ts'
 
-const PROFILES = 10
-const SYSTEM = { darwin: 'macos', win32: 'win' }[process.platform as string] ?? process.platform
-const BINARY = `dist/bin/softsim-${SYSTEM}-${process.arch}${process.platform === 'win32' ? '.exe' : ''}`
+const SUITES = [start, many, panel, lot, stations, fetch, memory, growth]
+const NAMES = SUITES.map(({ name }) => name)
+const REPORTS = join(import.meta.dirname, '../.github')
 
-const pairs = Number(process.argv[2] ?? 40)
-const directory = mkdtempSync(join(tmpdir(), 'softsim-bench-'))
+const PLOT = 'One call of next among 10 to 1,000,000 profiles: flat with the hint, growing without it'
+const INTRODUCTION = `# What softsim costs
+
+\`npm run bench\` wrote this. Each row compares two things that were measured in turns, in pairs; its ratio is the median
+of the pairs' ratios. Processes are timed from their start to their end, with a 4096-bit key.
+`
+
+const { quick, only, dir } = parseArgs({
+  options: {
+    quick: { type: 'boolean', default: false },
+    only: { type: 'string', default: NAMES.join() },
+    dir: { type: 'string', default: tmpdir() },
+  },
+}).values
+const tell = (text: string) => process.stderr.write(`${text}\n`)
+const scale = quick ? QUICK : FULL
+const chosen = SUITES.filter(({ name }) => only.split(',').includes(name))
+if (chosen.length < only.split(',').length) throw new Error(`--only takes some of ${NAMES.join()}`)
+checkRoom(
+  dir,
+  chosen.reduce((sum, { files }) => sum + files(scale), 0),
+)
+
+const interrupt = new AbortController()
+for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => interrupt.abort())
+const place = new Place(dir, interrupt.signal)
+const began = performance.now()
+const seconds = () => Math.round((performance.now() - began) / 1000)
 try {
-  const files = stockUp(directory, PROFILES)
-  console.log(`next, 4096-bit key, ${PROFILES} profiles, ${pairs} pairs, median (least to greatest):`)
-  compare('bundle', [process.execPath, resolve('dist/softsim.cjs')], files)
-  compare('binary', [resolve(BINARY)], files)
-} finally {
-  rmSync(directory, { recursive: true })
-}
-
-/** Runs the pairs for one build of the program, and prints what came out. */
-function compare(name: string, program: string[], files: Map<string, string>): void {
-  const next: number[] = []
-  const node: number[] = []
-  for (let pair = 0; pair < pairs; pair++) {
-    // What one run claims must not make the next one's search longer.
-    fill(join(directory, 'profiles'), files)
-    next.push(time([...program, 'next', '-k', 'key.pem', '-i', 'profiles']))
-    node.push(time([process.execPath, '-e', '0']))
+  const machine = describeMachine(dir, place.version())
+  const rows: Row[] = []
+  let plot: string | undefined
+  for (const { name, measure } of chosen) {
+    tell(`${seconds()} s: ${name}`)
+    const { rows: more = [], svg } = await measure(place, scale)
+    rows.push(...more)
+    plot ??= svg
+    for (const row of more) tell(`  ${inShort(row)}`)
   }
-  const ratios = next.map((milliseconds, pair) => milliseconds / (node[pair] ?? Number.NaN))
-  console.log(`${name}: ${summary(ratios)} times node -e 0; ${summary(next)} ms to ${summary(node)} ms`)
-}
-
-/** Milliseconds from the start of a process to its end. */
-function time([command = '', ...args]: string[]): number {
-  const start = performance.now()
-  const { status, stderr } = spawnSync(command, args, { cwd: directory })
-  const end = performance.now()
-  if (status !== 0) throw new Error(`${command} ${args.join(' ')}: ${status}, ${stderr}`)
-  return end - start
-}
-
-/** The median, and between which values it stands. */
-function summary(values: number[]): string {
-  const sorted = values.toSorted((a, b) => a - b)
-  const half = sorted.length / 2
-  const median = ((sorted[Math.ceil(half) - 1] ?? Number.NaN) + (sorted[Math.floor(half)] ?? Number.NaN)) / 2
-  return `${median.toFixed(2)} (${sorted[0]?.toFixed(2)} to ${sorted.at(-1)?.toFixed(2)})`
+  const smaller = quick ? [`not a full run: ${shrunk(FULL, QUICK)}`] : []
+  const text = `${[...machine, ...smaller].map((line) => `- ${line}\n`).join('')}\n${table(rows)}`
+  process.stdout.write(text)
+  if (!quick && chosen.length === SUITES.length) {
+    mkdirSync(REPORTS, { recursive: true })
+    writeFileSync(join(REPORTS, 'bench.md'), `${INTRODUCTION}\n${text}\n![${PLOT}](bench.svg)\n`)
+    if (plot !== undefined) writeFileSync(join(REPORTS, 'bench.svg'), plot)
+  }
+} catch (error) {
+  // A call that Ctrl-C ended fails before this process hears of the signal.
+  await turn()
+  if (!interrupt.signal.aborted) throw error
+  tell('interrupted')
+  process.exitCode = 130
+} finally {
+  tell(`${seconds()} s: removing the profiles, which may take minutes`)
+  place.clear()
 }

@@ -1,20 +1,26 @@
 /** A station to hand out profiles at, made up: a private key and a directory of unused profiles. */
-import { generateKeyPairSync } from 'node:crypto'
+import { generateKeyPairSync, type KeyObject } from 'node:crypto'
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { plainProfile, storedFile } from '../test/support/profiles.ts'
+import { encrypt, iccid, plainProfile, storedFile } from '../test/support/profiles.ts'
 
 /**
  * Makes key.pem and profiles/ in a directory.
  * @returns the files in profiles/, name to text
  */
 export function stockUp(directory: string, count: number): Map<string, string> {
-  const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 4096 })
-  writeFileSync(join(directory, 'key.pem'), privateKey.export({ type: 'pkcs1', format: 'pem' }))
+  const { publicKey } = makeKey(join(directory, 'key.pem'))
   const plain = Array.from({ length: count }, (_, n) => plainProfile(n))
   const files = new Map(plain.map((profile) => [`${profile.iccid}.json`, storedFile(profile, publicKey)]))
   fill(join(directory, 'profiles'), files)
   return files
+}
+
+/** Makes the file of a private key. */
+export function makeKey(path: string): { privateKey: KeyObject; publicKey: KeyObject } {
+  const pair = generateKeyPairSync('rsa', { modulusLength: 4096 })
+  writeFileSync(path, pair.privateKey.export({ type: 'pkcs1', format: 'pem' }), { mode: 0o600 })
+  return pair
 }
 
 /** Makes a directory hold these files and no others. */
@@ -22,4 +28,16 @@ export function fill(directory: string, files: Map<string, string>): void {
   rmSync(directory, { recursive: true, force: true })
   mkdirSync(directory)
   for (const [name, text] of files) writeFileSync(join(directory, name), text)
+}
+
+/** The nth file, in the order of the names. */
+export type NthFile = (n: number) => { name: string; text: string }
+
+/** Files of profiles that differ in the ICCID alone: a million of them cost one encryption. */
+export function alike(publicKey: KeyObject): { nthFile: NthFile; ciphertext: Buffer } {
+  const profile = encrypt({ ...plainProfile(0), iccid: undefined }, publicKey)
+  return {
+    nthFile: (n) => ({ name: `${iccid(n)}.json`, text: JSON.stringify({ iccid: iccid(n), profile }) }),
+    ciphertext: Buffer.from(profile, 'base64'),
+  }
 }

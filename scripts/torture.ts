@@ -10,9 +10,12 @@
 import { randomInt } from 'node:crypto'
 import { parseArgs } from 'node:util'
 import { unmountAll } from './torture/image.ts'
+import { inject } from './torture/inject.ts'
 import { kill } from './torture/kill.ts'
 import { power } from './torture/power.ts'
+import { race } from './torture/race.ts'
 import { Random } from './torture/random.ts'
+import { sshfs } from './torture/sshfs.ts'
 import { Tally } from './torture/tally.ts'
 import { Works } from './torture/works.ts'
 
@@ -21,7 +24,10 @@ type Part = (works: Works, tally: Tally, until: number) => Promise<string | unde
 /** Each part with its share of the time. It returns why it was skipped. */
 const PARTS: Record<string, { part: Part; share: number }> = {
   kill: { part: kill, share: 0.3 },
+  inject: { part: inject, share: 0.2 },
   power: { part: power, share: 0.35 },
+  race: { part: race, share: 0.1 },
+  sshfs: { part: sshfs, share: 0.05 },
 }
 
 const { values } = parseArgs({
@@ -37,6 +43,7 @@ process.on('SIGINT', () => process.exit(130))
 process.on('SIGTERM', () => process.exit(143))
 
 const chosen = Object.entries(PARTS).filter(([name]) => values.only.split(',').includes(name))
+if (chosen.length === 0) throw new Error(`--only takes some of ${Object.keys(PARTS).join(',')}`)
 const shares = chosen.reduce((sum, [, { share }]) => sum + share, 0)
 const tally = new Tally()
 const works = await Works.open(new Random(Number(values.seed)))
@@ -48,6 +55,8 @@ try {
     tally.endLine()
     console.log(`${name}: ${skipped === undefined ? 'held' : `skipped: ${skipped}`}`)
   }
+  // Anything else would have ended it.
+  for (const what of ['printed twice', 'lost']) tally.add(what, 0)
   await works.close()
 } catch (error) {
   tally.endLine()

@@ -4,7 +4,7 @@ import type { BaseCommand, Context } from './commands/base.ts'
 import { FetchCommand } from './commands/fetch.ts'
 import { HelpCommand } from './commands/help.ts'
 import { NextCommand } from './commands/next.ts'
-import { exitCode, Failure } from './errors.ts'
+import { exitCode, Failure, reasonOf } from './errors.ts'
 import { writeOutput } from './output.ts'
 import { Report } from './report.ts'
 import { syntaxFailure } from './syntax.ts'
@@ -38,7 +38,7 @@ export function crash(error: unknown): number {
 
 async function execute(argv: string[]): Promise<void> {
   if (argv.includes('-h') || argv.includes('--help')) return printHelp(argv.find(isCommand))
-  if (argv.includes('-V') || argv.includes('--version')) return writeOutput(`${VERSION}\n`)
+  if (argv.includes('-V') || argv.includes('--version')) return print(`${VERSION}\n`)
   const command = parse(argv, { report, env: process.env, showHelp: printHelp })
   report.level = command.verbosity
   await command.validateAndExecute()
@@ -64,6 +64,15 @@ const nameOf = ({ paths }: (typeof COMMANDS)[number]) => paths[0]?.[0] ?? ''
 
 const isCommand = (word: string) => COMMANDS.some((command) => nameOf(command) === word)
 
+/** @throws {Failure} `disk` */
+async function print(text: string): Promise<void> {
+  try {
+    await writeOutput(text)
+  } catch (error) {
+    throw new Failure('disk', `can't print: ${reasonOf(error)}`, { cause: error })
+  }
+}
+
 /** The help is asked for, so it is what standard output is for. */
 async function printHelp(command?: string): Promise<void> {
   const { isatty } = await import('node:tty')
@@ -79,12 +88,12 @@ async function printHelp(command?: string): Promise<void> {
     ...each.usage,
     options: definitions[at]?.options ?? [],
   }))
-  if (command === undefined) return writeOutput(overview(topics, VERSION, style))
+  if (command === undefined) return print(overview(topics, VERSION, style))
   const topic = topics.find(({ name }) => name === command)
   if (topic === undefined) {
     throw new Failure('usage', 'there is no such command', {
       hint: 'softsim help lists them: fetch, next and help',
     })
   }
-  return writeOutput(commandHelp(topic, style))
+  return print(commandHelp(topic, style))
 }

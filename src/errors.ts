@@ -3,7 +3,10 @@ export const OUTCOMES = {
   done: [0, 'done'],
   bug: [1, 'something nobody foresaw; says how to report it'],
   usage: [2, 'the command line is wrong'],
-  'no-profiles': [3, 'no profiles: none unused in the directory, or none available from the service'],
+  'no-profiles': [
+    3,
+    'no profiles: none unused in the directory, or fewer than asked for; none available from the service',
+  ],
   key: [4, "the private key can't be used, or does not open these profiles"],
   unusable: [5, 'profiles are there, but none that can be used'],
   'api-key': [6, 'the service does not accept the API key'],
@@ -57,10 +60,14 @@ const ERRNO: Record<string, string> = {
   EROFS: 'the file system is read-only',
 }
 
+/** Linux's number for a full quota, which libuv has no name for. */
+const EDQUOT = -122
+
 /** The errno name (`ENOSPC`, …) of a system error, or undefined for any other thing thrown. */
 export function errnoOf(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined
-  const { code } = error as NodeJS.ErrnoException
+  const { code, errno } = error as NodeJS.ErrnoException
+  if (errno === EDQUOT) return 'EDQUOT'
   return typeof code === 'string' ? code : undefined
 }
 

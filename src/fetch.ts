@@ -16,6 +16,10 @@ import { several } from './words.ts'
 /** How long calls under way may take after Ctrl-C: what they bring is paid for. */
 const GRACE_MS = 10_000
 
+const AGAIN = 'Ctrl-C again ends at once'
+const AT_ONCE =
+  'ended at once: what was received is stored by the next fetch or next, what was under way is lost'
+
 /** Threads of libuv's pool; it reads the variable when the first of them is needed. */
 const FLUSHES_AT_ONCE = '16'
 
@@ -52,8 +56,10 @@ export async function fetchProfiles(order: Order): Promise<void> {
   const began = performance.now()
   const seconds = () => (performance.now() - began) / 1000
   const client = new Client({ url, apiKey: order.apiKey, trace: (level, text) => report.tell(level, text) })
-  const interrupt = onInterrupt(GRACE_MS, () =>
-    report.warn(`interrupted: waiting ${GRACE_MS / 1000} s for answers under way; Ctrl-C again ends at once`),
+  const interrupt = onInterrupt(GRACE_MS, (isLast) =>
+    report.warn(
+      isLast ? AT_ONCE : `interrupted: waiting ${GRACE_MS / 1000} s for answers under way; ${AGAIN}`,
+    ),
   )
   const progress = await startProgress(report)
   let known = 0
@@ -67,7 +73,7 @@ export async function fetchProfiles(order: Order): Promise<void> {
     const result = await download({
       count,
       ask: async (size, learn, signal) => {
-        await checkRoom(target, size)
+        checkRoom(target, size)
         return client.ask(size, learn, signal)
       },
       keep: async (profiles) => {
@@ -97,7 +103,7 @@ export async function fetchProfiles(order: Order): Promise<void> {
     progress.end()
     interrupt.release()
     await client.close()
-    await closeTarget(target)
+    closeTarget(target)
   }
 }
 

@@ -6,6 +6,8 @@ export interface Topic {
   readonly name: string
   readonly description: string
   readonly details?: string | undefined
+  /** What may follow the command's name. */
+  readonly operands?: string
   readonly examples: readonly (readonly [label: string, command: string])[]
   /** As Clipanion names them (`-k,--key #0`); a description begins with the value's name, `<KEY>: …`. */
   readonly options: readonly { readonly definition: string; readonly description?: string }[]
@@ -39,7 +41,7 @@ export function overview(topics: readonly Topic[], version: string, style: Style
 export function commandHelp(topic: Topic, style: Style): string {
   return page(style, [
     text(`softsim ${topic.name}: ${topic.description}`),
-    ['Usage', [indented(`softsim ${topic.name} [options]`, 2)]],
+    ['Usage', [indented(`softsim ${topic.name} ${topic.operands ?? '[options]'}`, 2)]],
     ...(topic.details ?? '').split('\n\n').map(text),
     ['Options', table(optionRows(topic, false))],
     ['Options of every command', table(optionRows(topic, true))],

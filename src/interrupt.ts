@@ -12,15 +12,15 @@ export interface Interrupt {
 
 /**
  * Makes the first signal ask for an end in good order. A second one ends the process at once, with 130.
- * @param onStop is told of the first
+ * @param onSignalled is told of each, and whether it is the last
  */
-export function onInterrupt(graceMs: number, onStop: () => void): Interrupt {
+export function onInterrupt(graceMs: number, onSignalled: (isLast: boolean) => void): Interrupt {
   const stop = new AbortController()
   const abort = new AbortController()
   let timer: NodeJS.Timeout | undefined
   const onSignal = () => {
+    onSignalled(stop.signal.aborted)
     if (stop.signal.aborted) process.exit(130)
-    onStop()
     stop.abort()
     timer = setTimeout(() => abort.abort(), graceMs)
   }

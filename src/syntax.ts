@@ -1,5 +1,8 @@
 import { Failure } from './errors.ts'
 
+/** Options that are there or not. */
+const FLAGS = ['-v', '--verbosity', '-V', '--version', '-h', '--help', '--smsp', '--no-smsc', '--crc']
+
 const PLAIN_WORD = /^[a-z][a-z-]{0,15}$/
 
 /**
@@ -19,14 +22,15 @@ function reasonOf(error: Error): string | undefined {
   const option = /option(?: name)? (?:\("|)(-[^"=\s]*?)(="?.*)?[").]*$/s.exec(reason)
   if (reason.startsWith('Not enough arguments')) return `${option?.[1]} needs a value`
   if (option !== null) return unknownOption(option[1] ?? '', option[2] !== undefined)
-  if (reason.startsWith('Extraneous positional')) return 'there is a word too many on the command line'
+  if (reason.startsWith('Extraneous positional'))
+    return 'there is a word too many on the command line; options begin with a dash'
   return undefined
 }
 
 function unknownOption(name: string, hasValue: boolean): string {
   // A single dash may be followed by a value.
   const shown = name.startsWith('--') ? name : name.slice(0, 2)
-  return hasValue ? `${shown} is no option that takes a value` : `unknown option ${shown}`
+  return hasValue && FLAGS.includes(name) ? `${shown} takes no value` : `unknown option ${shown}`
 }
 
 function unknownCommand(argv: readonly string[], command: string | undefined): string {

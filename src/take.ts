@@ -145,7 +145,10 @@ class Search {
     }
     if (this.refusals.count === 0) {
       return new Failure('no-profiles', `no unused profile in ${directory}`, {
-        hint: `fetch more: softsim fetch -n <NUM_OF_PROFILES> -o ${directory}`,
+        hint:
+          this.queue.used > 0
+            ? 'all of them are used; fetch more: softsim help fetch'
+            : 'is -i right, and is it mounted? softsim fetch fills it',
       })
     }
     return new Failure('unusable', `none of the unused profiles in ${directory} can be used`, {

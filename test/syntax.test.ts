@@ -27,8 +27,12 @@ test.each([
   [['next', '-x'], 'unknown option -x', 'softsim help next'],
   [['fetch', '-n'], '-n needs a value', 'softsim help fetch'],
   [['next', '--key'], '--key needs a value', 'softsim help next'],
-  [['next', '--crc=yes'], '--crc is no option that takes a value', 'softsim help next'],
-  [['next', 'more'], 'there is a word too many on the command line', 'softsim help next'],
+  [['next', '--crc=yes'], '--crc takes no value', 'softsim help next'],
+  [
+    ['next', 'more'],
+    'there is a word too many on the command line; options begin with a dash',
+    'softsim help next',
+  ],
   [['fecth'], 'unknown command fecth', 'softsim help'],
 ])('%j', (argv, message, hint) => expect(said(...argv)).toEqual({ message, hint }))
 

@@ -30,6 +30,8 @@ const TRAITS: Record<Kind, Traits> = {
 }
 
 const COPY_TRIES = 8
+const RELEASE_TRIES = 600
+const RELEASE_PAUSE_MS = 50
 
 /** FS_IOC_SHUTDOWN, _IOR('X', 125, __u32), with NOLOGFLUSH: the journal that is in memory is lost as well. */
 const SHUTDOWN =
@@ -71,6 +73,11 @@ export class Image {
   unmount(): void {
     must('umount', this.mountPoint)
     mounted.delete(this.mountPoint)
+    // Another mount namespace may hold it a little longer, and two at once would ruin the image.
+    for (let tries = RELEASE_TRIES; isAttached(this.path); tries--) {
+      if (tries === 0) throw new Error(`${this.path} is still held by a loop device`)
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, RELEASE_PAUSE_MS)
+    }
   }
 
   /** From here on nothing that is written to it lasts; what works on it finds it broken. */
@@ -93,6 +100,14 @@ export class Image {
   }
 }
 
+/** Takes note of something else that is mounted and must not stay so. */
+export const noteMounted = (path: string) => void mounted.add(path)
+
+/** Unmounts it, where it was mounted, as soon as nobody uses it any more. */
+export function unmountPath(path: string): void {
+  if (mounted.delete(path)) spawnSync('umount', ['-l', path])
+}
+
 /** Unmounts whatever is still mounted: for an end that nobody planned. */
 export function unmountAll(): void {
   for (const path of mounted) spawnSync('umount', ['-l', path])
@@ -111,6 +126,8 @@ export function whyNoImages(): string | undefined {
 export function whyNot(kind: Kind): string | undefined {
   return spawnSync(`mkfs.${kind}`, ['-V']).error === undefined ? undefined : `there is no mkfs.${kind}`
 }
+
+const isAttached = (path: string) => spawnSync('losetup', ['-j', path], { encoding: 'utf8' }).stdout !== ''
 
 function must(program: string, ...args: string[]): void {
   const { status, stderr, error } = spawnSync(program, args, { encoding: 'utf8' })

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Cut, Image, type Kind, whyNoImages, whyNot } from './image.ts'
 import { printedIn, type Started } from './program.ts'
-import { isOwnerAlive, look } from './sight.ts'
+import { isOwnerAlive, look, ownersGone } from './sight.ts'
 import { type Tally, Violation } from './tally.ts'
 import { readCalls, traced, whyNoTrace } from './trace.ts'
 import type { Works } from './works.ts'
@@ -99,6 +99,7 @@ async function cutOnce(works: Works, image: Image, directory: string, ledger: Le
   ledger.check(directory, false)
   sayIfBroken()
   // Whatever was interrupted is finished by the next call, without being asked.
+  await ownersGone(directory)
   const run = await works.next(directory)
   if (run.code !== 0 && run.code !== 3)
     ledger.problems.push(`after the cut next ended with ${run.code}: ${run.stderr}`)
@@ -149,10 +150,10 @@ async function work(
   isOn = false
   if (cut === 'shutdown') image.shutDown()
   else {
-    for (const { child } of running) child.kill('SIGSTOP')
+    for (const { signal } of running) signal('SIGSTOP')
     image.snapshot()
   }
-  for (const { child } of running) child.kill('SIGKILL')
+  for (const { signal } of running) signal('SIGKILL')
   await Promise.all(busy)
   image.unmount()
   if (cut === 'copy') image.restore()

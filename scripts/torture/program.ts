@@ -29,7 +29,8 @@ export interface RunOptions {
 
 /** A run under way. */
 export interface Started {
-  readonly child: ChildProcess
+  /** To the program and to whatever it runs under: what is killed must not go on as an orphan. */
+  readonly signal: (signal: NodeJS.Signals) => void
   readonly ended: Promise<Run>
 }
 
@@ -46,7 +47,8 @@ export const run = (args: readonly string[], options?: RunOptions): Promise<Run>
 /** Starts the program, for those who kill it. */
 export function start(args: readonly string[], { env = {}, under = [] }: RunOptions = {}): Started {
   const [file = '', ...rest] = [...under, ...programLine(), ...args]
-  const child = spawn(file, rest, { env, stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn(file, rest, { env, stdio: ['ignore', 'pipe', 'pipe'], detached: true })
+  const signal = (signal: NodeJS.Signals) => signalGroup(child, signal)
   let stdout = ''
   let stderr = ''
   let hung = false
@@ -58,13 +60,21 @@ export function start(args: readonly string[], { env = {}, under = [] }: RunOpti
   })
   const timer = setTimeout(() => {
     hung = true
-    child.kill('SIGKILL')
+    signal('SIGKILL')
   }, HANGS_AFTER_MS)
   const ended = once(child, 'close').then(([code, signal]): Run => {
     clearTimeout(timer)
     return { code, signal, stdout, stderr, hung }
   })
-  return { child, ended }
+  return { signal, ended }
+}
+
+function signalGroup({ pid }: ChildProcess, signal: NodeJS.Signals): void {
+  try {
+    if (pid !== undefined) process.kill(-pid, signal)
+  } catch {
+    // It has ended.
+  }
 }
 
 /** The ICCIDs in what `next --format=raw` printed; the last line may be cut off. */

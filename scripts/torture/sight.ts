@@ -1,9 +1,14 @@
 /** A profile directory seen with eyes of its own: nothing here is taken from the program. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 
 /** A ciphertext of a 4096-bit key in base64. */
 const CIPHERTEXT = /^[A-Za-z0-9+/]{683}=$/
+
+/** A killed process keeps its number until its parent, or whoever adopts it, takes notice. */
+const OWNER_TRIES = 100
+const OWNER_PAUSE_MS = 20
 
 /** An answer that was put aside. */
 export interface Aside {
@@ -68,6 +73,13 @@ function readOf(path: string): string {
     return readFileSync(path, 'utf8')
   } catch {
     return ''
+  }
+}
+
+/** Waits, not for long, until nobody has the numbers any more of the processes that have put something aside. */
+export async function ownersGone(directory: string): Promise<void> {
+  for (let tries = OWNER_TRIES; tries > 0 && look(directory).asides.some(isOwnerAlive); tries--) {
+    await sleep(OWNER_PAUSE_MS)
   }
 }
 

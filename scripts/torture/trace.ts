@@ -35,8 +35,8 @@ export interface Call {
 export interface Injection {
   readonly syscall: string
   readonly when: number | `${number}+`
-  /** `signal=SIGKILL`: killed before the call does anything; `error=ENOSPC`: it fails. */
-  readonly effect: `signal=${string}` | `error=${string}`
+  /** `signal=SIGKILL`: killed before the call does anything; `error=ENOSPC`: it fails; `delay_enter=…`: it waits, in µs. */
+  readonly effect: `signal=${string}` | `error=${string}` | `delay_enter=${number}`
 }
 
 /** The words that run another command line traced into a file. */

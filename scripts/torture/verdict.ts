@@ -1,7 +1,7 @@
 /** What must hold after a call was killed or went wrong, and the next call has run. */
 import { printedIn, type Run } from './program.ts'
 import type { Scene } from './scenes.ts'
-import { isOwnerAlive, look, type Sight } from './sight.ts'
+import { isOwnerAlive, look, ownersGone, type Sight } from './sight.ts'
 import type { Call } from './trace.ts'
 import type { Works } from './works.ts'
 
@@ -34,6 +34,7 @@ const FOLLOWING_CODES = [0, 3]
 export async function judge(works: Works, each: Case): Promise<Verdict> {
   const { scene, directory, before, run } = each
   const problems: string[] = []
+  await ownersGone(directory)
   if (works.random.chance(0.3)) {
     const { code, stderr } = await works.fetch(directory, 1)
     if (code !== 0) problems.push(`the next fetch ended with ${code}: ${stderr}`)

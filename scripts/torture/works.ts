@@ -79,8 +79,8 @@ export class Works {
     return start(this.nextLine(directory, ...options))
   }
 
-  startFetch(directory: string, count: number, options?: RunOptions): Started {
-    return start(this.fetchLine(directory, count), options)
+  startFetch(directory: string, count: number, options?: RunOptions, ...words: string[]): Started {
+    return start([...this.fetchLine(directory, count), ...words], options)
   }
 
   /** The ICCIDs that the service has delivered in whole answers since there were `before` of them. */

@@ -22,5 +22,11 @@ export abstract class BaseCommand extends Command<Context & Command['context']> 
 /** The value of `--count`. @throws {Failure} `usage` */
 export function parseCount(text: string): number {
   if (/^[1-9]\d{0,8}$/.test(text)) return Number(text)
-  throw new Failure('usage', '--count is not a whole number from 1 to 999999999', { hint: 'try: -n 1000' })
+  throw new Failure('usage', '--count is not a whole number from 1 to 999999999', { hint: 'such as: -n 1' })
+}
+
+/** @throws {Failure} `usage` where the value of an option is empty, as that of an unset shell variable is */
+export function notEmpty(option: string, value: string): string {
+  if (value !== '') return value
+  throw new Failure('usage', `the value of ${option} is empty`, { hint: 'is a shell variable unset?' })
 }

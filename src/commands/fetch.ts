@@ -1,6 +1,6 @@
 import { Option } from 'clipanion'
 import { Failure } from '../errors.ts'
-import { BaseCommand, parseCount } from './base.ts'
+import { BaseCommand, notEmpty, parseCount } from './base.ts'
 
 export class FetchCommand extends BaseCommand {
   static override paths = [['fetch']]
@@ -42,7 +42,7 @@ export class FetchCommand extends BaseCommand {
     await fetchProfiles({
       apiKey: checkKey(apiKey),
       count: parseCount(this.count),
-      directory: this.directory,
+      directory: notEmpty('--out', this.directory),
       url: this.url,
       env,
       report,

@@ -13,8 +13,8 @@ import { flushDirectorySync } from '../store/flush.ts'
 import { hasIncoming } from '../store/incoming.ts'
 import { usedName } from '../store/names.ts'
 import { type Ready, type Source, take } from '../take.ts'
-import { several } from '../words.ts'
-import { BaseCommand, parseCount } from './base.ts'
+import { quote, several } from '../words.ts'
+import { BaseCommand, notEmpty, parseCount } from './base.ts'
 
 export class NextCommand extends BaseCommand {
   static override paths = [['next']]
@@ -65,19 +65,23 @@ export class NextCommand extends BaseCommand {
     if (this.iccid !== undefined && this.count !== undefined) {
       throw new Failure('usage', '--iccid and --count exclude each other', { hint: 'softsim help next' })
     }
+    notEmpty('--in', this.directory)
+    notEmpty('--key', this.key ?? '-')
     const key = readKey(this.key, env['SOFTSIM_KEY_PASSPHRASE'])
+    // Released only where the call fails: from a delivered profile on, a signal changes nothing any more.
+    const interrupt = onInterrupt(0, () => {})
     if (hasIncoming(this.directory)) await finishFetch(this.directory, report)
 
-    const interrupt = onInterrupt(0, () => {})
+    const source = { directory: this.directory, key, options, report, beforeClaim: checks(interrupt.stop) }
     try {
-      const source = { directory: this.directory, key, options, report, beforeClaim: checks(interrupt.stop) }
       const { taken, left } =
         this.iccid === undefined ? await take(source, count) : await this.#takeNamed(source, this.iccid)
       await this.#deliver(taken, encode, interrupt.stop)
       for (const { iccid, name } of taken) report.tell(1, `handed out ${iccid}, now ${this.#usedFile(name)}`)
       if (left !== undefined) report.tell(1, `${several(left, 'unused profile')} left in ${this.directory}`)
-    } finally {
+    } catch (error) {
       interrupt.release()
+      throw error
     }
   }
 
@@ -97,17 +101,22 @@ export class NextCommand extends BaseCommand {
       flushDirectorySync(this.directory)
       await writeOutput(taken.map(({ profile }) => `${encode(profile)}\n`).join(''), stop)
     } catch (error) {
-      const which = taken.map(({ iccid, name }) => `${iccid} (${this.#usedFile(name)})`).join(', ')
-      const reason = stop.aborted ? 'interrupted' : reasonOf(error)
-      throw new Failure(
-        stop.aborted ? 'interrupted' : 'disk',
-        `claimed and not delivered: ${which}: ${reason}`,
-        {
-          hint: 'softsim next --iccid <ICCID> prints such a profile again',
-          cause: error,
-        },
-      )
+      throw this.#undelivered(taken, stop.aborted ? 'interrupted' : undefined, error)
     }
+  }
+
+  #undelivered(taken: readonly Ready[], interrupted: 'interrupted' | undefined, error: unknown): Failure {
+    const reason = interrupted ?? reasonOf(error)
+    const told = taken.map(({ iccid, name }) => `${iccid} (${this.#usedFile(name)})`)
+    const [only] = told
+    if (told.length > 1)
+      for (const each of told) this.context.report.warn(`claimed and not delivered: ${each}`)
+    const what = told.length > 1 ? `${told.length} profiles, see above` : only
+    const again = `softsim next -k ${quote(this.key ?? '')} -i ${quote(this.directory)} --iccid`
+    return new Failure(interrupted ?? 'disk', `claimed and not delivered: ${what}: ${reason}`, {
+      hint: `to have it again: ${again} ${told.length > 1 ? 'and its ICCID' : taken[0]?.iccid}`,
+      cause: error,
+    })
   }
 
   #usedFile(name: string): string {

@@ -1,7 +1,8 @@
 import { createPrivateKey, createPublicKey, type KeyObject, X509Certificate } from 'node:crypto'
 import { Failure } from '../errors.ts'
+import { quote } from '../words.ts'
 
-const NEW_KEY = 'ssh-keygen -t rsa -m PEM -b 4096 -f softsim.pem'
+const RIGHT_KEY = 'give the RSA private key whose public half the service had when the profiles were fetched'
 
 /**
  * Reads an RSA private key: PKCS#1 or PKCS#8 (RFC 8017 A.1.2, RFC 5208), PEM or DER.
@@ -36,32 +37,27 @@ function checked(key: KeyObject, path: string): KeyObject {
 }
 
 const notRsa = (path: string, type: string) =>
-  keyFailure(
-    `${path} is a key of type ${type}; profiles are encrypted for an RSA key`,
-    `make one: ${NEW_KEY}`,
-  )
+  keyFailure(`${path} is a key of type ${type}; profiles are encrypted for an RSA key`, RIGHT_KEY)
 
 const keyFailure = (message: string, hint: string) => new Failure('key', message, { hint })
 
 /** What the file is instead of a private key that opens. */
 function diagnosis(bytes: Buffer, path: string, passphrase: string | undefined, errors: unknown[]): Failure {
   const text = bytes.toString('latin1')
-  if (bytes.length === 0) return keyFailure(`${path} is empty`, `make a key: ${NEW_KEY}`)
+  if (bytes.length === 0) return keyFailure(`${path} is empty`, RIGHT_KEY)
   if (text.includes('BEGIN OPENSSH PRIVATE KEY')) return openSsh(text, path)
   if (isEncrypted(text, errors)) {
     return passphrase
       ? keyFailure(`${path} does not open with this passphrase`, 'correct SOFTSIM_KEY_PASSPHRASE')
       : keyFailure(
           `${path} is protected with a passphrase, and none was given`,
-          'set it: export SOFTSIM_KEY_PASSPHRASE=…',
+          'set it: read -rs SOFTSIM_KEY_PASSPHRASE && export SOFTSIM_KEY_PASSPHRASE',
         )
   }
   if (/BEGIN (RSA |SSH2 )?PUBLIC KEY|^(ssh|ecdsa)-\S+ AAAA/m.test(text) || isDerPublicKey(bytes)) {
     return keyFailure(
       `${path} is a public key; decrypting takes the private one`,
-      path.endsWith('.pub')
-        ? `try: softsim next -k ${path.slice(0, -'.pub'.length)}`
-        : 'give the file that ssh-keygen wrote without .pub: softsim next -k softsim.pem',
+      path.endsWith('.pub') ? `the private one should be in ${path.slice(0, -'.pub'.length)}` : RIGHT_KEY,
     )
   }
   if (isCertificate(bytes)) {
@@ -70,9 +66,15 @@ function diagnosis(bytes: Buffer, path: string, passphrase: string | undefined, 
       'take it from a PKCS#12 bundle: openssl pkcs12 -in bundle.p12 -nocerts -nodes -out softsim.pem',
     )
   }
+  if (text.startsWith('PuTTY-User-Key-File')) {
+    return keyFailure(
+      `${path} is in PuTTY's own format`,
+      `convert it: puttygen ${quote(path)} -O private-openssh -o softsim.pem && ssh-keygen -p -m PEM -f softsim.pem`,
+    )
+  }
   return keyFailure(
     `${path} is no private key that can be read (PKCS#1 or PKCS#8, PEM or DER)`,
-    `look at it: openssl pkey -in ${path} -noout -text`,
+    `check it: openssl pkey -check -noout -in ${quote(path)}`,
   )
 }
 
@@ -85,7 +87,7 @@ function openSsh(text: string, path: string): Failure {
   if (type !== undefined && type !== 'ssh-rsa') return notRsa(path, type)
   return keyFailure(
     `${path} is in OpenSSH's own format`,
-    `rewrite it as PEM, in place: ssh-keygen -p -m PEM -f ${path}`,
+    `rewrite it as PEM, in place: chmod 600 ${quote(path)} && ssh-keygen -p -m PEM -f ${quote(path)}`,
   )
 }
 

@@ -2,6 +2,7 @@ import api from 'undici/lib/api/index.js'
 import Agent from 'undici/lib/dispatcher/agent.js'
 import Dispatcher from 'undici/lib/dispatcher/dispatcher.js'
 import EnvHttpProxyAgent from 'undici/lib/dispatcher/env-http-proxy-agent.js'
+import { Failure } from '../errors.ts'
 import { several } from '../words.ts'
 import { type Answer, parseAnswer } from './answer.ts'
 import { CallFailure, networkFailure, statusFailure } from './failure.ts'
@@ -59,7 +60,7 @@ export class Client {
       bodyTimeout: timeouts.idle,
     }
     this.#direct = new Agent(options)
-    this.#proxied = new EnvHttpProxyAgent(options)
+    this.#proxied = url.protocol === 'https:' ? proxyAgent(options) : this.#direct
   }
 
   /**
@@ -132,6 +133,18 @@ export class Client {
       if (signal.aborted) throw new CallFailure('interrupted', { mayHaveAllocated: sent, cause: error })
       throw networkFailure(error, sent)
     }
+  }
+}
+
+/** @throws {Failure} `usage` */
+function proxyAgent(options: EnvHttpProxyAgent.Options): Dispatcher {
+  try {
+    return new EnvHttpProxyAgent(options)
+  } catch (error) {
+    throw new Failure('usage', 'HTTPS_PROXY or HTTP_PROXY holds no address of a proxy', {
+      hint: 'write it like this: http://proxy.example:8080',
+      cause: error,
+    })
   }
 }
 

@@ -98,6 +98,10 @@ export function networkFailure(error: unknown, sent: boolean): CallFailure {
   if (error instanceof Error && error.name === 'TimeoutError') {
     return new CallFailure('the answer took too long', { ...traits, isPassing: true })
   }
+  if (code === 'EPROTO' || code.startsWith('ERR_SSL_')) {
+    const hint = 'check --url: https, the host and the port'
+    return new CallFailure(`the service does not speak TLS as it should (${code})`, { ...traits, hint })
+  }
   return new CallFailure(
     `the request failed: ${error instanceof Error ? error.message : String(error)}`,
     traits,

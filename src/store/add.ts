@@ -1,11 +1,10 @@
-import { lstatSync, mkdirSync, rmSync } from 'node:fs'
-import { open, unlink } from 'node:fs/promises'
+import { closeSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Failure, reasonOf } from '../errors.ts'
-import { flushDirectory } from './flush.ts'
+import { flushDirectory, flushFile } from './flush.ts'
 import { ASIDE, asidePath, INCOMING, newAside, type StoredProfile, toAside } from './incoming.ts'
 import { publish } from './publish.ts'
-import type { Target } from './target.ts'
+import { createAside, type Target } from './target.ts'
 
 /** What became of the profiles of an answer, by their ICCIDs. */
 export interface Added {
@@ -47,7 +46,7 @@ export async function publishAside(
   try {
     const added = await publish(target, aside, profiles)
     await flushDirectory(directory)
-    await unlink(asidePath(directory, aside + ASIDE))
+    rmSync(asidePath(directory, aside + ASIDE), { force: true })
     return added
   } catch (error) {
     throw new Failure('disk', `can't store profiles in ${directory}: ${reasonOf(error)}`, {
@@ -57,23 +56,22 @@ export async function publishAside(
   }
 }
 
-async function putAside({ directory, mode }: Target, aside: string, profiles: readonly StoredProfile[]) {
-  const place = join(directory, INCOMING)
-  if (mkdirSync(place, { recursive: true, mode }) !== undefined) await flushDirectory(directory)
-  // A link would lead out of the directory.
-  if (!lstatSync(place).isDirectory()) throw new Error(`${place} is no directory`)
-  const path = asidePath(directory, aside + ASIDE)
-  const file = await open(path, 'wx', mode & 0o660)
+async function putAside(target: Target, aside: string, profiles: readonly StoredProfile[]): Promise<void> {
+  const name = aside + ASIDE
   try {
-    await file.writeFile(toAside(profiles))
-    await file.sync()
+    const file = await createAside(target, name)
+    try {
+      writeFileSync(file, toAside(profiles))
+      await flushFile(file)
+    } finally {
+      closeSync(file)
+    }
+    await flushDirectory(join(target.directory, INCOMING))
   } catch (error) {
-    rmSync(path, { force: true })
+    // What is told to be lost must not turn up later: somebody may have asked for it again.
+    rmSync(asidePath(target.directory, name), { force: true })
     throw error
-  } finally {
-    await file.close()
   }
-  await flushDirectory(place)
 }
 
 const range = (iccids: readonly string[]) =>

@@ -29,7 +29,7 @@ export function readUnused(directory: string): Unused {
     const code = errnoOf(error)
     if (code === 'ENOENT' || code === 'ENOTDIR') {
       throw new Failure('no-profiles', `there is no directory ${directory}`, {
-        hint: 'fetch profiles first (softsim help fetch), or name their directory with -i',
+        hint: 'is -i right, and is it mounted? softsim fetch makes it',
         cause: error,
       })
     }
@@ -56,7 +56,7 @@ export function readProfile(directory: string, name: string): string | undefined
     return readFileSync(file, 'utf8')
   } catch (error) {
     if (error instanceof Unreadable) throw error
-    if (errnoOf(error) === 'ENOENT' && !exists(path)) return undefined
+    if (errnoOf(error) === 'ENOENT' && !isLink(path)) return undefined
     throw new Unreadable(`it can't be read: ${reasonOf(error)}`, { cause: error })
   } finally {
     if (file !== undefined) closeSync(file)
@@ -77,7 +77,10 @@ export function claim(directory: string, name: string): boolean {
     return true
   } catch (error) {
     if (errnoOf(error) === 'ENOENT') return false
-    throw new Failure('disk', `can't mark ${name} used: ${reasonOf(error)}`, { cause: error })
+    throw new Failure('disk', `can't mark ${name} used: ${reasonOf(error)}`, {
+      hint: 'this user needs the right to rename files in the directory; nothing was claimed',
+      cause: error,
+    })
   }
 }
 
@@ -93,6 +96,8 @@ export function unclaim(directory: string, name: string): void {
 export function isUsed(directory: string, name: string): boolean {
   return spellings(name).some((each) => exists(join(directory, usedName(each))))
 }
+
+const isLink = (path: string) => lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() ?? false
 
 const exists = (path: string) => lstatSync(path, { throwIfNoEntry: false }) !== undefined
 

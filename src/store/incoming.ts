@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { lstatSync, readdirSync } from 'node:fs'
-import { hostname } from 'node:os'
+import { hostname, uptime } from 'node:os'
 import { join } from 'node:path'
 import { iccidDigits } from '../iccid.ts'
 
@@ -40,11 +40,11 @@ const ownHost = () => hostname().replace(/[^A-Za-z0-9.-]/g, '-')
 
 /**
  * Whether the process that put something aside is gone, by the name it gave it. Of another machine's process nobody
- * can tell; storing an answer takes seconds, so after ten minutes it is taken for gone.
+ * can tell; storing an answer takes seconds, so after ten minutes it is taken for gone, and after a restart at once.
  * @param ageMs since it was written
  */
 export function isAbandoned(name: string, ageMs: number): boolean {
-  if (Math.abs(ageMs) > ABANDONED_AFTER_MS) return true
+  if (Math.abs(ageMs) > ABANDONED_AFTER_MS || ageMs > uptime() * 1000) return true
   const [host, pid] = name.split(SEPARATOR)
   return host === ownHost() && !isAlive(Number(pid))
 }

@@ -14,6 +14,8 @@ export interface Unused {
   readonly iccids: string[]
   /** Names that the rules of the profile directory take for profiles, and that are no ICCIDs. */
   readonly strangers: string[]
+  /** How many are used. */
+  readonly used: number
 }
 
 /**
@@ -33,18 +35,20 @@ export function spellings(name: string): string[] {
  */
 export function unusedOf(names: readonly string[]): Unused {
   const taken = new Set<string>()
-  const unused: Unused = { iccids: [], strangers: [] }
+  const unused: string[] = []
+  const strangers: string[] = []
   for (const name of names) {
     if (!name.endsWith(ENDING) || name.startsWith('.') || name.startsWith('profiles')) continue
     const stem = name.slice(name.startsWith(USED) ? USED.length : 0, -ENDING.length)
     const digits = iccidDigits(stem)
     if (name.startsWith(USED)) taken.add(digits ?? stem)
-    else if (digits === undefined) unused.strangers.push(name)
-    else unused.iccids.push(stem)
+    else if (digits === undefined) strangers.push(name)
+    else unused.push(stem)
   }
-  const iccids = unused.iccids.sort().filter((iccid) => {
+  const used = taken.size
+  const iccids = unused.sort().filter((iccid) => {
     const digits = iccidDigits(iccid) ?? iccid
     return !taken.has(digits) && taken.add(digits)
   })
-  return { iccids, strangers: unused.strangers.sort() }
+  return { iccids, strangers: strangers.sort(), used }
 }

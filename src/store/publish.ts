@@ -1,4 +1,4 @@
-import { closeSync, linkSync, lstatSync, openSync, renameSync, rmSync, writeSync } from 'node:fs'
+import { closeSync, linkSync, lstatSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { errnoOf } from '../errors.ts'
 import type { Added } from './add.ts'
@@ -49,7 +49,7 @@ async function publishChunk(
       const path = asidePath(target.directory, `${prefix}.${at}`)
       const file = openSync(path, 'wx', target.mode & 0o660)
       written.push({ file, path, iccid: profile.iccid })
-      writeSync(file, toFile(profile))
+      writeFileSync(file, toFile(profile))
     }
     await Promise.all(written.map(({ file }) => flushFile(file)))
     for (const { path, iccid } of written) {

@@ -11,6 +11,8 @@ const GONE_IN_A_ROW = 64
 export class Queue {
   /** Files of the directory that are named like profiles, and not like an ICCID, as the last look found them. */
   strangers: readonly string[] = []
+  /** How many used profiles it found. */
+  used = 0
   readonly #directory: string
   #hint: Hint | undefined
   /** What the last look found and no hint could be written of. */
@@ -61,11 +63,12 @@ export class Queue {
   }
 
   #look(): void {
-    const { iccids, strangers } = readUnused(this.#directory)
+    const { iccids, strangers, used } = readUnused(this.#directory)
     this.#hasLooked = true
     this.#goneSinceLook = 0
     this.#goneInARow = 0
     this.strangers = strangers
+    this.used = used
     this.#hint?.close()
     Hint.write(this.#directory, iccids)
     this.#hint = Hint.open(this.#directory)

@@ -1,9 +1,9 @@
-import { lstat, readdir, readFile, rename, unlink } from 'node:fs/promises'
+import { lstat, readdir, readFile, rename, unlink, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
 import { errnoOf, Failure, reasonOf } from '../errors.ts'
 import { type Added, publishAside } from './add.ts'
 import { ASIDE, asidePath, hasIncoming, INCOMING, isAbandoned, newAside, parseAside } from './incoming.ts'
-import { closeTarget, openTarget, type Target } from './target.ts'
+import { closeTarget, type Target, targetOf } from './target.ts'
 
 /**
  * Finishes what calls that were killed have left: publishes the profiles of the answers they had put aside.
@@ -14,14 +14,14 @@ export async function recover(directory: string): Promise<Added | undefined> {
   try {
     const names = await abandoned(directory)
     if (names.length === 0) return undefined
-    const target = await openTarget(directory)
+    const target = targetOf(directory)
     const all: Added[] = []
     for (const name of names) {
       if (name.endsWith(ASIDE)) all.push(...(await finish(target, name)))
       else await unlink(asidePath(directory, name)).catch(() => {})
     }
-    await closeTarget(target)
     if (all.length === 0) return undefined
+    closeTarget(target)
     return { stored: all.flatMap(({ stored }) => stored), known: all.flatMap(({ known }) => known) }
   } catch (error) {
     if (error instanceof Failure) throw error
@@ -36,6 +36,8 @@ async function finish(target: Target, name: string): Promise<Added[]> {
   const { directory } = target
   const own = newAside()
   try {
+    // Of our clock and now, before it has our name: nobody else takes it for abandoned while we publish it.
+    await utimes(asidePath(directory, name), new Date(), new Date())
     await rename(asidePath(directory, name), asidePath(directory, own + ASIDE))
   } catch (error) {
     if (errnoOf(error) === 'ENOENT') return []

@@ -1,12 +1,15 @@
-import { mkdir, rmdir, stat, statfs } from 'node:fs/promises'
-import { dirname, join, resolve } from 'node:path'
-import { Failure, reasonOf } from '../errors.ts'
+import { closeSync, lstatSync, mkdirSync, openSync, rmdirSync, rmSync, statfsSync, statSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { errnoOf, Failure, reasonOf } from '../errors.ts'
 import { flushDirectory } from './flush.ts'
 import { Hint } from './hint.ts'
-import { INCOMING } from './incoming.ts'
+import { asidePath, INCOMING, newAside } from './incoming.ts'
 
 /** What a profile takes on disk at most, put aside and on its way: a block or two each. */
 const BYTES_A_PROFILE = 16 * 1024
+
+/** A fetch that ends removes the empty place for what is put aside; another one makes it again, so often. */
+const TRIES = 5
 
 /** A directory that profiles are added to. */
 export interface Target {
@@ -15,39 +18,64 @@ export interface Target {
   readonly mode: number
 }
 
+/** @throws the system error */
+export const targetOf = (directory: string): Target => ({ directory, mode: statSync(directory).mode & 0o770 })
+
 /**
- * Makes the directory, private to the user, where it is missing, and durable.
+ * Makes the directory, private to the user, where it is missing, and makes sure that files can be put aside in it:
+ * before profiles are paid for.
  * @throws {Failure} `disk`
  */
 export async function openTarget(directory: string): Promise<Target> {
   try {
-    const made = await mkdir(directory, { recursive: true, mode: 0o700 })
-    if (made !== undefined) await flushAbove(resolve(directory), resolve(made))
-    const { mode } = await stat(directory)
-    return { directory, mode: mode & 0o770 }
+    await makeDirectory(directory)
+    const target = targetOf(directory)
+    const probe = newAside()
+    closeSync(await createAside(target, probe))
+    rmSync(asidePath(directory, probe))
+    return target
   } catch (error) {
-    throw new Failure('disk', `can't make the directory ${directory}: ${reasonOf(error)}`, { cause: error })
+    throw new Failure('disk', `can't write in the directory ${directory}: ${reasonOf(error)}`, {
+      hint: 'no profile has been asked for; this user needs the right to write there',
+      cause: error,
+    })
   }
 }
 
-/** Makes the names of new directories durable: from the last one up to the first that was made. */
-async function flushAbove(path: string, first: string): Promise<void> {
-  await flushDirectory(dirname(path))
-  if (path !== first && path.startsWith(first)) await flushAbove(dirname(path), first)
+/**
+ * Makes a new file in the place for what is put aside, and that place where it is missing.
+ * @returns the open file
+ * @throws the system error
+ */
+export async function createAside({ directory, mode }: Target, name: string): Promise<number> {
+  const place = join(directory, INCOMING)
+  for (let tries = TRIES; ; tries--) {
+    if (mkdirSync(place, { recursive: true, mode }) !== undefined) await flushDirectory(directory)
+    // A link would lead out of the directory.
+    if (isOther(place)) throw new Error(`${place} is no directory`)
+    try {
+      return openSync(asidePath(directory, name), 'wx', mode & 0o660)
+    } catch (error) {
+      if (errnoOf(error) !== 'ENOENT' || tries <= 0) throw error
+    }
+  }
+}
+
+/** Tidies up after profiles were added. What is still put aside stays. */
+export function closeTarget({ directory }: Target): void {
+  Hint.drop(directory)
+  try {
+    rmdirSync(join(directory, INCOMING))
+  } catch {}
 }
 
 /**
  * Makes sure that there is room before profiles are paid for.
  * @throws {Failure} `disk`
  */
-export async function checkRoom({ directory }: Target, profiles: number): Promise<void> {
-  // Some network file systems don't know; then the attempt tells.
-  const { bavail, bsize, files, ffree } = await statfs(directory).catch(() => ({
-    bavail: 0,
-    bsize: 0,
-    files: 0,
-    ffree: 0,
-  }))
+export function checkRoom({ directory }: Target, profiles: number): void {
+  const { bavail, bsize, files, ffree } = statfsSync(directory)
+  // Some network file systems tell nothing: there the attempt will.
   const isFull = bsize > 0 && bavail * bsize < profiles * BYTES_A_PROFILE
   if (!isFull && !(files > 0 && ffree < profiles)) return
   throw new Failure('disk', `there is no room for ${profiles} more profiles in ${directory}`, {
@@ -55,8 +83,22 @@ export async function checkRoom({ directory }: Target, profiles: number): Promis
   })
 }
 
-/** Tidies up after profiles were added. What is still put aside stays. */
-export async function closeTarget({ directory }: Target): Promise<void> {
-  Hint.drop(directory)
-  await rmdir(join(directory, INCOMING)).catch(() => {})
+/** Directory by directory: Node's own way does not come back from some that can't be made, and tells a wrong reason. */
+async function makeDirectory(path: string): Promise<void> {
+  const above = dirname(path)
+  try {
+    mkdirSync(path, { mode: 0o700 })
+  } catch (error) {
+    if (errnoOf(error) === 'ENOENT' && !isDirectory(above)) {
+      await makeDirectory(above)
+      return makeDirectory(path)
+    }
+    if (!isDirectory(path)) throw error
+  }
+  // Also where it is there already: the call that made it may have been killed before this.
+  for (const place of [above, dirname(above)]) await flushDirectory(place).catch(() => {})
 }
+
+const isOther = (path: string) => lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === false
+
+const isDirectory = (path: string) => statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false

@@ -67,7 +67,7 @@ const WRONG: [code: number, ...argv: string[]][] = [
   [4, 'next', '-k', 'a-file', '-i', profiles],
   [4, 'next', '-k', 'a-directory', '-i', profiles],
   [4, 'next', '-k', 'public.pem', '-i', profiles],
-  [4, 'next', '-k', '', '-i', profiles],
+  [2, 'next', '-k', '', '-i', profiles],
 ]
 
 test.concurrent.each(WRONG.map(([code, ...argv]) => ({ code, argv })))(

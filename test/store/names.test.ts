@@ -14,7 +14,11 @@ test('the unused ones, lowest first', () => {
 })
 
 test('one whose used twin is there counts as used', () => {
-  expect(unusedOf(['8988.json', '__8988.json', '8989.json'])).toEqual({ iccids: ['8989'], strangers: [] })
+  expect(unusedOf(['8988.json', '__8988.json', '8989.json'])).toEqual({
+    iccids: ['8989'],
+    strangers: [],
+    used: 1,
+  })
 })
 
 test('what is not a profile is passed over', () => {
@@ -27,12 +31,16 @@ test('what is not a profile is passed over', () => {
     '8988',
     '8988.json~',
   ]
-  expect(unusedOf([...others, '.json'])).toEqual({ iccids: [], strangers: [] })
+  expect(unusedOf([...others, '.json'])).toEqual({ iccids: [], strangers: [], used: 0 })
 })
 
 test('a name that could be a profile and is no ICCID is told apart', () => {
   const strangers = ['8988 (1).json', 'backup.json', '８９８８.json']
-  expect(unusedOf([...strangers, '8988.json'])).toEqual({ iccids: ['8988'], strangers: strangers.sort() })
+  expect(unusedOf([...strangers, '8988.json'])).toEqual({
+    iccids: ['8988'],
+    strangers: strangers.sort(),
+    used: 0,
+  })
 })
 
 test('every ICCID is in one of its two states', () => {
@@ -44,7 +52,8 @@ test('every ICCID is in one of its two states', () => {
         isUsed ? usedName(fileName(iccid)) : fileName(iccid),
       )
       const unused = profiles.filter(({ isUsed }) => !isUsed).map(({ iccid }) => iccid)
-      expect(unusedOf(names)).toEqual({ iccids: unused.sort(), strangers: [] })
+      const used = profiles.length - unused.length
+      expect(unusedOf(names)).toEqual({ iccids: unused.sort(), strangers: [], used })
     }),
   )
 })

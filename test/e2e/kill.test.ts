@@ -1,0 +1,138 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { killAt, play, pointsOf } from '../../scripts/torture/kill.ts'
+import { Random } from '../../scripts/torture/random.ts'
+import { makeScenes, type Scene } from '../../scripts/torture/scenes.ts'
+import { look } from '../../scripts/torture/sight.ts'
+import { Tally } from '../../scripts/torture/tally.ts'
+import { type Call, type Point, traced, whyNoTrace } from '../../scripts/torture/trace.ts'
+import { Works } from '../../scripts/torture/works.ts'
+
+/** `npm run torture` kills at every call of every scene; here it is those at which something becomes durable. */
+const CHANGES = /^(rename|link|unlink|fsync|fdatasync|mkdir|pwrite)/
+
+const reason = whyNoTrace()
+
+describe.skipIf(reason !== undefined)(
+  `killed in a system call${reason ? ` (skipped: ${reason})` : ''}`,
+  () => {
+    let works: Works
+    let scenes: Scene[]
+
+    beforeAll(async () => {
+      works = await Works.open(new Random(1), inject('keys'), inject('root'))
+      scenes = await makeScenes(works)
+    })
+    afterAll(() => works.close())
+
+    const scene = (name: string): Scene => {
+      const found = scenes.find((each) => each.name === name)
+      if (found === undefined) throw new Error(`there is no scene ${name}`)
+      return found
+    }
+
+    async function killed(name: string, isChosen: (point: Point, at: number) => boolean): Promise<Tally> {
+      const tally = new Tally()
+      const all = await pointsOf(works, scene(name))
+      const chosen = all.filter(({ matters }) => matters).filter(isChosen)
+      expect(chosen).not.toEqual([])
+      for (const point of chosen) await killAt(works, scene(name), point, tally)
+      expect(tally.of('kills')).toBeGreaterThan(0)
+      return tally
+    }
+
+    const isChange = ({ syscall }: Point) => CHANGES.test(syscall)
+
+    test.each(['next', 'next with a hint', 'next -n 5', 'next --iccid, unused', 'next --iccid, used'])(
+      '%s: nothing is printed that is not marked used, and nothing twice',
+      async (name) => {
+        await killed(
+          name,
+          ({ syscall }) => isChange({ syscall, when: 1, matters: true }) || syscall === 'write',
+        )
+      },
+    )
+
+    test('fetch: every profile that was put aside is there after the next call, once', async () => {
+      await killed('fetch, no directory yet', (point, at) => isChange(point) && at % 2 === 0)
+    })
+
+    test('fetch of two answers: neither takes the other with it', async () => {
+      await killed(
+        'fetch, two answers',
+        ({ syscall, when }) => isChange({ syscall, when, matters: true }) && when % 3 === 1,
+      )
+    })
+
+    test.each(['next after a killed fetch', 'fetch after a killed fetch'])(
+      '%s: finishing it can be killed as well',
+      async (name) => {
+        await killed(name, (point, at) => isChange(point) && at % 2 === 0)
+      },
+    )
+
+    test('two fetches at once: the one that ends does not take away what the other one needs', async () => {
+      const directory = works.newPath()
+      await works.fetch(directory, 1)
+      const delivered = works.service.delivered.size
+      const injection = { syscall: 'fsync', when: 1, effect: 'delay_enter=1000000' } as const
+      const slow = works.startFetch(directory, 3, { under: traced('/dev/null', injection) })
+      const incoming = join(directory, '.incoming')
+      while (!existsSync(incoming)) await sleep(5)
+      expect(await works.fetch(directory, 2)).toMatchObject({ code: 0 })
+      expect(await slow.ended).toMatchObject({ code: 0 })
+      const iccids = works.deliveredSince(delivered)
+      expect(iccids).toHaveLength(5)
+      const { unused } = look(directory)
+      expect(iccids.filter((iccid) => !unused.has(iccid))).toEqual([])
+    })
+
+    test('next: the claim, then a flush of the directory, and only then the one write to standard output', async () => {
+      for (const name of ['next', 'next with a hint', 'next -n 5', 'next --iccid, unused']) {
+        const { calls, directory, run } = await play(works, scene(name))
+        expect(run).toMatchObject({ code: 0 })
+        const steps = calls.flatMap((call) => stepOf(call, directory) ?? [])
+        const claims = Array.from({ length: scene(name).takes }, () => 'claim')
+        expect(steps, name).toEqual([...claims, 'flush the directory', 'print'])
+      }
+    })
+
+    test('fetch: the whole answer is put aside and flushed before any profile gets its name', async () => {
+      const { calls, directory, answers, run } = await play(works, scene('fetch, no directory yet'))
+      expect(run).toMatchObject({ code: 0 })
+      const [iccids = []] = answers
+      const steps = calls.flatMap((call) => stepOf(call, directory) ?? [])
+      expect(steps.slice(0, 4)).toEqual([
+        'flush the directory',
+        'put aside',
+        'flush what was put aside',
+        'flush the names of what was put aside',
+      ])
+      expect(steps.slice(4)).toEqual([
+        ...iccids.map(() => 'flush a profile'),
+        ...iccids.map(() => 'publish'),
+        'flush the directory',
+        'remove what was put aside',
+      ])
+      expect([...look(directory).unused].sort()).toEqual([...iccids].sort())
+      expect(readFileSync(join(dirname(directory), 'trace'), 'utf8')).not.toContain('(INJECTED')
+    })
+  },
+)
+
+/** What a call means for what is durable; undefined for all that makes no difference. */
+function stepOf({ name, args }: Call, directory: string): string | undefined {
+  const isFlush = /^f(data)?sync$/.test(name)
+  if (isFlush && args.includes(`<${directory}>`)) return 'flush the directory'
+  if (isFlush && args.includes('/.incoming>')) return 'flush the names of what was put aside'
+  if (isFlush && args.includes('.answer>')) return 'flush what was put aside'
+  if (isFlush && args.includes('/.incoming/')) return 'flush a profile'
+  if (name === 'openat' && args.includes('.answer"') && args.includes('O_CREAT')) return 'put aside'
+  if (/^link/.test(name)) return 'publish'
+  if (/^unlink/.test(name) && args.includes('.answer"')) return 'remove what was put aside'
+  if (/^rename/.test(name) && args.includes('/__')) return 'claim'
+  if (name === 'write' && args.startsWith('1<')) return 'print'
+  return undefined
+}
