@@ -21,7 +21,6 @@ const report = new Report()
  */
 export async function run(argv: readonly string[]): Promise<number> {
   report.hide(process.env['SOFTSIM_API_KEY'])
-  report.hide(process.env['SOFTSIM_KEY_PASSPHRASE'])
   try {
     await execute(normalize(argv))
     return exitCode('done')
@@ -37,8 +36,8 @@ export function crash(error: unknown): number {
 }
 
 async function execute(argv: string[]): Promise<void> {
-  if (argv.includes('-h') || argv.includes('--help')) return printHelp(argv.find(isCommand))
-  if (argv.includes('-V') || argv.includes('--version')) return print(`${VERSION}\n`)
+  if (argv.some((each) => each === '--help' || /^-v*h$/.test(each))) return printHelp(argv.find(isCommand))
+  if (argv.some((each) => each === '--version' || /^-v*V$/.test(each))) return print(`${VERSION}\n`)
   const command = parse(argv, { report, env: process.env, showHelp: printHelp })
   report.level = command.verbosity
   await command.validateAndExecute()

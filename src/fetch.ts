@@ -1,14 +1,14 @@
 import { setFlagsFromString } from 'node:v8'
-import { Failure } from './errors.ts'
+import { Failure, reasonOf } from './errors.ts'
 import { onInterrupt } from './interrupt.ts'
 import { startProgress } from './progress.ts'
+import { finishFetches } from './recovery.ts'
 import type { Report } from './report.ts'
 import { Client } from './service/client.ts'
 import { type Download, download } from './service/download.ts'
 import { CallFailure } from './service/failure.ts'
 import { endpoint } from './service/url.ts'
 import { add } from './store/add.ts'
-import { recover } from './store/recover.ts'
 import { checkRoom, closeTarget, openTarget } from './store/target.ts'
 import { VERSION } from './version.ts'
 import { several } from './words.ts'
@@ -49,9 +49,7 @@ export async function fetchProfiles(order: Order): Promise<void> {
   // A million profiles pass through here and none of them stays: the heap need not grow.
   setFlagsFromString('--optimize-for-size')
   const target = await openTarget(directory)
-  const recovered = await recover(directory)
-  if (recovered)
-    report.tell(0, `finished an interrupted fetch: ${several(recovered.stored.length, 'profile')} stored`)
+  await finishFetches(directory, report)
 
   const began = performance.now()
   const seconds = () => (performance.now() - began) / 1000
@@ -77,7 +75,11 @@ export async function fetchProfiles(order: Order): Promise<void> {
         return client.ask(size, learn, signal)
       },
       keep: async (profiles) => {
-        const added = await add(target, profiles)
+        const added = await add(target, profiles).catch((error) => {
+          // Each is told here: of several that fail at once, the end names one.
+          report.warn(reasonOf(error))
+          throw error
+        })
         stored += added.stored.length
         known += added.known.length
         for (const iccid of added.stored) report.tell(2, `${iccid} is stored`)
@@ -126,11 +128,11 @@ function conclude(
     report.tell(0, tally)
     return
   }
-  if (interrupted) throw new Failure('interrupted', `interrupted: ${tally}`)
   if (failure !== undefined && !(failure instanceof CallFailure)) {
     if (kept > 0) report.tell(0, tally)
     throw failure
   }
+  if (interrupted) throw new Failure('interrupted', `interrupted: ${tally}`)
   const reason = failure?.message ?? 'the service has no more profiles'
   const details = { ...(failure?.hint ? { hint: failure.hint } : {}), cause: failure }
   if (kept > 0) throw new Failure('partial', `${tally}: ${reason}`, details)

@@ -16,6 +16,11 @@ export function readKey(path: string | undefined, passphrase: string | undefined
       hint: 'name its file: softsim next -k softsim.pem',
     })
   }
+  if (/-----BEGIN|\n/.test(path) || (path.length > 255 && !path.includes('/'))) {
+    throw new Failure('usage', '--key wants the name of a file, and this looks like the key itself', {
+      hint: 'in bash: softsim next -k <(printenv KEY) …',
+    })
+  }
   let bytes: Buffer
   try {
     bytes = readBounded(path)

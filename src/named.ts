@@ -16,9 +16,14 @@ export async function takeNamed(source: Source, iccid: string): Promise<{ ready:
   const digits = iccidDigits(iccid)
   if (digits === undefined)
     throw new Failure('usage', '--iccid is not 1 to 20 digits', { hint: 'softsim help next' })
-  for (const name of spellings(fileName(digits))) {
+  const names = spellings(fileName(digits))
+  for (const name of names) {
     const used = await open(source, name, usedName(name))
-    if (used !== undefined) return { ready: used, isAgain: true }
+    if (used === undefined) continue
+    source.beforeClaim([used])
+    return { ready: used, isAgain: true }
+  }
+  for (const name of names) {
     const unused = await open(source, name, name)
     if (unused === undefined) continue
     source.beforeClaim([unused])
@@ -41,7 +46,7 @@ async function open(
     const sealed = parseStored(name, text)
     const decrypt = await decryptor(key, 1)
     return {
-      iccid: sealed.iccid,
+      iccid: iccidDigits(sealed.iccid) ?? '',
       name,
       profile: parsePlaintext(sealed, await decrypt(sealed.ciphertext), options),
     }

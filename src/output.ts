@@ -5,6 +5,9 @@ import { errnoOf } from './errors.ts'
 const STANDARD_OUTPUT = 1
 const FULL_PIPE_PAUSE_MS = 2
 
+/** So long a write may still succeed after Ctrl-C: then the profile is delivered. */
+const STUCK_AFTER_MS = 200
+
 /**
  * Writes all of a text to standard output and returns when the system has taken it. Unlike process.stdout it tells
  * a reader that went away (EPIPE) as an error of this very text, and costs little start-up time.
@@ -14,7 +17,7 @@ const FULL_PIPE_PAUSE_MS = 2
 export async function writeOutput(text: string, signal?: AbortSignal): Promise<void> {
   const bytes = Buffer.from(text)
   for (let written = 0; written < bytes.length; ) {
-    signal?.throwIfAborted()
+    if (written > 0) signal?.throwIfAborted()
     written += await writeSome(bytes.subarray(written), signal)
   }
 }
@@ -22,8 +25,10 @@ export async function writeOutput(text: string, signal?: AbortSignal): Promise<v
 /** Not writeSync: a full pipe, or a serial port whose device is stuck, would hold up Ctrl-C. */
 function writeSome(bytes: Buffer, signal?: AbortSignal): Promise<number> {
   return new Promise((resolve, reject) => {
-    signal?.addEventListener('abort', () => reject(signal.reason), { once: true })
+    const onAbort = () => setTimeout(() => reject(signal?.reason), STUCK_AFTER_MS).unref()
+    signal?.addEventListener('abort', onAbort, { once: true })
     write(STANDARD_OUTPUT, bytes, (error, written) => {
+      signal?.removeEventListener('abort', onAbort)
       if (error === null) resolve(written)
       else if (errnoOf(error) === 'EAGAIN') resolve(sleep(FULL_PIPE_PAUSE_MS, 0))
       else reject(error)

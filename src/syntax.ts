@@ -29,7 +29,7 @@ function reasonOf(error: Error): string | undefined {
 
 function unknownOption(name: string, hasValue: boolean): string {
   // A single dash may be followed by a value.
-  const shown = name.startsWith('--') ? name : name.slice(0, 2)
+  const shown = name.startsWith('--api-key') ? '--api-key…' : name.startsWith('--') ? name : name.slice(0, 2)
   return hasValue && FLAGS.includes(name) ? `${shown} takes no value` : `unknown option ${shown}`
 }
 

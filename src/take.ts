@@ -1,5 +1,6 @@
 import type { KeyObject } from 'node:crypto'
 import { Failure, reasonOf } from './errors.ts'
+import { iccidDigits } from './iccid.ts'
 import { type Decrypt, decryptor } from './profile/decrypt.ts'
 import { parsePlaintext, parseStored, Refusal } from './profile/open.ts'
 import type { HexOptions, Profile } from './profile/profile.ts'
@@ -128,7 +129,11 @@ class Search {
     if (text === undefined) return undefined
     const sealed = parseStored(name, text)
     const plaintext = await this.#decrypt(sealed.ciphertext)
-    return { iccid: sealed.iccid, name, profile: parsePlaintext(sealed, plaintext, this.#source.options) }
+    return {
+      iccid: iccidDigits(sealed.iccid) ?? '',
+      name,
+      profile: parsePlaintext(sealed, plaintext, this.#source.options),
+    }
   }
 
   /** Why there are fewer usable profiles than asked for. */

@@ -85,7 +85,7 @@ test('an answer that was put aside: whole lines that name an ICCID, nothing else
   const whole = `${JSON.stringify({ iccid: iccid(1), profile: 'AAAA' })}\n`
   fc.assert(
     fc.property(fc.oneof(spoilt(whole.repeat(3)), anyText, answer), (text) => {
-      for (const { iccid } of parseAside(text)) expect(iccidDigits(iccid)).toBeDefined()
+      for (const { iccid } of parseAside(text).profiles) expect(iccidDigits(iccid)).toBeDefined()
     }),
     { numRuns: 2000 },
   )

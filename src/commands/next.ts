@@ -138,10 +138,8 @@ function checks(stop: AbortSignal): Source['beforeClaim'] {
 /** Profiles that an interrupted fetch received and could not store any more are unused profiles too. */
 async function finishFetch(directory: string, report: Report): Promise<void> {
   try {
-    const { recover } = await import('../store/recover.ts')
-    const recovered = await recover(directory)
-    if (recovered)
-      report.tell(0, `finished an interrupted fetch: ${several(recovered.stored.length, 'profile')} stored`)
+    const { finishFetches } = await import('../recovery.ts')
+    await finishFetches(directory, report)
   } catch (error) {
     report.warn(`profiles that an interrupted fetch received can't be stored: ${reasonOf(error)}`)
   }

@@ -35,7 +35,7 @@ const isPlaintext = t.isObject(
 
 /** A profile file, read and not yet decrypted. */
 export interface Sealed {
-  /** Its digits, without a filler. */
+  /** As the file spells it, with a filler or without. */
   readonly iccid: string
   readonly ciphertext: Buffer
 }
@@ -54,7 +54,7 @@ export function parseStored(name: string, text: string): Sealed {
   if (iccidDigits(name.replace(/\.json$/, '')) !== iccid) {
     throw new Refusal('damaged', `its name is not that of the ICCID inside, ${iccid}`)
   }
-  return { iccid, ciphertext: Buffer.from(stored.profile, 'base64') }
+  return { iccid: stored.iccid, ciphertext: Buffer.from(stored.profile, 'base64') }
 }
 
 /**
@@ -66,7 +66,7 @@ export function parsePlaintext(sealed: Sealed, plaintext: Buffer, options: HexOp
   if (!isPlaintext(fields)) throw new Refusal('unfit', 'what is encrypted in it is no profile')
   const profile = Object.fromEntries(FIELDS.map((field) => [field, fields[field] || null])) as Profile
   const named = { ...profile, iccid: profile.iccid ?? sealed.iccid }
-  if (iccidDigits(named.iccid) !== sealed.iccid) {
+  if (iccidDigits(named.iccid) !== iccidDigits(sealed.iccid)) {
     throw new Refusal('unfit', 'the ICCID encrypted in it is another one')
   }
   const found = problems(named, options)

@@ -47,4 +47,6 @@ function problemOf(entry: unknown): string | undefined {
   return isCiphertext(entry.profile) ? undefined : 'its profile is not base64'
 }
 
-const nameOf = (entry: unknown) => (isEntry(entry) ? ` (ICCID ${entry.iccid.slice(0, 32)})` : '')
+/** Only what may be an ICCID is repeated: it could be anything, the API key too. */
+const nameOf = (entry: unknown) =>
+  isEntry(entry) && /^[\dFf]{1,32}$/.test(entry.iccid) ? ` (ICCID ${entry.iccid})` : ''

@@ -123,11 +123,17 @@ export class Client {
         signal: deadline,
       })
       const status = response.statusCode
-      const answer = await readText(response.body, status === 200 ? largestAnswer(count) : LONGEST_MESSAGE)
+      const answer =
+        status === 200 ? await readText(response.body, largestAnswer(count)) : await readStart(response.body)
       const ms = Math.round(performance.now() - began)
       this.#trace(2, `answered ${status}, ${answer.length} bytes, ${ms} ms`)
       this.#trace(3, `headers ${JSON.stringify(response.headers)}`)
-      return { status, headers: response.headers, body: answer }
+      // Before it is cut to a message's length: a part of the key is one too many.
+      return {
+        status,
+        headers: response.headers,
+        body: status === 200 ? answer : answer.replaceAll(this.#apiKey, '***'),
+      }
     } catch (error) {
       if (error instanceof CallFailure) throw error
       if (signal.aborted) throw new CallFailure('interrupted', { mayHaveAllocated: sent, cause: error })
@@ -165,6 +171,16 @@ async function readText(body: AsyncIterable<Uint8Array>, largest: number): Promi
     parts.push(part)
   }
   return Buffer.concat(parts).toString('utf8')
+}
+
+/** The beginning of an error's text. */
+async function readStart(body: AsyncIterable<Uint8Array>): Promise<string> {
+  let text = ''
+  for await (const part of body) {
+    text += Buffer.from(part).toString('latin1')
+    if (text.length > LONGEST_MESSAGE) break
+  }
+  return text
 }
 
 function answerOf(headers: Headers, body: string): Answer {

@@ -56,9 +56,11 @@ export async function download(job: Job): Promise<Download> {
   const bring = async (size: number): Promise<void> => {
     result.requests++
     const { profiles, refused } = await counted(size, () =>
-      job.ask(size, (limit) => pace.learn(limit, Date.now()), job.abort),
+      job.ask(size, (limit) => pace.learn(limit, performance.now()), job.abort),
     )
     for (const entry of refused) job.onRefused(entry)
+    if (profiles.length === 0 && refused.length > 0)
+      throw new CallFailure('the answer has no profile that can be used')
     const kept = await job.keep(profiles)
     result.kept += kept
     missing -= kept
@@ -91,7 +93,9 @@ export async function download(job: Job): Promise<Download> {
       })
     } catch (error) {
       // Of those that wait, none is to blame for the end.
-      if (!isAbort(error) && !isNoMore(error) && !job.stop.aborted) result.failure ??= error
+      const isOfTheService = error instanceof CallFailure
+      if (!isAbort(error) && !isNoMore(error) && !(isOfTheService && job.stop.aborted))
+        result.failure ??= error
       end.abort()
     }
   }

@@ -40,7 +40,7 @@ export class Pace {
   async #turn(signal: AbortSignal): Promise<void> {
     while (this.#remaining < 1) {
       signal.throwIfAborted()
-      const waitMs = this.#resumeAt - Date.now()
+      const waitMs = this.#resumeAt - performance.now()
       if (waitMs > 0) {
         this.#onWait(waitMs)
         await sleep(waitMs, undefined, { signal })

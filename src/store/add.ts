@@ -25,7 +25,7 @@ export async function add(target: Target, profiles: readonly StoredProfile[]): P
     await putAside(target, aside, profiles)
   } catch (error) {
     const iccids = profiles.map(({ iccid }) => iccid)
-    throw new Failure('disk', `received and can't be stored: ${range(iccids)}: ${reasonOf(error)}`, {
+    throw new Failure('disk', `received and can't be stored: ${iccids.join(' ')}: ${reasonOf(error)}`, {
       hint: 'make room or repair the disk; ask the service for these profiles, they are allocated and not stored',
       cause: error,
     })
@@ -73,8 +73,3 @@ async function putAside(target: Target, aside: string, profiles: readonly Stored
     throw error
   }
 }
-
-const range = (iccids: readonly string[]) =>
-  iccids.length === 1
-    ? `profile ${iccids[0]}`
-    : `${iccids.length} profiles (${iccids[0]} to ${iccids.at(-1)})`

@@ -48,15 +48,19 @@ export class Hint {
     return undefined
   }
 
-  /** Writes a new hint; does without where that can't be done. */
-  static write(directory: string, iccids: readonly string[]): void {
+  /** Writes a new hint, where that can be done. */
+  static write(directory: string, iccids: readonly string[]): boolean {
     const temporary = join(directory, `${HINT}~${process.pid}`)
     try {
       const text = [MAGIC, iccids.length, 0, ...iccids].map(line).join('')
       writeFileSync(temporary, text, { flag: 'wx', mode: 0o600 })
       renameSync(temporary, join(directory, HINT))
+      return true
     } catch {
-      rmSync(temporary, { force: true })
+      try {
+        rmSync(temporary, { force: true })
+      } catch {}
+      return false
     }
   }
 

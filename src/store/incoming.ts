@@ -16,7 +16,11 @@ export const INCOMING = '.incoming'
 /** What ends the name of a whole answer; what else is there is a profile on its way out of one. */
 export const ASIDE = '.answer'
 
+/** What ends the name of an answer that could not be read to its end; it is kept for a person to look at. */
+export const DAMAGED = '.damaged'
+
 const SEPARATOR = '~'
+const OURS = /^[^~]+~\d+~[0-9a-f-]{36}(\.\d+|\.answer)?$/
 const ABANDONED_AFTER_MS = 10 * 60 * 1000
 
 export const asidePath = (directory: string, name: string) => join(directory, INCOMING, name)
@@ -30,7 +34,7 @@ export function newAside(): string {
 export function hasIncoming(directory: string): boolean {
   const place = join(directory, INCOMING)
   try {
-    return lstatSync(place).isDirectory() && readdirSync(place).length > 0
+    return lstatSync(place).isDirectory() && readdirSync(place).some((name) => !name.endsWith(DAMAGED))
   } catch {
     return false
   }
@@ -44,6 +48,7 @@ const ownHost = () => hostname().replace(/[^A-Za-z0-9.-]/g, '-')
  * @param ageMs since it was written
  */
 export function isAbandoned(name: string, ageMs: number): boolean {
+  if (!OURS.test(name)) return false
   if (Math.abs(ageMs) > ABANDONED_AFTER_MS || ageMs > uptime() * 1000) return true
   const [host, pid] = name.split(SEPARATOR)
   return host === ownHost() && !isAlive(Number(pid))
@@ -66,15 +71,12 @@ export const toFile = ({ iccid, profile }: StoredProfile) => JSON.stringify({ ic
 export const toAside = (profiles: readonly StoredProfile[]) =>
   profiles.map((each) => `${toFile(each)}\n`).join('')
 
-/** The profiles of an answer that was put aside; of one that was cut off, those that are whole. */
-export function parseAside(text: string): StoredProfile[] {
-  return text
-    .split('\n')
-    .slice(0, -1)
-    .flatMap((line) => {
-      const stored = parseLine(line)
-      return stored === undefined ? [] : [stored]
-    })
+/** The profiles of an answer that was put aside, and whether all of it could be read. */
+export function parseAside(text: string): { profiles: StoredProfile[]; isWhole: boolean } {
+  const lines = text.split('\n')
+  const rest = lines.pop()
+  const profiles = lines.flatMap((line) => parseLine(line) ?? [])
+  return { profiles, isWhole: rest === '' && profiles.length === lines.length }
 }
 
 /** The file may not be ours: an ICCID becomes a file's name, and must be one. */

@@ -19,12 +19,12 @@ export interface Unused {
 }
 
 /**
- * How the name of one profile's file may be spelled: as it is given, then the other ways. A filler F may end an ICCID
- * of fewer than 20 digits, and whether it does makes no other identity of it.
+ * How the name of one profile's file may be spelled: as it is given, then the other ways. A filler F may end an ICCID,
+ * and whether it does makes no other identity of it.
  */
 export function spellings(name: string): string[] {
   const digits = iccidDigits(name.slice(0, -ENDING.length))
-  if (digits === undefined || digits.length >= 20) return [name]
+  if (digits === undefined) return [name]
   return [name, ...['', 'F', 'f'].map((filler) => fileName(digits + filler)).filter((each) => each !== name)]
 }
 

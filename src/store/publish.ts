@@ -1,11 +1,20 @@
-import { closeSync, linkSync, lstatSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  closeSync,
+  fstatSync,
+  linkSync,
+  lstatSync,
+  openSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { errnoOf } from '../errors.ts'
 import type { Added } from './add.ts'
 import { isUsed } from './claim.ts'
 import { flushFile } from './flush.ts'
 import { asidePath, type StoredProfile, toFile } from './incoming.ts'
-import { fileName, spellings } from './names.ts'
+import { fileName, spellings, usedName } from './names.ts'
 import type { Target } from './target.ts'
 
 /** Flushes that run together share the disk's work; more than this hold up the event loop for long. */
@@ -52,8 +61,8 @@ async function publishChunk(
       writeFileSync(file, toFile(profile))
     }
     await Promise.all(written.map(({ file }) => flushFile(file)))
-    for (const { path, iccid } of written) {
-      const isNew = giveName(target.directory, path, fileName(iccid))
+    for (const { file, path, iccid } of written) {
+      const isNew = giveName(target.directory, path, fileName(iccid), fstatSync(file).ino)
       ;(isNew ? added.stored : added.known).push(iccid)
     }
   } finally {
@@ -75,8 +84,11 @@ function isThere(path: string): boolean {
   return status !== undefined && !(status.isFile() && status.size === 0)
 }
 
-/** @returns false where the profile is known already */
-function giveName(directory: string, path: string, name: string): boolean {
+/**
+ * @param inode of the file: where the used profile has it, it is ours, which somebody has claimed already
+ * @returns false where the profile is known already
+ */
+function giveName(directory: string, path: string, name: string, inode: number): boolean {
   try {
     linkOrRename(path, join(directory, name))
   } catch (error) {
@@ -85,6 +97,7 @@ function giveName(directory: string, path: string, name: string): boolean {
   }
   // Since we looked, somebody else may have published the same profile, and somebody else claimed it. Of two that
   // spell it differently the first spelling stays.
+  if (lstatSync(join(directory, usedName(name)), { throwIfNoEntry: false })?.ino === inode) return true
   const others = spellings(name).filter((each) => each < name)
   if (!isUsed(directory, name) && !others.some((each) => isThere(join(directory, each)))) return true
   rmSync(join(directory, name), { force: true })

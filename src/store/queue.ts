@@ -70,8 +70,7 @@ export class Queue {
     this.strangers = strangers
     this.used = used
     this.#hint?.close()
-    Hint.write(this.#directory, iccids)
-    this.#hint = Hint.open(this.#directory)
+    this.#hint = Hint.write(this.#directory, iccids) ? Hint.open(this.#directory) : undefined
     this.#found = this.#hint === undefined ? iccids : []
   }
 }

@@ -1,38 +1,57 @@
-import { lstat, readdir, readFile, rename, unlink, utimes } from 'node:fs/promises'
+import { copyFile, lstat, readdir, readFile, rename, unlink, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
 import { errnoOf, Failure, reasonOf } from '../errors.ts'
 import { type Added, publishAside } from './add.ts'
-import { ASIDE, asidePath, hasIncoming, INCOMING, isAbandoned, newAside, parseAside } from './incoming.ts'
+import {
+  ASIDE,
+  asidePath,
+  DAMAGED,
+  hasIncoming,
+  INCOMING,
+  isAbandoned,
+  newAside,
+  parseAside,
+} from './incoming.ts'
 import { closeTarget, type Target, targetOf } from './target.ts'
+
+/** What became of the answers that calls had put aside. */
+export interface Recovered extends Added {
+  /** Where those are kept that could not be read to their end: the rest of their profiles is lost. */
+  readonly damaged?: string[]
+}
 
 /**
  * Finishes what calls that were killed have left: publishes the profiles of the answers they had put aside.
  * @returns what it did, undefined where there was nothing to do
  * @throws {Failure} `disk`
  */
-export async function recover(directory: string): Promise<Added | undefined> {
+export async function recover(directory: string): Promise<Recovered | undefined> {
   try {
     const names = await abandoned(directory)
     if (names.length === 0) return undefined
     const target = targetOf(directory)
-    const all: Added[] = []
+    const all: Recovered[] = []
     for (const name of names) {
       if (name.endsWith(ASIDE)) all.push(...(await finish(target, name)))
       else await unlink(asidePath(directory, name)).catch(() => {})
     }
-    if (all.length === 0) return undefined
     closeTarget(target)
-    return { stored: all.flatMap(({ stored }) => stored), known: all.flatMap(({ known }) => known) }
+    return all.length === 0 ? undefined : merged(all)
   } catch (error) {
     if (error instanceof Failure) throw error
-    throw new Failure('disk', `can't store what an interrupted fetch received: ${reasonOf(error)}`, {
-      cause: error,
-    })
+    const message = `can't store what an interrupted fetch received: ${reasonOf(error)}`
+    throw new Failure('disk', message, { cause: error })
   }
 }
 
+function merged(all: readonly Recovered[]): Recovered {
+  const damaged = all.flatMap((each) => each.damaged ?? [])
+  const added = { stored: all.flatMap(({ stored }) => stored), known: all.flatMap(({ known }) => known) }
+  return damaged.length === 0 ? added : { ...added, damaged }
+}
+
 /** Publishes one answer; of several calls that find the same one, that whose rename succeeds. */
-async function finish(target: Target, name: string): Promise<Added[]> {
+async function finish(target: Target, name: string): Promise<Recovered[]> {
   const { directory } = target
   const own = newAside()
   try {
@@ -43,8 +62,12 @@ async function finish(target: Target, name: string): Promise<Added[]> {
     if (errnoOf(error) === 'ENOENT') return []
     throw error
   }
-  const text = await readFile(asidePath(directory, own + ASIDE), 'utf8')
-  return [await publishAside(target, own, parseAside(text))]
+  const path = asidePath(directory, own + ASIDE)
+  const { profiles, isWhole } = parseAside(await readFile(path, 'utf8'))
+  const kept = asidePath(directory, own + DAMAGED)
+  if (!isWhole) await copyFile(path, kept)
+  const added = await publishAside(target, own, profiles)
+  return [isWhole ? added : { ...added, damaged: [kept] }]
 }
 
 async function abandoned(directory: string): Promise<string[]> {

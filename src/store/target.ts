@@ -1,4 +1,14 @@
-import { closeSync, lstatSync, mkdirSync, openSync, rmdirSync, rmSync, statfsSync, statSync } from 'node:fs'
+import {
+  chmodSync,
+  closeSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  rmdirSync,
+  rmSync,
+  statfsSync,
+  statSync,
+} from 'node:fs'
 import { dirname, join } from 'node:path'
 import { errnoOf, Failure, reasonOf } from '../errors.ts'
 import { flushDirectory } from './flush.ts'
@@ -50,7 +60,11 @@ export async function openTarget(directory: string): Promise<Target> {
 export async function createAside({ directory, mode }: Target, name: string): Promise<number> {
   const place = join(directory, INCOMING)
   for (let tries = TRIES; ; tries--) {
-    if (mkdirSync(place, { recursive: true, mode }) !== undefined) await flushDirectory(directory)
+    if (mkdirSync(place, { recursive: true }) !== undefined) {
+      // Not left to the umask: another user of a shared directory may have to finish the job.
+      chmodSync(place, mode)
+      await flushDirectory(directory)
+    }
     // A link would lead out of the directory.
     if (isOther(place)) throw new Error(`${place} is no directory`)
     try {

@@ -30,9 +30,9 @@ test('unknown fields in a stored file are nobody’s business', () => {
   expect(parseStored(`${iccid}.json`, stored({ batch: 7, note: null })).iccid).toBe(iccid)
 })
 
-test('a filler is no part of the ICCID, in the file or in its name', () => {
+test('a filler, in the file or in its name, makes no other profile of it', () => {
   for (const name of [`${iccid}.json`, `${iccid}F.json`, `${iccid}f.json`]) {
-    expect(parseStored(name, stored({ iccid: `${iccid}F` })).iccid).toBe(iccid)
+    expect(parseStored(name, stored({ iccid: `${iccid}F` })).iccid).toBe(`${iccid}F`)
   }
 })
 

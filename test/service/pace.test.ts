@@ -27,7 +27,7 @@ test('the first call goes alone, until its answer tells what is left', async () 
   await settle()
   expect([first.call.isRunning, second.call.isRunning]).toEqual([true, false])
 
-  pace.learn({ remaining: 5, waitMs: 1000 }, Date.now())
+  pace.learn({ remaining: 5, waitMs: 1000 }, performance.now())
   first.call.end()
   await settle()
   expect(second.call.isRunning).toBe(true)
@@ -37,7 +37,7 @@ test('the first call goes alone, until its answer tells what is left', async () 
 
 test('no more run at once than the last answer said are left', async () => {
   const pace = new Pace(() => {})
-  await pace.run(async () => pace.learn({ remaining: 3, waitMs: 60_000 }, Date.now()), forever)
+  await pace.run(async () => pace.learn({ remaining: 3, waitMs: 60_000 }, performance.now()), forever)
   const stop = new AbortController()
   const calls = Array.from({ length: 5 }, heldCall)
   const running = calls.map(({ run }) => pace.run(run, stop.signal))
@@ -58,12 +58,12 @@ test('no more run at once than the last answer said are left', async () => {
 
 test('calls under way are taken off what an answer says is left', async () => {
   const pace = new Pace(() => {})
-  await pace.run(async () => pace.learn({ remaining: 10, waitMs: 60_000 }, Date.now()), forever)
+  await pace.run(async () => pace.learn({ remaining: 10, waitMs: 60_000 }, performance.now()), forever)
   const [slow, other] = [heldCall(), heldCall()]
   const running = [pace.run(slow.run, forever)]
   // This answer may not have counted the slow call yet: of the one that it says is left, none is.
   const stop = new AbortController()
-  await pace.run(async () => pace.learn({ remaining: 1, waitMs: 60_000 }, Date.now()), forever)
+  await pace.run(async () => pace.learn({ remaining: 1, waitMs: 60_000 }, performance.now()), forever)
   const waiting = pace.run(other.run, stop.signal)
   await settle()
   expect([slow.call.isRunning, other.call.isRunning]).toEqual([true, false])
@@ -77,9 +77,9 @@ test('calls under way are taken off what an answer says is left', async () => {
 test('nothing is sent before the reset, and the wait is told before it begins', async () => {
   const waits: number[] = []
   const pace = new Pace((ms) => waits.push(ms))
-  const learnt = Date.now()
+  const learnt = performance.now()
   await pace.run(async () => pace.learn({ remaining: 0, waitMs: 120 }, learnt), forever)
-  const sent = await pace.run(async () => Date.now(), forever)
+  const sent = await pace.run(async () => performance.now(), forever)
   expect(sent).toBeGreaterThanOrEqual(learnt + 120)
   expect(waits.length).toBeGreaterThan(0)
   expect(Math.max(...waits)).toBeLessThanOrEqual(120)
@@ -87,7 +87,7 @@ test('nothing is sent before the reset, and the wait is told before it begins', 
 
 test('after the reset one call goes alone again', async () => {
   const pace = new Pace(() => {})
-  await pace.run(async () => pace.learn({ remaining: 0, waitMs: 1 }, Date.now() - 1000), forever)
+  await pace.run(async () => pace.learn({ remaining: 0, waitMs: 1 }, performance.now() - 1000), forever)
   const [first, second] = [heldCall(), heldCall()]
   const running = [pace.run(first.run, forever), pace.run(second.run, forever)]
   await settle()
@@ -101,7 +101,10 @@ test('after the reset one call goes alone again', async () => {
 
 test('where the service tells no limit, there is none', async () => {
   const pace = new Pace(() => {})
-  await pace.run(async () => pace.learn({ remaining: undefined, waitMs: undefined }, Date.now()), forever)
+  await pace.run(
+    async () => pace.learn({ remaining: undefined, waitMs: undefined }, performance.now()),
+    forever,
+  )
   const calls = Array.from({ length: 50 }, heldCall)
   const running = calls.map(({ run }) => pace.run(run, forever))
   await settle()
@@ -113,7 +116,7 @@ test('where the service tells no limit, there is none', async () => {
 test('a wait ends when it is called off', async () => {
   const stop = new AbortController()
   const pace = new Pace(() => stop.abort())
-  await pace.run(async () => pace.learn({ remaining: 0, waitMs: 100_000 }, Date.now()), forever)
+  await pace.run(async () => pace.learn({ remaining: 0, waitMs: 100_000 }, performance.now()), forever)
   const { call, run } = heldCall()
   await expect(pace.run(run, stop.signal)).rejects.toThrow()
   expect(call.isRunning).toBe(false)
