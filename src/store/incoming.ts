@@ -16,12 +16,16 @@ export const INCOMING = '.incoming'
 /** What ends the name of a whole answer; what else is there is a profile on its way out of one. */
 export const ASIDE = '.answer'
 
+/** What ends the name of the file that says a fetch is at work. */
+export const MARK = '.fetch'
+
 /** What ends the name of an answer that could not be read to its end; it is kept for a person to look at. */
 export const DAMAGED = '.damaged'
 
 const SEPARATOR = '~'
-const OURS = /^[^~]+~\d+~[0-9a-f-]{36}(\.\d+|\.answer)?$/
+const OURS = /^[^~]+~\d+~[0-9a-f-]{36}(\.\d+|\.answer|\.fetch)$/
 const ABANDONED_AFTER_MS = 10 * 60 * 1000
+const LONGEST_FETCH_MS = 24 * 60 * 60 * 1000
 
 export const asidePath = (directory: string, name: string) => join(directory, INCOMING, name)
 
@@ -34,7 +38,10 @@ export function newAside(): string {
 export function hasIncoming(directory: string): boolean {
   const place = join(directory, INCOMING)
   try {
-    return lstatSync(place).isDirectory() && readdirSync(place).some((name) => !name.endsWith(DAMAGED))
+    return (
+      lstatSync(place).isDirectory() &&
+      readdirSync(place).some((name) => !(name.endsWith(DAMAGED) || name.endsWith(MARK)))
+    )
   } catch {
     return false
   }
@@ -49,7 +56,8 @@ const ownHost = () => hostname().replace(/[^A-Za-z0-9.-]/g, '-')
  */
 export function isAbandoned(name: string, ageMs: number): boolean {
   if (!OURS.test(name)) return false
-  if (Math.abs(ageMs) > ABANDONED_AFTER_MS || ageMs > uptime() * 1000) return true
+  const longest = name.endsWith(MARK) ? LONGEST_FETCH_MS : ABANDONED_AFTER_MS
+  if (Math.abs(ageMs) > longest || ageMs > uptime() * 1000) return true
   const [host, pid] = name.split(SEPARATOR)
   return host === ownHost() && !isAlive(Number(pid))
 }

@@ -2,16 +2,7 @@ import { copyFile, lstat, readdir, readFile, rename, unlink, utimes } from 'node
 import { join } from 'node:path'
 import { errnoOf, Failure, reasonOf } from '../errors.ts'
 import { type Added, publishAside } from './add.ts'
-import {
-  ASIDE,
-  asidePath,
-  DAMAGED,
-  hasIncoming,
-  INCOMING,
-  isAbandoned,
-  newAside,
-  parseAside,
-} from './incoming.ts'
+import { ASIDE, asidePath, DAMAGED, INCOMING, isAbandoned, newAside, parseAside } from './incoming.ts'
 import { closeTarget, type Target, targetOf } from './target.ts'
 
 /** What became of the answers that calls had put aside. */
@@ -71,8 +62,13 @@ async function finish(target: Target, name: string): Promise<Recovered[]> {
 }
 
 async function abandoned(directory: string): Promise<string[]> {
-  if (!hasIncoming(directory)) return []
-  const names = await readdir(join(directory, INCOMING))
+  const place = join(directory, INCOMING)
+  // Not behind a link: that would lead out of the directory.
+  const isPlace = await lstat(place).then(
+    (status) => status.isDirectory(),
+    () => false,
+  )
+  const names = isPlace ? await readdir(place) : []
   const found: string[] = []
   for (const name of names.sort()) {
     const status = await lstat(asidePath(directory, name)).catch(() => undefined)

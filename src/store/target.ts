@@ -13,12 +13,12 @@ import { dirname, join } from 'node:path'
 import { errnoOf, Failure, reasonOf } from '../errors.ts'
 import { flushDirectory } from './flush.ts'
 import { Hint } from './hint.ts'
-import { asidePath, INCOMING, newAside } from './incoming.ts'
+import { asidePath, INCOMING, MARK, newAside } from './incoming.ts'
 
 /** What a profile takes on disk at most, put aside and on its way: a block or two each. */
 const BYTES_A_PROFILE = 16 * 1024
 
-/** A fetch that ends removes the empty place for what is put aside; another one makes it again, so often. */
+/** A fetch that ends removes the empty place for what is put aside; one that begins makes it again, so often. */
 const TRIES = 5
 
 /** A directory that profiles are added to. */
@@ -26,6 +26,8 @@ export interface Target {
   readonly directory: string
   /** The directory's rights, without other users': what is made in it gets the same. */
   readonly mode: number
+  /** The file that says a fetch is at work here. */
+  readonly mark?: string
 }
 
 /** @throws the system error */
@@ -33,17 +35,16 @@ export const targetOf = (directory: string): Target => ({ directory, mode: statS
 
 /**
  * Makes the directory, private to the user, where it is missing, and makes sure that files can be put aside in it:
- * before profiles are paid for.
+ * before profiles are paid for. A mark stays there until `closeTarget`, so that no other fetch takes the place away.
  * @throws {Failure} `disk`
  */
 export async function openTarget(directory: string): Promise<Target> {
   try {
     await makeDirectory(directory)
     const target = targetOf(directory)
-    const probe = newAside()
-    closeSync(await createAside(target, probe))
-    rmSync(asidePath(directory, probe))
-    return target
+    const mark = newAside() + MARK
+    closeSync(await createAside(target, mark))
+    return { ...target, mark }
   } catch (error) {
     throw new Failure('disk', `can't write in the directory ${directory}: ${reasonOf(error)}`, {
       hint: 'no profile has been asked for; this user needs the right to write there',
@@ -76,9 +77,10 @@ export async function createAside({ directory, mode }: Target, name: string): Pr
 }
 
 /** Tidies up after profiles were added. What is still put aside stays. */
-export function closeTarget({ directory }: Target): void {
+export function closeTarget({ directory, mark }: Target): void {
   Hint.drop(directory)
   try {
+    if (mark !== undefined) rmSync(asidePath(directory, mark), { force: true })
     rmdirSync(join(directory, INCOMING))
   } catch {}
 }
