@@ -3,16 +3,15 @@ import { type KeyObject, randomUUID } from 'node:crypto'
 import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
+import { hostBinary } from '../package/host.ts'
 import { alike, makeKey, type NthFile } from '../stock.ts'
 import { type Line, time } from './run.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
-const SYSTEM = { darwin: 'macos', win32: 'win' }[process.platform as string] ?? process.platform
-const EXTENSION = process.platform === 'win32' ? '.exe' : ''
 
 /** The two builds of the program. */
 export const BUNDLE: Line = [process.execPath, join(ROOT, 'dist/softsim.cjs')]
-export const BINARY: Line = [join(ROOT, `dist/bin/softsim-${SYSTEM}-${process.arch}${EXTENSION}`)]
+export const BINARY: Line = [join(ROOT, hostBinary)]
 
 /** How a directory is filled; unused profiles that can be handed out by default. */
 export interface Filling {

@@ -10,6 +10,7 @@ import {
   statSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { errnoOf, Failure, reasonOf } from '../errors.ts'
 import { flushDirectory } from './flush.ts'
 import { Hint } from './hint.ts'
@@ -19,7 +20,8 @@ import { asidePath, INCOMING, MARK, newAside } from './incoming.ts'
 const BYTES_A_PROFILE = 16 * 1024
 
 /** A fetch that ends removes the empty place for what is put aside; one that begins makes it again, so often. */
-const TRIES = 5
+const TRIES = 30
+const PAUSE_MS = 1000
 
 /** A directory that profiles are added to. */
 export interface Target {
@@ -72,6 +74,8 @@ export async function createAside({ directory, mode }: Target, name: string): Pr
       return openSync(asidePath(directory, name), 'wx', mode & 0o660)
     } catch (error) {
       if (errnoOf(error) !== 'ENOENT' || tries <= 0) throw error
+      // A network file system may believe for a while that the place is still there.
+      if (tries < TRIES) await sleep(PAUSE_MS)
     }
   }
 }
@@ -81,6 +85,8 @@ export function closeTarget({ directory, mark }: Target): void {
   Hint.drop(directory)
   try {
     if (mark !== undefined) rmSync(asidePath(directory, mark), { force: true })
+  } catch {}
+  try {
     rmdirSync(join(directory, INCOMING))
   } catch {}
 }
