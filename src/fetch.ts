@@ -21,7 +21,7 @@ const AT_ONCE =
   'ended at once: what was received is stored by the next fetch or next, what was under way is lost'
 
 /** Threads of libuv's pool; it reads the variable when the first of them is needed. */
-const FLUSHES_AT_ONCE = '16'
+const FLUSHES_AT_ONCE = '64'
 
 export interface Order {
   readonly apiKey: string

@@ -5,6 +5,7 @@ import { onInterrupt } from '../interrupt.ts'
 import { readKey } from '../key-file.ts'
 import { takeNamed } from '../named.ts'
 import { isOutputClosed, writeOutput } from '../output.ts'
+import { THREADS } from '../profile/decrypt.ts'
 import { encodeHex } from '../profile/hex.ts'
 import { encodeJson, encodeRaw } from '../profile/json.ts'
 import type { HexOptions, Profile } from '../profile/profile.ts'
@@ -65,6 +66,8 @@ export class NextCommand extends BaseCommand {
     if (this.iccid !== undefined && this.count !== undefined) {
       throw new Failure('usage', '--iccid and --count exclude each other', { hint: 'softsim help next' })
     }
+    // Read by libuv when it first needs a thread.
+    if (count > 1) env['UV_THREADPOOL_SIZE'] ??= String(THREADS)
     notEmpty('--in', this.directory)
     notEmpty('--key', this.key ?? '-')
     const key = readKey(this.key, env['SOFTSIM_KEY_PASSPHRASE'])

@@ -1,4 +1,5 @@
 import { constants, type KeyObject, privateDecrypt, webcrypto } from 'node:crypto'
+import { availableParallelism } from 'node:os'
 import { Refusal } from './open.ts'
 
 /**
@@ -6,6 +7,9 @@ import { Refusal } from './open.ts'
  * @throws {Refusal} `locked`
  */
 export type Decrypt = (ciphertext: Buffer) => Promise<Buffer>
+
+/** As many as libuv has, and as there are processors where it is told to have more. */
+export const THREADS = Math.max(4, availableParallelism())
 
 /** What decrypts `count` profiles: at once where there is one, on all cores where there are more. */
 export async function decryptor(key: KeyObject, count: number): Promise<Decrypt> {
@@ -17,9 +21,17 @@ export async function decryptor(key: KeyObject, count: number): Promise<Decrypt>
   }
   const algorithm = { name: 'RSA-OAEP', hash: 'SHA-1' }
   const pkcs8 = key.export({ type: 'pkcs8', format: 'der' })
-  const cryptoKey = await webcrypto.subtle.importKey('pkcs8', pkcs8, algorithm, false, ['decrypt'])
-  return (ciphertext) =>
-    unlocked(async () => Buffer.from(await webcrypto.subtle.decrypt(algorithm, cryptoKey, ciphertext)))
+  // Node lets one thread at a time work with a key: each gets its own.
+  const keys = await Promise.all(
+    Array.from({ length: Math.min(count, THREADS) }, () =>
+      webcrypto.subtle.importKey('pkcs8', pkcs8, algorithm, false, ['decrypt']),
+    ),
+  )
+  let turn = 0
+  return (ciphertext) => {
+    const own = keys[turn++ % keys.length] as webcrypto.CryptoKey
+    return unlocked(async () => Buffer.from(await webcrypto.subtle.decrypt(algorithm, own, ciphertext)))
+  }
 }
 
 async function unlocked(decrypt: () => Buffer | Promise<Buffer>): Promise<Buffer> {
