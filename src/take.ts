@@ -125,6 +125,7 @@ class Search {
 
   /** @throws {Refusal | Unreadable} */
   async #open(name: string): Promise<Ready | undefined> {
+    this.#source.report.tell(2, `reading ${name}`)
     const text = readProfile(this.#source.directory, name)
     if (text === undefined) return undefined
     const sealed = parseStored(name, text)
