@@ -29,7 +29,7 @@ function fileSystem(directory: string): string {
       .trim()
       .split('\n')
     const [device = '', type = ''] = lines.at(-1)?.split(/\s+/) ?? []
-    return type === 'ext4' && !hasJournal(device) ? 'ext4 without a journal' : type
+    return `${type === 'ext4' && !hasJournal(device) ? 'ext4 without a journal' : type} (${device})`
   } catch {
     return `a file system of type 0x${statfsSync(directory).type.toString(16)}`
   }

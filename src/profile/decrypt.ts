@@ -8,8 +8,8 @@ import { Refusal } from './open.ts'
  */
 export type Decrypt = (ciphertext: Buffer) => Promise<Buffer>
 
-/** As many as libuv has, and as there are processors where it is told to have more. */
-export const THREADS = Math.max(4, availableParallelism())
+/** More than there are processors would only take turns, each with a key of its own to prepare. */
+export const THREADS = availableParallelism()
 
 /** What decrypts `count` profiles: at once where there is one, on all cores where there are more. */
 export async function decryptor(key: KeyObject, count: number): Promise<Decrypt> {

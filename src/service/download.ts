@@ -7,7 +7,10 @@ import { Pace } from './pace.ts'
 import { plan } from './plan.ts'
 
 /** Enough to hide the service's latency, few enough to lose little when they break. */
-const AT_ONCE = 4
+const CALLS_AT_ONCE = 4
+
+/** Answers that are under way or being kept: network and disk need not wait for each other, and memory stays bounded. */
+const ANSWERS_AT_ONCE = 6
 
 /** Five more tries within about ten to twenty seconds. */
 const RETRY = { retries: 5, minTimeout: 300, factor: 2, randomize: true } as const
@@ -48,16 +51,14 @@ export interface Download {
 export async function download(job: Job): Promise<Download> {
   const result: Download = { kept: 0, requests: 0, broken: 0, brokenProfiles: 0, failure: undefined }
   const pace = new Pace(job.onWait)
-  const atOnce = pLimit(AT_ONCE)
+  const calls = pLimit(CALLS_AT_ONCE)
+  const answers = pLimit(ANSWERS_AT_ONCE)
   let missing = job.count
   const end = new AbortController()
   const over = AbortSignal.any([job.stop, end.signal])
 
   const bring = async (size: number): Promise<void> => {
-    result.requests++
-    const { profiles, refused } = await counted(size, () =>
-      job.ask(size, (limit) => pace.learn(limit, performance.now()), job.abort),
-    )
+    const { profiles, refused } = await calls(() => pace.run(() => ask(size), over))
     for (const entry of refused) job.onRefused(entry)
     if (profiles.length === 0 && refused.length > 0)
       throw new CallFailure('the answer has no profile that can be used')
@@ -67,9 +68,10 @@ export async function download(job: Job): Promise<Download> {
     if (kept === 0) end.abort()
   }
 
-  const counted = async <T>(size: number, call: () => Promise<T>): Promise<T> => {
+  const ask = async (size: number): Promise<Answer> => {
+    result.requests++
     try {
-      return await call()
+      return await job.ask(size, (limit) => pace.learn(limit, performance.now()), job.abort)
     } catch (error) {
       if (error instanceof CallFailure && error.mayHaveAllocated) {
         result.broken++
@@ -83,7 +85,7 @@ export async function download(job: Job): Promise<Download> {
     if (over.aborted) return
     try {
       // What ends the waiting here does not end the call under way: its profiles are kept before pRetry hears of them.
-      await pRetry(() => pace.run(() => bring(size), over), {
+      await pRetry(() => bring(size), {
         ...RETRY,
         signal: over,
         shouldRetry: ({ error }) => isPassing(error),
@@ -103,7 +105,7 @@ export async function download(job: Job): Promise<Download> {
   const [first = 0] = plan(job.count)
   await bringPatiently(first)
   while (!over.aborted && missing > 0) {
-    await Promise.all(plan(missing).map((size) => atOnce(() => bringPatiently(size))))
+    await Promise.all(plan(missing).map((size) => answers(() => bringPatiently(size))))
   }
   return result
 }

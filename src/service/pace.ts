@@ -38,8 +38,8 @@ export class Pace {
   }
 
   async #turn(signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted()
     while (this.#remaining < 1) {
-      signal.throwIfAborted()
       const waitMs = this.#resumeAt - performance.now()
       if (waitMs > 0) {
         this.#onWait(waitMs)
@@ -52,6 +52,7 @@ export class Pace {
         // The limit has been reset and nobody knows to what: one call goes alone to find out.
         this.#remaining = 1
       }
+      signal.throwIfAborted()
     }
     this.#remaining--
     this.#underWay++

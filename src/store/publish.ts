@@ -14,7 +14,7 @@ import type { Added } from './add.ts'
 import { isUsed } from './claim.ts'
 import { flushFile } from './flush.ts'
 import { asidePath, type StoredProfile, toFile } from './incoming.ts'
-import { fileName, spellings, usedName } from './names.ts'
+import { fileName, usedName } from './names.ts'
 import type { Target } from './target.ts'
 
 /** Flushes that run together share the disk's work; more than this hold up the event loop for long. */
@@ -51,7 +51,7 @@ async function publishChunk(
   const written: { file: number; path: string; iccid: string }[] = []
   try {
     for (const [at, profile] of profiles.entries()) {
-      if (isKnown(target.directory, fileName(profile.iccid))) {
+      if (isUsed(target.directory, fileName(profile.iccid))) {
         added.known.push(profile.iccid)
         continue
       }
@@ -62,7 +62,7 @@ async function publishChunk(
     }
     await Promise.all(written.map(({ file }) => flushFile(file)))
     for (const { file, path, iccid } of written) {
-      const isNew = giveName(target.directory, path, fileName(iccid), fstatSync(file).ino)
+      const isNew = giveName(target.directory, path, fileName(iccid), file)
       ;(isNew ? added.stored : added.known).push(iccid)
     }
   } finally {
@@ -73,33 +73,18 @@ async function publishChunk(
   }
 }
 
-/** In this order: a profile on its way from unused to used is seen in one of the two places. */
-function isKnown(directory: string, name: string): boolean {
-  return spellings(name).some((each) => isThere(join(directory, each))) || isUsed(directory, name)
-}
-
-/** An empty file is a name that a crash has left without its contents. */
-function isThere(path: string): boolean {
-  const status = lstatSync(path, { throwIfNoEntry: false })
-  return status !== undefined && !(status.isFile() && status.size === 0)
-}
-
-/**
- * @param inode of the file: where the used profile has it, it is ours, which somebody has claimed already
- * @returns false where the profile is known already
- */
-function giveName(directory: string, path: string, name: string, inode: number): boolean {
+/** @returns false where the profile is known already */
+function giveName(directory: string, path: string, name: string, file: number): boolean {
   try {
     linkOrRename(path, join(directory, name))
   } catch (error) {
     if (errnoOf(error) === 'EEXIST') return false
     throw error
   }
-  // Since we looked, somebody else may have published the same profile, and somebody else claimed it. Of two that
-  // spell it differently the first spelling stays.
-  if (lstatSync(join(directory, usedName(name)), { throwIfNoEntry: false })?.ino === inode) return true
-  const others = spellings(name).filter((each) => each < name)
-  if (!isUsed(directory, name) && !others.some((each) => isThere(join(directory, each)))) return true
+  // Since we looked, somebody else may have published the same profile, and somebody claimed it. Or it is this one
+  // that was claimed, at once.
+  const used = lstatSync(join(directory, usedName(name)), { throwIfNoEntry: false })
+  if (used === undefined || used.ino === fstatSync(file).ino) return true
   rmSync(join(directory, name), { force: true })
   return false
 }

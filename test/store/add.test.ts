@@ -12,6 +12,9 @@ const profile = (n: number, text = 'AAAA'): StoredProfile => ({ iccid: `8988${n}
 const several = (count: number) => Array.from({ length: count }, (_, n) => profile(n))
 const read = (directory: string, name: string) => JSON.parse(readFileSync(join(directory, name), 'utf8'))
 
+/** Whether a name is that of a profile that has none in the directory yet. */
+const isOnItsWay = (name: string) => /\.\d+$/.test(name)
+
 async function addTo(directory: string, profiles: StoredProfile[]) {
   const target = await openTarget(directory)
   try {
@@ -34,9 +37,24 @@ describe('add', () => {
     const directory = temporaryDirectory()
     writeFileSync(join(directory, '89880.json'), 'unused')
     writeFileSync(join(directory, '__89881.json'), 'used')
-    expect(await addTo(directory, several(3))).toEqual({ stored: ['89882'], known: ['89880', '89881'] })
+    const { stored, known } = await addTo(directory, several(3))
+    expect([stored, known.sort()]).toEqual([['89882'], ['89880', '89881']])
     expect(readFileSync(join(directory, '89880.json'), 'utf8')).toBe('unused')
     expect(existsSync(join(directory, '89881.json'))).toBe(false)
+  })
+
+  test('one that is claimed elsewhere while it is on its way here does not come back', async () => {
+    const directory = temporaryDirectory()
+    const adding = addTo(directory, several(3))
+    while (
+      !existsSync(join(directory, INCOMING)) ||
+      !readdirSync(join(directory, INCOMING)).some(isOnItsWay)
+    ) {
+      await new Promise(setImmediate)
+    }
+    writeFileSync(join(directory, '__89881.json'), 'used')
+    expect(await adding).toEqual({ stored: ['89880', '89882'], known: ['89881'] })
+    expect(namesIn(directory)).toEqual(['89880.json', '89882.json', '__89881.json'])
   })
 
   test('two at once store each profile once', async () => {

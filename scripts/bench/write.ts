@@ -1,0 +1,37 @@
+/**
+ * Writes profiles one after the other and prints how many seconds that took. Arguments: the file of the public key,
+ * the new directory, how many profiles, and `plain` or `flushed`.
+ */
+import { createPublicKey } from 'node:crypto'
+import { closeSync, fsync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { alike } from '../stock.ts'
+
+const [publicKey = '', directory = '', count = '', way = ''] = process.argv.slice(2)
+const flush = promisify(fsync)
+const { nthFile } = alike(createPublicKey(readFileSync(publicKey)))
+const files = Array.from({ length: Number(count) }, (_, n) => nthFile(n))
+mkdirSync(directory)
+
+const began = performance.now()
+await (way === 'flushed' ? writeFlushed() : writePlainly())
+console.log((performance.now() - began) / 1000)
+
+async function writePlainly(): Promise<void> {
+  for (const { name, text } of files) writeFileSync(join(directory, name), text)
+}
+
+/** As many at once as there are threads, all the time. */
+async function writeFlushed(): Promise<void> {
+  const rest = files.values()
+  const work = async () => {
+    for (const { name, text } of rest) {
+      const file = openSync(join(directory, name), 'wx')
+      writeFileSync(file, text)
+      await flush(file)
+      closeSync(file)
+    }
+  }
+  await Promise.all(Array.from({ length: Number(process.env['UV_THREADPOOL_SIZE']) }, work))
+}
