@@ -4,8 +4,8 @@
  * beside it.
  *
  * `node scripts/bench.ts [--quick] [--only ROW,…] [--dir DIRECTORY]`: --quick measures less and writes nothing, nor
- * does --only; the profiles are made in DIRECTORY, the system's temporary one by default. A full run takes half an
- * hour.
+ * does --only; the profiles are made in DIRECTORY, the system's temporary one by default. A full run takes ten
+ * minutes or more.
  */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

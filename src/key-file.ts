@@ -8,14 +8,9 @@ const LARGEST_KEY = 64 * 1024
 
 /**
  * Reads the private key from a file, or from a pipe: `-k <(gpg -d softsim.pem.gpg)`.
- * @throws {Failure} `usage` where none is named, `key` where it can't be used
+ * @throws {Failure} `usage` where it is no path, `key` where it can't be used
  */
-export function readKey(path: string | undefined, passphrase: string | undefined): KeyObject {
-  if (path === undefined) {
-    throw new Failure('usage', 'next needs the private key', {
-      hint: 'name its file: softsim next -k softsim.pem',
-    })
-  }
+export function readKey(path: string, passphrase: string | undefined): KeyObject {
   if (/-----BEGIN|\n/.test(path) || (path.length > 255 && !path.includes('/'))) {
     throw new Failure('usage', '--key wants the name of a file, and this looks like the key itself', {
       hint: 'in bash: softsim next -k <(printenv KEY) …',

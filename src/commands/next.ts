@@ -1,20 +1,10 @@
-import { join } from 'node:path'
 import { Option } from 'clipanion'
-import { Failure, reasonOf } from '../errors.ts'
-import { onInterrupt } from '../interrupt.ts'
+import { Failure } from '../errors.ts'
 import { readKey } from '../key-file.ts'
-import { takeNamed } from '../named.ts'
-import { isOutputClosed, writeOutput } from '../output.ts'
-import { THREADS } from '../profile/decrypt.ts'
+import { handOut } from '../next.ts'
 import { encodeHex } from '../profile/hex.ts'
 import { encodeJson, encodeRaw } from '../profile/json.ts'
 import type { HexOptions, Profile } from '../profile/profile.ts'
-import type { Report } from '../report.ts'
-import { flushDirectorySync } from '../store/flush.ts'
-import { hasIncoming } from '../store/incoming.ts'
-import { usedName } from '../store/names.ts'
-import { type Ready, type Source, take } from '../take.ts'
-import { quote, several } from '../words.ts'
 import { BaseCommand, notEmpty, parseCount } from './base.ts'
 
 export class NextCommand extends BaseCommand {
@@ -66,86 +56,18 @@ export class NextCommand extends BaseCommand {
     if (this.iccid !== undefined && this.count !== undefined) {
       throw new Failure('usage', '--iccid and --count exclude each other', { hint: 'softsim help next' })
     }
-    // Read by libuv when it first needs a thread.
-    if (count > 1) env['UV_THREADPOOL_SIZE'] ??= String(THREADS)
-    notEmpty('--in', this.directory)
-    notEmpty('--key', this.key ?? '-')
-    const key = readKey(this.key, env['SOFTSIM_KEY_PASSPHRASE'])
-    // Released only where the call fails: from a delivered profile on, a signal changes nothing any more.
-    const interrupt = onInterrupt(0, () => {})
-    if (hasIncoming(this.directory)) await finishFetch(this.directory, report)
-
-    const source = { directory: this.directory, key, options, report, beforeClaim: checks(interrupt.stop) }
-    try {
-      const { taken, left } =
-        this.iccid === undefined ? await take(source, count) : await this.#takeNamed(source, this.iccid)
-      await this.#deliver(taken, encode, interrupt.stop)
-      for (const { iccid, name } of taken) report.tell(1, `handed out ${iccid}, now ${this.#usedFile(name)}`)
-      if (left !== undefined) report.tell(1, `${several(left, 'unused profile')} left in ${this.directory}`)
-    } catch (error) {
-      interrupt.release()
-      throw error
-    }
-  }
-
-  async #takeNamed(source: Source, iccid: string): Promise<{ taken: Ready[]; left?: number }> {
-    const { ready, isAgain } = await takeNamed(source, iccid)
-    if (isAgain) source.report.warn(`${ready.iccid} was handed out before: it must go into the same device`)
-    return { taken: [ready] }
-  }
-
-  /** From the claim on, whatever goes wrong must be told by name: the profiles are marked used. */
-  async #deliver(
-    taken: readonly Ready[],
-    encode: (profile: Profile) => string,
-    stop: AbortSignal,
-  ): Promise<void> {
-    try {
-      flushDirectorySync(this.directory)
-      await writeOutput(taken.map(({ profile }) => `${encode(profile)}\n`).join(''), stop)
-    } catch (error) {
-      throw this.#undelivered(taken, stop.aborted ? 'interrupted' : undefined, error)
-    }
-  }
-
-  #undelivered(taken: readonly Ready[], interrupted: 'interrupted' | undefined, error: unknown): Failure {
-    const reason = interrupted ?? reasonOf(error)
-    const told = taken.map(({ iccid, name }) => `${iccid} (${this.#usedFile(name)})`)
-    const [only] = told
-    if (told.length > 1)
-      for (const each of told) this.context.report.warn(`claimed and not delivered: ${each}`)
-    const what = told.length > 1 ? `${told.length} profiles, see above` : only
-    const again = `softsim next -k ${quote(this.key ?? '')} -i ${quote(this.directory)} --iccid`
-    return new Failure(interrupted ?? 'disk', `claimed and not delivered: ${what}: ${reason}`, {
-      hint: `to have it again: ${again} ${told.length > 1 ? 'and its ICCID' : taken[0]?.iccid}`,
-      cause: error,
-    })
-  }
-
-  #usedFile(name: string): string {
-    return join(this.directory, usedName(name))
+    const directory = notEmpty('--in', this.directory)
+    const keyPath = checkKey(this.key)
+    const key = readKey(keyPath, env['SOFTSIM_KEY_PASSPHRASE'])
+    await handOut({ key, keyPath, directory, count, iccid: this.iccid, options, encode, env, report })
   }
 }
 
-/** What can stop a profile from being delivered and is known before it is claimed. */
-function checks(stop: AbortSignal): Source['beforeClaim'] {
-  return (ready) => {
-    if (stop.aborted) throw new Failure('interrupted', 'interrupted; nothing was claimed')
-    if (isOutputClosed()) {
-      const which = ready.map(({ iccid }) => iccid).join(', ')
-      throw new Failure('disk', `standard output is closed, so this was not claimed: ${which}`)
-    }
-  }
-}
-
-/** Profiles that an interrupted fetch received and could not store any more are unused profiles too. */
-async function finishFetch(directory: string, report: Report): Promise<void> {
-  try {
-    const { finishFetches } = await import('../recovery.ts')
-    await finishFetches(directory, report)
-  } catch (error) {
-    report.warn(`profiles that an interrupted fetch received can't be stored: ${reasonOf(error)}`)
-  }
+function checkKey(path: string | undefined): string {
+  if (path !== undefined) return notEmpty('--key', path)
+  throw new Failure('usage', 'next needs the private key', {
+    hint: 'name its file: softsim next -k softsim.pem',
+  })
 }
 
 /** What turns a profile into one line of the format. */

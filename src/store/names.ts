@@ -34,21 +34,18 @@ export function spellings(name: string): string[] {
  * spelling of one profile.
  */
 export function unusedOf(names: readonly string[]): Unused {
-  const taken = new Set<string>()
-  const unused: string[] = []
+  const used = new Set<string>()
+  const unused = new Map<string, string>()
   const strangers: string[] = []
   for (const name of names) {
     if (!name.endsWith(ENDING) || name.startsWith('.') || name.startsWith('profiles')) continue
-    const stem = name.slice(name.startsWith(USED) ? USED.length : 0, -ENDING.length)
+    const isUsed = name.startsWith(USED)
+    const stem = name.slice(isUsed ? USED.length : 0, -ENDING.length)
     const digits = iccidDigits(stem)
-    if (name.startsWith(USED)) taken.add(digits ?? stem)
+    if (isUsed) used.add(digits ?? stem)
     else if (digits === undefined) strangers.push(name)
-    else unused.push(stem)
+    else if (stem <= (unused.get(digits) ?? stem)) unused.set(digits, stem)
   }
-  const used = taken.size
-  const iccids = unused.sort().filter((iccid) => {
-    const digits = iccidDigits(iccid) ?? iccid
-    return !taken.has(digits) && taken.add(digits)
-  })
-  return { iccids, strangers: strangers.sort(), used }
+  for (const digits of used) unused.delete(digits)
+  return { iccids: [...unused.values()].sort(), strangers: strangers.sort(), used: used.size }
 }

@@ -1,0 +1,111 @@
+import type { KeyObject } from 'node:crypto'
+import { join } from 'node:path'
+import { Failure, reasonOf } from './errors.ts'
+import { onInterrupt } from './interrupt.ts'
+import { takeNamed } from './named.ts'
+import { isOutputClosed, writeOutput } from './output.ts'
+import { THREADS } from './profile/decrypt.ts'
+import type { HexOptions, Profile } from './profile/profile.ts'
+import type { Report } from './report.ts'
+import { flushDirectorySync } from './store/flush.ts'
+import { hasIncoming } from './store/incoming.ts'
+import { usedName } from './store/names.ts'
+import { type Ready, type Source, take } from './take.ts'
+import { quote, several } from './words.ts'
+
+export interface Request {
+  readonly key: KeyObject
+  /** What the messages call the key. */
+  readonly keyPath: string
+  readonly directory: string
+  /** How many profiles; 1 where one is named. */
+  readonly count: number
+  /** The one profile that is wanted, used or not; the next ones where it is undefined. */
+  readonly iccid: string | undefined
+  /** What is checked of the profiles: whatever a device would get. */
+  readonly options: HexOptions
+  /** Makes one line of a profile. */
+  readonly encode: (profile: Profile) => string
+  readonly env: NodeJS.ProcessEnv
+  readonly report: Report
+}
+
+/**
+ * Claims profiles, makes that durable, and only then prints them, one a line.
+ * @throws {Failure} and has printed nothing, or told by name what was claimed and not delivered
+ */
+export async function handOut(request: Request): Promise<void> {
+  const { key, directory, count, iccid, options, env, report } = request
+  // Read by libuv when it first needs a thread.
+  if (count > 1) env['UV_THREADPOOL_SIZE'] ??= String(THREADS)
+  // Released only where the call fails: from a delivered profile on, a signal changes nothing any more.
+  const interrupt = onInterrupt(0, () => {})
+  try {
+    if (hasIncoming(directory)) await finishFetch(directory, report)
+    const source = { directory, key, options, report, beforeClaim: checks(interrupt.stop) }
+    const { taken, left } = iccid === undefined ? await take(source, count) : await takeOne(source, iccid)
+    await deliver(taken, request, interrupt.stop)
+    for (const each of taken) report.tell(1, `handed out ${each.iccid}, now ${usedPath(directory, each)}`)
+    if (left !== undefined) report.tell(1, `${several(left, 'unused profile')} left in ${directory}`)
+  } catch (error) {
+    interrupt.release()
+    throw error
+  }
+}
+
+async function takeOne(source: Source, iccid: string): Promise<{ taken: Ready[]; left?: number }> {
+  const { ready, isAgain } = await takeNamed(source, iccid)
+  if (isAgain) source.report.warn(`${ready.iccid} was handed out before: it must go into the same device`)
+  return { taken: [ready] }
+}
+
+/** What can stop a profile from being delivered and is known before it is claimed. */
+function checks(stop: AbortSignal): Source['beforeClaim'] {
+  return (ready) => {
+    if (stop.aborted) throw new Failure('interrupted', 'interrupted; nothing was claimed')
+    if (isOutputClosed()) {
+      const which = ready.map(({ iccid }) => iccid).join(', ')
+      throw new Failure('disk', `standard output is closed, so this was not claimed: ${which}`)
+    }
+  }
+}
+
+/** From the claim on, whatever goes wrong must be told by name: the profiles are marked used. */
+async function deliver(taken: readonly Ready[], request: Request, stop: AbortSignal): Promise<void> {
+  try {
+    flushDirectorySync(request.directory)
+    await writeOutput(taken.map(({ profile }) => `${request.encode(profile)}\n`).join(''), stop)
+  } catch (error) {
+    throw undelivered(taken, request, stop.aborted ? 'interrupted' : undefined, error)
+  }
+}
+
+function undelivered(
+  taken: readonly Ready[],
+  { keyPath, directory, report }: Request,
+  interrupted: 'interrupted' | undefined,
+  error: unknown,
+): Failure {
+  const told = taken.map((each) => `${each.iccid} (${usedPath(directory, each)})`)
+  const isOne = told.length === 1
+  if (!isOne) for (const each of told) report.warn(`claimed and not delivered: ${each}`)
+  const what = isOne ? told[0] : `${told.length} profiles, see above`
+  const again = `softsim next -k ${quote(keyPath)} -i ${quote(directory)} --iccid`
+  return new Failure(
+    interrupted ?? 'disk',
+    `claimed and not delivered: ${what}: ${interrupted ?? reasonOf(error)}`,
+    { hint: `to have it again: ${again} ${isOne ? taken[0]?.iccid : 'and its ICCID'}`, cause: error },
+  )
+}
+
+const usedPath = (directory: string, { name }: Ready) => join(directory, usedName(name))
+
+/** Profiles that an interrupted fetch received and could not store any more are unused profiles too. */
+async function finishFetch(directory: string, report: Report): Promise<void> {
+  try {
+    const { finishFetches } = await import('./recovery.ts')
+    await finishFetches(directory, report)
+  } catch (error) {
+    report.warn(`profiles that an interrupted fetch received can't be stored: ${reasonOf(error)}`)
+  }
+}
