@@ -14,9 +14,11 @@ import {
   utimesSync,
   writeFileSync,
 } from 'node:fs'
-import { basename, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 
 const ENCLOSED = ['LICENSE', 'README.md', 'CHANGELOG.md', 'dist/THIRD-PARTY-LICENSES.txt']
+/** What the README shows, where it looks for it. */
+const SHOWN = ['.github/bench.md', '.github/bench.svg']
 const OUTPUT = 'dist/release'
 
 const { name, version } = JSON.parse(readFileSync('package.json', 'utf8'))
@@ -35,24 +37,21 @@ function archive(binary: string): void {
   const windows = binary.endsWith('.exe')
   const folder = basename(binary, '.exe').replace(`${name}-`, `${name}-${version}-`)
   const program = windows ? `${name}.exe` : name
-  mkdirSync(join(OUTPUT, folder))
-  for (const file of [...ENCLOSED, join('dist/bin', binary)]) {
-    const copy = join(OUTPUT, folder, basename(file) === binary ? program : basename(file))
-    copyFileSync(file, copy)
-    chmodSync(copy, basename(copy) === program ? 0o755 : 0o644)
+  const contents = [
+    ...ENCLOSED.map((file) => [file, basename(file)]),
+    ...SHOWN.map((file) => [file, file]),
+    [join('dist/bin', binary), program],
+  ] as [from: string, to: string][]
+  for (const [from, to] of contents) {
+    const copy = join(OUTPUT, folder, to)
+    mkdirSync(dirname(copy), { recursive: true })
+    copyFileSync(from, copy)
+    chmodSync(copy, to === program ? 0o755 : 0o644)
     utimesSync(copy, time, time)
   }
-  utimesSync(join(OUTPUT, folder), time, time)
+  for (const place of ['.github', '']) utimesSync(join(OUTPUT, folder, place), time, time)
   const [command = '', ...args] = windows
-    ? [
-        'zip',
-        '-q',
-        '-X',
-        `${folder}.zip`,
-        ...readdirSync(join(OUTPUT, folder))
-          .sort()
-          .map((file) => `${folder}/${file}`),
-      ]
+    ? ['zip', '-q', '-X', `${folder}.zip`, ...contents.map(([, to]) => `${folder}/${to}`).sort()]
     : [
         'tar',
         '--sort=name',

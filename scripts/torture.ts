@@ -42,15 +42,20 @@ process.on('exit', unmountAll)
 process.on('SIGINT', () => process.exit(130))
 process.on('SIGTERM', () => process.exit(143))
 
-const chosen = Object.entries(PARTS).filter(([name]) => values.only.split(',').includes(name))
-if (chosen.length === 0) throw new Error(`--only takes some of ${Object.keys(PARTS).join(',')}`)
+const minutes = Number(values.minutes)
+const seed = Number(values.seed)
+const only = values.only.split(',')
+const chosen = Object.entries(PARTS).filter(([name]) => only.includes(name))
+if (chosen.length < only.length) throw new Error(`--only takes some of ${Object.keys(PARTS).join(',')}`)
+if (!(minutes > 0)) throw new Error('--minutes takes a number above 0')
+if (!Number.isSafeInteger(seed)) throw new Error('--seed takes a whole number')
 const shares = chosen.reduce((sum, [, { share }]) => sum + share, 0)
 const tally = new Tally()
-const works = await Works.open(new Random(Number(values.seed)))
-console.log(`seed ${values.seed}, ${values.minutes} minutes`)
+const works = await Works.open(new Random(seed))
+console.log(`seed ${seed}, ${minutes} minutes`)
 try {
   for (const [name, { part, share }] of chosen) {
-    const until = performance.now() + Number(values.minutes) * 60_000 * (share / shares)
+    const until = performance.now() + minutes * 60_000 * (share / shares)
     const skipped = await part(works, tally, until)
     tally.endLine()
     console.log(`${name}: ${skipped === undefined ? 'held' : `skipped: ${skipped}`}`)
@@ -61,7 +66,7 @@ try {
 } catch (error) {
   tally.endLine()
   console.error(error)
-  console.error(`seed ${values.seed}; what there is to see is left in ${works.root}`)
+  console.error(`seed ${seed}; what there is to see is left in ${works.root}`)
   process.exitCode = 1
   await works.close(true)
 }

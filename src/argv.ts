@@ -1,5 +1,5 @@
 /** The short options that take a value, of any command. */
-const WITH_VALUE = 'aiknou'
+export const WITH_VALUE = 'aiknou'
 
 const GLUED = new RegExp(`^-[${WITH_VALUE}][^=]`)
 

@@ -1,6 +1,6 @@
 import { Cli } from 'clipanion'
 import { normalize } from './argv.ts'
-import type { BaseCommand, Context } from './commands/base.ts'
+import { BaseCommand, type Context } from './commands/base.ts'
 import { FetchCommand } from './commands/fetch.ts'
 import { HelpCommand } from './commands/help.ts'
 import { NextCommand } from './commands/next.ts'
@@ -36,12 +36,25 @@ export function crash(error: unknown): number {
 }
 
 async function execute(argv: string[]): Promise<void> {
-  if (argv.some((each) => each === '--help' || /^-v*h$/.test(each))) return printHelp(argv.find(isCommand))
-  if (argv.some((each) => each === '--version' || /^-v*V$/.test(each))) return print(`${VERSION}\n`)
+  const asksHelp = asksFor('--help', 'h', argv)
+  if (asksHelp || asksFor('--version', 'V', argv)) {
+    const name = argv.find(isCommand)
+    if (name === 'next' && argv.length > 2) throw notIntoADevice()
+    return asksHelp ? printHelp(name) : print(`${VERSION}\n`)
+  }
   const command = parse(argv, { report, env: process.env, showHelp: printHelp })
   report.level = command.verbosity
   await command.validateAndExecute()
 }
+
+const asksFor = (option: string, letter: string, argv: readonly string[]) =>
+  argv.some((word) => word === option || (/^-[vVh]+$/.test(word) && word.includes(letter)))
+
+/** A script that calls `next` gives what is printed to a device: a slip of the pen in it must print nothing. */
+const notIntoADevice = () =>
+  new Failure('usage', 'next takes -h and -V alone: its standard output goes into devices', {
+    hint: 'softsim help next, or softsim -V',
+  })
 
 const cliOf = (commands: typeof COMMANDS) =>
   Cli.from(commands, { binaryName: 'softsim', enableColors: false })
@@ -53,7 +66,9 @@ function parse(argv: string[], context: Context): BaseCommand {
   const named = COMMANDS.filter((command) => argv.includes(nameOf(command)))
   try {
     const cli = cliOf(named.length > 0 ? named : COMMANDS)
-    return cli.process(argv, context as BaseCommand['context']) as BaseCommand
+    const command = cli.process(argv, context as BaseCommand['context'])
+    if (command instanceof BaseCommand) return command
+    throw new Failure('usage', '-h and --help take no value', { hint })
   } catch (error) {
     throw syntaxFailure(error, argv, COMMANDS.map(nameOf))
   }

@@ -5,7 +5,7 @@ export const OUTCOMES = {
   usage: [2, 'the command line is wrong'],
   'no-profiles': [
     3,
-    'no profiles: none unused in the directory, or fewer than asked for; none available from the service',
+    'no profiles: none unused, fewer than asked for, no such ICCID or directory; none available from the service',
   ],
   key: [4, "the private key can't be used, or does not open these profiles"],
   unusable: [5, 'profiles are there, but none that can be used'],

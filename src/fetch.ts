@@ -9,7 +9,7 @@ import { type Download, download } from './service/download.ts'
 import { CallFailure } from './service/failure.ts'
 import { endpoint } from './service/url.ts'
 import { add } from './store/add.ts'
-import { checkRoom, closeTarget, openTarget } from './store/target.ts'
+import { checkRoom, closeTarget, openTarget, type Target } from './store/target.ts'
 import { VERSION } from './version.ts'
 import { several } from './words.ts'
 
@@ -37,7 +37,7 @@ export interface Order {
  * @throws {Failure}
  */
 export async function fetchProfiles(order: Order): Promise<void> {
-  const { count, directory, report, env } = order
+  const { directory, report, env } = order
   const url = endpoint(order.url, VERSION)
   if (env['NODE_TLS_REJECT_UNAUTHORIZED'] === '0') {
     throw new Failure('usage', 'NODE_TLS_REJECT_UNAUTHORIZED=0 would give the API key to anybody who asks', {
@@ -48,12 +48,24 @@ export async function fetchProfiles(order: Order): Promise<void> {
   env['UV_THREADPOOL_SIZE'] ??= FLUSHES_AT_ONCE
   // A million profiles pass through here and none of them stays: the heap need not grow.
   setFlagsFromString('--optimize-for-size')
-  const target = await openTarget(directory)
-  await finishFetches(directory, report)
+  const client = new Client({ url, apiKey: order.apiKey, trace: (level, text) => report.tell(level, text) })
+  try {
+    const target = await openTarget(directory)
+    try {
+      await finishFetches(directory, report)
+      await bring(order, client, target)
+    } finally {
+      closeTarget(target)
+    }
+  } finally {
+    await client.close()
+  }
+}
 
+async function bring(order: Order, client: Client, target: Target): Promise<void> {
+  const { count, directory, report } = order
   const began = performance.now()
   const seconds = () => (performance.now() - began) / 1000
-  const client = new Client({ url, apiKey: order.apiKey, trace: (level, text) => report.tell(level, text) })
   const interrupt = onInterrupt(GRACE_MS, (isLast) =>
     report.warn(
       isLast ? AT_ONCE : `interrupted: waiting ${GRACE_MS / 1000} s for answers under way; ${AGAIN}`,
@@ -104,8 +116,6 @@ export async function fetchProfiles(order: Order): Promise<void> {
   } finally {
     progress.end()
     interrupt.release()
-    await client.close()
-    closeTarget(target)
   }
 }
 

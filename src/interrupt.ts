@@ -1,3 +1,5 @@
+import { exitCode } from './errors.ts'
+
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
 /** What Ctrl-C (SIGINT), SIGTERM and a closed terminal (SIGHUP) do to a call that must not simply die. */
@@ -20,7 +22,7 @@ export function onInterrupt(graceMs: number, onSignalled: (isLast: boolean) => v
   let timer: NodeJS.Timeout | undefined
   const onSignal = () => {
     onSignalled(stop.signal.aborted)
-    if (stop.signal.aborted) process.exit(130)
+    if (stop.signal.aborted) process.exit(exitCode('interrupted'))
     stop.abort()
     timer = setTimeout(() => abort.abort(), graceMs)
   }

@@ -1,10 +1,11 @@
 import { Failure } from './errors.ts'
 import { iccidDigits } from './iccid.ts'
-import { decryptor } from './profile/decrypt.ts'
-import { parsePlaintext, parseStored, Refusal } from './profile/open.ts'
-import { claim, readProfile, Unreadable } from './store/claim.ts'
+import { type Decrypt, decryptor } from './profile/decrypt.ts'
+import { Refusal } from './profile/open.ts'
+import { makeReady, type Ready, type Source } from './ready.ts'
+import { claim } from './store/claim.ts'
 import { fileName, spellings, usedName } from './store/names.ts'
-import type { Ready, Source } from './take.ts'
+import { readUnused, Unreadable } from './store/read.ts'
 
 /**
  * The one profile that was asked for by its ICCID: claimed if it is unused, and had again if it is used. Somebody who
@@ -17,14 +18,15 @@ export async function takeNamed(source: Source, iccid: string): Promise<{ ready:
   if (digits === undefined)
     throw new Failure('usage', '--iccid is not 1 to 20 digits', { hint: 'softsim help next' })
   const names = spellings(fileName(digits))
+  const decrypt = await decryptor(source.key, 1)
   for (const name of names) {
-    const used = await open(source, name, usedName(name))
+    const used = await open(source, decrypt, name, usedName(name))
     if (used === undefined) continue
     source.beforeClaim([used])
     return { ready: used, isAgain: true }
   }
   for (const name of names) {
-    const unused = await open(source, name, name)
+    const unused = await open(source, decrypt, name, name)
     if (unused === undefined) continue
     source.beforeClaim([unused])
     if (claim(directory, name)) return { ready: unused, isAgain: false }
@@ -32,24 +34,20 @@ export async function takeNamed(source: Source, iccid: string): Promise<{ ready:
       hint: 'if it was for the same device, run the same command again',
     })
   }
+  // Where the directory itself is missing, that is what to tell.
+  readUnused(directory)
   throw new Failure('no-profiles', `there is no profile ${digits} in ${directory}`)
 }
 
+/** @throws {Failure} `key` or `unusable`: there is no other one to take instead */
 async function open(
-  { directory, key, options }: Source,
+  source: Source,
+  decrypt: Decrypt,
   name: string,
   file: string,
 ): Promise<Ready | undefined> {
   try {
-    const text = readProfile(directory, file)
-    if (text === undefined) return undefined
-    const sealed = parseStored(name, text)
-    const decrypt = await decryptor(key, 1)
-    return {
-      iccid: iccidDigits(sealed.iccid) ?? '',
-      name,
-      profile: parsePlaintext(sealed, await decrypt(sealed.ciphertext), options),
-    }
+    return await makeReady(source, decrypt, name, file)
   } catch (error) {
     if (!(error instanceof Refusal || error instanceof Unreadable)) throw error
     const outcome = error instanceof Refusal && error.fault === 'locked' ? 'key' : 'unusable'

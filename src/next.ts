@@ -6,14 +6,15 @@ import { takeNamed } from './named.ts'
 import { isOutputClosed, writeOutput } from './output.ts'
 import { THREADS } from './profile/decrypt.ts'
 import type { HexOptions, Profile } from './profile/profile.ts'
+import type { Ready, Source } from './ready.ts'
 import type { Report } from './report.ts'
 import { flushDirectorySync } from './store/flush.ts'
 import { hasIncoming } from './store/incoming.ts'
 import { usedName } from './store/names.ts'
-import { type Ready, type Source, take } from './take.ts'
+import { take } from './take.ts'
 import { quote, several } from './words.ts'
 
-export interface Request {
+export interface Handout {
   readonly key: KeyObject
   /** What the messages call the key. */
   readonly keyPath: string
@@ -34,19 +35,20 @@ export interface Request {
  * Claims profiles, makes that durable, and only then prints them, one a line.
  * @throws {Failure} and has printed nothing, or told by name what was claimed and not delivered
  */
-export async function handOut(request: Request): Promise<void> {
-  const { key, directory, count, iccid, options, env, report } = request
+export async function handOut(handout: Handout): Promise<void> {
+  const { key, directory, count, iccid, options, env, report } = handout
   // Read by libuv when it first needs a thread.
   if (count > 1) env['UV_THREADPOOL_SIZE'] ??= String(THREADS)
   // Released only where the call fails: from a delivered profile on, a signal changes nothing any more.
   const interrupt = onInterrupt(0, () => {})
   try {
-    if (hasIncoming(directory)) await finishFetch(directory, report)
+    if (hasIncoming(directory)) await tryToFinishFetches(directory, report)
     const source = { directory, key, options, report, beforeClaim: checks(interrupt.stop) }
     const { taken, left } = iccid === undefined ? await take(source, count) : await takeOne(source, iccid)
-    await deliver(taken, request, interrupt.stop)
+    await deliver(taken, handout, interrupt.stop)
     for (const each of taken) report.tell(1, `handed out ${each.iccid}, now ${usedPath(directory, each)}`)
-    if (left !== undefined) report.tell(1, `${several(left, 'unused profile')} left in ${directory}`)
+    if (left === 0) report.tell(1, `no other unused profile is known in ${directory}`)
+    else if (left !== undefined) report.tell(1, `${several(left, 'unused profile')} left in ${directory}`)
   } catch (error) {
     interrupt.release()
     throw error
@@ -71,18 +73,18 @@ function checks(stop: AbortSignal): Source['beforeClaim'] {
 }
 
 /** From the claim on, whatever goes wrong must be told by name: the profiles are marked used. */
-async function deliver(taken: readonly Ready[], request: Request, stop: AbortSignal): Promise<void> {
+async function deliver(taken: readonly Ready[], handout: Handout, stop: AbortSignal): Promise<void> {
   try {
-    flushDirectorySync(request.directory)
-    await writeOutput(taken.map(({ profile }) => `${request.encode(profile)}\n`).join(''), stop)
+    flushDirectorySync(handout.directory)
+    await writeOutput(taken.map(({ profile }) => `${handout.encode(profile)}\n`).join(''), stop)
   } catch (error) {
-    throw undelivered(taken, request, stop.aborted ? 'interrupted' : undefined, error)
+    throw undelivered(taken, handout, stop.aborted ? 'interrupted' : undefined, error)
   }
 }
 
 function undelivered(
   taken: readonly Ready[],
-  { keyPath, directory, report }: Request,
+  { keyPath, directory, report }: Handout,
   interrupted: 'interrupted' | undefined,
   error: unknown,
 ): Failure {
@@ -101,7 +103,7 @@ function undelivered(
 const usedPath = (directory: string, { name }: Ready) => join(directory, usedName(name))
 
 /** Profiles that an interrupted fetch received and could not store any more are unused profiles too. */
-async function finishFetch(directory: string, report: Report): Promise<void> {
+async function tryToFinishFetches(directory: string, report: Report): Promise<void> {
   try {
     const { finishFetches } = await import('./recovery.ts')
     await finishFetches(directory, report)

@@ -1,7 +1,7 @@
 import { Failure } from './errors.ts'
 import { Refusal } from './profile/open.ts'
 import type { Report } from './report.ts'
-import { Unreadable } from './store/claim.ts'
+import { Unreadable } from './store/read.ts'
 
 /** One profile may be damaged; when as many as this in a row do not open, it is the key. */
 export const LOCKED_IN_A_ROW = 5

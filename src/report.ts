@@ -43,7 +43,9 @@ export class Report {
       if (error.hint !== undefined) this.#line(`hint: ${error.hint}`)
     } else {
       this.#line(`this is a mistake in softsim: ${error instanceof Error ? error.message : String(error)}`)
-      this.#line('hint: please report it, with this line and what the same call prints with -vvv')
+      this.#line(
+        'hint: please report it where you have softsim from, with this line and what the same call prints with -vvv',
+      )
     }
     if (this.level >= 3 && error instanceof Error) {
       for (const line of (error.stack ?? '').split('\n').slice(1)) this.#line(line)

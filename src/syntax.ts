@@ -1,7 +1,7 @@
 import { Failure } from './errors.ts'
 
 /** Options that are there or not. */
-const FLAGS = ['-v', '--verbosity', '-V', '--version', '-h', '--help', '--smsp', '--no-smsc', '--crc']
+export const FLAGS = ['-v', '--verbosity', '-V', '--version', '-h', '--help', '--smsp', '--no-smsc', '--crc']
 
 const PLAIN_WORD = /^[a-z][a-z-]{0,15}$/
 
@@ -12,10 +12,14 @@ const PLAIN_WORD = /^[a-z][a-z-]{0,15}$/
 export function syntaxFailure(error: unknown, argv: readonly string[], commands: readonly string[]): unknown {
   if (!(error instanceof Error && 'clipanion' in error)) return error
   const command = argv.find((word) => commands.includes(word))
-  const hint = `softsim help${command === undefined ? '' : ` ${command}`}`
+  const hint = command === undefined || command === 'help' ? 'softsim help' : `softsim help ${command}`
   return new Failure('usage', reasonOf(error) ?? unknownCommand(argv, command), { hint })
 }
 
+/**
+ * Clipanion's own words, of its first candidate that has any: `Not enough arguments to option -n.`,
+ * `Unsupported option name ("-x")`, `Invalid option name ("--crc=yes")`, `Extraneous positional argument ("more").`
+ */
 function reasonOf(error: Error): string | undefined {
   const candidates = 'candidates' in error ? (error.candidates as { reason: string | null }[]) : []
   const reason = candidates.find((candidate) => candidate.reason !== null)?.reason ?? ''
@@ -27,9 +31,14 @@ function reasonOf(error: Error): string | undefined {
   return undefined
 }
 
-function unknownOption(name: string, hasValue: boolean): string {
-  // A single dash may be followed by a value.
-  const shown = name.startsWith('--api-key') ? '--api-key…' : name.startsWith('--') ? name : name.slice(0, 2)
+function unknownOption(name: string, hasValue: boolean): string | undefined {
+  if (!name.startsWith('--')) {
+    // Several may stand behind one dash, a value too: no more than the letter is repeated.
+    const letter = [...name.slice(1)].find((each) => !FLAGS.includes(`-${each}`))
+    if (letter === undefined) return hasValue ? `${name.slice(0, 2)} takes no value` : undefined
+    return `unknown option -${letter}`
+  }
+  const shown = name.startsWith('--api-key') ? '--api-key…' : name
   return hasValue && FLAGS.includes(name) ? `${shown} takes no value` : `unknown option ${shown}`
 }
 

@@ -1,33 +1,12 @@
-import type { KeyObject } from 'node:crypto'
 import { Failure, reasonOf } from './errors.ts'
-import { iccidDigits } from './iccid.ts'
 import { type Decrypt, decryptor } from './profile/decrypt.ts'
-import { parsePlaintext, parseStored, Refusal } from './profile/open.ts'
-import type { HexOptions, Profile } from './profile/profile.ts'
+import { Refusal } from './profile/open.ts'
+import { makeReady, type Ready, type Source } from './ready.ts'
 import { LOCKED_IN_A_ROW, Refusals } from './refusals.ts'
-import type { Report } from './report.ts'
-import { claim, readProfile, unclaim } from './store/claim.ts'
+import { claim, unclaim } from './store/claim.ts'
 import { flushDirectorySync } from './store/flush.ts'
 import { fileName } from './store/names.ts'
 import { Queue } from './store/queue.ts'
-
-/** Where profiles come from, and what is needed to read them. */
-export interface Source {
-  readonly directory: string
-  readonly key: KeyObject
-  readonly options: HexOptions
-  readonly report: Report
-  /** Throws where something speaks against claiming what is ready. */
-  readonly beforeClaim: (ready: readonly Ready[]) => void
-}
-
-/** A profile that opens and that a device would accept. */
-export interface Ready {
-  readonly iccid: string
-  /** The name of its file while it is unused. */
-  readonly name: string
-  readonly profile: Profile
-}
 
 /**
  * Claims the next `count` profiles that open and that a device would accept: all of them or none. Files that are
@@ -108,7 +87,9 @@ class Search {
   }
 
   async #openAll(iccids: readonly string[]): Promise<Ready[]> {
-    const results = await Promise.allSettled(iccids.map((iccid) => this.#open(fileName(iccid))))
+    const results = await Promise.allSettled(
+      iccids.map((iccid) => makeReady(this.#source, this.#decrypt, fileName(iccid))),
+    )
     return results.flatMap((result, at) => {
       const iccid = iccids[at] ?? ''
       this.#tried.add(iccid)
@@ -123,20 +104,6 @@ class Search {
     })
   }
 
-  /** @throws {Refusal | Unreadable} */
-  async #open(name: string): Promise<Ready | undefined> {
-    this.#source.report.tell(2, `reading ${name}`)
-    const text = readProfile(this.#source.directory, name)
-    if (text === undefined) return undefined
-    const sealed = parseStored(name, text)
-    const plaintext = await this.#decrypt(sealed.ciphertext)
-    return {
-      iccid: iccidDigits(sealed.iccid) ?? '',
-      name,
-      profile: parsePlaintext(sealed, plaintext, this.#source.options),
-    }
-  }
-
   /** Why there are fewer usable profiles than asked for. */
   failure(count: number, usable: number): Failure {
     const { directory, report } = this.#source
@@ -145,9 +112,13 @@ class Search {
     if (this.refusals.isKeyWrong) return this.refusals.wrongKey()
     this.refusals.warn(report)
     if (usable > 0) {
-      return new Failure('no-profiles', `only ${usable} of ${count} profiles can be had from ${directory}`, {
-        hint: 'nothing was claimed; take fewer, or fetch more: softsim help fetch',
-      })
+      return new Failure(
+        'no-profiles',
+        `at most ${usable} of ${count} profiles can be had from ${directory}`,
+        {
+          hint: 'nothing was claimed; take fewer, or fetch more: softsim help fetch',
+        },
+      )
     }
     if (this.refusals.count === 0) {
       return new Failure('no-profiles', `no unused profile in ${directory}`, {

@@ -1,11 +1,12 @@
 import { Cli } from 'clipanion'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { WITH_VALUE } from '../src/argv.ts'
 import { FetchCommand } from '../src/commands/fetch.ts'
 import { HelpCommand } from '../src/commands/help.ts'
 import { NextCommand } from '../src/commands/next.ts'
 import { Failure } from '../src/errors.ts'
-import { syntaxFailure } from '../src/syntax.ts'
+import { FLAGS, syntaxFailure } from '../src/syntax.ts'
 
 const cli = Cli.from([FetchCommand, NextCommand, HelpCommand], { binaryName: 'softsim' })
 
@@ -34,7 +35,26 @@ test.each([
     'softsim help next',
   ],
   [['fecth'], 'unknown command fecth', 'softsim help'],
+  [['next', '-vx'], 'unknown option -x', 'softsim help next'],
+  [['-vvv'], 'a command is missing: fetch, next or help', 'softsim help'],
+  [
+    ['help', 'next', 'more'],
+    'there is a word too many on the command line; options begin with a dash',
+    'softsim help',
+  ],
 ])('%j', (argv, message, hint) => expect(said(...argv)).toEqual({ message, hint }))
+
+test('the lists of options are those of the commands', () => {
+  const definitions = cli.definitions().flatMap(({ options }) => options.map(({ definition }) => definition))
+  const namesOf = (chosen: string[]) => [...new Set(chosen.flatMap((text) => text.match(/--?[\w-]+/g) ?? []))]
+  const withValue = namesOf(definitions.filter((text) => text.includes('#0')))
+  expect(withValue.filter((name) => name.length === 2).sort()).toEqual(
+    [...WITH_VALUE].map((letter) => `-${letter}`).sort(),
+  )
+  // --format may go with a value or without.
+  const flags = namesOf(definitions).filter((name) => !withValue.includes(name) && name !== '--format')
+  expect([...flags, '-h', '--help'].sort()).toEqual([...FLAGS].sort())
+})
 
 test.each([
   ['--api-kye', 'SECRET1234'],

@@ -66,11 +66,11 @@ export function plot(plot: Plot): string {
   ].join('\n')
 }
 
-/** A line through its points, its name and its last value at the right end, above the line. */
+/** A line through its points, its name and its last value at the right end. */
 function curve({ label, points }: Series, kind: 'a' | 'b', toX: Scale, toY: Scale): string[] {
   const path = points.map(({ x, y }) => `${round(toX(x))},${round(toY(y))}`).join(' ')
   const last = points.at(-1) ?? { x: 1, y: 1 }
-  // A line that rises needs its name before its end, beside the slope; a flat one above itself.
+  // A line that rises needs its name before its end, beside the slope; a flat one below itself.
   const isFlat = Math.abs(toY(points[0]?.y ?? 1) - toY(last.y)) < 60
   const x = isFlat ? toX(last.x) - 4 : toX(last.x) - 16
   const y = isFlat ? toY(last.y) + 26 : toY(last.y) + 4.5

@@ -2,7 +2,7 @@ import { encodeAscii, encodeIccid, encodeImsi, encodeSmsc, hexByte } from './enc
 import type { HexOptions, Profile } from './profile.ts'
 
 /** One record of the device's TLV string. */
-export interface Record {
+export interface HexRecord {
   readonly tag: string
   /** Its name in messages. */
   readonly name: string
@@ -10,7 +10,7 @@ export interface Record {
 }
 
 /** The records of a profile in the order a device reads them, each only where the profile has the field. */
-export function records(profile: Profile, options: HexOptions): Record[] {
+export function records(profile: Profile, options: HexOptions): HexRecord[] {
   const { imsi, iccid, opc, k, kic, kid, smsp, smsc, pin, puk, adm } = profile
   const all: [tag: string, name: string, data: string | null][] = [
     ['01', 'IMSI', imsi && encodeImsi(imsi)],

@@ -65,6 +65,7 @@ export async function download(job: Job): Promise<Download> {
     const kept = await job.keep(profiles)
     result.kept += kept
     missing -= kept
+    // A service that sends what is there already would go on doing so.
     if (kept === 0) end.abort()
   }
 

@@ -3,15 +3,8 @@ import { join } from 'node:path'
 import { Failure, reasonOf } from '../errors.ts'
 import { flushDirectory, flushFile } from './flush.ts'
 import { ASIDE, asidePath, INCOMING, newAside, type StoredProfile, toAside } from './incoming.ts'
-import { publish } from './publish.ts'
+import { type Added, publish } from './publish.ts'
 import { createAside, type Target } from './target.ts'
-
-/** What became of the profiles of an answer, by their ICCIDs. */
-export interface Added {
-  readonly stored: string[]
-  /** Those that the directory had already, used or not; they are left alone. */
-  readonly known: string[]
-}
 
 /**
  * Adds the profiles of one answer. They are put aside first, all in one file, and flushed: from then on a crash loses

@@ -19,6 +19,7 @@ export function flushDirectorySync(path: string): void {
   const directory = openSync(path, READ_DIRECTORY)
   try {
     fsyncSync(directory)
+    checkAlive(path)
   } finally {
     closeSync(directory)
   }
@@ -30,7 +31,16 @@ export async function flushDirectory(path: string): Promise<void> {
   const directory = openSync(path, READ_DIRECTORY)
   try {
     await flushFile(directory)
+    checkAlive(path)
   } finally {
     closeSync(directory)
   }
+}
+
+/**
+ * XFS, once it has shut itself down because its disk fails, forgets what it has not written and still says that the
+ * flush of a directory went well. But it lets nobody open anything: whatever can be opened has been flushed.
+ */
+function checkAlive(path: string): void {
+  closeSync(openSync(path, READ_DIRECTORY))
 }

@@ -4,12 +4,14 @@
  * two stations at once at any time: the worst that comes of it is one look at the directory.
  */
 import {
+  chmodSync,
   closeSync,
   constants,
   openSync,
   readSync,
   renameSync,
   rmSync,
+  statSync,
   writeFileSync,
   writeSync,
 } from 'node:fs'
@@ -54,6 +56,8 @@ export class Hint {
     try {
       const text = [MAGIC, iccids.length, 0, ...iccids].map(line).join('')
       writeFileSync(temporary, text, { flag: 'wx', mode: 0o600 })
+      // Not left to the umask: stations of other users share it.
+      chmodSync(temporary, statSync(directory).mode & 0o660)
       renameSync(temporary, join(directory, HINT))
       return true
     } catch {

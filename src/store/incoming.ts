@@ -63,7 +63,9 @@ export function isAbandoned(name: string, ageMs: number): boolean {
 }
 
 function isAlive(pid: number): boolean {
-  if (pid === process.pid || !Number.isSafeInteger(pid) || pid < 1) return pid === process.pid
+  if (pid === process.pid) return true
+  // Other numbers mean groups of processes.
+  if (!Number.isSafeInteger(pid) || pid < 1) return false
   try {
     process.kill(pid, 0)
     return true

@@ -10,7 +10,6 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { errnoOf } from '../errors.ts'
-import type { Added } from './add.ts'
 import { isUsed } from './claim.ts'
 import { flushFile } from './flush.ts'
 import { asidePath, type StoredProfile, toFile } from './incoming.ts'
@@ -22,6 +21,13 @@ const AT_ONCE = 64
 
 /** What these codes have in common: the file system has no hard links. */
 const NO_LINKS = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EINVAL', 'EMLINK']
+
+/** What became of the profiles of an answer, by their ICCIDs. */
+export interface Added {
+  readonly stored: string[]
+  /** Those that the directory had already, used or not; they are left alone. */
+  readonly known: string[]
+}
 
 /**
  * Gives profiles their names in the directory, each whole and flushed. The names are durable when the directory has

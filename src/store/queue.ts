@@ -1,5 +1,5 @@
-import { readUnused } from './claim.ts'
 import { Hint } from './hint.ts'
+import { readUnused } from './read.ts'
 
 /** So many files gone one after the other are no other station at work: the hint is outdated. */
 const GONE_IN_A_ROW = 64

@@ -1,8 +1,9 @@
 import { copyFile, lstat, readdir, readFile, rename, unlink, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
 import { errnoOf, Failure, reasonOf } from '../errors.ts'
-import { type Added, publishAside } from './add.ts'
+import { publishAside } from './add.ts'
 import { ASIDE, asidePath, DAMAGED, INCOMING, isAbandoned, newAside, parseAside } from './incoming.ts'
+import type { Added } from './publish.ts'
 import { closeTarget, type Target, targetOf } from './target.ts'
 
 /** What became of the answers that calls had put aside. */
@@ -22,11 +23,14 @@ export async function recover(directory: string): Promise<Recovered | undefined>
     if (names.length === 0) return undefined
     const target = targetOf(directory)
     const all: Recovered[] = []
-    for (const name of names) {
-      if (name.endsWith(ASIDE)) all.push(...(await finish(target, name)))
-      else await unlink(asidePath(directory, name)).catch(() => {})
+    try {
+      for (const name of names) {
+        if (name.endsWith(ASIDE)) all.push(...(await finish(target, name)))
+        else await unlink(asidePath(directory, name)).catch(() => {})
+      }
+    } finally {
+      closeTarget(target)
     }
-    closeTarget(target)
     return all.length === 0 ? undefined : merged(all)
   } catch (error) {
     if (error instanceof Failure) throw error

@@ -26,7 +26,7 @@ const PAUSE_MS = 1000
 /** A directory that profiles are added to. */
 export interface Target {
   readonly directory: string
-  /** The directory's rights, without other users': what is made in it gets the same. */
+  /** The directory's rights, without other users': files made in it get the same. */
   readonly mode: number
   /** The file that says a fetch is at work here. */
   readonly mark?: string
@@ -49,7 +49,7 @@ export async function openTarget(directory: string): Promise<Target> {
     return { ...target, mark }
   } catch (error) {
     throw new Failure('disk', `can't write in the directory ${directory}: ${reasonOf(error)}`, {
-      hint: 'no profile has been asked for; this user needs the right to write there',
+      hint: 'no profile has been asked for; -o names a directory that this user may write in',
       cause: error,
     })
   }
@@ -64,8 +64,9 @@ export async function createAside({ directory, mode }: Target, name: string): Pr
   const place = join(directory, INCOMING)
   for (let tries = TRIES; ; tries--) {
     if (mkdirSync(place, { recursive: true }) !== undefined) {
-      // Not left to the umask: another user of a shared directory may have to finish the job.
-      chmodSync(place, mode)
+      // Not left to the umask: another user of a shared directory may have to finish the job. Where new files get the
+      // directory's group (setgid), those that are made here first must too.
+      chmodSync(place, statSync(directory).mode & 0o2770)
       await flushDirectory(directory)
     }
     // A link would lead out of the directory.
@@ -115,6 +116,7 @@ async function makeDirectory(path: string): Promise<void> {
       await makeDirectory(above)
       return makeDirectory(path)
     }
+    if (isOther(path)) throw new Error('it is no directory')
     if (!isDirectory(path)) throw error
   }
   // Also where it is there already: the call that made it may have been killed before this.

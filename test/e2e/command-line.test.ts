@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, inject, test } from 'vitest'
 import { directoryOf, namesIn, someProfiles, temporaryDirectory } from '../support/directory.ts'
-import { lines } from '../support/promises.ts'
+import { failure, lines } from '../support/promises.ts'
 import { API_KEY, startSandbox } from '../support/sandbox.ts'
 import { softsim } from '../support/softsim.ts'
 
@@ -84,7 +84,6 @@ test.each([
   [
     ['help', 'next'],
     ['next', '--help'],
-    ['next', '-k', KEY, '--help'],
     ['help', 'next', '-v'],
   ],
   [
@@ -97,6 +96,19 @@ test.each([
   expect(first).toMatchObject({ code: 0, stderr: '' })
   expect(first?.stdout).toMatch(/^softsim [\s\S]*\nUsage\n[\s\S]*\nExit codes\n/)
   for (const run of runs) expect(run).toEqual(first)
+})
+
+test.each([
+  ['-k', KEY, '--help'],
+  ['-k', KEY, '-h'],
+  ['-k', KEY, '-V'],
+  ['-k', KEY, '-vV'],
+  ['-i', 'profiles', '--version'],
+  ['-k', KEY, '--help=1'],
+])('a station whose script says next %s %s %s gives nothing to a device', async (...options) => {
+  expect(await softsim(['next', ...options])).toEqual(
+    failure(2, /.*(-h and -V alone|no value).*/, /.*softsim help.*/),
+  )
 })
 
 test('help that goes to no terminal has neither colour nor lines of more than 80 columns', async () => {

@@ -1,8 +1,19 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { add } from '../../src/store/add.ts'
+import { Hint } from '../../src/store/hint.ts'
 import { ASIDE, INCOMING, newAside, type StoredProfile, toAside } from '../../src/store/incoming.ts'
 import { recover } from '../../src/store/recover.ts'
 import { closeTarget, openTarget } from '../../src/store/target.ts'
@@ -31,6 +42,16 @@ describe('add', () => {
     expect(added).toEqual({ stored: several(200).map(({ iccid }) => iccid), known: [] })
     expect(readdirSync(directory)).toHaveLength(200)
     expect(read(directory, '89887.json')).toEqual(profile(7))
+  })
+
+  test.skipIf(process.getuid?.() !== 0)('files get the group that the directory gives them', async () => {
+    const directory = temporaryDirectory()
+    chownSync(directory, 0, 1)
+    chmodSync(directory, 0o2770)
+    await addTo(directory, several(2))
+    for (const name of namesIn(directory)) expect(statSync(join(directory, name)).gid).toBe(1)
+    Hint.write(directory, ['89880'])
+    expect(statSync(join(directory, '.unused'))).toMatchObject({ gid: 1, mode: 0o100660 })
   })
 
   test('leaves alone what is there, used or not', async () => {

@@ -2,7 +2,8 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { Failure } from '../../src/errors.ts'
-import { claim, readProfile, readUnused, Unreadable, unclaim } from '../../src/store/claim.ts'
+import { claim, unclaim } from '../../src/store/claim.ts'
+import { readProfile, readUnused, Unreadable } from '../../src/store/read.ts'
 import { temporaryDirectory } from '../support/directory.ts'
 
 /** A new directory with these files, each of which holds its own name. */

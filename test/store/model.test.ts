@@ -3,23 +3,24 @@ import fc from 'fast-check'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { look } from '../../scripts/torture/sight.ts'
 import { add } from '../../src/store/add.ts'
-import { claim, readProfile, readUnused } from '../../src/store/claim.ts'
+import { claim } from '../../src/store/claim.ts'
 import { flushDirectorySync } from '../../src/store/flush.ts'
 import { hasIncoming } from '../../src/store/incoming.ts'
 import { fileName } from '../../src/store/names.ts'
 import { Queue } from '../../src/store/queue.ts'
+import { readProfile, readUnused } from '../../src/store/read.ts'
 import { recover } from '../../src/store/recover.ts'
 import { closeTarget, openTarget } from '../../src/store/target.ts'
 import { temporaryDirectory } from '../support/directory.ts'
 import { iccid } from '../support/profiles.ts'
-import { bury, cutPower, diskSync, events, format, live, lived } from '../torture/disk.ts'
+import { bury, cutPower, diskSync, events, format, live, lived } from './disk.ts'
 
 vi.mock('node:fs', async () => {
-  const { diskSync } = await import('../torture/disk.ts')
+  const { diskSync } = await import('./disk.ts')
   return { ...diskSync, default: diskSync }
 })
 vi.mock('node:fs/promises', async () => {
-  const { diskPromises } = await import('../torture/disk.ts')
+  const { diskPromises } = await import('./disk.ts')
   return { ...diskPromises, default: diskPromises }
 })
 

@@ -1,0 +1,50 @@
+import type { KeyObject } from 'node:crypto'
+import { iccidDigits } from './iccid.ts'
+import type { Decrypt } from './profile/decrypt.ts'
+import { parsePlaintext, parseStored } from './profile/open.ts'
+import type { HexOptions, Profile } from './profile/profile.ts'
+import type { Report } from './report.ts'
+import { readProfile } from './store/read.ts'
+
+/** Where profiles come from, and what is needed to read them. */
+export interface Source {
+  readonly directory: string
+  readonly key: KeyObject
+  readonly options: HexOptions
+  readonly report: Report
+  /** Throws where something speaks against claiming what is ready. */
+  readonly beforeClaim: (ready: readonly Ready[]) => void
+}
+
+/** A profile that opens and that a device would accept. */
+export interface Ready {
+  readonly iccid: string
+  /** The name of its file while it is unused. */
+  readonly name: string
+  readonly profile: Profile
+}
+
+/**
+ * Reads, decrypts and checks one profile.
+ * @param name of its file while it is unused
+ * @param file the name it has now
+ * @returns undefined where there is no such file
+ * @throws {Refusal | Unreadable}
+ */
+export async function makeReady(
+  { directory, options, report }: Source,
+  decrypt: Decrypt,
+  name: string,
+  file = name,
+): Promise<Ready | undefined> {
+  report.tell(2, `reading ${file}`)
+  const text = readProfile(directory, file)
+  if (text === undefined) return undefined
+  const sealed = parseStored(name, text)
+  const plaintext = await decrypt(sealed.ciphertext)
+  return {
+    iccid: iccidDigits(sealed.iccid) ?? '',
+    name,
+    profile: parsePlaintext(sealed, plaintext, options),
+  }
+}
