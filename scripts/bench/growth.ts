@@ -31,7 +31,7 @@ export const growth: Suite = {
         title: 'What one call of softsim next costs, the start of the process included',
         description: `From ${grouped(least)} to ${grouped(most)} profiles: with the hint it stays the same; a look at the directory grows with it.`,
         xLabel: 'profiles in the directory',
-        yLabel: 'milliseconds a call',
+        yLabel: 'milliseconds a call (both axes are logarithmic)',
         series: [
           { label: 'with the hint', points: hint },
           { label: 'a look at the directory', points: scan },

@@ -9,7 +9,7 @@ export class FetchCommand extends BaseCommand {
     details: [
       'Asks the service for profiles in batches of at most 1000, within its rate limit, and stores each in a file of its own, <iccid>.json. What is already in the directory is never overwritten.',
       'The API key is better given in the environment variable SOFTSIM_API_KEY: ps shows options to everybody on the machine.',
-      'HTTPS_PROXY, HTTP_PROXY, NO_PROXY and NODE_EXTRA_CA_CERTS are respected. Ctrl-C stores what has been received and ends; a second one ends at once.',
+      'HTTPS_PROXY, HTTP_PROXY, NO_PROXY and NODE_EXTRA_CA_CERTS are respected. Ctrl-C waits up to ten seconds for answers under way, stores them and ends; a second one ends at once.',
     ].join('\n\n'),
     examples: [
       ['One profile, to try it', 'SOFTSIM_API_KEY=… softsim fetch'],
