@@ -6,7 +6,7 @@ import { type Cut, Image, type Kind, whyNoImages, whyNot } from './image.ts'
 import { printedIn, type Started } from './program.ts'
 import { isOwnerAlive, look, ownersGone } from './sight.ts'
 import { type Tally, Violation } from './tally.ts'
-import { readCalls, traced, whyNoTrace } from './trace.ts'
+import { isFlushed, readCalls, traced, whyNoTrace } from './trace.ts'
 import type { Works } from './works.ts'
 
 const KINDS: readonly Kind[] = ['ext4', 'xfs', 'btrfs']
@@ -168,12 +168,10 @@ async function fetchOnce(works: Works, directory: string, ledger: Ledger, count:
   const log = join(works.root, 'trace')
   mkdirSync(works.root, { recursive: true })
   const before = works.service.delivered.size
-  const calls = ['link', 'linkat', 'rename', 'fsync', 'fdatasync']
+  const calls = ['link', 'linkat', 'rename', 'fsync', 'openat']
   const { code } = await during(works.startFetch(directory, count, { under: traced(log, undefined, calls) }))
   const seen = readCalls(readFileSync(log, 'utf8'))
-  const isAside = seen.some(
-    ({ name, args, result }) => /sync$/.test(name) && args.includes('/.incoming>') && result === 0,
-  )
+  const isAside = isFlushed(seen, '/.incoming')
   // A profile gets its name only when all of its answer is safe.
   const isPublished = seen.some(({ name, args }) => /^(link|rename)/.test(name) && /\/\d+\.json"/.test(args))
   if (code === 0 || isAside || isPublished) ledger.keep(works.deliveredSince(before))

@@ -106,6 +106,19 @@ export function points(calls: readonly Call[], directory: string): Point[] {
   return [...found.values()]
 }
 
+/**
+ * Whether a directory was flushed, for sure: a file system that has shut itself down says so too, and forgets. That it
+ * can be opened afterwards tells.
+ */
+export function isFlushed(calls: readonly Call[], path: string): boolean {
+  const flush = calls.findIndex(
+    ({ name, args, result }) => name === 'fsync' && args.includes(`${path}>`) && result === 0,
+  )
+  const opened = ({ name, args, result = -1 }: Call) =>
+    name === 'openat' && args.includes(`${path}"`) && result >= 0
+  return flush >= 0 && calls.slice(flush).some(opened)
+}
+
 /** Whether a call is about something in a directory, the directory itself, or standard output. */
 export const touches = ({ name, args }: Call, directory: string) =>
   args.includes(directory) || (name === 'write' && args.startsWith('1<'))

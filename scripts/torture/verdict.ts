@@ -100,8 +100,11 @@ export async function judge(works: Works, each: Case): Promise<Verdict> {
 
 /** The profiles that must not be lost: of all answers that were put aside, and what was put aside before. */
 function sorted({ answers, after, before, calls }: Case): { kept: string[]; unkept: string[] } {
+  // After the flush it looks whether the directory can still be opened, and believes in the flush only then.
+  const isDoubted = calls.some(({ name, isInjected }) => name === 'openat' && isInjected)
   const flushes = calls.filter(
-    ({ name, args, result }) => name === 'fsync' && args.includes('/.incoming>') && result === 0,
+    ({ name, args, result }) =>
+      !isDoubted && name === 'fsync' && args.includes('/.incoming>') && result === 0,
   ).length
   const isKept = (iccid: string) =>
     after.unused.has(iccid) ||
