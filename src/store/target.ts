@@ -61,17 +61,9 @@ export async function openTarget(directory: string): Promise<Target> {
  * @throws the system error
  */
 export async function createAside({ directory, mode }: Target, name: string): Promise<number> {
-  const place = join(directory, INCOMING)
   for (let tries = TRIES; ; tries--) {
-    if (mkdirSync(place, { recursive: true }) !== undefined) {
-      // Not left to the umask: another user of a shared directory may have to finish the job. Where new files get the
-      // directory's group (setgid), those that are made here first must too.
-      chmodSync(place, statSync(directory).mode & 0o2770)
-      await flushDirectory(directory)
-    }
-    // A link would lead out of the directory.
-    if (isOther(place)) throw new Error(`${place} is no directory`)
     try {
+      await makePlace(directory)
       return openSync(asidePath(directory, name), 'wx', mode & 0o660)
     } catch (error) {
       if (errnoOf(error) !== 'ENOENT' || tries <= 0) throw error
@@ -79,6 +71,18 @@ export async function createAside({ directory, mode }: Target, name: string): Pr
       if (tries < TRIES) await sleep(PAUSE_MS)
     }
   }
+}
+
+async function makePlace(directory: string): Promise<void> {
+  const place = join(directory, INCOMING)
+  if (mkdirSync(place, { recursive: true }) !== undefined) {
+    // Not left to the umask: another user of a shared directory may have to finish the job. Where new files get the
+    // directory's group (setgid), those that are made here first must too.
+    chmodSync(place, statSync(directory).mode & 0o2770)
+    await flushDirectory(directory)
+  }
+  // A link would lead out of the directory.
+  if (isOther(place)) throw new Error(`${place} is no directory`)
 }
 
 /** Tidies up after profiles were added. What is still put aside stays. */
