@@ -14,13 +14,19 @@ export interface Interrupt {
 
 /**
  * Makes the first signal ask for an end in good order. A second one ends the process at once, with 130.
- * @param onSignalled is told of each, and whether it is the last
+ * @param onSignalled is told of each that has an effect, and whether it is the last
+ * @param mayExit whether the process may end at once now
  */
-export function onInterrupt(graceMs: number, onSignalled: (isLast: boolean) => void): Interrupt {
+export function onInterrupt(
+  graceMs: number,
+  onSignalled: (isLast: boolean) => void,
+  mayExit: () => boolean = () => true,
+): Interrupt {
   const stop = new AbortController()
   const abort = new AbortController()
   let timer: NodeJS.Timeout | undefined
   const onSignal = () => {
+    if (stop.signal.aborted && !mayExit()) return
     onSignalled(stop.signal.aborted)
     if (stop.signal.aborted) process.exit(exitCode('interrupted'))
     stop.abort()

@@ -11,7 +11,7 @@ const LARGEST_KEY = 64 * 1024
  * @throws {Failure} `usage` where it is no path, `key` where it can't be used
  */
 export function readKey(path: string, passphrase: string | undefined): KeyObject {
-  if (/-----BEGIN|\n/.test(path) || (path.length > 255 && !path.includes('/'))) {
+  if (/-----BEGIN|\n/.test(path) || (path.length > 200 && (/^\s*MII/.test(path) || !/[/\\.]/.test(path)))) {
     throw new Failure('usage', '--key wants the name of a file, and this looks like the key itself', {
       hint: 'in bash: softsim next -k <(printenv KEY) …',
     })

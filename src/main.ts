@@ -6,8 +6,10 @@ const STUCK_AFTER_MS = 200
 process.on('uncaughtException', (error) => process.exit(crash(error)))
 
 run(process.argv.slice(2)).then((code) => {
+  // All is written. Node's own way to an end takes the handlers of signals away first, and one that comes then would
+  // make a failure of a call that has delivered.
+  if (code !== exitCode('interrupted')) process.exit(code)
   process.exitCode = code
-  if (code !== exitCode('interrupted')) return
   // A write that nobody reads keeps the process alive, even from process.exit; a signal ends it all the same.
   setTimeout(() => process.kill(process.pid, 'SIGINT'), STUCK_AFTER_MS).unref()
 })

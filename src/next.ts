@@ -1,4 +1,5 @@
 import type { KeyObject } from 'node:crypto'
+import { fstat } from 'node:fs'
 import { join } from 'node:path'
 import { Failure, reasonOf } from './errors.ts'
 import { onInterrupt } from './interrupt.ts'
@@ -39,11 +40,22 @@ export async function handOut(handout: Handout): Promise<void> {
   const { key, directory, count, iccid, options, env, report } = handout
   // Read by libuv when it first needs a thread.
   if (count > 1) env['UV_THREADPOOL_SIZE'] ??= String(THREADS)
+  // libuv gives up the whole process where it can't start its threads: let it do so before anything is claimed.
+  fstat(0, () => {})
+  let isClaimed = false
   // Released only where the call fails: from a delivered profile on, a signal changes nothing any more.
-  const interrupt = onInterrupt(0, () => {})
+  const interrupt = onInterrupt(
+    0,
+    () => {},
+    () => !isClaimed,
+  )
+  const beforeClaim = (ready: readonly Ready[]) => {
+    checkDeliverable(ready, interrupt.stop)
+    isClaimed = true
+  }
   try {
     if (hasIncoming(directory)) await tryToFinishFetches(directory, report)
-    const source = { directory, key, options, report, beforeClaim: checks(interrupt.stop) }
+    const source = { directory, key, options, report, beforeClaim }
     const { taken, left } = iccid === undefined ? await take(source, count) : await takeOne(source, iccid)
     await deliver(taken, handout, interrupt.stop)
     for (const each of taken) report.tell(1, `handed out ${each.iccid}, now ${usedPath(directory, each)}`)
@@ -62,13 +74,11 @@ async function takeOne(source: Source, iccid: string): Promise<{ taken: Ready[];
 }
 
 /** What can stop a profile from being delivered and is known before it is claimed. */
-function checks(stop: AbortSignal): Source['beforeClaim'] {
-  return (ready) => {
-    if (stop.aborted) throw new Failure('interrupted', 'interrupted; nothing was claimed')
-    if (isOutputClosed()) {
-      const which = ready.map(({ iccid }) => iccid).join(', ')
-      throw new Failure('disk', `standard output is closed, so this was not claimed: ${which}`)
-    }
+function checkDeliverable(ready: readonly Ready[], stop: AbortSignal): void {
+  if (stop.aborted) throw new Failure('interrupted', 'interrupted; nothing was claimed')
+  if (isOutputClosed()) {
+    const which = ready.map(({ iccid }) => iccid).join(', ')
+    throw new Failure('disk', `standard output is closed, so this was not claimed: ${which}`)
   }
 }
 

@@ -16,8 +16,9 @@ const STUCK_AFTER_MS = 200
  */
 export async function writeOutput(text: string, signal?: AbortSignal): Promise<void> {
   const bytes = Buffer.from(text)
-  for (let written = 0; written < bytes.length; ) {
-    if (written > 0) signal?.throwIfAborted()
+  let isFirst = true
+  for (let written = 0; written < bytes.length; isFirst = false) {
+    if (!isFirst) signal?.throwIfAborted()
     written += await writeSome(bytes.subarray(written), signal)
   }
 }

@@ -5,10 +5,15 @@
  * - secrets are blotted out and control characters escaped here, so that no caller can forget it.
  */
 import { writeSync } from 'node:fs'
-import { Failure } from './errors.ts'
+import { errnoOf, Failure } from './errors.ts'
+import { pause } from './pause.ts'
 
 const STANDARD_ERROR = 2
 const SHORTEST_SECRET = 4
+
+/** A second in all: a reader who does not read that long never will. */
+const FULL_PIPE_TRIES = 500
+const FULL_PIPE_PAUSE_MS = 2
 
 export type Level = 0 | 1 | 2 | 3
 
@@ -22,7 +27,9 @@ export class Report {
   /** From now on this text appears in no message. */
   hide(secret: string | undefined): void {
     if (secret === undefined || secret.length < SHORTEST_SECRET) return
-    this.#secrets.push(secret, JSON.stringify(secret).slice(1, -1))
+    const quoted = JSON.stringify(secret).slice(1, -1)
+    // As services echo it: some escape more in JSON than they must, some as in an address.
+    this.#secrets.push(secret, quoted, quoted.replaceAll('/', '\\/'), encodeURIComponent(secret))
     // One may begin with another.
     this.#secrets.sort((a, b) => b.length - a.length)
   }
@@ -70,7 +77,14 @@ export function printable(text: string): string {
 
 /** Best effort: there is nowhere left to tell that standard error can't be written. */
 function writeStandardError(text: string): void {
-  try {
-    writeSync(STANDARD_ERROR, text)
-  } catch {}
+  let bytes = Buffer.from(text)
+  for (let tries = FULL_PIPE_TRIES; bytes.length > 0 && tries > 0; ) {
+    try {
+      bytes = bytes.subarray(writeSync(STANDARD_ERROR, bytes))
+    } catch (error) {
+      if (errnoOf(error) !== 'EAGAIN') return
+      tries--
+      pause(FULL_PIPE_PAUSE_MS)
+    }
+  }
 }

@@ -3,6 +3,8 @@ import { Failure } from './errors.ts'
 /** Options that are there or not. */
 export const FLAGS = ['-v', '--verbosity', '-V', '--version', '-h', '--help', '--smsp', '--no-smsc', '--crc']
 
+const PLAIN_OPTION = /^--[a-z][a-z-]{0,20}$/
+
 const PLAIN_WORD = /^[a-z][a-z-]{0,15}$/
 
 /**
@@ -38,7 +40,7 @@ function unknownOption(name: string, hasValue: boolean): string | undefined {
     if (letter === undefined) return hasValue ? `${name.slice(0, 2)} takes no value` : undefined
     return `unknown option -${letter}`
   }
-  const shown = name.startsWith('--api-key') ? '--api-key…' : name
+  const shown = name.startsWith('--api-key') ? '--api-key…' : PLAIN_OPTION.test(name) ? name : '--…'
   return hasValue && FLAGS.includes(name) ? `${shown} takes no value` : `unknown option ${shown}`
 }
 

@@ -64,6 +64,7 @@ test.each([
   ['-n', '5', '-SECRET1234'],
   ['--count', '5', '--', 'SECRET1234'],
   ['-SECRET1234'],
+  ['--SECRET1234abcdefghijklmnop'],
 ])('fetch %s %s %s: what may be a key is not repeated', (...argv) => {
   for (const line of [['fetch', ...argv], [...argv, 'fetch'], argv]) {
     const failure = said(...line)

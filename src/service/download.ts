@@ -12,6 +12,9 @@ const CALLS_AT_ONCE = 4
 /** Answers that are under way or being kept: network and disk need not wait for each other, and memory stays bounded. */
 const ANSWERS_AT_ONCE = 6
 
+/** Whatever is asked for: a service may have far less. */
+const MOST_PLANNED = 1_000_000
+
 /** Five more tries within about ten to twenty seconds. */
 const RETRY = { retries: 5, minTimeout: 300, factor: 2, randomize: true } as const
 
@@ -106,7 +109,9 @@ export async function download(job: Job): Promise<Download> {
   const [first = 0] = plan(job.count)
   await bringPatiently(first)
   while (!over.aborted && missing > 0) {
-    await Promise.all(plan(missing).map((size) => answers(() => bringPatiently(size))))
+    await Promise.all(
+      plan(Math.min(missing, MOST_PLANNED)).map((size) => answers(() => bringPatiently(size))),
+    )
   }
   return result
 }

@@ -1,6 +1,7 @@
 import { lstatSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { errnoOf, Failure, reasonOf } from '../errors.ts'
+import { pause } from '../pause.ts'
 import { spellings, usedName } from './names.ts'
 
 /**
@@ -51,7 +52,7 @@ function renamePatiently(from: string, to: string): void {
       return
     } catch (error) {
       if (tries <= 0 || !BUSY.includes(errnoOf(error) ?? '')) throw error
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, BUSY_PAUSE_MS)
+      pause(BUSY_PAUSE_MS)
     }
   }
 }

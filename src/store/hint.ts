@@ -78,11 +78,13 @@ export class Hint {
   /**
    * The next `count` ICCIDs, fewer at the end of the list. They are set aside for this call at once, before any of
    * the profiles is decrypted: other stations go on behind them.
+   * @returns undefined where that can't be noted
    */
-  reserve(count: number): string[] {
+  reserve(count: number): string[] | undefined {
     const from = this.#place
     const to = Math.min(from + count, this.#size)
-    if (from >= to || !this.#move(to)) return []
+    if (from >= to) return []
+    if (!this.#move(to)) return undefined
     this.#reserved = { from: this.#reserved?.from ?? from, to }
     return readLines(this.#file, LIST_LINE + from, to - from).filter(
       (text) => iccidDigits(text) !== undefined,

@@ -13,7 +13,7 @@ import { errnoOf } from '../errors.ts'
 import { isUsed } from './claim.ts'
 import { flushFile } from './flush.ts'
 import { asidePath, type StoredProfile, toFile } from './incoming.ts'
-import { fileName, usedName } from './names.ts'
+import { fileName, spellings, usedName } from './names.ts'
 import type { Target } from './target.ts'
 
 /** Flushes that run together share the disk's work; more than this hold up the event loop for long. */
@@ -57,7 +57,7 @@ async function publishChunk(
   const written: { file: number; path: string; iccid: string }[] = []
   try {
     for (const [at, profile] of profiles.entries()) {
-      if (isUsed(target.directory, fileName(profile.iccid))) {
+      if (isKnown(target.directory, fileName(profile.iccid))) {
         added.known.push(profile.iccid)
         continue
       }
@@ -79,6 +79,17 @@ async function publishChunk(
   }
 }
 
+/** In this order: a profile on its way from unused to used is seen in one of the two places. */
+function isKnown(directory: string, name: string): boolean {
+  return spellings(name).some((each) => isThere(join(directory, each))) || isUsed(directory, name)
+}
+
+/** An empty file is a name that a crash has left without its contents. */
+function isThere(path: string): boolean {
+  const status = lstatSync(path, { throwIfNoEntry: false })
+  return status !== undefined && !(status.isFile() && status.size === 0)
+}
+
 /** @returns false where the profile is known already */
 function giveName(directory: string, path: string, name: string, file: number): boolean {
   try {
@@ -90,8 +101,11 @@ function giveName(directory: string, path: string, name: string, file: number): 
   // Since we looked, somebody else may have published the same profile, and somebody claimed it. Or it is this one
   // that was claimed, at once.
   const used = lstatSync(join(directory, usedName(name)), { throwIfNoEntry: false })
-  if (used === undefined || used.ino === fstatSync(file).ino) return true
-  rmSync(join(directory, name), { force: true })
+  if (used === undefined) return true
+  const { ino } = fstatSync(file)
+  if (used.ino === ino) return true
+  // Whoever claimed it may have given it back: theirs is not ours to remove.
+  if (lstatSync(join(directory, name), { throwIfNoEntry: false })?.ino === ino) rmSync(join(directory, name))
   return false
 }
 
@@ -100,7 +114,8 @@ function linkOrRename(from: string, to: string): void {
   try {
     linkSync(from, to)
   } catch (error) {
-    if (!NO_LINKS.includes(errnoOf(error) ?? '')) throw error
+    const code = errnoOf(error) ?? ''
+    if (code === 'EEXIST' ? isThere(to) : !NO_LINKS.includes(code)) throw error
     // FAT and the like: an empty file takes the name, then the contents take its place. Where a crash came between
     // the two, the empty file is still there.
     if (lstatSync(to, { throwIfNoEntry: false })?.size !== 0) closeSync(openSync(to, 'wx'))

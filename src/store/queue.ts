@@ -15,7 +15,7 @@ export class Queue {
   used = 0
   readonly #directory: string
   #hint: Hint | undefined
-  /** What the last look found and no hint could be written of. */
+  /** What the last look found, for where there can be no hint. */
   #found: string[] = []
   #hasLooked = false
   #goneSinceLook = 0
@@ -32,7 +32,7 @@ export class Queue {
    */
   next(count: number): string[] {
     for (;;) {
-      const iccids = this.#hint?.reserve(count) ?? this.#found.splice(0, count)
+      const iccids = this.#hint?.reserve(count) ?? this.#withoutHint(count)
       if (iccids.length > 0) return iccids
       if (this.#hasLooked && this.#goneSinceLook === 0) return []
       this.#look()
@@ -62,6 +62,12 @@ export class Queue {
     return this.#hint?.left ?? this.#found.length
   }
 
+  #withoutHint(count: number): string[] {
+    this.#hint?.close()
+    this.#hint = undefined
+    return this.#found.splice(0, count)
+  }
+
   #look(): void {
     const { iccids, strangers, used } = readUnused(this.#directory)
     this.#hasLooked = true
@@ -71,6 +77,6 @@ export class Queue {
     this.used = used
     this.#hint?.close()
     this.#hint = Hint.write(this.#directory, iccids) ? Hint.open(this.#directory) : undefined
-    this.#found = this.#hint === undefined ? iccids : []
+    this.#found = iccids
   }
 }

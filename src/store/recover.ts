@@ -51,7 +51,8 @@ async function finish(target: Target, name: string): Promise<Recovered[]> {
   const own = newAside()
   try {
     // Of our clock and now, before it has our name: nobody else takes it for abandoned while we publish it.
-    await utimes(asidePath(directory, name), new Date(), new Date())
+    // Its owner alone may do that; without it the worst is that two publish the same.
+    await utimes(asidePath(directory, name), new Date(), new Date()).catch(() => {})
     await rename(asidePath(directory, name), asidePath(directory, own + ASIDE))
   } catch (error) {
     if (errnoOf(error) === 'ENOENT') return []
@@ -72,11 +73,17 @@ async function abandoned(directory: string): Promise<string[]> {
     (status) => status.isDirectory(),
     () => false,
   )
-  const names = isPlace ? await readdir(place) : []
+  const names = isPlace ? await readdir(place).catch(goneIsEmpty) : []
   const found: string[] = []
   for (const name of names.sort()) {
     const status = await lstat(asidePath(directory, name)).catch(() => undefined)
     if (status?.isFile() && isAbandoned(name, Date.now() - status.mtimeMs)) found.push(name)
   }
   return found
+}
+
+/** A fetch that ends removes the place. */
+function goneIsEmpty(error: unknown): string[] {
+  if (errnoOf(error) === 'ENOENT') return []
+  throw error
 }

@@ -1,14 +1,4 @@
-import {
-  chmodSync,
-  closeSync,
-  lstatSync,
-  mkdirSync,
-  openSync,
-  rmdirSync,
-  rmSync,
-  statfsSync,
-  statSync,
-} from 'node:fs'
+import { closeSync, lstatSync, mkdirSync, openSync, rmdirSync, rmSync, statfsSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { errnoOf, Failure, reasonOf } from '../errors.ts'
@@ -33,7 +23,11 @@ export interface Target {
 }
 
 /** @throws the system error */
-export const targetOf = (directory: string): Target => ({ directory, mode: statSync(directory).mode & 0o770 })
+export function targetOf(directory: string): Target {
+  // Rights are not left to it: another user of a shared directory must be able to work with what is made here.
+  process.umask(0)
+  return { directory, mode: statSync(directory).mode & 0o770 }
+}
 
 /**
  * Makes the directory, private to the user, where it is missing, and makes sure that files can be put aside in it:
@@ -63,7 +57,7 @@ export async function openTarget(directory: string): Promise<Target> {
 export async function createAside({ directory, mode }: Target, name: string): Promise<number> {
   for (let tries = TRIES; ; tries--) {
     try {
-      await makePlace(directory)
+      await makePlace(directory, mode)
       return openSync(asidePath(directory, name), 'wx', mode & 0o660)
     } catch (error) {
       if (errnoOf(error) !== 'ENOENT' || tries <= 0) throw error
@@ -73,14 +67,9 @@ export async function createAside({ directory, mode }: Target, name: string): Pr
   }
 }
 
-async function makePlace(directory: string): Promise<void> {
+async function makePlace(directory: string, mode: number): Promise<void> {
   const place = join(directory, INCOMING)
-  if (mkdirSync(place, { recursive: true }) !== undefined) {
-    // Not left to the umask: another user of a shared directory may have to finish the job. Where new files get the
-    // directory's group (setgid), those that are made here first must too.
-    chmodSync(place, statSync(directory).mode & 0o2770)
-    await flushDirectory(directory)
-  }
+  if (mkdirSync(place, { recursive: true, mode }) !== undefined) await flushDirectory(directory)
   // A link would lead out of the directory.
   if (isOther(place)) throw new Error(`${place} is no directory`)
 }

@@ -43,12 +43,15 @@ describe('a profile that was claimed and could not be printed is named', () => {
     expect([code, JSON.parse(stdout).iccid]).toEqual([0, iccid(1)])
   })
 
-  test.skipIf(!hasPosix)('Ctrl-C, while nobody reads', async () => {
+  test.skipIf(!hasPosix).each([1, 2])('Ctrl-C, %d times, while nobody reads', async (times) => {
     const directory = directoryOf(someProfiles(2))
     const { path, drain } = fullPipe()
     const { child, ended } = startSoftsim(line(directory), { shell: `exec "$@" > ${path}` })
     await until(() => usedIn(directory).length === 1)
-    child.kill('SIGINT')
+    for (let sent = 0; sent < times; sent++) {
+      child.kill('SIGINT')
+      await new Promise((resolve) => setTimeout(resolve, 50))
+    }
     const { code, signal, stdout, stderr } = await ended
     drain()
     // Either way the shell that called it sees 130.

@@ -44,15 +44,21 @@ describe('add', () => {
     expect(read(directory, '89887.json')).toEqual(profile(7))
   })
 
-  test.skipIf(process.getuid?.() !== 0)('files get the group that the directory gives them', async () => {
-    const directory = temporaryDirectory()
-    chownSync(directory, 0, 1)
-    chmodSync(directory, 0o2770)
-    await addTo(directory, several(2))
-    for (const name of namesIn(directory)) expect(statSync(join(directory, name)).gid).toBe(1)
-    Hint.write(directory, ['89880'])
-    expect(statSync(join(directory, '.unused'))).toMatchObject({ gid: 1, mode: 0o100660 })
-  })
+  test.skipIf(process.getuid?.() !== 0)(
+    'files get the group and the rights that the directory gives them',
+    async () => {
+      const directory = temporaryDirectory()
+      chownSync(directory, 0, 1)
+      chmodSync(directory, 0o2770)
+      process.umask(0o077)
+      await addTo(directory, several(2))
+      for (const name of namesIn(directory)) {
+        expect(statSync(join(directory, name))).toMatchObject({ gid: 1, mode: 0o100660 })
+      }
+      Hint.write(directory, ['89880'])
+      expect(statSync(join(directory, '.unused'))).toMatchObject({ gid: 1, mode: 0o100660 })
+    },
+  )
 
   test('leaves alone what is there, used or not', async () => {
     const directory = temporaryDirectory()
@@ -76,6 +82,13 @@ describe('add', () => {
     writeFileSync(join(directory, '__89881.json'), 'used')
     expect(await adding).toEqual({ stored: ['89880', '89882'], known: ['89881'] })
     expect(namesIn(directory)).toEqual(['89880.json', '89882.json', '__89881.json'])
+  })
+
+  test('an empty file that a crash has left is no profile', async () => {
+    const directory = temporaryDirectory()
+    writeFileSync(join(directory, '89881.json'), '')
+    expect(await addTo(directory, several(2))).toEqual({ stored: ['89880', '89881'], known: [] })
+    expect(read(directory, '89881.json')).toEqual(profile(1))
   })
 
   test('two at once store each profile once', async () => {
