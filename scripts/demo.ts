@@ -3,12 +3,12 @@
  * the program as a user would, in a temporary directory, and leaves nothing behind.
  */
 import { execFile } from 'node:child_process'
-import { generateKeyPairSync } from 'node:crypto'
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { startService } from '../test/support/service.ts'
+import { makeKey } from './stock.ts'
 
 const PROGRAM = resolve('dist/softsim.cjs')
 const API_KEY = 'demo-key'
@@ -22,15 +22,9 @@ async function softsim(...args: string[]): Promise<void> {
 }
 
 console.log('A profile service on this machine, and a 4096-bit RSA key pair whose public half it has')
-const { publicKey, privateKey } = generateKeyPairSync('rsa', {
-  modulusLength: 4096,
-  publicKeyEncoding: { type: 'spki', format: 'pem' },
-  privateKeyEncoding: { type: 'pkcs1', format: 'pem' },
-})
+const { publicPem: publicKey } = makeKey(join(directory, 'softsim.pem'))
 const service = await startService({ apiKeys: [{ key: API_KEY, kind: 'softsim', publicKey }] })
 try {
-  writeFileSync(join(directory, 'softsim.pem'), privateKey, { mode: 0o600 })
-
   await softsim('fetch', '-n', '2500', '-o', 'profiles', '-u', service.url)
   await softsim('next', '-k', 'softsim.pem', '-v')
   await softsim('next', '-k', 'softsim.pem', '-v', '--format=json')

@@ -1,21 +1,16 @@
 // A profile service to try the tool against: no account, no network, no leftovers.
-import { generateKeyPairSync } from 'node:crypto'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startService } from '../test/support/service.ts'
+import { makeKey } from './stock.ts'
 
 const API_KEY = 'sandbox-key'
 
-const { publicKey, privateKey } = generateKeyPairSync('rsa', {
-  modulusLength: 4096,
-  publicKeyEncoding: { type: 'spki', format: 'pem' },
-  privateKeyEncoding: { type: 'pkcs1', format: 'pem' },
-})
-const service = await startService({ apiKeys: [{ key: API_KEY, kind: 'softsim', publicKey }] })
-
 const directory = mkdtempSync(join(tmpdir(), 'softsim-sandbox-'))
 const keyPath = join(directory, 'private.pem')
+const { publicPem: publicKey } = makeKey(keyPath)
+const service = await startService({ apiKeys: [{ key: API_KEY, kind: 'softsim', publicKey }] })
 // Not ./profiles, where real ones may be: made-up profiles must not get among them, nor outlive their key.
 const profiles = join(directory, 'profiles')
 
@@ -26,8 +21,6 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
     process.exit()
   })
 }
-
-writeFileSync(keyPath, privateKey, { mode: 0o600 })
 
 console.log(`A profile service runs on this machine until you press Ctrl-C.
 

@@ -16,11 +16,11 @@ export function stockUp(directory: string, count: number): Map<string, string> {
   return files
 }
 
-/** Makes the file of a private key. */
-export function makeKey(path: string): { privateKey: KeyObject; publicKey: KeyObject } {
+/** Makes the file of a private key. The public half is there as the service takes it, too. */
+export function makeKey(path: string): { privateKey: KeyObject; publicKey: KeyObject; publicPem: string } {
   const pair = generateKeyPairSync('rsa', { modulusLength: 4096 })
   writeFileSync(path, pair.privateKey.export({ type: 'pkcs1', format: 'pem' }), { mode: 0o600 })
-  return pair
+  return { ...pair, publicPem: pair.publicKey.export({ type: 'spki', format: 'pem' }).toString() }
 }
 
 /** Makes a directory hold these files and no others. */

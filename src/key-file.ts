@@ -20,7 +20,10 @@ export function readKey(path: string, passphrase: string | undefined): KeyObject
   try {
     bytes = readBounded(path)
   } catch (error) {
-    throw new Failure('key', `can't read the private key ${path}: ${reasonOf(error)}`, { cause: error })
+    throw new Failure('key', `can't read the private key ${path}: ${reasonOf(error)}`, {
+      hint: 'is -k right? it names the file of the private key',
+      cause: error,
+    })
   }
   return parsePrivateKey(bytes, path, passphrase)
 }

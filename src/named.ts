@@ -5,7 +5,7 @@ import { Refusal } from './profile/open.ts'
 import { makeReady, type Ready, type Source } from './ready.ts'
 import { claim } from './store/claim.ts'
 import { fileName, spellings, usedName } from './store/names.ts'
-import { readUnused, Unreadable } from './store/read.ts'
+import { checkDirectory, Unreadable } from './store/read.ts'
 
 /**
  * The one profile that was asked for by its ICCID: claimed if it is unused, and had again if it is used. Somebody who
@@ -35,7 +35,7 @@ export async function takeNamed(source: Source, iccid: string): Promise<{ ready:
     })
   }
   // Where the directory itself is missing, that is what to tell.
-  readUnused(directory)
+  checkDirectory(directory)
   throw new Failure('no-profiles', `there is no profile ${digits} in ${directory}`)
 }
 

@@ -44,8 +44,8 @@ export class Place {
     this.#root = mkdtempSync(join(above, 'softsim-bench-'))
     this.#keyPath = join(this.#root, 'key.pem')
     this.publicKeyPath = join(this.#root, 'public.pem')
-    const { privateKey, publicKey } = makeKey(this.#keyPath)
-    writeFileSync(this.publicKeyPath, publicKey.export({ type: 'spki', format: 'pem' }))
+    const { privateKey, publicKey, publicPem } = makeKey(this.#keyPath)
+    writeFileSync(this.publicKeyPath, publicPem)
     this.privateKey = privateKey
     ;({ nthFile: this.nthFile, ciphertext: this.ciphertext } = alike(publicKey))
   }

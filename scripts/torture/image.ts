@@ -5,6 +5,7 @@
 import { spawnSync } from 'node:child_process'
 import { closeSync, ftruncateSync, mkdirSync, openSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
+import { pause } from '../../src/pause.ts'
 import type { Random } from './random.ts'
 
 export type Kind = 'ext4' | 'xfs' | 'btrfs'
@@ -76,7 +77,7 @@ export class Image {
     // Another mount namespace may hold it a little longer, and two at once would ruin the image.
     for (let tries = RELEASE_TRIES; isAttached(this.path); tries--) {
       if (tries === 0) throw new Error(`${this.path} is still held by a loop device`)
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, RELEASE_PAUSE_MS)
+      pause(RELEASE_PAUSE_MS)
     }
   }
 

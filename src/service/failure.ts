@@ -49,6 +49,8 @@ export function statusFailure(status: number, text: string): CallFailure {
   })
 }
 
+const NETWORK_HINT = 'check --url and the network of this machine'
+
 const CERTIFICATE = 'the certificate of the service'
 const CA_HINT = 'where a proxy or a test service has a CA of its own, name it in NODE_EXTRA_CA_CERTS'
 
@@ -65,7 +67,7 @@ const NETWORK: Record<string, readonly [message: string, hint?: string]> = {
   UNABLE_TO_GET_ISSUER_CERT: [`${CERTIFICATE} comes from an unknown CA`, CA_HINT],
   UNABLE_TO_GET_ISSUER_CERT_LOCALLY: [`${CERTIFICATE} comes from an unknown CA`, CA_HINT],
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: [`${CERTIFICATE} comes from an unknown CA`, CA_HINT],
-  ENOTFOUND: ['the name of the service is unknown', 'check --url and the network of this machine'],
+  ENOTFOUND: ['the name of the service is unknown', NETWORK_HINT],
 }
 
 const PASSING: Record<string, string> = {
@@ -94,7 +96,9 @@ export function networkFailure(error: unknown, sent: boolean): CallFailure {
     const [message, hint] = NETWORK[code]
     return new CallFailure(`${message} (${code})`, { ...traits, ...(hint ? { hint } : {}) })
   }
-  if (PASSING[code]) return new CallFailure(`${PASSING[code]} (${code})`, { ...traits, isPassing: true })
+  if (PASSING[code]) {
+    return new CallFailure(`${PASSING[code]} (${code})`, { ...traits, isPassing: true, hint: NETWORK_HINT })
+  }
   if (error instanceof Error && error.name === 'TimeoutError') {
     return new CallFailure('the answer took too long', { ...traits, isPassing: true })
   }

@@ -1,4 +1,13 @@
-import { closeSync, constants, fstatSync, lstatSync, openSync, readdirSync, readFileSync } from 'node:fs'
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  lstatSync,
+  opendirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { errnoOf, Failure, reasonOf } from '../errors.ts'
 import { type Unused, unusedOf } from './names.ts'
@@ -17,16 +26,32 @@ export function readUnused(directory: string): Unused {
   try {
     return unusedOf(readdirSync(directory))
   } catch (error) {
-    const code = errnoOf(error)
-    if (code === 'ENOENT' || code === 'ENOTDIR') {
-      const what = code === 'ENOENT' ? `there is no directory ${directory}` : `${directory} is no directory`
-      throw new Failure('no-profiles', what, {
-        hint: 'is -i right, and is it mounted? softsim fetch makes it',
-        cause: error,
-      })
-    }
-    throw new Failure('disk', `can't read the directory ${directory}: ${reasonOf(error)}`, { cause: error })
+    throw directoryFailure(directory, error)
   }
+}
+
+/**
+ * Makes sure that there is a directory, without a look at its names.
+ * @throws {Failure} as `readUnused`
+ */
+export function checkDirectory(directory: string): void {
+  try {
+    opendirSync(directory).closeSync()
+  } catch (error) {
+    throw directoryFailure(directory, error)
+  }
+}
+
+function directoryFailure(directory: string, error: unknown): Failure {
+  const code = errnoOf(error)
+  if (code === 'ENOENT' || code === 'ENOTDIR') {
+    const what = code === 'ENOENT' ? `there is no directory ${directory}` : `${directory} is no directory`
+    return new Failure('no-profiles', what, {
+      hint: 'is -i right, and is it mounted? softsim fetch makes it',
+      cause: error,
+    })
+  }
+  return new Failure('disk', `can't read the directory ${directory}: ${reasonOf(error)}`, { cause: error })
 }
 
 /** A profile file that can't be read; its message is what to tell of it. */

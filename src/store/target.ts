@@ -22,9 +22,12 @@ export interface Target {
   readonly mark?: string
 }
 
-/** @throws the system error */
+/**
+ * A directory that is there. From now on this process has no umask: another user of a shared directory must be able to
+ * work with what is made in it.
+ * @throws the system error
+ */
 export function targetOf(directory: string): Target {
-  // Rights are not left to it: another user of a shared directory must be able to work with what is made here.
   process.umask(0)
   return { directory, mode: statSync(directory).mode & 0o770 }
 }
