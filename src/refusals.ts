@@ -1,7 +1,7 @@
 import { Failure } from './errors.ts'
 import { Refusal } from './profile/open.ts'
 import type { Report } from './report.ts'
-import { UnusableFile } from './store/read.ts'
+import { type HeldFile, UnusableFile } from './store/read.ts'
 
 /** One profile may be damaged; when as many as this in a row do not open, it is the key. */
 export const LOCKED_IN_A_ROW = 5
@@ -26,7 +26,7 @@ export class Refusals {
    */
   add(name: string, error: unknown): void {
     if (!(error instanceof Refusal || error instanceof UnusableFile)) throw error
-    this.#warnings.push(`${name} is left as it is: ${error.message}`)
+    this.#warnings.push(`${name} is passed over: ${error.message}`)
     const fault = error instanceof Refusal ? error.fault : 'damaged'
     if (fault === 'unfit') this.noteOpened()
     if (fault !== 'locked') return
@@ -39,7 +39,7 @@ export class Refusals {
    * Notes why a file can't be claimed.
    * @throws {Failure} `disk` when too many in a row can't
    */
-  addHeld(name: string, error: UnusableFile): void {
+  addHeld(name: string, error: HeldFile): void {
     this.add(name, error)
     this.#heldInARow++
     if (this.#heldInARow < HELD_IN_A_ROW) return

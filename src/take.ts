@@ -7,7 +7,7 @@ import { claim, unclaim } from './store/claim.ts'
 import { flushNames } from './store/flush.ts'
 import { fileName } from './store/names.ts'
 import { Queue } from './store/queue.ts'
-import { UnusableFile } from './store/read.ts'
+import { HeldFile } from './store/read.ts'
 
 /**
  * Claims the next `count` profiles that open and that a device would accept: all of them or none. Files that are
@@ -119,8 +119,8 @@ class Search {
       this.refusals.noteClaimed()
       return isOurs
     } catch (error) {
-      if (!(error instanceof UnusableFile)) throw error
-      this.refusals.addHeld(name, error)
+      if (error instanceof HeldFile) this.refusals.addHeld(name, error)
+      else this.refusals.add(name, error)
       return false
     }
   }

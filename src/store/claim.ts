@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { errnoOf, Failure, reasonOf } from '../errors.ts'
 import { pause } from '../pause.ts'
 import { spellings, usedName } from './names.ts'
-import { UnusableFile } from './read.ts'
+import { HeldFile, UnusableFile } from './read.ts'
 
 /** What a system says of a file that another program holds open. */
 const HELD = ['EACCES', 'EBUSY', 'EPERM']
@@ -27,7 +27,8 @@ const UNFINISHED_AFTER_MS = 60_000
  * beside the unused one: the profile counts as used, and `finishClaims` puts its contents in their place.
  * @param name of the file while it is unused
  * @returns false where another process was first
- * @throws {UnusableFile} where another program holds the file: nothing is claimed then
+ * @throws {HeldFile} where another program holds the file: nothing is claimed then
+ * @throws {UnusableFile} where the unused file is gone all the same: somebody has to be told
  * @throws {Failure} `disk`: nothing is claimed then
  */
 export function claim(directory: string, name: string): boolean {
@@ -45,15 +46,17 @@ export function claim(directory: string, name: string): boolean {
     return true
   } catch (error) {
     const code = errnoOf(error) ?? ''
-    // A program that only renames was first, so the used file may be its by now: it stays.
-    if (code === 'ENOENT') return false
+    if (code === 'ENOENT') {
+      // A tool that only renames was first. Or it was this call, and the server restarted before it could say so.
+      throw new UnusableFile('it is used now, but this call did not claim it', { cause: error })
+    }
     releaseEmpty(used)
     throw notClaimed(name, error, HELD.includes(code))
   }
 }
 
 function notClaimed(name: string, error: unknown, isHeld: boolean): Error {
-  if (isHeld) return new UnusableFile(`it can't be marked used: ${reasonOf(error)}`, { cause: error })
+  if (isHeld) return new HeldFile(`it can't be marked used: ${reasonOf(error)}`, { cause: error })
   return new Failure('disk', `can't mark ${name} used: ${reasonOf(error)}`, {
     hint: 'this user needs the right to create and rename files in the directory; nothing was claimed',
     cause: error,

@@ -18,10 +18,17 @@ export const flushFile = promisify(fsync)
 
 /**
  * Flushes a file by its path. FAT needs this after a rename: until then the disk has the new name with nothing in it.
+ * On Windows a file that is read-only, or that another program holds, is left to the system.
  * @throws the system error
  */
 export async function flushPath(path: string): Promise<void> {
-  const file = openSync(path, TO_FLUSH)
+  let file: number
+  try {
+    file = openSync(path, TO_FLUSH)
+  } catch (error) {
+    if (process.platform === 'win32') return
+    throw error
+  }
   try {
     await flushFile(file)
   } finally {

@@ -57,6 +57,9 @@ function directoryFailure(directory: string, error: unknown): Failure {
 /** A profile file that can't be read or claimed; its message is what to tell of it. */
 export class UnusableFile extends Error {}
 
+/** One that another program holds open. */
+export class HeldFile extends UnusableFile {}
+
 /**
  * The text of a profile's file.
  * @returns undefined where there is none of that name: another process may have claimed it meanwhile

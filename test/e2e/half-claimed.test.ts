@@ -96,6 +96,13 @@ describe.skipIf(reason !== undefined)(
       expect(usedIn(directory)).toEqual([])
     })
 
+    test('it is gone amid the claim: that is told, for it may be this call that has renamed it', async () => {
+      const directory = directoryOf(someProfiles(2))
+      const { code, stdout, stderr } = await nextWith(directory, 2, 'ENOENT')
+      expect([code, iccidsIn(stdout)]).toEqual([0, [iccid(2)]])
+      expect(stderr).toMatch(RegExp(`^softsim: warning: ${iccid(1)}\\.json .*did not claim it\\n$`))
+    })
+
     test('every file: it is the directory, and nothing stays claimed', async () => {
       const directory = directoryOf(someProfiles(8))
       const { code, stdout, stderr } = await nextWith(directory, '2+', 'EPERM')
