@@ -43,6 +43,8 @@ export async function openTarget(directory: string): Promise<Target> {
     const target = targetOf(directory)
     const mark = newAside() + MARK
     closeSync(await createAside(target, mark))
+    // Also where another call has made the place: it may have been killed before this. From the mark on it stays.
+    await flushDirectory(directory)
     return { ...target, mark }
   } catch (error) {
     throw new Failure('disk', `can't write in the directory ${directory}: ${reasonOf(error)}`, {
