@@ -66,8 +66,9 @@ export function startSoftsim(args: readonly string[], options: Options = {}): St
   }
 }
 
-/** Waits for something that a started program or its service will do. */
-export const until = (condition: () => boolean) => vi.waitUntil(condition, { interval: 5, timeout: 50_000 })
+/** Waits for something that a started program or its service will do. Only what never comes takes so long. */
+export const until = (condition: () => boolean | Promise<boolean>) =>
+  vi.waitUntil(condition, { interval: 5, timeout: 250_000 })
 
 function program(): string[] {
   const binary = process.env['SOFTSIM_BIN']
