@@ -1,6 +1,7 @@
 /** Where claims are raced: one directory, the stations that see it, and the files they go through. */
 import { type ChildProcess, fork } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { readFile, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
@@ -35,7 +36,7 @@ export interface Result {
 export const FILES = 250
 
 const CLAIMANT = fileURLToPath(new URL('./claimant.ts', import.meta.url))
-const START_MS = 300
+const START_MS = 100
 
 /** A network file system remembers names and attributes for a while, NFS for a minute. */
 const BELIEF_MS = 90_000
@@ -89,7 +90,7 @@ export class Course {
     const directory = join(this.#views[0] ?? '', turn)
     const names = Array.from({ length: FILES }, (_, n) => `${iccid(n)}.json`)
     mkdirSync(directory)
-    for (const name of names) writeFileSync(join(directory, name), contents(name))
+    await Promise.all(names.map((name) => writeFile(join(directory, name), contents(name))))
     const start = now() + START_MS
     const outcomes = await Promise.all(
       this.#stations.map((station, at) =>
@@ -122,34 +123,42 @@ async function resultOf(
   const winners = new Map(names.map((name) => [name, 0]))
   for (const name of outcomes.flatMap(({ won }) => won)) winners.set(name, (winners.get(name) ?? 0) + 1)
   const wonBy = (is: (stations: number) => boolean) => names.filter((name) => is(winners.get(name) ?? 0))
-  const isUsed = (name: string) => holds(directory, `__${name}`, name)
-  const lost = () => names.filter((name) => !isUsed(name) && !holds(directory, name, name))
-  const unmarked = () => wonBy((stations) => stations > 0).filter((name) => !isUsed(name))
-  await becomes(() => lost().length + unmarked().length === 0)
+  const won = wonBy((stations) => stations > 0)
+  let lost: string[] = []
+  let unmarked: string[] = []
+  await becomes(async () => {
+    const used = await holding(directory, names, '__')
+    const unused = await holding(directory, names, '')
+    lost = names.filter((name) => !used.has(name) && !unused.has(name))
+    unmarked = won.filter((name) => !used.has(name))
+    return lost.length + unmarked.length === 0
+  })
   return {
     files: names.length,
-    won: outcomes.map(({ won }) => won.length),
+    won: outcomes.map((outcome) => outcome.won.length),
     byMore: wonBy((stations) => stations > 1).length,
-    byNobody: wonBy((stations) => stations === 0).length,
-    lost: lost().length,
-    unmarked: unmarked().length,
+    byNobody: names.length - won.length,
+    lost: lost.length,
+    unmarked: unmarked.length,
     failures: outcomes.flatMap(({ failures }) => failures),
   }
 }
 
 const contents = (name: string) => `${name}\n${'x'.repeat(700)}`
 
-function holds(directory: string, file: string, name: string): boolean {
-  try {
-    return readFileSync(join(directory, file), 'utf8') === contents(name)
-  } catch {
-    return false
-  }
+/** Those whose contents are under their name with this prefix. */
+async function holding(directory: string, names: readonly string[], prefix: string): Promise<Set<string>> {
+  const texts = await Promise.all(
+    names.map((name) => readFile(join(directory, prefix + name), 'utf8').catch(() => undefined)),
+  )
+  return new Set(names.filter((name, at) => texts[at] === contents(name)))
 }
 
 /** Whether it is so, or becomes so when a network file system looks again. */
-async function becomes(isSo: () => boolean): Promise<boolean> {
-  for (const end = now() + BELIEF_MS; !isSo(); await sleep(LOOK_PAUSE_MS)) if (now() > end) return false
+async function becomes(isSo: () => boolean | Promise<boolean>): Promise<boolean> {
+  for (const end = now() + BELIEF_MS; !(await isSo()); await sleep(LOOK_PAUSE_MS)) {
+    if (now() > end) return false
+  }
   return true
 }
 
@@ -161,6 +170,6 @@ function ask(station: ChildProcess, turn: Turn): Promise<Outcome> {
       station.off('exit', ended)
       resolve(outcome)
     })
-    station.send(turn)
+    station.send(turn, (error) => error && reject(error))
   })
 }
