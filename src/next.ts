@@ -9,7 +9,7 @@ import { THREADS } from './profile/decrypt.ts'
 import type { HexOptions, Profile } from './profile/profile.ts'
 import type { Ready, Source } from './ready.ts'
 import type { Report } from './report.ts'
-import { flushDirectorySync } from './store/flush.ts'
+import { flushNames } from './store/flush.ts'
 import { hasIncoming } from './store/incoming.ts'
 import { usedName } from './store/names.ts'
 import { take } from './take.ts'
@@ -55,7 +55,7 @@ export async function handOut(handout: Handout): Promise<void> {
   }
   try {
     if (hasIncoming(directory)) await tryToFinishFetches(directory, report)
-    const source = { directory, key, options, report, beforeClaim }
+    const source = { directory, key, options, encode: handout.encode, report, beforeClaim }
     const { taken, left } = iccid === undefined ? await take(source, count) : await takeOne(source, iccid)
     await deliver(taken, handout, interrupt.stop)
     for (const each of taken) report.tell(1, `handed out ${each.iccid}, now ${usedPath(directory, each)}`)
@@ -85,8 +85,11 @@ function checkDeliverable(ready: readonly Ready[], stop: AbortSignal): void {
 /** From the claim on, whatever goes wrong must be told by name: the profiles are marked used. */
 async function deliver(taken: readonly Ready[], handout: Handout, stop: AbortSignal): Promise<void> {
   try {
-    flushDirectorySync(handout.directory)
-    await writeOutput(taken.map(({ profile }) => `${handout.encode(profile)}\n`).join(''), stop)
+    await flushNames(
+      handout.directory,
+      taken.map(({ name }) => usedName(name)),
+    )
+    await writeOutput(taken.map(({ line }) => `${line}\n`).join(''), stop)
   } catch (error) {
     throw undelivered(taken, handout, stop.aborted ? 'interrupted' : undefined, error)
   }

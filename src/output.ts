@@ -27,6 +27,8 @@ export async function writeOutput(text: string, signal?: AbortSignal): Promise<v
 function writeSome(bytes: Buffer, signal?: AbortSignal): Promise<number> {
   return new Promise((resolve, reject) => {
     const onAbort = () => setTimeout(() => reject(signal?.reason), STUCK_AFTER_MS).unref()
+    // Where it was aborted before, it tells nobody any more.
+    if (signal?.aborted) onAbort()
     signal?.addEventListener('abort', onAbort, { once: true })
     write(STANDARD_OUTPUT, bytes, (error, written) => {
       signal?.removeEventListener('abort', onAbort)

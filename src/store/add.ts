@@ -1,7 +1,7 @@
-import { closeSync, rmSync, writeFileSync } from 'node:fs'
+import { closeSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Failure, reasonOf } from '../errors.ts'
-import { flushDirectory, flushFile } from './flush.ts'
+import { flushDirectory, flushFile, flushPath } from './flush.ts'
 import { ASIDE, asidePath, INCOMING, newAside, type StoredProfile, toAside } from './incoming.ts'
 import { type Added, publish } from './publish.ts'
 import { createAside, type Target } from './target.ts'
@@ -28,18 +28,25 @@ export async function add(target: Target, profiles: readonly StoredProfile[]): P
 
 /**
  * Publishes what has been put aside, and removes it when all of it is durable.
+ * @param kept another path for it, where it is not to be removed
  * @throws {Failure} `disk`
  */
 export async function publishAside(
   target: Target,
   aside: string,
   profiles: readonly StoredProfile[],
+  kept?: string,
 ): Promise<Added> {
   const { directory } = target
+  const path = asidePath(directory, aside + ASIDE)
   try {
     const added = await publish(target, aside, profiles)
     await flushDirectory(directory)
-    rmSync(asidePath(directory, aside + ASIDE), { force: true })
+    if (kept === undefined) rmSync(path, { force: true })
+    else {
+      renameSync(path, kept)
+      await flushPath(kept)
+    }
     return added
   } catch (error) {
     throw new Failure('disk', `can't store profiles in ${directory}: ${reasonOf(error)}`, {

@@ -11,13 +11,10 @@ import {
 import { join } from 'node:path'
 import { errnoOf } from '../errors.ts'
 import { isUsed } from './claim.ts'
-import { flushFile } from './flush.ts'
+import { FLUSHES_AT_ONCE, flushFile } from './flush.ts'
 import { asidePath, type StoredProfile, toFile } from './incoming.ts'
 import { fileName, spellings, usedName } from './names.ts'
 import type { Target } from './target.ts'
-
-/** Flushes that run together share the disk's work; more than this hold up the event loop for long. */
-const AT_ONCE = 64
 
 /** What these codes have in common: the file system has no hard links. */
 const NO_LINKS = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EINVAL', 'EMLINK']
@@ -41,8 +38,8 @@ export async function publish(
   profiles: readonly StoredProfile[],
 ): Promise<Added> {
   const added: Added = { stored: [], known: [] }
-  for (let at = 0; at < profiles.length; at += AT_ONCE) {
-    await publishChunk(target, prefix, profiles.slice(at, at + AT_ONCE), added)
+  for (let at = 0; at < profiles.length; at += FLUSHES_AT_ONCE) {
+    await publishChunk(target, prefix, profiles.slice(at, at + FLUSHES_AT_ONCE), added)
   }
   return added
 }
@@ -67,10 +64,14 @@ async function publishChunk(
       writeFileSync(file, toFile(profile))
     }
     await Promise.all(written.map(({ file }) => flushFile(file)))
+    const renamed: number[] = []
     for (const { file, path, iccid } of written) {
-      const isNew = giveName(target.directory, path, fileName(iccid), file)
-      ;(isNew ? added.stored : added.known).push(iccid)
+      const given = giveName(target.directory, path, fileName(iccid), file)
+      ;(given === 'known' ? added.known : added.stored).push(iccid)
+      if (given === 'renamed') renamed.push(file)
     }
+    // Until then FAT has the new name with nothing in it.
+    await Promise.all(renamed.map((file) => flushFile(file)))
   } finally {
     for (const { file, path } of written) {
       closeSync(file)
@@ -90,29 +91,36 @@ function isThere(path: string): boolean {
   return status !== undefined && !(status.isFile() && status.size === 0)
 }
 
-/** @returns false where the profile is known already */
-function giveName(directory: string, path: string, name: string, file: number): boolean {
+/** @returns how the profile got its name, `known` where the directory has it already */
+function giveName(
+  directory: string,
+  path: string,
+  name: string,
+  file: number,
+): 'linked' | 'renamed' | 'known' {
+  let given: 'linked' | 'renamed'
   try {
-    linkOrRename(path, join(directory, name))
+    given = linkOrRename(path, join(directory, name))
   } catch (error) {
-    if (errnoOf(error) === 'EEXIST') return false
+    if (errnoOf(error) === 'EEXIST') return 'known'
     throw error
   }
   // Since we looked, somebody else may have published the same profile, and somebody claimed it. Or it is this one
-  // that was claimed, at once.
+  // that was claimed at once; the used name is empty while it is being claimed.
   const used = lstatSync(join(directory, usedName(name)), { throwIfNoEntry: false })
-  if (used === undefined) return true
+  if (used === undefined || used.size === 0) return given
   const { ino } = fstatSync(file)
-  if (used.ino === ino) return true
+  if (used.ino === ino) return given
   // Whoever claimed it may have given it back: theirs is not ours to remove.
   if (lstatSync(join(directory, name), { throwIfNoEntry: false })?.ino === ino) rmSync(join(directory, name))
-  return false
+  return 'known'
 }
 
 /** Gives a file a name that must be new. Unlike rename, link fails where the name exists, on every system. */
-function linkOrRename(from: string, to: string): void {
+function linkOrRename(from: string, to: string): 'linked' | 'renamed' {
   try {
     linkSync(from, to)
+    return 'linked'
   } catch (error) {
     const code = errnoOf(error) ?? ''
     if (code === 'EEXIST' ? isThere(to) : !NO_LINKS.includes(code)) throw error
@@ -120,5 +128,6 @@ function linkOrRename(from: string, to: string): void {
     // the two, the empty file is still there.
     if (lstatSync(to, { throwIfNoEntry: false })?.size !== 0) closeSync(openSync(to, 'wx'))
     renameSync(from, to)
+    return 'renamed'
   }
 }

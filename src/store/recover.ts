@@ -1,7 +1,8 @@
-import { copyFile, lstat, readdir, readFile, rename, unlink, utimes } from 'node:fs/promises'
+import { lstat, readdir, readFile, rename, unlink, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
 import { errnoOf, Failure, reasonOf } from '../errors.ts'
 import { publishAside } from './add.ts'
+import { flushPath } from './flush.ts'
 import { ASIDE, asidePath, DAMAGED, INCOMING, isAbandoned, newAside, parseAside } from './incoming.ts'
 import type { Added } from './publish.ts'
 import { closeTarget, type Target, targetOf } from './target.ts'
@@ -54,16 +55,16 @@ async function finish(target: Target, name: string): Promise<Recovered[]> {
     // Its owner alone may do that; without it the worst is that two publish the same.
     await utimes(asidePath(directory, name), new Date(), new Date()).catch(() => {})
     await rename(asidePath(directory, name), asidePath(directory, own + ASIDE))
+    await flushPath(asidePath(directory, own + ASIDE))
   } catch (error) {
     if (errnoOf(error) === 'ENOENT') return []
     throw error
   }
   const path = asidePath(directory, own + ASIDE)
   const { profiles, isWhole } = parseAside(await readFile(path, 'utf8'))
-  const kept = asidePath(directory, own + DAMAGED)
-  if (!isWhole) await copyFile(path, kept)
-  const added = await publishAside(target, own, profiles)
-  return [isWhole ? added : { ...added, damaged: [kept] }]
+  const kept = isWhole ? undefined : asidePath(directory, own + DAMAGED)
+  const added = await publishAside(target, own, profiles, kept)
+  return [kept === undefined ? added : { ...added, damaged: [kept] }]
 }
 
 async function abandoned(directory: string): Promise<string[]> {

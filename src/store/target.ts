@@ -43,6 +43,8 @@ export async function openTarget(directory: string): Promise<Target> {
     const target = targetOf(directory)
     const mark = newAside() + MARK
     closeSync(await createAside(target, mark))
+    // Whoever made the place may have been killed before it flushed its name.
+    await flushDirectory(directory)
     return { ...target, mark }
   } catch (error) {
     throw new Failure('disk', `can't write in the directory ${directory}: ${reasonOf(error)}`, {

@@ -84,6 +84,20 @@ describe('add', () => {
     expect(namesIn(directory)).toEqual(['89880.json', '89882.json', '__89881.json'])
   })
 
+  test('one that is being claimed while it gets its name is not taken away', async () => {
+    const directory = temporaryDirectory()
+    const adding = addTo(directory, several(3))
+    while (
+      !existsSync(join(directory, INCOMING)) ||
+      !readdirSync(join(directory, INCOMING)).some(isOnItsWay)
+    ) {
+      await new Promise(setImmediate)
+    }
+    writeFileSync(join(directory, '__89881.json'), '')
+    expect(await adding).toEqual({ stored: ['89880', '89881', '89882'], known: [] })
+    expect(read(directory, '89881.json')).toEqual(profile(1))
+  })
+
   test('an empty file that a crash has left is no profile', async () => {
     const directory = temporaryDirectory()
     writeFileSync(join(directory, '89881.json'), '')

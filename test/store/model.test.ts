@@ -4,9 +4,9 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { look } from '../../scripts/torture/sight.ts'
 import { add } from '../../src/store/add.ts'
 import { claim } from '../../src/store/claim.ts'
-import { flushDirectorySync } from '../../src/store/flush.ts'
+import { flushNames } from '../../src/store/flush.ts'
 import { hasIncoming } from '../../src/store/incoming.ts'
-import { fileName } from '../../src/store/names.ts'
+import { fileName, usedName } from '../../src/store/names.ts'
 import { Queue } from '../../src/store/queue.ts'
 import { readProfile, readUnused } from '../../src/store/read.ts'
 import { recover } from '../../src/store/recover.ts'
@@ -136,7 +136,10 @@ class Model {
       }
     }
     if (taken.length === 0) return
-    flushDirectorySync(this.directory)
+    await flushNames(
+      this.directory,
+      taken.map((each) => usedName(fileName(each))),
+    )
     this.printed.push(...taken)
   }
 
