@@ -19,11 +19,19 @@ const MOUNTS = 2
 const START_TRIES = 50
 const START_PAUSE_MS = 100
 
-/** Races until the time is over, once at least. */
-export async function sshfs(works: Works, tally: Tally, until: number): Promise<string | undefined> {
+/** Why there can be no mounts by sshfs here; undefined where there can. */
+export function whyNoSshfs(): string | undefined {
   if (SSHD === undefined) return 'there is no sshd'
   if (spawnSync('sshfs', ['--version']).error !== undefined) return 'there is no sshfs'
-  if (!existsSync('/dev/fuse')) return 'there is no FUSE'
+  return existsSync('/dev/fuse') ? undefined : 'there is no FUSE'
+}
+
+/**
+ * Races until the time is over, once at least.
+ * @returns why it can't mount anything
+ */
+export async function sshfs(works: Works, tally: Tally, until: number): Promise<string | undefined> {
+  if (SSHD === undefined) return whyNoSshfs()
   const root = join(works.root, 'sshfs')
   mkdirSync(root)
   const port = await freePort()
