@@ -34,7 +34,7 @@ test.each([
   ['fetch', fetchHelp, ['-a, --api-key <API_KEY>', '-n, --count <NUM_OF_PROFILES>', '-o, --out <OUTPUT>']],
   ['fetch', fetchHelp, ['-u, --url <URL>', 'https://api.onomondo.com/sims/profiles', 'SOFTSIM_API_KEY']],
   ['next', nextHelp, ['-k, --key <KEY>', '-i, --in <SET_OF_PROFILES>', '--format[=<FORMAT>]', '--smsp']],
-  ['next', nextHelp, ['--no-smsc', '--crc', 'SOFTSIM_KEY_PASSPHRASE']],
+  ['next', nextHelp, ['--no-smsc', '--crc', '--no-crc', 'SOFTSIM_KEY_PASSPHRASE']],
 ])('the help of %s has every option', (_, help, options) => {
   for (const option of options) expect(help).toContain(option)
   for (const option of ['-v, --verbosity', '-V, --version', '-h, --help']) expect(help).toContain(option)

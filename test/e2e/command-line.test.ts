@@ -29,7 +29,7 @@ describe('fetch takes its options in any of their forms', () => {
 })
 
 describe('next takes its options in any of their forms', () => {
-  const isHex = (line: string) => /^[0-9a-fA-F]+$/.test(line)
+  const isHex = (line: string) => /^[0-9a-f]+$/.test(line)
   const isJson = (line: string) => 'additional_fields' in JSON.parse(line)
   const isRaw = (line: string) => 'imsi' in JSON.parse(line)
 

@@ -25,7 +25,7 @@ export const acceptable: fc.Arbitrary<Profile> = fc.record({
   kid: absentOr(hexDigits(32)),
   pin: absentOr(digits(4, 8)),
   puk: absentOr(secret),
-  adm: absentOr(secret),
+  adm: absentOr(fc.oneof(secret, hexDigits(16))),
   smsp: absentOr(hexDigits(104)),
   smsc: absentOr(digits(1, 20).map((number) => `+${number}`)),
 })
