@@ -34,6 +34,8 @@ export type Choose = (length: number) => number
 export interface Start {
   /** Whether the file system has hard links. */
   readonly links?: boolean
+  /** Whether a new name has nothing in it until the file is flushed again. */
+  readonly fat?: boolean
   /** Whether the directory above the profiles is missing too. */
   readonly nested?: boolean
 }
@@ -59,8 +61,8 @@ export class Model {
   #profiles = 0
   #processes = 0
 
-  constructor({ links = true, nested = false }: Start = {}) {
-    format({ links })
+  constructor({ links = true, fat = false, nested = false }: Start = {}) {
+    format({ links, fat })
     this.directory = nested ? join(ROOT, 'made', 'profiles') : join(ROOT, 'profiles')
   }
 
