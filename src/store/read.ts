@@ -10,6 +10,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { errnoOf, Failure, reasonOf } from '../errors.ts'
+import { HeldDirectory } from './flush.ts'
 import { type Unused, unusedOf } from './names.ts'
 
 /** A profile file holds one RSA ciphertext: 16384-bit keys and some unknown fields fit many times over. */
@@ -37,6 +38,18 @@ export function readUnused(directory: string): Unused {
 export function checkDirectory(directory: string): void {
   try {
     opendirSync(directory).closeSync()
+  } catch (error) {
+    throw directoryFailure(directory, error)
+  }
+}
+
+/**
+ * Holds a directory open, to flush it later.
+ * @throws {Failure} as `readUnused`
+ */
+export function holdDirectory(directory: string): HeldDirectory {
+  try {
+    return new HeldDirectory(directory)
   } catch (error) {
     throw directoryFailure(directory, error)
   }
