@@ -19,8 +19,11 @@ import type { Target } from './target.ts'
 /** Flushes that run together share the disk's work; more than this hold up the event loop for long. */
 const AT_ONCE = 64
 
-/** What these codes have in common: the file system has no hard links. */
-const NO_LINKS = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EINVAL', 'EMLINK']
+/**
+ * What these codes have in common: the file system has no hard links. EISDIR is exFAT on Windows (nodejs/node #65817),
+ * EIO a mount of rclone; where it is a broken disk, the other way fails as well, and that is told.
+ */
+const NO_LINKS = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EINVAL', 'EMLINK', 'EISDIR', 'EIO']
 
 /** What became of the profiles of an answer, by their ICCIDs. */
 export interface Added {
