@@ -1,4 +1,4 @@
-import { fstatSync, readSync, statSync, write } from 'node:fs'
+import { fstatSync, readSync, type Stats, statSync, write } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { errnoOf } from './errors.ts'
 
@@ -42,11 +42,20 @@ function writeSome(bytes: Buffer, signal?: AbortSignal): Promise<number> {
  * `> /dev/null` is not; what was written would be lost without an error.
  */
 export function isOutputClosed(): boolean {
-  if (process.platform === 'win32') return false
-  if (fstatSync(STANDARD_OUTPUT).rdev !== statSync('/dev/null').rdev) return false
+  if (process.platform === 'win32' || !isNullDevice(fstatSync(STANDARD_OUTPUT))) return false
   try {
     readSync(STANDARD_OUTPUT, Buffer.alloc(1))
     return true
+  } catch {
+    return false
+  }
+}
+
+/** Where there is no such device, Node can't have put it there. */
+function isNullDevice({ rdev }: Stats): boolean {
+  try {
+    const device = statSync('/dev/null')
+    return device.isCharacterDevice() && device.rdev === rdev
   } catch {
     return false
   }
