@@ -23,6 +23,9 @@ const AT_ONCE =
 /** Threads of libuv's pool; it reads the variable when the first of them is needed. */
 const FLUSHES_AT_ONCE = '64'
 
+const NO_FLUSH =
+  "this file system can't flush a directory: after a power cut, the profiles stored last may be missing; a local disk is safer"
+
 export interface Order {
   readonly apiKey: string
   readonly count: number
@@ -51,6 +54,7 @@ export async function fetchProfiles(order: Order): Promise<void> {
   const client = new Client({ url, apiKey: order.apiKey, trace: (level, text) => report.tell(level, text) })
   try {
     const target = await openTarget(directory)
+    if (!target.canFlush) report.warn(NO_FLUSH)
     try {
       await finishFetches(directory, report)
       await bring(order, client, target)
