@@ -13,7 +13,7 @@ export class FetchCommand extends BaseCommand {
       'HTTPS_PROXY, HTTP_PROXY, NO_PROXY and NODE_EXTRA_CA_CERTS are respected. Ctrl-C waits up to ten seconds for answers under way, stores them and ends; a second one ends at once.',
     ].join('\n\n'),
     examples: [
-      ['One profile, to try it, with the API key in SOFTSIM_API_KEY', 'softsim fetch'],
+      ['One profile, to try it (SOFTSIM_API_KEY is set)', 'softsim fetch'],
       ['A production lot', 'softsim fetch -n 50000 -o profiles'],
     ] as [string, string][],
   }
