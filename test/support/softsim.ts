@@ -2,7 +2,7 @@
  * Runs the built program as users do: as a process of its own.
  *
  * SOFTSIM_BIN names another build of it, such as a single binary; else it is dist/softsim.cjs, with the Node that
- * runs the tests.
+ * SOFTSIM_NODE names, or that runs the tests.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -84,7 +84,7 @@ function program(): string[] {
   if (binary) return [resolve(binary)]
   const bundle = fileURLToPath(new URL('../../dist/softsim.cjs', import.meta.url))
   if (!existsSync(bundle)) throw new Error(`there is no ${bundle}: npm run build makes it`)
-  return [process.execPath, bundle]
+  return [process.env['SOFTSIM_NODE'] ?? process.execPath, bundle]
 }
 
 /** Without it a process on Windows can open no socket. */
