@@ -10,11 +10,18 @@ const endToEnd = (name: string, binary?: string) => ({
   test: { name, include: [E2E], ...(binary ? { env: { SOFTSIM_BIN: binary } } : {}) },
 })
 
-const everything = [
-  { extends: true as const, test: { name: 'unit', include: ['test/**/*.test.ts'], exclude: [E2E] } },
-  endToEnd('bundle'),
-  endToEnd('binary', hostBinary),
-]
+/** All properties are here: fast-check is needed nowhere else. */
+const unit = {
+  extends: true as const,
+  test: {
+    name: 'unit',
+    include: ['test/**/*.test.ts'],
+    exclude: [E2E],
+    setupFiles: 'test/support/fast-check.ts',
+  },
+}
+
+const everything = [unit, endToEnd('bundle'), endToEnd('binary', hostBinary)]
 
 export default defineConfig({
   test: {
@@ -24,8 +31,8 @@ export default defineConfig({
     server: { deps: { inline: ['clipanion'] } },
     // Most of the time a test waits, for a process or for a service.
     maxWorkers: 4,
-    // Many tests run the program many times, some on slow runners: far above what any of them takes.
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    // Only a test that hangs takes so long, however busy the machine is.
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
   },
 })

@@ -1,4 +1,5 @@
 import { fstatSync, readSync, statSync, write } from 'node:fs'
+import { devNull } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { errnoOf } from './errors.ts'
 
@@ -40,13 +41,12 @@ function writeSome(bytes: Buffer, signal?: AbortSignal): Promise<number> {
 }
 
 /**
- * Whether the caller closed standard output (`>&-`). Node puts /dev/null there, open for reading too, which
+ * Whether the caller closed standard output (`>&-`). Node puts the null device there, open for reading too, which
  * `> /dev/null` is not; what was written would be lost without an error.
  */
 export function isOutputClosed(): boolean {
-  if (process.platform === 'win32') return false
-  if (fstatSync(STANDARD_OUTPUT).rdev !== statSync('/dev/null').rdev) return false
   try {
+    if (fstatSync(STANDARD_OUTPUT).rdev !== statSync(devNull).rdev) return false
     readSync(STANDARD_OUTPUT, Buffer.alloc(1))
     return true
   } catch {

@@ -38,6 +38,8 @@ export class FetchCommand extends BaseCommand {
     const apiKey = this.apiKey ?? env['SOFTSIM_API_KEY']
     report.hide(apiKey)
     // Loaded here: `next` shares the program, starts 50,000 times and needs none of it.
+    const { standInForStreams } = await import('../streams.ts')
+    standInForStreams(report.write)
     const { fetchProfiles } = await import('../fetch.ts')
     await fetchProfiles({
       apiKey: checkKey(apiKey),

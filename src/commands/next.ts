@@ -20,7 +20,7 @@ export class NextCommand extends BaseCommand {
     ].join('\n\n'),
     examples: [
       ['The next profile, as a device programmer takes it', 'softsim next -k softsim.pem -i profiles'],
-      ['Into a device at a serial port', 'softsim next -k softsim.pem --crc > /dev/ttyUSB0'],
+      ['Into a device at a serial port', 'softsim next -k softsim.pem > /dev/ttyUSB0'],
       ['Everything there is to know about it', 'softsim next -k softsim.pem --format=json'],
     ] as [string, string][],
   }
@@ -46,7 +46,9 @@ export class NextCommand extends BaseCommand {
 
   smsp = Option.Boolean('--smsp', false, { description: 'include the SMSP record' })
   noSmsc = Option.Boolean('--no-smsc', false, { description: 'leave the SMSC record out' })
-  crc = Option.Boolean('--crc', false, { description: 'end the hex with the CRC-32 record' })
+  crc = Option.Boolean('--crc', true, {
+    description: 'end the hex with the CRC-32 record (default); --no-crc leaves it out',
+  })
 
   override async execute(): Promise<void> {
     const { report, env } = this.context

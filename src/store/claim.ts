@@ -115,7 +115,7 @@ function isEmptyFile(path: string): boolean {
 }
 
 /** Whether a profile is used, in any spelling of its name. */
-export function isUsed(directory: string, name: string): boolean {
+function isUsed(directory: string, name: string): boolean {
   return spellings(name).some((each) => exists(join(directory, usedName(each))))
 }
 

@@ -1,4 +1,4 @@
-import { closeSync, constants, fsync, fsyncSync, openSync } from 'node:fs'
+import { closeSync, constants, fsync, fsyncSync, openSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 
@@ -15,6 +15,20 @@ const TO_FLUSH = process.platform === 'win32' ? 'r+' : 'r'
 
 /** Flushes an open file to the disk without holding up the event loop. */
 export const flushFile = promisify(fsync)
+
+/**
+ * Makes a new file with contents that are on the disk. Its name is not before its directory is flushed.
+ * @throws the system error, EEXIST where there is such a file
+ */
+export async function writeFlushed(path: string, contents: Buffer, mode: number): Promise<void> {
+  const file = openSync(path, 'wx', mode)
+  try {
+    writeFileSync(file, contents)
+    await flushFile(file)
+  } finally {
+    closeSync(file)
+  }
+}
 
 /**
  * Flushes a file by its path. FAT needs this after a rename: until then the disk has the new name with nothing in it.

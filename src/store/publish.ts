@@ -10,8 +10,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { errnoOf } from '../errors.ts'
-import { isUsed } from './claim.ts'
-import { FLUSHES_AT_ONCE, flushFile } from './flush.ts'
+import { FLUSHES_AT_ONCE, flushFile, flushPath } from './flush.ts'
 import { asidePath, type StoredProfile, toFile } from './incoming.ts'
 import { fileName, spellings, usedName } from './names.ts'
 import type { Target } from './target.ts'
@@ -52,9 +51,12 @@ async function publishChunk(
   added: Added,
 ) {
   const written: { file: number; path: string; iccid: string }[] = []
+  const known: string[] = []
   try {
     for (const [at, profile] of profiles.entries()) {
-      if (isKnown(target.directory, fileName(profile.iccid))) {
+      const found = find(target.directory, fileName(profile.iccid))
+      if (found !== undefined) {
+        known.push(found)
         added.known.push(profile.iccid)
         continue
       }
@@ -63,7 +65,7 @@ async function publishChunk(
       written.push({ file, path, iccid: profile.iccid })
       writeFileSync(file, toFile(profile))
     }
-    await Promise.all(written.map(({ file }) => flushFile(file)))
+    await Promise.all([...written.map(({ file }) => flushFile(file)), ...known.map(flushKnown)])
     const renamed: number[] = []
     for (const { file, path, iccid } of written) {
       const given = giveName(target.directory, path, fileName(iccid), file)
@@ -80,9 +82,25 @@ async function publishChunk(
   }
 }
 
-/** In this order: a profile on its way from unused to used is seen in one of the two places. */
-function isKnown(directory: string, name: string): boolean {
-  return spellings(name).some((each) => isThere(join(directory, each))) || isUsed(directory, name)
+/**
+ * The file in which the directory has a profile already, unused or used. Looked for in this order: a profile on its way
+ * from unused to used is seen in one of the two places.
+ */
+function find(directory: string, name: string): string | undefined {
+  const unused = spellings(name).map((each) => join(directory, each))
+  const used = spellings(name).map((each) => join(directory, usedName(each)))
+  return unused.find(isThere) ?? used.find((path) => lstatSync(path, { throwIfNoEntry: false }) !== undefined)
+}
+
+/** Whoever gave it its name may have been killed before it flushed it, and now its answer is about to be removed. */
+async function flushKnown(path: string): Promise<void> {
+  if (!lstatSync(path, { throwIfNoEntry: false })?.isFile()) return
+  try {
+    await flushPath(path)
+  } catch (error) {
+    // It was claimed meanwhile, and whoever did that flushes it.
+    if (errnoOf(error) !== 'ENOENT') throw error
+  }
 }
 
 /** An empty file is a name that a crash has left without its contents. */

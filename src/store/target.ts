@@ -43,7 +43,7 @@ export async function openTarget(directory: string): Promise<Target> {
     const target = targetOf(directory)
     const mark = newAside() + MARK
     closeSync(await createAside(target, mark))
-    // Whoever made the place may have been killed before it flushed its name.
+    // Also where another call has made the place: it may have been killed before this. From the mark on it stays.
     await flushDirectory(directory)
     return { ...target, mark }
   } catch (error) {

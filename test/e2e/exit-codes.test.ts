@@ -37,8 +37,8 @@ describe('0: done', () => {
     const directory = directoryOf(someProfiles(1))
     const { stdout, ...rest } = await next(directory)
     expect(rest).toEqual({ code: 0, signal: null, stderr: '' })
-    expect(stdout).toMatch(/^[0-9A-Fa-f]+\n$/)
-    expect(dataOf(stdout.trim(), '04')).toBe(plainProfile(1).k)
+    expect(stdout).toMatch(/^[0-9a-f]+\n$/)
+    expect(dataOf(stdout.trim(), '04')).toBe(plainProfile(1).k.toLowerCase())
   })
 })
 

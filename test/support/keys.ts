@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { randomBytes } from 'node:crypto'
+import { checkPrimeSync, createHash, createPrivateKey, type KeyObject, randomBytes } from 'node:crypto'
 import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { join } from 'node:path'
@@ -104,4 +104,34 @@ subjectAltName = ${isIP(host) ? 'IP' : 'DNS'}:${host}
 function run(program: string, args: string[], cwd?: string): string {
   // What they report goes to standard error: kept out of the test run unless the program fails.
   return execFileSync(program, args, { cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] })
+}
+
+/** An RSA private key that is the same in every run, for cases that are made from its text. Too short for a profile. */
+export function fixedPrivateKey(): KeyObject {
+  const [p, q] = [primeFrom('p'), primeFrom('q')]
+  const e = 65537n
+  const d = inverse(e, (p - 1n) * (q - 1n))
+  const numbers = { n: p * q, e, d, p, q, dp: d % (p - 1n), dq: d % (q - 1n), qi: inverse(q, p) }
+  const key = Object.fromEntries(Object.entries(numbers).map(([name, number]) => [name, base64url(number)]))
+  return createPrivateKey({ key: { kty: 'RSA', ...key }, format: 'jwk' })
+}
+
+/** The first prime of 512 bits behind a number that the text decides. */
+function primeFrom(text: string): bigint {
+  const digest = createHash('sha512').update(text).digest('hex')
+  let candidate = BigInt(`0x${digest}`) | (3n << 510n) | 1n
+  while (!checkPrimeSync(candidate)) candidate += 2n
+  return candidate
+}
+
+/** The inverse of a number modulo another one, by Euclid's algorithm. */
+function inverse(number: bigint, modulus: bigint): bigint {
+  let [a, b, x, y] = [number % modulus, modulus, 1n, 0n]
+  while (b !== 0n) [a, b, x, y] = [b, a % b, y, x - (a / b) * y]
+  return ((x % modulus) + modulus) % modulus
+}
+
+function base64url(number: bigint): string {
+  const hex = number.toString(16)
+  return Buffer.from(hex.padStart(hex.length + (hex.length % 2), '0'), 'hex').toString('base64url')
 }

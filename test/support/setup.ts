@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestProject } from 'vitest/node'
 import { type RsaKeyPair, rsaKeyPair } from './keys.ts'
+import { isOtherSeed, seed } from './seed.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -15,6 +16,7 @@ declare module 'vitest' {
 
 /** Runs once, before all tests; what it returns runs after them. */
 export default function setup({ provide }: TestProject): () => void {
+  if (isOtherSeed) console.log(`SEED=${seed}`)
   // Its real path: on macOS /var is a link, and messages would show the other name.
   const root = mkdtempSync(join(realpathSync(tmpdir()), 'softsim-test-'))
   provide('root', root)

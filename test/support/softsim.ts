@@ -20,6 +20,9 @@ export interface Options {
   stdin?: string
   /** A line for /bin/sh that runs the program as `"$@"`, to redirect what it prints. */
   shell?: string
+  /** A descriptor of an open file in the place of the pipe that is read. */
+  stdout?: number
+  stderr?: number
 }
 
 /** How a run ended. */
@@ -44,17 +47,23 @@ export const softsim = (args: readonly string[], options?: Options): Promise<End
 /** Starts the program, for tests that send it signals or go away from its pipes. */
 export function startSoftsim(args: readonly string[], options: Options = {}): Started {
   const { cwd = inject('root'), env = {}, stdin = '', shell } = options
+  const stdio = ['pipe', options.stdout ?? 'pipe', options.stderr ?? 'pipe'] as const
   const line = [...program(), ...args]
   const [file = '', ...rest] = shell === undefined ? line : ['/bin/sh', '-c', shell, 'sh', ...line]
-  const child = spawn(file, rest, { cwd, env: { ...ofTheSystem(), ...env }, windowsHide: true })
+  const child = spawn(file, rest, {
+    cwd,
+    env: { ...ofTheSystem(), ...env },
+    windowsHide: true,
+    stdio: [...stdio],
+  })
   // Most calls never read it, and may be gone before it is written.
-  child.stdin.on('error', () => {}).end(stdin)
+  child.stdin?.on('error', () => {}).end(stdin)
   let stdout = ''
   let stderr = ''
-  child.stdout.setEncoding('utf8').on('data', (text) => {
+  child.stdout?.setEncoding('utf8').on('data', (text) => {
     stdout += text
   })
-  child.stderr.setEncoding('utf8').on('data', (text) => {
+  child.stderr?.setEncoding('utf8').on('data', (text) => {
     stderr += text
   })
   return { child, said: () => stderr, ended: once(child, 'close').then(conclude) }
@@ -66,8 +75,9 @@ export function startSoftsim(args: readonly string[], options: Options = {}): St
   }
 }
 
-/** Waits for something that a started program or its service will do. */
-export const until = (condition: () => boolean) => vi.waitUntil(condition, { interval: 5, timeout: 50_000 })
+/** Waits for something that a started program or its service will do. Only what never comes takes so long. */
+export const until = (condition: () => boolean | Promise<boolean>) =>
+  vi.waitUntil(condition, { interval: 5, timeout: 250_000 })
 
 function program(): string[] {
   const binary = process.env['SOFTSIM_BIN']
