@@ -77,15 +77,16 @@ function told({ files, won, byMore, byNobody, lost, unmarked, failures }: Result
 }
 
 /**
- * What must not be. Where a bare rename wins what somebody else has won, stations that do so are not safe beside ours;
- * that is told and no fault of ours, but on a disk of this machine.
+ * What must not be. Where a bare rename wins what a claim has won, stations that only rename are not safe beside ours:
+ * that is told, but it is a fault on a disk of this machine alone, and not on Windows.
  */
 function problemsOf({ name, ways }: Race, result: Result, isOwnDisk: boolean): string[] {
-  const isOurs = isOwnDisk && process.platform !== 'win32'
+  const areAllClaims = !ways.includes('bare rename')
+  const isExclusive = areAllClaims || (isOwnDisk && process.platform !== 'win32')
   return [
     [result.lost, 'lost their contents'],
     [result.unmarked, 'were won and not marked used'],
-    [isOurs || !ways.includes('bare rename') ? result.byMore : 0, 'were won by more than one station'],
-    [isOurs ? result.failures.length : 0, 'made a call fail'],
+    [isExclusive ? result.byMore : 0, 'were won by more than one station'],
+    [isOwnDisk && areAllClaims ? result.failures.length : 0, 'made a call fail'],
   ].flatMap(([count, what]) => (count === 0 ? [] : `${name}: ${count} files ${what}`))
 }

@@ -33,10 +33,10 @@ export interface Result {
 }
 
 /** How many files a race has. */
-export const FILES = 250
+export const FILES = 100
 
 const CLAIMANT = fileURLToPath(new URL('./claimant.ts', import.meta.url))
-const START_MS = 100
+const START_MS = 500
 
 /** A network file system remembers names and attributes for a while, NFS for a minute. */
 const BELIEF_MS = 90_000
@@ -110,7 +110,7 @@ export class Course {
 
   /** So near to each other that the claims overlap, now this station first and now that. */
   #instants(start: number): number[] {
-    const apart = 4 * this.#claimMs + 1
+    const apart = 2 * this.#claimMs + 1
     return Array.from({ length: FILES }, (_, n) => start + n * apart + this.#random.next() * this.#claimMs)
   }
 }
