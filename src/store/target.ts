@@ -104,6 +104,7 @@ export async function createAside(target: Target, name: string): Promise<number>
 async function makePlace({ directory, mode, mark }: Target): Promise<void> {
   const place = join(directory, INCOMING)
   const isNew = makeOne(place, mode)
+  // Before there is a mark, others may still take it away: it is flushed afterwards.
   if (isNew && mark !== undefined) await flushDirectory(directory)
   // A link would lead out of the directory.
   if (isOther(place)) throw new Error(`${place} is no directory`)
