@@ -20,8 +20,8 @@ export type ApiKey =
 
 export interface ServiceOptions {
   apiKeys: ApiKey[]
-  /** PEM; also listen with HTTPS. */
-  tls?: { key: string; cert: string }
+  /** PEM; also listen with HTTPS. `ciphers` may lower what OpenSSL asks of a certificate. */
+  tls?: { key: string; cert: string; ciphers?: string }
   /** Plain HTTP only redirects to HTTPS; needs `tls`. */
   redirect?: boolean
   /** Calls of one API key in one window, 600 by default. */
@@ -105,6 +105,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
 
   const send = async (res: ServerResponse, received: ReceivedRequest, answer: Answer, fault: Fault) => {
     await sleep(latencyMs + (fault.kind === 'delay' ? fault.ms : 0), undefined, { ref: false })
+    if (fault.kind === 'hold') await fault.until
     if (fault.kind === 'drop-after') res.destroy()
     if (res.destroyed) return
     received.status = answer.status
