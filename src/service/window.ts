@@ -14,7 +14,7 @@ const MOST_CALLS = 4
 const MOST = MOST_CALLS * LARGEST_BATCH
 const START = 100
 const LEAST = 25
-const STEP = 100
+const STEP = 50
 
 /** What is under way should be there in that time. */
 const TARGET_MS = 10_000

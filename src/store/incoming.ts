@@ -25,6 +25,9 @@ export const MARK = '.fetch'
 /** What ends the name of an answer that could not be read to its end; it is kept for a person to look at. */
 export const DAMAGED = '.damaged'
 
+/** What holds nothing that could be published. */
+const HOLDS_NOTHING = [DAMAGED, MARK, RESERVE]
+
 const SEPARATOR = '~'
 const OURS = /^[^~]+~\d+~[0-9a-f-]{36}(\.\d+|\.answer|\.reserve|\.fetch)$/
 const ABANDONED_AFTER_MS = 10 * 60 * 1000
@@ -43,7 +46,7 @@ export function hasIncoming(directory: string): boolean {
   try {
     return (
       lstatSync(place).isDirectory() &&
-      readdirSync(place).some((name) => !(name.endsWith(DAMAGED) || name.endsWith(MARK)))
+      readdirSync(place).some((name) => !HOLDS_NOTHING.some((ending) => name.endsWith(ending)))
     )
   } catch {
     return false
@@ -86,9 +89,20 @@ export const toAside = (profiles: readonly StoredProfile[]) =>
 
 /** The end of an answer, where what is left of its reserve still follows: an empty line. */
 export const END = '\n'
+const LINE_FEED = 0x0a
 
-/** What a reserve holds: an answer of no profiles, then `bytes` that no disk can make smaller, and no line break. */
-export const toReserve = (bytes: number) => END + randomBytes(Math.ceil((bytes * 3) / 4)).toString('base64')
+/**
+ * What a reserve holds: an answer of no profiles, then random bytes, which no disk makes smaller. Where a power cut
+ * leaves some of them amid an answer, its lines must not look whole: there is no line break among them, and what JSON
+ * allows in no string is in every sector.
+ * @param bytes how many, at least
+ */
+export function toReserve(bytes: number): Buffer {
+  const room = randomBytes(END.length + bytes)
+  for (let at = room.indexOf(LINE_FEED); at !== -1; at = room.indexOf(LINE_FEED, at)) room[at] = 0
+  room.write(END)
+  return room
+}
 
 /** The profiles of an answer that was put aside, and whether all of it could be read. */
 export function parseAside(text: string): { profiles: StoredProfile[]; isWhole: boolean } {

@@ -105,10 +105,10 @@ async function writeOver({ directory }: Target, aside: string, text: string): Pr
   }
 }
 
-async function write(target: Target, name: string, text: string): Promise<void> {
+async function write(target: Target, name: string, content: string | Buffer): Promise<void> {
   const file = await createAside(target, name)
   try {
-    writeFileSync(file, text)
+    writeFileSync(file, content)
     await flushFile(file)
   } finally {
     closeSync(file)

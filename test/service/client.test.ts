@@ -119,6 +119,17 @@ test('an error page is told in its words', async () => {
   await expect(ask([fault])).rejects.toThrow(/^the service answered 502: 502 Bad Gateway nginx & co$/)
 })
 
+test.each([
+  ['amid tags', '<p>soft<wbr>sim<b>-</b>key</p>'],
+  ['in entities', 'soft&#115;im-key'],
+  ['at its very end', `${' '.repeat(199)}softsim-key`],
+  ['where it is cut off', `${' '.repeat(20_000)}softsim-key`.slice(0, 20_004)],
+])('an error page that shows the key, %s, does not give it away', async (_, text) => {
+  const fault: Fault = { kind: 'garbage', status: 500, body: `<html>${text}`, contentType: 'text/html' }
+  const error = await ask([fault]).catch((reason: unknown) => reason)
+  expect(String(error)).not.toMatch(/soft/)
+})
+
 test('an error page whose end never comes counts as what its status says', async () => {
   await expect(ask([{ kind: 'torn', status: 401 }])).rejects.toEqual(
     failed({ status: 401, isPassing: false }),

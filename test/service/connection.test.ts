@@ -1,5 +1,6 @@
 import { once } from 'node:events'
-import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
+import net, { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
+import tls from 'node:tls'
 import { afterEach, expect, test, vi } from 'vitest'
 import { Client } from '../../src/service/client.ts'
 import { ProxyFailure } from '../../src/service/connection.ts'
@@ -51,6 +52,18 @@ const failed = (message: RegExp, isPassing: boolean) =>
     mayHaveAllocated: false,
     hint: expect.any(String),
   })
+
+test.each([
+  ['the service', ''],
+  ['a proxy', `http://${NOWHERE}`],
+])('of several addresses of %s, one that is far away is given its time', async (_, proxy) => {
+  // No loopback is far away, and so only what is asked of Node can be seen.
+  const connects = [vi.spyOn(net, 'connect'), vi.spyOn(tls, 'connect')]
+  await failureThrough(proxy)
+  const options = connects.flatMap(({ mock }) => mock.calls.map(([given]) => given))
+  vi.restoreAllMocks()
+  expect(options).toContainEqual(expect.objectContaining({ autoSelectFamilyAttemptTimeout: 5000 }))
+})
 
 test('no proxy there: the proxy is told, and not the service', async () => {
   const failure = await failureThrough(`http://${NOWHERE}`)

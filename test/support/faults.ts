@@ -10,8 +10,10 @@ export type Fault = { times?: number } & (
   | { kind: 'status'; status: number; body?: string; headers?: Record<string, string> }
   | { kind: 'redirect'; location: string; status?: number }
   | { kind: 'drop-before' | 'reset' } // FIN or RST in place of an answer
+  | { kind: 'lost'; status: number } // allocates, then answers that something failed
   | { kind: 'drop-after' } // allocates, then closes before the answer
   | { kind: 'torn'; status?: number } // allocates, then closes amid the answer, which may have another status
+  | { kind: 'torn-after'; bytes: number } // allocates, then closes after so many bytes, unless that is all
   | { kind: 'delay'; ms: number } // allocates, then keeps the client waiting
   | { kind: 'hold'; until: Promise<unknown> } // allocates, then keeps the client waiting until that has come
   | { kind: 'drip'; ms: number; bytes?: number } // allocates, then sends so many bytes, or one, each `ms`
@@ -80,6 +82,8 @@ export async function write(
   res.writeHead(sent, { ...headers, 'content-length': body.length })
   if (fault.kind === 'torn') {
     res.write(body.subarray(0, body.length / 2), () => res.destroy())
+  } else if (fault.kind === 'torn-after' && body.length > fault.bytes) {
+    res.write(body.subarray(0, fault.bytes), () => res.destroy())
   } else if (fault.kind === 'drip') {
     const { bytes = 1 } = fault
     for (let at = 0; at < body.length; at += bytes) {

@@ -98,6 +98,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     for (const profile of profiles) allocated.set(profile.iccid, profile)
     const spoilt = fault.kind === 'bad-entries' ? fault.entries : []
     const entries = [...profiles.map(seal), ...spoilt.map((entry) => JSON.stringify(entry))]
+    if (fault.kind === 'lost') return textAnswer(fault.status, 'the answer was lost')
     const answer = profilesAnswer(entries, profiles)
     if (fault.kind !== 'gzip') return answer
     return { ...answer, headers: { ...JSON_TYPE, 'content-encoding': 'gzip' }, body: gzipSync(answer.body) }
