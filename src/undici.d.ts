@@ -12,3 +12,6 @@ declare module 'undici/lib/api/index.js' {
   const api: object
   export default api
 }
+declare module 'undici/lib/dispatcher/pool.js' {
+  export { Pool as default } from 'undici'
+}

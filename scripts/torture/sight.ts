@@ -51,7 +51,9 @@ export function look(directory: string): Sight {
   return sight
 }
 
-function lines(text: string): Pick<Aside, 'iccids' | 'isWhole'> {
+function lines(room: string): Pick<Aside, 'iccids' | 'isWhole'> {
+  // What is left of the room that was kept for it may follow.
+  const text = room.replace(/\n\n[^\n]*$/, '\n')
   const found = text.split('\n').map(iccidIn)
   const last = found.pop()
   const iccids = found.filter((iccid) => iccid !== undefined)

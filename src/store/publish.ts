@@ -32,14 +32,15 @@ export interface Added {
  * Gives profiles their names in the directory, each whole and flushed. The names are durable when the directory has
  * been flushed.
  * @param prefix of the temporary files, beside the answer they come from
+ * @param added is filled in as they get their names
  * @throws the system error; some of the profiles may have their names
  */
 export async function publish(
   target: Target,
   prefix: string,
   profiles: readonly StoredProfile[],
+  added: Added = { stored: [], known: [] },
 ): Promise<Added> {
-  const added: Added = { stored: [], known: [] }
   for (let at = 0; at < profiles.length; at += FLUSHES_AT_ONCE) {
     await publishChunk(target, prefix, profiles.slice(at, at + FLUSHES_AT_ONCE), added)
   }

@@ -109,13 +109,15 @@ describe.skipIf(reason !== undefined)(
       expect(run).toMatchObject({ code: 0 })
       const [iccids = []] = answers
       const steps = calls.flatMap((call) => stepOf(call, directory) ?? [])
-      expect(steps.slice(0, 4)).toEqual([
+      expect(steps.slice(0, 6)).toEqual([
         'flush the directory',
+        'keep room',
+        'flush the room',
         'put aside',
         'flush what was put aside',
         'flush the names of what was put aside',
       ])
-      expect(steps.slice(4)).toEqual([
+      expect(steps.slice(6)).toEqual([
         ...iccids.map(() => 'flush a profile'),
         ...iccids.map(() => 'publish'),
         'flush the directory',
@@ -132,9 +134,11 @@ function stepOf({ name, args }: Call, directory: string): string | undefined {
   const isFlush = /^f(data)?sync$/.test(name)
   if (isFlush && args.includes(`<${directory}>`)) return 'flush the directory'
   if (isFlush && args.includes('/.incoming>')) return 'flush the names of what was put aside'
+  if (isFlush && args.includes('.reserve>')) return 'flush the room'
   if (isFlush && args.includes('.answer>')) return 'flush what was put aside'
   if (isFlush && args.includes('/.incoming/')) return 'flush a profile'
-  if (name === 'openat' && args.includes('.answer"') && args.includes('O_CREAT')) return 'put aside'
+  if (name === 'openat' && args.includes('.reserve"') && args.includes('O_CREAT')) return 'keep room'
+  if (/^rename/.test(name) && args.includes('.answer"')) return 'put aside'
   if (/^link/.test(name)) return 'publish'
   if (/^unlink/.test(name) && args.includes('.answer"')) return 'remove what was put aside'
   if (name === 'openat' && args.includes('/__') && args.includes('O_EXCL')) return 'create the used name'

@@ -92,7 +92,7 @@ test.concurrent.each([
 test('certificates, redirects and proxies', async () => {
   const tls = selfSigned(temporaryDirectory())
   const { url, httpsUrl = '' } = await startSandbox({ apiKeys, tls, redirect: true })
-  const proxy = await startTunnel({ refusal: 407 })
+  const proxy = await startTunnel({ refusals: [407, 407] })
   const trusted = { NODE_EXTRA_CA_CERTS: tls.certPath }
   const fetch = (from: string, env?: Record<string, string>) =>
     expectHidden(['fetch', '-u', from, '-o', temporaryDirectory()], env)
