@@ -98,12 +98,14 @@ describe.skipIf(!hasPosix)('fetch', { concurrent: true }, () => {
     expectAllStored(sandbox)
   })
 
-  test('one amid a wait for the rate limit ends it', async () => {
+  test('one amid a wait for the rate limit, which is told, ends it', async () => {
     const { startFetch, fault } = await startSandbox()
     fault({ kind: 'status', status: 503, headers: { 'retry-after': '100' }, times: 10 })
     const { child, says, ended } = startFetch()
     await says('waiting')
     child.kill('SIGINT')
-    expect(await ended).toMatchObject({ code: 130, stdout: '' })
+    const { code, stdout, stderr } = await ended
+    expect([code, stdout]).toEqual([130, ''])
+    expect(stderr).toMatch(/^softsim: waiting (100|9\d) s for the rate limit$/m)
   })
 })

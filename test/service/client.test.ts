@@ -3,6 +3,7 @@ import { Client, type Limits } from '../../src/service/client.ts'
 import { CallFailure } from '../../src/service/failure.ts'
 import { REFUSES } from '../support/sandbox.ts'
 import { type Fault, type Service, startService } from '../support/service.ts'
+import { until } from '../support/softsim.ts'
 
 const API_KEY = 'softsim-key'
 const apiKeys = [{ key: API_KEY, kind: 'softsim' as const, publicKey: inject('keys').publicKey }]
@@ -147,8 +148,9 @@ test('a long message of the service is cut', async () => {
 
 test('a call that is called off may have cost profiles', async () => {
   const stop = new AbortController()
+  const before = service
   const call = ask([{ kind: 'delay', ms: 60_000 }], {}, stop.signal)
-  while (!(service?.allocated.size > 0)) await new Promise(setImmediate)
+  await until(() => service !== before && service.allocated.size > 0)
   stop.abort()
   await expect(call).rejects.toEqual(failed({ isPassing: false, mayHaveAllocated: true }))
 })

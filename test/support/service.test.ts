@@ -2,11 +2,13 @@ import { constants, privateDecrypt } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
 import { Agent, request } from 'undici'
-import { afterAll, afterEach, expect, inject, test, vi } from 'vitest'
+import { afterAll, afterEach, expect, inject, test } from 'vitest'
 import { rsaKeyPair, selfSigned } from './keys.ts'
 import { type PlainProfile, storedFile } from './profiles.ts'
 import { type Service, type ServiceOptions, startService } from './service.ts'
+import { until } from './softsim.ts'
 
 const { publicKey, privateKey } = inject('keys')
 const apiKeys: ServiceOptions['apiKeys'] = [
@@ -45,8 +47,7 @@ const iccids = (entries: Entry[]) => entries.map(({ iccid }) => iccid)
 const statuses = () => service.requests.map(({ status }) => status)
 
 /** The server side of a connection hears of its end a little after the client does. */
-const settled = (expected: (number | 'dropped')[]) =>
-  vi.waitFor(() => expect(statuses()).toEqual(expected), { interval: 5 })
+const settled = (expected: (number | 'dropped')[]) => until(() => isDeepStrictEqual(statuses(), expected))
 
 afterEach(() => service.close())
 afterAll(async () => {
@@ -80,7 +81,7 @@ test('profiles that are all alike differ in the ICCID beside the ciphertext', as
   expect(new Set(iccids(entries)).size).toBe(1000)
   expect(new Set(entries.map(({ profile }) => profile)).size).toBe(1)
   expect(decrypt(entries[0]?.profile ?? '')).not.toHaveProperty('iccid')
-  await vi.waitFor(() => expect(service.delivered.size).toBe(1000))
+  await until(() => service.delivered.size === 1000)
 })
 
 test('each kind of API key has its place', async () => {
@@ -117,7 +118,7 @@ test('limits the calls of each key by its own clock, and starts again with the n
   expect(reset - before).toBeGreaterThan(0)
   expect(reset - before).toBeLessThan(60)
   expect(Date.parse(String(headers['date'])) / 1000 - before).toBeLessThan(60)
-  await vi.waitUntil(async () => (await call(1)).status === 200, { timeout: 5000 })
+  await until(async () => (await call(1)).status === 200)
 })
 
 test('answers 429 beyond the limit, allocating nothing', async () => {
@@ -195,6 +196,17 @@ test('delay and drip take their time over a whole answer', async () => {
   expect((await call(1)).profiles()).toHaveLength(1)
 })
 
+test('hold keeps the client waiting until it is released', async () => {
+  await start()
+  const { promise, resolve: release } = Promise.withResolvers<void>()
+  service.fault({ kind: 'hold', by: 1, until: promise })
+  const answer = call(3)
+  await until(() => service.allocated.size === 2)
+  expect(statuses()).toEqual([undefined])
+  release()
+  expect((await answer).profiles()).toHaveLength(2)
+})
+
 test('short gives fewer, bad entries come on top, replaced ones instead', async () => {
   await start()
   const entries = [{ iccid: 'no digits' }, 5]
@@ -254,7 +266,7 @@ test('closing breaks what is under way', async () => {
   await start()
   service.fault({ kind: 'delay', ms: 60_000 })
   const broken = expect(call(1)).rejects.toThrow()
-  await vi.waitUntil(() => service.allocated.size === 1)
+  await until(() => service.allocated.size === 1)
   await service.close()
   await broken
 })
