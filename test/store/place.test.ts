@@ -1,8 +1,8 @@
-import { existsSync, mkdirSync } from 'node:fs'
+import { closeSync, existsSync, mkdirSync, rmdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, test, vi } from 'vitest'
+import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { INCOMING } from '../../src/store/incoming.ts'
-import { openTarget } from '../../src/store/target.ts'
+import { createAside, openTarget } from '../../src/store/target.ts'
 import { temporaryDirectory } from '../support/directory.ts'
 import { bury, cutPower, format, live } from './disk.ts'
 
@@ -14,16 +14,40 @@ vi.mock('node:fs', async () => {
 /** The disk has POSIX's rules and names. */
 const isWindows = process.platform === 'win32'
 
-test.skipIf(isWindows)('the place for answers outlives a power cut, whoever has made it', async () => {
-  const root = join(temporaryDirectory(), 'disk')
-  const directory = join(root, 'profiles')
+let root: string
+let directory: string
+
+beforeEach(() => {
+  root = join(temporaryDirectory(), 'disk')
+  directory = join(root, 'above', 'profiles')
   format(root)
   live()
-  mkdirSync(directory)
-  // By a fetch that was killed before it flushed the directory.
-  mkdirSync(join(directory, INCOMING))
-  await openTarget(directory)
+})
+
+/** Everything that was not flushed is gone. */
+function expectPlaceAfterPowerCut(): void {
   bury()
   cutPower(() => 0)
   expect(existsSync(join(directory, INCOMING))).toBe(true)
+}
+
+describe.skipIf(isWindows)('the place for answers outlives a power cut', () => {
+  test('that was made with all above it', async () => {
+    await openTarget(directory)
+    expectPlaceAfterPowerCut()
+  })
+
+  test('that was made by a fetch which was killed before it flushed anything', async () => {
+    for (const path of [join(root, 'above'), directory, join(directory, INCOMING)]) mkdirSync(path)
+    await openTarget(directory)
+    expectPlaceAfterPowerCut()
+  })
+
+  test('that somebody took away and that was made again', async () => {
+    const target = await openTarget(directory)
+    rmSync(join(directory, INCOMING, target.mark))
+    rmdirSync(join(directory, INCOMING))
+    closeSync(await createAside(target, 'new'))
+    expectPlaceAfterPowerCut()
+  })
 })
