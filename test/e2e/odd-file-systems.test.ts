@@ -1,6 +1,7 @@
 /** File systems and machines that answer oddly: strace puts into a call's way what others have met. */
-import { mkdirSync, readdirSync, symlinkSync } from 'node:fs'
-import { join } from 'node:path'
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { describe, expect, inject, test } from 'vitest'
 import { whyNoTrace } from '../../scripts/torture/trace.ts'
 import { directoryOf, someProfiles, temporaryDirectory, unusedIn, usedIn } from '../support/directory.ts'
@@ -53,6 +54,13 @@ describe.skipIf(reason !== undefined)(`an odd system${reason ? ` (skipped: ${rea
       expect(stderr).toContain(`claimed and not delivered: ${iccid(1)}`)
     })
 
+    test('fetch: the same, and it leaves nothing behind', async () => {
+      const { fetch, directory, requests } = await startSandbox()
+      const { code, stderr } = await fetch([], noFlush(directory, 'EIO'))
+      expect([code, requests, readdirSync(directory)]).toEqual([9, [], []])
+      expect(stderr).toContain('the disk reports an input/output error (EIO)')
+    })
+
     test('fetch: all is stored, with one warning before anything is asked for', async () => {
       const { fetch, directory, asked } = await startSandbox()
       const { code, stderr } = await fetch(['-n', '1001'], noFlush(directory))
@@ -78,6 +86,12 @@ describe.skipIf(reason !== undefined)(`an odd system${reason ? ` (skipped: ${rea
       const { fetch, directory } = await startSandbox()
       expect(await fetch(['-n', '3'], failing(LINK, `error=${error}`))).toMatchObject({ code: 0 })
       expect(readdirSync(directory)).toHaveLength(3)
+    })
+
+    test('a directory above can not be read', async () => {
+      const { fetch, directory } = await startSandbox()
+      expect(await fetch([], failing(OPEN, 'error=EACCES', dirname(directory)))).toMatchObject({ code: 0 })
+      expect(statSync(directory).mode & 0o777).toBe(0o700)
     })
 
     test('a disk that is broken is told, however it is tried', async () => {
@@ -117,6 +131,21 @@ describe.skipIf(reason !== undefined)(`an odd system${reason ? ` (skipped: ${rea
     expect(await softsim(nextOf(directory), missing)).toMatchObject({ code: 0, stderr: '' })
   })
 })
+
+/** Root can put a file in the place of the device, for one process and those it starts. */
+const canMount = spawnSync('unshare', ['--mount', 'mount', '--bind', '/dev/zero', '/dev/null']).status === 0
+
+test.skipIf(!canMount)(
+  'next: /dev/null is a file, because somebody has removed it and then written to it',
+  async () => {
+    const directory = directoryOf(someProfiles(1))
+    const [file, out] = ['null', 'out'].map((name) => join(temporaryDirectory(), name)) as [string, string]
+    writeFileSync(file, '')
+    const shell = `exec 1<>'${out}'; exec unshare --mount sh -c 'mount --bind "$0" /dev/null && exec "$@"' '${file}' "$@"`
+    expect(await softsim(nextOf(directory), { shell })).toMatchObject({ code: 0, stderr: '' })
+    expect(readFileSync(out, 'utf8')).not.toBe('')
+  },
+)
 
 test.skipIf(!hasSymlinks)('fetch into a link to a directory', async () => {
   const { fetch, directory } = await startSandbox()

@@ -99,10 +99,10 @@ describe.skipIf(isWindows)('a directory that is held open', () => {
     },
   )
 
-  test('is closed, whatever came of the flush', () => {
-    flushDirectorySync(temporaryDirectory())
+  test.each(ways)('is closed, whatever came of the flush %s', async (_, flush) => {
+    await flush(temporaryDirectory())
     disk.flushError = 'EIO'
-    expect(() => flushDirectorySync(temporaryDirectory())).toThrow()
+    await expect(async () => flush(temporaryDirectory())).rejects.toThrow()
     expect([...disk.open]).toEqual([])
   })
 })
