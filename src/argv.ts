@@ -1,4 +1,4 @@
-import { type CommandDefinition, valuesOf } from './options.ts'
+import type { CommandDefinition, Value } from './options.ts'
 
 /** An option on a command line. */
 export interface GivenOption {
@@ -25,7 +25,7 @@ export interface CommandLine {
  * @param typed without the program's own name
  */
 export function readArgv(typed: readonly string[], commands: readonly CommandDefinition[]): CommandLine {
-  const values = new Map(commands.flatMap((command) => [...valuesOf(command)]))
+  const values = new Map(commands.flatMap(({ values }) => [...values]))
   const words: string[] = []
   const options: GivenOption[] = []
   const argv: string[] = []
@@ -63,7 +63,7 @@ export function readArgv(typed: readonly string[], commands: readonly CommandDef
 const isOption = (word: string) => word.startsWith('-') && word !== '-'
 
 /** The options in one word, each with the value that is glued to it: `--key=a`, `-k=a`, `-ka`, `-vvka`. */
-function split(word: string, values: ReadonlyMap<string, string>): [name: string, glued?: string][] {
+function split(word: string, values: ReadonlyMap<string, Value>): [name: string, glued?: string][] {
   if (word.startsWith('--')) {
     const [name = ''] = word.split('=', 1)
     return [name === word ? [name] : [name, word.slice(name.length + 1)]]

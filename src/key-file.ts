@@ -10,10 +10,17 @@ const LARGEST_KEY = 64 * 1024
  * Reads the private key from a file, or from a pipe: `-k <(gpg -d softsim.pem.gpg)`.
  * @throws {Failure} `usage` where it is no path, `key` where it can't be used
  */
-export function readKey(path: string, passphrase: string | undefined): KeyObject {
+export function readKey(
+  path: string,
+  passphrase: string | undefined,
+  platform: NodeJS.Platform = process.platform,
+): KeyObject {
   if (/-----BEGIN|\n/.test(path) || (path.length > 200 && (/^\s*MII/.test(path) || !/[/\\.]/.test(path)))) {
     throw new Failure('usage', '--key wants the name of a file, and this looks like the key itself', {
-      hint: 'in bash: softsim next -k <(printenv KEY) …',
+      hint:
+        platform === 'win32'
+          ? 'write it to a file: softsim next -k softsim.pem'
+          : 'in bash: softsim next -k <(printenv KEY) …',
     })
   }
   let bytes: Buffer
@@ -25,7 +32,7 @@ export function readKey(path: string, passphrase: string | undefined): KeyObject
       cause: error,
     })
   }
-  return parsePrivateKey(bytes, path, passphrase)
+  return parsePrivateKey(bytes, path, passphrase, platform)
 }
 
 function readBounded(path: string): Buffer {

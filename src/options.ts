@@ -1,10 +1,13 @@
 import { Command } from 'clipanion'
 
+/** Whether a value goes with an option. */
+export type Value = 'none' | 'optional' | 'required'
+
 /** An option as a command defines it for Clipanion. */
 export interface OptionDefinition {
   /** `-k`, `--key`. */
   readonly names: readonly string[]
-  readonly value: 'none' | 'optional' | 'required'
+  readonly value: Value
   /** Begins with the value's name, `<KEY>: …`, where it takes one. */
   readonly description: string
 }
@@ -13,6 +16,8 @@ export interface OptionDefinition {
 export interface CommandDefinition {
   readonly name: string
   readonly options: readonly OptionDefinition[]
+  /** Every name of an option that it knows. */
+  readonly values: ReadonlyMap<string, Value>
   /** What may follow its name, by name. */
   readonly operands: readonly string[]
 }
@@ -53,17 +58,20 @@ export function definitionOf(command: CommandClass): CommandDefinition {
   for (const [key, field] of Object.entries(new command())) {
     if (field?.[Command.isOption]) field.definition(builder, key)
   }
-  return { name: command.paths[0]?.[0] ?? '', options: [...options, HELP], operands }
+  options.push(HELP)
+  return { name: command.paths[0]?.[0] ?? '', options, values: valuesOf(options), operands }
 }
 
-/** The names of a command's options, and whether a value goes with each. To Clipanion each flag has a `--no-…` too. */
-export function valuesOf({ options }: CommandDefinition): Map<string, OptionDefinition['value']> {
-  return new Map(
-    options.flatMap(({ names, value }) =>
-      names.flatMap((name) => {
-        const negated = value === 'none' && name !== '--help' && /^--(?!no-)/.test(name)
-        return [[name, value] as const, ...(negated ? [[`--no-${name.slice(2)}`, value] as const] : [])]
-      }),
-    ),
-  )
+function valuesOf(options: readonly OptionDefinition[]): Map<string, Value> {
+  const values = new Map<string, Value>()
+  for (const { names, value } of options) {
+    for (const name of names) {
+      values.set(name, value)
+      // Clipanion gives every flag an opposite.
+      if (value === 'none' && name !== '--help' && /^--(?!no-)/.test(name)) {
+        values.set(`--no-${name.slice(2)}`, value)
+      }
+    }
+  }
+  return values
 }

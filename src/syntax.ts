@@ -1,15 +1,15 @@
 import type { CommandLine } from './argv.ts'
 import { Failure } from './errors.ts'
-import { type CommandDefinition, valuesOf } from './options.ts'
+import type { CommandDefinition } from './options.ts'
 
 /** What older versions of the vendor's tool had, and what stands for it here. */
-const RENAMED: Record<string, string> = {
-  '-e': 'the url is -u, the API key -a, the private key -k',
-  '--endpoint': 'it is --url here',
-  '-s': 'the directory of profiles is -i',
-  '--profiles': 'the directory of profiles is --in',
-  decrypt: 'next decrypts what it hands out',
-}
+const RENAMED = new Map([
+  ['-e', 'the url is -u, the API key -a, the private key -k'],
+  ['--endpoint', 'it is --url here'],
+  ['-s', 'the directory of profiles is -i'],
+  ['--profiles', 'the directory of profiles is --in'],
+  ['decrypt', 'next decrypts what it hands out'],
+])
 
 const PLAIN_OPTION = /^--[a-z][a-z-]{0,20}$/
 
@@ -64,9 +64,9 @@ function wrongCommand(line: CommandLine, commands: readonly CommandDefinition[])
   const [first] = line.words
   if (first !== undefined) {
     if (commands.some(({ name }) => name === first)) return undefined
-    return PLAIN_WORD.test(first) ? [`unknown command ${first}`, RENAMED[first]] : ['unknown command']
+    return PLAIN_WORD.test(first) ? [`unknown command ${first}`, RENAMED.get(first)] : ['unknown command']
   }
-  const isGlobal = line.options.every(({ name }) => commands.every((command) => valuesOf(command).has(name)))
+  const isGlobal = line.options.every(({ name }) => commands.every((command) => command.values.has(name)))
   if ((line.asksHelp || line.asksVersion) && isGlobal) return undefined
   return ['a command is missing: fetch, next or help']
 }
@@ -74,9 +74,9 @@ function wrongCommand(line: CommandLine, commands: readonly CommandDefinition[])
 function wrongOption(line: CommandLine, commands: readonly CommandDefinition[]): Mistake | undefined {
   const command = commands.find(({ name }) => name === line.words[0])
   for (const { name, value } of line.options) {
-    const owner = commands.find((each) => valuesOf(each).has(name))
-    if (owner === undefined) return [`unknown option ${shown(name)}`, RENAMED[name]]
-    const takes = valuesOf(command ?? owner).get(name)
+    const owner = commands.find((each) => each.values.has(name))
+    if (owner === undefined) return [`unknown option ${shown(name)}`, RENAMED.get(name)]
+    const takes = (command ?? owner).values.get(name)
     if (takes === undefined) return [`unknown option ${name}`, `${owner.name} has it`]
     if (takes === 'required' && value === undefined) return [`${name} needs a value`]
     if (takes === 'none' && value !== undefined) return [`${name} takes no value`]

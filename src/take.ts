@@ -4,7 +4,7 @@ import { Refusal } from './profile/open.ts'
 import { makeReady, type Ready, type Source } from './ready.ts'
 import { LOCKED_IN_A_ROW, Refusals } from './refusals.ts'
 import { claim, unclaim } from './store/claim.ts'
-import { flushNames } from './store/flush.ts'
+import { flushDirectorySync, flushFiles } from './store/flush.ts'
 import { fileName } from './store/names.ts'
 import { Queue } from './store/queue.ts'
 import { HeldFile } from './store/read.ts'
@@ -57,10 +57,11 @@ async function takeBack(directory: string, taken: readonly Ready[]): Promise<voi
   }
   if (stuck.length > 0) throw new Failure('disk', `claimed and not delivered: ${stuck.join(', ')}`)
   try {
-    await flushNames(
+    await flushFiles(
       directory,
       taken.map(({ name }) => name),
     )
+    flushDirectorySync(directory)
   } catch (error) {
     throw new Failure('disk', `can't flush the directory ${directory}: ${reasonOf(error)}`, { cause: error })
   }

@@ -1,4 +1,4 @@
-// The parts of undici that are used, by their own paths: all of it would double the program, and shut out Node 20.
+// The parts of undici that are used, by their own paths: all of it would double the program.
 declare module 'undici/lib/dispatcher/dispatcher.js' {
   export { Dispatcher as default } from 'undici'
 }

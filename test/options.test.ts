@@ -1,6 +1,5 @@
 import { Cli } from 'clipanion'
 import { expect, test } from 'vitest'
-import { valuesOf } from '../src/options.ts'
 import { COMMANDS, DEFINITIONS } from './support/commands.ts'
 
 const definitions = Cli.from(COMMANDS, { binaryName: 'softsim' }).definitions()
@@ -17,7 +16,7 @@ test.each(DEFINITIONS.map((definition, at) => ({ ...definition, at })))(
 )
 
 test('an option takes a value, or may, or must not', () => {
-  const [fetch, next, help] = DEFINITIONS.map(valuesOf)
+  const [fetch, next, help] = DEFINITIONS.map(({ values }) => values)
   expect(['-n', '--count', '-a', '-u', '-o'].map((name) => fetch?.get(name))).toEqual(
     Array(5).fill('required'),
   )
@@ -31,7 +30,7 @@ test('an option takes a value, or may, or must not', () => {
 
 test('no option takes a value in one command and none in another', () => {
   const kinds = new Map<string, Set<string>>()
-  for (const [name, value] of DEFINITIONS.flatMap((definition) => [...valuesOf(definition)])) {
+  for (const [name, value] of DEFINITIONS.flatMap(({ values }) => [...values])) {
     kinds.set(name, (kinds.get(name) ?? new Set()).add(value))
   }
   for (const [name, values] of kinds) expect([...values], name).toHaveLength(1)

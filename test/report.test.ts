@@ -81,6 +81,17 @@ test('a secret is blotted out in the form it has inside a quoted text', () => {
   expect(text).not.toContain('quotes')
 })
 
+test.each([
+  ['in a quoted text that escapes slashes', 'key"with/slashes', String.raw`key\"with\/slashes`],
+  ['in an address', 'key/with+odd=letters', 'key%2Fwith%2Bodd%3Dletters'],
+])('a secret is blotted out in the form it has %s', (_, secret, form) => {
+  const text = written((report) => {
+    report.hide(secret)
+    report.warn(`it said <${form}>`)
+  })
+  expect(text).toBe('softsim: warning: it said <***>\n')
+})
+
 test('nothing to hide hides nothing', () => {
   const text = written((report) => {
     report.hide(undefined)

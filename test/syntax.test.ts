@@ -34,6 +34,7 @@ test.each<[string[], string]>([
   [['-vvv'], MISSING],
   [['-k', 'x', '-h'], MISSING],
   [['nxet', '-h'], 'unknown command nxet | softsim help'],
+  [['constructor'], 'unknown command constructor | softsim help'],
   [['-v', 'nxet'], 'unknown command nxet | softsim help'],
 ])('%j', (typed, expected) => expect(said(typed)).toBe(expected))
 

@@ -15,8 +15,11 @@ import { asidePath, type StoredProfile, toFile } from './incoming.ts'
 import { fileName, spellings, usedName } from './names.ts'
 import type { Target } from './target.ts'
 
-/** What these codes have in common: the file system has no hard links. */
-const NO_LINKS = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EINVAL', 'EMLINK']
+/**
+ * What these codes have in common: the file system has no hard links. EISDIR is exFAT on Windows (nodejs/node #65817),
+ * EIO a mount of rclone; where it is a broken disk, the other way fails as well, and that is told.
+ */
+const NO_LINKS = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EINVAL', 'EMLINK', 'EISDIR', 'EIO']
 
 /** What became of the profiles of an answer, by their ICCIDs. */
 export interface Added {

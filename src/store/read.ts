@@ -10,6 +10,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { errnoOf, Failure, reasonOf } from '../errors.ts'
+import { OpenDirectory } from './flush.ts'
 import { type Unused, unusedOf } from './names.ts'
 
 /** A profile file holds one RSA ciphertext: 16384-bit keys and some unknown fields fit many times over. */
@@ -37,6 +38,18 @@ export function readUnused(directory: string): Unused {
 export function checkDirectory(directory: string): void {
   try {
     opendirSync(directory).closeSync()
+  } catch (error) {
+    throw directoryFailure(directory, error)
+  }
+}
+
+/**
+ * Opens a directory, to flush it later.
+ * @throws {Failure} as `readUnused`
+ */
+export function openDirectory(directory: string): OpenDirectory {
+  try {
+    return new OpenDirectory(directory)
   } catch (error) {
     throw directoryFailure(directory, error)
   }

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { closeSync, constants, openSync, writeSync } from 'node:fs'
+import { closeSync, openSync } from 'node:fs'
 import { devNull } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, inject, test } from 'vitest'
@@ -13,7 +13,7 @@ import {
 } from '../support/directory.ts'
 import { iccid } from '../support/profiles.ts'
 import { startSandbox } from '../support/sandbox.ts'
-import { type Ended, softsim, startSoftsim, until } from '../support/softsim.ts'
+import { type Ended, softsim, startSoftsim } from '../support/softsim.ts'
 import { hasFullDevice, hasPosix } from '../support/system.ts'
 
 const { privateKeyPath: KEY } = inject('keys')
@@ -54,24 +54,6 @@ describe('a profile that was claimed and could not be printed is named', () => {
     await ended
     const { code, stdout } = await softsim([...line(directory), '--iccid', iccid(1), '--format=raw'])
     expect([code, JSON.parse(stdout).iccid]).toEqual([0, iccid(1)])
-  })
-
-  test.skipIf(!hasPosix).each([1, 2])('Ctrl-C, %d times, while nobody reads', async (times) => {
-    const directory = directoryOf(someProfiles(2))
-    const { path, drain } = fullPipe()
-    const { child, ended } = startSoftsim(line(directory), { shell: `exec "$@" > ${path}` })
-    await until(() => usedIn(directory).length === 1)
-    for (let sent = 0; sent < times; sent++) {
-      child.kill('SIGINT')
-      await new Promise((resolve) => setTimeout(resolve, 50))
-    }
-    const { code, signal, stdout, stderr } = await ended
-    drain()
-    // Either way the shell that called it sees 130.
-    expect(signal ?? code).toBe(signal === null ? 130 : 'SIGINT')
-    expect(stdout).toBe('')
-    expect(stderr).toContain(iccid(1))
-    expect(stderr).toContain(`__${iccid(1)}.json`)
   })
 })
 
@@ -135,16 +117,3 @@ test.skipIf(!hasFullDevice)('help that cannot be printed is a failure too', asyn
   const { code } = await softsim(['help'], { shell: '"$@" > /dev/full' })
   expect(code).not.toBe(0)
 })
-
-/** A named pipe that takes no more, and has a reader who does not read. */
-function fullPipe(): { path: string; drain: () => void } {
-  const path = join(temporaryDirectory(), 'pipe')
-  execFileSync('mkfifo', [path])
-  const file = openSync(path, constants.O_RDWR | constants.O_NONBLOCK)
-  try {
-    for (;;) writeSync(file, Buffer.alloc(4096, ' '))
-  } catch {
-    // It is full now.
-  }
-  return { path, drain: () => closeSync(file) }
-}

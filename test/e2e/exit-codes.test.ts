@@ -12,7 +12,7 @@ import {
 import { rsaKeyPair } from '../support/keys.ts'
 import { plainProfile } from '../support/profiles.ts'
 import { failure } from '../support/promises.ts'
-import { NORMAL_KEY, startSandbox } from '../support/sandbox.ts'
+import { NORMAL_KEY, REFUSES, startSandbox } from '../support/sandbox.ts'
 import { softsim, until } from '../support/softsim.ts'
 import { hasFullDevice, hasPosix, isRunByNode } from '../support/system.ts'
 import { dataOf } from '../support/tlv.ts'
@@ -138,9 +138,8 @@ describe('6: the service does not accept the API key', () => {
 
 describe('7: the service or the network', { concurrent: true }, () => {
   test('refuses the connection', async () => {
-    const { fetch, close } = await startSandbox()
-    await close()
-    expect(await fetch()).toEqual(failure(7, /the service refuses the connection.*/))
+    const { fetch } = await startSandbox()
+    expect(await fetch(['-u', REFUSES])).toEqual(failure(7, /the service refuses the connection.*/))
   })
 
   test('answers what it will answer again', async () => {
@@ -188,12 +187,15 @@ describe('9: the disk', () => {
 
 test.skipIf(!hasPosix)('130: interrupted', async () => {
   const { startFetch, fault, allocated, directory } = await startSandbox()
-  fault({ kind: 'delay', ms: 300 })
-  const { child, ended } = startFetch(['-n', '3000'])
+  const { promise, resolve: release } = Promise.withResolvers<void>()
+  fault({ kind: 'hold', by: 990, until: promise })
+  const { child, says, ended } = startFetch(['-n', '3000'])
   await until(() => allocated.size > 0)
   child.kill('SIGINT')
+  await says('interrupted')
+  release()
   const { code, stdout, stderr } = await ended
   expect([code, stdout]).toEqual([130, ''])
-  expect(stderr).toMatch(/^softsim: interrupted: stored 1000 of 3000 profiles in /m)
-  expect(readdirSync(directory).filter((name) => name.endsWith('.json'))).toHaveLength(1000)
+  expect(stderr).toMatch(/^softsim: interrupted: stored 10 of 3000 profiles in /m)
+  expect(readdirSync(directory).filter((name) => name.endsWith('.json'))).toHaveLength(10)
 })

@@ -3,8 +3,6 @@ import { namesIn } from '../support/directory.ts'
 import { failure } from '../support/promises.ts'
 import { type Sandbox, startSandbox } from '../support/sandbox.ts'
 import type { Fault } from '../support/service.ts'
-import { until } from '../support/softsim.ts'
-import { hasPosix } from '../support/system.ts'
 
 const filesOf = (iccids: Iterable<string>) => [...iccids].map((iccid) => `${iccid}.json`).sort()
 
@@ -116,42 +114,4 @@ test.concurrent('what the service says goes to the terminal without its control 
   const { fetch, fault } = await startSandbox()
   fault({ kind: 'status', status: 400, body: 'no\u001b[2J\nsoftsim: stored 5 profiles' })
   expect(await fetch()).toEqual(failure(7, /the service answered 400: no\\u\{1b\}\[2J\\u\{a\}softsim: .*/))
-})
-
-test.skipIf(!hasPosix)(
-  'Ctrl-C: what is under way is stored, nothing more is asked',
-  { concurrent: true },
-  async () => {
-    const sandbox = await startSandbox()
-    sandbox.fault({ kind: 'none' }, { kind: 'delay', ms: 500, times: 4 })
-    const { child, ended } = sandbox.startFetch(['-n', '20000'])
-    await until(() => sandbox.allocated.size >= 2000)
-    child.kill('SIGINT')
-    const { code, stdout, stderr } = await ended
-    expect([code, stdout]).toEqual([130, ''])
-    expect(sandbox.requests.length).toBeLessThanOrEqual(5)
-    expect(sandbox.delivered.size).toBe(sandbox.allocated.size)
-    expect(stderr).toContain(`interrupted: stored ${sandbox.delivered.size} of 20000 profiles`)
-    expectAllStored(sandbox)
-  },
-)
-
-test.skipIf(!hasPosix)('Ctrl-C amid a wait ends it', { concurrent: true }, async () => {
-  const { startFetch, fault } = await startSandbox()
-  fault({ kind: 'status', status: 503, headers: { 'retry-after': '100' }, times: 10 })
-  const { child, said, ended } = startFetch()
-  await until(() => said().includes('waiting'))
-  child.kill('SIGINT')
-  expect(await ended).toMatchObject({ code: 130, stdout: '' })
-})
-
-test.skipIf(!hasPosix)('a second Ctrl-C ends at once', { concurrent: true }, async () => {
-  const { startFetch, fault, allocated } = await startSandbox()
-  fault({ kind: 'delay', ms: 300_000 })
-  const { child, said, ended } = startFetch()
-  await until(() => allocated.size > 0)
-  child.kill('SIGINT')
-  await until(() => said().includes('interrupted'))
-  child.kill('SIGINT')
-  expect(await ended).toMatchObject({ code: 130, stdout: '' })
 })

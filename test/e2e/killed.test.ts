@@ -1,9 +1,13 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect, inject, test } from 'vitest'
-import { namesIn, unusedIn } from '../support/directory.ts'
+import { newAside } from '../../src/store/incoming.ts'
+import { directoryOf, namesIn, someProfiles, unusedIn } from '../support/directory.ts'
+import { iccid, plainProfile, storedFile } from '../support/profiles.ts'
 import { startSandbox } from '../support/sandbox.ts'
 import { softsim, until } from '../support/softsim.ts'
 
-const { privateKeyPath: KEY } = inject('keys')
+const { privateKeyPath: KEY, publicKey } = inject('keys')
 
 /** A fetch of 3000 that was killed after its first files had appeared: so its first answer had been put aside. */
 async function killedFetch() {
@@ -42,4 +46,21 @@ test('so does next, if it comes first; nothing is lost and nothing comes twice',
   const { iccid } = JSON.parse(run.stdout)
   const expected = [...delivered.keys()].map((each) => `${each === iccid ? '__' : ''}${each}.json`)
   expect(namesIn(directory)).toEqual(expected.sort())
+})
+
+test('of an answer that can be read in part, next says where the rest is kept', async () => {
+  const directory = directoryOf(someProfiles(1))
+  // More than any system gives.
+  const name = `${newAside().replace(`~${process.pid}~`, '~4194999~')}.answer`
+  const line = storedFile(plainProfile(2), publicKey)
+  const text = `${line}\n${line.slice(0, 100)}`
+  mkdirSync(join(directory, '.incoming'))
+  writeFileSync(join(directory, '.incoming', name), text)
+  const { code, stderr } = await softsim(['next', '-k', KEY, '-i', directory])
+  expect(code).toBe(0)
+  const path = /^softsim: warning: not all of what it received can be read; what is left is in (.+)$/m.exec(
+    stderr,
+  )?.[1]
+  expect(readFileSync(path ?? '', 'utf8')).toBe(text)
+  expect(namesIn(directory)).toEqual([`${iccid(2)}.json`, `__${iccid(1)}.json`])
 })

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { chmodSync, mkdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, inject, test } from 'vitest'
@@ -6,7 +7,7 @@ import { rsaKeyPair } from '../support/keys.ts'
 import { iccid, plainProfile, storedFile } from '../support/profiles.ts'
 import { lines } from '../support/promises.ts'
 import { softsim } from '../support/softsim.ts'
-import { hasSymlinks, isWindows, modesCount } from '../support/system.ts'
+import { hasPosix, hasSymlinks, isWindows, modesCount } from '../support/system.ts'
 
 const { privateKeyPath: KEY, publicKey } = inject('keys')
 const next = (directory: string, ...more: string[]) => softsim(['next', '-k', KEY, '-i', directory, ...more])
@@ -65,6 +66,13 @@ describe('a file that cannot be handed out is named, left as it is, and the next
     mkdirSync(join(directory, FIRST))
     await expectPassedOver(directory)
     expect(statSync(join(directory, FIRST)).isDirectory()).toBe(true)
+  })
+
+  test.skipIf(!hasPosix)('a named pipe', async () => {
+    const directory = directoryOf([])
+    execFileSync('mkfifo', [join(directory, FIRST)])
+    await expectPassedOver(directory)
+    expect(statSync(join(directory, FIRST)).isFIFO()).toBe(true)
   })
 
   test.skipIf(!hasSymlinks)('a link to nowhere', async () => {
@@ -136,4 +144,43 @@ test('all files of another key: the key is wrong, and nothing is claimed', async
   expect([code, stdout]).toEqual([4, ''])
   expect(stderr).toMatch(/^softsim: the private key does not open these profiles/m)
   expect(usedIn(directory)).toEqual([])
+})
+
+describe('five in a row that the key does not open', () => {
+  const KINDS = {
+    good: (n: number) => storedFile(plainProfile(n), publicKey),
+    locked: (n: number) => storedFile(plainProfile(n), otherKey.publicKey),
+    unfit: (n: number) => storedFile({ ...plainProfile(n), k: null }, publicKey),
+  }
+  type Kind = keyof typeof KINDS
+
+  /** A directory of these files, in this order. */
+  function directoryOfKinds(kinds: readonly Kind[]): string {
+    const directory = directoryOf([])
+    for (const [at, kind] of kinds.entries())
+      writeFileSync(join(directory, `${iccid(at + 1)}.json`), KINDS[kind](at + 1))
+    return directory
+  }
+
+  const four: Kind[] = ['locked', 'locked', 'locked', 'locked']
+
+  test('mean that it is the wrong key, whatever is behind them', async () => {
+    const directory = directoryOfKinds([...four, 'locked', 'good'])
+    const { code, stdout, stderr } = await next(directory)
+    expect([code, stdout]).toEqual([4, ''])
+    expect(stderr).toMatch(/^softsim: the private key does not open these profiles \(5 tried\)$/m)
+    expect(usedIn(directory)).toEqual([])
+  })
+
+  test('four do not', async () => {
+    const directory = directoryOfKinds([...four, 'good'])
+    expect(await next(directory)).toMatchObject({ code: 0 })
+    expect(usedIn(directory)).toEqual([`__${iccid(5)}.json`])
+  })
+
+  test.each<Kind>(['good', 'unfit'])('four do not, and four again behind one that is %s', async (between) => {
+    const directory = directoryOfKinds([...four, between, ...four, 'good', 'good'])
+    const { code, stdout } = await next(directory, '-n', '2')
+    expect([code, lines(stdout).length]).toEqual([0, 2])
+  })
 })

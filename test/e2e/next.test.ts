@@ -225,6 +225,26 @@ describe('--iccid', () => {
     expect(usedIn(directory)).toHaveLength(1)
   })
 
+  test.each(['F', 'f'])('with a filler %s, or the file with one: it is the same profile', async (filler) => {
+    const plain = plainProfile(1, 19)
+    const filled = plain.iccid + filler
+    const directory = directoryOf([])
+    const name = addProfile(directory, plain)
+    const first = await next(directory, '--iccid', filled)
+    expect(first).toMatchObject({ code: 0, stderr: '' })
+    expect(iccidOf(first.stdout.trimEnd())).toBe(plain.iccid)
+    expect(usedIn(directory)).toEqual([`__${name}`])
+
+    const other = directoryOf([])
+    renameSync(join(directory, `__${name}`), join(other, `${filled}.json`))
+    const second = await next(other, '--iccid', plain.iccid)
+    expect(second).toEqual(first)
+    expect(namesIn(other)).toEqual([`__${filled}.json`])
+    const again = await next(other, '--iccid', plain.iccid)
+    expect([again.code, again.stdout]).toEqual([0, first.stdout])
+    expect(again.stderr).toMatch(/^softsim: warning: .*before.*\n$/)
+  })
+
   test('that is not there', async () => {
     expect(await next(directoryOf(someProfiles(1)), '--iccid', iccid(9))).toEqual(
       failure(3, RegExp(`.*${iccid(9)}.*`)),

@@ -41,6 +41,22 @@ test.concurrent.each<[string, Fault]>([
   await expectHidden(['fetch', '-u', url, '-o', temporaryDirectory()])
 })
 
+test('a service that tells back an odd key in the forms of an address and of a quoted text', async () => {
+  const odd = 'S3cr3t/K3y+"0123456789"='
+  const escaped = JSON.stringify(odd).slice(1, -1).replaceAll('/', '\\/')
+  const { url, fault } = await startSandbox({ apiKeys: [{ key: odd, kind: 'softsim', publicKey }] })
+  const location = `https://elsewhere.test/?key=${encodeURIComponent(odd)}`
+  const body = `{"error":"${escaped}"}`
+  fault({ kind: 'status', status: 308, headers: { location }, body }, { kind: 'status', status: 400, body })
+  for (let call = 0; call < 2; call++) {
+    const { stdout, stderr } = await softsim(['fetch', '-u', url, '-o', temporaryDirectory(), '-vvv'], {
+      env: { SOFTSIM_API_KEY: odd },
+    })
+    expect(stdout + stderr).not.toContain('0123456789')
+    expect(stderr).toContain('***')
+  }
+})
+
 test.concurrent.each([
   ['a wrong option', ['fetch', '--nope']],
   ['a wrong count', ['fetch', '-n', 'x']],
@@ -96,4 +112,28 @@ test('next tells no key, no passphrase and nothing of a profile on standard erro
   const { k, opc, kic, kid, imsi, puk, adm } = plainProfile(1)
   const secrets = [k, opc, kic, kid, imsi, puk, adm, 'a passphrase', privateKey.split('\n')[3] ?? '']
   for (const secret of secrets) expect(stderr.toLowerCase()).not.toContain(secret.toLowerCase())
+})
+
+/** What is between the first and the last line of the private key, in one line: base64 of its DER. */
+const keyBody = privateKey.replace(/-----.*-----|\s/g, '')
+const wholeKey = privateKey.trimEnd()
+
+test.concurrent.each([
+  ['a shell puts in', [`--key=${wholeKey}`]],
+  ['a shell puts in, apart', ['-k', wholeKey]],
+  ['a shell puts in, glued', [`-k${wholeKey}`]],
+  ['a shell takes apart', `--key=${wholeKey}`.split(/\s+/)],
+  ['has no line breaks', ['--key', wholeKey.replaceAll('\n', '')]],
+  ['has line breaks of Windows', ['--key', wholeKey.replaceAll('\n', '\r\n')]],
+  ['has lost its first and last line', ['--key', wholeKey.split('\n').slice(1, -1).join('\n')]],
+  ['is DER in base64', ['--key', keyBody]],
+  ['is DER in base64url', ['--key', Buffer.from(keyBody, 'base64').toString('base64url')]],
+])('the key itself instead of its file, which %s', async (_, args) => {
+  const directory = directoryOf(someProfiles(1))
+  for (const more of [[], ['-vvv']]) {
+    const { code, stderr } = await softsim(['next', '-i', directory, ...args, ...more])
+    expect(code).toBe(2)
+    for (const part of keyBody.match(/.{1,40}/g) ?? []) expect(stderr).not.toContain(part)
+    expect(stderr).not.toContain('BEGIN')
+  }
 })

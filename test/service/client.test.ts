@@ -1,6 +1,7 @@
 import { afterEach, expect, inject, test } from 'vitest'
 import { Client, type Timeouts } from '../../src/service/client.ts'
 import { CallFailure } from '../../src/service/failure.ts'
+import { REFUSES } from '../support/sandbox.ts'
 import { type Fault, type Service, startService } from '../support/service.ts'
 
 const API_KEY = 'softsim-key'
@@ -64,9 +65,10 @@ test.each<[string, Fault]>([
 
 test('a connection that is refused costs nothing', async () => {
   await ask([])
-  await service.close()
-  const call = client.ask(1, () => {}, new AbortController().signal)
+  const other = new Client({ url: new URL(REFUSES), apiKey: API_KEY, trace: () => {} })
+  const call = other.ask(1, () => {}, new AbortController().signal)
   await expect(call).rejects.toEqual(failed({ isPassing: true, mayHaveAllocated: false }))
+  await other.close()
 })
 
 test.each<[string, Fault]>([

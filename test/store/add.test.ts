@@ -14,7 +14,14 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { add } from '../../src/store/add.ts'
 import { Hint } from '../../src/store/hint.ts'
-import { ASIDE, INCOMING, newAside, type StoredProfile, toAside } from '../../src/store/incoming.ts'
+import {
+  ASIDE,
+  hasIncoming,
+  INCOMING,
+  newAside,
+  type StoredProfile,
+  toAside,
+} from '../../src/store/incoming.ts'
 import { recover } from '../../src/store/recover.ts'
 import { closeTarget, openTarget } from '../../src/store/target.ts'
 import { namesIn, temporaryDirectory } from '../support/directory.ts'
@@ -144,11 +151,22 @@ describe('recover', () => {
     expect(namesIn(directory)).toEqual(['89881.json', '__89880.json'])
   })
 
-  test('of an answer that was cut off it takes the whole ones', async () => {
+  test('of an answer that was cut off it takes the whole ones, and keeps a copy of all of it', async () => {
     const directory = temporaryDirectory()
+    const text = toAside(several(3)).slice(0, -5)
     mkdirSync(join(directory, INCOMING))
-    writeFileSync(join(directory, INCOMING, gone() + ASIDE), toAside(several(3)).slice(0, -5))
-    expect((await recover(directory))?.stored).toEqual(['89880', '89881'])
+    writeFileSync(join(directory, INCOMING, gone() + ASIDE), text)
+    const { stored, damaged = [] } = (await recover(directory)) ?? {}
+    expect(stored).toEqual(['89880', '89881'])
+    expect(damaged).toHaveLength(1)
+    expect(damaged.map((path) => readFileSync(path, 'utf8'))).toEqual([text])
+    expect(readdirSync(join(directory, INCOMING)).map((name) => join(directory, INCOMING, name))).toEqual(
+      damaged,
+    )
+    // It is for a person to look at, and nothing for the next call.
+    expect(hasIncoming(directory)).toBe(false)
+    expect(await recover(directory)).toBeUndefined()
+    expect(damaged.map((path) => readFileSync(path, 'utf8'))).toEqual([text])
   })
 
   test('an ICCID in it never becomes a path', async () => {

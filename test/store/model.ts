@@ -4,7 +4,7 @@ import { expect } from 'vitest'
 import { look } from '../../scripts/torture/sight.ts'
 import { add } from '../../src/store/add.ts'
 import { claim } from '../../src/store/claim.ts'
-import { flushNames } from '../../src/store/flush.ts'
+import { flushDirectorySync, flushFiles } from '../../src/store/flush.ts'
 import { hasIncoming } from '../../src/store/incoming.ts'
 import { fileName, usedName } from '../../src/store/names.ts'
 import { Queue } from '../../src/store/queue.ts'
@@ -131,10 +131,11 @@ export class Model {
       }
     }
     if (taken.length === 0) return
-    await flushNames(
+    await flushFiles(
       this.directory,
       taken.map((each) => usedName(fileName(each))),
     )
+    flushDirectorySync(this.directory)
     this.printed.push(...taken)
   }
 

@@ -14,6 +14,7 @@ export type Fault = { times?: number } & (
   | { kind: 'delay'; ms: number } // allocates, then keeps the client waiting
   | { kind: 'drip'; ms: number } // allocates, then sends one byte each `ms`
   | { kind: 'short'; by: number } // allocates fewer than asked
+  | { kind: 'hold'; by: number; until: Promise<unknown> } // the same, and keeps the client waiting until then
   | { kind: 'gzip' } // allocates, and compresses though nobody asked for it
   | { kind: 'bad-entries'; entries: unknown[] } // allocates, and adds these to the answer
   | { kind: 'replace'; profiles: unknown[] } // answers exactly these

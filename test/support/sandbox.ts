@@ -7,6 +7,12 @@ import { type Options, softsim, startSoftsim } from './softsim.ts'
 export const API_KEY = 'softsim-key-c0ffee'
 export const NORMAL_KEY = 'normal-key-deadbeef'
 
+/** Where nothing listens: no system gives a port as low as this to anybody who asks for any. */
+export const REFUSES = 'http://127.0.0.1:1/sims/profiles'
+
+/** Behind those that tests choose for themselves. */
+const FIRST_ICCID = 1_000_000
+
 /** A service for one test, and a way to fetch from it into a directory that is not there yet. */
 export interface Sandbox extends Service {
   directory: string
@@ -29,6 +35,7 @@ export async function startSandbox(options: Partial<ServiceOptions> = {}): Promi
       { key: NORMAL_KEY, kind: 'normal' },
     ],
     allProfilesAlike: true,
+    firstIccid: FIRST_ICCID,
     ...options,
   })
   running.push(service)

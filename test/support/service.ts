@@ -94,7 +94,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
 
   const allocate = ({ count, seal }: Granted, fault: Fault): Answer => {
     if (stock.left() <= 0) return textAnswer(404, 'there are no more profiles')
-    const profiles = stock.take(fault.kind === 'short' ? Math.max(0, count - fault.by) : count)
+    const profiles = stock.take('by' in fault ? Math.max(0, count - fault.by) : count)
     for (const profile of profiles) allocated.set(profile.iccid, profile)
     const spoilt = fault.kind === 'bad-entries' ? fault.entries : []
     const entries = [...profiles.map(seal), ...spoilt.map((entry) => JSON.stringify(entry))]
@@ -105,6 +105,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
 
   const send = async (res: ServerResponse, received: ReceivedRequest, answer: Answer, fault: Fault) => {
     await sleep(latencyMs + (fault.kind === 'delay' ? fault.ms : 0), undefined, { ref: false })
+    if (fault.kind === 'hold') await fault.until
     if (fault.kind === 'drop-after') res.destroy()
     if (res.destroyed) return
     received.status = answer.status

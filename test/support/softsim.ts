@@ -2,14 +2,14 @@
  * Runs the built program as users do: as a process of its own.
  *
  * SOFTSIM_BIN names another build of it, such as a single binary; else it is dist/softsim.cjs, with the Node that
- * runs the tests.
+ * SOFTSIM_NODE names, or that runs the tests.
  */
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { inject, vi } from 'vitest'
+import { afterAll, inject, vi } from 'vitest'
 import { expectPromisesKept } from './promises.ts'
 
 export interface Options {
@@ -23,6 +23,8 @@ export interface Options {
   /** A descriptor of an open file in the place of the pipe that is read. */
   stdout?: number
   stderr?: number
+  /** A file descriptor that the shell has as its number 3. */
+  descriptor?: number
 }
 
 /** How a run ended. */
@@ -35,10 +37,17 @@ export interface Ended {
 
 export interface Started {
   child: ChildProcess
-  /** What it has said on standard error so far. */
-  said: () => string
+  /** Waits until it has said something on standard error, or has ended. */
+  says: (words: string) => Promise<unknown>
   ended: Promise<Ended>
 }
+
+const running = new Set<ChildProcess>()
+
+// A test that failed may have left one that waits for ever.
+afterAll(() => {
+  for (const child of running) child.kill('SIGKILL')
+})
 
 /** Runs the program to its end. Whatever it was asked, it must keep the promises that hold for every call. */
 export const softsim = (args: readonly string[], options?: Options): Promise<Ended> =>
@@ -47,15 +56,13 @@ export const softsim = (args: readonly string[], options?: Options): Promise<End
 /** Starts the program, for tests that send it signals or go away from its pipes. */
 export function startSoftsim(args: readonly string[], options: Options = {}): Started {
   const { cwd = inject('root'), env = {}, stdin = '', shell } = options
-  const stdio = ['pipe', options.stdout ?? 'pipe', options.stderr ?? 'pipe'] as const
   const line = [...program(), ...args]
   const [file = '', ...rest] = shell === undefined ? line : ['/bin/sh', '-c', shell, 'sh', ...line]
-  const child = spawn(file, rest, {
-    cwd,
-    env: { ...ofTheSystem(), ...env },
-    windowsHide: true,
-    stdio: [...stdio],
-  })
+  const stdio: StdioOptions = ['pipe', options.stdout ?? 'pipe', options.stderr ?? 'pipe']
+  if (options.descriptor !== undefined) stdio.push(options.descriptor)
+  const child = spawn(file, rest, { cwd, env: { ...ofTheSystem(), ...env }, windowsHide: true, stdio })
+  running.add(child)
+  child.once('close', () => running.delete(child))
   // Most calls never read it, and may be gone before it is written.
   child.stdin?.on('error', () => {}).end(stdin)
   let stdout = ''
@@ -66,7 +73,8 @@ export function startSoftsim(args: readonly string[], options: Options = {}): St
   child.stderr?.setEncoding('utf8').on('data', (text) => {
     stderr += text
   })
-  return { child, said: () => stderr, ended: once(child, 'close').then(conclude) }
+  const says = (words: string) => until(() => stderr.includes(words) || !running.has(child))
+  return { child, says, ended: once(child, 'close').then(conclude) }
 
   function conclude([code, signal]: unknown[]): Ended {
     const ended = { code, signal, stdout, stderr } as Ended
@@ -77,14 +85,14 @@ export function startSoftsim(args: readonly string[], options: Options = {}): St
 
 /** Waits for something that a started program or its service will do. Only what never comes takes so long. */
 export const until = (condition: () => boolean | Promise<boolean>) =>
-  vi.waitUntil(condition, { interval: 5, timeout: 250_000 })
+  vi.waitUntil(condition, { interval: 5, timeout: 100_000 })
 
 function program(): string[] {
   const binary = process.env['SOFTSIM_BIN']
   if (binary) return [resolve(binary)]
   const bundle = fileURLToPath(new URL('../../dist/softsim.cjs', import.meta.url))
   if (!existsSync(bundle)) throw new Error(`there is no ${bundle}: npm run build makes it`)
-  return [process.execPath, bundle]
+  return [process.env['SOFTSIM_NODE'] ?? process.execPath, bundle]
 }
 
 /** Without it a process on Windows can open no socket. */

@@ -1,0 +1,109 @@
+import { describe, expect, inject, test } from 'vitest'
+import { directoryOf, namesIn, someProfiles, usedIn } from '../support/directory.ts'
+import { fullPipe } from '../support/pipe.ts'
+import { catches, hasProc, isPending } from '../support/process.ts'
+import { iccid } from '../support/profiles.ts'
+import { type Sandbox, startSandbox } from '../support/sandbox.ts'
+import { startSoftsim, until } from '../support/softsim.ts'
+import { hasPosix } from '../support/system.ts'
+
+const { privateKeyPath: KEY } = inject('keys')
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+
+describe.skipIf(!hasPosix)('next', () => {
+  const next = (directory: string, ...more: string[]) => ['next', '-k', KEY, '-i', directory, ...more]
+
+  test.each<{ signals: NodeJS.Signals[] }>([
+    { signals: ['SIGINT'] },
+    { signals: ['SIGTERM'] },
+    { signals: ['SIGHUP'] },
+    { signals: ['SIGINT', 'SIGTERM'] },
+  ])('$signals while nobody reads: the claimed profile is named', async ({ signals }) => {
+    const directory = directoryOf(someProfiles(2))
+    const pipe = fullPipe()
+    const { child, ended } = startSoftsim(next(directory), { shell: `exec "$@" > ${pipe.path}` })
+    await until(() => usedIn(directory).length === 1)
+    for (const each of signals) child.kill(each)
+    const { code, signal, stdout, stderr } = await ended
+    pipe.close()
+    // Either way the shell that called it sees 130.
+    expect(signal ?? code).toBe(signal === null ? 130 : 'SIGINT')
+    expect(stdout).toBe('')
+    expect(stderr).toContain(iccid(1))
+    expect(stderr).toContain(`__${iccid(1)}.json`)
+  })
+
+  /** It waits where nobody reads its standard error, at a moment between the first handler and the first claim. */
+  test.skipIf(!hasProc).each(SIGNALS)('%s just before the claim: nothing is claimed', async (signal) => {
+    // After the first five it goes on to others, and by then the signal has reached it.
+    const directory = directoryOf(someProfiles(6))
+    const before = namesIn(directory)
+    const pipe = fullPipe()
+    const shell = `exec "$@" 2> ${pipe.path}`
+    const { child, ended } = startSoftsim(next(directory, '-n', '6', '-vv'), { shell })
+    const pid = child.pid ?? 0
+    // The other two have handlers of Node's own from the start.
+    await until(() => catches(pid, 'SIGHUP'))
+    child.kill(signal)
+    await until(() => !isPending(pid, signal))
+    let said = ''
+    await until(() => {
+      said += pipe.read()
+      return child.exitCode !== null || child.signalCode !== null
+    })
+    said += pipe.read()
+    pipe.close()
+    expect(await ended).toMatchObject({ stdout: '' })
+    expect(said).toMatch(/^softsim: interrupted; nothing was claimed$/m)
+    expect(namesIn(directory)).toEqual(before)
+  })
+})
+
+describe.skipIf(!hasPosix)('fetch', { concurrent: true }, () => {
+  /** A fetch that has stored its first answer, and waits for four more until they are released; each has ten profiles. */
+  async function underWay() {
+    const sandbox = await startSandbox()
+    const { promise, resolve: release } = Promise.withResolvers<void>()
+    sandbox.fault({ kind: 'short', by: 990 }, { kind: 'hold', by: 990, until: promise, times: 4 })
+    const run = sandbox.startFetch(['-n', '20000'])
+    await until(() => sandbox.allocated.size === 50)
+    return { sandbox, run, release }
+  }
+
+  const expectAllStored = ({ delivered, directory }: Sandbox) =>
+    expect(namesIn(directory)).toEqual([...delivered.keys()].map((each) => `${each}.json`).sort())
+
+  test.each(SIGNALS)('%s: what is under way is stored, nothing more is asked', async (signal) => {
+    const { sandbox, run, release } = await underWay()
+    run.child.kill(signal)
+    await run.says('interrupted: waiting')
+    release()
+    const { code, stdout, stderr } = await run.ended
+    expect([code, stdout]).toEqual([130, ''])
+    expect(sandbox.requests).toHaveLength(5)
+    expect(sandbox.delivered.size).toBe(50)
+    expect(stderr).toContain('interrupted: stored 50 of 20000 profiles')
+    expectAllStored(sandbox)
+  })
+
+  test('a second signal ends it at once', async () => {
+    const { sandbox, run } = await underWay()
+    // Two of a kind that come together are one for the system.
+    run.child.kill('SIGINT')
+    run.child.kill('SIGTERM')
+    const { code, stdout, stderr } = await run.ended
+    expect([code, stdout]).toEqual([130, ''])
+    expect(stderr).toMatch(/^softsim: warning: ended at once: .+$/m)
+    expect(stderr).not.toContain('interrupted: stored')
+    expectAllStored(sandbox)
+  })
+
+  test('one amid a wait for the rate limit ends it', async () => {
+    const { startFetch, fault } = await startSandbox()
+    fault({ kind: 'status', status: 503, headers: { 'retry-after': '100' }, times: 10 })
+    const { child, says, ended } = startFetch()
+    await says('waiting')
+    child.kill('SIGINT')
+    expect(await ended).toMatchObject({ code: 130, stdout: '' })
+  })
+})

@@ -1,0 +1,108 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { beforeEach, describe, expect, test, vi } from 'vitest'
+import { flushDirectory, flushDirectorySync, OpenDirectory } from '../../src/store/flush.ts'
+import { temporaryDirectory } from '../support/directory.ts'
+import { isWindows } from '../support/system.ts'
+
+/** What the disk answers to a flush, and to opening: nothing unusual where it is undefined. */
+const disk = vi.hoisted(() => ({
+  flushError: undefined as string | undefined,
+  openError: undefined as string | undefined,
+  open: new Set<number>(),
+}))
+
+vi.mock('node:fs', async (importOriginal) => {
+  const fs = await importOriginal<typeof import('node:fs')>()
+  const failing = (code: string | undefined) => {
+    if (code !== undefined) throw Object.assign(new Error(code), { code })
+  }
+  return {
+    ...fs,
+    openSync(...args: Parameters<typeof fs.openSync>) {
+      failing(disk.openError)
+      const file = fs.openSync(...args)
+      disk.open.add(file)
+      return file
+    },
+    closeSync(file: number) {
+      fs.closeSync(file)
+      disk.open.delete(file)
+    },
+    fsyncSync(file: number) {
+      failing(disk.flushError)
+      fs.fsyncSync(file)
+    },
+    fsync(file: number, done: (error: unknown) => void) {
+      if (disk.flushError === undefined) fs.fsync(file, done)
+      else setImmediate(done, Object.assign(new Error(disk.flushError), { code: disk.flushError }))
+    },
+  }
+})
+
+beforeEach(() => {
+  disk.flushError = undefined
+  disk.openError = undefined
+  disk.open.clear()
+})
+
+const ways = [
+  ['at once', async (path: string) => flushDirectorySync(path)],
+  ['without holding up anything', flushDirectory],
+] as const
+
+// Windows flushes none.
+describe.skipIf(isWindows).each(ways)('a directory that is flushed %s', (_, flush) => {
+  test('can be flushed on most file systems', async () => {
+    expect(await flush(temporaryDirectory())).toBe(true)
+  })
+
+  // The kernel's own answer.
+  test.skipIf(!existsSync('/proc/self/fd'))("can't be flushed on some, and that is no error", async () => {
+    expect(await flush('/proc/self')).toBe(false)
+  })
+
+  test.each(['EINVAL', 'ENOTSUP', 'EOPNOTSUPP', 'EBADF', 'ENOSYS'])('%s says the same', async (code) => {
+    disk.flushError = code
+    expect(await flush(temporaryDirectory())).toBe(false)
+  })
+
+  test.each(['EIO', 'ENOSPC', 'EDQUOT', 'EROFS'])('%s is an error', async (code) => {
+    disk.flushError = code
+    await expect(flush(temporaryDirectory())).rejects.toMatchObject({ code })
+  })
+
+  test('that is not there', async () => {
+    await expect(flush(join(temporaryDirectory(), 'missing'))).rejects.toMatchObject({ code: 'ENOENT' })
+  })
+})
+
+describe.skipIf(isWindows)('a directory that is held open', () => {
+  test.each(['flushSync', 'flush'] as const)(
+    '%s: a file system that has shut itself down lets nobody open it again',
+    async (flush) => {
+      const held = new OpenDirectory(temporaryDirectory())
+      disk.openError = 'EIO'
+      await expect(async () => held[flush]()).rejects.toMatchObject({ code: 'EIO' })
+      held.close()
+    },
+  )
+
+  test.each(['flushSync', 'flush'] as const)(
+    '%s: the same where it can flush no directory',
+    async (flush) => {
+      const held = new OpenDirectory(temporaryDirectory())
+      disk.flushError = 'EINVAL'
+      disk.openError = 'EIO'
+      await expect(async () => held[flush]()).rejects.toMatchObject({ code: 'EIO' })
+      held.close()
+    },
+  )
+
+  test('is closed, whatever came of the flush', () => {
+    flushDirectorySync(temporaryDirectory())
+    disk.flushError = 'EIO'
+    expect(() => flushDirectorySync(temporaryDirectory())).toThrow()
+    expect([...disk.open]).toEqual([])
+  })
+})
