@@ -87,6 +87,6 @@ function problemsOf({ name, ways }: Race, result: Result, isOwnDisk: boolean): s
     [result.lost, 'lost their contents'],
     [result.unmarked, 'were won and not marked used'],
     [isExclusive ? result.byMore : 0, 'were won by more than one station'],
-    [isOwnDisk && areAllClaims ? result.failures.length : 0, 'made a call fail'],
+    [areAllClaims ? result.failures.length : 0, 'made a call fail'],
   ].flatMap(([count, what]) => (count === 0 ? [] : `${name}: ${count} files ${what}`))
 }

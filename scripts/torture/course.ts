@@ -54,6 +54,8 @@ export class Course {
     this.#views = views
     this.#stations = stations
     this.#random = random
+    // It may be somebody's share: nothing stays there, also when it is interrupted.
+    process.once('exit', () => this.close())
   }
 
   /**

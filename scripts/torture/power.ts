@@ -21,7 +21,7 @@ const STOCK = 40
 
 /** Cuts the power again and again until the time is over, on each kind of file system in turn. */
 export async function power(works: Works, tally: Tally, until: number): Promise<undefined> {
-  const kinds = KINDS.filter((kind) => whyNot(kind) === undefined)
+  const kinds = works.random.shuffled(KINDS.filter((kind) => whyNot(kind) === undefined))
   for (let turn = 0; performance.now() < until; turn++) {
     const image = new Image(kinds[turn % kinds.length] ?? 'ext4', works.root, works.random)
     const ledger = new Ledger()

@@ -14,7 +14,7 @@ import { traced } from './trace.ts'
 import type { Works } from './works.ts'
 
 /** A file system that is pulled out more often gets slow to look at. */
-const ROUNDS_AN_IMAGE = 4
+const ROUNDS_AN_IMAGE = 2
 
 const PANEL = 20
 
@@ -43,7 +43,7 @@ const CALLS: Record<string, (stick: Stick) => Promise<Run>> = {
 
 /** Pulls it out after each kind of call, on each kind of file system, until the time is over. */
 export async function pull(works: Works, tally: Tally, until: number): Promise<undefined> {
-  const kinds = KINDS.filter((kind) => whyNot(kind) === undefined)
+  const kinds = works.random.shuffled(KINDS.filter((kind) => whyNot(kind) === undefined))
   for (let turn = 0; performance.now() < until; turn++) {
     const image = new Image(kinds[turn % kinds.length] ?? 'ext4', works.root, works.random)
     const stick = { works, image, directory: join(image.mountPoint, 'profiles'), ledger: new Ledger() }
