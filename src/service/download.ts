@@ -1,14 +1,24 @@
-import { setTimeout as sleep } from 'node:timers/promises'
+import pLimit from 'p-limit'
+import pRetry from 'p-retry'
 import type { ServedProfile } from './answer.ts'
 import type { TimedAnswer } from './client.ts'
 import { CallFailure } from './failure.ts'
 import type { Limit } from './limit.ts'
 import { Pace } from './pace.ts'
-import { afterFailure, isOver, NEW_PATIENCE, pauseMs, RENEWED_PATIENCE } from './patience.ts'
-import { afterArrival, afterBreak, batchOf, callsOf, FIRST_WINDOW } from './window.ts'
+import { afterFailure, isOver, NEW_PATIENCE, RENEWED_PATIENCE } from './patience.ts'
+import { afterArrival, afterBreak, batchOf, callsOf, FIRST_WINDOW, type Window } from './window.ts'
 
 /** Answers that are under way or being kept: network and disk need not wait for each other, and memory stays bounded. */
 const ANSWERS_AT_ONCE = 6
+
+/** Between two tries of a call; how often it is tried is a matter of patience. Six pauses take about half a minute. */
+const PAUSES = {
+  retries: Number.POSITIVE_INFINITY,
+  minTimeout: 500,
+  maxTimeout: 20_000,
+  factor: 2,
+  randomize: true,
+} as const
 
 /** @template Place where the profiles of an answer will be kept */
 export interface Job<Place> {
@@ -54,13 +64,15 @@ class Run<Place> {
   readonly #pace: Pace
   readonly #end = new AbortController()
   readonly #over: AbortSignal
+  /** As many calls at once as the line bears; where it gets worse, those that are to be tried again wait. */
+  readonly #limit = pLimit(callsOf(FIRST_WINDOW))
+  /** Calls under way, and those that are to be tried again. */
   readonly #calls = new Set<Promise<void>>()
   readonly #keeps = new Set<Promise<void>>()
   /** Profiles that are neither kept nor asked for. */
   #wanted: number
   #window = FIRST_WINDOW
   #patience = NEW_PATIENCE
-  #resumeAt = 0
 
   constructor(job: Job<Place>) {
     this.#job = job
@@ -71,9 +83,7 @@ class Run<Place> {
 
   async toEnd(): Promise<Download> {
     while (!this.#over.aborted) {
-      const pauseMs = this.#resumeAt - performance.now()
-      if (pauseMs > 0) await sleep(pauseMs, undefined, { signal: this.#over }).catch(() => {})
-      else if (this.#mayCall()) track(this.#calls, this.#call())
+      if (this.#mayCall()) track(this.#calls, this.#bring())
       else if (this.#calls.size + this.#keeps.size === 0) break
       else await Promise.race([...this.#calls, ...this.#keeps])
     }
@@ -89,8 +99,29 @@ class Run<Place> {
     )
   }
 
+  /** Calls until one is answered, or nothing more is to be had. */
+  async #bring(): Promise<void> {
+    try {
+      await pRetry(() => this.#limit(() => this.#call()), {
+        ...PAUSES,
+        signal: this.#over,
+        shouldRetry: ({ error }) => this.#isWorthAnotherTry(error),
+        onFailedAttempt: ({ error }) => {
+          if (this.#isWorthAnotherTry(error) && !this.#over.aborted) this.#job.onRetry(error)
+        },
+      })
+    } catch (error) {
+      this.#stopFor(error)
+    }
+  }
+
+  #isWorthAnotherTry(error: unknown): error is CallFailure {
+    return error instanceof CallFailure && error.isPassing && !isOver(this.#patience, performance.now())
+  }
+
   async #call(): Promise<void> {
     let size = Math.min(this.#wanted, batchOf(this.#window))
+    if (size === 0) return
     this.#wanted -= size
     try {
       await this.#pace.run(async () => {
@@ -102,7 +133,7 @@ class Run<Place> {
       }, this.#over)
     } catch (error) {
       this.#wanted += size
-      this.#fail(error)
+      throw error
     }
   }
 
@@ -116,7 +147,7 @@ class Run<Place> {
       const answer = await this.#job.ask(size, learn, this.#job.abort)
       const now = performance.now()
       const arrival = { count: answer.profiles.length, bodyMs: answer.bodyMs, totalMs: now - began }
-      this.#window = afterArrival(this.#window, window, arrival)
+      this.#setWindow(afterArrival(this.#window, window, arrival))
       this.#patience = RENEWED_PATIENCE
       track(this.#keeps, this.#keep(size, answer, place))
     } catch (error) {
@@ -126,11 +157,16 @@ class Run<Place> {
         if (error.mayHaveAllocated) {
           this.#result.broken++
           this.#result.brokenProfiles += size
-          this.#window = afterBreak(window)
+          this.#setWindow(afterBreak(window))
         }
       }
       throw error
     }
+  }
+
+  #setWindow(window: Window): void {
+    this.#window = window
+    this.#limit.concurrency = callsOf(window)
   }
 
   async #keep(size: number, { profiles, refused }: TimedAnswer, place: Place): Promise<void> {
@@ -143,23 +179,14 @@ class Run<Place> {
       // A service that sends what is there already would go on doing so.
       if (kept === 0) this.#end.abort()
     } catch (error) {
-      this.#fail(error)
+      this.#stopFor(error)
     }
   }
 
-  /** What a failure leads to: another try, or the end. */
-  #fail(error: unknown): void {
-    const now = performance.now()
-    // What is waiting when the end comes is not to blame for it.
-    if (isAbort(error)) return
-    if (error instanceof CallFailure && error.isPassing && !isOver(this.#patience, now)) {
-      if (this.#over.aborted) return
-      this.#resumeAt = now + pauseMs(this.#patience, Math.random())
-      this.#job.onRetry(error)
-      return
-    }
-    const isOfTheService = error instanceof CallFailure
-    if (!isNoMore(error) && !(isOfTheService && this.#job.stop.aborted)) this.#result.failure ??= error
+  /** What is waiting when the end comes is not to blame for it. */
+  #stopFor(error: unknown): void {
+    const isStopped = error instanceof CallFailure && this.#job.stop.aborted
+    if (!isAbort(error) && !isNoMore(error) && !isStopped) this.#result.failure ??= error
     this.#end.abort()
   }
 }

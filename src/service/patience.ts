@@ -1,6 +1,6 @@
-/** How often, how soon and for how long a download tries again when calls fail in a row. Pure functions. */
+/** How often and for how long a download tries again when calls fail in a row. Pure functions. */
 
-/** So many calls in a row that may have cost profiles end it: about half a minute, as the pauses are longer. */
+/** So many calls in a row that may have cost profiles end it. */
 const MOST_BROKEN = 6
 
 /** At least so many calls that cost nothing, however long each took: the service may tell how long to wait. */
@@ -9,9 +9,6 @@ const FEWEST_FREE = 4
 /** Something that has never worked will hardly begin to; a line that has worked is back when a router has started. */
 const FIRST_PATIENCE_MS = 30_000
 const PATIENCE_MS = 120_000
-
-/** They double, up to the longest. */
-const PAUSES = { free: { firstMs: 300, longestMs: 5000 }, broken: { firstMs: 1000, longestMs: 20_000 } }
 
 export interface Patience {
   /** Whether any call has ever been answered. */
@@ -47,13 +44,4 @@ export function afterFailure(patience: Patience, then: Patience, isBroken: boole
 export function isOver({ hasWorked, failures, broken, since }: Patience, now: number): boolean {
   if (broken >= MOST_BROKEN) return true
   return failures >= FEWEST_FREE && now - since >= (hasWorked ? PATIENCE_MS : FIRST_PATIENCE_MS)
-}
-
-/**
- * Milliseconds until the next try.
- * @param random 0 to 1: keeps several machines from trying in step
- */
-export function pauseMs({ failures, broken }: Patience, random: number): number {
-  const { firstMs, longestMs } = broken > 0 ? PAUSES.broken : PAUSES.free
-  return Math.min(firstMs * 2 ** (failures - 1), longestMs) * (1 + random / 2)
 }

@@ -4,7 +4,6 @@ import {
   isOver,
   NEW_PATIENCE,
   type Patience,
-  pauseMs,
   RENEWED_PATIENCE,
 } from '../../src/service/patience.ts'
 
@@ -36,12 +35,4 @@ test('calls that ran side by side fail once', () => {
     RENEWED_PATIENCE,
   )
   expect(together).toEqual({ hasWorked: true, failures: 1, broken: 1, since: 7000 })
-})
-
-test('the pauses double; where a try may cost profiles, they are longer', () => {
-  const pauses = (isBroken: boolean) =>
-    [1, 2, 3, 4, 5, 6, 7].map((n) => pauseMs(failed(NEW_PATIENCE, isBroken, ...Array(n).fill(0)), 0))
-  expect(pauses(false)).toEqual([300, 600, 1200, 2400, 4800, 5000, 5000])
-  expect(pauses(true)).toEqual([1000, 2000, 4000, 8000, 16_000, 20_000, 20_000])
-  expect(pauseMs(failed(NEW_PATIENCE, false, 0), 1)).toBe(450)
 })
