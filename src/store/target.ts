@@ -59,10 +59,11 @@ export async function openTarget(directory: string): Promise<Target> {
  * @returns the open file
  * @throws the system error
  */
-export async function createAside({ directory, mode }: Target, name: string): Promise<number> {
+export async function createAside(target: Target, name: string): Promise<number> {
+  const { directory, mode } = target
   for (let tries = TRIES; ; tries--) {
     try {
-      await makePlace(directory, mode)
+      await makePlace(target)
       return openSync(asidePath(directory, name), 'wx', mode & 0o660)
     } catch (error) {
       if (errnoOf(error) !== 'ENOENT' || tries <= 0) throw error
@@ -72,9 +73,11 @@ export async function createAside({ directory, mode }: Target, name: string): Pr
   }
 }
 
-async function makePlace(directory: string, mode: number): Promise<void> {
+async function makePlace({ directory, mode, mark }: Target): Promise<void> {
   const place = join(directory, INCOMING)
-  if (mkdirSync(place, { recursive: true, mode }) !== undefined) await flushDirectory(directory)
+  const isNew = mkdirSync(place, { recursive: true, mode }) !== undefined
+  // Before there is a mark, openTarget does it.
+  if (isNew && mark !== undefined) await flushDirectory(directory)
   // A link would lead out of the directory.
   if (isOther(place)) throw new Error(`${place} is no directory`)
 }
