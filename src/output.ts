@@ -46,7 +46,9 @@ function writeSome(bytes: Buffer, signal?: AbortSignal): Promise<number> {
  */
 export function isOutputClosed(): boolean {
   try {
-    if (fstatSync(STANDARD_OUTPUT).rdev !== statSync(devNull).rdev) return false
+    const device = statSync(devNull)
+    // A regular file has no device number of its own: a file or a pipe would look the same.
+    if (device.isFile() || fstatSync(STANDARD_OUTPUT).rdev !== device.rdev) return false
     readSync(STANDARD_OUTPUT, Buffer.alloc(1))
     return true
   } catch {

@@ -148,7 +148,7 @@ function linkOrRename(from: string, to: string): 'linked' | 'renamed' {
     if (code === 'EEXIST' ? isThere(to) : !NO_LINKS.includes(code)) throw error
     // FAT and the like: an empty file takes the name, then the contents take its place. Where a crash came between
     // the two, the empty file is still there.
-    if (lstatSync(to, { throwIfNoEntry: false })?.size !== 0) closeSync(openSync(to, 'wx'))
+    if (lstatSync(to, { throwIfNoEntry: false })?.size !== 0) closeSync(openSync(to, 'wx', 0o600))
     renameSync(from, to)
     return 'renamed'
   }

@@ -64,7 +64,7 @@ describe.skipIf(reason !== undefined)(`an odd system${reason ? ` (skipped: ${rea
     test('fetch: all is stored, with one warning before anything is asked for', async () => {
       const { fetch, directory, asked } = await startSandbox()
       const { code, stderr } = await fetch(['-n', '1001'], noFlush(directory))
-      expect([code, asked().length, unusedIn(directory).length]).toEqual([0, 2, 1001])
+      expect([code, asked().length > 1, unusedIn(directory).length]).toEqual([0, true, 1001])
       const [first = '', second] = stderr.split('\n')
       expect(`${first}\n`).toMatch(ONE_WARNING)
       expect(second).toMatch(/^softsim: stored 1001 profiles/)

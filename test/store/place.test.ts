@@ -1,6 +1,7 @@
 import { closeSync, existsSync, mkdirSync, rmdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
+import { flushDirectorySync } from '../../src/store/flush.ts'
 import { INCOMING } from '../../src/store/incoming.ts'
 import { createAside, openTarget } from '../../src/store/target.ts'
 import { bury, cutPower, format, live, ROOT } from './disk.ts'
@@ -43,6 +44,7 @@ describe.skipIf(isWindows)('the place for answers outlives a power cut', () => {
     const target = await openTarget(directory)
     rmSync(join(directory, INCOMING, target.mark))
     rmdirSync(join(directory, INCOMING))
+    flushDirectorySync(directory)
     closeSync(await createAside(target, 'new'))
     expectPlaceAfterPowerCut()
   })
