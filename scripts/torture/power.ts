@@ -7,7 +7,7 @@ import { Ledger } from './ledger.ts'
 import { printedIn, type Started } from './program.ts'
 import { isOwnerAlive, look, ownersGone } from './sight.ts'
 import { type Tally, Violation } from './tally.ts'
-import { isFlushed, readCalls, traced } from './trace.ts'
+import { isPutAside, readCalls, traced } from './trace.ts'
 import type { Works } from './works.ts'
 
 /** A file system that lives through more cuts than this gets slow to look at. */
@@ -118,11 +118,15 @@ async function fetchOnce(works: Works, directory: string, ledger: Ledger, count:
   const log = join(works.root, 'trace')
   mkdirSync(works.root, { recursive: true })
   const before = works.service.delivered.size
-  const calls = ['link', 'linkat', 'rename', 'fsync', 'openat']
+  const calls = ['link', 'linkat', 'rename', 'fsync', 'openat', 'write']
   const { code } = await during(works.startFetch(directory, count, { under: traced(log, undefined, calls) }))
   const seen = readCalls(readFileSync(log, 'utf8'))
-  const isAside = isFlushed(seen, '/.incoming')
+  const answer = works.deliveredSince(before)
+  const isAside = isPutAside(seen, answer[0] ?? '')
   // A profile gets its name only when all of its answer is safe.
-  const isPublished = seen.some(({ name, args }) => /^(link|rename)/.test(name) && /\/\d+\.json"/.test(args))
-  if (code === 0 || isAside || isPublished) ledger.keep(works.deliveredSince(before))
+  const isPublished = seen.some(
+    ({ name, args }) =>
+      /^(link|rename)/.test(name) && answer.some((iccid) => args.includes(`/${iccid}.json"`)),
+  )
+  if (code === 0 || isAside || isPublished) ledger.keep(answer)
 }
