@@ -29,6 +29,9 @@ const AT_ONCE =
  */
 const FLUSHES_AT_ONCE = '32'
 
+const LOST_HINT =
+  'ask the service for the profiles that are named above, they are allocated; what is put aside is stored by the next call of fetch or next'
+
 const NO_FLUSH =
   "this file system can't flush a directory: after a power cut, the profiles stored last may be missing; a local disk is safer"
 
@@ -78,7 +81,7 @@ async function bring(order: Order, client: Client, target: Target): Promise<void
   const seconds = () => (performance.now() - began) / 1000
   const interrupt = onInterrupt(GRACE_MS, (isLast) =>
     report.warn(
-      isLast ? AT_ONCE : `interrupted: waiting ${GRACE_MS / 1000} s for answers under way; ${AGAIN}`,
+      isLast ? AT_ONCE : `interrupted: waiting up to ${GRACE_MS / 1000} s for answers under way; ${AGAIN}`,
     ),
   )
   const progress = await startProgress(report)
@@ -156,6 +159,7 @@ function conclude(
   }
   if (failure !== undefined && !(failure instanceof CallFailure)) {
     if (stored + tally.aside + tally.lost > 0) report.tell(0, summary)
+    if (tally.lost > 0) throw new Failure('disk', reasonOf(failure), { hint: LOST_HINT, cause: failure })
     throw failure
   }
   if (interrupted) throw new Failure('interrupted', `interrupted: ${summary}`)

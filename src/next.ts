@@ -65,7 +65,8 @@ export async function handOut(handout: Handout): Promise<void> {
     await deliver(taken, opened, handout, interrupt.stop)
     for (const each of taken) report.tell(1, `handed out ${each.iccid}, now ${usedPath(directory, each)}`)
     if (left === 0) report.tell(1, `no other unused profile is known in ${directory}`)
-    else if (left !== undefined) report.tell(1, `${several(left, 'unused profile')} left in ${directory}`)
+    else if (left !== undefined)
+      report.tell(1, `at most ${several(left, 'unused profile')} left in ${directory}`)
   } catch (error) {
     interrupt.release()
     throw error

@@ -131,7 +131,10 @@ class Search {
     const { directory, report } = this.#source
     for (const name of this.queue.strangers)
       this.refusals.add(name, new Refusal('damaged', 'its name is no ICCID'))
-    if (this.refusals.isKeyWrong) return this.refusals.wrongKey()
+    if (this.refusals.isKeyWrong) {
+      this.refusals.warn(report)
+      return this.refusals.wrongKey()
+    }
     this.refusals.warn(report)
     if (usable > 0) {
       return new Failure(
