@@ -4,7 +4,7 @@ import { Refusal } from './profile/open.ts'
 import { makeReady, type Ready, type Source } from './ready.ts'
 import { LOCKED_IN_A_ROW, Refusals } from './refusals.ts'
 import { claim, unclaim } from './store/claim.ts'
-import { flushDirectorySync, flushFiles } from './store/flush.ts'
+import { flushDirectorySync, flushFiles, flushUnlessGone } from './store/flush.ts'
 import { fileName } from './store/names.ts'
 import { Queue } from './store/queue.ts'
 import { HeldFile } from './store/read.ts'
@@ -60,6 +60,7 @@ async function takeBack(directory: string, taken: readonly Ready[]): Promise<voi
     await flushFiles(
       directory,
       taken.map(({ name }) => name),
+      flushUnlessGone,
     )
     flushDirectorySync(directory)
   } catch (error) {

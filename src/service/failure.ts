@@ -54,10 +54,12 @@ export function statusFailure(
   // have failed after it had allocated. Only one that says when to come back has not begun.
   const isPutOff = status === 503 && headers['retry-after'] !== undefined
   const isLost = status >= 500 && !NEVER_CARRIED_OUT.includes(status)
+  // A success of another kind has nothing that can be read, and has probably allocated.
+  const isOdd = status >= 200 && status < 300
   return new CallFailure(`the service answered ${status}${said}`, {
     status,
     // 408: the request took too long to arrive, as it does on a slow line.
     isPassing: isLost || status === 408,
-    mayHaveAllocated: isLost && !isPutOff,
+    mayHaveAllocated: isOdd || (isLost && !isPutOff),
   })
 }

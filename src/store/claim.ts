@@ -50,7 +50,7 @@ export function claim(directory: string, name: string): boolean {
       // A tool that only renames was first. Or it was this call, and the server restarted before it could say so.
       throw new UnusableFile('it is used now, but this call did not claim it', { cause: error })
     }
-    releaseEmpty(used)
+    releaseEmpty(used, name)
     throw notClaimed(name, error, HELD.includes(code))
   }
 }
@@ -63,12 +63,15 @@ function notClaimed(name: string, error: unknown, isHeld: boolean): Error {
   })
 }
 
-/** Takes the used name back that was created for a claim. */
-function releaseEmpty(used: string): void {
+/** Takes the used name back that was created for a claim. @throws {Failure} `disk` */
+function releaseEmpty(used: string, name: string): void {
   try {
     if (lstatSync(used).size === 0) rmSync(used)
-  } catch {
-    // It stays, and finishClaims tells of it.
+  } catch (error) {
+    throw new Failure('disk', `${name} counts as used now, and was not printed: ${reasonOf(error)}`, {
+      hint: `this user needs the right to rename and remove files in the directory; then remove the empty ${usedName(name)}`,
+      cause: error,
+    })
   }
 }
 

@@ -62,13 +62,29 @@ export async function flushPath(path: string): Promise<void> {
 }
 
 /**
+ * Flushes a file that another process may have claimed or given back meanwhile: then it is that one's to flush.
+ * @throws the system error
+ */
+export async function flushUnlessGone(path: string): Promise<void> {
+  try {
+    await flushPath(path)
+  } catch (error) {
+    if (errnoOf(error) !== 'ENOENT') throw error
+  }
+}
+
+/**
  * Flushes files of a directory by their names. Those names are durable when the directory has been flushed, too.
  * @throws the system error
  */
-export async function flushFiles(directory: string, names: readonly string[]): Promise<void> {
+export async function flushFiles(
+  directory: string,
+  names: readonly string[],
+  flush: (path: string) => Promise<void> = flushPath,
+): Promise<void> {
   for (let at = 0; at < names.length; at += FLUSHES_AT_ONCE) {
     const some = names.slice(at, at + FLUSHES_AT_ONCE)
-    await Promise.all(some.map((name) => flushPath(join(directory, name))))
+    await Promise.all(some.map((name) => flush(join(directory, name))))
   }
 }
 

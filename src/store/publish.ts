@@ -10,7 +10,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { errnoOf } from '../errors.ts'
-import { FLUSHES_AT_ONCE, flushFile, flushPath } from './flush.ts'
+import { FLUSHES_AT_ONCE, flushFile, flushUnlessGone } from './flush.ts'
 import { asidePath, type StoredProfile, toFile } from './incoming.ts'
 import { fileName, spellings, usedName } from './names.ts'
 import type { Target } from './target.ts'
@@ -93,18 +93,12 @@ async function publishChunk(
 function find(directory: string, name: string): string | undefined {
   const unused = spellings(name).map((each) => join(directory, each))
   const used = spellings(name).map((each) => join(directory, usedName(each)))
-  return unused.find(isThere) ?? used.find((path) => lstatSync(path, { throwIfNoEntry: false }) !== undefined)
+  return unused.find(isThere) ?? used.find(isThere)
 }
 
 /** Whoever gave it its name may have been killed before it flushed it, and now its answer is about to be removed. */
 async function flushKnown(path: string): Promise<void> {
-  if (!lstatSync(path, { throwIfNoEntry: false })?.isFile()) return
-  try {
-    await flushPath(path)
-  } catch (error) {
-    // It was claimed meanwhile, and whoever did that flushes it.
-    if (errnoOf(error) !== 'ENOENT') throw error
-  }
+  if (lstatSync(path, { throwIfNoEntry: false })?.isFile()) await flushUnlessGone(path)
 }
 
 /** An empty file is a name that a crash has left without its contents. */

@@ -15,6 +15,7 @@ import {
 import { iccid, plainProfile } from '../support/profiles.ts'
 import { failure, lines } from '../support/promises.ts'
 import { softsim } from '../support/softsim.ts'
+import { hasPosix } from '../support/system.ts'
 import { dataOf, readTlv } from '../support/tlv.ts'
 
 const { privateKeyPath: KEY } = inject('keys')
@@ -251,3 +252,16 @@ describe('--iccid', () => {
     )
   })
 })
+
+test.skipIf(!hasPosix)(
+  'a channel of a Node above, whose descriptor is another file now, is not waited for',
+  async () => {
+    const directory = directoryOf(someProfiles(1))
+    const run = await softsim(['next', '-k', KEY, '-i', directory], {
+      env: { NODE_CHANNEL_FD: '3' },
+      shell: '"$@" 3< /dev/null',
+    })
+    expect(run).toMatchObject({ code: 0, stderr: '' })
+    expect(lines(run.stdout)).toHaveLength(1)
+  },
+)

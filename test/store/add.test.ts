@@ -144,6 +144,14 @@ describe('recover', () => {
     expect(await recover(directory)).toBeUndefined()
   })
 
+  test('what a used file has lost is put beside it: it counts as used, and its contents are not lost', async () => {
+    const directory = interrupted(several(2))
+    writeFileSync(join(directory, '__89880.json'), '')
+    await recover(directory)
+    expect(namesIn(directory)).toEqual(['89880.json', '89881.json', '__89880.json'])
+    expect(read(directory, '89880.json')).toEqual(profile(0))
+  })
+
   test('brings back nothing that was used meanwhile', async () => {
     const directory = interrupted(several(2))
     writeFileSync(join(directory, '__89880.json'), 'used')

@@ -1,7 +1,13 @@
-import { existsSync } from 'node:fs'
+import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
-import { flushDirectory, flushDirectorySync, OpenDirectory } from '../../src/store/flush.ts'
+import {
+  flushDirectory,
+  flushDirectorySync,
+  flushFiles,
+  flushUnlessGone,
+  OpenDirectory,
+} from '../../src/store/flush.ts'
 import { temporaryDirectory } from '../support/directory.ts'
 import { isWindows } from '../support/system.ts'
 
@@ -105,4 +111,13 @@ describe.skipIf(isWindows)('a directory that is held open', () => {
     await expect(async () => flush(temporaryDirectory())).rejects.toThrow()
     expect([...disk.open]).toEqual([])
   })
+})
+
+test('a file that is gone is an error, unless it may be', async () => {
+  const directory = temporaryDirectory()
+  await expect(flushFiles(directory, ['1.json'])).rejects.toMatchObject({ code: 'ENOENT' })
+  await flushFiles(directory, ['1.json'], flushUnlessGone)
+  writeFileSync(join(directory, '1.json'), '')
+  disk.flushError = 'EIO'
+  await expect(flushUnlessGone(join(directory, '1.json'))).rejects.toMatchObject({ code: 'EIO' })
 })
