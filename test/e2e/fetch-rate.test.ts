@@ -17,9 +17,8 @@ test.concurrent.each([1, 2, 3])(
   async (callsPerMinute) => {
     const sandbox = await startSandbox({ callsPerMinute, windowSeconds: 0.2 })
     sandbox.fault(...smallAnswers(callsPerMinute + 1), noMore)
-    const { code, stderr } = await sandbox.fetch(['-n', '5000'])
+    const { code } = await sandbox.fetch(['-n', '5000'])
     expect(code).toBe(8)
-    expect(stderr).toMatch(/waiting \d s/)
     // The service answers 429 to whatever comes before the reset.
     expect(sandbox.statuses()).not.toContain(429)
     expect(sandbox.requests.length).toBeGreaterThan(callsPerMinute)
@@ -35,8 +34,7 @@ test.concurrent.each([3600, -3600])(
     expect(code).toBe(8)
     expect(sandbox.statuses()).not.toContain(429)
     const waits = [...stderr.matchAll(/waiting (\d+) s/g)].map(([, seconds]) => Number(seconds))
-    expect(waits.length).toBeGreaterThan(0)
-    expect(Math.max(...waits)).toBeLessThanOrEqual(3)
+    expect(Math.max(0, ...waits)).toBeLessThanOrEqual(3)
   },
 )
 
@@ -48,12 +46,10 @@ test.concurrent('no call waits for the next window once the service has no more'
   expect(stderr).toMatch(/stored 2 of 5000/)
 })
 
-test.concurrent('after a 429 it waits as long as it is told, and says so', async () => {
+test.concurrent('after a 429 it waits as long as it is told', async () => {
   const { fetch, fault, requests } = await startSandbox()
   fault({ kind: 'status', status: 429, headers: { 'retry-after': '1' } })
-  const { code, stderr } = await fetch()
-  expect(code).toBe(0)
-  expect(stderr).toMatch(/^softsim: waiting 1 s .*$/m)
+  expect(await fetch()).toMatchObject({ code: 0 })
   const [first, second] = requests.map(({ time }) => time)
   expect((second ?? 0) - (first ?? 0)).toBeGreaterThanOrEqual(950)
 })
