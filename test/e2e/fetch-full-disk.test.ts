@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
 import { namesIn } from '../support/directory.ts'
 import { hasSmallDisks, type SmallDisk, smallDisk } from '../support/disk.ts'
+import { iccid } from '../support/profiles.ts'
 import { failure } from '../support/promises.ts'
 import { startSandbox } from '../support/sandbox.ts'
 import { until } from '../support/softsim.ts'
@@ -61,3 +62,19 @@ test.skipIf(!hasPosix)('a limit that a look at the disk does not show: nothing i
   expect(requests).toEqual([])
   expect(readdirSync(directory)).toEqual([])
 })
+
+test.skipIf(!hasPosix)(
+  'an answer that is larger than its room and can’t be put aside: what is lost is told, and does not turn up later',
+  async () => {
+    const { fetch, fault, directory } = await startSandbox()
+    const sent = [1, 2].map((n) => ({ iccid: iccid(n), profile: 'A'.repeat(20_000) }))
+    fault({ kind: 'replace', profiles: sent })
+    const run = await fetch(['-n', '2'], { shell: 'ulimit -f 8 && exec "$@"' })
+    expect(run).toMatchObject({ code: 9, stdout: '' })
+    expect(run.stderr).toMatch(RegExp(`received and can't be stored: ${iccid(1)} ${iccid(2)}: `))
+    expect(run.stderr).toMatch(
+      /^softsim: stored 0 of 2 profiles in .+, 2 were received and can't be stored \(/m,
+    )
+    expect(readdirSync(directory)).toEqual([])
+  },
+)
