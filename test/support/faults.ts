@@ -15,9 +15,9 @@ export type Fault = { times?: number } & (
   | { kind: 'torn'; status?: number } // allocates, then closes amid the answer, which may have another status
   | { kind: 'torn-after'; bytes: number } // allocates, then closes after so many bytes, unless that is all
   | { kind: 'delay'; ms: number } // allocates, then keeps the client waiting
-  | { kind: 'hold'; until: Promise<unknown> } // allocates, then keeps the client waiting until that has come
   | { kind: 'drip'; ms: number; bytes?: number } // allocates, then sends so many bytes, or one, each `ms`
   | { kind: 'short'; by: number } // allocates fewer than asked
+  | { kind: 'hold'; by: number; until: Promise<unknown> } // the same, and keeps the client waiting until then
   | { kind: 'gzip' } // allocates, and compresses though nobody asked for it
   | { kind: 'bad-entries'; entries: unknown[] } // allocates, and adds these to the answer
   | { kind: 'replace'; profiles: unknown[] } // answers exactly these

@@ -94,7 +94,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
 
   const allocate = ({ count, seal }: Granted, fault: Fault): Answer => {
     if (stock.left() <= 0) return textAnswer(404, 'there are no more profiles')
-    const profiles = stock.take(fault.kind === 'short' ? Math.max(0, count - fault.by) : count)
+    const profiles = stock.take('by' in fault ? Math.max(0, count - fault.by) : count)
     for (const profile of profiles) allocated.set(profile.iccid, profile)
     const spoilt = fault.kind === 'bad-entries' ? fault.entries : []
     const entries = [...profiles.map(seal), ...spoilt.map((entry) => JSON.stringify(entry))]
