@@ -107,7 +107,8 @@ export function toReserve(bytes: number): Buffer {
 /** The profiles of an answer that was put aside, and whether all of it could be read. */
 export function parseAside(text: string): { profiles: StoredProfile[]; isWhole: boolean } {
   const lines = text.split('\n')
-  const profiles = lines.flatMap((line) => parseLine(line) ?? [])
+  // What has no line break is not whole, or is left of the reserve.
+  const profiles = lines.slice(0, -1).flatMap((line) => parseLine(line) ?? [])
   // After an answer that was not written to its end, there is no empty line, or lines come after it.
   const end = lines.indexOf('')
   return { profiles, isWhole: profiles.length === end && lines.length <= end + 2 }

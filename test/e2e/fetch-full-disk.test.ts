@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
 import { namesIn, temporaryDirectory } from '../support/directory.ts'
 import { hasSmallDisks, type SmallDisk, smallDisk } from '../support/disk.ts'
+import { iccid } from '../support/profiles.ts'
 import { failure } from '../support/promises.ts'
 import { startSandbox } from '../support/sandbox.ts'
 import { until } from '../support/softsim.ts'
@@ -18,7 +19,7 @@ describe.skipIf(!hasSmallDisks)('a disk that fills while the answer is under way
     const directory = join(disk.path, 'profiles')
     const sandbox = await startSandbox()
     const { promise, resolve: release } = Promise.withResolvers<void>()
-    sandbox.fault({ kind: 'none' }, { kind: 'hold', until: promise })
+    sandbox.fault({ kind: 'none' }, { kind: 'hold', by: 0, until: promise })
     const { ended } = sandbox.startFetch(['-n', '300', '-o', directory])
     await until(() => sandbox.allocated.size === 300 && namesIn(directory).length === 100)
     disk.fill(blocksLeft)
@@ -76,3 +77,19 @@ test.skipIf(!isRunByNode)('no room: nothing is asked for', async () => {
   expect(run).toEqual(failure(9, /there is no room for 100 more profiles in .+/, /make room, .*/))
   expect([requests, namesIn(directory)]).toEqual([[], []])
 })
+
+test.skipIf(!hasPosix)(
+  'an answer that is larger than its room and can’t be put aside: what is lost is told, and does not turn up later',
+  async () => {
+    const { fetch, fault, directory } = await startSandbox()
+    const sent = [1, 2].map((n) => ({ iccid: iccid(n), profile: 'A'.repeat(20_000) }))
+    fault({ kind: 'replace', profiles: sent })
+    const run = await fetch(['-n', '2'], { shell: 'ulimit -f 8 && exec "$@"' })
+    expect(run).toMatchObject({ code: 9, stdout: '' })
+    expect(run.stderr).toMatch(RegExp(`received and can't be stored: ${iccid(1)} ${iccid(2)}: `))
+    expect(run.stderr).toMatch(
+      /^softsim: stored 0 of 2 profiles in .+, 2 were received and can't be stored \(/m,
+    )
+    expect(readdirSync(directory)).toEqual([])
+  },
+)
