@@ -19,7 +19,7 @@ describe.skipIf(!hasSmallDisks)('a disk that fills while the answer is under way
     const directory = join(disk.path, 'profiles')
     const sandbox = await startSandbox()
     const { promise, resolve: release } = Promise.withResolvers<void>()
-    sandbox.fault({ kind: 'none' }, { kind: 'hold', by: 0, until: promise })
+    sandbox.fault({ kind: 'none' }, { kind: 'hold', until: promise })
     const { ended } = sandbox.startFetch(['-n', '300', '-o', directory])
     await until(() => sandbox.allocated.size === 300 && namesIn(directory).length === 100)
     disk.fill(blocksLeft)
