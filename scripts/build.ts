@@ -1,9 +1,11 @@
 /** Bundles src/main.ts and every package it uses into dist/softsim.cjs, one file that runs from anywhere. */
-import { readFileSync, writeFileSync } from 'node:fs'
+import { chmodSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { build, type Plugin } from 'esbuild'
 
-const { version } = JSON.parse(readFileSync('package.json', 'utf8'))
+const OUTPUT = 'dist/softsim.cjs'
+
+const { version, engines } = JSON.parse(readFileSync('package.json', 'utf8'))
 
 /**
  * Clipanion opens all three standard streams when it is loaded, and looks at the terminal's colours. The program uses
@@ -25,10 +27,12 @@ const clipanion: Plugin = {
 
 const { metafile } = await build({
   entryPoints: ['src/main.ts'],
-  outfile: 'dist/softsim.cjs',
+  outfile: OUTPUT,
   bundle: true,
   platform: 'node',
-  target: 'node20',
+  target: engines.node.replace('>=', 'node'),
+  // It is the `bin` of package.json.
+  banner: { js: '#!/usr/bin/env node' },
   format: 'cjs',
   define: { SOFTSIM_VERSION: JSON.stringify(version), 'process.env.DEBUG_CLI': '"0"' },
   plugins: [clipanion],
@@ -39,4 +43,5 @@ const { metafile } = await build({
   legalComments: 'none',
   metafile: true,
 })
+chmodSync(OUTPUT, 0o755)
 writeFileSync('dist/meta.json', JSON.stringify(metafile))

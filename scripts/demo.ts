@@ -28,7 +28,7 @@ try {
   await softsim('fetch', '-n', '2500', '-o', 'profiles', '-u', service.url)
   await softsim('next', '-k', 'softsim.pem', '-v')
   await softsim('next', '-k', 'softsim.pem', '-v', '--format=json')
-  await softsim('next', '-k', 'softsim.pem', '-v', '--crc')
+  await softsim('next', '-k', 'softsim.pem', '-v', '--no-crc')
 
   const names = readdirSync(join(directory, 'profiles')).filter((name) => name.endsWith('.json'))
   const used = names.filter((name) => name.startsWith('__'))

@@ -1,33 +1,50 @@
 /**
  * The long proof that nothing is handed out twice and nothing is lost:
  *
- *     node scripts/torture.ts [--minutes N] [--seed S] [--only kill,inject,power,race,sshfs]
+ *     node scripts/torture.ts [--minutes N] [--seed S] [--only claim,kill,inject,power,pull,race,sshfs]
+ *     node scripts/torture.ts --only claim --dirs A,B
  *
- * It kills the program at its system calls, makes them fail, cuts the power under its file system, and lets many
- * processes race. SOFTSIM_BIN names a build other than dist/softsim.cjs. What a machine can't do is skipped and told.
- * Exit code 1 means that something was printed twice or lost; its directory is left as it was.
+ * It kills the program at its system calls, makes them fail, cuts the power under its file system, pulls its disk out,
+ * and lets many processes race. SOFTSIM_BIN names a build other than dist/softsim.cjs. `--dirs` races claims on a
+ * directory of yours, given as each station sees it. What a machine can't do is left out, and told first and last.
+ * Exit code 1 means that something was taken twice or lost; its directory is left as it was.
  */
 import { randomInt } from 'node:crypto'
 import { parseArgs } from 'node:util'
-import { unmountAll } from './torture/image.ts'
+import { raceClaims } from './torture/claim.ts'
+import { unmountAll, whyNoImages, withoutKinds } from './torture/image.ts'
 import { inject } from './torture/inject.ts'
 import { kill } from './torture/kill.ts'
 import { power } from './torture/power.ts'
+import { pull } from './torture/pull.ts'
 import { race } from './torture/race.ts'
 import { Random } from './torture/random.ts'
-import { sshfs } from './torture/sshfs.ts'
-import { Tally } from './torture/tally.ts'
+import { sshfs, whyNoSshfs } from './torture/sshfs.ts'
+import { Tally, Violation } from './torture/tally.ts'
+import { whyNoTrace } from './torture/trace.ts'
 import { Works } from './torture/works.ts'
 
-type Part = (works: Works, tally: Tally, until: number) => Promise<string | undefined>
+interface Part {
+  /** Of the time. */
+  readonly share: number
+  /** Why it can't be done here. */
+  readonly whyNot?: () => string | undefined
+  /** What it leaves out here, and why. */
+  readonly without?: () => string[]
+  /** @returns why it could not be done after all */
+  readonly run: (works: Works, tally: Tally, until: number) => Promise<string | undefined>
+}
 
-/** Each part with its share of the time. It returns why it was skipped. */
-const PARTS: Record<string, { part: Part; share: number }> = {
-  kill: { part: kill, share: 0.3 },
-  inject: { part: inject, share: 0.2 },
-  power: { part: power, share: 0.35 },
-  race: { part: race, share: 0.1 },
-  sshfs: { part: sshfs, share: 0.05 },
+const images = { whyNot: () => whyNoImages() ?? whyNoTrace(), without: withoutKinds }
+
+const PARTS: Record<string, Part> = {
+  claim: { share: 0.05, run: (...all) => raceClaims(...all, values.dirs?.split(',')) },
+  kill: { share: 0.3, whyNot: whyNoTrace, run: kill },
+  inject: { share: 0.2, whyNot: whyNoTrace, run: inject },
+  power: { share: 0.35, ...images, run: power },
+  pull: { share: 0.1, ...images, run: pull },
+  race: { share: 0.1, run: race },
+  sshfs: { share: 0.05, whyNot: whyNoSshfs, run: sshfs },
 }
 
 const { values } = parseArgs({
@@ -35,6 +52,7 @@ const { values } = parseArgs({
     minutes: { type: 'string', default: '20' },
     seed: { type: 'string', default: String(randomInt(2 ** 32)) },
     only: { type: 'string', default: Object.keys(PARTS).join(',') },
+    dirs: { type: 'string' },
   },
 })
 
@@ -49,25 +67,42 @@ const chosen = Object.entries(PARTS).filter(([name]) => only.includes(name))
 if (chosen.length < only.length) throw new Error(`--only takes some of ${Object.keys(PARTS).join(',')}`)
 if (!(minutes > 0)) throw new Error('--minutes takes a number above 0')
 if (!Number.isSafeInteger(seed)) throw new Error('--seed takes a whole number')
-const shares = chosen.reduce((sum, [, { share }]) => sum + share, 0)
+if (values.dirs !== undefined && values.only !== 'claim') throw new Error('--dirs takes --only claim')
+
+const leftOut = chosen.flatMap(([name, { whyNot, without }]) => {
+  const reason = whyNot?.()
+  return reason === undefined
+    ? (without?.() ?? []).map((which) => `${name} on ${which}`)
+    : [`${name}: ${reason}`]
+})
+const sayWhatIsLeftOut = () => {
+  for (const what of leftOut) console.log(`left out: ${what}`)
+  if (leftOut.length === 0) console.log('nothing is left out')
+}
+
+const possible = chosen.filter(([, { whyNot }]) => whyNot?.() === undefined)
+const shares = possible.reduce((sum, [, { share }]) => sum + share, 0)
 const tally = new Tally()
 const works = await Works.open(new Random(seed))
 console.log(`seed ${seed}, ${minutes} minutes`)
+sayWhatIsLeftOut()
 try {
-  for (const [name, { part, share }] of chosen) {
+  for (const [name, { run, share }] of possible) {
     const until = performance.now() + minutes * 60_000 * (share / shares)
-    const skipped = await part(works, tally, until)
+    const reason = await run(works, tally, until)
     tally.endLine()
-    console.log(`${name}: ${skipped === undefined ? 'held' : `skipped: ${skipped}`}`)
+    if (reason !== undefined) leftOut.push(`${name}: ${reason}`)
+    console.log(`${name}: ${reason === undefined ? 'held' : `left out: ${reason}`}`)
   }
   // Anything else would have ended it.
   for (const what of ['printed twice', 'lost']) tally.add(what, 0)
   await works.close()
 } catch (error) {
   tally.endLine()
-  console.error(error)
+  console.error(error instanceof Violation ? error.message : error)
   console.error(`seed ${seed}; what there is to see is left in ${works.root}`)
   process.exitCode = 1
   await works.close(true)
 }
 console.log(tally.table())
+sayWhatIsLeftOut()

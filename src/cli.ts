@@ -1,13 +1,14 @@
 import { Cli } from 'clipanion'
-import { normalize } from './argv.ts'
-import { BaseCommand, type Context } from './commands/base.ts'
+import { type CommandLine, readArgv } from './argv.ts'
+import type { BaseCommand, Context } from './commands/base.ts'
 import { FetchCommand } from './commands/fetch.ts'
 import { HelpCommand } from './commands/help.ts'
 import { NextCommand } from './commands/next.ts'
 import { exitCode, Failure, reasonOf } from './errors.ts'
+import { definitionOf } from './options.ts'
 import { writeOutput } from './output.ts'
 import { Report } from './report.ts'
-import { syntaxFailure } from './syntax.ts'
+import { mistakeIn } from './syntax.ts'
 import { VERSION } from './version.ts'
 
 const COMMANDS = [FetchCommand, NextCommand, HelpCommand]
@@ -22,7 +23,7 @@ const report = new Report()
 export async function run(argv: readonly string[]): Promise<number> {
   report.hide(process.env['SOFTSIM_API_KEY'])
   try {
-    await execute(normalize(argv))
+    await execute(argv)
     return exitCode('done')
   } catch (error) {
     return crash(error)
@@ -35,48 +36,30 @@ export function crash(error: unknown): number {
   return exitCode(error instanceof Failure ? error.outcome : 'bug')
 }
 
-async function execute(argv: string[]): Promise<void> {
-  const asksHelp = asksFor('--help', 'h', argv)
-  if (asksHelp || asksFor('--version', 'V', argv)) {
-    const name = argv.find(isCommand)
-    if (name === 'next' && argv.length > 2) throw notIntoADevice()
-    return asksHelp ? printHelp(name) : print(`${VERSION}\n`)
-  }
-  const command = parse(argv, { report, env: process.env, showHelp: printHelp })
+async function execute(typed: readonly string[]): Promise<void> {
+  const definitions = COMMANDS.map(definitionOf)
+  const line = readArgv(typed, definitions)
+  const mistake = mistakeIn(line, definitions)
+  if (mistake !== undefined) throw mistake
+  if (line.asksHelp) return printHelp(line.words[0])
+  if (line.asksVersion) return print(`${VERSION}\n`)
+  const command = parse(line, { report, env: process.env, showHelp: printHelp })
   report.level = command.verbosity
   await command.validateAndExecute()
 }
 
-const asksFor = (option: string, letter: string, argv: readonly string[]) =>
-  argv.some((word) => word === option || (/^-[vVh]+$/.test(word) && word.includes(letter)))
-
-/** A script that calls `next` gives what is printed to a device: a slip of the pen in it must print nothing. */
-const notIntoADevice = () =>
-  new Failure('usage', 'next takes -h and -V alone: its standard output goes into devices', {
-    hint: 'softsim help next, or softsim -V',
-  })
-
-const cliOf = (commands: typeof COMMANDS) =>
-  Cli.from(commands, { binaryName: 'softsim', enableColors: false })
-
-function parse(argv: string[], context: Context): BaseCommand {
-  const hint = 'softsim help'
-  if (argv.length === 0) throw new Failure('usage', 'a command is missing: fetch, next or help', { hint })
+/** The command of a line in which nothing is wrong, with its options. */
+function parse({ words, argv }: CommandLine, context: Context): BaseCommand {
   // Preparing a command's options takes Clipanion as long as decrypting a profile: those of the others are spared.
-  const named = COMMANDS.filter((command) => argv.includes(nameOf(command)))
+  const own = COMMANDS.filter((command) => command.paths[0]?.[0] === words[0])
+  const cli = Cli.from(own, { binaryName: 'softsim', enableColors: false })
   try {
-    const cli = cliOf(named.length > 0 ? named : COMMANDS)
-    const command = cli.process(argv, context as BaseCommand['context'])
-    if (command instanceof BaseCommand) return command
-    throw new Failure('usage', '-h and --help take no value', { hint })
-  } catch (error) {
-    throw syntaxFailure(error, argv, COMMANDS.map(nameOf))
+    return cli.process([...argv], context as BaseCommand['context']) as BaseCommand
+  } catch {
+    // What is thrown repeats the command line, API key included.
+    throw new Failure('usage', `the options of ${words[0]} can't be read`, { hint: 'softsim help' })
   }
 }
-
-const nameOf = ({ paths }: (typeof COMMANDS)[number]) => paths[0]?.[0] ?? ''
-
-const isCommand = (word: string) => COMMANDS.some((command) => nameOf(command) === word)
 
 /** @throws {Failure} `disk` */
 async function print(text: string): Promise<void> {
@@ -96,12 +79,7 @@ async function printHelp(command?: string): Promise<void> {
     width: (isTerminal && process.stdout.columns) || 80,
     colour: isTerminal && !process.env['NO_COLOR'],
   }
-  const definitions = cliOf(COMMANDS).definitions()
-  const topics = COMMANDS.map((each, at) => ({
-    name: nameOf(each),
-    ...each.usage,
-    options: definitions[at]?.options ?? [],
-  }))
+  const topics = COMMANDS.map((each) => ({ ...definitionOf(each), ...each.usage }))
   if (command === undefined) return print(overview(topics, VERSION, style))
   const topic = topics.find(({ name }) => name === command)
   if (topic === undefined) {

@@ -8,8 +8,10 @@ import { Client } from './service/client.ts'
 import { type Download, download } from './service/download.ts'
 import { CallFailure } from './service/failure.ts'
 import { endpoint } from './service/url.ts'
-import { add } from './store/add.ts'
+import { add, NotAdded } from './store/add.ts'
+import { release, reserve } from './store/reserve.ts'
 import { checkRoom, closeTarget, openTarget, type Target } from './store/target.ts'
+import { noteAdded, noteNotAdded, summaryOf, type Tally } from './tally.ts'
 import { VERSION } from './version.ts'
 import { several } from './words.ts'
 
@@ -20,8 +22,18 @@ const AGAIN = 'Ctrl-C again ends at once'
 const AT_ONCE =
   'ended at once: what was received is stored by the next fetch or next, what was under way is lost'
 
-/** Threads of libuv's pool; it reads the variable when the first of them is needed. */
-const FLUSHES_AT_ONCE = '64'
+/**
+ * Threads of libuv's pool; it reads the variable when the first of them is needed, and gives up the whole process
+ * where it can't start them all, before anything is asked for. On a fast disk and on a slow one 32 are within 6 % of
+ * 64, 16 are not.
+ */
+const FLUSHES_AT_ONCE = '32'
+
+const LOST_HINT =
+  'ask the service for the profiles that are named above, they are allocated; what is put aside is stored by the next call of fetch or next'
+
+const NO_FLUSH =
+  "this file system can't flush a directory: after a power cut, the profiles stored last may be missing; a local disk is safer"
 
 export interface Order {
   readonly apiKey: string
@@ -51,6 +63,7 @@ export async function fetchProfiles(order: Order): Promise<void> {
   const client = new Client({ url, apiKey: order.apiKey, trace: (level, text) => report.tell(level, text) })
   try {
     const target = await openTarget(directory)
+    if (!target.canFlush) report.warn(NO_FLUSH)
     try {
       await finishFetches(directory, report)
       await bring(order, client, target)
@@ -68,35 +81,36 @@ async function bring(order: Order, client: Client, target: Target): Promise<void
   const seconds = () => (performance.now() - began) / 1000
   const interrupt = onInterrupt(GRACE_MS, (isLast) =>
     report.warn(
-      isLast ? AT_ONCE : `interrupted: waiting ${GRACE_MS / 1000} s for answers under way; ${AGAIN}`,
+      isLast ? AT_ONCE : `interrupted: waiting up to ${GRACE_MS / 1000} s for answers under way; ${AGAIN}`,
     ),
   )
   const progress = await startProgress(report)
-  let known = 0
-  let stored = 0
+  const tally: Tally = { stored: 0, known: 0, aside: 0, lost: 0 }
   const show = (doing = '') => {
-    const rate = Math.round(stored / Math.max(seconds(), 0.001))
-    progress.update(`${stored} of ${count} profiles stored, ${rate} a second${doing}`)
+    const rate = Math.round(tally.stored / Math.max(seconds(), 0.001))
+    progress.update(`${tally.stored} of ${count} profiles stored, ${rate} a second${doing}`)
   }
   show()
   try {
-    const result = await download({
+    const result = await download<string>({
       count,
-      ask: async (size, learn, signal) => {
+      async reserve(size) {
         checkRoom(target, size)
-        return client.ask(size, learn, signal)
+        return reserve(target, size)
       },
-      keep: async (profiles) => {
-        const added = await add(target, profiles).catch((error) => {
+      release: (aside) => release(target, aside),
+      ask: (size, learn, signal) => client.ask(size, learn, signal),
+      keep: async (profiles, aside) => {
+        const added = await add(target, profiles, aside).catch((error) => {
+          if (error instanceof NotAdded) noteNotAdded(tally, error)
           // Each is told here: of several that fail at once, the end names one.
           report.warn(reasonOf(error))
           throw error
         })
-        stored += added.stored.length
-        known += added.known.length
+        noteAdded(tally, added)
         for (const iccid of added.stored) report.tell(2, `${iccid} is stored`)
         for (const iccid of added.known) report.tell(2, `${iccid} is in ${directory} already`)
-        report.tell(1, `${stored} of ${count} profiles stored`)
+        report.tell(1, `${tally.stored} of ${count} profiles stored`)
         show()
         return added.stored.length
       },
@@ -107,12 +121,17 @@ async function bring(order: Order, client: Client, target: Target): Promise<void
         show(`, ${wait}`)
         report.tell(0, wait)
       },
-      onRetry: (failure) => report.tell(1, `${failure.message}; trying again`),
+      onRetry(failure) {
+        const retry = `${failure.message}; trying again`
+        show(`, ${retry}`)
+        report.tell(1, retry)
+      },
       onRefused: (entry) => report.warn(`${entry}; it is not stored`),
     })
     progress.end()
-    if (known > 0) report.warn(`already in ${directory} and left alone: ${several(known, 'profile')}`)
-    conclude(order, result, seconds(), interrupt.stop.aborted)
+    if (tally.known > 0)
+      report.warn(`already in ${directory} and left alone: ${several(tally.known, 'profile')}`)
+    conclude(order, result, tally, seconds(), interrupt.stop.aborted)
   } finally {
     progress.end()
     interrupt.release()
@@ -122,30 +141,31 @@ async function bring(order: Order, client: Client, target: Target): Promise<void
 /** The one line that says how it went: as a message where all is there, as a failure where not. */
 function conclude(
   { count, directory, report }: Order,
-  result: Download,
+  { requests, broken, brokenProfiles, failure }: Download,
+  tally: Tally,
   seconds: number,
   interrupted: boolean,
 ): void {
-  const { kept, requests, broken, brokenProfiles, failure } = result
   if (broken > 0) {
     report.warn(
       `${several(broken, 'request')} broke after ${broken === 1 ? 'it was' : 'they were'} sent: up to ${several(brokenProfiles, 'profile')} may have been allocated and not received`,
     )
   }
-  const what = kept < count ? `${kept} of ${several(count, 'profile')}` : several(kept, 'profile')
-  const tally = `stored ${what} in ${directory} (${several(requests, 'request')}, ${seconds.toFixed(1)} s)`
-  if (kept >= count) {
-    report.tell(0, tally)
+  const { stored } = tally
+  const summary = `${summaryOf(tally, count, directory)} (${several(requests, 'request')}, ${seconds.toFixed(1)} s)`
+  if (stored >= count) {
+    report.tell(0, summary)
     return
   }
   if (failure !== undefined && !(failure instanceof CallFailure)) {
-    if (kept > 0) report.tell(0, tally)
+    if (stored + tally.aside + tally.lost > 0) report.tell(0, summary)
+    if (tally.lost > 0) throw new Failure('disk', reasonOf(failure), { hint: LOST_HINT, cause: failure })
     throw failure
   }
-  if (interrupted) throw new Failure('interrupted', `interrupted: ${tally}`)
+  if (interrupted) throw new Failure('interrupted', `interrupted: ${summary}`)
   const reason = failure?.message ?? 'the service has no more profiles'
   const details = { ...(failure?.hint ? { hint: failure.hint } : {}), cause: failure }
-  if (kept > 0) throw new Failure('partial', `${tally}: ${reason}`, details)
+  if (stored > 0) throw new Failure('partial', `${summary}: ${reason}`, details)
   throw new Failure(outcomeOf(failure), reason, details)
 }
 

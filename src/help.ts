@@ -1,16 +1,12 @@
 import { styleText } from 'node:util'
 import { OUTCOMES } from './errors.ts'
+import type { CommandDefinition } from './options.ts'
 
 /** What the help says of one command. */
-export interface Topic {
-  readonly name: string
+export interface Topic extends CommandDefinition {
   readonly description: string
   readonly details?: string | undefined
-  /** What may follow the command's name. */
-  readonly operands?: string
   readonly examples: readonly (readonly [label: string, command: string])[]
-  /** As Clipanion names them (`-k,--key #0`); a description begins with the value's name, `<KEY>: …`. */
-  readonly options: readonly { readonly definition: string; readonly description?: string }[]
 }
 
 export interface Style {
@@ -21,8 +17,7 @@ export interface Style {
 
 const NARROWEST = 40
 const WIDEST = 110
-const GLOBAL = /--(verbosity|version|help)\b/
-const HELP_OPTION = { definition: '-h,--help', description: 'print this help' }
+const GLOBAL = ['--verbosity', '--version', '--help']
 
 /** The help of the whole tool. */
 export function overview(topics: readonly Topic[], version: string, style: Style): string {
@@ -41,7 +36,7 @@ export function overview(topics: readonly Topic[], version: string, style: Style
 export function commandHelp(topic: Topic, style: Style): string {
   return page(style, [
     text(`softsim ${topic.name}: ${topic.description}`),
-    ['Usage', [indented(`softsim ${topic.name} ${topic.operands ?? '[options]'}`, 2)]],
+    ['Usage', [indented(`softsim ${topic.name} ${operandsOf(topic)}`, 2)]],
     ...(topic.details ?? '').split('\n\n').map(text),
     ['Options', table(optionRows(topic, false))],
     ['Options of every command', table(optionRows(topic, true))],
@@ -90,13 +85,15 @@ function table(rows: readonly (readonly [string, string])[]): Line[] {
   })
 }
 
+const operandsOf = ({ operands }: Topic) =>
+  operands.length === 0 ? '[options]' : operands.map((name) => `[${name}]`).join(' ')
+
 function optionRows(topic: Topic | undefined, global: boolean): [string, string][] {
-  return [...(topic?.options ?? []), HELP_OPTION]
-    .filter(({ definition }) => GLOBAL.test(definition) === global)
-    .map(({ definition, description = '' }) => {
+  return (topic?.options ?? [])
+    .filter(({ names }) => names.some((name) => GLOBAL.includes(name)) === global)
+    .map(({ names, description }) => {
       const [, value = '', words = ''] = /^(?:(\S*<\w+>\S*): )?(.*)$/.exec(description) ?? []
-      const names = definition.replace(/ #0$/, '').replace(',', ', ')
-      return [`${names}${value.startsWith('<') ? ' ' : ''}${value}`, words]
+      return [`${names.join(', ')}${value.startsWith('<') ? ' ' : ''}${value}`, words]
     })
 }
 

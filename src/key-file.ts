@@ -10,22 +10,25 @@ const LARGEST_KEY = 64 * 1024
  * Reads the private key from a file, or from a pipe: `-k <(gpg -d softsim.pem.gpg)`.
  * @throws {Failure} `usage` where it is no path, `key` where it can't be used
  */
-export function readKey(path: string, passphrase: string | undefined): KeyObject {
+export function readKey(
+  path: string,
+  passphrase: string | undefined,
+  platform: NodeJS.Platform = process.platform,
+): KeyObject {
   if (/-----BEGIN|\n/.test(path) || (path.length > 200 && (/^\s*MII/.test(path) || !/[/\\.]/.test(path)))) {
-    throw new Failure('usage', '--key wants the name of a file, and this looks like the key itself', {
-      hint: 'in bash: softsim next -k <(printenv KEY) …',
-    })
+    throw notAPath(platform)
   }
   let bytes: Buffer
   try {
     bytes = readBounded(path)
   } catch (error) {
+    if (isBase64Line(path)) throw notAPath(platform)
     throw new Failure('key', `can't read the private key ${path}: ${reasonOf(error)}`, {
       hint: 'is -k right? it names the file of the private key',
       cause: error,
     })
   }
-  return parsePrivateKey(bytes, path, passphrase)
+  return parsePrivateKey(bytes, path, passphrase, platform)
 }
 
 function readBounded(path: string): Buffer {
@@ -41,3 +44,15 @@ function readBounded(path: string): Buffer {
     closeSync(file)
   }
 }
+
+const notAPath = (platform: NodeJS.Platform) =>
+  new Failure('usage', '--key wants the name of a file, and this looks like the key itself', {
+    hint:
+      platform === 'win32'
+        ? 'write it to a file: softsim next -k softsim.pem'
+        : 'in bash: softsim next -k <(printenv KEY) …',
+  })
+
+/** A line of a key may be given by mistake too, and no part of a key is ever printed. */
+const isBase64Line = (text: string) =>
+  /^[A-Za-z0-9+/]{40,}={0,2}$/.test(text) && [/[A-Z]/, /[a-z]/, /\d/].every((each) => each.test(text))

@@ -3,6 +3,10 @@ import { exitCode } from './errors.ts'
 
 const STUCK_AFTER_MS = 200
 
+// A parent that runs Node may leave a channel in the environment whose descriptor is something else by now: Node aborts
+// as soon as it waits for anything, and that must not be after a claim.
+if (process.connected) process.disconnect()
+
 process.on('uncaughtException', (error) => process.exit(crash(error)))
 
 run(process.argv.slice(2)).then((code) => {

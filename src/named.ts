@@ -3,9 +3,9 @@ import { iccidDigits } from './iccid.ts'
 import { type Decrypt, decryptor } from './profile/decrypt.ts'
 import { Refusal } from './profile/open.ts'
 import { makeReady, type Ready, type Source } from './ready.ts'
-import { claim } from './store/claim.ts'
+import { claim, finishClaim } from './store/claim.ts'
 import { fileName, spellings, usedName } from './store/names.ts'
-import { checkDirectory, Unreadable } from './store/read.ts'
+import { checkDirectory, UnusableFile } from './store/read.ts'
 
 /**
  * The one profile that was asked for by its ICCID: claimed if it is unused, and had again if it is used. Somebody who
@@ -20,6 +20,8 @@ export async function takeNamed(source: Source, iccid: string): Promise<{ ready:
   const names = spellings(fileName(digits))
   const decrypt = await decryptor(source.key, 1)
   for (const name of names) {
+    // A call may have been cut off between the two steps of its claim: then the contents are still in the unused file.
+    finishClaim(directory, name)
     const used = await open(source, decrypt, name, usedName(name))
     if (used === undefined) continue
     source.beforeClaim([used])
@@ -29,7 +31,7 @@ export async function takeNamed(source: Source, iccid: string): Promise<{ ready:
     const unused = await open(source, decrypt, name, name)
     if (unused === undefined) continue
     source.beforeClaim([unused])
-    if (claim(directory, name)) return { ready: unused, isAgain: false }
+    if (claimNamed(directory, name)) return { ready: unused, isAgain: false }
     throw new Failure('no-profiles', `another call has claimed ${digits} at this moment`, {
       hint: 'if it was for the same device, run the same command again',
     })
@@ -38,6 +40,18 @@ export async function takeNamed(source: Source, iccid: string): Promise<{ ready:
   checkDirectory(directory)
   throw new Failure('no-profiles', `there is no profile ${digits} in ${directory}`)
 }
+
+/** @throws {Failure} `unusable` or `disk` */
+function claimNamed(directory: string, name: string): boolean {
+  try {
+    return claim(directory, name)
+  } catch (error) {
+    throw error instanceof UnusableFile ? notHandedOut(name, 'unusable', error) : error
+  }
+}
+
+const notHandedOut = (file: string, outcome: 'key' | 'unusable', error: Error) =>
+  new Failure(outcome, `${file} can't be handed out: ${error.message}`, { cause: error })
 
 /** @throws {Failure} `key` or `unusable`: there is no other one to take instead */
 async function open(
@@ -49,8 +63,7 @@ async function open(
   try {
     return await makeReady(source, decrypt, name, file)
   } catch (error) {
-    if (!(error instanceof Refusal || error instanceof Unreadable)) throw error
-    const outcome = error instanceof Refusal && error.fault === 'locked' ? 'key' : 'unusable'
-    throw new Failure(outcome, `${file} can't be handed out: ${error.message}`, { cause: error })
+    if (!(error instanceof Refusal || error instanceof UnusableFile)) throw error
+    throw notHandedOut(file, error instanceof Refusal && error.fault === 'locked' ? 'key' : 'unusable', error)
   }
 }

@@ -9,11 +9,15 @@ import { THREADS } from './profile/decrypt.ts'
 import type { HexOptions, Profile } from './profile/profile.ts'
 import type { Ready, Source } from './ready.ts'
 import type { Report } from './report.ts'
-import { flushDirectorySync } from './store/flush.ts'
+import { flushFiles, type OpenDirectory } from './store/flush.ts'
 import { hasIncoming } from './store/incoming.ts'
 import { usedName } from './store/names.ts'
+import { openDirectory } from './store/read.ts'
 import { take } from './take.ts'
 import { quote, several } from './words.ts'
+
+const NO_FLUSH =
+  "this file system can't flush a directory: after a power cut, the profiles handed out last may be unused again; a local disk is safer"
 
 export interface Handout {
   readonly key: KeyObject
@@ -55,12 +59,14 @@ export async function handOut(handout: Handout): Promise<void> {
   }
   try {
     if (hasIncoming(directory)) await tryToFinishFetches(directory, report)
-    const source = { directory, key, options, report, beforeClaim }
+    const source = { directory, key, options, encode: handout.encode, report, beforeClaim }
+    const opened = openDirectory(directory)
     const { taken, left } = iccid === undefined ? await take(source, count) : await takeOne(source, iccid)
-    await deliver(taken, handout, interrupt.stop)
+    await deliver(taken, opened, handout, interrupt.stop)
     for (const each of taken) report.tell(1, `handed out ${each.iccid}, now ${usedPath(directory, each)}`)
     if (left === 0) report.tell(1, `no other unused profile is known in ${directory}`)
-    else if (left !== undefined) report.tell(1, `${several(left, 'unused profile')} left in ${directory}`)
+    else if (left !== undefined)
+      report.tell(1, `at most ${several(left, 'unused profile')} left in ${directory}`)
   } catch (error) {
     interrupt.release()
     throw error
@@ -83,10 +89,19 @@ function checkDeliverable(ready: readonly Ready[], stop: AbortSignal): void {
 }
 
 /** From the claim on, whatever goes wrong must be told by name: the profiles are marked used. */
-async function deliver(taken: readonly Ready[], handout: Handout, stop: AbortSignal): Promise<void> {
+async function deliver(
+  taken: readonly Ready[],
+  opened: OpenDirectory,
+  handout: Handout,
+  stop: AbortSignal,
+): Promise<void> {
   try {
-    flushDirectorySync(handout.directory)
-    await writeOutput(taken.map(({ profile }) => `${handout.encode(profile)}\n`).join(''), stop)
+    await flushFiles(
+      handout.directory,
+      taken.map(({ name }) => usedName(name)),
+    )
+    if (!opened.flushSync()) handout.report.warn(NO_FLUSH)
+    await writeOutput(taken.map(({ line }) => `${line}\n`).join(''), stop)
   } catch (error) {
     throw undelivered(taken, handout, stop.aborted ? 'interrupted' : undefined, error)
   }

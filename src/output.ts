@@ -1,4 +1,5 @@
 import { fstatSync, readSync, statSync, write } from 'node:fs'
+import { devNull } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { errnoOf } from './errors.ts'
 
@@ -27,6 +28,8 @@ export async function writeOutput(text: string, signal?: AbortSignal): Promise<v
 function writeSome(bytes: Buffer, signal?: AbortSignal): Promise<number> {
   return new Promise((resolve, reject) => {
     const onAbort = () => setTimeout(() => reject(signal?.reason), STUCK_AFTER_MS).unref()
+    // Where it was aborted before, it tells nobody any more.
+    if (signal?.aborted) onAbort()
     signal?.addEventListener('abort', onAbort, { once: true })
     write(STANDARD_OUTPUT, bytes, (error, written) => {
       signal?.removeEventListener('abort', onAbort)
@@ -38,13 +41,14 @@ function writeSome(bytes: Buffer, signal?: AbortSignal): Promise<number> {
 }
 
 /**
- * Whether the caller closed standard output (`>&-`). Node puts /dev/null there, open for reading too, which
+ * Whether the caller closed standard output (`>&-`). Node puts the null device there, open for reading too, which
  * `> /dev/null` is not; what was written would be lost without an error.
  */
 export function isOutputClosed(): boolean {
-  if (process.platform === 'win32') return false
-  if (fstatSync(STANDARD_OUTPUT).rdev !== statSync('/dev/null').rdev) return false
   try {
+    const device = statSync(devNull)
+    // A regular file has no device number of its own: a file or a pipe would look the same.
+    if (device.isFile() || fstatSync(STANDARD_OUTPUT).rdev !== device.rdev) return false
     readSync(STANDARD_OUTPUT, Buffer.alloc(1))
     return true
   } catch {

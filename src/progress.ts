@@ -13,7 +13,6 @@ const NONE: Progress = { update() {}, end() {} }
 export async function startProgress(report: Report): Promise<Progress> {
   // Some serial consoles say that they have no columns, and ora divides by them.
   if (!isatty(2) || !(process.stderr.columns > 0)) return NONE
-  // When it is loaded it opens the standard streams, and not every pipe can be opened.
   const { default: ora } = await import('ora')
   const spinner = ora({ stream: process.stderr, discardStdin: false }).start()
   const write = report.write

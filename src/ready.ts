@@ -11,6 +11,8 @@ export interface Source {
   readonly directory: string
   readonly key: KeyObject
   readonly options: HexOptions
+  /** Makes the line that is printed of a profile. */
+  readonly encode: (profile: Profile) => string
   readonly report: Report
   /** Throws where something speaks against claiming what is ready. */
   readonly beforeClaim: (ready: readonly Ready[]) => void
@@ -21,18 +23,19 @@ export interface Ready {
   readonly iccid: string
   /** The name of its file while it is unused. */
   readonly name: string
-  readonly profile: Profile
+  /** What is printed of it: made before the claim, so that nothing but printing is left to go wrong after it. */
+  readonly line: string
 }
 
 /**
- * Reads, decrypts and checks one profile.
+ * Reads, decrypts, checks and encodes one profile.
  * @param name of its file while it is unused
  * @param file the name it has now
  * @returns undefined where there is no such file
- * @throws {Refusal | Unreadable}
+ * @throws {Refusal | UnusableFile}
  */
 export async function makeReady(
-  { directory, options, report }: Source,
+  { directory, options, encode, report }: Source,
   decrypt: Decrypt,
   name: string,
   file = name,
@@ -45,6 +48,6 @@ export async function makeReady(
   return {
     iccid: iccidDigits(sealed.iccid) ?? '',
     name,
-    profile: parsePlaintext(sealed, plaintext, options),
+    line: encode(parsePlaintext(sealed, plaintext, options)),
   }
 }

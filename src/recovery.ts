@@ -9,8 +9,12 @@ import { several } from './words.ts'
 export async function finishFetches(directory: string, report: Report): Promise<void> {
   const recovered = await recover(directory)
   if (recovered === undefined) return
-  report.tell(0, `finished an interrupted fetch: ${several(recovered.stored.length, 'profile')} stored`)
-  for (const path of recovered.damaged ?? []) {
+  const { stored, known, damaged = [] } = recovered
+  // It may have been interrupted before it had received anything.
+  if (stored.length + known.length > 0) {
+    report.tell(0, `finished an interrupted fetch: ${several(stored.length, 'profile')} stored`)
+  }
+  for (const path of damaged) {
     report.warn(`not all of what it received can be read; what is left is in ${path}`)
   }
 }

@@ -4,9 +4,10 @@ import { Refusal } from './profile/open.ts'
 import { makeReady, type Ready, type Source } from './ready.ts'
 import { LOCKED_IN_A_ROW, Refusals } from './refusals.ts'
 import { claim, unclaim } from './store/claim.ts'
-import { flushDirectorySync } from './store/flush.ts'
+import { flushDirectorySync, flushFiles, flushUnlessGone } from './store/flush.ts'
 import { fileName } from './store/names.ts'
 import { Queue } from './store/queue.ts'
+import { HeldFile } from './store/read.ts'
 
 /**
  * Claims the next `count` profiles that open and that a device would accept: all of them or none. Files that are
@@ -25,23 +26,26 @@ export async function take(source: Source, count: number): Promise<{ taken: Read
       const ready = await search.gather(missing)
       if (ready.length < missing) throw search.failure(count, taken.length + ready.length)
       source.beforeClaim(ready)
-      for (const each of ready) {
-        const isOurs = claim(directory, each.name)
-        search.queue.noteGone(!isOurs)
-        if (isOurs) taken.push(each)
-      }
+      for (const each of ready) if (search.claim(each)) taken.push(each)
     }
   } catch (error) {
     search.queue.giveBack()
-    takeBack(directory, taken)
+    await takeBack(directory, taken)
     throw error
+  } finally {
+    for (const name of search.queue.finished) {
+      const iccid = name.replace(/\.json$/, '')
+      report.warn(
+        `${iccid} is marked used and was not printed: a call was cut off while it claimed it; --iccid ${iccid} prints it`,
+      )
+    }
   }
   search.refusals.warn(report)
   return { taken, left: search.queue.left }
 }
 
 /** @throws {Failure} `disk`, naming what stays claimed */
-function takeBack(directory: string, taken: readonly Ready[]): void {
+async function takeBack(directory: string, taken: readonly Ready[]): Promise<void> {
   if (taken.length === 0) return
   const stuck: string[] = []
   for (const { name, iccid } of taken) {
@@ -53,6 +57,11 @@ function takeBack(directory: string, taken: readonly Ready[]): void {
   }
   if (stuck.length > 0) throw new Failure('disk', `claimed and not delivered: ${stuck.join(', ')}`)
   try {
+    await flushFiles(
+      directory,
+      taken.map(({ name }) => name),
+      flushUnlessGone,
+    )
     flushDirectorySync(directory)
   } catch (error) {
     throw new Failure('disk', `can't flush the directory ${directory}: ${reasonOf(error)}`, { cause: error })
@@ -104,12 +113,29 @@ class Search {
     })
   }
 
+  /** Claims a profile, unless another process was first or holds its file. */
+  claim({ name }: Ready): boolean {
+    try {
+      const isOurs = claim(this.#source.directory, name)
+      this.queue.noteGone(!isOurs)
+      this.refusals.noteClaimed()
+      return isOurs
+    } catch (error) {
+      if (error instanceof HeldFile) this.refusals.addHeld(name, error)
+      else this.refusals.add(name, error)
+      return false
+    }
+  }
+
   /** Why there are fewer usable profiles than asked for. */
   failure(count: number, usable: number): Failure {
     const { directory, report } = this.#source
     for (const name of this.queue.strangers)
       this.refusals.add(name, new Refusal('damaged', 'its name is no ICCID'))
-    if (this.refusals.isKeyWrong) return this.refusals.wrongKey()
+    if (this.refusals.isKeyWrong) {
+      this.refusals.warn(report)
+      return this.refusals.wrongKey()
+    }
     this.refusals.warn(report)
     if (usable > 0) {
       return new Failure(

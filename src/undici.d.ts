@@ -1,4 +1,4 @@
-// The parts of undici that are used, by their own paths: all of it would double the program, and shut out Node 20.
+// The parts of undici that are used, by their own paths: all of it would double the program.
 declare module 'undici/lib/dispatcher/dispatcher.js' {
   export { Dispatcher as default } from 'undici'
 }
@@ -11,4 +11,7 @@ declare module 'undici/lib/dispatcher/env-http-proxy-agent.js' {
 declare module 'undici/lib/api/index.js' {
   const api: object
   export default api
+}
+declare module 'undici/lib/dispatcher/pool.js' {
+  export { Pool as default } from 'undici'
 }

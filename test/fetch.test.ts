@@ -30,7 +30,7 @@ test('a call that the service does not answer is given up when the grace is over
   report.write = (text) => {
     said += text
   }
-  service.fault({ kind: 'hold', by: 0, until: new Promise(() => {}) })
+  service.fault({ kind: 'hold', until: new Promise(() => {}) })
   const { url } = service
   const fetching = fetchProfiles({ apiKey: API_KEY, count: 3, directory, url, env: {}, report })
   const ended = expect(fetching).rejects.toEqual(

@@ -1,107 +1,121 @@
-import { Cli } from 'clipanion'
 import fc from 'fast-check'
-import { expect, test } from 'vitest'
-import { WITH_VALUE } from '../src/argv.ts'
-import { FetchCommand } from '../src/commands/fetch.ts'
-import { HelpCommand } from '../src/commands/help.ts'
-import { NextCommand } from '../src/commands/next.ts'
-import { Failure } from '../src/errors.ts'
-import { FLAGS, syntaxFailure } from '../src/syntax.ts'
+import { describe, expect, test } from 'vitest'
+import { readArgv } from '../src/argv.ts'
+import { mistakeIn } from '../src/syntax.ts'
+import { commandLine } from './support/arbitrary.ts'
+import { DEFINITIONS } from './support/commands.ts'
 
-const cli = Cli.from([FetchCommand, NextCommand, HelpCommand], { binaryName: 'softsim' })
-
-/** What is said of a command line that Clipanion refuses; undefined of one that it takes. */
-function said(...argv: string[]): { message: string; hint: string | undefined } | undefined {
-  try {
-    cli.process(argv, {} as Parameters<typeof cli.process>[1])
-    return undefined
-  } catch (error) {
-    const failure = syntaxFailure(error, argv, ['fetch', 'next', 'help'])
-    if (!(failure instanceof Failure)) throw failure
-    expect(failure.outcome).toBe('usage')
-    return { message: failure.message, hint: failure.hint }
-  }
+/** What is said of a command line; undefined where nothing is wrong with it. */
+function said(typed: readonly string[], platform: NodeJS.Platform = 'linux'): string | undefined {
+  const failure = mistakeIn(readArgv(typed, DEFINITIONS), DEFINITIONS, platform)
+  if (failure === undefined) return undefined
+  expect(failure.outcome).toBe('usage')
+  return `${failure.message} | ${failure.hint}`
 }
 
-test.each([
-  [['fetch', '--nope'], 'unknown option --nope', 'softsim help fetch'],
-  [['next', '-x'], 'unknown option -x', 'softsim help next'],
-  [['fetch', '-n'], '-n needs a value', 'softsim help fetch'],
-  [['next', '--key'], '--key needs a value', 'softsim help next'],
-  [['next', '--crc=yes'], '--crc takes no value', 'softsim help next'],
-  [
-    ['next', 'more'],
-    'there is a word too many on the command line; options begin with a dash',
-    'softsim help next',
-  ],
-  [['fecth'], 'unknown command fecth', 'softsim help'],
-  [['next', '-vx'], 'unknown option -x', 'softsim help next'],
-  [['-vvv'], 'a command is missing: fetch, next or help', 'softsim help'],
-  [
-    ['help', 'next', 'more'],
-    'there is a word too many on the command line; options begin with a dash',
-    'softsim help',
-  ],
-])('%j', (argv, message, hint) => expect(said(...argv)).toEqual({ message, hint }))
+const TOO_MANY = 'there is a word too many on the command line; options begin with a dash'
+const MISSING = 'a command is missing: fetch, next or help | softsim help'
 
-test('the lists of options are those of the commands', () => {
-  const definitions = cli.definitions().flatMap(({ options }) => options.map(({ definition }) => definition))
-  const namesOf = (chosen: string[]) => [...new Set(chosen.flatMap((text) => text.match(/--?[\w-]+/g) ?? []))]
-  const withValue = namesOf(definitions.filter((text) => text.includes('#0')))
-  expect(withValue.filter((name) => name.length === 2).sort()).toEqual(
-    [...WITH_VALUE].map((letter) => `-${letter}`).sort(),
-  )
-  // --format may go with a value or without.
-  const flags = namesOf(definitions).filter((name) => !withValue.includes(name) && name !== '--format')
-  expect([...flags, '-h', '--help'].sort()).toEqual([...FLAGS].sort())
+test.each<[string[], string]>([
+  [[], MISSING],
+  [['fetch', '--nope'], 'unknown option --nope | softsim help fetch'],
+  [['next', '-x'], 'unknown option -x | softsim help next'],
+  [['fetch', '-n'], '-n needs a value | softsim help fetch'],
+  [['next', '--key'], '--key needs a value | softsim help next'],
+  [['next', '-vk'], '-k needs a value | softsim help next'],
+  [['next', '--crc=yes'], '--crc takes no value | softsim help next'],
+  [['next', '--no-crc=yes'], '--no-crc takes no value | softsim help next'],
+  [['fetch', '--help=1'], '--help takes no value | softsim help fetch'],
+  [['next', 'more'], `${TOO_MANY} | softsim help next`],
+  [['fetch', '--', '-h'], `${TOO_MANY} | softsim help fetch`],
+  [['help', 'next', 'more'], `${TOO_MANY} | softsim help`],
+  [['fecth'], 'unknown command fecth | softsim help'],
+  [['next', '-vx'], 'unknown option -x | softsim help next'],
+  [['-vvv'], MISSING],
+  [['-k', 'x', '-h'], MISSING],
+  [['nxet', '-h'], 'unknown command nxet | softsim help'],
+  [['constructor'], 'unknown command constructor | softsim help'],
+  [['-v', 'nxet'], 'unknown command nxet | softsim help'],
+])('%j', (typed, expected) => expect(said(typed)).toBe(expected))
+
+describe('the command is the one of the parser, not a word that looks like it', () => {
+  test.each<[string[], string]>([
+    [['-o', 'next', 'fetch', '--nope'], 'unknown option --nope | softsim help fetch'],
+    [['-i', 'fetch', 'next', '--nope'], 'unknown option --nope | softsim help next'],
+    [['-o', 'next', '-a', 'fetch'], MISSING],
+    [['-k', 'fetch', 'nxet'], 'unknown command nxet | softsim help'],
+    [['next', '-i', 'help', 'fetch'], `${TOO_MANY} | softsim help next`],
+  ])('%j', (typed, expected) => expect(said(typed)).toBe(expected))
+})
+
+describe('what another command has, or an older version had', () => {
+  test.each<[string[], RegExp]>([
+    [['fetch', '-k', 'x'], /^unknown option -k \| next has it; see softsim help fetch$/],
+    [['next', '--out=x'], /^unknown option --out \| fetch has it; see softsim help next$/],
+    [['fetch', '-e', 'http://localhost'], /^unknown option -e \| the url is -u, .* the private key -k; /],
+    [['next', '-ekey.pem'], /^unknown option -e \| the url is -u, .* the private key -k; /],
+    [['-e', 'http://localhost', 'fetch'], /^unknown option -e \| /],
+    [['fetch', '--endpoint=http://localhost'], /^unknown option --endpoint \| .*--url/],
+    [['decrypt', '-k', 'x', '-s', 'profiles'], /^unknown command decrypt \| next decrypts/],
+  ])('%j', (typed, expected) => expect(said(typed)).toMatch(expected))
+})
+
+test('next takes -h and -V alone', () => {
+  for (const right of [
+    ['next', '-h'],
+    ['-V', 'next'],
+    ['next', '--help'],
+  ])
+    expect(said(right)).toBeUndefined()
+  for (const wrong of [
+    '-v -h next',
+    'next -k x -h',
+    'next -hV',
+    'next -h more',
+    'next -h --',
+    '-i fetch next -V',
+  ]) {
+    expect(said(wrong.split(' ')), wrong).toMatch(/^next takes -h and -V alone: /)
+  }
+})
+
+test('a double quote in a value: on Windows a backslash at its end has swallowed what follows', () => {
+  const typed = ['next', '-i', 'C:\\my profiles" -k key.pem']
+  expect(said(typed, 'win32')).toMatch(/^the value of -i has a double quote in it \| .*without \\ at its end/)
+  expect(said(['next', '-k=x', `--in=${typed[2]}`], 'win32')).toMatch(/^the value of --in has a double quote/)
+  expect(said(typed, 'linux')).toBeUndefined()
 })
 
 test.each([
   ['--api-kye', 'SECRET1234'],
   ['--api-kye=SECRET1234'],
+  ['--api-keysecret1234'],
   ['-xSECRET1234'],
   ['-a', 'x', 'SECRET1234'],
   ['-n', '5', '-SECRET1234'],
   ['--count', '5', '--', 'SECRET1234'],
   ['-SECRET1234'],
   ['--SECRET1234abcdefghijklmnop'],
-])('fetch %s %s %s: what may be a key is not repeated', (...argv) => {
-  for (const line of [['fetch', ...argv], [...argv, 'fetch'], argv]) {
-    const failure = said(...line)
-    expect(`${failure?.message}\n${failure?.hint}`).not.toContain('SECRET')
+  ['--out', 'SECRET1234"'],
+])('fetch %s %s %s: what may be a key is not repeated', (...typed) => {
+  for (const line of [['fetch', ...typed], [...typed, 'fetch'], typed, ['next', ...typed]]) {
+    for (const platform of ['linux', 'win32'] as const) {
+      expect(said(line, platform)?.toLowerCase() ?? '').not.toContain('secret')
+    }
   }
 })
 
 test('a word that looks like a key is no command to repeat', () => {
   for (const word of ['SECRET1234', 'secret1234', 'a'.repeat(40), '\u001b[31m']) {
-    expect(said(word)?.message).toBe('unknown command')
+    expect(said([word])).toBe('unknown command | softsim help')
   }
 })
 
-test('an error of another kind is passed on as it is', () => {
-  const error = new TypeError('a bug')
-  expect(syntaxFailure(error, [], [])).toBe(error)
-})
-
 test('any command line is taken, or refused in one line', () => {
-  const names = [
-    'fetch',
-    'next',
-    'help',
-    '-n',
-    '-k',
-    '--format',
-    '--count=',
-    '--crc',
-    '-v',
-    '--',
-    '-',
-    '--no-smsc',
-  ]
-  const word = fc.oneof(fc.constantFrom(...names), fc.string())
+  const any = fc.oneof(commandLine, fc.array(fc.string({ unit: 'binary' }), { maxLength: 6 }))
   fc.assert(
-    fc.property(fc.array(word, { maxLength: 6 }), (argv) => {
-      expect(said(...argv)?.message ?? '').not.toContain('\n')
+    fc.property(any, fc.constantFrom<NodeJS.Platform>('linux', 'win32'), (typed, platform) => {
+      expect(said(typed, platform) ?? '').not.toMatch(/[\r\n]/)
     }),
   )
 })

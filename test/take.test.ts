@@ -28,7 +28,8 @@ const names = () => fs.readdirSync(directory).filter((name) => !String(name).sta
 function source(beforeClaim: (ready: readonly Ready[]) => void = () => {}): Source {
   const report = new Report()
   report.write = () => {}
-  return { directory, key, options: { smsp: false, smsc: true, crc: false }, report, beforeClaim }
+  const options = { smsp: false, smsc: true, crc: false }
+  return { directory, key, options, encode: ({ iccid }) => iccid ?? '', report, beforeClaim }
 }
 
 /** As another tool does it that shares the directory. */

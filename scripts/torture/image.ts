@@ -3,18 +3,22 @@
  * so is what the file system had not yet given to its disk.
  */
 import { spawnSync } from 'node:child_process'
-import { closeSync, ftruncateSync, mkdirSync, openSync, renameSync } from 'node:fs'
+import { closeSync, ftruncateSync, mkdirSync, openSync, readFileSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { pause } from '../../src/pause.ts'
 import type { Random } from './random.ts'
 
-export type Kind = 'ext4' | 'xfs' | 'btrfs'
+export const KINDS = ['ext4', 'xfs', 'btrfs', 'vfat', 'exfat'] as const
+
+export type Kind = (typeof KINDS)[number]
 
 /** How the power is cut: the kernel is told to stop, or the image is copied while it is mounted. */
 export type Cut = 'shutdown' | 'copy'
 
 interface Traits {
   readonly megabytes: number
+  /** Of its mkfs. */
+  readonly make: readonly string[]
   readonly options: readonly string[]
   readonly cuts: readonly Cut[]
 }
@@ -23,11 +27,19 @@ interface Traits {
 const TRAITS: Record<Kind, Traits> = {
   ext4: {
     megabytes: 96,
+    make: ['-q', '-F'],
     options: ['defaults', 'commit=1', 'data=journal', 'data=writeback', 'commit=60'],
     cuts: ['shutdown', 'copy'],
   },
-  xfs: { megabytes: 320, options: ['defaults'], cuts: ['shutdown', 'copy'] },
-  btrfs: { megabytes: 160, options: ['defaults', 'commit=1', 'flushoncommit'], cuts: ['copy'] },
+  xfs: { megabytes: 320, make: ['-q', '-f'], options: ['defaults'], cuts: ['shutdown', 'copy'] },
+  btrfs: {
+    megabytes: 160,
+    make: ['-q', '-f'],
+    options: ['defaults', 'commit=1', 'flushoncommit'],
+    cuts: ['copy'],
+  },
+  vfat: { megabytes: 40, make: ['-F', '32'], options: ['defaults'], cuts: ['copy'] },
+  exfat: { megabytes: 16, make: ['-q'], options: ['defaults'], cuts: ['copy'] },
 }
 
 const COPY_TRIES = 8
@@ -48,7 +60,7 @@ export class Image {
 
   /** Makes one below `root`, and mounts it. */
   constructor(kind: Kind, root: string, random: Random) {
-    const { megabytes, options } = TRAITS[kind]
+    const { megabytes, make, options } = TRAITS[kind]
     this.kind = kind
     this.path = join(root, `${kind}.img`)
     this.mountPoint = join(root, kind)
@@ -57,7 +69,7 @@ export class Image {
     ftruncateSync(file, megabytes * 2 ** 20)
     closeSync(file)
     mkdirSync(this.mountPoint, { recursive: true })
-    must(`mkfs.${kind}`, '-q', kind === 'ext4' ? '-F' : '-f', this.path)
+    must(`mkfs.${kind}`, ...make, this.path)
     this.mount()
   }
 
@@ -76,7 +88,8 @@ export class Image {
     mounted.delete(this.mountPoint)
     // Another mount namespace may hold it a little longer, and two at once would ruin the image.
     for (let tries = RELEASE_TRIES; isAttached(this.path); tries--) {
-      if (tries === 0) throw new Error(`${this.path} is still held by a loop device`)
+      if (tries === 0)
+        throw new Error(`another mount namespace holds ${this.path}: unshare -m npm run torture`)
       pause(RELEASE_PAUSE_MS)
     }
   }
@@ -98,6 +111,19 @@ export class Image {
   /** Puts the copy in the place of the image, which must not be mounted any more. */
   restore(): void {
     renameSync(`${this.path}.cut`, this.path)
+  }
+
+  /** Writes out everything that this kernel still holds back. */
+  settle(): void {
+    must('sync', '-f', this.mountPoint)
+  }
+
+  /** Takes the disk away as it is at this moment, and mounts what it has: nothing may be at work on it. */
+  pull(): void {
+    this.snapshot()
+    this.unmount()
+    this.restore()
+    this.mount()
   }
 }
 
@@ -125,8 +151,20 @@ export function whyNoImages(): string | undefined {
 
 /** Why this file system can't be tried here; undefined where it can. */
 export function whyNot(kind: Kind): string | undefined {
-  return spawnSync(`mkfs.${kind}`, ['-V']).error === undefined ? undefined : `there is no mkfs.${kind}`
+  if (spawnSync(`mkfs.${kind}`, ['-V']).error !== undefined) return `there is no mkfs.${kind}`
+  return isKnown(kind) || loads(kind) ? undefined : 'the kernel does not know it'
 }
+
+/** The file systems that can't be tried here, each with the reason. */
+export const withoutKinds = (): string[] =>
+  KINDS.flatMap((kind) => {
+    const reason = whyNot(kind)
+    return reason === undefined ? [] : [`${kind}: ${reason}`]
+  })
+
+const isKnown = (kind: Kind) => new RegExp(`\\s${kind}$`, 'm').test(readFileSync('/proc/filesystems', 'utf8'))
+
+const loads = (kind: Kind) => spawnSync('modprobe', ['-q', kind]).status === 0 && isKnown(kind)
 
 const isAttached = (path: string) => spawnSync('losetup', ['-j', path], { encoding: 'utf8' }).stdout !== ''
 

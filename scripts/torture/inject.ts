@@ -5,7 +5,7 @@ import { play, pointsOf } from './kill.ts'
 import { printedIn } from './program.ts'
 import { makeScenes, type Scene } from './scenes.ts'
 import { type Tally, Violation } from './tally.ts'
-import { type Injection, touches, whyNoTrace } from './trace.ts'
+import { type Injection, touches } from './trace.ts'
 import { type Case, judge, type Verdict } from './verdict.ts'
 import type { Works } from './works.ts'
 
@@ -70,9 +70,7 @@ function silent({ run, answers }: Case, { stuck, unkept }: Verdict): string[] {
 }
 
 /** Goes through all scenes, all their calls and all errors, until the time is over. */
-export async function inject(works: Works, tally: Tally, until: number): Promise<string | undefined> {
-  const reason = whyNoTrace()
-  if (reason !== undefined) return reason
+export async function inject(works: Works, tally: Tally, until: number): Promise<undefined> {
   while (performance.now() < until) {
     for (const scene of works.random.shuffled(await makeScenes(works))) {
       const all = (await pointsOf(works, scene)).filter(({ matters }) => matters)

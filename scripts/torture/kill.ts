@@ -5,7 +5,7 @@ import { run } from './program.ts'
 import { makeScenes, rig, type Scene } from './scenes.ts'
 import { look } from './sight.ts'
 import { type Tally, Violation } from './tally.ts'
-import { type Injection, type Point, points, readCalls, traced, whyNoTrace } from './trace.ts'
+import { type Injection, type Point, points, readCalls, traced } from './trace.ts'
 import { type Case, judge } from './verdict.ts'
 import type { Works } from './works.ts'
 
@@ -63,9 +63,7 @@ export async function killAt(works: Works, scene: Scene, point: Point, tally: Ta
 }
 
 /** Goes through all scenes and all their calls, again and again until the time is over. */
-export async function kill(works: Works, tally: Tally, until: number): Promise<string | undefined> {
-  const reason = whyNoTrace()
-  if (reason !== undefined) return reason
+export async function kill(works: Works, tally: Tally, until: number): Promise<undefined> {
   while (performance.now() < until) {
     const threads = works.random.pick(THREADS)
     for (const scene of works.random.shuffled(await makeScenes(works))) {

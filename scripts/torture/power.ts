@@ -2,14 +2,13 @@
 import { mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Cut, Image, type Kind, whyNoImages, whyNot } from './image.ts'
+import { type Cut, Image, KINDS, whyNot } from './image.ts'
+import { Ledger } from './ledger.ts'
 import { printedIn, type Started } from './program.ts'
 import { isOwnerAlive, look, ownersGone } from './sight.ts'
 import { type Tally, Violation } from './tally.ts'
-import { isFlushed, readCalls, traced, whyNoTrace } from './trace.ts'
+import { isPutAside, readCalls, traced } from './trace.ts'
 import type { Works } from './works.ts'
-
-const KINDS: readonly Kind[] = ['ext4', 'xfs', 'btrfs']
 
 /** A file system that lives through more cuts than this gets slow to look at. */
 const CUTS_AN_IMAGE = 15
@@ -20,58 +19,9 @@ const LATEST_CUT_MS = 1500
 /** How many profiles the calls of `next` find, at least, when they begin. */
 const STOCK = 40
 
-/** What must be true of one directory for good. It is kept in memory: nothing of it is on the disk that is cut. */
-class Ledger {
-  readonly printed = new Set<string>()
-  /** Profiles that `fetch` said are stored, or whose answer was put aside and flushed. */
-  readonly kept = new Set<string>()
-  readonly problems: string[] = []
-
-  print(iccids: readonly string[]): void {
-    for (const iccid of iccids) {
-      if (this.printed.has(iccid)) this.problems.push(`printed twice: ${iccid}`)
-      this.printed.add(iccid)
-    }
-  }
-
-  keep(iccids: readonly string[]): void {
-    for (const iccid of iccids) this.kept.add(iccid)
-  }
-
-  /** What the disk has, before anything was done about it or after. */
-  check(directory: string, isSettled: boolean): void {
-    const { unused, used, torn, asides } = look(directory)
-    const waits = new Set(
-      asides.filter((aside) => !isSettled || isOwnerAlive(aside)).flatMap(({ iccids }) => iccids),
-    )
-    const tell = (what: string, which: readonly string[]) => {
-      if (which.length > 0) this.problems.push(`${what}: ${which.join(', ')}`)
-    }
-    tell(
-      'printed and not marked used',
-      [...this.printed].filter((iccid) => !used.has(iccid)),
-    )
-    tell(
-      'unused and used',
-      [...unused].filter((iccid) => used.has(iccid)),
-    )
-    tell('torn', torn)
-    tell(
-      'lost',
-      [...this.kept].filter((iccid) => !unused.has(iccid) && !used.has(iccid) && !waits.has(iccid)),
-    )
-  }
-}
-
 /** Cuts the power again and again until the time is over, on each kind of file system in turn. */
-export async function power(works: Works, tally: Tally, until: number): Promise<string | undefined> {
-  const reason = whyNoImages() ?? whyNoTrace()
-  if (reason !== undefined) return reason
-  for (const kind of KINDS) {
-    const missing = whyNot(kind)
-    if (missing !== undefined) tally.note(`${kind} is skipped: ${missing}`)
-  }
-  const kinds = KINDS.filter((kind) => whyNot(kind) === undefined)
+export async function power(works: Works, tally: Tally, until: number): Promise<undefined> {
+  const kinds = works.random.shuffled(KINDS.filter((kind) => whyNot(kind) === undefined))
   for (let turn = 0; performance.now() < until; turn++) {
     const image = new Image(kinds[turn % kinds.length] ?? 'ext4', works.root, works.random)
     const ledger = new Ledger()
@@ -168,11 +118,15 @@ async function fetchOnce(works: Works, directory: string, ledger: Ledger, count:
   const log = join(works.root, 'trace')
   mkdirSync(works.root, { recursive: true })
   const before = works.service.delivered.size
-  const calls = ['link', 'linkat', 'rename', 'fsync', 'openat']
+  const calls = ['link', 'linkat', 'rename', 'fsync', 'openat', 'write']
   const { code } = await during(works.startFetch(directory, count, { under: traced(log, undefined, calls) }))
   const seen = readCalls(readFileSync(log, 'utf8'))
-  const isAside = isFlushed(seen, '/.incoming')
+  const answer = works.deliveredSince(before)
+  const isAside = isPutAside(seen, answer[0] ?? '')
   // A profile gets its name only when all of its answer is safe.
-  const isPublished = seen.some(({ name, args }) => /^(link|rename)/.test(name) && /\/\d+\.json"/.test(args))
-  if (code === 0 || isAside || isPublished) ledger.keep(works.deliveredSince(before))
+  const isPublished = seen.some(
+    ({ name, args }) =>
+      /^(link|rename)/.test(name) && answer.some((iccid) => args.includes(`/${iccid}.json"`)),
+  )
+  if (code === 0 || isAside || isPublished) ledger.keep(answer)
 }

@@ -21,6 +21,8 @@ export interface Aside {
 export interface Sight {
   readonly unused: Set<string>
   readonly used: Set<string>
+  /** Those whose used name is empty, while the unused file is still there: they count as used. */
+  readonly halfClaimed: Set<string>
   /** Files that have a profile's name and do not hold it. */
   readonly torn: string[]
   readonly asides: Aside[]
@@ -28,13 +30,19 @@ export interface Sight {
 
 /** What there is in a directory; nothing where there is no directory. */
 export function look(directory: string): Sight {
-  const sight: Sight = { unused: new Set(), used: new Set(), torn: [], asides: [] }
+  const sight: Sight = { unused: new Set(), used: new Set(), halfClaimed: new Set(), torn: [], asides: [] }
   for (const name of namesIn(directory)) {
     const [, mark, iccid = ''] = /^(__)?(\d+)\.json$/.exec(name) ?? []
     if (iccid === '') continue
+    const text = readOf(join(directory, name))
     if (mark === undefined) sight.unused.add(iccid)
     else sight.used.add(iccid)
-    if (iccidIn(readOf(join(directory, name))) !== iccid) sight.torn.push(name)
+    if (mark !== undefined && text === '') sight.halfClaimed.add(iccid)
+    else if (iccidIn(text) !== iccid) sight.torn.push(name)
+  }
+  // A call was cut off amid its claim: the profile is used, and the unused file still has its contents.
+  for (const iccid of sight.halfClaimed) {
+    if (!sight.unused.delete(iccid)) sight.torn.push(`__${iccid}.json`)
   }
   const incoming = join(directory, '.incoming')
   for (const name of namesIn(incoming)) {
@@ -43,7 +51,9 @@ export function look(directory: string): Sight {
   return sight
 }
 
-function lines(text: string): Pick<Aside, 'iccids' | 'isWhole'> {
+function lines(room: string): Pick<Aside, 'iccids' | 'isWhole'> {
+  // What is left of the room that was kept for it may follow.
+  const text = room.replace(/\n\n[^\n]*$/, '\n')
   const found = text.split('\n').map(iccidIn)
   const last = found.pop()
   const iccids = found.filter((iccid) => iccid !== undefined)

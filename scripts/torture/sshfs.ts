@@ -1,10 +1,11 @@
-/** The race once more, through two mounts of one directory by sshfs: stations on two machines that share a server. */
+/** The races once more, through two mounts of one directory by sshfs: stations on two machines that share a server. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { copyFileSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { userInfo } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { raceClaims } from './claim.ts'
 import { noteMounted, unmountPath } from './image.ts'
 import { raceOnce } from './race.ts'
 import type { Tally } from './tally.ts'
@@ -19,11 +20,19 @@ const MOUNTS = 2
 const START_TRIES = 50
 const START_PAUSE_MS = 100
 
-/** Races until the time is over, once at least. */
-export async function sshfs(works: Works, tally: Tally, until: number): Promise<string | undefined> {
+/** Why there can be no mounts by sshfs here; undefined where there can. */
+export function whyNoSshfs(): string | undefined {
   if (SSHD === undefined) return 'there is no sshd'
   if (spawnSync('sshfs', ['--version']).error !== undefined) return 'there is no sshfs'
-  if (!existsSync('/dev/fuse')) return 'there is no FUSE'
+  return existsSync('/dev/fuse') ? undefined : 'there is no FUSE'
+}
+
+/**
+ * Races claims once, and the program until the time is over, once at least.
+ * @returns why it can't mount anything
+ */
+export async function sshfs(works: Works, tally: Tally, until: number): Promise<string | undefined> {
+  if (SSHD === undefined) return whyNoSshfs()
   const root = join(works.root, 'sshfs')
   mkdirSync(root)
   const port = await freePort()
@@ -35,6 +44,7 @@ export async function sshfs(works: Works, tally: Tally, until: number): Promise<
       const failed = await mount(root, port, path)
       if (failed !== undefined) return failed
     }
+    await raceClaims(works, tally, 0, mounts)
     do {
       const name = `profiles${tally.of('races over sshfs')}`
       await raceOnce(works, tally, {

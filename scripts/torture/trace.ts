@@ -119,6 +119,14 @@ export function isFlushed(calls: readonly Call[], path: string): boolean {
   return flush >= 0 && calls.slice(flush).some(opened)
 }
 
+/** Whether an answer was put aside, for sure: written, and then flushed by its name. Known by its first profile. */
+export function isPutAside(calls: readonly Call[], iccid: string): boolean {
+  const written = calls.findIndex(
+    ({ name, args }) => name === 'write' && args.includes('.answer>') && args.includes(iccid),
+  )
+  return written >= 0 && isFlushed(calls.slice(written), '/.incoming')
+}
+
 /** Whether a call is about something in a directory, the directory itself, or standard output. */
 export const touches = ({ name, args }: Call, directory: string) =>
   args.includes(directory) || (name === 'write' && args.startsWith('1<'))

@@ -1,5 +1,6 @@
 import { Option } from 'clipanion'
 import { Failure } from '../errors.ts'
+import { setting } from '../words.ts'
 import { BaseCommand, notEmpty, parseCount } from './base.ts'
 
 export class FetchCommand extends BaseCommand {
@@ -12,8 +13,8 @@ export class FetchCommand extends BaseCommand {
       'HTTPS_PROXY, HTTP_PROXY, NO_PROXY and NODE_EXTRA_CA_CERTS are respected. Ctrl-C waits up to ten seconds for answers under way, stores them and ends; a second one ends at once.',
     ].join('\n\n'),
     examples: [
-      ['One profile, to try it', 'SOFTSIM_API_KEY=… softsim fetch'],
-      ['A production lot', 'SOFTSIM_API_KEY=… softsim fetch -n 50000 -o profiles'],
+      ['One profile, to try it (SOFTSIM_API_KEY is set)', 'softsim fetch'],
+      ['A production lot', 'softsim fetch -n 50000 -o profiles'],
     ] as [string, string][],
   }
 
@@ -38,6 +39,8 @@ export class FetchCommand extends BaseCommand {
     const apiKey = this.apiKey ?? env['SOFTSIM_API_KEY']
     report.hide(apiKey)
     // Loaded here: `next` shares the program, starts 50,000 times and needs none of it.
+    const { standInForStreams } = await import('../streams.ts')
+    standInForStreams(report.write)
     const { fetchProfiles } = await import('../fetch.ts')
     await fetchProfiles({
       apiKey: checkKey(apiKey),
@@ -52,7 +55,7 @@ export class FetchCommand extends BaseCommand {
 
 /** A header's value: anything else in a key is a slip of copying, and would be refused less plainly. */
 function checkKey(apiKey: string | undefined): string {
-  const hint = 'set it: export SOFTSIM_API_KEY=…'
+  const hint = `set it: ${setting('SOFTSIM_API_KEY')}`
   if (!apiKey) throw new Failure('usage', 'fetch needs an API key', { hint })
   if (/^[\x21-\x7e]+$/.test(apiKey)) return apiKey
   throw new Failure('usage', 'the API key has a blank, a line break or a letter that no key has', { hint })

@@ -5,7 +5,6 @@ export class HelpCommand extends BaseCommand {
   static override paths = [['help']]
   static override usage = {
     description: 'explain softsim, or one of its commands',
-    operands: '[command]',
     examples: [
       ['What there is', 'softsim help'],
       ['All there is to say about one command', 'softsim help next'],

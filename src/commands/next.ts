@@ -12,7 +12,7 @@ export class NextCommand extends BaseCommand {
   static override usage = {
     description: 'hand out the next unused profile',
     details: [
-      'Takes the unused profile with the lowest name, decrypts it, marks its file used by renaming it to __<name>, and only then prints it: one line on standard output, and nothing else. Any number of calls may work on one directory at once; no profile is handed out twice.',
+      'Takes the unused profile with the lowest name, decrypts it, marks its file used, __<name>, and only then prints it: one line on standard output, and nothing else. Any number of calls may work on one directory at once; no profile is handed out twice.',
       'With --count it takes that many at once, for a panel of devices, one a line: all of them, or none and exit code 3.',
       'With --iccid it takes that one profile; if it is used already, it prints it again and warns. This is for a device whose programming failed half-way: the same device must get the same profile.',
       'A file that is damaged, or that a device would refuse, stays as it is, is named on standard error and passed over.',
@@ -20,7 +20,7 @@ export class NextCommand extends BaseCommand {
     ].join('\n\n'),
     examples: [
       ['The next profile, as a device programmer takes it', 'softsim next -k softsim.pem -i profiles'],
-      ['Into a device at a serial port', 'softsim next -k softsim.pem --crc > /dev/ttyUSB0'],
+      ['Into a device at a serial port', 'softsim next -k softsim.pem > /dev/ttyUSB0'],
       ['Everything there is to know about it', 'softsim next -k softsim.pem --format=json'],
     ] as [string, string][],
   }
@@ -46,7 +46,9 @@ export class NextCommand extends BaseCommand {
 
   smsp = Option.Boolean('--smsp', false, { description: 'include the SMSP record' })
   noSmsc = Option.Boolean('--no-smsc', false, { description: 'leave the SMSC record out' })
-  crc = Option.Boolean('--crc', false, { description: 'end the hex with the CRC-32 record' })
+  crc = Option.Boolean('--crc', true, {
+    description: 'end the hex with the CRC-32 record (default); --no-crc leaves it out',
+  })
 
   override async execute(): Promise<void> {
     const { report, env } = this.context

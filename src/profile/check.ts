@@ -9,6 +9,8 @@ const SMSP = /^[0-9A-Fa-f]{104}$/
 const PIN = /^\d{4,8}$/
 /** The device keeps 8 bytes for each of these. */
 const ASCII_8 = /^[\x21-\x7e]{1,8}$/
+/** An administrative key may also be written as its 8 bytes in hex (TS 102 221 11.1.9.3). */
+const KEY_64 = /^[0-9A-Fa-f]{16}$/
 
 /**
  * Why a device would refuse this profile, one sentence each; empty where it would accept it.
@@ -28,7 +30,10 @@ export function problems(profile: Profile, options: HexOptions): string[] {
     options.smsc && smsc && (smscDigits < 1 || smscDigits > 20) && 'the SMSC has not 1 to 20 digits',
     pin && !PIN.test(pin) && 'the PIN is not 4 to 8 digits',
     puk && !ASCII_8.test(puk) && 'the PUK is not 1 to 8 ASCII characters',
-    adm && !ASCII_8.test(adm) && 'the ADM is not 1 to 8 ASCII characters',
+    adm &&
+      !ASCII_8.test(adm) &&
+      !KEY_64.test(adm) &&
+      'the ADM is neither 1 to 8 ASCII characters nor 16 hex digits',
   ]
   return found.filter((problem) => typeof problem === 'string')
 }

@@ -1,3 +1,4 @@
+import { crc32 } from './crc32.ts'
 import { encodeAscii, encodeIccid, encodeImsi, encodeSmsc, hexByte } from './encode.ts'
 import type { HexOptions, Profile } from './profile.ts'
 
@@ -9,7 +10,10 @@ export interface HexRecord {
   readonly data: string
 }
 
-/** The records of a profile in the order a device reads them, each only where the profile has the field. */
+/**
+ * The records of a profile in the order a device reads them, each only where the profile has the field. Case means
+ * nothing to a device: hex digits keep the one they came in.
+ */
 export function records(profile: Profile, options: HexOptions): HexRecord[] {
   const { imsi, iccid, opc, k, kic, kid, smsp, smsc, pin, puk, adm } = profile
   const all: [tag: string, name: string, data: string | null][] = [
@@ -32,15 +36,13 @@ export function records(profile: Profile, options: HexOptions): HexRecord[] {
 const encodeRecord = (tag: string, data: string) => tag + hexByte(data.length) + data
 
 /**
- * The device's TLV string: one line of hex without its newline, at most 398 characters.
- * The CRC-32 (ISO-HDLC, as in zlib) covers all characters before its record, in lower case.
+ * The device's TLV string: one line of lower-case hex without its newline, at most 414 characters.
+ * The CRC-32 covers all characters before its record.
  */
 export function encodeHex(profile: Profile, options: HexOptions): string {
   const body = records(profile, options)
     .map(({ tag, data }) => encodeRecord(tag, data))
     .join('')
-  if (!options.crc) return body
-  // Loaded for those who ask for it: it costs every call's start.
-  const { crc32 } = process.getBuiltinModule('node:zlib')
-  return body + encodeRecord('fe', crc32(body.toLowerCase()).toString(16).padStart(8, '0'))
+    .toLowerCase()
+  return options.crc ? body + encodeRecord('fe', crc32(body).toString(16).padStart(8, '0')) : body
 }

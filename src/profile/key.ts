@@ -1,6 +1,6 @@
 import { createPrivateKey, createPublicKey, type KeyObject, X509Certificate } from 'node:crypto'
 import { Failure } from '../errors.ts'
-import { quote } from '../words.ts'
+import { asking, quote } from '../words.ts'
 
 const RIGHT_KEY = 'give the RSA private key whose public half the service had when the profiles were fetched'
 
@@ -8,9 +8,15 @@ const RIGHT_KEY = 'give the RSA private key whose public half the service had wh
  * Reads an RSA private key: PKCS#1 or PKCS#8 (RFC 8017 A.1.2, RFC 5208), PEM or DER.
  * @param path what the messages call it
  * @param passphrase opens an encrypted key; undefined or empty where there is none
+ * @param platform the system whose commands a hint names
  * @throws {Failure} `key`, with the command that mends it
  */
-export function parsePrivateKey(bytes: Buffer, path: string, passphrase: string | undefined): KeyObject {
+export function parsePrivateKey(
+  bytes: Buffer,
+  path: string,
+  passphrase: string | undefined,
+  platform: NodeJS.Platform = process.platform,
+): KeyObject {
   const secret = passphrase ? { passphrase } : {}
   const attempts = isPem(bytes)
     ? [() => createPrivateKey({ key: bytes, ...secret })]
@@ -26,7 +32,7 @@ export function parsePrivateKey(bytes: Buffer, path: string, passphrase: string 
       failed.push(error)
     }
   }
-  throw diagnosis(bytes, path, passphrase, failed)
+  throw diagnosis(bytes, path, passphrase, failed, platform)
 }
 
 const isPem = (bytes: Buffer) => bytes.includes('-----BEGIN ')
@@ -42,16 +48,22 @@ const notRsa = (path: string, type: string) =>
 const keyFailure = (message: string, hint: string) => new Failure('key', message, { hint })
 
 /** What the file is instead of a private key that opens. */
-function diagnosis(bytes: Buffer, path: string, passphrase: string | undefined, errors: unknown[]): Failure {
+function diagnosis(
+  bytes: Buffer,
+  path: string,
+  passphrase: string | undefined,
+  errors: unknown[],
+  platform: NodeJS.Platform,
+): Failure {
   const text = bytes.toString('latin1')
   if (bytes.length === 0) return keyFailure(`${path} is empty`, RIGHT_KEY)
-  if (text.includes('BEGIN OPENSSH PRIVATE KEY')) return openSsh(text, path)
+  if (text.includes('BEGIN OPENSSH PRIVATE KEY')) return openSsh(text, path, platform)
   if (isEncrypted(text, errors)) {
     return passphrase
       ? keyFailure(`${path} does not open with this passphrase`, 'correct SOFTSIM_KEY_PASSPHRASE')
       : keyFailure(
           `${path} is protected with a passphrase, and none was given`,
-          'set it: read -rs SOFTSIM_KEY_PASSPHRASE && export SOFTSIM_KEY_PASSPHRASE',
+          `set it: ${asking('SOFTSIM_KEY_PASSPHRASE', platform)}`,
         )
   }
   if (/BEGIN (RSA |SSH2 )?PUBLIC KEY|^(ssh|ecdsa)-\S+ AAAA/m.test(text) || isDerPublicKey(bytes)) {
@@ -69,25 +81,30 @@ function diagnosis(bytes: Buffer, path: string, passphrase: string | undefined, 
   if (text.startsWith('PuTTY-User-Key-File')) {
     return keyFailure(
       `${path} is in PuTTY's own format`,
-      `convert it: puttygen ${quote(path)} -O private-openssh -o softsim.pem && ssh-keygen -p -m PEM -f softsim.pem`,
+      platform === 'win32'
+        ? 'PuTTYgen: Conversions, Export OpenSSH key, as softsim.pem; then: ssh-keygen -p -m PEM -f softsim.pem'
+        : `convert it: puttygen ${quote(path, platform)} -O private-openssh -o softsim.pem && ssh-keygen -p -m PEM -f softsim.pem`,
     )
   }
   return keyFailure(
     `${path} is no private key that can be read (PKCS#1 or PKCS#8, PEM or DER)`,
-    `check it: openssl pkey -check -noout -in ${quote(path)}`,
+    `check it: openssl pkey -check -noout -in ${quote(path, platform)}`,
   )
 }
 
 /** OpenSSH's own format names the key's type in its first bytes (PROTOCOL.key in its sources). */
-function openSsh(text: string, path: string): Failure {
+function openSsh(text: string, path: string, platform: NodeJS.Platform): Failure {
   const body = /BEGIN OPENSSH PRIVATE KEY-----([^-]*)/.exec(text)?.[1] ?? ''
   const type = /ssh-(?:rsa|dss|ed25519)|ecdsa-sha2-[a-z0-9]+/.exec(
     Buffer.from(body, 'base64').toString('latin1'),
   )?.[0]
   if (type !== undefined && type !== 'ssh-rsa') return notRsa(path, type)
+  const quoted = quote(path, platform)
+  // ssh-keygen refuses a key that others may read.
+  const chmod = platform === 'win32' ? '' : `chmod 600 ${quoted} && `
   return keyFailure(
     `${path} is in OpenSSH's own format`,
-    `rewrite it as PEM, in place: chmod 600 ${quote(path)} && ssh-keygen -p -m PEM -f ${quote(path)}`,
+    `rewrite it as PEM, in place: ${chmod}ssh-keygen -p -m PEM -f ${quoted}`,
   )
 }
 

@@ -1,66 +1,67 @@
-import api from 'undici/lib/api/index.js'
-import Agent from 'undici/lib/dispatcher/agent.js'
-import Dispatcher from 'undici/lib/dispatcher/dispatcher.js'
-import EnvHttpProxyAgent from 'undici/lib/dispatcher/env-http-proxy-agent.js'
-import { Failure } from '../errors.ts'
+import type Dispatcher from 'undici/lib/dispatcher/dispatcher.js'
 import { several } from '../words.ts'
 import { type Answer, parseAnswer } from './answer.ts'
-import { CallFailure, networkFailure, statusFailure } from './failure.ts'
+import { type LeastRate, readStart, readText } from './body.ts'
+import { directly, type Timeouts, throughProxy } from './connection.ts'
+import { CallFailure, statusFailure } from './failure.ts'
 import { type Limit, readLimit } from './limit.ts'
+import { networkFailure } from './network-failure.ts'
+import { plainText } from './plain-text.ts'
 import { redirectTarget } from './url.ts'
 
 type Headers = Record<string, string | string[] | undefined>
 
-// What the front page of undici does: its proxy agent connects with a method that is put on here.
-Object.assign(Dispatcher.prototype, api)
-
 const MOST_REDIRECTS = 5
 const REDIRECTS = [301, 302, 303, 307, 308]
-const LONGEST_MESSAGE = 4 * 1024
 
-/** Milliseconds that a request may spend. */
-export interface Timeouts {
-  readonly connect: number
-  /** From the request to its headers: allocating profiles takes the service a while. */
-  readonly headers: number
-  /** Between two parts of the body. */
-  readonly idle: number
-  /** All of it. */
-  readonly total: number
+/** When a call is given up. There is no limit to all of it: while an answer arrives, cutting it off only costs. */
+export interface Limits extends Timeouts {
+  readonly least: LeastRate
 }
 
-const TIMEOUTS: Timeouts = { connect: 10_000, headers: 60_000, idle: 30_000, total: 180_000 }
+/**
+ * Three minutes of silence outlast an outage of one: after it, TCP sends again only when its doubled wait is over, and
+ * what it sends may be lost again. At the least rate, an answer of 1000 profiles would take three hours.
+ */
+const LIMITS: Limits = { connect: 20_000, silence: 180_000, least: { bytes: 20_000, ms: 300_000 } }
 
 export interface ClientOptions {
   readonly url: URL
   readonly apiKey: string
-  readonly timeouts?: Timeouts
+  readonly limits?: Limits
   /** Is told of each request and its answer, never of the key. */
   readonly trace: (level: 2 | 3, text: string) => void
+}
+
+/** An answer, and how long it took. */
+export interface TimedAnswer extends Answer {
+  /** From the first byte of the body to the last, in milliseconds. */
+  readonly bodyMs: number
+}
+
+interface Response {
+  readonly status: number
+  readonly headers: Headers
+  readonly body: string
+  readonly bodyMs: number
 }
 
 /** The service's one call. Retries, the rate limit and what happens to the profiles are its caller's business. */
 export class Client {
   #url: URL
   readonly #apiKey: string
-  readonly #timeouts: Timeouts
+  readonly #least: LeastRate
   readonly #trace: ClientOptions['trace']
   readonly #direct: Dispatcher
   readonly #proxied: Dispatcher
 
-  constructor({ url, apiKey, timeouts = TIMEOUTS, trace }: ClientOptions) {
+  constructor({ url, apiKey, limits = LIMITS, trace }: ClientOptions) {
     this.#url = url
     this.#apiKey = apiKey
-    this.#timeouts = timeouts
+    this.#least = limits.least
     this.#trace = trace
-    const options = {
-      allowH2: false,
-      connect: { timeout: timeouts.connect, rejectUnauthorized: true },
-      headersTimeout: timeouts.headers,
-      bodyTimeout: timeouts.idle,
-    }
-    this.#direct = new Agent(options)
-    this.#proxied = url.protocol === 'https:' ? proxyAgent(options) : this.#direct
+    this.#direct = directly(limits)
+    this.#proxied = url.protocol === 'https:' ? throughProxy(limits) : this.#direct
   }
 
   /**
@@ -69,12 +70,12 @@ export class Client {
    * @param learn is told what the answer says of the rate limit
    * @throws {CallFailure}
    */
-  async ask(count: number, learn: (limit: Limit) => void, signal: AbortSignal): Promise<Answer> {
+  async ask(count: number, learn: (limit: Limit) => void, signal: AbortSignal): Promise<TimedAnswer> {
     for (let redirects = 0; redirects <= MOST_REDIRECTS; redirects++) {
-      const { status, headers, body } = await this.#send(count, signal)
+      const { status, headers, body, bodyMs } = await this.#send(count, signal)
       learn(readLimit(status, headers, Date.now()))
-      if (status === 200) return answerOf(headers, body)
-      if (!REDIRECTS.includes(status)) throw statusFailure(status, body.trim())
+      if (status === 200) return { ...answerOf(headers, body), bodyMs }
+      if (!REDIRECTS.includes(status)) throw statusFailure(status, headers, this.#messageOf(headers, body))
       this.#url = this.#redirected(headers['location'])
     }
     throw new CallFailure(`the service redirects more than ${MOST_REDIRECTS} times`)
@@ -92,12 +93,13 @@ export class Client {
     })
   }
 
-  async #send(
-    count: number,
-    signal: AbortSignal,
-  ): Promise<{ status: number; headers: Headers; body: string }> {
+  /** Without the key, before it is cut to a message's length: a part of the key would be too much. */
+  #messageOf(headers: Headers, body: string): string {
+    return plainText(body, headers['content-type']).replaceAll(this.#apiKey, '***')
+  }
+
+  async #send(count: number, signal: AbortSignal): Promise<Response> {
     const url = this.#url
-    const deadline = AbortSignal.any([signal, AbortSignal.timeout(this.#timeouts.total)])
     const text = JSON.stringify({ count })
     let sent = false
     // The connection asks for the body when it is about to send the request: from here on it may cost profiles.
@@ -120,20 +122,18 @@ export class Client {
           'content-length': String(Buffer.byteLength(text)),
         },
         body: body() as unknown as Uint8Array,
-        signal: deadline,
+        signal,
       })
-      const status = response.statusCode
+      const answered = performance.now()
+      const { statusCode: status, headers } = response
       const answer =
-        status === 200 ? await readText(response.body, largestAnswer(count)) : await readStart(response.body)
-      const ms = Math.round(performance.now() - began)
-      this.#trace(2, `answered ${status}, ${answer.length} bytes, ${ms} ms`)
-      this.#trace(3, `headers ${JSON.stringify(response.headers)}`)
-      // Before it is cut to a message's length: a part of the key is one too many.
-      return {
-        status,
-        headers: response.headers,
-        body: status === 200 ? answer : answer.replaceAll(this.#apiKey, '***'),
-      }
+        status === 200
+          ? await readText(response.body, largestAnswer(count), this.#least)
+          : await readStart(response.body, this.#least)
+      const ended = performance.now()
+      this.#trace(2, `answered ${status}, ${answer.length} bytes, ${Math.round(ended - began)} ms`)
+      this.#trace(3, `headers ${JSON.stringify(headers)}`)
+      return { status, headers, body: answer, bodyMs: ended - answered }
     } catch (error) {
       if (error instanceof CallFailure) throw error
       if (signal.aborted) throw new CallFailure('interrupted', { mayHaveAllocated: sent, cause: error })
@@ -142,46 +142,8 @@ export class Client {
   }
 }
 
-/** @throws {Failure} `usage` */
-function proxyAgent(options: EnvHttpProxyAgent.Options): Dispatcher {
-  try {
-    return new EnvHttpProxyAgent(options)
-  } catch (error) {
-    throw new Failure('usage', 'HTTPS_PROXY or HTTP_PROXY holds no address of a proxy', {
-      hint: 'write it like this: http://proxy.example:8080',
-      cause: error,
-    })
-  }
-}
-
 /** Generous for 16384-bit keys: nothing that is larger is an answer to what was asked. */
 const largestAnswer = (count: number) => 64 * 1024 + count * 4 * 1024
-
-/** @throws {CallFailure} where there is more of it than `largest` bytes; the rest is not read */
-async function readText(body: AsyncIterable<Uint8Array>, largest: number): Promise<string> {
-  const parts: Uint8Array[] = []
-  let size = 0
-  for await (const part of body) {
-    size += part.length
-    if (size > largest) {
-      throw new CallFailure('the answer is larger than any answer to what was asked', {
-        mayHaveAllocated: true,
-      })
-    }
-    parts.push(part)
-  }
-  return Buffer.concat(parts).toString('utf8')
-}
-
-/** The beginning of an error's text. */
-async function readStart(body: AsyncIterable<Uint8Array>): Promise<string> {
-  let text = ''
-  for await (const part of body) {
-    text += Buffer.from(part).toString('latin1')
-    if (text.length > LONGEST_MESSAGE) break
-  }
-  return text
-}
 
 function answerOf(headers: Headers, body: string): Answer {
   const traits = { mayHaveAllocated: true, hint: 'check --url; a proxy or a login page may have answered' }

@@ -1,26 +1,54 @@
-import { closeSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { renameSync, rmSync } from 'node:fs'
 import { Failure, reasonOf } from '../errors.ts'
-import { flushDirectory, flushFile } from './flush.ts'
-import { ASIDE, asidePath, INCOMING, newAside, type StoredProfile, toAside } from './incoming.ts'
+import { flushDirectory, flushPath } from './flush.ts'
+import { ASIDE, asidePath, newAside, type StoredProfile } from './incoming.ts'
 import { type Added, publish } from './publish.ts'
-import { createAside, type Target } from './target.ts'
+import { putAside, release } from './reserve.ts'
+import type { Target } from './target.ts'
+
+/** The disk failed before all profiles of an answer had their names. */
+export class NotAdded extends Failure {
+  /** Those that have them. */
+  readonly added: Added
+  /** How many are put aside, for the next call to publish. */
+  readonly aside: number
+  /** How many are on no disk. */
+  readonly lost: number
+
+  constructor(
+    message: string,
+    details: { hint: string; cause: unknown; added?: Added; aside?: number; lost?: number },
+  ) {
+    super('disk', message, details)
+    this.added = details.added ?? { stored: [], known: [] }
+    this.aside = details.aside ?? 0
+    this.lost = details.lost ?? 0
+  }
+}
 
 /**
  * Adds the profiles of one answer. They are put aside first, all in one file, and flushed: from then on a crash loses
  * none of them. Then each is published under its own name, which never overwrites, and the file is removed.
- * @throws {Failure} `disk`; what was put aside is published by the next call of `fetch` or `next`
+ * @param aside the name that `reserve` gave, where it has taken the room for them
+ * @throws {NotAdded} what was put aside is published by the next call of `fetch` or `next`
  */
-export async function add(target: Target, profiles: readonly StoredProfile[]): Promise<Added> {
-  if (profiles.length === 0) return { stored: [], known: [] }
-  const aside = newAside()
+export async function add(
+  target: Target,
+  profiles: readonly StoredProfile[],
+  aside: string = newAside(),
+): Promise<Added> {
+  if (profiles.length === 0) {
+    release(target, aside)
+    return { stored: [], known: [] }
+  }
   try {
     await putAside(target, aside, profiles)
   } catch (error) {
     const iccids = profiles.map(({ iccid }) => iccid)
-    throw new Failure('disk', `received and can't be stored: ${iccids.join(' ')}: ${reasonOf(error)}`, {
+    throw new NotAdded(`received and can't be stored: ${iccids.join(' ')}: ${reasonOf(error)}`, {
       hint: 'make room or repair the disk; ask the service for these profiles, they are allocated and not stored',
       cause: error,
+      lost: profiles.length,
     })
   }
   return publishAside(target, aside, profiles)
@@ -28,41 +56,33 @@ export async function add(target: Target, profiles: readonly StoredProfile[]): P
 
 /**
  * Publishes what has been put aside, and removes it when all of it is durable.
- * @throws {Failure} `disk`
+ * @param kept another path for it, where it is not to be removed
+ * @throws {NotAdded}
  */
 export async function publishAside(
   target: Target,
   aside: string,
   profiles: readonly StoredProfile[],
+  kept?: string,
 ): Promise<Added> {
   const { directory } = target
+  const path = asidePath(directory, aside + ASIDE)
+  const added: Added = { stored: [], known: [] }
   try {
-    const added = await publish(target, aside, profiles)
+    await publish(target, aside, profiles, added)
     await flushDirectory(directory)
-    rmSync(asidePath(directory, aside + ASIDE), { force: true })
+    if (kept === undefined) rmSync(path, { force: true })
+    else {
+      renameSync(path, kept)
+      await flushPath(kept)
+    }
     return added
   } catch (error) {
-    throw new Failure('disk', `can't store profiles in ${directory}: ${reasonOf(error)}`, {
+    throw new NotAdded(`can't store profiles in ${directory}: ${reasonOf(error)}`, {
       hint: 'what was received is put aside there; the next call of fetch or next stores it',
       cause: error,
+      added,
+      aside: profiles.length - added.stored.length - added.known.length,
     })
-  }
-}
-
-async function putAside(target: Target, aside: string, profiles: readonly StoredProfile[]): Promise<void> {
-  const name = aside + ASIDE
-  try {
-    const file = await createAside(target, name)
-    try {
-      writeFileSync(file, toAside(profiles))
-      await flushFile(file)
-    } finally {
-      closeSync(file)
-    }
-    await flushDirectory(join(target.directory, INCOMING))
-  } catch (error) {
-    // What is told to be lost must not turn up later: somebody may have asked for it again.
-    rmSync(asidePath(target.directory, name), { force: true })
-    throw error
   }
 }

@@ -1,58 +1,137 @@
-import { lstatSync, renameSync } from 'node:fs'
+import { closeSync, lstatSync, openSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { errnoOf, Failure, reasonOf } from '../errors.ts'
 import { pause } from '../pause.ts'
 import { spellings, usedName } from './names.ts'
+import { HeldFile, UnusableFile } from './read.ts'
+
+/** What a system says of a file that another program holds open. */
+const HELD = ['EACCES', 'EBUSY', 'EPERM']
+
+/** The same for a name that is to be created. Elsewhere than on Windows the others mean the directory's rights. */
+const CANT_CREATE = process.platform === 'win32' ? HELD : ['EBUSY']
+
+/** On Windows a virus scanner holds a file for a moment: a second in all is enough for that. */
+const HELD_TRIES = process.platform === 'win32' ? 50 : 0
+const HELD_PAUSE_MS = 20
+
+/** No claim takes this long between its two steps, unless its process has ended. */
+const UNFINISHED_AFTER_MS = 60_000
 
 /**
- * Claims an unused profile by renaming its file. Of any number of processes that try, one succeeds: the file can
- * be renamed away from its name only once. The claim is durable when the directory has been flushed.
+ * Claims an unused profile, in two steps: creates its used name, then renames the file over it. Of any number of
+ * processes only one can create a name, on every file system and over every protocol (open(2), O_EXCL; CREATE_NEW on
+ * Windows). A rename alone is no claim: on Windows and SMB two processes can both succeed with it.
+ *
+ * The claim is durable when `flushNames` has flushed the used name. A crash between the steps leaves an empty used file
+ * beside the unused one: the profile counts as used, and `finishClaims` puts its contents in their place.
+ * @param name of the file while it is unused
  * @returns false where another process was first
- * @throws {Failure} `disk`
+ * @throws {HeldFile} where another program holds the file: nothing is claimed then
+ * @throws {UnusableFile} where the unused file is gone all the same: somebody has to be told
+ * @throws {Failure} `disk`: nothing is claimed then
  */
 export function claim(directory: string, name: string): boolean {
+  const used = join(directory, usedName(name))
   try {
-    // rename would overwrite a used profile, and hand its identity out again.
     if (isUsed(directory, name)) return false
-    renamePatiently(join(directory, name), join(directory, usedName(name)))
+    closeSync(openSync(used, 'wx', 0o600))
+  } catch (error) {
+    const code = errnoOf(error) ?? ''
+    if (code === 'EEXIST' || code === 'ENOENT') return false
+    throw notClaimed(name, error, CANT_CREATE.includes(code))
+  }
+  try {
+    renamePatiently(join(directory, name), used)
     return true
   } catch (error) {
-    if (errnoOf(error) === 'ENOENT') return false
-    throw new Failure('disk', `can't mark ${name} used: ${reasonOf(error)}`, {
-      hint: 'this user needs the right to rename files in the directory; nothing was claimed',
+    const code = errnoOf(error) ?? ''
+    if (code === 'ENOENT') {
+      // A tool that only renames was first. Or it was this call, and the server restarted before it could say so.
+      throw new UnusableFile('it is used now, but this call did not claim it', { cause: error })
+    }
+    releaseEmpty(used, name)
+    throw notClaimed(name, error, HELD.includes(code))
+  }
+}
+
+function notClaimed(name: string, error: unknown, isHeld: boolean): Error {
+  if (isHeld) return new HeldFile(`it can't be marked used: ${reasonOf(error)}`, { cause: error })
+  return new Failure('disk', `can't mark ${name} used: ${reasonOf(error)}`, {
+    hint: 'this user needs the right to create and rename files in the directory; nothing was claimed',
+    cause: error,
+  })
+}
+
+/** Takes the used name back that was created for a claim. @throws {Failure} `disk` */
+function releaseEmpty(used: string, name: string): void {
+  try {
+    if (lstatSync(used).size === 0) rmSync(used)
+  } catch (error) {
+    throw new Failure('disk', `${name} counts as used now, and was not printed: ${reasonOf(error)}`, {
+      hint: `this user needs the right to rename and remove files in the directory; then remove the empty ${usedName(name)}`,
       cause: error,
     })
   }
 }
 
 /**
- * Takes back a claim of this process that nothing has come of.
+ * Takes back a claim of this process that nothing has come of. Nobody else renames a used file.
  * @throws the system error
  */
 export function unclaim(directory: string, name: string): void {
   renamePatiently(join(directory, usedName(name)), join(directory, name))
 }
 
+/**
+ * Finishes claims whose process ended between their two steps: gives the contents their used name.
+ * @param names of unused files whose used twin is there
+ * @returns the names of those that were finished; their profiles are used, and were not printed
+ */
+export function finishClaims(directory: string, names: readonly string[]): string[] {
+  return names.filter((name) => {
+    const used = lstatSync(join(directory, usedName(name)), { throwIfNoEntry: false })
+    const isOld = Math.abs(Date.now() - (used?.mtimeMs ?? Date.now())) > UNFINISHED_AFTER_MS
+    return isOld && finishClaim(directory, name)
+  })
+}
+
+/**
+ * Finishes one claim, whoever began it.
+ * @returns false where there is none that its process has not finished
+ */
+export function finishClaim(directory: string, name: string): boolean {
+  const unused = join(directory, name)
+  const used = join(directory, usedName(name))
+  try {
+    if (!isEmptyFile(used) || isEmptyFile(unused)) return false
+    renamePatiently(unused, used)
+    return true
+  } catch {
+    return false
+  }
+}
+
+function isEmptyFile(path: string): boolean {
+  const status = lstatSync(path)
+  return status.isFile() && status.size === 0
+}
+
 /** Whether a profile is used, in any spelling of its name. */
-export function isUsed(directory: string, name: string): boolean {
+function isUsed(directory: string, name: string): boolean {
   return spellings(name).some((each) => exists(join(directory, usedName(each))))
 }
 
 const exists = (path: string) => lstatSync(path, { throwIfNoEntry: false }) !== undefined
 
-const BUSY = ['EACCES', 'EBUSY', 'EPERM']
-const BUSY_TRIES = process.platform === 'win32' ? 50 : 0
-const BUSY_PAUSE_MS = 20
-
-/** On Windows a virus scanner may hold a file for a moment, and renaming it fails meanwhile. */
 function renamePatiently(from: string, to: string): void {
-  for (let tries = BUSY_TRIES; ; tries--) {
+  for (let tries = HELD_TRIES; ; tries--) {
     try {
       renameSync(from, to)
       return
     } catch (error) {
-      if (tries <= 0 || !BUSY.includes(errnoOf(error) ?? '')) throw error
-      pause(BUSY_PAUSE_MS)
+      if (tries <= 0 || !HELD.includes(errnoOf(error) ?? '')) throw error
+      pause(HELD_PAUSE_MS)
     }
   }
 }

@@ -14,6 +14,8 @@ export interface Unused {
   readonly iccids: string[]
   /** Names that the rules of the profile directory take for profiles, and that are no ICCIDs. */
   readonly strangers: string[]
+  /** Names of unused files whose used twin is there: they count as used. */
+  readonly twins: string[]
   /** How many are used. */
   readonly used: number
 }
@@ -46,6 +48,12 @@ export function unusedOf(names: readonly string[]): Unused {
     else if (digits === undefined) strangers.push(name)
     else if (stem <= (unused.get(digits) ?? stem)) unused.set(digits, stem)
   }
-  for (const digits of used) unused.delete(digits)
-  return { iccids: [...unused.values()].sort(), strangers: strangers.sort(), used: used.size }
+  const twins: string[] = []
+  for (const digits of used) {
+    const stem = unused.get(digits)
+    if (stem === undefined) continue
+    unused.delete(digits)
+    twins.push(fileName(stem))
+  }
+  return { iccids: [...unused.values()].sort(), strangers: strangers.sort(), twins, used: used.size }
 }

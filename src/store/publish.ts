@@ -10,17 +10,16 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { errnoOf } from '../errors.ts'
-import { isUsed } from './claim.ts'
-import { flushFile } from './flush.ts'
+import { FLUSHES_AT_ONCE, flushFile, flushUnlessGone } from './flush.ts'
 import { asidePath, type StoredProfile, toFile } from './incoming.ts'
 import { fileName, spellings, usedName } from './names.ts'
 import type { Target } from './target.ts'
 
-/** Flushes that run together share the disk's work; more than this hold up the event loop for long. */
-const AT_ONCE = 64
-
-/** What these codes have in common: the file system has no hard links. */
-const NO_LINKS = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EINVAL', 'EMLINK']
+/**
+ * What these codes have in common: the file system has no hard links. EISDIR is exFAT on Windows (nodejs/node #65817),
+ * EIO a mount of rclone; where it is a broken disk, the other way fails as well, and that is told.
+ */
+const NO_LINKS = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EINVAL', 'EMLINK', 'EISDIR', 'EIO']
 
 /** What became of the profiles of an answer, by their ICCIDs. */
 export interface Added {
@@ -33,16 +32,17 @@ export interface Added {
  * Gives profiles their names in the directory, each whole and flushed. The names are durable when the directory has
  * been flushed.
  * @param prefix of the temporary files, beside the answer they come from
+ * @param added is filled in as they get their names
  * @throws the system error; some of the profiles may have their names
  */
 export async function publish(
   target: Target,
   prefix: string,
   profiles: readonly StoredProfile[],
+  added: Added = { stored: [], known: [] },
 ): Promise<Added> {
-  const added: Added = { stored: [], known: [] }
-  for (let at = 0; at < profiles.length; at += AT_ONCE) {
-    await publishChunk(target, prefix, profiles.slice(at, at + AT_ONCE), added)
+  for (let at = 0; at < profiles.length; at += FLUSHES_AT_ONCE) {
+    await publishChunk(target, prefix, profiles.slice(at, at + FLUSHES_AT_ONCE), added)
   }
   return added
 }
@@ -55,9 +55,12 @@ async function publishChunk(
   added: Added,
 ) {
   const written: { file: number; path: string; iccid: string }[] = []
+  const known: string[] = []
   try {
     for (const [at, profile] of profiles.entries()) {
-      if (isKnown(target.directory, fileName(profile.iccid))) {
+      const found = find(target.directory, fileName(profile.iccid))
+      if (found !== undefined) {
+        known.push(found)
         added.known.push(profile.iccid)
         continue
       }
@@ -66,11 +69,15 @@ async function publishChunk(
       written.push({ file, path, iccid: profile.iccid })
       writeFileSync(file, toFile(profile))
     }
-    await Promise.all(written.map(({ file }) => flushFile(file)))
+    await Promise.all([...written.map(({ file }) => flushFile(file)), ...known.map(flushKnown)])
+    const renamed: number[] = []
     for (const { file, path, iccid } of written) {
-      const isNew = giveName(target.directory, path, fileName(iccid), file)
-      ;(isNew ? added.stored : added.known).push(iccid)
+      const given = giveName(target.directory, path, fileName(iccid), file)
+      ;(given === 'known' ? added.known : added.stored).push(iccid)
+      if (given === 'renamed') renamed.push(file)
     }
+    // Until then FAT has the new name with nothing in it.
+    await Promise.all(renamed.map((file) => flushFile(file)))
   } finally {
     for (const { file, path } of written) {
       closeSync(file)
@@ -79,9 +86,19 @@ async function publishChunk(
   }
 }
 
-/** In this order: a profile on its way from unused to used is seen in one of the two places. */
-function isKnown(directory: string, name: string): boolean {
-  return spellings(name).some((each) => isThere(join(directory, each))) || isUsed(directory, name)
+/**
+ * The file in which the directory has a profile already, unused or used. Looked for in this order: a profile on its way
+ * from unused to used is seen in one of the two places.
+ */
+function find(directory: string, name: string): string | undefined {
+  const unused = spellings(name).map((each) => join(directory, each))
+  const used = spellings(name).map((each) => join(directory, usedName(each)))
+  return unused.find(isThere) ?? used.find(isThere)
+}
+
+/** Whoever gave it its name may have been killed before it flushed it, and now its answer is about to be removed. */
+async function flushKnown(path: string): Promise<void> {
+  if (lstatSync(path, { throwIfNoEntry: false })?.isFile()) await flushUnlessGone(path)
 }
 
 /** An empty file is a name that a crash has left without its contents. */
@@ -90,35 +107,43 @@ function isThere(path: string): boolean {
   return status !== undefined && !(status.isFile() && status.size === 0)
 }
 
-/** @returns false where the profile is known already */
-function giveName(directory: string, path: string, name: string, file: number): boolean {
+/** @returns how the profile got its name, `known` where the directory has it already */
+function giveName(
+  directory: string,
+  path: string,
+  name: string,
+  file: number,
+): 'linked' | 'renamed' | 'known' {
+  let given: 'linked' | 'renamed'
   try {
-    linkOrRename(path, join(directory, name))
+    given = linkOrRename(path, join(directory, name))
   } catch (error) {
-    if (errnoOf(error) === 'EEXIST') return false
+    if (errnoOf(error) === 'EEXIST') return 'known'
     throw error
   }
   // Since we looked, somebody else may have published the same profile, and somebody claimed it. Or it is this one
-  // that was claimed, at once.
+  // that was claimed at once; the used name is empty while it is being claimed.
   const used = lstatSync(join(directory, usedName(name)), { throwIfNoEntry: false })
-  if (used === undefined) return true
+  if (used === undefined || used.size === 0) return given
   const { ino } = fstatSync(file)
-  if (used.ino === ino) return true
+  if (used.ino === ino) return given
   // Whoever claimed it may have given it back: theirs is not ours to remove.
   if (lstatSync(join(directory, name), { throwIfNoEntry: false })?.ino === ino) rmSync(join(directory, name))
-  return false
+  return 'known'
 }
 
 /** Gives a file a name that must be new. Unlike rename, link fails where the name exists, on every system. */
-function linkOrRename(from: string, to: string): void {
+function linkOrRename(from: string, to: string): 'linked' | 'renamed' {
   try {
     linkSync(from, to)
+    return 'linked'
   } catch (error) {
     const code = errnoOf(error) ?? ''
     if (code === 'EEXIST' ? isThere(to) : !NO_LINKS.includes(code)) throw error
     // FAT and the like: an empty file takes the name, then the contents take its place. Where a crash came between
     // the two, the empty file is still there.
-    if (lstatSync(to, { throwIfNoEntry: false })?.size !== 0) closeSync(openSync(to, 'wx'))
+    if (lstatSync(to, { throwIfNoEntry: false })?.size !== 0) closeSync(openSync(to, 'wx', 0o600))
     renameSync(from, to)
+    return 'renamed'
   }
 }

@@ -1,3 +1,4 @@
+import { finishClaims } from './claim.ts'
 import { Hint } from './hint.ts'
 import { readUnused } from './read.ts'
 
@@ -13,6 +14,8 @@ export class Queue {
   strangers: readonly string[] = []
   /** How many used profiles it found. */
   used = 0
+  /** Names of profiles that a call had begun to claim when it ended; they are used from now on. */
+  readonly finished: string[] = []
   readonly #directory: string
   #hint: Hint | undefined
   /** What the last look found, for where there can be no hint. */
@@ -69,7 +72,8 @@ export class Queue {
   }
 
   #look(): void {
-    const { iccids, strangers, used } = readUnused(this.#directory)
+    const { iccids, strangers, twins, used } = readUnused(this.#directory)
+    this.finished.push(...finishClaims(this.#directory, twins))
     this.#hasLooked = true
     this.#goneSinceLook = 0
     this.#goneInARow = 0

@@ -10,6 +10,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { errnoOf, Failure, reasonOf } from '../errors.ts'
+import { OpenDirectory } from './flush.ts'
 import { type Unused, unusedOf } from './names.ts'
 
 /** A profile file holds one RSA ciphertext: 16384-bit keys and some unknown fields fit many times over. */
@@ -42,6 +43,18 @@ export function checkDirectory(directory: string): void {
   }
 }
 
+/**
+ * Opens a directory, to flush it later.
+ * @throws {Failure} as `readUnused`
+ */
+export function openDirectory(directory: string): OpenDirectory {
+  try {
+    return new OpenDirectory(directory)
+  } catch (error) {
+    throw directoryFailure(directory, error)
+  }
+}
+
 function directoryFailure(directory: string, error: unknown): Failure {
   const code = errnoOf(error)
   if (code === 'ENOENT' || code === 'ENOTDIR') {
@@ -54,13 +67,16 @@ function directoryFailure(directory: string, error: unknown): Failure {
   return new Failure('disk', `can't read the directory ${directory}: ${reasonOf(error)}`, { cause: error })
 }
 
-/** A profile file that can't be read; its message is what to tell of it. */
-export class Unreadable extends Error {}
+/** A profile file that can't be read or claimed; its message is what to tell of it. */
+export class UnusableFile extends Error {}
+
+/** One that another program holds open. */
+export class HeldFile extends UnusableFile {}
 
 /**
  * The text of a profile's file.
  * @returns undefined where there is none of that name: another process may have claimed it meanwhile
- * @throws {Unreadable}
+ * @throws {UnusableFile}
  */
 export function readProfile(directory: string, name: string): string | undefined {
   const path = join(directory, name)
@@ -68,13 +84,14 @@ export function readProfile(directory: string, name: string): string | undefined
   try {
     file = openSync(path, READ_SAFELY)
     const status = fstatSync(file)
-    if (!status.isFile()) throw new Unreadable('it is no regular file')
-    if (status.size > LARGEST_FILE) throw new Unreadable(`it has ${status.size} bytes, more than any profile`)
+    if (!status.isFile()) throw new UnusableFile('it is no regular file')
+    if (status.size > LARGEST_FILE)
+      throw new UnusableFile(`it has ${status.size} bytes, more than any profile`)
     return readFileSync(file, 'utf8')
   } catch (error) {
-    if (error instanceof Unreadable) throw error
+    if (error instanceof UnusableFile) throw error
     if (errnoOf(error) === 'ENOENT' && !isLink(path)) return undefined
-    throw new Unreadable(`it can't be read: ${reasonOf(error)}`, { cause: error })
+    throw new UnusableFile(`it can't be read: ${reasonOf(error)}`, { cause: error })
   } finally {
     if (file !== undefined) closeSync(file)
   }

@@ -1,7 +1,8 @@
-import { copyFile, lstat, readdir, readFile, rename, unlink, utimes } from 'node:fs/promises'
+import { lstat, readdir, readFile, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { errnoOf, Failure, reasonOf } from '../errors.ts'
 import { publishAside } from './add.ts'
+import { flushDirectory, writeFlushed } from './flush.ts'
 import { ASIDE, asidePath, DAMAGED, INCOMING, isAbandoned, newAside, parseAside } from './incoming.ts'
 import type { Added } from './publish.ts'
 import { closeTarget, type Target, targetOf } from './target.ts'
@@ -45,25 +46,29 @@ function merged(all: readonly Recovered[]): Recovered {
   return damaged.length === 0 ? added : { ...added, damaged }
 }
 
-/** Publishes one answer; of several calls that find the same one, that whose rename succeeds. */
+/**
+ * Publishes one answer. Of several calls that find it, the one that removes it goes on, with a copy of its own. Not by
+ * renaming: on FAT the disk has nothing under a new name until the file is flushed once more.
+ */
 async function finish(target: Target, name: string): Promise<Recovered[]> {
   const { directory } = target
   const own = newAside()
+  const copy = asidePath(directory, own + ASIDE)
+  let text: Buffer
   try {
-    // Of our clock and now, before it has our name: nobody else takes it for abandoned while we publish it.
-    // Its owner alone may do that; without it the worst is that two publish the same.
-    await utimes(asidePath(directory, name), new Date(), new Date()).catch(() => {})
-    await rename(asidePath(directory, name), asidePath(directory, own + ASIDE))
+    text = await readFile(asidePath(directory, name))
+    await writeFlushed(copy, text, target.mode & 0o660)
+    await flushDirectory(join(directory, INCOMING))
+    await unlink(asidePath(directory, name))
   } catch (error) {
+    await unlink(copy).catch(() => {})
     if (errnoOf(error) === 'ENOENT') return []
     throw error
   }
-  const path = asidePath(directory, own + ASIDE)
-  const { profiles, isWhole } = parseAside(await readFile(path, 'utf8'))
-  const kept = asidePath(directory, own + DAMAGED)
-  if (!isWhole) await copyFile(path, kept)
-  const added = await publishAside(target, own, profiles)
-  return [isWhole ? added : { ...added, damaged: [kept] }]
+  const { profiles, isWhole } = parseAside(text.toString('utf8'))
+  const kept = isWhole ? undefined : asidePath(directory, own + DAMAGED)
+  const added = await publishAside(target, own, profiles, kept)
+  return [kept === undefined ? added : { ...added, damaged: [kept] }]
 }
 
 async function abandoned(directory: string): Promise<string[]> {

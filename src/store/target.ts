@@ -1,13 +1,27 @@
-import { closeSync, lstatSync, mkdirSync, openSync, rmdirSync, rmSync, statfsSync, statSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import {
+  closeSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  rmdirSync,
+  rmSync,
+  type StatsFs,
+  statfsSync,
+  statSync,
+} from 'node:fs'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { errnoOf, Failure, reasonOf } from '../errors.ts'
 import { flushDirectory } from './flush.ts'
 import { Hint } from './hint.ts'
 import { asidePath, INCOMING, MARK, newAside } from './incoming.ts'
+import { isDirectory, makeDirectory } from './make-directory.ts'
 
 /** What a profile takes on disk at most, put aside and on its way: a block or two each. */
 const BYTES_A_PROFILE = 16 * 1024
+
+/** Some file systems that know no number of files say that of about a billion none is free. */
+const MADE_UP_FILES = 900_000_000
 
 /** A fetch that ends removes the empty place for what is put aside; one that begins makes it again, so often. */
 const TRIES = 30
@@ -20,6 +34,13 @@ export interface Target {
   readonly mode: number
   /** The file that says a fetch is at work here. */
   readonly mark?: string
+}
+
+/** One that a fetch works on. */
+export interface OpenTarget extends Target {
+  readonly mark: string
+  /** Whether the file system can flush a directory: without that a power cut may undo what is stored. */
+  readonly canFlush: boolean
 }
 
 /**
@@ -37,20 +58,27 @@ export function targetOf(directory: string): Target {
  * before profiles are paid for. A mark stays there until `closeTarget`, so that no other fetch takes the place away.
  * @throws {Failure} `disk`
  */
-export async function openTarget(directory: string): Promise<Target> {
+export async function openTarget(directory: string): Promise<OpenTarget> {
   try {
     await makeDirectory(directory)
-    const target = targetOf(directory)
-    const mark = newAside() + MARK
-    closeSync(await createAside(target, mark))
-    // Also where another call has made the place: it may have been killed before this. From the mark on it stays.
-    await flushDirectory(directory)
-    return { ...target, mark }
+    return await markTarget(targetOf(directory))
   } catch (error) {
     throw new Failure('disk', `can't write in the directory ${directory}: ${reasonOf(error)}`, {
       hint: 'no profile has been asked for; -o names a directory that this user may write in',
       cause: error,
     })
+  }
+}
+
+async function markTarget(target: Target): Promise<OpenTarget> {
+  const mark = newAside() + MARK
+  try {
+    closeSync(await createAside(target, mark))
+    // Also where another call has made the place: it may have been killed before this. From the mark on it stays.
+    return { ...target, mark, canFlush: await flushDirectory(target.directory) }
+  } catch (error) {
+    closeTarget({ ...target, mark })
+    throw error
   }
 }
 
@@ -62,8 +90,8 @@ export async function openTarget(directory: string): Promise<Target> {
 export async function createAside(target: Target, name: string): Promise<number> {
   const { directory, mode } = target
   for (let tries = TRIES; ; tries--) {
+    await makePlace(target)
     try {
-      await makePlace(target)
       return openSync(asidePath(directory, name), 'wx', mode & 0o660)
     } catch (error) {
       if (errnoOf(error) !== 'ENOENT' || tries <= 0) throw error
@@ -75,11 +103,22 @@ export async function createAside(target: Target, name: string): Promise<number>
 
 async function makePlace({ directory, mode, mark }: Target): Promise<void> {
   const place = join(directory, INCOMING)
-  const isNew = mkdirSync(place, { recursive: true, mode }) !== undefined
-  // Before there is a mark, openTarget does it.
+  const isNew = makeOne(place, mode)
+  // Before there is a mark, others may still take it away: it is flushed afterwards.
   if (isNew && mark !== undefined) await flushDirectory(directory)
   // A link would lead out of the directory.
   if (isOther(place)) throw new Error(`${place} is no directory`)
+}
+
+/** @returns false where it is there already, or seems to be */
+function makeOne(path: string, mode: number): boolean {
+  try {
+    mkdirSync(path, { mode })
+    return true
+  } catch (error) {
+    if (errnoOf(error) === 'EEXIST' || isDirectory(path)) return false
+    throw error
+  }
 }
 
 /** Tidies up after profiles were added. What is still put aside stays. */
@@ -98,32 +137,28 @@ export function closeTarget({ directory, mark }: Target): void {
  * @throws {Failure} `disk`
  */
 export function checkRoom({ directory }: Target, profiles: number): void {
-  const { bavail, bsize, files, ffree } = statfsSync(directory)
-  // Some network file systems tell nothing: there the attempt will.
-  const isFull = bsize > 0 && bavail * bsize < profiles * BYTES_A_PROFILE
-  if (!isFull && !(files > 0 && ffree < profiles)) return
+  if (hasRoom(statusOf(directory), profiles)) return
   throw new Failure('disk', `there is no room for ${profiles} more profiles in ${directory}`, {
     hint: 'make room, or fetch fewer; these have not been asked for',
   })
 }
 
-/** Directory by directory: Node's own way does not come back from some that can't be made, and tells a wrong reason. */
-async function makeDirectory(path: string): Promise<void> {
-  const above = dirname(path)
+/** What a file system says of itself; undefined where it can't. */
+function statusOf(directory: string): StatsFs | undefined {
   try {
-    mkdirSync(path, { mode: 0o700 })
-  } catch (error) {
-    if (errnoOf(error) === 'ENOENT' && !isDirectory(above)) {
-      await makeDirectory(above)
-      return makeDirectory(path)
-    }
-    if (isOther(path)) throw new Error('it is no directory')
-    if (!isDirectory(path)) throw error
+    return statfsSync(directory)
+  } catch {
+    return undefined
   }
-  // Also where it is there already: the call that made it may have been killed before this.
-  for (const place of [above, dirname(above)]) await flushDirectory(place).catch(() => {})
+}
+
+/** Whether so many profiles fit. Where the file system says nothing sensible, the attempt will tell. */
+export function hasRoom(status: StatsFs | undefined, profiles: number): boolean {
+  if (status === undefined) return true
+  const { bavail, blocks, bsize, ffree, files } = status
+  if (blocks > 0 && bsize > 0 && bavail * bsize < profiles * BYTES_A_PROFILE) return false
+  const isMadeUp = files === 0 || (ffree === 0 && files >= MADE_UP_FILES)
+  return isMadeUp || ffree >= profiles
 }
 
 const isOther = (path: string) => lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === false
-
-const isDirectory = (path: string) => statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false

@@ -1,10 +1,26 @@
+import { execFileSync } from 'node:child_process'
+import { closeSync, openSync } from 'node:fs'
+import { devNull } from 'node:os'
+import { join } from 'node:path'
 import { describe, expect, inject, test } from 'vitest'
-import { directoryOf, someProfiles, unusedIn, usedIn } from '../support/directory.ts'
+import {
+  directoryOf,
+  namesIn,
+  someProfiles,
+  temporaryDirectory,
+  unusedIn,
+  usedIn,
+} from '../support/directory.ts'
 import { iccid } from '../support/profiles.ts'
+import { startSandbox } from '../support/sandbox.ts'
 import { type Ended, softsim, startSoftsim } from '../support/softsim.ts'
 import { hasFullDevice, hasPosix } from '../support/system.ts'
 
 const { privateKeyPath: KEY } = inject('keys')
+
+/** Linux opens a file only to name it: neither reading nor writing nor asking for its state works. */
+const O_PATH = 0o10000000
+
 const line = (directory: string) => ['next', '-k', KEY, '-i', directory]
 
 /** The profile was claimed and went nowhere: standard error tells which, and where its file is. */
@@ -50,6 +66,18 @@ describe('standard output is closed', () => {
     expect([unusedIn(directory).length, usedIn(directory)]).toEqual([2, []])
   })
 
+  test('and what Node puts in its place: the null device, open for reading too', async () => {
+    const directory = directoryOf(someProfiles(2))
+    const stdout = openSync(devNull, 'r+')
+    const run = await softsim(line(directory), { stdout })
+    closeSync(stdout)
+    expect(run).toMatchObject({
+      code: 9,
+      stderr: expect.stringMatching(/^softsim: standard output is closed/),
+    })
+    expect([unusedIn(directory).length, usedIn(directory)]).toEqual([2, []])
+  })
+
   test.skipIf(!hasPosix)('/dev/null is not closed: it was asked for', async () => {
     const directory = directoryOf(someProfiles(2))
     expect(await softsim(line(directory), { shell: '"$@" > /dev/null' })).toMatchObject({ code: 0 })
@@ -70,6 +98,19 @@ describe('standard error', () => {
     expect(code).toBe(0)
     expect(stdout).not.toBe('')
   })
+
+  test.skipIf(process.platform !== 'linux')(
+    'of a kind that Node can’t open: fetch stores all the same',
+    async () => {
+      const { fetch, directory } = await startSandbox()
+      const path = join(temporaryDirectory(), 'pipe')
+      execFileSync('mkfifo', [path])
+      const stderr = openSync(path, O_PATH)
+      expect(await fetch(['-n', '3'], { stderr })).toMatchObject({ code: 0, stdout: '' })
+      closeSync(stderr)
+      expect(namesIn(directory)).toHaveLength(3)
+    },
+  )
 })
 
 test.skipIf(!hasFullDevice)('help that cannot be printed is a failure too', async () => {

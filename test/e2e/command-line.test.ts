@@ -29,7 +29,7 @@ describe('fetch takes its options in any of their forms', () => {
 })
 
 describe('next takes its options in any of their forms', () => {
-  const isHex = (line: string) => /^[0-9a-fA-F]+$/.test(line)
+  const isHex = (line: string) => /^[0-9a-f]+$/.test(line)
   const isJson = (line: string) => 'additional_fields' in JSON.parse(line)
   const isRaw = (line: string) => 'imsi' in JSON.parse(line)
 
@@ -80,6 +80,7 @@ test.each([
     ['fetch', '--help'],
     ['--help', 'fetch'],
     ['fetch', '-n', '5', '-h'],
+    ['-o', 'next', 'fetch', '-h'],
   ],
   [
     ['help', 'next'],
@@ -109,6 +110,17 @@ test.each([
   expect(await softsim(['next', ...options])).toEqual(
     failure(2, /.*(-h and -V alone|no value).*/, /.*softsim help.*/),
   )
+})
+
+test.each([
+  ['-i', 'fetch', 'next', '-k', KEY, '-h'],
+  ['-i', 'help', 'next', '-V'],
+  ['--in=fetch', '-k', KEY, '-h', 'next'],
+  ['-k', KEY, '-i', 'profiles', '-h'],
+  ['nxet', '-k', KEY, '-V'],
+  ['help', 'next', '-k', KEY],
+])('nor does one whose values look like commands, or whose command is wrong: %j', async (...argv) => {
+  expect(await softsim(argv)).toMatchObject({ code: 2, stdout: '' })
 })
 
 test('help that goes to no terminal has neither colour nor lines of more than 80 columns', async () => {

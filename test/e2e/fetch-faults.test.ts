@@ -35,7 +35,7 @@ test.concurrent('all of them amid calls that run at once', async () => {
     { kind: 'torn' },
     { kind: 'status', status: 429, headers: { 'retry-after': '0' } },
     { kind: 'reset' },
-    { kind: 'short', by: 200 },
+    { kind: 'short', by: 20 },
     { kind: 'drop-after' },
     { kind: 'status', status: 503, headers: { 'retry-after': '0' } },
   )
@@ -60,10 +60,50 @@ test.concurrent('the summary tells what a broken request may have cost', async (
   expect(sandbox.allocated.size - sandbox.delivered.size).toBe(30)
 })
 
-test.concurrent.each([429, 500])('%i costs nothing, and is not told as a broken request', async (status) => {
+test.concurrent.each([429, 503])(
+  '%i that says when to come back costs nothing, and is not told as a broken request',
+  async (status) => {
+    const { fetch, fault } = await startSandbox()
+    fault({ kind: 'status', status, headers: { 'retry-after': '0' } })
+    const { code, stderr } = await fetch()
+    expect(code).toBe(0)
+    expect(stderr).not.toContain('broke')
+  },
+)
+
+test.concurrent('what a gateway has lost is told as broken requests, whatever number it gives', async () => {
+  const sandbox = await startSandbox()
+  sandbox.fault({ kind: 'none' }, ...[522, 524, 500].map((status): Fault => ({ kind: 'lost', status })))
+  const { code, stderr } = await sandbox.fetch(['-n', '400'])
+  expect(code).toBe(0)
+  // Two hundred at first, then as few as it asks for after a break.
+  expect(stderr).toMatch(/3 requests broke after they were sent: up to 250 profiles may have been allocated/)
+  expect(sandbox.allocated.size - sandbox.delivered.size).toBe(250)
+  expectAllStored(sandbox)
+})
+
+test.concurrent('a line on which large answers break: it asks for fewer, and all is stored', async () => {
+  const sandbox = await startSandbox()
+  // Some proxies are like this. Four hundred profiles are less, eight hundred are more.
+  sandbox.fault({ kind: 'torn-after', bytes: 400_000, times: Number.POSITIVE_INFINITY })
+  const { code, stderr } = await sandbox.fetch(['-n', '3000'])
+  expect([code, sandbox.delivered.size]).toEqual([0, 3000])
+  expectAllStored(sandbox)
+  const burnt = sandbox.allocated.size - sandbox.delivered.size
+  expect(burnt).toBeLessThanOrEqual(1400)
+  expect(stderr).toMatch(
+    RegExp(`broke after .* up to ${burnt} profiles may have been allocated and not received`),
+  )
+  const broken = sandbox.requests.findIndex(({ status }) => status === 'dropped')
+  expect(sandbox.asked().slice(0, broken + 4)).toEqual([100, 200, 400, 800, 25, 50, 100])
+})
+
+test.concurrent('a page of a gateway is told in its words', async () => {
   const { fetch, fault } = await startSandbox()
-  fault({ kind: 'status', status, headers: { 'retry-after': '0' } })
-  expect((await fetch()).stderr).not.toContain('broke')
+  const body =
+    '<html><head><title>400 Bad&#32;Request</title></head>\r\n<body><hr>nginx &amp; co</body></html>'
+  fault({ kind: 'garbage', status: 400, body, contentType: 'text/html' })
+  expect(await fetch()).toEqual(failure(7, /the service answered 400: 400 Bad Request: nginx & co/))
 })
 
 test.concurrent.each([

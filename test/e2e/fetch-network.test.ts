@@ -45,6 +45,21 @@ describe('certificates', () => {
     expect(namesIn(directory)).toEqual([])
   })
 
+  test.each([
+    ['has a key that is too short', { bits: 1024 }, /EE certificate key too weak/],
+    [
+      'is signed with a digest that is not safe',
+      { digest: 'sha1' },
+      /CA signature digest algorithm too weak/,
+    ],
+  ])('one that %s is refused with a hint', async (why, weakness, openSsl) => {
+    const weak = selfSigned(certificates, { ca, ...weakness })
+    const service = await startSandbox({ tls: { ...weak, ciphers: 'DEFAULT@SECLEVEL=0' } })
+    const { run } = fetchFrom(httpsUrl(service), TRUSTED)
+    const line = RegExp(`the certificate of the service ${why}.* \\(${openSsl.source}\\)`)
+    expect(await run).toEqual(failure(7, line, /tell whoever runs it.*/))
+  })
+
   test('NODE_TLS_REJECT_UNAUTHORIZED=0 is refused', async () => {
     const service = await startSandbox({ tls: selfSigned(certificates) })
     const { run } = fetchFrom(httpsUrl(service), { NODE_TLS_REJECT_UNAUTHORIZED: '0' })
@@ -138,17 +153,34 @@ describe('a proxy', () => {
     expect(service.requests).toEqual([])
   })
 
-  test('that refuses is told as such; its password is not', async () => {
+  test.each([
+    [407, /the proxy wants a user and a password, .*\(407\)/, /.*HTTPS_PROXY.*http:\/\/user:password@.*/],
+    [403, /the proxy does not open the way to the service \(403\)/, /ask whoever runs the proxy .*/],
+    [400, /the proxy does not open the way to the service \(400\)/, /ask whoever runs the proxy .*/],
+  ])('that answers %i is told as such, with what to do; its password is not', async (status, why, hint) => {
+    const refusals = [status, status]
     const [service, proxy] = [
       await startSandbox({ tls: good }),
-      await tunnel({ user: 'me:proxy-password', refusal: 403 }),
+      await tunnel({ user: 'me:proxy-password', refusals }),
     ]
     const env = { ...TRUSTED, HTTPS_PROXY: proxy.url }
-    expect(await fetchFrom(httpsUrl(service), env).run).toEqual(failure(7, /.*proxy.*/i))
+    expect(await fetchFrom(httpsUrl(service), env).run).toEqual(failure(7, why, hint))
     expect(proxy.headers[0]?.['proxy-authorization']).toMatch(/^Basic /)
     const { stderr } = await fetchFrom(httpsUrl(service), env, ['-vvv']).run
     expect(stderr).not.toContain('proxy-password')
     expect(stderr).not.toContain(API_KEY)
     expect(service.requests).toEqual([])
+  })
+
+  test('that refuses for a while, or hangs up, is tried again: nothing had been sent', async () => {
+    const [service, proxy] = [
+      await startSandbox({ tls: good }),
+      await tunnel({ refusals: [500, 502, 503, 0] }),
+    ]
+    const { run, directory } = fetchFrom(httpsUrl(service), { ...TRUSTED, HTTPS_PROXY: proxy.url })
+    const { code, stderr } = await run
+    expect([code, service.requests.length, proxy.targets.length]).toEqual([0, 1, 5])
+    expect(stderr).not.toContain('broke')
+    expect(namesIn(directory)).toHaveLength(1)
   })
 })

@@ -16,14 +16,14 @@ function fingerprint(directory: string, name: string) {
 
 const filesOf = (iccids: Iterable<string>) => [...iccids].map((each) => `${each}.json`).sort()
 
-test('2345 profiles: asks for 1000, 1000 and 345, and stores each in its own file', async () => {
+test('2345 profiles: asks for few at first, then for more, and stores each in its own file', async () => {
   const { fetch, asked, delivered, directory, requests } = await startSandbox()
   const run = await fetch(['-n', '2345'])
   expect(run).toMatchObject({ code: 0, stdout: '' })
-  expect(run.stderr).toMatch(/^softsim: stored 2345 profiles in .+ \(3 requests, [\d.]+ s\)\n$/)
+  expect(run.stderr).toMatch(/^softsim: stored 2345 profiles in .+ \(\d+ requests, [\d.]+ s\)\n$/)
 
-  expect(asked()[0]).toBe(1000)
-  expect(asked().sort()).toEqual([1000, 1000, 345])
+  expect(asked().slice(0, 2)).toEqual([100, 200])
+  expect(asked().reduce((sum = 0, size = 0) => sum + size)).toBe(2345)
   expect(delivered.size).toBe(2345)
   expect(namesIn(directory)).toEqual(filesOf(delivered.keys()))
   for (const { headers, query } of requests) {

@@ -89,13 +89,18 @@ describe.skipIf(reason !== undefined)(
       expect(iccids.filter((iccid) => !unused.has(iccid))).toEqual([])
     })
 
-    test('next: the claim, then a flush of the directory, and only then the one write to standard output', async () => {
+    test('next: the claim, then what makes it durable, and only then the one write to standard output', async () => {
       for (const name of ['next', 'next with a hint', 'next -n 5', 'next --iccid, unused']) {
         const { calls, directory, run } = await play(works, scene(name))
         expect(run).toMatchObject({ code: 0 })
         const steps = calls.flatMap((call) => stepOf(call, directory) ?? [])
-        const claims = Array.from({ length: scene(name).takes }, () => 'claim')
-        expect(steps, name).toEqual([...claims, 'flush the directory', 'print'])
+        const each = (...steps: string[]) => Array.from({ length: scene(name).takes }, () => steps).flat()
+        expect(steps, name).toEqual([
+          ...each('create the used name', 'rename over it'),
+          ...each('flush a used file'),
+          'flush the directory',
+          'print',
+        ])
       }
     })
 
@@ -104,13 +109,15 @@ describe.skipIf(reason !== undefined)(
       expect(run).toMatchObject({ code: 0 })
       const [iccids = []] = answers
       const steps = calls.flatMap((call) => stepOf(call, directory) ?? [])
-      expect(steps.slice(0, 4)).toEqual([
+      expect(steps.slice(0, 6)).toEqual([
         'flush the directory',
+        'keep room',
+        'flush the room',
         'put aside',
         'flush what was put aside',
         'flush the names of what was put aside',
       ])
-      expect(steps.slice(4)).toEqual([
+      expect(steps.slice(6)).toEqual([
         ...iccids.map(() => 'flush a profile'),
         ...iccids.map(() => 'publish'),
         'flush the directory',
@@ -127,12 +134,16 @@ function stepOf({ name, args }: Call, directory: string): string | undefined {
   const isFlush = /^f(data)?sync$/.test(name)
   if (isFlush && args.includes(`<${directory}>`)) return 'flush the directory'
   if (isFlush && args.includes('/.incoming>')) return 'flush the names of what was put aside'
+  if (isFlush && args.includes('.reserve>')) return 'flush the room'
   if (isFlush && args.includes('.answer>')) return 'flush what was put aside'
   if (isFlush && args.includes('/.incoming/')) return 'flush a profile'
-  if (name === 'openat' && args.includes('.answer"') && args.includes('O_CREAT')) return 'put aside'
+  if (name === 'openat' && args.includes('.reserve"') && args.includes('O_CREAT')) return 'keep room'
+  if (/^rename/.test(name) && args.includes('.answer"')) return 'put aside'
   if (/^link/.test(name)) return 'publish'
   if (/^unlink/.test(name) && args.includes('.answer"')) return 'remove what was put aside'
-  if (/^rename/.test(name) && args.includes('/__')) return 'claim'
+  if (name === 'openat' && args.includes('/__') && args.includes('O_EXCL')) return 'create the used name'
+  if (/^rename/.test(name) && args.includes('/__')) return 'rename over it'
+  if (isFlush && args.includes('/__')) return 'flush a used file'
   if (name === 'write' && args.startsWith('1<')) return 'print'
   return undefined
 }

@@ -184,3 +184,13 @@ describe('five in a row that the key does not open', () => {
     expect([code, lines(stdout).length]).toEqual([0, 2])
   })
 })
+
+test('the only file, and the key does not open it: it is named, and the key may be wrong', async () => {
+  const directory = directoryOf([])
+  writeFileSync(join(directory, FIRST), flipped(whole))
+  writeFileSync(join(directory, `${iccid(2)}.json`), 'garbage')
+  const { code, stdout, stderr } = await next(directory)
+  expect([code, stdout]).toEqual([4, ''])
+  for (const n of [1, 2]) expect(stderr).toMatch(RegExp(`^softsim: warning: ${iccid(n)}\\.json .+`, 'm'))
+  expect(stderr).toMatch(/^softsim: the private key does not open these profiles \(1 tried\)$/m)
+})

@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { copyFileSync, existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { crc32 } from 'node:zlib'
 import { describe, expect, inject, test } from 'vitest'
 import {
   addProfile,
@@ -14,6 +15,7 @@ import {
 import { iccid, plainProfile } from '../support/profiles.ts'
 import { failure, lines } from '../support/promises.ts'
 import { softsim } from '../support/softsim.ts'
+import { hasPosix } from '../support/system.ts'
 import { dataOf, readTlv } from '../support/tlv.ts'
 
 const { privateKeyPath: KEY } = inject('keys')
@@ -34,12 +36,9 @@ describe('formats', () => {
     const plain = plainProfile(1)
     expect(iccidOf(text)).toBe(plain.iccid)
     expect(swapped((dataOf(text, '01') ?? '').slice(2)).slice(1)).toBe(plain.imsi)
-    expect(['03', '04', '05', '06'].map((tag) => dataOf(text, tag))).toEqual([
-      plain.opc,
-      plain.k,
-      plain.kic,
-      plain.kid,
-    ])
+    expect(['03', '04', '05', '06'].map((tag) => dataOf(text, tag))).toEqual(
+      [plain.opc, plain.k, plain.kic, plain.kid].map((key) => key.toLowerCase()),
+    )
     expect(['08', '0b', '0a'].map((tag) => ascii(dataOf(text, tag)))).toEqual([
       plain.pin,
       plain.puk,
@@ -47,7 +46,7 @@ describe('formats', () => {
     ])
     expect(dataOf(text, '0c')).toBe('0791447779078484ffffffff')
     expect(dataOf(text, '07')).toBeUndefined()
-    expect(dataOf(text, 'fe')).toBeUndefined()
+    expect(dataOf(text, 'fe')).toBe(crc32(text.slice(0, -12)).toString(16).padStart(8, '0'))
   })
 
   test.each(['--format=json', '--format=raw'])('%s is the plaintext that was put in', async (format) => {
@@ -57,20 +56,38 @@ describe('formats', () => {
     expect(format === '--format=raw' ? printed : printed.profile).toEqual(plainProfile(1))
   })
 
-  test('the hex in json is what hex prints under the same flags', async () => {
-    const flags = ['--crc', '--smsp', '--no-smsc']
-    const { stdout: json } = await next(directoryOf(someProfiles(1)), '--format=json', ...flags)
-    const { stdout: hex } = await next(directoryOf(someProfiles(1)), ...flags)
-    const entries: { name: string; content: string }[] = JSON.parse(json).additional_fields
-    expect(entries.find(({ name }) => name === 'Hex encoded profile')?.content).toBe(hex.trimEnd())
+  test.each([['--no-crc', '--smsp', '--no-smsc'], ['--smsp']])(
+    'the hex in json is what hex prints under the same flags: %s %s %s',
+    async (...flags) => {
+      const { stdout: json } = await next(directoryOf(someProfiles(1)), '--format=json', ...flags)
+      const { stdout: hex } = await next(directoryOf(someProfiles(1)), ...flags)
+      const entries: { name: string; content: string }[] = JSON.parse(json).additional_fields
+      expect(entries.find(({ name }) => name === 'Hex encoded profile')?.content).toBe(hex.trimEnd())
+    },
+  )
+
+  test('--smsp and --no-smsc', async () => {
+    const { stdout } = await next(directoryOf(someProfiles(1)), '--smsp', '--no-smsc')
+    const records = readTlv(stdout.trimEnd())
+    expect(records.find(({ tag }) => tag === '07')?.data).toBe(plainProfile(1).smsp.toLowerCase())
+    expect(records.map(({ tag }) => tag)).not.toContain('0c')
   })
 
-  test('--crc, --smsp and --no-smsc', async () => {
-    const { stdout } = await next(directoryOf(someProfiles(1)), '--crc', '--smsp', '--no-smsc')
-    const records = readTlv(stdout.trimEnd())
-    expect(records.at(-1)).toEqual({ tag: 'fe', data: expect.stringMatching(/^[0-9a-f]{8}$/) })
-    expect(records.find(({ tag }) => tag === '07')?.data).toBe(plainProfile(1).smsp)
-    expect(records.map(({ tag }) => tag)).not.toContain('0c')
+  test('--no-crc leaves the CRC out, and --crc, which older scripts have, changes nothing', async () => {
+    const [usual, without, old] = await Promise.all(
+      [[], ['--no-crc'], ['--crc']].map((flags) => next(directoryOf(someProfiles(1)), ...flags)),
+    )
+    expect(usual?.stdout).toMatch(/^[0-9a-f]*fe08[0-9a-f]{8}\n$/)
+    expect(without?.stdout).toBe(usual?.stdout.replace(/.{12}\n$/, '\n'))
+    expect(old?.stdout).toBe(usual?.stdout)
+  })
+
+  test('an ADM of 16 hex digits comes out', async () => {
+    const directory = directoryOf([])
+    addProfile(directory, plainProfile(1), { adm: '00112233AABBCCDD' })
+    const { code, stdout, stderr } = await next(directory)
+    expect([code, stderr]).toEqual([0, ''])
+    expect(dataOf(stdout.trimEnd(), '0a')).toBe(Buffer.from('00112233AABBCCDD').toString('hex'))
   })
 
   test('fields that are missing in the plaintext are missing in the hex', async () => {
@@ -78,7 +95,7 @@ describe('formats', () => {
     const absent = { kic: null, kid: undefined, pin: null, puk: null, adm: '', smsp: null, smsc: null }
     addProfile(directory, plainProfile(1), absent)
     const { stdout } = await next(directory, '--smsp')
-    expect(readTlv(stdout.trimEnd()).map(({ tag }) => tag)).toEqual(['01', '02', '03', '04'])
+    expect(readTlv(stdout.trimEnd()).map(({ tag }) => tag)).toEqual(['01', '02', '03', '04', 'fe'])
   })
 })
 
@@ -235,3 +252,16 @@ describe('--iccid', () => {
     )
   })
 })
+
+test.skipIf(!hasPosix)(
+  'a channel of a Node above, whose descriptor is another file now, is not waited for',
+  async () => {
+    const directory = directoryOf(someProfiles(1))
+    const run = await softsim(['next', '-k', KEY, '-i', directory], {
+      env: { NODE_CHANNEL_FD: '3' },
+      shell: '"$@" 3< /dev/null',
+    })
+    expect(run).toMatchObject({ code: 0, stderr: '' })
+    expect(lines(run.stdout)).toHaveLength(1)
+  },
+)

@@ -92,7 +92,7 @@ test.concurrent.each([
 test('certificates, redirects and proxies', async () => {
   const tls = selfSigned(temporaryDirectory())
   const { url, httpsUrl = '' } = await startSandbox({ apiKeys, tls, redirect: true })
-  const proxy = await startTunnel({ refusal: 407 })
+  const proxy = await startTunnel({ refusals: [407, 407] })
   const trusted = { NODE_EXTRA_CA_CERTS: tls.certPath }
   const fetch = (from: string, env?: Record<string, string>) =>
     expectHidden(['fetch', '-u', from, '-o', temporaryDirectory()], env)
@@ -111,7 +111,7 @@ test('next tells no key, no passphrase and nothing of a profile on standard erro
   expect(code).toBe(0)
   const { k, opc, kic, kid, imsi, puk, adm } = plainProfile(1)
   const secrets = [k, opc, kic, kid, imsi, puk, adm, 'a passphrase', privateKey.split('\n')[3] ?? '']
-  for (const secret of secrets) expect(stderr).not.toContain(secret)
+  for (const secret of secrets) expect(stderr.toLowerCase()).not.toContain(secret.toLowerCase())
 })
 
 /** What is between the first and the last line of the private key, in one line: base64 of its DER. */

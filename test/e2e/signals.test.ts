@@ -60,13 +60,13 @@ describe.skipIf(!hasPosix)('next', () => {
 })
 
 describe.skipIf(!hasPosix)('fetch', { concurrent: true }, () => {
-  /** A fetch that has stored its first answer, and waits for four more until they are released; each has ten profiles. */
+  /** A fetch that has stored its first answer, of 100 profiles, and waits for the next, of 200, until it is released. */
   async function underWay() {
     const sandbox = await startSandbox()
     const { promise, resolve: release } = Promise.withResolvers<void>()
-    sandbox.fault({ kind: 'short', by: 990 }, { kind: 'hold', by: 990, until: promise, times: 4 })
+    sandbox.fault({ kind: 'none' }, { kind: 'hold', until: promise })
     const run = sandbox.startFetch(['-n', '20000'])
-    await until(() => sandbox.allocated.size === 50)
+    await until(() => sandbox.allocated.size === 300 && namesIn(sandbox.directory).length === 100)
     return { sandbox, run, release }
   }
 
@@ -80,9 +80,9 @@ describe.skipIf(!hasPosix)('fetch', { concurrent: true }, () => {
     release()
     const { code, stdout, stderr } = await run.ended
     expect([code, stdout]).toEqual([130, ''])
-    expect(sandbox.requests).toHaveLength(5)
-    expect(sandbox.delivered.size).toBe(50)
-    expect(stderr).toContain('interrupted: stored 50 of 20000 profiles')
+    expect(sandbox.requests).toHaveLength(2)
+    expect(sandbox.delivered.size).toBe(300)
+    expect(stderr).toContain('interrupted: stored 300 of 20000 profiles')
     expectAllStored(sandbox)
   })
 

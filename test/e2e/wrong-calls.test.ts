@@ -55,6 +55,7 @@ const WRONG: [code: number, ...argv: string[]][] = [
   [2, 'next', '-k', KEY, '-i', profiles, '--format='],
   [2, 'next', '-k', KEY, '-i', profiles, '--format', 'xml'],
   [2, 'next', '-k', KEY, '-i', profiles, '--crc=yes'],
+  [2, 'next', '-k', KEY, '-i', profiles, '--no-crc=yes'],
   [2, 'next', '-k', KEY, '-i', profiles, '-a', 'key1'],
   [2, 'next', '-k', KEY, '-i', profiles, '-n', '0'],
   [2, 'next', '-k', KEY, '-i', profiles, '--iccid', '../x'],

@@ -67,6 +67,12 @@ test.each([
   expect(entriesOf({ ...FULL, [field]: null }).map((entry) => entry.file)).not.toContain(file)
 })
 
+test('only the hex in it is in lower case: all else keeps the case it came in', () => {
+  const hex = entriesOf(FULL).at(-1)?.content ?? ''
+  expect(hex).toContain('0420000102030405060708090a0b0c0d0e0f')
+  expect(encodeJson(FULL, PLAIN).replace(hex, '')).toContain('"k":"000102030405060708090A0B0C0D0E0F"')
+})
+
 test('the hex in it obeys the same flags', () => {
   const options = { smsp: true, smsc: false, crc: true }
   expect(entriesOf(FULL, options).at(-1)?.content).toBe(encodeHex(FULL, options))

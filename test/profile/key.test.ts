@@ -17,9 +17,14 @@ const read = (bytes: Buffer | string, passphrase?: string) =>
   parsePrivateKey(Buffer.from(bytes), 'keys/mine.pem', passphrase)
 
 /** The failure that reading these bytes ends with; what it says. */
-function refusal(bytes: Buffer | string, passphrase?: string, path = 'keys/mine.pem'): string {
+function refusal(
+  bytes: Buffer | string,
+  passphrase?: string,
+  path = 'keys/mine.pem',
+  platform?: NodeJS.Platform,
+): string {
   try {
-    parsePrivateKey(Buffer.from(bytes), path, passphrase)
+    parsePrivateKey(Buffer.from(bytes), path, passphrase, platform)
   } catch (error) {
     if (!(error instanceof Failure)) throw error
     expect(error.outcome).toBe('key')
@@ -97,6 +102,24 @@ test('the command that rewrites it does', () => {
   const path = sshKey('-t', 'rsa', '-b', '2048', '-N', '')
   execFileSync('ssh-keygen', ['-q', '-p', '-m', 'PEM', '-f', path, '-N', ''])
   expect(read(readFileSync(path)).asymmetricKeyType).toBe('rsa')
+})
+
+test('the hints are in the words of the system', () => {
+  const path = 'C:\\my keys\\mine.pem'
+  const openSsh = readFileSync(sshKey('-t', 'rsa', '-b', '2048', '-N', ''))
+  const locked = key.export({ type: 'pkcs8', format: 'pem', ...LOCK })
+  const on = (platform: NodeJS.Platform) =>
+    [openSsh, locked, 'PuTTY-User-Key-File-3: ssh-rsa', 'not a key']
+      .map((bytes) => refusal(bytes, undefined, path, platform).split('\n')[1])
+      .join('\n')
+  const hints = on('win32')
+  expect(hints).toContain('ssh-keygen -p -m PEM -f "C:\\my keys\\mine.pem"')
+  expect(hints).toContain('-in "C:\\my keys\\mine.pem"')
+  expect(hints).toContain('PuTTYgen: Conversions')
+  expect(hints).toContain('$env:SOFTSIM_KEY_PASSPHRASE')
+  expect(hints).not.toMatch(/chmod|export |read -rs|&&|'C:/)
+  expect(on('linux')).toContain("chmod 600 'C:\\my keys\\mine.pem' && ssh-keygen")
+  expect(on('linux')).toContain('read -rs SOFTSIM_KEY_PASSPHRASE')
 })
 
 test('a key of another type: in OpenSSH’s format, PEM and DER', () => {

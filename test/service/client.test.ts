@@ -1,5 +1,5 @@
 import { afterEach, expect, inject, test } from 'vitest'
-import { Client, type Timeouts } from '../../src/service/client.ts'
+import { Client, type Limits } from '../../src/service/client.ts'
 import { CallFailure } from '../../src/service/failure.ts'
 import { REFUSES } from '../support/sandbox.ts'
 import { type Fault, type Service, startService } from '../support/service.ts'
@@ -7,16 +7,16 @@ import { until } from '../support/softsim.ts'
 
 const API_KEY = 'softsim-key'
 const apiKeys = [{ key: API_KEY, kind: 'softsim' as const, publicKey: inject('keys').publicKey }]
-const PATIENT = { connect: 30_000, headers: 30_000, idle: 30_000, total: 30_000 }
+const PATIENT: Limits = { connect: 30_000, silence: 30_000, least: { bytes: 1, ms: 30_000 } }
 let service: Service
 let client: Client
 
 /** Asks a service that shows these faults for three profiles. */
-async function ask(faults: Fault[], timeouts: Partial<Timeouts> = {}, signal = new AbortController().signal) {
+async function ask(faults: Fault[], limits: Partial<Limits> = {}, signal = new AbortController().signal) {
   service = await startService({ apiKeys })
   service.fault(...faults)
   const url = new URL(`${service.url}?version=1.0.0`)
-  client = new Client({ url, apiKey: API_KEY, timeouts: { ...PATIENT, ...timeouts }, trace: () => {} })
+  client = new Client({ url, apiKey: API_KEY, limits: { ...PATIENT, ...limits }, trace: () => {} })
   return client.ask(3, () => {}, signal)
 }
 
@@ -45,16 +45,22 @@ test('tells what the answer says of the rate limit, whatever it answers', async 
   expect(learnt).toEqual([{ remaining: 0, waitMs: 3000 }])
 })
 
-test.each<[string, Fault, Partial<Timeouts>]>([
-  ['that keeps it waiting', { kind: 'delay', ms: 60_000 }, { headers: 50 }],
-  ['that stops amid the answer', { kind: 'drip', ms: 60_000 }, { idle: 50 }],
-  ['that never ends its answer', { kind: 'drip', ms: 100 }, { total: 2000 }],
+test.each<[string, Fault, Partial<Limits>]>([
+  ['that keeps it waiting', { kind: 'delay', ms: 60_000 }, { silence: 50 }],
+  ['that stops amid the answer', { kind: 'drip', ms: 60_000 }, { silence: 50 }],
+  ['that never ends its answer', { kind: 'drip', ms: 5 }, { least: { bytes: 1000, ms: 100 } }],
 ])(
   'gives up a service %s; profiles may be lost with it, the next call may do better',
-  async (_, fault, timeouts) => {
-    await expect(ask([fault], timeouts)).rejects.toEqual(failed({ isPassing: true, mayHaveAllocated: true }))
+  async (_, fault, limits) => {
+    await expect(ask([fault], limits)).rejects.toEqual(failed({ isPassing: true, mayHaveAllocated: true }))
   },
 )
+
+test('an answer that goes on arriving is not cut off, however long it takes in all', async () => {
+  // It takes many times as long as the rate is measured.
+  const least = { bytes: 1, ms: 10 }
+  expect((await ask([{ kind: 'drip', ms: 1, bytes: 10 }], { least })).profiles).toHaveLength(3)
+})
 
 test.each<[string, Fault]>([
   ['drop-after', { kind: 'drop-after' }],
@@ -82,19 +88,55 @@ test.each<[string, Fault]>([
   await expect(ask([fault])).rejects.toEqual(failed({ isPassing: false, mayHaveAllocated: true }))
 })
 
-test.each([
+const RETRY_LATER = { 'retry-after': '1' }
+
+test.each<[status: number, isPassing: boolean, mayHaveAllocated: boolean, headers?: Record<string, string>]>([
   [400, false, false],
   [401, false, false],
   [403, false, false],
   [404, false, false],
+  [408, true, false],
   [429, true, false],
-  [500, true, false],
+  [500, true, true],
+  [501, false, false],
   [502, true, true],
-  [503, true, false],
+  [503, true, true],
+  [503, true, false, RETRY_LATER],
   [504, true, true],
-])('%i', async (status, isPassing, mayHaveAllocated) => {
-  const fault: Fault = { kind: 'status', status, body: 'says why' }
-  await expect(ask([fault])).rejects.toEqual(failed({ status, isPassing, mayHaveAllocated }))
+  [505, false, false],
+  [507, true, true],
+  [511, false, false],
+  ...[520, 521, 522, 523, 524, 530, 599].map((status): [number, true, true] => [status, true, true]),
+])(
+  '%i, passing: %s, may have cost profiles: %s',
+  async (status, isPassing, mayHaveAllocated, headers = {}) => {
+    const fault: Fault = { kind: 'status', status, body: 'says why', headers }
+    await expect(ask([fault])).rejects.toEqual(failed({ status, isPassing, mayHaveAllocated }))
+  },
+)
+
+test('an error page is told in its words', async () => {
+  const body = `<html>\r\n<head><title>502 Bad Gateway</title></head><body><center><h1>502 Bad&nbsp;Gateway</h1>
+    </center><hr><center>nginx &amp; co</center></body></html>`
+  const fault: Fault = { kind: 'garbage', status: 502, body, contentType: 'text/html' }
+  await expect(ask([fault])).rejects.toThrow(/^the service answered 502: 502 Bad Gateway nginx & co$/)
+})
+
+test.each([
+  ['amid tags', '<p>soft<wbr>sim<b>-</b>key</p>'],
+  ['in entities', 'soft&#115;im-key'],
+  ['at its very end', `${' '.repeat(199)}softsim-key`],
+  ['where it is cut off', `${' '.repeat(20_000)}softsim-key`.slice(0, 20_004)],
+])('an error page that shows the key, %s, does not give it away', async (_, text) => {
+  const fault: Fault = { kind: 'garbage', status: 500, body: `<html>${text}`, contentType: 'text/html' }
+  const error = await ask([fault]).catch((reason: unknown) => reason)
+  expect(String(error)).not.toMatch(/soft/)
+})
+
+test('an error page whose end never comes counts as what its status says', async () => {
+  await expect(ask([{ kind: 'torn', status: 401 }])).rejects.toEqual(
+    failed({ status: 401, isPassing: false }),
+  )
 })
 
 test('a long message of the service is cut', async () => {

@@ -91,6 +91,20 @@ describe('add', () => {
     expect(namesIn(directory)).toEqual(['89880.json', '89882.json', '__89881.json'])
   })
 
+  test('one that is being claimed while it gets its name is not taken away', async () => {
+    const directory = temporaryDirectory()
+    const adding = addTo(directory, several(3))
+    while (
+      !existsSync(join(directory, INCOMING)) ||
+      !readdirSync(join(directory, INCOMING)).some(isOnItsWay)
+    ) {
+      await new Promise(setImmediate)
+    }
+    writeFileSync(join(directory, '__89881.json'), '')
+    expect(await adding).toEqual({ stored: ['89880', '89881', '89882'], known: [] })
+    expect(read(directory, '89881.json')).toEqual(profile(1))
+  })
+
   test('an empty file that a crash has left is no profile', async () => {
     const directory = temporaryDirectory()
     writeFileSync(join(directory, '89881.json'), '')
@@ -128,6 +142,14 @@ describe('recover', () => {
     expect(await recover(directory)).toEqual({ stored: ['89880', '89881', '89882'], known: [] })
     expect(readdirSync(directory).sort()).toEqual(['89880.json', '89881.json', '89882.json'])
     expect(await recover(directory)).toBeUndefined()
+  })
+
+  test('what a used file has lost is put beside it: it counts as used, and its contents are not lost', async () => {
+    const directory = interrupted(several(2))
+    writeFileSync(join(directory, '__89880.json'), '')
+    await recover(directory)
+    expect(namesIn(directory)).toEqual(['89880.json', '89881.json', '__89880.json'])
+    expect(read(directory, '89880.json')).toEqual(profile(0))
   })
 
   test('brings back nothing that was used meanwhile', async () => {

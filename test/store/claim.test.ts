@@ -1,16 +1,41 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdirSync, readdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { Failure } from '../../src/errors.ts'
-import { claim, unclaim } from '../../src/store/claim.ts'
-import { readProfile, readUnused, Unreadable } from '../../src/store/read.ts'
+import { claim, finishClaim, finishClaims, unclaim } from '../../src/store/claim.ts'
+import { readProfile, readUnused, UnusableFile } from '../../src/store/read.ts'
 import { temporaryDirectory } from '../support/directory.ts'
+import { isWindows } from '../support/system.ts'
 
 /** A new directory with these files, each of which holds its own name. */
 function directoryWith(...names: string[]): string {
   const directory = temporaryDirectory()
   for (const name of names) writeFileSync(join(directory, name), name)
   return directory
+}
+
+/** A directory in which a call was killed between the two steps of its claim, so long ago. */
+function halfClaimed(agoMs: number): string {
+  const directory = directoryWith('1.json', '2.json')
+  const used = join(directory, '__1.json')
+  writeFileSync(used, '')
+  const then = new Date(Date.now() - agoMs)
+  utimesSync(used, then, then)
+  return directory
+}
+
+const MINUTES = 60_000
+
+/** False also where somebody else has renamed the file amid the claim. */
+function isClaimed(directory: string, name: string): boolean {
+  try {
+    return claim(directory, name)
+  } catch (error) {
+    expect(error).toBeInstanceOf(UnusableFile)
+    return false
+  }
 }
 
 test('a claim renames the file', () => {
@@ -31,6 +56,47 @@ test('a claim overwrites no used profile', () => {
   expect(existsSync(join(directory, '1.json'))).toBe(true)
 })
 
+test('what was claimed half-way is used, and its contents are put in their place', () => {
+  const directory = halfClaimed(2 * MINUTES)
+  expect(claim(directory, '1.json')).toBe(false)
+  expect(finishClaims(directory, ['1.json', '2.json'])).toEqual(['1.json'])
+  expect(readdirSync(directory).sort()).toEqual(['2.json', '__1.json'])
+  expect(readFileSync(join(directory, '__1.json'), 'utf8')).toBe('1.json')
+})
+
+test('a claim that may still be under way is left to its call', () => {
+  const directory = halfClaimed(0)
+  expect(finishClaims(directory, ['1.json'])).toEqual([])
+  expect(readFileSync(join(directory, '1.json'), 'utf8')).toBe('1.json')
+  expect(finishClaim(directory, '1.json')).toBe(true)
+})
+
+test('a used profile with contents is nothing to finish, nor is an unused one without', () => {
+  const directory = directoryWith('1.json', '__1.json')
+  expect(finishClaim(directory, '1.json')).toBe(false)
+  writeFileSync(join(directory, '1.json'), '')
+  writeFileSync(join(directory, '__1.json'), '')
+  expect(finishClaim(directory, '1.json')).toBe(false)
+  expect(readdirSync(directory)).toHaveLength(2)
+})
+
+test.skipIf(isWindows)(
+  'against a tool that only renames, each profile has one winner, and its contents',
+  async () => {
+    const names = Array.from({ length: 400 }, (_, at) => `${at}.json`)
+    const directory = directoryWith(...names)
+    const rival = fork(join(import.meta.dirname, 'rename-only.mjs'), [directory, String(names.length)])
+    await once(rival, 'message')
+    rival.send('go')
+    const theirs = once(rival, 'message')
+    const ours = names.filter((name) => isClaimed(directory, name))
+    const [won] = (await theirs) as [string[]]
+    expect([...ours, ...won].sort()).toEqual([...names].sort())
+    expect(readdirSync(directory)).toHaveLength(names.length)
+    for (const name of names) expect(readFileSync(join(directory, `__${name}`), 'utf8')).toBe(name)
+  },
+)
+
 test('a claim that came to nothing is taken back', () => {
   const directory = directoryWith('1.json')
   claim(directory, '1.json')
@@ -43,7 +109,7 @@ test('a profile that is gone is none, one that can’t be read is told', () => {
   mkdirSync(join(directory, '2.json'))
   expect(readProfile(directory, '1.json')).toBe('1.json')
   expect(readProfile(directory, '3.json')).toBeUndefined()
-  expect(() => readProfile(directory, '2.json')).toThrow(Unreadable)
+  expect(() => readProfile(directory, '2.json')).toThrow(UnusableFile)
 })
 
 test('a directory that is missing, or none', () => {

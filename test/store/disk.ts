@@ -36,6 +36,7 @@ const newDirectory = (): Inode => ({ ...newFile(), names: newNames() })
 
 let tree: Inode = newDirectory()
 let hasLinks = true
+let hasFatRules = false
 let stepsLeft = Number.POSITIVE_INFINITY
 let isDead = false
 let steps = 0
@@ -44,10 +45,14 @@ const files = new Map<number, { inode: Inode; path: string }>()
 /** What has happened, for those who want to know when something became durable. */
 export const events: { step: string; path: string }[] = []
 
-/** Begins with an empty disk. */
-export function format({ links = true } = {}): void {
+/**
+ * Begins with an empty disk.
+ * @param fat whether a new name has nothing in it until the file is flushed again, as on FAT; such a disk has no links
+ */
+export function format({ links = true, fat = false } = {}): void {
   tree = newDirectory()
-  hasLinks = links
+  hasLinks = links && !fat
+  hasFatRules = fat
   vol.reset()
   fs.mkdirSync(ROOT)
 }
@@ -192,7 +197,7 @@ export const record = {
 
   /** From one directory to another are two changes: a power cut may undo either. */
   renamed(from: string, to: string): void {
-    const inode = known(from)
+    const inode = hasFatRules ? unflushed(known(from)) : known(from)
     if (dirname(from) !== dirname(to)) {
       put(to, inode)
       record.removed(from)
@@ -209,6 +214,13 @@ function known(path: string): Inode {
   const inode = inodeAt(path)
   if (inode === undefined) throw new Error(`there is no ${path} on the disk`)
   return inode
+}
+
+/** The same file under a name that has nothing in it yet, for those who have it open too. */
+function unflushed(inode: Inode): Inode {
+  const same = { ...inode, flushed: Buffer.alloc(0) }
+  for (const open of files.values()) if (open.inode === inode) open.inode = same
+  return same
 }
 
 /** The path of an open file. */

@@ -1,60 +1,123 @@
-import { afterEach, describe, expect, test, vi } from 'vitest'
-import { flushDirectory, flushDirectorySync } from '../../src/store/flush.ts'
+import { existsSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { beforeEach, describe, expect, test, vi } from 'vitest'
+import {
+  flushDirectory,
+  flushDirectorySync,
+  flushFiles,
+  flushUnlessGone,
+  OpenDirectory,
+} from '../../src/store/flush.ts'
 import { temporaryDirectory } from '../support/directory.ts'
+import { isWindows } from '../support/system.ts'
 
-/** What the file system does once its disk has failed; nothing here can bring a real XFS to that. */
-const disk = vi.hoisted(() => ({ flushFails: false, shutsDown: false, hasShutDown: false }))
+/** What the disk answers to a flush, and to opening: nothing unusual where it is undefined. */
+const disk = vi.hoisted(() => ({
+  flushError: undefined as string | undefined,
+  openError: undefined as string | undefined,
+  open: new Set<number>(),
+}))
 
-vi.mock('node:fs', async (original) => {
-  const fs = await original<typeof import('node:fs')>()
-  const failed = () => Object.assign(new Error('EIO: i/o error'), { code: 'EIO' })
-  const flushed = () => {
-    if (disk.flushFails) throw failed()
-    // From now on: the flush itself goes well.
-    disk.hasShutDown ||= disk.shutsDown
+vi.mock('node:fs', async (importOriginal) => {
+  const fs = await importOriginal<typeof import('node:fs')>()
+  const failing = (code: string | undefined) => {
+    if (code !== undefined) throw Object.assign(new Error(code), { code })
   }
-  const mocked = {
+  return {
     ...fs,
-    openSync: (...args: Parameters<typeof fs.openSync>) => {
-      if (disk.hasShutDown) throw failed()
-      return fs.openSync(...args)
+    openSync(...args: Parameters<typeof fs.openSync>) {
+      failing(disk.openError)
+      const file = fs.openSync(...args)
+      disk.open.add(file)
+      return file
     },
-    fsyncSync: flushed,
-    fsync: (_file: number, done: (error: unknown) => void) => {
-      try {
-        flushed()
-        done(null)
-      } catch (error) {
-        done(error)
-      }
+    closeSync(file: number) {
+      fs.closeSync(file)
+      disk.open.delete(file)
+    },
+    fsyncSync(file: number) {
+      failing(disk.flushError)
+      fs.fsyncSync(file)
+    },
+    fsync(file: number, done: (error: unknown) => void) {
+      if (disk.flushError === undefined) fs.fsync(file, done)
+      else setImmediate(done, Object.assign(new Error(disk.flushError), { code: disk.flushError }))
     },
   }
-  return { ...mocked, default: mocked }
 })
 
-afterEach(() => {
-  Object.assign(disk, { flushFails: false, shutsDown: false, hasShutDown: false })
+beforeEach(() => {
+  disk.flushError = undefined
+  disk.openError = undefined
+  disk.open.clear()
 })
 
-const WAYS: [string, (path: string) => unknown][] = [
-  ['at once', flushDirectorySync],
-  ['while other things go on', flushDirectory],
-]
+const ways = [
+  ['at once', async (path: string) => flushDirectorySync(path)],
+  ['without holding up anything', flushDirectory],
+] as const
 
-describe.skipIf(process.platform === 'win32').each(WAYS)('a directory is flushed %s', (_, flush) => {
-  const flushed = async (path: string) => flush(path)
-
-  test('where the disk is sound', async () => {
-    await flushed(temporaryDirectory())
+// Windows flushes none.
+describe.skipIf(isWindows).each(ways)('a directory that is flushed %s', (_, flush) => {
+  test('can be flushed on most file systems', async () => {
+    expect(await flush(temporaryDirectory())).toBe(true)
   })
 
-  test('and it fails where the disk says so', async () => {
-    disk.flushFails = true
-    await expect(flushed(temporaryDirectory())).rejects.toThrow('EIO')
+  // The kernel's own answer.
+  test.skipIf(!existsSync('/proc/self/fd'))("can't be flushed on some, and that is no error", async () => {
+    expect(await flush('/proc/self')).toBe(false)
   })
 
-  test('and it fails where the file system says yes after it has shut down', async () => {
-    disk.shutsDown = true
-    await expect(flushed(temporaryDirectory())).rejects.toThrow('EIO')
+  test.each(['EINVAL', 'ENOTSUP', 'EOPNOTSUPP', 'EBADF', 'ENOSYS'])('%s says the same', async (code) => {
+    disk.flushError = code
+    expect(await flush(temporaryDirectory())).toBe(false)
   })
+
+  test.each(['EIO', 'ENOSPC', 'EDQUOT', 'EROFS'])('%s is an error', async (code) => {
+    disk.flushError = code
+    await expect(flush(temporaryDirectory())).rejects.toMatchObject({ code })
+  })
+
+  test('that is not there', async () => {
+    await expect(flush(join(temporaryDirectory(), 'missing'))).rejects.toMatchObject({ code: 'ENOENT' })
+  })
+})
+
+describe.skipIf(isWindows)('a directory that is held open', () => {
+  test.each(['flushSync', 'flush'] as const)(
+    '%s: a file system that has shut itself down lets nobody open it again',
+    async (flush) => {
+      const held = new OpenDirectory(temporaryDirectory())
+      disk.openError = 'EIO'
+      await expect(async () => held[flush]()).rejects.toMatchObject({ code: 'EIO' })
+      held.close()
+    },
+  )
+
+  test.each(['flushSync', 'flush'] as const)(
+    '%s: the same where it can flush no directory',
+    async (flush) => {
+      const held = new OpenDirectory(temporaryDirectory())
+      disk.flushError = 'EINVAL'
+      disk.openError = 'EIO'
+      await expect(async () => held[flush]()).rejects.toMatchObject({ code: 'EIO' })
+      held.close()
+    },
+  )
+
+  test.each(ways)('is closed, whatever came of the flush %s', async (_, flush) => {
+    await flush(temporaryDirectory())
+    disk.flushError = 'EIO'
+    await expect(async () => flush(temporaryDirectory())).rejects.toThrow()
+    expect([...disk.open]).toEqual([])
+  })
+})
+
+test('a file that is gone is an error, unless it may be', async () => {
+  const directory = temporaryDirectory()
+  await expect(flushFiles(directory, ['1.json'])).rejects.toMatchObject({ code: 'ENOENT' })
+  await flushFiles(directory, ['1.json'], flushUnlessGone)
+  writeFileSync(join(directory, '1.json'), '')
+  disk.flushError = 'EIO'
+  await expect(flushUnlessGone(join(directory, '1.json'))).rejects.toMatchObject({ code: 'EIO' })
 })

@@ -82,7 +82,7 @@ test('an answer that was put aside is read as it was written', () => {
     { iccid: '8989F', profile: 'BBBB' },
   ]
   expect(parseAside(toAside(profiles))).toEqual({ profiles, isWhole: true })
-  expect(parseAside(toAside(profiles).slice(0, -1))).toEqual({
+  expect(parseAside(toAside(profiles).slice(0, -2))).toEqual({
     profiles: profiles.slice(0, 1),
     isWhole: false,
   })

@@ -109,6 +109,7 @@ describe.skipIf(process.platform === 'win32')('nothing twice, nothing lost', () 
   const STARTS: [string, Start, number[]][] = [
     ['with hard links', { nested: true }, [0]],
     ['without hard links', { nested: true, links: false }, [0, 1]],
+    ['on FAT', { nested: true, fat: true }, [0, 1]],
   ]
 
   test.each(STARTS)(
@@ -129,4 +130,33 @@ describe.skipIf(process.platform === 'win32')('nothing twice, nothing lost', () 
       }
     },
   )
+
+  const pulled = fc.asyncProperty(operations, async (all) => {
+    const model = new Model({ fat: true })
+    for (const each of all) {
+      await model.run(each)
+      // Nothing waits to be flushed that matters: of all else the pulled stick has nothing.
+      cutPower(() => 0)
+      model.check(false)
+    }
+    await model.finish()
+  })
+
+  test('a stick with FAT that is pulled after each call', async () => {
+    await fc.assert(pulled, { numRuns: 60, examples: [[EXAMPLE]] })
+  })
+
+  test('a stick with FAT that is pulled after a recovery', async () => {
+    const { steps } = await new Model({ fat: true }).run(fetch(3))
+    for (let crash = 0; crash <= steps; crash++) {
+      for (const second of [fetch(1), { does: 'next', count: 1 } as const]) {
+        const model = new Model({ fat: true })
+        await model.run(fetch(3), crash)
+        await model.run(second)
+        cutPower(() => 0)
+        model.check(false)
+        await model.finish()
+      }
+    }
+  })
 })

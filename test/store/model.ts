@@ -4,7 +4,7 @@ import { expect } from 'vitest'
 import { look } from '../../scripts/torture/sight.ts'
 import { add } from '../../src/store/add.ts'
 import { claim } from '../../src/store/claim.ts'
-import { flushDirectorySync } from '../../src/store/flush.ts'
+import { flushDirectorySync, flushFiles } from '../../src/store/flush.ts'
 import { hasIncoming } from '../../src/store/incoming.ts'
 import { fileName, usedName } from '../../src/store/names.ts'
 import { Queue } from '../../src/store/queue.ts'
@@ -34,6 +34,8 @@ export type Choose = (length: number) => number
 export interface Start {
   /** Whether the file system has hard links. */
   readonly links?: boolean
+  /** Whether a new name has nothing in it until the file is flushed again. */
+  readonly fat?: boolean
   /** Whether the directory above the profiles is missing too. */
   readonly nested?: boolean
 }
@@ -59,8 +61,8 @@ export class Model {
   #profiles = 0
   #processes = 0
 
-  constructor({ links = true, nested = false }: Start = {}) {
-    format({ links })
+  constructor({ links = true, fat = false, nested = false }: Start = {}) {
+    format({ links, fat })
     this.directory = nested ? join(ROOT, 'made', 'profiles') : join(ROOT, 'profiles')
   }
 
@@ -129,27 +131,29 @@ export class Model {
       }
     }
     if (taken.length === 0) return
+    await flushFiles(
+      this.directory,
+      taken.map((each) => usedName(fileName(each))),
+    )
     flushDirectorySync(this.directory)
     this.printed.push(...taken)
   }
 
   /** @param isRecovered whether a call has run since the last crash */
   check(isRecovered: boolean): void {
-    const { unused, used, torn, asides } = look(this.directory)
+    const { unused, used, halfClaimed, torn, asides } = look(this.directory)
     const waits = new Set(isRecovered ? [] : asides.flatMap(({ iccids }) => iccids))
-    // A crash amid a claim may leave an empty used file beside the unused one: used, and its contents are not lost.
-    const half = [...used].filter((each) => unused.has(each) && this.#isEmpty(usedName(fileName(each))))
     // Without hard links a crash may leave an empty unused file: its contents are put aside, or were never durable.
     const begun = [...unused].filter((each) => this.#isEmpty(fileName(each)))
-    const empty = [...half.map((each) => usedName(fileName(each))), ...begun.map(fileName)]
+    const empty = begun.map(fileName)
     const isWhole = (each: string) => used.has(each) || (unused.has(each) && !begun.includes(each))
     expect(new Set(this.printed).size, 'printed twice').toBe(this.printed.length)
     expect(
-      this.printed.filter((each) => !used.has(each) || half.includes(each)),
+      this.printed.filter((each) => !used.has(each) || halfClaimed.has(each)),
       'printed and not used',
     ).toEqual([])
     expect(
-      [...unused].filter((each) => used.has(each) && !half.includes(each)),
+      [...unused].filter((each) => used.has(each)),
       'unused and used',
     ).toEqual([])
     expect(

@@ -17,6 +17,7 @@ test('one whose used twin is there counts as used', () => {
   expect(unusedOf(['8988.json', '__8988.json', '8989.json'])).toEqual({
     iccids: ['8989'],
     strangers: [],
+    twins: ['8988.json'],
     used: 1,
   })
 })
@@ -31,7 +32,7 @@ test('what is not a profile is passed over', () => {
     '8988',
     '8988.json~',
   ]
-  expect(unusedOf([...others, '.json'])).toEqual({ iccids: [], strangers: [], used: 0 })
+  expect(unusedOf([...others, '.json'])).toEqual({ iccids: [], strangers: [], twins: [], used: 0 })
 })
 
 test('a name that could be a profile and is no ICCID is told apart', () => {
@@ -39,6 +40,7 @@ test('a name that could be a profile and is no ICCID is told apart', () => {
   expect(unusedOf([...strangers, '8988.json'])).toEqual({
     iccids: ['8988'],
     strangers: strangers.sort(),
+    twins: [],
     used: 0,
   })
 })
@@ -53,7 +55,7 @@ test('every ICCID is in one of its two states', () => {
       )
       const unused = profiles.filter(({ isUsed }) => !isUsed).map(({ iccid }) => iccid)
       const used = profiles.length - unused.length
-      expect(unusedOf(names)).toEqual({ iccids: unused.sort(), strangers: [], used })
+      expect(unusedOf(names)).toEqual({ iccids: unused.sort(), strangers: [], twins: [], used })
     }),
   )
 })

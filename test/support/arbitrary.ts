@@ -25,9 +25,56 @@ export const acceptable: fc.Arbitrary<Profile> = fc.record({
   kid: absentOr(hexDigits(32)),
   pin: absentOr(digits(4, 8)),
   puk: absentOr(secret),
-  adm: absentOr(secret),
+  adm: absentOr(fc.oneof(secret, hexDigits(16))),
   smsp: absentOr(hexDigits(104)),
   smsc: absentOr(digits(1, 20).map((number) => `+${number}`)),
 })
 
 export const hexOptions = fc.record({ smsp: fc.boolean(), smsc: fc.boolean(), crc: fc.boolean() })
+
+/** Words that look like commands, like options and like neither. */
+const lookalike = fc.constantFrom(
+  ...'fetch next help nxet json hex profiles x.pem 5 - = -h -V --help --version -v -k -n5 --format'.split(
+    ' ',
+  ),
+  '',
+  'my profiles',
+)
+
+/** An option of some command, in any form, with a value that may look like anything. */
+const option = fc.oneof(
+  fc.tuple(
+    fc.constantFrom('-k', '-i', '-n', '-o', '-u', '-a', '--key', '--in', '--out', '--url', '--iccid'),
+    lookalike,
+  ),
+  fc
+    .tuple(fc.constantFrom('-k', '-i', '-n', '-o', '--count=', '--out=', '--format=', '--in='), lookalike)
+    .map((glued) => [glued.join('')]),
+  fc
+    .constantFrom('-v', '-vv', '--crc', '--no-crc', '--smsp', '--no-smsc', '--format', '--verbosity')
+    .map((flag) => [flag]),
+  fc.tuple(fc.constant('--format'), lookalike),
+)
+
+const slip = fc
+  .constantFrom('--', '-x', '--nope', '-e', '--crc=yes', '-vh', '-kV', '-h=1', '--format=', 'more')
+  .map((word) => [word])
+
+/** Any command line, of which many are right; without the program's own name. */
+export const commandLine: fc.Arbitrary<string[]> = fc
+  .tuple(
+    fc.array(option, { maxLength: 2 }),
+    fc.oneof(
+      { weight: 8, arbitrary: fc.constantFrom(['next'], ['fetch'], ['help'], ['help', 'next']) },
+      lookalike.map((word) => [word]),
+    ),
+    fc.array(
+      fc.oneof(
+        { weight: 8, arbitrary: option },
+        slip,
+        lookalike.map((word) => [word]),
+      ),
+      { maxLength: 3 },
+    ),
+  )
+  .map(([before, command, after]) => [...before.flat(), ...command, ...after.flat()])

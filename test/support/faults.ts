@@ -10,11 +10,14 @@ export type Fault = { times?: number } & (
   | { kind: 'status'; status: number; body?: string; headers?: Record<string, string> }
   | { kind: 'redirect'; location: string; status?: number }
   | { kind: 'drop-before' | 'reset' } // FIN or RST in place of an answer
-  | { kind: 'drop-after' | 'torn' } // allocates, then closes before or amid the answer
+  | { kind: 'lost'; status: number } // allocates, then answers that something failed
+  | { kind: 'drop-after' } // allocates, then closes before the answer
+  | { kind: 'torn'; status?: number } // allocates, then closes amid the answer, which may have another status
+  | { kind: 'torn-after'; bytes: number } // allocates, then closes after so many bytes, unless that is all
   | { kind: 'delay'; ms: number } // allocates, then keeps the client waiting
-  | { kind: 'drip'; ms: number } // allocates, then sends one byte each `ms`
+  | { kind: 'hold'; until: Promise<unknown> } // allocates, then keeps the client waiting until that has come
+  | { kind: 'drip'; ms: number; bytes?: number } // allocates, then sends so many bytes, or one, each `ms`
   | { kind: 'short'; by: number } // allocates fewer than asked
-  | { kind: 'hold'; by: number; until: Promise<unknown> } // the same, and keeps the client waiting until then
   | { kind: 'gzip' } // allocates, and compresses though nobody asked for it
   | { kind: 'bad-entries'; entries: unknown[] } // allocates, and adds these to the answer
   | { kind: 'replace'; profiles: unknown[] } // answers exactly these
@@ -75,13 +78,17 @@ export async function write(
     res.writeHead(status, headers)
     return pipeline(spaces(fault.bytes ?? Number.POSITIVE_INFINITY), res)
   }
-  res.writeHead(status, { ...headers, 'content-length': body.length })
+  const sent = fault.kind === 'torn' ? (fault.status ?? status) : status
+  res.writeHead(sent, { ...headers, 'content-length': body.length })
   if (fault.kind === 'torn') {
     res.write(body.subarray(0, body.length / 2), () => res.destroy())
+  } else if (fault.kind === 'torn-after' && body.length > fault.bytes) {
+    res.write(body.subarray(0, fault.bytes), () => res.destroy())
   } else if (fault.kind === 'drip') {
-    for (const byte of body) {
+    const { bytes = 1 } = fault
+    for (let at = 0; at < body.length; at += bytes) {
       if (res.destroyed) return
-      res.write(Buffer.of(byte))
+      res.write(body.subarray(at, at + bytes))
       await sleep(fault.ms, undefined, { ref: false })
     }
     res.end()

@@ -43,15 +43,19 @@ export interface CertificateOptions {
   days?: number
   /** Signed by this certificate instead of by itself. */
   ca?: Certificate
+  /** Of its RSA key. */
+  bits?: number
+  /** What it is signed with. */
+  digest?: string
 }
 
 /** A certificate for `host`, somewhere under `dir`; it can itself be the `ca` of another. */
 export function selfSigned(dir: string, options: CertificateOptions = {}): Certificate {
-  const { host = 'localhost', days = 1, ca } = options
+  const { host = 'localhost', days = 1, ca, bits = 2048, digest = 'sha256' } = options
   const cwd = mkdtempSync(join(dir, 'tls-'))
   const keyPath = join(cwd, 'key.pem')
   const certPath = join(cwd, 'cert.pem')
-  writeFileSync(join(cwd, 'ca.cnf'), configuration(host))
+  writeFileSync(join(cwd, 'ca.cnf'), configuration(host, bits, digest))
   writeFileSync(join(cwd, 'index.txt'), '')
   writeFileSync(join(cwd, 'serial'), `01${randomBytes(8).toString('hex')}\n`)
 
@@ -75,20 +79,20 @@ function utcTime(time: number): string {
   return `${new Date(time).toISOString().slice(2, 19).replace(/\D/g, '')}Z`
 }
 
-function configuration(host: string): string {
+function configuration(host: string, bits: number, digest: string): string {
   return `[ca]
 default_ca = this
 [this]
 database = index.txt
 serial = serial
 new_certs_dir = .
-default_md = sha256
+default_md = ${digest}
 policy = policy
 x509_extensions = extensions
 [policy]
 commonName = supplied
 [req]
-default_bits = 2048
+default_bits = ${bits}
 prompt = no
 distinguished_name = name
 [name]

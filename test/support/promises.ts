@@ -10,9 +10,14 @@ export function expectPromisesKept(args: readonly string[], { code, signal, stdo
   if (signal === null) expect(EXIT_CODES, call).toContain(code)
   if (code !== 0) expect(stdout, `standard output of a failed ${call}`).toBe('')
   for (const line of lines(stderr)) expect(line, `standard error of ${call}`).toMatch(/^softsim: ./)
-  if (!args.includes('-vvv'))
-    expect(stderr, `stack trace of ${call}`).not.toMatch(/^softsim: +at .*:\d+:\d+/m)
+  if (verbosityOf(args) < 3) expect(stderr, `stack trace of ${call}`).not.toMatch(/^softsim: +at .*:\d+:\d+/m)
 }
+
+/** How often -v was given, or more than that. */
+const verbosityOf = (args: readonly string[]) =>
+  args
+    .map((word) => (word === '--verbosity' ? 1 : (/^-(v*)/.exec(word)?.[1]?.length ?? 0)))
+    .reduce((a, b) => a + b, 0)
 
 /**
  * A run that failed: its exit code, one line on standard error that says why, maybe one that says what to do, and

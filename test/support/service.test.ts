@@ -199,12 +199,12 @@ test('delay and drip take their time over a whole answer', async () => {
 test('hold keeps the client waiting until it is released', async () => {
   await start()
   const { promise, resolve: release } = Promise.withResolvers<void>()
-  service.fault({ kind: 'hold', by: 1, until: promise })
+  service.fault({ kind: 'hold', until: promise })
   const answer = call(3)
-  await until(() => service.allocated.size === 2)
+  await until(() => service.allocated.size === 3)
   expect(statuses()).toEqual([undefined])
   release()
-  expect((await answer).profiles()).toHaveLength(2)
+  expect((await answer).profiles()).toHaveLength(3)
 })
 
 test('short gives fewer, bad entries come on top, replaced ones instead', async () => {

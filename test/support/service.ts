@@ -20,8 +20,8 @@ export type ApiKey =
 
 export interface ServiceOptions {
   apiKeys: ApiKey[]
-  /** PEM; also listen with HTTPS. */
-  tls?: { key: string; cert: string }
+  /** PEM; also listen with HTTPS. `ciphers` may lower what OpenSSL asks of a certificate. */
+  tls?: { key: string; cert: string; ciphers?: string }
   /** Plain HTTP only redirects to HTTPS; needs `tls`. */
   redirect?: boolean
   /** Calls of one API key in one window, 600 by default. */
@@ -98,6 +98,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     for (const profile of profiles) allocated.set(profile.iccid, profile)
     const spoilt = fault.kind === 'bad-entries' ? fault.entries : []
     const entries = [...profiles.map(seal), ...spoilt.map((entry) => JSON.stringify(entry))]
+    if (fault.kind === 'lost') return textAnswer(fault.status, 'the answer was lost')
     const answer = profilesAnswer(entries, profiles)
     if (fault.kind !== 'gzip') return answer
     return { ...answer, headers: { ...JSON_TYPE, 'content-encoding': 'gzip' }, body: gzipSync(answer.body) }

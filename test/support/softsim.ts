@@ -2,14 +2,9 @@
  * Runs the built program as users do: as a process of its own.
  *
  * SOFTSIM_BIN names another build of it, such as a single binary; else it is dist/softsim.cjs, with the Node that
- * runs the tests.
+ * SOFTSIM_NODE names, or that runs the tests.
  */
-import {
-  type ChildProcess,
-  type ChildProcessWithoutNullStreams,
-  type StdioOptions,
-  spawn,
-} from 'node:child_process'
+import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
@@ -25,6 +20,9 @@ export interface Options {
   stdin?: string
   /** A line for /bin/sh that runs the program as `"$@"`, to redirect what it prints. */
   shell?: string
+  /** A descriptor of an open file in the place of the pipe that is read. */
+  stdout?: number
+  stderr?: number
   /** A file descriptor that the shell has as its number 3. */
   descriptor?: number
 }
@@ -57,22 +55,22 @@ export const softsim = (args: readonly string[], options?: Options): Promise<End
 
 /** Starts the program, for tests that send it signals or go away from its pipes. */
 export function startSoftsim(args: readonly string[], options: Options = {}): Started {
-  const { cwd = inject('root'), env = {}, stdin = '', shell, descriptor } = options
+  const { cwd = inject('root'), env = {}, stdin = '', shell } = options
   const line = [...program(), ...args]
   const [file = '', ...rest] = shell === undefined ? line : ['/bin/sh', '-c', shell, 'sh', ...line]
-  const stdio: StdioOptions = descriptor === undefined ? 'pipe' : ['pipe', 'pipe', 'pipe', descriptor]
-  const settings = { cwd, env: { ...ofTheSystem(), ...env }, windowsHide: true, stdio }
-  const child = spawn(file, rest, settings) as ChildProcessWithoutNullStreams
+  const stdio: StdioOptions = ['pipe', options.stdout ?? 'pipe', options.stderr ?? 'pipe']
+  if (options.descriptor !== undefined) stdio.push(options.descriptor)
+  const child = spawn(file, rest, { cwd, env: { ...ofTheSystem(), ...env }, windowsHide: true, stdio })
   running.add(child)
   child.once('close', () => running.delete(child))
   // Most calls never read it, and may be gone before it is written.
-  child.stdin.on('error', () => {}).end(stdin)
+  child.stdin?.on('error', () => {}).end(stdin)
   let stdout = ''
   let stderr = ''
-  child.stdout.setEncoding('utf8').on('data', (text) => {
+  child.stdout?.setEncoding('utf8').on('data', (text) => {
     stdout += text
   })
-  child.stderr.setEncoding('utf8').on('data', (text) => {
+  child.stderr?.setEncoding('utf8').on('data', (text) => {
     stderr += text
   })
   const says = (words: string) => until(() => stderr.includes(words) || !running.has(child))
@@ -94,7 +92,7 @@ function program(): string[] {
   if (binary) return [resolve(binary)]
   const bundle = fileURLToPath(new URL('../../dist/softsim.cjs', import.meta.url))
   if (!existsSync(bundle)) throw new Error(`there is no ${bundle}: npm run build makes it`)
-  return [process.execPath, bundle]
+  return [process.env['SOFTSIM_NODE'] ?? process.execPath, bundle]
 }
 
 /** Without it a process on Windows can open no socket. */

@@ -12,8 +12,16 @@ export interface Tunnel {
   close: () => void
 }
 
+export interface TunnelOptions {
+  /** The name and password that it is given. */
+  user?: string
+  /** The statuses it answers to its first calls, one after the other; 0 hangs up. */
+  refusals?: number[]
+}
+
 /** An HTTP proxy on loopback that does nothing but CONNECT (RFC 9110 9.3.6), or answers it with a refusal. */
-export async function startTunnel({ user = '', refusal = 0 } = {}): Promise<Tunnel> {
+export async function startTunnel({ user = '', refusals = [] }: TunnelOptions = {}): Promise<Tunnel> {
+  const left = [...refusals]
   const targets: string[] = []
   const headers: http.IncomingHttpHeaders[] = []
   const server = http.createServer((_, response) => response.writeHead(405).end())
@@ -22,7 +30,9 @@ export async function startTunnel({ user = '', refusal = 0 } = {}): Promise<Tunn
     targets.push(request.url ?? '')
     headers.push(request.headers)
     socket.on('error', () => {})
-    if (refusal !== 0) return void socket.end(`HTTP/1.1 ${refusal} Refused\r\n\r\n`)
+    const refusal = left.shift()
+    if (refusal === 0) return void socket.destroy()
+    if (refusal !== undefined) return void socket.end(`HTTP/1.1 ${refusal} Refused\r\n\r\n`)
     const remote = connect(Number(port), hostname, () => {
       socket.write('HTTP/1.1 200 Connected\r\n\r\n')
       remote.write(head)

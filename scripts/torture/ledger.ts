@@ -1,0 +1,44 @@
+import { isOwnerAlive, look } from './sight.ts'
+
+/** What must be true of one directory for good. It is kept in memory: nothing of it is on the disk that is cut. */
+export class Ledger {
+  readonly printed = new Set<string>()
+  /** Profiles that `fetch` said are stored, or whose answer was put aside and flushed. */
+  readonly kept = new Set<string>()
+  readonly problems: string[] = []
+
+  print(iccids: readonly string[]): void {
+    for (const iccid of iccids) {
+      if (this.printed.has(iccid)) this.problems.push(`printed twice: ${iccid}`)
+      this.printed.add(iccid)
+    }
+  }
+
+  keep(iccids: readonly string[]): void {
+    for (const iccid of iccids) this.kept.add(iccid)
+  }
+
+  /** What the disk has, before anything was done about it or after. */
+  check(directory: string, isSettled: boolean): void {
+    const { unused, used, torn, asides } = look(directory)
+    const waits = new Set(
+      asides.filter((aside) => !isSettled || isOwnerAlive(aside)).flatMap(({ iccids }) => iccids),
+    )
+    const tell = (what: string, which: readonly string[]) => {
+      if (which.length > 0) this.problems.push(`${what}: ${which.join(', ')}`)
+    }
+    tell(
+      'printed and not marked used',
+      [...this.printed].filter((iccid) => !used.has(iccid)),
+    )
+    tell(
+      'unused and used',
+      [...unused].filter((iccid) => used.has(iccid)),
+    )
+    tell('torn', torn)
+    tell(
+      'lost',
+      [...this.kept].filter((iccid) => !unused.has(iccid) && !used.has(iccid) && !waits.has(iccid)),
+    )
+  }
+}

@@ -1,0 +1,78 @@
+import { readdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, describe, expect, test } from 'vitest'
+import { namesIn, temporaryDirectory } from '../support/directory.ts'
+import { hasSmallDisks, type SmallDisk, smallDisk } from '../support/disk.ts'
+import { failure } from '../support/promises.ts'
+import { startSandbox } from '../support/sandbox.ts'
+import { until } from '../support/softsim.ts'
+import { hasPosix, isRunByNode } from '../support/system.ts'
+
+describe.skipIf(!hasSmallDisks)('a disk that fills while the answer is under way', () => {
+  let disk: SmallDisk
+  afterEach(() => disk.close())
+
+  /** A fetch of 300 whose second answer, of 200, comes when the disk has so many blocks left. */
+  async function fetchWhile(blocksLeft: number) {
+    disk = await smallDisk(16)
+    const directory = join(disk.path, 'profiles')
+    const sandbox = await startSandbox()
+    const { promise, resolve: release } = Promise.withResolvers<void>()
+    sandbox.fault({ kind: 'none' }, { kind: 'hold', until: promise })
+    const { ended } = sandbox.startFetch(['-n', '300', '-o', directory])
+    await until(() => sandbox.allocated.size === 300 && namesIn(directory).length === 100)
+    disk.fill(blocksLeft)
+    release()
+    return { sandbox, directory, run: await ended }
+  }
+
+  test.each([
+    [0, 100, 200],
+    [70, 164, 136],
+    [140, 228, 72],
+  ])(
+    '%i blocks are left: all is stored or put aside, and the tally says so; the next call stores the rest',
+    async (blocksLeft, stored, aside) => {
+      const { sandbox, directory, run } = await fetchWhile(blocksLeft)
+      expect([run.code, run.stdout]).toEqual([9, ''])
+      expect(run.stderr).toMatch(
+        RegExp(
+          `^softsim: stored ${stored} of 300 profiles in .+, ${aside} more are put aside there \\(2 `,
+          'm',
+        ),
+      )
+      expect(run.stderr).toMatch(/no space left.*\nsoftsim: hint: .*put aside.*next call.*\n$/)
+      expect(namesIn(directory)).toHaveLength(stored)
+
+      disk.clear()
+      const again = await sandbox.fetch(['-n', '1', '-o', directory])
+      expect(again).toMatchObject({ code: 0 })
+      expect(again.stderr).toContain(`finished an interrupted fetch: ${aside} profiles stored`)
+      expect(namesIn(directory)).toEqual([...sandbox.delivered.keys()].map((iccid) => `${iccid}.json`).sort())
+      expect(readdirSync(directory).filter((name) => name.startsWith('.'))).toEqual([])
+    },
+  )
+})
+
+test.skipIf(!hasPosix)('a limit that a look at the disk does not show: nothing is asked for', async () => {
+  const { fetch, requests, directory } = await startSandbox()
+  const run = await fetch(['-n', '100'], { shell: 'ulimit -f 40 && exec "$@"' })
+  expect(run).toEqual(failure(9, /can't keep room in .+/, /make room .*100 profiles .*not asked for/))
+  expect(requests).toEqual([])
+  expect(readdirSync(directory)).toEqual([])
+})
+
+/** A file system that says that it is full; the Node that runs the program is spoilt for that. */
+function fullFileSystem(): Record<string, string> {
+  const spoiler = join(temporaryDirectory(), 'spoiler.cjs')
+  const says = { bsize: 4096, blocks: 100_000, bfree: 10, bavail: 10, files: 100_000, ffree: 90_000 }
+  writeFileSync(spoiler, `require('node:fs').statfsSync = () => (${JSON.stringify(says)})\n`)
+  return { NODE_OPTIONS: `--require=${JSON.stringify(spoiler)}` }
+}
+
+test.skipIf(!isRunByNode)('no room: nothing is asked for', async () => {
+  const { fetch, requests, directory } = await startSandbox()
+  const run = await fetch(['-n', '1000'], { env: fullFileSystem() })
+  expect(run).toEqual(failure(9, /there is no room for 100 more profiles in .+/, /make room, .*/))
+  expect([requests, namesIn(directory)]).toEqual([[], []])
+})

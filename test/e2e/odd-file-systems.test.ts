@@ -1,0 +1,156 @@
+/** File systems and machines that answer oddly: strace puts into a call's way what others have met. */
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { describe, expect, inject, test } from 'vitest'
+import { whyNoTrace } from '../../scripts/torture/trace.ts'
+import { directoryOf, someProfiles, temporaryDirectory, unusedIn, usedIn } from '../support/directory.ts'
+import { iccid } from '../support/profiles.ts'
+import { startSandbox } from '../support/sandbox.ts'
+import { softsim } from '../support/softsim.ts'
+import { hasSymlinks } from '../support/system.ts'
+
+const { privateKeyPath: KEY } = inject('keys')
+const nextOf = (directory: string) => ['next', '-k', KEY, '-i', directory]
+const reason = whyNoTrace()
+
+/** Makes system calls fail: all of these names, or those of them that are about one of the paths. */
+function failing(calls: readonly string[], effect: string, ...paths: string[]): { shell: string } {
+  const set = calls.map((name) => `?${name}`).join(',')
+  const only = paths.map((path) => `-P '${path}'`).join(' ')
+  const line = `strace -f -qq -o /dev/null ${only} -e 'trace=${set}' -e 'inject=${set}:${effect}'`
+  return { shell: `exec ${line} "$@"` }
+}
+
+const LINK = ['link', 'linkat']
+const MKDIR = ['mkdir', 'mkdirat']
+const OPEN = ['open', 'openat']
+const STAT = ['stat', 'newfstatat', 'statx']
+
+describe.skipIf(reason !== undefined)(`an odd system${reason ? ` (skipped: ${reason})` : ''}`, () => {
+  const ONE_WARNING = /^softsim: warning: this file system can't flush a directory: after a power cut, .*\n$/
+
+  describe('a directory that can not be flushed', () => {
+    const noFlush = (directory: string, error = 'EINVAL') =>
+      failing(['fsync'], `error=${error}`, directory, join(directory, '.incoming'))
+
+    test.each([
+      ['next', [], 1],
+      ['next -n 3', ['-n', '3'], 3],
+      ['next --iccid', ['--iccid', iccid(2)], 1],
+    ])('%s: the profile is printed, with one warning', async (_, options, count) => {
+      const directory = directoryOf(someProfiles(4))
+      const { code, stdout, stderr } = await softsim([...nextOf(directory), ...options], noFlush(directory))
+      expect(code).toBe(0)
+      expect(stderr).toMatch(ONE_WARNING)
+      expect(stdout.trim().split('\n')).toHaveLength(count)
+      expect(usedIn(directory)).toHaveLength(count)
+    })
+
+    test('an error of the disk stays one', async () => {
+      const directory = directoryOf(someProfiles(1))
+      const { code, stderr } = await softsim(nextOf(directory), noFlush(directory, 'EIO'))
+      expect([code, usedIn(directory).length]).toEqual([9, 1])
+      expect(stderr).toContain(`claimed and not delivered: ${iccid(1)}`)
+    })
+
+    test('fetch: the same, and it leaves nothing behind', async () => {
+      const { fetch, directory, requests } = await startSandbox()
+      const { code, stderr } = await fetch([], noFlush(directory, 'EIO'))
+      expect([code, requests, readdirSync(directory)]).toEqual([9, [], []])
+      expect(stderr).toContain('the disk reports an input/output error (EIO)')
+    })
+
+    test('fetch: all is stored, with one warning before anything is asked for', async () => {
+      const { fetch, directory, asked } = await startSandbox()
+      const { code, stderr } = await fetch(['-n', '1001'], noFlush(directory))
+      expect([code, asked().length > 1, unusedIn(directory).length]).toEqual([0, true, 1001])
+      const [first = '', second] = stderr.split('\n')
+      expect(`${first}\n`).toMatch(ONE_WARNING)
+      expect(second).toMatch(/^softsim: stored 1001 profiles/)
+    })
+
+    test('one that can not even be opened is found out before the claim', async () => {
+      const directory = directoryOf(someProfiles(2))
+      // From now on a hint is there, and nobody reads the directory.
+      expect(await softsim(nextOf(directory))).toMatchObject({ code: 0 })
+      const used = usedIn(directory)
+      const { code, stderr } = await softsim(nextOf(directory), failing(OPEN, 'error=EACCES', directory))
+      expect([code, usedIn(directory)]).toEqual([9, used])
+      expect(stderr).toMatch(/^softsim: can't read the directory .*: permission denied \(EACCES\)\n/)
+    })
+  })
+
+  describe('fetch', () => {
+    test.each(['EIO', 'EISDIR', 'EPERM'])('hard links fail with %s: it does without', async (error) => {
+      const { fetch, directory } = await startSandbox()
+      expect(await fetch(['-n', '3'], failing(LINK, `error=${error}`))).toMatchObject({ code: 0 })
+      expect(readdirSync(directory)).toHaveLength(3)
+    })
+
+    test('a directory above can not be read', async () => {
+      const { fetch, directory } = await startSandbox()
+      expect(await fetch([], failing(OPEN, 'error=EACCES', dirname(directory)))).toMatchObject({ code: 0 })
+      expect(statSync(directory).mode & 0o777).toBe(0o700)
+    })
+
+    test('a disk that is broken is told, however it is tried', async () => {
+      const { fetch } = await startSandbox()
+      const calls = [...LINK, 'rename', 'renameat', 'renameat2']
+      const { code, stderr } = await fetch(['-n', '3'], failing(calls, 'error=EIO'))
+      expect(code).toBe(9)
+      expect(stderr).toContain('the disk reports an input/output error (EIO)')
+    })
+
+    test('nobody knows how much room there is', async () => {
+      const { fetch } = await startSandbox()
+      expect(await fetch(['-n', '3'], failing(['statfs'], 'error=ENOSYS'))).toMatchObject({ code: 0 })
+    })
+
+    test('a file system that is read-only is told, and nothing is asked for', async () => {
+      const { fetch, directory, requests } = await startSandbox()
+      mkdirSync(directory)
+      const { code, stderr } = await fetch([], failing(MKDIR, 'error=EROFS', join(directory, '.incoming')))
+      expect([code, requests]).toEqual([9, []])
+      expect(stderr).toMatch(
+        /^softsim: can't write in the directory .*: the file system is read-only \(EROFS\)\n/,
+      )
+    })
+
+    test('a container lets it have 64 threads', async () => {
+      const { fetch } = await startSandbox()
+      expect(await fetch(['-n', '100'], failing(['clone', 'clone3'], 'error=EAGAIN:when=64+'))).toMatchObject(
+        { code: 0 },
+      )
+    })
+  })
+
+  test('next: there is no /dev/null', async () => {
+    const directory = directoryOf(someProfiles(1))
+    const missing = failing(STAT, 'error=ENOENT', '/dev/null')
+    expect(await softsim(nextOf(directory), missing)).toMatchObject({ code: 0, stderr: '' })
+  })
+})
+
+/** Root can put a file in the place of the device, for one process and those it starts. */
+const canMount = spawnSync('unshare', ['--mount', 'mount', '--bind', '/dev/zero', '/dev/null']).status === 0
+
+test.skipIf(!canMount)(
+  'next: /dev/null is a file, because somebody has removed it and then written to it',
+  async () => {
+    const directory = directoryOf(someProfiles(1))
+    const [file, out] = ['null', 'out'].map((name) => join(temporaryDirectory(), name)) as [string, string]
+    writeFileSync(file, '')
+    const shell = `exec 1<>'${out}'; exec unshare --mount sh -c 'mount --bind "$0" /dev/null && exec "$@"' '${file}' "$@"`
+    expect(await softsim(nextOf(directory), { shell })).toMatchObject({ code: 0, stderr: '' })
+    expect(readFileSync(out, 'utf8')).not.toBe('')
+  },
+)
+
+test.skipIf(!hasSymlinks)('fetch into a link to a directory', async () => {
+  const { fetch, directory } = await startSandbox()
+  const real = temporaryDirectory()
+  symlinkSync(real, directory, 'dir')
+  expect(await fetch(['-n', '2'])).toMatchObject({ code: 0 })
+  expect(unusedIn(real)).toHaveLength(2)
+})

@@ -1,0 +1,123 @@
+import { once } from 'node:events'
+import net, { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
+import tls from 'node:tls'
+import { afterEach, expect, test, vi } from 'vitest'
+import { Client } from '../../src/service/client.ts'
+import { ProxyFailure } from '../../src/service/connection.ts'
+import { networkFailure } from '../../src/service/network-failure.ts'
+import { startTunnel } from '../support/tunnel.ts'
+
+/** Nothing listens here (RFC 6335 6: reserved). */
+const NOWHERE = '127.0.0.1:1'
+const LIMITS = { connect: 30_000, silence: 30_000, least: { bytes: 1, ms: 30_000 } }
+const closing: (() => unknown)[] = []
+
+afterEach(async () => {
+  vi.unstubAllEnvs()
+  for (const close of closing.splice(0)) await close()
+})
+
+/** Why a call through this proxy fails. */
+async function failureThrough(proxy: string, limits = LIMITS) {
+  vi.stubEnv('HTTPS_PROXY', proxy)
+  vi.stubEnv('NO_PROXY', '')
+  const url = new URL(`https://${NOWHERE}/`)
+  const client = new Client({ url, apiKey: 'softsim-key', limits, trace: () => {} })
+  closing.push(() => client.close())
+  return client.ask(1, () => {}, new AbortController().signal).catch((error: unknown) => error)
+}
+
+/** A server that does this with every connection. */
+async function serverThat(does: (socket: Socket) => void): Promise<string> {
+  const sockets: Socket[] = []
+  const server: Server = createServer((socket) => {
+    sockets.push(socket)
+    socket.on('error', () => {})
+    does(socket)
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  closing.push(() => {
+    for (const socket of sockets) socket.destroy()
+    server.close()
+  })
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+const failed = (message: RegExp, isPassing: boolean) =>
+  expect.objectContaining({
+    name: 'CallFailure',
+    message: expect.stringMatching(message),
+    isPassing,
+    // Whatever the proxy does: the request has not gone out.
+    mayHaveAllocated: false,
+    hint: expect.any(String),
+  })
+
+test.each([
+  ['the service', ''],
+  ['a proxy', `http://${NOWHERE}`],
+])('of several addresses of %s, one that is far away is given its time', async (_, proxy) => {
+  // No loopback is far away, and so only what is asked of Node can be seen.
+  const connects = [vi.spyOn(net, 'connect'), vi.spyOn(tls, 'connect')]
+  await failureThrough(proxy)
+  const options = connects.flatMap(({ mock }) => mock.calls.map(([given]) => given))
+  vi.restoreAllMocks()
+  expect(options).toContainEqual(expect.objectContaining({ autoSelectFamilyAttemptTimeout: 5000 }))
+})
+
+test('no proxy there: the proxy is told, and not the service', async () => {
+  const failure = await failureThrough(`http://${NOWHERE}`)
+  expect(failure).toEqual(failed(/^the proxy refuses the connection \(ECONNREFUSED\)$/, true))
+  expect(failure).toHaveProperty('hint', expect.stringContaining('HTTPS_PROXY'))
+})
+
+test('no service behind it: the proxy is not blamed', async () => {
+  const tunnel = await startTunnel({ refusals: [503] })
+  closing.push(tunnel.close)
+  expect(await failureThrough(tunnel.url)).toEqual(
+    failed(/^the proxy can't open the way to the service \(503\)$/, true),
+  )
+})
+
+test('a proxy that hangs up', async () => {
+  const url = await serverThat((socket) => socket.destroy())
+  expect(await failureThrough(url)).toEqual(failed(/^the connection to the proxy was (closed|reset) /, true))
+})
+
+test('a proxy that never answers', async () => {
+  const url = await serverThat(() => {})
+  const failure = await failureThrough(url, { ...LIMITS, silence: 50 })
+  expect(failure).toEqual(failed(/^the proxy did not answer in time /, true))
+})
+
+test('something that is no proxy', async () => {
+  const url = await serverThat((socket) => socket.write('SSH-2.0-OpenSSH_10.0\r\n'))
+  expect(await failureThrough(url)).toEqual(failed(/^the proxy does not speak HTTP as it should$/, false))
+})
+
+test.each([
+  [407, false],
+  [403, false],
+  [302, false],
+  [400, false],
+  [408, true],
+  [429, true],
+  [500, true],
+  [502, true],
+  [599, true],
+])('a proxy that answers %i: passing, %s', async (status, isPassing) => {
+  const tunnel = await startTunnel({ refusals: [status] })
+  closing.push(tunnel.close)
+  expect(await failureThrough(tunnel.url)).toEqual(failed(RegExp(`\\(${status}\\)$`), isPassing))
+})
+
+test.each(['ENOTFOUND', 'EAI_AGAIN'])(
+  'a name that is not found (%s) is the proxy’s or the service’s',
+  (code) => {
+    const error = Object.assign(new Error('getaddrinfo'), { code })
+    expect(networkFailure(error, false).message).toMatch(/^the name of the service /)
+    expect(networkFailure(new ProxyFailure({ cause: error }), false).message).toMatch(
+      /^the name of the proxy /,
+    )
+  },
+)
