@@ -32,7 +32,7 @@ export default defineConfig({
     // Most of the time a test waits, for a process or for a service.
     maxWorkers: 4,
     // Only a test that hangs takes so long, however busy the machine is.
-    testTimeout: 120_000,
-    hookTimeout: 120_000,
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
   },
 })

@@ -85,7 +85,7 @@ export function startSoftsim(args: readonly string[], options: Options = {}): St
 
 /** Waits for something that a started program or its service will do. Only what never comes takes so long. */
 export const until = (condition: () => boolean | Promise<boolean>) =>
-  vi.waitUntil(condition, { interval: 5, timeout: 100_000 })
+  vi.waitUntil(condition, { interval: 5, timeout: 250_000 })
 
 function program(): string[] {
   const binary = process.env['SOFTSIM_BIN']
