@@ -39,7 +39,7 @@ const TRAITS: Record<Kind, Traits> = {
     cuts: ['copy'],
   },
   vfat: { megabytes: 40, make: ['-F', '32'], options: ['defaults'], cuts: ['copy'] },
-  exfat: { megabytes: 16, make: ['-q'], options: ['defaults'], cuts: ['copy'] },
+  exfat: { megabytes: 16, make: [], options: ['defaults'], cuts: ['copy'] },
 }
 
 const COPY_TRIES = 8
