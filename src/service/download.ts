@@ -54,7 +54,7 @@ export interface Download {
 
 /**
  * Brings profiles until there are `count` new ones, or no more are to be had. The first call goes alone and asks for
- * few: a wrong key costs one call, and its answer tells what the rate limit leaves and what the line brings.
+ * few: a wrong key or a bad disk costs one call, and its answer tells what the rate limit leaves and what the line brings.
  */
 export const download = <Place>(job: Job<Place>): Promise<Download> => new Run(job).toEnd()
 
@@ -73,6 +73,7 @@ class Run<Place> {
   #wanted: number
   #window = FIRST_WINDOW
   #patience = NEW_PATIENCE
+  #hasKept = false
 
   constructor(job: Job<Place>) {
     this.#job = job
@@ -93,9 +94,11 @@ class Run<Place> {
   }
 
   #mayCall(): boolean {
-    const underWay = this.#calls.size
+    const answers = this.#calls.size + this.#keeps.size
     return (
-      this.#wanted > 0 && underWay < callsOf(this.#window) && underWay + this.#keeps.size < ANSWERS_AT_ONCE
+      this.#wanted > 0 &&
+      this.#calls.size < callsOf(this.#window) &&
+      answers < (this.#hasKept ? ANSWERS_AT_ONCE : 1)
     )
   }
 
@@ -173,6 +176,7 @@ class Run<Place> {
     try {
       for (const entry of refused) this.#job.onRefused(entry)
       const kept = await this.#job.keep(profiles, place)
+      this.#hasKept = true
       this.#wanted += size - kept
       if (profiles.length === 0 && refused.length > 0)
         throw new CallFailure('the answer has no profile that can be used')

@@ -168,14 +168,30 @@ test('four that break side by side: one at a time from then on', async () => {
   expect([most, kept()]).toEqual([1, 20_000])
 })
 
+test('before the first answer is kept, nothing more is asked', async () => {
+  const { promise, resolve: release } = Promise.withResolvers<void>()
+  const keep = async (received: readonly ServedProfile[]) => {
+    await promise
+    return received.length
+  }
+  const { asked, run } = job(500, all, { keep })
+  const running = run()
+  // Long enough for everything that waits for nothing.
+  for (let turn = 0; turn < 100; turn++) await new Promise(setImmediate)
+  expect(asked).toEqual([100])
+  release()
+  await running
+  expect(asked).toEqual([100, 200, 200])
+})
+
 test('profiles that cannot be kept end it', async () => {
   const full = new Error('no space left')
   const keep = async () => {
     throw full
   }
-  const { asked, run } = job(50, all, { keep })
+  const { asked, run } = job(5000, all, { keep })
   expect(await run()).toEqual(done({ requests: 1, failure: full }))
-  expect(asked).toHaveLength(1)
+  expect(asked).toEqual([100])
 })
 
 test('what could not be kept is not asked for', async () => {
