@@ -1,6 +1,6 @@
 import { CallFailure } from './failure.ts'
 
-/** A body that brings fewer bytes in so much time would never end: a tenth of what the slowest modem brings. */
+/** A body that brings fewer bytes in so much time would not end; the slowest modem brings more. */
 export interface LeastRate {
   readonly bytes: number
   readonly ms: number
