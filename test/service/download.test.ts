@@ -168,6 +168,28 @@ test('four that break side by side: one at a time from then on', async () => {
   expect([most, kept()]).toEqual([1, 20_000])
 })
 
+test('it does not end before everything that was received is kept', async () => {
+  const noMore = new CallFailure('no more', { status: 404 })
+  const { promise, resolve: release } = Promise.withResolvers<void>()
+  let kept = 0
+  const keep = async (received: readonly ServedProfile[]) => {
+    await promise
+    kept += received.length
+    return received.length
+  }
+  const { asked, run } = job(2000, (size, call) => (call === 1 ? size : noMore), { keep })
+  let isOver = false
+  const running = run().finally(() => {
+    isOver = true
+  })
+  while (asked.length < 2) await new Promise(setImmediate)
+  for (let turn = 0; turn < 50; turn++) await new Promise(setImmediate)
+  expect(isOver).toBe(false)
+  release()
+  await running
+  expect(kept).toBe(100)
+})
+
 test('profiles that cannot be kept end it', async () => {
   const full = new Error('no space left')
   const keep = async () => {
