@@ -90,6 +90,7 @@ test.each([
   ['--api-kye', 'SECRET1234'],
   ['--api-kye=SECRET1234'],
   ['--api-keysecret1234'],
+  ['--api-keysecret'],
   ['-xSECRET1234'],
   ['-a', 'x', 'SECRET1234'],
   ['-n', '5', '-SECRET1234'],

@@ -86,6 +86,15 @@ describe.skipIf(process.platform === 'win32')('before and while it claims', () =
       expect(taken.map((each) => each.iccid)).toEqual([iccid(1), iccid(3), iccid(4)])
     })
 
+    test('of a panel: the one that somebody has put there meanwhile is taken in its place', async () => {
+      const meanwhile = once(() => {
+        claimElsewhere(2)
+        diskSync.writeFileSync(path(unused(5)), storedFile(plainProfile(5), publicKey))
+      })
+      const { taken } = await take(source(meanwhile), 4)
+      expect(taken.map((each) => each.iccid)).toEqual([1, 3, 4, 5].map((n) => iccid(n)))
+    })
+
     test('of a panel that is too small then: the claims of the others are given back', async () => {
       const taking = take(source(once(() => claimElsewhere(2))), 4)
       await expect(taking).rejects.toEqual(expect.objectContaining({ outcome: 'no-profiles' }))

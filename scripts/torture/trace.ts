@@ -31,10 +31,10 @@ export interface Call {
   readonly isInjected: boolean
 }
 
-/** What is to happen at a call: counted for each thread, from 1; `3+` is the third and all that follow. */
+/** What is to happen at a call: counted for each thread, from 1; `3+` is the third and all that follow, `3+2` every second one. */
 export interface Injection {
   readonly syscall: string
-  readonly when: number | `${number}+`
+  readonly when: number | `${number}+` | `${number}+${number}`
   /** `signal=SIGKILL`: killed before the call does anything; `error=ENOSPC`: it fails; `delay_enter=…`: it waits, in µs. */
   readonly effect: `signal=${string}` | `error=${string}` | `delay_enter=${number}`
 }

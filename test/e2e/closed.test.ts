@@ -12,6 +12,7 @@ import {
   usedIn,
 } from '../support/directory.ts'
 import { iccid } from '../support/profiles.ts'
+import { failure } from '../support/promises.ts'
 import { startSandbox } from '../support/sandbox.ts'
 import { type Ended, softsim, startSoftsim } from '../support/softsim.ts'
 import { hasFullDevice, hasPosix } from '../support/system.ts'
@@ -66,6 +67,13 @@ describe('standard output is closed', () => {
     expect([unusedIn(directory).length, usedIn(directory)]).toEqual([2, []])
   })
 
+  test.skipIf(!hasPosix)('what it was about to take is still the next one', async () => {
+    const directory = directoryOf(someProfiles(4))
+    expect(await softsim([...line(directory), '-n', '2'], { shell: '"$@" >&-' })).toMatchObject({ code: 9 })
+    const { stdout } = await softsim([...line(directory), '--format=raw'])
+    expect(JSON.parse(stdout).iccid).toBe(iccid(1))
+  })
+
   test('and what Node puts in its place: the null device, open for reading too', async () => {
     const directory = directoryOf(someProfiles(2))
     const stdout = openSync(devNull, 'r+')
@@ -114,6 +122,8 @@ describe('standard error', () => {
 })
 
 test.skipIf(!hasFullDevice)('help that cannot be printed is a failure too', async () => {
-  const { code } = await softsim(['help'], { shell: '"$@" > /dev/full' })
-  expect(code).not.toBe(0)
+  for (const argv of [['help'], ['--version']]) {
+    const run = await softsim(argv, { shell: '"$@" > /dev/full' })
+    expect(run).toEqual(failure(9, /can't print: no space left on the disk \(ENOSPC\)/))
+  }
 })

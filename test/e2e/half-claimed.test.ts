@@ -103,6 +103,22 @@ describe.skipIf(reason !== undefined)(
       expect(stderr).toMatch(RegExp(`^softsim: warning: ${iccid(1)}\\.json .*did not claim it\\n$`))
     })
 
+    test('not in a row, they are passed over, however many they are', async () => {
+      const directory = directoryOf(someProfiles(12))
+      const { code, stdout, stderr } = await nextWith(directory, '2+2', 'EBUSY', '-n', '6')
+      expect([code, lines(stdout).length, lines(stderr).length]).toEqual([0, 6, 6])
+      expect(usedIn(directory)).toHaveLength(6)
+    })
+
+    test('a claim that can’t be taken back is named', async () => {
+      const directory = directoryOf(someProfiles(2))
+      // The claim of the second fails, and so does giving back the first.
+      const { code, stdout, stderr } = await nextWith(directory, '3+', 'EIO', '-n', '2')
+      expect([code, stdout]).toEqual([9, ''])
+      expect(stderr).toContain(`softsim: claimed and not delivered: ${iccid(1)} (`)
+      expect(usedIn(directory)).toEqual([`__${iccid(1)}.json`])
+    })
+
     test('every file: it is the directory, and nothing stays claimed', async () => {
       const directory = directoryOf(someProfiles(8))
       const { code, stdout, stderr } = await nextWith(directory, '2+', 'EPERM')

@@ -4,13 +4,14 @@ import { mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileS
 import { dirname, join } from 'node:path'
 import { describe, expect, inject, test } from 'vitest'
 import { whyNoTrace } from '../../scripts/torture/trace.ts'
+import { newAside } from '../../src/store/incoming.ts'
 import { directoryOf, someProfiles, temporaryDirectory, unusedIn, usedIn } from '../support/directory.ts'
-import { iccid } from '../support/profiles.ts'
+import { iccid, plainProfile, storedFile } from '../support/profiles.ts'
 import { startSandbox } from '../support/sandbox.ts'
 import { softsim } from '../support/softsim.ts'
 import { hasSymlinks } from '../support/system.ts'
 
-const { privateKeyPath: KEY } = inject('keys')
+const { privateKeyPath: KEY, publicKey } = inject('keys')
 const nextOf = (directory: string) => ['next', '-k', KEY, '-i', directory]
 const reason = whyNoTrace()
 
@@ -47,11 +48,15 @@ describe.skipIf(reason !== undefined)(`an odd system${reason ? ` (skipped: ${rea
       expect(usedIn(directory)).toHaveLength(count)
     })
 
-    test('an error of the disk stays one', async () => {
+    test.each([
+      ['EIO', 'the disk reports an input/output error'],
+      ['EDQUOT', 'the disk quota is used up'],
+    ])('an error of the disk stays one: %s', async (error, words) => {
       const directory = directoryOf(someProfiles(1))
-      const { code, stderr } = await softsim(nextOf(directory), noFlush(directory, 'EIO'))
+      const { code, stderr } = await softsim(nextOf(directory), noFlush(directory, error))
       expect([code, usedIn(directory).length]).toEqual([9, 1])
       expect(stderr).toContain(`claimed and not delivered: ${iccid(1)}`)
+      expect(stderr).toContain(`: ${words} (${error})\n`)
     })
 
     test('fetch: the same, and it leaves nothing behind', async () => {
@@ -123,6 +128,33 @@ describe.skipIf(reason !== undefined)(`an odd system${reason ? ` (skipped: ${rea
         { code: 0 },
       )
     })
+  })
+
+  test('next: a used file that can not be flushed is named, and not printed', async () => {
+    const directory = directoryOf(someProfiles(1))
+    const used = join(directory, `__${iccid(1)}.json`)
+    const { code, stdout, stderr } = await softsim(nextOf(directory), failing(['fsync'], 'error=EIO', used))
+    expect([code, stdout]).toEqual([9, ''])
+    expect(stderr).toContain(`claimed and not delivered: ${iccid(1)} (${used})`)
+  })
+
+  test('next: what an interrupted fetch has left can not be stored: that is told, and a profile printed', async () => {
+    const directory = directoryOf(someProfiles(1))
+    const aside = join(
+      directory,
+      '.incoming',
+      `${newAside().replace(`~${process.pid}~`, '~4194999~')}.answer`,
+    )
+    mkdirSync(dirname(aside))
+    writeFileSync(aside, `${storedFile(plainProfile(2), publicKey)}\n`)
+    const { code, stdout, stderr } = await softsim(
+      nextOf(directory),
+      failing(['unlink', 'unlinkat'], 'error=EIO', aside),
+    )
+    expect([code, stdout.length > 0, usedIn(directory)]).toEqual([0, true, [`__${iccid(1)}.json`]])
+    expect(stderr).toMatch(
+      /^softsim: warning: profiles that an interrupted fetch received can't be stored: .*\(EIO\)\n$/,
+    )
   })
 
   test('next: there is no /dev/null', async () => {

@@ -41,6 +41,25 @@ test.skipIf(!hasPosix)('a pipe that takes a part, then nothing, then the rest ge
   expect(lines(text)).toEqual(lines(stdout))
 })
 
+test.skipIf(!hasProc)(
+  'a pipe that takes nothing any more: a signal ends it, and what was claimed is named',
+  async () => {
+    const directory = directoryOf(someProfiles(PROFILES))
+    const pipe = nonBlockingPipe()
+    const options = { shell: 'exec "$@" >&3 3>&-', descriptor: pipe.writer }
+    const { child, ended } = startSoftsim(next(directory), options)
+    await until(() => child.exitCode !== null || usedIn(directory).length === PROFILES)
+    await fullFor(child.pid ?? 0, () => child.exitCode === null)
+    child.kill('SIGINT')
+    const { code, signal, stderr } = await ended
+    await pipe.readAll()
+    expect(signal ?? code).toBe(signal === null ? 130 : 'SIGINT')
+    for (const { iccid } of someProfiles(PROFILES)) {
+      expect(stderr).toContain(`softsim: warning: claimed and not delivered: ${iccid} (`)
+    }
+  },
+)
+
 /** Waits until a process has tried again and again to write into a pipe that takes nothing. */
 async function fullFor(pid: number, isRunning: () => boolean): Promise<void> {
   const before = writesOf(pid)

@@ -69,6 +69,8 @@ const WRONG: [code: number, ...argv: string[]][] = [
   [4, 'next', '-k', 'a-directory', '-i', profiles],
   [4, 'next', '-k', 'public.pem', '-i', profiles],
   [2, 'next', '-k', '', '-i', profiles],
+  [2, 'next', '-k', KEY, '-i', ''],
+  [2, 'fetch', '-a', 'key1', '-o', '', '-u', 'http://127.0.0.1:1/'],
 ]
 
 test.concurrent.each(WRONG.map(([code, ...argv]) => ({ code, argv })))(

@@ -66,8 +66,10 @@ test('the case that hex digits came in changes nothing', () => {
 })
 
 test('a filler at the end of an ICCID is no digit', () => {
-  for (const iccid of ['8988000000000000017', '8988000000000000017F', '8988000000000000017f']) {
-    expect(dataOf(encodeHex({ ...KNOWN, iccid }, PLAIN), '02')).toBe('988800000000000010f7')
+  for (const filler of ['', 'F', 'f']) {
+    const [odd, even] = [`8988000000000000017${filler}`, `89880000000000000176${filler}`]
+    expect(dataOf(encodeHex({ ...KNOWN, iccid: odd }, PLAIN), '02')).toBe('988800000000000010f7')
+    expect(dataOf(encodeHex({ ...KNOWN, iccid: even }, PLAIN), '02')).toBe('98880000000000001067')
   }
 })
 

@@ -125,11 +125,16 @@ test('the hints are in the words of the system', () => {
 test('a key of another type: in OpenSSH’s format, PEM and DER', () => {
   const ed25519 = sshKey('-t', 'ed25519', '-N', '')
   const { privateKey: ec } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  const { privateKey: ed } = generateKeyPairSync('ed25519')
+  // It signs, and decrypts nothing.
+  const { privateKey: pss } = generateKeyPairSync('rsa-pss', { modulusLength: 2048 })
   const others = [
     [readFileSync(ed25519), 'ssh-ed25519'],
     [ec.export({ type: 'sec1', format: 'pem' }), 'ec'],
     [ec.export({ type: 'pkcs8', format: 'pem' }), 'ec'],
     [ec.export({ type: 'pkcs8', format: 'der' }), 'ec'],
+    [ed.export({ type: 'pkcs8', format: 'pem' }), 'ed25519'],
+    [pss.export({ type: 'pkcs8', format: 'pem' }), 'rsa-pss'],
   ] as const
   for (const [bytes, type] of others) {
     const said = refusal(bytes)

@@ -90,6 +90,16 @@ test('where the plaintext has no ICCID, that of the file counts', () => {
   }
 })
 
+test('a filler in one of the two makes no other ICCID of it', () => {
+  for (const [inside, outside] of [
+    [`${iccid}F`, iccid],
+    [iccid, `${iccid}f`],
+  ]) {
+    const opened = parsePlaintext({ ...sealed, iccid: outside ?? '' }, plaintext({ iccid: inside }), OPTIONS)
+    expect(opened.iccid).toBe(inside)
+  }
+})
+
 test('where the plaintext has another ICCID, it is not this profile', () => {
   const other = plainProfile(2).iccid
   expect(refusal(() => parsePlaintext(sealed, plaintext({ iccid: other }), OPTIONS))).toMatch(

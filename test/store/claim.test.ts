@@ -49,6 +49,17 @@ test('a profile can be claimed once', () => {
   expect([claim(directory, '1.json'), claim(directory, '1.json')]).toEqual([true, false])
 })
 
+test.each(['1.json', '1F.json', '1f.json'])(
+  'a profile that is used in another spelling is not claimed: %s',
+  (used) => {
+    for (const unused of ['1.json', '1F.json', '1f.json'].filter((each) => each !== used)) {
+      const directory = directoryWith(unused, `__${used}`)
+      expect(claim(directory, unused)).toBe(false)
+      expect(readdirSync(directory).sort()).toEqual([unused, `__${used}`].sort())
+    }
+  },
+)
+
 test('a claim overwrites no used profile', () => {
   const directory = directoryWith('1.json', '__1.json')
   expect(claim(directory, '1.json')).toBe(false)

@@ -9,7 +9,8 @@ import { temporaryDirectory } from './directory.ts'
 /** The most that a pipe holds on Linux and macOS, in bytes. */
 export const LARGEST_PIPE = 64 * 1024
 
-function makePipe(): string {
+/** A named pipe that nobody has opened. */
+export function makePipe(): string {
   const path = join(temporaryDirectory(), 'pipe')
   execFileSync('mkfifo', [path])
   return path
