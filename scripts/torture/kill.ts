@@ -5,7 +5,7 @@ import { run } from './program.ts'
 import { makeScenes, rig, type Scene } from './scenes.ts'
 import { look } from './sight.ts'
 import { type Tally, Violation } from './tally.ts'
-import { type Injection, type Point, points, readCalls, traced } from './trace.ts'
+import { type Injection, type Point, points, readCalls, touches, traced } from './trace.ts'
 import { type Case, judge } from './verdict.ts'
 import type { Works } from './works.ts'
 
@@ -39,7 +39,7 @@ export async function pointsOf(works: Works, scene: Scene, threads?: string): Pr
   const { run, calls, directory } = await play(works, scene, undefined, threads)
   if (run.code !== 0)
     throw new Violation(`${scene.name} ended with ${run.code} in ${directory}: ${run.stderr}`)
-  return points(calls, directory)
+  return points(calls, (call) => touches(call, directory))
 }
 
 /** @throws {Violation} */

@@ -3,14 +3,14 @@
  * left to be interrupted: what it stored, claimed and printed must be there, whole, and nothing else may have changed.
  * Only what was put aside and is no longer needed may come back; the next call removes it once more.
  */
-import { rmSync } from 'node:fs'
+import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { Image, KINDS, whyNot } from './image.ts'
 import { Ledger } from './ledger.ts'
 import { printedIn, type Run } from './program.ts'
 import { look, ownersGone } from './sight.ts'
 import { type Tally, Violation } from './tally.ts'
-import { traced } from './trace.ts'
+import { type Call, type Point, points, readCalls, traced } from './trace.ts'
 import type { Works } from './works.ts'
 
 /** A file system that is pulled out more often gets slow to look at. */
@@ -24,6 +24,8 @@ interface Stick {
   readonly image: Image
   readonly directory: string
   readonly ledger: Ledger
+  /** The calls with which a fetch gives its profiles their names. */
+  readonly namings: Point[]
 }
 
 /** In this order there are always enough profiles to take. */
@@ -46,7 +48,13 @@ export async function pull(works: Works, tally: Tally, until: number): Promise<u
   const kinds = works.random.shuffled(KINDS.filter((kind) => whyNot(kind) === undefined))
   for (let turn = 0; performance.now() < until; turn++) {
     const image = new Image(kinds[turn % kinds.length] ?? 'ext4', works.root, works.random)
-    const stick = { works, image, directory: join(image.mountPoint, 'profiles'), ledger: new Ledger() }
+    const stick = {
+      works,
+      image,
+      directory: join(image.mountPoint, 'profiles'),
+      ledger: new Ledger(),
+      namings: [],
+    }
     for (let round = 0; round < ROUNDS_AN_IMAGE && performance.now() < until; round++) {
       for (const [call, play] of Object.entries(CALLS)) {
         await pullAfter(stick, call, play)
@@ -89,14 +97,29 @@ async function fetch({ works, directory, ledger }: Stick, count: number): Promis
   return run
 }
 
+/** Whether a call gives a profile its name: a link, or where there are none, the creation of the file itself. */
+const givesName = ({ name, args }: Call) =>
+  /\/\d+\.json"/.test(args) && (name.startsWith('link') || args.includes('O_CREAT'))
+
 /** Leaves on the disk what a fetch that was killed amid publishing leaves. */
-async function leaveFetch({ works, image, directory, ledger }: Stick): Promise<void> {
+async function leaveFetch(stick: Stick): Promise<void> {
+  const { works, image, directory, ledger, namings } = stick
+  if (namings.length === 0) await rehearse(stick)
   const before = works.service.delivered.size
-  const when = works.random.whole(1, PANEL)
-  const under = traced('/dev/null', { syscall: 'link,linkat', when, effect: 'signal=SIGKILL' })
+  const { syscall, when } = works.random.pick(namings)
+  const under = traced('/dev/null', { syscall, when, effect: 'signal=SIGKILL' })
   const { signal, stderr } = await works.fetch(directory, PANEL, { under })
   if (signal !== 'SIGKILL') throw new Error(`a fetch was not killed: ${stderr}`)
   ledger.keep(works.deliveredSince(before))
   await ownersGone(directory)
   image.settle()
+}
+
+/** Finds out which of its calls give profiles their names on this file system. */
+async function rehearse({ works, directory, ledger, namings }: Stick): Promise<void> {
+  const before = works.service.delivered.size
+  const log = join(works.root, 'rehearsal')
+  await works.fetch(directory, PANEL, { under: traced(log) })
+  ledger.keep(works.deliveredSince(before))
+  namings.push(...points(readCalls(readFileSync(log, 'utf8')), givesName).filter(({ matters }) => matters))
 }

@@ -87,12 +87,12 @@ function outcomeOf(text: string): Pick<Call, 'result' | 'isInjected'> {
 export interface Point {
   readonly syscall: string
   readonly when: number
-  /** Whether it has to do with the directory or with standard output, by the run they were counted in. */
+  /** By the run they were counted in. */
   readonly matters: boolean
 }
 
 /** Every call of a trace, once for each number that a thread of it reached. */
-export function points(calls: readonly Call[], directory: string): Point[] {
+export function points(calls: readonly Call[], matters: (call: Call) => boolean): Point[] {
   const counts = new Map<string, number>()
   const found = new Map<string, Point>()
   for (const call of calls) {
@@ -100,8 +100,8 @@ export function points(calls: readonly Call[], directory: string): Point[] {
     const when = (counts.get(counter) ?? 0) + 1
     counts.set(counter, when)
     const id = `${call.name} ${when}`
-    const matters = touches(call, directory) || found.get(id)?.matters === true
-    found.set(id, { syscall: call.name, when, matters })
+    const isFound = matters(call) || found.get(id)?.matters === true
+    found.set(id, { syscall: call.name, when, matters: isFound })
   }
   return [...found.values()]
 }

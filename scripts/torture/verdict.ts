@@ -2,7 +2,7 @@
 import { printedIn, type Run } from './program.ts'
 import type { Scene } from './scenes.ts'
 import { isOwnerAlive, look, ownersGone, type Sight } from './sight.ts'
-import type { Call } from './trace.ts'
+import { type Call, isPutAside } from './trace.ts'
 import type { Works } from './works.ts'
 
 /** A call of the program, and what was seen before it and right after it. */
@@ -100,18 +100,13 @@ export async function judge(works: Works, each: Case): Promise<Verdict> {
 
 /** The profiles that must not be lost: of all answers that were put aside, and what was put aside before. */
 function sorted({ answers, after, before, calls }: Case): { kept: string[]; unkept: string[] } {
-  // After the flush it looks whether the directory can still be opened, and believes in the flush only then.
-  const isDoubted = calls.some(({ name, isInjected }) => name === 'openat' && isInjected)
-  const flushes = calls.filter(
-    ({ name, args, result }) =>
-      !isDoubted && name === 'fsync' && args.includes('/.incoming>') && result === 0,
-  ).length
   const isKept = (iccid: string) =>
     after.unused.has(iccid) ||
     after.used.has(iccid) ||
     after.asides.some(({ isWhole, iccids }) => isWhole && iccids.includes(iccid)) ||
     calls.some(({ name, args }) => /^(link|rename)/.test(name) && args.includes(`/${iccid}.json`))
-  const whole = answers.map((iccids, at) => ({ iccids, is: at < flushes || iccids.some(isKept) }))
+  const isAside = ([first = '']: readonly string[]) => isPutAside(calls, first)
+  const whole = answers.map((iccids) => ({ iccids, is: isAside(iccids) || iccids.some(isKept) }))
   return {
     kept: [
       ...before.asides.flatMap(({ isWhole, iccids }) => (isWhole ? iccids : [])),

@@ -1,7 +1,8 @@
-import { renameSync, rmSync } from 'node:fs'
+import { readFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
 import { Failure, reasonOf } from '../errors.ts'
-import { flushDirectory, flushPath } from './flush.ts'
-import { ASIDE, asidePath, newAside, type StoredProfile } from './incoming.ts'
+import { flushDirectory, writeFlushed } from './flush.ts'
+import { ASIDE, asidePath, INCOMING, newAside, type StoredProfile } from './incoming.ts'
 import { type Added, publish } from './publish.ts'
 import { putAside, release } from './reserve.ts'
 import type { Target } from './target.ts'
@@ -56,7 +57,7 @@ export async function add(
 
 /**
  * Publishes what has been put aside, and removes it when all of it is durable.
- * @param kept another path for it, where it is not to be removed
+ * @param kept where a copy of it is to stay
  * @throws {NotAdded}
  */
 export async function publishAside(
@@ -71,11 +72,10 @@ export async function publishAside(
   try {
     await publish(target, aside, profiles, added)
     await flushDirectory(directory)
-    if (kept === undefined) rmSync(path, { force: true })
-    else {
-      renameSync(path, kept)
-      await flushPath(kept)
-    }
+    if (kept !== undefined) await writeFlushed(kept, readFileSync(path), target.mode & 0o660)
+    rmSync(path, { force: true })
+    // Where its room is used again while the disk still has its name, FAT would lose what is stored there.
+    await flushDirectory(join(directory, INCOMING))
     return added
   } catch (error) {
     throw new NotAdded(`can't store profiles in ${directory}: ${reasonOf(error)}`, {

@@ -108,14 +108,14 @@ export function toReserve(bytes: number): Buffer {
 export function parseAside(text: string): { profiles: StoredProfile[]; isWhole: boolean } {
   const lines = text.split('\n')
   // What has no line break is not whole, or is left of the reserve.
-  const profiles = lines.slice(0, -1).flatMap((line) => parseLine(line) ?? [])
+  const profiles = lines.slice(0, -1).flatMap((line) => parseProfile(line) ?? [])
   // After an answer that was not written to its end, there is no empty line, or lines come after it.
   const end = lines.indexOf('')
   return { profiles, isWhole: profiles.length === end && lines.length <= end + 2 }
 }
 
-/** The file may not be ours: an ICCID becomes a file's name, and must be one. */
-function parseLine(line: string): StoredProfile | undefined {
+/** What `toFile` made. The file may not be ours: an ICCID becomes a file's name, and must be one. */
+export function parseProfile(line: string): StoredProfile | undefined {
   try {
     const { iccid, profile } = JSON.parse(line)
     if (typeof iccid !== 'string' || typeof profile !== 'string') return undefined

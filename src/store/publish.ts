@@ -1,6 +1,7 @@
 import {
   closeSync,
   fstatSync,
+  ftruncateSync,
   linkSync,
   lstatSync,
   openSync,
@@ -11,8 +12,9 @@ import {
 import { join } from 'node:path'
 import { errnoOf } from '../errors.ts'
 import { FLUSHES_AT_ONCE, flushFile, flushUnlessGone } from './flush.ts'
-import { asidePath, type StoredProfile, toFile } from './incoming.ts'
+import { ASIDE, asidePath, parseProfile, type StoredProfile, toFile } from './incoming.ts'
 import { fileName, spellings, usedName } from './names.ts'
+import { readProfile, UnusableFile } from './read.ts'
 import type { Target } from './target.ts'
 
 /**
@@ -28,61 +30,102 @@ export interface Added {
   readonly known: string[]
 }
 
+/** An open file with the contents of a profile. */
+interface Written {
+  readonly file: number
+  readonly iccid: string
+  /** Where it is as long as it has not got its name. */
+  readonly temporary?: string
+}
+
 /**
  * Gives profiles their names in the directory, each whole and flushed. The names are durable when the directory has
  * been flushed.
- * @param prefix of the temporary files, beside the answer they come from
+ *
+ * With hard links, each is written and flushed under a temporary name, and then linked to its own. Without (FAT, exFAT)
+ * it is written under its own name: a rename may leave both names on the disk for the same clusters, and whoever then
+ * removes one takes the contents of the other. A crash can leave a torn file there, beside the answer that mends it.
+ * @param aside the name of the answer they are in, without its ending
  * @param added is filled in as they get their names
  * @throws the system error; some of the profiles may have their names
  */
 export async function publish(
   target: Target,
-  prefix: string,
+  aside: string,
   profiles: readonly StoredProfile[],
   added: Added = { stored: [], known: [] },
 ): Promise<Added> {
+  const { directory } = target
+  const write = hasLinks(directory, aside) ? writeTemporary : writeInPlace
   for (let at = 0; at < profiles.length; at += FLUSHES_AT_ONCE) {
-    await publishChunk(target, prefix, profiles.slice(at, at + FLUSHES_AT_ONCE), added)
+    const known: string[] = []
+    const written: Written[] = []
+    try {
+      for (const [index, profile] of profiles.slice(at, at + FLUSHES_AT_ONCE).entries()) {
+        const found = find(directory, fileName(profile.iccid))
+        if (found !== undefined) known.push(found)
+        const one = found === undefined ? write(target, profile, `${aside}.${index}`) : undefined
+        if (one !== undefined) written.push(one)
+        else added.known.push(profile.iccid)
+      }
+      // Only flushing takes time; handing all else to another thread costs more than doing it.
+      await Promise.all([...written.map(({ file }) => flushFile(file)), ...known.map(flushKnown)])
+      for (const one of written) {
+        const list = takesName(directory, one) ? added.stored : added.known
+        list.push(one.iccid)
+      }
+    } finally {
+      for (const { file, temporary } of written) {
+        closeSync(file)
+        if (temporary !== undefined) rmSync(temporary, { force: true })
+      }
+    }
   }
   return added
 }
 
-/** Only flushing takes time; all else is done at once, which costs less than handing it to another thread. */
-async function publishChunk(
-  target: Target,
-  prefix: string,
-  profiles: readonly StoredProfile[],
-  added: Added,
-) {
-  const written: { file: number; path: string; iccid: string }[] = []
-  const known: string[] = []
+/** Whether the file system has hard links: tried on the answer itself. */
+function hasLinks(directory: string, aside: string): boolean {
+  const name = asidePath(directory, `${aside}.0`)
   try {
-    for (const [at, profile] of profiles.entries()) {
-      const found = find(target.directory, fileName(profile.iccid))
-      if (found !== undefined) {
-        known.push(found)
-        added.known.push(profile.iccid)
-        continue
-      }
-      const path = asidePath(target.directory, `${prefix}.${at}`)
-      const file = openSync(path, 'wx', target.mode & 0o660)
-      written.push({ file, path, iccid: profile.iccid })
-      writeFileSync(file, toFile(profile))
-    }
-    await Promise.all([...written.map(({ file }) => flushFile(file)), ...known.map(flushKnown)])
-    const renamed: number[] = []
-    for (const { file, path, iccid } of written) {
-      const given = giveName(target.directory, path, fileName(iccid), file)
-      ;(given === 'known' ? added.known : added.stored).push(iccid)
-      if (given === 'renamed') renamed.push(file)
-    }
-    // Until then FAT has the new name with nothing in it.
-    await Promise.all(renamed.map((file) => flushFile(file)))
-  } finally {
-    for (const { file, path } of written) {
-      closeSync(file)
-      rmSync(path, { force: true })
-    }
+    linkSync(asidePath(directory, aside + ASIDE), name)
+    rmSync(name)
+    return true
+  } catch (error) {
+    if (NO_LINKS.includes(errnoOf(error) ?? '')) return false
+    throw error
+  }
+}
+
+function writeTemporary({ directory, mode }: Target, profile: StoredProfile, name: string): Written {
+  const temporary = asidePath(directory, name)
+  const file = openSync(temporary, 'wx', mode & 0o660)
+  return filled({ file, iccid: profile.iccid, temporary }, profile)
+}
+
+/** @returns undefined where somebody else has stored the profile meanwhile */
+function writeInPlace({ directory, mode }: Target, profile: StoredProfile): Written | undefined {
+  const name = fileName(profile.iccid)
+  const path = join(directory, name)
+  let file: number
+  try {
+    file = openSync(path, 'wx', mode & 0o660)
+  } catch (error) {
+    if (errnoOf(error) !== 'EEXIST') throw error
+    if (isWhole(directory, name)) return undefined
+    file = openSync(path, 'r+')
+    ftruncateSync(file)
+  }
+  return filled({ file, iccid: profile.iccid }, profile)
+}
+
+function filled(one: Written, profile: StoredProfile): Written {
+  try {
+    writeFileSync(one.file, toFile(profile))
+    return one
+  } catch (error) {
+    closeSync(one.file)
+    throw error
   }
 }
 
@@ -91,9 +134,10 @@ async function publishChunk(
  * from unused to used is seen in one of the two places.
  */
 function find(directory: string, name: string): string | undefined {
-  const unused = spellings(name).map((each) => join(directory, each))
-  const used = spellings(name).map((each) => join(directory, usedName(each)))
-  return unused.find(isThere) ?? used.find(isThere)
+  const unused = spellings(name).find((each) => isWhole(directory, each))
+  const used = spellings(name).map(usedName)
+  const found = unused ?? used.find((each) => isFilled(join(directory, each)))
+  return found === undefined ? undefined : join(directory, found)
 }
 
 /** Whoever gave it its name may have been killed before it flushed it, and now its answer is about to be removed. */
@@ -101,49 +145,50 @@ async function flushKnown(path: string): Promise<void> {
   if (lstatSync(path, { throwIfNoEntry: false })?.isFile()) await flushUnlessGone(path)
 }
 
-/** An empty file is a name that a crash has left without its contents. */
-function isThere(path: string): boolean {
+/** An empty used file is a claim that is not finished. */
+function isFilled(path: string): boolean {
   const status = lstatSync(path, { throwIfNoEntry: false })
   return status !== undefined && !(status.isFile() && status.size === 0)
 }
 
-/** @returns how the profile got its name, `known` where the directory has it already */
-function giveName(
-  directory: string,
-  path: string,
-  name: string,
-  file: number,
-): 'linked' | 'renamed' | 'known' {
-  let given: 'linked' | 'renamed'
+/** Whether an unused file is there, and is not what a crash has left of it. What can't be read is left alone. */
+function isWhole(directory: string, name: string): boolean {
+  if (lstatSync(join(directory, name), { throwIfNoEntry: false }) === undefined) return false
   try {
-    given = linkOrRename(path, join(directory, name))
+    const text = readProfile(directory, name)
+    return text !== undefined && spellings(name).includes(fileName(parseProfile(text)?.iccid ?? ''))
   } catch (error) {
-    if (errnoOf(error) === 'EEXIST') return 'known'
+    if (error instanceof UnusableFile) return true
     throw error
   }
-  // Since we looked, somebody else may have published the same profile, and somebody claimed it. Or it is this one
-  // that was claimed at once; the used name is empty while it is being claimed.
-  const used = lstatSync(join(directory, usedName(name)), { throwIfNoEntry: false })
-  if (used === undefined || used.size === 0) return given
-  const { ino } = fstatSync(file)
-  if (used.ino === ino) return given
-  // Whoever claimed it may have given it back: theirs is not ours to remove.
-  if (lstatSync(join(directory, name), { throwIfNoEntry: false })?.ino === ino) rmSync(join(directory, name))
-  return 'known'
 }
 
-/** Gives a file a name that must be new. Unlike rename, link fails where the name exists, on every system. */
-function linkOrRename(from: string, to: string): 'linked' | 'renamed' {
+/** @returns false where the directory has the profile already */
+function takesName(directory: string, { file, iccid, temporary }: Written): boolean {
+  const name = fileName(iccid)
+  const path = join(directory, name)
+  if (temporary !== undefined && !links(temporary, directory, name)) return false
+  // Since we looked, somebody else may have stored the same profile, and somebody claimed it. Or it is this one that
+  // was claimed at once; the used name is empty while it is being claimed.
+  const used = lstatSync(join(directory, usedName(name)), { throwIfNoEntry: false })
+  if (used === undefined || used.size === 0) return true
+  const { ino } = fstatSync(file)
+  if (used.ino === ino) return true
+  // Whoever claimed it may have given it back: theirs is not ours to remove.
+  if (lstatSync(path, { throwIfNoEntry: false })?.ino === ino) rmSync(path)
+  return false
+}
+
+/** Unlike rename, link fails where the name exists, on every system. @returns false where it does */
+function links(temporary: string, directory: string, name: string): boolean {
+  const path = join(directory, name)
   try {
-    linkSync(from, to)
-    return 'linked'
+    linkSync(temporary, path)
+    return true
   } catch (error) {
-    const code = errnoOf(error) ?? ''
-    if (code === 'EEXIST' ? isThere(to) : !NO_LINKS.includes(code)) throw error
-    // FAT and the like: an empty file takes the name, then the contents take its place. Where a crash came between
-    // the two, the empty file is still there.
-    if (lstatSync(to, { throwIfNoEntry: false })?.size !== 0) closeSync(openSync(to, 'wx', 0o600))
-    renameSync(from, to)
-    return 'renamed'
+    if (errnoOf(error) !== 'EEXIST') throw error
+    if (isWhole(directory, name)) return false
+    renameSync(temporary, path)
+    return true
   }
 }

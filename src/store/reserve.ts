@@ -95,6 +95,8 @@ export async function putAside(
 async function writeOver({ directory }: Target, aside: string, text: string): Promise<void> {
   const path = asidePath(directory, aside + ASIDE)
   renameSync(asidePath(directory, aside + RESERVE), path)
+  // On FAT both names may be on the disk until then, for the same clusters.
+  await flushDirectory(join(directory, INCOMING))
   const file = openSync(path, 'r+')
   try {
     writeFileSync(file, text + END)

@@ -12,7 +12,7 @@ import {
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { errnoOf, Failure, reasonOf } from '../errors.ts'
-import { flushDirectory } from './flush.ts'
+import { flushDirectory, flushDirectorySync } from './flush.ts'
 import { Hint } from './hint.ts'
 import { asidePath, INCOMING, MARK, newAside } from './incoming.ts'
 import { isDirectory, makeDirectory } from './make-directory.ts'
@@ -129,6 +129,7 @@ export function closeTarget({ directory, mark }: Target): void {
   } catch {}
   try {
     rmdirSync(join(directory, INCOMING))
+    flushDirectorySync(directory)
   } catch {}
 }
 

@@ -79,13 +79,14 @@ test('profiles that are there already do not count: it asks for as many others',
   const { fetch, fault, directory, asked } = await startSandbox()
   mkdirSync(directory)
   writeFileSync(join(directory, `__${iccid(1)}.json`), 'used')
-  writeFileSync(join(directory, `${iccid(2)}.json`), 'unused')
+  const unused = JSON.stringify({ iccid: iccid(2), profile: 'BBBB' })
+  writeFileSync(join(directory, `${iccid(2)}.json`), unused)
   fault({ kind: 'replace', profiles: [1, 2, 3].map((n) => ({ iccid: iccid(n), profile: 'AAAA' })) })
 
   expect(await fetch(['-n', '3'])).toMatchObject({ code: 0 })
   expect(asked()).toEqual([3, 2])
   expect(usedIn(directory)).toEqual([`__${iccid(1)}.json`])
-  expect(readFileSync(join(directory, `${iccid(2)}.json`), 'utf8')).toBe('unused')
+  expect(readFileSync(join(directory, `${iccid(2)}.json`), 'utf8')).toBe(unused)
   expect(unusedIn(directory)).toHaveLength(4)
 })
 

@@ -99,10 +99,11 @@ describe.skipIf(reason !== undefined)(`an odd system${reason ? ` (skipped: ${rea
       expect(statSync(directory).mode & 0o777).toBe(0o700)
     })
 
-    test('a disk that is broken is told, however it is tried', async () => {
-      const { fetch } = await startSandbox()
-      const calls = [...LINK, 'rename', 'renameat', 'renameat2']
-      const { code, stderr } = await fetch(['-n', '3'], failing(calls, 'error=EIO'))
+    test('a disk that breaks while a profile gets its name is told', async () => {
+      const { fetch, fault, directory } = await startSandbox()
+      fault({ kind: 'replace', profiles: [{ iccid: iccid(1), profile: 'AAAA' }] })
+      const path = join(directory, `${iccid(1)}.json`)
+      const { code, stderr } = await fetch(['-n', '1'], failing(LINK, 'error=EIO', path))
       expect(code).toBe(9)
       expect(stderr).toContain('the disk reports an input/output error (EIO)')
     })

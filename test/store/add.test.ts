@@ -69,11 +69,12 @@ describe('add', () => {
 
   test('leaves alone what is there, used or not', async () => {
     const directory = temporaryDirectory()
-    writeFileSync(join(directory, '89880.json'), 'unused')
+    const unused = { iccid: '89880', profile: 'BBBB' }
+    writeFileSync(join(directory, '89880.json'), JSON.stringify(unused))
     writeFileSync(join(directory, '__89881.json'), 'used')
     const { stored, known } = await addTo(directory, several(3))
     expect([stored, known.sort()]).toEqual([['89882'], ['89880', '89881']])
-    expect(readFileSync(join(directory, '89880.json'), 'utf8')).toBe('unused')
+    expect(read(directory, '89880.json')).toEqual(unused)
     expect(existsSync(join(directory, '89881.json'))).toBe(false)
   })
 
@@ -105,9 +106,9 @@ describe('add', () => {
     expect(read(directory, '89881.json')).toEqual(profile(1))
   })
 
-  test('an empty file that a crash has left is no profile', async () => {
+  test.each(['', '{"iccid":"8988'])('a torn file that a crash has left is no profile: %j', async (text) => {
     const directory = temporaryDirectory()
-    writeFileSync(join(directory, '89881.json'), '')
+    writeFileSync(join(directory, '89881.json'), text)
     expect(await addTo(directory, several(2))).toEqual({ stored: ['89880', '89881'], known: [] })
     expect(read(directory, '89881.json')).toEqual(profile(1))
   })

@@ -23,6 +23,12 @@ const writeSync = (file: number, text: string | Buffer, at?: number | null) =>
     return written
   })
 
+const ftruncateSync = (file: number) =>
+  step('truncate', pathOf(file), () => {
+    fs.ftruncateSync(file)
+    record.truncated(file)
+  })
+
 const unlinkSync = (path: string) =>
   step('unlink', path, () => {
     fs.unlinkSync(path)
@@ -75,7 +81,7 @@ const linkSync = (from: string, to: string) =>
   })
 
 /** What changes a disk and is not modelled: a test must not take it for something that changes nothing. */
-const NOT_MODELLED = ['appendFile', 'cp', 'ftruncate', 'symlink', 'truncate', 'writev']
+const NOT_MODELLED = ['appendFile', 'cp', 'symlink', 'truncate', 'writev']
 
 /** These functions, refused on the disk and as they are elsewhere. */
 function guarded(names: readonly string[], all: object): object {
@@ -103,6 +109,7 @@ export const diskSync = {
   closeSync,
   fsyncSync,
   writeSync,
+  ftruncateSync,
   mkdirSync,
   rmdirSync,
   unlinkSync,

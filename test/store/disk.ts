@@ -18,6 +18,8 @@ export class Crash extends Error {}
 interface Inode {
   content: Buffer
   flushed: Buffer
+  /** What stands for its clusters: after a power cut, two names on FAT may lead to the same ones. */
+  readonly clusters: object
   readonly names: Names | undefined
 }
 
@@ -31,7 +33,12 @@ interface Names {
 }
 
 const newNames = (): Names => ({ flushed: new Map(), changes: [], now: new Map() })
-const newFile = (): Inode => ({ content: Buffer.alloc(0), flushed: Buffer.alloc(0), names: undefined })
+const newFile = (): Inode => ({
+  content: Buffer.alloc(0),
+  flushed: Buffer.alloc(0),
+  clusters: {},
+  names: undefined,
+})
 const newDirectory = (): Inode => ({ ...newFile(), names: newNames() })
 
 let tree: Inode = newDirectory()
@@ -47,7 +54,8 @@ export const events: { step: string; path: string }[] = []
 
 /**
  * Begins with an empty disk.
- * @param fat whether a new name has nothing in it until the file is flushed again, as on FAT; such a disk has no links
+ * @param fat whether the disk has the rules of FAT: no links, a new name has nothing in it until the file is flushed
+ *   again, which flushes the name too, and the removal of one name of a file takes the contents of any other
  */
 export function format({ links = true, fat = false } = {}): void {
   tree = newDirectory()
@@ -173,12 +181,20 @@ export const record = {
     inode.content = Buffer.concat([inode.content.subarray(0, from), gap, bytes, rest])
   },
 
+  truncated(file: number): void {
+    const inode = files.get(file)?.inode
+    if (inode !== undefined) inode.content = Buffer.alloc(0)
+  },
+
   flushed(file: number): void {
     const inode = files.get(file)?.inode
     if (inode === undefined) return
     inode.flushed = inode.content
     const { names } = inode
-    if (names === undefined) return
+    if (names === undefined) {
+      if (hasFatRules) flushEntry(inode)
+      return
+    }
     names.flushed = new Map(names.now)
     names.changes = []
   },
@@ -192,7 +208,9 @@ export const record = {
   },
 
   removed(path: string): void {
+    const inode = inodeAt(path)
     change(dirname(path), (entries) => entries.delete(basename(path)))
+    if (hasFatRules && inode !== undefined) freeClusters(inode.clusters)
   },
 
   /** From one directory to another are two changes: a power cut may undo either. */
@@ -200,7 +218,7 @@ export const record = {
     const inode = hasFatRules ? unflushed(known(from)) : known(from)
     if (dirname(from) !== dirname(to)) {
       put(to, inode)
-      record.removed(from)
+      change(dirname(from), (entries) => entries.delete(basename(from)))
       return
     }
     change(dirname(from), (entries) => {
@@ -208,6 +226,25 @@ export const record = {
       entries.set(basename(to), inode)
     })
   },
+}
+
+/** Whatever other name leads to them has nothing of its own any more. */
+function freeClusters(clusters: object, path = ROOT, inode = tree): void {
+  if (inode.names !== undefined) {
+    for (const [name, child] of inode.names.now) freeClusters(clusters, join(path, name), child)
+  } else if (inode.clusters === clusters) {
+    inode.content = Buffer.alloc(inode.content.length)
+    inode.flushed = inode.content
+    fs.writeFileSync(path, inode.content)
+  }
+}
+
+/** On FAT what is known of a file is in its directory: the flush of the one writes the name in the other. */
+function flushEntry(inode: Inode, directory = tree): void {
+  for (const [name, child] of directory.names?.now ?? []) {
+    if (child === inode) directory.names?.flushed.set(name, inode)
+    else flushEntry(inode, child)
+  }
 }
 
 function known(path: string): Inode {
