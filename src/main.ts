@@ -1,5 +1,5 @@
-import { crash, run } from './cli.ts'
-import { exitCode } from './errors.ts'
+import { crash, run } from './cli/run.ts'
+import { exitCode } from './failure.ts'
 
 const STUCK_AFTER_MS = 200
 

@@ -1,5 +1,5 @@
-import type { Report } from './report.ts'
-import { recover } from './store/recover.ts'
+import type { Report } from './cli/report.ts'
+import { recover } from './store/incoming/recover.ts'
 import { several } from './words.ts'
 
 /**

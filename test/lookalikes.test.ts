@@ -1,8 +1,8 @@
 /** Values that look like commands and options: nothing may be printed unless help or the version was asked for. */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { readArgv } from '../src/argv.ts'
-import { mistakeIn } from '../src/syntax.ts'
+import { readArgv } from '../src/cli/command-line.ts'
+import { mistakeIn } from '../src/cli/usage-errors.ts'
 import { DEFINITIONS } from './support/commands.ts'
 import { knownLine } from './support/lookalikes.ts'
 

@@ -1,7 +1,7 @@
 /** One station of claim.ts, a process of its own: it is sent a turn, goes through the files and answers what it won. */
 import { renameSync } from 'node:fs'
 import { join } from 'node:path'
-import { reasonOf } from '../../src/errors.ts'
+import { reasonOf } from '../../src/failure.ts'
 import { pause } from '../../src/pause.ts'
 import { claim, unclaim } from '../../src/store/claim.ts'
 

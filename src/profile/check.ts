@@ -1,4 +1,4 @@
-import { iccidDigits } from '../iccid.ts'
+import { iccidDigits } from './iccid.ts'
 import type { HexOptions, Profile } from './profile.ts'
 
 /** 3 digits of country code, 2 or 3 of network code and at least one more: at most 15 (TS 23.003 2.2). */

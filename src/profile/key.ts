@@ -1,5 +1,5 @@
 import { createPrivateKey, createPublicKey, type KeyObject, X509Certificate } from 'node:crypto'
-import { Failure } from '../errors.ts'
+import { Failure } from '../failure.ts'
 import { asking, quote } from '../words.ts'
 
 const RIGHT_KEY = 'give the RSA private key whose public half the service had when the profiles were fetched'

@@ -1,6 +1,6 @@
 import * as t from 'typanion'
-import { iccidDigits } from '../iccid.ts'
 import { problems } from './check.ts'
+import { iccidDigits } from './iccid.ts'
 import { FIELDS, type HexOptions, type Profile } from './profile.ts'
 
 /** Why one profile file is passed over. */

@@ -1,5 +1,5 @@
 import * as t from 'typanion'
-import { iccidDigits } from '../iccid.ts'
+import { iccidDigits } from '../profile/iccid.ts'
 
 /** One profile as the service sends it: its ICCID, and its ciphertext in base64. */
 export interface ServedProfile {

@@ -1,4 +1,4 @@
-import { CallFailure } from './failure.ts'
+import { CallFailure } from './call-failure.ts'
 
 /** A body that brings fewer bytes in so much time would not end; the slowest modem brings more. */
 export interface LeastRate {

@@ -2,11 +2,11 @@ import type Dispatcher from 'undici/lib/dispatcher/dispatcher.js'
 import { several } from '../words.ts'
 import { type Answer, parseAnswer } from './answer.ts'
 import { type LeastRate, readStart, readText } from './body.ts'
+import { CallFailure, statusFailure } from './call-failure.ts'
 import { directly, type Timeouts, throughProxy } from './connection.ts'
-import { CallFailure, statusFailure } from './failure.ts'
-import { type Limit, readLimit } from './limit.ts'
 import { networkFailure } from './network-failure.ts'
 import { plainText } from './plain-text.ts'
+import { type Limit, readLimit } from './rate-limit.ts'
 import { redirectTarget } from './url.ts'
 
 type Headers = Record<string, string | string[] | undefined>

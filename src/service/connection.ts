@@ -3,7 +3,7 @@ import Agent from 'undici/lib/dispatcher/agent.js'
 import Dispatcher from 'undici/lib/dispatcher/dispatcher.js'
 import EnvHttpProxyAgent from 'undici/lib/dispatcher/env-http-proxy-agent.js'
 import Pool from 'undici/lib/dispatcher/pool.js'
-import { Failure } from '../errors.ts'
+import { Failure } from '../failure.ts'
 
 // What the front page of undici does: its proxy agent connects with a method that is put on here.
 Object.assign(Dispatcher.prototype, api)

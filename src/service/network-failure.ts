@@ -1,6 +1,6 @@
-import { errnoOf } from '../errors.ts'
+import { errnoOf } from '../failure.ts'
+import { CallFailure } from './call-failure.ts'
 import { ProxyFailure } from './connection.ts'
-import { CallFailure } from './failure.ts'
 
 type Peer = 'service' | 'proxy'
 

@@ -1,4 +1,4 @@
-import { Failure } from '../errors.ts'
+import { Failure } from '../failure.ts'
 
 /** The addresses of this machine: what is sent there in plain text stays on it. */
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/

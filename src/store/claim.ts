@@ -1,6 +1,6 @@
 import { closeSync, lstatSync, openSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { errnoOf, Failure, reasonOf } from '../errors.ts'
+import { errnoOf, Failure, reasonOf } from '../failure.ts'
 import { pause } from '../pause.ts'
 import { spellings, usedName } from './names.ts'
 import { HeldFile, UnusableFile } from './read.ts'

@@ -1,7 +1,7 @@
 import { closeSync, constants, fsync, fsyncSync, openSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { errnoOf } from '../errors.ts'
+import { errnoOf } from '../failure.ts'
 
 /** Windows has no way to flush a directory; NTFS keeps its names in a journal of its own. */
 const CAN_FLUSH_DIRECTORY = process.platform !== 'win32'

@@ -16,7 +16,7 @@ import {
   writeSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { iccidDigits } from '../iccid.ts'
+import { iccidDigits } from '../profile/iccid.ts'
 
 const HINT = '.unused'
 

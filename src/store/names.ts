@@ -1,4 +1,4 @@
-import { iccidDigits } from '../iccid.ts'
+import { iccidDigits } from '../profile/iccid.ts'
 
 const USED = '__'
 const ENDING = '.json'

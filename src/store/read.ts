@@ -9,7 +9,7 @@ import {
   readFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { errnoOf, Failure, reasonOf } from '../errors.ts'
+import { errnoOf, Failure, reasonOf } from '../failure.ts'
 import { OpenDirectory } from './flush.ts'
 import { type Unused, unusedOf } from './names.ts'
 

@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, inject, test } from 'vitest'
-import { newAside } from '../../src/store/incoming.ts'
+import { newAside } from '../../src/store/incoming/answers.ts'
 import { directoryOf, namesIn, someProfiles, unusedIn } from '../support/directory.ts'
 import { iccid, plainProfile, storedFile } from '../support/profiles.ts'
 import { startSandbox } from '../support/sandbox.ts'

@@ -4,7 +4,7 @@ import { mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileS
 import { dirname, join } from 'node:path'
 import { describe, expect, inject, test } from 'vitest'
 import { whyNoTrace } from '../../scripts/torture/trace.ts'
-import { newAside } from '../../src/store/incoming.ts'
+import { newAside } from '../../src/store/incoming/answers.ts'
 import { directoryOf, someProfiles, temporaryDirectory, unusedIn, usedIn } from '../support/directory.ts'
 import { iccid, plainProfile, storedFile } from '../support/profiles.ts'
 import { startSandbox } from '../support/sandbox.ts'

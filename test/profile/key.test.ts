@@ -3,7 +3,7 @@ import { createPrivateKey, generateKeyPairSync, type KeyObject, X509Certificate 
 import { copyFileSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, inject, test } from 'vitest'
-import { Failure } from '../../src/errors.ts'
+import { Failure } from '../../src/failure.ts'
 import { parsePrivateKey } from '../../src/profile/key.ts'
 import { temporaryDirectory } from '../support/directory.ts'
 import { selfSigned } from '../support/keys.ts'

@@ -1,6 +1,6 @@
 import { afterEach, expect, inject, test } from 'vitest'
+import { CallFailure } from '../../src/service/call-failure.ts'
 import { Client, type Limits } from '../../src/service/client.ts'
-import { CallFailure } from '../../src/service/failure.ts'
 import { REFUSES } from '../support/sandbox.ts'
 import { type Fault, type Service, startService } from '../support/service.ts'
 import { until } from '../support/softsim.ts'

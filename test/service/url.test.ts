@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { Failure } from '../../src/errors.ts'
+import { Failure } from '../../src/failure.ts'
 import { endpoint, redirectTarget } from '../../src/service/url.ts'
 
 test.each([

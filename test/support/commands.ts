@@ -1,8 +1,8 @@
 import { Cli } from 'clipanion'
-import { FetchCommand } from '../../src/commands/fetch.ts'
-import { HelpCommand } from '../../src/commands/help.ts'
-import { NextCommand } from '../../src/commands/next.ts'
-import { definitionOf } from '../../src/options.ts'
+import { FetchCommand } from '../../src/cli/commands/fetch.ts'
+import { HelpCommand } from '../../src/cli/commands/help.ts'
+import { NextCommand } from '../../src/cli/commands/next.ts'
+import { definitionOf } from '../../src/cli/options.ts'
 
 export const COMMANDS = [FetchCommand, NextCommand, HelpCommand]
 

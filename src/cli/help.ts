@@ -1,0 +1,112 @@
+import { styleText } from 'node:util'
+import { OUTCOMES } from '../failure.ts'
+import type { CommandDefinition } from './options.ts'
+
+/** What the help says of one command. */
+export interface Topic extends CommandDefinition {
+  readonly description: string
+  readonly details?: string | undefined
+  readonly examples: readonly (readonly [label: string, command: string])[]
+}
+
+export interface Style {
+  /** Columns of the terminal. */
+  readonly width: number
+  readonly colour: boolean
+}
+
+const NARROWEST = 40
+const WIDEST = 110
+const GLOBAL = ['--verbosity', '--version', '--help']
+
+/** The help of the whole tool. */
+export function overview(topics: readonly Topic[], version: string, style: Style): string {
+  const commands = topics.map(({ name, description }) => [name, description] as const)
+  return page(style, [
+    text(`softsim ${version}: fetches SoftSIM profiles before production and hands them out, one a device`),
+    ['Usage', [indented('softsim <command> [options]', 2)]],
+    ['Commands', table(commands)],
+    ['Options of every command', table(optionRows(topics[0], true))],
+    ['Exit codes', table(exitRows())],
+    ['More', [indented('softsim help <command>', 2)]],
+  ])
+}
+
+/** The help of one command. */
+export function commandHelp(topic: Topic, style: Style): string {
+  return page(style, [
+    text(`softsim ${topic.name}: ${topic.description}`),
+    ['Usage', [indented(`softsim ${topic.name} ${operandsOf(topic)}`, 2)]],
+    ...(topic.details ?? '').split('\n\n').map(text),
+    ['Options', table(optionRows(topic, false))],
+    ['Options of every command', table(optionRows(topic, true))],
+    ['Exit codes', table(exitRows())],
+    [
+      'Examples',
+      topic.examples.flatMap(([label, command]) => [indented(label, 2), indented(`$ ${command}`, 4)]),
+    ],
+  ])
+}
+
+/** A line that knows how to wrap itself to a width. */
+type Line = (width: number) => string
+type Section = Line | readonly [title: string, lines: readonly Line[]]
+
+function page({ width, colour }: Style, sections: readonly Section[]): string {
+  const columns = Math.min(Math.max(width, NARROWEST), WIDEST)
+  const title = (name: string) => (colour ? styleText('bold', name, { validateStream: false }) : name)
+  return sections
+    .map((section) => {
+      if (typeof section === 'function') return section(columns)
+      const [name, lines] = section
+      return lines.length === 0 ? '' : [title(name), ...lines.map((line) => line(columns))].join('\n')
+    })
+    .filter((section) => section !== '')
+    .map((section) => `${section}\n`)
+    .join('\n')
+}
+
+const text =
+  (words: string): Line =>
+  (width) =>
+    wrap(words, width).join('\n')
+
+/** Commands are to be pasted: never wrapped. */
+const indented =
+  (words: string, by: number): Line =>
+  () =>
+    ' '.repeat(by) + words
+
+function table(rows: readonly (readonly [string, string])[]): Line[] {
+  const left = Math.max(...rows.map(([term]) => term.length))
+  return rows.map(([term, meaning]) => (width) => {
+    const lines = wrap(meaning, Math.max(width - left - 4, 20))
+    return lines.map((line, at) => `  ${(at === 0 ? term : '').padEnd(left)}  ${line}`).join('\n')
+  })
+}
+
+const operandsOf = ({ operands }: Topic) =>
+  operands.length === 0 ? '[options]' : operands.map((name) => `[${name}]`).join(' ')
+
+function optionRows(topic: Topic | undefined, global: boolean): [string, string][] {
+  return (topic?.options ?? [])
+    .filter(({ names }) => names.some((name) => GLOBAL.includes(name)) === global)
+    .map(({ names, description }) => {
+      const [, value = '', words = ''] = /^(?:(\S*<\w+>\S*): )?(.*)$/.exec(description) ?? []
+      return [`${names.join(', ')}${value.startsWith('<') ? ' ' : ''}${value}`, words]
+    })
+}
+
+const exitRows = () =>
+  Object.values(OUTCOMES).map(([code, meaning]) => [String(code).padStart(3), meaning] as const)
+
+function wrap(words: string, width: number): string[] {
+  const lines: string[] = []
+  for (const word of words.split(' ')) {
+    const line = lines.at(-1)
+    if (line !== undefined && line.length + 1 + word.length <= width)
+      lines[lines.length - 1] = `${line} ${word}`
+    else lines.push(word)
+  }
+  return lines
+}

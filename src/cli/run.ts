@@ -1,0 +1,91 @@
+import { Cli } from 'clipanion'
+import { exitCode, Failure, reasonOf } from '../failure.ts'
+import { writeOutput } from '../next/standard-output.ts'
+import { type CommandLine, readArgv } from './command-line.ts'
+import type { BaseCommand, Context } from './commands/base.ts'
+import { FetchCommand } from './commands/fetch.ts'
+import { HelpCommand } from './commands/help.ts'
+import { NextCommand } from './commands/next.ts'
+import { definitionOf } from './options.ts'
+import { Report } from './report.ts'
+import { mistakeIn } from './usage-errors.ts'
+import { VERSION } from './version.ts'
+
+const COMMANDS = [FetchCommand, NextCommand, HelpCommand]
+
+const report = new Report()
+
+/**
+ * Runs one command line.
+ * @param argv without the program's own name
+ * @returns the exit code
+ */
+export async function run(argv: readonly string[]): Promise<number> {
+  report.hide(process.env['SOFTSIM_API_KEY'])
+  try {
+    await execute(argv)
+    return exitCode('done')
+  } catch (error) {
+    return crash(error)
+  }
+}
+
+/** Tells what was thrown, and returns the exit code for it. */
+export function crash(error: unknown): number {
+  report.failure(error)
+  return exitCode(error instanceof Failure ? error.outcome : 'bug')
+}
+
+async function execute(typed: readonly string[]): Promise<void> {
+  const definitions = COMMANDS.map(definitionOf)
+  const line = readArgv(typed, definitions)
+  const mistake = mistakeIn(line, definitions)
+  if (mistake !== undefined) throw mistake
+  if (line.asksHelp) return printHelp(line.words[0])
+  if (line.asksVersion) return print(`${VERSION}\n`)
+  const command = parse(line, { report, env: process.env, showHelp: printHelp })
+  report.level = command.verbosity
+  await command.validateAndExecute()
+}
+
+/** The command of a line in which nothing is wrong, with its options. */
+function parse({ words, argv }: CommandLine, context: Context): BaseCommand {
+  // Preparing a command's options takes Clipanion as long as decrypting a profile: those of the others are spared.
+  const own = COMMANDS.filter((command) => command.paths[0]?.[0] === words[0])
+  const cli = Cli.from(own, { binaryName: 'softsim', enableColors: false })
+  try {
+    return cli.process([...argv], context as BaseCommand['context']) as BaseCommand
+  } catch {
+    // What is thrown repeats the command line, API key included.
+    throw new Failure('usage', `the options of ${words[0]} can't be read`, { hint: 'softsim help' })
+  }
+}
+
+/** @throws {Failure} `disk` */
+async function print(text: string): Promise<void> {
+  try {
+    await writeOutput(text)
+  } catch (error) {
+    throw new Failure('disk', `can't print: ${reasonOf(error)}`, { cause: error })
+  }
+}
+
+/** The help is asked for, so it is what standard output is for. */
+async function printHelp(command?: string): Promise<void> {
+  const { isatty } = await import('node:tty')
+  const { commandHelp, overview } = await import('./help.ts')
+  const isTerminal = isatty(1)
+  const style = {
+    width: (isTerminal && process.stdout.columns) || 80,
+    colour: isTerminal && !process.env['NO_COLOR'],
+  }
+  const topics = COMMANDS.map((each) => ({ ...definitionOf(each), ...each.usage }))
+  if (command === undefined) return print(overview(topics, VERSION, style))
+  const topic = topics.find(({ name }) => name === command)
+  if (topic === undefined) {
+    throw new Failure('usage', 'there is no such command', {
+      hint: 'softsim help lists them: fetch, next and help',
+    })
+  }
+  return print(commandHelp(topic, style))
+}

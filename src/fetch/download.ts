@@ -1,0 +1,205 @@
+import pLimit from 'p-limit'
+import pRetry from 'p-retry'
+import type { ServedProfile } from '../service/answer.ts'
+import { CallFailure } from '../service/call-failure.ts'
+import type { TimedAnswer } from '../service/client.ts'
+import { Pace } from '../service/pace.ts'
+import type { Limit } from '../service/rate-limit.ts'
+import { afterFailure, isOver, NEW_PATIENCE, RENEWED_PATIENCE } from './retries.ts'
+import { afterArrival, afterBreak, batchOf, callsOf, FIRST_WINDOW, type Window } from './window.ts'
+
+/** Answers that are under way or being kept: network and disk need not wait for each other, and memory stays bounded. */
+const ANSWERS_AT_ONCE = 6
+
+/** Between two tries of a call; how often it is tried is a matter of patience. Six pauses take about half a minute. */
+const PAUSES = {
+  retries: Number.POSITIVE_INFINITY,
+  minTimeout: 500,
+  maxTimeout: 20_000,
+  factor: 2,
+  randomize: true,
+} as const
+
+/** @template Place where the profiles of an answer will be kept */
+export interface Job<Place> {
+  /** How many profiles to bring. */
+  readonly count: number
+  /** Makes sure, before profiles are asked for, that they can be kept. */
+  readonly reserve: (size: number) => Promise<Place>
+  /** Gives that back where no answer came. */
+  readonly release: (place: Place) => void
+  readonly ask: (size: number, learn: (limit: Limit) => void, signal: AbortSignal) => Promise<TimedAnswer>
+  /** Keeps the profiles of an answer and returns how many of them were new. */
+  readonly keep: (profiles: readonly ServedProfile[], place: Place) => Promise<number>
+  /** No further call is made from then on; those under way go on. */
+  readonly stop: AbortSignal
+  /** Calls under way are given up. */
+  readonly abort: AbortSignal
+  readonly onWait: (ms: number) => void
+  readonly onRetry: (failure: CallFailure) => void
+  readonly onRefused: (entry: string) => void
+}
+
+/** How a download went. */
+export interface Download {
+  /** Calls that were made. */
+  requests: number
+  /** Calls that were sent and whose answer never came whole. */
+  broken: number
+  /** How many profiles the service may have allocated for those. */
+  brokenProfiles: number
+  /** What ended it before all was there; undefined where all is, or nothing more was to be had. */
+  failure: unknown
+}
+
+/**
+ * Brings profiles until there are `count` new ones, or no more are to be had. The first call goes alone and asks for
+ * few: a wrong key or a bad disk costs one call, and its answer tells what the rate limit leaves and what the line brings.
+ */
+export const download = <Place>(job: Job<Place>): Promise<Download> => new Run(job).toEnd()
+
+class Run<Place> {
+  readonly #job: Job<Place>
+  readonly #result: Download = { requests: 0, broken: 0, brokenProfiles: 0, failure: undefined }
+  readonly #pace: Pace
+  readonly #end = new AbortController()
+  readonly #over: AbortSignal
+  /** As many calls at once as the line bears; where it gets worse, those that are to be tried again wait. */
+  readonly #limit = pLimit(callsOf(FIRST_WINDOW))
+  /** Calls under way, and those that are to be tried again. */
+  readonly #calls = new Set<Promise<void>>()
+  readonly #keeps = new Set<Promise<void>>()
+  /** Profiles that are neither kept nor asked for. */
+  #wanted: number
+  #window = FIRST_WINDOW
+  #patience = NEW_PATIENCE
+  #hasKept = false
+
+  constructor(job: Job<Place>) {
+    this.#job = job
+    this.#wanted = job.count
+    this.#pace = new Pace(job.onWait)
+    this.#over = AbortSignal.any([job.stop, this.#end.signal])
+  }
+
+  async toEnd(): Promise<Download> {
+    while (!this.#over.aborted) {
+      if (this.#mayCall()) track(this.#calls, this.#bring())
+      else if (this.#calls.size + this.#keeps.size === 0) break
+      else await Promise.race([...this.#calls, ...this.#keeps])
+    }
+    await Promise.all(this.#calls)
+    await Promise.all(this.#keeps)
+    return this.#result
+  }
+
+  #mayCall(): boolean {
+    const answers = this.#calls.size + this.#keeps.size
+    return (
+      this.#wanted > 0 &&
+      this.#calls.size < callsOf(this.#window) &&
+      answers < (this.#hasKept ? ANSWERS_AT_ONCE : 1)
+    )
+  }
+
+  /** Calls until one is answered, or nothing more is to be had. */
+  async #bring(): Promise<void> {
+    try {
+      await pRetry(() => this.#limit(() => this.#call()), {
+        ...PAUSES,
+        signal: this.#over,
+        shouldRetry: ({ error }) => this.#isWorthAnotherTry(error),
+        onFailedAttempt: ({ error }) => {
+          if (this.#isWorthAnotherTry(error) && !this.#over.aborted) this.#job.onRetry(error)
+        },
+      })
+    } catch (error) {
+      this.#stopFor(error)
+    }
+  }
+
+  #isWorthAnotherTry(error: unknown): error is CallFailure {
+    return error instanceof CallFailure && error.isPassing && !isOver(this.#patience, performance.now())
+  }
+
+  async #call(): Promise<void> {
+    let size = Math.min(this.#wanted, batchOf(this.#window))
+    if (size === 0) return
+    this.#wanted -= size
+    try {
+      await this.#pace.run(async () => {
+        // While it waited for the rate limit, the line may have become worse.
+        const less = Math.max(0, size - batchOf(this.#window))
+        this.#wanted += less
+        size -= less
+        await this.#ask(size)
+      }, this.#over)
+    } catch (error) {
+      this.#wanted += size
+      throw error
+    }
+  }
+
+  async #ask(size: number): Promise<void> {
+    const [window, patience] = [this.#window, this.#patience]
+    const place = await this.#job.reserve(size)
+    const began = performance.now()
+    this.#result.requests++
+    try {
+      const learn = (limit: Limit) => this.#pace.learn(limit, performance.now())
+      const answer = await this.#job.ask(size, learn, this.#job.abort)
+      const now = performance.now()
+      const arrival = { count: answer.profiles.length, bodyMs: answer.bodyMs, totalMs: now - began }
+      this.#setWindow(afterArrival(this.#window, window, arrival))
+      this.#patience = RENEWED_PATIENCE
+      track(this.#keeps, this.#keep(size, answer, place))
+    } catch (error) {
+      this.#job.release(place)
+      if (error instanceof CallFailure) {
+        this.#patience = afterFailure(this.#patience, patience, error.mayHaveAllocated, performance.now())
+        if (error.mayHaveAllocated) {
+          this.#result.broken++
+          this.#result.brokenProfiles += size
+          this.#setWindow(afterBreak(window))
+        }
+      }
+      throw error
+    }
+  }
+
+  #setWindow(window: Window): void {
+    this.#window = window
+    this.#limit.concurrency = callsOf(window)
+  }
+
+  async #keep(size: number, { profiles, refused }: TimedAnswer, place: Place): Promise<void> {
+    try {
+      for (const entry of refused) this.#job.onRefused(entry)
+      const kept = await this.#job.keep(profiles, place)
+      this.#hasKept = true
+      this.#wanted += size - kept
+      if (profiles.length === 0 && refused.length > 0)
+        throw new CallFailure('the answer has no profile that can be used')
+      // A service that sends what is there already would go on doing so.
+      if (kept === 0) this.#end.abort()
+    } catch (error) {
+      this.#stopFor(error)
+    }
+  }
+
+  /** What is waiting when the end comes is not to blame for it. */
+  #stopFor(error: unknown): void {
+    const isStopped = error instanceof CallFailure && this.#job.stop.aborted
+    if (!isAbort(error) && !isNoMore(error) && !isStopped) this.#result.failure ??= error
+    this.#end.abort()
+  }
+}
+
+function track(set: Set<Promise<void>>, promise: Promise<void>): void {
+  const tracked = promise.finally(() => set.delete(tracked))
+  set.add(tracked)
+}
+
+const isAbort = (error: unknown) => error instanceof Error && error.name === 'AbortError'
+
+const isNoMore = (error: unknown) => error instanceof CallFailure && error.status === 404

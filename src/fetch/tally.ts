@@ -1,0 +1,36 @@
+import type { NotAdded } from '../store/incoming/add.ts'
+import type { Added } from '../store/incoming/publish.ts'
+import { several } from '../words.ts'
+
+/** What has become of the profiles that one fetch received. */
+export interface Tally {
+  /** They are new, and have their names in the directory. */
+  stored: number
+  /** They were there already. */
+  known: number
+  /** They are put aside, for the next call to store. */
+  aside: number
+  /** They are on no disk. */
+  lost: number
+}
+
+export function noteAdded(tally: Tally, { stored, known }: Added): void {
+  tally.stored += stored.length
+  tally.known += known.length
+}
+
+export function noteNotAdded(tally: Tally, { added, aside, lost }: NotAdded): void {
+  noteAdded(tally, added)
+  tally.aside += aside
+  tally.lost += lost
+}
+
+/** The tally as a sentence, of a fetch that was to bring `count`. */
+export function summaryOf({ stored, aside, lost }: Tally, count: number, directory: string): string {
+  const what = stored < count ? `${stored} of ${several(count, 'profile')}` : several(stored, 'profile')
+  const more = [
+    aside > 0 ? `, ${aside} more are put aside there` : '',
+    lost > 0 ? `, ${lost} were received and can't be stored` : '',
+  ]
+  return `stored ${what} in ${directory}${more.join('')}`
+}

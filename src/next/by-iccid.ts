@@ -1,0 +1,69 @@
+import { Failure } from '../failure.ts'
+import { type Decrypt, decryptor } from '../profile/decrypt.ts'
+import { iccidDigits } from '../profile/iccid.ts'
+import { Refusal } from '../profile/open.ts'
+import { claim, finishClaim } from '../store/claim.ts'
+import { fileName, spellings, usedName } from '../store/names.ts'
+import { checkDirectory, UnusableFile } from '../store/read.ts'
+import { makeReady, type Ready, type Source } from './ready.ts'
+
+/**
+ * The one profile that was asked for by its ICCID: claimed if it is unused, and had again if it is used. Somebody who
+ * names it knows which device it is for.
+ * @throws {Failure} `usage`, `no-profiles`, `unusable`, `key` or `disk`; nothing is claimed then
+ */
+export async function takeNamed(source: Source, iccid: string): Promise<{ ready: Ready; isAgain: boolean }> {
+  const { directory } = source
+  const digits = iccidDigits(iccid)
+  if (digits === undefined)
+    throw new Failure('usage', '--iccid is not 1 to 20 digits', { hint: 'softsim help next' })
+  const names = spellings(fileName(digits))
+  const decrypt = await decryptor(source.key, 1)
+  for (const name of names) {
+    // A call may have been cut off between the two steps of its claim: then the contents are still in the unused file.
+    finishClaim(directory, name)
+    const used = await open(source, decrypt, name, usedName(name))
+    if (used === undefined) continue
+    source.beforeClaim([used])
+    return { ready: used, isAgain: true }
+  }
+  for (const name of names) {
+    const unused = await open(source, decrypt, name, name)
+    if (unused === undefined) continue
+    source.beforeClaim([unused])
+    if (claimNamed(directory, name)) return { ready: unused, isAgain: false }
+    throw new Failure('no-profiles', `another call has claimed ${digits} at this moment`, {
+      hint: 'if it was for the same device, run the same command again',
+    })
+  }
+  // Where the directory itself is missing, that is what to tell.
+  checkDirectory(directory)
+  throw new Failure('no-profiles', `there is no profile ${digits} in ${directory}`)
+}
+
+/** @throws {Failure} `unusable` or `disk` */
+function claimNamed(directory: string, name: string): boolean {
+  try {
+    return claim(directory, name)
+  } catch (error) {
+    throw error instanceof UnusableFile ? notHandedOut(name, 'unusable', error) : error
+  }
+}
+
+const notHandedOut = (file: string, outcome: 'key' | 'unusable', error: Error) =>
+  new Failure(outcome, `${file} can't be handed out: ${error.message}`, { cause: error })
+
+/** @throws {Failure} `key` or `unusable`: there is no other one to take instead */
+async function open(
+  source: Source,
+  decrypt: Decrypt,
+  name: string,
+  file: string,
+): Promise<Ready | undefined> {
+  try {
+    return await makeReady(source, decrypt, name, file)
+  } catch (error) {
+    if (!(error instanceof Refusal || error instanceof UnusableFile)) throw error
+    throw notHandedOut(file, error instanceof Refusal && error.fault === 'locked' ? 'key' : 'unusable', error)
+  }
+}

@@ -1,0 +1,58 @@
+import type { KeyObject } from 'node:crypto'
+import { closeSync, openSync, readSync } from 'node:fs'
+import { Failure, reasonOf } from '../failure.ts'
+import { parsePrivateKey } from '../profile/key.ts'
+
+/** More than any key has, in bytes. */
+const LARGEST_KEY = 64 * 1024
+
+/**
+ * Reads the private key from a file, or from a pipe: `-k <(gpg -d softsim.pem.gpg)`.
+ * @throws {Failure} `usage` where it is no path, `key` where it can't be used
+ */
+export function readKey(
+  path: string,
+  passphrase: string | undefined,
+  platform: NodeJS.Platform = process.platform,
+): KeyObject {
+  if (/-----BEGIN|\n/.test(path) || (path.length > 200 && (/^\s*MII/.test(path) || !/[/\\.]/.test(path)))) {
+    throw notAPath(platform)
+  }
+  let bytes: Buffer
+  try {
+    bytes = readBounded(path)
+  } catch (error) {
+    if (isBase64Line(path)) throw notAPath(platform)
+    throw new Failure('key', `can't read the private key ${path}: ${reasonOf(error)}`, {
+      hint: 'is -k right? it names the file of the private key',
+      cause: error,
+    })
+  }
+  return parsePrivateKey(bytes, path, passphrase, platform)
+}
+
+function readBounded(path: string): Buffer {
+  const file = openSync(path, 'r')
+  try {
+    const bytes = Buffer.alloc(LARGEST_KEY)
+    let length = 0
+    for (let read = -1; read !== 0 && length < bytes.length; length += read) {
+      read = readSync(file, bytes, length, bytes.length - length, null)
+    }
+    return bytes.subarray(0, length)
+  } finally {
+    closeSync(file)
+  }
+}
+
+const notAPath = (platform: NodeJS.Platform) =>
+  new Failure('usage', '--key wants the name of a file, and this looks like the key itself', {
+    hint:
+      platform === 'win32'
+        ? 'write it to a file: softsim next -k softsim.pem'
+        : 'in bash: softsim next -k <(printenv KEY) …',
+  })
+
+/** A line of a key may be given by mistake too, and no part of a key is ever printed. */
+const isBase64Line = (text: string) =>
+  /^[A-Za-z0-9+/]{40,}={0,2}$/.test(text) && [/[A-Z]/, /[a-z]/, /\d/].every((each) => each.test(text))

@@ -1,0 +1,94 @@
+import { lstat, readdir, readFile, unlink } from 'node:fs/promises'
+import { join } from 'node:path'
+import { errnoOf, Failure, reasonOf } from '../../failure.ts'
+import { flushDirectory, writeFlushed } from '../flush.ts'
+import { publishAside } from './add.ts'
+import { ASIDE, asidePath, DAMAGED, INCOMING, isAbandoned, newAside, parseAside } from './answers.ts'
+import type { Added } from './publish.ts'
+import { closeTarget, type Target, targetOf } from './target.ts'
+
+/** What became of the answers that calls had put aside. */
+export interface Recovered extends Added {
+  /** Where those are kept that could not be read to their end: the rest of their profiles is lost. */
+  readonly damaged?: string[]
+}
+
+/**
+ * Finishes what calls that were killed have left: publishes the profiles of the answers they had put aside.
+ * @returns what it did, undefined where there was nothing to do
+ * @throws {Failure} `disk`
+ */
+export async function recover(directory: string): Promise<Recovered | undefined> {
+  try {
+    const names = await abandoned(directory)
+    if (names.length === 0) return undefined
+    const target = targetOf(directory)
+    const all: Recovered[] = []
+    try {
+      for (const name of names) {
+        if (name.endsWith(ASIDE)) all.push(...(await finish(target, name)))
+        else await unlink(asidePath(directory, name)).catch(() => {})
+      }
+    } finally {
+      closeTarget(target)
+    }
+    return all.length === 0 ? undefined : merged(all)
+  } catch (error) {
+    if (error instanceof Failure) throw error
+    const message = `can't store what an interrupted fetch received: ${reasonOf(error)}`
+    throw new Failure('disk', message, { cause: error })
+  }
+}
+
+function merged(all: readonly Recovered[]): Recovered {
+  const damaged = all.flatMap((each) => each.damaged ?? [])
+  const added = { stored: all.flatMap(({ stored }) => stored), known: all.flatMap(({ known }) => known) }
+  return damaged.length === 0 ? added : { ...added, damaged }
+}
+
+/**
+ * Publishes one answer. Of several calls that find it, the one that removes it goes on, with a copy of its own. Not by
+ * renaming: on FAT the disk has nothing under a new name until the file is flushed once more.
+ */
+async function finish(target: Target, name: string): Promise<Recovered[]> {
+  const { directory } = target
+  const own = newAside()
+  const copy = asidePath(directory, own + ASIDE)
+  let text: Buffer
+  try {
+    text = await readFile(asidePath(directory, name))
+    await writeFlushed(copy, text, target.mode & 0o660)
+    await flushDirectory(join(directory, INCOMING))
+    await unlink(asidePath(directory, name))
+  } catch (error) {
+    await unlink(copy).catch(() => {})
+    if (errnoOf(error) === 'ENOENT') return []
+    throw error
+  }
+  const { profiles, isWhole } = parseAside(text.toString('utf8'))
+  const kept = isWhole ? undefined : asidePath(directory, own + DAMAGED)
+  const added = await publishAside(target, own, profiles, kept)
+  return [kept === undefined ? added : { ...added, damaged: [kept] }]
+}
+
+async function abandoned(directory: string): Promise<string[]> {
+  const place = join(directory, INCOMING)
+  // Not behind a link: that would lead out of the directory.
+  const isPlace = await lstat(place).then(
+    (status) => status.isDirectory(),
+    () => false,
+  )
+  const names = isPlace ? await readdir(place).catch(goneIsEmpty) : []
+  const found: string[] = []
+  for (const name of names.sort()) {
+    const status = await lstat(asidePath(directory, name)).catch(() => undefined)
+    if (status?.isFile() && isAbandoned(name, Date.now() - status.mtimeMs)) found.push(name)
+  }
+  return found
+}
+
+/** A fetch that ends removes the place. */
+function goneIsEmpty(error: unknown): string[] {
+  if (errnoOf(error) === 'ENOENT') return []
+  throw error
+}

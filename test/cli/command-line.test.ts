@@ -1,0 +1,162 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { readArgv } from '../../src/cli/command-line.ts'
+import { mistakeIn } from '../../src/cli/usage-errors.ts'
+import { commandLine } from '../support/arbitrary.ts'
+import { commandByClipanion, DEFINITIONS } from '../support/commands.ts'
+
+const read = (...typed: string[]) => readArgv(typed, DEFINITIONS)
+
+describe('the forms of an option', () => {
+  test.each<[string[], string[]]>([
+    [
+      ['fetch', '-n5'],
+      ['fetch', '-n=5'],
+    ],
+    [
+      ['fetch', '-n=5'],
+      ['fetch', '-n=5'],
+    ],
+    [
+      ['fetch', '-n', '5'],
+      ['fetch', '-n=5'],
+    ],
+    [
+      ['fetch', '--count', '5'],
+      ['fetch', '--count=5'],
+    ],
+    [
+      ['fetch', '--count='],
+      ['fetch', '--count='],
+    ],
+    [
+      ['fetch', '-n', ''],
+      ['fetch', '-n='],
+    ],
+    [
+      ['fetch', '-n'],
+      ['fetch', '-n'],
+    ],
+    [
+      ['fetch', '-n', '-5'],
+      ['fetch', '-n', '-5'],
+    ],
+    [
+      ['next', '-kkeys/my.pem', '-iprofiles'],
+      ['next', '-k=keys/my.pem', '-i=profiles'],
+    ],
+    [
+      ['next', '-k', '-'],
+      ['next', '-k=-'],
+    ],
+    [
+      ['fetch', '-ahttps=odd'],
+      ['fetch', '-a=https=odd'],
+    ],
+    [
+      ['next', '-vvk', 'a.pem'],
+      ['next', '-v', '-v', '-k=a.pem'],
+    ],
+    [
+      ['next', '-vka.pem'],
+      ['next', '-v', '-k=a.pem'],
+    ],
+    [
+      ['next', '--format', 'json'],
+      ['next', '--format=json'],
+    ],
+    [
+      ['next', '--format', '--crc'],
+      ['next', '--format', '--crc'],
+    ],
+    [
+      ['next', '--format'],
+      ['next', '--format'],
+    ],
+    [
+      ['--format', 'next'],
+      ['--format', 'next'],
+    ],
+    [
+      ['next', '--format=raw', 'extra'],
+      ['next', '--format=raw', 'extra'],
+    ],
+    [
+      ['-vvv', 'next'],
+      ['-v', '-v', '-v', 'next'],
+    ],
+    [
+      ['next', '--', '-k', '--'],
+      ['next', '--', '-k', '--'],
+    ],
+  ])('%j', (typed, expected) => expect(read(...typed).argv).toEqual(expected))
+
+  test('what is in form stays as it is', () => {
+    fc.assert(
+      fc.property(commandLine, (typed) => {
+        const { argv } = read(...typed)
+        expect(read(...argv).argv).toEqual(argv)
+      }),
+    )
+  })
+})
+
+describe('what is a word and what is a value', () => {
+  test.each<[typed: string[], words: string[]]>([
+    [['-i', 'fetch', 'next', '-k', 'x'], ['next']],
+    [['-o', 'next', 'fetch'], ['fetch']],
+    [['--out=next', 'fetch'], ['fetch']],
+    [['-onext', 'fetch'], ['fetch']],
+    [['-vo', 'next', 'fetch'], ['fetch']],
+    [['--format', 'next', '-k', 'fetch'], ['next']],
+    [['--format', 'fetch.json', 'next'], ['next']],
+    [['--crc', 'fetch'], ['fetch']],
+    [
+      ['help', 'next'],
+      ['help', 'next'],
+    ],
+    [
+      ['--', 'next', '-h'],
+      ['next', '-h'],
+    ],
+    [
+      ['-x', 'next', 'fetch'],
+      ['next', 'fetch'],
+    ],
+    [['-k', '-', 'next'], ['next']],
+    [['-'], ['-']],
+  ])('%j', (typed, words) => expect(read(...typed).words).toEqual(words))
+})
+
+describe('help and the version', () => {
+  test.each<[boolean, boolean, ...string[]]>([
+    [true, false, '-h'],
+    [true, false, '--help'],
+    [false, true, '-V'],
+    [false, true, '--version'],
+    [true, true, '-vhV'],
+    [false, false, 'next', '-k=-h'],
+    [false, false, 'next', '-kh'],
+    [false, false, 'next', '-k=--help'],
+    [false, false, 'next', '--', '-h', '-V'],
+    [false, false, 'next', '--no-version'],
+    [false, false, 'help'],
+    [true, false, 'next', '-k', '-h'],
+  ])('help: %s, version: %s: %s %s %s', (asksHelp, asksVersion, ...typed) => {
+    expect(read(...typed)).toMatchObject({ asksHelp, asksVersion })
+  })
+})
+
+test('the command is the one that the parser finds, and wrong is what the parser refuses', () => {
+  let taken = 0
+  const property = fc.property(commandLine, (typed) => {
+    const line = read(...typed)
+    if (line.asksHelp || line.asksVersion) return
+    const isRight = mistakeIn(line, DEFINITIONS, 'linux') === undefined
+    expect(commandByClipanion(line.argv)).toBe(isRight ? line.words[0] : undefined)
+    if (isRight) taken++
+  })
+  fc.assert(property, { numRuns: 3000, seed: 1 })
+  // Or it would show nothing.
+  expect(taken).toBeGreaterThan(100)
+})

@@ -1,0 +1,81 @@
+import { stripVTControlCharacters } from 'node:util'
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { FetchCommand } from '../../src/cli/commands/fetch.ts'
+import { HelpCommand } from '../../src/cli/commands/help.ts'
+import { NextCommand } from '../../src/cli/commands/next.ts'
+import { commandHelp, overview, type Topic } from '../../src/cli/help.ts'
+import { definitionOf } from '../../src/cli/options.ts'
+import { OUTCOMES } from '../../src/failure.ts'
+import { lines } from '../support/promises.ts'
+
+const topics: Topic[] = [FetchCommand, NextCommand, HelpCommand].map((command) => ({
+  ...definitionOf(command),
+  ...command.usage,
+}))
+const PLAIN = { width: 80, colour: false }
+const [fetchHelp = '', nextHelp = ''] = topics.map((topic) => commandHelp(topic, PLAIN))
+const overviewHelp = overview(topics, '1.2.3', PLAIN)
+
+const isToBePasted = (line: string) => line.startsWith('    $ ')
+
+test('the overview tells the version, the commands, the global options and where there is more', () => {
+  expect(overviewHelp).toContain('softsim 1.2.3')
+  for (const { name, description } of topics)
+    expect(overviewHelp).toContain(`  ${name.padEnd(5)}  ${description}`)
+  expect(overviewHelp).toContain('-h, --help')
+  expect(overviewHelp).toContain('softsim help <command>')
+})
+
+test.each([
+  ['fetch', fetchHelp, ['-a, --api-key <API_KEY>', '-n, --count <NUM_OF_PROFILES>', '-o, --out <OUTPUT>']],
+  ['fetch', fetchHelp, ['-u, --url <URL>', 'https://api.onomondo.com/sims/profiles', 'SOFTSIM_API_KEY']],
+  ['next', nextHelp, ['-k, --key <KEY>', '-i, --in <SET_OF_PROFILES>', '--format[=<FORMAT>]', '--smsp']],
+  ['next', nextHelp, ['--no-smsc', '--crc', '--no-crc', 'SOFTSIM_KEY_PASSPHRASE']],
+])('the help of %s has every option', (_, help, options) => {
+  for (const option of options) expect(help).toContain(option)
+  for (const option of ['-v, --verbosity', '-V, --version', '-h, --help']) expect(help).toContain(option)
+})
+
+test('every help has all exit codes', () => {
+  for (const help of [overviewHelp, fetchHelp, nextHelp]) {
+    const found = [...help.matchAll(/^ {2,4}(\d+) {2}\S/gm)].map(([, code]) => Number(code))
+    expect(found).toEqual(Object.values(OUTCOMES).map(([code]) => code))
+  }
+})
+
+test('the examples stand at the end, each on one line to paste', () => {
+  for (const help of [fetchHelp, nextHelp]) {
+    const pasted = lines(help.slice(help.indexOf('\nExamples\n'))).filter(isToBePasted)
+    expect(pasted.length).toBeGreaterThanOrEqual(2)
+    expect(lines(help).at(-1)).toBe(pasted.at(-1))
+    for (const line of pasted) expect(line).toMatch(/\bsoftsim (fetch|next)\b/)
+  }
+})
+
+test('no line is wider than the terminal, save what is to be pasted and a long word alone', () => {
+  fc.assert(
+    fc.property(fc.constantFrom(...topics), fc.integer({ min: 60, max: 300 }), (topic, width) => {
+      const style = { width, colour: false }
+      for (const line of lines(overview(topics, '1.2.3', style) + commandHelp(topic, style))) {
+        const canBeWrapped = !isToBePasted(line) && line.trim().includes(' ')
+        if (canBeWrapped) expect(line.length, line).toBeLessThanOrEqual(width)
+      }
+    }),
+  )
+})
+
+test('wrapping loses no word, however narrow the terminal is', () => {
+  const words = (text: string) => text.split(/\s+/).sort()
+  fc.assert(
+    fc.property(fc.constantFrom(...topics), fc.integer({ min: 0, max: 300 }), (topic, width) => {
+      expect(words(commandHelp(topic, { width, colour: false }))).toEqual(words(commandHelp(topic, PLAIN)))
+    }),
+  )
+})
+
+test('colour changes nothing but the colour', () => {
+  const coloured = commandHelp(topics[1] as Topic, { ...PLAIN, colour: true })
+  expect(coloured).not.toBe(nextHelp)
+  expect(stripVTControlCharacters(coloured)).toBe(nextHelp)
+})

@@ -1,0 +1,37 @@
+import { Cli } from 'clipanion'
+import { expect, test } from 'vitest'
+import { COMMANDS, DEFINITIONS } from '../support/commands.ts'
+
+const definitions = Cli.from(COMMANDS, { binaryName: 'softsim' }).definitions()
+
+test.each(DEFINITIONS.map((definition, at) => ({ ...definition, at })))(
+  'the options of $name are those that Clipanion tells of',
+  ({ options, operands, at }) => {
+    const told = options
+      .filter(({ names }) => !names.includes('--help'))
+      .map(({ names, value }) => names.join(',') + (value === 'required' ? ' #0' : ''))
+    expect(told).toEqual(definitions[at]?.options.map(({ definition }) => definition))
+    for (const name of operands) expect(definitions[at]?.usage).toContain(`[${name}]`)
+  },
+)
+
+test('an option takes a value, or may, or must not', () => {
+  const [fetch, next, help] = DEFINITIONS.map(({ values }) => values)
+  expect(['-n', '--count', '-a', '-u', '-o'].map((name) => fetch?.get(name))).toEqual(
+    Array(5).fill('required'),
+  )
+  expect(
+    ['-k', '--in', '--iccid', '--format', '--crc', '--no-crc', '--no-smsc'].map((name) => next?.get(name)),
+  ).toEqual(['required', 'required', 'required', 'optional', 'none', 'none', 'none'])
+  expect([fetch?.get('-k'), next?.get('-u'), next?.get('--smsc'), help?.get('-n')]).toEqual(
+    Array(4).fill(undefined),
+  )
+})
+
+test('no option takes a value in one command and none in another', () => {
+  const kinds = new Map<string, Set<string>>()
+  for (const [name, value] of DEFINITIONS.flatMap(({ values }) => [...values])) {
+    kinds.set(name, (kinds.get(name) ?? new Set()).add(value))
+  }
+  for (const [name, values] of kinds) expect([...values], name).toHaveLength(1)
+})

@@ -1,0 +1,118 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { type Level, printable, Report } from '../../src/cli/report.ts'
+import { Failure } from '../../src/failure.ts'
+
+/** What a report writes. */
+function written(tell: (report: Report) => void, level: Level = 0): string {
+  let text = ''
+  const report = new Report()
+  report.level = level
+  report.write = (each) => {
+    text += each
+  }
+  tell(report)
+  return text
+}
+
+test('a warning is one line under the program’s name', () => {
+  expect(written((report) => report.warn('odd'))).toBe('softsim: warning: odd\n')
+})
+
+test('what is told depends on the verbosity', () => {
+  const tellAll = (report: Report) => {
+    for (const level of [0, 1, 2, 3] as const) report.tell(level, `level ${level}`)
+  }
+  expect(written(tellAll, 0)).toBe('softsim: level 0\n')
+  expect(written(tellAll, 2)).toBe('softsim: level 0\nsoftsim: level 1\nsoftsim: level 2\n')
+})
+
+test('a failure is one line, and a hint where there is one', () => {
+  expect(written((report) => report.failure(new Failure('disk', 'full')))).toBe('softsim: full\n')
+  const hinted = new Failure('disk', 'full', { hint: 'make room' })
+  expect(written((report) => report.failure(hinted))).toBe('softsim: full\nsoftsim: hint: make room\n')
+})
+
+test('anything else is a mistake of ours; it says how to report it', () => {
+  const text = written((report) => report.failure(new TypeError('x is undefined')))
+  expect(text).toMatch(/^softsim: this is a mistake in softsim: x is undefined\nsoftsim: hint: .*report.*\n$/)
+  expect(written((report) => report.failure('thrown text'))).toContain('thrown text')
+})
+
+test('where it happened is for -vvv', () => {
+  const error = new Failure('disk', 'full')
+  expect(written((report) => report.failure(error), 2)).not.toContain('report.test.ts')
+  const text = written((report) => report.failure(error), 3)
+  expect(text).toContain('report.test.ts')
+  expect(text).toMatch(/^(softsim: .*\n)+$/)
+})
+
+test('secrets are blotted out wherever they stand, in the trace of an error too', () => {
+  const text = written((report) => {
+    report.hide('hunter22')
+    report.hide('other-secret')
+    report.warn('hunter22, hunter22 and other-secret')
+    report.tell(1, 'xhunter22x')
+    report.failure(new Failure('disk', 'hunter22\nhunter22', { hint: 'hunter22' }))
+  }, 3)
+  expect(text).not.toMatch(/hunter22|other-secret/)
+  expect(text).toContain('softsim: warning: ***, *** and ***\n')
+})
+
+test('a secret that begins with another one is blotted out whole, in whatever order they came', () => {
+  for (const secrets of [
+    ['abcd', 'abcd1234'],
+    ['abcd1234', 'abcd'],
+  ]) {
+    const text = written((report) => {
+      for (const secret of secrets) report.hide(secret)
+      report.warn('abcd1234')
+    })
+    expect(text).not.toContain('1234')
+  }
+})
+
+test('a secret is blotted out in the form it has inside a quoted text', () => {
+  const secret = 'key"with\\quotes'
+  const text = written((report) => {
+    report.hide(secret)
+    report.warn(JSON.stringify({ 'x-echo': secret }))
+  })
+  expect(text).not.toContain('quotes')
+})
+
+test.each([
+  ['in a quoted text that escapes slashes', 'key"with/slashes', String.raw`key\"with\/slashes`],
+  ['in an address', 'key/with+odd=letters', 'key%2Fwith%2Bodd%3Dletters'],
+])('a secret is blotted out in the form it has %s', (_, secret, form) => {
+  const text = written((report) => {
+    report.hide(secret)
+    report.warn(`it said <${form}>`)
+  })
+  expect(text).toBe('softsim: warning: it said <***>\n')
+})
+
+test('nothing to hide hides nothing', () => {
+  const text = written((report) => {
+    report.hide(undefined)
+    report.hide('')
+    report.warn('as it is')
+  })
+  expect(text).toBe('softsim: warning: as it is\n')
+})
+
+test('control characters are escaped: a file’s name must not play with the terminal', () => {
+  expect(printable('\u001b[2Ja\r\nb\u202egnp\u0000\u009b')).toBe(
+    '\\u{1b}[2Ja\\u{d}\\u{a}b\\u{202e}gnp\\u{0}\\u{9b}',
+  )
+  expect(printable('89 – é ü 語 … 🙂')).toBe('89 – é ü 語 … 🙂')
+})
+
+test('whatever is told is one line', () => {
+  fc.assert(
+    fc.property(fc.string({ unit: 'binary' }), (text) => {
+      const line = written((report) => report.warn(text))
+      expect(line).toMatch(/^softsim: warning: [^\p{Cc}\p{Zl}\p{Zp}]*\n$/u)
+    }),
+  )
+})

@@ -1,0 +1,56 @@
+import { once } from 'node:events'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterEach, expect, test, vi } from 'vitest'
+import { type Interrupt, onInterrupt } from '../../src/cli/signals.ts'
+
+const NEVER_MS = 1_000_000
+let interrupt: Interrupt | undefined
+
+afterEach(() => {
+  interrupt?.release()
+  vi.restoreAllMocks()
+})
+
+test.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
+  'the first %s stops, and when the grace is over it aborts',
+  async (signal) => {
+    const told: boolean[] = []
+    interrupt = onInterrupt(1, (isLast) => told.push(isLast))
+    const aborted = once(interrupt.abort, 'abort')
+    expect(interrupt.stop.aborted).toBe(false)
+    process.emit(signal)
+    expect([interrupt.stop.aborted, interrupt.abort.aborted, told]).toEqual([true, false, [false]])
+    await aborted
+  },
+)
+
+test('once it is released, nothing comes of a signal that came before', async () => {
+  const listeners = process.listenerCount('SIGHUP')
+  interrupt = onInterrupt(1, () => {})
+  expect(process.listenerCount('SIGHUP')).toBe(listeners + 1)
+  process.emit('SIGHUP')
+  interrupt.release()
+  // Timers of one length end in the order in which they began.
+  await sleep(1)
+  expect(interrupt.abort.aborted).toBe(false)
+  expect(process.listenerCount('SIGHUP')).toBe(listeners)
+})
+
+test('a second one ends the process, unless it may not end now', () => {
+  const exit = vi.spyOn(process, 'exit').mockImplementation((code) => {
+    throw new Error(`exit ${code}`)
+  })
+  const told: boolean[] = []
+  let mayExit = false
+  interrupt = onInterrupt(
+    NEVER_MS,
+    (isLast) => told.push(isLast),
+    () => mayExit,
+  )
+  process.emit('SIGHUP')
+  process.emit('SIGHUP')
+  expect([told, exit.mock.calls]).toEqual([[false], []])
+  mayExit = true
+  expect(() => process.emit('SIGHUP')).toThrow('exit 130')
+  expect(told).toEqual([false, true])
+})

@@ -1,0 +1,122 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { readArgv } from '../../src/cli/command-line.ts'
+import { mistakeIn } from '../../src/cli/usage-errors.ts'
+import { commandLine } from '../support/arbitrary.ts'
+import { DEFINITIONS } from '../support/commands.ts'
+
+/** What is said of a command line; undefined where nothing is wrong with it. */
+function said(typed: readonly string[], platform: NodeJS.Platform = 'linux'): string | undefined {
+  const failure = mistakeIn(readArgv(typed, DEFINITIONS), DEFINITIONS, platform)
+  if (failure === undefined) return undefined
+  expect(failure.outcome).toBe('usage')
+  return `${failure.message} | ${failure.hint}`
+}
+
+const TOO_MANY = 'there is a word too many on the command line; options begin with a dash'
+const MISSING = 'a command is missing: fetch, next or help | softsim help'
+
+test.each<[string[], string]>([
+  [[], MISSING],
+  [['fetch', '--nope'], 'unknown option --nope | softsim help fetch'],
+  [['next', '-x'], 'unknown option -x | softsim help next'],
+  [['fetch', '-n'], '-n needs a value | softsim help fetch'],
+  [['next', '--key'], '--key needs a value | softsim help next'],
+  [['next', '-vk'], '-k needs a value | softsim help next'],
+  [['next', '--crc=yes'], '--crc takes no value | softsim help next'],
+  [['next', '--no-crc=yes'], '--no-crc takes no value | softsim help next'],
+  [['fetch', '--help=1'], '--help takes no value | softsim help fetch'],
+  [['next', 'more'], `${TOO_MANY} | softsim help next`],
+  [['fetch', '--', '-h'], `${TOO_MANY} | softsim help fetch`],
+  [['help', 'next', 'more'], `${TOO_MANY} | softsim help`],
+  [['fecth'], 'unknown command fecth | softsim help'],
+  [['next', '-vx'], 'unknown option -x | softsim help next'],
+  [['-vvv'], MISSING],
+  [['-k', 'x', '-h'], MISSING],
+  [['nxet', '-h'], 'unknown command nxet | softsim help'],
+  [['constructor'], 'unknown command constructor | softsim help'],
+  [['-v', 'nxet'], 'unknown command nxet | softsim help'],
+])('%j', (typed, expected) => expect(said(typed)).toBe(expected))
+
+describe('the command is the one of the parser, not a word that looks like it', () => {
+  test.each<[string[], string]>([
+    [['-o', 'next', 'fetch', '--nope'], 'unknown option --nope | softsim help fetch'],
+    [['-i', 'fetch', 'next', '--nope'], 'unknown option --nope | softsim help next'],
+    [['-o', 'next', '-a', 'fetch'], MISSING],
+    [['-k', 'fetch', 'nxet'], 'unknown command nxet | softsim help'],
+    [['next', '-i', 'help', 'fetch'], `${TOO_MANY} | softsim help next`],
+  ])('%j', (typed, expected) => expect(said(typed)).toBe(expected))
+})
+
+describe('what another command has, or an older version had', () => {
+  test.each<[string[], RegExp]>([
+    [['fetch', '-k', 'x'], /^unknown option -k \| next has it; see softsim help fetch$/],
+    [['next', '--out=x'], /^unknown option --out \| fetch has it; see softsim help next$/],
+    [['fetch', '-e', 'http://localhost'], /^unknown option -e \| the url is -u, .* the private key -k; /],
+    [['next', '-ekey.pem'], /^unknown option -e \| the url is -u, .* the private key -k; /],
+    [['-e', 'http://localhost', 'fetch'], /^unknown option -e \| /],
+    [['fetch', '--endpoint=http://localhost'], /^unknown option --endpoint \| .*--url/],
+    [['decrypt', '-k', 'x', '-s', 'profiles'], /^unknown command decrypt \| next decrypts/],
+  ])('%j', (typed, expected) => expect(said(typed)).toMatch(expected))
+})
+
+test('next takes -h and -V alone', () => {
+  for (const right of [
+    ['next', '-h'],
+    ['-V', 'next'],
+    ['next', '--help'],
+  ])
+    expect(said(right)).toBeUndefined()
+  for (const wrong of [
+    '-v -h next',
+    'next -k x -h',
+    'next -hV',
+    'next -h more',
+    'next -h --',
+    '-i fetch next -V',
+  ]) {
+    expect(said(wrong.split(' ')), wrong).toMatch(/^next takes -h and -V alone: /)
+  }
+})
+
+test('a double quote in a value: on Windows a backslash at its end has swallowed what follows', () => {
+  const typed = ['next', '-i', 'C:\\my profiles" -k key.pem']
+  expect(said(typed, 'win32')).toMatch(/^the value of -i has a double quote in it \| .*without \\ at its end/)
+  expect(said(['next', '-k=x', `--in=${typed[2]}`], 'win32')).toMatch(/^the value of --in has a double quote/)
+  expect(said(typed, 'linux')).toBeUndefined()
+})
+
+test.each([
+  ['--api-kye', 'SECRET1234'],
+  ['--api-kye=SECRET1234'],
+  ['--api-keysecret1234'],
+  ['--api-keysecret'],
+  ['-xSECRET1234'],
+  ['-a', 'x', 'SECRET1234'],
+  ['-n', '5', '-SECRET1234'],
+  ['--count', '5', '--', 'SECRET1234'],
+  ['-SECRET1234'],
+  ['--SECRET1234abcdefghijklmnop'],
+  ['--out', 'SECRET1234"'],
+])('fetch %s %s %s: what may be a key is not repeated', (...typed) => {
+  for (const line of [['fetch', ...typed], [...typed, 'fetch'], typed, ['next', ...typed]]) {
+    for (const platform of ['linux', 'win32'] as const) {
+      expect(said(line, platform)?.toLowerCase() ?? '').not.toContain('secret')
+    }
+  }
+})
+
+test('a word that looks like a key is no command to repeat', () => {
+  for (const word of ['SECRET1234', 'secret1234', 'a'.repeat(40), '\u001b[31m']) {
+    expect(said([word])).toBe('unknown command | softsim help')
+  }
+})
+
+test('any command line is taken, or refused in one line', () => {
+  const any = fc.oneof(commandLine, fc.array(fc.string({ unit: 'binary' }), { maxLength: 6 }))
+  fc.assert(
+    fc.property(any, fc.constantFrom<NodeJS.Platform>('linux', 'win32'), (typed, platform) => {
+      expect(said(typed, platform) ?? '').not.toMatch(/[\r\n]/)
+    }),
+  )
+})

@@ -1,0 +1,223 @@
+import { expect, test } from 'vitest'
+import { type Download, download, type Job } from '../../src/fetch/download.ts'
+import type { ServedProfile } from '../../src/service/answer.ts'
+import { CallFailure } from '../../src/service/call-failure.ts'
+
+let made = 0
+const profiles = (count: number): ServedProfile[] =>
+  Array.from({ length: count }, () => ({ iccid: String(++made), profile: 'AAAA' }))
+
+/**
+ * A job whose service answers each call as `answer` says, over a line that brings so many profiles a second; what it
+ * was asked for is in `asked`.
+ */
+function job(
+  count: number,
+  answer: (size: number, call: number) => number | CallFailure,
+  { perSecond = 1_000_000, ...changes }: Partial<Job<number>> & { perSecond?: number } = {},
+) {
+  const asked: number[] = []
+  /** Of each call that is under way. */
+  const reserved = new Set<number>()
+  let underWay = 0
+  let mostUnderWay = 0
+  let [kept, mostReserved] = [0, 0]
+  const whole: Job<number> = {
+    count,
+    async reserve() {
+      const place = Math.random()
+      mostReserved = Math.max(mostReserved, reserved.add(place).size)
+      return place
+    },
+    release: (place) => void reserved.delete(place),
+    ask: async (size, learn) => {
+      const call = asked.push(size)
+      mostUnderWay = Math.max(mostUnderWay, ++underWay)
+      await new Promise(setImmediate)
+      const bodyMs = ((size * underWay) / perSecond) * 1000
+      underWay--
+      const answered = answer(size, call)
+      if (answered instanceof CallFailure) throw answered
+      learn({ remaining: 600 - call, waitMs: 60_000 })
+      return { profiles: profiles(answered), refused: [], bodyMs }
+    },
+    keep: async (received, place) => {
+      reserved.delete(place)
+      kept += received.length
+      return received.length
+    },
+    stop: new AbortController().signal,
+    abort: new AbortController().signal,
+    onWait: () => {},
+    onRetry: () => {},
+    onRefused: () => {},
+    ...changes,
+  }
+  return {
+    asked,
+    run: () => download(whole),
+    kept: () => kept,
+    mostUnderWay: () => mostUnderWay,
+    /** Reserves that are neither filled nor given back. */
+    reserved: () => reserved.size,
+    mostReserved: () => mostReserved,
+  }
+}
+
+const all = (size: number) => size
+const passing = (mayHaveAllocated = false) => new CallFailure('broken', { isPassing: true, mayHaveAllocated })
+const done = (changes: Partial<Download>) => ({
+  broken: 0,
+  brokenProfiles: 0,
+  failure: undefined,
+  ...changes,
+})
+
+test('the first call goes alone and asks for few, then they double', async () => {
+  const { asked, run, kept } = job(2345, all)
+  expect(await run()).toEqual(done({ requests: 5 }))
+  expect(asked).toEqual([100, 200, 400, 800, 845])
+  expect(kept()).toBe(2345)
+})
+
+test('then a few run at once, each of the largest size', async () => {
+  const { asked, run, mostUnderWay, mostReserved } = job(20_000, all)
+  await run()
+  expect(asked.slice(5, -2)).toEqual(asked.slice(5, -2).map(() => 1000))
+  expect([mostUnderWay(), mostReserved() <= 6]).toEqual([4, true])
+})
+
+test('on a slow line one call at a time, of what arrives within ten seconds', async () => {
+  const { asked, run, mostUnderWay } = job(2000, all, { perSecond: 11 })
+  expect(await run()).toEqual(done({ requests: asked.length }))
+  expect(mostUnderWay()).toBe(1)
+  expect(Math.max(...asked)).toBe(110)
+})
+
+test('asks again for what a short answer left out', async () => {
+  const { asked, run, kept } = job(1000, (size, call) => (call === 2 ? size - 50 : size))
+  await run()
+  expect(asked).toEqual([100, 200, 400, 350])
+  expect(kept()).toBe(1000)
+})
+
+test('an answer that brings nothing new ends it', async () => {
+  const { run, kept } = job(3000, (size, call) => (call === 1 ? size : 0))
+  expect([(await run()).failure, kept()]).toEqual([undefined, 100])
+})
+
+test('what is there already does not count', async () => {
+  const keep = async (received: readonly ServedProfile[]) => received.length - 1
+  const { asked, run } = job(3, all, { keep })
+  await run()
+  expect(asked).toEqual([3, 1])
+})
+
+test('404 ends it, and is no failure', async () => {
+  const noMore = new CallFailure('no more', { status: 404 })
+  const { run, kept } = job(2000, (size, call) => (call === 1 ? size : noMore))
+  expect(await run()).toEqual(done({ requests: 2 }))
+  expect(kept()).toBe(100)
+})
+
+test('what will pass is tried again, and told; where it has cost nothing, as many are asked for', async () => {
+  const told: CallFailure[] = []
+  const onRetry = (failure: CallFailure) => void told.push(failure)
+  const { asked, run } = job(500, (size, call) => (call === 2 ? passing() : size), { onRetry })
+  expect(await run()).toEqual(done({ requests: 4 }))
+  expect(asked).toEqual([100, 200, 200, 200])
+  expect(told).toHaveLength(1)
+})
+
+test('what will not pass ends it at once', async () => {
+  const failure = new CallFailure('no', { status: 400 })
+  const { asked, run } = job(5000, () => failure)
+  expect(await run()).toEqual(done({ requests: 1, failure }))
+  expect(asked).toEqual([100])
+})
+
+test('after a call that broke it asks for less, and is counted with what it may have cost', async () => {
+  const { asked, run, kept, reserved } = job(1500, (size, call) => (call === 4 ? passing(true) : size))
+  expect(await run()).toEqual(done({ requests: asked.length, broken: 1, brokenProfiles: 800 }))
+  expect(asked).toEqual([100, 200, 400, 800, 25, 50, 100, 200, 400, 25])
+  expect([kept(), reserved()]).toEqual([1500, 0])
+})
+
+test('four that break side by side: one at a time from then on', async () => {
+  let underWay = 0
+  let most = 0
+  let broken = 0
+  const { asked, run, kept } = job(20_000, all, {
+    ask: async (size, learn) => {
+      asked.push(size)
+      learn({ remaining: undefined, waitMs: undefined })
+      underWay++
+      await new Promise(setImmediate)
+      const isBroken = broken < 4 && (underWay === 4 || broken > 0)
+      if (broken >= 4 && size < 1000) most = Math.max(most, underWay)
+      underWay--
+      if (isBroken) {
+        broken++
+        throw passing(true)
+      }
+      return { profiles: profiles(size), refused: [], bodyMs: 1 }
+    },
+  })
+  expect(await run()).toEqual(done({ requests: asked.length, broken: 4, brokenProfiles: 4000 }))
+  expect(asked.slice(asked.lastIndexOf(25), asked.lastIndexOf(25) + 3)).toEqual([25, 50, 100])
+  expect([most, kept()]).toEqual([1, 20_000])
+})
+
+test('before the first answer is kept, nothing more is asked', async () => {
+  const { promise, resolve: release } = Promise.withResolvers<void>()
+  const keep = async (received: readonly ServedProfile[]) => {
+    await promise
+    return received.length
+  }
+  const { asked, run } = job(500, all, { keep })
+  const running = run()
+  // Long enough for everything that waits for nothing.
+  for (let turn = 0; turn < 100; turn++) await new Promise(setImmediate)
+  expect(asked).toEqual([100])
+  release()
+  await running
+  expect(asked).toEqual([100, 200, 200])
+})
+
+test('profiles that cannot be kept end it', async () => {
+  const full = new Error('no space left')
+  const keep = async () => {
+    throw full
+  }
+  const { asked, run } = job(5000, all, { keep })
+  expect(await run()).toEqual(done({ requests: 1, failure: full }))
+  expect(asked).toEqual([100])
+})
+
+test('what could not be kept is not asked for', async () => {
+  const full = new Error('no space left')
+  const reserve = async () => {
+    throw full
+  }
+  const { asked, run } = job(50, all, { reserve })
+  expect(await run()).toEqual(done({ requests: 0, failure: full }))
+  expect(asked).toEqual([])
+})
+
+test('a call that brings nothing gives back the room that was kept for it', async () => {
+  const { run, reserved } = job(50, () => new CallFailure('no', { status: 400 }))
+  await run()
+  expect(reserved()).toBe(0)
+})
+
+test('after a stop nothing more is asked, and what is under way is kept', async () => {
+  const stop = new AbortController()
+  const answer = (size: number, call: number) => {
+    if (call === 7) stop.abort()
+    return size
+  }
+  const { asked, run, kept } = job(50_000, answer, { stop: stop.signal })
+  expect((await run()).failure).toBeUndefined()
+  expect(kept()).toBe(asked.reduce((sum, size) => sum + size))
+  expect(asked.length).toBeLessThan(12)
+})

@@ -1,0 +1,38 @@
+import { expect, test } from 'vitest'
+import {
+  afterFailure,
+  isOver,
+  NEW_PATIENCE,
+  type Patience,
+  RENEWED_PATIENCE,
+} from '../../src/fetch/retries.ts'
+
+/** What is left after failures at these seconds, one after the other. */
+const failed = (from: Patience, isBroken: boolean, ...seconds: number[]) =>
+  seconds.reduce((patience, s) => afterFailure(patience, patience, isBroken, s * 1000), from)
+
+test('six calls in a row that may have cost profiles are the end', () => {
+  expect(isOver(failed(NEW_PATIENCE, true, 0, 1, 2, 3, 4), 5000)).toBe(false)
+  expect(isOver(failed(NEW_PATIENCE, true, 0, 1, 2, 3, 4, 5), 5000)).toBe(true)
+})
+
+test('what costs nothing is tried for half a minute, and for two minutes once it has worked', () => {
+  const seconds = Array.from({ length: 20 }, (_, n) => n)
+  expect(isOver(failed(NEW_PATIENCE, false, ...seconds), 29_000)).toBe(false)
+  expect(isOver(failed(NEW_PATIENCE, false, ...seconds), 30_000)).toBe(true)
+  expect(isOver(failed(RENEWED_PATIENCE, false, ...seconds), 119_000)).toBe(false)
+  expect(isOver(failed(RENEWED_PATIENCE, false, ...seconds), 120_000)).toBe(true)
+})
+
+test('and no fewer than four times, however long each took', () => {
+  expect(isOver(failed(NEW_PATIENCE, false, 0, 100, 200), 200_000)).toBe(false)
+  expect(isOver(failed(NEW_PATIENCE, false, 0, 100, 200, 300), 300_000)).toBe(true)
+})
+
+test('calls that ran side by side fail once', () => {
+  const together = [1, 2, 3, 4].reduce(
+    (patience) => afterFailure(patience, RENEWED_PATIENCE, true, 7000),
+    RENEWED_PATIENCE,
+  )
+  expect(together).toEqual({ hasWorked: true, failures: 1, broken: 1, since: 7000 })
+})

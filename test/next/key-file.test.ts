@@ -1,0 +1,63 @@
+import { spawn } from 'node:child_process'
+import { createPrivateKey, generateKeyPairSync } from 'node:crypto'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, inject, test } from 'vitest'
+import { Failure } from '../../src/failure.ts'
+import { readKey } from '../../src/next/key-file.ts'
+import { temporaryDirectory } from '../support/directory.ts'
+import { makePipe } from '../support/pipe.ts'
+import { hasPosix } from '../support/system.ts'
+
+/** The failure that a path of a key ends with. */
+function refusal(path: string, platform?: NodeJS.Platform): Failure {
+  try {
+    readKey(path, undefined, platform)
+  } catch (error) {
+    if (error instanceof Failure) return error
+    throw error
+  }
+  throw new Error('it was read')
+}
+
+test('the key itself in the place of its file: the way out is one of the system', () => {
+  const hintOf = (platform: NodeJS.Platform) => {
+    const { outcome, hint } = refusal('-----BEGIN RSA PRIVATE KEY-----', platform)
+    return `${outcome}: ${hint}`
+  }
+  expect(hintOf('linux')).toBe('usage: in bash: softsim next -k <(printenv KEY) …')
+  expect(hintOf('win32')).toBe('usage: write it to a file: softsim next -k softsim.pem')
+})
+
+test.each([1024, 2048])('the DER of a key of %d bits in base64 is not repeated', (modulusLength) => {
+  const { privateKey } = generateKeyPairSync('rsa', { modulusLength })
+  for (const type of ['pkcs1', 'pkcs8'] as const) {
+    for (const encoding of ['base64', 'base64url'] as const) {
+      const key = privateKey.export({ type, format: 'der' }).toString(encoding)
+      const { outcome, message } = refusal(key)
+      expect(outcome).toBe('usage')
+      expect(message).not.toContain(key.slice(40, 80))
+    }
+  }
+})
+
+test.skipIf(!hasPosix)('a key that comes through a pipe in parts is read whole', () => {
+  const { privateKey } = inject('keys')
+  const file = join(temporaryDirectory(), 'long.pem')
+  // On Linux a pipe keeps each of these parts in a page of its own, and has 16 pages: less than all of it at once.
+  writeFileSync(file, `${'Bag Attributes: <No Attributes>\n'.repeat(1500)}${privateKey}`)
+  const pipe = makePipe()
+  spawn('dd', [`if=${file}`, `of=${pipe}`, 'bs=2049'], { stdio: 'ignore' })
+  expect(readKey(pipe, undefined).equals(createPrivateKey(privateKey))).toBe(true)
+})
+
+test('a line of a key in the place of its file is not repeated; a path that looks like one is', () => {
+  const { privateKey } = inject('keys')
+  for (const line of privateKey.split('\n').filter((each) => each.length === 64)) {
+    expect(refusal(line)).toMatchObject({ outcome: 'usage', message: expect.not.stringContaining(line) })
+  }
+  const path = join(temporaryDirectory(), 'Line2KeyOfTheProductionInHall4ForNext2026')
+  expect(refusal(path).message).toContain(`can't read the private key ${path}`)
+  writeFileSync(path, privateKey)
+  expect(readKey(path, undefined).type).toBe('private')
+})

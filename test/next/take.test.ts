@@ -1,0 +1,129 @@
+import { createPrivateKey } from 'node:crypto'
+import { join } from 'node:path'
+import { beforeEach, describe, expect, inject, test, vi } from 'vitest'
+import { Report } from '../../src/cli/report.ts'
+import { takeNamed } from '../../src/next/by-iccid.ts'
+import type { Ready, Source } from '../../src/next/ready.ts'
+import { take } from '../../src/next/take.ts'
+import { cutPower, format, fs, live, ROOT } from '../store/disk.ts'
+import { chooser } from '../store/model.ts'
+import { iccid, plainProfile, storedFile } from '../support/profiles.ts'
+
+vi.mock('node:fs', async () => {
+  const { diskSync } = await import('../store/disk-fs.ts')
+  return { ...diskSync, default: diskSync }
+})
+
+const { diskSync } = await import('../store/disk-fs.ts')
+const { privateKey, publicKey } = inject('keys')
+const key = createPrivateKey(privateKey)
+
+const directory = join(ROOT, 'profiles')
+const unused = (n: number) => `${iccid(n)}.json`
+const used = (n: number) => `__${unused(n)}`
+const path = (name: string) => join(directory, name)
+const names = () => fs.readdirSync(directory).filter((name) => !String(name).startsWith('.'))
+
+/** What is ready to be claimed may be claimed elsewhere, or something else may happen, before it is claimed here. */
+function source(beforeClaim: (ready: readonly Ready[]) => void = () => {}): Source {
+  const report = new Report()
+  report.write = () => {}
+  const options = { smsp: false, smsc: true, crc: false }
+  return { directory, key, options, encode: ({ iccid }) => iccid ?? '', report, beforeClaim }
+}
+
+/** As another tool does it that shares the directory. */
+const claimElsewhere = (n: number) => diskSync.renameSync(path(unused(n)), path(used(n)))
+
+function flush(file: string): void {
+  const opened = diskSync.openSync(file, 'r')
+  diskSync.fsyncSync(opened)
+  diskSync.closeSync(opened)
+}
+
+/** Four profiles that are durable. */
+beforeEach(() => {
+  format()
+  live()
+  diskSync.mkdirSync(directory)
+  for (const n of [1, 2, 3, 4]) {
+    diskSync.writeFileSync(path(unused(n)), storedFile(plainProfile(n), publicKey))
+    flush(path(unused(n)))
+  }
+  flush(directory)
+  flush(ROOT)
+})
+
+/** Something that happens once: what is found instead is not claimed elsewhere as well. */
+function once(action: () => void): () => void {
+  let isDone = false
+  return () => {
+    if (!isDone) action()
+    isDone = true
+  }
+}
+
+/** The disk in memory has POSIX's rules and names. */
+describe.skipIf(process.platform === 'win32')('before and while it claims', () => {
+  describe('a claim that another call wins', () => {
+    test('--iccid: the profile is not handed out', async () => {
+      const taking = takeNamed(
+        source(() => claimElsewhere(1)),
+        iccid(1),
+      )
+      await expect(taking).rejects.toEqual(expect.objectContaining({ outcome: 'no-profiles' }))
+      expect(names()).toContain(used(1))
+    })
+
+    test('one: the next one is taken', async () => {
+      const { taken } = await take(source(once(() => claimElsewhere(1))), 1)
+      expect(taken.map((each) => each.iccid)).toEqual([iccid(2)])
+      expect(names().sort()).toEqual([unused(3), unused(4), used(1), used(2)])
+    })
+
+    test('of a panel: the next one is taken in its place', async () => {
+      const { taken } = await take(source(once(() => claimElsewhere(2))), 3)
+      expect(taken.map((each) => each.iccid)).toEqual([iccid(1), iccid(3), iccid(4)])
+    })
+
+    test('of a panel: the one that somebody has put there meanwhile is taken in its place', async () => {
+      const meanwhile = once(() => {
+        claimElsewhere(2)
+        diskSync.writeFileSync(path(unused(5)), storedFile(plainProfile(5), publicKey))
+      })
+      const { taken } = await take(source(meanwhile), 4)
+      expect(taken.map((each) => each.iccid)).toEqual([1, 3, 4, 5].map((n) => iccid(n)))
+    })
+
+    test('of a panel that is too small then: the claims of the others are given back', async () => {
+      const taking = take(source(once(() => claimElsewhere(2))), 4)
+      await expect(taking).rejects.toEqual(expect.objectContaining({ outcome: 'no-profiles' }))
+      expect(names().sort()).toEqual([unused(1), unused(3), unused(4), used(2)])
+      expect((await take(source(), 3)).taken.map((each) => each.iccid)).toEqual([
+        iccid(1),
+        iccid(3),
+        iccid(4),
+      ])
+    })
+
+    test.each([0, 0.2, 0.4, 0.5, 0.6, 0.8, 0.9])(
+      'and stay given back after a power cut that keeps %d of what is not flushed',
+      async (share) => {
+        const taking = take(source(once(() => claimElsewhere(2))), 4)
+        await expect(taking).rejects.toThrow()
+        cutPower(chooser([share]))
+        expect(names()).toEqual(expect.arrayContaining([unused(1), unused(3), unused(4)]))
+        for (const n of [1, 3, 4]) expect(names()).not.toContain(used(n))
+      },
+    )
+  })
+
+  test('what stops a call before its claim leaves everything unused', async () => {
+    const stop = () => {
+      throw new Error('stopped')
+    }
+    await expect(take(source(stop), 2)).rejects.toThrow('stopped')
+    await expect(takeNamed(source(stop), iccid(1))).rejects.toThrow('stopped')
+    expect(names().sort()).toEqual([1, 2, 3, 4].map(unused))
+  })
+})

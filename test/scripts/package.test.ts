@@ -1,0 +1,35 @@
+/** What package.json promises. */
+import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect, test } from 'vitest'
+import { hasPosix } from '../support/system.ts'
+
+const pathOf = (name: string) => fileURLToPath(new URL(`../../${name}`, import.meta.url))
+const read = (name: string) => readFileSync(pathOf(name), 'utf8')
+
+const { version, bin, engines, dependencies } = JSON.parse(read('package.json'))
+
+/** `>=22.19` as numbers that can be compared: [22, 19, 0]. */
+function oldest(range: string): number[] {
+  const [, major, minor = '0', patch = '0'] = /^>=(\d+)(?:\.(\d+))?(?:\.(\d+))?$/.exec(range) ?? []
+  expect(major, `the range ${range}`).toBeDefined()
+  return [major, minor, patch].map(Number)
+}
+
+test.skipIf(!hasPosix)('bin is a program, and the Node of the PATH runs it', () => {
+  const env = { PATH: dirname(process.execPath) }
+  expect(execFileSync(pathOf(bin.softsim), ['-V'], { env, encoding: 'utf8' })).toBe(`${version}\n`)
+})
+
+test.each(Object.keys(dependencies))('the oldest Node of engines is new enough for %s', (name) => {
+  const needed = JSON.parse(read(`node_modules/${name}/package.json`)).engines?.node
+  const [major = 0, minor = 0, patch = 0] = oldest(engines.node)
+  const [neededMajor = 0, neededMinor = 0, neededPatch = 0] = oldest(needed ?? '>=0')
+  expect([major - neededMajor || minor - neededMinor || patch - neededPatch][0]).toBeGreaterThanOrEqual(0)
+})
+
+test('CI runs the oldest Node of engines', () => {
+  expect(read('.github/workflows/ci.yml')).toContain(`node-version: ${oldest(engines.node).join('.')}\n`)
+})

@@ -1,0 +1,73 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { readLimit } from '../../src/service/rate-limit.ts'
+
+const NOW = Date.parse('2026-03-01T12:00:00Z')
+/** The service's clock is an hour behind this machine's. */
+const SERVICE_NOW = NOW - 3_600_000
+const date = new Date(SERVICE_NOW).toUTCString()
+const epoch = (ms: number) => String(ms / 1000)
+
+test('what a granted call says', () => {
+  const headers = { 'x-ratelimit-remaining': '599', 'x-ratelimit-reset': epoch(NOW + 30_000) }
+  expect(readLimit(200, headers, NOW)).toEqual({ remaining: 599, waitMs: 30_000 })
+})
+
+test('the clock that counts is the service’s', () => {
+  const headers = { date, 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': epoch(SERVICE_NOW + 5000) }
+  expect(readLimit(200, headers, NOW)).toEqual({ remaining: 0, waitMs: 5000 })
+  expect(readLimit(200, headers, NOW - 7_200_000)).toEqual({ remaining: 0, waitMs: 5000 })
+})
+
+test('a service that says nothing leaves it open', () => {
+  expect(readLimit(200, {}, NOW)).toEqual({ remaining: undefined, waitMs: undefined })
+})
+
+test.each([429, 503])('%i: Retry-After, in seconds or as a date', (status) => {
+  const reset = { 'x-ratelimit-reset': epoch(SERVICE_NOW + 50_000) }
+  const at = new Date(SERVICE_NOW + 9000).toUTCString()
+  expect(readLimit(status, { date, ...reset, 'retry-after': '7' }, NOW)).toEqual({
+    remaining: 0,
+    waitMs: 7000,
+  })
+  expect(readLimit(status, { date, ...reset, 'retry-after': at }, NOW)).toEqual({
+    remaining: 0,
+    waitMs: 9000,
+  })
+})
+
+test('429: the reset where there is no Retry-After', () => {
+  const headers = { date, 'x-ratelimit-remaining': '12', 'x-ratelimit-reset': epoch(SERVICE_NOW + 8000) }
+  expect(readLimit(429, headers, NOW)).toEqual({ remaining: 0, waitMs: 8000 })
+})
+
+test('503 without Retry-After is a matter of the limit only where no call is left', () => {
+  const headers = { date, 'x-ratelimit-reset': epoch(SERVICE_NOW + 8000) }
+  for (const remaining of [12, 0]) {
+    const read = readLimit(503, { ...headers, 'x-ratelimit-remaining': String(remaining) }, NOW)
+    expect(read).toEqual({ remaining, waitMs: 8000 })
+  }
+})
+
+test('Retry-After means nothing on any other answer', () => {
+  expect(readLimit(500, { 'retry-after': '60' }, NOW).waitMs).toBeUndefined()
+})
+
+test('a reset that is over is no wait', () => {
+  const headers = { date, 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': epoch(SERVICE_NOW - 60_000) }
+  expect(readLimit(200, headers, NOW).waitMs).toBe(0)
+})
+
+test('whatever the headers say, the wait is none or bounded', () => {
+  const value = fc.oneof(fc.string(), fc.integer().map(String), fc.date().map(String), fc.constant(undefined))
+  const names = ['date', 'retry-after', 'x-ratelimit-remaining', 'x-ratelimit-reset']
+  const headers = fc.record(Object.fromEntries(names.map((name) => [name, value])))
+  fc.assert(
+    fc.property(fc.constantFrom(200, 429, 500, 503), headers, (status, each) => {
+      const { remaining = 0, waitMs = 0 } = readLimit(status, each, NOW)
+      expect(waitMs).toBeGreaterThanOrEqual(0)
+      expect(waitMs).toBeLessThanOrEqual(120_000)
+      expect(remaining).toBeGreaterThanOrEqual(0)
+    }),
+  )
+})

@@ -1,0 +1,210 @@
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
+import { hostname } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { Hint } from '../../../src/store/hint.ts'
+import { add } from '../../../src/store/incoming/add.ts'
+import {
+  ASIDE,
+  hasIncoming,
+  INCOMING,
+  newAside,
+  type StoredProfile,
+  toAside,
+} from '../../../src/store/incoming/answers.ts'
+import { recover } from '../../../src/store/incoming/recover.ts'
+import { closeTarget, openTarget } from '../../../src/store/incoming/target.ts'
+import { namesIn, temporaryDirectory } from '../../support/directory.ts'
+
+const profile = (n: number, text = 'AAAA'): StoredProfile => ({ iccid: `8988${n}`, profile: text })
+const several = (count: number) => Array.from({ length: count }, (_, n) => profile(n))
+const read = (directory: string, name: string) => JSON.parse(readFileSync(join(directory, name), 'utf8'))
+
+/** Whether a name is that of a profile that has none in the directory yet. */
+const isOnItsWay = (name: string) => /\.\d+$/.test(name)
+
+async function addTo(directory: string, profiles: StoredProfile[]) {
+  const target = await openTarget(directory)
+  try {
+    return await add(target, profiles)
+  } finally {
+    await closeTarget(target)
+  }
+}
+
+describe('add', () => {
+  test('gives each profile a file of its own, and leaves nothing else', async () => {
+    const directory = temporaryDirectory()
+    const added = await addTo(directory, several(200))
+    expect(added).toEqual({ stored: several(200).map(({ iccid }) => iccid), known: [] })
+    expect(readdirSync(directory)).toHaveLength(200)
+    expect(read(directory, '89887.json')).toEqual(profile(7))
+  })
+
+  test.skipIf(process.getuid?.() !== 0)(
+    'files get the group and the rights that the directory gives them',
+    async () => {
+      const directory = temporaryDirectory()
+      chownSync(directory, 0, 1)
+      chmodSync(directory, 0o2770)
+      process.umask(0o077)
+      await addTo(directory, several(2))
+      for (const name of namesIn(directory)) {
+        expect(statSync(join(directory, name))).toMatchObject({ gid: 1, mode: 0o100660 })
+      }
+      Hint.write(directory, ['89880'])
+      expect(statSync(join(directory, '.unused'))).toMatchObject({ gid: 1, mode: 0o100660 })
+    },
+  )
+
+  test('leaves alone what is there, used or not', async () => {
+    const directory = temporaryDirectory()
+    const unused = { iccid: '89880', profile: 'BBBB' }
+    writeFileSync(join(directory, '89880.json'), JSON.stringify(unused))
+    writeFileSync(join(directory, '__89881.json'), 'used')
+    const { stored, known } = await addTo(directory, several(3))
+    expect([stored, known.sort()]).toEqual([['89882'], ['89880', '89881']])
+    expect(read(directory, '89880.json')).toEqual(unused)
+    expect(existsSync(join(directory, '89881.json'))).toBe(false)
+  })
+
+  test('one that is claimed elsewhere while it is on its way here does not come back', async () => {
+    const directory = temporaryDirectory()
+    const adding = addTo(directory, several(3))
+    while (
+      !existsSync(join(directory, INCOMING)) ||
+      !readdirSync(join(directory, INCOMING)).some(isOnItsWay)
+    ) {
+      await new Promise(setImmediate)
+    }
+    writeFileSync(join(directory, '__89881.json'), 'used')
+    expect(await adding).toEqual({ stored: ['89880', '89882'], known: ['89881'] })
+    expect(namesIn(directory)).toEqual(['89880.json', '89882.json', '__89881.json'])
+  })
+
+  test('one that is being claimed while it gets its name is not taken away', async () => {
+    const directory = temporaryDirectory()
+    const adding = addTo(directory, several(3))
+    while (
+      !existsSync(join(directory, INCOMING)) ||
+      !readdirSync(join(directory, INCOMING)).some(isOnItsWay)
+    ) {
+      await new Promise(setImmediate)
+    }
+    writeFileSync(join(directory, '__89881.json'), '')
+    expect(await adding).toEqual({ stored: ['89880', '89881', '89882'], known: [] })
+    expect(read(directory, '89881.json')).toEqual(profile(1))
+  })
+
+  test.each(['', '{"iccid":"8988'])('a torn file that a crash has left is no profile: %j', async (text) => {
+    const directory = temporaryDirectory()
+    writeFileSync(join(directory, '89881.json'), text)
+    expect(await addTo(directory, several(2))).toEqual({ stored: ['89880', '89881'], known: [] })
+    expect(read(directory, '89881.json')).toEqual(profile(1))
+  })
+
+  test('two at once store each profile once', async () => {
+    const directory = temporaryDirectory()
+    const results = await Promise.all([addTo(directory, several(150)), addTo(directory, several(150))])
+    expect(results.flatMap(({ stored }) => stored).sort()).toEqual(
+      several(150)
+        .map(({ iccid }) => iccid)
+        .sort(),
+    )
+    expect(namesIn(directory)).toHaveLength(150)
+  })
+})
+
+describe('recover', () => {
+  /** A process that is gone: its number is higher than any system gives. */
+  const gone = () => newAside().replace(`~${process.pid}~`, '~4194999~')
+
+  /** A directory in which a call was killed after it had put an answer aside. */
+  function interrupted(profiles: StoredProfile[], name = gone()): string {
+    const directory = temporaryDirectory()
+    mkdirSync(join(directory, INCOMING))
+    writeFileSync(join(directory, INCOMING, name + ASIDE), toAside(profiles))
+    return directory
+  }
+
+  test('stores what was put aside, and tidies up', async () => {
+    const directory = interrupted(several(3))
+    writeFileSync(join(directory, INCOMING, `${gone()}.0`), '{"icc')
+    expect(await recover(directory)).toEqual({ stored: ['89880', '89881', '89882'], known: [] })
+    expect(readdirSync(directory).sort()).toEqual(['89880.json', '89881.json', '89882.json'])
+    expect(await recover(directory)).toBeUndefined()
+  })
+
+  test('what a used file has lost is put beside it: it counts as used, and its contents are not lost', async () => {
+    const directory = interrupted(several(2))
+    writeFileSync(join(directory, '__89880.json'), '')
+    await recover(directory)
+    expect(namesIn(directory)).toEqual(['89880.json', '89881.json', '__89880.json'])
+    expect(read(directory, '89880.json')).toEqual(profile(0))
+  })
+
+  test('brings back nothing that was used meanwhile', async () => {
+    const directory = interrupted(several(2))
+    writeFileSync(join(directory, '__89880.json'), 'used')
+    expect(await recover(directory)).toEqual({ stored: ['89881'], known: ['89880'] })
+    expect(namesIn(directory)).toEqual(['89881.json', '__89880.json'])
+  })
+
+  test('of an answer that was cut off it takes the whole ones, and keeps a copy of all of it', async () => {
+    const directory = temporaryDirectory()
+    const text = toAside(several(3)).slice(0, -5)
+    mkdirSync(join(directory, INCOMING))
+    writeFileSync(join(directory, INCOMING, gone() + ASIDE), text)
+    const { stored, damaged = [] } = (await recover(directory)) ?? {}
+    expect(stored).toEqual(['89880', '89881'])
+    expect(damaged).toHaveLength(1)
+    expect(damaged.map((path) => readFileSync(path, 'utf8'))).toEqual([text])
+    expect(readdirSync(join(directory, INCOMING)).map((name) => join(directory, INCOMING, name))).toEqual(
+      damaged,
+    )
+    // It is for a person to look at, and nothing for the next call.
+    expect(hasIncoming(directory)).toBe(false)
+    expect(await recover(directory)).toBeUndefined()
+    expect(damaged.map((path) => readFileSync(path, 'utf8'))).toEqual([text])
+  })
+
+  test('an ICCID in it never becomes a path', async () => {
+    const directory = interrupted([{ iccid: '../outside', profile: 'AAAA' }, profile(1)])
+    expect((await recover(directory))?.stored).toEqual(['89881'])
+    expect(existsSync(join(directory, '..', 'outside.json'))).toBe(false)
+  })
+
+  test('what another process is about to store is its own', async () => {
+    const directory = interrupted(several(2), newAside())
+    expect(await recover(directory)).toBeUndefined()
+    expect(namesIn(directory)).toEqual([])
+  })
+
+  test('what another machine put aside is its own, until it is old', async () => {
+    const name = newAside()
+      .replace(hostname(), 'another-machine')
+      .replace(/^[^~]*/, 'another-machine')
+    const directory = interrupted(several(2), name)
+    expect(await recover(directory)).toBeUndefined()
+    const anHourAgo = new Date(Date.now() - 3_600_000)
+    utimesSync(join(directory, INCOMING, name + ASIDE), anHourAgo, anHourAgo)
+    expect((await recover(directory))?.stored).toHaveLength(2)
+  })
+
+  test('two that find the same answer store it once', async () => {
+    const directory = interrupted(several(100))
+    const results = await Promise.all([recover(directory), recover(directory)])
+    expect(results.flatMap((result) => result?.stored ?? [])).toHaveLength(100)
+    expect(namesIn(directory)).toHaveLength(100)
+  })
+})

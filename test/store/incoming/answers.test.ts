@@ -1,0 +1,98 @@
+import { hostname } from 'node:os'
+import { beforeEach, describe, expect, test, vi } from 'vitest'
+import {
+  ASIDE,
+  isAbandoned,
+  MARK,
+  newAside,
+  parseAside,
+  toAside,
+} from '../../../src/store/incoming/answers.ts'
+
+const MINUTE_MS = 60_000
+const HOUR_MS = 60 * MINUTE_MS
+
+/** How long this machine has been running. */
+const uptime = vi.hoisted(() => ({ seconds: 0 }))
+
+vi.mock('node:os', async (original) => ({
+  ...(await original<typeof import('node:os')>()),
+  uptime: () => uptime.seconds,
+}))
+
+beforeEach(() => {
+  vi.restoreAllMocks()
+  uptime.seconds = 30 * 24 * 3600
+})
+
+/** More than any system gives. */
+const NOBODY = 4_194_999
+
+/** A name that a process of this machine has given. */
+const nameOf = (pid: number | string, ending = ASIDE) =>
+  newAside().replace(`~${process.pid}~`, `~${pid}~`) + ending
+
+const ofAnotherMachine = (ending = ASIDE) => `elsewhere${newAside().slice(newAside().indexOf('~'))}${ending}`
+
+/** As the system answers a process that asks for one of another user, or for one that is gone. */
+function systemSays(code: 'EPERM' | 'ESRCH'): void {
+  vi.spyOn(process, 'kill').mockImplementation(() => {
+    throw Object.assign(new Error(code), { code })
+  })
+}
+
+describe('what was put aside is abandoned', () => {
+  test('when its process is gone', () => {
+    expect(isAbandoned(nameOf(NOBODY), 0)).toBe(true)
+    expect(isAbandoned(nameOf(NOBODY, '.0'), 0)).toBe(true)
+    systemSays('ESRCH')
+    expect(isAbandoned(nameOf(1), 0)).toBe(true)
+  })
+
+  test('not while its process is there, also one of another user', () => {
+    expect(isAbandoned(nameOf(process.pid), 0)).toBe(false)
+    expect(isAbandoned(nameOf(process.ppid), 0)).toBe(false)
+    systemSays('EPERM')
+    expect(isAbandoned(nameOf(1), 0)).toBe(false)
+  })
+
+  test.each([0, '00', '9'.repeat(20)])('when its process has the number %s, which none has', (pid) => {
+    expect(isAbandoned(nameOf(pid), 0)).toBe(true)
+  })
+
+  test('after ten minutes, whoever put it there; the mark of a fetch after a day', () => {
+    vi.spyOn(process, 'kill').mockReturnValue(true)
+    for (const name of [nameOf(1), ofAnotherMachine()]) {
+      expect(isAbandoned(name, 9 * MINUTE_MS)).toBe(false)
+      expect(isAbandoned(name, 11 * MINUTE_MS)).toBe(true)
+      expect(isAbandoned(name, -11 * MINUTE_MS)).toBe(true)
+    }
+    expect(isAbandoned(ofAnotherMachine(MARK), 23 * HOUR_MS)).toBe(false)
+    expect(isAbandoned(ofAnotherMachine(MARK), 25 * HOUR_MS)).toBe(true)
+  })
+
+  test('when this machine was restarted since', () => {
+    uptime.seconds = 60
+    expect(isAbandoned(nameOf(process.pid), 2 * MINUTE_MS)).toBe(true)
+    expect(isAbandoned(nameOf(process.pid), 0)).toBe(false)
+  })
+
+  test('never where it is not ours', () => {
+    for (const name of ['theirs', `${hostname()}~1~x.answer`, `${nameOf(NOBODY)}.damaged`, ''])
+      expect(isAbandoned(name, 100 * HOUR_MS)).toBe(false)
+  })
+})
+
+test('an answer that was put aside is read as it was written', () => {
+  const profiles = [
+    { iccid: '8988', profile: 'AAAA' },
+    { iccid: '8989F', profile: 'BBBB' },
+  ]
+  expect(parseAside(toAside(profiles))).toEqual({ profiles, isWhole: true })
+  expect(parseAside(toAside(profiles).slice(0, -2))).toEqual({
+    profiles: profiles.slice(0, 1),
+    isWhole: false,
+  })
+  expect(parseAside(`\n${toAside(profiles)}`)).toEqual({ profiles, isWhole: false })
+  expect(parseAside('')).toEqual({ profiles: [], isWhole: true })
+})

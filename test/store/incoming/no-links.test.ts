@@ -1,0 +1,89 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, describe, expect, test, vi } from 'vitest'
+import { add } from '../../../src/store/incoming/add.ts'
+import type { StoredProfile } from '../../../src/store/incoming/answers.ts'
+import { closeTarget, openTarget } from '../../../src/store/incoming/target.ts'
+import { namesIn, temporaryDirectory } from '../../support/directory.ts'
+
+/** A file system without hard links, and what another process does right before a file is created. */
+const disk = vi.hoisted(() => ({ says: 'EPERM', meanwhile: (_path: string) => {} }))
+
+vi.mock('node:fs', async (original) => {
+  const fs = await original<typeof import('node:fs')>()
+  const linkSync = (_from: string, to: string) => {
+    const code = fs.existsSync(to) ? 'EEXIST' : disk.says
+    throw Object.assign(new Error(code), { code })
+  }
+  const openSync: typeof fs.openSync = (path, flags, mode) => {
+    if (flags === 'wx') disk.meanwhile(String(path))
+    return fs.openSync(path, flags, mode)
+  }
+  return { ...fs, linkSync, openSync, default: { ...fs, linkSync, openSync } }
+})
+
+afterEach(() => {
+  disk.says = 'EPERM'
+  disk.meanwhile = () => {}
+})
+
+const profiles: StoredProfile[] = [1, 2, 3].map((n) => ({ iccid: `8988${n}`, profile: 'AAAA' }))
+const iccids = profiles.map(({ iccid }) => iccid)
+
+async function addTo(directory: string) {
+  const target = await openTarget(directory)
+  try {
+    return await add(target, profiles)
+  } finally {
+    await closeTarget(target)
+  }
+}
+
+describe('where there are no hard links', () => {
+  test.each(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EINVAL', 'EMLINK'])(
+    '(%s) each profile gets its file, and nothing else is left',
+    async (code) => {
+      disk.says = code
+      const directory = temporaryDirectory()
+      expect(await addTo(directory)).toEqual({ stored: iccids, known: [] })
+      expect(namesIn(directory)).toEqual(iccids.map((each) => `${each}.json`))
+      for (const each of profiles)
+        expect(JSON.parse(readFileSync(join(directory, `${each.iccid}.json`), 'utf8'))).toEqual(each)
+      expect(existsSync(join(directory, '.incoming'))).toBe(false)
+    },
+  )
+
+  test('any other failure is one', async () => {
+    disk.says = 'EACCES'
+    await expect(addTo(temporaryDirectory())).rejects.toEqual(expect.objectContaining({ outcome: 'disk' }))
+  })
+
+  test.each(['', '{"iccid":"89882","pro', '\0'.repeat(50), JSON.stringify(profiles[0])])(
+    'a torn file that a crash has left gets its contents: %j',
+    async (text) => {
+      const directory = temporaryDirectory()
+      writeFileSync(join(directory, '89882.json'), text)
+      expect(await addTo(directory)).toEqual({ stored: iccids, known: [] })
+      expect(readFileSync(join(directory, '89882.json'), 'utf8')).toBe(JSON.stringify(profiles[1]))
+    },
+  )
+
+  test('what another fetch stores at the same moment is not overwritten', async () => {
+    const directory = temporaryDirectory()
+    const theirs = JSON.stringify({ iccid: '89882', profile: 'BBBB' })
+    disk.meanwhile = (path) => {
+      if (path.endsWith('89882.json')) writeFileSync(path, theirs)
+    }
+    expect(await addTo(directory)).toEqual({ stored: ['89881', '89883'], known: ['89882'] })
+    expect(readFileSync(join(directory, '89882.json'), 'utf8')).toBe(theirs)
+  })
+
+  test('one that another process claims at once is not brought back', async () => {
+    const directory = temporaryDirectory()
+    disk.meanwhile = (path) => {
+      if (path.endsWith('89882.json')) writeFileSync(join(directory, '__89882.json'), 'used')
+    }
+    expect(await addTo(directory)).toEqual({ stored: ['89881', '89883'], known: ['89882'] })
+    expect(namesIn(directory)).toEqual(['89881.json', '89883.json', '__89882.json'])
+  })
+})

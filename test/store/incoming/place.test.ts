@@ -1,0 +1,51 @@
+import { closeSync, existsSync, mkdirSync, rmdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { beforeEach, describe, expect, test, vi } from 'vitest'
+import { flushDirectorySync } from '../../../src/store/flush.ts'
+import { INCOMING } from '../../../src/store/incoming/answers.ts'
+import { createAside, openTarget } from '../../../src/store/incoming/target.ts'
+import { bury, cutPower, format, live, ROOT } from '../disk.ts'
+
+vi.mock('node:fs', async () => {
+  const { diskSync } = await import('../disk-fs.ts')
+  return { ...diskSync, default: diskSync }
+})
+
+/** The disk has POSIX's rules and names. */
+const isWindows = process.platform === 'win32'
+
+const directory = join(ROOT, 'above', 'profiles')
+
+beforeEach(() => {
+  format()
+  live()
+})
+
+/** Everything that was not flushed is gone. */
+function expectPlaceAfterPowerCut(): void {
+  bury()
+  cutPower(() => 0)
+  expect(existsSync(join(directory, INCOMING))).toBe(true)
+}
+
+describe.skipIf(isWindows)('the place for answers outlives a power cut', () => {
+  test('that was made with all above it', async () => {
+    await openTarget(directory)
+    expectPlaceAfterPowerCut()
+  })
+
+  test('that was made by a fetch which was killed before it flushed anything', async () => {
+    for (const path of [join(ROOT, 'above'), directory, join(directory, INCOMING)]) mkdirSync(path)
+    await openTarget(directory)
+    expectPlaceAfterPowerCut()
+  })
+
+  test('that somebody took away and that was made again', async () => {
+    const target = await openTarget(directory)
+    rmSync(join(directory, INCOMING, target.mark))
+    rmdirSync(join(directory, INCOMING))
+    flushDirectorySync(directory)
+    closeSync(await createAside(target, 'new'))
+    expectPlaceAfterPowerCut()
+  })
+})

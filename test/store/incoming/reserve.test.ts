@@ -1,0 +1,166 @@
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { add, NotAdded } from '../../../src/store/incoming/add.ts'
+import {
+  ASIDE,
+  END,
+  INCOMING,
+  isAbandoned,
+  newAside,
+  parseAside,
+  RESERVE,
+  type StoredProfile,
+  toAside,
+  toReserve,
+} from '../../../src/store/incoming/answers.ts'
+import { recover } from '../../../src/store/incoming/recover.ts'
+import { putAside, release, reserve } from '../../../src/store/incoming/reserve.ts'
+import { closeTarget, openTarget } from '../../../src/store/incoming/target.ts'
+import { namesIn, temporaryDirectory } from '../../support/directory.ts'
+
+const profiles = (count: number, length = 684): StoredProfile[] =>
+  Array.from({ length: count }, (_, n) => ({ iccid: `8988${n}`, profile: 'A'.repeat(length) }))
+
+/** A process that is gone: its number is higher than any system gives. */
+const gone = () => newAside().replace(`~${process.pid}~`, '~4194999~')
+
+async function place() {
+  const directory = temporaryDirectory()
+  const target = await openTarget(directory)
+  const incoming = join(directory, INCOMING)
+  return {
+    directory,
+    target,
+    incoming,
+    inside: () => readdirSync(incoming).filter((name) => name !== target.mark),
+  }
+}
+
+test('takes as much room as the answer will need, and gives it back', async () => {
+  const { target, incoming, inside } = await place()
+  const aside = await reserve(target, 100)
+  expect(inside()).toEqual([aside + RESERVE])
+  const { size, blocks } = statSync(join(incoming, aside + RESERVE))
+  expect(size).toBeGreaterThan(Buffer.byteLength(toAside(profiles(100))))
+  // Where the system tells: it is no hole in a file.
+  if (blocks > 0) expect(blocks * 512).toBeGreaterThanOrEqual(size)
+  release(target, aside)
+  expect(inside()).toEqual([])
+})
+
+test.each([
+  ['smaller than it', profiles(3)],
+  ['larger than it', profiles(3, 5000)],
+])('an answer %s is written over it, in the same file', async (_, answer) => {
+  const { target, incoming, inside } = await place()
+  const aside = await reserve(target, 3)
+  const { ino } = statSync(join(incoming, aside + RESERVE))
+  await putAside(target, aside, answer)
+  expect(inside()).toEqual([aside + ASIDE])
+  expect(statSync(join(incoming, aside + ASIDE)).ino).toBe(ino)
+  expect(readFileSync(join(incoming, aside + ASIDE), 'utf8')).toBe(toAside(answer))
+})
+
+test.each<[string, (incoming: string, aside: string) => void]>([
+  ['is gone', (incoming, aside) => rmSync(join(incoming, aside + RESERVE))],
+  ['is gone with the whole place', (incoming) => rmSync(incoming, { recursive: true })],
+  ['can’t get another name', (incoming, aside) => mkdirSync(join(incoming, aside + ASIDE))],
+])('where it %s, the answer is written anew', async (what, spoil) => {
+  const { directory, target, incoming } = await place()
+  const aside = await reserve(target, 2)
+  spoil(incoming, aside)
+  if (what.startsWith('can')) {
+    // Nothing can be written there at all: it is told, and nothing of it is left.
+    await expect(add(target, profiles(2), aside)).rejects.toBeInstanceOf(NotAdded)
+    expect(existsSync(join(incoming, aside + RESERVE))).toBe(false)
+    return
+  }
+  expect((await add(target, profiles(2), aside)).stored).toHaveLength(2)
+  expect(namesIn(directory)).toEqual(['89880.json', '89881.json'])
+})
+
+test('nothing of it is left when the profiles are stored', async () => {
+  const { directory, target } = await place()
+  const aside = await reserve(target, 2)
+  await add(target, profiles(2), aside)
+  closeTarget(target)
+  expect(readdirSync(directory)).toEqual(['89880.json', '89881.json'])
+})
+
+test('an answer of nothing gives the room back', async () => {
+  const { target, inside } = await place()
+  const aside = await reserve(target, 2)
+  await add(target, [], aside)
+  expect(inside()).toEqual([])
+})
+
+test('what a killed fetch has kept goes without a word; what it had begun to write is found', async () => {
+  const { directory, incoming } = await place()
+  const [unused, renamed, begun] = [gone(), gone(), gone()]
+  const room = toReserve(9000)
+  writeFileSync(join(incoming, unused + RESERVE), room)
+  writeFileSync(join(incoming, renamed + ASIDE), room)
+  expect(await recover(directory)).toEqual({ stored: [], known: [] })
+
+  writeFileSync(join(incoming, begun + RESERVE), room)
+  renameSync(join(incoming, begun + RESERVE), join(incoming, begun + ASIDE))
+  const file = openSync(join(incoming, begun + ASIDE), 'r+')
+  writeSync(file, toAside(profiles(2)) + END)
+  closeSync(file)
+  expect(await recover(directory)).toEqual({ stored: ['89880', '89881'], known: [] })
+  expect(readdirSync(incoming).filter((name) => !name.endsWith('.fetch'))).toEqual([])
+})
+
+test('that of another machine is left alone for a day: its call may take long', () => {
+  const other = newAside().replace(/^[^~]*/, 'another-machine')
+  const hour = 3_600_000
+  expect([0, 1, 23, 25].map((hours) => isAbandoned(other + RESERVE, hours * hour))).toEqual(
+    [0, 1, 23, 25].map((hours) => isAbandoned(`${other}.fetch`, hours * hour)),
+  )
+  expect(isAbandoned(gone() + RESERVE, 0)).toBe(true)
+})
+
+/** What a power cut may leave of an answer that was being written over its reserve: each sector the old or the new one. */
+function torn(answer: string, isNew: readonly boolean[], sector: number): string {
+  const text = Buffer.from(answer + END)
+  const room = toReserve(text.length * 2)
+  const written = Buffer.concat([text, room.subarray(text.length)])
+  for (let at = 0; at < room.length; at += sector) {
+    if (!isNew[(at / sector) % isNew.length]) room.copy(written, at, at, at + sector)
+  }
+  return written.toString('utf8')
+}
+
+test('an answer that was written in part is never taken for a whole one, and no profile is made up', () => {
+  fc.assert(
+    fc.property(
+      fc.integer({ min: 1, max: 20 }),
+      fc.array(fc.boolean(), { minLength: 1, maxLength: 12 }),
+      fc.constantFrom(512, 4096),
+      (count, isNew, sector) => {
+        const answer = profiles(count)
+        const { profiles: found, isWhole } = parseAside(torn(toAside(answer), isNew, sector))
+        expect(answer).toEqual(expect.arrayContaining(found))
+        // Whole, or as if nothing had been written at all.
+        if (isWhole) expect([0, count]).toContain(found.length)
+        if (isWhole && found.length === 0) expect(isNew[0]).toBe(false)
+        if (isNew.every(Boolean)) expect([isWhole, found.length]).toEqual([true, count])
+      },
+    ),
+    { numRuns: 500 },
+  )
+})
