@@ -41,6 +41,28 @@ export class Failure extends Error {
   }
 }
 
+/** What is wrong with one profile. */
+export type Fault =
+  /** The file is no stored profile: torn, not JSON, named after another one, unreadable. */
+  | 'damaged'
+  /** The key does not decrypt it: it is another key's profile, or damaged. */
+  | 'locked'
+  /** It decrypts, and a device would refuse it. */
+  | 'unfit'
+  /** Another program holds the file. */
+  | 'held'
+
+/** A profile that can't be handed out; the next one may well be. The message says why, about "it". */
+export class UnusableProfile extends Error {
+  readonly fault: Fault
+
+  constructor(fault: Fault, message: string, options: { cause?: unknown } = {}) {
+    super(message, options)
+    this.name = 'UnusableProfile'
+    this.fault = fault
+  }
+}
+
 /** Names of the errno values a factory meets, in words. */
 const ERRNO: Record<string, string> = {
   EACCES: 'permission denied',

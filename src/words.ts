@@ -1,3 +1,13 @@
+/** How much a message matters: from which `-v` on it is shown. */
+export type Level = 0 | 1 | 2 | 3
+
+/** What a use case tells a person while it works. */
+export interface Messages {
+  warn(text: string): void
+  /** Tells something from a verbosity on: 0 always, 1 what it does, 2 each request and file, 3 everything. */
+  tell(level: Level, text: string): void
+}
+
 /** A number of things in words: `1 profile`, `2 profiles`. */
 export const several = (count: number, thing: string) => `${count} ${thing}${count === 1 ? '' : 's'}`
 

@@ -3,14 +3,14 @@ import { lstatSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'n
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { expect, inject, test } from 'vitest'
-import { Failure } from '../src/failure.ts'
+import { Failure, UnusableProfile } from '../src/failure.ts'
 import { encodeHex } from '../src/profile/hex.ts'
 import { iccidDigits } from '../src/profile/iccid.ts'
 import { encodeJson, encodeRaw } from '../src/profile/json.ts'
 import { parsePrivateKey } from '../src/profile/key.ts'
-import { parsePlaintext, parseStored, Refusal } from '../src/profile/open.ts'
+import { parsePlaintext, parseStored } from '../src/profile/parse.ts'
 import { parseAnswer } from '../src/service/answer.ts'
-import { parseAside } from '../src/store/incoming/answers.ts'
+import { parseAnswerFile } from '../src/store/incoming/answers.ts'
 import { unusedOf } from '../src/store/names.ts'
 import { acceptable, hexOptions } from './support/arbitrary.ts'
 import { addProfile, directoryOf, someProfiles, temporaryDirectory, usedIn } from './support/directory.ts'
@@ -86,7 +86,7 @@ test('an answer that was put aside: whole lines that name an ICCID, nothing else
   const whole = `${JSON.stringify({ iccid: iccid(1), profile: 'AAAA' })}\n`
   fc.assert(
     fc.property(fc.oneof(spoilt(whole.repeat(3)), anyText, answer), (text) => {
-      for (const { iccid } of parseAside(text).profiles) expect(iccidDigits(iccid)).toBeDefined()
+      for (const { iccid } of parseAnswerFile(text).profiles) expect(iccidDigits(iccid)).toBeDefined()
     }),
     { numRuns: 2000 },
   )
@@ -111,7 +111,7 @@ test('a profile file: it is read or refused', () => {
   const whole = JSON.stringify({ iccid: iccid(1), profile: 'AAAA' })
   fc.assert(
     fc.property(anyIccid, fc.oneof(spoilt(whole), answer), (name, text) => {
-      refusesOnly(() => parseStored(`${name}.json`, text), Refusal)
+      refusesOnly(() => parseStored(`${name}.json`, text), UnusableProfile)
     }),
     { numRuns: 2000 },
   )
@@ -130,7 +130,7 @@ test('what was encrypted: it becomes one line, or is refused', () => {
   )
   fc.assert(
     fc.property(plaintext, hexOptions, (text, options) => {
-      const profile = refusesOnly(() => parsePlaintext(sealed, Buffer.from(text), options), Refusal)
+      const profile = refusesOnly(() => parsePlaintext(sealed, Buffer.from(text), options), UnusableProfile)
       if (profile === undefined) return
       expect(encodeHex(profile, options)).toMatch(/^[0-9a-f]+$/)
       expect(encodeJson(profile, options)).not.toMatch(/[\r\n]/)

@@ -2,8 +2,8 @@
 import { renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { reasonOf } from '../../src/failure.ts'
-import { pause } from '../../src/pause.ts'
 import { claim, unclaim } from '../../src/store/claim.ts'
+import { pause } from '../../src/store/pause.ts'
 
 /** What a station does to a file, and whether it has won it then. */
 const WAYS = {

@@ -15,18 +15,13 @@ export async function startProgress(report: Report): Promise<Progress> {
   if (!isatty(2) || !(process.stderr.columns > 0)) return NONE
   const { default: ora } = await import('ora')
   const spinner = ora({ stream: process.stderr, discardStdin: false }).start()
-  const write = report.write
-  report.write = (text) => {
-    spinner.clear()
-    write(text)
-    spinner.render()
-  }
+  report.lastLine = spinner
   return {
     update(text) {
       spinner.text = text
     },
     end() {
-      report.write = write
+      report.lastLine = undefined
       spinner.stop()
     },
   }

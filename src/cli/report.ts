@@ -6,7 +6,7 @@
  */
 import { writeSync } from 'node:fs'
 import { errnoOf, Failure } from '../failure.ts'
-import { pause } from '../pause.ts'
+import type { Level, Messages } from '../words.ts'
 
 const STANDARD_ERROR = 2
 const SHORTEST_SECRET = 4
@@ -15,14 +15,18 @@ const SHORTEST_SECRET = 4
 const FULL_PIPE_TRIES = 500
 const FULL_PIPE_PAUSE_MS = 2
 
-export type Level = 0 | 1 | 2 | 3
-
-export class Report {
+export class Report implements Messages {
   /** 0: warnings and failures, 1: what it does, 2: each request and file, 3: everything but secrets. */
   level = 0
-  /** Writes a finished text; a progress line replaces this to make room for it. */
-  write = writeStandardError
+  /** A line that is always the last one on the terminal, where there is one. */
+  lastLine: { clear(): void; render(): void } | undefined
   readonly #secrets: string[] = []
+  readonly #write: (text: string) => void
+
+  /** @param write writes a finished text to standard error */
+  constructor(write: (text: string) => void = writeStandardError) {
+    this.#write = write
+  }
 
   /** From now on this text appears in no message. */
   hide(secret: string | undefined): void {
@@ -46,10 +50,12 @@ export class Report {
   /** Tells why the call ends without success. Only `-vvv` shows where in the program it happened. */
   failure(error: unknown): void {
     if (error instanceof Failure) {
-      this.#line(error.message)
+      this.#line(`error: ${error.message}`)
       if (error.hint !== undefined) this.#line(`hint: ${error.hint}`)
     } else {
-      this.#line(`this is a mistake in softsim: ${error instanceof Error ? error.message : String(error)}`)
+      this.#line(
+        `error: this is a mistake in softsim: ${error instanceof Error ? error.message : String(error)}`,
+      )
       this.#line(
         'hint: please report it where you have softsim from, with this line and what the same call prints with -vvv',
       )
@@ -60,9 +66,10 @@ export class Report {
   }
 
   #line(text: string): void {
-    this.write(
-      `softsim: ${printable(this.#secrets.reduce((kept, secret) => kept.replaceAll(secret, '***'), text))}\n`,
-    )
+    const blotted = this.#secrets.reduce((kept, secret) => kept.replaceAll(secret, '***'), text)
+    this.lastLine?.clear()
+    this.#write(`softsim: ${printable(blotted)}\n`)
+    this.lastLine?.render()
   }
 }
 
@@ -76,7 +83,7 @@ export function printable(text: string): string {
 }
 
 /** Best effort: there is nowhere left to tell that standard error can't be written. */
-function writeStandardError(text: string): void {
+export function writeStandardError(text: string): void {
   let bytes = Buffer.from(text)
   for (let tries = FULL_PIPE_TRIES; bytes.length > 0 && tries > 0; ) {
     try {
@@ -84,7 +91,7 @@ function writeStandardError(text: string): void {
     } catch (error) {
       if (errnoOf(error) !== 'EAGAIN') return
       tries--
-      pause(FULL_PIPE_PAUSE_MS)
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, FULL_PIPE_PAUSE_MS)
     }
   }
 }

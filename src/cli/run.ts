@@ -43,7 +43,7 @@ async function execute(typed: readonly string[]): Promise<void> {
   if (mistake !== undefined) throw mistake
   if (line.asksHelp) return printHelp(line.words[0])
   if (line.asksVersion) return print(`${VERSION}\n`)
-  const command = parse(line, { report, env: process.env, showHelp: printHelp })
+  const command = parse(line, { report, version: VERSION, env: process.env, showHelp: printHelp })
   report.level = command.verbosity
   await command.validateAndExecute()
 }

@@ -8,6 +8,8 @@ export interface Interrupt {
   readonly stop: AbortSignal
   /** Aborted `graceMs` later: give up what is under way. */
   readonly abort: AbortSignal
+  /** From now on no further signal ends the process at once. */
+  hold(): void
   /** Signals have their usual effect again. */
   release(): void
 }
@@ -15,18 +17,14 @@ export interface Interrupt {
 /**
  * Makes the first signal ask for an end in good order. A second one ends the process at once, with 130.
  * @param onSignalled is told of each that has an effect, and whether it is the last
- * @param mayExit whether the process may end at once now
  */
-export function onInterrupt(
-  graceMs: number,
-  onSignalled: (isLast: boolean) => void,
-  mayExit: () => boolean = () => true,
-): Interrupt {
+export function onInterrupt(graceMs: number, onSignalled: (isLast: boolean) => void = () => {}): Interrupt {
   const stop = new AbortController()
   const abort = new AbortController()
   let timer: NodeJS.Timeout | undefined
+  let isHeld = false
   const onSignal = () => {
-    if (stop.signal.aborted && !mayExit()) return
+    if (stop.signal.aborted && isHeld) return
     onSignalled(stop.signal.aborted)
     if (stop.signal.aborted) process.exit(exitCode('interrupted'))
     stop.abort()
@@ -36,6 +34,9 @@ export function onInterrupt(
   return {
     stop: stop.signal,
     abort: abort.signal,
+    hold() {
+      isHeld = true
+    },
     release() {
       clearTimeout(timer)
       for (const signal of SIGNALS) process.off(signal, onSignal)

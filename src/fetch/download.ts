@@ -5,39 +5,40 @@ import { CallFailure } from '../service/call-failure.ts'
 import type { TimedAnswer } from '../service/client.ts'
 import { Pace } from '../service/pace.ts'
 import type { Limit } from '../service/rate-limit.ts'
-import { afterFailure, isOver, NEW_PATIENCE, RENEWED_PATIENCE } from './retries.ts'
+import { afterFailure, isOver, NEW_PATIENCE, PAUSES, RENEWED_PATIENCE } from './retries.ts'
 import { afterArrival, afterBreak, batchOf, callsOf, FIRST_WINDOW, type Window } from './window.ts'
 
 /** Answers that are under way or being kept: network and disk need not wait for each other, and memory stays bounded. */
 const ANSWERS_AT_ONCE = 6
 
-/** Between two tries of a call; how often it is tried is a matter of patience. Six pauses take about half a minute. */
-const PAUSES = {
-  retries: Number.POSITIVE_INFINITY,
-  minTimeout: 500,
-  maxTimeout: 20_000,
-  factor: 2,
-  randomize: true,
-} as const
-
-/** @template Place where the profiles of an answer will be kept */
-export interface Job<Place> {
+/** @template Room what `reserve` takes for an answer */
+export interface Job<Room> {
   /** How many profiles to bring. */
   readonly count: number
-  /** Makes sure, before profiles are asked for, that they can be kept. */
-  readonly reserve: (size: number) => Promise<Place>
-  /** Gives that back where no answer came. */
-  readonly release: (place: Place) => void
-  readonly ask: (size: number, learn: (limit: Limit) => void, signal: AbortSignal) => Promise<TimedAnswer>
-  /** Keeps the profiles of an answer and returns how many of them were new. */
-  readonly keep: (profiles: readonly ServedProfile[], place: Place) => Promise<number>
+  /** What is asked for profiles. */
+  readonly client: {
+    ask(size: number, learn: (limit: Limit) => void, signal: AbortSignal): Promise<TimedAnswer>
+  }
+  /** Where the profiles are kept. */
+  readonly stock: {
+    /** Makes sure, before profiles are asked for, that they can be kept. */
+    reserve(size: number): Promise<Room>
+    /** Gives that back where no answer came. */
+    release(room: Room): void
+    /** Keeps the profiles of an answer and returns how many of them were new. */
+    keep(profiles: readonly ServedProfile[], room: Room): Promise<number>
+  }
+  /** Who is told how it goes. */
+  readonly display: {
+    onKept(): void
+    onWait(ms: number): void
+    onRetry(failure: CallFailure): void
+    onRefused(entry: string): void
+  }
   /** No further call is made from then on; those under way go on. */
   readonly stop: AbortSignal
   /** Calls under way are given up. */
   readonly abort: AbortSignal
-  readonly onWait: (ms: number) => void
-  readonly onRetry: (failure: CallFailure) => void
-  readonly onRefused: (entry: string) => void
 }
 
 /** How a download went. */
@@ -56,10 +57,10 @@ export interface Download {
  * Brings profiles until there are `count` new ones, or no more are to be had. The first call goes alone and asks for
  * few: a wrong key or a bad disk costs one call, and its answer tells what the rate limit leaves and what the line brings.
  */
-export const download = <Place>(job: Job<Place>): Promise<Download> => new Run(job).toEnd()
+export const download = <Room>(job: Job<Room>): Promise<Download> => new Run(job).toEnd()
 
-class Run<Place> {
-  readonly #job: Job<Place>
+class Run<Room> {
+  readonly #job: Job<Room>
   readonly #result: Download = { requests: 0, broken: 0, brokenProfiles: 0, failure: undefined }
   readonly #pace: Pace
   readonly #end = new AbortController()
@@ -75,10 +76,10 @@ class Run<Place> {
   #patience = NEW_PATIENCE
   #hasKept = false
 
-  constructor(job: Job<Place>) {
+  constructor(job: Job<Room>) {
     this.#job = job
     this.#wanted = job.count
-    this.#pace = new Pace(job.onWait)
+    this.#pace = new Pace((ms) => job.display.onWait(ms))
     this.#over = AbortSignal.any([job.stop, this.#end.signal])
   }
 
@@ -110,7 +111,7 @@ class Run<Place> {
         signal: this.#over,
         shouldRetry: ({ error }) => this.#isWorthAnotherTry(error),
         onFailedAttempt: ({ error }) => {
-          if (this.#isWorthAnotherTry(error) && !this.#over.aborted) this.#job.onRetry(error)
+          if (this.#isWorthAnotherTry(error) && !this.#over.aborted) this.#job.display.onRetry(error)
         },
       })
     } catch (error) {
@@ -142,19 +143,19 @@ class Run<Place> {
 
   async #ask(size: number): Promise<void> {
     const [window, patience] = [this.#window, this.#patience]
-    const place = await this.#job.reserve(size)
+    const room = await this.#job.stock.reserve(size)
     const began = performance.now()
     this.#result.requests++
     try {
       const learn = (limit: Limit) => this.#pace.learn(limit, performance.now())
-      const answer = await this.#job.ask(size, learn, this.#job.abort)
+      const answer = await this.#job.client.ask(size, learn, this.#job.abort)
       const now = performance.now()
       const arrival = { count: answer.profiles.length, bodyMs: answer.bodyMs, totalMs: now - began }
       this.#setWindow(afterArrival(this.#window, window, arrival))
       this.#patience = RENEWED_PATIENCE
-      track(this.#keeps, this.#keep(size, answer, place))
+      track(this.#keeps, this.#keep(size, answer, room))
     } catch (error) {
-      this.#job.release(place)
+      this.#job.stock.release(room)
       if (error instanceof CallFailure) {
         this.#patience = afterFailure(this.#patience, patience, error.mayHaveAllocated, performance.now())
         if (error.mayHaveAllocated) {
@@ -172,11 +173,12 @@ class Run<Place> {
     this.#limit.concurrency = callsOf(window)
   }
 
-  async #keep(size: number, { profiles, refused }: TimedAnswer, place: Place): Promise<void> {
+  async #keep(size: number, { profiles, refused }: TimedAnswer, room: Room): Promise<void> {
     try {
-      for (const entry of refused) this.#job.onRefused(entry)
-      const kept = await this.#job.keep(profiles, place)
+      for (const entry of refused) this.#job.display.onRefused(entry)
+      const kept = await this.#job.stock.keep(profiles, room)
       this.#hasKept = true
+      this.#job.display.onKept()
       this.#wanted += size - kept
       if (profiles.length === 0 && refused.length > 0)
         throw new CallFailure('the answer has no profile that can be used')

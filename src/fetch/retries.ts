@@ -1,5 +1,14 @@
 /** How often and for how long a download tries again when calls fail in a row. Pure functions. */
 
+/** Between two tries of a call; how often it is tried is a matter of patience. Six pauses take about half a minute. */
+export const PAUSES = {
+  retries: Number.POSITIVE_INFINITY,
+  minTimeout: 500,
+  maxTimeout: 20_000,
+  factor: 2,
+  randomize: true,
+} as const
+
 /** So many calls in a row that may have cost profiles end it. */
 const MOST_BROKEN = 6
 

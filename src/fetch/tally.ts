@@ -14,6 +14,8 @@ export interface Tally {
   lost: number
 }
 
+export const NO_PROFILES: Readonly<Tally> = { stored: 0, known: 0, aside: 0, lost: 0 }
+
 export function noteAdded(tally: Tally, { stored, known }: Added): void {
   tally.stored += stored.length
   tally.known += known.length

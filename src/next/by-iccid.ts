@@ -1,10 +1,10 @@
-import { Failure } from '../failure.ts'
+import { Failure, UnusableProfile } from '../failure.ts'
 import { type Decrypt, decryptor } from '../profile/decrypt.ts'
 import { iccidDigits } from '../profile/iccid.ts'
-import { Refusal } from '../profile/open.ts'
 import { claim, finishClaim } from '../store/claim.ts'
 import { fileName, spellings, usedName } from '../store/names.ts'
-import { checkDirectory, UnusableFile } from '../store/read.ts'
+import { checkDirectory } from '../store/read.ts'
+import { beforeClaim } from './deliver.ts'
 import { makeReady, type Ready, type Source } from './ready.ts'
 
 /**
@@ -12,8 +12,8 @@ import { makeReady, type Ready, type Source } from './ready.ts'
  * names it knows which device it is for.
  * @throws {Failure} `usage`, `no-profiles`, `unusable`, `key` or `disk`; nothing is claimed then
  */
-export async function takeNamed(source: Source, iccid: string): Promise<{ ready: Ready; isAgain: boolean }> {
-  const { directory } = source
+export async function takeByIccid(source: Source, iccid: string): Promise<Ready> {
+  const { directory, messages } = source
   const digits = iccidDigits(iccid)
   if (digits === undefined)
     throw new Failure('usage', '--iccid is not 1 to 20 digits', { hint: 'softsim help next' })
@@ -24,15 +24,16 @@ export async function takeNamed(source: Source, iccid: string): Promise<{ ready:
     finishClaim(directory, name)
     const used = await open(source, decrypt, name, usedName(name))
     if (used === undefined) continue
-    source.beforeClaim([used])
-    return { ready: used, isAgain: true }
+    beforeClaim([used], source.signals)
+    messages.warn(`${used.iccid} was handed out before: it must go into the same device`)
+    return used
   }
   for (const name of names) {
     const unused = await open(source, decrypt, name, name)
     if (unused === undefined) continue
-    source.beforeClaim([unused])
-    if (claimNamed(directory, name)) return { ready: unused, isAgain: false }
-    throw new Failure('no-profiles', `another call has claimed ${digits} at this moment`, {
+    beforeClaim([unused], source.signals)
+    if (claimNamed(directory, name)) return unused
+    throw new Failure('no-profiles', `another call claimed ${digits} at this moment`, {
       hint: 'if it was for the same device, run the same command again',
     })
   }
@@ -46,12 +47,9 @@ function claimNamed(directory: string, name: string): boolean {
   try {
     return claim(directory, name)
   } catch (error) {
-    throw error instanceof UnusableFile ? notHandedOut(name, 'unusable', error) : error
+    throw error instanceof UnusableProfile ? notHandedOut(name, error) : error
   }
 }
-
-const notHandedOut = (file: string, outcome: 'key' | 'unusable', error: Error) =>
-  new Failure(outcome, `${file} can't be handed out: ${error.message}`, { cause: error })
 
 /** @throws {Failure} `key` or `unusable`: there is no other one to take instead */
 async function open(
@@ -63,7 +61,13 @@ async function open(
   try {
     return await makeReady(source, decrypt, name, file)
   } catch (error) {
-    if (!(error instanceof Refusal || error instanceof UnusableFile)) throw error
-    throw notHandedOut(file, error instanceof Refusal && error.fault === 'locked' ? 'key' : 'unusable', error)
+    throw error instanceof UnusableProfile ? notHandedOut(file, error) : error
   }
 }
+
+const notHandedOut = (file: string, cause: UnusableProfile) =>
+  new Failure(
+    cause.fault === 'locked' ? 'key' : 'unusable',
+    `${file} can't be handed out: ${cause.message}`,
+    { cause },
+  )

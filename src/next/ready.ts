@@ -1,29 +1,38 @@
 import type { KeyObject } from 'node:crypto'
-import type { Report } from '../cli/report.ts'
 import type { Decrypt } from '../profile/decrypt.ts'
+import { FORMATS, type Format } from '../profile/formats.ts'
 import { iccidDigits } from '../profile/iccid.ts'
-import { parsePlaintext, parseStored } from '../profile/open.ts'
-import type { HexOptions, Profile } from '../profile/profile.ts'
+import { parsePlaintext, parseStored } from '../profile/parse.ts'
+import type { HexOptions } from '../profile/profile.ts'
 import { readProfile } from '../store/read.ts'
+import type { Messages } from '../words.ts'
 
-/** Where profiles come from, and what is needed to read them. */
+/** Where profiles come from, and what is made of them. */
 export interface Source {
   readonly directory: string
   readonly key: KeyObject
+  readonly format: Format
+  /** Also says which fields are checked: those that a device would get. */
   readonly options: HexOptions
-  /** Makes the line that is printed of a profile. */
-  readonly encode: (profile: Profile) => string
-  readonly report: Report
-  /** Throws where something speaks against claiming what is ready. */
-  readonly beforeClaim: (ready: readonly Ready[]) => void
+  readonly messages: Messages
+  readonly signals: Signals
 }
 
-/** A profile that opens and that a device would accept. */
+/** What the call does about Ctrl-C and the like. */
+export interface Signals {
+  /** Aborted by the first signal. */
+  readonly stop: AbortSignal
+  /** From now on no signal ends the process at once: something is claimed. */
+  hold(): void
+}
+
+/** A profile that decrypts and that a device would accept. */
 export interface Ready {
+  /** Its digits, without a filler. */
   readonly iccid: string
   /** The name of its file while it is unused. */
   readonly name: string
-  /** What is printed of it: made before the claim, so that nothing but printing is left to go wrong after it. */
+  /** What is printed of it: made before the claim, so that only printing is left to go wrong after it. */
   readonly line: string
 }
 
@@ -32,22 +41,19 @@ export interface Ready {
  * @param name of its file while it is unused
  * @param file the name it has now
  * @returns undefined where there is no such file
- * @throws {Refusal | UnusableFile}
+ * @throws {UnusableProfile}
  */
 export async function makeReady(
-  { directory, options, encode, report }: Source,
+  { directory, format, options, messages }: Source,
   decrypt: Decrypt,
   name: string,
   file = name,
 ): Promise<Ready | undefined> {
-  report.tell(2, `reading ${file}`)
+  messages.tell(2, `reading ${file}`)
   const text = readProfile(directory, file)
   if (text === undefined) return undefined
   const sealed = parseStored(name, text)
   const plaintext = await decrypt(sealed.ciphertext)
-  return {
-    iccid: iccidDigits(sealed.iccid) ?? '',
-    name,
-    line: encode(parsePlaintext(sealed, plaintext, options)),
-  }
+  const profile = parsePlaintext(sealed, plaintext, options)
+  return { iccid: iccidDigits(sealed.iccid) ?? '', name, line: FORMATS[format](profile, options) }
 }

@@ -7,7 +7,7 @@ const STANDARD_OUTPUT = 1
 const FULL_PIPE_PAUSE_MS = 2
 
 /** So long a write may still succeed after Ctrl-C: then the profile is delivered. */
-const STUCK_AFTER_MS = 200
+const GRACE_MS = 200
 
 /**
  * Writes all of a text to standard output and returns when the system has taken it. Unlike process.stdout it tells
@@ -27,7 +27,7 @@ export async function writeOutput(text: string, signal?: AbortSignal): Promise<v
 /** Not writeSync: a full pipe, or a serial port whose device is stuck, would hold up Ctrl-C. */
 function writeSome(bytes: Buffer, signal?: AbortSignal): Promise<number> {
   return new Promise((resolve, reject) => {
-    const onAbort = () => setTimeout(() => reject(signal?.reason), STUCK_AFTER_MS).unref()
+    const onAbort = () => setTimeout(() => reject(signal?.reason), GRACE_MS).unref()
     // Where it was aborted before, it tells nobody any more.
     if (signal?.aborted) onAbort()
     signal?.addEventListener('abort', onAbort, { once: true })

@@ -1,47 +1,48 @@
-import { Failure, reasonOf } from '../failure.ts'
+import { Failure, reasonOf, UnusableProfile } from '../failure.ts'
 import { type Decrypt, decryptor } from '../profile/decrypt.ts'
-import { Refusal } from '../profile/open.ts'
 import { claim, unclaim } from '../store/claim.ts'
 import { flushDirectorySync, flushFiles, flushUnlessGone } from '../store/flush.ts'
 import { fileName } from '../store/names.ts'
 import { Queue } from '../store/queue.ts'
-import { HeldFile } from '../store/read.ts'
-import { LOCKED_IN_A_ROW, Refusals } from './passed-over.ts'
+import { beforeClaim } from './deliver.ts'
+import { PassedOver } from './passed-over.ts'
 import { makeReady, type Ready, type Source } from './ready.ts'
+import { LOCKED_IN_A_ROW } from './wrong-key.ts'
 
 /**
- * Claims the next `count` profiles that open and that a device would accept: all of them or none. Files that are
+ * Claims the next `count` profiles that decrypt and that a device would accept: all of them or none. Files that are
  * passed over are left as they are and warned of. The claims are not flushed yet.
  * @returns them, and how many unused ones are left behind them
  * @throws {Failure} `no-profiles`, `unusable`, `key` or `disk`; nothing is claimed then
  */
 export async function take(source: Source, count: number): Promise<{ taken: Ready[]; left: number }> {
-  const { directory, report } = source
+  const { directory, messages, signals } = source
   const search = new Search(source, await decryptor(source.key, count))
   const taken: Ready[] = []
   try {
-    if (!search.queue.has(count)) throw search.failure(count, search.queue.left)
+    if (!search.queue.has(count)) throw search.tooFew(count, search.queue.left)
     while (taken.length < count) {
       const missing = count - taken.length
       const ready = await search.gather(missing)
-      if (ready.length < missing) throw search.failure(count, taken.length + ready.length)
-      source.beforeClaim(ready)
+      if (ready.length < missing) throw search.tooFew(count, taken.length + ready.length)
+      beforeClaim(ready, signals)
       for (const each of ready) if (search.claim(each)) taken.push(each)
     }
+    search.passedOver.warn(messages)
+    return { taken, left: search.queue.left }
   } catch (error) {
+    if (error === search.shortage) search.passedOver.warn(messages)
     search.queue.giveBack()
     await takeBack(directory, taken)
     throw error
   } finally {
     for (const name of search.queue.finished) {
       const iccid = name.replace(/\.json$/, '')
-      report.warn(
+      messages.warn(
         `${iccid} is marked used and was not printed: a call was cut off while it claimed it; --iccid ${iccid} prints it`,
       )
     }
   }
-  search.refusals.warn(report)
-  return { taken, left: search.queue.left }
 }
 
 /** @throws {Failure} `disk`, naming what stays claimed */
@@ -71,7 +72,9 @@ async function takeBack(directory: string, taken: readonly Ready[]): Promise<voi
 /** One call's way through the unused profiles. */
 class Search {
   readonly queue: Queue
-  readonly refusals = new Refusals()
+  readonly passedOver = new PassedOver()
+  /** Why there are fewer usable profiles than asked for, once that is known. */
+  shortage: Failure | undefined
   readonly #source: Source
   readonly #decrypt: Decrypt
   readonly #tried = new Set<string>()
@@ -88,7 +91,9 @@ class Search {
     while (ready.length < count) {
       const missing = count - ready.length
       // A few are enough to find out that the key is wrong.
-      const iccids = this.queue.next(this.refusals.isKeyRight ? missing : Math.min(missing, LOCKED_IN_A_ROW))
+      const iccids = this.queue.next(
+        this.passedOver.key.isRight ? missing : Math.min(missing, LOCKED_IN_A_ROW),
+      )
       if (iccids.length === 0) return ready
       ready.push(...(await this.#openAll(iccids.filter((iccid) => !this.#tried.has(iccid)))))
     }
@@ -103,12 +108,12 @@ class Search {
       const iccid = iccids[at] ?? ''
       this.#tried.add(iccid)
       if (result.status === 'rejected') {
-        this.refusals.add(fileName(iccid), result.reason)
+        this.passedOver.add(fileName(iccid), result.reason)
         return []
       }
       this.queue.noteGone(result.value === undefined)
       if (result.value === undefined) return []
-      this.refusals.noteOpened()
+      this.passedOver.key.noteOpened()
       return [result.value]
     })
   }
@@ -118,44 +123,40 @@ class Search {
     try {
       const isOurs = claim(this.#source.directory, name)
       this.queue.noteGone(!isOurs)
-      this.refusals.noteClaimed()
+      this.passedOver.noteClaimed()
       return isOurs
     } catch (error) {
-      if (error instanceof HeldFile) this.refusals.addHeld(name, error)
-      else this.refusals.add(name, error)
+      this.passedOver.add(name, error)
       return false
     }
   }
 
   /** Why there are fewer usable profiles than asked for. */
-  failure(count: number, usable: number): Failure {
-    const { directory, report } = this.#source
+  tooFew(count: number, usable: number): Failure {
     for (const name of this.queue.strangers)
-      this.refusals.add(name, new Refusal('damaged', 'its name is no ICCID'))
-    if (this.refusals.isKeyWrong) {
-      this.refusals.warn(report)
-      return this.refusals.wrongKey()
-    }
-    this.refusals.warn(report)
-    if (usable > 0) {
-      return new Failure(
-        'no-profiles',
-        `at most ${usable} of ${count} profiles can be had from ${directory}`,
-        {
-          hint: 'nothing was claimed; take fewer, or fetch more: softsim help fetch',
-        },
-      )
-    }
-    if (this.refusals.count === 0) {
-      return new Failure('no-profiles', `no unused profile in ${directory}`, {
-        hint:
-          this.queue.used > 0
-            ? 'all of them are used; fetch more: softsim help fetch'
-            : 'is -i right, and is it mounted? softsim fetch fills it',
-      })
-    }
-    return new Failure('unusable', `none of the unused profiles in ${directory} can be used`, {
-      hint: 'the warnings say why, file by file; nothing was claimed',
+      this.passedOver.add(name, new UnusableProfile('damaged', 'its name is not an ICCID'))
+    this.shortage = this.passedOver.key.isWrong
+      ? this.passedOver.key.failure()
+      : shortage(this.#source.directory, count, usable, this.passedOver.count, this.queue.used)
+    return this.shortage
+  }
+}
+
+function shortage(directory: string, count: number, usable: number, passedOver: number, used: number) {
+  if (usable > 0) {
+    return new Failure('no-profiles', `at most ${usable} of ${count} profiles can be had from ${directory}`, {
+      hint: 'nothing was claimed; take fewer, or fetch more: softsim help fetch',
     })
   }
+  if (passedOver === 0) {
+    return new Failure('no-profiles', `no unused profile in ${directory}`, {
+      hint:
+        used > 0
+          ? 'all of them are used; fetch more: softsim help fetch'
+          : 'check -i, and whether the disk is mounted; softsim fetch fills the directory',
+    })
+  }
+  return new Failure('unusable', `none of the unused profiles in ${directory} can be used`, {
+    hint: 'the warnings say why, file by file; nothing was claimed',
+  })
 }

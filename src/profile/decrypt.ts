@@ -1,10 +1,10 @@
 import { constants, type KeyObject, privateDecrypt, webcrypto } from 'node:crypto'
 import { availableParallelism } from 'node:os'
-import { Refusal } from './open.ts'
+import { UnusableProfile } from '../failure.ts'
 
 /**
  * Decrypts one profile: RSAES-OAEP with SHA-1, MGF1 with SHA-1 and an empty label (RFC 8017 7.1).
- * @throws {Refusal} `locked`
+ * @throws {UnusableProfile} `locked`
  */
 export type Decrypt = (ciphertext: Buffer) => Promise<Buffer>
 
@@ -38,6 +38,6 @@ async function unlocked(decrypt: () => Buffer | Promise<Buffer>): Promise<Buffer
   try {
     return await decrypt()
   } catch {
-    throw new Refusal('locked', 'the private key does not open it')
+    throw new UnusableProfile('locked', 'the private key does not open it')
   }
 }

@@ -18,9 +18,9 @@ type Headers = Readonly<Record<string, string | string[] | undefined>>
  */
 export function readLimit(status: number, headers: Headers, now: number): Limit {
   const serviceNow = parseDate(headers['date']) ?? now
-  const reset = parseCount(headers['x-ratelimit-reset'])
+  const reset = parseWhole(headers['x-ratelimit-reset'])
   const untilReset = reset === undefined ? undefined : bounded(reset * 1000 - serviceNow)
-  const remaining = parseCount(headers['x-ratelimit-remaining'])
+  const remaining = parseWhole(headers['x-ratelimit-remaining'])
   const asked = status === 429 || status === 503 ? retryAfter(headers['retry-after'], serviceNow) : undefined
   if (asked !== undefined) return { remaining: 0, waitMs: asked }
   // A service that is unavailable while calls are left says nothing about when to come back.
@@ -28,7 +28,7 @@ export function readLimit(status: number, headers: Headers, now: number): Limit 
 }
 
 function retryAfter(header: Headers[string], serviceNow: number): number | undefined {
-  const seconds = parseCount(header)
+  const seconds = parseWhole(header)
   if (seconds !== undefined) return bounded(seconds * 1000)
   const date = parseDate(header)
   return date === undefined ? undefined : bounded(date - serviceNow)
@@ -36,7 +36,7 @@ function retryAfter(header: Headers[string], serviceNow: number): number | undef
 
 const bounded = (ms: number) => Math.min(Math.max(ms, 0), LONGEST_WAIT_MS)
 
-function parseCount(header: Headers[string]): number | undefined {
+function parseWhole(header: Headers[string]): number | undefined {
   return typeof header === 'string' && /^\d{1,15}$/.test(header) ? Number(header) : undefined
 }
 

@@ -1,9 +1,8 @@
 import { closeSync, lstatSync, openSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { errnoOf, Failure, reasonOf } from '../failure.ts'
-import { pause } from '../pause.ts'
+import { errnoOf, Failure, reasonOf, UnusableProfile } from '../failure.ts'
 import { spellings, usedName } from './names.ts'
-import { HeldFile, UnusableFile } from './read.ts'
+import { pause } from './pause.ts'
 
 /** What a system says of a file that another program holds open. */
 const HELD = ['EACCES', 'EBUSY', 'EPERM']
@@ -27,8 +26,8 @@ const UNFINISHED_AFTER_MS = 60_000
  * beside the unused one: the profile counts as used, and `finishClaims` puts its contents in their place.
  * @param name of the file while it is unused
  * @returns false where another process was first
- * @throws {HeldFile} where another program holds the file: nothing is claimed then
- * @throws {UnusableFile} where the unused file is gone all the same: somebody has to be told
+ * @throws {UnusableProfile} `held` where another program holds the file: nothing is claimed then; `damaged` where the
+ *   unused file is gone all the same: somebody has to be told
  * @throws {Failure} `disk`: nothing is claimed then
  */
 export function claim(directory: string, name: string): boolean {
@@ -48,7 +47,7 @@ export function claim(directory: string, name: string): boolean {
     const code = errnoOf(error) ?? ''
     if (code === 'ENOENT') {
       // A tool that only renames was first. Or it was this call, and the server restarted before it could say so.
-      throw new UnusableFile('it is used now, but this call did not claim it', { cause: error })
+      throw new UnusableProfile('damaged', 'it is used now, but this call did not claim it', { cause: error })
     }
     releaseEmpty(used, name)
     throw notClaimed(name, error, HELD.includes(code))
@@ -56,7 +55,8 @@ export function claim(directory: string, name: string): boolean {
 }
 
 function notClaimed(name: string, error: unknown, isHeld: boolean): Error {
-  if (isHeld) return new HeldFile(`it can't be marked used: ${reasonOf(error)}`, { cause: error })
+  if (isHeld)
+    return new UnusableProfile('held', `it can't be marked used: ${reasonOf(error)}`, { cause: error })
   return new Failure('disk', `can't mark ${name} used: ${reasonOf(error)}`, {
     hint: 'this user needs the right to create and rename files in the directory; nothing was claimed',
     cause: error,

@@ -9,7 +9,7 @@ import {
   readFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { errnoOf, Failure, reasonOf } from '../failure.ts'
+import { errnoOf, Failure, reasonOf, UnusableProfile } from '../failure.ts'
 import { OpenDirectory } from './flush.ts'
 import { type Unused, unusedOf } from './names.ts'
 
@@ -67,16 +67,10 @@ function directoryFailure(directory: string, error: unknown): Failure {
   return new Failure('disk', `can't read the directory ${directory}: ${reasonOf(error)}`, { cause: error })
 }
 
-/** A profile file that can't be read or claimed; its message is what to tell of it. */
-export class UnusableFile extends Error {}
-
-/** One that another program holds open. */
-export class HeldFile extends UnusableFile {}
-
 /**
  * The text of a profile's file.
  * @returns undefined where there is none of that name: another process may have claimed it meanwhile
- * @throws {UnusableFile}
+ * @throws {UnusableProfile}
  */
 export function readProfile(directory: string, name: string): string | undefined {
   const path = join(directory, name)
@@ -84,14 +78,14 @@ export function readProfile(directory: string, name: string): string | undefined
   try {
     file = openSync(path, READ_SAFELY)
     const status = fstatSync(file)
-    if (!status.isFile()) throw new UnusableFile('it is no regular file')
+    if (!status.isFile()) throw new UnusableProfile('damaged', 'it is no regular file')
     if (status.size > LARGEST_FILE)
-      throw new UnusableFile(`it has ${status.size} bytes, more than any profile`)
+      throw new UnusableProfile('damaged', `it has ${status.size} bytes, more than any profile`)
     return readFileSync(file, 'utf8')
   } catch (error) {
-    if (error instanceof UnusableFile) throw error
+    if (error instanceof UnusableProfile) throw error
     if (errnoOf(error) === 'ENOENT' && !isLink(path)) return undefined
-    throw new UnusableFile(`it can't be read: ${reasonOf(error)}`, { cause: error })
+    throw new UnusableProfile('damaged', `it can't be read: ${reasonOf(error)}`, { cause: error })
   } finally {
     if (file !== undefined) closeSync(file)
   }

@@ -1,16 +1,16 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { type Level, printable, Report } from '../../src/cli/report.ts'
+import { printable, Report } from '../../src/cli/report.ts'
 import { Failure } from '../../src/failure.ts'
+import type { Level } from '../../src/words.ts'
 
 /** What a report writes. */
 function written(tell: (report: Report) => void, level: Level = 0): string {
   let text = ''
-  const report = new Report()
-  report.level = level
-  report.write = (each) => {
+  const report = new Report((each) => {
     text += each
-  }
+  })
+  report.level = level
   tell(report)
   return text
 }
@@ -28,14 +28,16 @@ test('what is told depends on the verbosity', () => {
 })
 
 test('a failure is one line, and a hint where there is one', () => {
-  expect(written((report) => report.failure(new Failure('disk', 'full')))).toBe('softsim: full\n')
+  expect(written((report) => report.failure(new Failure('disk', 'full')))).toBe('softsim: error: full\n')
   const hinted = new Failure('disk', 'full', { hint: 'make room' })
-  expect(written((report) => report.failure(hinted))).toBe('softsim: full\nsoftsim: hint: make room\n')
+  expect(written((report) => report.failure(hinted))).toBe('softsim: error: full\nsoftsim: hint: make room\n')
 })
 
 test('anything else is a mistake of ours; it says how to report it', () => {
   const text = written((report) => report.failure(new TypeError('x is undefined')))
-  expect(text).toMatch(/^softsim: this is a mistake in softsim: x is undefined\nsoftsim: hint: .*report.*\n$/)
+  expect(text).toMatch(
+    /^softsim: error: this is a mistake in softsim: x is undefined\nsoftsim: hint: .*report.*\n$/,
+  )
   expect(written((report) => report.failure('thrown text'))).toContain('thrown text')
 })
 

@@ -36,21 +36,17 @@ test('once it is released, nothing comes of a signal that came before', async ()
   expect(process.listenerCount('SIGHUP')).toBe(listeners)
 })
 
-test('a second one ends the process, unless it may not end now', () => {
+test('a second one ends the process, unless something is held', () => {
   const exit = vi.spyOn(process, 'exit').mockImplementation((code) => {
     throw new Error(`exit ${code}`)
   })
   const told: boolean[] = []
-  let mayExit = false
-  interrupt = onInterrupt(
-    NEVER_MS,
-    (isLast) => told.push(isLast),
-    () => mayExit,
-  )
-  process.emit('SIGHUP')
+  interrupt = onInterrupt(NEVER_MS, (isLast) => told.push(isLast))
   process.emit('SIGHUP')
   expect([told, exit.mock.calls]).toEqual([[false], []])
-  mayExit = true
   expect(() => process.emit('SIGHUP')).toThrow('exit 130')
   expect(told).toEqual([false, true])
+  interrupt.hold()
+  process.emit('SIGHUP')
+  expect([told, exit.mock.calls.length]).toEqual([[false, true], 1])
 })

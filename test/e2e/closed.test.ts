@@ -63,7 +63,7 @@ describe('standard output is closed', () => {
     const directory = directoryOf(someProfiles(2))
     const { code, stdout, stderr } = await softsim(line(directory), { shell: '"$@" >&-' })
     expect([code, stdout]).toEqual([9, ''])
-    expect(stderr).toMatch(/^softsim: standard output is closed/)
+    expect(stderr).toMatch(/^softsim: error: standard output is closed/)
     expect([unusedIn(directory).length, usedIn(directory)]).toEqual([2, []])
   })
 
@@ -81,7 +81,7 @@ describe('standard output is closed', () => {
     closeSync(stdout)
     expect(run).toMatchObject({
       code: 9,
-      stderr: expect.stringMatching(/^softsim: standard output is closed/),
+      stderr: expect.stringMatching(/^softsim: error: standard output is closed/),
     })
     expect([unusedIn(directory).length, usedIn(directory)]).toEqual([2, []])
   })

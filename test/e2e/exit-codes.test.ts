@@ -97,13 +97,13 @@ describe('4: the private key', () => {
     expect(await softsim(['next', '-k', path, '-i', directory])).toEqual(failure(4, /.*empty\.pem is empty/))
   })
 
-  test('does not open these profiles', async () => {
+  test('does not decrypt these profiles', async () => {
     const directory = directoryOf(someProfiles(8))
     const before = namesIn(directory)
     const { privateKeyPath } = rsaKeyPair(temporaryDirectory(), 2048)
     const run = await softsim(['next', '-k', privateKeyPath, '-i', directory])
     expect(run).toEqual(
-      failure(4, /the private key does not open these profiles.*/, /.*nothing was claimed.*/),
+      failure(4, /the private key does not decrypt these profiles.*/, /.*nothing was claimed.*/),
     )
     expect(namesIn(directory)).toEqual(before)
   })
@@ -116,7 +116,7 @@ test('5: profiles are there, but none that can be used', async () => {
   const unfit = addProfile(directory, plainProfile(2), { k: 'short' })
   const { code, stdout, stderr } = await next(directory)
   expect([code, stdout]).toEqual([5, ''])
-  expect(stderr).toMatch(/^softsim: none of the .*unused profiles in .+ can be used$/m)
+  expect(stderr).toMatch(/^softsim: error: none of the .*unused profiles in .+ can be used$/m)
   expect(stderr).toContain(`softsim: warning: ${torn} `)
   expect(stderr).toContain(`softsim: warning: ${unfit} `)
 })
@@ -196,6 +196,6 @@ test.skipIf(!hasPosix)('130: interrupted', async () => {
   release()
   const { code, stdout, stderr } = await ended
   expect([code, stdout]).toEqual([130, ''])
-  expect(stderr).toMatch(/^softsim: interrupted: stored 100 of 3000 profiles in /m)
+  expect(stderr).toMatch(/^softsim: error: interrupted: stored 100 of 3000 profiles in /m)
   expect(readdirSync(directory).filter((name) => name.endsWith('.json'))).toHaveLength(100)
 })

@@ -145,7 +145,7 @@ test.concurrent.each<[string, Fault]>([
   queue({ ...fault, times: 10 })
   const { code, stdout, stderr } = await fetch(['-n', '5'])
   expect([code, stdout]).toEqual([7, ''])
-  expect(stderr).toMatch(/^softsim: (?!warning)the answer .*/m)
+  expect(stderr).toMatch(/^softsim: error: the answer .*/m)
   expect(stderr).not.toContain('\u001b')
   expect(namesIn(directory)).toEqual([])
 })

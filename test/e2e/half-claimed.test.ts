@@ -92,7 +92,7 @@ describe.skipIf(reason !== undefined)(
       const directory = directoryOf(someProfiles(2))
       const { code, stdout, stderr } = await nextWith(directory, 1, 'EBUSY', '--iccid', iccid(1))
       expect([code, stdout]).toEqual([5, ''])
-      expect(stderr).toMatch(RegExp(`^softsim: ${iccid(1)}\\.json can't be handed out: .*EBUSY`))
+      expect(stderr).toMatch(RegExp(`^softsim: error: ${iccid(1)}\\.json can't be handed out: .*EBUSY`))
       expect(usedIn(directory)).toEqual([])
     })
 
@@ -115,7 +115,7 @@ describe.skipIf(reason !== undefined)(
       // The claim of the second fails, and so does giving back the first.
       const { code, stdout, stderr } = await nextWith(directory, '3+', 'EIO', '-n', '2')
       expect([code, stdout]).toEqual([9, ''])
-      expect(stderr).toContain(`softsim: claimed and not delivered: ${iccid(1)} (`)
+      expect(stderr).toContain(`softsim: error: claimed and not delivered: ${iccid(1)} (`)
       expect(usedIn(directory)).toEqual([`__${iccid(1)}.json`])
     })
 
@@ -123,7 +123,7 @@ describe.skipIf(reason !== undefined)(
       const directory = directoryOf(someProfiles(8))
       const { code, stdout, stderr } = await nextWith(directory, '2+', 'EPERM')
       expect([code, stdout]).toEqual([9, ''])
-      expect(stderr).toMatch(/^softsim: 5 profiles in a row can't be claimed/)
+      expect(stderr).toMatch(/^softsim: error: 5 profiles in a row can't be claimed/)
       expect(namesIn(directory)).toEqual(someProfiles(8).map((each) => `${each.iccid}.json`))
     })
   },

@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, inject, test } from 'vitest'
-import { newAside } from '../../src/store/incoming/answers.ts'
+import { newAnswerName } from '../../src/store/incoming/answers.ts'
 import { directoryOf, namesIn, someProfiles, unusedIn } from '../support/directory.ts'
 import { iccid, plainProfile, storedFile } from '../support/profiles.ts'
 import { startSandbox } from '../support/sandbox.ts'
@@ -51,7 +51,7 @@ test('so does next, if it comes first; nothing is lost and nothing comes twice',
 test('of an answer that can be read in part, next says where the rest is kept', async () => {
   const directory = directoryOf(someProfiles(1))
   // More than any system gives.
-  const name = `${newAside().replace(`~${process.pid}~`, '~4194999~')}.answer`
+  const name = `${newAnswerName().replace(`~${process.pid}~`, '~4194999~')}.answer`
   const line = storedFile(plainProfile(2), publicKey)
   const text = `${line}\n${line.slice(0, 100)}`
   mkdirSync(join(directory, '.incoming'))

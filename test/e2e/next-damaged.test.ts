@@ -142,7 +142,7 @@ test('all files of another key: the key is wrong, and nothing is claimed', async
   }
   const { code, stdout, stderr } = await next(directory)
   expect([code, stdout]).toEqual([4, ''])
-  expect(stderr).toMatch(/^softsim: the private key does not open these profiles/m)
+  expect(stderr).toMatch(/^softsim: error: the private key does not decrypt these profiles/m)
   expect(usedIn(directory)).toEqual([])
 })
 
@@ -168,7 +168,7 @@ describe('five in a row that the key does not open', () => {
     const directory = directoryOfKinds([...four, 'locked', 'good'])
     const { code, stdout, stderr } = await next(directory)
     expect([code, stdout]).toEqual([4, ''])
-    expect(stderr).toMatch(/^softsim: the private key does not open these profiles \(5 tried\)$/m)
+    expect(stderr).toMatch(/^softsim: error: the private key does not decrypt these profiles \(5 tried\)$/m)
     expect(usedIn(directory)).toEqual([])
   })
 
@@ -192,5 +192,5 @@ test('the only file, and the key does not open it: it is named, and the key may 
   const { code, stdout, stderr } = await next(directory)
   expect([code, stdout]).toEqual([4, ''])
   for (const n of [1, 2]) expect(stderr).toMatch(RegExp(`^softsim: warning: ${iccid(n)}\\.json .+`, 'm'))
-  expect(stderr).toMatch(/^softsim: the private key does not open these profiles \(1 tried\)$/m)
+  expect(stderr).toMatch(/^softsim: error: the private key does not decrypt these profiles \(1 tried\)$/m)
 })

@@ -4,7 +4,7 @@ import { mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileS
 import { dirname, join } from 'node:path'
 import { describe, expect, inject, test } from 'vitest'
 import { whyNoTrace } from '../../scripts/torture/trace.ts'
-import { newAside } from '../../src/store/incoming/answers.ts'
+import { newAnswerName } from '../../src/store/incoming/answers.ts'
 import { directoryOf, someProfiles, temporaryDirectory, unusedIn, usedIn } from '../support/directory.ts'
 import { iccid, plainProfile, storedFile } from '../support/profiles.ts'
 import { startSandbox } from '../support/sandbox.ts'
@@ -82,7 +82,7 @@ describe.skipIf(reason !== undefined)(`an odd system${reason ? ` (skipped: ${rea
       const used = usedIn(directory)
       const { code, stderr } = await softsim(nextOf(directory), failing(OPEN, 'error=EACCES', directory))
       expect([code, usedIn(directory)]).toEqual([9, used])
-      expect(stderr).toMatch(/^softsim: can't read the directory .*: permission denied \(EACCES\)\n/)
+      expect(stderr).toMatch(/^softsim: error: can't read the directory .*: permission denied \(EACCES\)\n/)
     })
   })
 
@@ -119,7 +119,7 @@ describe.skipIf(reason !== undefined)(`an odd system${reason ? ` (skipped: ${rea
       const { code, stderr } = await fetch([], failing(MKDIR, 'error=EROFS', join(directory, '.incoming')))
       expect([code, requests]).toEqual([9, []])
       expect(stderr).toMatch(
-        /^softsim: can't write in the directory .*: the file system is read-only \(EROFS\)\n/,
+        /^softsim: error: can't write in the directory .*: the file system is read-only \(EROFS\)\n/,
       )
     })
 
@@ -144,7 +144,7 @@ describe.skipIf(reason !== undefined)(`an odd system${reason ? ` (skipped: ${rea
     const aside = join(
       directory,
       '.incoming',
-      `${newAside().replace(`~${process.pid}~`, '~4194999~')}.answer`,
+      `${newAnswerName().replace(`~${process.pid}~`, '~4194999~')}.answer`,
     )
     mkdirSync(dirname(aside))
     writeFileSync(aside, `${storedFile(plainProfile(2), publicKey)}\n`)

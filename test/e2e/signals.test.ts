@@ -54,7 +54,7 @@ describe.skipIf(!hasPosix)('next', () => {
     said += pipe.read()
     pipe.close()
     expect(await ended).toMatchObject({ stdout: '' })
-    expect(said).toMatch(/^softsim: interrupted; nothing was claimed$/m)
+    expect(said).toMatch(/^softsim: error: interrupted; nothing was claimed$/m)
     expect(namesIn(directory)).toEqual(before)
   })
 })

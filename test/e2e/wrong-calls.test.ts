@@ -79,7 +79,7 @@ test.concurrent.each(WRONG.map(([code, ...argv]) => ({ code, argv })))(
     const run = await softsim(argv, { cwd })
     expect(run).toMatchObject({ code, signal: null, stdout: '' })
     const [why, ...rest] = lines(run.stderr)
-    expect(why).toMatch(/^softsim: (?!hint|warning)[^A-Z\s].*[^.]$/)
+    expect(why).toMatch(/^softsim: error: [^A-Z\s].*[^.]$/)
     for (const line of rest) expect(line).toMatch(/^softsim: hint: ./)
     expect(run.stderr).not.toMatch(/\bat .*:\d+:\d+|Error:|node:/)
   },

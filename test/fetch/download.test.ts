@@ -7,6 +7,12 @@ let made = 0
 const profiles = (count: number): ServedProfile[] =>
   Array.from({ length: count }, () => ({ iccid: String(++made), profile: 'AAAA' }))
 
+/** All that a job is made of, side by side. */
+type Parts = Job<number>['client'] &
+  Job<number>['stock'] &
+  Job<number>['display'] &
+  Pick<Job<number>, 'stop' | 'abort'>
+
 /**
  * A job whose service answers each call as `answer` says, over a line that brings so many profiles a second; what it
  * was asked for is in `asked`.
@@ -14,7 +20,7 @@ const profiles = (count: number): ServedProfile[] =>
 function job(
   count: number,
   answer: (size: number, call: number) => number | CallFailure,
-  { perSecond = 1_000_000, ...changes }: Partial<Job<number>> & { perSecond?: number } = {},
+  { perSecond = 1_000_000, ...changes }: Partial<Parts> & { perSecond?: number } = {},
 ) {
   const asked: number[] = []
   /** Of each call that is under way. */
@@ -22,8 +28,7 @@ function job(
   let underWay = 0
   let mostUnderWay = 0
   let [kept, mostReserved] = [0, 0]
-  const whole: Job<number> = {
-    count,
+  const parts: Parts = {
     async reserve() {
       const place = Math.random()
       mostReserved = Math.max(mostReserved, reserved.add(place).size)
@@ -48,6 +53,7 @@ function job(
     },
     stop: new AbortController().signal,
     abort: new AbortController().signal,
+    onKept: () => {},
     onWait: () => {},
     onRetry: () => {},
     onRefused: () => {},
@@ -55,7 +61,8 @@ function job(
   }
   return {
     asked,
-    run: () => download(whole),
+    run: () =>
+      download({ count, client: parts, stock: parts, display: parts, stop: parts.stop, abort: parts.abort }),
     kept: () => kept,
     mostUnderWay: () => mostUnderWay,
     /** Reserves that are neither filled nor given back. */

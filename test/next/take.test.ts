@@ -2,8 +2,8 @@ import { createPrivateKey } from 'node:crypto'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, inject, test, vi } from 'vitest'
 import { Report } from '../../src/cli/report.ts'
-import { takeNamed } from '../../src/next/by-iccid.ts'
-import type { Ready, Source } from '../../src/next/ready.ts'
+import { takeByIccid } from '../../src/next/by-iccid.ts'
+import type { Source } from '../../src/next/ready.ts'
 import { take } from '../../src/next/take.ts'
 import { cutPower, format, fs, live, ROOT } from '../store/disk.ts'
 import { chooser } from '../store/model.ts'
@@ -25,11 +25,10 @@ const path = (name: string) => join(directory, name)
 const names = () => fs.readdirSync(directory).filter((name) => !String(name).startsWith('.'))
 
 /** What is ready to be claimed may be claimed elsewhere, or something else may happen, before it is claimed here. */
-function source(beforeClaim: (ready: readonly Ready[]) => void = () => {}): Source {
-  const report = new Report()
-  report.write = () => {}
+function source(hold: () => void = () => {}): Source {
   const options = { smsp: false, smsc: true, crc: false }
-  return { directory, key, options, encode: ({ iccid }) => iccid ?? '', report, beforeClaim }
+  const signals = { stop: new AbortController().signal, hold }
+  return { directory, key, options, format: 'raw', messages: new Report(() => {}), signals }
 }
 
 /** As another tool does it that shares the directory. */
@@ -67,7 +66,7 @@ function once(action: () => void): () => void {
 describe.skipIf(process.platform === 'win32')('before and while it claims', () => {
   describe('a claim that another call wins', () => {
     test('--iccid: the profile is not handed out', async () => {
-      const taking = takeNamed(
+      const taking = takeByIccid(
         source(() => claimElsewhere(1)),
         iccid(1),
       )
@@ -123,7 +122,7 @@ describe.skipIf(process.platform === 'win32')('before and while it claims', () =
       throw new Error('stopped')
     }
     await expect(take(source(stop), 2)).rejects.toThrow('stopped')
-    await expect(takeNamed(source(stop), iccid(1))).rejects.toThrow('stopped')
+    await expect(takeByIccid(source(stop), iccid(1))).rejects.toThrow('stopped')
     expect(names().sort()).toEqual([1, 2, 3, 4].map(unused))
   })
 })

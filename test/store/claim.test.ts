@@ -3,9 +3,9 @@ import { once } from 'node:events'
 import { existsSync, mkdirSync, readdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { Failure } from '../../src/failure.ts'
+import { Failure, UnusableProfile } from '../../src/failure.ts'
 import { claim, finishClaim, finishClaims, unclaim } from '../../src/store/claim.ts'
-import { readProfile, readUnused, UnusableFile } from '../../src/store/read.ts'
+import { readProfile, readUnused } from '../../src/store/read.ts'
 import { temporaryDirectory } from '../support/directory.ts'
 import { isWindows } from '../support/system.ts'
 
@@ -33,7 +33,7 @@ function isClaimed(directory: string, name: string): boolean {
   try {
     return claim(directory, name)
   } catch (error) {
-    expect(error).toBeInstanceOf(UnusableFile)
+    expect(error).toBeInstanceOf(UnusableProfile)
     return false
   }
 }
@@ -120,7 +120,7 @@ test('a profile that is gone is none, one that can’t be read is told', () => {
   mkdirSync(join(directory, '2.json'))
   expect(readProfile(directory, '1.json')).toBe('1.json')
   expect(readProfile(directory, '3.json')).toBeUndefined()
-  expect(() => readProfile(directory, '2.json')).toThrow(UnusableFile)
+  expect(() => readProfile(directory, '2.json')).toThrow(UnusableProfile)
 })
 
 test('a directory that is missing, or none', () => {

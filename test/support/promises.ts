@@ -27,7 +27,7 @@ const verbosityOf = (args: readonly string[]) =>
  */
 export function failure(code: number, why: RegExp, hint?: RegExp): Ended {
   const hintLine = hint === undefined ? '(softsim: hint: .+\\n)?' : `softsim: hint: ${hint.source}\\n`
-  const text = new RegExp(`^softsim: (?!warning|hint)${why.source}\\n${hintLine}$`, why.flags)
+  const text = new RegExp(`^softsim: error: ${why.source}\\n${hintLine}$`, why.flags)
   return { code, signal: null, stdout: '', stderr: expect.stringMatching(text) }
 }
 

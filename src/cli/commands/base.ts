@@ -5,6 +5,8 @@ import type { Report } from '../report.ts'
 /** What a command is given beside its options. */
 export interface Context {
   readonly report: Report
+  /** Of this program. */
+  readonly version: string
   readonly env: NodeJS.ProcessEnv
   /** Prints the help of a command, of the whole tool where none is named. */
   readonly showHelp: (command?: string) => Promise<void>

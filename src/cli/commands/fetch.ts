@@ -1,7 +1,16 @@
 import { Option } from 'clipanion'
 import { Failure } from '../../failure.ts'
 import { setting } from '../../words.ts'
+import { writeStandardError } from '../report.ts'
+import { onInterrupt } from '../signals.ts'
 import { BaseCommand, notEmpty, parseCount } from './base.ts'
+
+/** How long calls under way may take after Ctrl-C: what they bring is paid for. */
+const GRACE_MS = 10_000
+
+const WAITING = `interrupted: waiting up to ${GRACE_MS / 1000} s for answers under way; Ctrl-C again ends at once`
+const AT_ONCE =
+  'ended at once: what was received is stored by the next fetch or next, what was under way is lost'
 
 export class FetchCommand extends BaseCommand {
   static override paths = [['fetch']]
@@ -19,6 +28,7 @@ export class FetchCommand extends BaseCommand {
   }
 
   apiKey = Option.String('-a,--api-key', {
+    env: 'SOFTSIM_API_KEY',
     description: '<API_KEY>: the API key (default: the environment variable SOFTSIM_API_KEY)',
   })
 
@@ -35,26 +45,41 @@ export class FetchCommand extends BaseCommand {
   })
 
   override async execute(): Promise<void> {
-    const { report, env } = this.context
-    const apiKey = this.apiKey ?? env['SOFTSIM_API_KEY']
-    report.hide(apiKey)
+    const { report, version } = this.context
+    report.hide(this.apiKey)
+    const apiKey = checkApiKey(this.apiKey)
+    const count = parseCount(this.count)
+    const directory = notEmpty('--out', this.directory)
     // Loaded here: `next` shares the program, starts 50,000 times and needs none of it.
     const { standInForStreams } = await import('../streams.ts')
-    standInForStreams(report.write)
+    standInForStreams(writeStandardError)
     const { fetchProfiles } = await import('../../fetch/fetch.ts')
-    await fetchProfiles({
-      apiKey: checkKey(apiKey),
-      count: parseCount(this.count),
-      directory: notEmpty('--out', this.directory),
-      url: this.url,
-      env,
-      report,
-    })
+    const { startProgress } = await import('../progress.ts')
+    const interrupt = onInterrupt(GRACE_MS, (isLast) => report.warn(isLast ? AT_ONCE : WAITING))
+    const progress = await startProgress(report)
+    try {
+      const { stop, abort } = interrupt
+      const { url } = this
+      await fetchProfiles({
+        apiKey,
+        count,
+        directory,
+        url,
+        version,
+        messages: report,
+        progress,
+        stop,
+        abort,
+      })
+    } finally {
+      progress.end()
+      interrupt.release()
+    }
   }
 }
 
 /** A header's value: anything else in a key is a slip of copying, and would be refused less plainly. */
-function checkKey(apiKey: string | undefined): string {
+function checkApiKey(apiKey: string | undefined): string {
   const hint = `set it: ${setting('SOFTSIM_API_KEY')}`
   if (!apiKey) throw new Failure('usage', 'fetch needs an API key', { hint })
   if (/^[\x21-\x7e]+$/.test(apiKey)) return apiKey

@@ -1,10 +1,7 @@
 import { Option } from 'clipanion'
 import { Failure } from '../../failure.ts'
-import { handOut } from '../../next/hand-out.ts'
-import { readKey } from '../../next/key-file.ts'
-import { encodeHex } from '../../profile/hex.ts'
-import { encodeJson, encodeRaw } from '../../profile/json.ts'
-import type { HexOptions, Profile } from '../../profile/profile.ts'
+import { type Format, handOut } from '../../next/hand-out.ts'
+import { onInterrupt } from '../signals.ts'
 import { BaseCommand, notEmpty, parseCount } from './base.ts'
 
 export class NextCommand extends BaseCommand {
@@ -52,37 +49,41 @@ export class NextCommand extends BaseCommand {
 
   override async execute(): Promise<void> {
     const { report, env } = this.context
-    const options = { smsp: this.smsp, smsc: !this.noSmsc, crc: this.crc }
-    const encode = encoder(this.format, options)
+    const format = checkFormat(this.format)
     const count = parseCount(this.count ?? '1')
     if (this.iccid !== undefined && this.count !== undefined) {
       throw new Failure('usage', '--iccid and --count exclude each other', { hint: 'softsim help next' })
     }
-    const directory = notEmpty('--in', this.directory)
-    const keyPath = checkKey(this.key)
-    const key = readKey(keyPath, env['SOFTSIM_KEY_PASSPHRASE'])
-    await handOut({ key, keyPath, directory, count, iccid: this.iccid, options, encode, env, report })
+    const interrupt = onInterrupt(0)
+    try {
+      await handOut({
+        keyPath: checkKeyPath(this.key),
+        passphrase: env['SOFTSIM_KEY_PASSPHRASE'],
+        directory: notEmpty('--in', this.directory),
+        count,
+        iccid: this.iccid,
+        format,
+        options: { smsp: this.smsp, smsc: !this.noSmsc, crc: this.crc },
+        messages: report,
+        signals: interrupt,
+      })
+    } catch (error) {
+      // Not where the call went well: from a delivered profile on, a signal changes nothing any more.
+      interrupt.release()
+      throw error
+    }
   }
 }
 
-function checkKey(path: string | undefined): string {
+function checkKeyPath(path: string | undefined): string {
   if (path !== undefined) return notEmpty('--key', path)
   throw new Failure('usage', 'next needs the private key', {
     hint: 'name its file: softsim next -k softsim.pem',
   })
 }
 
-/** What turns a profile into one line of the format. */
-function encoder(format: string | boolean, options: HexOptions): (profile: Profile) => string {
-  switch (format) {
-    case true:
-    case 'hex':
-      return (profile) => encodeHex(profile, options)
-    case 'json':
-      return (profile) => encodeJson(profile, options)
-    case 'raw':
-      return encodeRaw
-    default:
-      throw new Failure('usage', '--format is hex, json or raw', { hint: 'softsim help next' })
-  }
+function checkFormat(format: string | boolean): Format {
+  if (format === true) return 'hex'
+  if (format === 'hex' || format === 'json' || format === 'raw') return format
+  throw new Failure('usage', '--format is hex, json or raw', { hint: 'softsim help next' })
 }

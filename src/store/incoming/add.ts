@@ -2,7 +2,7 @@ import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { Failure, reasonOf } from '../../failure.ts'
 import { flushDirectory, writeFlushed } from '../flush.ts'
-import { ASIDE, asidePath, INCOMING, newAside, type StoredProfile } from './answers.ts'
+import { ANSWER, INCOMING, incomingPath, newAnswerName, type StoredProfile } from './answers.ts'
 import { type Added, publish } from './publish.ts'
 import { putAside, release } from './reserve.ts'
 import type { Target } from './target.ts'
@@ -36,7 +36,7 @@ export class NotAdded extends Failure {
 export async function add(
   target: Target,
   profiles: readonly StoredProfile[],
-  aside: string = newAside(),
+  aside: string = newAnswerName(),
 ): Promise<Added> {
   if (profiles.length === 0) {
     release(target, aside)
@@ -52,7 +52,7 @@ export async function add(
       lost: profiles.length,
     })
   }
-  return publishAside(target, aside, profiles)
+  return publishAnswer(target, aside, profiles)
 }
 
 /**
@@ -60,14 +60,14 @@ export async function add(
  * @param kept where a copy of it is to stay
  * @throws {NotAdded}
  */
-export async function publishAside(
+export async function publishAnswer(
   target: Target,
   aside: string,
   profiles: readonly StoredProfile[],
   kept?: string,
 ): Promise<Added> {
   const { directory } = target
-  const path = asidePath(directory, aside + ASIDE)
+  const path = incomingPath(directory, aside + ANSWER)
   const added: Added = { stored: [], known: [] }
   try {
     await publish(target, aside, profiles, added)

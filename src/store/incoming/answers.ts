@@ -14,29 +14,29 @@ export interface StoredProfile {
 export const INCOMING = '.incoming'
 
 /** What ends the name of a whole answer; what else is there is a profile on its way out of one. */
-export const ASIDE = '.answer'
+export const ANSWER = '.answer'
 
 /** What ends the name of the room that is kept for an answer while it is asked for. */
 export const RESERVE = '.reserve'
 
 /** What ends the name of the file that says a fetch is at work. */
-export const MARK = '.fetch'
+export const FETCH_MARK = '.fetch'
 
 /** What ends the name of an answer that could not be read to its end; it is kept for a person to look at. */
 export const DAMAGED = '.damaged'
 
 /** What holds nothing that could be published. */
-const HOLDS_NOTHING = [DAMAGED, MARK, RESERVE]
+const NO_ANSWER = [DAMAGED, FETCH_MARK, RESERVE]
 
 const SEPARATOR = '~'
 const OURS = /^[^~]+~\d+~[0-9a-f-]{36}(\.\d+|\.answer|\.reserve|\.fetch)$/
 const ABANDONED_AFTER_MS = 10 * 60 * 1000
 const LONGEST_FETCH_MS = 24 * 60 * 60 * 1000
 
-export const asidePath = (directory: string, name: string) => join(directory, INCOMING, name)
+export const incomingPath = (directory: string, name: string) => join(directory, INCOMING, name)
 
 /** A new name for an answer, without its ending: it tells whose it is. */
-export function newAside(): string {
+export function newAnswerName(): string {
   return [ownHost(), process.pid, randomUUID()].join(SEPARATOR)
 }
 
@@ -46,7 +46,7 @@ export function hasIncoming(directory: string): boolean {
   try {
     return (
       lstatSync(place).isDirectory() &&
-      readdirSync(place).some((name) => !HOLDS_NOTHING.some((ending) => name.endsWith(ending)))
+      readdirSync(place).some((name) => !NO_ANSWER.some((ending) => name.endsWith(ending)))
     )
   } catch {
     return false
@@ -62,7 +62,7 @@ const ownHost = () => hostname().replace(/[^A-Za-z0-9.-]/g, '-')
  */
 export function isAbandoned(name: string, ageMs: number): boolean {
   if (!OURS.test(name)) return false
-  const longest = name.endsWith(MARK) || name.endsWith(RESERVE) ? LONGEST_FETCH_MS : ABANDONED_AFTER_MS
+  const longest = name.endsWith(FETCH_MARK) || name.endsWith(RESERVE) ? LONGEST_FETCH_MS : ABANDONED_AFTER_MS
   if (Math.abs(ageMs) > longest || ageMs > uptime() * 1000) return true
   const [host, pid] = name.split(SEPARATOR)
   return host === ownHost() && !isAlive(Number(pid))
@@ -84,7 +84,7 @@ function isAlive(pid: number): boolean {
 export const toFile = ({ iccid, profile }: StoredProfile) => JSON.stringify({ iccid, profile })
 
 /** An answer as it is put aside: one profile a line. */
-export const toAside = (profiles: readonly StoredProfile[]) =>
+export const formatAnswer = (profiles: readonly StoredProfile[]) =>
   profiles.map((each) => `${toFile(each)}\n`).join('')
 
 /** The end of an answer, where what is left of its reserve still follows: an empty line. */
@@ -105,7 +105,7 @@ export function toReserve(bytes: number): Buffer {
 }
 
 /** The profiles of an answer that was put aside, and whether all of it could be read. */
-export function parseAside(text: string): { profiles: StoredProfile[]; isWhole: boolean } {
+export function parseAnswerFile(text: string): { profiles: StoredProfile[]; isWhole: boolean } {
   const lines = text.split('\n')
   // What has no line break is not whole, or is left of the reserve.
   const profiles = lines.slice(0, -1).flatMap((line) => parseProfile(line) ?? [])

@@ -10,11 +10,11 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { errnoOf } from '../../failure.ts'
+import { errnoOf, UnusableProfile } from '../../failure.ts'
 import { FLUSHES_AT_ONCE, flushFile, flushUnlessGone } from '../flush.ts'
 import { fileName, spellings, usedName } from '../names.ts'
-import { readProfile, UnusableFile } from '../read.ts'
-import { ASIDE, asidePath, parseProfile, type StoredProfile, toFile } from './answers.ts'
+import { readProfile } from '../read.ts'
+import { ANSWER, incomingPath, parseProfile, type StoredProfile, toFile } from './answers.ts'
 import type { Target } from './target.ts'
 
 /**
@@ -86,9 +86,9 @@ export async function publish(
 
 /** Whether the file system has hard links: tried on the answer itself. */
 function hasLinks(directory: string, aside: string): boolean {
-  const name = asidePath(directory, `${aside}.0`)
+  const name = incomingPath(directory, `${aside}.0`)
   try {
-    linkSync(asidePath(directory, aside + ASIDE), name)
+    linkSync(incomingPath(directory, aside + ANSWER), name)
     rmSync(name)
     return true
   } catch (error) {
@@ -98,7 +98,7 @@ function hasLinks(directory: string, aside: string): boolean {
 }
 
 function writeTemporary({ directory, mode }: Target, profile: StoredProfile, name: string): Written {
-  const temporary = asidePath(directory, name)
+  const temporary = incomingPath(directory, name)
   const file = openSync(temporary, 'wx', mode & 0o660)
   return filled({ file, iccid: profile.iccid, temporary }, profile)
 }
@@ -158,7 +158,7 @@ function isWhole(directory: string, name: string): boolean {
     const text = readProfile(directory, name)
     return text !== undefined && spellings(name).includes(fileName(parseProfile(text)?.iccid ?? ''))
   } catch (error) {
-    if (error instanceof UnusableFile) return true
+    if (error instanceof UnusableProfile) return true
     throw error
   }
 }

@@ -1,9 +1,19 @@
 import { lstat, readdir, readFile, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { errnoOf, Failure, reasonOf } from '../../failure.ts'
+import { type Messages, several } from '../../words.ts'
 import { flushDirectory, writeFlushed } from '../flush.ts'
-import { publishAside } from './add.ts'
-import { ASIDE, asidePath, DAMAGED, INCOMING, isAbandoned, newAside, parseAside } from './answers.ts'
+import { Hint } from '../hint.ts'
+import { publishAnswer } from './add.ts'
+import {
+  ANSWER,
+  DAMAGED,
+  INCOMING,
+  incomingPath,
+  isAbandoned,
+  newAnswerName,
+  parseAnswerFile,
+} from './answers.ts'
 import type { Added } from './publish.ts'
 import { closeTarget, type Target, targetOf } from './target.ts'
 
@@ -11,6 +21,21 @@ import { closeTarget, type Target, targetOf } from './target.ts'
 export interface Recovered extends Added {
   /** Where those are kept that could not be read to their end: the rest of their profiles is lost. */
   readonly damaged?: string[]
+}
+
+/**
+ * Stores what interrupted fetches received and could not store any more, and tells of it.
+ * @throws {Failure} `disk`
+ */
+export async function finishFetches(directory: string, messages: Messages): Promise<void> {
+  const { stored = [], known = [], damaged = [] } = (await recover(directory)) ?? {}
+  // It may have been interrupted before it had received anything.
+  if (stored.length + known.length > 0) {
+    messages.tell(0, `finished an interrupted fetch: ${several(stored.length, 'profile')} stored`)
+  }
+  for (const path of damaged) {
+    messages.warn(`not all of what it received can be read; what is left is in ${path}`)
+  }
 }
 
 /**
@@ -26,10 +51,11 @@ export async function recover(directory: string): Promise<Recovered | undefined>
     const all: Recovered[] = []
     try {
       for (const name of names) {
-        if (name.endsWith(ASIDE)) all.push(...(await finish(target, name)))
-        else await unlink(asidePath(directory, name)).catch(() => {})
+        if (name.endsWith(ANSWER)) all.push(...(await finish(target, name)))
+        else await unlink(incomingPath(directory, name)).catch(() => {})
       }
     } finally {
+      Hint.drop(directory)
       closeTarget(target)
     }
     return all.length === 0 ? undefined : merged(all)
@@ -52,22 +78,22 @@ function merged(all: readonly Recovered[]): Recovered {
  */
 async function finish(target: Target, name: string): Promise<Recovered[]> {
   const { directory } = target
-  const own = newAside()
-  const copy = asidePath(directory, own + ASIDE)
+  const own = newAnswerName()
+  const copy = incomingPath(directory, own + ANSWER)
   let text: Buffer
   try {
-    text = await readFile(asidePath(directory, name))
+    text = await readFile(incomingPath(directory, name))
     await writeFlushed(copy, text, target.mode & 0o660)
     await flushDirectory(join(directory, INCOMING))
-    await unlink(asidePath(directory, name))
+    await unlink(incomingPath(directory, name))
   } catch (error) {
     await unlink(copy).catch(() => {})
     if (errnoOf(error) === 'ENOENT') return []
     throw error
   }
-  const { profiles, isWhole } = parseAside(text.toString('utf8'))
-  const kept = isWhole ? undefined : asidePath(directory, own + DAMAGED)
-  const added = await publishAside(target, own, profiles, kept)
+  const { profiles, isWhole } = parseAnswerFile(text.toString('utf8'))
+  const kept = isWhole ? undefined : incomingPath(directory, own + DAMAGED)
+  const added = await publishAnswer(target, own, profiles, kept)
   return [kept === undefined ? added : { ...added, damaged: [kept] }]
 }
 
@@ -81,7 +107,7 @@ async function abandoned(directory: string): Promise<string[]> {
   const names = isPlace ? await readdir(place).catch(goneIsEmpty) : []
   const found: string[] = []
   for (const name of names.sort()) {
-    const status = await lstat(asidePath(directory, name)).catch(() => undefined)
+    const status = await lstat(incomingPath(directory, name)).catch(() => undefined)
     if (status?.isFile() && isAbandoned(name, Date.now() - status.mtimeMs)) found.push(name)
   }
   return found

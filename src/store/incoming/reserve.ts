@@ -11,17 +11,17 @@ import { errnoOf, Failure, reasonOf } from '../../failure.ts'
 import { several } from '../../words.ts'
 import { flushDirectory, flushFile } from '../flush.ts'
 import {
-  ASIDE,
-  asidePath,
+  ANSWER,
   END,
+  formatAnswer,
   INCOMING,
-  newAside,
+  incomingPath,
+  newAnswerName,
   RESERVE,
   type StoredProfile,
-  toAside,
   toReserve,
 } from './answers.ts'
-import { createAside, type Target } from './target.ts'
+import { createIncoming, type Target } from './target.ts'
 
 /** Of a profile that is put aside: enough for a key of 8192 bits. */
 const BYTES_A_PROFILE = 1536
@@ -37,7 +37,7 @@ const PAUSE_MS = 1000
  * @throws {Failure} `disk`
  */
 export async function reserve(target: Target, profiles: number): Promise<string> {
-  const aside = newAside()
+  const aside = newAnswerName()
   try {
     await write(target, aside + RESERVE, toReserve(profiles * BYTES_A_PROFILE))
     return aside
@@ -52,9 +52,9 @@ export async function reserve(target: Target, profiles: number): Promise<string>
 
 /** Gives the room of an answer back, whatever is in it. */
 export function release({ directory }: Target, aside: string): void {
-  for (const ending of [RESERVE, ASIDE]) {
+  for (const ending of [RESERVE, ANSWER]) {
     try {
-      rmSync(asidePath(directory, aside + ending), { force: true })
+      rmSync(incomingPath(directory, aside + ending), { force: true })
     } catch {}
   }
 }
@@ -68,7 +68,7 @@ export async function putAside(
   aside: string,
   profiles: readonly StoredProfile[],
 ): Promise<void> {
-  const text = toAside(profiles)
+  const text = formatAnswer(profiles)
   const place = join(target.directory, INCOMING)
   try {
     await writeOver(target, aside, text)
@@ -79,7 +79,7 @@ export async function putAside(
   }
   for (let tries = TRIES; ; tries--) {
     try {
-      await write(target, aside + ASIDE, text)
+      await write(target, aside + ANSWER, text)
       await flushDirectory(place)
       return
     } catch (error) {
@@ -93,8 +93,8 @@ export async function putAside(
 
 /** It gets its new name first: from the first byte on, a crash leaves what there is of the answer to the next call. */
 async function writeOver({ directory }: Target, aside: string, text: string): Promise<void> {
-  const path = asidePath(directory, aside + ASIDE)
-  renameSync(asidePath(directory, aside + RESERVE), path)
+  const path = incomingPath(directory, aside + ANSWER)
+  renameSync(incomingPath(directory, aside + RESERVE), path)
   // On FAT both names may be on the disk until then, for the same clusters.
   await flushDirectory(join(directory, INCOMING))
   const file = openSync(path, 'r+')
@@ -108,7 +108,7 @@ async function writeOver({ directory }: Target, aside: string, text: string): Pr
 }
 
 async function write(target: Target, name: string, content: string | Buffer): Promise<void> {
-  const file = await createAside(target, name)
+  const file = await createIncoming(target, name)
   try {
     writeFileSync(file, content)
     await flushFile(file)

@@ -13,8 +13,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { errnoOf, Failure, reasonOf } from '../../failure.ts'
 import { flushDirectory, flushDirectorySync } from '../flush.ts'
-import { Hint } from '../hint.ts'
-import { asidePath, INCOMING, MARK, newAside } from './answers.ts'
+import { FETCH_MARK, INCOMING, incomingPath, newAnswerName } from './answers.ts'
 import { isDirectory, makeDirectory } from './make-directory.ts'
 
 /** What a profile takes on disk at most, put aside and on its way: a block or two each. */
@@ -44,12 +43,10 @@ export interface OpenTarget extends Target {
 }
 
 /**
- * A directory that is there. From now on this process has no umask: another user of a shared directory must be able to
- * work with what is made in it.
+ * A directory that is there.
  * @throws the system error
  */
 export function targetOf(directory: string): Target {
-  process.umask(0)
   return { directory, mode: statSync(directory).mode & 0o770 }
 }
 
@@ -71,9 +68,9 @@ export async function openTarget(directory: string): Promise<OpenTarget> {
 }
 
 async function markTarget(target: Target): Promise<OpenTarget> {
-  const mark = newAside() + MARK
+  const mark = newAnswerName() + FETCH_MARK
   try {
-    closeSync(await createAside(target, mark))
+    closeSync(await createIncoming(target, mark))
     // Also where another call has made the place: it may have been killed before this. From the mark on it stays.
     return { ...target, mark, canFlush: await flushDirectory(target.directory) }
   } catch (error) {
@@ -87,12 +84,12 @@ async function markTarget(target: Target): Promise<OpenTarget> {
  * @returns the open file
  * @throws the system error
  */
-export async function createAside(target: Target, name: string): Promise<number> {
+export async function createIncoming(target: Target, name: string): Promise<number> {
   const { directory, mode } = target
   for (let tries = TRIES; ; tries--) {
     await makePlace(target)
     try {
-      return openSync(asidePath(directory, name), 'wx', mode & 0o660)
+      return openSync(incomingPath(directory, name), 'wx', mode & 0o660)
     } catch (error) {
       if (errnoOf(error) !== 'ENOENT' || tries <= 0) throw error
       // A network file system may believe for a while that the place is still there.
@@ -123,9 +120,8 @@ function makeOne(path: string, mode: number): boolean {
 
 /** Tidies up after profiles were added. What is still put aside stays. */
 export function closeTarget({ directory, mark }: Target): void {
-  Hint.drop(directory)
   try {
-    if (mark !== undefined) rmSync(asidePath(directory, mark), { force: true })
+    if (mark !== undefined) rmSync(incomingPath(directory, mark), { force: true })
   } catch {}
   try {
     rmdirSync(join(directory, INCOMING))

@@ -15,12 +15,12 @@ import { describe, expect, test } from 'vitest'
 import { Hint } from '../../../src/store/hint.ts'
 import { add } from '../../../src/store/incoming/add.ts'
 import {
-  ASIDE,
+  ANSWER,
+  formatAnswer,
   hasIncoming,
   INCOMING,
-  newAside,
+  newAnswerName,
   type StoredProfile,
-  toAside,
 } from '../../../src/store/incoming/answers.ts'
 import { recover } from '../../../src/store/incoming/recover.ts'
 import { closeTarget, openTarget } from '../../../src/store/incoming/target.ts'
@@ -57,7 +57,7 @@ describe('add', () => {
       const directory = temporaryDirectory()
       chownSync(directory, 0, 1)
       chmodSync(directory, 0o2770)
-      process.umask(0o077)
+      process.umask(0)
       await addTo(directory, several(2))
       for (const name of namesIn(directory)) {
         expect(statSync(join(directory, name))).toMatchObject({ gid: 1, mode: 0o100660 })
@@ -127,13 +127,13 @@ describe('add', () => {
 
 describe('recover', () => {
   /** A process that is gone: its number is higher than any system gives. */
-  const gone = () => newAside().replace(`~${process.pid}~`, '~4194999~')
+  const gone = () => newAnswerName().replace(`~${process.pid}~`, '~4194999~')
 
   /** A directory in which a call was killed after it had put an answer aside. */
   function interrupted(profiles: StoredProfile[], name = gone()): string {
     const directory = temporaryDirectory()
     mkdirSync(join(directory, INCOMING))
-    writeFileSync(join(directory, INCOMING, name + ASIDE), toAside(profiles))
+    writeFileSync(join(directory, INCOMING, name + ANSWER), formatAnswer(profiles))
     return directory
   }
 
@@ -162,9 +162,9 @@ describe('recover', () => {
 
   test('of an answer that was cut off it takes the whole ones, and keeps a copy of all of it', async () => {
     const directory = temporaryDirectory()
-    const text = toAside(several(3)).slice(0, -5)
+    const text = formatAnswer(several(3)).slice(0, -5)
     mkdirSync(join(directory, INCOMING))
-    writeFileSync(join(directory, INCOMING, gone() + ASIDE), text)
+    writeFileSync(join(directory, INCOMING, gone() + ANSWER), text)
     const { stored, damaged = [] } = (await recover(directory)) ?? {}
     expect(stored).toEqual(['89880', '89881'])
     expect(damaged).toHaveLength(1)
@@ -185,19 +185,19 @@ describe('recover', () => {
   })
 
   test('what another process is about to store is its own', async () => {
-    const directory = interrupted(several(2), newAside())
+    const directory = interrupted(several(2), newAnswerName())
     expect(await recover(directory)).toBeUndefined()
     expect(namesIn(directory)).toEqual([])
   })
 
   test('what another machine put aside is its own, until it is old', async () => {
-    const name = newAside()
+    const name = newAnswerName()
       .replace(hostname(), 'another-machine')
       .replace(/^[^~]*/, 'another-machine')
     const directory = interrupted(several(2), name)
     expect(await recover(directory)).toBeUndefined()
     const anHourAgo = new Date(Date.now() - 3_600_000)
-    utimesSync(join(directory, INCOMING, name + ASIDE), anHourAgo, anHourAgo)
+    utimesSync(join(directory, INCOMING, name + ANSWER), anHourAgo, anHourAgo)
     expect((await recover(directory))?.stored).toHaveLength(2)
   })
 

@@ -1,12 +1,12 @@
 import { hostname } from 'node:os'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
 import {
-  ASIDE,
+  ANSWER,
+  FETCH_MARK,
+  formatAnswer,
   isAbandoned,
-  MARK,
-  newAside,
-  parseAside,
-  toAside,
+  newAnswerName,
+  parseAnswerFile,
 } from '../../../src/store/incoming/answers.ts'
 
 const MINUTE_MS = 60_000
@@ -29,10 +29,11 @@ beforeEach(() => {
 const NOBODY = 4_194_999
 
 /** A name that a process of this machine has given. */
-const nameOf = (pid: number | string, ending = ASIDE) =>
-  newAside().replace(`~${process.pid}~`, `~${pid}~`) + ending
+const nameOf = (pid: number | string, ending = ANSWER) =>
+  newAnswerName().replace(`~${process.pid}~`, `~${pid}~`) + ending
 
-const ofAnotherMachine = (ending = ASIDE) => `elsewhere${newAside().slice(newAside().indexOf('~'))}${ending}`
+const ofAnotherMachine = (ending = ANSWER) =>
+  `elsewhere${newAnswerName().slice(newAnswerName().indexOf('~'))}${ending}`
 
 /** As the system answers a process that asks for one of another user, or for one that is gone. */
 function systemSays(code: 'EPERM' | 'ESRCH'): void {
@@ -67,8 +68,8 @@ describe('what was put aside is abandoned', () => {
       expect(isAbandoned(name, 11 * MINUTE_MS)).toBe(true)
       expect(isAbandoned(name, -11 * MINUTE_MS)).toBe(true)
     }
-    expect(isAbandoned(ofAnotherMachine(MARK), 23 * HOUR_MS)).toBe(false)
-    expect(isAbandoned(ofAnotherMachine(MARK), 25 * HOUR_MS)).toBe(true)
+    expect(isAbandoned(ofAnotherMachine(FETCH_MARK), 23 * HOUR_MS)).toBe(false)
+    expect(isAbandoned(ofAnotherMachine(FETCH_MARK), 25 * HOUR_MS)).toBe(true)
   })
 
   test('when this machine was restarted since', () => {
@@ -88,11 +89,11 @@ test('an answer that was put aside is read as it was written', () => {
     { iccid: '8988', profile: 'AAAA' },
     { iccid: '8989F', profile: 'BBBB' },
   ]
-  expect(parseAside(toAside(profiles))).toEqual({ profiles, isWhole: true })
-  expect(parseAside(toAside(profiles).slice(0, -2))).toEqual({
+  expect(parseAnswerFile(formatAnswer(profiles))).toEqual({ profiles, isWhole: true })
+  expect(parseAnswerFile(formatAnswer(profiles).slice(0, -2))).toEqual({
     profiles: profiles.slice(0, 1),
     isWhole: false,
   })
-  expect(parseAside(`\n${toAside(profiles)}`)).toEqual({ profiles, isWhole: false })
-  expect(parseAside('')).toEqual({ profiles: [], isWhole: true })
+  expect(parseAnswerFile(`\n${formatAnswer(profiles)}`)).toEqual({ profiles, isWhole: false })
+  expect(parseAnswerFile('')).toEqual({ profiles: [], isWhole: true })
 })

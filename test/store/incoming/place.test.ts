@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { flushDirectorySync } from '../../../src/store/flush.ts'
 import { INCOMING } from '../../../src/store/incoming/answers.ts'
-import { createAside, openTarget } from '../../../src/store/incoming/target.ts'
+import { createIncoming, openTarget } from '../../../src/store/incoming/target.ts'
 import { bury, cutPower, format, live, ROOT } from '../disk.ts'
 
 vi.mock('node:fs', async () => {
@@ -45,7 +45,7 @@ describe.skipIf(isWindows)('the place for answers outlives a power cut', () => {
     rmSync(join(directory, INCOMING, target.mark))
     rmdirSync(join(directory, INCOMING))
     flushDirectorySync(directory)
-    closeSync(await createAside(target, 'new'))
+    closeSync(await createIncoming(target, 'new'))
     expectPlaceAfterPowerCut()
   })
 })

@@ -16,15 +16,15 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { add, NotAdded } from '../../../src/store/incoming/add.ts'
 import {
-  ASIDE,
+  ANSWER,
   END,
+  formatAnswer,
   INCOMING,
   isAbandoned,
-  newAside,
-  parseAside,
+  newAnswerName,
+  parseAnswerFile,
   RESERVE,
   type StoredProfile,
-  toAside,
   toReserve,
 } from '../../../src/store/incoming/answers.ts'
 import { recover } from '../../../src/store/incoming/recover.ts'
@@ -36,7 +36,7 @@ const profiles = (count: number, length = 684): StoredProfile[] =>
   Array.from({ length: count }, (_, n) => ({ iccid: `8988${n}`, profile: 'A'.repeat(length) }))
 
 /** A process that is gone: its number is higher than any system gives. */
-const gone = () => newAside().replace(`~${process.pid}~`, '~4194999~')
+const gone = () => newAnswerName().replace(`~${process.pid}~`, '~4194999~')
 
 async function place() {
   const directory = temporaryDirectory()
@@ -55,7 +55,7 @@ test('takes as much room as the answer will need, and gives it back', async () =
   const aside = await reserve(target, 100)
   expect(inside()).toEqual([aside + RESERVE])
   const { size, blocks } = statSync(join(incoming, aside + RESERVE))
-  expect(size).toBeGreaterThan(Buffer.byteLength(toAside(profiles(100))))
+  expect(size).toBeGreaterThan(Buffer.byteLength(formatAnswer(profiles(100))))
   // Where the system tells: it is no hole in a file.
   if (blocks > 0) expect(blocks * 512).toBeGreaterThanOrEqual(size)
   release(target, aside)
@@ -70,15 +70,15 @@ test.each([
   const aside = await reserve(target, 3)
   const { ino } = statSync(join(incoming, aside + RESERVE))
   await putAside(target, aside, answer)
-  expect(inside()).toEqual([aside + ASIDE])
-  expect(statSync(join(incoming, aside + ASIDE)).ino).toBe(ino)
-  expect(readFileSync(join(incoming, aside + ASIDE), 'utf8')).toBe(toAside(answer))
+  expect(inside()).toEqual([aside + ANSWER])
+  expect(statSync(join(incoming, aside + ANSWER)).ino).toBe(ino)
+  expect(readFileSync(join(incoming, aside + ANSWER), 'utf8')).toBe(formatAnswer(answer))
 })
 
 test.each<[string, (incoming: string, aside: string) => void]>([
   ['is gone', (incoming, aside) => rmSync(join(incoming, aside + RESERVE))],
   ['is gone with the whole place', (incoming) => rmSync(incoming, { recursive: true })],
-  ['can’t get another name', (incoming, aside) => mkdirSync(join(incoming, aside + ASIDE))],
+  ['can’t get another name', (incoming, aside) => mkdirSync(join(incoming, aside + ANSWER))],
 ])('where it %s, the answer is written anew', async (what, spoil) => {
   const { directory, target, incoming } = await place()
   const aside = await reserve(target, 2)
@@ -113,20 +113,20 @@ test('what a killed fetch has kept goes without a word; what it had begun to wri
   const [unused, renamed, begun] = [gone(), gone(), gone()]
   const room = toReserve(9000)
   writeFileSync(join(incoming, unused + RESERVE), room)
-  writeFileSync(join(incoming, renamed + ASIDE), room)
+  writeFileSync(join(incoming, renamed + ANSWER), room)
   expect(await recover(directory)).toEqual({ stored: [], known: [] })
 
   writeFileSync(join(incoming, begun + RESERVE), room)
-  renameSync(join(incoming, begun + RESERVE), join(incoming, begun + ASIDE))
-  const file = openSync(join(incoming, begun + ASIDE), 'r+')
-  writeSync(file, toAside(profiles(2)) + END)
+  renameSync(join(incoming, begun + RESERVE), join(incoming, begun + ANSWER))
+  const file = openSync(join(incoming, begun + ANSWER), 'r+')
+  writeSync(file, formatAnswer(profiles(2)) + END)
   closeSync(file)
   expect(await recover(directory)).toEqual({ stored: ['89880', '89881'], known: [] })
   expect(readdirSync(incoming).filter((name) => !name.endsWith('.fetch'))).toEqual([])
 })
 
 test('that of another machine is left alone for a day: its call may take long', () => {
-  const other = newAside().replace(/^[^~]*/, 'another-machine')
+  const other = newAnswerName().replace(/^[^~]*/, 'another-machine')
   const hour = 3_600_000
   expect([0, 1, 23, 25].map((hours) => isAbandoned(other + RESERVE, hours * hour))).toEqual(
     [0, 1, 23, 25].map((hours) => isAbandoned(`${other}.fetch`, hours * hour)),
@@ -153,7 +153,7 @@ test('an answer that was written in part is never taken for a whole one, and no 
       fc.constantFrom(512, 4096),
       (count, isNew, sector) => {
         const answer = profiles(count)
-        const { profiles: found, isWhole } = parseAside(torn(toAside(answer), isNew, sector))
+        const { profiles: found, isWhole } = parseAnswerFile(torn(formatAnswer(answer), isNew, sector))
         expect(answer).toEqual(expect.arrayContaining(found))
         // Whole, or as if nothing had been written at all.
         if (isWhole) expect([0, count]).toContain(found.length)

@@ -1,27 +1,8 @@
 import * as t from 'typanion'
+import { UnusableProfile } from '../failure.ts'
 import { problems } from './check.ts'
 import { iccidDigits } from './iccid.ts'
 import { FIELDS, type HexOptions, type Profile } from './profile.ts'
-
-/** Why one profile file is passed over. */
-export type Fault =
-  /** The file is no stored profile: torn, no JSON, another one's name. */
-  | 'damaged'
-  /** The key does not open it: another key's profile, or a damaged one. */
-  | 'locked'
-  /** It opens, and a device would refuse it. */
-  | 'unfit'
-
-/** One profile that cannot be handed out; the next one may well be. */
-export class Refusal extends Error {
-  readonly fault: Fault
-
-  constructor(fault: Fault, message: string) {
-    super(message)
-    this.name = 'Refusal'
-    this.fault = fault
-  }
-}
 
 const extra = t.isRecord(t.isUnknown())
 const isStored = t.isObject(
@@ -44,33 +25,33 @@ export interface Sealed {
  * Reads the text of a profile file.
  * @param name the file's name: it must be that of the ICCID inside, so that one directory cannot hold one
  *   identity twice
- * @throws {Refusal} `damaged`
+ * @throws {UnusableProfile} `damaged`
  */
 export function parseStored(name: string, text: string): Sealed {
   const stored = parseJson(text)
-  if (!isStored(stored)) throw new Refusal('damaged', 'it holds no encrypted profile')
+  if (!isStored(stored)) throw new UnusableProfile('damaged', 'it holds no encrypted profile')
   const iccid = iccidDigits(stored.iccid)
-  if (iccid === undefined) throw new Refusal('damaged', 'its ICCID is not 1 to 20 digits')
+  if (iccid === undefined) throw new UnusableProfile('damaged', 'its ICCID is not 1 to 20 digits')
   if (iccidDigits(name.replace(/\.json$/, '')) !== iccid) {
-    throw new Refusal('damaged', `its name is not that of the ICCID inside, ${iccid}`)
+    throw new UnusableProfile('damaged', `its name is not that of the ICCID inside, ${iccid}`)
   }
   return { iccid: stored.iccid, ciphertext: Buffer.from(stored.profile, 'base64') }
 }
 
 /**
  * Reads a decrypted profile and makes sure that a device would accept it.
- * @throws {Refusal} `unfit`
+ * @throws {UnusableProfile} `unfit`
  */
 export function parsePlaintext(sealed: Sealed, plaintext: Buffer, options: HexOptions): Profile {
   const fields = parseJson(plaintext.toString('utf8'))
-  if (!isPlaintext(fields)) throw new Refusal('unfit', 'what is encrypted in it is no profile')
+  if (!isPlaintext(fields)) throw new UnusableProfile('unfit', 'what is encrypted in it is no profile')
   const profile = Object.fromEntries(FIELDS.map((field) => [field, fields[field] || null])) as Profile
   const named = { ...profile, iccid: profile.iccid ?? sealed.iccid }
   if (iccidDigits(named.iccid) !== iccidDigits(sealed.iccid)) {
-    throw new Refusal('unfit', 'the ICCID encrypted in it is another one')
+    throw new UnusableProfile('unfit', 'the ICCID encrypted in it is another one')
   }
   const found = problems(named, options)
-  if (found.length > 0) throw new Refusal('unfit', `a device would refuse it: ${found.join(', ')}`)
+  if (found.length > 0) throw new UnusableProfile('unfit', `a device would refuse it: ${found.join(', ')}`)
   return named
 }
 

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { parsePlaintext, parseStored, Refusal } from '../../src/profile/open.ts'
+import { UnusableProfile } from '../../src/failure.ts'
+import { parsePlaintext, parseStored } from '../../src/profile/parse.ts'
 import { plainProfile } from '../support/profiles.ts'
 
 const OPTIONS = { smsp: false, smsc: true, crc: false }
@@ -16,7 +17,7 @@ function refusal(action: () => unknown): string {
   try {
     action()
   } catch (error) {
-    if (!(error instanceof Refusal)) throw error
+    if (!(error instanceof UnusableProfile)) throw error
     return `${error.fault}: ${error.message}`
   }
   throw new Error('it was accepted')
@@ -68,7 +69,7 @@ test('reading any text ends with a profile or a refusal', () => {
       try {
         parseStored(`${iccid}.json`, each)
       } catch (error) {
-        expect(error).toBeInstanceOf(Refusal)
+        expect(error).toBeInstanceOf(UnusableProfile)
       }
     }),
   )

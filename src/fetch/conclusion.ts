@@ -1,0 +1,55 @@
+import { Failure, reasonOf } from '../failure.ts'
+import { CallFailure } from '../service/call-failure.ts'
+import { type Messages, several } from '../words.ts'
+import type { Download } from './download.ts'
+import { summaryOf, type Tally } from './tally.ts'
+
+const LOST_HINT =
+  'ask the service for the profiles that are named above, they are allocated; what is put aside is stored by the next call of fetch or next'
+
+/** How a fetch went. */
+export interface Course {
+  /** How many profiles it was to bring, and where to. */
+  readonly count: number
+  readonly directory: string
+  readonly download: Download
+  readonly tally: Tally
+  readonly seconds: number
+  readonly isInterrupted: boolean
+}
+
+/**
+ * Says how it went in one line: as a message where all is there, as a failure where not.
+ * @throws {Failure}
+ */
+export function conclude(course: Course, messages: Messages): void {
+  const { count, directory, download, tally, seconds, isInterrupted } = course
+  const { requests, broken, brokenProfiles, failure } = download
+  const { stored, known, aside, lost } = tally
+  if (known > 0) messages.warn(`already in ${directory} and left alone: ${several(known, 'profile')}`)
+  if (broken > 0) {
+    messages.warn(
+      `${several(broken, 'request')} broke after ${broken === 1 ? 'it was' : 'they were'} sent: up to ${several(brokenProfiles, 'profile')} may have been allocated and not received`,
+    )
+  }
+  const summary = `${summaryOf(tally, count, directory)} (${several(requests, 'request')}, ${seconds.toFixed(1)} s)`
+  if (stored >= count) {
+    messages.tell(0, summary)
+    return
+  }
+  if (failure !== undefined && !(failure instanceof CallFailure)) {
+    if (stored + aside + lost > 0) messages.tell(0, summary)
+    if (lost > 0) throw new Failure('disk', reasonOf(failure), { hint: LOST_HINT, cause: failure })
+    throw failure
+  }
+  if (isInterrupted) throw new Failure('interrupted', `interrupted: ${summary}`)
+  const reason = failure?.message ?? 'the service has no more profiles'
+  const details = { ...(failure?.hint ? { hint: failure.hint } : {}), cause: failure }
+  if (stored > 0) throw new Failure('partial', `${summary}: ${reason}`, details)
+  throw new Failure(outcomeOf(failure), reason, details)
+}
+
+function outcomeOf(failure: CallFailure | undefined): 'no-profiles' | 'api-key' | 'service' {
+  if (failure === undefined) return 'no-profiles'
+  return failure.status === 401 || failure.status === 403 ? 'api-key' : 'service'
+}

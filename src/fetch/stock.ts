@@ -1,0 +1,55 @@
+import { reasonOf } from '../failure.ts'
+import type { ServedProfile } from '../service/answer.ts'
+import { add, NotAdded } from '../store/incoming/add.ts'
+import { release, reserve } from '../store/incoming/reserve.ts'
+import { checkRoom, type Target } from '../store/incoming/target.ts'
+import type { Messages } from '../words.ts'
+import { NO_PROFILES, noteAdded, noteNotAdded, type Tally } from './tally.ts'
+
+/** The directory that one fetch fills, and the account of what has become of each profile. */
+export class Stock {
+  readonly tally: Tally = { ...NO_PROFILES }
+  readonly #target: Target
+  readonly #messages: Messages
+
+  constructor(target: Target, messages: Messages) {
+    this.#target = target
+    this.#messages = messages
+  }
+
+  /**
+   * Takes the room for an answer, before it is asked for.
+   * @returns the name of the room
+   * @throws {Failure} `disk`
+   */
+  async reserve(size: number): Promise<string> {
+    checkRoom(this.#target, size)
+    return reserve(this.#target, size)
+  }
+
+  /** Gives the room back where no answer came. */
+  release(room: string): void {
+    release(this.#target, room)
+  }
+
+  /**
+   * Puts the profiles of an answer aside, durably, and publishes them.
+   * @returns how many of them are new
+   * @throws {NotAdded}
+   */
+  async keep(profiles: readonly ServedProfile[], room: string): Promise<number> {
+    try {
+      const added = await add(this.#target, profiles, room)
+      noteAdded(this.tally, added)
+      for (const iccid of added.stored) this.#messages.tell(2, `${iccid} is stored`)
+      for (const iccid of added.known)
+        this.#messages.tell(2, `${iccid} is in ${this.#target.directory} already`)
+      return added.stored.length
+    } catch (error) {
+      if (error instanceof NotAdded) noteNotAdded(this.tally, error)
+      // Each is told here: of several that fail at once, the end names one.
+      this.#messages.warn(reasonOf(error))
+      throw error
+    }
+  }
+}

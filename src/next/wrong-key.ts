@@ -1,0 +1,37 @@
+import { Failure } from '../failure.ts'
+
+/** One profile may be damaged; when this many in a row do not decrypt, the key is wrong. */
+export const LOCKED_IN_A_ROW = 5
+
+/** What the profiles tried so far say about the private key. */
+export class KeyTrial {
+  #locked = 0
+  #lockedInARow = 0
+  #opened = 0
+
+  /** @throws {Failure} `key` when too many in a row do not decrypt */
+  noteLocked(): void {
+    this.#locked++
+    this.#lockedInARow++
+    if (this.#lockedInARow >= LOCKED_IN_A_ROW) throw this.failure()
+  }
+
+  noteOpened(): void {
+    this.#opened++
+    this.#lockedInARow = 0
+  }
+
+  get isRight(): boolean {
+    return this.#opened > 0
+  }
+
+  get isWrong(): boolean {
+    return this.#locked > 0 && this.#opened === 0
+  }
+
+  failure(): Failure {
+    return new Failure('key', `the private key does not decrypt these profiles (${this.#locked} tried)`, {
+      hint: 'use the key whose public half the service had when they were fetched; nothing was claimed',
+    })
+  }
+}
