@@ -55,11 +55,13 @@ test.concurrent('after a 429 it waits as long as it is told', async () => {
 })
 
 test.concurrent('a second call of the program within a window finds the limit used up, and waits for the reset', async () => {
-  const { fetch, statuses } = await startSandbox({ callsPerMinute: 1, windowSeconds: 0.2 })
+  const { fetch, requests } = await startSandbox({ callsPerMinute: 1, windowSeconds: 2 })
   expect(await fetch()).toMatchObject({ code: 0 })
-  const { code, stderr } = await fetch()
-  expect(code).toBe(0)
-  // It cannot know before it asks: at most once too often.
-  expect(statuses().filter((status) => status === 429).length).toBeLessThanOrEqual(1)
-  if (statuses().includes(429)) expect(stderr).toMatch(/waiting/)
+  expect(await fetch()).toMatchObject({ code: 0 })
+  // It cannot know before it asks: at most once too often. On a machine that is very busy, the window may be over.
+  const refused = requests.findIndex(({ status }) => status === 429)
+  expect(requests.length - (refused === -1 ? 0 : 1)).toBe(2)
+  // The reset is a whole second, and two seconds off: no other pause is as long.
+  const [first, second] = requests.slice(refused).map(({ time }) => time)
+  if (refused !== -1) expect((second ?? 0) - (first ?? 0)).toBeGreaterThan(1500)
 })
