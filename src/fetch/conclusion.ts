@@ -1,7 +1,7 @@
 import { Failure, reasonOf } from '../failure.ts'
 import { CallFailure } from '../service/call-failure.ts'
 import { type Messages, several } from '../words.ts'
-import type { Download } from './download.ts'
+import type { Download } from './job.ts'
 import { summaryOf, type Tally } from './tally.ts'
 
 const LOST_HINT =

@@ -10,7 +10,7 @@ import { readKey } from './key-file.ts'
 import type { Source } from './ready.ts'
 import { take } from './take.ts'
 
-export type { Format } from '../profile/formats.ts'
+export type { Format } from './ready.ts'
 
 /** One call of `next`. */
 export interface Handout extends Omit<Source, 'key'> {

@@ -1,11 +1,17 @@
 import type { KeyObject } from 'node:crypto'
 import type { Decrypt } from '../profile/decrypt.ts'
-import { FORMATS, type Format } from '../profile/formats.ts'
+import { encodeHex } from '../profile/hex.ts'
 import { iccidDigits } from '../profile/iccid.ts'
+import { encodeJson, encodeRaw } from '../profile/json.ts'
 import { parsePlaintext, parseStored } from '../profile/parse.ts'
 import type { HexOptions } from '../profile/profile.ts'
 import { readProfile } from '../store/read.ts'
 import type { Messages } from '../words.ts'
+
+/** What is printed of a profile: each makes one line of it, without its newline. */
+const FORMATS = { hex: encodeHex, json: encodeJson, raw: encodeRaw }
+
+export type Format = keyof typeof FORMATS
 
 /** Where profiles come from, and what is made of them. */
 export interface Source {

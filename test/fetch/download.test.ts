@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { type Download, download, type Job } from '../../src/fetch/download.ts'
+import { download } from '../../src/fetch/download.ts'
+import type { Download, Job } from '../../src/fetch/job.ts'
 import type { ServedProfile } from '../../src/service/answer.ts'
 import { CallFailure } from '../../src/service/call-failure.ts'
 

@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { Pace } from '../../src/service/pace.ts'
+import { Pace } from '../../src/fetch/pace.ts'
 
 const forever = new AbortController().signal
 

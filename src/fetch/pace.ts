@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import pLimit from 'p-limit'
-import type { Limit } from './rate-limit.ts'
+import type { Limit } from '../service/rate-limit.ts'
 
 /**
  * Lets calls go out as the rate limit allows: never more at once than the last answer said are left, and none

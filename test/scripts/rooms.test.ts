@@ -1,0 +1,89 @@
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { temporaryDirectory } from '../support/directory.ts'
+
+const BIOME = resolve('node_modules', '@biomejs', 'biome', 'bin', 'biome')
+
+interface Diagnostic {
+  location: { path: string; start: { line: number } }
+}
+
+/** Those of the imports that lint refuses. */
+function refused(imports: readonly (readonly [path: string, specifier: string])[]): string[] {
+  const root = temporaryDirectory()
+  const config = { ...JSON.parse(readFileSync('biome.json', 'utf8')), vcs: { enabled: false } }
+  writeFileSync(join(root, 'biome.json'), JSON.stringify(config))
+  const specifiers = Map.groupBy(imports, ([path]) => path)
+  for (const [path, each] of specifiers) {
+    mkdirSync(join(root, dirname(path)), { recursive: true })
+    writeFileSync(join(root, path), each.map(([, specifier]) => `import '${specifier}'\n`).join(''))
+  }
+  const only = ['--only=style/noRestrictedImports', '--max-diagnostics=none', '--reporter=json', '.']
+  const { stdout } = spawnSync(process.execPath, [BIOME, 'lint', ...only], { cwd: root, encoding: 'utf8' })
+  const { diagnostics }: { diagnostics: Diagnostic[] } = JSON.parse(stdout)
+  return diagnostics.map(({ location: { path, start } }) =>
+    shown(specifiers.get(path)?.[start.line - 1] ?? [path, `line ${start.line}`]),
+  )
+}
+
+/** From, to: what a room must not know. */
+const FORBIDDEN: [path: string, specifier: string][] = [
+  ['src/failure.ts', './words.ts'],
+  ['src/words.ts', 'node:fs'],
+  ['src/main.ts', './next/take.ts'],
+  ['src/cli/report.ts', '../service/client.ts'],
+  ['src/cli/commands/next.ts', '../../store/claim.ts'],
+  ['src/cli/commands/next.ts', '../../profile/iccid.ts'],
+  ['src/cli/help.ts', 'node:crypto'],
+  ['src/fetch/fetch.ts', '../cli/report.ts'],
+  ['src/fetch/fetch.ts', '../next/take.ts'],
+  ['src/fetch/fetch.ts', 'undici'],
+  ['src/fetch/stock.ts', 'node:fs'],
+  ['src/next/take.ts', '../cli/report.ts'],
+  ['src/next/take.ts', '../fetch/fetch.ts'],
+  ['src/next/take.ts', '../service/client.ts'],
+  ['src/service/client.ts', '../store/claim.ts'],
+  ['src/service/client.ts', '../profile/hex.ts'],
+  ['src/service/client.ts', 'node:fs'],
+  ['src/store/claim.ts', '../service/client.ts'],
+  ['src/store/claim.ts', '../profile/hex.ts'],
+  ['src/store/claim.ts', 'undici/lib/api/index.js'],
+  ['src/store/incoming/publish.ts', '../../next/take.ts'],
+  ['src/store/incoming/publish.ts', '../../profile/parse.ts'],
+  ['src/profile/hex.ts', '../store/claim.ts'],
+  ['src/profile/hex.ts', '../cli/report.ts'],
+  ['src/profile/hex.ts', 'node:fs'],
+]
+
+const ALLOWED: [path: string, specifier: string][] = [
+  ['src/main.ts', './cli/run.ts'],
+  ['src/cli/commands/next.ts', '../../next/hand-out.ts'],
+  ['src/fetch/fetch.ts', '../service/client.ts'],
+  ['src/next/take.ts', '../store/claim.ts'],
+  ['src/service/answer.ts', '../profile/iccid.ts'],
+  ['src/store/incoming/answers.ts', '../../profile/iccid.ts'],
+  ['src/service/client.ts', 'undici'],
+]
+
+const shown = ([path, specifier]: readonly [string, string]) => `${path} <- ${specifier}`
+
+describe('rooms', () => {
+  test('lint refuses what a room must not know, and nothing else', () => {
+    expect(refused([...FORBIDDEN, ...ALLOWED]).sort()).toEqual(FORBIDDEN.map(shown).sort())
+  })
+
+  test('the root has only what is everybody’s; no folder has more than 10 files, no file more than 200 lines', () => {
+    const files = readdirSync('src', { recursive: true, withFileTypes: true }).filter((each) => each.isFile())
+    const inRoot = files.filter(({ parentPath }) => parentPath === 'src').map(({ name }) => name)
+    expect(inRoot.sort()).toEqual(['failure.ts', 'main.ts', 'words.ts'])
+    const folders = new Map<string, number>()
+    for (const { parentPath, name } of files) {
+      folders.set(parentPath, (folders.get(parentPath) ?? 0) + 1)
+      const lines = readFileSync(join(parentPath, name), 'utf8').split('\n').length - 1
+      expect(lines, `${parentPath}/${name}`).toBeLessThanOrEqual(200)
+    }
+    expect([...folders].filter(([, count]) => count > 10)).toEqual([])
+  })
+})
