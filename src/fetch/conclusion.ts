@@ -46,10 +46,5 @@ export function conclude(course: Course, messages: Messages): void {
   const reason = failure?.message ?? 'the service has no more profiles'
   const details = { ...(failure?.hint ? { hint: failure.hint } : {}), cause: failure }
   if (stored > 0) throw new Failure('partial', `${summary}: ${reason}`, details)
-  throw new Failure(outcomeOf(failure), reason, details)
-}
-
-function outcomeOf(failure: CallFailure | undefined): 'no-profiles' | 'api-key' | 'service' {
-  if (failure === undefined) return 'no-profiles'
-  return failure.status === 401 || failure.status === 403 ? 'api-key' : 'service'
+  throw new Failure(failure?.outcome ?? 'no-profiles', reason, details)
 }

@@ -7,6 +7,8 @@ export class CallFailure extends Error {
   /** The status it was answered with, if it was. */
   readonly status: number | undefined
   readonly hint: string | undefined
+  /** What it means for the whole fetch, where nothing else was brought. */
+  readonly outcome: 'api-key' | 'service'
 
   constructor(
     message: string,
@@ -15,6 +17,7 @@ export class CallFailure extends Error {
       mayHaveAllocated?: boolean
       status?: number
       hint?: string | undefined
+      outcome?: 'api-key' | 'service'
       cause?: unknown
     } = {},
   ) {
@@ -24,6 +27,7 @@ export class CallFailure extends Error {
     this.mayHaveAllocated = traits.mayHaveAllocated ?? false
     this.status = traits.status
     this.hint = traits.hint
+    this.outcome = traits.outcome ?? 'service'
   }
 }
 
@@ -45,6 +49,7 @@ export function statusFailure(
   if (status === 401 || status === 403) {
     return new CallFailure(`the service does not accept the API key (${status})${said}`, {
       status,
+      outcome: 'api-key',
       hint: 'it takes a key made for SoftSIM profiles: give it in SOFTSIM_API_KEY',
     })
   }

@@ -11,12 +11,12 @@ import {
   readSync,
   renameSync,
   rmSync,
-  statSync,
   writeFileSync,
   writeSync,
 } from 'node:fs'
 import { join } from 'node:path'
 import { iccidDigits } from '../profile/iccid.ts'
+import { fileRights, rightsOf } from './rights.ts'
 
 const HINT = '.unused'
 
@@ -57,7 +57,7 @@ export class Hint {
       const text = [MAGIC, iccids.length, 0, ...iccids].map(line).join('')
       writeFileSync(temporary, text, { flag: 'wx', mode: 0o600 })
       // Not left to the umask: stations of other users share it.
-      chmodSync(temporary, statSync(directory).mode & 0o660)
+      chmodSync(temporary, fileRights(rightsOf(directory)))
       renameSync(temporary, join(directory, HINT))
       return true
     } catch {

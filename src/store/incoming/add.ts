@@ -2,6 +2,7 @@ import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { Failure, reasonOf } from '../../failure.ts'
 import { flushDirectory, writeFlushed } from '../flush.ts'
+import { fileRights } from '../rights.ts'
 import { ANSWER, INCOMING, incomingPath, newAnswerName, type StoredProfile } from './answers.ts'
 import { type Added, publish } from './publish.ts'
 import { putAside, release } from './reserve.ts'
@@ -72,7 +73,7 @@ export async function publishAnswer(
   try {
     await publish(target, aside, profiles, added)
     await flushDirectory(directory)
-    if (kept !== undefined) await writeFlushed(kept, readFileSync(path), target.mode & 0o660)
+    if (kept !== undefined) await writeFlushed(kept, readFileSync(path), fileRights(target.rights))
     rmSync(path, { force: true })
     // Where its room is used again while the disk still has its name, FAT would lose what is stored there.
     await flushDirectory(join(directory, INCOMING))

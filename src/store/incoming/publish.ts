@@ -14,6 +14,7 @@ import { errnoOf, UnusableProfile } from '../../failure.ts'
 import { FLUSHES_AT_ONCE, flushFile, flushUnlessGone } from '../flush.ts'
 import { fileName, spellings, usedName } from '../names.ts'
 import { readProfile } from '../read.ts'
+import { fileRights } from '../rights.ts'
 import { ANSWER, incomingPath, parseProfile, type StoredProfile, toFile } from './answers.ts'
 import type { Target } from './target.ts'
 
@@ -97,19 +98,19 @@ function hasLinks(directory: string, aside: string): boolean {
   }
 }
 
-function writeTemporary({ directory, mode }: Target, profile: StoredProfile, name: string): Written {
+function writeTemporary({ directory, rights }: Target, profile: StoredProfile, name: string): Written {
   const temporary = incomingPath(directory, name)
-  const file = openSync(temporary, 'wx', mode & 0o660)
+  const file = openSync(temporary, 'wx', fileRights(rights))
   return filled({ file, iccid: profile.iccid, temporary }, profile)
 }
 
 /** @returns undefined where somebody else has stored the profile meanwhile */
-function writeInPlace({ directory, mode }: Target, profile: StoredProfile): Written | undefined {
+function writeInPlace({ directory, rights }: Target, profile: StoredProfile): Written | undefined {
   const name = fileName(profile.iccid)
   const path = join(directory, name)
   let file: number
   try {
-    file = openSync(path, 'wx', mode & 0o660)
+    file = openSync(path, 'wx', fileRights(rights))
   } catch (error) {
     if (errnoOf(error) !== 'EEXIST') throw error
     if (isWhole(directory, name)) return undefined

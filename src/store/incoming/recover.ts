@@ -4,6 +4,7 @@ import { errnoOf, Failure, reasonOf } from '../../failure.ts'
 import { type Messages, several } from '../../words.ts'
 import { flushDirectory, writeFlushed } from '../flush.ts'
 import { Hint } from '../hint.ts'
+import { fileRights } from '../rights.ts'
 import { publishAnswer } from './add.ts'
 import {
   ANSWER,
@@ -83,7 +84,7 @@ async function finish(target: Target, name: string): Promise<Recovered[]> {
   let text: Buffer
   try {
     text = await readFile(incomingPath(directory, name))
-    await writeFlushed(copy, text, target.mode & 0o660)
+    await writeFlushed(copy, text, fileRights(target.rights))
     await flushDirectory(join(directory, INCOMING))
     await unlink(incomingPath(directory, name))
   } catch (error) {

@@ -7,12 +7,12 @@ import {
   rmSync,
   type StatsFs,
   statfsSync,
-  statSync,
 } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { errnoOf, Failure, reasonOf } from '../../failure.ts'
 import { flushDirectory, flushDirectorySync } from '../flush.ts'
+import { fileRights, rightsOf } from '../rights.ts'
 import { FETCH_MARK, INCOMING, incomingPath, newAnswerName } from './answers.ts'
 import { isDirectory, makeDirectory } from './make-directory.ts'
 
@@ -29,8 +29,8 @@ const PAUSE_MS = 1000
 /** A directory that profiles are added to. */
 export interface Target {
   readonly directory: string
-  /** The directory's rights, without other users': files made in it get the same. */
-  readonly mode: number
+  /** Of what is made in it. */
+  readonly rights: number
   /** The file that says a fetch is at work here. */
   readonly mark?: string
 }
@@ -47,7 +47,7 @@ export interface OpenTarget extends Target {
  * @throws the system error
  */
 export function targetOf(directory: string): Target {
-  return { directory, mode: statSync(directory).mode & 0o770 }
+  return { directory, rights: rightsOf(directory) }
 }
 
 /**
@@ -85,11 +85,11 @@ async function markTarget(target: Target): Promise<OpenTarget> {
  * @throws the system error
  */
 export async function createIncoming(target: Target, name: string): Promise<number> {
-  const { directory, mode } = target
+  const { directory, rights } = target
   for (let tries = TRIES; ; tries--) {
     await makePlace(target)
     try {
-      return openSync(incomingPath(directory, name), 'wx', mode & 0o660)
+      return openSync(incomingPath(directory, name), 'wx', fileRights(rights))
     } catch (error) {
       if (errnoOf(error) !== 'ENOENT' || tries <= 0) throw error
       // A network file system may believe for a while that the place is still there.
@@ -98,9 +98,9 @@ export async function createIncoming(target: Target, name: string): Promise<numb
   }
 }
 
-async function makePlace({ directory, mode, mark }: Target): Promise<void> {
+async function makePlace({ directory, rights, mark }: Target): Promise<void> {
   const place = join(directory, INCOMING)
-  const isNew = makeOne(place, mode)
+  const isNew = makeOne(place, rights)
   // Before there is a mark, others may still take it away: it is flushed afterwards.
   if (isNew && mark !== undefined) await flushDirectory(directory)
   // A link would lead out of the directory.
@@ -108,9 +108,9 @@ async function makePlace({ directory, mode, mark }: Target): Promise<void> {
 }
 
 /** @returns false where it is there already, or seems to be */
-function makeOne(path: string, mode: number): boolean {
+function makeOne(path: string, rights: number): boolean {
   try {
-    mkdirSync(path, { mode })
+    mkdirSync(path, { mode: rights })
     return true
   } catch (error) {
     if (errnoOf(error) === 'EEXIST' || isDirectory(path)) return false

@@ -17,7 +17,7 @@ const LARGE = { bsize: 4096, blocks: 262_144, files: 65_536 }
 
 const check = (says: Partial<StatsFs> | undefined, profiles: number) => {
   disk.says = says
-  checkRoom({ directory: temporaryDirectory(), mode: 0o700 }, profiles)
+  checkRoom({ directory: temporaryDirectory(), rights: 0o700 }, profiles)
 }
 
 test.each<[string, Partial<StatsFs>]>([

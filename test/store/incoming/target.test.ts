@@ -54,12 +54,12 @@ describe('room for more profiles', () => {
 
   test('where the file system says nothing, the attempt will tell', () => {
     const directory = join(temporaryDirectory(), 'statfs fails here')
-    expect(() => checkRoom({ directory, mode: 0o700 }, 1000)).not.toThrow()
+    expect(() => checkRoom({ directory, rights: 0o700 }, 1000)).not.toThrow()
   })
 
   test('more than any disk has', () => {
     const directory = temporaryDirectory()
-    expect(() => checkRoom({ directory, mode: 0o700 }, 1e15)).toThrow('there is no room')
+    expect(() => checkRoom({ directory, rights: 0o700 }, 1e15)).toThrow('there is no room')
   })
 })
 
