@@ -5,7 +5,7 @@ import type { TimedAnswer } from '../service/client.ts'
 import type { Limit } from '../service/rate-limit.ts'
 import type { Download, Job } from './job.ts'
 import { Pace } from './pace.ts'
-import { afterFailure, isOver, NEW_PATIENCE, PAUSES, RENEWED_PATIENCE } from './retries.ts'
+import { afterFailure, isWorthAnotherTry, NEW_PATIENCE, PAUSES, RENEWED_PATIENCE } from './retries.ts'
 import { afterArrival, afterBreak, batchOf, callsOf, FIRST_WINDOW, type Window } from './window.ts'
 
 /** Answers that are under way or being kept: network and disk need not wait for each other, and memory stays bounded. */
@@ -78,7 +78,7 @@ class Run<Room> {
   }
 
   #isWorthAnotherTry(error: unknown): error is CallFailure {
-    return error instanceof CallFailure && error.isPassing && !isOver(this.#patience, performance.now())
+    return isWorthAnotherTry(error, this.#patience, performance.now())
   }
 
   async #call(): Promise<void> {

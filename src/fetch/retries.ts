@@ -1,4 +1,5 @@
-/** How often and for how long a download tries again when calls fail in a row. Pure functions. */
+/** Which calls are tried again, how often and for how long, when calls fail in a row. Pure functions. */
+import { CallFailure } from '../service/call-failure.ts'
 
 /** Between two tries of a call; how often it is tried is a matter of patience. Six pauses take about half a minute. */
 export const PAUSES = {
@@ -54,3 +55,7 @@ export function isOver({ hasWorked, failures, broken, since }: Patience, now: nu
   if (broken >= MOST_BROKEN) return true
   return failures >= FEWEST_FREE && now - since >= (hasWorked ? PATIENCE_MS : FIRST_PATIENCE_MS)
 }
+
+/** Whether a call that failed is worth another try. */
+export const isWorthAnotherTry = (error: unknown, patience: Patience, now: number): error is CallFailure =>
+  error instanceof CallFailure && error.isPassing && !isOver(patience, now)

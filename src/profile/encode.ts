@@ -45,3 +45,8 @@ export function encodeAscii(text: string): string {
 export function hexByte(value: number): string {
   return value.toString(16).padStart(2, '0')
 }
+
+/** A record of the device's TLV string: tag, length, data. The length counts characters, not bytes. */
+export function encodeRecord(tag: string, data: string): string {
+  return tag + hexByte(data.length) + data
+}

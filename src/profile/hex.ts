@@ -1,5 +1,5 @@
-import { crc32 } from './crc32.ts'
-import { encodeAscii, encodeIccid, encodeImsi, encodeSmsc, hexByte } from './encode.ts'
+import { crcRecord } from './crc.ts'
+import { encodeAscii, encodeIccid, encodeImsi, encodeRecord, encodeSmsc } from './encode.ts'
 import type { HexOptions, Profile } from './profile.ts'
 
 /** One record of the device's TLV string. */
@@ -32,9 +32,6 @@ export function records(profile: Profile, options: HexOptions): HexRecord[] {
   return all.flatMap(([tag, name, data]) => (data ? [{ tag, name, data }] : []))
 }
 
-/** A record as text: tag, length, data. The length counts characters, not bytes. */
-const encodeRecord = (tag: string, data: string) => tag + hexByte(data.length) + data
-
 /**
  * The device's TLV string: one line of lower-case hex without its newline, at most 414 characters.
  * The CRC-32 covers all characters before its record.
@@ -44,5 +41,5 @@ export function encodeHex(profile: Profile, options: HexOptions): string {
     .map(({ tag, data }) => encodeRecord(tag, data))
     .join('')
     .toLowerCase()
-  return options.crc ? body + encodeRecord('fe', crc32(body).toString(16).padStart(8, '0')) : body
+  return options.crc ? body + crcRecord(body) : body
 }

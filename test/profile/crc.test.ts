@@ -1,7 +1,7 @@
 import { crc32 as zlib } from 'node:zlib'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { crc32 } from '../../src/profile/crc32.ts'
+import { crc32 } from '../../src/profile/crc.ts'
 
 test.each([
   ['', 0],

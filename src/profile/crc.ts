@@ -1,3 +1,7 @@
+import { encodeRecord } from './encode.ts'
+
+const TAG = 'fe'
+
 /** The polynomial of CRC-32/ISO-HDLC, its bits in reverse order. */
 const POLYNOMIAL = 0xedb88320
 
@@ -15,3 +19,9 @@ export function crc32(text: string): number {
   }
   return ~crc >>> 0
 }
+
+/**
+ * The record that ends the device's TLV string: the CRC-32 of all characters before it, as 8 hex digits.
+ * @param body the records before it, in lower case
+ */
+export const crcRecord = (body: string) => encodeRecord(TAG, crc32(body).toString(16).padStart(8, '0'))
