@@ -3,7 +3,7 @@ import { renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { reasonOf } from '../../src/failure.ts'
 import { claim, unclaim } from '../../src/store/claim.ts'
-import { pause } from '../../src/store/pause.ts'
+import { pause } from './pause.ts'
 
 /** What a station does to a file, and whether it has won it then. */
 const WAYS = {

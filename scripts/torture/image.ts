@@ -5,7 +5,7 @@
 import { spawnSync } from 'node:child_process'
 import { closeSync, ftruncateSync, mkdirSync, openSync, readFileSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
-import { pause } from '../../src/store/pause.ts'
+import { pause } from './pause.ts'
 import type { Random } from './random.ts'
 
 export const KINDS = ['ext4', 'xfs', 'btrfs', 'vfat', 'exfat'] as const

@@ -5,6 +5,7 @@ import { flushFiles, type OpenDirectory } from '../store/flush.ts'
 import { usedName } from '../store/names.ts'
 import { type Messages, quote } from '../words.ts'
 import type { Ready, Signals } from './ready.ts'
+import type { Receipt } from './receipt.ts'
 import { isOutputClosed, writeOutput } from './standard-output.ts'
 
 const NO_FLUSH =
@@ -16,6 +17,8 @@ export interface Delivery {
   readonly keyPath: string
   readonly messages: Messages
   readonly signals: Signals
+  readonly opened: OpenDirectory
+  readonly receipt: Receipt | undefined
 }
 
 /**
@@ -36,18 +39,15 @@ export function beforeClaim(ready: readonly Ready[], signals: Signals): void {
  * by name.
  * @throws {Failure} `disk` or `interrupted`
  */
-export async function deliver(
-  taken: readonly Ready[],
-  opened: OpenDirectory,
-  delivery: Delivery,
-): Promise<void> {
-  const { directory, messages, signals } = delivery
+export async function deliver(taken: readonly Ready[], delivery: Delivery): Promise<void> {
+  const { directory, messages, signals, opened, receipt } = delivery
   try {
     await flushFiles(
       directory,
       taken.map(({ name }) => usedName(name)),
     )
     if (!opened.flushSync()) messages.warn(NO_FLUSH)
+    receipt?.append(directory, taken)
     await writeOutput(taken.map(({ line }) => `${line}\n`).join(''), signals.stop)
   } catch (error) {
     throw undelivered(taken, delivery, error)

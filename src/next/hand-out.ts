@@ -4,11 +4,13 @@ import { THREADS } from '../profile/decrypt.ts'
 import { hasIncoming } from '../store/incoming/answers.ts'
 import { openDirectory } from '../store/read.ts'
 import { type Messages, several } from '../words.ts'
-import { takeByIccid } from './by-iccid.ts'
 import { deliver, usedPath } from './deliver.ts'
 import { readKey } from './key-file.ts'
-import type { Source } from './ready.ts'
-import { take } from './take.ts'
+import type { Source, Taken } from './ready.ts'
+import { Receipt } from './receipt.ts'
+import { takeByIccid } from './take/by-iccid.ts'
+import { takeForDevices } from './take/for-devices.ts'
+import { take } from './take/next-ones.ts'
 
 export type { Format } from './ready.ts'
 
@@ -20,6 +22,10 @@ export interface Handout extends Omit<Source, 'key'> {
   readonly count: number
   /** The one profile that is wanted, used or not; the next ones where it is undefined. */
   readonly iccid: string | undefined
+  /** The serial numbers of the devices that profiles are wanted for. */
+  readonly devices: readonly string[] | undefined
+  /** The file that receives a line for each profile. */
+  readonly receipt: string | undefined
 }
 
 /**
@@ -27,24 +33,27 @@ export interface Handout extends Omit<Source, 'key'> {
  * @throws {Failure} and has printed nothing, or told by name what was claimed and not delivered
  */
 export async function handOut(handout: Handout): Promise<void> {
-  const { directory, count, iccid, messages } = handout
+  const { directory, iccid, devices, messages } = handout
+  const count = devices?.length ?? handout.count
   const source = { ...handout, key: readKey(handout.keyPath, handout.passphrase) }
   startThreads(count)
   if (hasIncoming(directory)) await tryToFinishFetches(directory, messages)
   const opened = openDirectory(directory)
-  if (iccid !== undefined) {
-    await deliver([await takeByIccid(source, iccid)], opened, source)
-    return
+  const receipt = handout.receipt === undefined ? undefined : new Receipt(handout.receipt)
+  const delivery = { ...source, opened, receipt }
+  const { taken, left }: Taken = await (iccid !== undefined
+    ? takeByIccid(source, iccid)
+    : devices !== undefined
+      ? takeForDevices(source, devices)
+      : take(source, count))
+  await deliver(taken, delivery)
+  for (const each of taken) {
+    const whose = each.device === undefined ? '' : ` to device ${each.device}`
+    messages.tell(1, `handed out ${each.iccid}${whose}, now ${usedPath(directory, each)}`)
   }
-  const { taken, left } = await take(source, count)
-  await deliver(taken, opened, source)
-  for (const each of taken) messages.tell(1, `handed out ${each.iccid}, now ${usedPath(directory, each)}`)
-  messages.tell(
-    1,
-    left === 0
-      ? `no other unused profile is known in ${directory}`
-      : `at most ${several(left, 'unused profile')} left in ${directory}`,
-  )
+  if (left === 0) messages.tell(1, `no other unused profile is known in ${directory}`)
+  else if (left !== undefined)
+    messages.tell(1, `at most ${several(left, 'unused profile')} left in ${directory}`)
 }
 
 /** libuv ends the whole process where it can't start its threads: let it do so before anything is claimed. */

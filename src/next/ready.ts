@@ -1,4 +1,5 @@
 import type { KeyObject } from 'node:crypto'
+import { Failure, type UnusableProfile } from '../failure.ts'
 import type { Decrypt } from '../profile/decrypt.ts'
 import { encodeHex } from '../profile/hex.ts'
 import { iccidDigits } from '../profile/iccid.ts'
@@ -38,8 +39,21 @@ export interface Ready {
   readonly iccid: string
   /** The name of its file while it is unused. */
   readonly name: string
+  /** What its file holds. */
+  readonly stored: string
+  /** The device that it is for, where one was named. */
+  readonly device?: string
+  /** Whether it was handed out before. */
+  readonly isAgain?: boolean
   /** What is printed of it: made before the claim, so that only printing is left to go wrong after it. */
   readonly line: string
+}
+
+/** What a call has claimed, or had again. */
+export interface Taken {
+  readonly taken: readonly Ready[]
+  /** How many unused profiles are left behind it, as far as that is known. */
+  readonly left?: number
 }
 
 /**
@@ -50,16 +64,37 @@ export interface Ready {
  * @throws {UnusableProfile}
  */
 export async function makeReady(
-  { directory, format, options, messages }: Source,
+  source: Source,
   decrypt: Decrypt,
   name: string,
   file = name,
 ): Promise<Ready | undefined> {
-  messages.tell(2, `reading ${file}`)
-  const text = readProfile(directory, file)
-  if (text === undefined) return undefined
-  const sealed = parseStored(name, text)
+  source.messages.tell(2, `reading ${file}`)
+  const stored = readProfile(source.directory, file)
+  return stored === undefined ? undefined : readyFrom(source, decrypt, name, stored)
+}
+
+/**
+ * Decrypts, checks and encodes one profile.
+ * @param stored what its file holds
+ * @throws {UnusableProfile}
+ */
+export async function readyFrom(
+  { format, options }: Source,
+  decrypt: Decrypt,
+  name: string,
+  stored: string,
+): Promise<Ready> {
+  const sealed = parseStored(name, stored)
   const plaintext = await decrypt(sealed.ciphertext)
   const profile = parsePlaintext(sealed, plaintext, options)
-  return { iccid: iccidDigits(sealed.iccid) ?? '', name, line: FORMATS[format](profile, options) }
+  return { iccid: iccidDigits(sealed.iccid) ?? '', name, stored, line: FORMATS[format](profile, options) }
 }
+
+/** One that was asked for by name can't be handed out: there is no other one to take instead. */
+export const notHandedOut = (what: string, cause: UnusableProfile) =>
+  new Failure(
+    cause.fault === 'locked' ? 'key' : 'unusable',
+    `${what} can't be handed out: ${cause.message}`,
+    { cause },
+  )

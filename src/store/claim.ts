@@ -2,7 +2,6 @@ import { closeSync, lstatSync, openSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { errnoOf, Failure, reasonOf, UnusableProfile } from '../failure.ts'
 import { spellings, usedName } from './names.ts'
-import { pause } from './pause.ts'
 
 /** What a system says of a file that another program holds open. */
 const HELD = ['EACCES', 'EBUSY', 'EPERM']
@@ -118,7 +117,7 @@ function isEmptyFile(path: string): boolean {
 }
 
 /** Whether a profile is used, in any spelling of its name. */
-function isUsed(directory: string, name: string): boolean {
+export function isUsed(directory: string, name: string): boolean {
   return spellings(name).some((each) => exists(join(directory, usedName(each))))
 }
 
@@ -131,7 +130,7 @@ function renamePatiently(from: string, to: string): void {
       return
     } catch (error) {
       if (tries <= 0 || !HELD.includes(errnoOf(error) ?? '')) throw error
-      pause(HELD_PAUSE_MS)
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, HELD_PAUSE_MS)
     }
   }
 }

@@ -41,6 +41,17 @@ export async function writeFlushed(path: string, contents: Buffer, mode: number)
   }
 }
 
+/** The same, holding up the event loop. */
+export function writeFlushedSync(path: string, contents: string, mode: number): void {
+  const file = openSync(path, 'wx', mode)
+  try {
+    writeFileSync(file, contents)
+    flushSync(file)
+  } finally {
+    closeSync(file)
+  }
+}
+
 /**
  * Flushes a file by its path. FAT needs this after a rename: until then the disk has the new name with nothing in it.
  * On Windows a file that is read-only, or that another program holds, is left to the system.

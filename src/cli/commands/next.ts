@@ -36,6 +36,15 @@ export class NextCommand extends BaseCommand {
 
   iccid = Option.String('--iccid', { description: '<ICCID>: take this profile, used or not' })
 
+  devices = Option.Array('--device', {
+    description:
+      '<SERIAL>: hand out the profile of this device: the one it has, or the next unused one; several times for a panel',
+  })
+
+  receipt = Option.String('--receipt', {
+    description: '<FILE>: append a line of JSON for each profile: time, station, device, ICCID',
+  })
+
   format = Option.String('--format', 'hex', {
     tolerateBoolean: true,
     description: '[=<FORMAT>]: hex, json or raw (default: hex)',
@@ -54,6 +63,15 @@ export class NextCommand extends BaseCommand {
     if (this.iccid !== undefined && this.count !== undefined) {
       throw new Failure('usage', '--iccid and --count exclude each other', { hint: 'softsim help next' })
     }
+    const devices = this.devices?.map(serialNumber)
+    if (devices !== undefined && (this.iccid ?? this.count) !== undefined) {
+      throw new Failure('usage', '--device excludes --iccid and --count', { hint: 'softsim help next' })
+    }
+    if (new Set(devices).size !== (devices ?? []).length) {
+      throw new Failure('usage', '--device names the same device twice', {
+        hint: 'give each serial number once',
+      })
+    }
     const interrupt = onInterrupt(0)
     try {
       await handOut({
@@ -62,6 +80,8 @@ export class NextCommand extends BaseCommand {
         directory: notEmpty('--in', this.directory),
         count,
         iccid: this.iccid,
+        devices,
+        receipt: this.receipt === undefined ? undefined : checkReceipt(this.receipt),
         format,
         options: { smsp: this.smsp, smsc: !this.noSmsc, crc: this.crc },
         messages: report,
@@ -79,6 +99,22 @@ function checkKeyPath(path: string | undefined): string {
   if (path !== undefined) return notEmpty('--key', path)
   throw new Failure('usage', 'next needs the private key', {
     hint: 'name its file: softsim next -k softsim.pem',
+  })
+}
+
+/** A scanner may add blanks and a line break. */
+function serialNumber(text: string): string {
+  const serial = text.trim()
+  if (/^\P{C}{1,128}$/u.test(serial)) return serial
+  throw new Failure('usage', 'the value of --device is not 1 to 128 printable characters', {
+    hint: 'is a shell variable unset?',
+  })
+}
+
+function checkReceipt(path: string): string {
+  if (path !== '-') return notEmpty('--receipt', path)
+  throw new Failure('usage', '--receipt names a file: standard output is for the device', {
+    hint: 'such as: --receipt receipt.jsonl',
   })
 }
 

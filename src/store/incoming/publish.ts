@@ -12,17 +12,12 @@ import {
 import { join } from 'node:path'
 import { errnoOf, UnusableProfile } from '../../failure.ts'
 import { FLUSHES_AT_ONCE, flushFile, flushUnlessGone } from '../flush.ts'
+import { tryLink } from '../links.ts'
 import { fileName, spellings, usedName } from '../names.ts'
 import { readProfile } from '../read.ts'
 import { fileRights } from '../rights.ts'
 import { ANSWER, incomingPath, parseProfile, type StoredProfile, toFile } from './answers.ts'
 import type { Target } from './target.ts'
-
-/**
- * What these codes have in common: the file system has no hard links. EISDIR is exFAT on Windows (nodejs/node #65817),
- * EIO a mount of rclone; where it is a broken disk, the other way fails as well, and that is told.
- */
-const NO_LINKS = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EINVAL', 'EMLINK', 'EISDIR', 'EIO']
 
 /** What became of the profiles of an answer, by their ICCIDs. */
 export interface Added {
@@ -88,14 +83,9 @@ export async function publish(
 /** Whether the file system has hard links: tried on the answer itself. */
 function hasLinks(directory: string, aside: string): boolean {
   const name = incomingPath(directory, `${aside}.0`)
-  try {
-    linkSync(incomingPath(directory, aside + ANSWER), name)
-    rmSync(name)
-    return true
-  } catch (error) {
-    if (NO_LINKS.includes(errnoOf(error) ?? '')) return false
-    throw error
-  }
+  if (tryLink(incomingPath(directory, aside + ANSWER), name) === 'unable') return false
+  rmSync(name)
+  return true
 }
 
 function writeTemporary({ directory, rights }: Target, profile: StoredProfile, name: string): Written {

@@ -1,5 +1,5 @@
-import { Failure, UnusableProfile } from '../failure.ts'
-import type { Messages } from '../words.ts'
+import { Failure, UnusableProfile } from '../../failure.ts'
+import type { Messages } from '../../words.ts'
 import { KeyTrial } from './wrong-key.ts'
 
 /** One file may be held by another program; when this many in a row can't be claimed, it is the directory. */

@@ -1,76 +1,14 @@
-import { Failure, reasonOf, UnusableProfile } from '../failure.ts'
-import { type Decrypt, decryptor } from '../profile/decrypt.ts'
-import { claim, unclaim } from '../store/claim.ts'
-import { flushDirectorySync, flushFiles, flushUnlessGone } from '../store/flush.ts'
-import { fileName } from '../store/names.ts'
-import { Queue } from '../store/queue.ts'
-import { beforeClaim } from './deliver.ts'
+import { Failure, UnusableProfile } from '../../failure.ts'
+import type { Decrypt } from '../../profile/decrypt.ts'
+import { claim } from '../../store/claim.ts'
+import { fileName } from '../../store/names.ts'
+import { Queue } from '../../store/queue.ts'
+import { makeReady, type Ready, type Source } from '../ready.ts'
 import { PassedOver } from './passed-over.ts'
-import { makeReady, type Ready, type Source } from './ready.ts'
 import { LOCKED_IN_A_ROW } from './wrong-key.ts'
 
-/**
- * Claims the next `count` profiles that decrypt and that a device would accept: all of them or none. Files that are
- * passed over are left as they are and warned of. The claims are not flushed yet.
- * @returns them, and how many unused ones are left behind them
- * @throws {Failure} `no-profiles`, `unusable`, `key` or `disk`; nothing is claimed then
- */
-export async function take(source: Source, count: number): Promise<{ taken: Ready[]; left: number }> {
-  const { directory, messages, signals } = source
-  const search = new Search(source, await decryptor(source.key, count))
-  const taken: Ready[] = []
-  try {
-    if (!search.queue.has(count)) throw search.tooFew(count, search.queue.left)
-    while (taken.length < count) {
-      const missing = count - taken.length
-      const ready = await search.gather(missing)
-      if (ready.length < missing) throw search.tooFew(count, taken.length + ready.length)
-      beforeClaim(ready, signals)
-      for (const each of ready) if (search.claim(each)) taken.push(each)
-    }
-    search.passedOver.warn(messages)
-    return { taken, left: search.queue.left }
-  } catch (error) {
-    if (error === search.shortage) search.passedOver.warn(messages)
-    search.queue.giveBack()
-    await takeBack(directory, taken)
-    throw error
-  } finally {
-    for (const name of search.queue.finished) {
-      const iccid = name.replace(/\.json$/, '')
-      messages.warn(
-        `${iccid} is marked used and was not printed: a call was cut off while it claimed it; --iccid ${iccid} prints it`,
-      )
-    }
-  }
-}
-
-/** @throws {Failure} `disk`, naming what stays claimed */
-async function takeBack(directory: string, taken: readonly Ready[]): Promise<void> {
-  if (taken.length === 0) return
-  const stuck: string[] = []
-  for (const { name, iccid } of taken) {
-    try {
-      unclaim(directory, name)
-    } catch (error) {
-      stuck.push(`${iccid} (${reasonOf(error)})`)
-    }
-  }
-  if (stuck.length > 0) throw new Failure('disk', `claimed and not delivered: ${stuck.join(', ')}`)
-  try {
-    await flushFiles(
-      directory,
-      taken.map(({ name }) => name),
-      flushUnlessGone,
-    )
-    flushDirectorySync(directory)
-  } catch (error) {
-    throw new Failure('disk', `can't flush the directory ${directory}: ${reasonOf(error)}`, { cause: error })
-  }
-}
-
 /** One call's way through the unused profiles. */
-class Search {
+export class Search {
   readonly queue: Queue
   readonly passedOver = new PassedOver()
   /** Why there are fewer usable profiles than asked for, once that is known. */
@@ -128,6 +66,16 @@ class Search {
     } catch (error) {
       this.passedOver.add(name, error)
       return false
+    }
+  }
+
+  /** Tells of claims that other calls had begun: their profiles are used now. */
+  warnOfFinished(): void {
+    for (const name of this.queue.finished) {
+      const iccid = name.replace(/\.json$/, '')
+      this.#source.messages.warn(
+        `${iccid} is marked used and was not printed: a call was cut off while it claimed it; --iccid ${iccid} prints it`,
+      )
     }
   }
 

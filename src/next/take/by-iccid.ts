@@ -1,18 +1,19 @@
-import { Failure, UnusableProfile } from '../failure.ts'
-import { type Decrypt, decryptor } from '../profile/decrypt.ts'
-import { iccidDigits } from '../profile/iccid.ts'
-import { claim, finishClaim } from '../store/claim.ts'
-import { fileName, spellings, usedName } from '../store/names.ts'
-import { checkDirectory } from '../store/read.ts'
-import { beforeClaim } from './deliver.ts'
-import { makeReady, type Ready, type Source } from './ready.ts'
+import { Failure, UnusableProfile } from '../../failure.ts'
+import { type Decrypt, decryptor } from '../../profile/decrypt.ts'
+import { iccidDigits } from '../../profile/iccid.ts'
+import { claim, finishClaim } from '../../store/claim.ts'
+import { deviceIn } from '../../store/devices.ts'
+import { fileName, spellings, usedName } from '../../store/names.ts'
+import { checkDirectory } from '../../store/read.ts'
+import { beforeClaim } from '../deliver.ts'
+import { makeReady, notHandedOut, type Ready, type Source, type Taken } from '../ready.ts'
 
 /**
  * The one profile that was asked for by its ICCID: claimed if it is unused, and had again if it is used. Somebody who
  * names it knows which device it is for.
  * @throws {Failure} `usage`, `no-profiles`, `unusable`, `key` or `disk`; nothing is claimed then
  */
-export async function takeByIccid(source: Source, iccid: string): Promise<Ready> {
+export async function takeByIccid(source: Source, iccid: string): Promise<Taken> {
   const { directory, messages } = source
   const digits = iccidDigits(iccid)
   if (digits === undefined)
@@ -25,14 +26,16 @@ export async function takeByIccid(source: Source, iccid: string): Promise<Ready>
     const used = await open(source, decrypt, name, usedName(name))
     if (used === undefined) continue
     beforeClaim([used], source.signals)
-    messages.warn(`${used.iccid} was handed out before: it must go into the same device`)
-    return used
+    const device = deviceIn(used.stored)
+    const which = device === undefined ? 'the same device' : `device ${device}`
+    messages.warn(`${used.iccid} was handed out before: it must go into ${which}`)
+    return { taken: [{ ...used, isAgain: true, ...(device === undefined ? {} : { device }) }] }
   }
   for (const name of names) {
     const unused = await open(source, decrypt, name, name)
     if (unused === undefined) continue
     beforeClaim([unused], source.signals)
-    if (claimNamed(directory, name)) return unused
+    if (claimNamed(directory, name)) return { taken: [unused] }
     throw new Failure('no-profiles', `another call claimed ${digits} at this moment`, {
       hint: 'if it was for the same device, run the same command again',
     })
@@ -64,10 +67,3 @@ async function open(
     throw error instanceof UnusableProfile ? notHandedOut(file, error) : error
   }
 }
-
-const notHandedOut = (file: string, cause: UnusableProfile) =>
-  new Failure(
-    cause.fault === 'locked' ? 'key' : 'unusable',
-    `${file} can't be handed out: ${cause.message}`,
-    { cause },
-  )

@@ -1,0 +1,179 @@
+import { createPrivateKey } from 'node:crypto'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, inject, test, vi } from 'vitest'
+import { Report } from '../../src/cli/report.ts'
+import type { Source } from '../../src/next/ready.ts'
+import { takeForDevices } from '../../src/next/take/for-devices.ts'
+import { deviceIn } from '../../src/store/devices.ts'
+import { flushDirectorySync, flushPath } from '../../src/store/flush.ts'
+import { usedName } from '../../src/store/names.ts'
+import { bury, cutPower, format, fs, live, lived, ROOT } from '../store/disk.ts'
+import { iccid, plainProfile, storedFile } from '../support/profiles.ts'
+
+vi.mock('node:fs', async () => {
+  const { diskSync } = await import('../store/disk-fs.ts')
+  return { ...diskSync, default: diskSync }
+})
+
+const { diskSync } = await import('../store/disk-fs.ts')
+const { privateKey, publicKey } = inject('keys')
+const key = createPrivateKey(privateKey)
+const stored = new Map([1, 2, 3, 4].map((n) => [n, storedFile(plainProfile(n), publicKey)]))
+
+const directory = join(ROOT, 'profiles')
+const unused = (n: number) => `${iccid(n)}.json`
+const used = (n: number) => `__${unused(n)}`
+const path = (name: string) => join(directory, name)
+const read = (name: string) => String(fs.readFileSync(path(name)))
+const names = () => fs.readdirSync(directory).map(String)
+const usedNames = () => names().filter((name) => name.startsWith('__'))
+
+/** @param beforeClaim what happens when the profiles are ready and nothing is claimed yet */
+function source(beforeClaim: () => void = () => {}): Source {
+  const options = { smsp: false, smsc: true, crc: false }
+  const signals = { stop: new AbortController().signal, hold: beforeClaim }
+  return { directory, key, options, format: 'raw', messages: new Report(() => {}), signals }
+}
+
+/** As `next --device` does, up to the moment when it prints. */
+async function handOut(...devices: string[]): Promise<string[]> {
+  const { taken } = await takeForDevices(source(), devices)
+  for (const { name } of taken) await flushPath(path(usedName(name)))
+  flushDirectorySync(directory)
+  return taken.map(({ line }) => JSON.parse(line).iccid)
+}
+
+/** Makes it so that a call was cut off before it could claim its profile, and that another call took that one. */
+function giveAway(n: number): void {
+  diskSync.unlinkSync(path(used(n)))
+  diskSync.writeFileSync(path(used(n)), stored.get(n) ?? '')
+  flush(path(used(n)))
+}
+
+function flush(file: string): void {
+  const opened = diskSync.openSync(file, 'r')
+  diskSync.fsyncSync(opened)
+  diskSync.closeSync(opened)
+}
+
+/** Begins with four profiles that are durable. */
+function begin(disk = {}): void {
+  format(disk)
+  live()
+  diskSync.mkdirSync(directory)
+  for (const [n, text] of stored) {
+    diskSync.writeFileSync(path(unused(n)), text)
+    flush(path(unused(n)))
+  }
+  flush(directory)
+  flush(ROOT)
+}
+
+/** The devices that have a profile, each as often as it has one; '' for a profile that no device has. */
+const owners = () => usedNames().map((name) => deviceIn(read(name)) ?? '')
+
+beforeEach(() => begin())
+afterEach(bury)
+
+/** The disk in memory has POSIX's rules and names. */
+describe.skipIf(process.platform === 'win32')('one device, one profile', () => {
+  test('the same device gets the same profile, another one another', async () => {
+    expect(await handOut('A')).toEqual([iccid(1)])
+    expect(await handOut('B')).toEqual([iccid(2)])
+    expect(await handOut('A')).toEqual([iccid(1)])
+    expect(await handOut('a', 'B')).toEqual([iccid(3), iccid(2)])
+    expect(owners().sort()).toEqual(['A', 'B', 'a'])
+  })
+
+  test('the used file holds the profile and who has it', async () => {
+    await handOut('SN 1/2')
+    const record = JSON.parse(read(used(1)))
+    expect(record).toMatchObject({ ...JSON.parse(stored.get(1) ?? ''), device: 'SN 1/2', file: unused(1) })
+    expect(Date.parse(record.claimed)).toBeGreaterThan(0)
+    expect(record.station).toMatch(/./)
+    expect(names()).not.toContain(unused(1))
+  })
+
+  test('what a device has been assigned and another call takes is replaced', async () => {
+    await handOut('A')
+    giveAway(1)
+    expect(await handOut('A')).toEqual([iccid(2)])
+    expect(await handOut('A')).toEqual([iccid(2)])
+    expect(owners().sort()).toEqual(['', 'A'])
+  })
+
+  test('too few for a panel: nothing is claimed, and no device has one', async () => {
+    await expect(handOut('A', 'B', 'C', 'D', 'E')).rejects.toEqual(
+      expect.objectContaining({ outcome: 'no-profiles' }),
+    )
+    expect(usedNames()).toEqual([])
+    expect(await handOut('E')).toEqual([iccid(1)])
+  })
+
+  test('two calls at once for the same device print the same profile', async () => {
+    for (const turn of ['A', 'B']) {
+      const [first, second] = await Promise.all([handOut(turn), handOut(turn)])
+      expect(first).toEqual(second)
+    }
+    expect(owners().sort()).toEqual(['A', 'B'])
+  })
+
+  test('a tool that renames over what it finds wins, and the device gets another profile', async () => {
+    const rival = source(() => {
+      if (names().includes(unused(1))) diskSync.renameSync(path(unused(1)), path(used(1)))
+    })
+    const { taken } = await takeForDevices(rival, ['A'])
+    expect(taken.map(({ name }) => name)).toEqual([unused(2)])
+    expect(owners()).toEqual(['', 'A'])
+  })
+
+  /** What happened before, and what the call that crashes is for. */
+  const STORIES: [string, () => Promise<unknown>, string[]][] = [
+    ['the first call', async () => {}, ['A']],
+    ['a panel', async () => {}, ['A', 'B', 'C']],
+    ['a panel in which some have theirs', () => handOut('B'), ['A', 'B', 'C']],
+    ['the same once more', () => handOut('A'), ['A']],
+    [
+      'a device whose profile went to another one',
+      async () => {
+        await handOut('A')
+        giveAway(1)
+      },
+      ['A'],
+    ],
+  ]
+
+  /** undefined: the process is killed; otherwise the power is cut, and that share of what is not flushed stays. */
+  const ENDS: [string, number | undefined][] = [
+    ['kill -9', undefined],
+    ['a power cut that keeps nothing', 0],
+    ['a power cut that keeps half', 0.5],
+    ['a power cut that keeps everything', 1],
+  ]
+
+  describe.each(ENDS)('after %s', (_, share) => {
+    test.each(STORIES)('anywhere in %s, each device gets exactly one', async (_story, before, devices) => {
+      for (let steps = 0; ; steps++) {
+        begin()
+        await before()
+        const plain = owners().filter((owner) => owner === '').length
+        flush(directory)
+        live(steps)
+        const printed = await handOut(...devices).catch(() => undefined)
+        const { isDead } = lived()
+        bury()
+        if (share !== undefined) cutPower((length) => Math.round(length * share))
+        live()
+        const again = []
+        for (const device of devices) again.push(...(await handOut(device)))
+        expect(new Set(again).size, `crash at step ${steps}`).toBe(devices.length)
+        if (printed !== undefined) expect(again).toEqual(printed)
+        const all = owners()
+        expect(all.filter((owner) => owner === '')).toHaveLength(plain)
+        for (const device of devices) expect(all.filter((owner) => owner === device)).toHaveLength(1)
+        bury()
+        if (!isDead) break
+      }
+    })
+  })
+})
