@@ -16,8 +16,8 @@ test.concurrent.each<[string, Fault[]]>([
   ['5xx', [500, 502, 504].map((status): Fault => ({ kind: 'status', status }))],
   ['503', [{ kind: 'status', status: 503, headers: { 'retry-after': '0' }, times: 2 }]],
   ['resets', [{ kind: 'reset', times: 2 }]],
-  ['drops before the response', [{ kind: 'drop-before', times: 2 }]],
-  ['drops after the response', [{ kind: 'drop-after', times: 2 }]],
+  ['drops before the allocation', [{ kind: 'drop-before', times: 2 }]],
+  ['drops after the allocation', [{ kind: 'drop-after', times: 2 }]],
   ['truncated responses', [{ kind: 'torn', times: 2 }]],
   ['short responses', [20, 10, 5].map((by): Fault => ({ kind: 'short', by }))],
 ])('%s: the right files are stored', async (_, faults) => {
