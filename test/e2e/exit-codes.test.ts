@@ -54,7 +54,7 @@ describe('1: an unexpected error', () => {
   })
 })
 
-test('2: the command line is wrong', async () => {
+test('2: an invalid command line', async () => {
   expect(await softsim(['fetch', '--nope'])).toEqual(
     failure(2, /unknown option --nope/, /softsim help fetch/),
   )
@@ -109,7 +109,7 @@ describe('4: the private key', () => {
   })
 })
 
-test('5: profiles are there, but none that can be used', async () => {
+test('5: there are unused profiles, but none of them can be used', async () => {
   const directory = directoryOf([])
   const torn = `${plainProfile(1).iccid}.json`
   writeFileSync(join(directory, torn), '{"iccid":"')
@@ -150,7 +150,7 @@ describe('7: the service or the network', { concurrent: true }, () => {
   })
 })
 
-test('8: fetch stored some of the profiles, not all', async () => {
+test('8: fetch stored some of the requested profiles, but not all', async () => {
   const { fetch, directory } = await startSandbox({ supply: 4 })
   expect(await fetch(['-n', '10'])).toEqual(failure(8, /stored 4 of 10 profiles in .+: .*no more profiles.*/))
   expect(namesIn(directory)).toHaveLength(4)

@@ -34,7 +34,7 @@ describe('certificates', () => {
 
   test.each([
     ['of an unknown CA', () => good, {}, /unknown CA/],
-    ['that is self-signed', () => selfSigned(certificates), {}, /signed by itself/],
+    ['signed by itself', () => selfSigned(certificates), {}, /signed by itself/],
     ['that has expired', () => selfSigned(certificates, { ca, days: -1 }), TRUSTED, /has expired/],
     ['for another host', () => selfSigned(certificates, { ca, host: 'other.test' }), TRUSTED, /another host/],
   ])(
