@@ -26,7 +26,7 @@ const REPORTS = join(import.meta.dirname, '../.github')
 
 const PLOT =
   'Time of one call of next with 10 to 1,000,000 profiles: constant with the hint, growing without it'
-const INTRODUCTION = `# What softsim costs
+const INTRODUCTION = `# Performance of softsim
 
 \`npm run bench\` writes this page. Each row compares A with B, which are measured in turns, in pairs. The ratio is the
 median of the ratios of the pairs. The time of a process is the time from its start to its end. The key has 4096 bits.

@@ -33,7 +33,7 @@ try {
   const names = readdirSync(join(directory, 'profiles')).filter((name) => name.endsWith('.json'))
   const used = names.filter((name) => name.startsWith('__'))
   console.log(
-    `\nprofiles now holds ${names.length - used.length} unused and ${used.length} used profiles. The used ones:`,
+    `\nThe directory profiles now holds ${names.length - used.length} unused and ${used.length} used profiles. The used ones:`,
   )
   for (const name of used.sort()) console.log(`  ${name}`)
 } finally {
