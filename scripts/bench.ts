@@ -1,11 +1,10 @@
 /**
- * What softsim costs, each figure as a ratio of two things that were measured in turns, so that a machine that slows
- * down slows down both. It judges nothing. Prints a table; a full run writes it to .github/bench.md too, and a plot
- * beside it.
+ * Measures the speed of softsim. Each figure is a ratio of two things that are measured in turns, so that a machine
+ * that slows down affects both. The script does not judge the results. It prints a table. A full run also writes the
+ * table to .github/bench.md, with a plot beside it, and takes ten minutes or more.
  *
- * `node scripts/bench.ts [--quick] [--only ROW,…] [--dir DIRECTORY]`: --quick measures less and writes nothing, nor
- * does --only; the profiles are made in DIRECTORY, the system's temporary one by default. A full run takes ten
- * minutes or more.
+ * `node scripts/bench.ts [--quick] [--only ROW,…] [--dir DIRECTORY]`: --quick measures less. With --quick or --only, the
+ * script writes no files to .github. It creates the profiles in DIRECTORY (default: the system's temporary directory).
  */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -25,11 +24,12 @@ const SUITES = [start, many, panel, lot, stations, fetch, memory, growth]
 const NAMES = SUITES.map(({ name }) => name)
 const REPORTS = join(import.meta.dirname, '../.github')
 
-const PLOT = 'One call of next among 10 to 1,000,000 profiles: flat with the hint, growing without it'
-const INTRODUCTION = `# What softsim costs
+const PLOT =
+  'Time of one call of next with 10 to 1,000,000 profiles: constant with the hint, growing without it'
+const INTRODUCTION = `# Performance of softsim
 
-\`npm run bench\` wrote this. Each row compares two things that were measured in turns, in pairs; its ratio is the median
-of the pairs' ratios. Processes are timed from their start to their end, with a 4096-bit key.
+\`npm run bench\` writes this page. Each row compares A with B, which are measured in turns, in pairs. The ratio is the
+median of the ratios of the pairs. The time of a process is the time from its start to its end. The key has 4096 bits.
 `
 
 const { quick, only, dir } = parseArgs({
@@ -42,7 +42,7 @@ const { quick, only, dir } = parseArgs({
 const tell = (text: string) => process.stderr.write(`${text}\n`)
 const scale = quick ? QUICK : FULL
 const chosen = SUITES.filter(({ name }) => only.split(',').includes(name))
-if (chosen.length < only.split(',').length) throw new Error(`--only takes some of ${NAMES.join()}`)
+if (chosen.length < only.split(',').length) throw new Error(`--only takes one or more of ${NAMES.join()}`)
 checkRoom(
   dir,
   chosen.reduce((sum, { files }) => sum + files(scale), 0),
@@ -79,6 +79,6 @@ try {
   tell('interrupted')
   process.exitCode = 130
 } finally {
-  tell(`${seconds()} s: removing the profiles, which may take minutes`)
+  tell(`${seconds()} s: removing the profiles; this may take minutes`)
   place.clear()
 }

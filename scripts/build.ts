@@ -16,7 +16,8 @@ const clipanion: Plugin = {
   setup({ onLoad, onResolve }) {
     onLoad({ filter: /clipanion.lib.advanced.Cli\.js$/ }, ({ path }) => {
       const parts = readFileSync(path, 'utf8').split(/process\.std(?:in|out|err)\b/)
-      if (parts.length !== 4) throw new Error('Clipanion no longer opens three streams: look again')
+      if (parts.length !== 4)
+        throw new Error('Clipanion no longer opens three streams: check the plugin in scripts/build.ts')
       return { contents: parts.join('undefined') }
     })
     onResolve({ filter: /^\.\.\/platform$/ }, ({ resolveDir }) =>

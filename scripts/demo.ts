@@ -21,7 +21,7 @@ async function softsim(...args: string[]): Promise<void> {
   process.stdout.write(stdout + stderr)
 }
 
-console.log('A profile service on this machine, and a 4096-bit RSA key pair whose public half it has')
+console.log('Starting a profile service on this machine, with the public key of a new 4096-bit RSA key pair')
 const { publicPem: publicKey } = makeKey(join(directory, 'softsim.pem'))
 const service = await startService({ apiKeys: [{ key: API_KEY, kind: 'softsim', publicKey }] })
 try {
@@ -32,7 +32,9 @@ try {
 
   const names = readdirSync(join(directory, 'profiles')).filter((name) => name.endsWith('.json'))
   const used = names.filter((name) => name.startsWith('__'))
-  console.log(`\nLeft in profiles: ${names.length - used.length} unused profiles, ${used.length} used ones:`)
+  console.log(
+    `\nThe directory profiles now holds ${names.length - used.length} unused and ${used.length} used profiles. The used ones:`,
+  )
   for (const name of used.sort()) console.log(`  ${name}`)
 } finally {
   await service.close()

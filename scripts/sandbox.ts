@@ -32,7 +32,7 @@ In another terminal, after \`npm run build\`, fetch ten profiles:
 
   node dist/softsim.cjs fetch -n 10 -u ${service.url} -a ${API_KEY} -o ${profiles}
 
-then take them out, one at a time:
+Then take one profile at a time:
 
   node dist/softsim.cjs next -k ${keyPath} -i ${profiles}
 

@@ -1,13 +1,14 @@
 /**
- * The long proof that nothing is handed out twice and nothing is lost:
+ * The long tests that nothing is handed out twice and nothing is lost:
  *
  *     node scripts/torture.ts [--minutes N] [--seed S] [--only claim,kill,inject,power,pull,race,sshfs]
  *     node scripts/torture.ts --only claim --dirs A,B
  *
  * It kills the program at its system calls, makes them fail, cuts the power under its file system, pulls its disk out,
- * and lets many processes race. SOFTSIM_BIN names a build other than dist/softsim.cjs. `--dirs` races claims on a
- * directory of yours, given as each station sees it. What a machine can't do is left out, and told first and last.
- * Exit code 1 means that something was taken twice or lost; its directory is left as it was.
+ * and runs many processes that compete. SOFTSIM_BIN names a build other than dist/softsim.cjs. `--dirs` runs competing
+ * claims on your own directory; name it once for each station, with the path that the station sees. At the beginning and
+ * the end, the script prints what it skips on this machine. Exit code 1 means that something was taken twice or lost; the
+ * script leaves that directory unchanged.
  */
 import { randomInt } from 'node:crypto'
 import { parseArgs } from 'node:util'
@@ -64,10 +65,11 @@ const minutes = Number(values.minutes)
 const seed = Number(values.seed)
 const only = values.only.split(',')
 const chosen = Object.entries(PARTS).filter(([name]) => only.includes(name))
-if (chosen.length < only.length) throw new Error(`--only takes some of ${Object.keys(PARTS).join(',')}`)
+if (chosen.length < only.length)
+  throw new Error(`--only takes one or more of ${Object.keys(PARTS).join(',')}`)
 if (!(minutes > 0)) throw new Error('--minutes takes a number above 0')
 if (!Number.isSafeInteger(seed)) throw new Error('--seed takes a whole number')
-if (values.dirs !== undefined && values.only !== 'claim') throw new Error('--dirs takes --only claim')
+if (values.dirs !== undefined && values.only !== 'claim') throw new Error('--dirs requires --only claim')
 
 const leftOut = chosen.flatMap(([name, { whyNot, without }]) => {
   const reason = whyNot?.()
@@ -76,8 +78,8 @@ const leftOut = chosen.flatMap(([name, { whyNot, without }]) => {
     : [`${name}: ${reason}`]
 })
 const sayWhatIsLeftOut = () => {
-  for (const what of leftOut) console.log(`left out: ${what}`)
-  if (leftOut.length === 0) console.log('nothing is left out')
+  for (const what of leftOut) console.log(`skipped: ${what}`)
+  if (leftOut.length === 0) console.log('nothing is skipped')
 }
 
 const possible = chosen.filter(([, { whyNot }]) => whyNot?.() === undefined)
@@ -92,7 +94,7 @@ try {
     const reason = await run(works, tally, until)
     tally.endLine()
     if (reason !== undefined) leftOut.push(`${name}: ${reason}`)
-    console.log(`${name}: ${reason === undefined ? 'held' : `left out: ${reason}`}`)
+    console.log(`${name}: ${reason === undefined ? 'passed' : `skipped: ${reason}`}`)
   }
   // Anything else would have ended it.
   for (const what of ['printed twice', 'lost']) tally.add(what, 0)
@@ -100,7 +102,7 @@ try {
 } catch (error) {
   tally.endLine()
   console.error(error instanceof Violation ? error.message : error)
-  console.error(`seed ${seed}; what there is to see is left in ${works.root}`)
+  console.error(`seed ${seed}; the evidence is in ${works.root}`)
   process.exitCode = 1
   await works.close(true)
 }

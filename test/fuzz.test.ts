@@ -67,7 +67,7 @@ function refusesOnly<T>(action: () => T, allowed: new (...args: never[]) => Erro
   }
 }
 
-test('an answer of the service: what is taken from it is an ICCID and base64, all else is refused', () => {
+test('a response of the service: only an ICCID with base64 is accepted', () => {
   fc.assert(
     fc.property(answer, (body) => {
       const parsed = parseAnswer(body)
@@ -82,7 +82,7 @@ test('an answer of the service: what is taken from it is an ICCID and base64, al
   )
 })
 
-test('an answer that was put aside: whole lines that name an ICCID, nothing else', () => {
+test('a saved response: only complete lines with an ICCID are read', () => {
   const whole = `${JSON.stringify({ iccid: iccid(1), profile: 'AAAA' })}\n`
   fc.assert(
     fc.property(fc.oneof(spoilt(whole.repeat(3)), anyText, answer), (text) => {
@@ -92,7 +92,7 @@ test('an answer that was put aside: whole lines that name an ICCID, nothing else
   )
 })
 
-test('names in a directory: what is unused is an ICCID', () => {
+test('names in a directory: every unused name is an ICCID', () => {
   const name = fc.oneof(
     anyText.map((text) => `${text}.json`),
     anyIccid.map((text) => `__${text}.json`),
@@ -107,7 +107,7 @@ test('names in a directory: what is unused is an ICCID', () => {
   )
 })
 
-test('a profile file: it is read or refused', () => {
+test('a profile file is read or refused', () => {
   const whole = JSON.stringify({ iccid: iccid(1), profile: 'AAAA' })
   fc.assert(
     fc.property(anyIccid, fc.oneof(spoilt(whole), answer), (name, text) => {
@@ -117,7 +117,7 @@ test('a profile file: it is read or refused', () => {
   )
 })
 
-test('what was encrypted: it becomes one line, or is refused', () => {
+test('a decrypted text becomes one line or is refused', () => {
   const sealed = { iccid: iccid(1), ciphertext: Buffer.alloc(0) }
   const plaintext = fc.oneof(
     acceptable.chain((profile) => spoilt(JSON.stringify({ ...profile, iccid: iccid(1) }))),
@@ -140,7 +140,7 @@ test('what was encrypted: it becomes one line, or is refused', () => {
   )
 })
 
-test('a private key: it opens, or one line says what it is instead', () => {
+test('a private key is read, or one line says what the file is instead', () => {
   const key = fixedPrivateKey()
   const privateKey = key.export({ type: 'pkcs1', format: 'pem' }).toString()
   const publicKey = createPublicKey(key).export({ type: 'spki', format: 'pem' }).toString()
@@ -172,7 +172,7 @@ const word = fc.oneof(
   anyText.map((text) => text.replaceAll('\0', '')),
 )
 
-test('any command line: a code of the table, and nothing printed where it is not 0', async () => {
+test('any command line: a documented exit code, and no output unless it is 0', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(word, { maxLength: 7 }), async (words) => {
       // A word after -a could be a key.
@@ -226,7 +226,7 @@ const litter: fc.Arbitrary<Litter> = fc.record({
 const FOUND: [Litter[], number][] = [[[{ name: '__ .json', is: 'file', text: '' }], 1]]
 
 test.skipIf(isWindows || !hasSymlinks)(
-  'any directory: a profile is printed and marked used, or nothing is',
+  'any directory: a profile is printed and marked used, or neither',
   async () => {
     const { privateKeyPath } = inject('keys')
     await fc.assert(
@@ -268,7 +268,7 @@ function drop(directory: string, { name, is, text }: Litter): void {
   }
 }
 
-test('any answer: fetch ends with a code of the table, and stores only files that are profiles by their names', async () => {
+test('any response: fetch ends with a documented exit code and stores only files with profile names', async () => {
   const { fault, fetch, directory } = await startSandbox()
   await fc.assert(
     fc.asyncProperty(
@@ -288,7 +288,7 @@ test('any answer: fetch ends with a code of the table, and stores only files tha
   }
 })
 
-test('any one byte of a profile file may be another one: it is passed over, or it is the same profile', async () => {
+test('a profile file with one changed byte is skipped, or gives the same profile', async () => {
   const { privateKeyPath, publicKey } = inject('keys')
   const whole = Buffer.from(storedFile(plainProfile(1), publicKey))
   const { stdout: right } = await softsim([

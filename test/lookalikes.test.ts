@@ -8,7 +8,7 @@ import { knownLine } from './support/lookalikes.ts'
 
 const LINES = fc.sample(knownLine, { numRuns: 200, seed: 10 })
 
-test('there are lines of every kind among the 200', () => {
+test('the 200 command lines include every kind', () => {
   const count = (chosen: (line: (typeof LINES)[number]) => boolean) => LINES.filter(chosen).length
   for (const command of ['next', 'fetch', 'help', undefined]) {
     expect(

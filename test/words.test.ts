@@ -7,7 +7,8 @@ import { asking, quote, setting, several } from '../src/words.ts'
 import { temporaryDirectory } from './support/directory.ts'
 import { hasPosix, isWindows } from './support/system.ts'
 
-test('one or more', () => expect([several(1, 'file'), several(2, 'file')]).toEqual(['1 file', '2 files']))
+test('singular and plural', () =>
+  expect([several(1, 'file'), several(2, 'file')]).toEqual(['1 file', '2 files']))
 
 test.each<[NodeJS.Platform, string, string]>([
   ['linux', 'keys/softsim.pem', 'keys/softsim.pem'],
@@ -23,18 +24,18 @@ test.each<[NodeJS.Platform, string, string]>([
   ['win32', "it's & co", '"it\'s & co"'],
   ['win32', 'Müller.pem', '"Müller.pem"'],
   ['win32', '', '""'],
-])('on %s a path %j is written %s', (platform, path, expected) =>
+])('on %s, a path %j is written as %s', (platform, path, expected) =>
   expect(quote(path, platform)).toBe(expected),
 )
 
-test('variables, in the words of the system', () => {
+test('variables, in the syntax of the system', () => {
   expect(setting('A_KEY', 'linux')).toBe('export A_KEY=…')
   expect(setting('A_KEY', 'win32')).toBe('in cmd set A_KEY=…, in PowerShell $env:A_KEY = "…"')
   expect(asking('A_KEY', 'darwin')).toBe('read -rs A_KEY && export A_KEY')
   expect(asking('A_KEY', 'win32')).toBe('in cmd set /p A_KEY=, in PowerShell $env:A_KEY = Read-Host')
 })
 
-describe('what is pasted is one word, the path', () => {
+describe('a pasted path is one word', () => {
   test.skipIf(!hasPosix)('into sh', () => {
     const path = fc.string({ unit: 'grapheme-ascii', maxLength: 12 })
     fc.assert(

@@ -24,15 +24,15 @@ export const fetch: Suite = {
       plain: () => writeSeconds(place, fetched, 'plain'),
       flushed: () => writeSeconds(place, fetched, 'flushed'),
     })
-    const first = `\`fetch\` of ${grouped(fetched)}, an answer takes 0 ms`
-    const slowly = `\`fetch\` of ${grouped(fetched)}, an answer takes ${SLOW_MS} ms`
-    const second = 'plainly writing the same files'
-    const third = `writing them, each flushed, ${FLUSHES_AT_ONCE} at once`
+    const first = `\`fetch\` of ${grouped(fetched)}, response time 0 ms`
+    const slowly = `\`fetch\` of ${grouped(fetched)}, response time ${SLOW_MS} ms`
+    const second = 'writing the same files without flushing'
+    const third = `writing the same files, each flushed, ${FLUSHES_AT_ONCE} at a time`
     const rows: Row[] = [
       { first, second, unit: 's', firsts: quick, seconds: plain },
       { first: third, second, unit: 's', firsts: flushed, seconds: plain },
       { first, second: third, unit: 's', firsts: quick, seconds: flushed },
-      { first: slowly, second: 'it takes 0 ms', unit: 's', firsts: slow, seconds: quick },
+      { first: slowly, second: 'response time 0 ms', unit: 's', firsts: slow, seconds: quick },
     ]
     return { rows }
   },
@@ -57,7 +57,7 @@ export const memory: Suite = {
       unit: 'MB' as const,
       firsts: [megabytes],
       seconds: [fewest?.megabytes ?? 0],
-      note: `${grouped(Math.round(count / seconds))} profiles a second`,
+      note: `${grouped(Math.round(count / seconds))} profiles per second`,
     }))
     return { rows }
   },
@@ -76,7 +76,7 @@ async function withService<T>(
   const ended = once(service, 'exit')
   try {
     const [url] = await Promise.race([once(service.stdout.setEncoding('utf8'), 'data'), ended])
-    if (typeof url !== 'string') throw new Error(`the service ended with ${url}`)
+    if (typeof url !== 'string') throw new Error(`the service exited with ${url}`)
     settle()
     const options = ['-u', url.trim(), '-a', API_KEY, '-n', String(count), '-o', place.newPath()]
     return await measure([...BINARY, 'fetch', ...options])

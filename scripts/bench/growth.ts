@@ -18,7 +18,7 @@ export const growth: Suite = {
     const hint: Point[] = []
     for (const count of plotted) {
       const measured = await measureAt(place, count, plotRuns)
-      const first = `\`next\` among ${grouped(count)} unused, no hint`
+      const first = `\`next\` with ${grouped(count)} unused, without the hint`
       rows.push({ first, second: 'with the hint', unit: 'ms', ...measured })
       scan.push({ x: count, y: median(measured.firsts) })
       hint.push({ x: count, y: median(measured.seconds) })
@@ -28,13 +28,13 @@ export const growth: Suite = {
     return {
       rows,
       svg: plot({
-        title: 'What one call of softsim next costs, the start of the process included',
-        description: `From ${grouped(least)} to ${grouped(most)} profiles: with the hint it stays the same; a look at the directory grows with it.`,
+        title: 'Time of one call of softsim next, including the start of the process',
+        description: `From ${grouped(least)} to ${grouped(most)} profiles: constant with the hint, growing with the number of profiles without it.`,
         xLabel: 'profiles in the directory',
-        yLabel: 'milliseconds a call (both axes are logarithmic)',
+        yLabel: 'milliseconds per call (both axes are logarithmic)',
         series: [
           { label: 'with the hint', points: hint },
-          { label: 'a look at the directory', points: scan },
+          { label: 'without the hint', points: scan },
         ],
       }),
     }

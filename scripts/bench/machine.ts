@@ -16,7 +16,7 @@ export function describeMachine(directory: string, version: string): string[] {
   return [
     `softsim ${version}, Node ${process.version}, ${new Date().toISOString().slice(0, 10)}`,
     `${cpu?.model.trim() ?? 'unknown processor'}, ${cpus().length} cores, ${gigabytes} GB, ${type()} ${release()} ${arch()}`,
-    `profiles on ${fileSystem(directory)}; load before the start ${load.join(', ')}`,
+    `profiles on ${fileSystem(directory)}; load average before the start ${load.join(', ')}`,
   ]
 }
 
@@ -47,5 +47,7 @@ export function checkRoom(directory: string, files: number): void {
   // Some file systems make inodes as they need them, and say 0.
   if (bavail * bsize >= files * BYTES_A_FILE && (inodes === 0 || ffree >= files)) return
   const free = `${inodes === 0 ? '' : `${grouped(ffree)} files, `}${gigabytes(bavail * bsize)}`
-  throw new Error(`needs room for ${needed} in ${directory}, there is ${free}; --dir names another directory`)
+  throw new Error(
+    `${directory} needs free space for ${needed}, but has ${free}; use --dir to name another directory`,
+  )
 }

@@ -44,7 +44,7 @@ export const lot: Suite = {
     }
     settle()
     const measured = await pairs(place, lot / lotPart, nextPart, () => decryption(place, DECRYPTIONS_A_PART))
-    const first = `consuming ${grouped(lot)} by \`next -n ${SMALL_PANEL}\`, per profile`
+    const first = `taking ${grouped(lot)} with \`next -n ${SMALL_PANEL}\`, per profile`
     return { rows: [{ first, second: DECRYPTION, unit: 'ms', ...measured }] }
   },
 }
@@ -72,7 +72,7 @@ export const stations: Suite = {
       () => work(STATIONS),
       () => work(1),
     )
-    const first = `${STATIONS} stations over ${count} profiles`
+    const first = `${STATIONS} stations taking ${count} profiles`
     return { rows: [{ first, second: '1 station', unit: 's', ...measured, note: `failed calls: ${failed}` }] }
   },
 }

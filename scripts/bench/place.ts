@@ -38,7 +38,8 @@ export class Place {
   /** @param stop ends everything at the next breath */
   constructor(above: string, stop: AbortSignal) {
     for (const [file = ''] of [BUNDLE.slice(1), BINARY]) {
-      if (!existsSync(file)) throw new Error(`there is no ${file}: npm run package -- --only=host makes it`)
+      if (!existsSync(file))
+        throw new Error(`${file} is missing; create it with npm run package -- --only=host`)
     }
     this.#stop = stop
     this.#root = mkdtempSync(join(above, 'softsim-bench-'))

@@ -17,7 +17,7 @@ export interface Row {
 
 /** The rows as Markdown. */
 export function table(rows: readonly Row[]): string {
-  const head = ['what / by what', 'ratio: median (least–greatest)', 'what', 'by what', 'pairs']
+  const head = ['A / B', 'ratio: median (least–greatest)', 'A', 'B', 'pairs']
   const lines = [head, ['---', '---', '--:', '--:', '--:'], ...rows.map(cells)]
   return lines.map((line) => `| ${line.join(' | ')} |\n`).join('')
 }

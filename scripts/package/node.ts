@@ -30,6 +30,6 @@ function fetchPinned(name: string): string {
   }
   const found = `sha512-${createHash('sha512').update(readFileSync(archive)).digest('base64')}`
   if (found !== integrity)
-    throw new Error(`${archive} is not what package-lock.json expects: delete it and try again`)
+    throw new Error(`${archive} does not match package-lock.json: delete it and try again`)
   return archive
 }

@@ -77,7 +77,7 @@ export class Course {
     for (const [at, view] of views.entries()) {
       if (await becomes(() => existsSync(view))) continue
       course.close()
-      throw new Error(`${above[at]} is another directory than ${first}`)
+      throw new Error(`${above[at]} and ${first} are different directories`)
     }
     return course
   }
@@ -166,7 +166,7 @@ async function becomes(isSo: () => boolean | Promise<boolean>): Promise<boolean>
 
 function ask(station: ChildProcess, turn: Turn): Promise<Outcome> {
   return new Promise((resolve, reject) => {
-    const ended = () => reject(new Error('a station has ended before its turn was over'))
+    const ended = () => reject(new Error('a station ended before its turn was over'))
     station.once('exit', ended)
     station.once('message', (outcome: Outcome) => {
       station.off('exit', ended)

@@ -89,7 +89,7 @@ export class Image {
     // Another mount namespace may hold it a little longer, and two at once would ruin the image.
     for (let tries = RELEASE_TRIES; isAttached(this.path); tries--) {
       if (tries === 0)
-        throw new Error(`another mount namespace holds ${this.path}: unshare -m npm run torture`)
+        throw new Error(`another mount namespace is using ${this.path}; run: unshare -m npm run torture`)
       pause(RELEASE_PAUSE_MS)
     }
   }
@@ -105,7 +105,7 @@ export class Image {
       must('cp', '--sparse=always', this.path, `${this.path}.cut`)
       if (spawnSync('cmp', ['-s', this.path, `${this.path}.cut`]).status === 0) return
     }
-    throw new Error(`${this.path} does not hold still`)
+    throw new Error(`${this.path} keeps changing`)
   }
 
   /** Puts the copy in the place of the image, which must not be mounted any more. */
@@ -142,17 +142,18 @@ export function unmountAll(): void {
 
 /** Why there can be no images here; undefined where there can. */
 export function whyNoImages(): string | undefined {
-  if (process.platform !== 'linux') return 'it is for Linux'
-  if (process.getuid?.() !== 0) return 'mounting takes root'
+  if (process.platform !== 'linux') return 'it runs only on Linux'
+  if (process.getuid?.() !== 0) return 'mounting needs root'
   if (spawnSync('losetup', ['-f']).status !== 0) return 'there are no loop devices'
-  if (spawnSync('perl', ['-e', '1']).status !== 0) return 'there is no perl to shut a file system down with'
+  if (spawnSync('perl', ['-e', '1']).status !== 0)
+    return 'there is no perl, which is needed to shut a file system down'
   return undefined
 }
 
 /** Why this file system can't be tried here; undefined where it can. */
 export function whyNot(kind: Kind): string | undefined {
   if (spawnSync(`mkfs.${kind}`, ['-V']).error !== undefined) return `there is no mkfs.${kind}`
-  return isKnown(kind) || loads(kind) ? undefined : 'the kernel does not know it'
+  return isKnown(kind) || loads(kind) ? undefined : 'the kernel does not support it'
 }
 
 /** The file systems that can't be tried here, each with the reason. */

@@ -52,8 +52,8 @@ export async function killAt(works: Works, scene: Scene, point: Point, tally: Ta
   if (!isKilled && each.run.code !== 0) verdict.problems.push(`it ended with ${each.run.code}`)
   tally.add('profiles printed', verdict.printed.length)
   tally.add('claimed and not printed', verdict.stuck.length)
-  tally.add('delivered, killed before they were put aside', verdict.unkept.length)
-  tally.add('answers left to a process of the same number', verdict.waiting)
+  tally.add('delivered, but killed before they were saved', verdict.unkept.length)
+  tally.add('responses left to a process with the same number', verdict.waiting)
   if (verdict.problems.length > 0) {
     throw new Violation(
       `${scene.name}, killed at ${syscall} ${when}: ${verdict.problems.join('; ')}\nsee ${dirname(each.directory)}`,

@@ -133,7 +133,7 @@ export const touches = ({ name, args }: Call, directory: string) =>
 
 /** Why nothing can be traced here; undefined where it can. */
 export function whyNoTrace(): string | undefined {
-  if (process.platform !== 'linux') return 'strace is for Linux'
+  if (process.platform !== 'linux') return 'strace runs only on Linux'
   const { error, status, stderr } = spawnSync(
     'strace',
     [...traced('/dev/null').slice(1), process.execPath, '-v'],

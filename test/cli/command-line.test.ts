@@ -91,7 +91,7 @@ describe('the forms of an option', () => {
     ],
   ])('%j', (typed, expected) => expect(read(...typed).argv).toEqual(expected))
 
-  test('what is in form stays as it is', () => {
+  test('a command line in the normal form stays unchanged', () => {
     fc.assert(
       fc.property(commandLine, (typed) => {
         const { argv } = read(...typed)
@@ -101,7 +101,7 @@ describe('the forms of an option', () => {
   })
 })
 
-describe('what is a word and what is a value', () => {
+describe('words and option values', () => {
   test.each<[typed: string[], words: string[]]>([
     [['-i', 'fetch', 'next', '-k', 'x'], ['next']],
     [['-o', 'next', 'fetch'], ['fetch']],
@@ -147,7 +147,7 @@ describe('help and the version', () => {
   })
 })
 
-test('the command is the one that the parser finds, and wrong is what the parser refuses', () => {
+test('finds the same command as Clipanion, and the same errors', () => {
   let taken = 0
   const property = fc.property(commandLine, (typed) => {
     const line = read(...typed)

@@ -19,7 +19,7 @@ const overviewHelp = overview(topics, '1.2.3', PLAIN)
 
 const isToBePasted = (line: string) => line.startsWith('    $ ')
 
-test('the overview tells the version, the commands, the global options and where there is more', () => {
+test('the overview shows the version, the commands, the global options and the command for more help', () => {
   expect(overviewHelp).toContain('softsim 1.2.3')
   for (const { name, description } of topics)
     expect(overviewHelp).toContain(`  ${name.padEnd(5)}  ${description}`)
@@ -44,7 +44,7 @@ test('every help has all exit codes', () => {
   }
 })
 
-test('the examples stand at the end, each on one line to paste', () => {
+test('the examples are at the end, each on one line', () => {
   for (const help of [fetchHelp, nextHelp]) {
     const pasted = lines(help.slice(help.indexOf('\nExamples\n'))).filter(isToBePasted)
     expect(pasted.length).toBeGreaterThanOrEqual(2)
@@ -53,7 +53,7 @@ test('the examples stand at the end, each on one line to paste', () => {
   }
 })
 
-test('no line is wider than the terminal, save what is to be pasted and a long word alone', () => {
+test('no line is wider than the terminal, except commands and single long words', () => {
   fc.assert(
     fc.property(fc.constantFrom(...topics), fc.integer({ min: 60, max: 300 }), (topic, width) => {
       const style = { width, colour: false }
@@ -65,7 +65,7 @@ test('no line is wider than the terminal, save what is to be pasted and a long w
   )
 })
 
-test('wrapping loses no word, however narrow the terminal is', () => {
+test('line wrapping loses no word at any terminal width', () => {
   const words = (text: string) => text.split(/\s+/).sort()
   fc.assert(
     fc.property(fc.constantFrom(...topics), fc.integer({ min: 0, max: 300 }), (topic, width) => {
@@ -74,7 +74,7 @@ test('wrapping loses no word, however narrow the terminal is', () => {
   )
 })
 
-test('colour changes nothing but the colour', () => {
+test('colour does not change the text', () => {
   const coloured = commandHelp(topics[1] as Topic, { ...PLAIN, colour: true })
   expect(coloured).not.toBe(nextHelp)
   expect(stripVTControlCharacters(coloured)).toBe(nextHelp)

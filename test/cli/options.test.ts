@@ -5,7 +5,7 @@ import { COMMANDS, DEFINITIONS } from '../support/commands.ts'
 const definitions = Cli.from(COMMANDS, { binaryName: 'softsim' }).definitions()
 
 test.each(DEFINITIONS.map((definition, at) => ({ ...definition, at })))(
-  'the options of $name are those that Clipanion tells of',
+  'the options of $name match those that Clipanion reports',
   ({ options, operands, at }) => {
     const told = options
       .filter(({ names }) => !names.includes('--help'))
@@ -15,7 +15,7 @@ test.each(DEFINITIONS.map((definition, at) => ({ ...definition, at })))(
   },
 )
 
-test('an option takes a value, or may, or must not', () => {
+test('an option requires, allows or refuses a value', () => {
   const [fetch, next, help] = DEFINITIONS.map(({ values }) => values)
   expect(['-n', '--count', '-a', '-u', '-o'].map((name) => fetch?.get(name))).toEqual(
     Array(5).fill('required'),

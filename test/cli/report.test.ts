@@ -15,11 +15,11 @@ function written(tell: (report: Report) => void, level: Level = 0): string {
   return text
 }
 
-test('a warning is one line under the program’s name', () => {
+test('a warning is one line that begins with the program’s name', () => {
   expect(written((report) => report.warn('odd'))).toBe('softsim: warning: odd\n')
 })
 
-test('what is told depends on the verbosity', () => {
+test('the verbosity controls which messages are printed', () => {
   const tellAll = (report: Report) => {
     for (const level of [0, 1, 2, 3] as const) report.tell(level, `level ${level}`)
   }
@@ -27,13 +27,13 @@ test('what is told depends on the verbosity', () => {
   expect(written(tellAll, 2)).toBe('softsim: level 0\nsoftsim: level 1\nsoftsim: level 2\n')
 })
 
-test('a failure is one line, and a hint where there is one', () => {
+test('a failure is one line, plus its hint if it has one', () => {
   expect(written((report) => report.failure(new Failure('disk', 'full')))).toBe('softsim: error: full\n')
   const hinted = new Failure('disk', 'full', { hint: 'make room' })
   expect(written((report) => report.failure(hinted))).toBe('softsim: error: full\nsoftsim: hint: make room\n')
 })
 
-test('anything else is a mistake of ours; it says how to report it', () => {
+test('any other error is a bug, and the message says how to report it', () => {
   const text = written((report) => report.failure(new TypeError('x is undefined')))
   expect(text).toMatch(
     /^softsim: error: this is a mistake in softsim: x is undefined\nsoftsim: hint: .*report.*\n$/,
@@ -41,7 +41,7 @@ test('anything else is a mistake of ours; it says how to report it', () => {
   expect(written((report) => report.failure('thrown text'))).toContain('thrown text')
 })
 
-test('where it happened is for -vvv', () => {
+test('-vvv shows where the error happened', () => {
   const error = new Failure('disk', 'full')
   expect(written((report) => report.failure(error), 2)).not.toContain('report.test.ts')
   const text = written((report) => report.failure(error), 3)
@@ -49,7 +49,7 @@ test('where it happened is for -vvv', () => {
   expect(text).toMatch(/^(softsim: .*\n)+$/)
 })
 
-test('secrets are blotted out wherever they stand, in the trace of an error too', () => {
+test('secrets are hidden everywhere, also in stack traces', () => {
   const text = written((report) => {
     report.hide('hunter22')
     report.hide('other-secret')
@@ -61,7 +61,7 @@ test('secrets are blotted out wherever they stand, in the trace of an error too'
   expect(text).toContain('softsim: warning: ***, *** and ***\n')
 })
 
-test('a secret that begins with another one is blotted out whole, in whatever order they came', () => {
+test('a secret that begins with another secret is hidden completely, in either order', () => {
   for (const secrets of [
     ['abcd', 'abcd1234'],
     ['abcd1234', 'abcd'],
@@ -74,7 +74,7 @@ test('a secret that begins with another one is blotted out whole, in whatever or
   }
 })
 
-test('a secret is blotted out in the form it has inside a quoted text', () => {
+test('a secret is hidden in its JSON-escaped form', () => {
   const secret = 'key"with\\quotes'
   const text = written((report) => {
     report.hide(secret)
@@ -84,9 +84,9 @@ test('a secret is blotted out in the form it has inside a quoted text', () => {
 })
 
 test.each([
-  ['in a quoted text that escapes slashes', 'key"with/slashes', String.raw`key\"with\/slashes`],
-  ['in an address', 'key/with+odd=letters', 'key%2Fwith%2Bodd%3Dletters'],
-])('a secret is blotted out in the form it has %s', (_, secret, form) => {
+  ['JSON with escaped slashes', 'key"with/slashes', String.raw`key\"with\/slashes`],
+  ['a URL', 'key/with+odd=letters', 'key%2Fwith%2Bodd%3Dletters'],
+])('a secret is hidden in its encoded form: %s', (_, secret, form) => {
   const text = written((report) => {
     report.hide(secret)
     report.warn(`it said <${form}>`)
@@ -94,7 +94,7 @@ test.each([
   expect(text).toBe('softsim: warning: it said <***>\n')
 })
 
-test('nothing to hide hides nothing', () => {
+test('without secrets, the text is unchanged', () => {
   const text = written((report) => {
     report.hide(undefined)
     report.hide('')
@@ -103,14 +103,14 @@ test('nothing to hide hides nothing', () => {
   expect(text).toBe('softsim: warning: as it is\n')
 })
 
-test('control characters are escaped: a file’s name must not play with the terminal', () => {
+test('control characters, for example in file names, are escaped', () => {
   expect(printable('\u001b[2Ja\r\nb\u202egnp\u0000\u009b')).toBe(
     '\\u{1b}[2Ja\\u{d}\\u{a}b\\u{202e}gnp\\u{0}\\u{9b}',
   )
   expect(printable('89 – é ü 語 … 🙂')).toBe('89 – é ü 語 … 🙂')
 })
 
-test('whatever is told is one line', () => {
+test('every message is one line', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary' }), (text) => {
       const line = written((report) => report.warn(text))

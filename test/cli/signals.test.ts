@@ -12,7 +12,7 @@ afterEach(() => {
 })
 
 test.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
-  'the first %s stops, and when the grace is over it aborts',
+  'the first %s requests a stop, and an abort after the grace period',
   async (signal) => {
     const told: boolean[] = []
     interrupt = onInterrupt(1, (isLast) => told.push(isLast))
@@ -24,7 +24,7 @@ test.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
   },
 )
 
-test('once it is released, nothing comes of a signal that came before', async () => {
+test('after release, an earlier signal has no effect', async () => {
   const listeners = process.listenerCount('SIGHUP')
   interrupt = onInterrupt(1, () => {})
   expect(process.listenerCount('SIGHUP')).toBe(listeners + 1)
@@ -36,7 +36,7 @@ test('once it is released, nothing comes of a signal that came before', async ()
   expect(process.listenerCount('SIGHUP')).toBe(listeners)
 })
 
-test('a second one ends the process, unless something is held', () => {
+test('a second signal ends the process, except after hold', () => {
   const exit = vi.spyOn(process, 'exit').mockImplementation((code) => {
     throw new Error(`exit ${code}`)
   })

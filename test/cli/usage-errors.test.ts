@@ -38,7 +38,7 @@ test.each<[string[], string]>([
   [['-v', 'nxet'], 'unknown command nxet | softsim help'],
 ])('%j', (typed, expected) => expect(said(typed)).toBe(expected))
 
-describe('the command is the one of the parser, not a word that looks like it', () => {
+describe('an option value that looks like a command is not the command', () => {
   test.each<[string[], string]>([
     [['-o', 'next', 'fetch', '--nope'], 'unknown option --nope | softsim help fetch'],
     [['-i', 'fetch', 'next', '--nope'], 'unknown option --nope | softsim help next'],
@@ -48,7 +48,7 @@ describe('the command is the one of the parser, not a word that looks like it', 
   ])('%j', (typed, expected) => expect(said(typed)).toBe(expected))
 })
 
-describe('what another command has, or an older version had', () => {
+describe('options of the other command and of older versions', () => {
   test.each<[string[], RegExp]>([
     [['fetch', '-k', 'x'], /^unknown option -k \| next has it; see softsim help fetch$/],
     [['next', '--out=x'], /^unknown option --out \| fetch has it; see softsim help next$/],
@@ -79,7 +79,7 @@ test('next takes -h and -V alone', () => {
   }
 })
 
-test('a double quote in a value: on Windows a backslash at its end has swallowed what follows', () => {
+test('on Windows, a double quote in a value gets a hint about the trailing backslash', () => {
   const typed = ['next', '-i', 'C:\\my profiles" -k key.pem']
   expect(said(typed, 'win32')).toMatch(/^the value of -i has a double quote in it \| .*without \\ at its end/)
   expect(said(['next', '-k=x', `--in=${typed[2]}`], 'win32')).toMatch(/^the value of --in has a double quote/)
@@ -98,7 +98,7 @@ test.each([
   ['-SECRET1234'],
   ['--SECRET1234abcdefghijklmnop'],
   ['--out', 'SECRET1234"'],
-])('fetch %s %s %s: what may be a key is not repeated', (...typed) => {
+])('fetch %s %s %s: the message does not repeat a possible key', (...typed) => {
   for (const line of [['fetch', ...typed], [...typed, 'fetch'], typed, ['next', ...typed]]) {
     for (const platform of ['linux', 'win32'] as const) {
       expect(said(line, platform)?.toLowerCase() ?? '').not.toContain('secret')
@@ -106,13 +106,13 @@ test.each([
   }
 })
 
-test('a word that looks like a key is no command to repeat', () => {
+test('the message does not repeat a word that looks like a key', () => {
   for (const word of ['SECRET1234', 'secret1234', 'a'.repeat(40), '\u001b[31m']) {
     expect(said([word])).toBe('unknown command | softsim help')
   }
 })
 
-test('any command line is taken, or refused in one line', () => {
+test('any command line is accepted, or refused in one line', () => {
   const any = fc.oneof(commandLine, fc.array(fc.string({ unit: 'binary' }), { maxLength: 6 }))
   fc.assert(
     fc.property(any, fc.constantFrom<NodeJS.Platform>('linux', 'win32'), (typed, platform) => {

@@ -35,20 +35,20 @@ function expectNamed({ code, stdout, stderr }: Ended, directory: string): void {
   expect(stderr).toContain(`__${iccid(1)}.json`)
 }
 
-describe('a profile that was claimed and could not be printed is named', () => {
+describe('a profile that was claimed but could not be printed is named', () => {
   test.skipIf(!hasFullDevice)('standard output is full', async () => {
     const directory = directoryOf(someProfiles(2))
     expectNamed(await softsim(line(directory), { shell: '"$@" > /dev/full' }), directory)
   })
 
-  test('the reader has left', async () => {
+  test('the reader has closed the pipe', async () => {
     const directory = directoryOf(someProfiles(2))
     const { child, ended } = startSoftsim(line(directory))
     child.stdout?.destroy()
     expectNamed(await ended, directory)
   })
 
-  test('and it can be had again by its ICCID', async () => {
+  test('--iccid prints it again', async () => {
     const directory = directoryOf(someProfiles(2))
     const { child, ended } = startSoftsim(line(directory))
     child.stdout?.destroy()
@@ -59,7 +59,7 @@ describe('a profile that was claimed and could not be printed is named', () => {
 })
 
 describe('standard output is closed', () => {
-  test.skipIf(!hasPosix)('next refuses before it claims anything', async () => {
+  test.skipIf(!hasPosix)('next fails before it claims anything', async () => {
     const directory = directoryOf(someProfiles(2))
     const { code, stdout, stderr } = await softsim(line(directory), { shell: '"$@" >&-' })
     expect([code, stdout]).toEqual([9, ''])
@@ -67,14 +67,14 @@ describe('standard output is closed', () => {
     expect([unusedIn(directory).length, usedIn(directory)]).toEqual([2, []])
   })
 
-  test.skipIf(!hasPosix)('what it was about to take is still the next one', async () => {
+  test.skipIf(!hasPosix)('the next call gets the same profile', async () => {
     const directory = directoryOf(someProfiles(4))
     expect(await softsim([...line(directory), '-n', '2'], { shell: '"$@" >&-' })).toMatchObject({ code: 9 })
     const { stdout } = await softsim([...line(directory), '--format=raw'])
     expect(JSON.parse(stdout).iccid).toBe(iccid(1))
   })
 
-  test('and what Node puts in its place: the null device, open for reading too', async () => {
+  test('the null device opened for reading too, which is what Node substitutes', async () => {
     const directory = directoryOf(someProfiles(2))
     const stdout = openSync(devNull, 'r+')
     const run = await softsim(line(directory), { stdout })
@@ -86,7 +86,7 @@ describe('standard output is closed', () => {
     expect([unusedIn(directory).length, usedIn(directory)]).toEqual([2, []])
   })
 
-  test.skipIf(!hasPosix)('/dev/null is not closed: it was asked for', async () => {
+  test.skipIf(!hasPosix)('output to /dev/null is allowed', async () => {
     const directory = directoryOf(someProfiles(2))
     expect(await softsim(line(directory), { shell: '"$@" > /dev/null' })).toMatchObject({ code: 0 })
     expect(usedIn(directory)).toHaveLength(1)
@@ -94,13 +94,13 @@ describe('standard output is closed', () => {
 })
 
 describe('standard error', () => {
-  test.skipIf(!hasPosix)('closed: the profile is printed all the same', async () => {
+  test.skipIf(!hasPosix)('closed: the profile is still printed', async () => {
     const directory = directoryOf(someProfiles(2))
     const { code, stdout } = await softsim([...line(directory), '-v', '--format=raw'], { shell: '"$@" 2>&-' })
     expect([code, JSON.parse(stdout).iccid]).toEqual([0, iccid(1)])
   })
 
-  test.skipIf(!hasFullDevice)('full: the profile is printed all the same', async () => {
+  test.skipIf(!hasFullDevice)('full: the profile is still printed', async () => {
     const directory = directoryOf(someProfiles(2))
     const { code, stdout } = await softsim([...line(directory), '-v'], { shell: '"$@" 2> /dev/full' })
     expect(code).toBe(0)
@@ -108,7 +108,7 @@ describe('standard error', () => {
   })
 
   test.skipIf(process.platform !== 'linux')(
-    'of a kind that Node can’t open: fetch stores all the same',
+    'of a kind that Node can’t open: fetch still stores the profiles',
     async () => {
       const { fetch, directory } = await startSandbox()
       const path = join(temporaryDirectory(), 'pipe')
@@ -121,7 +121,7 @@ describe('standard error', () => {
   )
 })
 
-test.skipIf(!hasFullDevice)('help that cannot be printed is a failure too', async () => {
+test.skipIf(!hasFullDevice)('a failure to print the help is reported', async () => {
   for (const argv of [['help'], ['--version']]) {
     const run = await softsim(argv, { shell: '"$@" > /dev/full' })
     expect(run).toEqual(failure(9, /can't print: no space left on the disk \(ENOSPC\)/))

@@ -8,7 +8,7 @@ import { softsim } from '../support/softsim.ts'
 const { privateKeyPath: KEY } = inject('keys')
 const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
 
-describe('fetch takes its options in any of their forms', () => {
+describe('fetch accepts every form of its options', () => {
   test.concurrent.each([
     [['-n5']],
     [['-n', '5']],
@@ -28,7 +28,7 @@ describe('fetch takes its options in any of their forms', () => {
   })
 })
 
-describe('next takes its options in any of their forms', () => {
+describe('next accepts every form of its options', () => {
   const isHex = (line: string) => /^[0-9a-f]+$/.test(line)
   const isJson = (line: string) => 'additional_fields' in JSON.parse(line)
   const isRaw = (line: string) => 'imsi' in JSON.parse(line)
@@ -56,12 +56,12 @@ describe('next takes its options in any of their forms', () => {
     }
   })
 
-  test('glued to a short option', async () => {
+  test('a value attached to a short option', async () => {
     const directory = directoryOf(someProfiles(1))
     expect(await softsim([`-k${KEY}`, `-i${directory}`, 'next'])).toMatchObject({ code: 0 })
   })
 
-  test('a bare --format before the command works, or is told which form to use', async () => {
+  test('a bare --format before the command works, or the message says which form to use', async () => {
     const directory = directoryOf(someProfiles(1))
     const { code, stderr } = await softsim(['--format', 'next', '-k', KEY, '-i', directory])
     expect(code === 0 || stderr.includes('--format=')).toBe(true)
@@ -91,7 +91,7 @@ test.each([
     ['help', 'help'],
     ['help', '--help'],
   ],
-])('the same help by %j and by its other ways', async (...ways) => {
+])('all ways to ask for help print the same: %j', async (...ways) => {
   const runs = await Promise.all(ways.map((argv) => softsim(argv)))
   const [first] = runs
   expect(first).toMatchObject({ code: 0, stderr: '' })
@@ -106,7 +106,7 @@ test.each([
   ['-k', KEY, '-vV'],
   ['-i', 'profiles', '--version'],
   ['-k', KEY, '--help=1'],
-])('a station whose script says next %s %s %s gives nothing to a device', async (...options) => {
+])('next %s %s %s prints nothing to a device', async (...options) => {
   expect(await softsim(['next', ...options])).toEqual(
     failure(2, /.*(-h and -V alone|no value).*/, /.*softsim help.*/),
   )
@@ -119,11 +119,11 @@ test.each([
   ['-k', KEY, '-i', 'profiles', '-h'],
   ['nxet', '-k', KEY, '-V'],
   ['help', 'next', '-k', KEY],
-])('nor does one whose values look like commands, or whose command is wrong: %j', async (...argv) => {
+])('values that look like commands and wrong commands print nothing to a device: %j', async (...argv) => {
   expect(await softsim(argv)).toMatchObject({ code: 2, stdout: '' })
 })
 
-test('help that goes to no terminal has neither colour nor lines of more than 80 columns', async () => {
+test('without a terminal, the help has no colour and no line of more than 80 columns', async () => {
   const { stdout } = await softsim(['help', 'next'], { env: { FORCE_COLOR: '1', COLUMNS: '200' } })
   expect(stdout).not.toContain('\u001b')
   for (const line of lines(stdout).filter((each) => !each.startsWith('    $'))) {
@@ -131,7 +131,7 @@ test('help that goes to no terminal has neither colour nor lines of more than 80
   }
 })
 
-test('the examples of the help work when they are pasted', async () => {
+test('the examples of the help work', async () => {
   const { stdout } = await softsim(['help', 'next'])
   const pasted = lines(stdout).flatMap((line) => /^ {4}\$ softsim (.+)$/.exec(line)?.[1] ?? [])
   expect(pasted.length).toBeGreaterThanOrEqual(2)

@@ -42,9 +42,9 @@ describe('0: done', () => {
   })
 })
 
-describe('1: something nobody foresaw', () => {
+describe('1: an unexpected error', () => {
   // There should be no way to bring it about; so the Node that runs the program is spoilt.
-  test.skipIf(!isRunByNode)('a Node that lacks what the program needs', async () => {
+  test.skipIf(!isRunByNode)('a Node without a required feature', async () => {
     const spoiler = join(temporaryDirectory(), 'spoiler.cjs')
     writeFileSync(spoiler, 'globalThis.AbortController = undefined\n')
     const env = { NODE_OPTIONS: `--require=${JSON.stringify(spoiler)}` }
@@ -54,7 +54,7 @@ describe('1: something nobody foresaw', () => {
   })
 })
 
-test('2: the command line is wrong', async () => {
+test('2: an invalid command line', async () => {
   expect(await softsim(['fetch', '--nope'])).toEqual(
     failure(2, /unknown option --nope/, /softsim help fetch/),
   )
@@ -66,7 +66,7 @@ describe('3: no profiles', () => {
     expect(await next(directoryOf([]))).toEqual(failure(3, /no unused profile in .+/, /.*softsim fetch.*/))
   })
 
-  test('all in it are used', async () => {
+  test('all profiles are used', async () => {
     const directory = directoryOf(someProfiles(1))
     await next(directory)
     expect(await next(directory)).toEqual(failure(3, /no unused profile in .+/))
@@ -90,7 +90,7 @@ describe('4: the private key', () => {
     expect(run).toEqual(failure(4, /.*missing\.pem: no such file or directory.*/))
   })
 
-  test('is none', async () => {
+  test('is not a key', async () => {
     const path = join(temporaryDirectory(), 'empty.pem')
     writeFileSync(path, '')
     const directory = directoryOf(someProfiles(1))
@@ -109,7 +109,7 @@ describe('4: the private key', () => {
   })
 })
 
-test('5: profiles are there, but none that can be used', async () => {
+test('5: there are unused profiles, but none of them can be used', async () => {
   const directory = directoryOf([])
   const torn = `${plainProfile(1).iccid}.json`
   writeFileSync(join(directory, torn), '{"iccid":"')
@@ -142,7 +142,7 @@ describe('7: the service or the network', { concurrent: true }, () => {
     expect(await fetch(['-u', REFUSES])).toEqual(failure(7, /the service refuses the connection.*/))
   })
 
-  test('answers what it will answer again', async () => {
+  test('returns an error that does not go away', async () => {
     const { fetch, fault, requests } = await startSandbox()
     fault({ kind: 'status', status: 400, body: 'the query must have a version' })
     expect(await fetch()).toEqual(failure(7, /the service answered 400: the query must have a version/))
@@ -150,7 +150,7 @@ describe('7: the service or the network', { concurrent: true }, () => {
   })
 })
 
-test('8: fetch stored some of the profiles, not all', async () => {
+test('8: fetch stored some of the requested profiles, but not all', async () => {
   const { fetch, directory } = await startSandbox({ supply: 4 })
   expect(await fetch(['-n', '10'])).toEqual(failure(8, /stored 4 of 10 profiles in .+: .*no more profiles.*/))
   expect(namesIn(directory)).toHaveLength(4)
@@ -166,7 +166,7 @@ describe('9: the disk', () => {
     expect(requests).toEqual([])
   })
 
-  test('fetch: nothing can be put aside in the directory, and so nothing is asked for', async () => {
+  test('fetch: if nothing can be saved in the directory, no request is sent', async () => {
     const { fetch, directory, requests } = await startSandbox()
     mkdirSync(directory)
     // A file in the place where answers are put aside: works for root too, and on every system.

@@ -16,11 +16,11 @@ test.concurrent.each<[string, Fault[]]>([
   ['5xx', [500, 502, 504].map((status): Fault => ({ kind: 'status', status }))],
   ['503', [{ kind: 'status', status: 503, headers: { 'retry-after': '0' }, times: 2 }]],
   ['resets', [{ kind: 'reset', times: 2 }]],
-  ['drops before the answer', [{ kind: 'drop-before', times: 2 }]],
-  ['drops after it', [{ kind: 'drop-after', times: 2 }]],
-  ['torn answers', [{ kind: 'torn', times: 2 }]],
-  ['short answers', [20, 10, 5].map((by): Fault => ({ kind: 'short', by }))],
-])('%s: ends with the right files', async (_, faults) => {
+  ['drops before the allocation', [{ kind: 'drop-before', times: 2 }]],
+  ['drops after the allocation', [{ kind: 'drop-after', times: 2 }]],
+  ['truncated responses', [{ kind: 'torn', times: 2 }]],
+  ['short responses', [20, 10, 5].map((by): Fault => ({ kind: 'short', by }))],
+])('%s: the right files are stored', async (_, faults) => {
   const sandbox = await startSandbox()
   sandbox.fault(...faults)
   expect(await sandbox.fetch(['-n', '40'])).toMatchObject({ code: 0, stdout: '' })
@@ -28,7 +28,7 @@ test.concurrent.each<[string, Fault[]]>([
   expectAllStored(sandbox)
 })
 
-test.concurrent('all of them amid calls that run at once', async () => {
+test.concurrent('all faults during parallel requests', async () => {
   const sandbox = await startSandbox()
   sandbox.fault(
     { kind: 'none' },
@@ -49,7 +49,7 @@ test.concurrent('all of them amid calls that run at once', async () => {
   )
 })
 
-test.concurrent('the summary tells what a broken request may have cost', async () => {
+test.concurrent('the summary says how many profiles a broken request may have cost', async () => {
   const sandbox = await startSandbox()
   sandbox.fault({ kind: 'torn' })
   const { code, stderr } = await sandbox.fetch(['-n', '30'])
@@ -61,7 +61,7 @@ test.concurrent('the summary tells what a broken request may have cost', async (
 })
 
 test.concurrent.each([429, 503])(
-  '%i that says when to come back costs nothing, and is not told as a broken request',
+  '%i with a time to retry costs nothing and is not reported as a broken request',
   async (status) => {
     const { fetch, fault } = await startSandbox()
     fault({ kind: 'status', status, headers: { 'retry-after': '0' } })
@@ -71,7 +71,7 @@ test.concurrent.each([429, 503])(
   },
 )
 
-test.concurrent('what a gateway has lost is told as broken requests, whatever number it gives', async () => {
+test.concurrent('requests that a gateway loses are reported as broken, whatever the status', async () => {
   const sandbox = await startSandbox()
   sandbox.fault({ kind: 'none' }, ...[522, 524, 500].map((status): Fault => ({ kind: 'lost', status })))
   const { code, stderr } = await sandbox.fetch(['-n', '400'])
@@ -82,7 +82,7 @@ test.concurrent('what a gateway has lost is told as broken requests, whatever nu
   expectAllStored(sandbox)
 })
 
-test.concurrent('a line on which large answers break: it asks for fewer, and all is stored', async () => {
+test.concurrent('if large responses break, fetch asks for fewer profiles and stores all', async () => {
   const sandbox = await startSandbox()
   // Some proxies are like this. Four hundred profiles are less, eight hundred are more.
   sandbox.fault({ kind: 'torn-after', bytes: 400_000, times: Number.POSITIVE_INFINITY })
@@ -98,7 +98,7 @@ test.concurrent('a line on which large answers break: it asks for fewer, and all
   expect(sandbox.asked().slice(0, broken + 4)).toEqual([100, 200, 400, 800, 25, 50, 100])
 })
 
-test.concurrent('a page of a gateway is told in its words', async () => {
+test.concurrent('the text of a gateway’s error page is printed', async () => {
   const { fetch, fault } = await startSandbox()
   const body =
     '<html><head><title>400 Bad&#32;Request</title></head>\r\n<body><hr>nginx &amp; co</body></html>'
@@ -111,7 +111,7 @@ test.concurrent.each([
   [401, 6],
   [403, 6],
   [404, 3],
-])('%i is asked once, and ends with %i', async (status, code) => {
+])('%i is not retried and leads to exit code %i', async (status, code) => {
   const { fetch, fault, requests, directory } = await startSandbox()
   fault({ kind: 'status', status, times: 10 })
   expect(await fetch(['-n', '5000'])).toEqual(failure(code, /.+/))
@@ -122,7 +122,7 @@ test.concurrent.each([
 test.concurrent.each([
   [401, /.*5000 .*API key.*/],
   [404, /.*5000 .*no more profiles.*/],
-])('%i after some are stored', async (status, why) => {
+])('%i after some profiles are stored', async (status, why) => {
   const sandbox = await startSandbox()
   sandbox.fault({ kind: 'none' }, { kind: 'status', status, times: 20 })
   const run = await sandbox.fetch(['-n', '5000'])
@@ -135,12 +135,12 @@ test.concurrent.each([
 
 test.concurrent.each<[string, Fault]>([
   ['a login page', { kind: 'garbage', body: '<html>Log in</html>', contentType: 'text/html' }],
-  ['JSON of something else', { kind: 'garbage', body: '{"error":"no"}' }],
-  ['JSON that breaks off', { kind: 'garbage', body: '{"count":1,"profiles":[{"iccid":"8988' }],
-  ['bytes', { kind: 'garbage', body: Buffer.from([0, 255, 27, 91, 50, 74]) }],
-  ['a compressed answer', { kind: 'gzip' }],
-  ['an answer without end', { kind: 'huge' }],
-])('%s ends with 7 and stores nothing', async (_, fault) => {
+  ['JSON without profiles', { kind: 'garbage', body: '{"error":"no"}' }],
+  ['truncated JSON', { kind: 'garbage', body: '{"count":1,"profiles":[{"iccid":"8988' }],
+  ['binary data', { kind: 'garbage', body: Buffer.from([0, 255, 27, 91, 50, 74]) }],
+  ['a compressed response', { kind: 'gzip' }],
+  ['an endless response', { kind: 'huge' }],
+])('%s: exit code 7, and nothing is stored', async (_, fault) => {
   const { fetch, fault: queue, directory } = await startSandbox()
   queue({ ...fault, times: 10 })
   const { code, stdout, stderr } = await fetch(['-n', '5'])
@@ -150,7 +150,7 @@ test.concurrent.each<[string, Fault]>([
   expect(namesIn(directory)).toEqual([])
 })
 
-test.concurrent('what the service says goes to the terminal without its control characters', async () => {
+test.concurrent('control characters in messages of the service do not reach the terminal', async () => {
   const { fetch, fault } = await startSandbox()
   fault({ kind: 'status', status: 400, body: 'no\u001b[2J\nsoftsim: stored 5 profiles' })
   expect(await fetch()).toEqual(failure(7, /the service answered 400: no\\u\{1b\}\[2J\\u\{a\}softsim: .*/))

@@ -9,7 +9,7 @@ import { startSandbox } from '../support/sandbox.ts'
 import { until } from '../support/softsim.ts'
 import { hasPosix, isRunByNode } from '../support/system.ts'
 
-describe.skipIf(!hasSmallDisks)('a disk that fills while the answer is under way', () => {
+describe.skipIf(!hasSmallDisks)('a disk that fills up during a request', () => {
   let disk: SmallDisk
   afterEach(() => disk.close())
 
@@ -32,7 +32,7 @@ describe.skipIf(!hasSmallDisks)('a disk that fills while the answer is under way
     [70, 164, 136],
     [140, 228, 72],
   ])(
-    '%i blocks are left: all is stored or put aside, and the tally says so; the next call stores the rest',
+    '%i blocks left: everything is stored or saved and the summary says so; the next call stores the rest',
     async (blocksLeft, stored, aside) => {
       const { sandbox, directory, run } = await fetchWhile(blocksLeft)
       expect([run.code, run.stdout]).toEqual([9, ''])
@@ -55,7 +55,7 @@ describe.skipIf(!hasSmallDisks)('a disk that fills while the answer is under way
   )
 })
 
-test.skipIf(!hasPosix)('a limit that a look at the disk does not show: nothing is asked for', async () => {
+test.skipIf(!hasPosix)('a limit that the file system does not report: no request is sent', async () => {
   const { fetch, requests, directory } = await startSandbox()
   const run = await fetch(['-n', '100'], { shell: 'ulimit -f 40 && exec "$@"' })
   expect(run).toEqual(failure(9, /can't keep room in .+/, /make room .*100 profiles .*not asked for/))
@@ -71,7 +71,7 @@ function fullFileSystem(): Record<string, string> {
   return { NODE_OPTIONS: `--require=${JSON.stringify(spoiler)}` }
 }
 
-test.skipIf(!isRunByNode)('no room: nothing is asked for', async () => {
+test.skipIf(!isRunByNode)('no space: no request is sent', async () => {
   const { fetch, requests, directory } = await startSandbox()
   const run = await fetch(['-n', '1000'], { env: fullFileSystem() })
   expect(run).toEqual(failure(9, /there is no room for 100 more profiles in .+/, /make room, .*/))
@@ -79,7 +79,7 @@ test.skipIf(!isRunByNode)('no room: nothing is asked for', async () => {
 })
 
 test.skipIf(!hasPosix)(
-  'an answer that is larger than its room and can’t be put aside: what is lost is told, and does not turn up later',
+  'a response that is larger than its reserve and can’t be saved: the loss is reported, and no lost profile appears later',
   async () => {
     const { fetch, fault, directory } = await startSandbox()
     const sent = [1, 2].map((n) => ({ iccid: iccid(n), profile: 'A'.repeat(20_000) }))

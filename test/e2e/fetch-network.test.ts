@@ -24,7 +24,7 @@ const httpsUrl = (service: Sandbox) => service.httpsUrl ?? ''
 const localhost = (url: string) => url.replace('127.0.0.1', 'localhost')
 
 describe('certificates', () => {
-  test('one of a CA that NODE_EXTRA_CA_CERTS names', async () => {
+  test('a certificate of a CA in NODE_EXTRA_CA_CERTS is accepted', async () => {
     const service = await startSandbox({ tls: good })
     const { run, directory } = fetchFrom(httpsUrl(service), TRUSTED)
     expect(await run).toMatchObject({ code: 0, stdout: '' })
@@ -37,7 +37,7 @@ describe('certificates', () => {
     ['signed by itself', () => selfSigned(certificates), {}, /signed by itself/],
     ['that has expired', () => selfSigned(certificates, { ca, days: -1 }), TRUSTED, /has expired/],
     ['for another host', () => selfSigned(certificates, { ca, host: 'other.test' }), TRUSTED, /another host/],
-  ])('one %s is refused in its own sentence, and the key is not sent', async (_, make, env, why) => {
+  ])('a certificate %s gets its own message, and no key is sent', async (_, make, env, why) => {
     const service = await startSandbox({ tls: make() })
     const { run, directory } = fetchFrom(httpsUrl(service), env)
     expect(await run).toEqual(failure(7, RegExp(`the certificate of the service .*${why.source}.*`)))
@@ -52,7 +52,7 @@ describe('certificates', () => {
       { digest: 'sha1' },
       /CA signature digest algorithm too weak/,
     ],
-  ])('one that %s is refused with a hint', async (why, weakness, openSsl) => {
+  ])('a certificate that %s is refused with a hint', async (why, weakness, openSsl) => {
     const weak = selfSigned(certificates, { ca, ...weakness })
     const service = await startSandbox({ tls: { ...weak, ciphers: 'DEFAULT@SECLEVEL=0' } })
     const { run } = fetchFrom(httpsUrl(service), TRUSTED)
@@ -89,7 +89,7 @@ describe('redirects', () => {
   test.each([
     ['another host', (other: Sandbox) => httpsUrl(other).replace('localhost', '127.0.0.1')],
     ['plain http', (other: Sandbox) => localhost(other.url)],
-  ])('to %s is refused; nothing at all is sent there', async (_, locate) => {
+  ])('to %s is refused, and nothing is sent there', async (_, locate) => {
     const [service, other] = await Promise.all([startSandbox({ tls: good }), startSandbox({ tls: good })])
     service.fault({ kind: 'redirect', location: locate(other), times: 20 })
     const { run } = fetchFrom(httpsUrl(service), TRUSTED)
@@ -104,7 +104,7 @@ describe('redirects', () => {
     expect(other.requests).toEqual([])
   })
 
-  test('in a circle end', async () => {
+  test('in a loop ends', async () => {
     const service = await startSandbox({ tls: good })
     service.fault({ kind: 'redirect', location: '/sims/profiles?version=1.0.0', times: 1000 })
     expect(await fetchFrom(httpsUrl(service), TRUSTED).run).toEqual(failure(7, /the service redirects .*/))
@@ -123,30 +123,33 @@ describe('a proxy', () => {
     for (const each of tunnels.splice(0)) each.close()
   })
 
-  test.each(['HTTPS_PROXY', 'https_proxy'])('%s carries https, sealed', async (name) => {
-    const [service, proxy] = [await startSandbox({ tls: good }), await tunnel()]
-    const { run, directory } = fetchFrom(httpsUrl(service), { ...TRUSTED, [name]: proxy.url })
-    expect(await run).toMatchObject({ code: 0, stdout: '' })
-    expect(namesIn(directory)).toHaveLength(1)
-    expect(proxy.targets).toEqual([new URL(httpsUrl(service)).host])
-    expect(JSON.stringify(proxy.headers)).not.toContain(API_KEY)
-  })
+  test.each(['HTTPS_PROXY', 'https_proxy'])(
+    '%s is used for https, and the proxy sees only encrypted data',
+    async (name) => {
+      const [service, proxy] = [await startSandbox({ tls: good }), await tunnel()]
+      const { run, directory } = fetchFrom(httpsUrl(service), { ...TRUSTED, [name]: proxy.url })
+      expect(await run).toMatchObject({ code: 0, stdout: '' })
+      expect(namesIn(directory)).toHaveLength(1)
+      expect(proxy.targets).toEqual([new URL(httpsUrl(service)).host])
+      expect(JSON.stringify(proxy.headers)).not.toContain(API_KEY)
+    },
+  )
 
-  test.each(['localhost', '*', '.test,localhost'])('NO_PROXY=%s goes around it', async (hosts) => {
+  test.each(['localhost', '*', '.test,localhost'])('NO_PROXY=%s bypasses it', async (hosts) => {
     const [service, proxy] = [await startSandbox({ tls: good }), await tunnel()]
     const env = { ...TRUSTED, HTTPS_PROXY: proxy.url, NO_PROXY: hosts }
     expect(await fetchFrom(httpsUrl(service), env).run).toMatchObject({ code: 0 })
     expect(proxy.targets).toEqual([])
   })
 
-  test('never carries plain http, which would show it the key', async () => {
+  test('is never used for plain http, which would reveal the key', async () => {
     const [service, proxy] = [await startSandbox(), await tunnel()]
     const env = { HTTP_PROXY: proxy.url, HTTPS_PROXY: proxy.url }
     expect(await fetchFrom(service.url, env).run).toMatchObject({ code: 0 })
     expect(proxy.targets).toEqual([])
   })
 
-  test('checks of certificates hold through it', async () => {
+  test('certificates are also checked through it', async () => {
     const [service, proxy] = [await startSandbox({ tls: selfSigned(certificates) }), await tunnel()]
     const { run } = fetchFrom(httpsUrl(service), { HTTPS_PROXY: proxy.url })
     expect(await run).toEqual(failure(7, /the certificate of the service is signed by itself.*/))
@@ -157,7 +160,7 @@ describe('a proxy', () => {
     [407, /the proxy wants a user and a password, .*\(407\)/, /.*HTTPS_PROXY.*http:\/\/user:password@.*/],
     [403, /the proxy does not open the way to the service \(403\)/, /ask whoever runs the proxy .*/],
     [400, /the proxy does not open the way to the service \(400\)/, /ask whoever runs the proxy .*/],
-  ])('that answers %i is told as such, with what to do; its password is not', async (status, why, hint) => {
+  ])('that returns %i is reported with a hint and without its password', async (status, why, hint) => {
     const refusals = [status, status]
     const [service, proxy] = [
       await startSandbox({ tls: good }),
@@ -172,7 +175,7 @@ describe('a proxy', () => {
     expect(service.requests).toEqual([])
   })
 
-  test('that refuses for a while, or hangs up, is tried again: nothing had been sent', async () => {
+  test('that refuses for a while or closes the connection is retried, because nothing was sent', async () => {
     const [service, proxy] = [
       await startSandbox({ tls: good }),
       await tunnel({ refusals: [500, 502, 503, 0] }),

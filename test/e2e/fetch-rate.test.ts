@@ -13,7 +13,7 @@ const smallAnswers = (count: number): Fault[] =>
 const noMore: Fault = { kind: 'status', status: 404, times: Number.POSITIVE_INFINITY }
 
 test.concurrent.each([1, 2, 3])(
-  '%i calls a window: none comes too many, none before the reset',
+  '%i requests per window: never too many, and none before the reset',
   async (callsPerMinute) => {
     const sandbox = await startSandbox({ callsPerMinute, windowSeconds: 0.2 })
     sandbox.fault(...smallAnswers(callsPerMinute + 1), noMore)
@@ -26,7 +26,7 @@ test.concurrent.each([1, 2, 3])(
 )
 
 test.concurrent.each([3600, -3600])(
-  'a clock that is %i seconds off neither hammers nor sleeps for an hour',
+  'with a clock that is %i seconds off, it neither floods the service nor waits for an hour',
   async (offset) => {
     const sandbox = await startSandbox({ callsPerMinute: 3, windowSeconds: 0.2, clockOffsetSeconds: offset })
     sandbox.fault(...smallAnswers(4), noMore)
@@ -38,7 +38,7 @@ test.concurrent.each([3600, -3600])(
   },
 )
 
-test.concurrent('no call waits for the next window once the service has no more', async () => {
+test.concurrent('no wait for the next window after the service has run out', async () => {
   const sandbox = await startSandbox({ callsPerMinute: 2, windowSeconds: 100 })
   sandbox.fault(...smallAnswers(1), noMore)
   const { code, stderr } = await sandbox.fetch(['-n', '5000'])
@@ -46,7 +46,7 @@ test.concurrent('no call waits for the next window once the service has no more'
   expect(stderr).toMatch(/stored 2 of 5000/)
 })
 
-test.concurrent('after a 429 it waits as long as it is told', async () => {
+test.concurrent('after a 429 it waits as long as the service says', async () => {
   const { fetch, fault, requests } = await startSandbox()
   fault({ kind: 'status', status: 429, headers: { 'retry-after': '1' } })
   expect(await fetch()).toMatchObject({ code: 0 })
@@ -54,7 +54,7 @@ test.concurrent('after a 429 it waits as long as it is told', async () => {
   expect((second ?? 0) - (first ?? 0)).toBeGreaterThanOrEqual(950)
 })
 
-test.concurrent('a second call of the program within a window finds the limit used up, and waits for the reset', async () => {
+test.concurrent('a second fetch within a window finds the limit used up and waits for the reset', async () => {
   const { fetch, requests } = await startSandbox({ callsPerMinute: 1, windowSeconds: 2 })
   expect(await fetch()).toMatchObject({ code: 0 })
   expect(await fetch()).toMatchObject({ code: 0 })

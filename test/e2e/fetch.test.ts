@@ -16,7 +16,7 @@ function fingerprint(directory: string, name: string) {
 
 const filesOf = (iccids: Iterable<string>) => [...iccids].map((each) => `${each}.json`).sort()
 
-test('2345 profiles: asks for few at first, then for more, and stores each in its own file', async () => {
+test('2345 profiles: it asks for few at first, then for more, and stores each in its own file', async () => {
   const { fetch, asked, delivered, directory, requests } = await startSandbox()
   const run = await fetch(['-n', '2345'])
   expect(run).toMatchObject({ code: 0, stdout: '' })
@@ -46,7 +46,7 @@ test('a file holds the profile as the service sent it', async () => {
   expect(JSON.parse(readFileSync(join(directory, `${iccid(7)}.json`), 'utf8'))).toEqual(sent[0])
 })
 
-test('another fetch adds, and touches nothing that is there', async () => {
+test('another fetch adds profiles and changes no existing file', async () => {
   const { fetch, directory, delivered } = await startSandbox()
   await fetch(['-n', '20'])
   const [first = ''] = namesIn(directory)
@@ -61,7 +61,7 @@ test('another fetch adds, and touches nothing that is there', async () => {
   expect(delivered.size).toBe(50)
 })
 
-test('an answer that comes once more brings nothing back: neither what is unused nor what is used', async () => {
+test('a repeated response restores no profile, used or unused', async () => {
   const { fetch, fault, directory } = await startSandbox()
   await fetch(['-n', '4'])
   const [first = '', second = ''] = namesIn(directory)
@@ -75,7 +75,7 @@ test('an answer that comes once more brings nothing back: neither what is unused
   expect(namesIn(directory).map((name) => fingerprint(directory, name))).toEqual(before)
 })
 
-test('profiles that are there already do not count: it asks for as many others', async () => {
+test('profiles that already exist do not count: it asks for others instead', async () => {
   const { fetch, fault, directory, asked } = await startSandbox()
   mkdirSync(directory)
   writeFileSync(join(directory, `__${iccid(1)}.json`), 'used')
@@ -90,7 +90,7 @@ test('profiles that are there already do not count: it asks for as many others',
   expect(unusedIn(directory)).toHaveLength(4)
 })
 
-test('a profile comes back under no other spelling of its ICCID', async () => {
+test('a profile is not stored again under another spelling of its ICCID', async () => {
   const { fetch, fault, directory } = await startSandbox()
   mkdirSync(directory)
   const digits = iccid(1, 19)
@@ -101,7 +101,7 @@ test('a profile comes back under no other spelling of its ICCID', async () => {
   expect(unusedIn(directory)).toEqual([])
 })
 
-test('one answer with one profile twice stores it once', async () => {
+test('a profile that is twice in one response is stored once', async () => {
   const { fetch, fault, directory } = await startSandbox()
   const profile = { iccid: iccid(1), profile: 'AAAA' }
   fault({ kind: 'replace', profiles: [profile, { ...profile, profile: 'BBBB' }] })
@@ -110,7 +110,7 @@ test('one answer with one profile twice stores it once', async () => {
   expect(JSON.parse(readFileSync(join(directory, `${iccid(1)}.json`), 'utf8'))).toEqual(profile)
 })
 
-test('bad entries are named, each in a warning, and lose none of the good ones', async () => {
+test('each bad entry gets a warning, and all good entries are stored', async () => {
   const { fetch, fault, delivered, directory } = await startSandbox()
   const profile = 'AAAA'
   const entries = [null, { iccid: 'x', profile }, { iccid: '8988', profile: '***' }, { profile }]
@@ -138,7 +138,7 @@ test.each(['../../x', '..', '/tmp/x', 'a/b', 'C:\\x', '8988\u0000', '.incoming',
   },
 )
 
-test.skipIf(!hasPosix)('what it makes is private to the user', async () => {
+test.skipIf(!hasPosix)('new files and directories are private to the user', async () => {
   const { fetch } = await startSandbox()
   const above = temporaryDirectory()
   const out = join(above, 'made', 'profiles')
@@ -148,7 +148,7 @@ test.skipIf(!hasPosix)('what it makes is private to the user', async () => {
   expect(namesIn(out).map((name) => modeOf(join(out, name)))).toEqual(['600', '600'])
 })
 
-test('without -o the directory is profiles, without -n it is one', async () => {
+test('the default directory is profiles, and the default count is 1', async () => {
   const { url } = await startSandbox()
   const cwd = temporaryDirectory()
   const run = await softsim(['fetch', '-u', url, '-a', API_KEY], { cwd })
@@ -156,12 +156,12 @@ test('without -o the directory is profiles, without -n it is one', async () => {
   expect(namesIn(join(cwd, 'profiles'))).toHaveLength(1)
 })
 
-test('the option counts before the environment', async () => {
+test('the option overrides the environment variable', async () => {
   const { fetch } = await startSandbox()
   expect(await fetch(['-a', API_KEY], { env: { SOFTSIM_API_KEY: 'another-key' } })).toMatchObject({ code: 0 })
 })
 
-test('the query of the given address is kept', async () => {
+test('the query of the given URL is kept', async () => {
   const { url, requests } = await startSandbox()
   await softsim(['fetch', '-u', `${url}?site=7`, '-a', API_KEY, '-o', temporaryDirectory()])
   expect([...(requests[0]?.query.keys() ?? [])]).toEqual(['site', 'version'])
@@ -175,7 +175,7 @@ test('two fetches into one directory at once', async () => {
   expect(delivered.size).toBe(2400)
 })
 
-test('-v tells what is stored, -vv each request and each file', async () => {
+test('-v reports what is stored, -vv each request and each file', async () => {
   const { fetch, directory } = await startSandbox()
   expect((await fetch(['-n', '3', '-v'])).stderr).toMatch(/3 of 3 profiles stored/)
   const { stderr } = await fetch(['-n', '2', '-vv'])
@@ -184,7 +184,7 @@ test('-v tells what is stored, -vv each request and each file', async () => {
   for (const name of unusedIn(directory).slice(-2)) expect(stderr).toContain(name.replace('.json', ''))
 })
 
-test('an answer that is cut off at the service’s end is told', async () => {
+test('a response that the service cuts off is reported', async () => {
   const { fetch, directory } = await startSandbox({ supply: 7 })
   expect(await fetch(['-n', '10'])).toEqual(failure(8, /stored 7 of 10 .*/))
   expect(await fetch(['-n', '10'])).toEqual(failure(3, /.*no more profiles.*/))

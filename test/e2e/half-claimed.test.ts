@@ -31,8 +31,8 @@ function halfClaimed(profiles: number, minutesAgo: number): string {
   return directory
 }
 
-describe('a call was killed amid its claim', () => {
-  test('the profile counts as used; the next call says so, and the one after that does not', async () => {
+describe('a call was killed during its claim', () => {
+  test('the profile counts as used; the next call reports it once', async () => {
     const directory = halfClaimed(3, 2)
     const first = await softsim(line(directory))
     expect([first.code, iccidsIn(first.stdout)]).toEqual([0, [iccid(2)]])
@@ -53,7 +53,7 @@ describe('a call was killed amid its claim', () => {
     expect(usedIn(directory)).toEqual([`__${iccid(1)}.json`])
   })
 
-  test('a call that may still be at it is not disturbed', async () => {
+  test('a claim that may still be running is left alone', async () => {
     const directory = halfClaimed(1, 0)
     expect(await softsim(line(directory))).toMatchObject({ code: 3, stdout: '' })
     expect(namesIn(directory)).toHaveLength(2)
@@ -63,7 +63,7 @@ describe('a call was killed amid its claim', () => {
 const reason = whyNoTrace()
 
 describe.skipIf(reason !== undefined)(
-  `another program holds a file${reason ? ` (skipped: ${reason})` : ''}`,
+  `another program has a file open${reason ? ` (skipped: ${reason})` : ''}`,
   () => {
     const nextWith = (directory: string, when: Injection['when'], error: string, ...more: string[]) => {
       const under = traced('/dev/null', { syscall: 'rename', when, effect: `error=${error}` }, ['rename'])
@@ -71,17 +71,20 @@ describe.skipIf(reason !== undefined)(
     }
 
     // The first rename of a call is that of the hint.
-    test.each(['EBUSY', 'EPERM', 'EACCES'])('%s: it is passed over, the next one is taken', async (error) => {
-      const directory = directoryOf(someProfiles(3))
-      const { code, stdout, stderr } = await nextWith(directory, 2, error)
-      expect([code, iccidsIn(stdout)]).toEqual([0, [iccid(2)]])
-      expect(lines(stderr)).toEqual([
-        expect.stringMatching(RegExp(`^softsim: warning: ${iccid(1)}\\.json .*${error}`)),
-      ])
-      expect(usedIn(directory)).toEqual([`__${iccid(2)}.json`])
-    })
+    test.each(['EBUSY', 'EPERM', 'EACCES'])(
+      '%s: the file is skipped, and the next one is taken',
+      async (error) => {
+        const directory = directoryOf(someProfiles(3))
+        const { code, stdout, stderr } = await nextWith(directory, 2, error)
+        expect([code, iccidsIn(stdout)]).toEqual([0, [iccid(2)]])
+        expect(lines(stderr)).toEqual([
+          expect.stringMatching(RegExp(`^softsim: warning: ${iccid(1)}\\.json .*${error}`)),
+        ])
+        expect(usedIn(directory)).toEqual([`__${iccid(2)}.json`])
+      },
+    )
 
-    test('a panel without the one that is held', async () => {
+    test('a panel is filled without that file', async () => {
       const directory = directoryOf(someProfiles(4))
       const { code, stdout } = await nextWith(directory, 3, 'EBUSY', '-n', '3')
       expect([code, iccidsIn(stdout).sort()]).toEqual([0, [1, 3, 4].map((n) => iccid(n))])
@@ -96,21 +99,21 @@ describe.skipIf(reason !== undefined)(
       expect(usedIn(directory)).toEqual([])
     })
 
-    test('it is gone amid the claim: that is told, for it may be this call that has renamed it', async () => {
+    test('the file disappears during the claim: this is reported, because this call may have renamed it', async () => {
       const directory = directoryOf(someProfiles(2))
       const { code, stdout, stderr } = await nextWith(directory, 2, 'ENOENT')
       expect([code, iccidsIn(stdout)]).toEqual([0, [iccid(2)]])
       expect(stderr).toMatch(RegExp(`^softsim: warning: ${iccid(1)}\\.json .*did not claim it\\n$`))
     })
 
-    test('not in a row, they are passed over, however many they are', async () => {
+    test('any number of such files is skipped if they are not in a row', async () => {
       const directory = directoryOf(someProfiles(12))
       const { code, stdout, stderr } = await nextWith(directory, '2+2', 'EBUSY', '-n', '6')
       expect([code, lines(stdout).length, lines(stderr).length]).toEqual([0, 6, 6])
       expect(usedIn(directory)).toHaveLength(6)
     })
 
-    test('a claim that can’t be taken back is named', async () => {
+    test('a claim that can’t be undone is named', async () => {
       const directory = directoryOf(someProfiles(2))
       // The claim of the second fails, and so does giving back the first.
       const { code, stdout, stderr } = await nextWith(directory, '3+', 'EIO', '-n', '2')
@@ -119,7 +122,7 @@ describe.skipIf(reason !== undefined)(
       expect(usedIn(directory)).toEqual([`__${iccid(1)}.json`])
     })
 
-    test('every file: it is the directory, and nothing stays claimed', async () => {
+    test('every file: the directory is the cause, and nothing stays claimed', async () => {
       const directory = directoryOf(someProfiles(8))
       const { code, stdout, stderr } = await nextWith(directory, '2+', 'EPERM')
       expect([code, stdout]).toEqual([9, ''])

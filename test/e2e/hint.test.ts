@@ -21,7 +21,7 @@ const hiddenIn = (directory: string) => readdirSync(directory).filter((name) => 
 /** A line as they are in it: padded to one length. */
 const line = (text: string | number) => `${String(text).padEnd(23)}\n`
 
-test('what a call remembers may be lost, torn or made up: every profile is handed out, and once', async () => {
+test('with a lost, torn or false hint, every profile is still handed out exactly once', async () => {
   const directory = directoryOf(someProfiles(12))
   const printed = [await nextIccid(directory)]
   const [hidden = '.unused'] = hiddenIn(directory)
@@ -48,14 +48,14 @@ test('what a call remembers may be lost, torn or made up: every profile is hande
   expect(run).toEqual(failure(3, /no unused profile .*/))
 })
 
-test('profiles that were removed by hand do not stop it', async () => {
+test('next continues after profiles were removed by hand', async () => {
   const directory = directoryOf(someProfiles(1))
   await nextIccid(directory)
   for (let n = 2; n <= 5; n++) addProfile(directory, plainProfile(n))
   expect(await nextIccid(directory)).toBe(iccid(2))
 })
 
-test('a fetch amid calls of next: what it brings is handed out', async () => {
+test('profiles of a fetch between calls of next are handed out', async () => {
   const { fetch, directory, delivered } = await startSandbox()
   await fetch(['-n', '3'])
   const printed = [await nextIccid(directory)]
@@ -65,7 +65,7 @@ test('a fetch amid calls of next: what it brings is handed out', async () => {
   expect(unusedIn(directory)).toEqual([])
 })
 
-test('nothing outside the profiles is claimed by what it names', async () => {
+test('a false hint does not lead to claims outside the profiles', async () => {
   const directory = directoryOf(someProfiles(1))
   const outside = join(directory, '..', `${iccid(7)}.json`)
   writeFileSync(outside, 'outside')

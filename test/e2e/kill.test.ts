@@ -46,7 +46,7 @@ describe.skipIf(reason !== undefined)(
     const isChange = ({ syscall }: Point) => CHANGES.test(syscall)
 
     test.each(['next', 'next with a hint', 'next -n 5', 'next --iccid, unused', 'next --iccid, used'])(
-      '%s: nothing is printed that is not marked used, and nothing twice',
+      '%s: every printed profile is marked used, and none is printed twice',
       async (name) => {
         await killed(
           name,
@@ -55,11 +55,11 @@ describe.skipIf(reason !== undefined)(
       },
     )
 
-    test('fetch: every profile that was put aside is there after the next call, once', async () => {
+    test('fetch: after the next call, every saved profile exists once', async () => {
       await killed('fetch, no directory yet', (point, at) => isChange(point) && at % 2 === 0)
     })
 
-    test('fetch of two answers: neither takes the other with it', async () => {
+    test('fetch of two responses: a kill during one does not lose the other', async () => {
       await killed(
         'fetch, two answers',
         ({ syscall, when }) => isChange({ syscall, when, matters: true }) && when % 3 === 1,
@@ -67,13 +67,13 @@ describe.skipIf(reason !== undefined)(
     })
 
     test.each(['next after a killed fetch', 'fetch after a killed fetch'])(
-      '%s: finishing it can be killed as well',
+      '%s: the recovery can be killed too',
       async (name) => {
         await killed(name, (point, at) => isChange(point) && at % 2 === 0)
       },
     )
 
-    test('two fetches at once: the one that ends does not take away what the other one needs', async () => {
+    test('two fetches at once: the first to end does not remove what the other needs', async () => {
       const directory = works.newPath()
       await works.fetch(directory, 1)
       const delivered = works.service.delivered.size
@@ -89,7 +89,7 @@ describe.skipIf(reason !== undefined)(
       expect(iccids.filter((iccid) => !unused.has(iccid))).toEqual([])
     })
 
-    test('next: the claim, then what makes it durable, and only then the one write to standard output', async () => {
+    test('next: first the claim, then the flush, and then a single write to standard output', async () => {
       for (const name of ['next', 'next with a hint', 'next -n 5', 'next --iccid, unused']) {
         const { calls, directory, run } = await play(works, scene(name))
         expect(run).toMatchObject({ code: 0 })
@@ -104,7 +104,7 @@ describe.skipIf(reason !== undefined)(
       }
     })
 
-    test('fetch: the whole answer is put aside and flushed before any profile gets its name', async () => {
+    test('fetch: the whole response is saved and flushed before any profile gets its name', async () => {
       const { calls, directory, answers, run } = await play(works, scene('fetch, no directory yet'))
       expect(run).toMatchObject({ code: 0 })
       const [iccids = []] = answers

@@ -28,7 +28,7 @@ function hasProfiles(directory: string): boolean {
   }
 }
 
-test('the next fetch stores what a killed one had received, and asks for what it was told to', async () => {
+test('the next fetch stores what a killed fetch received, and then fetches its own count', async () => {
   const { delivered, directory, requests, url } = await killedFetch()
   const before = requests.length
   const fresh = await startSandbox({ firstIccid: 5_000_000_000_000 - 1 })
@@ -39,7 +39,7 @@ test('the next fetch stores what a killed one had received, and asks for what it
   expect(requests.length).toBe(before)
 })
 
-test('so does next, if it comes first; nothing is lost and nothing comes twice', async () => {
+test('next also stores it, with no loss and no duplicate', async () => {
   const { delivered, directory } = await killedFetch()
   const run = await softsim(['next', '-k', KEY, '-i', directory, '--format=raw'])
   expect(run.code).toBe(0)
@@ -48,7 +48,7 @@ test('so does next, if it comes first; nothing is lost and nothing comes twice',
   expect(namesIn(directory)).toEqual(expected.sort())
 })
 
-test('of an answer that can be read in part, next says where the rest is kept', async () => {
+test('if a response is only partly readable, next says where the rest is kept', async () => {
   const directory = directoryOf(someProfiles(1))
   // More than any system gives.
   const name = `${newAnswerName().replace(`~${process.pid}~`, '~4194999~')}.answer`

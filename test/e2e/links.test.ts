@@ -28,14 +28,14 @@ const expectOutsideUntouched = () => {
   for (const name of NAMES) expect(readFileSync(join(outside, name), 'utf8')).toBe('theirs\n')
 }
 
-test.skipIf(!hasSymlinks)('next: the place for what is put aside is a link', async () => {
+test.skipIf(!hasSymlinks)('next: .incoming is a link', async () => {
   const directory = directoryOf(someProfiles(1))
   symlinkSync(outside, join(directory, '.incoming'))
   expect(await softsim(['next', '-k', KEY, '-i', directory])).toMatchObject({ code: 0, stderr: '' })
   expectOutsideUntouched()
 })
 
-test.skipIf(!hasSymlinks)('fetch: the same; it asks for nothing then', async () => {
+test.skipIf(!hasSymlinks)('fetch: .incoming is a link, and no request is sent', async () => {
   const { fetch, directory, requests } = await startSandbox()
   mkdirSync(directory)
   symlinkSync(outside, join(directory, '.incoming'))
@@ -51,7 +51,7 @@ test.skipIf(!hasSymlinks)('next: the hint is a link', async () => {
   expectOutsideUntouched()
 })
 
-test.skipIf(!hasSymlinks)('fetch: a profile of that name is a link', async () => {
+test.skipIf(!hasSymlinks)('fetch: a link has the name of a profile', async () => {
   const { fetch, directory } = await startSandbox({ firstIccid: 7 })
   mkdirSync(directory)
   symlinkSync(join(outside, 'theirs'), join(directory, `${iccid(7)}.json`))

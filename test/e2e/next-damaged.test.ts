@@ -37,11 +37,11 @@ async function expectPassedOver(directory: string): Promise<void> {
   expect(namesIn(directory)).toEqual([FIRST, `${iccid(3)}.json`, `__${iccid(2)}.json`])
 }
 
-describe('a file that cannot be handed out is named, left as it is, and the next one is taken', () => {
+describe('a file that can’t be handed out is named and left unchanged, and the next one is taken', () => {
   test.each([
     ['is empty', ''],
     ['is torn', whole.slice(0, 300)],
-    ['is no JSON', 'garbage'],
+    ['is not JSON', 'garbage'],
     ['holds something else', '{"name":"softsim"}'],
     ['is torn and padded with zeros', whole.slice(0, 300).padEnd(700, '\0')],
     ['has one flipped bit', flipped(whole)],
@@ -54,14 +54,14 @@ describe('a file that cannot be handed out is named, left as it is, and the next
       JSON.stringify({ ...JSON.parse(storedFile(plainProfile(4), publicKey)), iccid: iccid(1) }),
     ],
     ['is larger than any profile', `${whole}${' '.repeat(10_000_000)}`],
-  ])('one that %s', async (_, text) => {
+  ])('a file that %s', async (_, text) => {
     const directory = directoryOf([])
     writeFileSync(join(directory, FIRST), text)
     await expectPassedOver(directory)
     expect(readFileSync(join(directory, FIRST), 'utf8')).toBe(text)
   })
 
-  test('a directory with its name', async () => {
+  test('a directory with the name of a profile', async () => {
     const directory = directoryOf([])
     mkdirSync(join(directory, FIRST))
     await expectPassedOver(directory)
@@ -81,26 +81,23 @@ describe('a file that cannot be handed out is named, left as it is, and the next
     await expectPassedOver(directory)
   })
 
-  test.skipIf(!hasSymlinks || isWindows)(
-    'a link that leads out of the directory, though to a good profile',
-    async () => {
-      const directory = directoryOf([])
-      const outside = join(temporaryDirectory(), FIRST)
-      writeFileSync(outside, whole)
-      symlinkSync(outside, join(directory, FIRST))
-      await expectPassedOver(directory)
-      expect(readFileSync(outside, 'utf8')).toBe(whole)
-    },
-  )
+  test.skipIf(!hasSymlinks || isWindows)('a link to a good profile outside the directory', async () => {
+    const directory = directoryOf([])
+    const outside = join(temporaryDirectory(), FIRST)
+    writeFileSync(outside, whole)
+    symlinkSync(outside, join(directory, FIRST))
+    await expectPassedOver(directory)
+    expect(readFileSync(outside, 'utf8')).toBe(whole)
+  })
 
-  test.skipIf(!modesCount)('one that may not be read', async () => {
+  test.skipIf(!modesCount)('a file without read permission', async () => {
     const directory = directoryOf([plainProfile(1)])
     chmodSync(join(directory, FIRST), 0)
     await expectPassedOver(directory)
   })
 })
 
-test('a name that is no ICCID is told where nothing else is left', async () => {
+test('a name that is not an ICCID is reported when nothing else is left', async () => {
   const directory = directoryOf([])
   writeFileSync(join(directory, 'backup.json'), whole)
   const { code, stderr } = await next(directory)
@@ -116,7 +113,7 @@ test.skipIf(isWindows)('control characters in a name do not reach the terminal',
   expect(stderr).toContain('a\\u{1b}[2J\\u{a}b.json')
 })
 
-test('many bad files do not flood the terminal, and the good one behind them is found', async () => {
+test('many bad files give few warnings, and the good file after them is found', async () => {
   const directory = directoryOf([plainProfile(200)])
   for (let n = 1; n <= 150; n++) writeFileSync(join(directory, `${iccid(n)}.json`), 'garbage')
   const { code, stdout, stderr } = await next(directory, '--format=raw')
@@ -125,7 +122,7 @@ test('many bad files do not flood the terminal, and the good one behind them is 
   expect(stderr).toMatch(/\d+ more/)
 })
 
-test('a file that was mended is handed out', async () => {
+test('a repaired file is handed out', async () => {
   const directory = directoryOf([plainProfile(2)])
   writeFileSync(join(directory, FIRST), 'garbage')
   expect(await next(directory)).toMatchObject({ code: 0 })
@@ -146,7 +143,7 @@ test('all files of another key: the key is wrong, and nothing is claimed', async
   expect(usedIn(directory)).toEqual([])
 })
 
-describe('five in a row that the key does not open', () => {
+describe('files in a row that the key does not decrypt', () => {
   const KINDS = {
     good: (n: number) => storedFile(plainProfile(n), publicKey),
     locked: (n: number) => storedFile(plainProfile(n), otherKey.publicKey),
@@ -164,7 +161,7 @@ describe('five in a row that the key does not open', () => {
 
   const four: Kind[] = ['locked', 'locked', 'locked', 'locked']
 
-  test('mean that it is the wrong key, whatever is behind them', async () => {
+  test('five mean that the key is wrong, whatever follows them', async () => {
     const directory = directoryOfKinds([...four, 'locked', 'good'])
     const { code, stdout, stderr } = await next(directory)
     expect([code, stdout]).toEqual([4, ''])
@@ -172,20 +169,23 @@ describe('five in a row that the key does not open', () => {
     expect(usedIn(directory)).toEqual([])
   })
 
-  test('four do not', async () => {
+  test('four do not mean that', async () => {
     const directory = directoryOfKinds([...four, 'good'])
     expect(await next(directory)).toMatchObject({ code: 0 })
     expect(usedIn(directory)).toEqual([`__${iccid(5)}.json`])
   })
 
-  test.each<Kind>(['good', 'unfit'])('four do not, and four again behind one that is %s', async (between) => {
-    const directory = directoryOfKinds([...four, between, ...four, 'good', 'good'])
-    const { code, stdout } = await next(directory, '-n', '2')
-    expect([code, lines(stdout).length]).toEqual([0, 2])
-  })
+  test.each<Kind>(['good', 'unfit'])(
+    'four, then a file that is %s, then four do not mean that',
+    async (between) => {
+      const directory = directoryOfKinds([...four, between, ...four, 'good', 'good'])
+      const { code, stdout } = await next(directory, '-n', '2')
+      expect([code, lines(stdout).length]).toEqual([0, 2])
+    },
+  )
 })
 
-test('the only file, and the key does not open it: it is named, and the key may be wrong', async () => {
+test('the key does not decrypt the only file: it is named, and the key may be wrong', async () => {
   const directory = directoryOf([])
   writeFileSync(join(directory, FIRST), flipped(whole))
   writeFileSync(join(directory, `${iccid(2)}.json`), 'garbage')

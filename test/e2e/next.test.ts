@@ -27,7 +27,7 @@ const ascii = (text: string | undefined) => Buffer.from(text ?? '', 'hex').toStr
 const iccidOf = (line: string) => swapped(dataOf(line, '02') ?? '').replace(/f$/, '')
 
 describe('formats', () => {
-  test('hex is the plaintext that was put in', async () => {
+  test('hex contains the plaintext', async () => {
     const directory = directoryOf(someProfiles(1))
     const { stdout, code } = await next(directory)
     expect(code).toBe(0)
@@ -49,7 +49,7 @@ describe('formats', () => {
     expect(dataOf(text, 'fe')).toBe(crc32(text.slice(0, -12)).toString(16).padStart(8, '0'))
   })
 
-  test.each(['--format=json', '--format=raw'])('%s is the plaintext that was put in', async (format) => {
+  test.each(['--format=json', '--format=raw'])('%s contains the plaintext', async (format) => {
     const { stdout } = await next(directoryOf(someProfiles(1)), format)
     expect(lines(stdout)).toHaveLength(1)
     const printed = JSON.parse(stdout)
@@ -57,7 +57,7 @@ describe('formats', () => {
   })
 
   test.each([['--no-crc', '--smsp', '--no-smsc'], ['--smsp']])(
-    'the hex in json is what hex prints under the same flags: %s %s %s',
+    'the hex in json is the output of hex with the same flags: %s %s %s',
     async (...flags) => {
       const { stdout: json } = await next(directoryOf(someProfiles(1)), '--format=json', ...flags)
       const { stdout: hex } = await next(directoryOf(someProfiles(1)), ...flags)
@@ -73,7 +73,7 @@ describe('formats', () => {
     expect(records.map(({ tag }) => tag)).not.toContain('0c')
   })
 
-  test('--no-crc leaves the CRC out, and --crc, which older scripts have, changes nothing', async () => {
+  test('--no-crc leaves out the CRC, and --crc, which older scripts use, has no effect', async () => {
     const [usual, without, old] = await Promise.all(
       [[], ['--no-crc'], ['--crc']].map((flags) => next(directoryOf(someProfiles(1)), ...flags)),
     )
@@ -82,7 +82,7 @@ describe('formats', () => {
     expect(old?.stdout).toBe(usual?.stdout)
   })
 
-  test('an ADM of 16 hex digits comes out', async () => {
+  test('an ADM of 16 hex digits is handed out', async () => {
     const directory = directoryOf([])
     addProfile(directory, plainProfile(1), { adm: '00112233AABBCCDD' })
     const { code, stdout, stderr } = await next(directory)
@@ -100,7 +100,7 @@ describe('formats', () => {
 })
 
 describe('order', () => {
-  test('the lowest name first, each once, until there are no more', async () => {
+  test('the lowest name first, each profile once, until none is left', async () => {
     const directory = directoryOf(someProfiles(4))
     const printed: string[] = []
     for (let run = await next(directory); run.code === 0; run = await next(directory)) {
@@ -111,7 +111,7 @@ describe('order', () => {
     expect(unusedIn(directory)).toEqual([])
   })
 
-  test('the file is renamed and otherwise as it was', async () => {
+  test('the file is renamed and otherwise unchanged', async () => {
     const directory = directoryOf(someProfiles(2))
     const [first = '', second] = unusedIn(directory)
     const before = readFileSync(join(directory, first))
@@ -139,7 +139,7 @@ describe('order', () => {
     expect(again.sort()).toEqual([iccid(1), iccid(2)])
   })
 
-  test('one whose used twin is there counts as used', async () => {
+  test('a profile with both an unused and a used file counts as used', async () => {
     const directory = directoryOf(someProfiles(2))
     const [first = ''] = unusedIn(directory)
     copyFileSync(join(directory, first), join(directory, `__${first}`))
@@ -148,7 +148,7 @@ describe('order', () => {
     expect(existsSync(join(directory, first))).toBe(true)
   })
 
-  test('one that is used under another spelling of its ICCID counts as used', async () => {
+  test('a profile that is used under another spelling of its ICCID counts as used', async () => {
     const directory = directoryOf([])
     const plain = plainProfile(1, 19)
     const name = addProfile(directory, plain)
@@ -158,7 +158,7 @@ describe('order', () => {
   })
 })
 
-test('a directory that another tool filled: its list and its notes are passed over', async () => {
+test('the lists and notes of another tool in the directory are ignored', async () => {
   const directory = directoryOf(someProfiles(1))
   for (const name of ['profiles.json', 'profiles-old.json', '.hidden.json', 'notes.txt', '8988.json.bak']) {
     writeFileSync(join(directory, name), '[{"iccid":"8988"}]')
@@ -167,7 +167,7 @@ test('a directory that another tool filled: its list and its notes are passed ov
   expect(await next(directory)).toEqual(failure(3, /no unused profile .*/))
 })
 
-test('-v tells the ICCID, the file and how many are left', async () => {
+test('-v reports the ICCID, the file and how many profiles are left', async () => {
   const directory = directoryOf(someProfiles(3))
   const [first = ''] = unusedIn(directory)
   const { stdout, stderr } = await next(directory, '-v')
@@ -197,7 +197,7 @@ test('a key with a passphrase', async () => {
 })
 
 describe('--count', () => {
-  test('takes that many, one a line', async () => {
+  test('takes that many, one per line', async () => {
     const directory = directoryOf(someProfiles(5))
     const { code, stdout } = await next(directory, '-n', '3')
     expect([code, lines(stdout).map(iccidOf)]).toEqual([0, [iccid(1), iccid(2), iccid(3)]])
@@ -213,7 +213,7 @@ describe('--count', () => {
 })
 
 describe('--iccid', () => {
-  test('takes that profile, and with a warning once more', async () => {
+  test('takes that profile, and prints it again with a warning', async () => {
     const directory = directoryOf(someProfiles(3))
     const first = await next(directory, '--iccid', iccid(2))
     expect(first).toMatchObject({ code: 0, stderr: '' })
@@ -226,27 +226,30 @@ describe('--iccid', () => {
     expect(usedIn(directory)).toHaveLength(1)
   })
 
-  test.each(['F', 'f'])('with a filler %s, or the file with one: it is the same profile', async (filler) => {
-    const plain = plainProfile(1, 19)
-    const filled = plain.iccid + filler
-    const directory = directoryOf([])
-    const name = addProfile(directory, plain)
-    const first = await next(directory, '--iccid', filled)
-    expect(first).toMatchObject({ code: 0, stderr: '' })
-    expect(iccidOf(first.stdout.trimEnd())).toBe(plain.iccid)
-    expect(usedIn(directory)).toEqual([`__${name}`])
+  test.each(['F', 'f'])(
+    'a filler %s in the option or in the file name means the same profile',
+    async (filler) => {
+      const plain = plainProfile(1, 19)
+      const filled = plain.iccid + filler
+      const directory = directoryOf([])
+      const name = addProfile(directory, plain)
+      const first = await next(directory, '--iccid', filled)
+      expect(first).toMatchObject({ code: 0, stderr: '' })
+      expect(iccidOf(first.stdout.trimEnd())).toBe(plain.iccid)
+      expect(usedIn(directory)).toEqual([`__${name}`])
 
-    const other = directoryOf([])
-    renameSync(join(directory, `__${name}`), join(other, `${filled}.json`))
-    const second = await next(other, '--iccid', plain.iccid)
-    expect(second).toEqual(first)
-    expect(namesIn(other)).toEqual([`__${filled}.json`])
-    const again = await next(other, '--iccid', plain.iccid)
-    expect([again.code, again.stdout]).toEqual([0, first.stdout])
-    expect(again.stderr).toMatch(/^softsim: warning: .*before.*\n$/)
-  })
+      const other = directoryOf([])
+      renameSync(join(directory, `__${name}`), join(other, `${filled}.json`))
+      const second = await next(other, '--iccid', plain.iccid)
+      expect(second).toEqual(first)
+      expect(namesIn(other)).toEqual([`__${filled}.json`])
+      const again = await next(other, '--iccid', plain.iccid)
+      expect([again.code, again.stdout]).toEqual([0, first.stdout])
+      expect(again.stderr).toMatch(/^softsim: warning: .*before.*\n$/)
+    },
+  )
 
-  test('that is not there', async () => {
+  test('that does not exist', async () => {
     expect(await next(directoryOf(someProfiles(1)), '--iccid', iccid(9))).toEqual(
       failure(3, RegExp(`.*${iccid(9)}.*`)),
     )
@@ -254,7 +257,7 @@ describe('--iccid', () => {
 })
 
 test.skipIf(!hasPosix)(
-  'a channel of a Node above, whose descriptor is another file now, is not waited for',
+  'does not wait for the IPC channel of a parent Node whose descriptor is now another file',
   async () => {
     const directory = directoryOf(someProfiles(1))
     const run = await softsim(['next', '-k', KEY, '-i', directory], {

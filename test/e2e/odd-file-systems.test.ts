@@ -28,10 +28,10 @@ const MKDIR = ['mkdir', 'mkdirat']
 const OPEN = ['open', 'openat']
 const STAT = ['stat', 'newfstatat', 'statx']
 
-describe.skipIf(reason !== undefined)(`an odd system${reason ? ` (skipped: ${reason})` : ''}`, () => {
+describe.skipIf(reason !== undefined)(`an unusual system${reason ? ` (skipped: ${reason})` : ''}`, () => {
   const ONE_WARNING = /^softsim: warning: this file system can't flush a directory: after a power cut, .*\n$/
 
-  describe('a directory that can not be flushed', () => {
+  describe('a directory that can’t be flushed', () => {
     const noFlush = (directory: string, error = 'EINVAL') =>
       failing(['fsync'], `error=${error}`, directory, join(directory, '.incoming'))
 
@@ -51,7 +51,7 @@ describe.skipIf(reason !== undefined)(`an odd system${reason ? ` (skipped: ${rea
     test.each([
       ['EIO', 'the disk reports an input/output error'],
       ['EDQUOT', 'the disk quota is used up'],
-    ])('an error of the disk stays one: %s', async (error, words) => {
+    ])('a disk error is still an error: %s', async (error, words) => {
       const directory = directoryOf(someProfiles(1))
       const { code, stderr } = await softsim(nextOf(directory), noFlush(directory, error))
       expect([code, usedIn(directory).length]).toEqual([9, 1])
@@ -59,14 +59,14 @@ describe.skipIf(reason !== undefined)(`an odd system${reason ? ` (skipped: ${rea
       expect(stderr).toContain(`: ${words} (${error})\n`)
     })
 
-    test('fetch: the same, and it leaves nothing behind', async () => {
+    test('a disk error in fetch is still an error, and no file is left behind', async () => {
       const { fetch, directory, requests } = await startSandbox()
       const { code, stderr } = await fetch([], noFlush(directory, 'EIO'))
       expect([code, requests, readdirSync(directory)]).toEqual([9, [], []])
       expect(stderr).toContain('the disk reports an input/output error (EIO)')
     })
 
-    test('fetch: all is stored, with one warning before anything is asked for', async () => {
+    test('fetch: everything is stored, with one warning before the first request', async () => {
       const { fetch, directory, asked } = await startSandbox()
       const { code, stderr } = await fetch(['-n', '1001'], noFlush(directory))
       expect([code, asked().length > 1, unusedIn(directory).length]).toEqual([0, true, 1001])
@@ -75,7 +75,7 @@ describe.skipIf(reason !== undefined)(`an odd system${reason ? ` (skipped: ${rea
       expect(second).toMatch(/^softsim: stored 1001 profiles/)
     })
 
-    test('one that can not even be opened is found out before the claim', async () => {
+    test('a directory that can’t be opened is detected before the claim', async () => {
       const directory = directoryOf(someProfiles(2))
       // From now on a hint is there, and nobody reads the directory.
       expect(await softsim(nextOf(directory))).toMatchObject({ code: 0 })
@@ -87,19 +87,22 @@ describe.skipIf(reason !== undefined)(`an odd system${reason ? ` (skipped: ${rea
   })
 
   describe('fetch', () => {
-    test.each(['EIO', 'EISDIR', 'EPERM'])('hard links fail with %s: it does without', async (error) => {
-      const { fetch, directory } = await startSandbox()
-      expect(await fetch(['-n', '3'], failing(LINK, `error=${error}`))).toMatchObject({ code: 0 })
-      expect(readdirSync(directory)).toHaveLength(3)
-    })
+    test.each(['EIO', 'EISDIR', 'EPERM'])(
+      'hard links fail with %s: fetch works without them',
+      async (error) => {
+        const { fetch, directory } = await startSandbox()
+        expect(await fetch(['-n', '3'], failing(LINK, `error=${error}`))).toMatchObject({ code: 0 })
+        expect(readdirSync(directory)).toHaveLength(3)
+      },
+    )
 
-    test('a directory above can not be read', async () => {
+    test('a parent directory can’t be read', async () => {
       const { fetch, directory } = await startSandbox()
       expect(await fetch([], failing(OPEN, 'error=EACCES', dirname(directory)))).toMatchObject({ code: 0 })
       expect(statSync(directory).mode & 0o777).toBe(0o700)
     })
 
-    test('a disk that breaks while a profile gets its name is told', async () => {
+    test('a disk error while a profile gets its name is reported', async () => {
       const { fetch, fault, directory } = await startSandbox()
       fault({ kind: 'replace', profiles: [{ iccid: iccid(1), profile: 'AAAA' }] })
       const path = join(directory, `${iccid(1)}.json`)
@@ -108,12 +111,12 @@ describe.skipIf(reason !== undefined)(`an odd system${reason ? ` (skipped: ${rea
       expect(stderr).toContain('the disk reports an input/output error (EIO)')
     })
 
-    test('nobody knows how much room there is', async () => {
+    test('the free space is unknown', async () => {
       const { fetch } = await startSandbox()
       expect(await fetch(['-n', '3'], failing(['statfs'], 'error=ENOSYS'))).toMatchObject({ code: 0 })
     })
 
-    test('a file system that is read-only is told, and nothing is asked for', async () => {
+    test('a read-only file system is reported, and no request is sent', async () => {
       const { fetch, directory, requests } = await startSandbox()
       mkdirSync(directory)
       const { code, stderr } = await fetch([], failing(MKDIR, 'error=EROFS', join(directory, '.incoming')))
@@ -123,7 +126,7 @@ describe.skipIf(reason !== undefined)(`an odd system${reason ? ` (skipped: ${rea
       )
     })
 
-    test('a container lets it have 64 threads', async () => {
+    test('a container allows 64 threads', async () => {
       const { fetch } = await startSandbox()
       expect(await fetch(['-n', '100'], failing(['clone', 'clone3'], 'error=EAGAIN:when=64+'))).toMatchObject(
         { code: 0 },
@@ -131,7 +134,7 @@ describe.skipIf(reason !== undefined)(`an odd system${reason ? ` (skipped: ${rea
     })
   })
 
-  test('next: a used file that can not be flushed is named, and not printed', async () => {
+  test('next: a used file that can’t be flushed is named and not printed', async () => {
     const directory = directoryOf(someProfiles(1))
     const used = join(directory, `__${iccid(1)}.json`)
     const { code, stdout, stderr } = await softsim(nextOf(directory), failing(['fsync'], 'error=EIO', used))
@@ -139,7 +142,7 @@ describe.skipIf(reason !== undefined)(`an odd system${reason ? ` (skipped: ${rea
     expect(stderr).toContain(`claimed and not delivered: ${iccid(1)} (${used})`)
   })
 
-  test('next: what an interrupted fetch has left can not be stored: that is told, and a profile printed', async () => {
+  test('next: if the rest of an interrupted fetch can’t be stored, this is reported and a profile is printed', async () => {
     const directory = directoryOf(someProfiles(1))
     const aside = join(
       directory,
@@ -169,7 +172,7 @@ describe.skipIf(reason !== undefined)(`an odd system${reason ? ` (skipped: ${rea
 const canMount = spawnSync('unshare', ['--mount', 'mount', '--bind', '/dev/zero', '/dev/null']).status === 0
 
 test.skipIf(!canMount)(
-  'next: /dev/null is a file, because somebody has removed it and then written to it',
+  'next: /dev/null is a regular file, because somebody removed it and then wrote to it',
   async () => {
     const directory = directoryOf(someProfiles(1))
     const [file, out] = ['null', 'out'].map((name) => join(temporaryDirectory(), name)) as [string, string]

@@ -15,7 +15,7 @@ async function station(directory: string, ...more: string[]) {
   }
 }
 
-test('8 stations empty one directory of 100 profiles: 100 different ones, and no call fails before', async () => {
+test('8 stations empty a directory of 100 profiles: 100 different ones, and no call fails before that', async () => {
   const profiles = someProfiles(100)
   const directory = directoryOf(profiles)
   const stations = await Promise.all(Array.from({ length: 8 }, () => station(directory)))
@@ -29,7 +29,7 @@ test('8 stations empty one directory of 100 profiles: 100 different ones, and no
   expect(usedIn(directory)).toHaveLength(100)
 })
 
-test('stations that take panels and stations that take one share a directory', async () => {
+test('stations that take panels and stations that take single profiles share a directory', async () => {
   const profiles = someProfiles(60)
   const directory = directoryOf(profiles)
   const panels = ['5', '7', '1', '1'].map((count) => station(directory, '-n', count))

@@ -33,15 +33,15 @@ test.concurrent.each<[string, Fault]>([
   ['in a header', { kind: 'status', status: 403, headers: { 'x-echo': SECRET } }],
   ['in a redirect', { kind: 'redirect', location: `https://elsewhere.test/?key=${SECRET}` }],
   ['in an entry', { kind: 'bad-entries', entries: [{ iccid: SECRET, profile: 'AAAA' }] }],
-  ['in what is no answer', { kind: 'garbage', body: `<p>${SECRET}</p>` }],
+  ['in an invalid response', { kind: 'garbage', body: `<p>${SECRET}</p>` }],
   ['before it breaks', { kind: 'torn' }],
-])('a service that tells it back %s', async (_, fault) => {
+])('a service that repeats the key %s', async (_, fault) => {
   const { url, fault: queue } = await startSandbox({ apiKeys })
   queue({ ...fault, times: 2 })
   await expectHidden(['fetch', '-u', url, '-o', temporaryDirectory()])
 })
 
-test('a service that tells back an odd key in the forms of an address and of a quoted text', async () => {
+test('a service that repeats a key with special characters, URL-encoded and JSON-escaped', async () => {
   const odd = 'S3cr3t/K3y+"0123456789"='
   const escaped = JSON.stringify(odd).slice(1, -1).replaceAll('/', '\\/')
   const { url, fault } = await startSandbox({ apiKeys: [{ key: odd, kind: 'softsim', publicKey }] })
@@ -81,7 +81,7 @@ test.concurrent.each([
   [['next', '-a', SECRET]],
   [['next', `-a=${SECRET}`]],
   [['help', SECRET]],
-])('a slip of the fingers: %j', async (args) => {
+])('a typing error: %j', async (args) => {
   for (const more of [[], ['-vvv']]) {
     const { code, stderr } = await softsim([...more, ...args])
     expect(code).toBe(2)
@@ -104,7 +104,7 @@ test('certificates, redirects and proxies', async () => {
   proxy.close()
 })
 
-test('next tells no key, no passphrase and nothing of a profile on standard error', async () => {
+test('next writes no key, no passphrase and no profile data to standard error', async () => {
   const directory = directoryOf(someProfiles(2))
   const env = { SOFTSIM_KEY_PASSPHRASE: 'a passphrase' }
   const { code, stderr } = await softsim(['next', '-k', KEY, '-i', directory, '-vvv'], { env })
@@ -119,16 +119,16 @@ const keyBody = privateKey.replace(/-----.*-----|\s/g, '')
 const wholeKey = privateKey.trimEnd()
 
 test.concurrent.each([
-  ['a shell puts in', [`--key=${wholeKey}`]],
-  ['a shell puts in, apart', ['-k', wholeKey]],
-  ['a shell puts in, glued', [`-k${wholeKey}`]],
-  ['a shell takes apart', `--key=${wholeKey}`.split(/\s+/)],
-  ['has no line breaks', ['--key', wholeKey.replaceAll('\n', '')]],
-  ['has line breaks of Windows', ['--key', wholeKey.replaceAll('\n', '\r\n')]],
-  ['has lost its first and last line', ['--key', wholeKey.split('\n').slice(1, -1).join('\n')]],
-  ['is DER in base64', ['--key', keyBody]],
-  ['is DER in base64url', ['--key', Buffer.from(keyBody, 'base64').toString('base64url')]],
-])('the key itself instead of its file, which %s', async (_, args) => {
+  ['inserted by a shell', [`--key=${wholeKey}`]],
+  ['inserted by a shell, as a separate word', ['-k', wholeKey]],
+  ['inserted by a shell, attached to -k', [`-k${wholeKey}`]],
+  ['split by a shell', `--key=${wholeKey}`.split(/\s+/)],
+  ['without line breaks', ['--key', wholeKey.replaceAll('\n', '')]],
+  ['with Windows line breaks', ['--key', wholeKey.replaceAll('\n', '\r\n')]],
+  ['without its first and last line', ['--key', wholeKey.split('\n').slice(1, -1).join('\n')]],
+  ['DER in base64', ['--key', keyBody]],
+  ['DER in base64url', ['--key', Buffer.from(keyBody, 'base64').toString('base64url')]],
+])('the key itself instead of its file: %s', async (_, args) => {
   const directory = directoryOf(someProfiles(1))
   for (const more of [[], ['-vvv']]) {
     const { code, stderr } = await softsim(['next', '-i', directory, ...args, ...more])

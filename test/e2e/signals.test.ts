@@ -18,7 +18,7 @@ describe.skipIf(!hasPosix)('next', () => {
     { signals: ['SIGTERM'] },
     { signals: ['SIGHUP'] },
     { signals: ['SIGINT', 'SIGTERM'] },
-  ])('$signals while nobody reads: the claimed profile is named', async ({ signals }) => {
+  ])('$signals while nobody reads the output: the claimed profile is named', async ({ signals }) => {
     const directory = directoryOf(someProfiles(2))
     const pipe = fullPipe()
     const { child, ended } = startSoftsim(next(directory), { shell: `exec "$@" > ${pipe.path}` })
@@ -73,18 +73,21 @@ describe.skipIf(!hasPosix)('fetch', { concurrent: true }, () => {
   const expectAllStored = ({ delivered, directory }: Sandbox) =>
     expect(namesIn(directory)).toEqual([...delivered.keys()].map((each) => `${each}.json`).sort())
 
-  test.each(SIGNALS)('%s: what is under way is stored, nothing more is asked', async (signal) => {
-    const { sandbox, run, release } = await underWay()
-    run.child.kill(signal)
-    await run.says('interrupted: waiting')
-    release()
-    const { code, stdout, stderr } = await run.ended
-    expect([code, stdout]).toEqual([130, ''])
-    expect(sandbox.requests).toHaveLength(2)
-    expect(sandbox.delivered.size).toBe(300)
-    expect(stderr).toContain('interrupted: stored 300 of 20000 profiles')
-    expectAllStored(sandbox)
-  })
+  test.each(SIGNALS)(
+    '%s: open requests are finished and stored, and no new request is sent',
+    async (signal) => {
+      const { sandbox, run, release } = await underWay()
+      run.child.kill(signal)
+      await run.says('interrupted: waiting')
+      release()
+      const { code, stdout, stderr } = await run.ended
+      expect([code, stdout]).toEqual([130, ''])
+      expect(sandbox.requests).toHaveLength(2)
+      expect(sandbox.delivered.size).toBe(300)
+      expect(stderr).toContain('interrupted: stored 300 of 20000 profiles')
+      expectAllStored(sandbox)
+    },
+  )
 
   test('a second signal ends it at once', async () => {
     const { sandbox, run } = await underWay()
@@ -98,7 +101,7 @@ describe.skipIf(!hasPosix)('fetch', { concurrent: true }, () => {
     expectAllStored(sandbox)
   })
 
-  test('one amid a wait for the rate limit, which is told, ends it', async () => {
+  test('a signal ends the wait for the rate limit, which is reported', async () => {
     const { startFetch, fault } = await startSandbox()
     fault({ kind: 'status', status: 503, headers: { 'retry-after': '100' }, times: 10 })
     const { child, says, ended } = startFetch()

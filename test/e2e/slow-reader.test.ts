@@ -25,24 +25,27 @@ const next = (directory: string) => [
   '--format=json',
 ]
 
-test.skipIf(!hasPosix)('a pipe that takes a part, then nothing, then the rest gets every line', async () => {
-  const profiles = someProfiles(PROFILES)
-  const { stdout } = await softsim(next(directoryOf(profiles)))
-  expect(stdout.length).toBeGreaterThan(LARGEST_PIPE)
+test.skipIf(!hasPosix)(
+  'a pipe that accepts a part, then nothing, then the rest gets every line',
+  async () => {
+    const profiles = someProfiles(PROFILES)
+    const { stdout } = await softsim(next(directoryOf(profiles)))
+    expect(stdout.length).toBeGreaterThan(LARGEST_PIPE)
 
-  const directory = directoryOf(profiles)
-  const pipe = nonBlockingPipe()
-  const options = { shell: 'exec "$@" >&3 3>&-', descriptor: pipe.writer }
-  const { child, ended } = startSoftsim(next(directory), options)
-  await until(() => child.exitCode !== null || usedIn(directory).length === PROFILES)
-  if (hasProc) await fullFor(child.pid ?? 0, () => child.exitCode === null)
-  const text = await pipe.readAll()
-  expect(await ended).toEqual({ code: 0, signal: null, stdout: '', stderr: '' })
-  expect(lines(text)).toEqual(lines(stdout))
-})
+    const directory = directoryOf(profiles)
+    const pipe = nonBlockingPipe()
+    const options = { shell: 'exec "$@" >&3 3>&-', descriptor: pipe.writer }
+    const { child, ended } = startSoftsim(next(directory), options)
+    await until(() => child.exitCode !== null || usedIn(directory).length === PROFILES)
+    if (hasProc) await fullFor(child.pid ?? 0, () => child.exitCode === null)
+    const text = await pipe.readAll()
+    expect(await ended).toEqual({ code: 0, signal: null, stdout: '', stderr: '' })
+    expect(lines(text)).toEqual(lines(stdout))
+  },
+)
 
 test.skipIf(!hasProc)(
-  'a pipe that takes nothing any more: a signal ends it, and what was claimed is named',
+  'a pipe that accepts nothing more: a signal ends the call, and the claimed profile is named',
   async () => {
     const directory = directoryOf(someProfiles(PROFILES))
     const pipe = nonBlockingPipe()

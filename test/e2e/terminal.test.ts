@@ -11,7 +11,7 @@ const terminal = (columns: number) => ({
 })
 
 describe.skipIf(process.platform !== 'linux' || !hasProgram('script'))('fetch at a terminal', () => {
-  test('tells how far it is', async () => {
+  test('shows its progress', async () => {
     const { startFetch, fault, directory } = await startSandbox()
     const { promise, resolve: release } = Promise.withResolvers<void>()
     fault({ kind: 'hold', until: promise })
@@ -27,7 +27,7 @@ describe.skipIf(process.platform !== 'linux' || !hasProgram('script'))('fetch at
     expect(stdout).toContain('softsim: stored 3 profiles in ')
   })
 
-  test('that says it has no columns, as some serial consoles do: it ends all the same', async () => {
+  test('with zero columns, as some serial consoles report: it still ends', async () => {
     const { fetch, directory } = await startSandbox()
     const { code, stdout } = await fetch(['-n', '3'], terminal(0))
     expect([code, namesIn(directory).length]).toEqual([0, 3])

@@ -85,7 +85,7 @@ test.concurrent.each(WRONG.map(([code, ...argv]) => ({ code, argv })))(
   },
 )
 
-test('none of them claimed anything or made a directory', async () => {
+test('none of them claims a profile or creates a directory', async () => {
   expect(namesIn(profiles)).toEqual(someProfiles(2).map(({ iccid }) => `${iccid}.json`))
   expect(namesIn(cwd)).toEqual(['a-directory', 'a-file', 'public.pem'])
 })

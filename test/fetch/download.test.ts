@@ -81,54 +81,54 @@ const done = (changes: Partial<Download>) => ({
   ...changes,
 })
 
-test('the first call goes alone and asks for few, then they double', async () => {
+test('the first request is alone and small, then the size doubles', async () => {
   const { asked, run, kept } = job(2345, all)
   expect(await run()).toEqual(done({ requests: 5 }))
   expect(asked).toEqual([100, 200, 400, 800, 845])
   expect(kept()).toBe(2345)
 })
 
-test('then a few run at once, each of the largest size', async () => {
+test('then a few requests of the largest size run in parallel', async () => {
   const { asked, run, mostUnderWay, mostReserved } = job(20_000, all)
   await run()
   expect(asked.slice(5, -2)).toEqual(asked.slice(5, -2).map(() => 1000))
   expect([mostUnderWay(), mostReserved() <= 6]).toEqual([4, true])
 })
 
-test('on a slow line one call at a time, of what arrives within ten seconds', async () => {
+test('on a slow connection, one request at a time, for what arrives within ten seconds', async () => {
   const { asked, run, mostUnderWay } = job(2000, all, { perSecond: 11 })
   expect(await run()).toEqual(done({ requests: asked.length }))
   expect(mostUnderWay()).toBe(1)
   expect(Math.max(...asked)).toBe(110)
 })
 
-test('asks again for what a short answer left out', async () => {
+test('asks again for the profiles missing from a short response', async () => {
   const { asked, run, kept } = job(1000, (size, call) => (call === 2 ? size - 50 : size))
   await run()
   expect(asked).toEqual([100, 200, 400, 350])
   expect(kept()).toBe(1000)
 })
 
-test('an answer that brings nothing new ends it', async () => {
+test('a response with nothing new ends the download', async () => {
   const { run, kept } = job(3000, (size, call) => (call === 1 ? size : 0))
   expect([(await run()).failure, kept()]).toEqual([undefined, 100])
 })
 
-test('what is there already does not count', async () => {
+test('profiles that already exist do not count', async () => {
   const keep = async (received: readonly ServedProfile[]) => received.length - 1
   const { asked, run } = job(3, all, { keep })
   await run()
   expect(asked).toEqual([3, 1])
 })
 
-test('404 ends it, and is no failure', async () => {
+test('404 ends the download and is not a failure', async () => {
   const noMore = new CallFailure('no more', { status: 404 })
   const { run, kept } = job(2000, (size, call) => (call === 1 ? size : noMore))
   expect(await run()).toEqual(done({ requests: 2 }))
   expect(kept()).toBe(100)
 })
 
-test('what will pass is tried again, and told; where it has cost nothing, as many are asked for', async () => {
+test('a temporary failure is retried and reported; if it cost nothing, the size stays the same', async () => {
   const told: CallFailure[] = []
   const onRetry = (failure: CallFailure) => void told.push(failure)
   const { asked, run } = job(500, (size, call) => (call === 2 ? passing() : size), { onRetry })
@@ -137,21 +137,21 @@ test('what will pass is tried again, and told; where it has cost nothing, as man
   expect(told).toHaveLength(1)
 })
 
-test('what will not pass ends it at once', async () => {
+test('a permanent failure ends the download at once', async () => {
   const failure = new CallFailure('no', { status: 400 })
   const { asked, run } = job(5000, () => failure)
   expect(await run()).toEqual(done({ requests: 1, failure }))
   expect(asked).toEqual([100])
 })
 
-test('after a call that broke it asks for less, and is counted with what it may have cost', async () => {
+test('after a broken request it asks for less, and counts what the request may have cost', async () => {
   const { asked, run, kept, reserved } = job(1500, (size, call) => (call === 4 ? passing(true) : size))
   expect(await run()).toEqual(done({ requests: asked.length, broken: 1, brokenProfiles: 800 }))
   expect(asked).toEqual([100, 200, 400, 800, 25, 50, 100, 200, 400, 25])
   expect([kept(), reserved()]).toEqual([1500, 0])
 })
 
-test('four that break side by side: one at a time from then on', async () => {
+test('after four parallel requests break, only one runs at a time', async () => {
   let underWay = 0
   let most = 0
   let broken = 0
@@ -176,7 +176,7 @@ test('four that break side by side: one at a time from then on', async () => {
   expect([most, kept()]).toEqual([1, 20_000])
 })
 
-test('before the first answer is kept, nothing more is asked', async () => {
+test('no further request is sent before the first response is saved', async () => {
   const { promise, resolve: release } = Promise.withResolvers<void>()
   const keep = async (received: readonly ServedProfile[]) => {
     await promise
@@ -192,7 +192,7 @@ test('before the first answer is kept, nothing more is asked', async () => {
   expect(asked).toEqual([100, 200, 200])
 })
 
-test('profiles that cannot be kept end it', async () => {
+test('a failure to save profiles ends the download', async () => {
   const full = new Error('no space left')
   const keep = async () => {
     throw full
@@ -202,7 +202,7 @@ test('profiles that cannot be kept end it', async () => {
   expect(asked).toEqual([100])
 })
 
-test('what could not be kept is not asked for', async () => {
+test('profiles that could not be saved are not requested again', async () => {
   const full = new Error('no space left')
   const reserve = async () => {
     throw full
@@ -212,13 +212,13 @@ test('what could not be kept is not asked for', async () => {
   expect(asked).toEqual([])
 })
 
-test('a call that brings nothing gives back the room that was kept for it', async () => {
+test('a request without a result releases its reserved space', async () => {
   const { run, reserved } = job(50, () => new CallFailure('no', { status: 400 }))
   await run()
   expect(reserved()).toBe(0)
 })
 
-test('after a stop nothing more is asked, and what is under way is kept', async () => {
+test('after a stop, no new request is sent, and open requests are saved', async () => {
   const stop = new AbortController()
   const answer = (size: number, call: number) => {
     if (call === 7) stop.abort()

@@ -14,7 +14,7 @@ beforeAll(async () => {
 })
 afterAll(() => service.close())
 
-test('a call that the service does not answer is given up when the grace is over', async () => {
+test('a request without a response is aborted after the grace period', async () => {
   const directory = temporaryDirectory()
   let said = ''
   const messages = new Report((text) => {

@@ -20,7 +20,7 @@ async function settle() {
   for (let i = 0; i < 10; i++) await turn()
 }
 
-test('the first call goes alone, until its answer tells what is left', async () => {
+test('the first request runs alone, until its response says how many are left', async () => {
   const pace = new Pace(() => {})
   const [first, second] = [heldCall(), heldCall()]
   const running = [pace.run(first.run, forever), pace.run(second.run, forever)]
@@ -35,7 +35,7 @@ test('the first call goes alone, until its answer tells what is left', async () 
   await Promise.all(running)
 })
 
-test('no more run at once than the last answer said are left', async () => {
+test('at most as many run in parallel as the last response said are left', async () => {
   const pace = new Pace(() => {})
   await pace.run(async () => pace.learn({ remaining: 3, waitMs: 60_000 }, performance.now()), forever)
   const stop = new AbortController()
@@ -56,7 +56,7 @@ test('no more run at once than the last answer said are left', async () => {
   ])
 })
 
-test('calls under way are taken off what an answer says is left', async () => {
+test('open requests are subtracted from what a response says is left', async () => {
   const pace = new Pace(() => {})
   await pace.run(async () => pace.learn({ remaining: 10, waitMs: 60_000 }, performance.now()), forever)
   const [slow, other] = [heldCall(), heldCall()]
@@ -82,7 +82,7 @@ test('nothing is sent before the reset', async () => {
   expect(sent).toBeGreaterThanOrEqual(learnt + 120)
 })
 
-test('after the reset one call goes alone again', async () => {
+test('after the reset, one request runs alone again', async () => {
   const pace = new Pace(() => {})
   await pace.run(async () => pace.learn({ remaining: 0, waitMs: 1 }, performance.now() - 1000), forever)
   const [first, second] = [heldCall(), heldCall()]
@@ -96,7 +96,7 @@ test('after the reset one call goes alone again', async () => {
   await Promise.all(running)
 })
 
-test('where the service tells no limit, there is none', async () => {
+test('without a limit from the service, there is none', async () => {
   const pace = new Pace(() => {})
   await pace.run(
     async () => pace.learn({ remaining: undefined, waitMs: undefined }, performance.now()),
@@ -110,7 +110,7 @@ test('where the service tells no limit, there is none', async () => {
   await Promise.all(running)
 })
 
-test('a wait is told before it begins, and ends when it is called off', async () => {
+test('a wait is reported before it begins, and ends when it is cancelled', async () => {
   const stop = new AbortController()
   const waits: number[] = []
   const pace = new Pace((ms) => {
@@ -126,7 +126,7 @@ test('a wait is told before it begins, and ends when it is called off', async ()
   expect(waits[0]).toBeLessThanOrEqual(100_000)
 })
 
-test('a call that fails lets the next one through', async () => {
+test('a failed request lets the next one start', async () => {
   const pace = new Pace(() => {})
   const broken = pace.run(async () => {
     throw new Error('broken')

@@ -11,12 +11,12 @@ import {
 const failed = (from: Patience, isBroken: boolean, ...seconds: number[]) =>
   seconds.reduce((patience, s) => afterFailure(patience, patience, isBroken, s * 1000), from)
 
-test('six calls in a row that may have cost profiles are the end', () => {
+test('gives up after six requests in a row that may have cost profiles', () => {
   expect(isOver(failed(NEW_PATIENCE, true, 0, 1, 2, 3, 4), 5000)).toBe(false)
   expect(isOver(failed(NEW_PATIENCE, true, 0, 1, 2, 3, 4, 5), 5000)).toBe(true)
 })
 
-test('what costs nothing is tried for half a minute, and for two minutes once it has worked', () => {
+test('failures without cost are retried for half a minute, and for two minutes after a success', () => {
   const seconds = Array.from({ length: 20 }, (_, n) => n)
   expect(isOver(failed(NEW_PATIENCE, false, ...seconds), 29_000)).toBe(false)
   expect(isOver(failed(NEW_PATIENCE, false, ...seconds), 30_000)).toBe(true)
@@ -24,12 +24,12 @@ test('what costs nothing is tried for half a minute, and for two minutes once it
   expect(isOver(failed(RENEWED_PATIENCE, false, ...seconds), 120_000)).toBe(true)
 })
 
-test('and no fewer than four times, however long each took', () => {
+test('tries at least four times, however long each one takes', () => {
   expect(isOver(failed(NEW_PATIENCE, false, 0, 100, 200), 200_000)).toBe(false)
   expect(isOver(failed(NEW_PATIENCE, false, 0, 100, 200, 300), 300_000)).toBe(true)
 })
 
-test('calls that ran side by side fail once', () => {
+test('parallel requests that fail together count as one failure', () => {
   const together = [1, 2, 3, 4].reduce(
     (patience) => afterFailure(patience, RENEWED_PATIENCE, true, 7000),
     RENEWED_PATIENCE,

@@ -29,7 +29,7 @@ function windows(count: number, perSecond: number, from = FIRST_WINDOW, waitMs?:
 
 const sizes = (all: readonly Window[]) => all.map(({ size }) => size)
 
-test('on a quick line it doubles: to the largest batch, then to four of them side by side', () => {
+test('on a fast connection it doubles up to the largest batch, then up to four in parallel', () => {
   const all = windows(8, 100_000)
   expect(sizes(all)).toEqual([100, 200, 400, 800, 1000, 2000, 4000, 4000])
   expect(all.map(batchOf)).toEqual([100, 200, 400, 800, 1000, 1000, 1000, 1000])
@@ -40,13 +40,13 @@ test.each([
   [11, '64 kbit/s'],
   [22, '128 kbit/s'],
   [80, 'half a Mbit/s'],
-])('%i profiles a second (%s): one call, of what arrives within ten seconds', (perSecond) => {
+])('%i profiles per second (%s): one request, for what arrives within ten seconds', (perSecond) => {
   const all = windows(20, perSecond)
   expect(all.map(callsOf)).toEqual(Array(20).fill(1))
   expect(all.at(-1)?.size).toBe(10 * perSecond)
 })
 
-test('calls side by side are as many as the line brings within ten seconds', () => {
+test('parallel requests are limited to what arrives within ten seconds', () => {
   for (const [perSecond, calls] of [
     [170, 1],
     [250, 2],
@@ -57,40 +57,40 @@ test('calls side by side are as many as the line brings within ten seconds', () 
   }
 })
 
-test('a service that is slow to begin is no slow line', () => {
+test('a slow start of a response does not count as a slow connection', () => {
   expect(sizes(windows(7, 100_000, FIRST_WINDOW, 30_000)).at(-1)).toBe(4000)
 })
 
-test('what took a minute in all gets no larger: something on the way may hold answers back', () => {
+test('a request that took a minute in total does not grow, because something may delay responses', () => {
   const arrival = { count: 100, bodyMs: 1, totalMs: 61_000 }
   expect(afterArrival(FIRST_WINDOW, FIRST_WINDOW, arrival)).toEqual(FIRST_WINDOW)
 })
 
-test('a short answer says how long a whole one would have taken', () => {
+test('a short response shows how long a full one would take', () => {
   const full = { size: 1000, threshold: 4000 }
   expect(afterArrival(full, full, { count: 100, bodyMs: 2000, totalMs: 2100 }).size).toBe(500)
 })
 
-test('after a break it begins anew; doubles to half of what broke; then goes in steps', () => {
+test('after a broken request it starts again, doubles up to half of that size, and then grows in steps', () => {
   const first = afterBreak({ size: 1000, threshold: 4000 })
   expect(sizes(windows(9, 100_000, first))).toEqual([25, 50, 100, 200, 400, 500, 550, 600, 650])
 })
 
-test('four that break side by side change it once, and what the others brought does not undo it', () => {
+test('four parallel requests that break change it once, and the results of the others do not undo that', () => {
   const then = { size: 4000, threshold: 4000 }
   const now = afterBreak(then)
   expect(afterBreak(then)).toEqual(now)
   expect(afterArrival(now, then, over(then, 100_000))).toEqual(now)
 })
 
-test('four that are slow side by side change it once', () => {
+test('four slow parallel requests change it once', () => {
   const then = { size: 4000, threshold: 4000 }
   const once = afterArrival(then, then, over(then, 100))
   expect(once.size).toBe(1000)
   expect([1, 2, 3].reduce((now) => afterArrival(now, then, over(then, 100)), once)).toEqual(once)
 })
 
-test('whatever happens, one call asks for 1 to 1000, and no more than four run', () => {
+test('a request always asks for 1 to 1000 profiles, and at most four run', () => {
   const event = fc.record({
     breaks: fc.boolean(),
     isLate: fc.boolean(),

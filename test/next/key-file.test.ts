@@ -20,7 +20,7 @@ function refusal(path: string, platform?: NodeJS.Platform): Failure {
   throw new Error('it was read')
 }
 
-test('the key itself in the place of its file: the way out is one of the system', () => {
+test('the key itself instead of its file: the hint fits the system', () => {
   const hintOf = (platform: NodeJS.Platform) => {
     const { outcome, hint } = refusal('-----BEGIN RSA PRIVATE KEY-----', platform)
     return `${outcome}: ${hint}`
@@ -41,7 +41,7 @@ test.each([1024, 2048])('the DER of a key of %d bits in base64 is not repeated',
   }
 })
 
-test.skipIf(!hasPosix)('a key that comes through a pipe in parts is read whole', () => {
+test.skipIf(!hasPosix)('a key that arrives through a pipe in parts is read completely', () => {
   const { privateKey } = inject('keys')
   const file = join(temporaryDirectory(), 'long.pem')
   // On Linux a pipe keeps each of these parts in a page of its own, and has 16 pages: less than all of it at once.
@@ -51,7 +51,7 @@ test.skipIf(!hasPosix)('a key that comes through a pipe in parts is read whole',
   expect(readKey(pipe, undefined).equals(createPrivateKey(privateKey))).toBe(true)
 })
 
-test('a line of a key in the place of its file is not repeated; a path that looks like one is', () => {
+test('a line of a key given as the path is not repeated, but a path that looks like one is', () => {
   const { privateKey } = inject('keys')
   for (const line of privateKey.split('\n').filter((each) => each.length === 64)) {
     expect(refusal(line)).toMatchObject({ outcome: 'usage', message: expect.not.stringContaining(line) })

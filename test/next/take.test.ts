@@ -63,7 +63,7 @@ function once(action: () => void): () => void {
 }
 
 /** The disk in memory has POSIX's rules and names. */
-describe.skipIf(process.platform === 'win32')('before and while it claims', () => {
+describe.skipIf(process.platform === 'win32')('before and during the claim', () => {
   describe('a claim that another call wins', () => {
     test('--iccid: the profile is not handed out', async () => {
       const taking = takeByIccid(
@@ -74,18 +74,18 @@ describe.skipIf(process.platform === 'win32')('before and while it claims', () =
       expect(names()).toContain(used(1))
     })
 
-    test('one: the next one is taken', async () => {
+    test('a single profile: the next one is taken', async () => {
       const { taken } = await take(source(once(() => claimElsewhere(1))), 1)
       expect(taken.map((each) => each.iccid)).toEqual([iccid(2)])
       expect(names().sort()).toEqual([unused(3), unused(4), used(1), used(2)])
     })
 
-    test('of a panel: the next one is taken in its place', async () => {
+    test('a panel: the next profile is taken instead', async () => {
       const { taken } = await take(source(once(() => claimElsewhere(2))), 3)
       expect(taken.map((each) => each.iccid)).toEqual([iccid(1), iccid(3), iccid(4)])
     })
 
-    test('of a panel: the one that somebody has put there meanwhile is taken in its place', async () => {
+    test('a panel: a profile that was added in the meantime is taken instead', async () => {
       const meanwhile = once(() => {
         claimElsewhere(2)
         diskSync.writeFileSync(path(unused(5)), storedFile(plainProfile(5), publicKey))
@@ -94,7 +94,7 @@ describe.skipIf(process.platform === 'win32')('before and while it claims', () =
       expect(taken.map((each) => each.iccid)).toEqual([1, 3, 4, 5].map((n) => iccid(n)))
     })
 
-    test('of a panel that is too small then: the claims of the others are given back', async () => {
+    test('a panel that is then too small: the other claims are undone', async () => {
       const taking = take(source(once(() => claimElsewhere(2))), 4)
       await expect(taking).rejects.toEqual(expect.objectContaining({ outcome: 'no-profiles' }))
       expect(names().sort()).toEqual([unused(1), unused(3), unused(4), used(2)])
@@ -106,7 +106,7 @@ describe.skipIf(process.platform === 'win32')('before and while it claims', () =
     })
 
     test.each([0, 0.2, 0.4, 0.5, 0.6, 0.8, 0.9])(
-      'and stay given back after a power cut that keeps %d of what is not flushed',
+      'they stay undone after a power cut that keeps %d of the unflushed changes',
       async (share) => {
         const taking = take(source(once(() => claimElsewhere(2))), 4)
         await expect(taking).rejects.toThrow()
@@ -117,7 +117,7 @@ describe.skipIf(process.platform === 'win32')('before and while it claims', () =
     )
   })
 
-  test('what stops a call before its claim leaves everything unused', async () => {
+  test('a call that stops before its claim leaves everything unused', async () => {
     const stop = () => {
       throw new Error('stopped')
     }

@@ -9,7 +9,7 @@ const GOOD: Profile = plainProfile(1)
 const problemsWith = (field: Field, value: string | null, options = ALL) =>
   problems({ ...GOOD, [field]: value }, options)
 
-test('a whole profile has no problems', () => expect(problems(GOOD, ALL)).toEqual([]))
+test('a complete profile has no problems', () => expect(problems(GOOD, ALL)).toEqual([]))
 
 test.each<[Field, string]>([
   ['imsi', '1'.repeat(6)],
@@ -59,14 +59,14 @@ test.each<[Field, string]>([
   ['smsp', 'F'.repeat(106)],
   ['smsc', '+'],
   ['smsc', '1'.repeat(21)],
-])('%s %j is refused in one sentence, which does not tell it', (field, value) => {
+])('%s %j is refused in one sentence that does not show the value', (field, value) => {
   const found = problemsWith(field, value)
   expect(found).toHaveLength(1)
   expect(found[0]?.toLowerCase()).toContain(field)
   expect(found[0]).not.toContain(value)
 })
 
-test.each<Field>(['imsi', 'iccid', 'opc', 'k'])('no device attaches without %s', (field) => {
+test.each<Field>(['imsi', 'iccid', 'opc', 'k'])('%s is required', (field) => {
   for (const missing of [null, '']) expect(problemsWith(field, missing)).toHaveLength(1)
 })
 
@@ -74,13 +74,13 @@ test.each<Field>(['kic', 'kid', 'pin', 'puk', 'adm', 'smsp', 'smsc'])('%s may be
   expect(problemsWith(field, null)).toEqual([])
 })
 
-test('what the device is not given is not looked at', () => {
+test('fields that are left out are not checked', () => {
   const none = { smsp: false, smsc: false, crc: false }
   expect(problemsWith('smsp', 'short', none)).toEqual([])
   expect(problemsWith('smsc', 'no digits', none)).toEqual([])
 })
 
-test('all problems are told, not only the first', () => {
+test('all problems are reported, not only the first', () => {
   const empty = Object.fromEntries(FIELDS.map((field) => [field, null])) as Profile
   expect(problems(empty, ALL)).toHaveLength(4)
 })

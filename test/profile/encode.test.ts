@@ -16,11 +16,11 @@ test.each([
   ['234602102349958', '082943061220439985'],
 ])('IMSI %s', (imsi, expected) => expect(encodeImsi(imsi)).toBe(expected))
 
-test('an IMSI of an even number of digits has the other parity and a filler', () => {
+test('an IMSI with an even number of digits has the other parity and a filler', () => {
   expect(encodeImsi('00101012345606')).toBe('0801101010325406f6')
 })
 
-test('a short IMSI tells how many bytes it has, and is filled up to what a device takes', () => {
+test('a short IMSI states its length in bytes and is padded to the length for a device', () => {
   expect(encodeImsi('310170')).toBe('04310171f0ffffffff')
 })
 
@@ -64,7 +64,7 @@ test('the digits of every IMSI can be read back as a SIM reads them', () => {
   )
 })
 
-test('every number of a message centre fits a device', () => {
+test('every number of a message centre fits into its record', () => {
   fc.assert(
     fc.property(digits(1, 20), (number) => {
       const field = encodeSmsc(number)

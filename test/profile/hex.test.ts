@@ -43,20 +43,20 @@ test.each([
   expect(encodeHex({ ...EMPTY, ...NOTHING_MORE, [field]: value }, PLAIN)).toBe(expected)
 })
 
-test('every record has its place', () => {
+test('the records are in a fixed order', () => {
   const text = encodeHex(plainProfile(1), { smsp: true, smsc: true, crc: true })
   const tags = readTlv(text).map(({ tag }) => tag)
   expect(tags).toEqual(['01', '02', '03', '04', '05', '06', '07', '0c', '08', '0b', '0a', 'fe'])
 })
 
-test('the SMSP comes only where asked for, the SMSC goes only where asked for', () => {
+test('the SMSP is included and the SMSC is left out only on request', () => {
   const profile = plainProfile(1)
   expect(dataOf(encodeHex(profile, PLAIN), '07')).toBeUndefined()
   expect(dataOf(encodeHex(profile, { ...PLAIN, smsp: true }), '07')).toBe(profile.smsp.toLowerCase())
   expect(dataOf(encodeHex(profile, { ...PLAIN, smsc: false }), '0c')).toBeUndefined()
 })
 
-test('the case that hex digits came in changes nothing', () => {
+test('the case of hex digits in the input does not matter', () => {
   const fields = { ...plainProfile(1), adm: null }
   const lower = { ...fields, opc: fields.opc.toLowerCase(), k: fields.k.toLowerCase(), smsp: null }
   const upper = { ...fields, opc: fields.opc.toUpperCase(), k: fields.k.toUpperCase(), smsp: null }
@@ -65,7 +65,7 @@ test('the case that hex digits came in changes nothing', () => {
     expect(encodeHex(upper, { ...PLAIN, crc })).toBe(encodeHex(lower, { ...PLAIN, crc }))
 })
 
-test('a filler at the end of an ICCID is no digit', () => {
+test('a filler at the end of an ICCID does not count as a digit', () => {
   for (const filler of ['', 'F', 'f']) {
     const [odd, even] = [`8988000000000000017${filler}`, `89880000000000000176${filler}`]
     expect(dataOf(encodeHex({ ...KNOWN, iccid: odd }, PLAIN), '02')).toBe('988800000000000010f7')
@@ -81,7 +81,7 @@ test('the CRC keeps its leading zeros', () => {
   for (const text of short) expect(text.slice(-12)).toMatch(/^fe080[0-9a-f]{7}$/)
 })
 
-test('the longest line has as many characters as the README says', () => {
+test('the longest line has the length that the README states', () => {
   const longest = { ...plainProfile(1), pin: '12345678', adm: '0123456789abcdef' }
   const all = { smsp: true, smsc: true, crc: true }
   expect(problems(longest, all)).toEqual([])
@@ -103,7 +103,7 @@ const LENGTHS: Record<string, readonly number[]> = {
   fe: [8],
 }
 
-test('whatever a device accepts parses back, in lower case, and no line is longer than the longest', () => {
+test('every acceptable profile parses back, in lower case, and no line is longer than the maximum', () => {
   fc.assert(
     fc.property(acceptable, hexOptions, (profile, options) => {
       expect(problems(profile, options)).toEqual([])

@@ -20,7 +20,7 @@ const nothing = Object.fromEntries(ORDER.map((field) => [field, null])) as Profi
 const entriesOf = (profile: Profile, options = PLAIN): { name: string; file: string; content: string }[] =>
   JSON.parse(encodeJson(profile, options)).additional_fields
 
-test('the files of a card, and what they hold', () => {
+test('the files of a card and their contents', () => {
   const ota = 'b00011060101202122232425262728292A2B2C2D2E2F303132333435363738393A3B3C3D3E3F'
   expect(entriesOf(FULL)).toEqual([
     { name: 'encoded imsi', file: '/3f00/7ff0/6f07', content: '082943061220530094' },
@@ -39,7 +39,7 @@ test('the files of a card, and what they hold', () => {
   ])
 })
 
-test('the profile comes with all fields, in their order, on one line', () => {
+test('the profile has all fields, in order, on one line', () => {
   const text = encodeJson(FULL, PLAIN)
   expect(text).not.toContain('\n')
   expect(Object.keys(JSON.parse(text))).toEqual(['profile', 'additional_fields'])
@@ -47,7 +47,7 @@ test('the profile comes with all fields, in their order, on one line', () => {
   expect(JSON.parse(text).profile).toEqual(FULL)
 })
 
-test('what is absent is null, and has no file', () => {
+test('an absent field is null and has no file', () => {
   const { iccid, imsi, k, opc } = FULL
   const profile = { ...nothing, iccid, imsi, k, opc }
   expect(JSON.parse(encodeJson(profile, PLAIN)).profile).toEqual(profile)
@@ -67,18 +67,18 @@ test.each([
   expect(entriesOf({ ...FULL, [field]: null }).map((entry) => entry.file)).not.toContain(file)
 })
 
-test('only the hex in it is in lower case: all else keeps the case it came in', () => {
+test('only the hex is lower case; everything else keeps its case', () => {
   const hex = entriesOf(FULL).at(-1)?.content ?? ''
   expect(hex).toContain('0420000102030405060708090a0b0c0d0e0f')
   expect(encodeJson(FULL, PLAIN).replace(hex, '')).toContain('"k":"000102030405060708090A0B0C0D0E0F"')
 })
 
-test('the hex in it obeys the same flags', () => {
+test('the hex follows the same flags', () => {
   const options = { smsp: true, smsc: false, crc: true }
   expect(entriesOf(FULL, options).at(-1)?.content).toBe(encodeHex(FULL, options))
 })
 
-test('raw is the profile alone', () => {
+test('raw is only the profile', () => {
   expect(encodeRaw(FULL)).toBe(JSON.stringify(JSON.parse(encodeJson(FULL, PLAIN)).profile))
   expect(encodeRaw({ ...nothing, iccid: '8988' })).toBe(
     '{"iccid":"8988","k":null,"opc":null,"kid":null,"kic":null,"imsi":null,"pin":null,"puk":null,"adm":null,"smsp":null,"smsc":null}',

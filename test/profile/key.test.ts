@@ -43,7 +43,7 @@ function sshKey(...options: string[]): string {
 
 const opened = (read: KeyObject) => expect(read.equals(key)).toBe(true)
 
-test('what ssh-keygen -m PEM writes', () => {
+test('a key written by ssh-keygen -m PEM', () => {
   expect(PEM).toContain('BEGIN RSA PRIVATE KEY')
   opened(read(PEM))
 })
@@ -54,7 +54,7 @@ test('PKCS#1 and PKCS#8, PEM and DER', () => {
   opened(read(key.export({ type: 'pkcs8', format: 'der' })))
 })
 
-test('a file that went through Windows, or through a PKCS#12 bundle', () => {
+test('a file from Windows or from a PKCS#12 bundle', () => {
   opened(read(PEM.replaceAll('\n', '\r\n')))
   opened(read(`Bag Attributes\n    localKeyID: 01\nKey Attributes: <No Attributes>\n${PEM}`))
 })
@@ -65,7 +65,7 @@ test('a passphrase opens PKCS#1 and PKCS#8, PEM and DER', () => {
   opened(read(key.export({ type: 'pkcs8', format: 'der', ...LOCK }), PASSPHRASE))
 })
 
-test('a passphrase that ssh-keygen put on the key', () => {
+test('a passphrase set by ssh-keygen', () => {
   const path = join(temporaryDirectory(), 'key')
   copyFileSync(privateKeyPath, path)
   execFileSync('ssh-keygen', ['-q', '-p', '-m', 'PEM', '-f', path, '-N', PASSPHRASE])
@@ -74,7 +74,7 @@ test('a passphrase that ssh-keygen put on the key', () => {
   expect(refusal(bytes)).toMatch(/passphrase, and none was given\n.*SOFTSIM_KEY_PASSPHRASE/)
 })
 
-test('a passphrase for a key that needs none does no harm', () => opened(read(PEM, PASSPHRASE)))
+test('a passphrase is ignored if the key needs none', () => opened(read(PEM, PASSPHRASE)))
 
 test.each([
   ['PKCS#1 PEM', key.export({ type: 'pkcs1', format: 'pem', ...LOCK })],
@@ -89,7 +89,7 @@ test.each([
   expect(wrong).not.toContain('wrong horse')
 })
 
-test('an RSA key in OpenSSH’s own format can be rewritten', () => {
+test('an RSA key in OpenSSH’s own format gets a hint to rewrite it', () => {
   const path = sshKey('-t', 'rsa', '-b', '2048', '-N', '')
   const bytes = readFileSync(path)
   expect(bytes.toString()).toContain('BEGIN OPENSSH PRIVATE KEY')
@@ -98,13 +98,13 @@ test('an RSA key in OpenSSH’s own format can be rewritten', () => {
   expect(said).toContain(`ssh-keygen -p -m PEM -f ${path}`)
 })
 
-test('the command that rewrites it does', () => {
+test('the command in that hint works', () => {
   const path = sshKey('-t', 'rsa', '-b', '2048', '-N', '')
   execFileSync('ssh-keygen', ['-q', '-p', '-m', 'PEM', '-f', path, '-N', ''])
   expect(read(readFileSync(path)).asymmetricKeyType).toBe('rsa')
 })
 
-test('the hints are in the words of the system', () => {
+test('the hints use the commands of the system', () => {
   const path = 'C:\\my keys\\mine.pem'
   const openSsh = readFileSync(sshKey('-t', 'rsa', '-b', '2048', '-N', ''))
   const locked = key.export({ type: 'pkcs8', format: 'pem', ...LOCK })
@@ -147,14 +147,14 @@ test('a key of another type: in OpenSSH’s format, PEM and DER', () => {
 test.each([
   ['SPKI PEM', PUBLIC_PEM],
   ['SPKI DER', new Uint8Array(Buffer.from(PUBLIC_PEM.replace(/-----.*?-----|\s/g, ''), 'base64'))],
-  ['one line of ssh', readFileSync(`${privateKeyPath}.pub`)],
+  ['OpenSSH one-line format', readFileSync(`${privateKeyPath}.pub`)],
   ['SSH2', execFileSync('ssh-keygen', ['-e', '-f', `${privateKeyPath}.pub`])],
   ['PKCS#1', execFileSync('ssh-keygen', ['-e', '-m', 'PEM', '-f', `${privateKeyPath}.pub`])],
 ])('a public key: %s', (_, bytes) => {
   expect(refusal(Buffer.from(bytes))).toMatch(/is a public key; .*private.*\n/)
 })
 
-test('for a .pub the hint names the private key beside it', () => {
+test('for a .pub file, the hint names the private key beside it', () => {
   const said = refusal(readFileSync(`${privateKeyPath}.pub`), undefined, 'keys/mine.pub')
   expect(said).toMatch(/ in keys\/mine$/)
 })
@@ -173,7 +173,7 @@ test('an empty file', () => expect(refusal('')).toMatch(/is empty\ngive the RSA 
 test.each([
   ['words', 'not a key'],
   ['bytes', Buffer.from([0x30, 0x82, 0x01, 0x00, 0xff])],
-  ['a PEM frame with nothing in it', '-----BEGIN RSA PRIVATE KEY-----\n-----END RSA PRIVATE KEY-----\n'],
+  ['an empty PEM frame', '-----BEGIN RSA PRIVATE KEY-----\n-----END RSA PRIVATE KEY-----\n'],
   ['half a key', PEM.slice(0, PEM.length / 2)],
 ])('garbage: %s', (_, bytes) => {
   expect(refusal(bytes)).toMatch(/is no private key that can be read.*\n.*openssl/)

@@ -27,38 +27,38 @@ test('a stored file gives its ICCID and its ciphertext', () => {
   expect(parseStored(`${iccid}.json`, stored())).toEqual({ iccid, ciphertext: Buffer.from([0, 1, 2, 255]) })
 })
 
-test('unknown fields in a stored file are nobody’s business', () => {
+test('unknown fields in a stored file are ignored', () => {
   expect(parseStored(`${iccid}.json`, stored({ batch: 7, note: null })).iccid).toBe(iccid)
 })
 
-test('a filler, in the file or in its name, makes no other profile of it', () => {
+test('a filler in the file or in its name does not change the profile', () => {
   for (const name of [`${iccid}.json`, `${iccid}F.json`, `${iccid}f.json`]) {
     expect(parseStored(name, stored({ iccid: `${iccid}F` })).iccid).toBe(`${iccid}F`)
   }
 })
 
 test.each([
-  ['nothing', ''],
-  ['half of it', stored().slice(0, 40)],
-  ['no object', '[]'],
+  ['empty', ''],
+  ['truncated', stored().slice(0, 40)],
+  ['not an object', '[]'],
   ['null', 'null'],
   ['a number', '5'],
-  ['no profile', JSON.stringify({ iccid })],
-  ['no ICCID', JSON.stringify({ profile: 'AAEC' })],
+  ['without a profile', JSON.stringify({ iccid })],
+  ['without an ICCID', JSON.stringify({ profile: 'AAEC' })],
   ['a number for an ICCID', stored({ iccid: 8988 })],
   ['an ICCID of letters', stored({ iccid: '../../etc/passwd' })],
   ['an ICCID that is too long', stored({ iccid: '8'.repeat(21) })],
-  ['what is not base64', stored({ profile: '*** no base64 ***' })],
-])('a stored file of %s is damaged', (_, text) => {
+  ['not base64', stored({ profile: '*** no base64 ***' })],
+])('a stored file is damaged: %s', (_, text) => {
   expect(refusal(() => parseStored(`${iccid}.json`, text))).toMatch(/^damaged: ./)
 })
 
-test('a file under the name of another ICCID is damaged', () => {
+test('a file with the name of another ICCID is damaged', () => {
   const other = plainProfile(2).iccid
   expect(refusal(() => parseStored(`${other}.json`, stored()))).toMatch(/^damaged: .*name.*/)
 })
 
-test('reading any text ends with a profile or a refusal', () => {
+test('any text is read as a profile or refused', () => {
   const text = fc.oneof(
     fc.string(),
     fc.json(),
@@ -85,13 +85,13 @@ test('a field that is absent, null or empty is null', () => {
   expect(parsePlaintext(sealed, bytes, OPTIONS)).toEqual({ ...PLAIN, pin: null, puk: null, adm: null })
 })
 
-test('where the plaintext has no ICCID, that of the file counts', () => {
+test('if the plaintext has no ICCID, the one in the file is used', () => {
   for (const none of [undefined, null, '']) {
     expect(parsePlaintext(sealed, plaintext({ iccid: none }), OPTIONS).iccid).toBe(iccid)
   }
 })
 
-test('a filler in one of the two makes no other ICCID of it', () => {
+test('a filler in one of the two does not make the ICCIDs differ', () => {
   for (const [inside, outside] of [
     [`${iccid}F`, iccid],
     [iccid, `${iccid}f`],
@@ -101,7 +101,7 @@ test('a filler in one of the two makes no other ICCID of it', () => {
   }
 })
 
-test('where the plaintext has another ICCID, it is not this profile', () => {
+test('a plaintext with another ICCID is refused', () => {
   const other = plainProfile(2).iccid
   expect(refusal(() => parsePlaintext(sealed, plaintext({ iccid: other }), OPTIONS))).toMatch(
     /^unfit: .*ICCID/,
@@ -109,15 +109,15 @@ test('where the plaintext has another ICCID, it is not this profile', () => {
 })
 
 test.each([
-  ['no JSON', Buffer.from('{"iccid":')],
-  ['no object', Buffer.from('"text"')],
+  ['not JSON', Buffer.from('{"iccid":')],
+  ['not an object', Buffer.from('"text"')],
   ['a number in a field', plaintext({ pin: 1234 })],
   ['an array in a field', plaintext({ k: [] })],
-])('a plaintext of %s is unfit', (_, bytes) => {
+])('a plaintext is unfit: %s', (_, bytes) => {
   expect(refusal(() => parsePlaintext(sealed, bytes, OPTIONS))).toMatch(/^unfit: ./)
 })
 
-test('what a device would refuse is unfit; the sentence says why and tells no key', () => {
+test('a profile that a device would refuse is unfit; the message says why and shows no key', () => {
   const bytes = plaintext({ k: 'DEADBEEF', opc: null })
   const said = refusal(() => parsePlaintext(sealed, bytes, OPTIONS))
   expect(said).toBe('unfit: a device would refuse it: no OPc, K is not 32 hex digits')

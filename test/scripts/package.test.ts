@@ -18,18 +18,18 @@ function oldest(range: string): number[] {
   return [major, minor, patch].map(Number)
 }
 
-test.skipIf(!hasPosix)('bin is a program, and the Node of the PATH runs it', () => {
+test.skipIf(!hasPosix)('bin is executable and runs with the Node on the PATH', () => {
   const env = { PATH: dirname(process.execPath) }
   expect(execFileSync(pathOf(bin.softsim), ['-V'], { env, encoding: 'utf8' })).toBe(`${version}\n`)
 })
 
-test.each(Object.keys(dependencies))('the oldest Node of engines is new enough for %s', (name) => {
+test.each(Object.keys(dependencies))('the oldest Node in engines is new enough for %s', (name) => {
   const needed = JSON.parse(read(`node_modules/${name}/package.json`)).engines?.node
   const [major = 0, minor = 0, patch = 0] = oldest(engines.node)
   const [neededMajor = 0, neededMinor = 0, neededPatch = 0] = oldest(needed ?? '>=0')
   expect([major - neededMajor || minor - neededMinor || patch - neededPatch][0]).toBeGreaterThanOrEqual(0)
 })
 
-test('CI runs the oldest Node of engines', () => {
+test('CI runs the oldest Node in engines', () => {
   expect(read('.github/workflows/ci.yml')).toContain(`node-version: ${oldest(engines.node).join('.')}\n`)
 })

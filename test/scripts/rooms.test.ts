@@ -70,11 +70,11 @@ const ALLOWED: [path: string, specifier: string][] = [
 const shown = ([path, specifier]: readonly [string, string]) => `${path} <- ${specifier}`
 
 describe('rooms', () => {
-  test('lint refuses what a room must not know, and nothing else', () => {
+  test('lint refuses exactly the imports that a room must not have', () => {
     expect(refused([...FORBIDDEN, ...ALLOWED]).sort()).toEqual(FORBIDDEN.map(shown).sort())
   })
 
-  test('the root has only what is everybody’s; no folder has more than 10 files, no file more than 200 lines', () => {
+  test('the root has only shared files; no folder has more than 10 files, and no file more than 200 lines', () => {
     const files = readdirSync('src', { recursive: true, withFileTypes: true }).filter((each) => each.isFile())
     const inRoot = files.filter(({ parentPath }) => parentPath === 'src').map(({ name }) => name)
     expect(inRoot.sort()).toEqual(['failure.ts', 'main.ts', 'words.ts'])

@@ -14,16 +14,16 @@ async function torture(...options: string[]): Promise<string[]> {
   return stdout.trim().split('\n')
 }
 
-test('the torture says first and last what it leaves out, and why', async () => {
+test('npm run torture prints what it skips, and why, at the beginning and at the end', async () => {
   const [, first, second, ...rest] = await torture('--only', 'kill,sshfs')
-  expect(first).toMatch(/^left out: kill: (there is no strace|strace is for Linux)$/)
-  expect(second).toMatch(/^left out: sshfs: there is no ssh/)
+  expect(first).toMatch(/^skipped: kill: (there is no strace|strace runs only on Linux)$/)
+  expect(second).toMatch(/^skipped: sshfs: there is no ssh/)
   expect(rest.slice(-2)).toEqual([first, second])
 })
 
-test('the torture races claims on a disk of this machine, and none is won twice', async () => {
+test('npm run torture runs competing claims on a local disk, and no claim is won twice', async () => {
   const lines = await torture('--only', 'claim')
-  expect(lines).toContain('nothing is left out')
+  expect(lines).toContain('nothing is skipped')
   const races = lines.filter((line) => /^claims .*: 100 files, won/.test(line))
   expect(races).toHaveLength(6)
   const claimsAlone = races.filter((line) => !line.includes('bare renames'))

@@ -11,13 +11,13 @@ test('good entries', () => {
   expect(parse()).toEqual({ profiles: [], refused: [] })
 })
 
-test('a filler may end an ICCID, of any length', () => {
+test('an ICCID of any length may end with a filler', () => {
   for (const iccid of ['8', '8'.repeat(20), '898800000000000000F', '898800000000000000f']) {
     expect(parse({ ...GOOD, iccid })?.profiles).toHaveLength(1)
   }
 })
 
-test('fields that nobody knows yet do no harm', () => {
+test('unknown fields are ignored', () => {
   const answer = { profiles: [{ ...GOOD, batch: 4 }], next: 'page' }
   expect(parseAnswer(JSON.stringify(answer))?.profiles).toHaveLength(1)
 })
@@ -25,7 +25,7 @@ test('fields that nobody knows yet do no harm', () => {
 test.each([
   ['null', null],
   ['a number', 5],
-  ['no object', [GOOD]],
+  ['not an object', [GOOD]],
   ['no ICCID', { profile: 'AAAA' }],
   ['no profile', { iccid: GOOD.iccid }],
   ['a number for an ICCID', { ...GOOD, iccid: 8988 }],
@@ -39,25 +39,25 @@ test.each([
   ['a profile that is not base64', { ...GOOD, profile: 'AAA*' }],
   ['base64url', { ...GOOD, profile: 'AA-_' }],
   ['base64 with a byte missing', { ...GOOD, profile: 'AAAAA' }],
-])('%s loses one entry, which is named, and no other', (_, bad) => {
+])('%s: only that entry is refused, and it is named', (_, bad) => {
   const answer = parse(GOOD, bad, GOOD)
   expect(answer?.profiles).toEqual([GOOD, GOOD])
   expect(answer?.refused).toHaveLength(1)
   expect(answer?.refused[0]).toMatch(/^entry 2\b.*: ./s)
 })
 
-test('a bad entry is named by its ICCID where it has one', () => {
+test('a bad entry is named by its ICCID if it has one', () => {
   const { iccid } = GOOD
   expect(parse({ iccid, profile: '*' })?.refused[0]).toContain(iccid)
   expect(parse({ iccid: 'x'.repeat(10_000), profile: 'AAAA' })?.refused[0]?.length).toBeLessThan(200)
 })
 
 test.each(['', 'null', '[]', '{}', '{"profiles":null}', '{"profiles":{}}', '<html>', '{"profiles":[', '\0'])(
-  '%j is no answer',
+  '%j is not a valid response',
   (body) => expect(parseAnswer(body)).toBeUndefined(),
 )
 
-test('whatever comes, an entry is either good or named', () => {
+test('every entry is either good or named', () => {
   const entry = fc.oneof(
     fc.constant(GOOD),
     fc.jsonValue(),

@@ -4,7 +4,7 @@ import { readText } from '../../src/service/body.ts'
 
 const LEAST = { bytes: 100, ms: 10 }
 
-test('an answer that drips after a good beginning is given up', async () => {
+test('a response that becomes very slow after a good start is aborted', async () => {
   async function* body() {
     yield Buffer.alloc(10_000)
     for (let part = 0; part < 20; part++) {
@@ -18,7 +18,7 @@ test('an answer that drips after a good beginning is given up', async () => {
   })
 })
 
-test('one that is slow, and not as slow as that, is read to its end', async () => {
+test('a response that is slow, but above the limit, is read to the end', async () => {
   async function* body() {
     for (let part = 0; part < 5; part++) {
       await sleep(2 * LEAST.ms)

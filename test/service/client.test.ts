@@ -27,7 +27,7 @@ afterEach(async () => {
   await service.close()
 })
 
-test('asks as the service wants to be asked', async () => {
+test('sends the request that the service expects', async () => {
   const { profiles } = await ask([])
   expect(profiles.map(({ iccid }) => iccid)).toEqual([...service.allocated.keys()])
   const [request] = service.requests
@@ -36,7 +36,7 @@ test('asks as the service wants to be asked', async () => {
   expect(request?.query.get('version')).toBe('1.0.0')
 })
 
-test('tells what the answer says of the rate limit, whatever it answers', async () => {
+test('reports the rate limit from every response', async () => {
   await ask([])
   service.fault({ kind: 'status', status: 503, headers: { 'retry-after': '3' } })
   const learnt: unknown[] = []
@@ -47,16 +47,13 @@ test('tells what the answer says of the rate limit, whatever it answers', async 
 
 test.each<[string, Fault, Partial<Limits>]>([
   ['that keeps it waiting', { kind: 'delay', ms: 60_000 }, { silence: 50 }],
-  ['that stops amid the answer', { kind: 'drip', ms: 60_000 }, { silence: 50 }],
-  ['that never ends its answer', { kind: 'drip', ms: 5 }, { least: { bytes: 1000, ms: 100 } }],
-])(
-  'gives up a service %s; profiles may be lost with it, the next call may do better',
-  async (_, fault, limits) => {
-    await expect(ask([fault], limits)).rejects.toEqual(failed({ isPassing: true, mayHaveAllocated: true }))
-  },
-)
+  ['that stops during the response', { kind: 'drip', ms: 60_000 }, { silence: 50 }],
+  ['whose response is too slow', { kind: 'drip', ms: 5 }, { least: { bytes: 1000, ms: 100 } }],
+])('gives up on a service %s; profiles may be lost, and a retry may help', async (_, fault, limits) => {
+  await expect(ask([fault], limits)).rejects.toEqual(failed({ isPassing: true, mayHaveAllocated: true }))
+})
 
-test('an answer that goes on arriving is not cut off, however long it takes in all', async () => {
+test('a response that keeps arriving is not cut off, however long it takes', async () => {
   // It takes many times as long as the rate is measured.
   const least = { bytes: 1, ms: 10 }
   expect((await ask([{ kind: 'drip', ms: 1, bytes: 10 }], { least })).profiles).toHaveLength(3)
@@ -66,7 +63,7 @@ test.each<[string, Fault]>([
   ['drop-after', { kind: 'drop-after' }],
   ['torn', { kind: 'torn' }],
   ['reset', { kind: 'reset' }],
-])('a connection that breaks once the request is out: %s', async (_, fault) => {
+])('a connection that breaks after the request is sent: %s', async (_, fault) => {
   await expect(ask([fault])).rejects.toEqual(failed({ isPassing: true, mayHaveAllocated: true }))
 })
 
@@ -80,11 +77,11 @@ test('a connection that is refused costs nothing', async () => {
 
 test.each<[string, Fault]>([
   ['compressed', { kind: 'gzip' }],
-  ['of no profiles', { kind: 'garbage', body: '<html>Log in</html>', contentType: 'text/html' }],
-  ['torn in its JSON', { kind: 'garbage', body: '{"count":1,"profiles":[' }],
-  ['that is larger than any that was asked for', { kind: 'huge', bytes: 10_000_000 }],
+  ['without profiles', { kind: 'garbage', body: '<html>Log in</html>', contentType: 'text/html' }],
+  ['with truncated JSON', { kind: 'garbage', body: '{"count":1,"profiles":[' }],
+  ['larger than any that was requested', { kind: 'huge', bytes: 10_000_000 }],
   ['without end', { kind: 'huge' }],
-])('an answer %s is none, and is not asked for again', async (_, fault) => {
+])('a response %s is invalid and is not requested again', async (_, fault) => {
   await expect(ask([fault])).rejects.toEqual(failed({ isPassing: false, mayHaveAllocated: true }))
 })
 
@@ -108,14 +105,14 @@ test.each<[status: number, isPassing: boolean, mayHaveAllocated: boolean, header
   [511, false, false],
   ...[520, 521, 522, 523, 524, 530, 599].map((status): [number, true, true] => [status, true, true]),
 ])(
-  '%i, passing: %s, may have cost profiles: %s',
+  '%i, temporary: %s, may have cost profiles: %s',
   async (status, isPassing, mayHaveAllocated, headers = {}) => {
     const fault: Fault = { kind: 'status', status, body: 'says why', headers }
     await expect(ask([fault])).rejects.toEqual(failed({ status, isPassing, mayHaveAllocated }))
   },
 )
 
-test('an error page is told in its words', async () => {
+test('the text of an error page is reported', async () => {
   const body = `<html>\r\n<head><title>502 Bad Gateway</title></head><body><center><h1>502 Bad&nbsp;Gateway</h1>
     </center><hr><center>nginx &amp; co</center></body></html>`
   const fault: Fault = { kind: 'garbage', status: 502, body, contentType: 'text/html' }
@@ -125,28 +122,28 @@ test('an error page is told in its words', async () => {
 test.each([
   ['amid tags', '<p>soft<wbr>sim<b>-</b>key</p>'],
   ['in entities', 'soft&#115;im-key'],
-  ['at its very end', `${' '.repeat(199)}softsim-key`],
-  ['where it is cut off', `${' '.repeat(20_000)}softsim-key`.slice(0, 20_004)],
-])('an error page that shows the key, %s, does not give it away', async (_, text) => {
+  ['at its end', `${' '.repeat(199)}softsim-key`],
+  ['where it is truncated', `${' '.repeat(20_000)}softsim-key`.slice(0, 20_004)],
+])('an error page that shows the key, %s, does not reveal it', async (_, text) => {
   const fault: Fault = { kind: 'garbage', status: 500, body: `<html>${text}`, contentType: 'text/html' }
   const error = await ask([fault]).catch((reason: unknown) => reason)
   expect(String(error)).not.toMatch(/soft/)
 })
 
-test('an error page whose end never comes counts as what its status says', async () => {
+test('an error page that never ends counts by its status', async () => {
   await expect(ask([{ kind: 'torn', status: 401 }])).rejects.toEqual(
     failed({ status: 401, isPassing: false }),
   )
 })
 
-test('a long message of the service is cut', async () => {
+test('a long message of the service is shortened', async () => {
   const call = ask([{ kind: 'status', status: 500, body: 'x'.repeat(3000) }])
   const error = await call.catch((reason: unknown) => reason)
   expect(error).toBeInstanceOf(CallFailure)
   expect((error as CallFailure).message.length).toBeLessThan(500)
 })
 
-test('a call that is called off may have cost profiles', async () => {
+test('a cancelled request may have cost profiles', async () => {
   const stop = new AbortController()
   const before = service
   const call = ask([{ kind: 'delay', ms: 60_000 }], {}, stop.signal)

@@ -56,7 +56,7 @@ const failed = (message: RegExp, isPassing: boolean) =>
 test.each([
   ['the service', ''],
   ['a proxy', `http://${NOWHERE}`],
-])('of several addresses of %s, one that is far away is given its time', async (_, proxy) => {
+])('a distant address among several of %s gets enough time to connect', async (_, proxy) => {
   // No loopback is far away, and so only what is asked of Node can be seen.
   const connects = [vi.spyOn(net, 'connect'), vi.spyOn(tls, 'connect')]
   await failureThrough(proxy)
@@ -65,13 +65,13 @@ test.each([
   expect(options).toContainEqual(expect.objectContaining({ autoSelectFamilyAttemptTimeout: 5000 }))
 })
 
-test('no proxy there: the proxy is told, and not the service', async () => {
+test('proxy not reachable: the message blames the proxy, not the service', async () => {
   const failure = await failureThrough(`http://${NOWHERE}`)
   expect(failure).toEqual(failed(/^the proxy refuses the connection \(ECONNREFUSED\)$/, true))
   expect(failure).toHaveProperty('hint', expect.stringContaining('HTTPS_PROXY'))
 })
 
-test('no service behind it: the proxy is not blamed', async () => {
+test('service not reachable behind the proxy: the message does not blame the proxy', async () => {
   const tunnel = await startTunnel({ refusals: [503] })
   closing.push(tunnel.close)
   expect(await failureThrough(tunnel.url)).toEqual(
@@ -79,18 +79,18 @@ test('no service behind it: the proxy is not blamed', async () => {
   )
 })
 
-test('a proxy that hangs up', async () => {
+test('a proxy that closes the connection', async () => {
   const url = await serverThat((socket) => socket.destroy())
   expect(await failureThrough(url)).toEqual(failed(/^the connection to the proxy was (closed|reset) /, true))
 })
 
-test('a proxy that never answers', async () => {
+test('a proxy that never responds', async () => {
   const url = await serverThat(() => {})
   const failure = await failureThrough(url, { ...LIMITS, silence: 50 })
   expect(failure).toEqual(failed(/^the proxy did not answer in time /, true))
 })
 
-test('something that is no proxy', async () => {
+test('a server that is not a proxy', async () => {
   const url = await serverThat((socket) => socket.write('SSH-2.0-OpenSSH_10.0\r\n'))
   expect(await failureThrough(url)).toEqual(failed(/^the proxy does not speak HTTP as it should$/, false))
 })
@@ -105,14 +105,14 @@ test.each([
   [500, true],
   [502, true],
   [599, true],
-])('a proxy that answers %i: passing, %s', async (status, isPassing) => {
+])('a proxy that returns %i: temporary, %s', async (status, isPassing) => {
   const tunnel = await startTunnel({ refusals: [status] })
   closing.push(tunnel.close)
   expect(await failureThrough(tunnel.url)).toEqual(failed(RegExp(`\\(${status}\\)$`), isPassing))
 })
 
 test.each(['ENOTFOUND', 'EAI_AGAIN'])(
-  'a name that is not found (%s) is the proxy’s or the service’s',
+  'a host name that is not found (%s) is attributed to the proxy or to the service',
   (code) => {
     const error = Object.assign(new Error('getaddrinfo'), { code })
     expect(networkFailure(error, false).message).toMatch(/^the name of the service /)

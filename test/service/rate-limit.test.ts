@@ -8,18 +8,18 @@ const SERVICE_NOW = NOW - 3_600_000
 const date = new Date(SERVICE_NOW).toUTCString()
 const epoch = (ms: number) => String(ms / 1000)
 
-test('what a granted call says', () => {
+test('the headers of a granted request', () => {
   const headers = { 'x-ratelimit-remaining': '599', 'x-ratelimit-reset': epoch(NOW + 30_000) }
   expect(readLimit(200, headers, NOW)).toEqual({ remaining: 599, waitMs: 30_000 })
 })
 
-test('the clock that counts is the service’s', () => {
+test('the service’s clock is used', () => {
   const headers = { date, 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': epoch(SERVICE_NOW + 5000) }
   expect(readLimit(200, headers, NOW)).toEqual({ remaining: 0, waitMs: 5000 })
   expect(readLimit(200, headers, NOW - 7_200_000)).toEqual({ remaining: 0, waitMs: 5000 })
 })
 
-test('a service that says nothing leaves it open', () => {
+test('without headers, the limit is unknown', () => {
   expect(readLimit(200, {}, NOW)).toEqual({ remaining: undefined, waitMs: undefined })
 })
 
@@ -36,12 +36,12 @@ test.each([429, 503])('%i: Retry-After, in seconds or as a date', (status) => {
   })
 })
 
-test('429: the reset where there is no Retry-After', () => {
+test('429 without Retry-After: the reset is used', () => {
   const headers = { date, 'x-ratelimit-remaining': '12', 'x-ratelimit-reset': epoch(SERVICE_NOW + 8000) }
   expect(readLimit(429, headers, NOW)).toEqual({ remaining: 0, waitMs: 8000 })
 })
 
-test('503 without Retry-After is a matter of the limit only where no call is left', () => {
+test('503 without Retry-After counts as the rate limit only if no request is left', () => {
   const headers = { date, 'x-ratelimit-reset': epoch(SERVICE_NOW + 8000) }
   for (const remaining of [12, 0]) {
     const read = readLimit(503, { ...headers, 'x-ratelimit-remaining': String(remaining) }, NOW)
@@ -49,16 +49,16 @@ test('503 without Retry-After is a matter of the limit only where no call is lef
   }
 })
 
-test('Retry-After means nothing on any other answer', () => {
+test('Retry-After is ignored on any other response', () => {
   expect(readLimit(500, { 'retry-after': '60' }, NOW).waitMs).toBeUndefined()
 })
 
-test('a reset that is over is no wait', () => {
+test('a reset in the past means no wait', () => {
   const headers = { date, 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': epoch(SERVICE_NOW - 60_000) }
   expect(readLimit(200, headers, NOW).waitMs).toBe(0)
 })
 
-test('whatever the headers say, the wait is none or bounded', () => {
+test('any headers lead to no wait or a bounded wait', () => {
   const value = fc.oneof(fc.string(), fc.integer().map(String), fc.date().map(String), fc.constant(undefined))
   const names = ['date', 'retry-after', 'x-ratelimit-remaining', 'x-ratelimit-reset']
   const headers = fc.record(Object.fromEntries(names.map((name) => [name, value])))

@@ -55,9 +55,9 @@ test.each([
   'ftp://host/',
   'https://',
   undefined,
-])('a redirect to %s is not', (location) => expect(redirectTarget(from, location)).toBeUndefined())
+])('a redirect to %s is not followed', (location) => expect(redirectTarget(from, location)).toBeUndefined())
 
-test('a redirect from plain http on this machine leads to https there, nowhere else', () => {
+test('a redirect from plain http on this machine is followed only to https on this machine', () => {
   const plain = new URL('http://localhost:8080/a')
   expect(redirectTarget(plain, 'https://localhost:8443/a')?.href).toBe('https://localhost:8443/a')
   expect(redirectTarget(plain, '/b')).toBeUndefined()

@@ -44,7 +44,7 @@ test('a claim renames the file', () => {
   expect(readdirSync(directory).sort()).toEqual(['2.json', '__1.json'])
 })
 
-test('a profile can be claimed once', () => {
+test('a profile can be claimed only once', () => {
   const directory = directoryWith('1.json')
   expect([claim(directory, '1.json'), claim(directory, '1.json')]).toEqual([true, false])
 })
@@ -60,14 +60,14 @@ test.each(['1.json', '1F.json', '1f.json'])(
   },
 )
 
-test('a claim overwrites no used profile', () => {
+test('a claim does not overwrite a used profile', () => {
   const directory = directoryWith('1.json', '__1.json')
   expect(claim(directory, '1.json')).toBe(false)
   expect(readFileSync(join(directory, '__1.json'), 'utf8')).toBe('__1.json')
   expect(existsSync(join(directory, '1.json'))).toBe(true)
 })
 
-test('what was claimed half-way is used, and its contents are put in their place', () => {
+test('a half-finished claim counts as used, and its contents are restored', () => {
   const directory = halfClaimed(2 * MINUTES)
   expect(claim(directory, '1.json')).toBe(false)
   expect(finishClaims(directory, ['1.json', '2.json'])).toEqual(['1.json'])
@@ -75,14 +75,14 @@ test('what was claimed half-way is used, and its contents are put in their place
   expect(readFileSync(join(directory, '__1.json'), 'utf8')).toBe('1.json')
 })
 
-test('a claim that may still be under way is left to its call', () => {
+test('a claim that may still be running is left alone', () => {
   const directory = halfClaimed(0)
   expect(finishClaims(directory, ['1.json'])).toEqual([])
   expect(readFileSync(join(directory, '1.json'), 'utf8')).toBe('1.json')
   expect(finishClaim(directory, '1.json')).toBe(true)
 })
 
-test('a used profile with contents is nothing to finish, nor is an unused one without', () => {
+test('a used profile with contents or an unused one without needs no recovery', () => {
   const directory = directoryWith('1.json', '__1.json')
   expect(finishClaim(directory, '1.json')).toBe(false)
   writeFileSync(join(directory, '1.json'), '')
@@ -92,7 +92,7 @@ test('a used profile with contents is nothing to finish, nor is an unused one wi
 })
 
 test.skipIf(isWindows)(
-  'against a tool that only renames, each profile has one winner, and its contents',
+  'against a tool that only renames, each profile has one winner and keeps its contents',
   async () => {
     const names = Array.from({ length: 400 }, (_, at) => `${at}.json`)
     const directory = directoryWith(...names)
@@ -108,14 +108,14 @@ test.skipIf(isWindows)(
   },
 )
 
-test('a claim that came to nothing is taken back', () => {
+test('a claim that failed is undone', () => {
   const directory = directoryWith('1.json')
   claim(directory, '1.json')
   unclaim(directory, '1.json')
   expect(readdirSync(directory)).toEqual(['1.json'])
 })
 
-test('a profile that is gone is none, one that can’t be read is told', () => {
+test('a missing profile is ignored, and an unreadable one is reported', () => {
   const directory = directoryWith('1.json')
   mkdirSync(join(directory, '2.json'))
   expect(readProfile(directory, '1.json')).toBe('1.json')
@@ -123,7 +123,7 @@ test('a profile that is gone is none, one that can’t be read is told', () => {
   expect(() => readProfile(directory, '2.json')).toThrow(UnusableProfile)
 })
 
-test('a directory that is missing, or none', () => {
+test('a directory that is missing or is not a directory', () => {
   const directory = directoryWith('file')
   for (const path of ['missing', 'file']) {
     expect(() => readUnused(join(directory, path))).toThrow(Failure)

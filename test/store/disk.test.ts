@@ -22,7 +22,7 @@ beforeEach(() => {
 afterEach(bury)
 
 describe('a power cut', () => {
-  test('undoes a name whose directory was not flushed, or keeps it', () => {
+  test('undoes or keeps a name whose directory was not flushed', () => {
     diskSync.writeFileSync(A, 'text')
     cutPower(ALL)
     expect(names()).toEqual(['a'])
@@ -50,7 +50,7 @@ describe('a power cut', () => {
     expect([names(), textOf(B)]).toEqual([['b'], 'text'])
   })
 
-  test('undoes the rename over another file, whole', () => {
+  test('undoes a rename over another file completely', () => {
     diskSync.writeFileSync(A, 'new')
     diskSync.writeFileSync(B, 'old')
     for (const path of [A, B, ROOT]) flush(path)
@@ -60,7 +60,7 @@ describe('a power cut', () => {
     expect([names(), textOf(A), textOf(B)]).toEqual([['a', 'b'], 'new', 'old'])
   })
 
-  test('is not held off by a flush of the directory above', () => {
+  test('is not prevented by a flush of the parent directory', () => {
     diskSync.mkdirSync(A)
     flush(`${ROOT}/..`)
     cutPower(NOTHING)
@@ -68,13 +68,13 @@ describe('a power cut', () => {
   })
 })
 
-test('a new file that exists already fails, and stays as it is', () => {
+test('exclusive creation of an existing file fails and leaves it unchanged', () => {
   diskSync.writeFileSync(A, 'text')
   expect(() => diskSync.openSync(A, 'wx')).toThrow(expect.objectContaining({ code: 'EEXIST' }))
   expect(textOf(A)).toBe('text')
 })
 
-test('from the crash on nothing happens', () => {
+test('nothing happens after the crash', () => {
   live(1)
   diskSync.mkdirSync(A)
   expect(() => diskSync.mkdirSync(B)).toThrow(Crash)
@@ -82,7 +82,7 @@ test('from the crash on nothing happens', () => {
   expect(names()).toEqual(['a'])
 })
 
-test('without hard links there are none', () => {
+test('a disk without hard links refuses to link', () => {
   format({ links: false })
   diskSync.writeFileSync(A, 'text')
   expect(() => diskSync.linkSync(A, B)).toThrow(expect.objectContaining({ code: 'EPERM' }))

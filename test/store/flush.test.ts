@@ -53,8 +53,8 @@ beforeEach(() => {
 })
 
 const ways = [
-  ['at once', async (path: string) => flushDirectorySync(path)],
-  ['without holding up anything', flushDirectory],
+  ['synchronously', async (path: string) => flushDirectorySync(path)],
+  ['asynchronously', flushDirectory],
 ] as const
 
 // Windows flushes none.
@@ -64,28 +64,31 @@ describe.skipIf(isWindows).each(ways)('a directory that is flushed %s', (_, flus
   })
 
   // The kernel's own answer.
-  test.skipIf(!existsSync('/proc/self/fd'))("can't be flushed on some, and that is no error", async () => {
+  test.skipIf(!existsSync('/proc/self/fd'))("can't be flushed on some, which is not an error", async () => {
     expect(await flush('/proc/self')).toBe(false)
   })
 
-  test.each(['EINVAL', 'ENOTSUP', 'EOPNOTSUPP', 'EBADF', 'ENOSYS'])('%s says the same', async (code) => {
-    disk.flushError = code
-    expect(await flush(temporaryDirectory())).toBe(false)
-  })
+  test.each(['EINVAL', 'ENOTSUP', 'EOPNOTSUPP', 'EBADF', 'ENOSYS'])(
+    '%s is not an error either',
+    async (code) => {
+      disk.flushError = code
+      expect(await flush(temporaryDirectory())).toBe(false)
+    },
+  )
 
   test.each(['EIO', 'ENOSPC', 'EDQUOT', 'EROFS'])('%s is an error', async (code) => {
     disk.flushError = code
     await expect(flush(temporaryDirectory())).rejects.toMatchObject({ code })
   })
 
-  test('that is not there', async () => {
+  test('that does not exist is an error', async () => {
     await expect(flush(join(temporaryDirectory(), 'missing'))).rejects.toMatchObject({ code: 'ENOENT' })
   })
 })
 
 describe.skipIf(isWindows)('a directory that is held open', () => {
   test.each(['flushSync', 'flush'] as const)(
-    '%s: a file system that has shut itself down lets nobody open it again',
+    '%s fails if the file system has shut down and the directory can’t be opened again',
     async (flush) => {
       const held = new OpenDirectory(temporaryDirectory())
       disk.openError = 'EIO'
@@ -95,7 +98,7 @@ describe.skipIf(isWindows)('a directory that is held open', () => {
   )
 
   test.each(['flushSync', 'flush'] as const)(
-    '%s: the same where it can flush no directory',
+    '%s also fails in that case if directories can’t be flushed',
     async (flush) => {
       const held = new OpenDirectory(temporaryDirectory())
       disk.flushError = 'EINVAL'
@@ -105,7 +108,7 @@ describe.skipIf(isWindows)('a directory that is held open', () => {
     },
   )
 
-  test.each(ways)('is closed, whatever came of the flush %s', async (_, flush) => {
+  test.each(ways)('is closed after a flush %s, whatever its result', async (_, flush) => {
     await flush(temporaryDirectory())
     disk.flushError = 'EIO'
     await expect(async () => flush(temporaryDirectory())).rejects.toThrow()
@@ -113,7 +116,7 @@ describe.skipIf(isWindows)('a directory that is held open', () => {
   })
 })
 
-test('a file that is gone is an error, unless it may be', async () => {
+test('a missing file is an error, unless it is allowed', async () => {
   const directory = temporaryDirectory()
   await expect(flushFiles(directory, ['1.json'])).rejects.toMatchObject({ code: 'ENOENT' })
   await flushFiles(directory, ['1.json'], flushUnlessGone)

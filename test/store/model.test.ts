@@ -44,8 +44,8 @@ const shares = fc.array(fc.constantFrom<number[]>(0, 0.3, 0.7, 1), { minLength: 
 const EXAMPLE: Operation[] = [fetch(3), next(1)]
 
 /** The disk of the model has POSIX's rules and names. */
-describe.skipIf(process.platform === 'win32')('nothing twice, nothing lost', () => {
-  test('whatever the calls are, and wherever the last one crashes', async () => {
+describe.skipIf(process.platform === 'win32')('no duplicate, no loss', () => {
+  test('for any calls, wherever the last one crashes', async () => {
     await fc.assert(
       fc.asyncProperty(operations, async (all) => {
         const { steps } = await story(new Model(), all)
@@ -56,7 +56,7 @@ describe.skipIf(process.platform === 'win32')('nothing twice, nothing lost', () 
     )
   })
 
-  test('the same with a power cut, which undoes what was not flushed', async () => {
+  test('the same with a power cut, which undoes unflushed changes', async () => {
     await fc.assert(
       fc.asyncProperty(operations, shares, async (all, shares) => {
         const choose = chooser(shares)
@@ -113,7 +113,7 @@ describe.skipIf(process.platform === 'win32')('nothing twice, nothing lost', () 
   ]
 
   test.each(STARTS)(
-    'a fetch that crashes anywhere, and the power cut anywhere in the next one, %s',
+    'a crash anywhere in a fetch, and a power cut anywhere in the next one, %s',
     async (_, start, cut) => {
       const { steps: first } = await new Model(start).run(fetch(1))
       for (let crash = 0; crash <= first; crash++) {
@@ -142,11 +142,11 @@ describe.skipIf(process.platform === 'win32')('nothing twice, nothing lost', () 
     await model.finish()
   })
 
-  test('a stick with FAT that is pulled after each call', async () => {
+  test('a FAT stick that is pulled out after each call', async () => {
     await fc.assert(pulled, { numRuns: 60, examples: [[EXAMPLE]] })
   })
 
-  test('a stick with FAT that is pulled after a recovery', async () => {
+  test('a FAT stick that is pulled out after a recovery', async () => {
     const { steps } = await new Model({ fat: true }).run(fetch(3))
     for (let crash = 0; crash <= steps; crash++) {
       for (const second of [fetch(1), { does: 'next', count: 1 } as const]) {

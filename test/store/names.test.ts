@@ -3,17 +3,17 @@ import { expect, test } from 'vitest'
 import { fileName, unusedOf, usedName } from '../../src/store/names.ts'
 import { digits } from '../support/arbitrary.ts'
 
-test('a profile’s file is named by its ICCID, with two underscores in front once it is used', () => {
+test('a profile’s file is named after its ICCID, with two underscores in front when it is used', () => {
   expect(fileName('8988')).toBe('8988.json')
   expect(usedName(fileName('8988'))).toBe('__8988.json')
 })
 
-test('the unused ones, lowest first', () => {
+test('the unused profiles, lowest first', () => {
   const names = ['89881.json', '8988.json', '__89882.json', '89880.json', '8988F.json']
   expect(unusedOf(names).iccids).toEqual(['8988', '89880', '89881'])
 })
 
-test('one whose used twin is there counts as used', () => {
+test('a profile with both an unused and a used file counts as used', () => {
   expect(unusedOf(['8988.json', '__8988.json', '8989.json'])).toEqual({
     iccids: ['8989'],
     strangers: [],
@@ -22,7 +22,7 @@ test('one whose used twin is there counts as used', () => {
   })
 })
 
-test('what is not a profile is passed over', () => {
+test('other files are ignored', () => {
   const others = [
     'profiles.json',
     'profiles-2.json',
@@ -35,7 +35,7 @@ test('what is not a profile is passed over', () => {
   expect(unusedOf([...others, '.json'])).toEqual({ iccids: [], strangers: [], twins: [], used: 0 })
 })
 
-test('a name that could be a profile and is no ICCID is told apart', () => {
+test('a name that looks like a profile but is not an ICCID is listed separately', () => {
   const strangers = ['8988 (1).json', 'backup.json', '８９８８.json']
   expect(unusedOf([...strangers, '8988.json'])).toEqual({
     iccids: ['8988'],

@@ -69,13 +69,13 @@ test('allocates each profile once, encrypted for the key of the caller', async (
   expect(service.allocated).toEqual(service.delivered)
 })
 
-test('counts ICCIDs of 19 digits from where it is told', async () => {
+test('counts 19-digit ICCIDs from the given start', async () => {
   await start({ firstIccid: 7, iccidDigits: 19 })
   const [first, second] = iccids((await call(2)).profiles())
   expect([first?.slice(0, -1), second?.slice(0, -1)]).toEqual(['898800000000000007', '898800000000000008'])
 })
 
-test('profiles that are all alike differ in the ICCID beside the ciphertext', async () => {
+test('with allProfilesAlike, only the ICCID beside the ciphertext differs', async () => {
   await start({ allProfilesAlike: true })
   const entries = (await call(1000)).profiles()
   expect(new Set(iccids(entries)).size).toBe(1000)
@@ -84,7 +84,7 @@ test('profiles that are all alike differ in the ICCID beside the ciphertext', as
   await until(() => service.delivered.size === 1000)
 })
 
-test('each kind of API key has its place', async () => {
+test('each kind of API key has its own endpoint', async () => {
   await start()
   const elsewhere = service.url.replace('/profiles', '')
   expect((await call(1, { key: 'unknown' })).status).toBe(401)
@@ -102,7 +102,7 @@ test('refuses a count out of range and a call without a version', async () => {
   expect(service.allocated.size).toBe(0)
 })
 
-test('gives what is left, then 404', async () => {
+test('returns what is left, then 404', async () => {
   await start({ supply: 3 })
   expect((await call(2)).profiles()).toHaveLength(2)
   expect((await call(2)).profiles()).toHaveLength(1)
@@ -132,7 +132,7 @@ test('answers 429 beyond the limit, allocating nothing', async () => {
   expect(service.allocated.size).toBe(1)
 })
 
-test('listens with HTTPS, and redirects there where asked to', async () => {
+test('listens with HTTPS, and redirects there on request', async () => {
   await start({ tls: selfSigned(dir, { ca }), redirect: true })
   const { status, headers } = await call(1)
   expect(status).toBe(308)
@@ -153,7 +153,7 @@ test('a stored file opens with a key made by ssh-keygen', () => {
   expect(decrypt(stored.profile, pair.privateKey)).toEqual({ iccid: '8988', imsi: null })
 })
 
-test('none lets a call pass, times repeats a fault', async () => {
+test('fault none lets a request pass, and times repeats a fault', async () => {
   await start()
   service.fault({ kind: 'none' }, { kind: 'status', status: 503, headers: { 'retry-after': '7' }, times: 2 })
   const answers = [await call(1), await call(1), await call(1), await call(1)]
@@ -162,7 +162,7 @@ test('none lets a call pass, times repeats a fault', async () => {
   expect(service.allocated.size).toBe(2)
 })
 
-test('a refused call takes no fault', async () => {
+test('a refused request uses up no fault', async () => {
   await start()
   service.fault({ kind: 'status', status: 500 })
   expect((await call(1, { key: 'unknown' })).status).toBe(401)
@@ -174,7 +174,7 @@ test.each([
   ['reset', 0],
   ['drop-after', 2],
   ['torn', 2],
-] as const)('%s breaks the connection having allocated %i', async (kind, allocated) => {
+] as const)('%s breaks the connection after allocating %i', async (kind, allocated) => {
   await start({ tls: ca })
   service.fault({ kind, times: 2 })
   for (const url of [service.url, service.httpsUrl]) await expect(call(1, { url })).rejects.toThrow()
@@ -183,13 +183,13 @@ test.each([
   expect(service.delivered.size).toBe(0)
 })
 
-test('reset is a reset', async () => {
+test('reset resets the connection', async () => {
   await start()
   service.fault({ kind: 'reset' })
   await expect(call(1)).rejects.toMatchObject({ code: 'ECONNRESET' })
 })
 
-test('delay and drip take their time over a whole answer', async () => {
+test('delay and drip slow down a complete response', async () => {
   await start({ latencyMs: 1, supply: 2 })
   service.fault({ kind: 'delay', ms: 10 }, { kind: 'drip', ms: 0 })
   expect((await call(1)).profiles()).toHaveLength(1)
@@ -207,7 +207,7 @@ test('hold keeps the client waiting until it is released', async () => {
   expect((await answer).profiles()).toHaveLength(3)
 })
 
-test('short gives fewer, bad entries come on top, replaced ones instead', async () => {
+test('short returns fewer profiles, bad-entries adds entries, and replaced entries take the place of others', async () => {
   await start()
   const entries = [{ iccid: 'no digits' }, 5]
   service.fault(
@@ -223,7 +223,7 @@ test('short gives fewer, bad entries come on top, replaced ones instead', async 
   expect(service.allocated.size).toBe(2)
 })
 
-test('repeat answers the same again', async () => {
+test('repeat returns the same response again', async () => {
   await start()
   service.fault({ kind: 'none' }, { kind: 'repeat' })
   const first = await call(2)
@@ -237,7 +237,7 @@ test('gzip compresses', async () => {
   expect((await call(1)).headers['content-encoding']).toBe('gzip')
 })
 
-test('garbage, a redirect and a huge body are sent as they are', async () => {
+test('garbage, a redirect and a huge body are sent unchanged', async () => {
   await start()
   service.fault({ kind: 'garbage', body: '<html>', contentType: 'text/html', status: 502 })
   service.fault({ kind: 'redirect', location: 'https://elsewhere.test/', status: 302 })
@@ -252,7 +252,7 @@ test('garbage, a redirect and a huge body are sent as they are', async () => {
   expect(service.allocated.size).toBe(0)
 })
 
-test('an endless body ends with the client', async () => {
+test('an endless body ends when the client disconnects', async () => {
   await start()
   service.fault({ kind: 'huge' })
   const headers = { authorization: 'soft', 'content-type': 'application/json' }
@@ -262,7 +262,7 @@ test('an endless body ends with the client', async () => {
   await settled(['dropped'])
 })
 
-test('closing breaks what is under way', async () => {
+test('closing breaks open connections', async () => {
   await start()
   service.fault({ kind: 'delay', ms: 60_000 })
   const broken = expect(call(1)).rejects.toThrow()

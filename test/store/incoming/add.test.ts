@@ -43,7 +43,7 @@ async function addTo(directory: string, profiles: StoredProfile[]) {
 }
 
 describe('add', () => {
-  test('gives each profile a file of its own, and leaves nothing else', async () => {
+  test('gives each profile its own file and leaves no other file', async () => {
     const directory = temporaryDirectory()
     const added = await addTo(directory, several(200))
     expect(added).toEqual({ stored: several(200).map(({ iccid }) => iccid), known: [] })
@@ -52,7 +52,7 @@ describe('add', () => {
   })
 
   test.skipIf(process.getuid?.() !== 0)(
-    'files get the group and the rights that the directory gives them',
+    'files get the group and the permissions of the directory',
     async () => {
       const directory = temporaryDirectory()
       chownSync(directory, 0, 1)
@@ -67,7 +67,7 @@ describe('add', () => {
     },
   )
 
-  test('leaves alone what is there, used or not', async () => {
+  test('leaves existing profiles alone, used or not', async () => {
     const directory = temporaryDirectory()
     const unused = { iccid: '89880', profile: 'BBBB' }
     writeFileSync(join(directory, '89880.json'), JSON.stringify(unused))
@@ -78,7 +78,7 @@ describe('add', () => {
     expect(existsSync(join(directory, '89881.json'))).toBe(false)
   })
 
-  test('one that is claimed elsewhere while it is on its way here does not come back', async () => {
+  test('a profile that is claimed elsewhere while it is being stored does not come back', async () => {
     const directory = temporaryDirectory()
     const adding = addTo(directory, several(3))
     while (
@@ -92,7 +92,7 @@ describe('add', () => {
     expect(namesIn(directory)).toEqual(['89880.json', '89882.json', '__89881.json'])
   })
 
-  test('one that is being claimed while it gets its name is not taken away', async () => {
+  test('a profile that is being claimed while it gets its name is not removed', async () => {
     const directory = temporaryDirectory()
     const adding = addTo(directory, several(3))
     while (
@@ -106,14 +106,17 @@ describe('add', () => {
     expect(read(directory, '89881.json')).toEqual(profile(1))
   })
 
-  test.each(['', '{"iccid":"8988'])('a torn file that a crash has left is no profile: %j', async (text) => {
-    const directory = temporaryDirectory()
-    writeFileSync(join(directory, '89881.json'), text)
-    expect(await addTo(directory, several(2))).toEqual({ stored: ['89880', '89881'], known: [] })
-    expect(read(directory, '89881.json')).toEqual(profile(1))
-  })
+  test.each(['', '{"iccid":"8988'])(
+    'a torn file left by a crash does not count as a profile: %j',
+    async (text) => {
+      const directory = temporaryDirectory()
+      writeFileSync(join(directory, '89881.json'), text)
+      expect(await addTo(directory, several(2))).toEqual({ stored: ['89880', '89881'], known: [] })
+      expect(read(directory, '89881.json')).toEqual(profile(1))
+    },
+  )
 
-  test('two at once store each profile once', async () => {
+  test('two at the same time store each profile once', async () => {
     const directory = temporaryDirectory()
     const results = await Promise.all([addTo(directory, several(150)), addTo(directory, several(150))])
     expect(results.flatMap(({ stored }) => stored).sort()).toEqual(
@@ -137,7 +140,7 @@ describe('recover', () => {
     return directory
   }
 
-  test('stores what was put aside, and tidies up', async () => {
+  test('stores a saved response and cleans up', async () => {
     const directory = interrupted(several(3))
     writeFileSync(join(directory, INCOMING, `${gone()}.0`), '{"icc')
     expect(await recover(directory)).toEqual({ stored: ['89880', '89881', '89882'], known: [] })
@@ -145,7 +148,7 @@ describe('recover', () => {
     expect(await recover(directory)).toBeUndefined()
   })
 
-  test('what a used file has lost is put beside it: it counts as used, and its contents are not lost', async () => {
+  test('the contents of an empty used file are stored beside it, and the profile counts as used', async () => {
     const directory = interrupted(several(2))
     writeFileSync(join(directory, '__89880.json'), '')
     await recover(directory)
@@ -153,14 +156,14 @@ describe('recover', () => {
     expect(read(directory, '89880.json')).toEqual(profile(0))
   })
 
-  test('brings back nothing that was used meanwhile', async () => {
+  test('does not restore profiles that were used in the meantime', async () => {
     const directory = interrupted(several(2))
     writeFileSync(join(directory, '__89880.json'), 'used')
     expect(await recover(directory)).toEqual({ stored: ['89881'], known: ['89880'] })
     expect(namesIn(directory)).toEqual(['89881.json', '__89880.json'])
   })
 
-  test('of an answer that was cut off it takes the whole ones, and keeps a copy of all of it', async () => {
+  test('stores the complete profiles of a truncated response and keeps a copy of the response', async () => {
     const directory = temporaryDirectory()
     const text = formatAnswer(several(3)).slice(0, -5)
     mkdirSync(join(directory, INCOMING))
@@ -178,19 +181,19 @@ describe('recover', () => {
     expect(damaged.map((path) => readFileSync(path, 'utf8'))).toEqual([text])
   })
 
-  test('an ICCID in it never becomes a path', async () => {
+  test('an ICCID in a response never becomes a path', async () => {
     const directory = interrupted([{ iccid: '../outside', profile: 'AAAA' }, profile(1)])
     expect((await recover(directory))?.stored).toEqual(['89881'])
     expect(existsSync(join(directory, '..', 'outside.json'))).toBe(false)
   })
 
-  test('what another process is about to store is its own', async () => {
+  test('leaves alone what another process is about to store', async () => {
     const directory = interrupted(several(2), newAnswerName())
     expect(await recover(directory)).toBeUndefined()
     expect(namesIn(directory)).toEqual([])
   })
 
-  test('what another machine put aside is its own, until it is old', async () => {
+  test('leaves alone what another machine saved, until it is old', async () => {
     const name = newAnswerName()
       .replace(hostname(), 'another-machine')
       .replace(/^[^~]*/, 'another-machine')
@@ -201,7 +204,7 @@ describe('recover', () => {
     expect((await recover(directory))?.stored).toHaveLength(2)
   })
 
-  test('two that find the same answer store it once', async () => {
+  test('two recoveries of the same response store it once', async () => {
     const directory = interrupted(several(100))
     const results = await Promise.all([recover(directory), recover(directory)])
     expect(results.flatMap((result) => result?.stored ?? [])).toHaveLength(100)

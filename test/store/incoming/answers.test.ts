@@ -42,7 +42,7 @@ function systemSays(code: 'EPERM' | 'ESRCH'): void {
   })
 }
 
-describe('what was put aside is abandoned', () => {
+describe('a saved response is abandoned', () => {
   test('when its process is gone', () => {
     expect(isAbandoned(nameOf(NOBODY), 0)).toBe(true)
     expect(isAbandoned(nameOf(NOBODY, '.0'), 0)).toBe(true)
@@ -50,18 +50,18 @@ describe('what was put aside is abandoned', () => {
     expect(isAbandoned(nameOf(1), 0)).toBe(true)
   })
 
-  test('not while its process is there, also one of another user', () => {
+  test('not while its process exists, even as another user', () => {
     expect(isAbandoned(nameOf(process.pid), 0)).toBe(false)
     expect(isAbandoned(nameOf(process.ppid), 0)).toBe(false)
     systemSays('EPERM')
     expect(isAbandoned(nameOf(1), 0)).toBe(false)
   })
 
-  test.each([0, '00', '9'.repeat(20)])('when its process has the number %s, which none has', (pid) => {
+  test.each([0, '00', '9'.repeat(20)])('when its process number is %s, which no process has', (pid) => {
     expect(isAbandoned(nameOf(pid), 0)).toBe(true)
   })
 
-  test('after ten minutes, whoever put it there; the mark of a fetch after a day', () => {
+  test('after ten minutes, whoever saved it; the mark of a fetch after a day', () => {
     vi.spyOn(process, 'kill').mockReturnValue(true)
     for (const name of [nameOf(1), ofAnotherMachine()]) {
       expect(isAbandoned(name, 9 * MINUTE_MS)).toBe(false)
@@ -72,19 +72,19 @@ describe('what was put aside is abandoned', () => {
     expect(isAbandoned(ofAnotherMachine(FETCH_MARK), 25 * HOUR_MS)).toBe(true)
   })
 
-  test('when this machine was restarted since', () => {
+  test('when this machine has restarted since then', () => {
     uptime.seconds = 60
     expect(isAbandoned(nameOf(process.pid), 2 * MINUTE_MS)).toBe(true)
     expect(isAbandoned(nameOf(process.pid), 0)).toBe(false)
   })
 
-  test('never where it is not ours', () => {
+  test('never if the name is not one of ours', () => {
     for (const name of ['theirs', `${hostname()}~1~x.answer`, `${nameOf(NOBODY)}.damaged`, ''])
       expect(isAbandoned(name, 100 * HOUR_MS)).toBe(false)
   })
 })
 
-test('an answer that was put aside is read as it was written', () => {
+test('a saved response is read as it was written', () => {
   const profiles = [
     { iccid: '8988', profile: 'AAAA' },
     { iccid: '8989F', profile: 'BBBB' },

@@ -39,9 +39,9 @@ async function addTo(directory: string) {
   }
 }
 
-describe('where there are no hard links', () => {
+describe('without hard links', () => {
   test.each(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EINVAL', 'EMLINK'])(
-    '(%s) each profile gets its file, and nothing else is left',
+    '(%s) each profile gets its file, and no other file is left',
     async (code) => {
       disk.says = code
       const directory = temporaryDirectory()
@@ -53,13 +53,13 @@ describe('where there are no hard links', () => {
     },
   )
 
-  test('any other failure is one', async () => {
+  test('any other failure is still an error', async () => {
     disk.says = 'EACCES'
     await expect(addTo(temporaryDirectory())).rejects.toEqual(expect.objectContaining({ outcome: 'disk' }))
   })
 
   test.each(['', '{"iccid":"89882","pro', '\0'.repeat(50), JSON.stringify(profiles[0])])(
-    'a torn file that a crash has left gets its contents: %j',
+    'a torn file left by a crash gets its contents: %j',
     async (text) => {
       const directory = temporaryDirectory()
       writeFileSync(join(directory, '89882.json'), text)
@@ -68,7 +68,7 @@ describe('where there are no hard links', () => {
     },
   )
 
-  test('what another fetch stores at the same moment is not overwritten', async () => {
+  test('a profile that another fetch stores at the same moment is not overwritten', async () => {
     const directory = temporaryDirectory()
     const theirs = JSON.stringify({ iccid: '89882', profile: 'BBBB' })
     disk.meanwhile = (path) => {
@@ -78,7 +78,7 @@ describe('where there are no hard links', () => {
     expect(readFileSync(join(directory, '89882.json'), 'utf8')).toBe(theirs)
   })
 
-  test('one that another process claims at once is not brought back', async () => {
+  test('a profile that another process claims immediately is not restored', async () => {
     const directory = temporaryDirectory()
     disk.meanwhile = (path) => {
       if (path.endsWith('89882.json')) writeFileSync(join(directory, '__89882.json'), 'used')

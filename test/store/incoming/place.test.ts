@@ -28,19 +28,19 @@ function expectPlaceAfterPowerCut(): void {
   expect(existsSync(join(directory, INCOMING))).toBe(true)
 }
 
-describe.skipIf(isWindows)('the place for answers outlives a power cut', () => {
-  test('that was made with all above it', async () => {
+describe.skipIf(isWindows)('.incoming survives a power cut', () => {
+  test('when it was created with its parent directories', async () => {
     await openTarget(directory)
     expectPlaceAfterPowerCut()
   })
 
-  test('that was made by a fetch which was killed before it flushed anything', async () => {
+  test('when it was created by a fetch that was killed before it flushed anything', async () => {
     for (const path of [join(ROOT, 'above'), directory, join(directory, INCOMING)]) mkdirSync(path)
     await openTarget(directory)
     expectPlaceAfterPowerCut()
   })
 
-  test('that somebody took away and that was made again', async () => {
+  test('when it was removed and created again', async () => {
     const target = await openTarget(directory)
     rmSync(join(directory, INCOMING, target.mark))
     rmdirSync(join(directory, INCOMING))

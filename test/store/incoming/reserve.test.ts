@@ -50,7 +50,7 @@ async function place() {
   }
 }
 
-test('takes as much room as the answer will need, and gives it back', async () => {
+test('reserves as much space as the response will need, and releases it', async () => {
   const { target, incoming, inside } = await place()
   const aside = await reserve(target, 100)
   expect(inside()).toEqual([aside + RESERVE])
@@ -63,9 +63,9 @@ test('takes as much room as the answer will need, and gives it back', async () =
 })
 
 test.each([
-  ['smaller than it', profiles(3)],
-  ['larger than it', profiles(3, 5000)],
-])('an answer %s is written over it, in the same file', async (_, answer) => {
+  ['smaller than the reserve', profiles(3)],
+  ['larger than the reserve', profiles(3, 5000)],
+])('a response %s is written over it, in the same file', async (_, answer) => {
   const { target, incoming, inside } = await place()
   const aside = await reserve(target, 3)
   const { ino } = statSync(join(incoming, aside + RESERVE))
@@ -77,23 +77,26 @@ test.each([
 
 test.each<[string, (incoming: string, aside: string) => void]>([
   ['is gone', (incoming, aside) => rmSync(join(incoming, aside + RESERVE))],
-  ['is gone with the whole place', (incoming) => rmSync(incoming, { recursive: true })],
-  ['can’t get another name', (incoming, aside) => mkdirSync(join(incoming, aside + ANSWER))],
-])('where it %s, the answer is written anew', async (what, spoil) => {
-  const { directory, target, incoming } = await place()
-  const aside = await reserve(target, 2)
-  spoil(incoming, aside)
-  if (what.startsWith('can')) {
-    // Nothing can be written there at all: it is told, and nothing of it is left.
-    await expect(add(target, profiles(2), aside)).rejects.toBeInstanceOf(NotAdded)
-    expect(existsSync(join(incoming, aside + RESERVE))).toBe(false)
-    return
-  }
-  expect((await add(target, profiles(2), aside)).stored).toHaveLength(2)
-  expect(namesIn(directory)).toEqual(['89880.json', '89881.json'])
-})
+  ['is gone with all of .incoming', (incoming) => rmSync(incoming, { recursive: true })],
+  ['can’t be renamed', (incoming, aside) => mkdirSync(join(incoming, aside + ANSWER))],
+])(
+  'the reserve %s: the response is written to a new file, or the failure is reported',
+  async (what, spoil) => {
+    const { directory, target, incoming } = await place()
+    const aside = await reserve(target, 2)
+    spoil(incoming, aside)
+    if (what.startsWith('can')) {
+      // Nothing can be written there at all: it is told, and nothing of it is left.
+      await expect(add(target, profiles(2), aside)).rejects.toBeInstanceOf(NotAdded)
+      expect(existsSync(join(incoming, aside + RESERVE))).toBe(false)
+      return
+    }
+    expect((await add(target, profiles(2), aside)).stored).toHaveLength(2)
+    expect(namesIn(directory)).toEqual(['89880.json', '89881.json'])
+  },
+)
 
-test('nothing of it is left when the profiles are stored', async () => {
+test('no trace of the reserve is left when the profiles are stored', async () => {
   const { directory, target } = await place()
   const aside = await reserve(target, 2)
   await add(target, profiles(2), aside)
@@ -101,14 +104,14 @@ test('nothing of it is left when the profiles are stored', async () => {
   expect(readdirSync(directory)).toEqual(['89880.json', '89881.json'])
 })
 
-test('an answer of nothing gives the room back', async () => {
+test('an empty response releases the space', async () => {
   const { target, inside } = await place()
   const aside = await reserve(target, 2)
   await add(target, [], aside)
   expect(inside()).toEqual([])
 })
 
-test('what a killed fetch has kept goes without a word; what it had begun to write is found', async () => {
+test('the reserve of a killed fetch is removed silently; a partly written response is found', async () => {
   const { directory, incoming } = await place()
   const [unused, renamed, begun] = [gone(), gone(), gone()]
   const room = toReserve(9000)
@@ -125,7 +128,7 @@ test('what a killed fetch has kept goes without a word; what it had begun to wri
   expect(readdirSync(incoming).filter((name) => !name.endsWith('.fetch'))).toEqual([])
 })
 
-test('that of another machine is left alone for a day: its call may take long', () => {
+test('the reserve of another machine is left alone for a day, because its fetch may take long', () => {
   const other = newAnswerName().replace(/^[^~]*/, 'another-machine')
   const hour = 3_600_000
   expect([0, 1, 23, 25].map((hours) => isAbandoned(other + RESERVE, hours * hour))).toEqual(
@@ -145,7 +148,7 @@ function torn(answer: string, isNew: readonly boolean[], sector: number): string
   return written.toString('utf8')
 }
 
-test('an answer that was written in part is never taken for a whole one, and no profile is made up', () => {
+test('a partly written response never counts as complete, and no profile is invented', () => {
   fc.assert(
     fc.property(
       fc.integer({ min: 1, max: 20 }),

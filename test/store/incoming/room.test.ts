@@ -26,24 +26,24 @@ test.each<[string, Partial<StatsFs>]>([
   ['blocks for the superuser only', { ...LARGE, bfree: 100_000, bavail: 0, ffree: 65_000 }],
   ['no file', { ...LARGE, bfree: 100_000, bavail: 100_000, ffree: 0 }],
   ['too few files', { ...LARGE, bfree: 100_000, bavail: 100_000, ffree: 999 }],
-])('there is no room for 1000 profiles where %s is free', (_, says) => {
+])('there is no space for 1000 profiles if %s is free', (_, says) => {
   expect(() => check(says, 1000)).toThrow(
     expect.objectContaining({ outcome: 'disk', message: expect.stringContaining('no room for 1000') }),
   )
 })
 
-test('there is room where enough is free', () => {
+test('there is space if enough is free', () => {
   expect(() => check({ ...LARGE, bfree: 100_000, bavail: 100_000, ffree: 10_000 }, 1000)).not.toThrow()
 })
 
 test.each<[string, Partial<StatsFs>]>([
   ['files', { ...LARGE, bfree: 100_000, bavail: 100_000, files: 0, ffree: 0 }],
   ['blocks', { bsize: 0, blocks: 0, bfree: 0, bavail: 0, files: 65_536, ffree: 65_000 }],
-])('a file system that knows no number of %s is tried', (_, says) => {
+])('a file system that does not report its %s is tried anyway', (_, says) => {
   expect(() => check(says, 1000)).not.toThrow()
 })
 
-test('on the disk of this machine there is room for one, and none for more than any disk holds', () => {
+test('the disk of this machine has space for one profile, but not for more than any disk holds', () => {
   expect(() => check(undefined, 1)).not.toThrow()
   expect(() => check(undefined, Number.MAX_SAFE_INTEGER)).toThrow('no room')
 })

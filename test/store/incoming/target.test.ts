@@ -28,7 +28,7 @@ afterEach(() => {
   drive.isMissing = false
 })
 
-describe('room for more profiles', () => {
+describe('space for more profiles', () => {
   const GB = 2 ** 30
   /** A disk with room for all of them. */
   const large = { bsize: 4096, blocks: GB, bavail: GB, files: 1e6, ffree: 1e6 }
@@ -37,22 +37,22 @@ describe('room for more profiles', () => {
   test.each([
     ['enough of both', {}, true],
     ['no blocks', { bavail: 0 }, false],
-    ['too few blocks: 16 KiB a profile', { bavail: 3999 }, false],
+    ['too few blocks: 16 KiB per profile', { bavail: 3999 }, false],
     ['just enough blocks', { bavail: 4000 }, true],
     ['no files', { ffree: 0 }, false],
     ['too few files', { ffree: 999 }, false],
     ['just enough files', { ffree: 1000 }, true],
-    ['few files of a billion, and somebody counts them', { files: 1e9, ffree: 999 }, false],
+    ['few of a billion files free', { files: 1e9, ffree: 999 }, false],
     ['no number of files: FAT, btrfs', { files: 0, ffree: 0 }, true],
-    ['a made-up number of files, none of them free', { files: 1e9, ffree: 0 }, true],
+    ['an invented number of files, none of them free', { files: 1e9, ffree: 0 }, true],
     ['no size at all', { blocks: 0, bavail: 0 }, true],
-    ['no size of a block', { bsize: 0, bavail: 0 }, true],
+    ['no block size', { bsize: 0, bavail: 0 }, true],
     ['nothing but zeros', { bsize: 0, blocks: 0, bavail: 0, files: 0, ffree: 0 }, true],
-  ])('for 1000, the file system says: %s', (_, changes, has) => {
+  ])('space for 1000 profiles, the file system reports: %s', (_, changes, has) => {
     expect(hasRoom(status(changes), 1000)).toBe(has)
   })
 
-  test('where the file system says nothing, the attempt will tell', () => {
+  test('if the file system reports nothing, it tries anyway', () => {
     const directory = join(temporaryDirectory(), 'statfs fails here')
     expect(() => checkRoom({ directory, rights: 0o700 }, 1000)).not.toThrow()
   })
@@ -63,15 +63,15 @@ describe('room for more profiles', () => {
   })
 })
 
-describe('a directory is made', () => {
-  test('with those above it', async () => {
+describe('creating the directory', () => {
+  test('with its parent directories', async () => {
     const directory = join(temporaryDirectory(), 'a', 'b', 'c')
     await makeDirectory(directory)
     await makeDirectory(directory)
     expect(isDirectory(directory)).toBe(true)
   })
 
-  test.skipIf(!hasSymlinks)('a link to one is one', async () => {
+  test.skipIf(!hasSymlinks)('a link to a directory is accepted', async () => {
     const above = temporaryDirectory()
     mkdirSync(join(above, 'real'))
     symlinkSync('real', join(above, 'link'), 'dir')
@@ -80,28 +80,28 @@ describe('a directory is made', () => {
     expect(isDirectory(join(above, 'real', 'new'))).toBe(true)
   })
 
-  test.skipIf(!hasSymlinks)('a link to nothing, as where nothing is mounted', async () => {
+  test.skipIf(!hasSymlinks)('a dangling link, as when nothing is mounted', async () => {
     const link = join(temporaryDirectory(), 'link')
     symlinkSync('nothing', link, 'dir')
     await expect(makeDirectory(link)).rejects.toThrow(`${link} is a link to nothing`)
     await expect(makeDirectory(join(link, 'new'))).rejects.toThrow(`${link} is a link to nothing`)
   })
 
-  test('a file in its place, or above', async () => {
+  test('a file in its place or in place of a parent', async () => {
     const file = join(temporaryDirectory(), 'file')
     writeFileSync(file, '')
     await expect(makeDirectory(file)).rejects.toThrow(`${file} is no directory`)
     await expect(makeDirectory(join(file, 'new'))).rejects.toThrow(`${file} is no directory`)
   })
 
-  test('a drive that is not there', async () => {
+  test('a drive that does not exist', async () => {
     drive.isMissing = true
     const root = parse(resolve('/')).root
     await expect(makeDirectory(join(root, 'a', 'b'))).rejects.toThrow(`there is no drive or share ${root}`)
     await expect(makeDirectory(root)).rejects.toThrow(`there is no drive or share ${root}`)
   })
 
-  test('a path without a root, where nothing is there', async () => {
+  test('a path whose root does not exist', async () => {
     drive.isMissing = true
     await expect(makeDirectory(join('a', 'b'))).rejects.toMatchObject({ code: 'ENOENT' })
   })
