@@ -14,6 +14,8 @@ export interface Scene {
   readonly takes: number
   /** A used profile that it prints again, because it was asked to. */
   readonly again?: string
+  /** The devices that it is for: the same call, made again, must print the same. */
+  readonly devices?: readonly string[]
   /** How many profiles each answer of the service brings, one after the other. */
   readonly answers: readonly number[]
 }
@@ -32,10 +34,20 @@ export async function makeScenes(works: Works): Promise<Scene[]> {
   const [used = ''] = look(hinted).used
   const [, unused = ''] = look(hinted).unused
 
+  const owned = works.newPath()
+  cpSync(hinted, owned, { recursive: true })
+  const usedBefore = look(owned).used
+  await works.next(owned, '--device', 'SN 0')
+  const ownedIccid = [...look(owned).used].find((iccid) => !usedBefore.has(iccid)) ?? ''
+
   const left = await leftover(works, stocked)
   const line = (...options: string[]) => ({
     line: (directory: string) => works.nextLine(directory, ...options),
     answers: [],
+  })
+  const forDevices = (...devices: string[]) => ({
+    ...line(...devices.flatMap((device) => ['--device', device])),
+    devices,
   })
   const fetch = (...answers: number[]) => ({
     line: (directory: string) => works.fetchLine(directory, sum(answers)),
@@ -48,6 +60,15 @@ export async function makeScenes(works: Works): Promise<Scene[]> {
     { name: 'next -n 5', template: hinted, takes: 5, ...line('-n', '5') },
     { name: 'next --iccid, unused', template: hinted, takes: 1, ...line('--iccid', unused) },
     { name: 'next --iccid, used', template: hinted, takes: 1, again: used, ...line('--iccid', used) },
+    { name: 'next --device', template: hinted, takes: 1, ...forDevices('SN 1') },
+    { name: 'next --device, again', template: owned, takes: 0, again: ownedIccid, ...forDevices('SN 0') },
+    {
+      name: 'next --device, a panel',
+      template: owned,
+      takes: 2,
+      again: ownedIccid,
+      ...forDevices('SN 1', 'SN 0', 'SN 2'),
+    },
     { name: 'next after a killed fetch', template: left, takes: 1, ...line() },
     { name: 'fetch, no directory yet', template: undefined, ...fetch(6) },
     { name: 'fetch, more', template: hinted, ...fetch(5) },

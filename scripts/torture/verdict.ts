@@ -39,7 +39,7 @@ export async function judge(works: Works, each: Case): Promise<Verdict> {
     const { code, stderr } = await works.fetch(directory, 1)
     if (code !== 0) problems.push(`the next fetch ended with ${code}: ${stderr}`)
   }
-  const next = await works.next(directory)
+  const next = await works.next(directory, ...(scene.devices ?? []).flatMap((device) => ['--device', device]))
   if (!FOLLOWING_CODES.includes(next.code ?? -1)) {
     problems.push(`the next call ended with ${next.code}: ${next.stderr}`)
   }
@@ -49,7 +49,13 @@ export async function judge(works: Works, each: Case): Promise<Verdict> {
   const second = printedIn(next.stdout)
   const printed = [...first, ...second]
   const wereUsed = first.filter((iccid) => before.used.has(iccid) && iccid !== scene.again)
-  const twice = first.filter((iccid) => second.includes(iccid))
+  const isAgain = scene.devices !== undefined && next.code === 0
+  const twice = isAgain ? [] : first.filter((iccid) => second.includes(iccid))
+  if (isAgain && first.length > 0)
+    tell(
+      'another profile for the same device',
+      first.filter((iccid, at) => iccid !== second[at]),
+    )
   const waiting = now.asides.filter(isOwnerAlive)
   const isThere = (iccid: string) => now.unused.has(iccid) !== now.used.has(iccid)
   const waits = (iccid: string) => waiting.some(({ iccids }) => iccids.includes(iccid))
@@ -84,7 +90,8 @@ export async function judge(works: Works, each: Case): Promise<Verdict> {
   )
 
   const stuck = [...now.used].filter((iccid) => !before.used.has(iccid) && !printed.includes(iccid))
-  if (stuck.length > scene.takes) tell('was claimed beyond what was asked for', stuck)
+  if (scene.devices !== undefined) tell('is used up, and no device has it', stuck)
+  else if (stuck.length > scene.takes) tell('was claimed beyond what was asked for', stuck)
   return {
     problems,
     stuck,

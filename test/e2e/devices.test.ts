@@ -1,0 +1,147 @@
+import { appendFileSync, existsSync, readdirSync, readFileSync, renameSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, inject, test } from 'vitest'
+import {
+  directoryOf,
+  namesIn,
+  someProfiles,
+  temporaryDirectory,
+  unusedIn,
+  usedIn,
+} from '../support/directory.ts'
+import { iccid } from '../support/profiles.ts'
+import { failure, lines } from '../support/promises.ts'
+import { softsim } from '../support/softsim.ts'
+
+const { privateKeyPath: KEY } = inject('keys')
+
+const nextOf = (directory: string, ...more: string[]) =>
+  softsim(['next', '-k', KEY, '-i', directory, '--format=raw', ...more])
+
+/** The ICCIDs that a call printed. */
+const printed = ({ stdout }: { stdout: string }) => lines(stdout).map((line) => JSON.parse(line).iccid)
+
+describe('next --device', () => {
+  test('prints the same profile for the same device, and says so', async () => {
+    const directory = directoryOf(someProfiles(3))
+    const first = await nextOf(directory, '--device', 'SN-1')
+    expect([first.code, printed(first), first.stderr]).toEqual([0, [iccid(1)], ''])
+    const again = await nextOf(directory, '--device', ' SN-1\r\n')
+    expect([again.code, again.stdout]).toEqual([0, first.stdout])
+    expect(again.stderr).toMatch(/^softsim: warning: device SN-1 .*\n$/)
+    expect(printed(await nextOf(directory, '--device', 'sn-1'))).toEqual([iccid(2)])
+    expect(usedIn(directory)).toHaveLength(2)
+  })
+
+  test('a panel: one line per device, in that order, some of them again', async () => {
+    const directory = directoryOf(someProfiles(4))
+    await nextOf(directory, '--device', 'B')
+    const run = await nextOf(directory, '--device=A', '--device', 'B', '--device', 'C')
+    expect([run.code, printed(run)]).toEqual([0, [iccid(2), iccid(1), iccid(3)]])
+  })
+
+  test('too few profiles for a panel: nothing is printed, nothing is claimed', async () => {
+    const directory = directoryOf(someProfiles(1))
+    expect(await nextOf(directory, '--device', 'A', '--device', 'B')).toMatchObject({ code: 3, stdout: '' })
+    expect([unusedIn(directory).length, usedIn(directory)]).toEqual([1, []])
+  })
+
+  test.each([
+    [['--device', '']],
+    [['--device', 'A\u0007']],
+    [['--device', 'x'.repeat(129)]],
+    [['--device', 'A', '--device', 'A ']],
+    [['--device', 'A', '-n', '1']],
+    [['--device', 'A', '--iccid', '8988']],
+    [['--receipt', '-']],
+    [['--receipt', '']],
+  ])('a wrong command line: %j', async (args) => {
+    const directory = directoryOf(someProfiles(1))
+    expect(await nextOf(directory, ...args)).toEqual(failure(2, /.+/, /.+/))
+    expect(usedIn(directory)).toEqual([])
+  })
+
+  test('--iccid of a profile that a device has names the device', async () => {
+    const directory = directoryOf(someProfiles(1))
+    await nextOf(directory, '--device', 'SN-1')
+    const { code, stderr } = await nextOf(directory, '--iccid', iccid(1))
+    expect([code, stderr]).toEqual([0, expect.stringMatching(/warning: .*device SN-1\n/)])
+  })
+
+  test('other calls, and tools that know nothing of devices, leave a device’s profile alone', async () => {
+    const directory = directoryOf(someProfiles(3))
+    await nextOf(directory, '--device', 'A')
+    const record = readFileSync(join(directory, `__${iccid(1)}.json`), 'utf8')
+    expect(printed(await nextOf(directory))).toEqual([iccid(2)])
+    // As the vendor's tool claims.
+    renameSync(join(directory, `${iccid(3)}.json`), join(directory, `__${iccid(3)}.json`))
+    expect(await nextOf(directory)).toMatchObject({ code: 3 })
+    expect(readFileSync(join(directory, `__${iccid(1)}.json`), 'utf8')).toBe(record)
+    expect(namesIn(directory).filter((name) => !name.startsWith('__'))).toEqual([])
+  })
+
+  test('8 stations, a fifth of the devices at two of them at once: one profile each', async () => {
+    const profiles = someProfiles(50)
+    const directory = directoryOf(profiles)
+    const scans = profiles.flatMap((_, n) => (n % 5 === 0 ? [`SN ${n}`, `SN ${n}`] : [`SN ${n}`]))
+    const got = new Map<string, Set<string>>()
+    const station = async () => {
+      for (let device = scans.shift(); device !== undefined; device = scans.shift()) {
+        const run = await nextOf(directory, '--device', device)
+        expect(run).toMatchObject({ code: 0 })
+        got.set(device, (got.get(device) ?? new Set()).add(printed(run).join()))
+      }
+    }
+    await Promise.all(Array.from({ length: 8 }, station))
+    expect([...got.values()].every((each) => each.size === 1)).toBe(true)
+    expect(new Set([...got.values()].flatMap((each) => [...each])).size).toBe(50)
+    expect([usedIn(directory).length, unusedIn(directory)]).toEqual([50, []])
+    for (const name of usedIn(directory)) {
+      const { device, iccid } = JSON.parse(readFileSync(join(directory, name), 'utf8'))
+      expect(got.get(device)).toEqual(new Set([iccid]))
+    }
+    expect(readdirSync(join(directory, '.devices')).filter((name) => name.startsWith('~'))).toEqual([])
+  })
+})
+
+describe('next --receipt', () => {
+  const receiptIn = (path: string) => lines(readFileSync(path, 'utf8')).map((line) => JSON.parse(line))
+
+  test('appends a line for each profile, with or without a device, and no secret', async () => {
+    const directory = directoryOf(someProfiles(4))
+    const path = join(temporaryDirectory(), 'receipt.jsonl')
+    appendFileSync(path, '{"earlier":true}\n')
+    const runs = [
+      await nextOf(directory, '--receipt', path, '--device', 'A'),
+      await nextOf(directory, '--receipt', path, '--device', 'A'),
+      await nextOf(directory, '--receipt', path, '-n', '2'),
+      await nextOf(directory, '--receipt', path, '--iccid', iccid(1)),
+    ]
+    expect(runs.map(({ code }) => code)).toEqual([0, 0, 0, 0])
+    const [earlier, ...told] = receiptIn(path)
+    expect(earlier).toEqual({ earlier: true })
+    const line = {
+      time: expect.stringMatching(/^\d{4}-.*Z$/),
+      station: expect.stringMatching(/./),
+      directory,
+    }
+    expect(told).toEqual(
+      [
+        { device: 'A', iccid: iccid(1), again: false },
+        { device: 'A', iccid: iccid(1), again: true },
+        { device: null, iccid: iccid(2), again: false },
+        { device: null, iccid: iccid(3), again: false },
+        { device: 'A', iccid: iccid(1), again: true },
+      ].map((each) => ({ ...line, ...each, file: `__${each.iccid}.json` })),
+    )
+    const { k } = JSON.parse(runs[0]?.stdout ?? '')
+    expect(readFileSync(path, 'utf8')).not.toContain(k)
+  })
+
+  test('a file that can not be written is found out before the claim', async () => {
+    const directory = directoryOf(someProfiles(1))
+    const path = join(temporaryDirectory(), 'missing', 'receipt.jsonl')
+    expect(await nextOf(directory, '--receipt', path)).toEqual(failure(9, /can't write the receipt .*/, /.+/))
+    expect([unusedIn(directory).length, existsSync(path)]).toEqual([1, false])
+  })
+})
