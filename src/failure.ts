@@ -1,4 +1,4 @@
-/** Why a call ended, each with its exit code and its line in the help and the README. */
+/** The exit code of each outcome, and its description in the help and the README. */
 export const OUTCOMES = {
   done: [0, 'done'],
   bug: [1, 'something nobody foresaw; says how to report it'],
@@ -18,12 +18,11 @@ export const OUTCOMES = {
 
 export type Outcome = keyof typeof OUTCOMES
 
-/** The exit code of an outcome. */
 export const exitCode = (outcome: Outcome): number => OUTCOMES[outcome][0]
 
 /**
- * A failure the user can do something about: told in one line, with an optional hint line saying what.
- * Anything else that is thrown is a bug of ours.
+ * A failure that the user can act on: one line, and optionally a hint that says what to do. Any other error is a bug
+ * in softsim.
  */
 export class Failure extends Error {
   readonly outcome: Exclude<Outcome, 'done'>
@@ -41,18 +40,19 @@ export class Failure extends Error {
   }
 }
 
-/** What is wrong with one profile. */
 export type Fault =
-  /** The file is no stored profile: torn, not JSON, named after another one, unreadable. */
+  /** The file is not a valid profile file: truncated, not JSON, under a wrong name, or unreadable. */
   | 'damaged'
-  /** The key does not decrypt it: it is another key's profile, or damaged. */
+  /** The key does not decrypt it: it belongs to another key, or it is damaged. */
   | 'locked'
-  /** It decrypts, and a device would refuse it. */
+  /** It decrypts, but a device would reject it. */
   | 'unfit'
-  /** Another program holds the file. */
+  /** Another program is using the file. */
   | 'held'
 
-/** A profile that can't be handed out; the next one may well be. The message says why, about "it". */
+/**
+ * A profile that can't be handed out, although the next one may be fine. In the message, "it" is the profile's file.
+ */
 export class UnusableProfile extends Error {
   readonly fault: Fault
 
@@ -63,7 +63,7 @@ export class UnusableProfile extends Error {
   }
 }
 
-/** Names of the errno values a factory meets, in words. */
+/** Texts for the errno values that occur on a factory floor. */
 const ERRNO: Record<string, string> = {
   EACCES: 'permission denied',
   EBUSY: 'another program holds it',
@@ -82,10 +82,10 @@ const ERRNO: Record<string, string> = {
   EROFS: 'the file system is read-only',
 }
 
-/** Linux's number for a full quota, which libuv has no name for. */
+/** Linux's number for a full quota. libuv has no name for it. */
 const EDQUOT = -122
 
-/** The errno name (`ENOSPC`, …) of a system error, or undefined for any other thing thrown. */
+/** Returns the errno name of a system error (`ENOSPC`, …), or undefined for any other value. */
 export function errnoOf(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined
   const { code, errno } = error as NodeJS.ErrnoException
@@ -93,7 +93,7 @@ export function errnoOf(error: unknown): string | undefined {
   return typeof code === 'string' ? code : undefined
 }
 
-/** What went wrong, in words, for a system error; its own message for any other. */
+/** Describes a system error in words. Returns the message of any other error. */
 export function reasonOf(error: unknown): string {
   const code = errnoOf(error)
   if (code !== undefined) return ERRNO[code] ? `${ERRNO[code]} (${code})` : code

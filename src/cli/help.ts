@@ -2,7 +2,6 @@ import { styleText } from 'node:util'
 import { OUTCOMES } from '../failure.ts'
 import type { CommandDefinition } from './options.ts'
 
-/** What the help says of one command. */
 export interface Topic extends CommandDefinition {
   readonly description: string
   readonly details?: string | undefined
@@ -19,7 +18,6 @@ const NARROWEST = 40
 const WIDEST = 110
 const GLOBAL = ['--verbosity', '--version', '--help']
 
-/** The help of the whole tool. */
 export function overview(topics: readonly Topic[], version: string, style: Style): string {
   const commands = topics.map(({ name, description }) => [name, description] as const)
   return page(style, [
@@ -32,7 +30,6 @@ export function overview(topics: readonly Topic[], version: string, style: Style
   ])
 }
 
-/** The help of one command. */
 export function commandHelp(topic: Topic, style: Style): string {
   return page(style, [
     text(`softsim ${topic.name}: ${topic.description}`),
@@ -48,7 +45,7 @@ export function commandHelp(topic: Topic, style: Style): string {
   ])
 }
 
-/** A line that knows how to wrap itself to a width. */
+/** Renders itself wrapped to a width. */
 type Line = (width: number) => string
 type Section = Line | readonly [title: string, lines: readonly Line[]]
 
@@ -71,7 +68,7 @@ const text =
   (width) =>
     wrap(words, width).join('\n')
 
-/** Commands are to be pasted: never wrapped. */
+/** Commands are never wrapped, so that they can be copied and pasted. */
 const indented =
   (words: string, by: number): Line =>
   () =>

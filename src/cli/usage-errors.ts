@@ -2,7 +2,7 @@ import { Failure } from '../failure.ts'
 import type { CommandLine } from './command-line.ts'
 import type { CommandDefinition } from './options.ts'
 
-/** What older versions of the vendor's tool had, and what stands for it here. */
+/** Options and commands of older versions of the vendor's tool, and their replacements. */
 const RENAMED = new Map([
   ['-e', 'the url is -u, the API key -a, the private key -k'],
   ['--endpoint', 'it is --url here'],
@@ -15,13 +15,13 @@ const PLAIN_OPTION = /^--[a-z][a-z-]{0,20}$/
 
 const PLAIN_WORD = /^[a-z][a-z-]{0,15}$/
 
-/** What is wrong, and what to do beside reading the help. */
+/** A message, and a hint to print before the one about the help. */
 type Mistake = readonly [message: string, hint?: string | undefined]
 
 /**
- * What is wrong with a command line; undefined where nothing is. Of the line itself it repeats only names of options and
- * words that look like a command: anything else may be the API key.
- * @param platform the system whose rules of quoting made words of the line
+ * Returns what is wrong with a command line, or undefined if nothing is. The message repeats only option names and
+ * words that look like a command, because any other word may be the API key.
+ * @param platform the system whose quoting rules split the line into words
  */
 export function mistakeIn(
   line: CommandLine,
@@ -32,7 +32,7 @@ export function mistakeIn(
   const mistake =
     intoADevice(line) ??
     tornValue(line, platform) ??
-    // Behind an option that nobody knows, the first word may be that option's value.
+    // After an unknown option, the first word may be the value of that option.
     (first === line.argv[0] ? wrongCommand(line, commands) : undefined) ??
     wrongOption(line, commands) ??
     wrongCommand(line, commands) ??
@@ -44,13 +44,16 @@ export function mistakeIn(
   return new Failure('usage', message, { hint: hint === undefined ? help : `${hint}; see ${help}` })
 }
 
-/** A script that calls `next` gives what is printed to a device: a slip of the pen in it must print nothing. */
+/** Scripts pass the output of `next` to a device. A mistake in such a script must print nothing. */
 function intoADevice({ words, asksHelp, asksVersion, argv }: CommandLine): Mistake | undefined {
   if (words[0] !== 'next' || !(asksHelp || asksVersion) || argv.length === 2) return undefined
   return ['next takes -h and -V alone: its standard output goes into devices']
 }
 
-/** On Windows `\"` stands for a double quote, which no name of a file can have: the words behind it are lost in it. */
+/**
+ * On Windows, `\"` stands for a double quote, so the words after it become part of the value. No file name can
+ * contain a double quote.
+ */
 function tornValue({ options }: CommandLine, platform: NodeJS.Platform): Mistake | undefined {
   const torn = options.find(({ value }) => value?.includes('"'))
   if (platform !== 'win32' || torn === undefined) return undefined
@@ -90,7 +93,7 @@ function wrongWord({ words }: CommandLine, commands: readonly CommandDefinition[
   return ['there is a word too many on the command line; options begin with a dash']
 }
 
-/** The name of an option, where it can't be more than that. */
+/** Returns the option name only if it can't contain a secret. */
 function shown(name: string): string {
   if (!name.startsWith('--') || name === '--api-key') return name
   if (name.startsWith('--api-key')) return '--api-key…'

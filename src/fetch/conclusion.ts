@@ -7,9 +7,8 @@ import { summaryOf, type Tally } from './tally.ts'
 const LOST_HINT =
   'ask the service for the profiles that are named above, they are allocated; what is put aside is stored by the next call of fetch or next'
 
-/** How a fetch went. */
 export interface Course {
-  /** How many profiles it was to bring, and where to. */
+  /** The requested number of profiles. */
   readonly count: number
   readonly directory: string
   readonly download: Download
@@ -19,7 +18,7 @@ export interface Course {
 }
 
 /**
- * Says how it went in one line: as a message where all is there, as a failure where not.
+ * Reports the result in one line: a message if all profiles are stored, a failure otherwise.
  * @throws {Failure}
  */
 export function conclude(course: Course, messages: Messages): void {

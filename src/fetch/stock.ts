@@ -6,7 +6,7 @@ import { checkRoom, type Target } from '../store/incoming/target.ts'
 import type { Messages } from '../words.ts'
 import { NO_PROFILES, noteAdded, noteNotAdded, type Tally } from './tally.ts'
 
-/** The directory that one fetch fills, and the account of what has become of each profile. */
+/** The directory that one fetch fills, and the count of what happened to each profile. */
 export class Stock {
   readonly tally: Tally = { ...NO_PROFILES }
   readonly #target: Target
@@ -18,8 +18,8 @@ export class Stock {
   }
 
   /**
-   * Takes the room for an answer, before it is asked for.
-   * @returns the name of the room
+   * Reserves disk space for an answer before it is requested.
+   * @returns the name of the reserved file
    * @throws {Failure} `disk`
    */
   async reserve(size: number): Promise<string> {
@@ -27,13 +27,12 @@ export class Stock {
     return reserve(this.#target, size)
   }
 
-  /** Gives the room back where no answer came. */
   release(room: string): void {
     release(this.#target, room)
   }
 
   /**
-   * Puts the profiles of an answer aside, durably, and publishes them.
+   * Puts the profiles of an answer aside durably, then publishes them.
    * @returns how many of them are new
    * @throws {NotAdded}
    */
@@ -47,7 +46,7 @@ export class Stock {
       return added.stored.length
     } catch (error) {
       if (error instanceof NotAdded) noteNotAdded(this.tally, error)
-      // Each is told here: of several that fail at once, the end names one.
+      // Each failure is reported here. If several happen at once, the final message names only one.
       this.#messages.warn(reasonOf(error))
       throw error
     }

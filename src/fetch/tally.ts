@@ -2,15 +2,15 @@ import type { NotAdded } from '../store/incoming/add.ts'
 import type { Added } from '../store/incoming/publish.ts'
 import { several } from '../words.ts'
 
-/** What has become of the profiles that one fetch received. */
+/** What happened to the profiles that one fetch received. */
 export interface Tally {
-  /** They are new, and have their names in the directory. */
+  /** New, and stored under their names in the directory. */
   stored: number
-  /** They were there already. */
+  /** Already in the directory. */
   known: number
-  /** They are put aside, for the next call to store. */
+  /** Put aside; the next call stores them. */
   aside: number
-  /** They are on no disk. */
+  /** Not on any disk. */
   lost: number
 }
 
@@ -27,7 +27,7 @@ export function noteNotAdded(tally: Tally, { added, aside, lost }: NotAdded): vo
   tally.lost += lost
 }
 
-/** The tally as a sentence, of a fetch that was to bring `count`. */
+/** Summarizes the tally of a fetch that requested `count` profiles. */
 export function summaryOf({ stored, aside, lost }: Tally, count: number, directory: string): string {
   const what = stored < count ? `${stored} of ${several(count, 'profile')}` : several(stored, 'profile')
   const more = [

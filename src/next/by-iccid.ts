@@ -8,9 +8,9 @@ import { beforeClaim } from './deliver.ts'
 import { makeReady, type Ready, type Source } from './ready.ts'
 
 /**
- * The one profile that was asked for by its ICCID: claimed if it is unused, and had again if it is used. Somebody who
- * names it knows which device it is for.
- * @throws {Failure} `usage`, `no-profiles`, `unusable`, `key` or `disk`; nothing is claimed then
+ * Takes the profile with this ICCID: claims it if it is unused, and reads it again if it is used. A user who gives
+ * the ICCID knows which device it is for.
+ * @throws {Failure} `usage`, `no-profiles`, `unusable`, `key` or `disk`; in each case, nothing is claimed
  */
 export async function takeByIccid(source: Source, iccid: string): Promise<Ready> {
   const { directory, messages } = source
@@ -20,7 +20,7 @@ export async function takeByIccid(source: Source, iccid: string): Promise<Ready>
   const names = spellings(fileName(digits))
   const decrypt = await decryptor(source.key, 1)
   for (const name of names) {
-    // A call may have been cut off between the two steps of its claim: then the contents are still in the unused file.
+    // A call may have been killed between the two steps of its claim. The contents are then still in the unused file.
     finishClaim(directory, name)
     const used = await open(source, decrypt, name, usedName(name))
     if (used === undefined) continue
@@ -37,7 +37,7 @@ export async function takeByIccid(source: Source, iccid: string): Promise<Ready>
       hint: 'if it was for the same device, run the same command again',
     })
   }
-  // Where the directory itself is missing, that is what to tell.
+  // If the directory itself is missing, report that instead.
   checkDirectory(directory)
   throw new Failure('no-profiles', `there is no profile ${digits} in ${directory}`)
 }
@@ -51,7 +51,7 @@ function claimNamed(directory: string, name: string): boolean {
   }
 }
 
-/** @throws {Failure} `key` or `unusable`: there is no other one to take instead */
+/** @throws {Failure} `key` or `unusable`: no other profile can replace this one */
 async function open(
   source: Source,
   decrypt: Decrypt,

@@ -1,4 +1,4 @@
-/** What happens to profiles from just before their claim until the device has them. */
+/** Handles profiles from just before their claim until the device has them. */
 import { join } from 'node:path'
 import { Failure, reasonOf } from '../failure.ts'
 import { flushFiles, type OpenDirectory } from '../store/flush.ts'
@@ -10,7 +10,6 @@ import { isOutputClosed, writeOutput } from './standard-output.ts'
 const NO_FLUSH =
   "this file system can't flush a directory: after a power cut, the profiles handed out last may be unused again; a local disk is safer"
 
-/** Where the claimed profiles are, and what to call the key in a hint. */
 export interface Delivery {
   readonly directory: string
   readonly keyPath: string
@@ -19,8 +18,8 @@ export interface Delivery {
 }
 
 /**
- * Looks once more at what can stop a profile from being delivered and is known before it is claimed.
- * @throws {Failure} `interrupted` or `disk`; nothing is claimed then
+ * Checks once more for problems that can be detected before a claim.
+ * @throws {Failure} `interrupted` or `disk`; in each case, nothing is claimed
  */
 export function beforeClaim(ready: readonly Ready[], signals: Signals): void {
   if (signals.stop.aborted) throw new Failure('interrupted', 'interrupted; nothing was claimed')
@@ -32,8 +31,8 @@ export function beforeClaim(ready: readonly Ready[], signals: Signals): void {
 }
 
 /**
- * Flushes the claims and then prints the profiles, one a line. They are marked used: whatever goes wrong, they are told
- * by name.
+ * Flushes the claims, then prints the profiles, one per line. The profiles are marked used, so every failure names
+ * them.
  * @throws {Failure} `disk` or `interrupted`
  */
 export async function deliver(

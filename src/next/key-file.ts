@@ -3,12 +3,12 @@ import { closeSync, openSync, readSync } from 'node:fs'
 import { Failure, reasonOf } from '../failure.ts'
 import { parsePrivateKey } from '../profile/key.ts'
 
-/** More than any key has, in bytes. */
+/** In bytes; larger than any key. */
 const LARGEST_KEY = 64 * 1024
 
 /**
  * Reads the private key from a file, or from a pipe: `-k <(gpg -d softsim.pem.gpg)`.
- * @throws {Failure} `usage` where it is no path, `key` where it can't be used
+ * @throws {Failure} `usage` if `path` is not a path, `key` if the key can't be used
  */
 export function readKey(
   path: string,
@@ -53,6 +53,6 @@ const notAPath = (platform: NodeJS.Platform) =>
         : 'in bash: softsim next -k <(printenv KEY) …',
   })
 
-/** A line of a key may be given by mistake too, and no part of a key is ever printed. */
+/** Users may also pass one line of a key by mistake. No part of a key is ever printed. */
 const isBase64Line = (text: string) =>
   /^[A-Za-z0-9+/]{40,}={0,2}$/.test(text) && [/[A-Z]/, /[a-z]/, /\d/].every((each) => each.test(text))

@@ -2,21 +2,21 @@ import { Failure, UnusableProfile } from '../failure.ts'
 import type { Messages } from '../words.ts'
 import { KeyTrial } from './wrong-key.ts'
 
-/** One file may be held by another program; when this many in a row can't be claimed, it is the directory. */
+/** Another program may be using one file. If this many in a row can't be claimed, the directory is the problem. */
 const HELD_IN_A_ROW = 5
 
 const MOST_WARNINGS = 20
 
-/** The account of the files that one call passed over. */
+/** The files that one call skipped. */
 export class PassedOver {
   readonly key = new KeyTrial()
   readonly #warnings: string[] = []
   #heldInARow = 0
 
   /**
-   * Notes why a file is passed over.
-   * @throws {Failure} `key` when too many in a row do not decrypt, `disk` when too many in a row can't be claimed
-   * @throws the error itself where it is not about this one file
+   * Records why a file is skipped.
+   * @throws {Failure} `key` if too many in a row do not decrypt, `disk` if too many in a row can't be claimed
+   * @throws the error itself if it is not about this one file
    */
   add(name: string, error: unknown): void {
     if (!(error instanceof UnusableProfile)) throw error

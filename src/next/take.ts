@@ -10,10 +10,10 @@ import { makeReady, type Ready, type Source } from './ready.ts'
 import { LOCKED_IN_A_ROW } from './wrong-key.ts'
 
 /**
- * Claims the next `count` profiles that decrypt and that a device would accept: all of them or none. Files that are
- * passed over are left as they are and warned of. The claims are not flushed yet.
- * @returns them, and how many unused ones are left behind them
- * @throws {Failure} `no-profiles`, `unusable`, `key` or `disk`; nothing is claimed then
+ * Claims the next `count` profiles that decrypt and that a device would accept: all of them or none. Skipped files
+ * stay unchanged and are named in a warning. The claims are not flushed yet.
+ * @returns the profiles, and how many unused ones remain
+ * @throws {Failure} `no-profiles`, `unusable`, `key` or `disk`; in each case, nothing is claimed
  */
 export async function take(source: Source, count: number): Promise<{ taken: Ready[]; left: number }> {
   const { directory, messages, signals } = source
@@ -45,7 +45,7 @@ export async function take(source: Source, count: number): Promise<{ taken: Read
   }
 }
 
-/** @throws {Failure} `disk`, naming what stays claimed */
+/** @throws {Failure} `disk`, with the names of the profiles that stay claimed */
 async function takeBack(directory: string, taken: readonly Ready[]): Promise<void> {
   if (taken.length === 0) return
   const stuck: string[] = []
@@ -69,11 +69,10 @@ async function takeBack(directory: string, taken: readonly Ready[]): Promise<voi
   }
 }
 
-/** One call's way through the unused profiles. */
 class Search {
   readonly queue: Queue
   readonly passedOver = new PassedOver()
-  /** Why there are fewer usable profiles than asked for, once that is known. */
+  /** Why there are fewer usable profiles than requested, once that is known. */
   shortage: Failure | undefined
   readonly #source: Source
   readonly #decrypt: Decrypt
@@ -85,12 +84,12 @@ class Search {
     this.#decrypt = decrypt
   }
 
-  /** The next `count` profiles that could be handed out, fewer at the end; none of them is claimed yet. */
+  /** Returns the next `count` profiles that can be handed out, or fewer at the end. They are not claimed yet. */
   async gather(count: number): Promise<Ready[]> {
     const ready: Ready[] = []
     while (ready.length < count) {
       const missing = count - ready.length
-      // A few are enough to find out that the key is wrong.
+      // A few profiles are enough to find out that the key is wrong.
       const iccids = this.queue.next(
         this.passedOver.key.isRight ? missing : Math.min(missing, LOCKED_IN_A_ROW),
       )
@@ -118,7 +117,7 @@ class Search {
     })
   }
 
-  /** Claims a profile, unless another process was first or holds its file. */
+  /** Claims a profile. Returns false if another process was first or is using the file. */
   claim({ name }: Ready): boolean {
     try {
       const isOurs = claim(this.#source.directory, name)
@@ -131,7 +130,6 @@ class Search {
     }
   }
 
-  /** Why there are fewer usable profiles than asked for. */
   tooFew(count: number, usable: number): Failure {
     for (const name of this.queue.strangers)
       this.passedOver.add(name, new UnusableProfile('damaged', 'its name is not an ICCID'))

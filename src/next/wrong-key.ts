@@ -1,15 +1,15 @@
 import { Failure } from '../failure.ts'
 
-/** One profile may be damaged; when this many in a row do not decrypt, the key is wrong. */
+/** One profile may be damaged. If this many in a row do not decrypt, the key is wrong. */
 export const LOCKED_IN_A_ROW = 5
 
-/** What the profiles tried so far say about the private key. */
+/** Finds out from the profiles tried so far whether the private key is right. */
 export class KeyTrial {
   #locked = 0
   #lockedInARow = 0
   #opened = 0
 
-  /** @throws {Failure} `key` when too many in a row do not decrypt */
+  /** @throws {Failure} `key` if too many in a row do not decrypt */
   noteLocked(): void {
     this.#locked++
     this.#lockedInARow++

@@ -7,14 +7,14 @@ const KEY_128 = /^[0-9A-Fa-f]{32}$/
 /** 52 bytes of EF_SMSP (TS 31.102 4.2.27). */
 const SMSP = /^[0-9A-Fa-f]{104}$/
 const PIN = /^\d{4,8}$/
-/** The device keeps 8 bytes for each of these. */
+/** The device stores each of these in 8 bytes. */
 const ASCII_8 = /^[\x21-\x7e]{1,8}$/
-/** An administrative key may also be written as its 8 bytes in hex (TS 102 221 11.1.9.3). */
+/** An administrative key can also be given as its 8 bytes in hex (TS 102 221 11.1.9.3). */
 const KEY_64 = /^[0-9A-Fa-f]{16}$/
 
 /**
- * Why a device would refuse this profile, one sentence each; empty where it would accept it.
- * Values are secrets and never part of a sentence.
+ * Returns the reasons why a device would reject this profile, or an empty list. Values are secrets and never part of
+ * a reason.
  */
 export function problems(profile: Profile, options: HexOptions): string[] {
   const { imsi, iccid, opc, k, kic, kid, smsp, smsc, pin, puk, adm } = profile

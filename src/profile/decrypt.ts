@@ -8,10 +8,10 @@ import { UnusableProfile } from '../failure.ts'
  */
 export type Decrypt = (ciphertext: Buffer) => Promise<Buffer>
 
-/** More than there are processors would only take turns, each with a key of its own to prepare. */
+/** Each thread needs its own prepared key, and more threads than processors bring no gain. */
 export const THREADS = availableParallelism()
 
-/** What decrypts `count` profiles: at once where there is one, on all cores where there are more. */
+/** Returns a function that decrypts `count` profiles: on all cores if there are several. */
 export async function decryptor(key: KeyObject, count: number): Promise<Decrypt> {
   if (count === 1) {
     return (ciphertext) =>
@@ -21,7 +21,7 @@ export async function decryptor(key: KeyObject, count: number): Promise<Decrypt>
   }
   const algorithm = { name: 'RSA-OAEP', hash: 'SHA-1' }
   const pkcs8 = key.export({ type: 'pkcs8', format: 'der' })
-  // Node lets one thread at a time work with a key: each gets its own.
+  // In Node, only one thread at a time can use a key, so each thread gets its own.
   const keys = await Promise.all(
     Array.from({ length: Math.min(count, THREADS) }, () =>
       webcrypto.subtle.importKey('pkcs8', pkcs8, algorithm, false, ['decrypt']),

@@ -6,10 +6,10 @@ const RIGHT_KEY = 'give the RSA private key whose public half the service had wh
 
 /**
  * Reads an RSA private key: PKCS#1 or PKCS#8 (RFC 8017 A.1.2, RFC 5208), PEM or DER.
- * @param path what the messages call it
- * @param passphrase opens an encrypted key; undefined or empty where there is none
- * @param platform the system whose commands a hint names
- * @throws {Failure} `key`, with the command that mends it
+ * @param path the name to use in messages
+ * @param passphrase for an encrypted key; undefined or empty if there is none
+ * @param platform the system whose commands hints name
+ * @throws {Failure} `key`, with a hint that says how to fix it
  */
 export function parsePrivateKey(
   bytes: Buffer,
@@ -47,7 +47,7 @@ const notRsa = (path: string, type: string) =>
 
 const keyFailure = (message: string, hint: string) => new Failure('key', message, { hint })
 
-/** What the file is instead of a private key that opens. */
+/** Finds out what the file is, if not a usable private key. */
 function diagnosis(
   bytes: Buffer,
   path: string,
@@ -92,7 +92,7 @@ function diagnosis(
   )
 }
 
-/** OpenSSH's own format names the key's type in its first bytes (PROTOCOL.key in its sources). */
+/** OpenSSH's own format names the type of the key in its first bytes (PROTOCOL.key in its sources). */
 function openSsh(text: string, path: string, platform: NodeJS.Platform): Failure {
   const body = /BEGIN OPENSSH PRIVATE KEY-----([^-]*)/.exec(text)?.[1] ?? ''
   const type = /ssh-(?:rsa|dss|ed25519)|ecdsa-sha2-[a-z0-9]+/.exec(
@@ -100,7 +100,7 @@ function openSsh(text: string, path: string, platform: NodeJS.Platform): Failure
   )?.[0]
   if (type !== undefined && type !== 'ssh-rsa') return notRsa(path, type)
   const quoted = quote(path, platform)
-  // ssh-keygen refuses a key that others may read.
+  // ssh-keygen rejects a key that other users can read.
   const chmod = platform === 'win32' ? '' : `chmod 600 ${quoted} && `
   return keyFailure(
     `${path} is in OpenSSH's own format`,

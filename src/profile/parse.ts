@@ -14,17 +14,16 @@ const isPlaintext = t.isObject(
   { extra },
 )
 
-/** A profile file, read and not yet decrypted. */
 export interface Sealed {
-  /** As the file spells it, with a filler or without. */
+  /** As in the file, with or without a filler. */
   readonly iccid: string
   readonly ciphertext: Buffer
 }
 
 /**
- * Reads the text of a profile file.
- * @param name the file's name: it must be that of the ICCID inside, so that one directory cannot hold one
- *   identity twice
+ * Parses a profile file.
+ * @param name the file name. It must match the ICCID in the file, so that one directory can't hold the same identity
+ *   twice
  * @throws {UnusableProfile} `damaged`
  */
 export function parseStored(name: string, text: string): Sealed {
@@ -39,7 +38,7 @@ export function parseStored(name: string, text: string): Sealed {
 }
 
 /**
- * Reads a decrypted profile and makes sure that a device would accept it.
+ * Parses a decrypted profile and checks that a device would accept it.
  * @throws {UnusableProfile} `unfit`
  */
 export function parsePlaintext(sealed: Sealed, plaintext: Buffer, options: HexOptions): Profile {

@@ -1,7 +1,7 @@
 import * as t from 'typanion'
 import { iccidDigits } from '../profile/iccid.ts'
 
-/** One profile as the service sends it: its ICCID, and its ciphertext in base64. */
+/** The ciphertext in `profile` is base64. */
 export interface ServedProfile {
   readonly iccid: string
   readonly profile: string
@@ -9,7 +9,7 @@ export interface ServedProfile {
 
 export interface Answer {
   readonly profiles: ServedProfile[]
-  /** What is wrong with each entry that can't be used. */
+  /** The reason for each entry that can't be used. */
   readonly refused: string[]
 }
 
@@ -21,8 +21,8 @@ const isEntry = t.isObject(
 const isCiphertext = t.cascade(t.isString(), [t.hasMinLength(1), t.isBase64()])
 
 /**
- * Checks the body of a 200 answer, entry by entry: a bad one does not lose the good ones.
- * @returns undefined where the text is no such answer at all
+ * Checks the body of a 200 answer entry by entry, so that a bad entry does not lose the good ones.
+ * @returns undefined if the text is not a list of profiles
  */
 export function parseAnswer(body: string): Answer | undefined {
   let json: unknown
@@ -47,6 +47,6 @@ function problemOf(entry: unknown): string | undefined {
   return isCiphertext(entry.profile) ? undefined : 'its profile is not base64'
 }
 
-/** Only what may be an ICCID is repeated: it could be anything, the API key too. */
+/** Anything that can't be an ICCID is not repeated, because it may be the API key. */
 const nameOf = (entry: unknown) =>
   isEntry(entry) && /^[\dFf]{1,32}$/.test(entry.iccid) ? ` (ICCID ${entry.iccid})` : ''

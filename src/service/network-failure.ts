@@ -12,7 +12,7 @@ const CA_HINT = 'where a proxy or a test service has a CA of its own, name it in
 const WEAK_HINT =
   'tell whoever runs it; where a proxy shows a certificate of its own in its place, whoever runs that'
 
-/** What is wrong with a certificate, by Node's code or, where it has none, by OpenSSL's words; and what to do. */
+/** Certificate problems and hints, by Node's error code, or by OpenSSL's message if there is no code. */
 const CERTIFICATE: Record<string, readonly [problem: string, hint: string]> = {
   CERT_HAS_EXPIRED: ['has expired', 'check the clock of this machine; then tell whoever runs the service'],
   CERT_NOT_YET_VALID: ['is not valid yet', 'check the clock of this machine'],
@@ -43,8 +43,8 @@ const PASSING: Record<string, (peer: Peer) => string> = {
 }
 
 /**
- * What an error below HTTP means.
- * @param sent whether the request had begun to go out
+ * Interprets an error below HTTP.
+ * @param sent whether sending the request had begun
  */
 export function networkFailure(error: unknown, sent: boolean): CallFailure {
   const proxy = proxyFailureIn(error)
@@ -69,7 +69,10 @@ export function networkFailure(error: unknown, sent: boolean): CallFailure {
   return failure(`the request failed: ${message}`)
 }
 
-/** What the answer of a proxy to CONNECT means (RFC 9110 9.3.6): the way was not opened, and so nothing was sent. */
+/**
+ * Interprets the answer of a proxy to CONNECT (RFC 9110 9.3.6). The connection was not opened, so nothing was sent to
+ * the service.
+ */
 function refusal(status: number, cause: unknown): CallFailure {
   if (status === 407) {
     return new CallFailure('the proxy wants a user and a password, and was given none or others (407)', {
@@ -95,7 +98,10 @@ function proxyFailureIn(error: unknown): ProxyFailure | undefined {
   return error instanceof Error ? proxyFailureIn(error.cause) : undefined
 }
 
-/** The innermost error that has a code, or else the innermost: undici wraps what a proxy or a socket said. */
+/**
+ * Returns the innermost error with a code, or the innermost error if none has one. undici wraps the errors of proxies
+ * and sockets.
+ */
 function innermost(error: unknown): { code: string | undefined; name: string; message: string } {
   const inner = error instanceof Error && error.cause !== undefined ? innermost(error.cause) : undefined
   const code = errnoOf(error)

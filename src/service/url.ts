@@ -1,11 +1,11 @@
 import { Failure } from '../failure.ts'
 
-/** The addresses of this machine: what is sent there in plain text stays on it. */
+/** Addresses of this machine. Plain text sent to them does not leave it. */
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/
 
 /**
- * The address to ask: the given one with the tool's version in its query, and whatever stands there already.
- * @throws {Failure} `usage` where the API key would travel readable for others
+ * Returns the URL to request: the given one, with the version of softsim added to its query.
+ * @throws {Failure} `usage` if others could read the API key on its way
  */
 export function endpoint(text: string, version: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined
@@ -27,7 +27,7 @@ export function endpoint(text: string, version: string): URL {
   return url
 }
 
-/** Where a redirect leads, if the API key may follow it: https, the same host. Undefined otherwise. */
+/** Returns the target of a redirect if the API key may follow it (https and the same host), or undefined. */
 export function redirectTarget(from: URL, location: string | undefined): URL | undefined {
   if (location === undefined || !URL.canParse(location, from.href)) return undefined
   const to = new URL(location, from.href)

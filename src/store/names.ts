@@ -3,26 +3,26 @@ import { iccidDigits } from '../profile/iccid.ts'
 const USED = '__'
 const ENDING = '.json'
 
-/** The name a profile's file has while it is unused. */
+/** The name of an unused profile. */
 export const fileName = (iccid: string) => iccid + ENDING
 
-/** The name it gets when it is claimed. */
+/** The name of a used profile. */
 export const usedName = (name: string) => USED + name
 
-/** The unused profiles of a directory, by the ICCIDs in the names of their files, lowest first. */
+/** The unused profiles of a directory, by the ICCIDs in their file names, lowest first. */
 export interface Unused {
   readonly iccids: string[]
-  /** Names that the rules of the profile directory take for profiles, and that are no ICCIDs. */
+  /** File names that look like profiles but are not ICCIDs. */
   readonly strangers: string[]
-  /** Names of unused files whose used twin is there: they count as used. */
+  /** Unused files that have a used twin. They count as used. */
   readonly twins: string[]
-  /** How many are used. */
+  /** Number of used profiles. */
   readonly used: number
 }
 
 /**
- * How the name of one profile's file may be spelled: as it is given, then the other ways. A filler F may end an ICCID,
- * and whether it does makes no other identity of it.
+ * Returns all spellings of a profile's file name, the given one first. An ICCID may end with a filler F, which does
+ * not make it a different identity.
  */
 export function spellings(name: string): string[] {
   const digits = iccidDigits(name.slice(0, -ENDING.length))
@@ -31,9 +31,9 @@ export function spellings(name: string): string[] {
 }
 
 /**
- * Sorts out the names of a directory. Passed over is what does not end in `.json` or begins with a dot or with
- * `profiles`; a profile whose used twin is there counts as used, in any spelling, and so does all but the first
- * spelling of one profile.
+ * Sorts the names of a directory. Ignores names that do not end in `.json` or that begin with a dot or with
+ * `profiles`. A profile with a used twin counts as used, in any spelling. Of several spellings of one unused profile,
+ * only the first counts.
  */
 export function unusedOf(names: readonly string[]): Unused {
   const used = new Set<string>()

@@ -13,15 +13,17 @@ import { errnoOf, Failure, reasonOf, UnusableProfile } from '../failure.ts'
 import { OpenDirectory } from './flush.ts'
 import { type Unused, unusedOf } from './names.ts'
 
-/** A profile file holds one RSA ciphertext: 16384-bit keys and some unknown fields fit many times over. */
+/**
+ * A profile file holds one RSA ciphertext. This is many times the size for a 16384-bit key and some unknown fields.
+ */
 const LARGEST_FILE = 64 * 1024
 
-/** Neither follows a link out of the directory nor waits for a pipe that has a profile's name. */
+/** Does not follow a link out of the directory, nor wait for a pipe with the name of a profile. */
 const READ_SAFELY = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0)
 
 /**
- * Looks at all names of a directory.
- * @throws {Failure} `no-profiles` where there is no such directory, `disk` where it cannot be read
+ * Reads all names of a directory.
+ * @throws {Failure} `no-profiles` if there is no such directory, `disk` if it can't be read
  */
 export function readUnused(directory: string): Unused {
   try {
@@ -32,7 +34,7 @@ export function readUnused(directory: string): Unused {
 }
 
 /**
- * Makes sure that there is a directory, without a look at its names.
+ * Checks that a directory exists, without reading its names.
  * @throws {Failure} as `readUnused`
  */
 export function checkDirectory(directory: string): void {
@@ -44,7 +46,7 @@ export function checkDirectory(directory: string): void {
 }
 
 /**
- * Opens a directory, to flush it later.
+ * Opens a directory in order to flush it later.
  * @throws {Failure} as `readUnused`
  */
 export function openDirectory(directory: string): OpenDirectory {
@@ -68,8 +70,8 @@ function directoryFailure(directory: string, error: unknown): Failure {
 }
 
 /**
- * The text of a profile's file.
- * @returns undefined where there is none of that name: another process may have claimed it meanwhile
+ * Reads a profile file.
+ * @returns undefined if it does not exist: another process may have claimed it in the meantime
  * @throws {UnusableProfile}
  */
 export function readProfile(directory: string, name: string): string | undefined {

@@ -5,7 +5,7 @@ import { writeStandardError } from '../report.ts'
 import { onInterrupt } from '../signals.ts'
 import { BaseCommand, notEmpty, parseCount } from './base.ts'
 
-/** How long calls under way may take after Ctrl-C: what they bring is paid for. */
+/** Time that pending requests get after Ctrl-C. Their profiles are already paid for. */
 const GRACE_MS = 10_000
 
 const WAITING = `interrupted: waiting up to ${GRACE_MS / 1000} s for answers under way; Ctrl-C again ends at once`
@@ -50,7 +50,7 @@ export class FetchCommand extends BaseCommand {
     const apiKey = checkApiKey(this.apiKey)
     const count = parseCount(this.count)
     const directory = notEmpty('--out', this.directory)
-    // Loaded here: `next` shares the program, starts 50,000 times and needs none of it.
+    // Loaded on demand: `next` shares this program, starts 50,000 times and needs none of it.
     const { standInForStreams } = await import('../streams.ts')
     standInForStreams(writeStandardError)
     const { fetchProfiles } = await import('../../fetch/fetch.ts')
@@ -78,7 +78,7 @@ export class FetchCommand extends BaseCommand {
   }
 }
 
-/** A header's value: anything else in a key is a slip of copying, and would be refused less plainly. */
+/** The key becomes an HTTP header value. Any other character is a copying mistake. */
 function checkApiKey(apiKey: string | undefined): string {
   const hint = `set it: ${setting('SOFTSIM_API_KEY')}`
   if (!apiKey) throw new Failure('usage', 'fetch needs an API key', { hint })

@@ -68,7 +68,7 @@ export class NextCommand extends BaseCommand {
         signals: interrupt,
       })
     } catch (error) {
-      // Not where the call went well: from a delivered profile on, a signal changes nothing any more.
+      // Signals are released only after a failure: once a profile is delivered, they must not change the exit code.
       interrupt.release()
       throw error
     }

@@ -7,13 +7,12 @@ import { type Added, publish } from './publish.ts'
 import { putAside, release } from './reserve.ts'
 import type { Target } from './target.ts'
 
-/** The disk failed before all profiles of an answer had their names. */
+/** The disk failed before all profiles of an answer were stored. */
 export class NotAdded extends Failure {
-  /** Those that have them. */
   readonly added: Added
   /** How many are put aside, for the next call to publish. */
   readonly aside: number
-  /** How many are on no disk. */
+  /** How many are not on any disk. */
   readonly lost: number
 
   constructor(
@@ -28,10 +27,10 @@ export class NotAdded extends Failure {
 }
 
 /**
- * Adds the profiles of one answer. They are put aside first, all in one file, and flushed: from then on a crash loses
- * none of them. Then each is published under its own name, which never overwrites, and the file is removed.
- * @param aside the name that `reserve` gave, where it has taken the room for them
- * @throws {NotAdded} what was put aside is published by the next call of `fetch` or `next`
+ * Adds the profiles of one answer. First, all of them are put aside in one file and flushed: from then on, a crash
+ * loses none. Then each is published under its own name, without overwriting anything, and the file is removed.
+ * @param aside the name returned by `reserve`, if space was reserved
+ * @throws {NotAdded} the next call of `fetch` or `next` publishes what was put aside
  */
 export async function add(
   target: Target,
@@ -56,8 +55,8 @@ export async function add(
 }
 
 /**
- * Publishes what has been put aside, and removes it when all of it is durable.
- * @param kept where a copy of it is to stay
+ * Publishes an answer that was put aside, and removes it once all of its profiles are durable.
+ * @param kept the path for a copy of the answer, if one must stay
  * @throws {NotAdded}
  */
 export async function publishAnswer(
@@ -74,7 +73,7 @@ export async function publishAnswer(
     await flushDirectory(directory)
     if (kept !== undefined) await writeFlushed(kept, readFileSync(path), target.mode & 0o660)
     rmSync(path, { force: true })
-    // Where its room is used again while the disk still has its name, FAT would lose what is stored there.
+    // FAT would lose stored profiles if the space of the answer were reused while the disk still has its name.
     await flushDirectory(join(directory, INCOMING))
     return added
   } catch (error) {

@@ -1,8 +1,8 @@
 /**
- * Room on the disk for an answer, taken before the answer is asked for: what was paid for can then be put aside,
- * whatever fills the disk or the quota meanwhile. The answer is written over the reserve, which takes no new room on
- * file systems that write in place (ext4, xfs, FAT, NTFS). Those that write everything elsewhere (btrfs, ZFS, APFS)
- * need the room first: there the reserve is removed, and the answer written anew.
+ * Reserves disk space for an answer before it is requested, so that profiles that are already paid for can be put
+ * aside even if the disk or the quota fills up in the meantime. The answer is written over the reserve, which needs
+ * no new space on file systems that write in place (ext4, xfs, FAT, NTFS). Other file systems (btrfs, ZFS, APFS) need
+ * the space first: there, the reserve is removed and the answer is written anew.
  */
 import { closeSync, ftruncateSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -23,17 +23,17 @@ import {
 } from './answers.ts'
 import { createIncoming, type Target } from './target.ts'
 
-/** Of a profile that is put aside: enough for a key of 8192 bits. */
+/** Per profile that is put aside. Enough for a key of 8192 bits. */
 const BYTES_A_PROFILE = 1536
 
-/** The room of a removed reserve may not be there at once. */
+/** The space of a removed reserve may not be available at once. */
 const FULL = ['ENOSPC', 'EDQUOT']
 const TRIES = 5
 const PAUSE_MS = 1000
 
 /**
- * Takes the room for an answer.
- * @returns the name to put it aside under, without its ending
+ * Reserves disk space for an answer.
+ * @returns the name of the answer, without a suffix
  * @throws {Failure} `disk`
  */
 export async function reserve(target: Target, profiles: number): Promise<string> {
@@ -50,7 +50,7 @@ export async function reserve(target: Target, profiles: number): Promise<string>
   }
 }
 
-/** Gives the room of an answer back, whatever is in it. */
+/** Releases the space of an answer, with whatever is in it. */
 export function release({ directory }: Target, aside: string): void {
   for (const ending of [RESERVE, ANSWER]) {
     try {
@@ -60,8 +60,8 @@ export function release({ directory }: Target, aside: string): void {
 }
 
 /**
- * Puts an answer aside, durably, in the room that was taken for it, or where there is any.
- * @throws the system error; nothing of it is left then
+ * Puts an answer aside durably: in the space that was reserved for it, or in any free space.
+ * @throws the system error; nothing of the answer is left then
  */
 export async function putAside(
   target: Target,
@@ -83,7 +83,7 @@ export async function putAside(
       await flushDirectory(place)
       return
     } catch (error) {
-      // What is told to be lost must not turn up later: somebody may have asked for it again.
+      // Profiles that are reported as lost must not reappear later, because the user may have requested them again.
       release(target, aside)
       if (tries <= 1 || !FULL.includes(errnoOf(error) ?? '')) throw error
       await sleep(PAUSE_MS)
@@ -91,11 +91,14 @@ export async function putAside(
   }
 }
 
-/** It gets its new name first: from the first byte on, a crash leaves what there is of the answer to the next call. */
+/**
+ * The rename comes first: from the first byte on, a crash then leaves the written part of the answer to the next
+ * call.
+ */
 async function writeOver({ directory }: Target, aside: string, text: string): Promise<void> {
   const path = incomingPath(directory, aside + ANSWER)
   renameSync(incomingPath(directory, aside + RESERVE), path)
-  // On FAT both names may be on the disk until then, for the same clusters.
+  // On FAT, both names may be on the disk until this flush, for the same clusters.
   await flushDirectory(join(directory, INCOMING))
   const file = openSync(path, 'r+')
   try {

@@ -16,34 +16,35 @@ import { flushDirectory, flushDirectorySync } from '../flush.ts'
 import { FETCH_MARK, INCOMING, incomingPath, newAnswerName } from './answers.ts'
 import { isDirectory, makeDirectory } from './make-directory.ts'
 
-/** What a profile takes on disk at most, put aside and on its way: a block or two each. */
+/** Maximum size of a profile on disk, both put aside and published: one or two blocks each. */
 const BYTES_A_PROFILE = 16 * 1024
 
-/** Some file systems that know no number of files say that of about a billion none is free. */
+/** Some file systems have no limit on files. They report about a billion files, none of them free. */
 const MADE_UP_FILES = 900_000_000
 
-/** A fetch that ends removes the empty place for what is put aside; one that begins makes it again, so often. */
+/**
+ * A fetch removes the empty directory when it ends, and a starting fetch makes it again. This limits the attempts.
+ */
 const TRIES = 30
 const PAUSE_MS = 1000
 
-/** A directory that profiles are added to. */
+/** A directory that receives profiles. */
 export interface Target {
   readonly directory: string
-  /** The directory's rights, without other users': files made in it get the same. */
+  /** The mode of the directory without the bits for other users. New files get the same. */
   readonly mode: number
-  /** The file that says a fetch is at work here. */
+  /** The file that marks a running fetch. */
   readonly mark?: string
 }
 
-/** One that a fetch works on. */
 export interface OpenTarget extends Target {
   readonly mark: string
-  /** Whether the file system can flush a directory: without that a power cut may undo what is stored. */
+  /** Without directory flushes, a power cut may undo what is stored. */
   readonly canFlush: boolean
 }
 
 /**
- * A directory that is there.
+ * @param directory an existing directory
  * @throws the system error
  */
 export function targetOf(directory: string): Target {
@@ -51,8 +52,8 @@ export function targetOf(directory: string): Target {
 }
 
 /**
- * Makes the directory, private to the user, where it is missing, and makes sure that files can be put aside in it:
- * before profiles are paid for. A mark stays there until `closeTarget`, so that no other fetch takes the place away.
+ * Makes the directory if it is missing, accessible only to the user, and checks that files can be put aside in it,
+ * before profiles are paid for. A mark stays there until `closeTarget`, so that no other fetch removes the place.
  * @throws {Failure} `disk`
  */
 export async function openTarget(directory: string): Promise<OpenTarget> {
@@ -71,7 +72,8 @@ async function markTarget(target: Target): Promise<OpenTarget> {
   const mark = newAnswerName() + FETCH_MARK
   try {
     closeSync(await createIncoming(target, mark))
-    // Also where another call has made the place: it may have been killed before this. From the mark on it stays.
+    // Also if another call made the place: it may have been killed before this flush. The mark keeps the place from
+    // now on.
     return { ...target, mark, canFlush: await flushDirectory(target.directory) }
   } catch (error) {
     closeTarget({ ...target, mark })
@@ -80,7 +82,7 @@ async function markTarget(target: Target): Promise<OpenTarget> {
 }
 
 /**
- * Makes a new file in the place for what is put aside, and that place where it is missing.
+ * Makes a new file in the place for answers, and the place itself if it is missing.
  * @returns the open file
  * @throws the system error
  */
@@ -92,7 +94,7 @@ export async function createIncoming(target: Target, name: string): Promise<numb
       return openSync(incomingPath(directory, name), 'wx', mode & 0o660)
     } catch (error) {
       if (errnoOf(error) !== 'ENOENT' || tries <= 0) throw error
-      // A network file system may believe for a while that the place is still there.
+      // A network file system may report for a while that the removed place still exists.
       if (tries < TRIES) await sleep(PAUSE_MS)
     }
   }
@@ -101,13 +103,13 @@ export async function createIncoming(target: Target, name: string): Promise<numb
 async function makePlace({ directory, mode, mark }: Target): Promise<void> {
   const place = join(directory, INCOMING)
   const isNew = makeOne(place, mode)
-  // Before there is a mark, others may still take it away: it is flushed afterwards.
+  // Without a mark, others may still remove the place. It is flushed later.
   if (isNew && mark !== undefined) await flushDirectory(directory)
   // A link would lead out of the directory.
   if (isOther(place)) throw new Error(`${place} is no directory`)
 }
 
-/** @returns false where it is there already, or seems to be */
+/** @returns false if it already exists, or seems to */
 function makeOne(path: string, mode: number): boolean {
   try {
     mkdirSync(path, { mode })
@@ -118,7 +120,7 @@ function makeOne(path: string, mode: number): boolean {
   }
 }
 
-/** Tidies up after profiles were added. What is still put aside stays. */
+/** Cleans up after profiles were added. Answers that are still put aside stay. */
 export function closeTarget({ directory, mark }: Target): void {
   try {
     if (mark !== undefined) rmSync(incomingPath(directory, mark), { force: true })
@@ -130,7 +132,7 @@ export function closeTarget({ directory, mark }: Target): void {
 }
 
 /**
- * Makes sure that there is room before profiles are paid for.
+ * Checks for free space before profiles are paid for.
  * @throws {Failure} `disk`
  */
 export function checkRoom({ directory }: Target, profiles: number): void {
@@ -140,7 +142,6 @@ export function checkRoom({ directory }: Target, profiles: number): void {
   })
 }
 
-/** What a file system says of itself; undefined where it can't. */
 function statusOf(directory: string): StatsFs | undefined {
   try {
     return statfsSync(directory)
@@ -149,7 +150,10 @@ function statusOf(directory: string): StatsFs | undefined {
   }
 }
 
-/** Whether so many profiles fit. Where the file system says nothing sensible, the attempt will tell. */
+/**
+ * Whether this many profiles fit. If the file system reports nothing plausible, assume that they do: writing will
+ * tell.
+ */
 export function hasRoom(status: StatsFs | undefined, profiles: number): boolean {
   if (status === undefined) return true
   const { bavail, blocks, bsize, ffree, files } = status
