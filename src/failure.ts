@@ -1,18 +1,18 @@
 /** The exit code of each outcome, and its description in the help and the README. */
 export const OUTCOMES = {
-  done: [0, 'done'],
-  bug: [1, 'something nobody foresaw; says how to report it'],
-  usage: [2, 'the command line is wrong'],
+  done: [0, 'success'],
+  bug: [1, 'internal error in softsim; the hint says how to report it'],
+  usage: [2, 'invalid command line or environment variable'],
   'no-profiles': [
     3,
-    'no profiles: none unused, fewer than asked for, no such ICCID or directory; none available from the service',
+    'not enough profiles: none unused, fewer than requested, no such ICCID or directory, or none left at the service',
   ],
-  key: [4, "the private key can't be used, or does not open these profiles"],
-  unusable: [5, 'profiles are there, but none that can be used'],
+  key: [4, "the private key can't be used, or does not decrypt the profiles"],
+  unusable: [5, 'there are unused profiles, but none of them can be used'],
   'api-key': [6, 'the service does not accept the API key'],
-  service: [7, 'the service or the network failed, after retries'],
-  partial: [8, 'fetch stored some of the profiles, not all'],
-  disk: [9, "the disk: can't read, write, flush or rename"],
+  service: [7, 'the service or the network failed; temporary failures are retried first'],
+  partial: [8, 'fetch stored some of the requested profiles, but not all'],
+  disk: [9, "disk or standard output: can't read, write, flush or rename"],
   interrupted: [130, 'interrupted'],
 } as const satisfies Record<string, readonly [code: number, meaning: string]>
 
@@ -66,9 +66,9 @@ export class UnusableProfile extends Error {
 /** Texts for the errno values that occur on a factory floor. */
 const ERRNO: Record<string, string> = {
   EACCES: 'permission denied',
-  EBUSY: 'another program holds it',
-  EDQUOT: 'the disk quota is used up',
-  EEXIST: 'it exists already',
+  EBUSY: 'in use by another program',
+  EDQUOT: 'the disk quota is exceeded',
+  EEXIST: 'it already exists',
   EIO: 'the disk reports an input/output error',
   EISDIR: 'it is a directory',
   ELOOP: 'it is a symbolic link',
@@ -78,7 +78,7 @@ const ERRNO: Record<string, string> = {
   ENOSPC: 'no space left on the disk',
   ENOTDIR: 'it is not a directory',
   EPERM: 'operation not permitted',
-  EPIPE: 'the reader went away',
+  EPIPE: 'the reader closed the pipe',
   EROFS: 'the file system is read-only',
 }
 

@@ -21,10 +21,12 @@ const GLOBAL = ['--verbosity', '--version', '--help']
 export function overview(topics: readonly Topic[], version: string, style: Style): string {
   const commands = topics.map(({ name, description }) => [name, description] as const)
   return page(style, [
-    text(`softsim ${version}: fetches SoftSIM profiles before production and hands them out, one a device`),
+    text(
+      `softsim ${version}: downloads SoftSIM profiles before production and hands them out, one per device`,
+    ),
     ['Usage', [indented('softsim <command> [options]', 2)]],
     ['Commands', table(commands)],
-    ['Options of every command', table(optionRows(topics[0], true))],
+    ['Global options', table(optionRows(topics[0], true))],
     ['Exit codes', table(exitRows())],
     ['More', [indented('softsim help <command>', 2)]],
   ])
@@ -36,7 +38,7 @@ export function commandHelp(topic: Topic, style: Style): string {
     ['Usage', [indented(`softsim ${topic.name} ${operandsOf(topic)}`, 2)]],
     ...(topic.details ?? '').split('\n\n').map(text),
     ['Options', table(optionRows(topic, false))],
-    ['Options of every command', table(optionRows(topic, true))],
+    ['Global options', table(optionRows(topic, true))],
     ['Exit codes', table(exitRows())],
     [
       'Examples',

@@ -54,10 +54,10 @@ export class Report implements Messages {
       if (error.hint !== undefined) this.#line(`hint: ${error.hint}`)
     } else {
       this.#line(
-        `error: this is a mistake in softsim: ${error instanceof Error ? error.message : String(error)}`,
+        `error: internal error in softsim: ${error instanceof Error ? error.message : String(error)}`,
       )
       this.#line(
-        'hint: please report it where you have softsim from, with this line and what the same call prints with -vvv',
+        'hint: report it where you got softsim; include the line above and the output of the same command with -vvv',
       )
     }
     if (this.level >= 3 && error instanceof Error) {

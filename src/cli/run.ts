@@ -57,7 +57,7 @@ function parse({ words, argv }: CommandLine, context: Context): BaseCommand {
     return cli.process([...argv], context as BaseCommand['context']) as BaseCommand
   } catch {
     // Clipanion's error repeats the command line, including the API key.
-    throw new Failure('usage', `the options of ${words[0]} can't be read`, { hint: 'softsim help' })
+    throw new Failure('usage', `can't parse the options of ${words[0]}`, { hint: 'see softsim help' })
   }
 }
 
@@ -66,7 +66,7 @@ async function print(text: string): Promise<void> {
   try {
     await writeOutput(text)
   } catch (error) {
-    throw new Failure('disk', `can't print: ${reasonOf(error)}`, { cause: error })
+    throw new Failure('disk', `can't write to standard output: ${reasonOf(error)}`, { cause: error })
   }
 }
 
@@ -83,8 +83,8 @@ async function printHelp(command?: string): Promise<void> {
   if (command === undefined) return print(overview(topics, VERSION, style))
   const topic = topics.find(({ name }) => name === command)
   if (topic === undefined) {
-    throw new Failure('usage', 'there is no such command', {
-      hint: 'softsim help lists them: fetch, next and help',
+    throw new Failure('usage', 'unknown command', {
+      hint: 'use fetch, next or help; see softsim help',
     })
   }
   return print(commandHelp(topic, style))

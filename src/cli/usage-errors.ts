@@ -4,11 +4,11 @@ import type { CommandDefinition } from './options.ts'
 
 /** Options and commands of older versions of the vendor's tool, and their replacements. */
 const RENAMED = new Map([
-  ['-e', 'the url is -u, the API key -a, the private key -k'],
-  ['--endpoint', 'it is --url here'],
-  ['-s', 'the directory of profiles is -i'],
-  ['--profiles', 'the directory of profiles is --in'],
-  ['decrypt', 'next decrypts what it hands out'],
+  ['-e', 'use -u for the URL, -a for the API key and -k for the private key'],
+  ['--endpoint', 'use --url'],
+  ['-s', 'use -i for the directory of profiles'],
+  ['--profiles', 'use --in for the directory of profiles'],
+  ['decrypt', 'use next, which decrypts the profiles that it hands out'],
 ])
 
 const PLAIN_OPTION = /^--[a-z][a-z-]{0,20}$/
@@ -41,13 +41,13 @@ export function mistakeIn(
   const [message, hint] = mistake
   const isCommand = first !== 'help' && commands.some(({ name }) => name === first)
   const help = isCommand ? `softsim help ${first}` : 'softsim help'
-  return new Failure('usage', message, { hint: hint === undefined ? help : `${hint}; see ${help}` })
+  return new Failure('usage', message, { hint: hint === undefined ? `see ${help}` : `${hint}; see ${help}` })
 }
 
 /** Scripts pass the output of `next` to a device. A mistake in such a script must print nothing. */
 function intoADevice({ words, asksHelp, asksVersion, argv }: CommandLine): Mistake | undefined {
   if (words[0] !== 'next' || !(asksHelp || asksVersion) || argv.length === 2) return undefined
-  return ['next takes -h and -V alone: its standard output goes into devices']
+  return ['next accepts -h and -V only on their own: its standard output goes to a device']
 }
 
 /**
@@ -58,8 +58,8 @@ function tornValue({ options }: CommandLine, platform: NodeJS.Platform): Mistake
   const torn = options.find(({ value }) => value?.includes('"'))
   if (platform !== 'win32' || torn === undefined) return undefined
   return [
-    `the value of ${shown(torn.name)} has a double quote in it`,
-    'write "C:\\my profiles", without \\ at its end',
+    `the value of ${shown(torn.name)} contains a double quote`,
+    'write "C:\\my profiles", without a backslash at the end',
   ]
 }
 
@@ -71,7 +71,7 @@ function wrongCommand(line: CommandLine, commands: readonly CommandDefinition[])
   }
   const isGlobal = line.options.every(({ name }) => commands.every((command) => command.values.has(name)))
   if ((line.asksHelp || line.asksVersion) && isGlobal) return undefined
-  return ['a command is missing: fetch, next or help']
+  return ['no command given', 'use fetch, next or help']
 }
 
 function wrongOption(line: CommandLine, commands: readonly CommandDefinition[]): Mistake | undefined {
@@ -80,7 +80,7 @@ function wrongOption(line: CommandLine, commands: readonly CommandDefinition[]):
     const owner = commands.find((each) => each.values.has(name))
     if (owner === undefined) return [`unknown option ${shown(name)}`, RENAMED.get(name)]
     const takes = (command ?? owner).values.get(name)
-    if (takes === undefined) return [`unknown option ${name}`, `${owner.name} has it`]
+    if (takes === undefined) return [`unknown option ${name}`, `it is an option of ${owner.name}`]
     if (takes === 'required' && value === undefined) return [`${name} needs a value`]
     if (takes === 'none' && value !== undefined) return [`${name} takes no value`]
   }
@@ -90,7 +90,7 @@ function wrongOption(line: CommandLine, commands: readonly CommandDefinition[]):
 function wrongWord({ words }: CommandLine, commands: readonly CommandDefinition[]): Mistake | undefined {
   const operands = commands.find(({ name }) => name === words[0])?.operands ?? []
   if (words.length <= 1 + operands.length) return undefined
-  return ['there is a word too many on the command line; options begin with a dash']
+  return ['unexpected argument on the command line', 'options begin with a dash']
 }
 
 /** Returns the option name only if it can't contain a secret. */

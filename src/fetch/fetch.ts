@@ -43,9 +43,13 @@ export async function fetchProfiles(order: Order): Promise<void> {
   const { apiKey, directory, messages } = order
   const url = endpoint(order.url, order.version)
   if (process.env['NODE_TLS_REJECT_UNAUTHORIZED'] === '0') {
-    throw new Failure('usage', 'NODE_TLS_REJECT_UNAUTHORIZED=0 would give the API key to anybody who asks', {
-      hint: 'unset it; where the service has a CA of its own, name it in NODE_EXTRA_CA_CERTS',
-    })
+    throw new Failure(
+      'usage',
+      'NODE_TLS_REJECT_UNAUTHORIZED=0 turns off certificate checks and would expose the API key',
+      {
+        hint: 'unset it; if the service uses its own CA, set NODE_EXTRA_CA_CERTS to the CA certificate file',
+      },
+    )
   }
   // libuv reads this when it first needs a thread, and ends the process if it can't start all of them. Set it before
   // any request is sent.
@@ -76,7 +80,7 @@ async function bring(order: Order, client: Client, target: Target): Promise<void
   const { tally } = stock
   const show = (doing = '') => {
     const rate = Math.round(tally.stored / Math.max(seconds(), 0.001))
-    progress.update(`${tally.stored} of ${count} profiles stored, ${rate} a second${doing}`)
+    progress.update(`${tally.stored} of ${count} profiles stored, ${rate} per second${doing}`)
   }
   const display = {
     onKept() {
@@ -89,11 +93,11 @@ async function bring(order: Order, client: Client, target: Target): Promise<void
       messages.tell(0, wait)
     },
     onRetry(failure: CallFailure) {
-      const retry = `${failure.message}; trying again`
+      const retry = `${failure.message}; retrying`
       show(`, ${retry}`)
       messages.tell(1, retry)
     },
-    onRefused: (entry: string) => messages.warn(`${entry}; it is not stored`),
+    onRefused: (entry: string) => messages.warn(`${entry}; not stored`),
   }
   show()
   const result = await download({ count, client, stock, display, stop, abort })

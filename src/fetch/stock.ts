@@ -42,7 +42,7 @@ export class Stock {
       noteAdded(this.tally, added)
       for (const iccid of added.stored) this.#messages.tell(2, `${iccid} is stored`)
       for (const iccid of added.known)
-        this.#messages.tell(2, `${iccid} is in ${this.#target.directory} already`)
+        this.#messages.tell(2, `${iccid} is already in ${this.#target.directory}`)
       return added.stored.length
     } catch (error) {
       if (error instanceof NotAdded) noteNotAdded(this.tally, error)

@@ -31,8 +31,8 @@ export function noteNotAdded(tally: Tally, { added, aside, lost }: NotAdded): vo
 export function summaryOf({ stored, aside, lost }: Tally, count: number, directory: string): string {
   const what = stored < count ? `${stored} of ${several(count, 'profile')}` : several(stored, 'profile')
   const more = [
-    aside > 0 ? `, ${aside} more are put aside there` : '',
-    lost > 0 ? `, ${lost} were received and can't be stored` : '',
+    aside > 0 ? `, ${aside} more put aside there` : '',
+    lost > 0 ? `, ${lost} received but not stored` : '',
   ]
   return `stored ${what} in ${directory}${more.join('')}`
 }

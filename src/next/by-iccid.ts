@@ -16,7 +16,9 @@ export async function takeByIccid(source: Source, iccid: string): Promise<Ready>
   const { directory, messages } = source
   const digits = iccidDigits(iccid)
   if (digits === undefined)
-    throw new Failure('usage', '--iccid is not 1 to 20 digits', { hint: 'softsim help next' })
+    throw new Failure('usage', 'the value of --iccid is not 1 to 20 digits', {
+      hint: 'see softsim help next',
+    })
   const names = spellings(fileName(digits))
   const decrypt = await decryptor(source.key, 1)
   for (const name of names) {
@@ -25,7 +27,7 @@ export async function takeByIccid(source: Source, iccid: string): Promise<Ready>
     const used = await open(source, decrypt, name, usedName(name))
     if (used === undefined) continue
     beforeClaim([used], source.signals)
-    messages.warn(`${used.iccid} was handed out before: it must go into the same device`)
+    messages.warn(`${used.iccid} was handed out before: use it only for the same device`)
     return used
   }
   for (const name of names) {
@@ -33,13 +35,15 @@ export async function takeByIccid(source: Source, iccid: string): Promise<Ready>
     if (unused === undefined) continue
     beforeClaim([unused], source.signals)
     if (claimNamed(directory, name)) return unused
-    throw new Failure('no-profiles', `another call claimed ${digits} at this moment`, {
-      hint: 'if it was for the same device, run the same command again',
+    throw new Failure('no-profiles', `another call has just claimed ${digits}`, {
+      hint: 'if that call was for the same device, run this command again',
     })
   }
   // If the directory itself is missing, report that instead.
   checkDirectory(directory)
-  throw new Failure('no-profiles', `there is no profile ${digits} in ${directory}`)
+  throw new Failure('no-profiles', `no profile ${digits} in ${directory}`, {
+    hint: 'check the ICCID and -i',
+  })
 }
 
 /** @throws {Failure} `unusable` or `disk` */

@@ -25,7 +25,7 @@ export function beforeClaim(ready: readonly Ready[], signals: Signals): void {
   if (signals.stop.aborted) throw new Failure('interrupted', 'interrupted; nothing was claimed')
   if (isOutputClosed()) {
     const which = ready.map(({ iccid }) => iccid).join(', ')
-    throw new Failure('disk', `standard output is closed, so this was not claimed: ${which}`)
+    throw new Failure('disk', `standard output is closed; not claimed: ${which}`)
   }
   signals.hold()
 }
@@ -63,12 +63,15 @@ function undelivered(
   const interrupted = signals.stop.aborted ? 'interrupted' : undefined
   const told = taken.map((each) => `${each.iccid} (${usedPath(directory, each)})`)
   const isOne = told.length === 1
-  if (!isOne) for (const each of told) messages.warn(`claimed and not delivered: ${each}`)
-  const what = isOne ? told[0] : `${told.length} profiles, see above`
+  if (!isOne) for (const each of told) messages.warn(`claimed but not delivered: ${each}`)
+  const what = isOne ? told[0] : `${told.length} profiles listed above`
   const again = `softsim next -k ${quote(keyPath)} -i ${quote(directory)} --iccid`
   return new Failure(
     interrupted ?? 'disk',
-    `claimed and not delivered: ${what}: ${interrupted ?? reasonOf(error)}`,
-    { hint: `to have it again: ${again} ${isOne ? taken[0]?.iccid : 'and its ICCID'}`, cause: error },
+    `claimed but not delivered: ${what}: ${interrupted ?? reasonOf(error)}`,
+    {
+      hint: `to print ${isOne ? 'it' : 'each of them'} again: ${again} ${isOne ? taken[0]?.iccid : '<ICCID>'}`,
+      cause: error,
+    },
   )
 }

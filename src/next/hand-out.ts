@@ -41,7 +41,7 @@ export async function handOut(handout: Handout): Promise<void> {
   messages.tell(
     1,
     left === 0
-      ? `no other unused profile is known in ${directory}`
+      ? `no other known unused profile in ${directory}`
       : `at most ${several(left, 'unused profile')} left in ${directory}`,
   )
 }

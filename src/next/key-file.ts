@@ -24,7 +24,7 @@ export function readKey(
   } catch (error) {
     if (isBase64Line(path)) throw notAPath(platform)
     throw new Failure('key', `can't read the private key ${path}: ${reasonOf(error)}`, {
-      hint: 'is -k right? it names the file of the private key',
+      hint: 'check -k: its value is the file of the private key',
       cause: error,
     })
   }
@@ -46,11 +46,11 @@ function readBounded(path: string): Buffer {
 }
 
 const notAPath = (platform: NodeJS.Platform) =>
-  new Failure('usage', '--key wants the name of a file, and this looks like the key itself', {
+  new Failure('usage', '--key takes a file name, but this value looks like the key itself', {
     hint:
       platform === 'win32'
-        ? 'write it to a file: softsim next -k softsim.pem'
-        : 'in bash: softsim next -k <(printenv KEY) …',
+        ? 'save the key to a file, then run: softsim next -k softsim.pem'
+        : 'save the key to a file, or use in bash: softsim next -k <(printenv KEY) …',
   })
 
 /** Users may also pass one line of a key by mistake. No part of a key is ever printed. */

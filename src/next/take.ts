@@ -39,7 +39,7 @@ export async function take(source: Source, count: number): Promise<{ taken: Read
     for (const name of search.queue.finished) {
       const iccid = name.replace(/\.json$/, '')
       messages.warn(
-        `${iccid} is marked used and was not printed: a call was cut off while it claimed it; --iccid ${iccid} prints it`,
+        `${iccid} is marked used but was not printed: a call was killed while claiming it; use --iccid ${iccid} to print it`,
       )
     }
   }
@@ -56,7 +56,7 @@ async function takeBack(directory: string, taken: readonly Ready[]): Promise<voi
       stuck.push(`${iccid} (${reasonOf(error)})`)
     }
   }
-  if (stuck.length > 0) throw new Failure('disk', `claimed and not delivered: ${stuck.join(', ')}`)
+  if (stuck.length > 0) throw new Failure('disk', `claimed but not delivered: ${stuck.join(', ')}`)
   try {
     await flushFiles(
       directory,
@@ -142,19 +142,23 @@ class Search {
 
 function shortage(directory: string, count: number, usable: number, passedOver: number, used: number) {
   if (usable > 0) {
-    return new Failure('no-profiles', `at most ${usable} of ${count} profiles can be had from ${directory}`, {
-      hint: 'nothing was claimed; take fewer, or fetch more: softsim help fetch',
-    })
+    return new Failure(
+      'no-profiles',
+      `at most ${usable} of ${count} requested profiles are available in ${directory}`,
+      {
+        hint: 'take fewer, or fetch more: see softsim help fetch; nothing was claimed',
+      },
+    )
   }
   if (passedOver === 0) {
     return new Failure('no-profiles', `no unused profile in ${directory}`, {
       hint:
         used > 0
-          ? 'all of them are used; fetch more: softsim help fetch'
-          : 'check -i, and whether the disk is mounted; softsim fetch fills the directory',
+          ? 'all profiles there are used; fetch more: see softsim help fetch'
+          : 'check -i and that the disk is mounted, or download profiles with softsim fetch',
     })
   }
   return new Failure('unusable', `none of the unused profiles in ${directory} can be used`, {
-    hint: 'the warnings say why, file by file; nothing was claimed',
+    hint: 'see the warning for each file; nothing was claimed',
   })
 }

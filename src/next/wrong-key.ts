@@ -31,7 +31,7 @@ export class KeyTrial {
 
   failure(): Failure {
     return new Failure('key', `the private key does not decrypt these profiles (${this.#locked} tried)`, {
-      hint: 'use the key whose public half the service had when they were fetched; nothing was claimed',
+      hint: 'use the private key that matches the public key registered with the service when they were fetched; nothing was claimed',
     })
   }
 }

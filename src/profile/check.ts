@@ -27,7 +27,7 @@ export function problems(profile: Profile, options: HexOptions): string[] {
     kic && !KEY_128.test(kic) && 'KIC is not 32 hex digits',
     kid && !KEY_128.test(kid) && 'KID is not 32 hex digits',
     options.smsp && smsp && !SMSP.test(smsp) && 'SMSP is not 104 hex digits',
-    options.smsc && smsc && (smscDigits < 1 || smscDigits > 20) && 'the SMSC has not 1 to 20 digits',
+    options.smsc && smsc && (smscDigits < 1 || smscDigits > 20) && 'the SMSC does not have 1 to 20 digits',
     pin && !PIN.test(pin) && 'the PIN is not 4 to 8 digits',
     puk && !ASCII_8.test(puk) && 'the PUK is not 1 to 8 ASCII characters',
     adm &&

@@ -38,6 +38,6 @@ async function unlocked(decrypt: () => Buffer | Promise<Buffer>): Promise<Buffer
   try {
     return await decrypt()
   } catch {
-    throw new UnusableProfile('locked', 'the private key does not open it')
+    throw new UnusableProfile('locked', 'the private key does not decrypt it')
   }
 }

@@ -42,9 +42,9 @@ export function parseAnswer(body: string): Answer | undefined {
 }
 
 function problemOf(entry: unknown): string | undefined {
-  if (!isEntry(entry)) return 'it has no ICCID and profile'
-  if (iccidDigits(entry.iccid) === undefined) return 'its ICCID is not 1 to 20 digits'
-  return isCiphertext(entry.profile) ? undefined : 'its profile is not base64'
+  if (!isEntry(entry)) return 'the ICCID or the profile is missing or not a string'
+  if (iccidDigits(entry.iccid) === undefined) return 'the ICCID is not 1 to 20 digits'
+  return isCiphertext(entry.profile) ? undefined : 'the profile is not base64'
 }
 
 /** Anything that can't be an ICCID is not repeated, because it may be the API key. */

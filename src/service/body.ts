@@ -24,7 +24,7 @@ export async function readText(
   for await (const part of steady(body, least)) {
     size += part.length
     if (size > largest) {
-      throw new CallFailure('the answer is larger than any answer to what was asked', {
+      throw new CallFailure('the answer is too large for the number of profiles requested', {
         mayHaveAllocated: true,
       })
     }
@@ -63,7 +63,7 @@ async function* steady(
     const now = performance.now()
     if (now - began < ms) continue
     if (arrived < bytes) {
-      throw new CallFailure('the answer drips and would not end', { isPassing: true, mayHaveAllocated: true })
+      throw new CallFailure('the answer arrives too slowly', { isPassing: true, mayHaveAllocated: true })
     }
     began = now
     arrived = 0

@@ -28,6 +28,8 @@ export class CallFailure extends Error {
 
 const LONGEST_TEXT = 200
 
+const KEY_HINT = 'set SOFTSIM_API_KEY to an API key for SoftSIM profiles'
+
 /** Not implemented, HTTP version not supported, network authentication required (RFC 9110 15.6, RFC 6585 6). */
 const NEVER_CARRIED_OUT = [501, 505, 511]
 
@@ -44,7 +46,7 @@ export function statusFailure(
   if (status === 401 || status === 403) {
     return new CallFailure(`the service does not accept the API key (${status})${said}`, {
       status,
-      hint: 'it takes a key made for SoftSIM profiles: give it in SOFTSIM_API_KEY',
+      hint: status === 403 ? `${KEY_HINT}, and check --url` : KEY_HINT,
     })
   }
   if (status === 404) return new CallFailure(`the service has no more profiles (404)${said}`, { status })

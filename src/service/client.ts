@@ -91,7 +91,7 @@ export class Client {
     const target = redirectTarget(this.#url, typeof location === 'string' ? location : undefined)
     if (target !== undefined) return target
     throw new CallFailure('the service redirects to an address that is not https on the same host', {
-      hint: 'the API key is not sent there; give the new address with --url if you trust it',
+      hint: 'if you trust the new address, give it with --url; the API key was not sent there',
     })
   }
 
@@ -154,7 +154,7 @@ const largestAnswer = (count: number) => 64 * 1024 + count * 4 * 1024
 function answerOf(headers: Headers, body: string): Answer {
   const traits = { mayHaveAllocated: true, hint: 'check --url; a proxy or a login page may have answered' }
   if (headers['content-encoding'] !== undefined) {
-    throw new CallFailure('the answer is compressed, and was not asked to be', traits)
+    throw new CallFailure('the answer is compressed, but compression was not requested', traits)
   }
   const answer = parseAnswer(body)
   if (answer === undefined) throw new CallFailure('the answer is not a list of profiles', traits)

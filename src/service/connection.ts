@@ -68,8 +68,8 @@ export function throughProxy(timeouts: Timeouts): Dispatcher {
       clientFactory: (origin, more) => proxyPool(origin, { ...more, headersTimeout: timeouts.silence }),
     })
   } catch (error) {
-    throw new Failure('usage', 'HTTPS_PROXY or HTTP_PROXY holds no address of a proxy', {
-      hint: 'write it like this: http://proxy.example:8080',
+    throw new Failure('usage', 'HTTPS_PROXY or HTTP_PROXY is not a valid proxy address', {
+      hint: 'use the form http://proxy.example:8080',
       cause: error,
     })
   }

@@ -48,7 +48,7 @@ export function claim(directory: string, name: string): boolean {
     const code = errnoOf(error) ?? ''
     if (code === 'ENOENT') {
       // Either a tool that only renames was first, or this call was, and the server restarted before it answered.
-      throw new UnusableProfile('damaged', 'it is used now, but this call did not claim it', { cause: error })
+      throw new UnusableProfile('damaged', 'it is now used, but not claimed by this call', { cause: error })
     }
     releaseEmpty(used, name)
     throw notClaimed(name, error, HELD.includes(code))
@@ -57,9 +57,9 @@ export function claim(directory: string, name: string): boolean {
 
 function notClaimed(name: string, error: unknown, isHeld: boolean): Error {
   if (isHeld)
-    return new UnusableProfile('held', `it can't be marked used: ${reasonOf(error)}`, { cause: error })
-  return new Failure('disk', `can't mark ${name} used: ${reasonOf(error)}`, {
-    hint: 'this user needs the right to create and rename files in the directory; nothing was claimed',
+    return new UnusableProfile('held', `it can't be marked as used: ${reasonOf(error)}`, { cause: error })
+  return new Failure('disk', `can't mark ${name} as used: ${reasonOf(error)}`, {
+    hint: 'give this user permission to create and rename files in the directory; nothing was claimed',
     cause: error,
   })
 }
@@ -69,8 +69,8 @@ function releaseEmpty(used: string, name: string): void {
   try {
     if (lstatSync(used).size === 0) rmSync(used)
   } catch (error) {
-    throw new Failure('disk', `${name} counts as used now, and was not printed: ${reasonOf(error)}`, {
-      hint: `this user needs the right to rename and remove files in the directory; then remove the empty ${usedName(name)}`,
+    throw new Failure('disk', `${name} now counts as used but was not printed: ${reasonOf(error)}`, {
+      hint: `give this user permission to rename and remove files in the directory, then remove the empty file ${usedName(name)}`,
       cause: error,
     })
   }

@@ -60,9 +60,10 @@ export function openDirectory(directory: string): OpenDirectory {
 function directoryFailure(directory: string, error: unknown): Failure {
   const code = errnoOf(error)
   if (code === 'ENOENT' || code === 'ENOTDIR') {
-    const what = code === 'ENOENT' ? `there is no directory ${directory}` : `${directory} is no directory`
+    const what =
+      code === 'ENOENT' ? `directory ${directory} does not exist` : `${directory} is not a directory`
     return new Failure('no-profiles', what, {
-      hint: 'is -i right, and is it mounted? softsim fetch makes it',
+      hint: 'check -i and that the disk is mounted; softsim fetch creates the directory',
       cause: error,
     })
   }
@@ -80,9 +81,9 @@ export function readProfile(directory: string, name: string): string | undefined
   try {
     file = openSync(path, READ_SAFELY)
     const status = fstatSync(file)
-    if (!status.isFile()) throw new UnusableProfile('damaged', 'it is no regular file')
+    if (!status.isFile()) throw new UnusableProfile('damaged', 'it is not a regular file')
     if (status.size > LARGEST_FILE)
-      throw new UnusableProfile('damaged', `it has ${status.size} bytes, more than any profile`)
+      throw new UnusableProfile('damaged', `it is too large for a profile (${status.size} bytes)`)
     return readFileSync(file, 'utf8')
   } catch (error) {
     if (error instanceof UnusableProfile) throw error

@@ -46,7 +46,7 @@ export async function add(
   } catch (error) {
     const iccids = profiles.map(({ iccid }) => iccid)
     throw new NotAdded(`received and can't be stored: ${iccids.join(' ')}: ${reasonOf(error)}`, {
-      hint: 'make room or repair the disk; ask the service for these profiles, they are allocated and not stored',
+      hint: 'free disk space or repair the disk, and ask the service provider for these profiles: they are allocated but not stored',
       cause: error,
       lost: profiles.length,
     })
@@ -78,7 +78,7 @@ export async function publishAnswer(
     return added
   } catch (error) {
     throw new NotAdded(`can't store profiles in ${directory}: ${reasonOf(error)}`, {
-      hint: 'what was received is put aside there; the next call of fetch or next stores it',
+      hint: 'run fetch or next again to store the profiles: they are put aside in the directory',
       cause: error,
       added,
       aside: profiles.length - added.stored.length - added.known.length,

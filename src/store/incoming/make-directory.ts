@@ -23,8 +23,8 @@ export const isDirectory = (path: string) => statSync(path, { throwIfNoEntry: fa
 
 function whyNone(path: string, error: unknown): unknown {
   // Windows reports the same error for every path on a missing drive or share.
-  if (parse(path).root === path) return new Error(`there is no drive or share ${path}`)
+  if (parse(path).root === path) return new Error(`drive or share ${path} does not exist`)
   const status = lstatSync(path, { throwIfNoEntry: false })
   if (status === undefined) return error
-  return new Error(`${path} ${status.isSymbolicLink() ? 'is a link to nothing' : 'is no directory'}`)
+  return new Error(`${path} ${status.isSymbolicLink() ? 'is a broken link' : 'is not a directory'}`)
 }

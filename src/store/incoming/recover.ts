@@ -33,7 +33,7 @@ export async function finishFetches(directory: string, messages: Messages): Prom
     messages.tell(0, `finished an interrupted fetch: ${several(stored.length, 'profile')} stored`)
   }
   for (const path of damaged) {
-    messages.warn(`not all of what it received can be read; what is left is in ${path}`)
+    messages.warn(`part of what an interrupted fetch received can't be read; the rest is kept in ${path}`)
   }
 }
 

@@ -43,8 +43,8 @@ export async function reserve(target: Target, profiles: number): Promise<string>
     return aside
   } catch (error) {
     release(target, aside)
-    throw new Failure('disk', `can't keep room in ${target.directory}: ${reasonOf(error)}`, {
-      hint: `make room or repair the disk; ${several(profiles, 'profile')} that it was for are not asked for`,
+    throw new Failure('disk', `can't reserve disk space in ${target.directory}: ${reasonOf(error)}`, {
+      hint: `free disk space or repair the disk; this batch of ${several(profiles, 'profile')} was not requested`,
       cause: error,
     })
   }

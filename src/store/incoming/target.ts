@@ -12,6 +12,7 @@ import {
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { errnoOf, Failure, reasonOf } from '../../failure.ts'
+import { several } from '../../words.ts'
 import { flushDirectory, flushDirectorySync } from '../flush.ts'
 import { FETCH_MARK, INCOMING, incomingPath, newAnswerName } from './answers.ts'
 import { isDirectory, makeDirectory } from './make-directory.ts'
@@ -61,8 +62,8 @@ export async function openTarget(directory: string): Promise<OpenTarget> {
     await makeDirectory(directory)
     return await markTarget(targetOf(directory))
   } catch (error) {
-    throw new Failure('disk', `can't write in the directory ${directory}: ${reasonOf(error)}`, {
-      hint: 'no profile has been asked for; -o names a directory that this user may write in',
+    throw new Failure('disk', `can't write to the directory ${directory}: ${reasonOf(error)}`, {
+      hint: 'use -o to name a directory that this user can write to; no profiles were requested',
       cause: error,
     })
   }
@@ -106,7 +107,7 @@ async function makePlace({ directory, mode, mark }: Target): Promise<void> {
   // Without a mark, others may still remove the place. It is flushed later.
   if (isNew && mark !== undefined) await flushDirectory(directory)
   // A link would lead out of the directory.
-  if (isOther(place)) throw new Error(`${place} is no directory`)
+  if (isOther(place)) throw new Error(`${place} is not a directory`)
 }
 
 /** @returns false if it already exists, or seems to */
@@ -137,9 +138,13 @@ export function closeTarget({ directory, mark }: Target): void {
  */
 export function checkRoom({ directory }: Target, profiles: number): void {
   if (hasRoom(statusOf(directory), profiles)) return
-  throw new Failure('disk', `there is no room for ${profiles} more profiles in ${directory}`, {
-    hint: 'make room, or fetch fewer; these have not been asked for',
-  })
+  throw new Failure(
+    'disk',
+    `not enough disk space for ${several(profiles, 'more profile')} in ${directory}`,
+    {
+      hint: 'free disk space or fetch fewer; these profiles were not requested',
+    },
+  )
 }
 
 function statusOf(directory: string): StatsFs | undefined {
