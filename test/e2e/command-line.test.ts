@@ -108,7 +108,7 @@ test.each([
   ['-k', KEY, '--help=1'],
 ])('a station whose script says next %s %s %s gives nothing to a device', async (...options) => {
   expect(await softsim(['next', ...options])).toEqual(
-    failure(2, /.*(-h and -V alone|no value).*/, /.*softsim help.*/),
+    failure(2, /.*(-h and -V only on their own|no value).*/, /.*softsim help.*/),
   )
 })
 

@@ -37,12 +37,9 @@ describe.skipIf(!hasSmallDisks)('a disk that fills while the answer is under way
       const { sandbox, directory, run } = await fetchWhile(blocksLeft)
       expect([run.code, run.stdout]).toEqual([9, ''])
       expect(run.stderr).toMatch(
-        RegExp(
-          `^softsim: stored ${stored} of 300 profiles in .+, ${aside} more are put aside there \\(2 `,
-          'm',
-        ),
+        RegExp(`^softsim: stored ${stored} of 300 profiles in .+, ${aside} more put aside there \\(2 `, 'm'),
       )
-      expect(run.stderr).toMatch(/no space left.*\nsoftsim: hint: .*put aside.*next call.*\n$/)
+      expect(run.stderr).toMatch(/no space left.*\nsoftsim: hint: run fetch or next again .*put aside.*\n$/)
       expect(namesIn(directory)).toHaveLength(stored)
 
       disk.clear()
@@ -58,7 +55,9 @@ describe.skipIf(!hasSmallDisks)('a disk that fills while the answer is under way
 test.skipIf(!hasPosix)('a limit that a look at the disk does not show: nothing is asked for', async () => {
   const { fetch, requests, directory } = await startSandbox()
   const run = await fetch(['-n', '100'], { shell: 'ulimit -f 40 && exec "$@"' })
-  expect(run).toEqual(failure(9, /can't keep room in .+/, /make room .*100 profiles .*not asked for/))
+  expect(run).toEqual(
+    failure(9, /can't reserve disk space in .+/, /free disk space .*100 profiles was not requested/),
+  )
   expect(requests).toEqual([])
   expect(readdirSync(directory)).toEqual([])
 })
@@ -74,7 +73,7 @@ function fullFileSystem(): Record<string, string> {
 test.skipIf(!isRunByNode)('no room: nothing is asked for', async () => {
   const { fetch, requests, directory } = await startSandbox()
   const run = await fetch(['-n', '1000'], { env: fullFileSystem() })
-  expect(run).toEqual(failure(9, /there is no room for 100 more profiles in .+/, /make room, .*/))
+  expect(run).toEqual(failure(9, /not enough disk space for 100 more profiles in .+/, /free disk space .*/))
   expect([requests, namesIn(directory)]).toEqual([[], []])
 })
 

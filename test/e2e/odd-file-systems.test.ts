@@ -55,7 +55,7 @@ describe.skipIf(reason !== undefined)(`an odd system${reason ? ` (skipped: ${rea
       const directory = directoryOf(someProfiles(1))
       const { code, stderr } = await softsim(nextOf(directory), noFlush(directory, error))
       expect([code, usedIn(directory).length]).toEqual([9, 1])
-      expect(stderr).toContain(`claimed and not delivered: ${iccid(1)}`)
+      expect(stderr).toContain(`claimed but not delivered: ${iccid(1)}`)
       expect(stderr).toContain(`: ${words} (${error})\n`)
     })
 
@@ -119,7 +119,7 @@ describe.skipIf(reason !== undefined)(`an odd system${reason ? ` (skipped: ${rea
       const { code, stderr } = await fetch([], failing(MKDIR, 'error=EROFS', join(directory, '.incoming')))
       expect([code, requests]).toEqual([9, []])
       expect(stderr).toMatch(
-        /^softsim: error: can't write in the directory .*: the file system is read-only \(EROFS\)\n/,
+        /^softsim: error: can't write to the directory .*: the file system is read-only \(EROFS\)\n/,
       )
     })
 
@@ -136,7 +136,7 @@ describe.skipIf(reason !== undefined)(`an odd system${reason ? ` (skipped: ${rea
     const used = join(directory, `__${iccid(1)}.json`)
     const { code, stdout, stderr } = await softsim(nextOf(directory), failing(['fsync'], 'error=EIO', used))
     expect([code, stdout]).toEqual([9, ''])
-    expect(stderr).toContain(`claimed and not delivered: ${iccid(1)} (${used})`)
+    expect(stderr).toContain(`claimed but not delivered: ${iccid(1)} (${used})`)
   })
 
   test('next: what an interrupted fetch has left can not be stored: that is told, and a profile printed', async () => {

@@ -36,6 +36,6 @@ test('a call that the service does not answer is given up when the grace is over
   stop.abort()
   abort.abort()
   await ended
-  expect(said).toContain('1 request broke after it was sent: up to 3 profiles may have been allocated')
+  expect(said).toContain('1 request failed after it was sent: up to 3 profiles may have been allocated')
   expect([service.requests.length, namesIn(directory)]).toEqual([1, []])
 })
