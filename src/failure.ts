@@ -8,7 +8,7 @@ export const OUTCOMES = {
     'not enough profiles: none unused, fewer than requested, no such ICCID or directory, or none left at the service',
   ],
   key: [4, "the private key can't be used, or does not decrypt the profiles"],
-  unusable: [5, 'there are unused profiles, but none of them can be used'],
+  unusable: [5, 'there are profiles, but none of them can be used'],
   'api-key': [6, 'the service does not accept the API key'],
   service: [7, 'the service or the network failed; temporary failures are retried first'],
   partial: [8, 'fetch stored some of the requested profiles, but not all'],
@@ -20,10 +20,7 @@ export type Outcome = keyof typeof OUTCOMES
 
 export const exitCode = (outcome: Outcome): number => OUTCOMES[outcome][0]
 
-/**
- * A failure that the user can act on: one line, and optionally a hint that says what to do. Any other error is a bug
- * in softsim.
- */
+/** A failure that the user can act on. Any other error is a bug in softsim. */
 export class Failure extends Error {
   readonly outcome: Exclude<Outcome, 'done'>
   readonly hint: string | undefined
@@ -47,12 +44,10 @@ export type Fault =
   | 'locked'
   /** It decrypts, but a device would reject it. */
   | 'unfit'
-  /** Another program is using the file. */
+  /** Another program has the file open. */
   | 'held'
 
-/**
- * A profile that can't be handed out, although the next one may be fine. In the message, "it" is the profile's file.
- */
+/** A profile that can't be handed out. In the message, "it" is the profile's file. */
 export class UnusableProfile extends Error {
   readonly fault: Fault
 
@@ -63,7 +58,6 @@ export class UnusableProfile extends Error {
   }
 }
 
-/** Texts for the errno values that occur on a factory floor. */
 const ERRNO: Record<string, string> = {
   EACCES: 'permission denied',
   EBUSY: 'in use by another program',
@@ -93,7 +87,6 @@ export function errnoOf(error: unknown): string | undefined {
   return typeof code === 'string' ? code : undefined
 }
 
-/** Describes a system error in words. Returns the message of any other error. */
 export function reasonOf(error: unknown): string {
   const code = errnoOf(error)
   if (code !== undefined) return ERRNO[code] ? `${ERRNO[code]} (${code})` : code

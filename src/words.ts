@@ -7,7 +7,6 @@ export interface Messages {
   tell(level: Level, text: string): void
 }
 
-/** A count with its noun: `1 profile`, `2 profiles`. */
 export const several = (count: number, thing: string) => `${count} ${thing}${count === 1 ? '' : 's'}`
 
 /** Quotes a path for the shell if necessary: sh, or on Windows cmd and PowerShell, which share only double quotes. */
@@ -19,7 +18,6 @@ export function quote(path: string, platform: NodeJS.Platform = process.platform
   return /^[\w:.\\/~+-]+$/.test(path) ? path : `"${path.replace(/\\+$/, '$&$&')}"`
 }
 
-/** The command that sets an environment variable for programs started later. */
 export const setting = (name: string, platform: NodeJS.Platform = process.platform) =>
   platform === 'win32' ? `in cmd set ${name}=…, in PowerShell $env:${name} = "…"` : `export ${name}=…`
 

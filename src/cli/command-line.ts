@@ -3,7 +3,6 @@ import type { CommandDefinition, Value } from './options.ts'
 export interface GivenOption {
   /** As typed: `-k` or `--key`. A word that begins with a dash is kept even if no command has such an option. */
   readonly name: string
-  /** undefined if there is none. */
   readonly value: string | undefined
 }
 
@@ -18,8 +17,7 @@ export interface CommandLine {
 }
 
 /**
- * Splits a command line, using the options of all commands. If an option takes a value, the next word is its value,
- * unless the word begins with a dash. Unknown options are kept, not reported.
+ * Splits a command line by the options of all commands. Unknown options are kept, not reported.
  * @param typed the arguments, without the program name
  */
 export function readArgv(typed: readonly string[], commands: readonly CommandDefinition[]): CommandLine {

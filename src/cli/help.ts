@@ -9,7 +9,6 @@ export interface Topic extends CommandDefinition {
 }
 
 export interface Style {
-  /** Columns of the terminal. */
   readonly width: number
   readonly colour: boolean
 }
@@ -47,7 +46,6 @@ export function commandHelp(topic: Topic, style: Style): string {
   ])
 }
 
-/** Renders itself wrapped to a width. */
 type Line = (width: number) => string
 type Section = Line | readonly [title: string, lines: readonly Line[]]
 

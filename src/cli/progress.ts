@@ -1,7 +1,6 @@
 import { isatty } from 'node:tty'
 import type { Report } from './report.ts'
 
-/** The progress line of a long command. Nothing is shown if standard error is not a terminal. */
 export interface Progress {
   update(text: string): void
   end(): void

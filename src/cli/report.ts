@@ -23,7 +23,6 @@ export class Report implements Messages {
   readonly #secrets: string[] = []
   readonly #write: (text: string) => void
 
-  /** @param write writes finished text to standard error */
   constructor(write: (text: string) => void = writeStandardError) {
     this.#write = write
   }
@@ -42,7 +41,6 @@ export class Report implements Messages {
     this.#line(`warning: ${text}`)
   }
 
-  /** Prints a message if the verbosity is at least this level. */
   tell(level: Level, text: string): void {
     if (this.level >= level) this.#line(text)
   }
@@ -73,7 +71,6 @@ export class Report implements Messages {
   }
 }
 
-/** Returns the text on one line, with control characters escaped. */
 export function printable(text: string): string {
   return text.replace(
     // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the ones to escape

@@ -16,7 +16,7 @@ const COMMANDS = [FetchCommand, NextCommand, HelpCommand]
 const report = new Report()
 
 /**
- * @param argv the arguments, without the program name
+ * @param argv without the program name
  * @returns the exit code
  */
 export async function run(argv: readonly string[]): Promise<number> {
@@ -47,7 +47,6 @@ async function execute(typed: readonly string[]): Promise<void> {
   await command.validateAndExecute()
 }
 
-/** @param line a command line without mistakes */
 function parse({ words, argv }: CommandLine, context: Context): BaseCommand {
   // For Clipanion, preparing the options of one command takes as long as decrypting a profile. Only the command that
   // runs is prepared.
@@ -70,7 +69,6 @@ async function print(text: string): Promise<void> {
   }
 }
 
-/** The user asked for the help, so it goes to standard output. */
 async function printHelp(command?: string): Promise<void> {
   const { isatty } = await import('node:tty')
   const { commandHelp, overview } = await import('./help.ts')

@@ -10,7 +10,6 @@ export interface Interrupt {
   readonly abort: AbortSignal
   /** From now on, another signal does not end the process. */
   hold(): void
-  /** Restores the default effect of signals. */
   release(): void
 }
 

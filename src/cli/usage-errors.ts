@@ -15,12 +15,10 @@ const PLAIN_OPTION = /^--[a-z][a-z-]{0,20}$/
 
 const PLAIN_WORD = /^[a-z][a-z-]{0,15}$/
 
-/** A message, and a hint to print before the one about the help. */
 type Mistake = readonly [message: string, hint?: string | undefined]
 
 /**
- * Returns what is wrong with a command line, or undefined if nothing is. The message repeats only option names and
- * words that look like a command, because any other word may be the API key.
+ * Messages repeat only option names and words that look like a command: any other word may be the API key.
  * @param platform the system whose quoting rules split the line into words
  */
 export function mistakeIn(
@@ -51,8 +49,7 @@ function intoADevice({ words, asksHelp, asksVersion, argv }: CommandLine): Mista
 }
 
 /**
- * On Windows, `\"` stands for a double quote, so the words after it become part of the value. No file name can
- * contain a double quote.
+ * On Windows, `\"` stands for a double quote, so the next words become part of the value. No file name contains one.
  */
 function tornValue({ options }: CommandLine, platform: NodeJS.Platform): Mistake | undefined {
   const torn = options.find(({ value }) => value?.includes('"'))

@@ -5,10 +5,9 @@ import type { Download } from './job.ts'
 import { summaryOf, type Tally } from './tally.ts'
 
 const LOST_HINT =
-  'ask the service provider for the profiles that are named above as received: they are allocated; the next fetch or next stores profiles that were put aside'
+  'ask the service provider for the profiles named above, which are allocated; the next fetch or next stores any that were put aside'
 
 export interface Course {
-  /** The requested number of profiles. */
   readonly count: number
   readonly directory: string
   readonly download: Download
@@ -18,8 +17,8 @@ export interface Course {
 }
 
 /**
- * Reports the result in one line: a message if all profiles are stored, a failure otherwise.
- * @throws {Failure}
+ * Reports the result in one line.
+ * @throws {Failure} unless all profiles are stored
  */
 export function conclude(course: Course, messages: Messages): void {
   const { count, directory, download, tally, seconds, isInterrupted } = course

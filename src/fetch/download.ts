@@ -12,7 +12,7 @@ import { afterArrival, afterBreak, batchOf, callsOf, FIRST_WINDOW, type Window }
 const ANSWERS_AT_ONCE = 6
 
 /**
- * Downloads profiles until `count` new ones are stored or no more are available. The first request runs alone and is
+ * Downloads until `count` new profiles are stored or no more are available. The first request runs alone and is
  * small: a wrong key or a bad disk costs only one request, and its answer shows the rate limit and the speed of the
  * line.
  */
@@ -26,7 +26,6 @@ class Run<Room> {
   readonly #over: AbortSignal
   /** Requests in parallel. When the line gets worse, requests that wait for a retry queue here. */
   readonly #limit = pLimit(callsOf(FIRST_WINDOW))
-  /** Pending requests, and those that wait for a retry. */
   readonly #calls = new Set<Promise<void>>()
   readonly #keeps = new Set<Promise<void>>()
   /** Profiles that are neither stored nor requested. */

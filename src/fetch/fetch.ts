@@ -25,7 +25,6 @@ export interface Order {
   readonly count: number
   readonly directory: string
   readonly url: string
-  /** The version of softsim, for the service. */
   readonly version: string
   readonly messages: Messages
   readonly progress: { update(text: string): void }
@@ -35,10 +34,7 @@ export interface Order {
   readonly abort: AbortSignal
 }
 
-/**
- * Downloads profiles into the directory and reports the result.
- * @throws {Failure}
- */
+/** @throws {Failure} */
 export async function fetchProfiles(order: Order): Promise<void> {
   const { apiKey, directory, messages } = order
   const url = endpoint(order.url, order.version)

@@ -3,10 +3,7 @@ import type { CallFailure } from '../service/call-failure.ts'
 import type { TimedAnswer } from '../service/client.ts'
 import type { Limit } from '../service/rate-limit.ts'
 
-/**
- * What a download needs.
- * @template Room what `reserve` returns
- */
+/** @template Room what `reserve` returns */
 export interface Job<Room> {
   readonly count: number
   readonly client: {
@@ -33,7 +30,6 @@ export interface Job<Room> {
 }
 
 export interface Download {
-  /** Requests sent. */
   requests: number
   /** Requests that were sent but whose answer did not arrive completely. */
   broken: number

@@ -15,7 +15,6 @@ export class Pace {
   readonly #queue = pLimit(1)
   readonly #onWait: (ms: number) => void
 
-  /** @param onWait is called before each wait */
   constructor(onWait: (ms: number) => void) {
     this.#onWait = onWait
   }

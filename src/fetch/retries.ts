@@ -12,9 +12,7 @@ export const PAUSES = {
 /** The download ends after this many failures in a row that may have cost profiles. */
 const MOST_BROKEN = 6
 
-/**
- * Minimum number of attempts if failures cost nothing, however long each one takes: the service may ask for a wait.
- */
+/** At least this many attempts, however long each one takes: the service may ask for a wait. */
 const FEWEST_FREE = 4
 
 /** What has never worked is unlikely to start working. What has worked may come back when a router has restarted. */
@@ -22,13 +20,12 @@ const FIRST_PATIENCE_MS = 30_000
 const PATIENCE_MS = 120_000
 
 export interface Patience {
-  /** Whether any request has been answered. */
   readonly hasWorked: boolean
   /** Failures since the last answer. Failures of parallel requests count once. */
   readonly failures: number
   /** How many of them may have cost profiles. */
   readonly broken: number
-  /** The time of the first of them, in milliseconds. */
+  /** In milliseconds. */
   readonly since: number
 }
 
@@ -37,7 +34,6 @@ export const NEW_PATIENCE: Patience = { hasWorked: false, failures: 0, broken: 0
 export const RENEWED_PATIENCE: Patience = { ...NEW_PATIENCE, hasWorked: true }
 
 /**
- * Returns the patience after a failure.
  * @param then the patience when the request was sent
  * @param isBroken whether the request may have cost profiles
  * @param now in milliseconds

@@ -6,7 +6,6 @@ import { checkRoom, type Target } from '../store/incoming/target.ts'
 import type { Messages } from '../words.ts'
 import { NO_PROFILES, noteAdded, noteNotAdded, type Tally } from './tally.ts'
 
-/** The directory that one fetch fills, and the count of what happened to each profile. */
 export class Stock {
   readonly tally: Tally = { ...NO_PROFILES }
   readonly #target: Target
@@ -18,8 +17,7 @@ export class Stock {
   }
 
   /**
-   * Reserves disk space for an answer before it is requested.
-   * @returns the name of the reserved file
+   * @returns the name of the reserve
    * @throws {Failure} `disk`
    */
   async reserve(size: number): Promise<string> {

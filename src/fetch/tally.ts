@@ -2,11 +2,9 @@ import type { NotAdded } from '../store/incoming/add.ts'
 import type { Added } from '../store/incoming/publish.ts'
 import { several } from '../words.ts'
 
-/** What happened to the profiles that one fetch received. */
 export interface Tally {
   /** New, and stored under their names in the directory. */
   stored: number
-  /** Already in the directory. */
   known: number
   /** Put aside; the next call stores them. */
   aside: number
@@ -27,7 +25,6 @@ export function noteNotAdded(tally: Tally, { added, aside, lost }: NotAdded): vo
   tally.lost += lost
 }
 
-/** Summarizes the tally of a fetch that requested `count` profiles. */
 export function summaryOf({ stored, aside, lost }: Tally, count: number, directory: string): string {
   const what = stored < count ? `${stored} of ${several(count, 'profile')}` : several(stored, 'profile')
   const more = [

@@ -1,8 +1,8 @@
 /**
  * Limits how many profiles are requested at once, because all of them are lost if the connection breaks. As in TCP
  * (RFC 5681), the window grows while all goes well and drops to a minimum after a failure. It is also limited to what
- * the line delivers in a few seconds. Pure functions. Each request remembers the window it started with, so that
- * parallel requests with the same news change the window only once.
+ * the line delivers in a few seconds. Each request remembers the window it started with, so that parallel requests
+ * with the same news change the window only once.
  */
 
 /** The service's limit for one request. */
@@ -19,25 +19,19 @@ const STEP = 50
 /** Everything requested should arrive within this time. */
 const TARGET_MS = 10_000
 
-/**
- * A window whose request takes longer than this stops growing, whatever the reason: a longer silence could break the
- * connection.
- */
+/** A slower request does not widen the window, whatever the reason: a longer silence could break the connection. */
 const LONG_MS = 60_000
 
 export interface Window {
   /** Profiles requested at once. */
   readonly size: number
   /**
-   * Below it the window doubles, above it the window grows in steps. After a failure, it is half of the window that
-   * failed.
+   * Below it, the window doubles. Above it, the window grows in steps. A failure sets it to half the failed window.
    */
   readonly threshold: number
 }
 
-/** What an answer reveals about the line. */
 export interface Arrival {
-  /** Number of profiles in the answer. */
   readonly count: number
   /** From the first byte of the body to the last. */
   readonly bodyMs: number
@@ -50,13 +44,9 @@ export const FIRST_WINDOW: Window = { size: START, threshold: MOST }
 /** How many requests may run in parallel: one, until full batches fit. */
 export const callsOf = ({ size }: Window) => Math.max(1, Math.floor(size / LARGEST_BATCH))
 
-/** Profiles per request. */
 export const batchOf = ({ size }: Window) => Math.min(size, LARGEST_BATCH)
 
-/**
- * Returns the window after an answer.
- * @param then the window at the time of the request
- */
+/** @param then the window at the time of the request */
 export function afterArrival(now: Window, then: Window, { count, bodyMs, totalMs }: Arrival): Window {
   // Estimates the time of a full answer from a short one.
   const fullMs = bodyMs * (batchOf(then) / Math.max(count, 1))
@@ -69,10 +59,7 @@ export function afterArrival(now: Window, then: Window, { count, bodyMs, totalMs
   return { ...now, size: Math.max(now.size, whole(Math.min(grown, target))) }
 }
 
-/**
- * Returns the window after a request that was sent but failed.
- * @param then the window at the time of the request
- */
+/** @param then the window at the time of the request */
 export function afterBreak(then: Window): Window {
   return { size: LEAST, threshold: Math.max(LEAST, Math.floor(then.size / 2)) }
 }

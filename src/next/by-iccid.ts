@@ -8,8 +8,7 @@ import { beforeClaim } from './deliver.ts'
 import { makeReady, type Ready, type Source } from './ready.ts'
 
 /**
- * Takes the profile with this ICCID: claims it if it is unused, and reads it again if it is used. A user who gives
- * the ICCID knows which device it is for.
+ * A used profile is read again: a user who gives the ICCID knows which device it is for.
  * @throws {Failure} `usage`, `no-profiles`, `unusable`, `key` or `disk`; in each case, nothing is claimed
  */
 export async function takeByIccid(source: Source, iccid: string): Promise<Ready> {

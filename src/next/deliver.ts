@@ -1,4 +1,3 @@
-/** Handles profiles from just before their claim until the device has them. */
 import { join } from 'node:path'
 import { Failure, reasonOf } from '../failure.ts'
 import { flushFiles, type OpenDirectory } from '../store/flush.ts'
@@ -18,7 +17,7 @@ export interface Delivery {
 }
 
 /**
- * Checks once more for problems that can be detected before a claim.
+ * Checks once more for problems that are visible before a claim.
  * @throws {Failure} `interrupted` or `disk`; in each case, nothing is claimed
  */
 export function beforeClaim(ready: readonly Ready[], signals: Signals): void {

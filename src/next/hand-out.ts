@@ -15,7 +15,7 @@ export type { Format } from './ready.ts'
 export interface Handout extends Omit<Source, 'key'> {
   readonly keyPath: string
   readonly passphrase: string | undefined
-  /** Number of profiles; 1 if `iccid` is given. */
+  /** 1 if `iccid` is given. */
   readonly count: number
   /** Take this profile, used or not. If undefined, take the next ones. */
   readonly iccid: string | undefined

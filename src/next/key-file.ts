@@ -3,7 +3,7 @@ import { closeSync, openSync, readSync } from 'node:fs'
 import { Failure, reasonOf } from '../failure.ts'
 import { parsePrivateKey } from '../profile/key.ts'
 
-/** In bytes; larger than any key. */
+/** In bytes. */
 const LARGEST_KEY = 64 * 1024
 
 /**

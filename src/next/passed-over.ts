@@ -7,7 +7,6 @@ const HELD_IN_A_ROW = 5
 
 const MOST_WARNINGS = 20
 
-/** The files that one call skipped. */
 export class PassedOver {
   readonly key = new KeyTrial()
   readonly #warnings: string[] = []

@@ -24,7 +24,6 @@ export interface Source {
 }
 
 export interface Signals {
-  /** Aborted at the first signal. */
   readonly stop: AbortSignal
   /** From now on, no signal ends the process at once, because profiles are claimed. */
   hold(): void
@@ -41,7 +40,6 @@ export interface Ready {
 }
 
 /**
- * Reads, decrypts, checks and encodes one profile.
  * @param name the name of the unused file
  * @param file its current name
  * @returns undefined if there is no such file

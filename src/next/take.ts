@@ -72,7 +72,6 @@ async function takeBack(directory: string, taken: readonly Ready[]): Promise<voi
 class Search {
   readonly queue: Queue
   readonly passedOver = new PassedOver()
-  /** Why there are fewer usable profiles than requested, once that is known. */
   shortage: Failure | undefined
   readonly #source: Source
   readonly #decrypt: Decrypt

@@ -3,7 +3,6 @@ import { Failure } from '../failure.ts'
 /** One profile may be damaged. If this many in a row do not decrypt, the key is wrong. */
 export const LOCKED_IN_A_ROW = 5
 
-/** Finds out from the profiles tried so far whether the private key is right. */
 export class KeyTrial {
   #locked = 0
   #lockedInARow = 0

@@ -11,7 +11,6 @@ export type Decrypt = (ciphertext: Buffer) => Promise<Buffer>
 /** Each thread needs its own prepared key, and more threads than processors bring no gain. */
 export const THREADS = availableParallelism()
 
-/** Returns a function that decrypts `count` profiles: on all cores if there are several. */
 export async function decryptor(key: KeyObject, count: number): Promise<Decrypt> {
   if (count === 1) {
     return (ciphertext) =>

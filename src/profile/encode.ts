@@ -36,15 +36,10 @@ export function encodeSmsc(number: string): string {
   return `${hexByte(bytes + 1)}91${swapNibbles(digits.padEnd(bytes * 2, 'f'))}`.padEnd(24, 'f')
 }
 
-/** @returns the bytes of an ASCII text as lower-case hex, two characters per byte */
 export function encodeAscii(text: string): string {
   return Buffer.from(text, 'latin1').toString('hex')
 }
 
-/**
- * @param value 0 to 255
- * @returns two lower-case hex digits
- */
 export function hexByte(value: number): string {
   return value.toString(16).padStart(2, '0')
 }

@@ -4,7 +4,6 @@ import type { HexOptions, Profile } from './profile.ts'
 
 export interface HexRecord {
   readonly tag: string
-  /** The name in messages. */
   readonly name: string
   readonly data: string
 }

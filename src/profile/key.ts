@@ -48,7 +48,6 @@ const notRsa = (path: string, type: string) =>
 
 const keyFailure = (message: string, hint: string) => new Failure('key', message, { hint })
 
-/** Finds out what the file is, if not a usable private key. */
 function diagnosis(
   bytes: Buffer,
   path: string,

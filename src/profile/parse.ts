@@ -21,9 +21,7 @@ export interface Sealed {
 }
 
 /**
- * Parses a profile file.
- * @param name the file name. It must match the ICCID in the file, so that one directory can't hold the same identity
- *   twice
+ * @param name must match the ICCID in the file, so that one directory can't hold the same identity twice
  * @throws {UnusableProfile} `damaged`
  */
 export function parseStored(name: string, text: string): Sealed {
@@ -38,7 +36,7 @@ export function parseStored(name: string, text: string): Sealed {
 }
 
 /**
- * Parses a decrypted profile and checks that a device would accept it.
+ * Also checks that a device would accept the profile.
  * @throws {UnusableProfile} `unfit`
  */
 export function parsePlaintext(sealed: Sealed, plaintext: Buffer, options: HexOptions): Profile {

@@ -9,7 +9,6 @@ export interface ServedProfile {
 
 export interface Answer {
   readonly profiles: ServedProfile[]
-  /** The reason for each entry that can't be used. */
   readonly refused: string[]
 }
 
@@ -21,7 +20,7 @@ const isEntry = t.isObject(
 const isCiphertext = t.cascade(t.isString(), [t.hasMinLength(1), t.isBase64()])
 
 /**
- * Checks the body of a 200 answer entry by entry, so that a bad entry does not lose the good ones.
+ * Checks each entry on its own, so that a bad one does not lose the good ones.
  * @returns undefined if the text is not a list of profiles
  */
 export function parseAnswer(body: string): Answer | undefined {

@@ -10,10 +10,7 @@ const LONGEST_MESSAGE = 16 * 1024
 /** A truncated text may end with the first part of a secret, which would not be masked. */
 const DOUBTFUL = 4 * 1024
 
-/**
- * Reads a whole body.
- * @throws {CallFailure} if the body is larger than `largest` bytes or arrives too slowly; the rest is not read
- */
+/** @throws {CallFailure} if the body is larger than `largest` bytes or arrives too slowly; the rest is not read */
 export async function readText(
   body: AsyncIterable<Uint8Array>,
   largest: number,

@@ -1,9 +1,7 @@
 export class CallFailure extends Error {
-  /** Whether the same request may succeed a little later. */
   readonly isPassing: boolean
   /** Whether the service may have allocated profiles: the request was sent, but its answer did not arrive. */
   readonly mayHaveAllocated: boolean
-  /** The HTTP status, if there was an answer. */
   readonly status: number | undefined
   readonly hint: string | undefined
 
@@ -33,10 +31,7 @@ const KEY_HINT = 'set SOFTSIM_API_KEY to an API key for SoftSIM profiles'
 /** Not implemented, HTTP version not supported, network authentication required (RFC 9110 15.6, RFC 6585 6). */
 const NEVER_CARRIED_OUT = [501, 505, 511]
 
-/**
- * Interprets an answer other than 200.
- * @param text the text of the answer, without tags
- */
+/** @param text the text of the answer, without tags */
 export function statusFailure(
   status: number,
   headers: Readonly<Record<string, string | string[] | undefined>>,

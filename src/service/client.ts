@@ -14,10 +14,7 @@ type Headers = Record<string, string | string[] | undefined>
 const MOST_REDIRECTS = 5
 const REDIRECTS = [301, 302, 303, 307, 308]
 
-/**
- * When to give up a request. Its total time is not limited: giving up an answer that is still arriving only costs
- * profiles.
- */
+/** The total time is not limited: giving up an answer that is still arriving only costs profiles. */
 export interface Limits extends Timeouts {
   readonly least: LeastRate
 }
@@ -32,12 +29,11 @@ export interface ClientOptions {
   readonly url: URL
   readonly apiKey: string
   readonly limits?: Limits
-  /** Receives each request and its answer, but never the key. */
   readonly trace: (level: 2 | 3, text: string) => void
 }
 
 export interface TimedAnswer extends Answer {
-  /** From the first byte of the body to the last, in milliseconds. */
+  /** In milliseconds, from the first byte of the body to the last. */
   readonly bodyMs: number
 }
 
@@ -95,10 +91,7 @@ export class Client {
     })
   }
 
-  /**
-   * Masks the key before the text is cut to the length of a message: a cut could leave a part of the key, which would
-   * not be masked.
-   */
+  /** Masks the key before the text is shortened: a part of the key would not be masked. */
   #messageOf(headers: Headers, body: string): string {
     return plainText(body, headers['content-type']).replaceAll(this.#apiKey, '***')
   }

@@ -8,10 +8,7 @@ import { Failure } from '../failure.ts'
 // The main module of undici does this too: its proxy agent connects with a method that is added here.
 Object.assign(Dispatcher.prototype, api)
 
-/**
- * How long to try each of several addresses. Node's default of a quarter of a second gives up addresses that are
- * merely far away.
- */
+/** Per address of a host. Node's default of a quarter of a second gives up addresses that are merely far away. */
 const ADDRESS_MS = 5000
 
 /** In milliseconds. */
@@ -24,7 +21,6 @@ export interface Timeouts {
 
 /** No connection to the proxy, or through it, could be opened. Nothing was sent to the service. */
 export class ProxyFailure extends Error {
-  /** The HTTP status of the proxy, if it answered. */
   readonly status: number | undefined
 
   constructor(details: { status?: number; cause?: unknown }) {
@@ -53,7 +49,7 @@ function proxyPool(origin: URL, options: Pool.Options): Dispatcher {
 export const directly = (timeouts: Timeouts): Dispatcher => new Agent(optionsOf(timeouts))
 
 /**
- * Connections to the service that follow HTTPS_PROXY, HTTP_PROXY and NO_PROXY.
+ * Follows HTTPS_PROXY, HTTP_PROXY and NO_PROXY.
  * @throws {Failure} `usage`
  */
 export function throughProxy(timeouts: Timeouts): Dispatcher {

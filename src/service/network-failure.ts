@@ -13,7 +13,7 @@ const CA_HINT =
 const WEAK_HINT =
   'ask the operator of the service for a stronger certificate; if a proxy replaces the certificate, ask the operator of the proxy'
 
-/** Certificate problems and hints, by Node's error code, or by OpenSSL's message if there is no code. */
+/** By Node's error code, or by OpenSSL's message if there is no code. */
 const CERTIFICATE: Record<string, readonly [problem: string, hint: string]> = {
   CERT_HAS_EXPIRED: [
     'has expired',
@@ -46,10 +46,7 @@ const PASSING: Record<string, (peer: Peer) => string> = {
   UND_ERR_SOCKET: (peer) => `the connection to the ${peer} was closed`,
 }
 
-/**
- * Interprets an error below HTTP.
- * @param sent whether sending the request had begun
- */
+/** @param sent whether sending the request had begun */
 export function networkFailure(error: unknown, sent: boolean): CallFailure {
   const proxy = proxyFailureIn(error)
   if (proxy?.status !== undefined) return refusal(proxy.status, error)
@@ -73,10 +70,7 @@ export function networkFailure(error: unknown, sent: boolean): CallFailure {
   return failure(`the request failed: ${message}`)
 }
 
-/**
- * Interprets the answer of a proxy to CONNECT (RFC 9110 9.3.6). The connection was not opened, so nothing was sent to
- * the service.
- */
+/** The proxy answered CONNECT (RFC 9110 9.3.6), but opened no connection: nothing was sent to the service. */
 function refusal(status: number, cause: unknown): CallFailure {
   if (status === 407) {
     return new CallFailure('the proxy requires a valid user name and password (407)', {
@@ -102,10 +96,7 @@ function proxyFailureIn(error: unknown): ProxyFailure | undefined {
   return error instanceof Error ? proxyFailureIn(error.cause) : undefined
 }
 
-/**
- * Returns the innermost error with a code, or the innermost error if none has one. undici wraps the errors of proxies
- * and sockets.
- */
+/** undici wraps the errors of proxies and sockets. The innermost error with a code says most. */
 function innermost(error: unknown): { code: string | undefined; name: string; message: string } {
   const inner = error instanceof Error && error.cause !== undefined ? innermost(error.cause) : undefined
   const code = errnoOf(error)

@@ -26,8 +26,7 @@ const INLINE = /<\/?(?:a|abbr|b|code|em|font|i|small|span|strong|tt|u|wbr)\b[^>]
 const TAG = /<[!/?a-z][^>]*(?:>|$)/gi
 
 /**
- * Extracts the text of an answer. From an HTML page, it returns the title and the text without tags, with entities
- * decoded and white space collapsed. Any other body is returned unchanged.
+ * Of an HTML page, returns the title and the text. Returns any other body unchanged.
  * @param contentType the value of the Content-Type header
  */
 export function plainText(body: string, contentType: string | string[] | undefined): string {

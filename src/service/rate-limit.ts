@@ -1,11 +1,10 @@
 /** The window of the limit is one minute. Twice that is always enough, and no answer can cause a longer wait. */
 const LONGEST_WAIT_MS = 120_000
 
-/** What an answer says about the next requests. */
 export interface Limit {
-  /** Requests left before `waitMs` is over; undefined if the answer does not say. */
+  /** Requests left before `waitMs` is over. */
   readonly remaining: number | undefined
-  /** Milliseconds from the answer until requests are allowed again; undefined if it does not say. */
+  /** From the answer until requests are allowed again. */
   readonly waitMs: number | undefined
 }
 

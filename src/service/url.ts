@@ -4,7 +4,7 @@ import { Failure } from '../failure.ts'
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/
 
 /**
- * Returns the URL to request: the given one, with the version of softsim added to its query.
+ * Adds the version of softsim to the query.
  * @throws {Failure} `usage` if others could read the API key on its way
  */
 export function endpoint(text: string, version: string): URL {
@@ -29,7 +29,7 @@ export function endpoint(text: string, version: string): URL {
   return url
 }
 
-/** Returns the target of a redirect if the API key may follow it (https and the same host), or undefined. */
+/** @returns undefined if the API key must not follow the redirect */
 export function redirectTarget(from: URL, location: string | undefined): URL | undefined {
   if (location === undefined || !URL.canParse(location, from.href)) return undefined
   const to = new URL(location, from.href)

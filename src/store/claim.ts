@@ -20,11 +20,8 @@ const UNFINISHED_AFTER_MS = 60_000
 /**
  * Claims an unused profile in two steps: creates its used name, then renames the file over it. Only one process can
  * create a name, on every file system and over every protocol (open(2), O_EXCL; CREATE_NEW on Windows). A rename
- * alone is not a claim: on Windows and SMB, two processes can both succeed with it.
- *
- * The claim is durable once `flushFiles` has flushed the used name. A crash between the steps leaves an empty used
- * file beside the unused one. The profile then counts as used, and `finishClaims` moves its contents to the used
- * name.
+ * alone is not a claim: on Windows and SMB, two processes can both succeed with it. The claim is durable once
+ * `flushFiles` and a directory flush have run.
  * @param name the name of the unused file
  * @returns false if another process was first
  * @throws {UnusableProfile} `held` if another program has the file open (nothing is claimed); `damaged` if the unused
@@ -64,7 +61,7 @@ function notClaimed(name: string, error: unknown, isHeld: boolean): Error {
   })
 }
 
-/** Removes the used name that was created for a claim. @throws {Failure} `disk` */
+/** @throws {Failure} `disk` */
 function releaseEmpty(used: string, name: string): void {
   try {
     if (lstatSync(used).size === 0) rmSync(used)
@@ -77,7 +74,7 @@ function releaseEmpty(used: string, name: string): void {
 }
 
 /**
- * Reverses a claim of this process. No other process renames a used file.
+ * No other process renames a used file.
  * @throws the system error
  */
 export function unclaim(directory: string, name: string): void {
@@ -85,7 +82,7 @@ export function unclaim(directory: string, name: string): void {
 }
 
 /**
- * Finishes claims whose process ended between the two steps: gives the contents their used name.
+ * A crash between the two steps of a claim leaves an empty used file beside the unused one.
  * @param names unused files that have a used twin
  * @returns the names whose claims were finished; their profiles are used but were not printed
  */
@@ -97,10 +94,7 @@ export function finishClaims(directory: string, names: readonly string[]): strin
   })
 }
 
-/**
- * Finishes one claim, whichever process began it.
- * @returns false if there is no unfinished claim
- */
+/** @returns false if there is no unfinished claim */
 export function finishClaim(directory: string, name: string): boolean {
   const unused = join(directory, name)
   const used = join(directory, usedName(name))
@@ -118,7 +112,7 @@ function isEmptyFile(path: string): boolean {
   return status.isFile() && status.size === 0
 }
 
-/** Whether a profile is used, under any spelling of its name. */
+/** Under any spelling of its name. */
 function isUsed(directory: string, name: string): boolean {
   return spellings(name).some((each) => exists(join(directory, usedName(each))))
 }

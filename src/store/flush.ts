@@ -20,7 +20,7 @@ const TO_FLUSH = process.platform === 'win32' ? 'r+' : 'r'
 const flushLater = promisify(fsync)
 
 /**
- * Flushes an open file or directory without blocking the event loop.
+ * Does not block the event loop.
  * @returns false if the file system does not support it
  * @throws the system error
  */
@@ -28,7 +28,7 @@ export const flushFile = (file: number): Promise<boolean> =>
   flushLater(file).then(() => true, falseWhereUnable)
 
 /**
- * Creates a file and flushes its contents. Its name is not durable until the directory is flushed.
+ * The name is not durable until the directory is flushed.
  * @throws the system error, EEXIST if the file exists
  */
 export async function writeFlushed(path: string, contents: Buffer, mode: number): Promise<void> {
@@ -42,8 +42,8 @@ export async function writeFlushed(path: string, contents: Buffer, mode: number)
 }
 
 /**
- * Flushes a file by its path. FAT needs this after a rename: until then, the new name on the disk has no contents. On
- * Windows, a file that is read-only or open in another program is left to the system.
+ * FAT needs a flush after a rename: until then, the new name on the disk has no contents. On Windows, a file that is
+ * read-only or open in another program is left to the system.
  * @throws the system error
  */
 export async function flushPath(path: string): Promise<void> {
@@ -62,8 +62,7 @@ export async function flushPath(path: string): Promise<void> {
 }
 
 /**
- * Flushes a file, unless another process has claimed it or given it back in the meantime. That process then flushes
- * it.
+ * A process that claims or restores the file in the meantime flushes it itself.
  * @throws the system error
  */
 export async function flushUnlessGone(path: string): Promise<void> {
@@ -75,7 +74,7 @@ export async function flushUnlessGone(path: string): Promise<void> {
 }
 
 /**
- * Flushes files of a directory. Their names are durable once the directory is flushed too.
+ * The names are durable once the directory is flushed too.
  * @throws the system error
  */
 export async function flushFiles(
@@ -89,10 +88,7 @@ export async function flushFiles(
   }
 }
 
-/**
- * A directory that is kept open, so that changed names can be flushed. If it can't be opened, that is known before
- * anything changes.
- */
+/** Opened before anything changes, so that a directory that can't be opened is found early. */
 export class OpenDirectory {
   readonly #path: string
   readonly #file: number | undefined
@@ -116,7 +112,6 @@ export class OpenDirectory {
     return isFlushed
   }
 
-  /** As `flushSync`, without blocking the event loop. */
   async flush(): Promise<boolean> {
     if (this.#file === undefined) return true
     const isFlushed = await flushFile(this.#file)
@@ -130,7 +125,6 @@ export class OpenDirectory {
 }
 
 /**
- * Opens a directory and flushes it.
  * @returns as `OpenDirectory.flushSync`
  * @throws as `OpenDirectory.flushSync`
  */
@@ -143,7 +137,6 @@ export function flushDirectorySync(path: string): boolean {
   }
 }
 
-/** As `flushDirectorySync`, without blocking the event loop. */
 export async function flushDirectory(path: string): Promise<boolean> {
   const directory = new OpenDirectory(path)
   try {
@@ -170,7 +163,7 @@ function falseWhereUnable(error: unknown): false {
 
 /**
  * XFS shuts itself down when its disk fails. It then forgets unwritten data and still reports a successful flush of a
- * directory. But nothing can be opened any more, so a directory that can be opened has been flushed.
+ * directory, but nothing can be opened any more.
  */
 function checkAlive(path: string): void {
   closeSync(openSync(path, READ_DIRECTORY))

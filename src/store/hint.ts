@@ -20,9 +20,7 @@ import { iccidDigits } from '../profile/iccid.ts'
 
 const HINT = '.unused'
 
-/**
- * Lines of equal length, padded with blanks: the magic, the number of profiles, the position in the list, the ICCIDs.
- */
+/** Padded with blanks: the magic, the number of profiles, the position in the list, the ICCIDs. */
 const LINE = 24
 const MAGIC = 'softsim unused 1'
 const PLACE_LINE = 2
@@ -33,7 +31,6 @@ const line = (text: string | number) => `${String(text).padEnd(LINE - 1)}\n`
 export class Hint {
   readonly #file: number
   readonly #size: number
-  /** The range of the list that this call has reserved. */
   #reserved: { from: number; to: number } | undefined
 
   private constructor(file: number, size: number) {
@@ -78,8 +75,7 @@ export class Hint {
   }
 
   /**
-   * Returns the next `count` ICCIDs, or fewer at the end of the list. They are reserved for this call before any
-   * profile is decrypted. Other stations continue after them.
+   * Reserves the next `count` ICCIDs for this call, or fewer at the end. Other stations continue after them.
    * @returns undefined if the position can't be written
    */
   reserve(count: number): string[] | undefined {
@@ -98,7 +94,6 @@ export class Hint {
     if (this.#reserved !== undefined && this.#place === this.#reserved.to) this.#move(this.#reserved.from)
   }
 
-  /** Number of profiles left in the list. */
   get left(): number {
     return this.#size - this.#place
   }
@@ -124,7 +119,6 @@ export class Hint {
 
 const isNumber = (text: string | undefined): text is string => text !== undefined && /^\d{1,9}$/.test(text)
 
-/** Returns whole lines without padding: fewer at the end of the file, none if it can't be read. */
 function readLines(file: number, at: number, count: number): string[] {
   const bytes = Buffer.alloc(count * LINE)
   try {

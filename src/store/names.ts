@@ -3,27 +3,21 @@ import { iccidDigits } from '../profile/iccid.ts'
 const USED = '__'
 const ENDING = '.json'
 
-/** The name of an unused profile. */
 export const fileName = (iccid: string) => iccid + ENDING
 
-/** The name of a used profile. */
 export const usedName = (name: string) => USED + name
 
-/** The unused profiles of a directory, by the ICCIDs in their file names, lowest first. */
+/** Lowest ICCID first. */
 export interface Unused {
   readonly iccids: string[]
   /** File names that look like profiles but are not ICCIDs. */
   readonly strangers: string[]
   /** Unused files that have a used twin. They count as used. */
   readonly twins: string[]
-  /** Number of used profiles. */
   readonly used: number
 }
 
-/**
- * Returns all spellings of a profile's file name, the given one first. An ICCID may end with a filler F, which does
- * not make it a different identity.
- */
+/** The given spelling comes first. A filler F at the end of an ICCID does not make it a different identity. */
 export function spellings(name: string): string[] {
   const digits = iccidDigits(name.slice(0, -ENDING.length))
   if (digits === undefined) return [name]
@@ -31,9 +25,8 @@ export function spellings(name: string): string[] {
 }
 
 /**
- * Sorts the names of a directory. Ignores names that do not end in `.json` or that begin with a dot or with
- * `profiles`. A profile with a used twin counts as used, in any spelling. Of several spellings of one unused profile,
- * only the first counts.
+ * Ignores names that do not end in `.json` or that begin with a dot or with `profiles`. A profile with a used twin
+ * counts as used, in any spelling. Of several spellings of one unused profile, only the first counts.
  */
 export function unusedOf(names: readonly string[]): Unused {
   const used = new Set<string>()

@@ -12,7 +12,6 @@ const GONE_IN_A_ROW = 64
 export class Queue {
   /** File names that look like profiles but are not ICCIDs, from the last reading of the directory. */
   strangers: readonly string[] = []
-  /** Number of used profiles, from the last reading. */
   used = 0
   /** Profiles whose claims this call finished for a killed one. They are now used. */
   readonly finished: string[] = []
@@ -29,10 +28,7 @@ export class Queue {
     this.#hint = Hint.open(directory)
   }
 
-  /**
-   * Returns the next `count` ICCIDs or fewer, and none at the end.
-   * @throws {Failure} `no-profiles` if there is no such directory, `disk` if it can't be read
-   */
+  /** @throws {Failure} `no-profiles` if there is no such directory, `disk` if it can't be read */
   next(count: number): string[] {
     for (;;) {
       const iccids = this.#hint?.reserve(count) ?? this.#withoutHint(count)
@@ -55,12 +51,10 @@ export class Queue {
     if (this.#goneInARow >= GONE_IN_A_ROW) this.#look()
   }
 
-  /** Returns what `next` reserved. Nothing of it was claimed. */
   giveBack(): void {
     this.#hint?.giveBack()
   }
 
-  /** How many are left after those that `next` returned. */
   get left(): number {
     return this.#hint?.left ?? this.#found.length
   }

@@ -13,18 +13,13 @@ import { errnoOf, Failure, reasonOf, UnusableProfile } from '../failure.ts'
 import { OpenDirectory } from './flush.ts'
 import { type Unused, unusedOf } from './names.ts'
 
-/**
- * A profile file holds one RSA ciphertext. This is many times the size for a 16384-bit key and some unknown fields.
- */
+/** In bytes. Far more than a 16384-bit key and some unknown fields need. */
 const LARGEST_FILE = 64 * 1024
 
 /** Does not follow a link out of the directory, nor wait for a pipe with the name of a profile. */
 const READ_SAFELY = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0)
 
-/**
- * Reads all names of a directory.
- * @throws {Failure} `no-profiles` if there is no such directory, `disk` if it can't be read
- */
+/** @throws {Failure} `no-profiles` if there is no such directory, `disk` if it can't be read */
 export function readUnused(directory: string): Unused {
   try {
     return unusedOf(readdirSync(directory))
@@ -33,10 +28,7 @@ export function readUnused(directory: string): Unused {
   }
 }
 
-/**
- * Checks that a directory exists, without reading its names.
- * @throws {Failure} as `readUnused`
- */
+/** @throws {Failure} as `readUnused` */
 export function checkDirectory(directory: string): void {
   try {
     opendirSync(directory).closeSync()
@@ -45,10 +37,7 @@ export function checkDirectory(directory: string): void {
   }
 }
 
-/**
- * Opens a directory in order to flush it later.
- * @throws {Failure} as `readUnused`
- */
+/** @throws {Failure} as `readUnused` */
 export function openDirectory(directory: string): OpenDirectory {
   try {
     return new OpenDirectory(directory)
@@ -71,7 +60,6 @@ function directoryFailure(directory: string, error: unknown): Failure {
 }
 
 /**
- * Reads a profile file.
  * @returns undefined if it does not exist: another process may have claimed it in the meantime
  * @throws {UnusableProfile}
  */

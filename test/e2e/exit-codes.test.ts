@@ -42,7 +42,7 @@ describe('0: done', () => {
   })
 })
 
-describe('1: something nobody foresaw', () => {
+describe('1: internal error', () => {
   // There should be no way to bring it about; so the Node that runs the program is spoilt.
   test.skipIf(!isRunByNode)('a Node that lacks what the program needs', async () => {
     const spoiler = join(temporaryDirectory(), 'spoiler.cjs')

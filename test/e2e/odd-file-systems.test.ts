@@ -50,7 +50,7 @@ describe.skipIf(reason !== undefined)(`an odd system${reason ? ` (skipped: ${rea
 
     test.each([
       ['EIO', 'the disk reports an input/output error'],
-      ['EDQUOT', 'the disk quota is used up'],
+      ['EDQUOT', 'the disk quota is exceeded'],
     ])('an error of the disk stays one: %s', async (error, words) => {
       const directory = directoryOf(someProfiles(1))
       const { code, stderr } = await softsim(nextOf(directory), noFlush(directory, error))

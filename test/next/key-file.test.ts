@@ -25,7 +25,9 @@ test('the key itself in the place of its file: the way out is one of the system'
     const { outcome, hint } = refusal('-----BEGIN RSA PRIVATE KEY-----', platform)
     return `${outcome}: ${hint}`
   }
-  expect(hintOf('linux')).toBe('usage: save the key to a file, or use in bash: softsim next -k <(printenv KEY) …')
+  expect(hintOf('linux')).toBe(
+    'usage: save the key to a file, or use in bash: softsim next -k <(printenv KEY) …',
+  )
   expect(hintOf('win32')).toBe('usage: save the key to a file, then run: softsim next -k softsim.pem')
 })
 

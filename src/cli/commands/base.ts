@@ -4,7 +4,6 @@ import type { Report } from '../report.ts'
 
 export interface Context {
   readonly report: Report
-  /** The version of softsim. */
   readonly version: string
   readonly env: NodeJS.ProcessEnv
   /** Prints the help of one command, or of softsim if no command is given. */

@@ -18,10 +18,7 @@ export class NextCommand extends BaseCommand {
     examples: [
       ['Print the next profile for a device programmer', 'softsim next -k softsim.pem -i profiles'],
       ['Send the next profile to a device on a serial port', 'softsim next -k softsim.pem > /dev/ttyUSB0'],
-      [
-        'Print the next profile as JSON, with its SIM files',
-        'softsim next -k softsim.pem --format=json',
-      ],
+      ['Print the next profile as JSON, with its SIM files', 'softsim next -k softsim.pem --format=json'],
     ] as [string, string][],
   }
 

@@ -12,7 +12,6 @@ export class NotAdded extends Failure {
   readonly added: Added
   /** How many are put aside, for the next call to publish. */
   readonly aside: number
-  /** How many are not on any disk. */
   readonly lost: number
 
   constructor(
@@ -27,8 +26,7 @@ export class NotAdded extends Failure {
 }
 
 /**
- * Adds the profiles of one answer. First, all of them are put aside in one file and flushed: from then on, a crash
- * loses none. Then each is published under its own name, without overwriting anything, and the file is removed.
+ * A crash loses no profile once all of them are put aside in one file and flushed.
  * @param aside the name returned by `reserve`, if space was reserved
  * @throws {NotAdded} the next call of `fetch` or `next` publishes what was put aside
  */
@@ -55,7 +53,6 @@ export async function add(
 }
 
 /**
- * Publishes an answer that was put aside, and removes it once all of its profiles are durable.
  * @param kept the path for a copy of the answer, if one must stay
  * @throws {NotAdded}
  */

@@ -24,7 +24,6 @@ export const FETCH_MARK = '.fetch'
 /** The suffix of an answer that could not be read completely. It is kept for a person to inspect. */
 export const DAMAGED = '.damaged'
 
-/** Files that contain nothing to publish. */
 const NO_ANSWER = [DAMAGED, FETCH_MARK, RESERVE]
 
 const SEPARATOR = '~'
@@ -34,12 +33,12 @@ const LONGEST_FETCH_MS = 24 * 60 * 60 * 1000
 
 export const incomingPath = (directory: string, name: string) => join(directory, INCOMING, name)
 
-/** Returns a new name for an answer, without a suffix. The name identifies the host and the process. */
+/** Without a suffix. */
 export function newAnswerName(): string {
   return [ownHost(), process.pid, randomUUID()].join(SEPARATOR)
 }
 
-/** Whether anything is put aside in a real directory, not behind a link. Quick. */
+/** Links are not followed. */
 export function hasIncoming(directory: string): boolean {
   const place = join(directory, INCOMING)
   try {
@@ -55,9 +54,8 @@ export function hasIncoming(directory: string): boolean {
 const ownHost = () => hostname().replace(/[^A-Za-z0-9.-]/g, '-')
 
 /**
- * Whether the process that put something aside is gone, judging by the name of the file. Processes on another machine
- * can't be checked. Storing an answer takes seconds, so they count as gone after ten minutes, or at once after a
- * restart of this machine.
+ * Processes on another machine can't be checked. Storing an answer takes seconds, so they count as gone after ten
+ * minutes, or at once after a restart of this machine.
  * @param ageMs time since the file was written
  */
 export function isAbandoned(name: string, ageMs: number): boolean {
@@ -80,10 +78,8 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** A profile file holds the profile as received from the service. */
 export const toFile = ({ iccid, profile }: StoredProfile) => JSON.stringify({ iccid, profile })
 
-/** The format of an answer that is put aside: one profile per line. */
 export const formatAnswer = (profiles: readonly StoredProfile[]) =>
   profiles.map((each) => `${toFile(each)}\n`).join('')
 
@@ -92,9 +88,9 @@ export const END = '\n'
 const LINE_FEED = 0x0a
 
 /**
- * Returns the contents of a reserve: an empty answer, then random bytes, which no disk can compress. If a power cut
- * leaves some of these bytes in the middle of an answer, its lines must not look complete. Therefore the bytes
- * contain no line break, and every sector contains bytes that JSON does not allow in strings.
+ * An empty answer, then random bytes, which no disk can compress. If a power cut leaves some of them in the middle of
+ * an answer, its lines must not look complete: the bytes contain no line break, and every sector contains bytes that
+ * JSON does not allow in strings.
  * @param bytes the minimum length
  */
 export function toReserve(bytes: number): Buffer {
@@ -104,7 +100,6 @@ export function toReserve(bytes: number): Buffer {
   return room
 }
 
-/** Returns the profiles of an answer that was put aside, and whether all of it could be read. */
 export function parseAnswerFile(text: string): { profiles: StoredProfile[]; isWhole: boolean } {
   const lines = text.split('\n')
   // A line without a line break is incomplete, or belongs to the rest of the reserve.
@@ -114,7 +109,7 @@ export function parseAnswerFile(text: string): { profiles: StoredProfile[]; isWh
   return { profiles, isWhole: profiles.length === end && lines.length <= end + 2 }
 }
 
-/** Parses what `toFile` wrote. The file may be foreign, and its ICCID becomes a file name, so it is checked. */
+/** The file may be foreign, and the ICCID becomes a file name, so it is checked. */
 export function parseProfile(line: string): StoredProfile | undefined {
   try {
     const { iccid, profile } = JSON.parse(line)

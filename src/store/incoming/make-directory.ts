@@ -3,8 +3,7 @@ import { dirname, parse } from 'node:path'
 import { flushDirectory } from '../flush.ts'
 
 /**
- * Makes a directory and its missing parents, accessible only to the user. A link to a directory counts as one. Node's
- * recursive mkdir reports a misleading reason when it fails.
+ * Node's recursive mkdir reports a misleading reason when it fails.
  * @throws {Error} with the reason
  */
 export async function makeDirectory(path: string): Promise<void> {

@@ -23,14 +23,12 @@ import type { Target } from './target.ts'
  */
 const NO_LINKS = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EINVAL', 'EMLINK', 'EISDIR', 'EIO']
 
-/** What happened to the profiles of an answer, by ICCID. */
 export interface Added {
   readonly stored: string[]
   /** Already in the directory, used or unused. They are left unchanged. */
   readonly known: string[]
 }
 
-/** An open file with the contents of a profile. */
 interface Written {
   readonly file: number
   readonly iccid: string
@@ -40,12 +38,9 @@ interface Written {
 
 /**
  * Gives profiles their names in the directory, each complete and flushed. The names are durable once the directory is
- * flushed.
- *
- * With hard links, each profile is written and flushed under a temporary name, then linked to its final name. Without
- * them (FAT, exFAT), it is written under its final name: a rename may leave both names on the disk for the same
- * clusters, and removing one name would then destroy the contents of the other. A crash can leave a torn file there,
- * but the answer that repairs it is still put aside.
+ * flushed. Without hard links (FAT, exFAT), a file is written under its final name: a rename may leave both names on
+ * the disk for the same clusters, and removing one would then destroy the contents of the other. A crash can leave a
+ * torn file there, but the answer that repairs it is still put aside.
  * @param aside the name of the answer, without its suffix
  * @param added collects the profiles as they get their names
  * @throws the system error; some profiles may have their names
@@ -130,10 +125,7 @@ function filled(one: Written, profile: StoredProfile): Written {
   }
 }
 
-/**
- * Finds the file of a profile that the directory already has, unused or used. The order matters: a profile that is
- * being claimed during the search is found in one of the two places.
- */
+/** Unused names come first, so that a profile that is claimed during the search is found in one of the two places. */
 function find(directory: string, name: string): string | undefined {
   const unused = spellings(name).find((each) => isWhole(directory, each))
   const used = spellings(name).map(usedName)
@@ -152,10 +144,7 @@ function isFilled(path: string): boolean {
   return status !== undefined && !(status.isFile() && status.size === 0)
 }
 
-/**
- * Whether an unused file exists and is not torn by a crash. A file that can't be read counts as whole, so that it is
- * left unchanged.
- */
+/** A file that can't be read counts as whole, so that it is left unchanged. */
 function isWhole(directory: string, name: string): boolean {
   if (lstatSync(join(directory, name), { throwIfNoEntry: false }) === undefined) return false
   try {

@@ -18,14 +18,11 @@ import type { Added } from './publish.ts'
 import { closeTarget, type Target, targetOf } from './target.ts'
 
 export interface Recovered extends Added {
-  /** Copies of the answers that could not be read completely. The rest of their profiles is lost. */
+  /** The rest of their profiles is lost. */
   readonly damaged?: string[]
 }
 
-/**
- * Stores what interrupted fetches received but did not store, and reports it.
- * @throws {Failure} `disk`
- */
+/** @throws {Failure} `disk` */
 export async function finishFetches(directory: string, messages: Messages): Promise<void> {
   const { stored = [], known = [], damaged = [] } = (await recover(directory)) ?? {}
   // A fetch may have been interrupted before it received anything.
@@ -38,7 +35,6 @@ export async function finishFetches(directory: string, messages: Messages): Prom
 }
 
 /**
- * Finishes the work of killed calls: publishes the profiles of the answers that they put aside.
  * @returns undefined if there was nothing to do
  * @throws {Failure} `disk`
  */
@@ -72,8 +68,8 @@ function merged(all: readonly Recovered[]): Recovered {
 }
 
 /**
- * Publishes one answer. If several calls find it, the one that removes it continues, with its own copy. A rename
- * would not do: on FAT, the new name has no contents on the disk until the file is flushed again.
+ * If several calls find an answer, the one that removes it continues, with its own copy. A rename would not do: on
+ * FAT, the new name has no contents on the disk until the file is flushed again.
  */
 async function finish(target: Target, name: string): Promise<Recovered[]> {
   const { directory } = target
@@ -112,7 +108,6 @@ async function abandoned(directory: string): Promise<string[]> {
   return found
 }
 
-/** A fetch removes the directory when it ends. */
 function goneIsEmpty(error: unknown): string[] {
   if (errnoOf(error) === 'ENOENT') return []
   throw error

@@ -1,8 +1,8 @@
 /**
- * Reserves disk space for an answer before it is requested, so that profiles that are already paid for can be put
- * aside even if the disk or the quota fills up in the meantime. The answer is written over the reserve, which needs
- * no new space on file systems that write in place (ext4, xfs, FAT, NTFS). Other file systems (btrfs, ZFS, APFS) need
- * the space first: there, the reserve is removed and the answer is written anew.
+ * Space is reserved before an answer is requested, so that profiles that are already paid for can be put aside even
+ * if the disk or the quota fills up. The answer is written over the reserve, which needs no new space on file systems
+ * that write in place (ext4, xfs, FAT, NTFS). Others (btrfs, ZFS, APFS) need the space first: there, the reserve is
+ * removed and the answer is written anew.
  */
 import { closeSync, ftruncateSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -32,7 +32,6 @@ const TRIES = 5
 const PAUSE_MS = 1000
 
 /**
- * Reserves disk space for an answer.
  * @returns the name of the answer, without a suffix
  * @throws {Failure} `disk`
  */
@@ -50,7 +49,6 @@ export async function reserve(target: Target, profiles: number): Promise<string>
   }
 }
 
-/** Releases the space of an answer, with whatever is in it. */
 export function release({ directory }: Target, aside: string): void {
   for (const ending of [RESERVE, ANSWER]) {
     try {
@@ -60,7 +58,7 @@ export function release({ directory }: Target, aside: string): void {
 }
 
 /**
- * Puts an answer aside durably: in the space that was reserved for it, or in any free space.
+ * Uses the reserved space, or any free space.
  * @throws the system error; nothing of the answer is left then
  */
 export async function putAside(
@@ -91,10 +89,7 @@ export async function putAside(
   }
 }
 
-/**
- * The rename comes first: from the first byte on, a crash then leaves the written part of the answer to the next
- * call.
- */
+/** The rename comes first, so that a crash leaves what is written to the next call. */
 async function writeOver({ directory }: Target, aside: string, text: string): Promise<void> {
   const path = incomingPath(directory, aside + ANSWER)
   renameSync(incomingPath(directory, aside + RESERVE), path)

@@ -23,18 +23,14 @@ const BYTES_A_PROFILE = 16 * 1024
 /** Some file systems have no limit on files. They report about a billion files, none of them free. */
 const MADE_UP_FILES = 900_000_000
 
-/**
- * A fetch removes the empty directory when it ends, and a starting fetch makes it again. This limits the attempts.
- */
+/** A fetch removes the empty directory when it ends, and a starting fetch makes it again. */
 const TRIES = 30
 const PAUSE_MS = 1000
 
-/** A directory that receives profiles. */
 export interface Target {
   readonly directory: string
   /** The mode of the directory without the bits for other users. New files get the same. */
   readonly mode: number
-  /** The file that marks a running fetch. */
   readonly mark?: string
 }
 
@@ -44,17 +40,14 @@ export interface OpenTarget extends Target {
   readonly canFlush: boolean
 }
 
-/**
- * @param directory an existing directory
- * @throws the system error
- */
+/** @throws the system error */
 export function targetOf(directory: string): Target {
   return { directory, mode: statSync(directory).mode & 0o770 }
 }
 
 /**
- * Makes the directory if it is missing, accessible only to the user, and checks that files can be put aside in it,
- * before profiles are paid for. A mark stays there until `closeTarget`, so that no other fetch removes the place.
+ * Checks that files can be put aside, before profiles are paid for. A mark stays until `closeTarget`, so that no
+ * other fetch removes the place.
  * @throws {Failure} `disk`
  */
 export async function openTarget(directory: string): Promise<OpenTarget> {
@@ -83,7 +76,7 @@ async function markTarget(target: Target): Promise<OpenTarget> {
 }
 
 /**
- * Makes a new file in the place for answers, and the place itself if it is missing.
+ * Also makes the place for answers if it is missing.
  * @returns the open file
  * @throws the system error
  */
@@ -121,7 +114,7 @@ function makeOne(path: string, mode: number): boolean {
   }
 }
 
-/** Cleans up after profiles were added. Answers that are still put aside stay. */
+/** Answers that are still put aside stay. */
 export function closeTarget({ directory, mark }: Target): void {
   try {
     if (mark !== undefined) rmSync(incomingPath(directory, mark), { force: true })
@@ -132,10 +125,7 @@ export function closeTarget({ directory, mark }: Target): void {
   } catch {}
 }
 
-/**
- * Checks for free space before profiles are paid for.
- * @throws {Failure} `disk`
- */
+/** @throws {Failure} `disk` */
 export function checkRoom({ directory }: Target, profiles: number): void {
   if (hasRoom(statusOf(directory), profiles)) return
   throw new Failure(
@@ -155,10 +145,7 @@ function statusOf(directory: string): StatsFs | undefined {
   }
 }
 
-/**
- * Whether this many profiles fit. If the file system reports nothing plausible, assume that they do: writing will
- * tell.
- */
+/** If the file system reports nothing plausible, writing will tell. */
 export function hasRoom(status: StatsFs | undefined, profiles: number): boolean {
   if (status === undefined) return true
   const { bavail, blocks, bsize, ffree, files } = status
