@@ -22,7 +22,7 @@ export interface CommandClass {
   readonly paths: string[][]
 }
 
-interface Told {
+interface ClipanionOption {
   names: string[]
   arity: number
   allowBinding?: boolean
@@ -40,7 +40,7 @@ export function definitionOf(command: CommandClass): CommandDefinition {
   const options: OptionDefinition[] = []
   const operands: string[] = []
   const builder = {
-    addOption({ names, arity, allowBinding = true, description = '' }: Told) {
+    addOption({ names, arity, allowBinding = true, description = '' }: ClipanionOption) {
       options.push({ names, value: arity > 0 ? 'required' : allowBinding ? 'optional' : 'none', description })
     },
     addPositional({ name }: { name: string }) {

@@ -25,7 +25,7 @@ export interface Patience {
   readonly failures: number
   /** How many of them may have cost profiles. */
   readonly broken: number
-  /** In milliseconds. */
+  /** When the first of them happened, in milliseconds. */
   readonly since: number
 }
 

@@ -60,10 +60,10 @@ function undelivered(
   error: unknown,
 ): Failure {
   const interrupted = signals.stop.aborted ? 'interrupted' : undefined
-  const told = taken.map((each) => `${each.iccid} (${usedPath(directory, each)})`)
-  const isOne = told.length === 1
-  if (!isOne) for (const each of told) messages.warn(`claimed but not delivered: ${each}`)
-  const what = isOne ? told[0] : `${told.length} profiles listed above`
+  const named = taken.map((each) => `${each.iccid} (${usedPath(directory, each)})`)
+  const isOne = named.length === 1
+  if (!isOne) for (const each of named) messages.warn(`claimed but not delivered: ${each}`)
+  const what = isOne ? named[0] : `${named.length} profiles listed above`
   const again = `softsim next -k ${quote(keyPath)} -i ${quote(directory)} --iccid`
   return new Failure(
     interrupted ?? 'disk',

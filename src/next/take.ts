@@ -153,7 +153,7 @@ function shortage(directory: string, count: number, usable: number, passedOver: 
     return new Failure('no-profiles', `no unused profile in ${directory}`, {
       hint:
         used > 0
-          ? 'all profiles there are used; fetch more: see softsim help fetch'
+          ? 'all profiles in it are used; fetch more: see softsim help fetch'
           : 'check -i and that the disk is mounted, or download profiles with softsim fetch',
     })
   }
