@@ -10,10 +10,10 @@ import { makeReady, type Ready, type Source } from './ready.ts'
 import { LOCKED_IN_A_ROW } from './wrong-key.ts'
 
 /**
- * Claims the next `count` profiles that decrypt and that a device would accept: all of them or none. Files that are
- * passed over are left as they are and warned of. The claims are not flushed yet.
- * @returns them, and how many unused ones are left behind them
- * @throws {Failure} `no-profiles`, `unusable`, `key` or `disk`; nothing is claimed then
+ * Claims the next `count` profiles that decrypt and that a device would accept: all of them or none. Skipped files
+ * stay unchanged and are named in a warning. The claims are not flushed yet.
+ * @returns the profiles, and how many unused ones remain
+ * @throws {Failure} `no-profiles`, `unusable`, `key` or `disk`; in each case, nothing is claimed
  */
 export async function take(source: Source, count: number): Promise<{ taken: Ready[]; left: number }> {
   const { directory, messages, signals } = source
@@ -39,13 +39,13 @@ export async function take(source: Source, count: number): Promise<{ taken: Read
     for (const name of search.queue.finished) {
       const iccid = name.replace(/\.json$/, '')
       messages.warn(
-        `${iccid} is marked used and was not printed: a call was cut off while it claimed it; --iccid ${iccid} prints it`,
+        `${iccid} is marked used but was not printed: a call was killed while claiming it; use --iccid ${iccid} to print it`,
       )
     }
   }
 }
 
-/** @throws {Failure} `disk`, naming what stays claimed */
+/** @throws {Failure} `disk`, with the names of the profiles that stay claimed */
 async function takeBack(directory: string, taken: readonly Ready[]): Promise<void> {
   if (taken.length === 0) return
   const stuck: string[] = []
@@ -56,7 +56,7 @@ async function takeBack(directory: string, taken: readonly Ready[]): Promise<voi
       stuck.push(`${iccid} (${reasonOf(error)})`)
     }
   }
-  if (stuck.length > 0) throw new Failure('disk', `claimed and not delivered: ${stuck.join(', ')}`)
+  if (stuck.length > 0) throw new Failure('disk', `claimed but not delivered: ${stuck.join(', ')}`)
   try {
     await flushFiles(
       directory,
@@ -69,11 +69,9 @@ async function takeBack(directory: string, taken: readonly Ready[]): Promise<voi
   }
 }
 
-/** One call's way through the unused profiles. */
 class Search {
   readonly queue: Queue
   readonly passedOver = new PassedOver()
-  /** Why there are fewer usable profiles than asked for, once that is known. */
   shortage: Failure | undefined
   readonly #source: Source
   readonly #decrypt: Decrypt
@@ -85,12 +83,12 @@ class Search {
     this.#decrypt = decrypt
   }
 
-  /** The next `count` profiles that could be handed out, fewer at the end; none of them is claimed yet. */
+  /** Returns the next `count` profiles that can be handed out, or fewer at the end. They are not claimed yet. */
   async gather(count: number): Promise<Ready[]> {
     const ready: Ready[] = []
     while (ready.length < count) {
       const missing = count - ready.length
-      // A few are enough to find out that the key is wrong.
+      // A few profiles are enough to find out that the key is wrong.
       const iccids = this.queue.next(
         this.passedOver.key.isRight ? missing : Math.min(missing, LOCKED_IN_A_ROW),
       )
@@ -118,7 +116,7 @@ class Search {
     })
   }
 
-  /** Claims a profile, unless another process was first or holds its file. */
+  /** Claims a profile. Returns false if another process was first or is using the file. */
   claim({ name }: Ready): boolean {
     try {
       const isOurs = claim(this.#source.directory, name)
@@ -131,7 +129,6 @@ class Search {
     }
   }
 
-  /** Why there are fewer usable profiles than asked for. */
   tooFew(count: number, usable: number): Failure {
     for (const name of this.queue.strangers)
       this.passedOver.add(name, new UnusableProfile('damaged', 'its name is not an ICCID'))
@@ -144,19 +141,23 @@ class Search {
 
 function shortage(directory: string, count: number, usable: number, passedOver: number, used: number) {
   if (usable > 0) {
-    return new Failure('no-profiles', `at most ${usable} of ${count} profiles can be had from ${directory}`, {
-      hint: 'nothing was claimed; take fewer, or fetch more: softsim help fetch',
-    })
+    return new Failure(
+      'no-profiles',
+      `at most ${usable} of ${count} requested profiles are available in ${directory}`,
+      {
+        hint: 'take fewer, or fetch more: see softsim help fetch; nothing was claimed',
+      },
+    )
   }
   if (passedOver === 0) {
     return new Failure('no-profiles', `no unused profile in ${directory}`, {
       hint:
         used > 0
-          ? 'all of them are used; fetch more: softsim help fetch'
-          : 'check -i, and whether the disk is mounted; softsim fetch fills the directory',
+          ? 'all profiles in it are used; fetch more: see softsim help fetch'
+          : 'check -i and that the disk is mounted, or download profiles with softsim fetch',
     })
   }
   return new Failure('unusable', `none of the unused profiles in ${directory} can be used`, {
-    hint: 'the warnings say why, file by file; nothing was claimed',
+    hint: 'see the warning for each file; nothing was claimed',
   })
 }

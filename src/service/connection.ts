@@ -5,26 +5,22 @@ import EnvHttpProxyAgent from 'undici/lib/dispatcher/env-http-proxy-agent.js'
 import Pool from 'undici/lib/dispatcher/pool.js'
 import { Failure } from '../failure.ts'
 
-// What the front page of undici does: its proxy agent connects with a method that is put on here.
+// The main module of undici does this too: its proxy agent connects with a method that is added here.
 Object.assign(Dispatcher.prototype, api)
 
-/**
- * How long one address of several is tried before the next one. Node's own quarter of a second gives up addresses
- * that are merely far away.
- */
+/** Per address of a host. Node's default of a quarter of a second gives up addresses that are merely far away. */
 const ADDRESS_MS = 5000
 
-/** Milliseconds that a connection may spend without a sign of life. */
+/** In milliseconds. */
 export interface Timeouts {
-  /** Until it is open, TLS included. */
+  /** Until the connection is open, including TLS. */
   readonly connect: number
   /** From the request to the headers of the answer, and between two parts of its body. */
   readonly silence: number
 }
 
-/** The way to a proxy, or through it, could not be opened: nothing has been sent to the service. */
+/** No connection to the proxy, or through it, could be opened. Nothing was sent to the service. */
 export class ProxyFailure extends Error {
-  /** What the proxy answered, if it did. */
   readonly status: number | undefined
 
   constructor(details: { status?: number; cause?: unknown }) {
@@ -34,7 +30,7 @@ export class ProxyFailure extends Error {
   }
 }
 
-/** Connections to a proxy. What goes wrong with them is told apart from what goes wrong behind the proxy. */
+/** Connections to a proxy. Their errors must be distinguishable from errors behind the proxy. */
 function proxyPool(origin: URL, options: Pool.Options): Dispatcher {
   const pool = new Pool(origin, options)
   const connect = pool.connect.bind(pool)
@@ -50,11 +46,10 @@ function proxyPool(origin: URL, options: Pool.Options): Dispatcher {
   })
 }
 
-/** Connections straight to the service. */
 export const directly = (timeouts: Timeouts): Dispatcher => new Agent(optionsOf(timeouts))
 
 /**
- * Connections to the service as HTTPS_PROXY, HTTP_PROXY and NO_PROXY say.
+ * Follows HTTPS_PROXY, HTTP_PROXY and NO_PROXY.
  * @throws {Failure} `usage`
  */
 export function throughProxy(timeouts: Timeouts): Dispatcher {
@@ -69,8 +64,8 @@ export function throughProxy(timeouts: Timeouts): Dispatcher {
       clientFactory: (origin, more) => proxyPool(origin, { ...more, headersTimeout: timeouts.silence }),
     })
   } catch (error) {
-    throw new Failure('usage', 'HTTPS_PROXY or HTTP_PROXY holds no address of a proxy', {
-      hint: 'write it like this: http://proxy.example:8080',
+    throw new Failure('usage', 'HTTPS_PROXY or HTTP_PROXY is not a valid proxy address', {
+      hint: 'use the form http://proxy.example:8080',
       cause: error,
     })
   }

@@ -1,4 +1,4 @@
-// The parts of undici that are used, by their own paths: all of it would double the program.
+// Only the required parts of undici, by their paths: the whole package would double the size of the program.
 declare module 'undici/lib/dispatcher/dispatcher.js' {
   export { Dispatcher as default } from 'undici'
 }
