@@ -1,12 +1,9 @@
-import api from 'undici/lib/api/index.js'
+import openTunnel from 'undici/lib/api/api-connect.js'
 import Agent from 'undici/lib/dispatcher/agent.js'
-import Dispatcher from 'undici/lib/dispatcher/dispatcher.js'
+import type Dispatcher from 'undici/lib/dispatcher/dispatcher.js'
 import EnvHttpProxyAgent from 'undici/lib/dispatcher/env-http-proxy-agent.js'
 import Pool from 'undici/lib/dispatcher/pool.js'
 import { Failure } from '../failure.ts'
-
-// What the front page of undici does: its proxy agent connects with a method that is put on here.
-Object.assign(Dispatcher.prototype, api)
 
 /**
  * How long one address of several is tried before the next one. Node's own quarter of a second gives up addresses
@@ -37,10 +34,9 @@ export class ProxyFailure extends Error {
 /** Connections to a proxy. What goes wrong with them is told apart from what goes wrong behind the proxy. */
 function proxyPool(origin: URL, options: Pool.Options): Dispatcher {
   const pool = new Pool(origin, options)
-  const connect = pool.connect.bind(pool)
   return Object.assign(pool, {
     async connect(to: Dispatcher.ConnectOptions): Promise<Dispatcher.ConnectData> {
-      const answer = await connect(to).catch((cause: unknown) => {
+      const answer = await openTunnel.call(pool, to).catch((cause: unknown) => {
         throw new ProxyFailure({ cause })
       })
       if (answer.statusCode === 200) return answer
@@ -75,6 +71,24 @@ export function throughProxy(timeouts: Timeouts): Dispatcher {
     })
   }
 }
+
+/** Calls back when a connection is about to send the request: from then on it may cost profiles. */
+export const beforeSending =
+  (tell: () => void): Dispatcher.DispatcherComposeInterceptor =>
+  (dispatch) =>
+  (options, handler) => {
+    const start = handler.onRequestStart?.bind(handler)
+    return dispatch(
+      options,
+      Object.assign(handler, {
+        onRequestStart(controller: Dispatcher.DispatchController, context: unknown) {
+          start?.(controller, context)
+          // One that was called off while it waited for a connection ends here, unsent.
+          if (!controller.aborted) tell()
+        },
+      }),
+    )
+  }
 
 const optionsOf = ({ connect, silence }: Timeouts) => ({
   allowH2: false,

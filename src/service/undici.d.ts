@@ -8,9 +8,19 @@ declare module 'undici/lib/dispatcher/agent.js' {
 declare module 'undici/lib/dispatcher/env-http-proxy-agent.js' {
   export { EnvHttpProxyAgent as default } from 'undici'
 }
-declare module 'undici/lib/api/index.js' {
-  const api: object
-  export default api
+declare module 'undici/lib/api/api-request.js' {
+  import type { Dispatcher } from 'undici'
+  export default function request(
+    this: Dispatcher,
+    options: Dispatcher.RequestOptions,
+  ): Promise<Dispatcher.ResponseData>
+}
+declare module 'undici/lib/api/api-connect.js' {
+  import type { Dispatcher } from 'undici'
+  export default function connect(
+    this: Dispatcher,
+    options: Dispatcher.ConnectOptions,
+  ): Promise<Dispatcher.ConnectData>
 }
 declare module 'undici/lib/dispatcher/pool.js' {
   export { Pool as default } from 'undici'
