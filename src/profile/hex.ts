@@ -1,4 +1,4 @@
-import { crc32 } from './crc32.ts'
+import { crc32 } from 'node:zlib'
 import { encodeAscii, encodeIccid, encodeImsi, encodeSmsc, hexByte } from './encode.ts'
 import type { HexOptions, Profile } from './profile.ts'
 
