@@ -1,4 +1,5 @@
-// The parts of undici that are used, by their own paths: all of it would double the program.
+// The parts of undici that are used, by their own paths: all of it would make the bundle two fifths larger and
+// a `fetch` of one profile an eighth slower.
 declare module 'undici/lib/dispatcher/dispatcher.js' {
   export { Dispatcher as default } from 'undici'
 }
