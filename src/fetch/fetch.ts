@@ -12,8 +12,8 @@ import { download } from './download.ts'
 import { Stock } from './stock.ts'
 
 /**
- * Threads in libuv's pool. Flushes wait for the disk, not for a processor. On a fast disk and on a slow one, 32
- * threads are within 6 % of 64, and 16 are not.
+ * Threads in libuv's pool. Flushes wait for the disk, not for a processor. Where a flush takes 5 ms, 32 threads take two
+ * fifths of the time of libuv's own 4; where it takes next to none, they take the same.
  */
 const THREADS = '32'
 
@@ -50,7 +50,8 @@ export async function fetchProfiles(order: Order): Promise<void> {
   // libuv reads this when it first needs a thread, and ends the process if it can't start all of them. Set it before
   // any request is sent.
   process.env['UV_THREADPOOL_SIZE'] ??= THREADS
-  // A million profiles pass through memory, but none stays. The heap does not need to grow.
+  // A million profiles pass through memory, but none stays. Peak memory for 20,000 is a third smaller, for a sixth more
+  // processor time. Node advises against flags this late, but its flags at start would apply to all commands.
   setFlagsFromString('--optimize-for-size')
   const client = new Client({ url, apiKey, trace: (level, text) => messages.tell(level, text) })
   try {

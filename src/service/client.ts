@@ -1,9 +1,10 @@
+import request from 'undici/lib/api/api-request.js'
 import type Dispatcher from 'undici/lib/dispatcher/dispatcher.js'
 import { several } from '../words.ts'
 import { type Answer, parseAnswer } from './answer.ts'
 import { type LeastRate, readStart, readText } from './body.ts'
 import { CallFailure, statusFailure } from './call-failure.ts'
-import { directly, type Timeouts, throughProxy } from './connection.ts'
+import { beforeSending, directly, type Timeouts, throughProxy } from './connection.ts'
 import { networkFailure } from './network-failure.ts'
 import { plainText } from './plain-text.ts'
 import { type Limit, readLimit } from './rate-limit.ts'
@@ -98,29 +99,21 @@ export class Client {
 
   async #send(count: number, signal: AbortSignal): Promise<Response> {
     const url = this.#url
-    const text = JSON.stringify({ count })
     let sent = false
-    // The connection reads the body when it is about to send the request. From here on, the request may cost
-    // profiles.
-    const body = function* () {
+    const noteSending = beforeSending(() => {
       sent = true
-      yield text
-    }
+    })
     const began = performance.now()
     this.#trace(2, `asking ${url.origin}${url.pathname} for ${several(count, 'profile')}`)
     try {
       // Plain HTTP goes only to this machine, and therefore never through a proxy.
       const dispatcher = url.protocol === 'http:' ? this.#direct : this.#proxied
-      const response = await dispatcher.request({
+      const response = await request.call(dispatcher.compose(noteSending), {
         origin: url.origin,
         path: url.pathname + url.search,
         method: 'GET',
-        headers: {
-          authorization: this.#apiKey,
-          'content-type': 'application/json',
-          'content-length': String(Buffer.byteLength(text)),
-        },
-        body: body() as unknown as Uint8Array,
+        headers: { authorization: this.#apiKey, 'content-type': 'application/json' },
+        body: JSON.stringify({ count }),
         signal,
       })
       const answered = performance.now()

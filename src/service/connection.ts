@@ -1,12 +1,9 @@
-import api from 'undici/lib/api/index.js'
+import openTunnel from 'undici/lib/api/api-connect.js'
 import Agent from 'undici/lib/dispatcher/agent.js'
-import Dispatcher from 'undici/lib/dispatcher/dispatcher.js'
+import type Dispatcher from 'undici/lib/dispatcher/dispatcher.js'
 import EnvHttpProxyAgent from 'undici/lib/dispatcher/env-http-proxy-agent.js'
 import Pool from 'undici/lib/dispatcher/pool.js'
 import { Failure } from '../failure.ts'
-
-// The main module of undici does this too: its proxy agent connects with a method that is added here.
-Object.assign(Dispatcher.prototype, api)
 
 /** Per address of a host. Node's default of a quarter of a second gives up addresses that are merely far away. */
 const ADDRESS_MS = 5000
@@ -33,10 +30,9 @@ export class ProxyFailure extends Error {
 /** Connections to a proxy. Their errors must be distinguishable from errors behind the proxy. */
 function proxyPool(origin: URL, options: Pool.Options): Dispatcher {
   const pool = new Pool(origin, options)
-  const connect = pool.connect.bind(pool)
   return Object.assign(pool, {
     async connect(to: Dispatcher.ConnectOptions): Promise<Dispatcher.ConnectData> {
-      const answer = await connect(to).catch((cause: unknown) => {
+      const answer = await openTunnel.call(pool, to).catch((cause: unknown) => {
         throw new ProxyFailure({ cause })
       })
       if (answer.statusCode === 200) return answer
@@ -70,6 +66,24 @@ export function throughProxy(timeouts: Timeouts): Dispatcher {
     })
   }
 }
+
+/** Calls back when a connection is about to send the request: from then on it may cost profiles. */
+export const beforeSending =
+  (tell: () => void): Dispatcher.DispatcherComposeInterceptor =>
+  (dispatch) =>
+  (options, handler) => {
+    const start = handler.onRequestStart?.bind(handler)
+    return dispatch(
+      options,
+      Object.assign(handler, {
+        onRequestStart(controller: Dispatcher.DispatchController, context: unknown) {
+          start?.(controller, context)
+          // One that was called off while it waited for a connection ends here, unsent.
+          if (!controller.aborted) tell()
+        },
+      }),
+    )
+  }
 
 const optionsOf = ({ connect, silence }: Timeouts) => ({
   allowH2: false,
