@@ -40,6 +40,7 @@ const { metafile } = await build({
   // A binary runs the program as a script, which can load modules with require alone.
   supported: { 'dynamic-import': false },
   minifyWhitespace: true,
+  minifySyntax: true,
   legalComments: 'none',
   metafile: true,
 })
