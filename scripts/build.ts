@@ -9,7 +9,7 @@ const { version, engines } = JSON.parse(readFileSync('package.json', 'utf8'))
 
 /**
  * Clipanion opens all three standard streams when it is loaded, and looks at the terminal's colours. The program uses
- * neither; it costs a tenth of the start, and a stream that cannot be opened is an exception before main.
+ * neither; a stream that cannot be opened is an exception before main, and a call of `next` is 7 % slower.
  */
 const clipanion: Plugin = {
   name: 'clipanion',

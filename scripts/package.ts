@@ -1,6 +1,7 @@
 /**
  * Packs dist/softsim.cjs and Node into one executable, dist/bin/softsim-<system>-<architecture>: on Linux for Linux,
- * macOS and Windows, elsewhere for the system at hand. `--only=host` makes that one alone.
+ * macOS and Windows, elsewhere for the system at hand. `--only=host` makes that one alone. What is done to Node for it,
+ * and what it brings: scripts/package/README.md.
  */
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -64,14 +65,10 @@ for (const system of SYSTEMS) {
   else if (process.platform === 'linux' && only !== 'host') await packForeign(system)
 }
 
-/** The bundle as the function Node makes of a CommonJS file; all ASCII, which V8 reads fastest. */
+/** The bundle as the function Node makes of a CommonJS file. */
 function wrapProgram(): void {
   const bundle = readFileSync('dist/softsim.cjs', 'utf8').replace(/^#!.*/, '')
-  const ascii = bundle.replace(
-    /[^\0-\x7f]/g,
-    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  )
-  writeFileSync(ASSETS.program, `(function (exports, require, module, __filename, __dirname) {${ascii}\n})`)
+  writeFileSync(ASSETS.program, `(function (exports, require, module, __filename, __dirname) {${bundle}\n})`)
 }
 
 /** The host's own binary, of the Node that runs this script, with the code V8 compiles to hand out a profile. */

@@ -1,30 +1,26 @@
-/** Why a call ended, each with its exit code and its line in the help and the README. */
+/** The exit code of each outcome, and its description in the help and the README. */
 export const OUTCOMES = {
-  done: [0, 'done'],
-  bug: [1, 'something nobody foresaw; says how to report it'],
-  usage: [2, 'the command line is wrong'],
+  done: [0, 'success'],
+  bug: [1, 'internal error in softsim; the hint says how to report it'],
+  usage: [2, 'invalid command line or environment variable'],
   'no-profiles': [
     3,
-    'no profiles: none unused, fewer than asked for, no such ICCID or directory; none available from the service',
+    'not enough profiles: none unused, fewer than requested, no such ICCID or directory, or none left at the service',
   ],
-  key: [4, "the private key can't be used, or does not open these profiles"],
-  unusable: [5, 'profiles are there, but none that can be used'],
+  key: [4, "the private key can't be used, or does not decrypt the profiles"],
+  unusable: [5, 'there are profiles, but none of them can be used'],
   'api-key': [6, 'the service does not accept the API key'],
-  service: [7, 'the service or the network failed, after retries'],
-  partial: [8, 'fetch stored some of the profiles, not all'],
-  disk: [9, "the disk: can't read, write, flush or rename"],
+  service: [7, 'the service or the network failed; temporary failures are retried first'],
+  partial: [8, 'fetch stored some of the requested profiles, but not all'],
+  disk: [9, "disk or standard output: can't read, write, flush or rename"],
   interrupted: [130, 'interrupted'],
 } as const satisfies Record<string, readonly [code: number, meaning: string]>
 
 export type Outcome = keyof typeof OUTCOMES
 
-/** The exit code of an outcome. */
 export const exitCode = (outcome: Outcome): number => OUTCOMES[outcome][0]
 
-/**
- * A failure the user can do something about: told in one line, with an optional hint line saying what.
- * Anything else that is thrown is a bug of ours.
- */
+/** A failure that the user can act on. Any other error is a bug in softsim. */
 export class Failure extends Error {
   readonly outcome: Exclude<Outcome, 'done'>
   readonly hint: string | undefined
@@ -41,18 +37,17 @@ export class Failure extends Error {
   }
 }
 
-/** What is wrong with one profile. */
 export type Fault =
-  /** The file is no stored profile: torn, not JSON, named after another one, unreadable. */
+  /** The file is not a valid profile file: truncated, not JSON, under a wrong name, or unreadable. */
   | 'damaged'
-  /** The key does not decrypt it: it is another key's profile, or damaged. */
+  /** The key does not decrypt it: it belongs to another key, or it is damaged. */
   | 'locked'
-  /** It decrypts, and a device would refuse it. */
+  /** It decrypts, but a device would reject it. */
   | 'unfit'
-  /** Another program holds the file. */
+  /** Another program has the file open. */
   | 'held'
 
-/** A profile that can't be handed out; the next one may well be. The message says why, about "it". */
+/** A profile that can't be handed out. In the message, "it" is the profile's file. */
 export class UnusableProfile extends Error {
   readonly fault: Fault
 
@@ -63,12 +58,11 @@ export class UnusableProfile extends Error {
   }
 }
 
-/** Names of the errno values a factory meets, in words. */
 const ERRNO: Record<string, string> = {
   EACCES: 'permission denied',
-  EBUSY: 'another program holds it',
-  EDQUOT: 'the disk quota is used up',
-  EEXIST: 'it exists already',
+  EBUSY: 'in use by another program',
+  EDQUOT: 'the disk quota is exceeded',
+  EEXIST: 'it already exists',
   EIO: 'the disk reports an input/output error',
   EISDIR: 'it is a directory',
   ELOOP: 'it is a symbolic link',
@@ -78,14 +72,14 @@ const ERRNO: Record<string, string> = {
   ENOSPC: 'no space left on the disk',
   ENOTDIR: 'it is not a directory',
   EPERM: 'operation not permitted',
-  EPIPE: 'the reader went away',
+  EPIPE: 'the reader closed the pipe',
   EROFS: 'the file system is read-only',
 }
 
-/** Linux's number for a full quota, which libuv has no name for. */
+/** Linux's number for a full quota. libuv has no name for it. */
 const EDQUOT = -122
 
-/** The errno name (`ENOSPC`, …) of a system error, or undefined for any other thing thrown. */
+/** Returns the errno name of a system error (`ENOSPC`, …), or undefined for any other value. */
 export function errnoOf(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined
   const { code, errno } = error as NodeJS.ErrnoException
@@ -93,7 +87,6 @@ export function errnoOf(error: unknown): string | undefined {
   return typeof code === 'string' ? code : undefined
 }
 
-/** What went wrong, in words, for a system error; its own message for any other. */
 export function reasonOf(error: unknown): string {
   const code = errnoOf(error)
   if (code !== undefined) return ERRNO[code] ? `${ERRNO[code]} (${code})` : code

@@ -3,21 +3,21 @@ import { exitCode } from './failure.ts'
 
 const WRITE_IS_STUCK_MS = 200
 
-// A parent that runs Node may leave a channel in the environment whose descriptor is something else by now: Node aborts
-// as soon as it waits for anything, and that must not be after a claim.
+// A parent process that runs Node may leave an IPC channel in the environment whose descriptor now belongs to
+// something else. Node aborts as soon as it waits on it. That must not happen after a claim.
 if (process.connected) process.disconnect()
 
-// Other users of a shared directory must be able to work with the files made in it: each is made with the directory's
-// rights, and no mask takes any away.
+// Files must stay usable for other users of a shared directory. Each file gets the mode of the directory, which no
+// umask may reduce.
 process.umask(0)
 
 process.on('uncaughtException', (error) => process.exit(crash(error)))
 
 run(process.argv.slice(2)).then((code) => {
-  // All is written. Node's own way to an end takes the handlers of signals away first, and one that comes then would
-  // make a failure of a call that has delivered.
+  // All output is written. Node's normal exit first removes the signal handlers, and a signal at that point would
+  // turn a delivered profile into a failure.
   if (code !== exitCode('interrupted')) process.exit(code)
   process.exitCode = code
-  // A write that nobody reads keeps the process alive, even from process.exit; a signal ends it all the same.
+  // A pending write that nobody reads keeps the process alive, even after process.exit. A signal still ends it.
   setTimeout(() => process.kill(process.pid, 'SIGINT'), WRITE_IS_STUCK_MS).unref()
 })

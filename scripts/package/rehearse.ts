@@ -10,7 +10,7 @@ import { Script } from 'node:vm'
 
 const [program = '', compiled = '', directory = '', ...args] = process.argv.slice(2)
 const output = resolve(compiled)
-const script = new Script(readFileSync(program, 'latin1'), { filename: 'softsim.cjs' })
+const script = new Script(readFileSync(program, 'utf8'), { filename: 'softsim.cjs' })
 process.on('exit', () => writeFileSync(output, script.createCachedData()))
 
 process.chdir(directory)

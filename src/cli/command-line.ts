@@ -1,28 +1,24 @@
 import type { CommandDefinition, Value } from './options.ts'
 
-/** An option on a command line. */
 export interface GivenOption {
-  /** `-k` or `--key`; whatever begins with a dash where no command has such an option. */
+  /** As typed: `-k` or `--key`. A word that begins with a dash is kept even if no command has such an option. */
   readonly name: string
-  /** undefined where none stands there. */
   readonly value: string | undefined
 }
 
-/** A command line, taken apart. */
 export interface CommandLine {
-  /** The words that belong to no option: the first one names the command. */
+  /** The words that belong to no option. The first one is the command. */
   readonly words: readonly string[]
   readonly options: readonly GivenOption[]
   readonly asksHelp: boolean
   readonly asksVersion: boolean
-  /** The line with each option in the form that Clipanion reads, `-n=5`, `--format=json`. */
+  /** The line with every option in the form that Clipanion reads: `-n=5`, `--format=json`. */
   readonly argv: readonly string[]
 }
 
 /**
- * Takes a command line apart by the table of all commands' options: a word is an option's value where that option
- * takes one, whatever it looks like. Nothing is wrong with a line here: what no command knows is kept as it stands.
- * @param typed without the program's own name
+ * Splits a command line by the options of all commands. Unknown options are kept, not reported.
+ * @param typed the arguments, without the program name
  */
 export function readArgv(typed: readonly string[], commands: readonly CommandDefinition[]): CommandLine {
   const values = new Map(commands.flatMap(({ values }) => [...values]))
@@ -30,12 +26,11 @@ export function readArgv(typed: readonly string[], commands: readonly CommandDef
   const options: GivenOption[] = []
   const argv: string[] = []
   const left = [...typed]
-  /** The word behind an option, where it is the option's value. */
   const takeValue = (name: string): string | undefined => {
     const [word] = left
     if (word === undefined || isOption(word)) return undefined
     const value = values.get(name)
-    // Behind a bare `--format` may come the command.
+    // The word after a bare `--format` may be the command.
     const isValue =
       value === 'required' || (value === 'optional' && !commands.some(({ name }) => name === word))
     return isValue ? left.shift() : undefined
@@ -59,10 +54,10 @@ export function readArgv(typed: readonly string[], commands: readonly CommandDef
   return { words, options, asksHelp: has('-h', '--help'), asksVersion: has('-V', '--version'), argv }
 }
 
-/** A single dash is a word. */
+/** A single dash is not an option. */
 const isOption = (word: string) => word.startsWith('-') && word !== '-'
 
-/** The options in one word, each with the value that is glued to it: `--key=a`, `-k=a`, `-ka`, `-vvka`. */
+/** The options in one word, each with the value attached to it: `--key=a`, `-k=a`, `-ka`, `-vvka`. */
 function split(word: string, values: ReadonlyMap<string, Value>): [name: string, glued?: string][] {
   if (word.startsWith('--')) {
     const [name = ''] = word.split('=', 1)
@@ -77,7 +72,7 @@ function split(word: string, values: ReadonlyMap<string, Value>): [name: string,
     if (rest.startsWith('=')) return [...found, [name, rest.slice(1)]]
     if (rest !== '' && value !== undefined && value !== 'none') return [...found, [name, rest]]
     found.push([name])
-    // What follows an unknown letter may be its value.
+    // The rest of the word may be the value of the unknown option.
     if (value === undefined) return found
   }
   return found

@@ -2,7 +2,6 @@ import { styleText } from 'node:util'
 import { OUTCOMES } from '../failure.ts'
 import type { CommandDefinition } from './options.ts'
 
-/** What the help says of one command. */
 export interface Topic extends CommandDefinition {
   readonly description: string
   readonly details?: string | undefined
@@ -10,7 +9,6 @@ export interface Topic extends CommandDefinition {
 }
 
 export interface Style {
-  /** Columns of the terminal. */
   readonly width: number
   readonly colour: boolean
 }
@@ -19,27 +17,27 @@ const NARROWEST = 40
 const WIDEST = 110
 const GLOBAL = ['--verbosity', '--version', '--help']
 
-/** The help of the whole tool. */
 export function overview(topics: readonly Topic[], version: string, style: Style): string {
   const commands = topics.map(({ name, description }) => [name, description] as const)
   return page(style, [
-    text(`softsim ${version}: fetches SoftSIM profiles before production and hands them out, one a device`),
+    text(
+      `softsim ${version}: downloads SoftSIM profiles before production and hands them out, one per device`,
+    ),
     ['Usage', [indented('softsim <command> [options]', 2)]],
     ['Commands', table(commands)],
-    ['Options of every command', table(optionRows(topics[0], true))],
+    ['Global options', table(optionRows(topics[0], true))],
     ['Exit codes', table(exitRows())],
     ['More', [indented('softsim help <command>', 2)]],
   ])
 }
 
-/** The help of one command. */
 export function commandHelp(topic: Topic, style: Style): string {
   return page(style, [
     text(`softsim ${topic.name}: ${topic.description}`),
     ['Usage', [indented(`softsim ${topic.name} ${operandsOf(topic)}`, 2)]],
     ...(topic.details ?? '').split('\n\n').map(text),
     ['Options', table(optionRows(topic, false))],
-    ['Options of every command', table(optionRows(topic, true))],
+    ['Global options', table(optionRows(topic, true))],
     ['Exit codes', table(exitRows())],
     [
       'Examples',
@@ -48,7 +46,6 @@ export function commandHelp(topic: Topic, style: Style): string {
   ])
 }
 
-/** A line that knows how to wrap itself to a width. */
 type Line = (width: number) => string
 type Section = Line | readonly [title: string, lines: readonly Line[]]
 
@@ -71,7 +68,7 @@ const text =
   (width) =>
     wrap(words, width).join('\n')
 
-/** Commands are to be pasted: never wrapped. */
+/** Commands are never wrapped, so that they can be copied and pasted. */
 const indented =
   (words: string, by: number): Line =>
   () =>

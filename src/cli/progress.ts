@@ -1,7 +1,6 @@
 import { isatty } from 'node:tty'
 import type { Report } from './report.ts'
 
-/** The one line that tells how far a long call is; there is none where nobody looks. */
 export interface Progress {
   update(text: string): void
   end(): void
@@ -9,9 +8,9 @@ export interface Progress {
 
 const NONE: Progress = { update() {}, end() {} }
 
-/** A progress line on standard error where that is a terminal; messages of the report appear above it. */
+/** Starts a progress line on standard error. Messages of the report appear above it. */
 export async function startProgress(report: Report): Promise<Progress> {
-  // Some serial consoles say that they have no columns, and ora divides by them.
+  // Some serial consoles report zero columns, and ora divides by that number.
   if (!isatty(2) || !(process.stderr.columns > 0)) return NONE
   const { default: ora } = await import('ora')
   const spinner = ora({ stream: process.stderr, discardStdin: false }).start()

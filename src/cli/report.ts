@@ -1,8 +1,8 @@
 /**
- * Everything the tool tells a person. The rules:
- * - all of it goes to standard error: standard output belongs to the device;
- * - one thing, one line: `softsim: `, lower case, no full stop; a hint line says what to do next;
- * - secrets are blotted out and control characters escaped here, so that no caller can forget it.
+ * Every message to the user. The rules:
+ * - Messages go to standard error. Standard output belongs to the device.
+ * - Each message is one line: `softsim: `, lower case, no full stop. A hint line says what to do next.
+ * - Secrets are masked and control characters are escaped here, so that no caller can forget to do it.
  */
 import { writeSync } from 'node:fs'
 import { errnoOf, Failure } from '../failure.ts'
@@ -11,30 +11,29 @@ import type { Level, Messages } from '../words.ts'
 const STANDARD_ERROR = 2
 const SHORTEST_SECRET = 4
 
-/** A second in all: a reader who does not read that long never will. */
+/** One second in total. A reader that has not read by then never will. */
 const FULL_PIPE_TRIES = 500
 const FULL_PIPE_PAUSE_MS = 2
 
 export class Report implements Messages {
-  /** 0: warnings and failures, 1: what it does, 2: each request and file, 3: everything but secrets. */
+  /** 0: warnings and failures, 1: each step, 2: each request and file, 3: everything except secrets. */
   level = 0
-  /** A line that is always the last one on the terminal, where there is one. */
+  /** The progress line, which stays below all messages. */
   lastLine: { clear(): void; render(): void } | undefined
   readonly #secrets: string[] = []
   readonly #write: (text: string) => void
 
-  /** @param write writes a finished text to standard error */
   constructor(write: (text: string) => void = writeStandardError) {
     this.#write = write
   }
 
-  /** From now on this text appears in no message. */
+  /** From now on, masks this text in every message. */
   hide(secret: string | undefined): void {
     if (secret === undefined || secret.length < SHORTEST_SECRET) return
     const quoted = JSON.stringify(secret).slice(1, -1)
-    // As services echo it: some escape more in JSON than they must, some as in an address.
+    // Services echo secrets in these forms: some JSON encoders also escape slashes, and URLs are percent-encoded.
     this.#secrets.push(secret, quoted, quoted.replaceAll('/', '\\/'), encodeURIComponent(secret))
-    // One may begin with another.
+    // Longer secrets first, because one secret can be a prefix of another.
     this.#secrets.sort((a, b) => b.length - a.length)
   }
 
@@ -42,22 +41,21 @@ export class Report implements Messages {
     this.#line(`warning: ${text}`)
   }
 
-  /** Tells something from a verbosity on. */
   tell(level: Level, text: string): void {
     if (this.level >= level) this.#line(text)
   }
 
-  /** Tells why the call ends without success. Only `-vvv` shows where in the program it happened. */
+  /** Prints why the command failed. Only `-vvv` adds the stack trace. */
   failure(error: unknown): void {
     if (error instanceof Failure) {
       this.#line(`error: ${error.message}`)
       if (error.hint !== undefined) this.#line(`hint: ${error.hint}`)
     } else {
       this.#line(
-        `error: this is a mistake in softsim: ${error instanceof Error ? error.message : String(error)}`,
+        `error: internal error in softsim: ${error instanceof Error ? error.message : String(error)}`,
       )
       this.#line(
-        'hint: please report it where you have softsim from, with this line and what the same call prints with -vvv',
+        'hint: report it where you got softsim; include the line above and the output of the same command with -vvv',
       )
     }
     if (this.level >= 3 && error instanceof Error) {
@@ -73,7 +71,6 @@ export class Report implements Messages {
   }
 }
 
-/** The text on one line, with nothing in it that a terminal would obey. */
 export function printable(text: string): string {
   return text.replace(
     // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the ones to escape
@@ -82,7 +79,7 @@ export function printable(text: string): string {
   )
 }
 
-/** Best effort: there is nowhere left to tell that standard error can't be written. */
+/** Best effort: if standard error fails, there is nowhere left to report it. */
 export function writeStandardError(text: string): void {
   let bytes = Buffer.from(text)
   for (let tries = FULL_PIPE_TRIES; bytes.length > 0 && tries > 0; ) {

@@ -16,8 +16,7 @@ const COMMANDS = [FetchCommand, NextCommand, HelpCommand]
 const report = new Report()
 
 /**
- * Runs one command line.
- * @param argv without the program's own name
+ * @param argv without the program name
  * @returns the exit code
  */
 export async function run(argv: readonly string[]): Promise<number> {
@@ -30,7 +29,7 @@ export async function run(argv: readonly string[]): Promise<number> {
   }
 }
 
-/** Tells what was thrown, and returns the exit code for it. */
+/** Reports an error and returns its exit code. */
 export function crash(error: unknown): number {
   report.failure(error)
   return exitCode(error instanceof Failure ? error.outcome : 'bug')
@@ -48,16 +47,16 @@ async function execute(typed: readonly string[]): Promise<void> {
   await command.validateAndExecute()
 }
 
-/** The command of a line in which nothing is wrong, with its options. */
 function parse({ words, argv }: CommandLine, context: Context): BaseCommand {
-  // Preparing a command's options takes Clipanion as long as decrypting a profile: those of the others are spared.
+  // For Clipanion, preparing the options of one command takes as long as decrypting a profile. Only the command that
+  // runs is prepared.
   const own = COMMANDS.filter((command) => command.paths[0]?.[0] === words[0])
   const cli = Cli.from(own, { binaryName: 'softsim', enableColors: false })
   try {
     return cli.process([...argv], context as BaseCommand['context']) as BaseCommand
   } catch {
-    // What is thrown repeats the command line, API key included.
-    throw new Failure('usage', `the options of ${words[0]} can't be read`, { hint: 'softsim help' })
+    // Clipanion's error repeats the command line, including the API key.
+    throw new Failure('usage', `can't parse the options of ${words[0]}`, { hint: 'see softsim help' })
   }
 }
 
@@ -66,11 +65,10 @@ async function print(text: string): Promise<void> {
   try {
     await writeOutput(text)
   } catch (error) {
-    throw new Failure('disk', `can't print: ${reasonOf(error)}`, { cause: error })
+    throw new Failure('disk', `can't write to standard output: ${reasonOf(error)}`, { cause: error })
   }
 }
 
-/** The help is asked for, so it is what standard output is for. */
 async function printHelp(command?: string): Promise<void> {
   const { isatty } = await import('node:tty')
   const { commandHelp, overview } = await import('./help.ts')
@@ -83,8 +81,8 @@ async function printHelp(command?: string): Promise<void> {
   if (command === undefined) return print(overview(topics, VERSION, style))
   const topic = topics.find(({ name }) => name === command)
   if (topic === undefined) {
-    throw new Failure('usage', 'there is no such command', {
-      hint: 'softsim help lists them: fetch, next and help',
+    throw new Failure('usage', 'unknown command', {
+      hint: 'use fetch, next or help; see softsim help',
     })
   }
   return print(commandHelp(topic, style))

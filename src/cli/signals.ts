@@ -2,21 +2,20 @@ import { exitCode } from '../failure.ts'
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
-/** What Ctrl-C (SIGINT), SIGTERM and a closed terminal (SIGHUP) do to a call that must not simply die. */
+/** How a command reacts to Ctrl-C (SIGINT), SIGTERM and a closed terminal (SIGHUP). */
 export interface Interrupt {
-  /** Aborted at the first signal: begin nothing new. */
+  /** Aborted at the first signal: start nothing new. */
   readonly stop: AbortSignal
-  /** Aborted `graceMs` later: give up what is under way. */
+  /** Aborted `graceMs` later: give up pending work. */
   readonly abort: AbortSignal
-  /** From now on no further signal ends the process at once. */
+  /** From now on, another signal does not end the process. */
   hold(): void
-  /** Signals have their usual effect again. */
   release(): void
 }
 
 /**
- * Makes the first signal ask for an end in good order. A second one ends the process at once, with 130.
- * @param onSignalled is told of each that has an effect, and whether it is the last
+ * Makes the first signal ask for an orderly end. A second signal ends the process at once, with exit code 130.
+ * @param onSignalled is called for each signal that has an effect; `isLast` means that the process ends now
  */
 export function onInterrupt(graceMs: number, onSignalled: (isLast: boolean) => void = () => {}): Interrupt {
   const stop = new AbortController()

@@ -2,10 +2,10 @@ import { Writable } from 'node:stream'
 import { isatty } from 'node:tty'
 
 /**
- * Puts stand-ins in the place of process.stdout and process.stderr where they are no terminals. Node opens such a stream
- * when somebody looks at it, as `node:assert` does while undici loads it, and not every pipe can be opened so: in Wine
- * that ended the program.
- * @param writeError writes a text to standard error
+ * Replaces process.stdout and process.stderr with stand-ins if they are not terminals. Node opens such a stream as
+ * soon as code reads the property, as `node:assert` does while undici loads it. Not every pipe can be opened that
+ * way: under Wine, it ended the program.
+ * @param writeError writes text to standard error
  */
 export function standInForStreams(writeError: (text: string) => void): void {
   const streams = [

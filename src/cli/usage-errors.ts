@@ -2,26 +2,24 @@ import { Failure } from '../failure.ts'
 import type { CommandLine } from './command-line.ts'
 import type { CommandDefinition } from './options.ts'
 
-/** What older versions of the vendor's tool had, and what stands for it here. */
+/** Options and commands of older versions of the vendor's tool, and their replacements. */
 const RENAMED = new Map([
-  ['-e', 'the url is -u, the API key -a, the private key -k'],
-  ['--endpoint', 'it is --url here'],
-  ['-s', 'the directory of profiles is -i'],
-  ['--profiles', 'the directory of profiles is --in'],
-  ['decrypt', 'next decrypts what it hands out'],
+  ['-e', 'use -u for the URL, -a for the API key and -k for the private key'],
+  ['--endpoint', 'use --url'],
+  ['-s', 'use -i for the directory of profiles'],
+  ['--profiles', 'use --in for the directory of profiles'],
+  ['decrypt', 'use next, which decrypts the profiles that it hands out'],
 ])
 
 const PLAIN_OPTION = /^--[a-z][a-z-]{0,20}$/
 
 const PLAIN_WORD = /^[a-z][a-z-]{0,15}$/
 
-/** What is wrong, and what to do beside reading the help. */
 type Mistake = readonly [message: string, hint?: string | undefined]
 
 /**
- * What is wrong with a command line; undefined where nothing is. Of the line itself it repeats only names of options and
- * words that look like a command: anything else may be the API key.
- * @param platform the system whose rules of quoting made words of the line
+ * Messages repeat only option names and words that look like a command: any other word may be the API key.
+ * @param platform the system whose quoting rules split the line into words
  */
 export function mistakeIn(
   line: CommandLine,
@@ -32,7 +30,7 @@ export function mistakeIn(
   const mistake =
     intoADevice(line) ??
     tornValue(line, platform) ??
-    // Behind an option that nobody knows, the first word may be that option's value.
+    // After an unknown option, the first word may be the value of that option.
     (first === line.argv[0] ? wrongCommand(line, commands) : undefined) ??
     wrongOption(line, commands) ??
     wrongCommand(line, commands) ??
@@ -41,22 +39,24 @@ export function mistakeIn(
   const [message, hint] = mistake
   const isCommand = first !== 'help' && commands.some(({ name }) => name === first)
   const help = isCommand ? `softsim help ${first}` : 'softsim help'
-  return new Failure('usage', message, { hint: hint === undefined ? help : `${hint}; see ${help}` })
+  return new Failure('usage', message, { hint: hint === undefined ? `see ${help}` : `${hint}; see ${help}` })
 }
 
-/** A script that calls `next` gives what is printed to a device: a slip of the pen in it must print nothing. */
+/** Scripts pass the output of `next` to a device. A mistake in such a script must print nothing. */
 function intoADevice({ words, asksHelp, asksVersion, argv }: CommandLine): Mistake | undefined {
   if (words[0] !== 'next' || !(asksHelp || asksVersion) || argv.length === 2) return undefined
-  return ['next takes -h and -V alone: its standard output goes into devices']
+  return ['next accepts -h and -V only on their own: its standard output goes to a device']
 }
 
-/** On Windows `\"` stands for a double quote, which no name of a file can have: the words behind it are lost in it. */
+/**
+ * On Windows, `\"` stands for a double quote, so the next words become part of the value. No file name contains one.
+ */
 function tornValue({ options }: CommandLine, platform: NodeJS.Platform): Mistake | undefined {
   const torn = options.find(({ value }) => value?.includes('"'))
   if (platform !== 'win32' || torn === undefined) return undefined
   return [
-    `the value of ${shown(torn.name)} has a double quote in it`,
-    'write "C:\\my profiles", without \\ at its end',
+    `the value of ${shown(torn.name)} contains a double quote`,
+    'write "C:\\my profiles", without a backslash at the end',
   ]
 }
 
@@ -68,7 +68,7 @@ function wrongCommand(line: CommandLine, commands: readonly CommandDefinition[])
   }
   const isGlobal = line.options.every(({ name }) => commands.every((command) => command.values.has(name)))
   if ((line.asksHelp || line.asksVersion) && isGlobal) return undefined
-  return ['a command is missing: fetch, next or help']
+  return ['no command given', 'use fetch, next or help']
 }
 
 function wrongOption(line: CommandLine, commands: readonly CommandDefinition[]): Mistake | undefined {
@@ -77,7 +77,7 @@ function wrongOption(line: CommandLine, commands: readonly CommandDefinition[]):
     const owner = commands.find((each) => each.values.has(name))
     if (owner === undefined) return [`unknown option ${shown(name)}`, RENAMED.get(name)]
     const takes = (command ?? owner).values.get(name)
-    if (takes === undefined) return [`unknown option ${name}`, `${owner.name} has it`]
+    if (takes === undefined) return [`unknown option ${name}`, `it is an option of ${owner.name}`]
     if (takes === 'required' && value === undefined) return [`${name} needs a value`]
     if (takes === 'none' && value !== undefined) return [`${name} takes no value`]
   }
@@ -87,10 +87,10 @@ function wrongOption(line: CommandLine, commands: readonly CommandDefinition[]):
 function wrongWord({ words }: CommandLine, commands: readonly CommandDefinition[]): Mistake | undefined {
   const operands = commands.find(({ name }) => name === words[0])?.operands ?? []
   if (words.length <= 1 + operands.length) return undefined
-  return ['there is a word too many on the command line; options begin with a dash']
+  return ['unexpected argument on the command line', 'options begin with a dash']
 }
 
-/** The name of an option, where it can't be more than that. */
+/** Returns the option name only if it can't contain a secret. */
 function shown(name: string): string {
   if (!name.startsWith('--') || name === '--api-key') return name
   if (name.startsWith('--api-key')) return '--api-key…'

@@ -5,11 +5,9 @@ import type { Download } from './job.ts'
 import { summaryOf, type Tally } from './tally.ts'
 
 const LOST_HINT =
-  'ask the service for the profiles that are named above, they are allocated; what is put aside is stored by the next call of fetch or next'
+  'ask the service provider for the profiles named above, which are allocated; the next fetch or next stores any that were put aside'
 
-/** How a fetch went. */
 export interface Course {
-  /** How many profiles it was to bring, and where to. */
   readonly count: number
   readonly directory: string
   readonly download: Download
@@ -19,17 +17,17 @@ export interface Course {
 }
 
 /**
- * Says how it went in one line: as a message where all is there, as a failure where not.
- * @throws {Failure}
+ * Reports the result in one line.
+ * @throws {Failure} unless all profiles are stored
  */
 export function conclude(course: Course, messages: Messages): void {
   const { count, directory, download, tally, seconds, isInterrupted } = course
   const { requests, broken, brokenProfiles, failure } = download
   const { stored, known, aside, lost } = tally
-  if (known > 0) messages.warn(`already in ${directory} and left alone: ${several(known, 'profile')}`)
+  if (known > 0) messages.warn(`left unchanged: ${several(known, 'profile')} already in ${directory}`)
   if (broken > 0) {
     messages.warn(
-      `${several(broken, 'request')} broke after ${broken === 1 ? 'it was' : 'they were'} sent: up to ${several(brokenProfiles, 'profile')} may have been allocated and not received`,
+      `${several(broken, 'request')} failed after ${broken === 1 ? 'it was' : 'they were'} sent: up to ${several(brokenProfiles, 'profile')} may have been allocated and not received`,
     )
   }
   const summary = `${summaryOf(tally, count, directory)} (${several(requests, 'request')}, ${seconds.toFixed(1)} s)`

@@ -8,12 +8,13 @@ import { Pace } from './pace.ts'
 import { afterFailure, isWorthAnotherTry, NEW_PATIENCE, PAUSES, RENEWED_PATIENCE } from './retries.ts'
 import { afterArrival, afterBreak, batchOf, callsOf, FIRST_WINDOW, type Window } from './window.ts'
 
-/** Answers that are under way or being kept: network and disk need not wait for each other, and memory stays bounded. */
+/** Answers that are pending or being stored. Network and disk work in parallel, and memory use stays bounded. */
 const ANSWERS_AT_ONCE = 6
 
 /**
- * Brings profiles until there are `count` new ones, or no more are to be had. The first call goes alone and asks for
- * few: a wrong key or a bad disk costs one call, and its answer tells what the rate limit leaves and what the line brings.
+ * Downloads until `count` new profiles are stored or no more are available. The first request runs alone and is
+ * small: a wrong key or a bad disk costs only one request, and its answer shows the rate limit and the speed of the
+ * line.
  */
 export const download = <Room>(job: Job<Room>): Promise<Download> => new Run(job).toEnd()
 
@@ -23,12 +24,11 @@ class Run<Room> {
   readonly #pace: Pace
   readonly #end = new AbortController()
   readonly #over: AbortSignal
-  /** As many calls at once as the line bears; where it gets worse, those that are to be tried again wait. */
+  /** Requests in parallel. When the line gets worse, requests that wait for a retry queue here. */
   readonly #limit = pLimit(callsOf(FIRST_WINDOW))
-  /** Calls under way, and those that are to be tried again. */
   readonly #calls = new Set<Promise<void>>()
   readonly #keeps = new Set<Promise<void>>()
-  /** Profiles that are neither kept nor asked for. */
+  /** Profiles that are neither stored nor requested. */
   #wanted: number
   #window = FIRST_WINDOW
   #patience = NEW_PATIENCE
@@ -61,7 +61,7 @@ class Run<Room> {
     )
   }
 
-  /** Calls until one is answered, or nothing more is to be had. */
+  /** Sends a request, and repeats it until it is answered or no more profiles are available. */
   async #bring(): Promise<void> {
     try {
       await pRetry(() => this.#limit(() => this.#call()), {
@@ -87,7 +87,7 @@ class Run<Room> {
     this.#wanted -= size
     try {
       await this.#pace.run(async () => {
-        // While it waited for the rate limit, the line may have become worse.
+        // The line may have become worse during the wait for the rate limit.
         const less = Math.max(0, size - batchOf(this.#window))
         this.#wanted += less
         size -= less
@@ -140,14 +140,14 @@ class Run<Room> {
       this.#wanted += size - kept
       if (profiles.length === 0 && refused.length > 0)
         throw new CallFailure('the answer has no profile that can be used')
-      // A service that sends what is there already would go on doing so.
+      // A service that sends only known profiles would keep doing so.
       if (kept === 0) this.#end.abort()
     } catch (error) {
       this.#stopFor(error)
     }
   }
 
-  /** What is waiting when the end comes is not to blame for it. */
+  /** Requests that are waiting when the download ends must not be reported as its cause. */
   #stopFor(error: unknown): void {
     const isStopped = error instanceof CallFailure && this.#job.stop.aborted
     if (!isAbort(error) && !isNoMore(error) && !isStopped) this.#result.failure ??= error

@@ -3,24 +3,23 @@ import pLimit from 'p-limit'
 import type { Limit } from '../service/rate-limit.ts'
 
 /**
- * Lets calls go out as the rate limit allows: never more at once than the last answer said are left, and none
- * before the reset once there are none.
+ * Sends requests as the rate limit allows: never more at once than the last answer left, and none before the reset
+ * once nothing is left.
  */
 export class Pace {
   #remaining = 1
   #resumeAt = 0
   #underWay = 0
   #wake = () => {}
-  /** Calls that wait do so one behind the other. */
+  /** Makes waiting requests wait one after another. */
   readonly #queue = pLimit(1)
   readonly #onWait: (ms: number) => void
 
-  /** @param onWait is told of every wait before it begins */
   constructor(onWait: (ms: number) => void) {
     this.#onWait = onWait
   }
 
-  /** Runs a call when it may be sent. The call must tell what its answer says with `learn`. */
+  /** Runs `call` when the rate limit allows it. `call` must report the limit in its answer with `learn`. */
   async run<T>(call: () => Promise<T>, signal: AbortSignal): Promise<T> {
     await this.#queue(() => this.#turn(signal))
     try {
@@ -31,7 +30,7 @@ export class Pace {
     }
   }
 
-  /** Takes in what an answer says. Calls still under way may not be in its count, so they are taken off it. */
+  /** Takes over the limit from an answer. It may not count pending requests yet, so they are subtracted. */
   learn({ remaining, waitMs }: Limit, now: number): void {
     this.#remaining = remaining === undefined ? Number.POSITIVE_INFINITY : remaining - this.#underWay + 1
     this.#resumeAt = now + (waitMs ?? 0)
@@ -49,7 +48,7 @@ export class Pace {
           this.#wake = resolve
         })
       } else {
-        // The limit has been reset and nobody knows to what: one call goes alone to find out.
+        // The limit was reset to an unknown value. Send one request alone to learn it.
         this.#remaining = 1
       }
       signal.throwIfAborted()

@@ -1,7 +1,7 @@
-/** Which calls are tried again, how often and for how long, when calls fail in a row. Pure functions. */
+/** Which calls are retried, and how often and how long, when requests fail in a row. Pure functions. */
 import { CallFailure } from '../service/call-failure.ts'
 
-/** Between two tries of a call; how often it is tried is a matter of patience. Six pauses take about half a minute. */
+/** Pauses between two attempts. `isOver` limits their number. Six pauses take about half a minute. */
 export const PAUSES = {
   retries: Number.POSITIVE_INFINITY,
   minTimeout: 500,
@@ -10,24 +10,23 @@ export const PAUSES = {
   randomize: true,
 } as const
 
-/** So many calls in a row that may have cost profiles end it. */
+/** The download ends after this many failures in a row that may have cost profiles. */
 const MOST_BROKEN = 6
 
-/** At least so many calls that cost nothing, however long each took: the service may tell how long to wait. */
+/** At least this many attempts, however long each one takes: the service may ask for a wait. */
 const FEWEST_FREE = 4
 
-/** Something that has never worked will hardly begin to; a line that has worked is back when a router has started. */
+/** What has never worked is unlikely to start working. What has worked may come back when a router has restarted. */
 const FIRST_PATIENCE_MS = 30_000
 const PATIENCE_MS = 120_000
 
 export interface Patience {
-  /** Whether any call has ever been answered. */
   readonly hasWorked: boolean
-  /** Failures since the last answer; those of calls that ran side by side count once. */
+  /** Failures since the last answer. Failures of parallel requests count once. */
   readonly failures: number
-  /** Of these, the ones that may have cost profiles. */
+  /** How many of them may have cost profiles. */
   readonly broken: number
-  /** When the first of them was, in milliseconds. */
+  /** When the first of them happened, in milliseconds. */
   readonly since: number
 }
 
@@ -36,9 +35,8 @@ export const NEW_PATIENCE: Patience = { hasWorked: false, failures: 0, broken: 0
 export const RENEWED_PATIENCE: Patience = { ...NEW_PATIENCE, hasWorked: true }
 
 /**
- * The patience after a failure.
- * @param then what it was when the call began
- * @param isBroken whether the call may have cost profiles
+ * @param then the patience when the request was sent
+ * @param isBroken whether the request may have cost profiles
  * @param now in milliseconds
  */
 export function afterFailure(patience: Patience, then: Patience, isBroken: boolean, now: number): Patience {
@@ -50,7 +48,6 @@ export function afterFailure(patience: Patience, then: Patience, isBroken: boole
   }
 }
 
-/** Whether to give up. */
 export function isOver({ hasWorked, failures, broken, since }: Patience, now: number): boolean {
   if (broken >= MOST_BROKEN) return true
   return failures >= FEWEST_FREE && now - since >= (hasWorked ? PATIENCE_MS : FIRST_PATIENCE_MS)

@@ -6,7 +6,6 @@ import { checkRoom, type Target } from '../store/incoming/target.ts'
 import type { Messages } from '../words.ts'
 import { NO_PROFILES, noteAdded, noteNotAdded, type Tally } from './tally.ts'
 
-/** The directory that one fetch fills, and the account of what has become of each profile. */
 export class Stock {
   readonly tally: Tally = { ...NO_PROFILES }
   readonly #target: Target
@@ -18,8 +17,7 @@ export class Stock {
   }
 
   /**
-   * Takes the room for an answer, before it is asked for.
-   * @returns the name of the room
+   * @returns the name of the reserve
    * @throws {Failure} `disk`
    */
   async reserve(size: number): Promise<string> {
@@ -27,13 +25,12 @@ export class Stock {
     return reserve(this.#target, size)
   }
 
-  /** Gives the room back where no answer came. */
   release(room: string): void {
     release(this.#target, room)
   }
 
   /**
-   * Puts the profiles of an answer aside, durably, and publishes them.
+   * Puts the profiles of an answer aside durably, then publishes them.
    * @returns how many of them are new
    * @throws {NotAdded}
    */
@@ -43,11 +40,11 @@ export class Stock {
       noteAdded(this.tally, added)
       for (const iccid of added.stored) this.#messages.tell(2, `${iccid} is stored`)
       for (const iccid of added.known)
-        this.#messages.tell(2, `${iccid} is in ${this.#target.directory} already`)
+        this.#messages.tell(2, `${iccid} is already in ${this.#target.directory}`)
       return added.stored.length
     } catch (error) {
       if (error instanceof NotAdded) noteNotAdded(this.tally, error)
-      // Each is told here: of several that fail at once, the end names one.
+      // Each failure is reported here. If several happen at once, the final message names only one.
       this.#messages.warn(reasonOf(error))
       throw error
     }

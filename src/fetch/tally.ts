@@ -2,15 +2,13 @@ import type { NotAdded } from '../store/incoming/add.ts'
 import type { Added } from '../store/incoming/publish.ts'
 import { several } from '../words.ts'
 
-/** What has become of the profiles that one fetch received. */
 export interface Tally {
-  /** They are new, and have their names in the directory. */
+  /** New, and stored under their names in the directory. */
   stored: number
-  /** They were there already. */
   known: number
-  /** They are put aside, for the next call to store. */
+  /** Put aside; the next call stores them. */
   aside: number
-  /** They are on no disk. */
+  /** Not on any disk. */
   lost: number
 }
 
@@ -27,12 +25,11 @@ export function noteNotAdded(tally: Tally, { added, aside, lost }: NotAdded): vo
   tally.lost += lost
 }
 
-/** The tally as a sentence, of a fetch that was to bring `count`. */
 export function summaryOf({ stored, aside, lost }: Tally, count: number, directory: string): string {
   const what = stored < count ? `${stored} of ${several(count, 'profile')}` : several(stored, 'profile')
   const more = [
-    aside > 0 ? `, ${aside} more are put aside there` : '',
-    lost > 0 ? `, ${lost} were received and can't be stored` : '',
+    aside > 0 ? `, ${aside} more put aside there` : '',
+    lost > 0 ? `, ${lost} received but not stored` : '',
   ]
   return `stored ${what} in ${directory}${more.join('')}`
 }

@@ -1,4 +1,3 @@
-/** What happens to profiles from just before their claim until the device has them. */
 import { join } from 'node:path'
 import { Failure, reasonOf } from '../failure.ts'
 import { flushFiles, type OpenDirectory } from '../store/flush.ts'
@@ -11,7 +10,6 @@ import { isOutputClosed, writeOutput } from './standard-output.ts'
 const NO_FLUSH =
   "this file system can't flush a directory: after a power cut, the profiles handed out last may be unused again; a local disk is safer"
 
-/** Where the claimed profiles are, and what to call the key in a hint. */
 export interface Delivery {
   readonly directory: string
   readonly keyPath: string
@@ -22,21 +20,21 @@ export interface Delivery {
 }
 
 /**
- * Looks once more at what can stop a profile from being delivered and is known before it is claimed.
- * @throws {Failure} `interrupted` or `disk`; nothing is claimed then
+ * Checks once more for problems that are visible before a claim.
+ * @throws {Failure} `interrupted` or `disk`; in each case, nothing is claimed
  */
 export function beforeClaim(ready: readonly Ready[], signals: Signals): void {
   if (signals.stop.aborted) throw new Failure('interrupted', 'interrupted; nothing was claimed')
   if (isOutputClosed()) {
     const which = ready.map(({ iccid }) => iccid).join(', ')
-    throw new Failure('disk', `standard output is closed, so this was not claimed: ${which}`)
+    throw new Failure('disk', `standard output is closed; not claimed: ${which}`)
   }
   signals.hold()
 }
 
 /**
- * Flushes the claims and then prints the profiles, one a line. They are marked used: whatever goes wrong, they are told
- * by name.
+ * Flushes the claims, then prints the profiles, one per line. The profiles are marked used, so every failure names
+ * them.
  * @throws {Failure} `disk` or `interrupted`
  */
 export async function deliver(taken: readonly Ready[], delivery: Delivery): Promise<void> {
@@ -62,14 +60,19 @@ function undelivered(
   error: unknown,
 ): Failure {
   const interrupted = signals.stop.aborted ? 'interrupted' : undefined
-  const told = taken.map((each) => `${each.iccid} (${usedPath(directory, each)})`)
-  const isOne = told.length === 1
-  if (!isOne) for (const each of told) messages.warn(`claimed and not delivered: ${each}`)
-  const what = isOne ? told[0] : `${told.length} profiles, see above`
+  const named = taken.map((each) => `${each.iccid} (${usedPath(directory, each)})`)
+  const isOne = named.length === 1
+  if (!isOne) for (const each of named) messages.warn(`claimed but not delivered: ${each}`)
+  const what = isOne ? named[0] : `${named.length} profiles listed above`
   const again = `softsim next -k ${quote(keyPath)} -i ${quote(directory)} --iccid`
   return new Failure(
     interrupted ?? 'disk',
-    `claimed and not delivered: ${what}: ${interrupted ?? reasonOf(error)}`,
-    { hint: `to have it again: ${again} ${isOne ? taken[0]?.iccid : 'and its ICCID'}`, cause: error },
+    `claimed but not delivered: ${what}: ${interrupted ?? reasonOf(error)}`,
+    {
+      hint: taken.every(({ device }) => device !== undefined)
+        ? 'run the same command again: each device gets the same profile'
+        : `to print ${isOne ? 'it' : 'each of them'} again: ${again} ${isOne ? taken[0]?.iccid : '<ICCID>'}`,
+      cause: error,
+    },
   )
 }

@@ -14,13 +14,12 @@ import { take } from './take/next-ones.ts'
 
 export type { Format } from './ready.ts'
 
-/** One call of `next`. */
 export interface Handout extends Omit<Source, 'key'> {
   readonly keyPath: string
   readonly passphrase: string | undefined
-  /** How many profiles; 1 where one is named. */
+  /** 1 if `iccid` is given. */
   readonly count: number
-  /** The one profile that is wanted, used or not; the next ones where it is undefined. */
+  /** Take this profile, used or not. If undefined, take the next ones. */
   readonly iccid: string | undefined
   /** The serial numbers of the devices that profiles are wanted for. */
   readonly devices: readonly string[] | undefined
@@ -29,8 +28,8 @@ export interface Handout extends Omit<Source, 'key'> {
 }
 
 /**
- * Claims profiles, makes that durable, and only then prints them, one a line.
- * @throws {Failure} and has printed nothing, or told by name what was claimed and not delivered
+ * Claims profiles, makes the claims durable, and only then prints the profiles, one per line.
+ * @throws {Failure} after printing nothing, or with the names of the profiles that were claimed but not delivered
  */
 export async function handOut(handout: Handout): Promise<void> {
   const { directory, iccid, devices, messages } = handout
@@ -51,19 +50,19 @@ export async function handOut(handout: Handout): Promise<void> {
     const whose = each.device === undefined ? '' : ` to device ${each.device}`
     messages.tell(1, `handed out ${each.iccid}${whose}, now ${usedPath(directory, each)}`)
   }
-  if (left === 0) messages.tell(1, `no other unused profile is known in ${directory}`)
+  if (left === 0) messages.tell(1, `no other known unused profile in ${directory}`)
   else if (left !== undefined)
     messages.tell(1, `at most ${several(left, 'unused profile')} left in ${directory}`)
 }
 
-/** libuv ends the whole process where it can't start its threads: let it do so before anything is claimed. */
+/** libuv ends the process if it can't start its threads. Force that to happen before anything is claimed. */
 function startThreads(count: number): void {
-  // Read by libuv when it first needs a thread; a panel is decrypted on all cores.
+  // libuv reads this when it first needs a thread. Several profiles are decrypted on all cores.
   if (count > 1) process.env['UV_THREADPOOL_SIZE'] ??= String(THREADS)
   fstat(0, () => {})
 }
 
-/** Profiles that an interrupted fetch received and could not store any more are unused profiles too. */
+/** Profiles that an interrupted fetch received but did not store are unused profiles too. */
 async function tryToFinishFetches(directory: string, messages: Messages): Promise<void> {
   try {
     const { finishFetches } = await import('../store/incoming/recover.ts')

@@ -3,12 +3,12 @@ import { closeSync, openSync, readSync } from 'node:fs'
 import { Failure, reasonOf } from '../failure.ts'
 import { parsePrivateKey } from '../profile/key.ts'
 
-/** More than any key has, in bytes. */
+/** In bytes. */
 const LARGEST_KEY = 64 * 1024
 
 /**
  * Reads the private key from a file, or from a pipe: `-k <(gpg -d softsim.pem.gpg)`.
- * @throws {Failure} `usage` where it is no path, `key` where it can't be used
+ * @throws {Failure} `usage` if `path` is not a path, `key` if the key can't be used
  */
 export function readKey(
   path: string,
@@ -24,7 +24,7 @@ export function readKey(
   } catch (error) {
     if (isBase64Line(path)) throw notAPath(platform)
     throw new Failure('key', `can't read the private key ${path}: ${reasonOf(error)}`, {
-      hint: 'is -k right? it names the file of the private key',
+      hint: 'check -k: its value is the file of the private key',
       cause: error,
     })
   }
@@ -46,13 +46,13 @@ function readBounded(path: string): Buffer {
 }
 
 const notAPath = (platform: NodeJS.Platform) =>
-  new Failure('usage', '--key wants the name of a file, and this looks like the key itself', {
+  new Failure('usage', '--key takes a file name, but this value looks like the key itself', {
     hint:
       platform === 'win32'
-        ? 'write it to a file: softsim next -k softsim.pem'
-        : 'in bash: softsim next -k <(printenv KEY) …',
+        ? 'save the key to a file, then run: softsim next -k softsim.pem'
+        : 'save the key to a file, or use in bash: softsim next -k <(printenv KEY) …',
   })
 
-/** A line of a key may be given by mistake too, and no part of a key is ever printed. */
+/** Users may also pass one line of a key by mistake. No part of a key is ever printed. */
 const isBase64Line = (text: string) =>
   /^[A-Za-z0-9+/]{40,}={0,2}$/.test(text) && [/[A-Z]/, /[a-z]/, /\d/].every((each) => each.test(text))

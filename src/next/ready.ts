@@ -9,43 +9,40 @@ import type { HexOptions } from '../profile/profile.ts'
 import { readProfile } from '../store/read.ts'
 import type { Messages } from '../words.ts'
 
-/** What is printed of a profile: each makes one line of it, without its newline. */
+/** Each encoder returns one line without its newline. */
 const FORMATS = { hex: encodeHex, json: encodeJson, raw: encodeRaw }
 
 export type Format = keyof typeof FORMATS
 
-/** Where profiles come from, and what is made of them. */
 export interface Source {
   readonly directory: string
   readonly key: KeyObject
   readonly format: Format
-  /** Also says which fields are checked: those that a device would get. */
+  /** Also selects the fields to check: those that the device gets. */
   readonly options: HexOptions
   readonly messages: Messages
   readonly signals: Signals
 }
 
-/** What the call does about Ctrl-C and the like. */
 export interface Signals {
-  /** Aborted by the first signal. */
   readonly stop: AbortSignal
-  /** From now on no signal ends the process at once: something is claimed. */
+  /** From now on, no signal ends the process at once, because profiles are claimed. */
   hold(): void
 }
 
 /** A profile that decrypts and that a device would accept. */
 export interface Ready {
-  /** Its digits, without a filler. */
+  /** The digits, without a filler. */
   readonly iccid: string
-  /** The name of its file while it is unused. */
+  /** The name of the unused file. */
   readonly name: string
-  /** What its file holds. */
+  /** The text of its file. */
   readonly stored: string
-  /** The device that it is for, where one was named. */
+  /** The device that it is for, if one was named. */
   readonly device?: string
   /** Whether it was handed out before. */
   readonly isAgain?: boolean
-  /** What is printed of it: made before the claim, so that only printing is left to go wrong after it. */
+  /** The output, made before the claim, so that only printing can fail after it. */
   readonly line: string
 }
 
@@ -57,10 +54,9 @@ export interface Taken {
 }
 
 /**
- * Reads, decrypts, checks and encodes one profile.
- * @param name of its file while it is unused
- * @param file the name it has now
- * @returns undefined where there is no such file
+ * @param name the name of the unused file
+ * @param file its current name
+ * @returns undefined if there is no such file
  * @throws {UnusableProfile}
  */
 export async function makeReady(

@@ -6,14 +6,14 @@ import { errnoOf } from '../failure.ts'
 const STANDARD_OUTPUT = 1
 const FULL_PIPE_PAUSE_MS = 2
 
-/** So long a write may still succeed after Ctrl-C: then the profile is delivered. */
+/** A write that succeeds within this time after Ctrl-C still delivers the profile. */
 const GRACE_MS = 200
 
 /**
- * Writes all of a text to standard output and returns when the system has taken it. Unlike process.stdout it tells
- * a reader that went away (EPIPE) as an error of this very text, and costs little start-up time.
+ * Writes the text to standard output and returns when the system has accepted all of it. Unlike process.stdout, it
+ * reports a closed pipe (EPIPE) as an error of this write, and it adds little start-up time.
  * @param signal ends the wait for a reader that does not read
- * @throws the system error, or the signal's reason
+ * @throws the system error, or the reason of the signal
  */
 export async function writeOutput(text: string, signal?: AbortSignal): Promise<void> {
   const bytes = Buffer.from(text)
@@ -24,11 +24,11 @@ export async function writeOutput(text: string, signal?: AbortSignal): Promise<v
   }
 }
 
-/** Not writeSync: a full pipe, or a serial port whose device is stuck, would hold up Ctrl-C. */
+/** Asynchronous, because a full pipe or a serial port with a stuck device would block Ctrl-C. */
 function writeSome(bytes: Buffer, signal?: AbortSignal): Promise<number> {
   return new Promise((resolve, reject) => {
     const onAbort = () => setTimeout(() => reject(signal?.reason), GRACE_MS).unref()
-    // Where it was aborted before, it tells nobody any more.
+    // An aborted signal no longer fires its event.
     if (signal?.aborted) onAbort()
     signal?.addEventListener('abort', onAbort, { once: true })
     write(STANDARD_OUTPUT, bytes, (error, written) => {
@@ -41,13 +41,13 @@ function writeSome(bytes: Buffer, signal?: AbortSignal): Promise<number> {
 }
 
 /**
- * Whether the caller closed standard output (`>&-`). Node puts the null device there, open for reading too, which
- * `> /dev/null` is not; what was written would be lost without an error.
+ * Detects whether the caller closed standard output (`>&-`). Node then opens the null device there, for reading too,
+ * which `> /dev/null` does not. Output would be lost without an error.
  */
 export function isOutputClosed(): boolean {
   try {
     const device = statSync(devNull)
-    // A regular file has no device number of its own: a file or a pipe would look the same.
+    // A regular file has no device number, so files and pipes would look the same.
     if (device.isFile() || fstatSync(STANDARD_OUTPUT).rdev !== device.rdev) return false
     readSync(STANDARD_OUTPUT, Buffer.alloc(1))
     return true

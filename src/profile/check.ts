@@ -7,14 +7,14 @@ const KEY_128 = /^[0-9A-Fa-f]{32}$/
 /** 52 bytes of EF_SMSP (TS 31.102 4.2.27). */
 const SMSP = /^[0-9A-Fa-f]{104}$/
 const PIN = /^\d{4,8}$/
-/** The device keeps 8 bytes for each of these. */
+/** The device stores each of these in 8 bytes. */
 const ASCII_8 = /^[\x21-\x7e]{1,8}$/
-/** An administrative key may also be written as its 8 bytes in hex (TS 102 221 11.1.9.3). */
+/** An administrative key can also be given as its 8 bytes in hex (TS 102 221 11.1.9.3). */
 const KEY_64 = /^[0-9A-Fa-f]{16}$/
 
 /**
- * Why a device would refuse this profile, one sentence each; empty where it would accept it.
- * Values are secrets and never part of a sentence.
+ * Returns the reasons why a device would reject this profile, or an empty list. Values are secrets and never part of
+ * a reason.
  */
 export function problems(profile: Profile, options: HexOptions): string[] {
   const { imsi, iccid, opc, k, kic, kid, smsp, smsc, pin, puk, adm } = profile
@@ -27,7 +27,7 @@ export function problems(profile: Profile, options: HexOptions): string[] {
     kic && !KEY_128.test(kic) && 'KIC is not 32 hex digits',
     kid && !KEY_128.test(kid) && 'KID is not 32 hex digits',
     options.smsp && smsp && !SMSP.test(smsp) && 'SMSP is not 104 hex digits',
-    options.smsc && smsc && (smscDigits < 1 || smscDigits > 20) && 'the SMSC has not 1 to 20 digits',
+    options.smsc && smsc && (smscDigits < 1 || smscDigits > 20) && 'the SMSC does not have 1 to 20 digits',
     pin && !PIN.test(pin) && 'the PIN is not 4 to 8 digits',
     puk && !ASCII_8.test(puk) && 'the PUK is not 1 to 8 ASCII characters',
     adm &&

@@ -8,10 +8,9 @@ import { UnusableProfile } from '../failure.ts'
  */
 export type Decrypt = (ciphertext: Buffer) => Promise<Buffer>
 
-/** More than there are processors would only take turns, each with a key of its own to prepare. */
+/** Each thread needs its own prepared key, and more threads than processors bring no gain. */
 export const THREADS = availableParallelism()
 
-/** What decrypts `count` profiles: at once where there is one, on all cores where there are more. */
 export async function decryptor(key: KeyObject, count: number): Promise<Decrypt> {
   if (count === 1) {
     return (ciphertext) =>
@@ -21,7 +20,7 @@ export async function decryptor(key: KeyObject, count: number): Promise<Decrypt>
   }
   const algorithm = { name: 'RSA-OAEP', hash: 'SHA-1' }
   const pkcs8 = key.export({ type: 'pkcs8', format: 'der' })
-  // Node lets one thread at a time work with a key: each gets its own.
+  // In Node, only one thread at a time can use a key, so each thread gets its own.
   const keys = await Promise.all(
     Array.from({ length: Math.min(count, THREADS) }, () =>
       webcrypto.subtle.importKey('pkcs8', pkcs8, algorithm, false, ['decrypt']),
@@ -38,6 +37,6 @@ async function unlocked(decrypt: () => Buffer | Promise<Buffer>): Promise<Buffer
   try {
     return await decrypt()
   } catch {
-    throw new UnusableProfile('locked', 'the private key does not open it')
+    throw new UnusableProfile('locked', 'the private key does not decrypt it')
   }
 }

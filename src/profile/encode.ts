@@ -1,11 +1,11 @@
-/** The digits in pairs, each pair swapped: the order in which a SIM stores BCD (TS 102 221 13.2). */
+/** Swaps the digits of each pair, which is how a SIM stores BCD (TS 102 221 13.2). */
 export function swapNibbles(text: string): string {
   return text.replace(/(.)(.)/gs, '$2$1')
 }
 
 /**
- * EF_IMSI (TS 31.102 4.2.2) as hex: one length byte, then the parity nibble (9 for an odd number of digits, 1
- * for an even one) and the digits, padded with `f`.
+ * EF_IMSI (TS 31.102 4.2.2) as hex: one length byte, the parity nibble (9 for an odd number of digits, 1 for an even
+ * one) and the digits, padded with `f`.
  * @param imsi 6 to 15 digits
  * @returns 18 characters
  */
@@ -25,9 +25,9 @@ export function encodeIccid(iccid: string): string {
 }
 
 /**
- * The address of the short message centre: its length in bytes, the type of number (`91`, international, E.164)
- * and the digits (TS 24.011 8.2.5.2), padded with `ff` to 12 bytes.
- * @param number a telephone number; everything but its digits, at most 20, is left out
+ * The address of the short message centre: its length in bytes, the type of number (`91`, international, E.164) and
+ * the digits (TS 24.011 8.2.5.2), padded with `ff` to 12 bytes.
+ * @param number a telephone number; only its digits count, at most 20
  * @returns 24 characters
  */
 export function encodeSmsc(number: string): string {
@@ -36,12 +36,10 @@ export function encodeSmsc(number: string): string {
   return `${hexByte(bytes + 1)}91${swapNibbles(digits.padEnd(bytes * 2, 'f'))}`.padEnd(24, 'f')
 }
 
-/** The bytes of an ASCII text as lower-case hex, two characters a byte. */
 export function encodeAscii(text: string): string {
   return Buffer.from(text, 'latin1').toString('hex')
 }
 
-/** A number from 0 to 255 as two lower-case hex digits. */
 export function hexByte(value: number): string {
   return value.toString(16).padStart(2, '0')
 }

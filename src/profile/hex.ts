@@ -2,17 +2,15 @@ import { crcRecord } from './crc.ts'
 import { encodeAscii, encodeIccid, encodeImsi, encodeRecord, encodeSmsc } from './encode.ts'
 import type { HexOptions, Profile } from './profile.ts'
 
-/** One record of the device's TLV string. */
 export interface HexRecord {
   readonly tag: string
-  /** Its name in messages. */
   readonly name: string
   readonly data: string
 }
 
 /**
- * The records of a profile in the order a device reads them, each only where the profile has the field. Case means
- * nothing to a device: hex digits keep the one they came in.
+ * Returns the records of a profile in the order in which a device reads them, without those whose field is absent.
+ * Devices ignore case, so hex digits keep theirs.
  */
 export function records(profile: Profile, options: HexOptions): HexRecord[] {
   const { imsi, iccid, opc, k, kic, kid, smsp, smsc, pin, puk, adm } = profile
@@ -33,8 +31,8 @@ export function records(profile: Profile, options: HexOptions): HexRecord[] {
 }
 
 /**
- * The device's TLV string: one line of lower-case hex without its newline, at most 414 characters.
- * The CRC-32 covers all characters before its record.
+ * The device's TLV string: one line of lower-case hex without a newline, at most 414 characters. The CRC-32 covers
+ * all characters before its record.
  */
 export function encodeHex(profile: Profile, options: HexOptions): string {
   const body = records(profile, options)

@@ -7,12 +7,12 @@ interface Entry {
   readonly content: string
 }
 
-/** The profile alone, one line: its eleven fields in their order, null where absent. */
+/** The profile alone, on one line: its eleven fields in order, null if absent. */
 export function encodeRaw(profile: Profile): string {
   return JSON.stringify(inOrder(profile))
 }
 
-/** The profile and what a card's file system would hold of it, one line. */
+/** The profile and the contents of the card's files, on one line. */
 export function encodeJson(profile: Profile, options: HexOptions): string {
   const dataOf = new Map(records(profile, options).map(({ name, data }) => [name, data]))
   const { k, opc, kic, kid } = profile

@@ -2,14 +2,15 @@ import { createPrivateKey, createPublicKey, type KeyObject, X509Certificate } fr
 import { Failure } from '../failure.ts'
 import { asking, quote } from '../words.ts'
 
-const RIGHT_KEY = 'give the RSA private key whose public half the service had when the profiles were fetched'
+const RIGHT_KEY =
+  'use the RSA private key that matches the public key registered with the service when the profiles were fetched'
 
 /**
  * Reads an RSA private key: PKCS#1 or PKCS#8 (RFC 8017 A.1.2, RFC 5208), PEM or DER.
- * @param path what the messages call it
- * @param passphrase opens an encrypted key; undefined or empty where there is none
- * @param platform the system whose commands a hint names
- * @throws {Failure} `key`, with the command that mends it
+ * @param path the name to use in messages
+ * @param passphrase for an encrypted key; undefined or empty if there is none
+ * @param platform the system whose commands hints name
+ * @throws {Failure} `key`, with a hint that says how to fix it
  */
 export function parsePrivateKey(
   bytes: Buffer,
@@ -43,11 +44,10 @@ function checked(key: KeyObject, path: string): KeyObject {
 }
 
 const notRsa = (path: string, type: string) =>
-  keyFailure(`${path} is a key of type ${type}; profiles are encrypted for an RSA key`, RIGHT_KEY)
+  keyFailure(`${path} is a key of type ${type}; decryption needs an RSA key`, RIGHT_KEY)
 
 const keyFailure = (message: string, hint: string) => new Failure('key', message, { hint })
 
-/** What the file is instead of a private key that opens. */
 function diagnosis(
   bytes: Buffer,
   path: string,
@@ -60,39 +60,41 @@ function diagnosis(
   if (text.includes('BEGIN OPENSSH PRIVATE KEY')) return openSsh(text, path, platform)
   if (isEncrypted(text, errors)) {
     return passphrase
-      ? keyFailure(`${path} does not open with this passphrase`, 'correct SOFTSIM_KEY_PASSPHRASE')
+      ? keyFailure(`the passphrase does not decrypt ${path}`, 'check SOFTSIM_KEY_PASSPHRASE')
       : keyFailure(
-          `${path} is protected with a passphrase, and none was given`,
+          `${path} is protected with a passphrase, but none was given`,
           `set it: ${asking('SOFTSIM_KEY_PASSPHRASE', platform)}`,
         )
   }
   if (/BEGIN (RSA |SSH2 )?PUBLIC KEY|^(ssh|ecdsa)-\S+ AAAA/m.test(text) || isDerPublicKey(bytes)) {
     return keyFailure(
-      `${path} is a public key; decrypting takes the private one`,
-      path.endsWith('.pub') ? `the private one should be in ${path.slice(0, -'.pub'.length)}` : RIGHT_KEY,
+      `${path} is a public key; decryption needs the private key`,
+      path.endsWith('.pub')
+        ? `use the private key, which is probably in ${path.slice(0, -'.pub'.length)}`
+        : RIGHT_KEY,
     )
   }
   if (isCertificate(bytes)) {
     return keyFailure(
-      `${path} is a certificate; decrypting takes the private key that belongs to it`,
-      'take it from a PKCS#12 bundle: openssl pkcs12 -in bundle.p12 -nocerts -nodes -out softsim.pem',
+      `${path} is a certificate; decryption needs the private key that belongs to it`,
+      'extract it from the PKCS#12 bundle: openssl pkcs12 -in bundle.p12 -nocerts -nodes -out softsim.pem',
     )
   }
   if (text.startsWith('PuTTY-User-Key-File')) {
     return keyFailure(
       `${path} is in PuTTY's own format`,
       platform === 'win32'
-        ? 'PuTTYgen: Conversions, Export OpenSSH key, as softsim.pem; then: ssh-keygen -p -m PEM -f softsim.pem'
+        ? 'in PuTTYgen, use Conversions > Export OpenSSH key and save it as softsim.pem; then run: ssh-keygen -p -m PEM -f softsim.pem'
         : `convert it: puttygen ${quote(path, platform)} -O private-openssh -o softsim.pem && ssh-keygen -p -m PEM -f softsim.pem`,
     )
   }
   return keyFailure(
-    `${path} is no private key that can be read (PKCS#1 or PKCS#8, PEM or DER)`,
+    `${path} is not a readable private key (PKCS#1 or PKCS#8, PEM or DER)`,
     `check it: openssl pkey -check -noout -in ${quote(path, platform)}`,
   )
 }
 
-/** OpenSSH's own format names the key's type in its first bytes (PROTOCOL.key in its sources). */
+/** OpenSSH's own format names the type of the key in its first bytes (PROTOCOL.key in its sources). */
 function openSsh(text: string, path: string, platform: NodeJS.Platform): Failure {
   const body = /BEGIN OPENSSH PRIVATE KEY-----([^-]*)/.exec(text)?.[1] ?? ''
   const type = /ssh-(?:rsa|dss|ed25519)|ecdsa-sha2-[a-z0-9]+/.exec(
@@ -100,11 +102,11 @@ function openSsh(text: string, path: string, platform: NodeJS.Platform): Failure
   )?.[0]
   if (type !== undefined && type !== 'ssh-rsa') return notRsa(path, type)
   const quoted = quote(path, platform)
-  // ssh-keygen refuses a key that others may read.
+  // ssh-keygen rejects a key that other users can read.
   const chmod = platform === 'win32' ? '' : `chmod 600 ${quoted} && `
   return keyFailure(
     `${path} is in OpenSSH's own format`,
-    `rewrite it as PEM, in place: ${chmod}ssh-keygen -p -m PEM -f ${quoted}`,
+    `convert it to PEM in place: ${chmod}ssh-keygen -p -m PEM -f ${quoted}`,
   )
 }
 

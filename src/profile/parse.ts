@@ -14,44 +14,41 @@ const isPlaintext = t.isObject(
   { extra },
 )
 
-/** A profile file, read and not yet decrypted. */
 export interface Sealed {
-  /** As the file spells it, with a filler or without. */
+  /** As in the file, with or without a filler. */
   readonly iccid: string
   readonly ciphertext: Buffer
 }
 
 /**
- * Reads the text of a profile file.
- * @param name the file's name: it must be that of the ICCID inside, so that one directory cannot hold one
- *   identity twice
+ * @param name must match the ICCID in the file, so that one directory can't hold the same identity twice
  * @throws {UnusableProfile} `damaged`
  */
 export function parseStored(name: string, text: string): Sealed {
   const stored = parseJson(text)
-  if (!isStored(stored)) throw new UnusableProfile('damaged', 'it holds no encrypted profile')
+  if (!isStored(stored)) throw new UnusableProfile('damaged', 'it does not contain an encrypted profile')
   const iccid = iccidDigits(stored.iccid)
-  if (iccid === undefined) throw new UnusableProfile('damaged', 'its ICCID is not 1 to 20 digits')
+  if (iccid === undefined) throw new UnusableProfile('damaged', 'the ICCID in it is not 1 to 20 digits')
   if (iccidDigits(name.replace(/\.json$/, '')) !== iccid) {
-    throw new UnusableProfile('damaged', `its name is not that of the ICCID inside, ${iccid}`)
+    throw new UnusableProfile('damaged', `its name does not match the ICCID in it, ${iccid}`)
   }
   return { iccid: stored.iccid, ciphertext: Buffer.from(stored.profile, 'base64') }
 }
 
 /**
- * Reads a decrypted profile and makes sure that a device would accept it.
+ * Also checks that a device would accept the profile.
  * @throws {UnusableProfile} `unfit`
  */
 export function parsePlaintext(sealed: Sealed, plaintext: Buffer, options: HexOptions): Profile {
   const fields = parseJson(plaintext.toString('utf8'))
-  if (!isPlaintext(fields)) throw new UnusableProfile('unfit', 'what is encrypted in it is no profile')
+  if (!isPlaintext(fields)) throw new UnusableProfile('unfit', 'the decrypted data is not a profile')
   const profile = Object.fromEntries(FIELDS.map((field) => [field, fields[field] || null])) as Profile
   const named = { ...profile, iccid: profile.iccid ?? sealed.iccid }
   if (iccidDigits(named.iccid) !== iccidDigits(sealed.iccid)) {
-    throw new UnusableProfile('unfit', 'the ICCID encrypted in it is another one')
+    throw new UnusableProfile('unfit', 'the encrypted ICCID is a different one')
   }
   const found = problems(named, options)
-  if (found.length > 0) throw new UnusableProfile('unfit', `a device would refuse it: ${found.join(', ')}`)
+  if (found.length > 0) throw new UnusableProfile('unfit', `a device would reject it: ${found.join(', ')}`)
   return named
 }
 

@@ -1,7 +1,7 @@
 import * as t from 'typanion'
 import { iccidDigits } from '../profile/iccid.ts'
 
-/** One profile as the service sends it: its ICCID, and its ciphertext in base64. */
+/** The ciphertext in `profile` is base64. */
 export interface ServedProfile {
   readonly iccid: string
   readonly profile: string
@@ -9,7 +9,6 @@ export interface ServedProfile {
 
 export interface Answer {
   readonly profiles: ServedProfile[]
-  /** What is wrong with each entry that can't be used. */
   readonly refused: string[]
 }
 
@@ -21,8 +20,8 @@ const isEntry = t.isObject(
 const isCiphertext = t.cascade(t.isString(), [t.hasMinLength(1), t.isBase64()])
 
 /**
- * Checks the body of a 200 answer, entry by entry: a bad one does not lose the good ones.
- * @returns undefined where the text is no such answer at all
+ * Checks each entry on its own, so that a bad one does not lose the good ones.
+ * @returns undefined if the text is not a list of profiles
  */
 export function parseAnswer(body: string): Answer | undefined {
   let json: unknown
@@ -42,11 +41,11 @@ export function parseAnswer(body: string): Answer | undefined {
 }
 
 function problemOf(entry: unknown): string | undefined {
-  if (!isEntry(entry)) return 'it has no ICCID and profile'
-  if (iccidDigits(entry.iccid) === undefined) return 'its ICCID is not 1 to 20 digits'
-  return isCiphertext(entry.profile) ? undefined : 'its profile is not base64'
+  if (!isEntry(entry)) return 'the ICCID or the profile is missing or not a string'
+  if (iccidDigits(entry.iccid) === undefined) return 'the ICCID is not 1 to 20 digits'
+  return isCiphertext(entry.profile) ? undefined : 'the profile is not base64'
 }
 
-/** Only what may be an ICCID is repeated: it could be anything, the API key too. */
+/** Anything that can't be an ICCID is not repeated, because it may be the API key. */
 const nameOf = (entry: unknown) =>
   isEntry(entry) && /^[\dFf]{1,32}$/.test(entry.iccid) ? ` (ICCID ${entry.iccid})` : ''

@@ -1,19 +1,16 @@
 import { CallFailure } from './call-failure.ts'
 
-/** A body that brings fewer bytes in so much time would not end; the slowest modem brings more. */
+/** A body that brings fewer bytes than this in this time is given up. Even the slowest modem is faster. */
 export interface LeastRate {
   readonly bytes: number
   readonly ms: number
 }
 
 const LONGEST_MESSAGE = 16 * 1024
-/** Of a text that is cut off, the end could be the first half of a secret, which nobody would recognize. */
+/** A truncated text may end with the first part of a secret, which would not be masked. */
 const DOUBTFUL = 4 * 1024
 
-/**
- * The whole text of a body.
- * @throws {CallFailure} where there is more of it than `largest` bytes, or where it drips; the rest is not read
- */
+/** @throws {CallFailure} if the body is larger than `largest` bytes or arrives too slowly; the rest is not read */
 export async function readText(
   body: AsyncIterable<Uint8Array>,
   largest: number,
@@ -24,7 +21,7 @@ export async function readText(
   for await (const part of steady(body, least)) {
     size += part.length
     if (size > largest) {
-      throw new CallFailure('the answer is larger than any answer to what was asked', {
+      throw new CallFailure('the answer is too large for the number of profiles requested', {
         mayHaveAllocated: true,
       })
     }
@@ -33,7 +30,7 @@ export async function readText(
   return Buffer.concat(parts).toString('utf8')
 }
 
-/** The beginning of an error's text; what the line does to the rest of it makes no difference. */
+/** Reads the beginning of an error text. Connection errors do not matter here. */
 export async function readStart(body: AsyncIterable<Uint8Array>, least: LeastRate): Promise<string> {
   const parts: Uint8Array[] = []
   let size = 0
@@ -50,7 +47,7 @@ export async function readStart(body: AsyncIterable<Uint8Array>, least: LeastRat
   return isWhole ? text : text.slice(0, -DOUBTFUL)
 }
 
-/** Goes on as long as anything comes at all: to cut off an answer costs what was asked for. */
+/** Stops only when almost nothing arrives: giving up an answer costs the profiles in it. */
 async function* steady(
   body: AsyncIterable<Uint8Array>,
   { bytes, ms }: LeastRate,
@@ -63,7 +60,7 @@ async function* steady(
     const now = performance.now()
     if (now - began < ms) continue
     if (arrived < bytes) {
-      throw new CallFailure('the answer drips and would not end', { isPassing: true, mayHaveAllocated: true })
+      throw new CallFailure('the answer arrives too slowly', { isPassing: true, mayHaveAllocated: true })
     }
     began = now
     arrived = 0

@@ -1,10 +1,7 @@
-/** Why a call brought no profiles. */
 export class CallFailure extends Error {
-  /** Whether the same call may do better a little later. */
   readonly isPassing: boolean
-  /** Whether the service may have allocated profiles for it: it was sent, and its answer did not arrive. */
+  /** Whether the service may have allocated profiles: the request was sent, but its answer did not arrive. */
   readonly mayHaveAllocated: boolean
-  /** The status it was answered with, if it was. */
   readonly status: number | undefined
   readonly hint: string | undefined
   /** What it means for the whole fetch, where nothing else was brought. */
@@ -33,13 +30,12 @@ export class CallFailure extends Error {
 
 const LONGEST_TEXT = 200
 
+const KEY_HINT = 'set SOFTSIM_API_KEY to an API key for SoftSIM profiles'
+
 /** Not implemented, HTTP version not supported, network authentication required (RFC 9110 15.6, RFC 6585 6). */
 const NEVER_CARRIED_OUT = [501, 505, 511]
 
-/**
- * What an answer other than 200 means.
- * @param text what the service says of it, without tags
- */
+/** @param text the text of the answer, without tags */
 export function statusFailure(
   status: number,
   headers: Readonly<Record<string, string | string[] | undefined>>,
@@ -50,20 +46,20 @@ export function statusFailure(
     return new CallFailure(`the service does not accept the API key (${status})${said}`, {
       status,
       outcome: 'api-key',
-      hint: 'it takes a key made for SoftSIM profiles: give it in SOFTSIM_API_KEY',
+      hint: status === 403 ? `${KEY_HINT}, and check --url` : KEY_HINT,
     })
   }
   if (status === 404) return new CallFailure(`the service has no more profiles (404)${said}`, { status })
   if (status === 429) return new CallFailure('the rate limit is reached (429)', { status, isPassing: true })
-  // A gateway says 502, 504 or a number of its own of a call that it passed on and lost, and a service that failed may
-  // have failed after it had allocated. Only one that says when to come back has not begun.
+  // With 502, 504 or a status of its own, a gateway reports a request that it forwarded and lost. A service that
+  // failed may have allocated profiles first. Only an answer that says when to retry means that nothing was started.
   const isPutOff = status === 503 && headers['retry-after'] !== undefined
   const isLost = status >= 500 && !NEVER_CARRIED_OUT.includes(status)
-  // A success of another kind has nothing that can be read, and has probably allocated.
+  // The body of another success status can't be used, and the service has probably allocated profiles.
   const isOdd = status >= 200 && status < 300
   return new CallFailure(`the service answered ${status}${said}`, {
     status,
-    // 408: the request took too long to arrive, as it does on a slow line.
+    // 408: the request took too long to arrive, as on a slow line.
     isPassing: isLost || status === 408,
     mayHaveAllocated: isOdd || (isLost && !isPutOff),
   })

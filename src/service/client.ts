@@ -1,9 +1,10 @@
+import request from 'undici/lib/api/api-request.js'
 import type Dispatcher from 'undici/lib/dispatcher/dispatcher.js'
 import { several } from '../words.ts'
 import { type Answer, parseAnswer } from './answer.ts'
 import { type LeastRate, readStart, readText } from './body.ts'
 import { CallFailure, statusFailure } from './call-failure.ts'
-import { directly, type Timeouts, throughProxy } from './connection.ts'
+import { beforeSending, directly, type Timeouts, throughProxy } from './connection.ts'
 import { networkFailure } from './network-failure.ts'
 import { plainText } from './plain-text.ts'
 import { type Limit, readLimit } from './rate-limit.ts'
@@ -14,14 +15,14 @@ type Headers = Record<string, string | string[] | undefined>
 const MOST_REDIRECTS = 5
 const REDIRECTS = [301, 302, 303, 307, 308]
 
-/** When a call is given up. There is no limit to all of it: while an answer arrives, cutting it off only costs. */
+/** The total time is not limited: giving up an answer that is still arriving only costs profiles. */
 export interface Limits extends Timeouts {
   readonly least: LeastRate
 }
 
 /**
- * Three minutes of silence outlast an outage of one: after it, TCP sends again only when its doubled wait is over, and
- * what it sends may be lost again. At the least rate, an answer of 1000 profiles would take three hours.
+ * A silence of three minutes covers an outage of one minute: TCP doubles its wait before each retransmission, and a
+ * retransmission may be lost too. At the least rate, an answer of 1000 profiles would take three hours.
  */
 const LIMITS: Limits = { connect: 20_000, silence: 180_000, least: { bytes: 20_000, ms: 300_000 } }
 
@@ -29,13 +30,11 @@ export interface ClientOptions {
   readonly url: URL
   readonly apiKey: string
   readonly limits?: Limits
-  /** Is told of each request and its answer, never of the key. */
   readonly trace: (level: 2 | 3, text: string) => void
 }
 
-/** An answer, and how long it took. */
 export interface TimedAnswer extends Answer {
-  /** From the first byte of the body to the last, in milliseconds. */
+  /** In milliseconds, from the first byte of the body to the last. */
   readonly bodyMs: number
 }
 
@@ -46,7 +45,7 @@ interface Response {
   readonly bodyMs: number
 }
 
-/** The service's one call. Retries, the rate limit and what happens to the profiles are its caller's business. */
+/** Sends the one request that the service has. Retries, the rate limit and storage are up to the caller. */
 export class Client {
   #url: URL
   readonly #apiKey: string
@@ -65,9 +64,9 @@ export class Client {
   }
 
   /**
-   * Asks for profiles. The service allocates them: the same call sent again brings others.
+   * Requests profiles. The service allocates them: the same request sent again returns different ones.
    * @param count 1 to 1000
-   * @param learn is told what the answer says of the rate limit
+   * @param learn receives the rate limit from the answer
    * @throws {CallFailure}
    */
   async ask(count: number, learn: (limit: Limit) => void, signal: AbortSignal): Promise<TimedAnswer> {
@@ -89,39 +88,32 @@ export class Client {
     const target = redirectTarget(this.#url, typeof location === 'string' ? location : undefined)
     if (target !== undefined) return target
     throw new CallFailure('the service redirects to an address that is not https on the same host', {
-      hint: 'the API key is not sent there; give the new address with --url if you trust it',
+      hint: 'if you trust the new address, give it with --url; the API key was not sent there',
     })
   }
 
-  /** Without the key, before it is cut to a message's length: a part of the key would be too much. */
+  /** Masks the key before the text is shortened: a part of the key would not be masked. */
   #messageOf(headers: Headers, body: string): string {
     return plainText(body, headers['content-type']).replaceAll(this.#apiKey, '***')
   }
 
   async #send(count: number, signal: AbortSignal): Promise<Response> {
     const url = this.#url
-    const text = JSON.stringify({ count })
     let sent = false
-    // The connection asks for the body when it is about to send the request: from here on it may cost profiles.
-    const body = function* () {
+    const noteSending = beforeSending(() => {
       sent = true
-      yield text
-    }
+    })
     const began = performance.now()
     this.#trace(2, `asking ${url.origin}${url.pathname} for ${several(count, 'profile')}`)
     try {
-      // Plain HTTP goes to this machine only, and so never through a proxy.
+      // Plain HTTP goes only to this machine, and therefore never through a proxy.
       const dispatcher = url.protocol === 'http:' ? this.#direct : this.#proxied
-      const response = await dispatcher.request({
+      const response = await request.call(dispatcher.compose(noteSending), {
         origin: url.origin,
         path: url.pathname + url.search,
         method: 'GET',
-        headers: {
-          authorization: this.#apiKey,
-          'content-type': 'application/json',
-          'content-length': String(Buffer.byteLength(text)),
-        },
-        body: body() as unknown as Uint8Array,
+        headers: { authorization: this.#apiKey, 'content-type': 'application/json' },
+        body: JSON.stringify({ count }),
         signal,
       })
       const answered = performance.now()
@@ -142,13 +134,13 @@ export class Client {
   }
 }
 
-/** Generous for 16384-bit keys: nothing that is larger is an answer to what was asked. */
+/** Generous enough for 16384-bit keys. */
 const largestAnswer = (count: number) => 64 * 1024 + count * 4 * 1024
 
 function answerOf(headers: Headers, body: string): Answer {
   const traits = { mayHaveAllocated: true, hint: 'check --url; a proxy or a login page may have answered' }
   if (headers['content-encoding'] !== undefined) {
-    throw new CallFailure('the answer is compressed, and was not asked to be', traits)
+    throw new CallFailure('the answer is compressed, but compression was not requested', traits)
   }
   const answer = parseAnswer(body)
   if (answer === undefined) throw new CallFailure('the answer is not a list of profiles', traits)

@@ -1,30 +1,23 @@
-import api from 'undici/lib/api/index.js'
+import openTunnel from 'undici/lib/api/api-connect.js'
 import Agent from 'undici/lib/dispatcher/agent.js'
-import Dispatcher from 'undici/lib/dispatcher/dispatcher.js'
+import type Dispatcher from 'undici/lib/dispatcher/dispatcher.js'
 import EnvHttpProxyAgent from 'undici/lib/dispatcher/env-http-proxy-agent.js'
 import Pool from 'undici/lib/dispatcher/pool.js'
 import { Failure } from '../failure.ts'
 
-// What the front page of undici does: its proxy agent connects with a method that is put on here.
-Object.assign(Dispatcher.prototype, api)
-
-/**
- * How long one address of several is tried before the next one. Node's own quarter of a second gives up addresses
- * that are merely far away.
- */
+/** Per address of a host. Node's default of a quarter of a second gives up addresses that are merely far away. */
 const ADDRESS_MS = 5000
 
-/** Milliseconds that a connection may spend without a sign of life. */
+/** In milliseconds. */
 export interface Timeouts {
-  /** Until it is open, TLS included. */
+  /** Until the connection is open, including TLS. */
   readonly connect: number
   /** From the request to the headers of the answer, and between two parts of its body. */
   readonly silence: number
 }
 
-/** The way to a proxy, or through it, could not be opened: nothing has been sent to the service. */
+/** No connection to the proxy, or through it, could be opened. Nothing was sent to the service. */
 export class ProxyFailure extends Error {
-  /** What the proxy answered, if it did. */
   readonly status: number | undefined
 
   constructor(details: { status?: number; cause?: unknown }) {
@@ -34,13 +27,12 @@ export class ProxyFailure extends Error {
   }
 }
 
-/** Connections to a proxy. What goes wrong with them is told apart from what goes wrong behind the proxy. */
+/** Connections to a proxy. Their errors must be distinguishable from errors behind the proxy. */
 function proxyPool(origin: URL, options: Pool.Options): Dispatcher {
   const pool = new Pool(origin, options)
-  const connect = pool.connect.bind(pool)
   return Object.assign(pool, {
     async connect(to: Dispatcher.ConnectOptions): Promise<Dispatcher.ConnectData> {
-      const answer = await connect(to).catch((cause: unknown) => {
+      const answer = await openTunnel.call(pool, to).catch((cause: unknown) => {
         throw new ProxyFailure({ cause })
       })
       if (answer.statusCode === 200) return answer
@@ -50,11 +42,10 @@ function proxyPool(origin: URL, options: Pool.Options): Dispatcher {
   })
 }
 
-/** Connections straight to the service. */
 export const directly = (timeouts: Timeouts): Dispatcher => new Agent(optionsOf(timeouts))
 
 /**
- * Connections to the service as HTTPS_PROXY, HTTP_PROXY and NO_PROXY say.
+ * Follows HTTPS_PROXY, HTTP_PROXY and NO_PROXY.
  * @throws {Failure} `usage`
  */
 export function throughProxy(timeouts: Timeouts): Dispatcher {
@@ -69,12 +60,30 @@ export function throughProxy(timeouts: Timeouts): Dispatcher {
       clientFactory: (origin, more) => proxyPool(origin, { ...more, headersTimeout: timeouts.silence }),
     })
   } catch (error) {
-    throw new Failure('usage', 'HTTPS_PROXY or HTTP_PROXY holds no address of a proxy', {
-      hint: 'write it like this: http://proxy.example:8080',
+    throw new Failure('usage', 'HTTPS_PROXY or HTTP_PROXY is not a valid proxy address', {
+      hint: 'use the form http://proxy.example:8080',
       cause: error,
     })
   }
 }
+
+/** Calls back when a connection is about to send the request: from then on it may cost profiles. */
+export const beforeSending =
+  (tell: () => void): Dispatcher.DispatcherComposeInterceptor =>
+  (dispatch) =>
+  (options, handler) => {
+    const start = handler.onRequestStart?.bind(handler)
+    return dispatch(
+      options,
+      Object.assign(handler, {
+        onRequestStart(controller: Dispatcher.DispatchController, context: unknown) {
+          start?.(controller, context)
+          // One that was called off while it waited for a connection ends here, unsent.
+          if (!controller.aborted) tell()
+        },
+      }),
+    )
+  }
 
 const optionsOf = ({ connect, silence }: Timeouts) => ({
   allowH2: false,

@@ -6,46 +6,47 @@ type Peer = 'service' | 'proxy'
 
 const NETWORK_HINT: Record<Peer, string> = {
   service: 'check --url and the network of this machine',
-  proxy: 'check HTTPS_PROXY, and whether the proxy runs',
+  proxy: 'check HTTPS_PROXY, and make sure that the proxy is running',
 }
-const CA_HINT = 'where a proxy or a test service has a CA of its own, name it in NODE_EXTRA_CA_CERTS'
+const CA_HINT =
+  'if a proxy or a test service uses its own CA, set NODE_EXTRA_CA_CERTS to the CA certificate file'
 const WEAK_HINT =
-  'tell whoever runs it; where a proxy shows a certificate of its own in its place, whoever runs that'
+  'ask the operator of the service for a stronger certificate; if a proxy replaces the certificate, ask the operator of the proxy'
 
-/** What is wrong with a certificate, by Node's code or, where it has none, by OpenSSL's words; and what to do. */
+/** By Node's error code, or by OpenSSL's message if there is no code. */
 const CERTIFICATE: Record<string, readonly [problem: string, hint: string]> = {
-  CERT_HAS_EXPIRED: ['has expired', 'check the clock of this machine; then tell whoever runs the service'],
+  CERT_HAS_EXPIRED: [
+    'has expired',
+    'check the clock of this machine; if it is right, tell the operator of the service',
+  ],
   CERT_NOT_YET_VALID: ['is not valid yet', 'check the clock of this machine'],
-  DEPTH_ZERO_SELF_SIGNED_CERT: ['is signed by itself', CA_HINT],
+  DEPTH_ZERO_SELF_SIGNED_CERT: ['is self-signed', CA_HINT],
   ERR_TLS_CERT_ALTNAME_INVALID: ['is for another host', 'check --url'],
-  SELF_SIGNED_CERT_IN_CHAIN: ['comes from a CA that signed itself', CA_HINT],
-  UNABLE_TO_GET_ISSUER_CERT: ['comes from an unknown CA', CA_HINT],
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: ['comes from an unknown CA', CA_HINT],
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: ['comes from an unknown CA', CA_HINT],
-  'EE certificate key too weak': ['has a key that is too short to be safe', WEAK_HINT],
-  'CA certificate key too weak': ['comes from a CA whose key is too short to be safe', WEAK_HINT],
-  'CA signature digest algorithm too weak': ['is signed with a digest that is not safe any more', WEAK_HINT],
+  SELF_SIGNED_CERT_IN_CHAIN: ['is issued by an unknown root CA', CA_HINT],
+  UNABLE_TO_GET_ISSUER_CERT: ['is issued by an unknown CA', CA_HINT],
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: ['is issued by an unknown CA', CA_HINT],
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: ['is issued by an unknown CA', CA_HINT],
+  'EE certificate key too weak': ['has a key that is too short', WEAK_HINT],
+  'CA certificate key too weak': ['is issued by a CA whose key is too short', WEAK_HINT],
+  'CA signature digest algorithm too weak': ['is signed with an insecure digest algorithm', WEAK_HINT],
 }
 
 const PASSING: Record<string, (peer: Peer) => string> = {
-  EAI_AGAIN: (peer) => `the name of the ${peer} could not be looked up`,
+  EAI_AGAIN: (peer) => `the host name of the ${peer} can't be resolved`,
   ECONNREFUSED: (peer) => `the ${peer} refuses the connection`,
   ECONNRESET: (peer) => `the connection to the ${peer} was reset`,
-  EHOSTUNREACH: (peer) => `the ${peer} cannot be reached`,
-  ENETUNREACH: () => 'the network cannot be reached',
+  EHOSTUNREACH: (peer) => `the ${peer} is unreachable`,
+  ENETUNREACH: () => 'the network is unreachable',
   EPIPE: (peer) => `the connection to the ${peer} was closed`,
   ETIMEDOUT: (peer) => `the connection to the ${peer} timed out`,
   UND_ERR_BODY_TIMEOUT: () => 'the answer stopped arriving',
-  UND_ERR_CONNECT_TIMEOUT: (peer) => `the ${peer} did not take the connection in time`,
+  UND_ERR_CONNECT_TIMEOUT: (peer) => `the ${peer} did not accept the connection in time`,
   UND_ERR_HEADERS_TIMEOUT: (peer) => `the ${peer} did not answer in time`,
   UND_ERR_RES_CONTENT_LENGTH_MISMATCH: () => 'the answer ended too early',
   UND_ERR_SOCKET: (peer) => `the connection to the ${peer} was closed`,
 }
 
-/**
- * What an error below HTTP means.
- * @param sent whether the request had begun to go out
- */
+/** @param sent whether sending the request had begun */
 export function networkFailure(error: unknown, sent: boolean): CallFailure {
   const proxy = proxyFailureIn(error)
   if (proxy?.status !== undefined) return refusal(proxy.status, error)
@@ -60,32 +61,32 @@ export function networkFailure(error: unknown, sent: boolean): CallFailure {
   }
   const passing = PASSING[code]
   if (passing !== undefined) return failure(`${passing(peer)} (${code})`, { isPassing: true })
-  if (code === 'ENOTFOUND') return failure(`the name of the ${peer} is unknown (${code})`)
-  if (name === 'HTTPParserError') return failure(`the ${peer} does not speak HTTP as it should`)
+  if (code === 'ENOTFOUND') return failure(`the host name of the ${peer} is unknown (${code})`)
+  if (name === 'HTTPParserError') return failure(`the ${peer} sent an invalid HTTP response`)
   if (code === 'EPROTO' || code.startsWith('ERR_SSL_')) {
-    const hint = 'check --url: https, the host and the port'
-    return failure(`the ${peer} does not speak TLS as it should (${code})`, { hint })
+    const hint = 'check the scheme, the host and the port in --url'
+    return failure(`the TLS connection to the ${peer} failed (${code})`, { hint })
   }
   return failure(`the request failed: ${message}`)
 }
 
-/** What the answer of a proxy to CONNECT means (RFC 9110 9.3.6): the way was not opened, and so nothing was sent. */
+/** The proxy answered CONNECT (RFC 9110 9.3.6), but opened no connection: nothing was sent to the service. */
 function refusal(status: number, cause: unknown): CallFailure {
   if (status === 407) {
-    return new CallFailure('the proxy wants a user and a password, and was given none or others (407)', {
-      hint: 'give them in HTTPS_PROXY, like this: http://user:password@proxy.example:8080',
+    return new CallFailure('the proxy requires a valid user name and password (407)', {
+      hint: 'set them in HTTPS_PROXY, in the form http://user:password@proxy.example:8080',
       cause,
     })
   }
   if (status >= 500 || status === 408 || status === 429) {
-    return new CallFailure(`the proxy can't open the way to the service (${status})`, {
+    return new CallFailure(`the proxy can't connect to the service (${status})`, {
       isPassing: true,
-      hint: 'check --url; if that is right, ask whoever runs the proxy',
+      hint: 'check --url; if it is right, ask the operator of the proxy',
       cause,
     })
   }
-  return new CallFailure(`the proxy does not open the way to the service (${status})`, {
-    hint: 'ask whoever runs the proxy to allow it; if there is a way without it, name the host in NO_PROXY',
+  return new CallFailure(`the proxy refuses to connect to the service (${status})`, {
+    hint: 'ask the operator of the proxy to allow it, or, if the proxy is not needed, add the host to NO_PROXY',
     cause,
   })
 }
@@ -95,7 +96,7 @@ function proxyFailureIn(error: unknown): ProxyFailure | undefined {
   return error instanceof Error ? proxyFailureIn(error.cause) : undefined
 }
 
-/** The innermost error that has a code, or else the innermost: undici wraps what a proxy or a socket said. */
+/** undici wraps the errors of proxies and sockets. The innermost error with a code says most. */
 function innermost(error: unknown): { code: string | undefined; name: string; message: string } {
   const inner = error instanceof Error && error.cause !== undefined ? innermost(error.cause) : undefined
   const code = errnoOf(error)

@@ -1,4 +1,4 @@
-/** The characters that error pages write by name (HTML 13.5); any other name stays as it is. */
+/** Named character references that occur on error pages (HTML 13.5). Other names stay unchanged. */
 const NAMED: Record<string, string> = {
   amp: '&',
   apos: "'",
@@ -17,25 +17,24 @@ const NAMED: Record<string, string> = {
   shy: '',
 }
 
-/** What is no text, up to its end or to where the page was cut off. */
+/** Elements without visible text, up to their end or to the point where the page was cut off. */
 const HIDDEN = /<!--[\s\S]*?(?:-->|$)|<(script|style|svg|title)\b[\s\S]*?(?:<\/\1\s*>|$)/gi
 const TITLE = /<title\b[^>]*>([\s\S]*?)(?:<\/title\s*>|$)/i
 
-/** These may stand amid a word. */
+/** Tags that can occur inside a word. */
 const INLINE = /<\/?(?:a|abbr|b|code|em|font|i|small|span|strong|tt|u|wbr)\b[^>]*>/gi
 const TAG = /<[!/?a-z][^>]*(?:>|$)/gi
 
 /**
- * The text of an answer's body: of an HTML page its title and its words, without tags, entities decoded, white space
- * folded. Anything else is returned as it is.
- * @param contentType the header of that name
+ * Of an HTML page, returns the title and the text. Returns any other body unchanged.
+ * @param contentType the value of the Content-Type header
  */
 export function plainText(body: string, contentType: string | string[] | undefined): string {
   const isHtml = /\bx?html\b/i.test(String(contentType ?? '')) || /^\s*<(?:!doctype|html|\?xml)/i.test(body)
   if (!isHtml) return body.trim()
   const title = textOf(TITLE.exec(body)?.[1] ?? '')
   const words = textOf(body.replace(HIDDEN, ' '))
-  // Most pages begin with their title once more.
+  // The text of most pages begins with the title.
   return words.startsWith(title) ? words : [title, words].filter((each) => each !== '').join(': ')
 }
 

@@ -1,20 +1,20 @@
-/** The limit's window is a minute: twice that is never too short, and no answer can put us to sleep for longer. */
+/** The window of the limit is one minute. Twice that is always enough, and no answer can cause a longer wait. */
 const LONGEST_WAIT_MS = 120_000
 
-/** What an answer says of the calls that may follow it. */
 export interface Limit {
-  /** Calls left before `waitMs` is over; undefined where the answer does not say. */
+  /** Requests left before `waitMs` is over. */
   readonly remaining: number | undefined
-  /** Milliseconds from the answer until calls are allowed again; undefined where it does not say. */
+  /** From the answer until requests are allowed again. */
   readonly waitMs: number | undefined
 }
 
 type Headers = Readonly<Record<string, string | string[] | undefined>>
 
 /**
- * Reads `x-ratelimit-remaining`, `x-ratelimit-reset` (Unix epoch, seconds) and, on a 429 or 503, `Retry-After`
- * (RFC 9110 10.2.3). Times are reckoned on the service's own clock, its `Date` header: this machine's may be wrong.
- * @param now this machine's clock, in milliseconds, for an answer without a date
+ * Reads `x-ratelimit-remaining`, `x-ratelimit-reset` (Unix epoch, seconds) and, with 429 or 503, `Retry-After` (RFC
+ * 9110 10.2.3). Times are based on the service's clock (its `Date` header), because the clock of this machine may be
+ * wrong.
+ * @param now the clock of this machine in milliseconds, used if the answer has no date
  */
 export function readLimit(status: number, headers: Headers, now: number): Limit {
   const serviceNow = parseDate(headers['date']) ?? now
@@ -23,7 +23,7 @@ export function readLimit(status: number, headers: Headers, now: number): Limit 
   const remaining = parseWhole(headers['x-ratelimit-remaining'])
   const asked = status === 429 || status === 503 ? retryAfter(headers['retry-after'], serviceNow) : undefined
   if (asked !== undefined) return { remaining: 0, waitMs: asked }
-  // A service that is unavailable while calls are left says nothing about when to come back.
+  // A 503 while requests are left does not say when to retry.
   return { remaining: status === 429 && untilReset !== undefined ? 0 : remaining, waitMs: untilReset }
 }
 

@@ -1,25 +1,27 @@
 import { Failure } from '../failure.ts'
 
-/** The addresses of this machine: what is sent there in plain text stays on it. */
+/** Addresses of this machine. Plain text sent to them does not leave it. */
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/
 
 /**
- * The address to ask: the given one with the tool's version in its query, and whatever stands there already.
- * @throws {Failure} `usage` where the API key would travel readable for others
+ * Adds the version of softsim to the query.
+ * @throws {Failure} `usage` if others could read the API key on its way
  */
 export function endpoint(text: string, version: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (url === undefined || !/^https?:$/.test(url.protocol)) {
-    throw new Failure('usage', '--url is not an http or https address', { hint: 'softsim help fetch' })
+    throw new Failure('usage', 'the value of --url is not an http or https URL', {
+      hint: 'see softsim help fetch',
+    })
   }
   if (url.username !== '' || url.password !== '') {
-    throw new Failure('usage', '--url must not hold a user or a password', {
-      hint: 'the API key goes into SOFTSIM_API_KEY',
+    throw new Failure('usage', '--url must not contain a user name or a password', {
+      hint: 'remove them, and set SOFTSIM_API_KEY to the API key',
     })
   }
   if (url.protocol === 'http:' && !LOOPBACK.test(url.hostname)) {
-    throw new Failure('usage', `plain http to ${url.hostname} would show the API key to the network`, {
-      hint: 'use https; plain http is for this machine only (127.0.0.1, ::1, localhost)',
+    throw new Failure('usage', `plain http to ${url.hostname} would expose the API key to the network`, {
+      hint: 'use https; plain http is allowed only to this machine (127.0.0.1, ::1, localhost)',
     })
   }
   if (!url.searchParams.has('version')) url.search += `${url.search === '' ? '?' : '&'}version=${version}`
@@ -27,7 +29,7 @@ export function endpoint(text: string, version: string): URL {
   return url
 }
 
-/** Where a redirect leads, if the API key may follow it: https, the same host. Undefined otherwise. */
+/** @returns undefined if the API key must not follow the redirect */
 export function redirectTarget(from: URL, location: string | undefined): URL | undefined {
   if (location === undefined || !URL.canParse(location, from.href)) return undefined
   const to = new URL(location, from.href)

@@ -3,13 +3,13 @@ import { join } from 'node:path'
 import { errnoOf, Failure, reasonOf, UnusableProfile } from '../failure.ts'
 import { spellings, usedName } from './names.ts'
 
-/** What a system says of a file that another program holds open. */
+/** Errors if another program has the file open. */
 const HELD = ['EACCES', 'EBUSY', 'EPERM']
 
-/** The same for a name that is to be created. Elsewhere than on Windows the others mean the directory's rights. */
+/** The same when creating a name. On systems other than Windows, the other codes mean missing permissions. */
 const CANT_CREATE = process.platform === 'win32' ? HELD : ['EBUSY']
 
-/** On Windows a virus scanner holds a file for a moment: a second in all is enough for that. */
+/** On Windows, a virus scanner may hold a file briefly. One second in total is enough. */
 const HELD_TRIES = process.platform === 'win32' ? 50 : 0
 const HELD_PAUSE_MS = 20
 
@@ -17,17 +17,15 @@ const HELD_PAUSE_MS = 20
 const UNFINISHED_AFTER_MS = 60_000
 
 /**
- * Claims an unused profile, in two steps: creates its used name, then renames the file over it. Of any number of
- * processes only one can create a name, on every file system and over every protocol (open(2), O_EXCL; CREATE_NEW on
- * Windows). A rename alone is no claim: on Windows and SMB two processes can both succeed with it.
- *
- * The claim is durable when `flushNames` has flushed the used name. A crash between the steps leaves an empty used file
- * beside the unused one: the profile counts as used, and `finishClaims` puts its contents in their place.
- * @param name of the file while it is unused
- * @returns false where another process was first
- * @throws {UnusableProfile} `held` where another program holds the file: nothing is claimed then; `damaged` where the
- *   unused file is gone all the same: somebody has to be told
- * @throws {Failure} `disk`: nothing is claimed then
+ * Claims an unused profile in two steps: creates its used name, then renames the file over it. Only one process can
+ * create a name, on every file system and over every protocol (open(2), O_EXCL; CREATE_NEW on Windows). A rename
+ * alone is not a claim: on Windows and SMB, two processes can both succeed with it. The claim is durable once
+ * `flushFiles` and a directory flush have run.
+ * @param name the name of the unused file
+ * @returns false if another process was first
+ * @throws {UnusableProfile} `held` if another program has the file open (nothing is claimed); `damaged` if the unused
+ *   file disappeared during the claim, which must be reported
+ * @throws {Failure} `disk`; nothing is claimed
  */
 export function claim(directory: string, name: string): boolean {
   const used = join(directory, usedName(name))
@@ -45,8 +43,8 @@ export function claim(directory: string, name: string): boolean {
   } catch (error) {
     const code = errnoOf(error) ?? ''
     if (code === 'ENOENT') {
-      // A tool that only renames was first. Or it was this call, and the server restarted before it could say so.
-      throw new UnusableProfile('damaged', 'it is used now, but this call did not claim it', { cause: error })
+      // Either a tool that only renames was first, or this call was, and the server restarted before it answered.
+      throw new UnusableProfile('damaged', 'it is now used, but not claimed by this call', { cause: error })
     }
     releaseEmpty(used, name)
     throw notClaimed(name, error, HELD.includes(code))
@@ -55,27 +53,27 @@ export function claim(directory: string, name: string): boolean {
 
 function notClaimed(name: string, error: unknown, isHeld: boolean): Error {
   if (isHeld)
-    return new UnusableProfile('held', `it can't be marked used: ${reasonOf(error)}`, { cause: error })
-  return new Failure('disk', `can't mark ${name} used: ${reasonOf(error)}`, {
-    hint: 'this user needs the right to create and rename files in the directory; nothing was claimed',
+    return new UnusableProfile('held', `it can't be marked as used: ${reasonOf(error)}`, { cause: error })
+  return new Failure('disk', `can't mark ${name} as used: ${reasonOf(error)}`, {
+    hint: 'give this user permission to create and rename files in the directory; nothing was claimed',
     cause: error,
   })
 }
 
-/** Takes the used name back that was created for a claim. @throws {Failure} `disk` */
+/** @throws {Failure} `disk` */
 function releaseEmpty(used: string, name: string): void {
   try {
     if (lstatSync(used).size === 0) rmSync(used)
   } catch (error) {
-    throw new Failure('disk', `${name} counts as used now, and was not printed: ${reasonOf(error)}`, {
-      hint: `this user needs the right to rename and remove files in the directory; then remove the empty ${usedName(name)}`,
+    throw new Failure('disk', `${name} now counts as used but was not printed: ${reasonOf(error)}`, {
+      hint: `give this user permission to rename and remove files in the directory, then remove the empty file ${usedName(name)}`,
       cause: error,
     })
   }
 }
 
 /**
- * Takes back a claim of this process that nothing has come of. Nobody else renames a used file.
+ * No other process renames a used file.
  * @throws the system error
  */
 export function unclaim(directory: string, name: string): void {
@@ -83,9 +81,9 @@ export function unclaim(directory: string, name: string): void {
 }
 
 /**
- * Finishes claims whose process ended between their two steps: gives the contents their used name.
- * @param names of unused files whose used twin is there
- * @returns the names of those that were finished; their profiles are used, and were not printed
+ * A crash between the two steps of a claim leaves an empty used file beside the unused one.
+ * @param names unused files that have a used twin
+ * @returns the names whose claims were finished; their profiles are used but were not printed
  */
 export function finishClaims(directory: string, names: readonly string[]): string[] {
   return names.filter((name) => {
@@ -95,10 +93,7 @@ export function finishClaims(directory: string, names: readonly string[]): strin
   })
 }
 
-/**
- * Finishes one claim, whoever began it.
- * @returns false where there is none that its process has not finished
- */
+/** @returns false if there is no unfinished claim */
 export function finishClaim(directory: string, name: string): boolean {
   const unused = join(directory, name)
   const used = join(directory, usedName(name))
@@ -116,7 +111,7 @@ function isEmptyFile(path: string): boolean {
   return status.isFile() && status.size === 0
 }
 
-/** Whether a profile is used, in any spelling of its name. */
+/** Under any spelling of its name. */
 export function isUsed(directory: string, name: string): boolean {
   return spellings(name).some((each) => exists(join(directory, usedName(each))))
 }

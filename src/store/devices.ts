@@ -1,8 +1,8 @@
 /**
- * Which profile a device has. The used file itself is the record: beside the profile it holds the device, the station
- * and the time. It is written to `.devices/` first, under a hash of the device's serial number, and is durable there;
- * then the same file gets the used name, which only one process can give. So the next call for a device finishes what
- * a call that was cut off has begun.
+ * Which profile a device has. The used file itself is the record: it contains the profile, the device, the station and
+ * the time. It is first written to `.devices/`, named after a hash of the device's serial number, and flushed. Then the
+ * same file gets the used name, which only one process can create. If a call is killed, the next call for the same
+ * device finishes its work.
  */
 import { createHash, randomUUID } from 'node:crypto'
 import { mkdirSync, readFileSync, rmSync } from 'node:fs'
@@ -17,7 +17,7 @@ import { fileRights, rightsOf } from './rights.ts'
 
 const PLACE = '.devices'
 
-/** A profile that is meant for a device. */
+/** A profile that is assigned to a device. */
 export interface Assignment {
   readonly device: string
   /** The name of the profile's file while it is unused. */
@@ -27,11 +27,11 @@ export interface Assignment {
   readonly path: string
 }
 
-/** What is recorded of a device. */
+/** The record of a device. */
 export interface History {
-  /** The assignment that is in force: the last one. One follows another where its profile went to somebody else. */
+  /** The last assignment. Another one follows only if its profile went to another device. */
   readonly assignment: Assignment | undefined
-  /** How many there are. */
+  /** How many assignments there are. */
   readonly turns: number
 }
 
@@ -48,11 +48,9 @@ export function historyOf(directory: string, device: string): History {
 }
 
 /**
- * Assigns a profile to a device, durably. Of several calls for the same device only one can.
- * @param name of the profile's file while it is unused
- * @param stored what that file holds
- * @param turns how many assignments of the device this call knows of
- * @returns what is in force then: another call's assignment where that was first
+ * Assigns a profile to a device and flushes that. Of several calls for the same device, only one succeeds.
+ * @param turns how many assignments of the device this call knows
+ * @returns the assignment that applies: another call's if that one was first
  * @throws the system error
  */
 export function assign(
@@ -73,8 +71,8 @@ export function assign(
 }
 
 /**
- * Gives a device its profile. The claim is durable when the directory has been flushed.
- * @returns false where somebody else has the profile
+ * Claims a profile for its device. Doing so again changes nothing. The claim is durable once the directory is flushed.
+ * @returns false if another device or call has the profile
  * @throws the system error
  */
 export function claimFor(directory: string, assignment: Assignment): boolean {
@@ -83,15 +81,15 @@ export function claimFor(directory: string, assignment: Assignment): boolean {
   if (isUsed(directory, name)) {
     if (!isOf(used, device)) return false
   } else if (tryLink(path, used) === 'unable') {
-    // A crash in here leaves a used file that names no device.
+    // A crash here leaves a used file without a device.
     createFlushed(directory, used, text)
   }
-  // It may be gone: an earlier call for this device removed it, or a tool that renames over whatever it finds.
+  // It may be gone already: an earlier call for this device removed it, or another tool renamed it to the used name.
   rmSync(join(directory, name), { force: true })
   return isOf(used, device)
 }
 
-/** The device that has a used profile; undefined where none was named. */
+/** @param text of a used file */
 export function deviceIn(text: string): string | undefined {
   try {
     const { device } = JSON.parse(text)
@@ -101,22 +99,22 @@ export function deviceIn(text: string): string | undefined {
   }
 }
 
-/** Whether the used file of an assignment's profile is that device's. */
-export const holds = (directory: string, { name, device }: Assignment) =>
+/** Whether the device has the profile that is assigned to it. */
+export const isClaimedFor = (directory: string, { name, device }: Assignment) =>
   isOf(join(directory, usedName(name)), device)
 
 const isOf = (used: string, device: string) => deviceIn(readIfThere(used) ?? '') === device
 
-/** A record that a crash has torn, which FAT allows, has none. */
+/** A record that a crash has torn (on FAT) has no name. */
 const nameIn = (text: string, device: string): string | undefined =>
   deviceIn(text) === device ? JSON.parse(text).file : undefined
 
-/** Any characters may be in a serial number, and two that differ only in case are two: it never becomes a name. */
+/** A serial number may contain any characters, and case matters: it can't be a file name itself. */
 function pathOf(directory: string, device: string, turn: number): string {
   return join(directory, PLACE, `${createHash('sha256').update(device).digest('hex')}.${turn}`)
 }
 
-/** Whole under its name, or not there; nothing where there is one already. */
+/** Creates a complete file, or does nothing if there is one. */
 function writeNew(directory: string, path: string, text: string): void {
   const temporary = join(directory, PLACE, `~${randomUUID()}`)
   createFlushed(directory, temporary, text)
@@ -141,7 +139,7 @@ function makePlace(directory: string): void {
   } catch (error) {
     if (errnoOf(error) !== 'EEXIST') throw error
   }
-  // Also where it is there: the call that made it may have been killed before this.
+  // Also if it exists: the call that made it may have been killed before this.
   flushDirectorySync(directory)
 }
 

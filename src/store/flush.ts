@@ -3,33 +3,33 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { errnoOf } from '../failure.ts'
 
-/** Windows has no way to flush a directory; NTFS keeps its names in a journal of its own. */
+/** Windows can't flush a directory. NTFS journals names itself. */
 const CAN_FLUSH_DIRECTORY = process.platform !== 'win32'
 
-/** What file systems answer that have no way either: 9p2000.u, some behind FUSE, some on a network. */
+/** Errors of other file systems that can't do it: 9p2000.u, some FUSE and some network file systems. */
 const NO_FLUSH = ['EINVAL', 'ENOTSUP', 'EOPNOTSUPP', 'EBADF', 'ENOSYS']
 
 const READ_DIRECTORY = constants.O_RDONLY | (constants.O_DIRECTORY ?? 0)
 
-/** Flushes that run together share the disk's work; more than this hold up the event loop for long. */
+/** Concurrent flushes share disk work. More than this block the event loop for long. */
 export const FLUSHES_AT_ONCE = 64
 
-/** Windows flushes a file only for those who may write it. */
+/** On Windows, flushing a file requires write access. */
 const TO_FLUSH = process.platform === 'win32' ? 'r+' : 'r'
 
 const flushLater = promisify(fsync)
 
 /**
- * Flushes an open file or directory to the disk without holding up the event loop.
- * @returns false where the file system has no way to do that
+ * Does not block the event loop.
+ * @returns false if the file system does not support it
  * @throws the system error
  */
 export const flushFile = (file: number): Promise<boolean> =>
   flushLater(file).then(() => true, falseWhereUnable)
 
 /**
- * Makes a new file with contents that are on the disk. Its name is not before its directory is flushed.
- * @throws the system error, EEXIST where there is such a file
+ * The name is not durable until the directory is flushed.
+ * @throws the system error, EEXIST if the file exists
  */
 export async function writeFlushed(path: string, contents: Buffer, mode: number): Promise<void> {
   const file = openSync(path, 'wx', mode)
@@ -53,8 +53,8 @@ export function writeFlushedSync(path: string, contents: string, mode: number): 
 }
 
 /**
- * Flushes a file by its path. FAT needs this after a rename: until then the disk has the new name with nothing in it.
- * On Windows a file that is read-only, or that another program holds, is left to the system.
+ * FAT needs a flush after a rename: until then, the new name on the disk has no contents. On Windows, a file that is
+ * read-only or open in another program is left to the system.
  * @throws the system error
  */
 export async function flushPath(path: string): Promise<void> {
@@ -73,7 +73,7 @@ export async function flushPath(path: string): Promise<void> {
 }
 
 /**
- * Flushes a file that another process may have claimed or given back meanwhile: then it is that one's to flush.
+ * A process that claims or restores the file in the meantime flushes it itself.
  * @throws the system error
  */
 export async function flushUnlessGone(path: string): Promise<void> {
@@ -85,7 +85,7 @@ export async function flushUnlessGone(path: string): Promise<void> {
 }
 
 /**
- * Flushes files of a directory by their names. Those names are durable when the directory has been flushed, too.
+ * The names are durable once the directory is flushed too.
  * @throws the system error
  */
 export async function flushFiles(
@@ -99,10 +99,7 @@ export async function flushFiles(
   }
 }
 
-/**
- * A directory that is held open, so that its names can be flushed after they have changed. One that can't even be
- * opened is found out before.
- */
+/** Opened before anything changes, so that a directory that can't be opened is found early. */
 export class OpenDirectory {
   readonly #path: string
   readonly #file: number | undefined
@@ -114,10 +111,10 @@ export class OpenDirectory {
   }
 
   /**
-   * Makes the names in the directory durable: a rename or link is not before this (fsync(2), "calling fsync() does not
-   * necessarily ensure that the entry in the directory has also reached disk").
-   * @returns false where the file system has no way to do that: a power cut may undo what was renamed
-   * @throws the system error: the same
+   * Makes the names in the directory durable. Renames and links are not durable before this (fsync(2): "calling
+   * fsync() does not necessarily ensure that the entry in the directory has also reached disk").
+   * @returns false if the file system does not support it: a power cut may then undo renames
+   * @throws the system error; a power cut may then undo renames, too
    */
   flushSync(): boolean {
     if (this.#file === undefined) return true
@@ -126,7 +123,6 @@ export class OpenDirectory {
     return isFlushed
   }
 
-  /** The same without holding up the event loop. */
   async flush(): Promise<boolean> {
     if (this.#file === undefined) return true
     const isFlushed = await flushFile(this.#file)
@@ -140,8 +136,8 @@ export class OpenDirectory {
 }
 
 /**
- * Flushes a directory that is not held open.
- * @returns and throws as `OpenDirectory.flushSync`
+ * @returns as `OpenDirectory.flushSync`
+ * @throws as `OpenDirectory.flushSync`
  */
 export function flushDirectorySync(path: string): boolean {
   const directory = new OpenDirectory(path)
@@ -152,7 +148,6 @@ export function flushDirectorySync(path: string): boolean {
   }
 }
 
-/** The same without holding up the event loop. */
 export async function flushDirectory(path: string): Promise<boolean> {
   const directory = new OpenDirectory(path)
   try {
@@ -171,15 +166,15 @@ function flushSync(file: number): boolean {
   }
 }
 
-/** @throws the error where it is about more than the file system's abilities */
+/** @throws the error, unless it means that the file system can't flush */
 function falseWhereUnable(error: unknown): false {
   if (NO_FLUSH.includes(errnoOf(error) ?? '')) return false
   throw error
 }
 
 /**
- * XFS, once it has shut itself down because its disk fails, forgets what it has not written and still says that the
- * flush of a directory went well. But it lets nobody open anything: whatever can be opened has been flushed.
+ * XFS shuts itself down when its disk fails. It then forgets unwritten data and still reports a successful flush of a
+ * directory, but nothing can be opened any more.
  */
 function checkAlive(path: string): void {
   closeSync(openSync(path, READ_DIRECTORY))

@@ -1,7 +1,7 @@
 /**
- * The hint: a hidden file that lists the unused profiles and has a place in the list, so that a call need not read
- * the whole directory. Only the names of files are the truth. The hint may be deleted, torn, outdated or written by
- * two stations at once at any time: the worst that comes of it is one look at the directory.
+ * The hint: a hidden file with a list of unused profiles and a position in it, so that a call need not read the whole
+ * directory. Only file names are authoritative. The hint may be deleted, torn, outdated or written by two stations at
+ * once. In the worst case, a call reads the directory once.
  */
 import {
   chmodSync,
@@ -20,7 +20,7 @@ import { fileRights, rightsOf } from './rights.ts'
 
 const HINT = '.unused'
 
-/** Lines of one length, padded with blanks: what it is, how many profiles, the place in the list, the profiles. */
+/** Padded with blanks: the magic, the number of profiles, the position in the list, the ICCIDs. */
 const LINE = 24
 const MAGIC = 'softsim unused 1'
 const PLACE_LINE = 2
@@ -31,7 +31,6 @@ const line = (text: string | number) => `${String(text).padEnd(LINE - 1)}\n`
 export class Hint {
   readonly #file: number
   readonly #size: number
-  /** What this call has set aside for itself: from one place to another. */
   #reserved: { from: number; to: number } | undefined
 
   private constructor(file: number, size: number) {
@@ -39,7 +38,7 @@ export class Hint {
     this.#size = size
   }
 
-  /** The hint of a directory; undefined where there is none that can be used. */
+  /** @returns undefined if the directory has no usable hint */
   static open(directory: string): Hint | undefined {
     try {
       const file = openSync(join(directory, HINT), constants.O_RDWR | (constants.O_NOFOLLOW ?? 0))
@@ -50,13 +49,13 @@ export class Hint {
     return undefined
   }
 
-  /** Writes a new hint, where that can be done. */
+  /** @returns false if the hint can't be written */
   static write(directory: string, iccids: readonly string[]): boolean {
     const temporary = join(directory, `${HINT}~${process.pid}`)
     try {
       const text = [MAGIC, iccids.length, 0, ...iccids].map(line).join('')
       writeFileSync(temporary, text, { flag: 'wx', mode: 0o600 })
-      // Not left to the umask: stations of other users share it.
+      // Independent of the umask, because stations of other users share the hint.
       chmodSync(temporary, fileRights(rightsOf(directory)))
       renameSync(temporary, join(directory, HINT))
       return true
@@ -68,7 +67,7 @@ export class Hint {
     }
   }
 
-  /** Removes the hint of a directory to which profiles were added: the next call looks at all of it. */
+  /** Removes the hint after profiles were added. The next call then reads the whole directory. */
   static drop(directory: string): void {
     try {
       rmSync(join(directory, HINT), { force: true })
@@ -76,9 +75,8 @@ export class Hint {
   }
 
   /**
-   * The next `count` ICCIDs, fewer at the end of the list. They are set aside for this call at once, before any of
-   * the profiles is decrypted: other stations go on behind them.
-   * @returns undefined where that can't be noted
+   * Reserves the next `count` ICCIDs for this call, or fewer at the end. Other stations continue after them.
+   * @returns undefined if the position can't be written
    */
   reserve(count: number): string[] | undefined {
     const from = this.#place
@@ -91,12 +89,11 @@ export class Hint {
     )
   }
 
-  /** Gives back what was reserved, unless another call has gone on behind it. */
+  /** Returns the reserved ICCIDs, unless another call has already continued after them. */
   giveBack(): void {
     if (this.#reserved !== undefined && this.#place === this.#reserved.to) this.#move(this.#reserved.from)
   }
 
-  /** How many profiles are left in the list. */
   get left(): number {
     return this.#size - this.#place
   }
@@ -122,7 +119,6 @@ export class Hint {
 
 const isNumber = (text: string | undefined): text is string => text !== undefined && /^\d{1,9}$/.test(text)
 
-/** Whole lines without their blanks; fewer where the file ends, none where it can't be read. */
 function readLines(file: number, at: number, count: number): string[] {
   const bytes = Buffer.alloc(count * LINE)
   try {

@@ -2,8 +2,8 @@ import { linkSync } from 'node:fs'
 import { errnoOf } from '../failure.ts'
 
 /**
- * What these codes have in common: the file system has no hard links. EISDIR is exFAT on Windows (nodejs/node #65817),
- * EIO a mount of rclone; where it is a broken disk, the other way fails as well, and that is told.
+ * Errors that mean that the file system has no hard links. EISDIR comes from exFAT on Windows (nodejs/node #65817),
+ * EIO from an rclone mount. If the disk is really broken, writing in place fails as well and reports it.
  */
 const NO_LINKS = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EINVAL', 'EMLINK', 'EISDIR', 'EIO']
 

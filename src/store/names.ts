@@ -3,27 +3,21 @@ import { iccidDigits } from '../profile/iccid.ts'
 const USED = '__'
 const ENDING = '.json'
 
-/** The name a profile's file has while it is unused. */
 export const fileName = (iccid: string) => iccid + ENDING
 
-/** The name it gets when it is claimed. */
 export const usedName = (name: string) => USED + name
 
-/** The unused profiles of a directory, by the ICCIDs in the names of their files, lowest first. */
+/** Lowest ICCID first. */
 export interface Unused {
   readonly iccids: string[]
-  /** Names that the rules of the profile directory take for profiles, and that are no ICCIDs. */
+  /** File names that look like profiles but are not ICCIDs. */
   readonly strangers: string[]
-  /** Names of unused files whose used twin is there: they count as used. */
+  /** Unused files that have a used twin. They count as used. */
   readonly twins: string[]
-  /** How many are used. */
   readonly used: number
 }
 
-/**
- * How the name of one profile's file may be spelled: as it is given, then the other ways. A filler F may end an ICCID,
- * and whether it does makes no other identity of it.
- */
+/** The given spelling comes first. A filler F at the end of an ICCID does not make it a different identity. */
 export function spellings(name: string): string[] {
   const digits = iccidDigits(name.slice(0, -ENDING.length))
   if (digits === undefined) return [name]
@@ -31,9 +25,8 @@ export function spellings(name: string): string[] {
 }
 
 /**
- * Sorts out the names of a directory. Passed over is what does not end in `.json` or begins with a dot or with
- * `profiles`; a profile whose used twin is there counts as used, in any spelling, and so does all but the first
- * spelling of one profile.
+ * Ignores names that do not end in `.json` or that begin with a dot or with `profiles`. A profile with a used twin
+ * counts as used, in any spelling. Of several spellings of one unused profile, only the first counts.
  */
 export function unusedOf(names: readonly string[]): Unused {
   const used = new Set<string>()

@@ -2,23 +2,22 @@ import { finishClaims } from './claim.ts'
 import { Hint } from './hint.ts'
 import { readUnused } from './read.ts'
 
-/** So many files gone one after the other are no other station at work: the hint is outdated. */
+/** This many missing files in a row are not due to another station: the hint is outdated. */
 const GONE_IN_A_ROW = 64
 
 /**
- * The unused profiles of a directory, by their ICCIDs, in the order in which they are handed out: lowest first among
- * those the hint knows. It does not end before it has looked at the directory itself.
+ * The unused profiles of a directory by ICCID, in the order in which they are handed out: lowest first among those
+ * that the hint lists. It ends only after reading the directory itself.
  */
 export class Queue {
-  /** Files of the directory that are named like profiles, and not like an ICCID, as the last look found them. */
+  /** File names that look like profiles but are not ICCIDs, from the last reading of the directory. */
   strangers: readonly string[] = []
-  /** How many used profiles it found. */
   used = 0
-  /** Names of profiles that a call had begun to claim when it ended; they are used from now on. */
+  /** Profiles whose claims this call finished for a killed one. They are now used. */
   readonly finished: string[] = []
   readonly #directory: string
   #hint: Hint | undefined
-  /** What the last look found, for where there can be no hint. */
+  /** The result of the last reading, used if no hint can be written. */
   #found: string[] = []
   #hasLooked = false
   #goneSinceLook = 0
@@ -29,10 +28,7 @@ export class Queue {
     this.#hint = Hint.open(directory)
   }
 
-  /**
-   * The next `count` ICCIDs, or fewer; none at the end.
-   * @throws {Failure} `no-profiles` where there is no such directory, `disk` where it can't be read
-   */
+  /** @throws {Failure} `no-profiles` if there is no such directory, `disk` if it can't be read */
   next(count: number): string[] {
     for (;;) {
       const iccids = this.#hint?.reserve(count) ?? this.#withoutHint(count)
@@ -42,25 +38,23 @@ export class Queue {
     }
   }
 
-  /** Whether there may be as many as `count`: a large number is not worth beginning where there are not. */
+  /** Whether `count` profiles may be left. If not, a large request need not begin. */
   has(count: number): boolean {
     if (count > this.left) this.#look()
     return count <= this.left
   }
 
-  /** Tells that a profile was gone or not: others take profiles, and may have put new ones there. */
+  /** Records whether a file was missing: other stations take profiles, and may have added new ones. */
   noteGone(isGone: boolean): void {
     this.#goneInARow = isGone ? this.#goneInARow + 1 : 0
     if (isGone) this.#goneSinceLook++
     if (this.#goneInARow >= GONE_IN_A_ROW) this.#look()
   }
 
-  /** Gives back what `next` returned: nothing of it was claimed. */
   giveBack(): void {
     this.#hint?.giveBack()
   }
 
-  /** How many are left behind those that `next` returned. */
   get left(): number {
     return this.#hint?.left ?? this.#found.length
   }

@@ -13,16 +13,13 @@ import { errnoOf, Failure, reasonOf, UnusableProfile } from '../failure.ts'
 import { OpenDirectory } from './flush.ts'
 import { type Unused, unusedOf } from './names.ts'
 
-/** A profile file holds one RSA ciphertext: 16384-bit keys and some unknown fields fit many times over. */
+/** In bytes. Far more than a 16384-bit key and some unknown fields need. */
 const LARGEST_FILE = 64 * 1024
 
-/** Neither follows a link out of the directory nor waits for a pipe that has a profile's name. */
+/** Does not follow a link out of the directory, nor wait for a pipe with the name of a profile. */
 const READ_SAFELY = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0)
 
-/**
- * Looks at all names of a directory.
- * @throws {Failure} `no-profiles` where there is no such directory, `disk` where it cannot be read
- */
+/** @throws {Failure} `no-profiles` if there is no such directory, `disk` if it can't be read */
 export function readUnused(directory: string): Unused {
   try {
     return unusedOf(readdirSync(directory))
@@ -31,10 +28,7 @@ export function readUnused(directory: string): Unused {
   }
 }
 
-/**
- * Makes sure that there is a directory, without a look at its names.
- * @throws {Failure} as `readUnused`
- */
+/** @throws {Failure} as `readUnused` */
 export function checkDirectory(directory: string): void {
   try {
     opendirSync(directory).closeSync()
@@ -43,10 +37,7 @@ export function checkDirectory(directory: string): void {
   }
 }
 
-/**
- * Opens a directory, to flush it later.
- * @throws {Failure} as `readUnused`
- */
+/** @throws {Failure} as `readUnused` */
 export function openDirectory(directory: string): OpenDirectory {
   try {
     return new OpenDirectory(directory)
@@ -58,9 +49,10 @@ export function openDirectory(directory: string): OpenDirectory {
 function directoryFailure(directory: string, error: unknown): Failure {
   const code = errnoOf(error)
   if (code === 'ENOENT' || code === 'ENOTDIR') {
-    const what = code === 'ENOENT' ? `there is no directory ${directory}` : `${directory} is no directory`
+    const what =
+      code === 'ENOENT' ? `directory ${directory} does not exist` : `${directory} is not a directory`
     return new Failure('no-profiles', what, {
-      hint: 'is -i right, and is it mounted? softsim fetch makes it',
+      hint: 'check -i and that the disk is mounted; softsim fetch creates the directory',
       cause: error,
     })
   }
@@ -68,8 +60,7 @@ function directoryFailure(directory: string, error: unknown): Failure {
 }
 
 /**
- * The text of a profile's file.
- * @returns undefined where there is none of that name: another process may have claimed it meanwhile
+ * @returns undefined if it does not exist: another process may have claimed it in the meantime
  * @throws {UnusableProfile}
  */
 export function readProfile(directory: string, name: string): string | undefined {
@@ -78,9 +69,9 @@ export function readProfile(directory: string, name: string): string | undefined
   try {
     file = openSync(path, READ_SAFELY)
     const status = fstatSync(file)
-    if (!status.isFile()) throw new UnusableProfile('damaged', 'it is no regular file')
+    if (!status.isFile()) throw new UnusableProfile('damaged', 'it is not a regular file')
     if (status.size > LARGEST_FILE)
-      throw new UnusableProfile('damaged', `it has ${status.size} bytes, more than any profile`)
+      throw new UnusableProfile('damaged', `it is too large for a profile (${status.size} bytes)`)
     return readFileSync(file, 'utf8')
   } catch (error) {
     if (error instanceof UnusableProfile) throw error

@@ -28,9 +28,9 @@ test('the overview shows the version, the commands, the global options and the c
 })
 
 test.each([
-  ['fetch', fetchHelp, ['-a, --api-key <API_KEY>', '-n, --count <NUM_OF_PROFILES>', '-o, --out <OUTPUT>']],
+  ['fetch', fetchHelp, ['-a, --api-key <API_KEY>', '-n, --count <N>', '-o, --out <DIR>']],
   ['fetch', fetchHelp, ['-u, --url <URL>', 'https://api.onomondo.com/sims/profiles', 'SOFTSIM_API_KEY']],
-  ['next', nextHelp, ['-k, --key <KEY>', '-i, --in <SET_OF_PROFILES>', '--format[=<FORMAT>]', '--smsp']],
+  ['next', nextHelp, ['-k, --key <KEY>', '-i, --in <DIR>', '--format[=<FORMAT>]', '--smsp']],
   ['next', nextHelp, ['--no-smsc', '--crc', '--no-crc', 'SOFTSIM_KEY_PASSPHRASE']],
 ])('the help of %s has every option', (_, help, options) => {
   for (const option of options) expect(help).toContain(option)

@@ -36,7 +36,7 @@ test('a failure is one line, plus its hint if it has one', () => {
 test('any other error is a bug, and the message says how to report it', () => {
   const text = written((report) => report.failure(new TypeError('x is undefined')))
   expect(text).toMatch(
-    /^softsim: error: this is a mistake in softsim: x is undefined\nsoftsim: hint: .*report.*\n$/,
+    /^softsim: error: internal error in softsim: x is undefined\nsoftsim: hint: .*report.*\n$/,
   )
   expect(written((report) => report.failure('thrown text'))).toContain('thrown text')
 })

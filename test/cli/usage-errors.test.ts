@@ -13,50 +13,53 @@ function said(typed: readonly string[], platform: NodeJS.Platform = 'linux'): st
   return `${failure.message} | ${failure.hint}`
 }
 
-const TOO_MANY = 'there is a word too many on the command line; options begin with a dash'
-const MISSING = 'a command is missing: fetch, next or help | softsim help'
+const TOO_MANY = 'unexpected argument on the command line | options begin with a dash;'
+const MISSING = 'no command given | use fetch, next or help; see softsim help'
 
 test.each<[string[], string]>([
   [[], MISSING],
-  [['fetch', '--nope'], 'unknown option --nope | softsim help fetch'],
-  [['next', '-x'], 'unknown option -x | softsim help next'],
-  [['fetch', '-n'], '-n needs a value | softsim help fetch'],
-  [['next', '--key'], '--key needs a value | softsim help next'],
-  [['next', '-vk'], '-k needs a value | softsim help next'],
-  [['next', '--crc=yes'], '--crc takes no value | softsim help next'],
-  [['next', '--no-crc=yes'], '--no-crc takes no value | softsim help next'],
-  [['fetch', '--help=1'], '--help takes no value | softsim help fetch'],
-  [['next', 'more'], `${TOO_MANY} | softsim help next`],
-  [['fetch', '--', '-h'], `${TOO_MANY} | softsim help fetch`],
-  [['help', 'next', 'more'], `${TOO_MANY} | softsim help`],
-  [['fecth'], 'unknown command fecth | softsim help'],
-  [['next', '-vx'], 'unknown option -x | softsim help next'],
+  [['fetch', '--nope'], 'unknown option --nope | see softsim help fetch'],
+  [['next', '-x'], 'unknown option -x | see softsim help next'],
+  [['fetch', '-n'], '-n needs a value | see softsim help fetch'],
+  [['next', '--key'], '--key needs a value | see softsim help next'],
+  [['next', '-vk'], '-k needs a value | see softsim help next'],
+  [['next', '--crc=yes'], '--crc takes no value | see softsim help next'],
+  [['next', '--no-crc=yes'], '--no-crc takes no value | see softsim help next'],
+  [['fetch', '--help=1'], '--help takes no value | see softsim help fetch'],
+  [['next', 'more'], `${TOO_MANY} see softsim help next`],
+  [['fetch', '--', '-h'], `${TOO_MANY} see softsim help fetch`],
+  [['help', 'next', 'more'], `${TOO_MANY} see softsim help`],
+  [['fecth'], 'unknown command fecth | see softsim help'],
+  [['next', '-vx'], 'unknown option -x | see softsim help next'],
   [['-vvv'], MISSING],
   [['-k', 'x', '-h'], MISSING],
-  [['nxet', '-h'], 'unknown command nxet | softsim help'],
-  [['constructor'], 'unknown command constructor | softsim help'],
-  [['-v', 'nxet'], 'unknown command nxet | softsim help'],
+  [['nxet', '-h'], 'unknown command nxet | see softsim help'],
+  [['constructor'], 'unknown command constructor | see softsim help'],
+  [['-v', 'nxet'], 'unknown command nxet | see softsim help'],
 ])('%j', (typed, expected) => expect(said(typed)).toBe(expected))
 
 describe('an option value that looks like a command is not the command', () => {
   test.each<[string[], string]>([
-    [['-o', 'next', 'fetch', '--nope'], 'unknown option --nope | softsim help fetch'],
-    [['-i', 'fetch', 'next', '--nope'], 'unknown option --nope | softsim help next'],
+    [['-o', 'next', 'fetch', '--nope'], 'unknown option --nope | see softsim help fetch'],
+    [['-i', 'fetch', 'next', '--nope'], 'unknown option --nope | see softsim help next'],
     [['-o', 'next', '-a', 'fetch'], MISSING],
-    [['-k', 'fetch', 'nxet'], 'unknown command nxet | softsim help'],
-    [['next', '-i', 'help', 'fetch'], `${TOO_MANY} | softsim help next`],
+    [['-k', 'fetch', 'nxet'], 'unknown command nxet | see softsim help'],
+    [['next', '-i', 'help', 'fetch'], `${TOO_MANY} see softsim help next`],
   ])('%j', (typed, expected) => expect(said(typed)).toBe(expected))
 })
 
 describe('options of the other command and of older versions', () => {
   test.each<[string[], RegExp]>([
-    [['fetch', '-k', 'x'], /^unknown option -k \| next has it; see softsim help fetch$/],
-    [['next', '--out=x'], /^unknown option --out \| fetch has it; see softsim help next$/],
-    [['fetch', '-e', 'http://localhost'], /^unknown option -e \| the url is -u, .* the private key -k; /],
-    [['next', '-ekey.pem'], /^unknown option -e \| the url is -u, .* the private key -k; /],
+    [['fetch', '-k', 'x'], /^unknown option -k \| it is an option of next; see softsim help fetch$/],
+    [['next', '--out=x'], /^unknown option --out \| it is an option of fetch; see softsim help next$/],
+    [
+      ['fetch', '-e', 'http://localhost'],
+      /^unknown option -e \| use -u for the URL, .* -k for the private key; /,
+    ],
+    [['next', '-ekey.pem'], /^unknown option -e \| use -u for the URL, .* -k for the private key; /],
     [['-e', 'http://localhost', 'fetch'], /^unknown option -e \| /],
     [['fetch', '--endpoint=http://localhost'], /^unknown option --endpoint \| .*--url/],
-    [['decrypt', '-k', 'x', '-s', 'profiles'], /^unknown command decrypt \| next decrypts/],
+    [['decrypt', '-k', 'x', '-s', 'profiles'], /^unknown command decrypt \| use next, which decrypts/],
   ])('%j', (typed, expected) => expect(said(typed)).toMatch(expected))
 })
 
@@ -75,14 +78,18 @@ test('next takes -h and -V alone', () => {
     'next -h --',
     '-i fetch next -V',
   ]) {
-    expect(said(wrong.split(' ')), wrong).toMatch(/^next takes -h and -V alone: /)
+    expect(said(wrong.split(' ')), wrong).toMatch(/^next accepts -h and -V only on their own: /)
   }
 })
 
 test('on Windows, a double quote in a value gets a hint about the trailing backslash', () => {
   const typed = ['next', '-i', 'C:\\my profiles" -k key.pem']
-  expect(said(typed, 'win32')).toMatch(/^the value of -i has a double quote in it \| .*without \\ at its end/)
-  expect(said(['next', '-k=x', `--in=${typed[2]}`], 'win32')).toMatch(/^the value of --in has a double quote/)
+  expect(said(typed, 'win32')).toMatch(
+    /^the value of -i contains a double quote \| .*without a backslash at the end/,
+  )
+  expect(said(['next', '-k=x', `--in=${typed[2]}`], 'win32')).toMatch(
+    /^the value of --in contains a double quote/,
+  )
   expect(said(typed, 'linux')).toBeUndefined()
 })
 
@@ -108,7 +115,7 @@ test.each([
 
 test('the message does not repeat a word that looks like a key', () => {
   for (const word of ['SECRET1234', 'secret1234', 'a'.repeat(40), '\u001b[31m']) {
-    expect(said([word])).toBe('unknown command | softsim help')
+    expect(said([word])).toBe('unknown command | see softsim help')
   }
 })
 

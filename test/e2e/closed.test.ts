@@ -124,6 +124,6 @@ describe('standard error', () => {
 test.skipIf(!hasFullDevice)('a failure to print the help is reported', async () => {
   for (const argv of [['help'], ['--version']]) {
     const run = await softsim(argv, { shell: '"$@" > /dev/full' })
-    expect(run).toEqual(failure(9, /can't print: no space left on the disk \(ENOSPC\)/))
+    expect(run).toEqual(failure(9, /can't write to standard output: no space left on the disk \(ENOSPC\)/))
   }
 })

@@ -108,7 +108,7 @@ test.each([
   ['-k', KEY, '--help=1'],
 ])('next %s %s %s prints nothing to a device', async (...options) => {
   expect(await softsim(['next', ...options])).toEqual(
-    failure(2, /.*(-h and -V alone|no value).*/, /.*softsim help.*/),
+    failure(2, /.*(-h and -V only on their own|no value).*/, /.*softsim help.*/),
   )
 })
 

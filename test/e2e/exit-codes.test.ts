@@ -42,7 +42,7 @@ describe('0: done', () => {
   })
 })
 
-describe('1: an unexpected error', () => {
+describe('1: internal error', () => {
   // There should be no way to bring it about; so the Node that runs the program is spoilt.
   test.skipIf(!isRunByNode)('a Node without a required feature', async () => {
     const spoiler = join(temporaryDirectory(), 'spoiler.cjs')
@@ -50,15 +50,17 @@ describe('1: an unexpected error', () => {
     const env = { NODE_OPTIONS: `--require=${JSON.stringify(spoiler)}` }
     const directory = directoryOf(someProfiles(1))
     const run = await softsim(['next', '-k', KEY, '-i', directory], { env })
-    expect(run).toEqual(failure(1, /this is a mistake in softsim: .*AbortController.*/, /.*report.*/))
+    expect(run).toEqual(failure(1, /internal error in softsim: .*AbortController.*/, /.*report.*/))
   })
 })
 
 test('2: an invalid command line', async () => {
   expect(await softsim(['fetch', '--nope'])).toEqual(
-    failure(2, /unknown option --nope/, /softsim help fetch/),
+    failure(2, /unknown option --nope/, /see softsim help fetch/),
   )
-  expect(await softsim(['next', '--nope'])).toEqual(failure(2, /unknown option --nope/, /softsim help next/))
+  expect(await softsim(['next', '--nope'])).toEqual(
+    failure(2, /unknown option --nope/, /see softsim help next/),
+  )
 })
 
 describe('3: no profiles', () => {
@@ -74,7 +76,7 @@ describe('3: no profiles', () => {
 
   test('there is no such directory', async () => {
     const missing = join(temporaryDirectory(), 'missing')
-    expect(await next(missing)).toEqual(failure(3, /.*no directory .+missing.*/))
+    expect(await next(missing)).toEqual(failure(3, /directory .+missing does not exist/))
   })
 
   test('the service has none', async () => {
@@ -162,7 +164,7 @@ describe('9: the disk', () => {
     writeFileSync(path, '')
     const { url, requests } = await startSandbox()
     const run = await softsim(['fetch', '-u', url, '-a', 'key1', '-o', path])
-    expect(run).toEqual(failure(9, /can't write in the directory .*/))
+    expect(run).toEqual(failure(9, /can't write to the directory .*/))
     expect(requests).toEqual([])
   })
 
@@ -171,7 +173,7 @@ describe('9: the disk', () => {
     mkdirSync(directory)
     // A file in the place where answers are put aside: works for root too, and on every system.
     writeFileSync(join(directory, '.incoming'), '')
-    expect(await fetch()).toEqual(failure(9, /can't write in the directory .*/))
+    expect(await fetch()).toEqual(failure(9, /can't write to the directory .*/))
     expect(requests).toEqual([])
   })
 

@@ -45,7 +45,7 @@ test.concurrent('all faults during parallel requests', async () => {
   expectAllStored(sandbox)
   // The reset came before the service allocated anything; nobody on this side can know that.
   expect(stderr).toMatch(
-    /3 requests broke after (it was|they were) sent: up to \d+ profiles may have been allocated/,
+    /3 requests failed after (it was|they were) sent: up to \d+ profiles may have been allocated/,
   )
 })
 
@@ -55,7 +55,7 @@ test.concurrent('the summary says how many profiles a broken request may have co
   const { code, stderr } = await sandbox.fetch(['-n', '30'])
   expect(code).toBe(0)
   expect(stderr).toMatch(
-    /1 request broke after it was sent: up to 30 profiles may have been allocated and not received/,
+    /1 request failed after it was sent: up to 30 profiles may have been allocated and not received/,
   )
   expect(sandbox.allocated.size - sandbox.delivered.size).toBe(30)
 })
@@ -67,7 +67,7 @@ test.concurrent.each([429, 503])(
     fault({ kind: 'status', status, headers: { 'retry-after': '0' } })
     const { code, stderr } = await fetch()
     expect(code).toBe(0)
-    expect(stderr).not.toContain('broke')
+    expect(stderr).not.toMatch(/failed after|allocated/)
   },
 )
 
@@ -77,7 +77,7 @@ test.concurrent('requests that a gateway loses are reported as broken, whatever 
   const { code, stderr } = await sandbox.fetch(['-n', '400'])
   expect(code).toBe(0)
   // Two hundred at first, then as few as it asks for after a break.
-  expect(stderr).toMatch(/3 requests broke after they were sent: up to 250 profiles may have been allocated/)
+  expect(stderr).toMatch(/3 requests failed after they were sent: up to 250 profiles may have been allocated/)
   expect(sandbox.allocated.size - sandbox.delivered.size).toBe(250)
   expectAllStored(sandbox)
 })
@@ -92,7 +92,7 @@ test.concurrent('if large responses break, fetch asks for fewer profiles and sto
   const burnt = sandbox.allocated.size - sandbox.delivered.size
   expect(burnt).toBeLessThanOrEqual(1400)
   expect(stderr).toMatch(
-    RegExp(`broke after .* up to ${burnt} profiles may have been allocated and not received`),
+    RegExp(`failed after .* up to ${burnt} profiles may have been allocated and not received`),
   )
   const broken = sandbox.requests.findIndex(({ status }) => status === 'dropped')
   expect(sandbox.asked().slice(0, broken + 4)).toEqual([100, 200, 400, 800, 25, 50, 100])

@@ -37,12 +37,9 @@ describe.skipIf(!hasSmallDisks)('a disk that fills up during a request', () => {
       const { sandbox, directory, run } = await fetchWhile(blocksLeft)
       expect([run.code, run.stdout]).toEqual([9, ''])
       expect(run.stderr).toMatch(
-        RegExp(
-          `^softsim: stored ${stored} of 300 profiles in .+, ${aside} more are put aside there \\(2 `,
-          'm',
-        ),
+        RegExp(`^softsim: stored ${stored} of 300 profiles in .+, ${aside} more put aside there \\(2 `, 'm'),
       )
-      expect(run.stderr).toMatch(/no space left.*\nsoftsim: hint: .*put aside.*next call.*\n$/)
+      expect(run.stderr).toMatch(/no space left.*\nsoftsim: hint: run fetch or next again .*put aside.*\n$/)
       expect(namesIn(directory)).toHaveLength(stored)
 
       disk.clear()
@@ -58,7 +55,9 @@ describe.skipIf(!hasSmallDisks)('a disk that fills up during a request', () => {
 test.skipIf(!hasPosix)('a limit that the file system does not report: no request is sent', async () => {
   const { fetch, requests, directory } = await startSandbox()
   const run = await fetch(['-n', '100'], { shell: 'ulimit -f 40 && exec "$@"' })
-  expect(run).toEqual(failure(9, /can't keep room in .+/, /make room .*100 profiles .*not asked for/))
+  expect(run).toEqual(
+    failure(9, /can't reserve disk space in .+/, /free disk space .*100 profiles was not requested/),
+  )
   expect(requests).toEqual([])
   expect(readdirSync(directory)).toEqual([])
 })
@@ -74,7 +73,7 @@ function fullFileSystem(): Record<string, string> {
 test.skipIf(!isRunByNode)('no space: no request is sent', async () => {
   const { fetch, requests, directory } = await startSandbox()
   const run = await fetch(['-n', '1000'], { env: fullFileSystem() })
-  expect(run).toEqual(failure(9, /there is no room for 100 more profiles in .+/, /make room, .*/))
+  expect(run).toEqual(failure(9, /not enough disk space for 100 more profiles in .+/, /free disk space .*/))
   expect([requests, namesIn(directory)]).toEqual([[], []])
 })
 
@@ -87,9 +86,7 @@ test.skipIf(!hasPosix)(
     const run = await fetch(['-n', '2'], { shell: 'ulimit -f 8 && exec "$@"' })
     expect(run).toMatchObject({ code: 9, stdout: '' })
     expect(run.stderr).toMatch(RegExp(`received and can't be stored: ${iccid(1)} ${iccid(2)}: `))
-    expect(run.stderr).toMatch(
-      /^softsim: stored 0 of 2 profiles in .+, 2 were received and can't be stored \(/m,
-    )
+    expect(run.stderr).toMatch(/^softsim: stored 0 of 2 profiles in .+, 2 received but not stored \(/m)
     expect(readdirSync(directory)).toEqual([])
   },
 )

@@ -34,7 +34,7 @@ describe('certificates', () => {
 
   test.each([
     ['of an unknown CA', () => good, {}, /unknown CA/],
-    ['signed by itself', () => selfSigned(certificates), {}, /signed by itself/],
+    ['signed by itself', () => selfSigned(certificates), {}, /self-signed/],
     ['that has expired', () => selfSigned(certificates, { ca, days: -1 }), TRUSTED, /has expired/],
     ['for another host', () => selfSigned(certificates, { ca, host: 'other.test' }), TRUSTED, /another host/],
   ])('a certificate %s gets its own message, and no key is sent', async (_, make, env, why) => {
@@ -47,17 +47,13 @@ describe('certificates', () => {
 
   test.each([
     ['has a key that is too short', { bits: 1024 }, /EE certificate key too weak/],
-    [
-      'is signed with a digest that is not safe',
-      { digest: 'sha1' },
-      /CA signature digest algorithm too weak/,
-    ],
+    ['is signed with an insecure digest', { digest: 'sha1' }, /CA signature digest algorithm too weak/],
   ])('a certificate that %s is refused with a hint', async (why, weakness, openSsl) => {
     const weak = selfSigned(certificates, { ca, ...weakness })
     const service = await startSandbox({ tls: { ...weak, ciphers: 'DEFAULT@SECLEVEL=0' } })
     const { run } = fetchFrom(httpsUrl(service), TRUSTED)
     const line = RegExp(`the certificate of the service ${why}.* \\(${openSsl.source}\\)`)
-    expect(await run).toEqual(failure(7, line, /tell whoever runs it.*/))
+    expect(await run).toEqual(failure(7, line, /ask the operator of the service .*/))
   })
 
   test('NODE_TLS_REJECT_UNAUTHORIZED=0 is refused', async () => {
@@ -152,14 +148,18 @@ describe('a proxy', () => {
   test('certificates are also checked through it', async () => {
     const [service, proxy] = [await startSandbox({ tls: selfSigned(certificates) }), await tunnel()]
     const { run } = fetchFrom(httpsUrl(service), { HTTPS_PROXY: proxy.url })
-    expect(await run).toEqual(failure(7, /the certificate of the service is signed by itself.*/))
+    expect(await run).toEqual(failure(7, /the certificate of the service is self-signed.*/))
     expect(service.requests).toEqual([])
   })
 
   test.each([
-    [407, /the proxy wants a user and a password, .*\(407\)/, /.*HTTPS_PROXY.*http:\/\/user:password@.*/],
-    [403, /the proxy does not open the way to the service \(403\)/, /ask whoever runs the proxy .*/],
-    [400, /the proxy does not open the way to the service \(400\)/, /ask whoever runs the proxy .*/],
+    [
+      407,
+      /the proxy requires a valid user name and password \(407\)/,
+      /.*HTTPS_PROXY.*http:\/\/user:password@.*/,
+    ],
+    [403, /the proxy refuses to connect to the service \(403\)/, /ask the operator of the proxy .*/],
+    [400, /the proxy refuses to connect to the service \(400\)/, /ask the operator of the proxy .*/],
   ])('that returns %i is reported with a hint and without its password', async (status, why, hint) => {
     const refusals = [status, status]
     const [service, proxy] = [
@@ -183,7 +183,7 @@ describe('a proxy', () => {
     const { run, directory } = fetchFrom(httpsUrl(service), { ...TRUSTED, HTTPS_PROXY: proxy.url })
     const { code, stderr } = await run
     expect([code, service.requests.length, proxy.targets.length]).toEqual([0, 1, 5])
-    expect(stderr).not.toContain('broke')
+    expect(stderr).not.toMatch(/failed after|allocated/)
     expect(namesIn(directory)).toHaveLength(1)
   })
 })

@@ -37,7 +37,7 @@ describe('a call was killed during its claim', () => {
     const first = await softsim(line(directory))
     expect([first.code, iccidsIn(first.stdout)]).toEqual([0, [iccid(2)]])
     expect(lines(first.stderr)).toEqual([
-      expect.stringMatching(RegExp(`^softsim: warning: ${iccid(1)} is marked used and was not printed: .*`)),
+      expect.stringMatching(RegExp(`^softsim: warning: ${iccid(1)} is marked used but was not printed: .*`)),
     ])
     const second = await softsim(line(directory))
     expect([second.code, iccidsIn(second.stdout), second.stderr]).toEqual([0, [iccid(3)], ''])
@@ -103,7 +103,7 @@ describe.skipIf(reason !== undefined)(
       const directory = directoryOf(someProfiles(2))
       const { code, stdout, stderr } = await nextWith(directory, 2, 'ENOENT')
       expect([code, iccidsIn(stdout)]).toEqual([0, [iccid(2)]])
-      expect(stderr).toMatch(RegExp(`^softsim: warning: ${iccid(1)}\\.json .*did not claim it\\n$`))
+      expect(stderr).toMatch(RegExp(`^softsim: warning: ${iccid(1)}\\.json .*not claimed by this call\\n$`))
     })
 
     test('any number of such files is skipped if they are not in a row', async () => {
@@ -118,7 +118,7 @@ describe.skipIf(reason !== undefined)(
       // The claim of the second fails, and so does giving back the first.
       const { code, stdout, stderr } = await nextWith(directory, '3+', 'EIO', '-n', '2')
       expect([code, stdout]).toEqual([9, ''])
-      expect(stderr).toContain(`softsim: error: claimed and not delivered: ${iccid(1)} (`)
+      expect(stderr).toContain(`softsim: error: claimed but not delivered: ${iccid(1)} (`)
       expect(usedIn(directory)).toEqual([`__${iccid(1)}.json`])
     })
 

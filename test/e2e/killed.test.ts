@@ -58,9 +58,10 @@ test('if a response is only partly readable, next says where the rest is kept', 
   writeFileSync(join(directory, '.incoming', name), text)
   const { code, stderr } = await softsim(['next', '-k', KEY, '-i', directory])
   expect(code).toBe(0)
-  const path = /^softsim: warning: not all of what it received can be read; what is left is in (.+)$/m.exec(
-    stderr,
-  )?.[1]
+  const path =
+    /^softsim: warning: part of what an interrupted fetch received can't be read; the rest is kept in (.+)$/m.exec(
+      stderr,
+    )?.[1]
   expect(readFileSync(path ?? '', 'utf8')).toBe(text)
   expect(namesIn(directory)).toEqual([`${iccid(2)}.json`, `__${iccid(1)}.json`])
 })

@@ -50,12 +50,12 @@ describe.skipIf(reason !== undefined)(`an unusual system${reason ? ` (skipped: $
 
     test.each([
       ['EIO', 'the disk reports an input/output error'],
-      ['EDQUOT', 'the disk quota is used up'],
+      ['EDQUOT', 'the disk quota is exceeded'],
     ])('a disk error is still an error: %s', async (error, words) => {
       const directory = directoryOf(someProfiles(1))
       const { code, stderr } = await softsim(nextOf(directory), noFlush(directory, error))
       expect([code, usedIn(directory).length]).toEqual([9, 1])
-      expect(stderr).toContain(`claimed and not delivered: ${iccid(1)}`)
+      expect(stderr).toContain(`claimed but not delivered: ${iccid(1)}`)
       expect(stderr).toContain(`: ${words} (${error})\n`)
     })
 
@@ -122,7 +122,7 @@ describe.skipIf(reason !== undefined)(`an unusual system${reason ? ` (skipped: $
       const { code, stderr } = await fetch([], failing(MKDIR, 'error=EROFS', join(directory, '.incoming')))
       expect([code, requests]).toEqual([9, []])
       expect(stderr).toMatch(
-        /^softsim: error: can't write in the directory .*: the file system is read-only \(EROFS\)\n/,
+        /^softsim: error: can't write to the directory .*: the file system is read-only \(EROFS\)\n/,
       )
     })
 
@@ -139,7 +139,7 @@ describe.skipIf(reason !== undefined)(`an unusual system${reason ? ` (skipped: $
     const used = join(directory, `__${iccid(1)}.json`)
     const { code, stdout, stderr } = await softsim(nextOf(directory), failing(['fsync'], 'error=EIO', used))
     expect([code, stdout]).toEqual([9, ''])
-    expect(stderr).toContain(`claimed and not delivered: ${iccid(1)} (${used})`)
+    expect(stderr).toContain(`claimed but not delivered: ${iccid(1)} (${used})`)
   })
 
   test('next: if the rest of an interrupted fetch can’t be stored, this is reported and a profile is printed', async () => {

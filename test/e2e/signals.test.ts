@@ -96,7 +96,7 @@ describe.skipIf(!hasPosix)('fetch', { concurrent: true }, () => {
     run.child.kill('SIGTERM')
     const { code, stdout, stderr } = await run.ended
     expect([code, stdout]).toEqual([130, ''])
-    expect(stderr).toMatch(/^softsim: warning: ended at once: .+$/m)
+    expect(stderr).toMatch(/^softsim: warning: stopped at once: .+$/m)
     expect(stderr).not.toContain('interrupted: stored')
     expectAllStored(sandbox)
   })

@@ -58,7 +58,7 @@ test.skipIf(!hasProc)(
     await pipe.readAll()
     expect(signal ?? code).toBe(signal === null ? 130 : 'SIGINT')
     for (const { iccid } of someProfiles(PROFILES)) {
-      expect(stderr).toContain(`softsim: warning: claimed and not delivered: ${iccid} (`)
+      expect(stderr).toContain(`softsim: warning: claimed but not delivered: ${iccid} (`)
     }
   },
 )

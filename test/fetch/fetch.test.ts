@@ -36,6 +36,6 @@ test('a request without a response is aborted after the grace period', async () 
   stop.abort()
   abort.abort()
   await ended
-  expect(said).toContain('1 request broke after it was sent: up to 3 profiles may have been allocated')
+  expect(said).toContain('1 request failed after it was sent: up to 3 profiles may have been allocated')
   expect([service.requests.length, namesIn(directory)]).toEqual([1, []])
 })

@@ -169,6 +169,7 @@ describe.skipIf(process.platform === 'win32')('one device, one profile', () => {
         expect(new Set(again).size, `crash at step ${steps}`).toBe(devices.length)
         if (printed !== undefined) expect(again).toEqual(printed)
         const all = owners()
+        expect(names().filter((name) => names().includes(`__${name}`))).toEqual([])
         expect(all.filter((owner) => owner === '')).toHaveLength(plain)
         for (const device of devices) expect(all.filter((owner) => owner === device)).toHaveLength(1)
         bury()

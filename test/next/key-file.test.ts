@@ -25,8 +25,10 @@ test('the key itself instead of its file: the hint fits the system', () => {
     const { outcome, hint } = refusal('-----BEGIN RSA PRIVATE KEY-----', platform)
     return `${outcome}: ${hint}`
   }
-  expect(hintOf('linux')).toBe('usage: in bash: softsim next -k <(printenv KEY) …')
-  expect(hintOf('win32')).toBe('usage: write it to a file: softsim next -k softsim.pem')
+  expect(hintOf('linux')).toBe(
+    'usage: save the key to a file, or use in bash: softsim next -k <(printenv KEY) …',
+  )
+  expect(hintOf('win32')).toBe('usage: save the key to a file, then run: softsim next -k softsim.pem')
 })
 
 test.each([1024, 2048])('the DER of a key of %d bits in base64 is not repeated', (modulusLength) => {

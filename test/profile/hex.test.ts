@@ -1,7 +1,7 @@
+import { crc32 } from 'node:zlib'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { problems } from '../../src/profile/check.ts'
-import { crc32 } from '../../src/profile/crc.ts'
 import { encodeHex } from '../../src/profile/hex.ts'
 import type { Profile } from '../../src/profile/profile.ts'
 import { acceptable, hexOptions } from '../support/arbitrary.ts'

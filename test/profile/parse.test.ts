@@ -120,5 +120,5 @@ test.each([
 test('a profile that a device would refuse is unfit; the message says why and shows no key', () => {
   const bytes = plaintext({ k: 'DEADBEEF', opc: null })
   const said = refusal(() => parsePlaintext(sealed, bytes, OPTIONS))
-  expect(said).toBe('unfit: a device would refuse it: no OPc, K is not 32 hex digits')
+  expect(said).toBe('unfit: a device would reject it: no OPc, K is not 32 hex digits')
 })

@@ -151,3 +151,14 @@ test('a cancelled request may have cost profiles', async () => {
   stop.abort()
   await expect(call).rejects.toEqual(failed({ isPassing: false, mayHaveAllocated: true }))
 })
+
+test('a call that is called off while it waits for a connection costs nothing', async () => {
+  await ask([])
+  const other = new Client({ url: new URL(service.url), apiKey: API_KEY, trace: () => {} })
+  const stop = new AbortController()
+  const call = other.ask(1, () => {}, stop.signal)
+  stop.abort()
+  await expect(call).rejects.toEqual(failed({ isPassing: false, mayHaveAllocated: false }))
+  await other.close()
+  expect(service.requests).toHaveLength(1)
+})

@@ -75,7 +75,7 @@ test('service not reachable behind the proxy: the message does not blame the pro
   const tunnel = await startTunnel({ refusals: [503] })
   closing.push(tunnel.close)
   expect(await failureThrough(tunnel.url)).toEqual(
-    failed(/^the proxy can't open the way to the service \(503\)$/, true),
+    failed(/^the proxy can't connect to the service \(503\)$/, true),
   )
 })
 
@@ -92,7 +92,7 @@ test('a proxy that never responds', async () => {
 
 test('a server that is not a proxy', async () => {
   const url = await serverThat((socket) => socket.write('SSH-2.0-OpenSSH_10.0\r\n'))
-  expect(await failureThrough(url)).toEqual(failed(/^the proxy does not speak HTTP as it should$/, false))
+  expect(await failureThrough(url)).toEqual(failed(/^the proxy sent an invalid HTTP response$/, false))
 })
 
 test.each([
@@ -115,9 +115,9 @@ test.each(['ENOTFOUND', 'EAI_AGAIN'])(
   'a host name that is not found (%s) is attributed to the proxy or to the service',
   (code) => {
     const error = Object.assign(new Error('getaddrinfo'), { code })
-    expect(networkFailure(error, false).message).toMatch(/^the name of the service /)
+    expect(networkFailure(error, false).message).toMatch(/^the host name of the service /)
     expect(networkFailure(new ProxyFailure({ cause: error }), false).message).toMatch(
-      /^the name of the proxy /,
+      /^the host name of the proxy /,
     )
   },
 )

@@ -5,25 +5,25 @@ import { writeStandardError } from '../report.ts'
 import { onInterrupt } from '../signals.ts'
 import { BaseCommand, notEmpty, parseCount } from './base.ts'
 
-/** How long calls under way may take after Ctrl-C: what they bring is paid for. */
+/** Time that pending requests get after Ctrl-C. Their profiles are already paid for. */
 const GRACE_MS = 10_000
 
-const WAITING = `interrupted: waiting up to ${GRACE_MS / 1000} s for answers under way; Ctrl-C again ends at once`
+const WAITING = `interrupted: waiting up to ${GRACE_MS / 1000} s for pending requests; press Ctrl-C again to stop at once`
 const AT_ONCE =
-  'ended at once: what was received is stored by the next fetch or next, what was under way is lost'
+  'stopped at once: the next fetch or next stores the profiles already received; those of pending requests are lost'
 
 export class FetchCommand extends BaseCommand {
   static override paths = [['fetch']]
   static override usage = {
     description: 'download encrypted profiles into a directory, before production',
     details: [
-      'Asks the service for profiles in batches of at most 1000, within its rate limit, and stores each in a file of its own, <iccid>.json. What is already in the directory is never overwritten.',
-      'The API key is better given in the environment variable SOFTSIM_API_KEY: ps shows options to everybody on the machine.',
-      'HTTPS_PROXY, HTTP_PROXY, NO_PROXY and NODE_EXTRA_CA_CERTS are respected. Ctrl-C waits up to ten seconds for answers under way, stores them and ends; a second one ends at once.',
+      'Requests profiles from the service in batches of at most 1000, within its rate limit, and stores each profile in its own file, <iccid>.json. Profiles that are already in the directory are never overwritten.',
+      'Give the API key in the environment variable SOFTSIM_API_KEY rather than with -a: ps shows options to every user of the machine.',
+      'fetch uses the environment variables HTTPS_PROXY, HTTP_PROXY, NO_PROXY and NODE_EXTRA_CA_CERTS. After Ctrl-C, it waits up to ten seconds for pending requests, stores the profiles that arrive, and stops. A second Ctrl-C stops it at once.',
     ].join('\n\n'),
     examples: [
-      ['One profile, to try it (SOFTSIM_API_KEY is set)', 'softsim fetch'],
-      ['A production lot', 'softsim fetch -n 50000 -o profiles'],
+      ['Fetch one profile as a test (with SOFTSIM_API_KEY set)', 'softsim fetch'],
+      ['Fetch a production lot', 'softsim fetch -n 50000 -o profiles'],
     ] as [string, string][],
   }
 
@@ -33,15 +33,16 @@ export class FetchCommand extends BaseCommand {
   })
 
   count = Option.String('-n,--count', '1', {
-    description: '<NUM_OF_PROFILES>: how many profiles to fetch (default: 1)',
+    description: '<N>: how many profiles to fetch (default: 1)',
   })
 
   directory = Option.String('-o,--out', 'profiles', {
-    description: '<OUTPUT>: the directory to store them in, made where it is missing (default: profiles)',
+    description: '<DIR>: the directory to store them in, created if missing (default: profiles)',
   })
 
   url = Option.String('-u,--url', 'https://api.onomondo.com/sims/profiles', {
-    description: '<URL>: the whole endpoint (default: https://api.onomondo.com/sims/profiles)',
+    description:
+      '<URL>: the full URL of the service endpoint (default: https://api.onomondo.com/sims/profiles)',
   })
 
   override async execute(): Promise<void> {
@@ -50,7 +51,7 @@ export class FetchCommand extends BaseCommand {
     const apiKey = checkApiKey(this.apiKey)
     const count = parseCount(this.count)
     const directory = notEmpty('--out', this.directory)
-    // Loaded here: `next` shares the program, starts 50,000 times and needs none of it.
+    // Loaded on demand: `next` shares this program, starts 50,000 times and needs none of it.
     const { standInForStreams } = await import('../streams.ts')
     standInForStreams(writeStandardError)
     const { fetchProfiles } = await import('../../fetch/fetch.ts')
@@ -78,10 +79,12 @@ export class FetchCommand extends BaseCommand {
   }
 }
 
-/** A header's value: anything else in a key is a slip of copying, and would be refused less plainly. */
+/** The key becomes an HTTP header value. Any other character is a copying mistake. */
 function checkApiKey(apiKey: string | undefined): string {
   const hint = `set it: ${setting('SOFTSIM_API_KEY')}`
   if (!apiKey) throw new Failure('usage', 'fetch needs an API key', { hint })
   if (/^[\x21-\x7e]+$/.test(apiKey)) return apiKey
-  throw new Failure('usage', 'the API key has a blank, a line break or a letter that no key has', { hint })
+  throw new Failure('usage', 'the API key contains a space, a control character or a non-ASCII character', {
+    hint,
+  })
 }

@@ -4,10 +4,10 @@ import { BaseCommand } from './base.ts'
 export class HelpCommand extends BaseCommand {
   static override paths = [['help']]
   static override usage = {
-    description: 'explain softsim, or one of its commands',
+    description: 'print the help of softsim or of one command',
     examples: [
-      ['What there is', 'softsim help'],
-      ['All there is to say about one command', 'softsim help next'],
+      ['List the commands', 'softsim help'],
+      ['Print the help of one command', 'softsim help next'],
     ] as [string, string][],
   }
 

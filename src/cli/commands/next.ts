@@ -9,40 +9,44 @@ export class NextCommand extends BaseCommand {
   static override usage = {
     description: 'hand out the next unused profile',
     details: [
-      'Takes the unused profile with the lowest name, decrypts it, marks its file used, __<name>, and only then prints it: one line on standard output, and nothing else. Any number of calls may work on one directory at once; no profile is handed out twice.',
-      'With --count it takes that many at once, for a panel of devices, one a line: all of them, or none and exit code 3.',
-      'With --iccid it takes that one profile; if it is used already, it prints it again and warns. This is for a device whose programming failed half-way: the same device must get the same profile.',
-      'A file that is damaged, or that a device would refuse, stays as it is, is named on standard error and passed over.',
-      'The passphrase of a protected key is read from the environment variable SOFTSIM_KEY_PASSPHRASE.',
+      'Takes the unused profile with the lowest name, decrypts it, marks it used by renaming its file to __<name>, and only then prints it: one line on standard output, and nothing else. Any number of calls can use one directory at the same time. No profile is handed out twice.',
+      'With --count, it takes that many profiles for a panel of devices and prints one per line. If there are not enough, it takes none and exits with code 3.',
+      'With --device, it prints the profile of the device with this serial number: the one that the device has, with a warning, or the next unused one. If a call fails or is killed, run it again: the device gets the same profile. Repeat the option for a panel of devices: one line each, in that order.',
+      'With --iccid, it takes that profile. If the profile is already used, it prints it again with a warning. Use this only for a device whose programming failed halfway: the same device must get the same profile.',
+      'It skips a file that is damaged or that a device would reject. It leaves such a file unchanged and names it on standard error.',
+      'For a protected key, set the passphrase in the environment variable SOFTSIM_KEY_PASSPHRASE.',
     ].join('\n\n'),
     examples: [
-      ['The next profile, as a device programmer takes it', 'softsim next -k softsim.pem -i profiles'],
-      ['Into a device at a serial port', 'softsim next -k softsim.pem > /dev/ttyUSB0'],
-      ['Everything there is to know about it', 'softsim next -k softsim.pem --format=json'],
+      ['Print the next profile for a device programmer', 'softsim next -k softsim.pem -i profiles'],
+      [
+        'Print the profile of a device',
+        'softsim next -k softsim.pem --device SN-0042 --receipt receipt.jsonl',
+      ],
+      ['Send the next profile to a device on a serial port', 'softsim next -k softsim.pem > /dev/ttyUSB0'],
+      ['Print the next profile as JSON, with its SIM files', 'softsim next -k softsim.pem --format=json'],
     ] as [string, string][],
   }
 
   key = Option.String('-k,--key', {
-    description: '<KEY>: the RSA private key, PKCS#1 or PKCS#8, PEM or DER (required)',
+    description: '<KEY>: the file of the RSA private key, PKCS#1 or PKCS#8, PEM or DER (required)',
   })
 
   directory = Option.String('-i,--in', './profiles', {
-    description: '<SET_OF_PROFILES>: the directory of profiles (default: ./profiles)',
+    description: '<DIR>: the directory of profiles (default: ./profiles)',
   })
 
   count = Option.String('-n,--count', {
-    description: '<NUM_OF_PROFILES>: how many profiles to take, all or none (default: 1)',
+    description: '<N>: how many profiles to take, all or none (default: 1)',
   })
 
   iccid = Option.String('--iccid', { description: '<ICCID>: take this profile, used or not' })
 
   devices = Option.Array('--device', {
-    description:
-      '<SERIAL>: hand out the profile of this device: the one it has, or the next unused one; several times for a panel',
+    description: '<SERIAL>: print the profile of this device: the one that it has, or the next unused one',
   })
 
   receipt = Option.String('--receipt', {
-    description: '<FILE>: append a line of JSON for each profile: time, station, device, ICCID',
+    description: '<FILE>: append a line of JSON for each profile, without secrets',
   })
 
   format = Option.String('--format', 'hex', {
@@ -51,7 +55,7 @@ export class NextCommand extends BaseCommand {
   })
 
   smsp = Option.Boolean('--smsp', false, { description: 'include the SMSP record' })
-  noSmsc = Option.Boolean('--no-smsc', false, { description: 'leave the SMSC record out' })
+  noSmsc = Option.Boolean('--no-smsc', false, { description: 'leave out the SMSC record' })
   crc = Option.Boolean('--crc', true, {
     description: 'end the hex with the CRC-32 record (default); --no-crc leaves it out',
   })
@@ -61,11 +65,13 @@ export class NextCommand extends BaseCommand {
     const format = checkFormat(this.format)
     const count = parseCount(this.count ?? '1')
     if (this.iccid !== undefined && this.count !== undefined) {
-      throw new Failure('usage', '--iccid and --count exclude each other', { hint: 'softsim help next' })
+      throw new Failure('usage', "--iccid and --count can't be used together", {
+        hint: 'see softsim help next',
+      })
     }
     const devices = this.devices?.map(serialNumber)
     if (devices !== undefined && (this.iccid ?? this.count) !== undefined) {
-      throw new Failure('usage', '--device excludes --iccid and --count', { hint: 'softsim help next' })
+      throw new Failure('usage', '--device excludes --iccid and --count', { hint: 'see softsim help next' })
     }
     if (new Set(devices).size !== (devices ?? []).length) {
       throw new Failure('usage', '--device names the same device twice', {
@@ -88,7 +94,7 @@ export class NextCommand extends BaseCommand {
         signals: interrupt,
       })
     } catch (error) {
-      // Not where the call went well: from a delivered profile on, a signal changes nothing any more.
+      // Signals are released only after a failure: once a profile is delivered, they must not change the exit code.
       interrupt.release()
       throw error
     }
@@ -98,7 +104,7 @@ export class NextCommand extends BaseCommand {
 function checkKeyPath(path: string | undefined): string {
   if (path !== undefined) return notEmpty('--key', path)
   throw new Failure('usage', 'next needs the private key', {
-    hint: 'name its file: softsim next -k softsim.pem',
+    hint: 'give its file with -k, for example: softsim next -k softsim.pem',
   })
 }
 
@@ -107,7 +113,7 @@ function serialNumber(text: string): string {
   const serial = text.trim()
   if (/^\P{C}{1,128}$/u.test(serial)) return serial
   throw new Failure('usage', 'the value of --device is not 1 to 128 printable characters', {
-    hint: 'is a shell variable unset?',
+    hint: 'check whether a shell variable is unset',
   })
 }
 
@@ -121,5 +127,7 @@ function checkReceipt(path: string): string {
 function checkFormat(format: string | boolean): Format {
   if (format === true) return 'hex'
   if (format === 'hex' || format === 'json' || format === 'raw') return format
-  throw new Failure('usage', '--format is hex, json or raw', { hint: 'softsim help next' })
+  throw new Failure('usage', 'the value of --format is not hex, json or raw', {
+    hint: 'see softsim help next',
+  })
 }

@@ -9,26 +9,27 @@ import { beforeClaim } from '../deliver.ts'
 import { makeReady, notHandedOut, type Ready, type Source, type Taken } from '../ready.ts'
 
 /**
- * The one profile that was asked for by its ICCID: claimed if it is unused, and had again if it is used. Somebody who
- * names it knows which device it is for.
- * @throws {Failure} `usage`, `no-profiles`, `unusable`, `key` or `disk`; nothing is claimed then
+ * A used profile is read again: a user who gives the ICCID knows which device it is for.
+ * @throws {Failure} `usage`, `no-profiles`, `unusable`, `key` or `disk`; in each case, nothing is claimed
  */
 export async function takeByIccid(source: Source, iccid: string): Promise<Taken> {
   const { directory, messages } = source
   const digits = iccidDigits(iccid)
   if (digits === undefined)
-    throw new Failure('usage', '--iccid is not 1 to 20 digits', { hint: 'softsim help next' })
+    throw new Failure('usage', 'the value of --iccid is not 1 to 20 digits', {
+      hint: 'see softsim help next',
+    })
   const names = spellings(fileName(digits))
   const decrypt = await decryptor(source.key, 1)
   for (const name of names) {
-    // A call may have been cut off between the two steps of its claim: then the contents are still in the unused file.
+    // A call may have been killed between the two steps of its claim. The contents are then still in the unused file.
     finishClaim(directory, name)
     const used = await open(source, decrypt, name, usedName(name))
     if (used === undefined) continue
     beforeClaim([used], source.signals)
     const device = deviceIn(used.stored)
     const which = device === undefined ? 'the same device' : `device ${device}`
-    messages.warn(`${used.iccid} was handed out before: it must go into ${which}`)
+    messages.warn(`${used.iccid} was handed out before: use it only for ${which}`)
     return { taken: [{ ...used, isAgain: true, ...(device === undefined ? {} : { device }) }] }
   }
   for (const name of names) {
@@ -36,13 +37,15 @@ export async function takeByIccid(source: Source, iccid: string): Promise<Taken>
     if (unused === undefined) continue
     beforeClaim([unused], source.signals)
     if (claimNamed(directory, name)) return { taken: [unused] }
-    throw new Failure('no-profiles', `another call claimed ${digits} at this moment`, {
-      hint: 'if it was for the same device, run the same command again',
+    throw new Failure('no-profiles', `another call has just claimed ${digits}`, {
+      hint: 'if that call was for the same device, run this command again',
     })
   }
-  // Where the directory itself is missing, that is what to tell.
+  // If the directory itself is missing, report that instead.
   checkDirectory(directory)
-  throw new Failure('no-profiles', `there is no profile ${digits} in ${directory}`)
+  throw new Failure('no-profiles', `no profile ${digits} in ${directory}`, {
+    hint: 'check the ICCID and -i',
+  })
 }
 
 /** @throws {Failure} `unusable` or `disk` */
@@ -54,7 +57,7 @@ function claimNamed(directory: string, name: string): boolean {
   }
 }
 
-/** @throws {Failure} `key` or `unusable`: there is no other one to take instead */
+/** @throws {Failure} `key` or `unusable`: no other profile can replace this one */
 async function open(
   source: Source,
   decrypt: Decrypt,

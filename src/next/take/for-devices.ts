@@ -1,22 +1,21 @@
 import { Failure, reasonOf, UnusableProfile } from '../../failure.ts'
 import { type Decrypt, decryptor } from '../../profile/decrypt.ts'
-import { type Assignment, assign, claimFor, historyOf, holds } from '../../store/devices.ts'
+import { type Assignment, assign, claimFor, historyOf, isClaimedFor } from '../../store/devices.ts'
 import { beforeClaim } from '../deliver.ts'
 import { makeReady, notHandedOut, type Ready, readyFrom, type Source, type Taken } from '../ready.ts'
 import { Search } from './search.ts'
 
-/** A device's profile, as far as it has one. */
+/** What a device has before this call. */
 interface Own {
+  /** How many profiles were assigned to it so far. All but the last went to other devices. */
   readonly turns: number
-  readonly assignment?: Assignment
-  readonly ready?: Ready
-  /** Whether it is claimed; otherwise a call was cut off before it could do that. */
-  readonly isClaimed?: boolean
+  /** The last one, and its profile, unless that went to another device as well. */
+  readonly last?: { readonly assignment: Assignment; readonly ready: Ready; readonly isClaimed: boolean }
 }
 
 /**
- * The profiles of these devices, in their order: the one that a device has, or the next unused one. What is claimed here
- * belongs to its device from then on, also where the call fails: the next call for the device prints it.
+ * Returns the profile of each device, in their order: the one that the device has, or the next unused one. A profile
+ * that is claimed here belongs to its device even if the call fails. The next call for the device prints it.
  * @throws {Failure} `no-profiles`, `unusable`, `key` or `disk`
  */
 export async function takeForDevices(source: Source, devices: readonly string[]): Promise<Taken> {
@@ -24,20 +23,21 @@ export async function takeForDevices(source: Source, devices: readonly string[])
   const decrypt = await decryptor(source.key, devices.length)
   const search = new Search(source, decrypt)
   try {
-    const owned: Own[] = []
-    for (const device of devices) owned.push(await ownOf(source, decrypt, device))
-    const missing = owned.filter(({ ready }) => ready === undefined).length
-    const fresh = await search.gather(missing)
-    const found = devices.length - missing + fresh.length
-    if (fresh.length < missing) throw search.tooFew(devices.length, found)
-    beforeClaim([...owned.flatMap(({ ready }) => ready ?? []), ...fresh], signals)
+    const owned: [device: string, own: Own][] = []
+    for (const device of devices) owned.push([device, await ownOf(source, decrypt, device)])
+    const had = owned.flatMap(([, { last }]) => last?.ready ?? [])
+    const fresh = await search.gather(devices.length - had.length)
+    if (had.length + fresh.length < devices.length) {
+      throw search.tooFew(devices.length, had.length + fresh.length)
+    }
+    beforeClaim([...had, ...fresh], signals)
     const taken: Ready[] = []
-    for (const [at, device] of devices.entries()) {
-      const own = owned[at] ?? { turns: 0 }
-      if (own.isClaimed && own.ready !== undefined) {
-        messages.warn(`device ${device} has ${own.ready.iccid} already: it gets the same profile again`)
-        taken.push({ ...own.ready, device, isAgain: true })
-      } else taken.push({ ...(await claimOne(search, source, decrypt, device, own, fresh)), device })
+    for (const [device, own] of owned) {
+      const ready = await claimOne(search, source, decrypt, device, own, fresh)
+      const isAgain = own.last?.isClaimed ?? false
+      if (isAgain)
+        messages.warn(`device ${device} already has ${ready.iccid}; printing the same profile again`)
+      taken.push({ ...ready, device, isAgain })
     }
     search.passedOver.warn(messages)
     return { taken, left: search.queue.left }
@@ -53,19 +53,15 @@ export async function takeForDevices(source: Source, devices: readonly string[])
 /** @throws {Failure} */
 async function ownOf(source: Source, decrypt: Decrypt, device: string): Promise<Own> {
   const { directory } = source
-  const { assignment, turns } = told(() => historyOf(directory, device))
+  const { assignment, turns } = onDisk(() => historyOf(directory, device))
   if (assignment === undefined) return { turns }
-  const isClaimed = holds(directory, assignment)
+  const { name, text } = assignment
+  const isClaimed = isClaimedFor(directory, assignment)
   try {
-    // Where a call was cut off before the claim, the profile may be anybody's meanwhile, or be damaged.
-    const isThere = isClaimed || (await makeReady(source, decrypt, assignment.name)) !== undefined
-    if (!isThere) return { turns }
-    return {
-      turns,
-      assignment,
-      isClaimed,
-      ready: await readyFrom(source, decrypt, assignment.name, assignment.text),
-    }
+    // A call that was killed before its claim leaves an unused file, which may be gone or damaged by now.
+    if (!isClaimed && (await makeReady(source, decrypt, name)) === undefined) return { turns }
+    const ready = await readyFrom(source, decrypt, name, text)
+    return { turns, last: { assignment, ready, isClaimed } }
   } catch (error) {
     if (!(error instanceof UnusableProfile)) throw error
     if (!isClaimed && error.fault !== 'locked') return { turns }
@@ -74,7 +70,8 @@ async function ownOf(source: Source, decrypt: Decrypt, device: string): Promise<
 }
 
 /**
- * Claims a profile for a device: the one that is assigned to it, or one of these, or whatever the directory still has.
+ * Claims a profile for a device: the one that is assigned to it, otherwise one of `fresh`, otherwise any other. If the
+ * device has its profile already, this finishes what a killed call left.
  * @throws {Failure}
  */
 async function claimOne(
@@ -82,33 +79,31 @@ async function claimOne(
   source: Source,
   decrypt: Decrypt,
   device: string,
-  own: Own,
+  { turns: known, last }: Own,
   fresh: Ready[],
 ): Promise<Ready> {
   const { directory } = source
-  for (let { assignment, turns, ready } = own; ; assignment = undefined) {
-    if (assignment === undefined) {
-      const next = fresh.shift() ?? (await search.gather(1))[0]
-      if (next === undefined) throw search.tooFew(1, 0)
-      const inForce = told(() => assign(directory, device, next, turns))
-      ;({ assignment, turns } = inForce)
-      ready = next
+  if (last !== undefined && onDisk(() => claimFor(directory, last.assignment))) return last.ready
+  for (let turns = known; ; ) {
+    const next = fresh.shift() ?? (await search.gather(1))[0]
+    if (next === undefined) throw search.tooFew(1, 0)
+    const inForce = onDisk(() => assign(directory, device, next, turns))
+    const { name, text } = inForce.assignment
+    if (onDisk(() => claimFor(directory, inForce.assignment))) {
+      // Another call for the same device may have been faster. Its choice applies.
+      return name === next.name ? next : readyFrom(source, decrypt, name, text)
     }
-    const { name, text } = assignment
-    const [chosen, claimed] = [assignment, ready]
-    if (!told(() => claimFor(directory, chosen))) continue
-    // Another call for the same device may have been quicker: its choice is in force.
-    return claimed?.name === name ? claimed : readyFrom(source, decrypt, name, text)
+    turns = inForce.turns
   }
 }
 
 /** @throws {Failure} `disk` */
-function told<T>(action: () => T): T {
+function onDisk<T>(action: () => T): T {
   try {
     return action()
   } catch (error) {
     throw new Failure('disk', `can't record which device has which profile: ${reasonOf(error)}`, {
-      hint: 'this user needs the right to create and remove files in the directory; then run the same command again',
+      hint: 'give this user permission to create and delete files in the directory, then run the same command again',
       cause: error,
     })
   }

@@ -7,10 +7,9 @@ import type { Ready, Source } from '../ready.ts'
 import { Search } from './search.ts'
 
 /**
- * Claims the next `count` profiles that decrypt and that a device would accept: all of them or none. Files that are
- * passed over are left as they are and warned of. The claims are not flushed yet.
- * @returns them, and how many unused ones are left behind them
- * @throws {Failure} `no-profiles`, `unusable`, `key` or `disk`; nothing is claimed then
+ * Claims the next `count` profiles that decrypt and that a device would accept: all of them or none. Skipped files
+ * stay unchanged and are named in a warning. The claims are not flushed yet.
+ * @throws {Failure} `no-profiles`, `unusable`, `key` or `disk`; in each case, nothing is claimed
  */
 export async function take(source: Source, count: number): Promise<{ taken: Ready[]; left: number }> {
   const { directory, messages, signals } = source
@@ -37,7 +36,7 @@ export async function take(source: Source, count: number): Promise<{ taken: Read
   }
 }
 
-/** @throws {Failure} `disk`, naming what stays claimed */
+/** @throws {Failure} `disk`, with the names of the profiles that stay claimed */
 async function takeBack(directory: string, taken: readonly Ready[]): Promise<void> {
   if (taken.length === 0) return
   const stuck: string[] = []
@@ -48,7 +47,7 @@ async function takeBack(directory: string, taken: readonly Ready[]): Promise<voi
       stuck.push(`${iccid} (${reasonOf(error)})`)
     }
   }
-  if (stuck.length > 0) throw new Failure('disk', `claimed and not delivered: ${stuck.join(', ')}`)
+  if (stuck.length > 0) throw new Failure('disk', `claimed but not delivered: ${stuck.join(', ')}`)
   try {
     await flushFiles(
       directory,

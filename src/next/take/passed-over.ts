@@ -1,26 +1,25 @@
 import { Failure, UnusableProfile } from '../../failure.ts'
-import type { Messages } from '../../words.ts'
+import { type Messages, several } from '../../words.ts'
 import { KeyTrial } from './wrong-key.ts'
 
-/** One file may be held by another program; when this many in a row can't be claimed, it is the directory. */
+/** Another program may be using one file. If this many in a row can't be claimed, the directory is the problem. */
 const HELD_IN_A_ROW = 5
 
 const MOST_WARNINGS = 20
 
-/** The account of the files that one call passed over. */
 export class PassedOver {
   readonly key = new KeyTrial()
   readonly #warnings: string[] = []
   #heldInARow = 0
 
   /**
-   * Notes why a file is passed over.
-   * @throws {Failure} `key` when too many in a row do not decrypt, `disk` when too many in a row can't be claimed
-   * @throws the error itself where it is not about this one file
+   * Records why a file is skipped.
+   * @throws {Failure} `key` if too many in a row do not decrypt, `disk` if too many in a row can't be claimed
+   * @throws the error itself if it is not about this one file
    */
   add(name: string, error: unknown): void {
     if (!(error instanceof UnusableProfile)) throw error
-    this.#warnings.push(`${name} is passed over: ${error.message}`)
+    this.#warnings.push(`${name} is skipped: ${error.message}`)
     if (error.fault === 'unfit') this.key.noteOpened()
     if (error.fault === 'locked') this.key.noteLocked()
     if (error.fault === 'held' && ++this.#heldInARow >= HELD_IN_A_ROW) throw notClaimable(name, error)
@@ -37,12 +36,12 @@ export class PassedOver {
   warn(messages: Messages): void {
     for (const warning of this.#warnings.slice(0, MOST_WARNINGS)) messages.warn(warning)
     const more = this.#warnings.length - MOST_WARNINGS
-    if (more > 0) messages.warn(`… and ${more} more`)
+    if (more > 0) messages.warn(`${several(more, 'more file')} skipped`)
   }
 }
 
 const notClaimable = (name: string, cause: UnusableProfile) =>
   new Failure('disk', `${HELD_IN_A_ROW} profiles in a row can't be claimed; ${name}: ${cause.message}`, {
-    hint: 'this user needs the right to rename files in the directory; nothing was claimed',
+    hint: 'give this user permission to rename files in the directory; nothing was claimed',
     cause,
   })

@@ -11,7 +11,6 @@ import { LOCKED_IN_A_ROW } from './wrong-key.ts'
 export class Search {
   readonly queue: Queue
   readonly passedOver = new PassedOver()
-  /** Why there are fewer usable profiles than asked for, once that is known. */
   shortage: Failure | undefined
   readonly #source: Source
   readonly #decrypt: Decrypt
@@ -23,12 +22,12 @@ export class Search {
     this.#decrypt = decrypt
   }
 
-  /** The next `count` profiles that could be handed out, fewer at the end; none of them is claimed yet. */
+  /** Returns the next `count` profiles that can be handed out, or fewer at the end. They are not claimed yet. */
   async gather(count: number): Promise<Ready[]> {
     const ready: Ready[] = []
     while (ready.length < count) {
       const missing = count - ready.length
-      // A few are enough to find out that the key is wrong.
+      // A few profiles are enough to find out that the key is wrong.
       const iccids = this.queue.next(
         this.passedOver.key.isRight ? missing : Math.min(missing, LOCKED_IN_A_ROW),
       )
@@ -56,7 +55,7 @@ export class Search {
     })
   }
 
-  /** Claims a profile, unless another process was first or holds its file. */
+  /** Claims a profile. Returns false if another process was first or is using the file. */
   claim({ name }: Ready): boolean {
     try {
       const isOurs = claim(this.#source.directory, name)
@@ -74,12 +73,11 @@ export class Search {
     for (const name of this.queue.finished) {
       const iccid = name.replace(/\.json$/, '')
       this.#source.messages.warn(
-        `${iccid} is marked used and was not printed: a call was cut off while it claimed it; --iccid ${iccid} prints it`,
+        `${iccid} is marked used but was not printed: a call was killed while claiming it; use --iccid ${iccid} to print it`,
       )
     }
   }
 
-  /** Why there are fewer usable profiles than asked for. */
   tooFew(count: number, usable: number): Failure {
     for (const name of this.queue.strangers)
       this.passedOver.add(name, new UnusableProfile('damaged', 'its name is not an ICCID'))
@@ -92,19 +90,23 @@ export class Search {
 
 function shortage(directory: string, count: number, usable: number, passedOver: number, used: number) {
   if (usable > 0) {
-    return new Failure('no-profiles', `at most ${usable} of ${count} profiles can be had from ${directory}`, {
-      hint: 'nothing was claimed; take fewer, or fetch more: softsim help fetch',
-    })
+    return new Failure(
+      'no-profiles',
+      `at most ${usable} of ${count} requested profiles are available in ${directory}`,
+      {
+        hint: 'take fewer, or fetch more: see softsim help fetch; nothing was claimed',
+      },
+    )
   }
   if (passedOver === 0) {
     return new Failure('no-profiles', `no unused profile in ${directory}`, {
       hint:
         used > 0
-          ? 'all of them are used; fetch more: softsim help fetch'
-          : 'check -i, and whether the disk is mounted; softsim fetch fills the directory',
+          ? 'all profiles in it are used; fetch more: see softsim help fetch'
+          : 'check -i and that the disk is mounted, or download profiles with softsim fetch',
     })
   }
   return new Failure('unusable', `none of the unused profiles in ${directory} can be used`, {
-    hint: 'the warnings say why, file by file; nothing was claimed',
+    hint: 'see the warning for each file; nothing was claimed',
   })
 }

@@ -1,15 +1,14 @@
 import { Failure } from '../../failure.ts'
 
-/** One profile may be damaged; when this many in a row do not decrypt, the key is wrong. */
+/** One profile may be damaged. If this many in a row do not decrypt, the key is wrong. */
 export const LOCKED_IN_A_ROW = 5
 
-/** What the profiles tried so far say about the private key. */
 export class KeyTrial {
   #locked = 0
   #lockedInARow = 0
   #opened = 0
 
-  /** @throws {Failure} `key` when too many in a row do not decrypt */
+  /** @throws {Failure} `key` if too many in a row do not decrypt */
   noteLocked(): void {
     this.#locked++
     this.#lockedInARow++
@@ -31,7 +30,7 @@ export class KeyTrial {
 
   failure(): Failure {
     return new Failure('key', `the private key does not decrypt these profiles (${this.#locked} tried)`, {
-      hint: 'use the key whose public half the service had when they were fetched; nothing was claimed',
+      hint: 'use the private key that matches the public key registered with the service when they were fetched; nothing was claimed',
     })
   }
 }

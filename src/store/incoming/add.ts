@@ -8,13 +8,11 @@ import { type Added, publish } from './publish.ts'
 import { putAside, release } from './reserve.ts'
 import type { Target } from './target.ts'
 
-/** The disk failed before all profiles of an answer had their names. */
+/** The disk failed before all profiles of an answer were stored. */
 export class NotAdded extends Failure {
-  /** Those that have them. */
   readonly added: Added
   /** How many are put aside, for the next call to publish. */
   readonly aside: number
-  /** How many are on no disk. */
   readonly lost: number
 
   constructor(
@@ -29,10 +27,9 @@ export class NotAdded extends Failure {
 }
 
 /**
- * Adds the profiles of one answer. They are put aside first, all in one file, and flushed: from then on a crash loses
- * none of them. Then each is published under its own name, which never overwrites, and the file is removed.
- * @param aside the name that `reserve` gave, where it has taken the room for them
- * @throws {NotAdded} what was put aside is published by the next call of `fetch` or `next`
+ * A crash loses no profile once all of them are put aside in one file and flushed.
+ * @param aside the name returned by `reserve`, if space was reserved
+ * @throws {NotAdded} the next call of `fetch` or `next` publishes what was put aside
  */
 export async function add(
   target: Target,
@@ -48,7 +45,7 @@ export async function add(
   } catch (error) {
     const iccids = profiles.map(({ iccid }) => iccid)
     throw new NotAdded(`received and can't be stored: ${iccids.join(' ')}: ${reasonOf(error)}`, {
-      hint: 'make room or repair the disk; ask the service for these profiles, they are allocated and not stored',
+      hint: 'free disk space or repair the disk, and ask the service provider for these profiles: they are allocated but not stored',
       cause: error,
       lost: profiles.length,
     })
@@ -57,8 +54,7 @@ export async function add(
 }
 
 /**
- * Publishes what has been put aside, and removes it when all of it is durable.
- * @param kept where a copy of it is to stay
+ * @param kept the path for a copy of the answer, if one must stay
  * @throws {NotAdded}
  */
 export async function publishAnswer(
@@ -75,12 +71,12 @@ export async function publishAnswer(
     await flushDirectory(directory)
     if (kept !== undefined) await writeFlushed(kept, readFileSync(path), fileRights(target.rights))
     rmSync(path, { force: true })
-    // Where its room is used again while the disk still has its name, FAT would lose what is stored there.
+    // FAT would lose stored profiles if the space of the answer were reused while the disk still has its name.
     await flushDirectory(join(directory, INCOMING))
     return added
   } catch (error) {
     throw new NotAdded(`can't store profiles in ${directory}: ${reasonOf(error)}`, {
-      hint: 'what was received is put aside there; the next call of fetch or next stores it',
+      hint: 'run fetch or next again to store the profiles: they are put aside in the directory',
       cause: error,
       added,
       aside: profiles.length - added.stored.length - added.known.length,

@@ -4,28 +4,26 @@ import { hostname, uptime } from 'node:os'
 import { join } from 'node:path'
 import { iccidDigits } from '../../profile/iccid.ts'
 
-/** One profile as its file holds it. */
 export interface StoredProfile {
   readonly iccid: string
   readonly profile: string
 }
 
-/** Where answers of the service are put aside until their profiles are published: hidden, in the directory. */
+/** The hidden directory in which answers are put aside until their profiles are published. */
 export const INCOMING = '.incoming'
 
-/** What ends the name of a whole answer; what else is there is a profile on its way out of one. */
+/** The suffix of a whole answer. A file without a suffix listed here is a profile on its way out of an answer. */
 export const ANSWER = '.answer'
 
-/** What ends the name of the room that is kept for an answer while it is asked for. */
+/** The suffix of the space that is reserved for a pending answer. */
 export const RESERVE = '.reserve'
 
-/** What ends the name of the file that says a fetch is at work. */
+/** The suffix of the file that marks a running fetch. */
 export const FETCH_MARK = '.fetch'
 
-/** What ends the name of an answer that could not be read to its end; it is kept for a person to look at. */
+/** The suffix of an answer that could not be read completely. It is kept for a person to inspect. */
 export const DAMAGED = '.damaged'
 
-/** What holds nothing that could be published. */
 const NO_ANSWER = [DAMAGED, FETCH_MARK, RESERVE]
 
 const SEPARATOR = '~'
@@ -35,12 +33,12 @@ const LONGEST_FETCH_MS = 24 * 60 * 60 * 1000
 
 export const incomingPath = (directory: string, name: string) => join(directory, INCOMING, name)
 
-/** A new name for an answer, without its ending: it tells whose it is. */
+/** Without a suffix. */
 export function newAnswerName(): string {
   return [ownHost(), process.pid, randomUUID()].join(SEPARATOR)
 }
 
-/** Whether there is anything that was put aside, in a directory of ours and not behind a link; quick. */
+/** Links are not followed. */
 export function hasIncoming(directory: string): boolean {
   const place = join(directory, INCOMING)
   try {
@@ -56,9 +54,9 @@ export function hasIncoming(directory: string): boolean {
 const ownHost = () => hostname().replace(/[^A-Za-z0-9.-]/g, '-')
 
 /**
- * Whether the process that put something aside is gone, by the name it gave it. Of another machine's process nobody
- * can tell; storing an answer takes seconds, so after ten minutes it is taken for gone, and after a restart at once.
- * @param ageMs since it was written
+ * Processes on another machine can't be checked. Storing an answer takes seconds, so they count as gone after ten
+ * minutes, or at once after a restart of this machine.
+ * @param ageMs time since the file was written
  */
 export function isAbandoned(name: string, ageMs: number): boolean {
   if (!OURS.test(name)) return false
@@ -70,7 +68,7 @@ export function isAbandoned(name: string, ageMs: number): boolean {
 
 function isAlive(pid: number): boolean {
   if (pid === process.pid) return true
-  // Other numbers mean groups of processes.
+  // Other numbers stand for process groups.
   if (!Number.isSafeInteger(pid) || pid < 1) return false
   try {
     process.kill(pid, 0)
@@ -80,22 +78,20 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** What a profile's file holds: the profile as the service sent it. */
 export const toFile = ({ iccid, profile }: StoredProfile) => JSON.stringify({ iccid, profile })
 
-/** An answer as it is put aside: one profile a line. */
 export const formatAnswer = (profiles: readonly StoredProfile[]) =>
   profiles.map((each) => `${toFile(each)}\n`).join('')
 
-/** The end of an answer, where what is left of its reserve still follows: an empty line. */
+/** Ends an answer that is followed by the rest of its reserve: an empty line. */
 export const END = '\n'
 const LINE_FEED = 0x0a
 
 /**
- * What a reserve holds: an answer of no profiles, then random bytes, which no disk makes smaller. Where a power cut
- * leaves some of them amid an answer, its lines must not look whole: there is no line break among them, and what JSON
- * allows in no string is in every sector.
- * @param bytes how many, at least
+ * An empty answer, then random bytes, which no disk can compress. If a power cut leaves some of them in the middle of
+ * an answer, its lines must not look complete: the bytes contain no line break, and every sector contains bytes that
+ * JSON does not allow in strings.
+ * @param bytes the minimum length
  */
 export function toReserve(bytes: number): Buffer {
   const room = randomBytes(END.length + bytes)
@@ -104,17 +100,16 @@ export function toReserve(bytes: number): Buffer {
   return room
 }
 
-/** The profiles of an answer that was put aside, and whether all of it could be read. */
 export function parseAnswerFile(text: string): { profiles: StoredProfile[]; isWhole: boolean } {
   const lines = text.split('\n')
-  // What has no line break is not whole, or is left of the reserve.
+  // A line without a line break is incomplete, or belongs to the rest of the reserve.
   const profiles = lines.slice(0, -1).flatMap((line) => parseProfile(line) ?? [])
-  // After an answer that was not written to its end, there is no empty line, or lines come after it.
+  // In an incomplete answer, the empty line is missing or is followed by more lines.
   const end = lines.indexOf('')
   return { profiles, isWhole: profiles.length === end && lines.length <= end + 2 }
 }
 
-/** What `toFile` made. The file may not be ours: an ICCID becomes a file's name, and must be one. */
+/** The file may be foreign, and the ICCID becomes a file name, so it is checked. */
 export function parseProfile(line: string): StoredProfile | undefined {
   try {
     const { iccid, profile } = JSON.parse(line)

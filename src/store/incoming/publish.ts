@@ -19,31 +19,27 @@ import { fileRights } from '../rights.ts'
 import { ANSWER, incomingPath, parseProfile, type StoredProfile, toFile } from './answers.ts'
 import type { Target } from './target.ts'
 
-/** What became of the profiles of an answer, by their ICCIDs. */
 export interface Added {
   readonly stored: string[]
-  /** Those that the directory had already, used or not; they are left alone. */
+  /** Already in the directory, used or unused. They are left unchanged. */
   readonly known: string[]
 }
 
-/** An open file with the contents of a profile. */
 interface Written {
   readonly file: number
   readonly iccid: string
-  /** Where it is as long as it has not got its name. */
+  /** The path until the file gets its final name. */
   readonly temporary?: string
 }
 
 /**
- * Gives profiles their names in the directory, each whole and flushed. The names are durable when the directory has
- * been flushed.
- *
- * With hard links, each is written and flushed under a temporary name, and then linked to its own. Without (FAT, exFAT)
- * it is written under its own name: a rename may leave both names on the disk for the same clusters, and whoever then
- * removes one takes the contents of the other. A crash can leave a torn file there, beside the answer that mends it.
- * @param aside the name of the answer they are in, without its ending
- * @param added is filled in as they get their names
- * @throws the system error; some of the profiles may have their names
+ * Gives profiles their names in the directory, each complete and flushed. The names are durable once the directory is
+ * flushed. Without hard links (FAT, exFAT), a file is written under its final name: a rename may leave both names on
+ * the disk for the same clusters, and removing one would then destroy the contents of the other. A crash can leave a
+ * torn file there, but the answer that repairs it is still put aside.
+ * @param aside the name of the answer, without its suffix
+ * @param added collects the profiles as they get their names
+ * @throws the system error; some profiles may have their names
  */
 export async function publish(
   target: Target,
@@ -64,7 +60,7 @@ export async function publish(
         if (one !== undefined) written.push(one)
         else added.known.push(profile.iccid)
       }
-      // Only flushing takes time; handing all else to another thread costs more than doing it.
+      // Only flushing takes time. Moving the rest to another thread would cost more than it saves.
       await Promise.all([...written.map(({ file }) => flushFile(file)), ...known.map(flushKnown)])
       for (const one of written) {
         const list = takesName(directory, one) ? added.stored : added.known
@@ -80,7 +76,7 @@ export async function publish(
   return added
 }
 
-/** Whether the file system has hard links: tried on the answer itself. */
+/** Tests for hard links with the answer itself. */
 function hasLinks(directory: string, aside: string): boolean {
   const name = incomingPath(directory, `${aside}.0`)
   if (tryLink(incomingPath(directory, aside + ANSWER), name) === 'unable') return false
@@ -94,7 +90,7 @@ function writeTemporary({ directory, rights }: Target, profile: StoredProfile, n
   return filled({ file, iccid: profile.iccid, temporary }, profile)
 }
 
-/** @returns undefined where somebody else has stored the profile meanwhile */
+/** @returns undefined if another process has stored the profile in the meantime */
 function writeInPlace({ directory, rights }: Target, profile: StoredProfile): Written | undefined {
   const name = fileName(profile.iccid)
   const path = join(directory, name)
@@ -120,10 +116,7 @@ function filled(one: Written, profile: StoredProfile): Written {
   }
 }
 
-/**
- * The file in which the directory has a profile already, unused or used. Looked for in this order: a profile on its way
- * from unused to used is seen in one of the two places.
- */
+/** Unused names come first, so that a profile that is claimed during the search is found in one of the two places. */
 function find(directory: string, name: string): string | undefined {
   const unused = spellings(name).find((each) => isWhole(directory, each))
   const used = spellings(name).map(usedName)
@@ -131,18 +124,18 @@ function find(directory: string, name: string): string | undefined {
   return found === undefined ? undefined : join(directory, found)
 }
 
-/** Whoever gave it its name may have been killed before it flushed it, and now its answer is about to be removed. */
+/** The process that published it may have been killed before the flush, and its answer is about to be removed. */
 async function flushKnown(path: string): Promise<void> {
   if (lstatSync(path, { throwIfNoEntry: false })?.isFile()) await flushUnlessGone(path)
 }
 
-/** An empty used file is a claim that is not finished. */
+/** An empty used file is an unfinished claim. */
 function isFilled(path: string): boolean {
   const status = lstatSync(path, { throwIfNoEntry: false })
   return status !== undefined && !(status.isFile() && status.size === 0)
 }
 
-/** Whether an unused file is there, and is not what a crash has left of it. What can't be read is left alone. */
+/** A file that can't be read counts as whole, so that it is left unchanged. */
 function isWhole(directory: string, name: string): boolean {
   if (lstatSync(join(directory, name), { throwIfNoEntry: false }) === undefined) return false
   try {
@@ -154,23 +147,23 @@ function isWhole(directory: string, name: string): boolean {
   }
 }
 
-/** @returns false where the directory has the profile already */
+/** @returns false if the directory already has the profile */
 function takesName(directory: string, { file, iccid, temporary }: Written): boolean {
   const name = fileName(iccid)
   const path = join(directory, name)
   if (temporary !== undefined && !links(temporary, directory, name)) return false
-  // Since we looked, somebody else may have stored the same profile, and somebody claimed it. Or it is this one that
-  // was claimed at once; the used name is empty while it is being claimed.
+  // Since the search, another process may have stored the same profile, and a third one claimed it. Or this profile
+  // itself was claimed at once. The used name is empty during a claim.
   const used = lstatSync(join(directory, usedName(name)), { throwIfNoEntry: false })
   if (used === undefined || used.size === 0) return true
   const { ino } = fstatSync(file)
   if (used.ino === ino) return true
-  // Whoever claimed it may have given it back: theirs is not ours to remove.
+  // The claim may have been reversed. Remove only the file of this process.
   if (lstatSync(path, { throwIfNoEntry: false })?.ino === ino) rmSync(path)
   return false
 }
 
-/** Unlike rename, link fails where the name exists, on every system. @returns false where it does */
+/** Unlike rename, link fails on every system if the name exists. @returns false in that case */
 function links(temporary: string, directory: string, name: string): boolean {
   const path = join(directory, name)
   try {

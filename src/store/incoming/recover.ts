@@ -18,30 +18,25 @@ import {
 import type { Added } from './publish.ts'
 import { closeTarget, type Target, targetOf } from './target.ts'
 
-/** What became of the answers that calls had put aside. */
 export interface Recovered extends Added {
-  /** Where those are kept that could not be read to their end: the rest of their profiles is lost. */
+  /** The rest of their profiles is lost. */
   readonly damaged?: string[]
 }
 
-/**
- * Stores what interrupted fetches received and could not store any more, and tells of it.
- * @throws {Failure} `disk`
- */
+/** @throws {Failure} `disk` */
 export async function finishFetches(directory: string, messages: Messages): Promise<void> {
   const { stored = [], known = [], damaged = [] } = (await recover(directory)) ?? {}
-  // It may have been interrupted before it had received anything.
+  // A fetch may have been interrupted before it received anything.
   if (stored.length + known.length > 0) {
     messages.tell(0, `finished an interrupted fetch: ${several(stored.length, 'profile')} stored`)
   }
   for (const path of damaged) {
-    messages.warn(`not all of what it received can be read; what is left is in ${path}`)
+    messages.warn(`part of what an interrupted fetch received can't be read; the rest is kept in ${path}`)
   }
 }
 
 /**
- * Finishes what calls that were killed have left: publishes the profiles of the answers they had put aside.
- * @returns what it did, undefined where there was nothing to do
+ * @returns undefined if there was nothing to do
  * @throws {Failure} `disk`
  */
 export async function recover(directory: string): Promise<Recovered | undefined> {
@@ -74,8 +69,8 @@ function merged(all: readonly Recovered[]): Recovered {
 }
 
 /**
- * Publishes one answer. Of several calls that find it, the one that removes it goes on, with a copy of its own. Not by
- * renaming: on FAT the disk has nothing under a new name until the file is flushed once more.
+ * If several calls find an answer, the one that removes it continues, with its own copy. A rename would not do: on
+ * FAT, the new name has no contents on the disk until the file is flushed again.
  */
 async function finish(target: Target, name: string): Promise<Recovered[]> {
   const { directory } = target
@@ -100,7 +95,7 @@ async function finish(target: Target, name: string): Promise<Recovered[]> {
 
 async function abandoned(directory: string): Promise<string[]> {
   const place = join(directory, INCOMING)
-  // Not behind a link: that would lead out of the directory.
+  // A link would lead out of the directory.
   const isPlace = await lstat(place).then(
     (status) => status.isDirectory(),
     () => false,
@@ -114,7 +109,6 @@ async function abandoned(directory: string): Promise<string[]> {
   return found
 }
 
-/** A fetch that ends removes the place. */
 function goneIsEmpty(error: unknown): string[] {
   if (errnoOf(error) === 'ENOENT') return []
   throw error

@@ -1,8 +1,8 @@
 /**
- * Room on the disk for an answer, taken before the answer is asked for: what was paid for can then be put aside,
- * whatever fills the disk or the quota meanwhile. The answer is written over the reserve, which takes no new room on
- * file systems that write in place (ext4, xfs, FAT, NTFS). Those that write everything elsewhere (btrfs, ZFS, APFS)
- * need the room first: there the reserve is removed, and the answer written anew.
+ * Space is reserved before an answer is requested, so that profiles that are already paid for can be put aside even
+ * if the disk or the quota fills up. The answer is written over the reserve, which needs no new space on file systems
+ * that write in place (ext4, xfs, FAT, NTFS). Others (btrfs, ZFS, APFS) need the space first: there, the reserve is
+ * removed and the answer is written anew.
  */
 import { closeSync, ftruncateSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -23,17 +23,16 @@ import {
 } from './answers.ts'
 import { createIncoming, type Target } from './target.ts'
 
-/** Of a profile that is put aside: enough for a key of 8192 bits. */
+/** Per profile that is put aside. Enough for a key of 8192 bits. */
 const BYTES_A_PROFILE = 1536
 
-/** The room of a removed reserve may not be there at once. */
+/** The space of a removed reserve may not be available at once. */
 const FULL = ['ENOSPC', 'EDQUOT']
 const TRIES = 5
 const PAUSE_MS = 1000
 
 /**
- * Takes the room for an answer.
- * @returns the name to put it aside under, without its ending
+ * @returns the name of the answer, without a suffix
  * @throws {Failure} `disk`
  */
 export async function reserve(target: Target, profiles: number): Promise<string> {
@@ -43,14 +42,13 @@ export async function reserve(target: Target, profiles: number): Promise<string>
     return aside
   } catch (error) {
     release(target, aside)
-    throw new Failure('disk', `can't keep room in ${target.directory}: ${reasonOf(error)}`, {
-      hint: `make room or repair the disk; ${several(profiles, 'profile')} that it was for are not asked for`,
+    throw new Failure('disk', `can't reserve disk space in ${target.directory}: ${reasonOf(error)}`, {
+      hint: `free disk space or repair the disk; this batch of ${several(profiles, 'profile')} was not requested`,
       cause: error,
     })
   }
 }
 
-/** Gives the room of an answer back, whatever is in it. */
 export function release({ directory }: Target, aside: string): void {
   for (const ending of [RESERVE, ANSWER]) {
     try {
@@ -60,8 +58,8 @@ export function release({ directory }: Target, aside: string): void {
 }
 
 /**
- * Puts an answer aside, durably, in the room that was taken for it, or where there is any.
- * @throws the system error; nothing of it is left then
+ * Uses the reserved space, or any free space.
+ * @throws the system error; nothing of the answer is left then
  */
 export async function putAside(
   target: Target,
@@ -83,7 +81,7 @@ export async function putAside(
       await flushDirectory(place)
       return
     } catch (error) {
-      // What is told to be lost must not turn up later: somebody may have asked for it again.
+      // Profiles that are reported as lost must not reappear later, because the user may have requested them again.
       release(target, aside)
       if (tries <= 1 || !FULL.includes(errnoOf(error) ?? '')) throw error
       await sleep(PAUSE_MS)
@@ -91,11 +89,11 @@ export async function putAside(
   }
 }
 
-/** It gets its new name first: from the first byte on, a crash leaves what there is of the answer to the next call. */
+/** The rename comes first, so that a crash leaves what is written to the next call. */
 async function writeOver({ directory }: Target, aside: string, text: string): Promise<void> {
   const path = incomingPath(directory, aside + ANSWER)
   renameSync(incomingPath(directory, aside + RESERVE), path)
-  // On FAT both names may be on the disk until then, for the same clusters.
+  // On FAT, both names may be on the disk until this flush, for the same clusters.
   await flushDirectory(join(directory, INCOMING))
   const file = openSync(path, 'r+')
   try {

@@ -11,48 +11,43 @@ import {
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { errnoOf, Failure, reasonOf } from '../../failure.ts'
+import { several } from '../../words.ts'
 import { flushDirectory, flushDirectorySync } from '../flush.ts'
 import { fileRights, rightsOf } from '../rights.ts'
 import { FETCH_MARK, INCOMING, incomingPath, newAnswerName } from './answers.ts'
 import { isDirectory, makeDirectory } from './make-directory.ts'
 
-/** What a profile takes on disk at most, put aside and on its way: a block or two each. */
+/** Maximum size of a profile on disk, both put aside and published: one or two blocks each. */
 const BYTES_A_PROFILE = 16 * 1024
 
-/** Some file systems that know no number of files say that of about a billion none is free. */
+/** Some file systems have no limit on files. They report about a billion files, none of them free. */
 const MADE_UP_FILES = 900_000_000
 
-/** A fetch that ends removes the empty place for what is put aside; one that begins makes it again, so often. */
+/** A fetch removes the empty directory when it ends, and a starting fetch makes it again. */
 const TRIES = 30
 const PAUSE_MS = 1000
 
-/** A directory that profiles are added to. */
 export interface Target {
   readonly directory: string
   /** Of what is made in it. */
   readonly rights: number
-  /** The file that says a fetch is at work here. */
   readonly mark?: string
 }
 
-/** One that a fetch works on. */
 export interface OpenTarget extends Target {
   readonly mark: string
-  /** Whether the file system can flush a directory: without that a power cut may undo what is stored. */
+  /** Without directory flushes, a power cut may undo what is stored. */
   readonly canFlush: boolean
 }
 
-/**
- * A directory that is there.
- * @throws the system error
- */
+/** @throws the system error */
 export function targetOf(directory: string): Target {
   return { directory, rights: rightsOf(directory) }
 }
 
 /**
- * Makes the directory, private to the user, where it is missing, and makes sure that files can be put aside in it:
- * before profiles are paid for. A mark stays there until `closeTarget`, so that no other fetch takes the place away.
+ * Checks that files can be put aside, before profiles are paid for. A mark stays until `closeTarget`, so that no
+ * other fetch removes the place.
  * @throws {Failure} `disk`
  */
 export async function openTarget(directory: string): Promise<OpenTarget> {
@@ -60,8 +55,8 @@ export async function openTarget(directory: string): Promise<OpenTarget> {
     await makeDirectory(directory)
     return await markTarget(targetOf(directory))
   } catch (error) {
-    throw new Failure('disk', `can't write in the directory ${directory}: ${reasonOf(error)}`, {
-      hint: 'no profile has been asked for; -o names a directory that this user may write in',
+    throw new Failure('disk', `can't write to the directory ${directory}: ${reasonOf(error)}`, {
+      hint: 'use -o to name a directory that this user can write to; no profiles were requested',
       cause: error,
     })
   }
@@ -71,7 +66,8 @@ async function markTarget(target: Target): Promise<OpenTarget> {
   const mark = newAnswerName() + FETCH_MARK
   try {
     closeSync(await createIncoming(target, mark))
-    // Also where another call has made the place: it may have been killed before this. From the mark on it stays.
+    // Also if another call made the place: it may have been killed before this flush. The mark keeps the place from
+    // now on.
     return { ...target, mark, canFlush: await flushDirectory(target.directory) }
   } catch (error) {
     closeTarget({ ...target, mark })
@@ -80,7 +76,7 @@ async function markTarget(target: Target): Promise<OpenTarget> {
 }
 
 /**
- * Makes a new file in the place for what is put aside, and that place where it is missing.
+ * Also makes the place for answers if it is missing.
  * @returns the open file
  * @throws the system error
  */
@@ -92,7 +88,7 @@ export async function createIncoming(target: Target, name: string): Promise<numb
       return openSync(incomingPath(directory, name), 'wx', fileRights(rights))
     } catch (error) {
       if (errnoOf(error) !== 'ENOENT' || tries <= 0) throw error
-      // A network file system may believe for a while that the place is still there.
+      // A network file system may report for a while that the removed place still exists.
       if (tries < TRIES) await sleep(PAUSE_MS)
     }
   }
@@ -101,13 +97,13 @@ export async function createIncoming(target: Target, name: string): Promise<numb
 async function makePlace({ directory, rights, mark }: Target): Promise<void> {
   const place = join(directory, INCOMING)
   const isNew = makeOne(place, rights)
-  // Before there is a mark, others may still take it away: it is flushed afterwards.
+  // Without a mark, others may still remove the place. It is flushed later.
   if (isNew && mark !== undefined) await flushDirectory(directory)
   // A link would lead out of the directory.
-  if (isOther(place)) throw new Error(`${place} is no directory`)
+  if (isOther(place)) throw new Error(`${place} is not a directory`)
 }
 
-/** @returns false where it is there already, or seems to be */
+/** @returns false if it already exists, or seems to */
 function makeOne(path: string, rights: number): boolean {
   try {
     mkdirSync(path, { mode: rights })
@@ -118,7 +114,7 @@ function makeOne(path: string, rights: number): boolean {
   }
 }
 
-/** Tidies up after profiles were added. What is still put aside stays. */
+/** Answers that are still put aside stay. */
 export function closeTarget({ directory, mark }: Target): void {
   try {
     if (mark !== undefined) rmSync(incomingPath(directory, mark), { force: true })
@@ -129,18 +125,18 @@ export function closeTarget({ directory, mark }: Target): void {
   } catch {}
 }
 
-/**
- * Makes sure that there is room before profiles are paid for.
- * @throws {Failure} `disk`
- */
+/** @throws {Failure} `disk` */
 export function checkRoom({ directory }: Target, profiles: number): void {
   if (hasRoom(statusOf(directory), profiles)) return
-  throw new Failure('disk', `there is no room for ${profiles} more profiles in ${directory}`, {
-    hint: 'make room, or fetch fewer; these have not been asked for',
-  })
+  throw new Failure(
+    'disk',
+    `not enough disk space for ${several(profiles, 'more profile')} in ${directory}`,
+    {
+      hint: 'free disk space or fetch fewer; these profiles were not requested',
+    },
+  )
 }
 
-/** What a file system says of itself; undefined where it can't. */
 function statusOf(directory: string): StatsFs | undefined {
   try {
     return statfsSync(directory)
@@ -149,7 +145,7 @@ function statusOf(directory: string): StatsFs | undefined {
   }
 }
 
-/** Whether so many profiles fit. Where the file system says nothing sensible, the attempt will tell. */
+/** If the file system reports nothing plausible, writing will tell. */
 export function hasRoom(status: StatsFs | undefined, profiles: number): boolean {
   if (status === undefined) return true
   const { bavail, blocks, bsize, ffree, files } = status

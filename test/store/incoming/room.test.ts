@@ -28,7 +28,10 @@ test.each<[string, Partial<StatsFs>]>([
   ['too few files', { ...LARGE, bfree: 100_000, bavail: 100_000, ffree: 999 }],
 ])('there is no space for 1000 profiles if %s is free', (_, says) => {
   expect(() => check(says, 1000)).toThrow(
-    expect.objectContaining({ outcome: 'disk', message: expect.stringContaining('no room for 1000') }),
+    expect.objectContaining({
+      outcome: 'disk',
+      message: expect.stringContaining('not enough disk space for 1000'),
+    }),
   )
 })
 
@@ -45,5 +48,5 @@ test.each<[string, Partial<StatsFs>]>([
 
 test('the disk of this machine has space for one profile, but not for more than any disk holds', () => {
   expect(() => check(undefined, 1)).not.toThrow()
-  expect(() => check(undefined, Number.MAX_SAFE_INTEGER)).toThrow('no room')
+  expect(() => check(undefined, Number.MAX_SAFE_INTEGER)).toThrow('not enough disk space')
 })

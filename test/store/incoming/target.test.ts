@@ -59,7 +59,7 @@ describe('space for more profiles', () => {
 
   test('more than any disk has', () => {
     const directory = temporaryDirectory()
-    expect(() => checkRoom({ directory, rights: 0o700 }, 1e15)).toThrow('there is no room')
+    expect(() => checkRoom({ directory, rights: 0o700 }, 1e15)).toThrow('not enough disk space')
   })
 })
 
@@ -83,22 +83,22 @@ describe('creating the directory', () => {
   test.skipIf(!hasSymlinks)('a dangling link, as when nothing is mounted', async () => {
     const link = join(temporaryDirectory(), 'link')
     symlinkSync('nothing', link, 'dir')
-    await expect(makeDirectory(link)).rejects.toThrow(`${link} is a link to nothing`)
-    await expect(makeDirectory(join(link, 'new'))).rejects.toThrow(`${link} is a link to nothing`)
+    await expect(makeDirectory(link)).rejects.toThrow(`${link} is a broken link`)
+    await expect(makeDirectory(join(link, 'new'))).rejects.toThrow(`${link} is a broken link`)
   })
 
   test('a file in its place or in place of a parent', async () => {
     const file = join(temporaryDirectory(), 'file')
     writeFileSync(file, '')
-    await expect(makeDirectory(file)).rejects.toThrow(`${file} is no directory`)
-    await expect(makeDirectory(join(file, 'new'))).rejects.toThrow(`${file} is no directory`)
+    await expect(makeDirectory(file)).rejects.toThrow(`${file} is not a directory`)
+    await expect(makeDirectory(join(file, 'new'))).rejects.toThrow(`${file} is not a directory`)
   })
 
   test('a drive that does not exist', async () => {
     drive.isMissing = true
     const root = parse(resolve('/')).root
-    await expect(makeDirectory(join(root, 'a', 'b'))).rejects.toThrow(`there is no drive or share ${root}`)
-    await expect(makeDirectory(root)).rejects.toThrow(`there is no drive or share ${root}`)
+    await expect(makeDirectory(join(root, 'a', 'b'))).rejects.toThrow(`drive or share ${root} does not exist`)
+    await expect(makeDirectory(root)).rejects.toThrow(`drive or share ${root} does not exist`)
   })
 
   test('a path whose root does not exist', async () => {
