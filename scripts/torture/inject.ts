@@ -48,7 +48,7 @@ function wrongEnd({ run, scene }: Case): string[] {
   if (!CODES.includes(code ?? -1)) problems.push(`it ended with ${code}`)
   if (code !== 0 && stdout !== '') problems.push('it failed and printed something')
   if (/^\s+at .*:\d+/m.test(stderr)) problems.push('it showed a stack trace')
-  const expected = scene.again === undefined ? scene.takes : 1
+  const expected = scene.devices?.length ?? (scene.again === undefined ? scene.takes : 1)
   if (code === 0 && printedIn(stdout).length !== expected) problems.push('it succeeded and did not print')
   return problems
 }
