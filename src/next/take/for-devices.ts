@@ -56,7 +56,7 @@ async function ownOf(source: Source, decrypt: Decrypt, device: string): Promise<
   const { assignment, turns } = onDisk(() => historyOf(directory, device))
   if (assignment === undefined) return { turns }
   const { name, text } = assignment
-  const isClaimed = isClaimedFor(directory, assignment)
+  const isClaimed = onDisk(() => isClaimedFor(directory, assignment))
   try {
     // A call that was killed before its claim leaves an unused file, which may be gone or damaged by now.
     if (!isClaimed && (await makeReady(source, decrypt, name)) === undefined) return { turns }
