@@ -6,12 +6,13 @@ import type { BaseCommand, Context } from './commands/base.ts'
 import { FetchCommand } from './commands/fetch.ts'
 import { HelpCommand } from './commands/help.ts'
 import { NextCommand } from './commands/next.ts'
+import { StatusCommand } from './commands/status.ts'
 import { definitionOf } from './options.ts'
 import { Report } from './report.ts'
-import { mistakeIn } from './usage-errors.ts'
+import { eitherOf, mistakeIn } from './usage-errors.ts'
 import { VERSION } from './version.ts'
 
-const COMMANDS = [FetchCommand, NextCommand, HelpCommand]
+const COMMANDS = [FetchCommand, NextCommand, StatusCommand, HelpCommand]
 
 const report = new Report()
 
@@ -42,7 +43,7 @@ async function execute(typed: readonly string[]): Promise<void> {
   if (mistake !== undefined) throw mistake
   if (line.asksHelp) return printHelp(line.words[0])
   if (line.asksVersion) return print(`${VERSION}\n`)
-  const command = parse(line, { report, version: VERSION, env: process.env, showHelp: printHelp })
+  const command = parse(line, { report, version: VERSION, env: process.env, showHelp: printHelp, print })
   report.level = command.verbosity
   await command.validateAndExecute()
 }
@@ -82,7 +83,7 @@ async function printHelp(command?: string): Promise<void> {
   const topic = topics.find(({ name }) => name === command)
   if (topic === undefined) {
     throw new Failure('usage', 'unknown command', {
-      hint: 'use fetch, next or help; see softsim help',
+      hint: `use ${eitherOf(topics)}; see softsim help`,
     })
   }
   return print(commandHelp(topic, style))

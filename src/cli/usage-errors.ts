@@ -68,8 +68,15 @@ function wrongCommand(line: CommandLine, commands: readonly CommandDefinition[])
   }
   const isGlobal = line.options.every(({ name }) => commands.every((command) => command.values.has(name)))
   if ((line.asksHelp || line.asksVersion) && isGlobal) return undefined
-  return ['no command given', 'use fetch, next or help']
+  return ['no command given', `use ${eitherOf(commands)}`]
 }
+
+/** The names of the commands, as in "fetch, next or help". */
+export const eitherOf = (commands: readonly CommandDefinition[]) =>
+  commands
+    .map(({ name }) => name)
+    .join(', ')
+    .replace(/, (?=[^,]*$)/, ' or ')
 
 function wrongOption(line: CommandLine, commands: readonly CommandDefinition[]): Mistake | undefined {
   const command = commands.find(({ name }) => name === line.words[0])

@@ -1,6 +1,6 @@
 import type { KeyObject } from 'node:crypto'
 import { Failure, type UnusableProfile } from '../failure.ts'
-import type { Decrypt } from '../profile/decrypt.ts'
+import type { Decrypt } from '../key/decrypt.ts'
 import { encodeHex } from '../profile/hex.ts'
 import { iccidDigits } from '../profile/iccid.ts'
 import { encodeJson, encodeRaw } from '../profile/json.ts'

@@ -13,6 +13,7 @@ import { isUsed } from './claim.ts'
 import { flushDirectorySync, writeFlushedSync } from './flush.ts'
 import { tryLink } from './links.ts'
 import { usedName } from './names.ts'
+import { readUsed } from './read.ts'
 import { fileRights, rightsOf } from './rights.ts'
 
 const PLACE = '.devices'
@@ -87,6 +88,28 @@ export function claimFor(directory: string, assignment: Assignment): boolean {
   // It may be gone already: an earlier call for this device removed it, or another tool renamed it to the used name.
   rmSync(join(directory, name), { force: true })
   return isOf(used, device)
+}
+
+/** Who has a profile. */
+export interface DeviceRecord {
+  readonly device: string
+  readonly station: string
+  /** RFC 3339. */
+  readonly claimed: string
+  readonly iccid: string
+}
+
+/**
+ * The devices that have a profile, in the order of the ICCIDs.
+ * @throws {Failure} `no-profiles` or `disk`
+ */
+export function* deviceRecords(directory: string): Generator<DeviceRecord> {
+  for (const name of readUsed(directory)) {
+    const text = readIfThere(join(directory, name)) ?? ''
+    if (deviceIn(text) === undefined) continue
+    const { device, station = '', claimed = '', iccid = '' } = JSON.parse(text)
+    yield { device, station: String(station), claimed: String(claimed), iccid: String(iccid) }
+  }
 }
 
 /** @param text of a used file */

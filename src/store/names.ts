@@ -50,3 +50,7 @@ export function unusedOf(names: readonly string[]): Unused {
   }
   return { iccids: [...unused.values()].sort(), strangers: strangers.sort(), twins, used: used.size }
 }
+
+/** The names of used files, sorted. */
+export const usedOf = (names: readonly string[]) =>
+  names.filter((name) => name.startsWith(USED) && name.endsWith(ENDING)).sort()

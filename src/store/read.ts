@@ -11,7 +11,7 @@ import {
 import { join } from 'node:path'
 import { errnoOf, Failure, reasonOf, UnusableProfile } from '../failure.ts'
 import { OpenDirectory } from './flush.ts'
-import { type Unused, unusedOf } from './names.ts'
+import { type Unused, unusedOf, usedOf } from './names.ts'
 
 /** In bytes. Far more than a 16384-bit key and some unknown fields need. */
 const LARGEST_FILE = 64 * 1024
@@ -41,6 +41,18 @@ export function checkDirectory(directory: string): void {
 export function openDirectory(directory: string): OpenDirectory {
   try {
     return new OpenDirectory(directory)
+  } catch (error) {
+    throw directoryFailure(directory, error)
+  }
+}
+
+/**
+ * The names of the used files of a directory, sorted.
+ * @throws {Failure} as `readUnused`
+ */
+export function readUsed(directory: string): string[] {
+  try {
+    return usedOf(readdirSync(directory))
   } catch (error) {
     throw directoryFailure(directory, error)
   }

@@ -7,6 +7,8 @@ export interface Context {
   readonly version: string
   readonly env: NodeJS.ProcessEnv
   /** Prints the help of one command, or of softsim if no command is given. */
+  /** Writes to standard output. */
+  readonly print: (text: string) => Promise<void>
   readonly showHelp: (command?: string) => Promise<void>
 }
 

@@ -1,5 +1,5 @@
 import { Failure, UnusableProfile } from '../../failure.ts'
-import { type Decrypt, decryptor } from '../../profile/decrypt.ts'
+import { type Decrypt, decryptor } from '../../key/decrypt.ts'
 import { iccidDigits } from '../../profile/iccid.ts'
 import { claim, finishClaim } from '../../store/claim.ts'
 import { deviceIn } from '../../store/devices.ts'

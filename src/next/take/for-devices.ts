@@ -1,5 +1,5 @@
 import { Failure, reasonOf, UnusableProfile } from '../../failure.ts'
-import { type Decrypt, decryptor } from '../../profile/decrypt.ts'
+import { type Decrypt, decryptor } from '../../key/decrypt.ts'
 import { type Assignment, assign, claimFor, historyOf, isClaimedFor } from '../../store/devices.ts'
 import { beforeClaim } from '../deliver.ts'
 import { makeReady, notHandedOut, type Ready, readyFrom, type Source, type Taken } from '../ready.ts'

@@ -1,5 +1,5 @@
 import { Failure, reasonOf } from '../../failure.ts'
-import { decryptor } from '../../profile/decrypt.ts'
+import { decryptor } from '../../key/decrypt.ts'
 import { unclaim } from '../../store/claim.ts'
 import { flushDirectorySync, flushFiles, flushUnlessGone } from '../../store/flush.ts'
 import { beforeClaim } from '../deliver.ts'

@@ -1,6 +1,6 @@
 import { Failure, UnusableProfile } from '../../failure.ts'
+import { KeyTrial } from '../../key/wrong-key.ts'
 import { type Messages, several } from '../../words.ts'
-import { KeyTrial } from './wrong-key.ts'
 
 /** Another program may be using one file. If this many in a row can't be claimed, the directory is the problem. */
 const HELD_IN_A_ROW = 5

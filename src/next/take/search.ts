@@ -1,11 +1,11 @@
 import { Failure, UnusableProfile } from '../../failure.ts'
-import type { Decrypt } from '../../profile/decrypt.ts'
+import type { Decrypt } from '../../key/decrypt.ts'
+import { LOCKED_IN_A_ROW } from '../../key/wrong-key.ts'
 import { claim } from '../../store/claim.ts'
 import { fileName } from '../../store/names.ts'
 import { Queue } from '../../store/queue.ts'
 import { makeReady, type Ready, type Source } from '../ready.ts'
 import { PassedOver } from './passed-over.ts'
-import { LOCKED_IN_A_ROW } from './wrong-key.ts'
 
 /** One call's way through the unused profiles. */
 export class Search {

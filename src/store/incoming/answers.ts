@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import { lstatSync, readdirSync } from 'node:fs'
+import { lstatSync, readdirSync, readFileSync } from 'node:fs'
 import { hostname, uptime } from 'node:os'
 import { join } from 'node:path'
 import { iccidDigits } from '../../profile/iccid.ts'
@@ -48,6 +48,27 @@ export function hasIncoming(directory: string): boolean {
     )
   } catch {
     return false
+  }
+}
+
+/** How many profiles are in the answers that are put aside. */
+export function countReceived(directory: string): number {
+  const place = join(directory, INCOMING)
+  try {
+    if (!lstatSync(place).isDirectory()) return 0
+    const answers = readdirSync(place).filter((name) => name.endsWith(ANSWER))
+    return answers.reduce((sum, name) => sum + countIn(join(place, name)), 0)
+  } catch {
+    return 0
+  }
+}
+
+/** It may be stored and removed by now. */
+function countIn(path: string): number {
+  try {
+    return parseAnswerFile(readFileSync(path, 'utf8')).profiles.length
+  } catch {
+    return 0
   }
 }
 

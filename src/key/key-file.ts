@@ -1,7 +1,7 @@
 import type { KeyObject } from 'node:crypto'
 import { closeSync, openSync, readSync } from 'node:fs'
 import { Failure, reasonOf } from '../failure.ts'
-import { parsePrivateKey } from '../profile/key.ts'
+import { parsePrivateKey } from './private-key.ts'
 
 /** In bytes. */
 const LARGEST_KEY = 64 * 1024

@@ -1,4 +1,4 @@
-import { Failure } from '../../failure.ts'
+import { Failure } from '../failure.ts'
 
 /** One profile may be damaged. If this many in a row do not decrypt, the key is wrong. */
 export const LOCKED_IN_A_ROW = 5

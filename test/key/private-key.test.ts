@@ -4,7 +4,7 @@ import { copyFileSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, inject, test } from 'vitest'
 import { Failure } from '../../src/failure.ts'
-import { parsePrivateKey } from '../../src/profile/key.ts'
+import { parsePrivateKey } from '../../src/key/private-key.ts'
 import { temporaryDirectory } from '../support/directory.ts'
 import { selfSigned } from '../support/keys.ts'
 
@@ -87,6 +87,13 @@ test.each([
   const wrong = refusal(bytes, 'wrong horse')
   expect(wrong).toMatch(/the passphrase does not decrypt .*\n.*SOFTSIM_KEY_PASSPHRASE/)
   expect(wrong).not.toContain('wrong horse')
+})
+
+test('a wrong passphrase is one, even if it seems to decrypt, as one in 256 does', () => {
+  const bytes = key.export({ type: 'pkcs8', format: 'der', ...LOCK })
+  for (let n = 0; n < 1000; n++) {
+    expect(refusal(bytes, `wrong ${n}`)).toMatch(/the passphrase does not decrypt /)
+  }
 })
 
 test('an RSA key in OpenSSH’s own format gets a hint to rewrite it', () => {

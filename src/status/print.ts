@@ -1,0 +1,75 @@
+import type { DeviceRecord } from '../store/devices.ts'
+import type { Checked } from './check.ts'
+import type { Counts } from './count.ts'
+
+interface Printer {
+  /** Ends with a newline. */
+  status(directory: string, counts: Counts, checked: Checked | undefined): string
+  /** Whole lines, each with its newline. */
+  devices(records: Iterable<DeviceRecord>): Iterable<string>
+}
+
+/** The fields of `json` and `csv`, in this order. What was not checked is null or empty. */
+const fieldsOf = ({ unused, used, notProfiles, received }: Counts, checked: Checked | undefined) => ({
+  unused,
+  used,
+  notProfiles,
+  received,
+  checked: checked?.checked ?? null,
+  usable: checked?.usable ?? null,
+  damaged: checked?.faults.damaged ?? null,
+  locked: checked?.faults.locked ?? null,
+  unfit: checked?.faults.unfit ?? null,
+  held: checked?.faults.held ?? null,
+})
+
+const DEVICE_FIELDS = ['claimed', 'station', 'device', 'iccid'] as const
+
+const text: Printer = {
+  status(directory, counts, checked) {
+    const rows: [string, number][] = [
+      ['unused', counts.unused],
+      ['used', counts.used],
+      ['not profiles', counts.notProfiles],
+      ['received, not stored yet', counts.received],
+    ]
+    if (checked !== undefined) {
+      rows.push(['checked with the key', checked.checked], ['usable', checked.usable])
+      rows.push(['damaged', checked.faults.damaged], ['not decrypted', checked.faults.locked])
+      rows.push(['rejected by a device', checked.faults.unfit], ['held by a program', checked.faults.held])
+    }
+    return `${directory}\n${rows.map(([name, count]) => `  ${name.padEnd(24)} ${String(count).padStart(9)}\n`).join('')}`
+  },
+  *devices(records) {
+    for (const record of records) yield `${DEVICE_FIELDS.map((field) => record[field]).join('  ')}\n`
+  },
+}
+
+const json: Printer = {
+  status: (directory, counts, checked) => `${JSON.stringify({ directory, ...fieldsOf(counts, checked) })}\n`,
+  *devices(records) {
+    for (const record of records)
+      yield `${JSON.stringify(Object.fromEntries(DEVICE_FIELDS.map((field) => [field, record[field]])))}\n`
+  },
+}
+
+/** RFC 4180, with a header line. A cell that a spreadsheet would take for a formula is quoted like any other. */
+const csv: Printer = {
+  status(directory, counts, checked) {
+    const fields = { directory, ...fieldsOf(counts, checked) }
+    return line(Object.keys(fields)) + line(Object.values(fields).map((value) => value ?? ''))
+  },
+  *devices(records) {
+    yield line(DEVICE_FIELDS)
+    for (const record of records) yield line(DEVICE_FIELDS.map((field) => record[field]))
+  },
+}
+
+const line = (cells: readonly (string | number)[]) => `${cells.map(cell).join(',')}\r\n`
+
+const cell = (value: string | number) =>
+  /[",\r\n]/.test(String(value)) ? `"${String(value).replaceAll('"', '""')}"` : String(value)
+
+export const PRINTERS = { text, json, csv }
+
+export type Format = keyof typeof PRINTERS

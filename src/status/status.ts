@@ -1,0 +1,68 @@
+import { Failure } from '../failure.ts'
+import { readKey } from '../key/key-file.ts'
+import { deviceRecords } from '../store/devices.ts'
+import { type Messages, several } from '../words.ts'
+import { type Checked, checkProfiles } from './check.ts'
+import { countFiles } from './count.ts'
+import { type Format, PRINTERS } from './print.ts'
+
+export type { Format } from './print.ts'
+
+export interface Inquiry {
+  readonly directory: string
+  /** The file of the private key. If given, unused profiles are opened and checked. */
+  readonly keyPath: string | undefined
+  readonly passphrase: string | undefined
+  /** How many profiles to check at most. */
+  readonly count: number
+  /** List the devices that have a profile. */
+  readonly devices: boolean
+  readonly format: Format
+  readonly messages: Messages
+  readonly progress: { update(text: string): void }
+  readonly print: (text: string) => Promise<void>
+}
+
+/**
+ * Prints what is in a directory, and changes nothing.
+ * @throws {Failure} after printing: `no-profiles` if none is unused, `key` or `unusable` if none can be used
+ */
+export async function showStatus(inquiry: Inquiry): Promise<void> {
+  const { directory, keyPath, messages, progress, print } = inquiry
+  const key = keyPath === undefined ? undefined : readKey(keyPath, inquiry.passphrase)
+  const { counts, iccids } = countFiles(directory)
+  const printer = PRINTERS[inquiry.format]
+  if (inquiry.devices) {
+    for (const lines of chunks(printer.devices(deviceRecords(directory)))) await print(lines)
+    return
+  }
+  let checked: Checked | undefined
+  if (key !== undefined) {
+    const some = iccids.slice(0, inquiry.count)
+    const show = (done: number) => progress.update(`${done} of ${several(some.length, 'profile')} checked`)
+    checked = await checkProfiles(directory, some, key, messages, show)
+  }
+  await print(printer.status(directory, counts, checked))
+  if (counts.unused === 0) {
+    throw new Failure('no-profiles', `no unused profile in ${directory}`, {
+      hint: 'download more: see softsim help fetch',
+    })
+  }
+  if (checked !== undefined && checked.usable === 0) {
+    throw new Failure('unusable', `none of the checked profiles in ${directory} can be used`, {
+      hint: 'the warnings say why, file by file',
+    })
+  }
+}
+
+/** Joins lines, so that a long list takes few writes. */
+function* chunks(lines: Iterable<string>): Generator<string> {
+  let text = ''
+  for (const line of lines) {
+    text += line
+    if (text.length < 64 * 1024) continue
+    yield text
+    text = ''
+  }
+  yield text
+}

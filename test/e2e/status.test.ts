@@ -1,0 +1,165 @@
+import {
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, inject, test } from 'vitest'
+import { formatAnswer, newAnswerName } from '../../src/store/incoming/answers.ts'
+import { directoryOf, someProfiles, temporaryDirectory } from '../support/directory.ts'
+import { rsaKeyPair } from '../support/keys.ts'
+import { iccid } from '../support/profiles.ts'
+import { failure, lines } from '../support/promises.ts'
+import { softsim } from '../support/softsim.ts'
+
+const { privateKeyPath: KEY } = inject('keys')
+const { privateKeyPath: OTHER_KEY } = rsaKeyPair(temporaryDirectory())
+
+const status = (directory: string, ...args: string[]) => softsim(['status', '-i', directory, ...args])
+const next = (directory: string, ...args: string[]) => softsim(['next', '-k', KEY, '-i', directory, ...args])
+
+/** Everything that a look must leave alone: names, times and contents. */
+function everythingIn(directory: string): unknown[] {
+  return readdirSync(directory, { recursive: true })
+    .map(String)
+    .sort()
+    .map((name) => {
+      const path = join(directory, name)
+      const { mtimeMs, mode, ino } = lstatSync(path)
+      return [name, mtimeMs, mode, ino, lstatSync(path).isFile() ? readFileSync(path, 'utf8') : '']
+    })
+}
+
+/** Eight profiles: one used, one of a device, one damaged, one half claimed, one with a link; an answer of two. */
+async function eventful(): Promise<string> {
+  const directory = directoryOf(someProfiles(8))
+  await next(directory)
+  await next(directory, '--device', 'SN "1", a')
+  writeFileSync(join(directory, `${iccid(3)}.json`), '{"iccid":')
+  writeFileSync(join(directory, `__${iccid(4)}.json`), '')
+  renameSync(join(directory, `${iccid(5)}.json`), join(directory, 'elsewhere'))
+  symlinkSync('elsewhere', join(directory, `${iccid(5)}.json`))
+  writeFileSync(join(directory, 'hello.json'), '{}')
+  mkdirSync(join(directory, '.incoming'))
+  const answer = formatAnswer([11, 12].map((n) => ({ iccid: iccid(n), profile: 'AAAA' })))
+  const name = newAnswerName().replace(`~${process.pid}~`, '~4194999~')
+  writeFileSync(join(directory, '.incoming', `${name}.answer`), answer)
+  return directory
+}
+
+const COUNTS = { unused: 5, used: 3, notProfiles: 1, received: 2 }
+const UNCHECKED = { checked: null, usable: null, damaged: null, locked: null, unfit: null, held: null }
+const CHECKED = { checked: 5, usable: 3, damaged: 2, locked: 0, unfit: 0, held: 0 }
+
+describe('status', () => {
+  test.each(['text', 'json', 'csv'])('counts, and changes nothing (%s)', async (format) => {
+    const directory = await eventful()
+    const before = everythingIn(directory)
+    const run = await status(directory, `--format=${format}`)
+    expect(run).toMatchObject({ code: 0, stderr: '' })
+    if (format === 'json') expect(JSON.parse(run.stdout)).toEqual({ directory, ...COUNTS, ...UNCHECKED })
+    if (format === 'csv') {
+      const header = Object.keys({ directory, ...COUNTS, ...UNCHECKED }).join()
+      expect(run.stdout).toBe(`${header}\r\n${directory},5,3,1,2,,,,,,\r\n`)
+    }
+    if (format === 'text') {
+      expect(lines(run.stdout)[0]).toBe(directory)
+      expect(run.stdout).toMatch(/^ +unused +5$/m)
+      expect(run.stdout).toMatch(/^ +used +3$/m)
+    }
+    expect(everythingIn(directory)).toEqual(before)
+  })
+
+  test('with the key it opens the unused profiles, and takes none', async () => {
+    const directory = await eventful()
+    const before = everythingIn(directory)
+    const run = await status(directory, '-k', KEY, '--format=json')
+    expect([run.code, JSON.parse(run.stdout)]).toEqual([0, { directory, ...COUNTS, ...CHECKED }])
+    expect(lines(run.stderr)).toEqual([
+      expect.stringMatching(`^softsim: warning: ${iccid(3)}\\.json: `),
+      expect.stringMatching(`^softsim: warning: ${iccid(5)}\\.json: `),
+    ])
+    expect(everythingIn(directory)).toEqual(before)
+  })
+
+  test('-n checks that many at most', async () => {
+    const directory = directoryOf(someProfiles(4))
+    const { stdout } = await status(directory, '-k', KEY, '-n', '3', '--format=json')
+    expect(JSON.parse(stdout)).toMatchObject({ unused: 4, checked: 3, usable: 3 })
+  })
+
+  test('more than are checked at once', async () => {
+    const directory = directoryOf(someProfiles(130))
+    const { stdout } = await status(directory, '-k', KEY, '--format=json')
+    expect(JSON.parse(stdout)).toMatchObject({ unused: 130, checked: 130, usable: 130 })
+  })
+
+  test('the wrong key', async () => {
+    const directory = directoryOf(someProfiles(7))
+    const run = await status(directory, '-k', OTHER_KEY)
+    expect([run.code, run.stdout]).toEqual([4, ''])
+    expect(run.stderr).toMatch(/^softsim: error: .*\(5 tried\)$/m)
+  })
+
+  test('no unused profile, or none that can be used: it prints the counts and fails', async () => {
+    const directory = directoryOf(someProfiles(1))
+    await next(directory)
+    const empty = await status(directory, '--format=json')
+    expect([empty.code, JSON.parse(empty.stdout)]).toMatchObject([3, { unused: 0, used: 1 }])
+    writeFileSync(join(directory, `${iccid(2)}.json`), '{}')
+    const damaged = await status(directory, '-k', KEY, '--format=json')
+    expect([damaged.code, JSON.parse(damaged.stdout)]).toMatchObject([5, { unused: 1, damaged: 1 }])
+  })
+
+  test('--devices lists who has what, in each format', async () => {
+    const directory = await eventful()
+    const record = { claimed: expect.stringMatching(/^\d{4}-/), station: expect.stringMatching(/./) }
+    const { stdout } = await status(directory, '--devices', '--format=json')
+    expect(lines(stdout).map((line) => JSON.parse(line))).toEqual([
+      { ...record, device: 'SN "1", a', iccid: iccid(2) },
+    ])
+    const csv = await status(directory, '--devices', '--format=csv')
+    expect(csv.stdout).toMatch(
+      RegExp(`^claimed,station,device,iccid\\r\\n[^\\r]*,"SN ""1"", a",${iccid(2)}\\r\\n$`),
+    )
+    const text = await status(directory, '--devices')
+    expect(text.stdout).toMatch(RegExp(`^\\d{4}-\\S+ {2}\\S+ {2}SN "1", a {2}${iccid(2)}\\n$`))
+  })
+
+  test('no such directory', async () => {
+    const directory = join(temporaryDirectory(), 'nope')
+    expect(await status(directory)).toEqual(failure(3, /directory .* does not exist/, /.+/))
+  })
+
+  test.each([[['-n', '3']], [['--format=xml']], [['-k', '']], [['-n', '0', '-k', KEY]]])(
+    'a wrong command line: %j',
+    async (args) => {
+      expect(await status(directoryOf(someProfiles(1)), ...args)).toEqual(failure(2, /.+/, /.+/))
+    },
+  )
+
+  test('while stations and a fetch are at work, it never fails', async () => {
+    const directory = directoryOf(someProfiles(40))
+    let isOver = false
+    const station = async () => {
+      while ((await next(directory)).code === 0);
+    }
+    const stations = Promise.all([station(), station(), station()]).then(() => {
+      isOver = true
+    })
+    let last = 40
+    while (!isOver) {
+      const run = await status(directory, '-k', KEY, '--format=json')
+      if (run.code === 3) break
+      const { unused, used } = JSON.parse(run.stdout)
+      expect([run.code, unused <= last, unused + used >= 40]).toEqual([0, true, true])
+      last = unused
+    }
+    await stations
+    expect((await status(directory)).code).toBe(3)
+  })
+})
