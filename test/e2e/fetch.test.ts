@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, readdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { namesIn, temporaryDirectory, unusedIn, usedIn } from '../support/directory.ts'
@@ -190,3 +190,14 @@ test('a response that the service cuts off is reported', async () => {
   expect(await fetch(['-n', '10'])).toEqual(failure(3, /.*no more profiles.*/))
   expect(namesIn(directory)).toHaveLength(7)
 })
+
+test.skipIf(process.platform === 'win32')(
+  'files in a directory of a group get its rights, whatever the umask is',
+  async () => {
+    const { fetch, directory } = await startSandbox()
+    mkdirSync(directory)
+    chmodSync(directory, 0o770)
+    expect(await fetch(['-n', '2'], { shell: 'umask 077; exec "$@"' })).toMatchObject({ code: 0 })
+    for (const name of namesIn(directory)) expect(statSync(join(directory, name)).mode & 0o777).toBe(0o660)
+  },
+)
