@@ -118,6 +118,22 @@ describe.skipIf(process.platform === 'win32')('one device, one profile', () => {
     expect(owners().sort()).toEqual(['A', 'B'])
   })
 
+  test('another call for the same device finishes the claim between two looks', async () => {
+    await handOut('A')
+    const record = read(used(1))
+    diskSync.unlinkSync(path(used(1)))
+    diskSync.writeFileSync(path(unused(1)), stored.get(1) ?? '')
+    const messages = new Report(() => {})
+    messages.tell = (_, text) => {
+      if (text !== `reading ${unused(1)}`) return
+      diskSync.writeFileSync(path(used(1)), record)
+      diskSync.unlinkSync(path(unused(1)))
+    }
+    const { taken } = await takeForDevices({ ...source(), messages }, ['A'])
+    expect(taken.map(({ name }) => name)).toEqual([unused(1)])
+    expect(owners()).toEqual(['A'])
+  })
+
   test('a tool that renames over what it finds wins, and the device gets another profile', async () => {
     const rival = source(() => {
       if (names().includes(unused(1))) diskSync.renameSync(path(unused(1)), path(used(1)))

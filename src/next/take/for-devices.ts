@@ -56,10 +56,15 @@ async function ownOf(source: Source, decrypt: Decrypt, device: string): Promise<
   const { assignment, turns } = onDisk(() => historyOf(directory, device))
   if (assignment === undefined) return { turns }
   const { name, text } = assignment
-  const isClaimed = onDisk(() => isClaimedFor(directory, assignment))
+  const isDone = () => onDisk(() => isClaimedFor(directory, assignment))
+  let isClaimed = isDone()
   try {
-    // A call that was killed before its claim leaves an unused file, which may be gone or damaged by now.
-    if (!isClaimed && (await makeReady(source, decrypt, name)) === undefined) return { turns }
+    // A call that was killed before its claim leaves an unused file, which may be gone or damaged by now. If it is gone,
+    // another call for the device may have claimed it since: the used name is there before the unused one goes.
+    if (!isClaimed && (await makeReady(source, decrypt, name)) === undefined) {
+      isClaimed = isDone()
+      if (!isClaimed) return { turns }
+    }
     const ready = await readyFrom(source, decrypt, name, text)
     return { turns, last: { assignment, ready, isClaimed } }
   } catch (error) {
