@@ -26,3 +26,12 @@ export const asking = (name: string, platform: NodeJS.Platform = process.platfor
   platform === 'win32'
     ? `in cmd set /p ${name}=, in PowerShell $env:${name} = Read-Host`
     : `read -rs ${name} && export ${name}`
+
+/** The text on one line, with nothing in it that a terminal would obey. */
+export function printable(text: string): string {
+  return text.replace(
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the ones to escape
+    /[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]/g,
+    (character) => `\\u{${character.charCodeAt(0).toString(16)}}`,
+  )
+}

@@ -6,7 +6,7 @@
  */
 import { writeSync } from 'node:fs'
 import { errnoOf, Failure } from '../failure.ts'
-import type { Level, Messages } from '../words.ts'
+import { type Level, type Messages, printable } from '../words.ts'
 
 const STANDARD_ERROR = 2
 const SHORTEST_SECRET = 4
@@ -69,14 +69,6 @@ export class Report implements Messages {
     this.#write(`softsim: ${printable(blotted)}\n`)
     this.lastLine?.render()
   }
-}
-
-export function printable(text: string): string {
-  return text.replace(
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the ones to escape
-    /[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]/g,
-    (character) => `\\u{${character.charCodeAt(0).toString(16)}}`,
-  )
 }
 
 /** Best effort: if standard error fails, there is nowhere left to report it. */

@@ -1,4 +1,5 @@
 import type { DeviceRecord } from '../store/devices.ts'
+import { printable } from '../words.ts'
 import type { Checked } from './check.ts'
 import type { Counts } from './count.ts'
 
@@ -38,10 +39,11 @@ const text: Printer = {
       rows.push(['damaged', checked.faults.damaged], ['not decrypted', checked.faults.locked])
       rows.push(['rejected by a device', checked.faults.unfit], ['held by a program', checked.faults.held])
     }
-    return `${directory}\n${rows.map(([name, count]) => `  ${name.padEnd(24)} ${String(count).padStart(9)}\n`).join('')}`
+    return `${printable(directory)}\n${rows.map(([name, count]) => `  ${name.padEnd(24)} ${String(count).padStart(9)}\n`).join('')}`
   },
   *devices(records) {
-    for (const record of records) yield `${DEVICE_FIELDS.map((field) => record[field]).join('  ')}\n`
+    for (const record of records)
+      yield `${DEVICE_FIELDS.map((field) => printable(record[field])).join('  ')}\n`
   },
 }
 
@@ -53,7 +55,7 @@ const json: Printer = {
   },
 }
 
-/** RFC 4180, with a header line. A cell that a spreadsheet would take for a formula is quoted like any other. */
+/** RFC 4180, with a header line. */
 const csv: Printer = {
   status(directory, counts, checked) {
     const fields = { directory, ...fieldsOf(counts, checked) }

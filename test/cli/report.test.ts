@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { printable, Report } from '../../src/cli/report.ts'
+import { Report } from '../../src/cli/report.ts'
 import { Failure } from '../../src/failure.ts'
-import type { Level } from '../../src/words.ts'
+import { type Level, printable } from '../../src/words.ts'
 
 /** What a report writes. */
 function written(tell: (report: Report) => void, level: Level = 0): string {
