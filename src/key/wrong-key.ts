@@ -4,9 +4,15 @@ import { Failure } from '../failure.ts'
 export const LOCKED_IN_A_ROW = 5
 
 export class KeyTrial {
+  readonly #consequence: string
   #locked = 0
   #lockedInARow = 0
   #opened = 0
+
+  /** @param consequence what the hint of a failure ends with */
+  constructor(consequence = '; nothing was claimed') {
+    this.#consequence = consequence
+  }
 
   /** @throws {Failure} `key` if too many in a row do not decrypt */
   noteLocked(): void {
@@ -30,7 +36,9 @@ export class KeyTrial {
 
   failure(): Failure {
     return new Failure('key', `the private key does not decrypt these profiles (${this.#locked} tried)`, {
-      hint: 'use the private key that matches the public key registered with the service when they were fetched; nothing was claimed',
+      hint:
+        'use the private key that matches the public key registered with the service when they were fetched' +
+        this.#consequence,
     })
   }
 }

@@ -1,11 +1,17 @@
-import { closeSync, fsyncSync, openSync, writeFileSync } from 'node:fs'
+import { closeSync, fstatSync, openSync, readSync, statSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
+import { resolve } from 'node:path'
 import { Failure, reasonOf } from '../failure.ts'
+import { flushFileSync } from '../store/flush.ts'
 import { usedName } from '../store/names.ts'
 import type { Ready } from './ready.ts'
 
+/** In bytes; longer than any path and any serial number. */
+const LONGEST_LINE = 16 * 1024
+
 /** A file to which a line of JSON is appended for each profile that is about to be printed. No secret is in it. */
 export class Receipt {
+  readonly #path: string
   readonly #file: number
 
   /**
@@ -13,11 +19,18 @@ export class Receipt {
    * @throws {Failure} `disk`
    */
   constructor(path: string) {
+    this.#path = path
     try {
+      if (!takesReceipts(path)) {
+        throw new Failure('usage', `${path} is not a file of receipts`, {
+          hint: 'name a new file, such as receipt.jsonl; nothing was claimed',
+        })
+      }
       this.#file = openSync(path, 'a', 0o644)
     } catch (error) {
+      if (error instanceof Failure) throw error
       throw new Failure('disk', `can't write the receipt ${path}: ${reasonOf(error)}`, {
-        hint: 'nothing was claimed',
+        hint: 'check --receipt and that its directory exists; nothing was claimed',
         cause: error,
       })
     }
@@ -25,7 +38,7 @@ export class Receipt {
 
   /**
    * Appends all lines with one write, and flushes them.
-   * @throws the system error
+   * @throws {Error} that says so
    */
   append(directory: string, taken: readonly Ready[]): void {
     const [time, station] = [new Date().toISOString(), hostname()]
@@ -35,16 +48,42 @@ export class Receipt {
         station,
         device: device ?? null,
         iccid,
-        directory,
+        directory: resolve(directory),
         file: usedName(name),
         again: isAgain ?? false,
       }),
     )
-    writeFileSync(this.#file, lines.map((line) => `${line}\n`).join(''))
-    fsyncSync(this.#file)
+    try {
+      writeFileSync(this.#file, lines.map((line) => `${line}\n`).join(''))
+      flushFileSync(this.#file)
+    } catch (error) {
+      throw new Error(`can't write the receipt ${this.#path}: ${reasonOf(error)}`, { cause: error })
+    }
   }
 
   close(): void {
     closeSync(this.#file)
+  }
+}
+
+/** What is there may be a key or a profile, and a pipe may have no reader. */
+function takesReceipts(path: string): boolean {
+  const status = statSync(path, { throwIfNoEntry: false })
+  if (status === undefined) return true
+  if (!status.isFile() || status.size === 0) return status.isFile()
+  const last = readEnd(path).trimEnd().split('\n').at(-1) ?? ''
+  return /^\{"time":".*"again":(true|false)\}$/.test(last)
+}
+
+/** Receipts are short: the last one is in the last part of the file. */
+function readEnd(path: string): string {
+  const file = openSync(path, 'r')
+  try {
+    const { size } = fstatSync(file)
+    const bytes = Buffer.alloc(Math.min(size, LONGEST_LINE))
+    readSync(file, bytes, 0, bytes.length, size - bytes.length)
+    return bytes.toString('utf8')
+  } finally {
+    closeSync(file)
   }
 }

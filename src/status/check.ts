@@ -37,9 +37,9 @@ export async function checkProfiles(
   onProgress: (checked: number) => void,
 ): Promise<Checked> {
   const result: Checked = { checked: 0, usable: 0, faults: { damaged: 0, locked: 0, unfit: 0, held: 0 } }
-  const trial = new KeyTrial()
+  const trial = new KeyTrial('')
   const decrypt = await decryptor(key, iccids.length)
-  let warnings = 0
+  const warnings: string[] = []
   for (let at = 0; at < iccids.length; at += AT_ONCE) {
     const names = iccids.slice(at, at + AT_ONCE).map(fileName)
     const results = await Promise.allSettled(names.map((name) => check(directory, name, decrypt)))
@@ -52,15 +52,17 @@ export async function checkProfiles(
       else if (!(error instanceof UnusableProfile)) throw error
       else {
         result.faults[error.fault]++
-        if (++warnings <= MOST_WARNINGS) messages.warn(`${names[index]}: ${error.message}`)
+        warnings.push(`${names[index]}: ${error.message}`)
       }
       if (error?.fault === 'locked') trial.noteLocked()
       else if (error === undefined || error.fault === 'unfit') trial.noteOpened()
     }
     onProgress(result.checked)
   }
-  if (warnings > MOST_WARNINGS) messages.warn(`${warnings - MOST_WARNINGS} more can't be used`)
   if (trial.isWrong) throw trial.failure()
+  for (const warning of warnings.slice(0, MOST_WARNINGS)) messages.warn(warning)
+  const more = warnings.length - MOST_WARNINGS
+  if (more > 0) messages.warn(`${more} more can't be used`)
   return result
 }
 

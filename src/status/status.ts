@@ -45,7 +45,10 @@ export async function showStatus(inquiry: Inquiry): Promise<void> {
   await print(printer.status(directory, counts, checked))
   if (counts.unused === 0) {
     throw new Failure('no-profiles', `no unused profile in ${directory}`, {
-      hint: 'download more: see softsim help fetch',
+      hint:
+        counts.used > 0
+          ? 'all profiles in it are used; fetch more: see softsim help fetch'
+          : 'check -i and that the disk is mounted, or fetch profiles: see softsim help fetch',
     })
   }
   if (checked !== undefined && checked.usable === 0) {

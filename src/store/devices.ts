@@ -73,21 +73,24 @@ export function assign(
 
 /**
  * Claims a profile for its device. Doing so again changes nothing. The claim is durable once the directory is flushed.
- * @returns false if another device or call has the profile
+ * @returns `claimed` by this call, `had` by an earlier one, `lost` to another device or call
  * @throws the system error
  */
-export function claimFor(directory: string, assignment: Assignment): boolean {
+export function claimFor(directory: string, assignment: Assignment): 'claimed' | 'had' | 'lost' {
   const { name, text, path, device } = assignment
   const used = join(directory, usedName(name))
+  let outcome: 'claimed' | 'had' = 'had'
   if (isUsed(directory, name)) {
-    if (!isOf(used, device)) return false
-  } else if (tryLink(path, used) === 'unable') {
+    if (!isOf(used, device)) return 'lost'
+  } else {
+    const linked = tryLink(path, used)
     // A crash here leaves a used file without a device.
-    createFlushed(directory, used, text)
+    if (linked === 'linked' || (linked === 'unable' && createFlushed(directory, used, text)))
+      outcome = 'claimed'
   }
   // It may be gone already: an earlier call for this device removed it, or another tool renamed it to the used name.
   rmSync(join(directory, name), { force: true })
-  return isOf(used, device)
+  return isOf(used, device) ? outcome : 'lost'
 }
 
 /** Who has a profile. */
@@ -148,11 +151,14 @@ function writeNew(directory: string, path: string, text: string): void {
   }
 }
 
-function createFlushed(directory: string, path: string, text: string): void {
+/** @returns false if there is such a file already */
+function createFlushed(directory: string, path: string, text: string): boolean {
   try {
     writeFlushedSync(path, text, fileRights(rightsOf(directory)))
+    return true
   } catch (error) {
     if (errnoOf(error) !== 'EEXIST') throw error
+    return false
   }
 }
 

@@ -46,7 +46,7 @@ export function writeFlushedSync(path: string, contents: string, mode: number): 
   const file = openSync(path, 'wx', mode)
   try {
     writeFileSync(file, contents)
-    flushSync(file)
+    flushFileSync(file)
   } finally {
     closeSync(file)
   }
@@ -118,7 +118,7 @@ export class OpenDirectory {
    */
   flushSync(): boolean {
     if (this.#file === undefined) return true
-    const isFlushed = flushSync(this.#file)
+    const isFlushed = flushFileSync(this.#file)
     checkAlive(this.#path)
     return isFlushed
   }
@@ -157,7 +157,8 @@ export async function flushDirectory(path: string): Promise<boolean> {
   }
 }
 
-function flushSync(file: number): boolean {
+/** The same as `flushFile`, holding up the event loop. */
+export function flushFileSync(file: number): boolean {
   try {
     fsyncSync(file)
     return true

@@ -80,6 +80,17 @@ describe('next --device', () => {
     expect(namesIn(directory).filter((name) => !name.startsWith('__'))).toEqual([])
   })
 
+  test('two calls at once for the same device: one of them says that it is again', async () => {
+    const directory = directoryOf(someProfiles(3))
+    const path = join(temporaryDirectory(), 'receipt.jsonl')
+    const call = () => nextOf(directory, '--device', 'A', '--receipt', path)
+    const runs = await Promise.all([call(), call(), call()])
+    expect(new Set(runs.map(({ stdout }) => stdout)).size).toBe(1)
+    expect(runs.filter(({ stderr }) => stderr.includes('again'))).toHaveLength(2)
+    const again = lines(readFileSync(path, 'utf8')).map((line) => JSON.parse(line).again)
+    expect(again.sort()).toEqual([false, true, true])
+  })
+
   test('8 stations, each device at two of them at once: one profile each', async () => {
     const profiles = someProfiles(50)
     const directory = directoryOf(profiles)
@@ -110,7 +121,8 @@ describe('next --receipt', () => {
   test('appends a line for each profile, with or without a device, and no secret', async () => {
     const directory = directoryOf(someProfiles(4))
     const path = join(temporaryDirectory(), 'receipt.jsonl')
-    appendFileSync(path, '{"earlier":true}\n')
+    const before = '{"time":"2026-11-21T18:08:20.856Z","again":false}\n'
+    appendFileSync(path, before)
     const runs = [
       await nextOf(directory, '--receipt', path, '--device', 'A'),
       await nextOf(directory, '--receipt', path, '--device', 'A'),
@@ -119,7 +131,7 @@ describe('next --receipt', () => {
     ]
     expect(runs.map(({ code }) => code)).toEqual([0, 0, 0, 0])
     const [earlier, ...told] = receiptIn(path)
-    expect(earlier).toEqual({ earlier: true })
+    expect(`${JSON.stringify(earlier)}\n`).toBe(before)
     const line = {
       time: expect.stringMatching(/^\d{4}-.*Z$/),
       station: expect.stringMatching(/./),
@@ -136,6 +148,18 @@ describe('next --receipt', () => {
     )
     const { k } = JSON.parse(runs[0]?.stdout ?? '')
     expect(readFileSync(path, 'utf8')).not.toContain(k)
+  })
+
+  test('a file of something else is not spoiled: a key, a profile', async () => {
+    const directory = directoryOf(someProfiles(2))
+    for (const path of [KEY, join(directory, `${iccid(2)}.json`), directory]) {
+      const before = existsSync(path) && path !== directory ? readFileSync(path, 'utf8') : ''
+      expect(await nextOf(directory, '--receipt', path)).toEqual(
+        failure(2, /.* is not a file of receipts/, /.+/),
+      )
+      if (path !== directory) expect(readFileSync(path, 'utf8')).toBe(before)
+    }
+    expect(usedIn(directory)).toEqual([])
   })
 
   test('a file that can not be written is found out before the claim', async () => {

@@ -71,7 +71,9 @@ export class NextCommand extends BaseCommand {
     }
     const devices = this.devices?.map(serialNumber)
     if (devices !== undefined && (this.iccid ?? this.count) !== undefined) {
-      throw new Failure('usage', '--device excludes --iccid and --count', { hint: 'see softsim help next' })
+      throw new Failure('usage', "--device can't be used together with --iccid or --count", {
+        hint: 'for a panel of devices, repeat --device',
+      })
     }
     if (new Set(devices).size !== (devices ?? []).length) {
       throw new Failure('usage', '--device names the same device twice', {
@@ -110,10 +112,19 @@ function checkKeyPath(path: string | undefined): string {
 
 /** A scanner may add blanks and a line break. */
 function serialNumber(text: string): string {
-  const serial = text.trim()
-  if (/^\P{C}{1,128}$/u.test(serial)) return serial
-  throw new Failure('usage', 'the value of --device is not 1 to 128 printable characters', {
-    hint: 'check whether a shell variable is unset',
+  const serial = notEmpty('--device', text.trim())
+  if (/\p{C}/u.test(serial)) {
+    throw new Failure(
+      'usage',
+      'the value of --device contains a tab, a line break or another control character',
+      {
+        hint: 'check the settings of the scanner',
+      },
+    )
+  }
+  if (Array.from(serial).length <= 128) return serial
+  throw new Failure('usage', 'the value of --device has more than 128 characters', {
+    hint: 'check that it is one serial number',
   })
 }
 

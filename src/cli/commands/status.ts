@@ -33,11 +33,19 @@ export class StatusCommand extends BaseCommand {
 
   devices = Option.Boolean('--devices', false, { description: 'list the devices that have a profile' })
 
-  format = Option.String('--format', 'text', { description: '<FORMAT>: text, json or csv (default: text)' })
+  format = Option.String('--format', 'text', {
+    tolerateBoolean: true,
+    description: '[=<FORMAT>]: text, json or csv (default: text)',
+  })
 
   override async execute(): Promise<void> {
     const { report, env, print } = this.context
     const count = this.count === undefined ? Number.POSITIVE_INFINITY : parseCount(this.count)
+    if (this.devices && (this.key ?? this.count) !== undefined) {
+      throw new Failure('usage', "--devices can't be used together with --key or --count", {
+        hint: 'see softsim help status',
+      })
+    }
     if (this.count !== undefined && this.key === undefined) {
       throw new Failure('usage', '--count needs --key', { hint: 'see softsim help status' })
     }
@@ -66,7 +74,10 @@ export class StatusCommand extends BaseCommand {
   }
 }
 
-function checkFormat(format: string): Format {
+function checkFormat(format: string | boolean): Format {
+  if (format === true) return 'text'
   if (format === 'text' || format === 'json' || format === 'csv') return format
-  throw new Failure('usage', '--format is text, json or csv', { hint: 'see softsim help status' })
+  throw new Failure('usage', 'the value of --format is not text, json or csv', {
+    hint: 'see softsim help status',
+  })
 }

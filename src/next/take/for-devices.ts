@@ -10,7 +10,7 @@ interface Own {
   /** How many profiles were assigned to it so far. All but the last went to other devices. */
   readonly turns: number
   /** The last one, and its profile, unless that went to another device as well. */
-  readonly last?: { readonly assignment: Assignment; readonly ready: Ready; readonly isClaimed: boolean }
+  readonly last?: { readonly assignment: Assignment; readonly ready: Ready }
 }
 
 /**
@@ -34,10 +34,9 @@ export async function takeForDevices(source: Source, devices: readonly string[])
     const taken: Ready[] = []
     for (const [device, own] of owned) {
       const ready = await claimOne(search, source, decrypt, device, own, fresh)
-      const isAgain = own.last?.isClaimed ?? false
-      if (isAgain)
+      if (ready.isAgain)
         messages.warn(`device ${device} already has ${ready.iccid}; printing the same profile again`)
-      taken.push({ ...ready, device, isAgain })
+      taken.push({ ...ready, device })
     }
     search.passedOver.warn(messages)
     return { taken, left: search.queue.left }
@@ -66,7 +65,7 @@ async function ownOf(source: Source, decrypt: Decrypt, device: string): Promise<
       if (!isClaimed) return { turns }
     }
     const ready = await readyFrom(source, decrypt, name, text)
-    return { turns, last: { assignment, ready, isClaimed } }
+    return { turns, last: { assignment, ready } }
   } catch (error) {
     if (!(error instanceof UnusableProfile)) throw error
     if (!isClaimed && error.fault !== 'locked') return { turns }
@@ -88,15 +87,20 @@ async function claimOne(
   fresh: Ready[],
 ): Promise<Ready> {
   const { directory } = source
-  if (last !== undefined && onDisk(() => claimFor(directory, last.assignment))) return last.ready
+  if (last !== undefined) {
+    const outcome = onDisk(() => claimFor(directory, last.assignment))
+    if (outcome !== 'lost') return { ...last.ready, isAgain: outcome === 'had' }
+  }
   for (let turns = known; ; ) {
     const next = fresh.shift() ?? (await search.gather(1))[0]
     if (next === undefined) throw search.tooFew(1, 0)
     const inForce = onDisk(() => assign(directory, device, next, turns))
     const { name, text } = inForce.assignment
-    if (onDisk(() => claimFor(directory, inForce.assignment))) {
+    const outcome = onDisk(() => claimFor(directory, inForce.assignment))
+    if (outcome !== 'lost') {
       // Another call for the same device may have been faster. Its choice applies.
-      return name === next.name ? next : readyFrom(source, decrypt, name, text)
+      const ready = name === next.name ? next : await readyFrom(source, decrypt, name, text)
+      return { ...ready, isAgain: outcome === 'had' }
     }
     turns = inForce.turns
   }
