@@ -87,7 +87,8 @@ export function startSoftsim(args: readonly string[], options: Options = {}): St
 export const until = (condition: () => boolean | Promise<boolean>) =>
   vi.waitUntil(condition, { interval: 5, timeout: 250_000 })
 
-function program(): string[] {
+/** The words that run the program under test. */
+export function program(): string[] {
   const binary = process.env['SOFTSIM_BIN']
   if (binary) return [resolve(binary)]
   const bundle = fileURLToPath(new URL('../../dist/softsim.cjs', import.meta.url))
