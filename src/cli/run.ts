@@ -1,6 +1,6 @@
 import { Cli } from 'clipanion'
 import { exitCode, Failure, reasonOf } from '../failure.ts'
-import { writeOutput } from '../next/standard-output.ts'
+import { isOutputClosed, writeOutput } from '../next/standard-output.ts'
 import { type CommandLine, readArgv } from './command-line.ts'
 import type { BaseCommand, Context } from './commands/base.ts'
 import { FetchCommand } from './commands/fetch.ts'
@@ -63,6 +63,7 @@ function parse({ words, argv }: CommandLine, context: Context): BaseCommand {
 
 /** @throws {Failure} `disk` */
 async function print(text: string): Promise<void> {
+  if (isOutputClosed()) throw new Failure('disk', 'standard output is closed')
   try {
     await writeOutput(text)
   } catch (error) {

@@ -6,6 +6,8 @@ import { flushFileSync } from '../store/flush.ts'
 import { usedName } from '../store/names.ts'
 import type { Ready } from './ready.ts'
 
+const STANDARD_OUTPUT = 1
+
 /** In bytes; longer than any path and any serial number. */
 const LONGEST_LINE = 16 * 1024
 
@@ -70,6 +72,8 @@ export class Receipt {
 function takesReceipts(path: string): boolean {
   const status = statSync(path, { throwIfNoEntry: false })
   if (status === undefined) return true
+  const output = fstatSync(STANDARD_OUTPUT)
+  if (status.dev === output.dev && status.ino === output.ino) return false
   if (!status.isFile() || status.size === 0) return status.isFile()
   const last = readEnd(path).trimEnd().split('\n').at(-1) ?? ''
   return /^\{"time":".*"again":(true|false)\}$/.test(last)

@@ -1,7 +1,7 @@
-import type { DeviceRecord } from '../store/devices.ts'
 import { printable } from '../words.ts'
 import type { Checked } from './check.ts'
 import type { Counts } from './count.ts'
+import type { DeviceRecord } from './devices.ts'
 
 interface Printer {
   /** Ends with a newline. */
@@ -70,7 +70,9 @@ const csv: Printer = {
 const line = (cells: readonly (string | number)[]) => `${cells.map(cell).join(',')}\r\n`
 
 const cell = (value: string | number) =>
-  /[",\r\n]/.test(String(value)) ? `"${String(value).replaceAll('"', '""')}"` : String(value)
+  /[",]/.test(String(value))
+    ? `"${printable(String(value)).replaceAll('"', '""')}"`
+    : printable(String(value))
 
 export const PRINTERS = { text, json, csv }
 

@@ -1,9 +1,9 @@
 import { Failure } from '../failure.ts'
 import { readKey } from '../key/key-file.ts'
-import { deviceRecords } from '../store/devices.ts'
 import { type Messages, several } from '../words.ts'
 import { type Checked, checkProfiles } from './check.ts'
 import { countFiles } from './count.ts'
+import { deviceRecords } from './devices.ts'
 import { type Format, PRINTERS } from './print.ts'
 
 export type { Format } from './print.ts'

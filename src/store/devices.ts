@@ -5,15 +5,16 @@
  * device finishes its work.
  */
 import { createHash, randomUUID } from 'node:crypto'
-import { mkdirSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, rmSync } from 'node:fs'
 import { hostname } from 'node:os'
-import { join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { errnoOf } from '../failure.ts'
+import { iccidDigits } from '../profile/iccid.ts'
 import { isUsed } from './claim.ts'
 import { flushDirectorySync, writeFlushedSync } from './flush.ts'
 import { tryLink } from './links.ts'
-import { usedName } from './names.ts'
-import { readUsed } from './read.ts'
+import { fileName, spellings, usedName } from './names.ts'
+import { readProfile } from './read.ts'
 import { fileRights, rightsOf } from './rights.ts'
 
 const PLACE = '.devices'
@@ -26,6 +27,8 @@ export interface Assignment {
   /** The text of the used file: the profile, and the device that has it. */
   readonly text: string
   readonly path: string
+  /** 1 for the first assignment of a device. */
+  readonly turn: number
 }
 
 /** The record of a device. */
@@ -34,17 +37,21 @@ export interface History {
   readonly assignment: Assignment | undefined
   /** How many assignments there are. */
   readonly turns: number
+  /** Records that can't be read, because of a crash (on FAT) or because somebody changed them. */
+  readonly damaged: readonly string[]
 }
 
 /** @throws the system error */
 export function historyOf(directory: string, device: string): History {
   let assignment: Assignment | undefined
+  const damaged: string[] = []
   for (let turn = 1; ; turn++) {
     const path = pathOf(directory, device, turn)
     const text = readIfThere(path)
-    if (text === undefined) return { assignment, turns: turn - 1 }
+    if (text === undefined) return { assignment, turns: turn - 1, damaged }
     const name = nameIn(text, device)
-    if (name !== undefined) assignment = { device, name, text, path }
+    if (name === undefined) damaged.push(path)
+    else assignment = { device, name, text, path, turn }
   }
 }
 
@@ -80,39 +87,22 @@ export function claimFor(directory: string, assignment: Assignment): 'claimed' |
   const { name, text, path, device } = assignment
   const used = join(directory, usedName(name))
   let outcome: 'claimed' | 'had' = 'had'
-  if (isUsed(directory, name)) {
-    if (!isOf(used, device)) return 'lost'
-  } else {
+  if (!isUsed(directory, name)) {
     const linked = tryLink(path, used)
     // A crash here leaves a used file without a device.
     if (linked === 'linked' || (linked === 'unable' && createFlushed(directory, used, text)))
       outcome = 'claimed'
   }
+  // Not before this: the used name may be another call's, which is about to move the unused file there.
+  if (!isClaimedFor(directory, assignment)) return 'lost'
+  if (outcome === 'claimed' && historyOf(directory, device).turns > assignment.turn) {
+    // Another call for the device found the profile taken, and assigned the next one.
+    rmSync(used)
+    return 'lost'
+  }
   // It may be gone already: an earlier call for this device removed it, or another tool renamed it to the used name.
   rmSync(join(directory, name), { force: true })
-  return isOf(used, device) ? outcome : 'lost'
-}
-
-/** Who has a profile. */
-export interface DeviceRecord {
-  readonly device: string
-  readonly station: string
-  /** RFC 3339. */
-  readonly claimed: string
-  readonly iccid: string
-}
-
-/**
- * The devices that have a profile, in the order of the ICCIDs.
- * @throws {Failure} `no-profiles` or `disk`
- */
-export function* deviceRecords(directory: string): Generator<DeviceRecord> {
-  for (const name of readUsed(directory)) {
-    const text = readIfThere(join(directory, name)) ?? ''
-    if (deviceIn(text) === undefined) continue
-    const { device, station = '', claimed = '', iccid = '' } = JSON.parse(text)
-    yield { device, station: String(station), claimed: String(claimed), iccid: String(iccid) }
-  }
+  return isClaimedFor(directory, assignment) ? outcome : 'lost'
 }
 
 /** @param text of a used file */
@@ -125,15 +115,21 @@ export function deviceIn(text: string): string | undefined {
   }
 }
 
-/** Whether the device has the profile that is assigned to it. */
+/** Whether the device has the profile that is assigned to it, under any spelling of its name. */
 export const isClaimedFor = (directory: string, { name, device }: Assignment) =>
-  isOf(join(directory, usedName(name)), device)
+  spellings(name).some((each) => deviceIn(readIfThere(join(directory, usedName(each))) ?? '') === device)
 
-const isOf = (used: string, device: string) => deviceIn(readIfThere(used) ?? '') === device
+/** Whether the profile of an assignment is in the directory at all, used or unused. */
+export const isThere = (directory: string, { name }: Assignment) =>
+  spellings(name).some((each) => existsSync(join(directory, each))) || isUsed(directory, name)
 
-/** A record that a crash has torn (on FAT) has no name. */
-const nameIn = (text: string, device: string): string | undefined =>
-  deviceIn(text) === device ? JSON.parse(text).file : undefined
+/** The name of the unused file; undefined if the record is torn or was changed. */
+function nameIn(text: string, device: string): string | undefined {
+  if (deviceIn(text) !== device) return undefined
+  const { file, iccid } = JSON.parse(text)
+  const digits = iccidDigits(String(iccid))
+  return digits !== undefined && spellings(fileName(digits)).includes(file) ? file : undefined
+}
 
 /** A serial number may contain any characters, and case matters: it can't be a file name itself. */
 function pathOf(directory: string, device: string, turn: number): string {
@@ -143,8 +139,8 @@ function pathOf(directory: string, device: string, turn: number): string {
 /** Creates a complete file, or does nothing if there is one. */
 function writeNew(directory: string, path: string, text: string): void {
   const temporary = join(directory, PLACE, `~${randomUUID()}`)
-  createFlushed(directory, temporary, text)
   try {
+    createFlushed(directory, temporary, text)
     if (tryLink(temporary, path) === 'unable') createFlushed(directory, path, text)
   } finally {
     rmSync(temporary, { force: true })
@@ -172,11 +168,5 @@ function makePlace(directory: string): void {
   flushDirectorySync(directory)
 }
 
-function readIfThere(path: string): string | undefined {
-  try {
-    return readFileSync(path, 'utf8')
-  } catch (error) {
-    if (errnoOf(error) === 'ENOENT') return undefined
-    throw error
-  }
-}
+/** @throws {Error} if it is there and can't be read, or is not a regular file */
+const readIfThere = (path: string) => readProfile(dirname(path), basename(path))

@@ -1,4 +1,14 @@
-import { appendFileSync, existsSync, readdirSync, readFileSync, renameSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import {
+  appendFileSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, inject, test } from 'vitest'
 import {
@@ -12,6 +22,7 @@ import {
 import { iccid } from '../support/profiles.ts'
 import { failure, lines } from '../support/promises.ts'
 import { softsim } from '../support/softsim.ts'
+import { hasPosix } from '../support/system.ts'
 
 const { privateKeyPath: KEY } = inject('keys')
 
@@ -49,6 +60,7 @@ describe('next --device', () => {
   test.each([
     [['--device', '']],
     [['--device', 'A\u0007']],
+    [['--device', 'A\ufffd']],
     [['--device', 'x'.repeat(129)]],
     [['--device', 'A', '--device', 'A ']],
     [['--device', 'A', '-n', '1']],
@@ -89,6 +101,45 @@ describe('next --device', () => {
     expect(runs.filter(({ stderr }) => stderr.includes('again'))).toHaveLength(2)
     const again = lines(readFileSync(path, 'utf8')).map((line) => JSON.parse(line).again)
     expect(again.sort()).toEqual([false, true, true])
+  })
+
+  test('a used file that was moved away: the device gets no other profile unasked', async () => {
+    const directory = directoryOf(someProfiles(3))
+    await nextOf(directory, '--device', 'A')
+    renameSync(join(directory, `__${iccid(1)}.json`), join(temporaryDirectory(), 'archived'))
+    const run = await nextOf(directory, '--device', 'A')
+    expect(run).toEqual(failure(3, /device A was assigned .* gone/, /.*delete .*\.devices.*/))
+    const [record = ''] = readdirSync(join(directory, '.devices'))
+    rmSync(join(directory, '.devices', record))
+    expect(printed(await nextOf(directory, '--device', 'A'))).toEqual([iccid(2)])
+  })
+
+  test('a used file under another spelling of its ICCID is still the device’s', async () => {
+    const directory = directoryOf(someProfiles(3))
+    await nextOf(directory, '--device', 'A')
+    renameSync(join(directory, `__${iccid(1)}.json`), join(directory, `__${iccid(1)}F.json`))
+    const run = await nextOf(directory, '--device', 'A')
+    expect(run.code === 0 ? printed(run) : run.code).not.toEqual([iccid(2)])
+  })
+
+  test.each([
+    '',
+    '[]',
+    '{"device":"B"}',
+    '{"device":"A","file":"../x","iccid":"1"}',
+    '{"device":"A","file":5}',
+  ])('a record that was changed is named, and never leads out of the directory: %s', async (text) => {
+    const directory = directoryOf(someProfiles(3))
+    await nextOf(directory, '--device', 'A')
+    const place = join(directory, '.devices')
+    const [record = ''] = readdirSync(place)
+    rmSync(join(place, record))
+    writeFileSync(join(place, record), text)
+    const { code, stderr } = await nextOf(directory, '--device', 'A')
+    expect([code, stderr]).toEqual([
+      0,
+      expect.stringMatching(/^softsim: warning: the record .* of device A is damaged/),
+    ])
   })
 
   test('8 stations, each device at two of them at once: one profile each', async () => {
@@ -152,13 +203,24 @@ describe('next --receipt', () => {
 
   test('a file of something else is not spoiled: a key, a profile', async () => {
     const directory = directoryOf(someProfiles(2))
-    for (const path of [KEY, join(directory, `${iccid(2)}.json`), directory]) {
-      const before = existsSync(path) && path !== directory ? readFileSync(path, 'utf8') : ''
+    for (const path of [KEY, join(directory, `${iccid(2)}.json`), directory, '/dev/null', '/dev/stdout']) {
+      const isFile = existsSync(path) && statSync(path).isFile()
+      const before = isFile ? readFileSync(path, 'utf8') : ''
       expect(await nextOf(directory, '--receipt', path)).toEqual(
         failure(2, /.* is not a file of receipts/, /.+/),
       )
-      if (path !== directory) expect(readFileSync(path, 'utf8')).toBe(before)
+      if (isFile) expect(readFileSync(path, 'utf8')).toBe(before)
     }
+    expect(usedIn(directory)).toEqual([])
+  })
+
+  test.skipIf(!hasPosix)('standard output, or a pipe without a reader, is refused at once', async () => {
+    const directory = directoryOf(someProfiles(2))
+    const path = join(temporaryDirectory(), 'out')
+    const args = ['next', '-k', KEY, '-i', directory, '--receipt', path]
+    expect(await softsim(args, { shell: `"$@" > '${path}'` })).toMatchObject({ code: 2 })
+    execFileSync('mkfifo', [`${path}.pipe`])
+    expect(await nextOf(directory, '--receipt', `${path}.pipe`)).toMatchObject({ code: 2 })
     expect(usedIn(directory)).toEqual([])
   })
 

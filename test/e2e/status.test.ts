@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import {
   lstatSync,
   mkdirSync,
@@ -15,6 +16,7 @@ import { rsaKeyPair } from '../support/keys.ts'
 import { iccid } from '../support/profiles.ts'
 import { failure, lines } from '../support/promises.ts'
 import { softsim } from '../support/softsim.ts'
+import { hasPosix } from '../support/system.ts'
 
 const { privateKeyPath: KEY } = inject('keys')
 const { privateKeyPath: OTHER_KEY } = rsaKeyPair(temporaryDirectory())
@@ -128,6 +130,31 @@ describe('status', () => {
     )
     const text = await status(directory, '--devices')
     expect(text.stdout).toMatch(RegExp(`^\\d{4}-\\S+ {2}\\S+ {2}SN "1", a {2}${iccid(2)}\\n$`))
+  })
+
+  test.skipIf(!hasPosix)(
+    'what can’t be read as a record is left out: it neither hangs nor fails',
+    async () => {
+      const directory = await eventful()
+      mkdirSync(join(directory, '__1.json'))
+      symlinkSync('/dev/zero', join(directory, '__2.json'))
+      execFileSync('mkfifo', [join(directory, '__3.json'), join(directory, '.incoming', 'a~1~b.answer')])
+      writeFileSync(
+        join(directory, '__4.json'),
+        JSON.stringify({ device: '\u001b[2JB\u202e\n', iccid: 'x\ny', station: {} }),
+      )
+      const text = await status(directory, '--devices')
+      expect([text.code, lines(text.stdout)]).toEqual([0, [expect.anything(), expect.anything()]])
+      const csv = await status(directory, '--devices', '--format=csv')
+      // biome-ignore lint/suspicious/noControlCharactersInRegex: these must not be there
+      expect(text.stdout + csv.stdout).not.toMatch(/[\u001b\u202e]/)
+      expect(await status(directory)).toMatchObject({ code: 0, stderr: '' })
+    },
+  )
+
+  test.skipIf(!hasPosix)('a closed standard output is an error', async () => {
+    const line = ['status', '-i', directoryOf(someProfiles(1))]
+    expect(await softsim(line, { shell: '"$@" >&-' })).toMatchObject({ code: 9 })
   })
 
   test('no such directory', async () => {

@@ -134,6 +134,35 @@ describe.skipIf(process.platform === 'win32')('one device, one profile', () => {
     expect(owners()).toEqual(['A'])
   })
 
+  test('a plain claim that has only its empty used name keeps the unused file', async () => {
+    const rival = source(() => diskSync.writeFileSync(path(used(1)), ''))
+    const { taken } = await takeForDevices(rival, ['A'])
+    expect(taken.map(({ name }) => name)).toEqual([unused(2)])
+    expect(read(unused(1))).toBe(stored.get(1))
+  })
+
+  test('a claim that came too late, because the device has another profile by now, is taken back', async () => {
+    await handOut('A')
+    const record = read(used(1))
+    diskSync.unlinkSync(path(used(1)))
+    diskSync.writeFileSync(path(unused(1)), stored.get(1) ?? '')
+    const late = source(() => {
+      // Another call found the profile taken for a moment, and went on to the next one.
+      const [first = ''] = fs.readdirSync(path('.devices')).map(String)
+      const second = JSON.stringify({
+        ...JSON.parse(record),
+        ...JSON.parse(stored.get(2) ?? ''),
+        file: unused(2),
+      })
+      diskSync.writeFileSync(path(join('.devices', first.replace(/1$/, '2'))), second)
+      diskSync.writeFileSync(path(used(2)), second)
+      diskSync.unlinkSync(path(unused(2)))
+    })
+    const { taken } = await takeForDevices(late, ['A'])
+    expect(taken.map(({ name }) => name)).toEqual([unused(2)])
+    expect([owners(), names().includes(unused(1))]).toEqual([['A'], true])
+  })
+
   test('a tool that renames over what it finds wins, and the device gets another profile', async () => {
     const rival = source(() => {
       if (names().includes(unused(1))) diskSync.renameSync(path(unused(1)), path(used(1)))

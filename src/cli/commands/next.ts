@@ -113,12 +113,13 @@ function checkKeyPath(path: string | undefined): string {
 /** A scanner may add blanks and a line break. */
 function serialNumber(text: string): string {
   const serial = notEmpty('--device', text.trim())
-  if (/\p{C}/u.test(serial)) {
+  // Node replaces bytes that are not UTF-8: two different serial numbers would look the same.
+  if (/[\p{C}\ufffd]/u.test(serial)) {
     throw new Failure(
       'usage',
-      'the value of --device contains a tab, a line break or another control character',
+      'the value of --device contains a character that is not printable or not UTF-8',
       {
-        hint: 'check the settings of the scanner',
+        hint: 'check the settings of the scanner and of the terminal',
       },
     )
   }

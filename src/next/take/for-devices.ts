@@ -1,6 +1,6 @@
 import { Failure, reasonOf, UnusableProfile } from '../../failure.ts'
 import { type Decrypt, decryptor } from '../../key/decrypt.ts'
-import { type Assignment, assign, claimFor, historyOf, isClaimedFor } from '../../store/devices.ts'
+import { type Assignment, assign, claimFor, historyOf, isClaimedFor, isThere } from '../../store/devices.ts'
 import { beforeClaim } from '../deliver.ts'
 import { makeReady, notHandedOut, type Ready, readyFrom, type Source, type Taken } from '../ready.ts'
 import { Search } from './search.ts'
@@ -51,8 +51,9 @@ export async function takeForDevices(source: Source, devices: readonly string[])
 
 /** @throws {Failure} */
 async function ownOf(source: Source, decrypt: Decrypt, device: string): Promise<Own> {
-  const { directory } = source
-  const { assignment, turns } = onDisk(() => historyOf(directory, device))
+  const { directory, messages } = source
+  const { assignment, turns, damaged } = onDisk(() => historyOf(directory, device))
+  for (const path of damaged) messages.warn(`the record ${path} of device ${device} is damaged and ignored`)
   if (assignment === undefined) return { turns }
   const { name, text } = assignment
   const isDone = () => onDisk(() => isClaimedFor(directory, assignment))
@@ -62,6 +63,7 @@ async function ownOf(source: Source, decrypt: Decrypt, device: string): Promise<
     // another call for the device may have claimed it since: the used name is there before the unused one goes.
     if (!isClaimed && (await makeReady(source, decrypt, name)) === undefined) {
       isClaimed = isDone()
+      if (!isClaimed && !isThere(directory, assignment)) throw gone(device, assignment)
       if (!isClaimed) return { turns }
     }
     const ready = await readyFrom(source, decrypt, name, text)
@@ -106,13 +108,19 @@ async function claimOne(
   }
 }
 
+/** Its file was moved or deleted. Whether the device has the profile is not known. */
+const gone = (device: string, { name, path }: Assignment) =>
+  new Failure('no-profiles', `device ${device} was assigned the profile of ${name}, and that file is gone`, {
+    hint: `put ${name} or its used file back; if the device has no profile, delete ${path} to give it another one`,
+  })
+
 /** @throws {Failure} `disk` */
 function onDisk<T>(action: () => T): T {
   try {
     return action()
   } catch (error) {
     throw new Failure('disk', `can't record which device has which profile: ${reasonOf(error)}`, {
-      hint: 'give this user permission to create and delete files in the directory, then run the same command again',
+      hint: 'check the free space and the permissions of the directory, then run the same command again',
       cause: error,
     })
   }

@@ -66,7 +66,7 @@ export function countReceived(directory: string): number {
 /** It may be stored and removed by now. */
 function countIn(path: string): number {
   try {
-    return parseAnswerFile(readFileSync(path, 'utf8')).profiles.length
+    return lstatSync(path).isFile() ? parseAnswerFile(readFileSync(path, 'utf8')).profiles.length : 0
   } catch {
     return 0
   }
