@@ -43,7 +43,8 @@ export async function showStatus(inquiry: Inquiry): Promise<void> {
     checked = await checkProfiles(directory, some, key, messages, show)
   }
   await print(printer.status(directory, counts, checked))
-  if (counts.unused === 0) {
+  // Stations may have taken all of them since they were counted.
+  if (counts.unused === 0 || checked?.checked === 0) {
     throw new Failure('no-profiles', `no unused profile in ${directory}`, {
       hint:
         counts.used > 0
