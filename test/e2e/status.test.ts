@@ -183,7 +183,8 @@ describe('status', () => {
       const run = await status(directory, '-k', KEY, '--format=json')
       if (run.code === 3) break
       const { unused, used } = JSON.parse(run.stdout)
-      expect([run.code, unused <= last, unused + used >= 40]).toEqual([0, true, true])
+      // A name that changes while the directory is read may be seen once, twice or not at all.
+      expect([run.code, unused <= last, used <= 40]).toEqual([0, true, true])
       last = unused
     }
     await stations
