@@ -36,8 +36,11 @@ const text: Printer = {
     ]
     if (checked !== undefined) {
       rows.push(['checked with the key', checked.checked], ['usable', checked.usable])
-      rows.push(['damaged', checked.faults.damaged], ['not decrypted', checked.faults.locked])
-      rows.push(['rejected by a device', checked.faults.unfit], ['held by a program', checked.faults.held])
+      rows.push(['damaged', checked.faults.damaged], ['not decrypted by the key', checked.faults.locked])
+      rows.push(
+        ['rejected by a device', checked.faults.unfit],
+        ['open in another program', checked.faults.held],
+      )
     }
     return `${printable(directory)}\n${rows.map(([name, count]) => `  ${name.padEnd(24)} ${String(count).padStart(9)}\n`).join('')}`
   },
