@@ -1,6 +1,7 @@
 import { closeSync, lstatSync, openSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { errnoOf, Failure, reasonOf, UnusableProfile } from '../failure.ts'
+import { isExisting } from './links.ts'
 import { spellings, usedName } from './names.ts'
 
 /** Errors if another program has the file open. */
@@ -34,7 +35,7 @@ export function claim(directory: string, name: string): boolean {
     closeSync(openSync(used, 'wx', 0o600))
   } catch (error) {
     const code = errnoOf(error) ?? ''
-    if (code === 'EEXIST' || code === 'ENOENT') return false
+    if (isExisting(error, used) || code === 'ENOENT') return false
     throw notClaimed(name, error, CANT_CREATE.includes(code))
   }
   try {

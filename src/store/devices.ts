@@ -12,7 +12,7 @@ import { errnoOf } from '../failure.ts'
 import { iccidDigits } from '../profile/iccid.ts'
 import { isUsed } from './claim.ts'
 import { flushDirectorySync, writeFlushedSync } from './flush.ts'
-import { tryLink } from './links.ts'
+import { isExisting, tryLink } from './links.ts'
 import { fileName, spellings, usedName } from './names.ts'
 import { readProfile } from './read.ts'
 import { fileRights, rightsOf } from './rights.ts'
@@ -153,7 +153,7 @@ function createFlushed(directory: string, path: string, text: string): boolean {
     writeFlushedSync(path, text, fileRights(rightsOf(directory)))
     return true
   } catch (error) {
-    if (errnoOf(error) !== 'EEXIST') throw error
+    if (!isExisting(error, path)) throw error
     return false
   }
 }

@@ -1,4 +1,4 @@
-import { linkSync } from 'node:fs'
+import { linkSync, lstatSync } from 'node:fs'
 import { errnoOf } from '../failure.ts'
 
 /**
@@ -6,6 +6,14 @@ import { errnoOf } from '../failure.ts'
  * EIO from an rclone mount. If the disk is really broken, writing in place fails as well and reports it.
  */
 const NO_LINKS = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EINVAL', 'EMLINK', 'EISDIR', 'EIO']
+
+/**
+ * Whether a file could not be created because there is one of that name. Over SFTP (sshfs), the server gives no reason for
+ * that, and it becomes EPERM.
+ */
+export const isExisting = (error: unknown, path: string) =>
+  errnoOf(error) === 'EEXIST' ||
+  (errnoOf(error) === 'EPERM' && lstatSync(path, { throwIfNoEntry: false }) !== undefined)
 
 /**
  * Gives a file a second name, which must be new: of any number of processes only one can.
@@ -17,9 +25,8 @@ export function tryLink(from: string, to: string): 'linked' | 'exists' | 'unable
     linkSync(from, to)
     return 'linked'
   } catch (error) {
-    const code = errnoOf(error) ?? ''
-    if (code === 'EEXIST') return 'exists'
-    if (NO_LINKS.includes(code)) return 'unable'
+    if (isExisting(error, to)) return 'exists'
+    if (NO_LINKS.includes(errnoOf(error) ?? '')) return 'unable'
     throw error
   }
 }

@@ -10,9 +10,9 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { errnoOf, UnusableProfile } from '../../failure.ts'
+import { UnusableProfile } from '../../failure.ts'
 import { FLUSHES_AT_ONCE, flushFile, flushUnlessGone } from '../flush.ts'
-import { tryLink } from '../links.ts'
+import { isExisting, tryLink } from '../links.ts'
 import { fileName, spellings, usedName } from '../names.ts'
 import { readProfile } from '../read.ts'
 import { fileRights } from '../rights.ts'
@@ -98,7 +98,7 @@ function writeInPlace({ directory, rights }: Target, profile: StoredProfile): Wr
   try {
     file = openSync(path, 'wx', fileRights(rights))
   } catch (error) {
-    if (errnoOf(error) !== 'EEXIST') throw error
+    if (!isExisting(error, path)) throw error
     if (isWhole(directory, name)) return undefined
     file = openSync(path, 'r+')
     ftruncateSync(file)
@@ -170,7 +170,7 @@ function links(temporary: string, directory: string, name: string): boolean {
     linkSync(temporary, path)
     return true
   } catch (error) {
-    if (errnoOf(error) !== 'EEXIST') throw error
+    if (!isExisting(error, path)) throw error
     if (isWhole(directory, name)) return false
     renameSync(temporary, path)
     return true
