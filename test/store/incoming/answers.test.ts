@@ -97,3 +97,9 @@ test('a saved response is read as it was written', () => {
   expect(parseAnswerFile(`\n${formatAnswer(profiles)}`)).toEqual({ profiles, isWhole: false })
   expect(parseAnswerFile('')).toEqual({ profiles: [], isWhole: true })
 })
+
+test('a line after the end of an answer makes it a damaged one', () => {
+  const answer = formatAnswer([{ iccid: '8988', profile: 'AAAA' }])
+  expect(parseAnswerFile(`${answer}\nwhat is left of the reserve`).isWhole).toBe(true)
+  expect(parseAnswerFile(`${answer}\nanother line\n`).isWhole).toBe(false)
+})
