@@ -27,7 +27,9 @@ export function beforeClaim(ready: readonly Ready[], signals: Signals): void {
   if (signals.stop.aborted) throw new Failure('interrupted', 'interrupted; nothing was claimed')
   if (isOutputClosed()) {
     const which = ready.map(({ iccid }) => iccid).join(', ')
-    throw new Failure('disk', `standard output is closed; not claimed: ${which}`)
+    throw new Failure('disk', `standard output is closed; not claimed: ${which}`, {
+      hint: 'connect standard output to the device programmer',
+    })
   }
   signals.hold()
 }

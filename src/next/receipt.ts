@@ -62,10 +62,6 @@ export class Receipt {
       throw new Error(`can't write the receipt ${this.#path}: ${reasonOf(error)}`, { cause: error })
     }
   }
-
-  close(): void {
-    closeSync(this.#file)
-  }
 }
 
 /** What is there may be a key or a profile, and a pipe may have no reader. */

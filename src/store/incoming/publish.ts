@@ -27,7 +27,7 @@ export interface Added {
 
 interface Written {
   readonly file: number
-  readonly iccid: string
+  readonly profile: StoredProfile
   /** The path until the file gets its final name. */
   readonly temporary?: string
 }
@@ -64,7 +64,7 @@ export async function publish(
       await Promise.all([...written.map(({ file }) => flushFile(file)), ...known.map(flushKnown)])
       for (const one of written) {
         const list = takesName(directory, one) ? added.stored : added.known
-        list.push(one.iccid)
+        list.push(one.profile.iccid)
       }
     } finally {
       for (const { file, temporary } of written) {
@@ -87,7 +87,7 @@ function hasLinks(directory: string, aside: string): boolean {
 function writeTemporary({ directory, rights }: Target, profile: StoredProfile, name: string): Written {
   const temporary = incomingPath(directory, name)
   const file = openSync(temporary, 'wx', fileRights(rights))
-  return filled({ file, iccid: profile.iccid, temporary }, profile)
+  return filled({ file, profile, temporary })
 }
 
 /** @returns undefined if another process has stored the profile in the meantime */
@@ -103,12 +103,12 @@ function writeInPlace({ directory, rights }: Target, profile: StoredProfile): Wr
     file = openSync(path, 'r+')
     ftruncateSync(file)
   }
-  return filled({ file, iccid: profile.iccid }, profile)
+  return filled({ file, profile })
 }
 
-function filled(one: Written, profile: StoredProfile): Written {
+function filled(one: Written): Written {
   try {
-    writeFileSync(one.file, toFile(profile))
+    writeFileSync(one.file, toFile(one.profile))
     return one
   } catch (error) {
     closeSync(one.file)
@@ -148,19 +148,29 @@ function isWhole(directory: string, name: string): boolean {
 }
 
 /** @returns false if the directory already has the profile */
-function takesName(directory: string, { file, iccid, temporary }: Written): boolean {
-  const name = fileName(iccid)
+function takesName(directory: string, { file, profile, temporary }: Written): boolean {
+  const name = fileName(profile.iccid)
   const path = join(directory, name)
   if (temporary !== undefined && !links(temporary, directory, name)) return false
   // Since the search, another process may have stored the same profile, and a third one claimed it. Or this profile
   // itself was claimed at once. The used name is empty during a claim.
   const used = lstatSync(join(directory, usedName(name)), { throwIfNoEntry: false })
   if (used === undefined || used.size === 0) return true
-  const { ino } = fstatSync(file)
-  if (used.ino === ino) return true
+  if (holds(directory, usedName(name), profile)) return true
   // The claim may have been reversed. Remove only the file of this process.
+  const { ino } = fstatSync(file)
   if (lstatSync(path, { throwIfNoEntry: false })?.ino === ino) rmSync(path)
   return false
+}
+
+/** Not by the inode: the used file of a device is another one, with the same profile in it. */
+function holds(directory: string, name: string, { profile }: StoredProfile): boolean {
+  try {
+    return parseProfile(readProfile(directory, name) ?? '')?.profile === profile
+  } catch (error) {
+    if (error instanceof UnusableProfile) return false
+    throw error
+  }
 }
 
 /** Unlike rename, link fails on every system if the name exists. @returns false in that case */

@@ -78,6 +78,15 @@ describe('without hard links', () => {
     expect(readFileSync(join(directory, '89882.json'), 'utf8')).toBe(theirs)
   })
 
+  test('a profile that a device gets immediately counts as stored', async () => {
+    const directory = temporaryDirectory()
+    disk.meanwhile = (path) => {
+      if (!path.endsWith('89882.json')) return
+      writeFileSync(join(directory, '__89882.json'), JSON.stringify({ ...profiles[1], device: 'A' }))
+    }
+    expect(await addTo(directory)).toEqual({ stored: iccids, known: [] })
+  })
+
   test('a profile that another process claims immediately is not restored', async () => {
     const directory = temporaryDirectory()
     disk.meanwhile = (path) => {
