@@ -90,5 +90,5 @@ export function errnoOf(error: unknown): string | undefined {
 export function reasonOf(error: unknown): string {
   const code = errnoOf(error)
   if (code !== undefined) return ERRNO[code] ? `${ERRNO[code]} (${code})` : code
-  return error instanceof Error ? error.message : String(error)
+  return (error instanceof Error ? error.message : String(error)) || 'for an unknown reason'
 }

@@ -3,7 +3,7 @@
  * left to be interrupted: what it stored, claimed and printed must be there, whole, and nothing else may have changed.
  * Only what was put aside and is no longer needed may come back; the next call removes it once more.
  */
-import { readFileSync, rmSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { Image, KINDS, whyNot } from './image.ts'
 import { Ledger } from './ledger.ts'
@@ -37,6 +37,11 @@ const CALLS: Record<string, (stick: Stick) => Promise<Run>> = {
     return next(stick)
   },
   [`next -n ${PANEL}`]: (stick) => next(stick, '-n', String(PANEL)),
+  'next --device': (stick) => next(stick, '--device', `SN ${stick.ledger.printed.size}`),
+  'next in a directory made by hand': (stick) => {
+    makeByHand(stick)
+    return next(stick)
+  },
   'fetch that finishes a fetch': async (stick) => {
     await leaveFetch(stick)
     return fetch(stick, 1)
@@ -95,6 +100,16 @@ async function fetch({ works, directory, ledger }: Stick, count: number): Promis
   const run = await works.fetch(directory, count)
   ledger.keep(works.deliveredSince(before))
   return run
+}
+
+/** As one does who carries profiles to a stick: on FAT, Linux flushes the first names of such a directory late. */
+function makeByHand({ image, directory }: Stick): void {
+  const old = `${directory}.old`
+  renameSync(directory, old)
+  mkdirSync(directory)
+  for (const name of readdirSync(old)) renameSync(join(old, name), join(directory, name))
+  rmdirSync(old)
+  image.settle()
 }
 
 /** Whether a call gives a profile its name: a link, or where there are none, the creation of the file itself. */

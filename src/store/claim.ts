@@ -1,4 +1,4 @@
-import { closeSync, lstatSync, openSync, renameSync, rmSync } from 'node:fs'
+import { closeSync, lstatSync, openSync, renameSync, unlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { errnoOf, Failure, reasonOf, UnusableProfile } from '../failure.ts'
 import { isExisting } from './links.ts'
@@ -64,7 +64,7 @@ function notClaimed(name: string, error: unknown, isHeld: boolean): Error {
 /** @throws {Failure} `disk` */
 function releaseEmpty(used: string, name: string): void {
   try {
-    if (lstatSync(used).size === 0) rmSync(used)
+    if (lstatSync(used).size === 0) unlinkSync(used)
   } catch (error) {
     throw new Failure('disk', `${name} now counts as used but was not printed: ${reasonOf(error)}`, {
       hint: `give this user permission to rename and remove files in the directory, then remove the empty file ${usedName(name)}`,

@@ -5,7 +5,7 @@
  * device finishes its work.
  */
 import { createHash, randomUUID } from 'node:crypto'
-import { existsSync, mkdirSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, unlinkSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { errnoOf } from '../failure.ts'
@@ -15,6 +15,7 @@ import { flushDirectorySync, writeFlushedSync } from './flush.ts'
 import { isExisting, tryLink } from './links.ts'
 import { fileName, spellings, usedName } from './names.ts'
 import { readProfile } from './read.ts'
+import { removeIfThere } from './remove.ts'
 import { fileRights, rightsOf } from './rights.ts'
 
 const PLACE = '.devices'
@@ -97,11 +98,11 @@ export function claimFor(directory: string, assignment: Assignment): 'claimed' |
   if (!isClaimedFor(directory, assignment)) return 'lost'
   if (outcome === 'claimed' && historyOf(directory, device).turns > assignment.turn) {
     // Another call for the device found the profile taken, and assigned the next one.
-    rmSync(used)
+    unlinkSync(used)
     return 'lost'
   }
   // It may be gone already: an earlier call for this device removed it, or another tool renamed it to the used name.
-  rmSync(join(directory, name), { force: true })
+  removeIfThere(join(directory, name))
   return isClaimedFor(directory, assignment) ? outcome : 'lost'
 }
 
@@ -143,7 +144,7 @@ function writeNew(directory: string, path: string, text: string): void {
     createFlushed(directory, temporary, text)
     if (tryLink(temporary, path) === 'unable') createFlushed(directory, path, text)
   } finally {
-    rmSync(temporary, { force: true })
+    removeIfThere(temporary)
   }
 }
 

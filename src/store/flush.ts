@@ -1,4 +1,4 @@
-import { closeSync, constants, fsync, fsyncSync, openSync, writeFileSync } from 'node:fs'
+import { closeSync, constants, fsync, fsyncSync, openSync, statfsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { errnoOf } from '../failure.ts'
@@ -10,6 +10,9 @@ const CAN_FLUSH_DIRECTORY = process.platform !== 'win32'
 const NO_FLUSH = ['EINVAL', 'ENOTSUP', 'EOPNOTSUPP', 'EBADF', 'ENOSYS']
 
 const READ_DIRECTORY = constants.O_RDONLY | (constants.O_DIRECTORY ?? 0)
+
+/** What Linux calls the type of FAT in statfs(2): MSDOS_SUPER_MAGIC. exFAT has another one. */
+const FAT = 0x4d44
 
 /** Concurrent flushes share disk work. More than this block the event loop for long. */
 export const FLUSHES_AT_ONCE = 64
@@ -120,6 +123,7 @@ export class OpenDirectory {
     if (this.#file === undefined) return true
     const isFlushed = flushFileSync(this.#file)
     checkAlive(this.#path)
+    flushAboveOnFat(this.#path)
     return isFlushed
   }
 
@@ -127,6 +131,7 @@ export class OpenDirectory {
     if (this.#file === undefined) return true
     const isFlushed = await flushFile(this.#file)
     checkAlive(this.#path)
+    flushAboveOnFat(this.#path)
     return isFlushed
   }
 
@@ -179,4 +184,29 @@ function falseWhereUnable(error: unknown): false {
  */
 function checkAlive(path: string): void {
   closeSync(openSync(path, READ_DIRECTORY))
+}
+
+/**
+ * On FAT, Linux keeps the first names of a new directory with the changes of the directory above, until that one is
+ * flushed (`fat_alloc_new_dir`).
+ * @throws the system error of the flush
+ */
+function flushAboveOnFat(path: string): void {
+  const above = openAboveOnFat(path)
+  if (above === undefined) return
+  try {
+    flushFileSync(above)
+  } finally {
+    closeSync(above)
+  }
+}
+
+/** @returns undefined on other file systems, and where this user can't open it */
+function openAboveOnFat(path: string): number | undefined {
+  try {
+    if (process.platform !== 'linux' || statfsSync(path).type !== FAT) return undefined
+    return openSync(join(path, '..'), READ_DIRECTORY)
+  } catch {
+    return undefined
+  }
 }

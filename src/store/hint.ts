@@ -10,12 +10,12 @@ import {
   openSync,
   readSync,
   renameSync,
-  rmSync,
   writeFileSync,
   writeSync,
 } from 'node:fs'
 import { join } from 'node:path'
 import { iccidDigits } from '../profile/iccid.ts'
+import { removeIfThere } from './remove.ts'
 import { fileRights, rightsOf } from './rights.ts'
 
 const HINT = '.unused'
@@ -61,7 +61,7 @@ export class Hint {
       return true
     } catch {
       try {
-        rmSync(temporary, { force: true })
+        removeIfThere(temporary)
       } catch {}
       return false
     }
@@ -70,7 +70,7 @@ export class Hint {
   /** Removes the hint after profiles were added. The next call then reads the whole directory. */
   static drop(directory: string): void {
     try {
-      rmSync(join(directory, HINT), { force: true })
+      removeIfThere(join(directory, HINT))
     } catch {}
   }
 

@@ -32,7 +32,7 @@ function stationOf(directory: string) {
   )
   executable(
     'program-device',
-    `#!/bin/sh\ncd '${place}'; read -r line; [ ! -e fail ] || exit 1\nif [ -e hang ]; then touch hanging; sleep 600; fi\necho "$line" >> programmed\n`,
+    `#!/bin/sh\ncd '${place}'; read -r line; [ ! -e fail ] || exit 1\n[ ! -e hang ] || { : > hanging; exec sleep 600; }\necho "$line" >> programmed\n`,
   )
   const start = (key = KEY) => {
     const env = { ...process.env, PATH: `${place}:${process.env['PATH']}`, PROFILES: directory, KEY: key }

@@ -1,4 +1,4 @@
-import { existsSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
 import {
@@ -16,6 +16,10 @@ const disk = vi.hoisted(() => ({
   flushError: undefined as string | undefined,
   openError: undefined as string | undefined,
   open: new Set<number>(),
+  /** Of statfs(2). */
+  type: 0,
+  /** The inodes of what was flushed. */
+  flushed: [] as number[],
 }))
 
 vi.mock('node:fs', async (importOriginal) => {
@@ -37,8 +41,10 @@ vi.mock('node:fs', async (importOriginal) => {
     },
     fsyncSync(file: number) {
       failing(disk.flushError)
+      disk.flushed.push(fs.fstatSync(file).ino)
       fs.fsyncSync(file)
     },
+    statfsSync: () => ({ type: disk.type }),
     fsync(file: number, done: (error: unknown) => void) {
       if (disk.flushError === undefined) fs.fsync(file, done)
       else setImmediate(done, Object.assign(new Error(disk.flushError), { code: disk.flushError }))
@@ -50,6 +56,8 @@ beforeEach(() => {
   disk.flushError = undefined
   disk.openError = undefined
   disk.open.clear()
+  disk.type = 0
+  disk.flushed = []
 })
 
 const ways = [
@@ -112,6 +120,21 @@ describe.skipIf(isWindows)('a directory that is held open', () => {
     await flush(temporaryDirectory())
     disk.flushError = 'EIO'
     await expect(async () => flush(temporaryDirectory())).rejects.toThrow()
+    expect([...disk.open]).toEqual([])
+  })
+})
+
+// Linux would keep the first names of a directory that was just made.
+describe.skipIf(process.platform !== 'linux')('on FAT', () => {
+  test.each(ways)('the directory above is flushed too: %s', async (_, flush) => {
+    const above = temporaryDirectory()
+    const directory = join(above, 'profiles')
+    mkdirSync(directory)
+    await flush(directory)
+    expect(disk.flushed).not.toContain(statSync(above).ino)
+    disk.type = 0x4d44
+    await flush(directory)
+    expect(disk.flushed).toContain(statSync(above).ino)
     expect([...disk.open]).toEqual([])
   })
 })

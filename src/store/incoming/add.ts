@@ -1,7 +1,8 @@
-import { readFileSync, rmSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Failure, reasonOf } from '../../failure.ts'
 import { flushDirectory, writeFlushed } from '../flush.ts'
+import { removeIfThere } from '../remove.ts'
 import { fileRights } from '../rights.ts'
 import { ANSWER, INCOMING, incomingPath, newAnswerName, type StoredProfile } from './answers.ts'
 import { type Added, publish } from './publish.ts'
@@ -70,7 +71,7 @@ export async function publishAnswer(
     await publish(target, aside, profiles, added)
     await flushDirectory(directory)
     if (kept !== undefined) await writeFlushed(kept, readFileSync(path), fileRights(target.rights))
-    rmSync(path, { force: true })
+    removeIfThere(path)
     // FAT would lose stored profiles if the space of the answer were reused while the disk still has its name.
     await flushDirectory(join(directory, INCOMING))
     return added

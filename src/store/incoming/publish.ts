@@ -6,7 +6,7 @@ import {
   lstatSync,
   openSync,
   renameSync,
-  rmSync,
+  unlinkSync,
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
@@ -15,6 +15,7 @@ import { FLUSHES_AT_ONCE, flushFile, flushUnlessGone } from '../flush.ts'
 import { isExisting, tryLink } from '../links.ts'
 import { fileName, spellings, usedName } from '../names.ts'
 import { readProfile } from '../read.ts'
+import { removeIfThere } from '../remove.ts'
 import { fileRights } from '../rights.ts'
 import { ANSWER, incomingPath, parseProfile, type StoredProfile, toFile } from './answers.ts'
 import type { Target } from './target.ts'
@@ -69,7 +70,7 @@ export async function publish(
     } finally {
       for (const { file, temporary } of written) {
         closeSync(file)
-        if (temporary !== undefined) rmSync(temporary, { force: true })
+        if (temporary !== undefined) removeIfThere(temporary)
       }
     }
   }
@@ -80,7 +81,7 @@ export async function publish(
 function hasLinks(directory: string, aside: string): boolean {
   const name = incomingPath(directory, `${aside}.0`)
   if (tryLink(incomingPath(directory, aside + ANSWER), name) === 'unable') return false
-  rmSync(name)
+  unlinkSync(name)
   return true
 }
 
@@ -159,7 +160,7 @@ function takesName(directory: string, { file, profile, temporary }: Written): bo
   if (holds(directory, usedName(name), profile)) return true
   // The claim may have been reversed. Remove only the file of this process.
   const { ino } = fstatSync(file)
-  if (lstatSync(path, { throwIfNoEntry: false })?.ino === ino) rmSync(path)
+  if (lstatSync(path, { throwIfNoEntry: false })?.ino === ino) unlinkSync(path)
   return false
 }
 

@@ -4,12 +4,13 @@
  * that write in place (ext4, xfs, FAT, NTFS). Others (btrfs, ZFS, APFS) need the space first: there, the reserve is
  * removed and the answer is written anew.
  */
-import { closeSync, ftruncateSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { closeSync, ftruncateSync, openSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { errnoOf, Failure, reasonOf } from '../../failure.ts'
 import { several } from '../../words.ts'
 import { flushDirectory, flushFile } from '../flush.ts'
+import { removeIfThere } from '../remove.ts'
 import {
   ANSWER,
   END,
@@ -52,7 +53,7 @@ export async function reserve(target: Target, profiles: number): Promise<string>
 export function release({ directory }: Target, aside: string): void {
   for (const ending of [RESERVE, ANSWER]) {
     try {
-      rmSync(incomingPath(directory, aside + ending), { force: true })
+      removeIfThere(incomingPath(directory, aside + ending))
     } catch {}
   }
 }

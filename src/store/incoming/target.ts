@@ -1,18 +1,10 @@
-import {
-  closeSync,
-  lstatSync,
-  mkdirSync,
-  openSync,
-  rmdirSync,
-  rmSync,
-  type StatsFs,
-  statfsSync,
-} from 'node:fs'
+import { closeSync, lstatSync, mkdirSync, openSync, rmdirSync, type StatsFs, statfsSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { errnoOf, Failure, reasonOf } from '../../failure.ts'
 import { several } from '../../words.ts'
 import { flushDirectory, flushDirectorySync } from '../flush.ts'
+import { removeIfThere } from '../remove.ts'
 import { fileRights, rightsOf } from '../rights.ts'
 import { FETCH_MARK, INCOMING, incomingPath, newAnswerName } from './answers.ts'
 import { isDirectory, makeDirectory } from './make-directory.ts'
@@ -117,7 +109,7 @@ function makeOne(path: string, rights: number): boolean {
 /** Answers that are still put aside stay. */
 export function closeTarget({ directory, mark }: Target): void {
   try {
-    if (mark !== undefined) rmSync(incomingPath(directory, mark), { force: true })
+    if (mark !== undefined) removeIfThere(incomingPath(directory, mark))
   } catch {}
   try {
     rmdirSync(join(directory, INCOMING))
