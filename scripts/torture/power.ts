@@ -91,7 +91,11 @@ async function work(
     }
   }
   const fetches = async () => {
-    while (isOn) await fetchOnce(works, directory, ledger, random.whole(1, 30), during)
+    // A large one is flushed in one go.
+    while (isOn) {
+      const count = random.chance(0.3) ? random.whole(64, 120) : random.whole(1, 30)
+      await fetchOnce(works, directory, ledger, count, during)
+    }
   }
 
   while (look(directory).unused.size < STOCK) await fetchOnce(works, directory, ledger, STOCK, during)

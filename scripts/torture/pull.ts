@@ -112,9 +112,9 @@ function makeByHand({ image, directory }: Stick): void {
   image.settle()
 }
 
-/** Whether a call gives a profile its name: a link, or where there are none, the creation of the file itself. */
+/** Whether a call gives a profile its name: a rename, or where there are no links, the creation of the file itself. */
 const givesName = ({ name, args }: Call) =>
-  /\/\d+\.json"/.test(args) && (name.startsWith('link') || args.includes('O_CREAT'))
+  /\/\d+\.json"/.test(args) && (name.startsWith('rename') || args.includes('O_CREAT'))
 
 /** Leaves on the disk what a fetch that was killed amid publishing leaves. */
 async function leaveFetch(stick: Stick): Promise<void> {

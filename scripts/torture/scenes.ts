@@ -73,6 +73,7 @@ export async function makeScenes(works: Works): Promise<Scene[]> {
     { name: 'fetch, no directory yet', template: undefined, ...fetch(6) },
     { name: 'fetch, more', template: hinted, ...fetch(5) },
     { name: 'fetch, two answers', template: stocked, ...fetch(4, 2) },
+    { name: 'fetch, enough for one flush of all', template: hinted, ...fetch(80) },
     { name: 'fetch after a killed fetch', template: left, ...fetch(3) },
   ]
 }
@@ -82,7 +83,8 @@ async function leftover(works: Works, stocked: string): Promise<string> {
   const directory = works.newPath()
   cpSync(stocked, directory, { recursive: true })
   const there = look(directory).unused
-  const injection = { syscall: 'link,linkat', when: 3, effect: 'signal=SIGKILL' } as const
+  // The first one makes an answer of the reserve.
+  const injection = { syscall: 'rename,renameat,renameat2', when: 4, effect: 'signal=SIGKILL' } as const
   await works.fetch(directory, 5, { under: traced('/dev/null', injection) })
   const incoming = join(directory, '.incoming')
   for (const name of readdirSync(incoming)) {

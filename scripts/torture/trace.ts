@@ -15,6 +15,7 @@ export const SYSCALLS = [
   'rmdir',
   'fsync',
   'fdatasync',
+  'syncfs',
   'write',
   'pwrite64',
   'openat',

@@ -6,6 +6,7 @@ import { endpoint } from '../service/url.ts'
 import { Hint } from '../store/hint.ts'
 import { finishFetches } from '../store/incoming/recover.ts'
 import { closeTarget, openTarget, type Target } from '../store/incoming/target.ts'
+import { leaveHint } from '../store/queue.ts'
 import type { Messages } from '../words.ts'
 import { conclude } from './conclusion.ts'
 import { download } from './download.ts'
@@ -61,11 +62,20 @@ export async function fetchProfiles(order: Order): Promise<void> {
       await finishFetches(directory, messages)
       await bring(order, client, target)
     } finally {
-      Hint.drop(directory)
+      renewHint(directory, messages)
       closeTarget(target)
     }
   } finally {
     await client.close()
+  }
+}
+
+/** Reading a million names takes seconds. Here nobody waits for that; at a station, somebody would. */
+function renewHint(directory: string, messages: Messages): void {
+  try {
+    leaveHint(directory, messages)
+  } catch {
+    Hint.drop(directory)
   }
 }
 

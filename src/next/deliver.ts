@@ -42,10 +42,7 @@ export function beforeClaim(ready: readonly Ready[], signals: Signals): void {
 export async function deliver(taken: readonly Ready[], delivery: Delivery): Promise<void> {
   const { directory, messages, signals, opened, receipt } = delivery
   try {
-    await flushFiles(
-      directory,
-      taken.map(({ name }) => usedName(name)),
-    )
+    await flushFiles(taken.map((each) => usedPath(directory, each)))
     if (!opened.flushSync()) messages.warn(NO_FLUSH)
     receipt?.append(directory, taken)
     await writeOutput(taken.map(({ line }) => `${line}\n`).join(''), signals.stop)

@@ -3,6 +3,7 @@ import { type Fault, UnusableProfile } from '../failure.ts'
 import { type Decrypt, decryptor } from '../key/decrypt.ts'
 import { KeyTrial } from '../key/wrong-key.ts'
 import { parsePlaintext, parseStored } from '../profile/parse.ts'
+import type { IccidList } from '../store/iccid-list.ts'
 import { fileName } from '../store/names.ts'
 import { readProfile } from '../store/read.ts'
 import type { Messages } from '../words.ts'
@@ -26,22 +27,26 @@ export interface Checked {
 
 /**
  * Opens unused profiles without claiming them.
+ * @param most how many to open at most, the lowest first
  * @param onProgress receives the number of profiles checked so far
  * @throws {Failure} `key` if too many in a row do not decrypt, or if none does
  */
 export async function checkProfiles(
   directory: string,
-  iccids: readonly string[],
+  iccids: IccidList,
+  most: number,
   key: KeyObject,
   messages: Messages,
   onProgress: (checked: number) => void,
 ): Promise<Checked> {
   const result: Checked = { checked: 0, usable: 0, faults: { damaged: 0, locked: 0, unfit: 0, held: 0 } }
   const trial = new KeyTrial('')
-  const decrypt = await decryptor(key, iccids.length)
+  const count = Math.min(most, iccids.length)
+  const decrypt = await decryptor(key, count)
   const warnings: string[] = []
-  for (let at = 0; at < iccids.length; at += AT_ONCE) {
-    const names = iccids.slice(at, at + AT_ONCE).map(fileName)
+  let more = 0
+  for (let at = 0; at < count; at += AT_ONCE) {
+    const names = iccids.slice(at, Math.min(at + AT_ONCE, count)).map(fileName)
     const results = await Promise.allSettled(names.map((name) => check(directory, name, decrypt)))
     for (const [index, each] of results.entries()) {
       // A station has claimed it in the meantime.
@@ -52,7 +57,8 @@ export async function checkProfiles(
       else if (!(error instanceof UnusableProfile)) throw error
       else {
         result.faults[error.fault]++
-        warnings.push(`${names[index]}: ${error.message}`)
+        if (warnings.length < MOST_WARNINGS) warnings.push(`${names[index]}: ${error.message}`)
+        else more++
       }
       if (error?.fault === 'locked') trial.noteLocked()
       else if (error === undefined || error.fault === 'unfit') trial.noteOpened()
@@ -60,8 +66,7 @@ export async function checkProfiles(
     onProgress(result.checked)
   }
   if (trial.isWrong) throw trial.failure()
-  for (const warning of warnings.slice(0, MOST_WARNINGS)) messages.warn(warning)
-  const more = warnings.length - MOST_WARNINGS
+  for (const warning of warnings) messages.warn(warning)
   if (more > 0) messages.warn(`${more} more can't be used`)
   return result
 }

@@ -1,3 +1,4 @@
+import type { IccidList } from '../store/iccid-list.ts'
 import { countReceived } from '../store/incoming/answers.ts'
 import { readUnused } from '../store/read.ts'
 
@@ -16,12 +17,12 @@ export interface Counts {
  * @returns the counts, and the ICCIDs of the unused profiles, lowest first
  * @throws {Failure} `no-profiles` if there is no such directory, `disk` if it can't be read
  */
-export function countFiles(directory: string): { counts: Counts; iccids: readonly string[] } {
-  const { iccids, used, strangers } = readUnused(directory)
+export function countFiles(directory: string): { counts: Counts; iccids: IccidList } {
+  const { iccids, used, strangerCount } = readUnused(directory)
   const counts = {
     unused: iccids.length,
     used,
-    notProfiles: strangers.length,
+    notProfiles: strangerCount,
     received: countReceived(directory),
   }
   return { counts, iccids }

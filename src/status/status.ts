@@ -38,9 +38,9 @@ export async function showStatus(inquiry: Inquiry): Promise<void> {
   }
   let checked: Checked | undefined
   if (key !== undefined) {
-    const some = iccids.slice(0, inquiry.count)
-    const show = (done: number) => progress.update(`${done} of ${several(some.length, 'profile')} checked`)
-    checked = await checkProfiles(directory, some, key, messages, show)
+    const total = several(Math.min(inquiry.count, iccids.length), 'profile')
+    const show = (done: number) => progress.update(`${done} of ${total} checked`)
+    checked = await checkProfiles(directory, iccids, inquiry.count, key, messages, show)
   }
   await print(printer.status(directory, counts, checked))
   // Stations may have taken all of them since they were counted.

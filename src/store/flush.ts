@@ -92,13 +92,11 @@ export async function flushUnlessGone(path: string): Promise<void> {
  * @throws the system error
  */
 export async function flushFiles(
-  directory: string,
-  names: readonly string[],
+  paths: readonly string[],
   flush: (path: string) => Promise<void> = flushPath,
 ): Promise<void> {
-  for (let at = 0; at < names.length; at += FLUSHES_AT_ONCE) {
-    const some = names.slice(at, at + FLUSHES_AT_ONCE)
-    await Promise.all(some.map((name) => flush(join(directory, name))))
+  for (let at = 0; at < paths.length; at += FLUSHES_AT_ONCE) {
+    await Promise.all(paths.slice(at, at + FLUSHES_AT_ONCE).map(flush))
   }
 }
 

@@ -26,6 +26,8 @@ const MAGIC = 'softsim unused 1'
 const PLACE_LINE = 2
 const LIST_LINE = 3
 
+const CHUNK = 64 * 1024
+
 const line = (text: string | number) => `${String(text).padEnd(LINE - 1)}\n`
 
 export class Hint {
@@ -50,11 +52,15 @@ export class Hint {
   }
 
   /** @returns false if the hint can't be written */
-  static write(directory: string, iccids: readonly string[]): boolean {
+  static write(directory: string, iccids: Iterable<string> & { readonly length: number }): boolean {
     const temporary = join(directory, `${HINT}~${process.pid}`)
     try {
-      const text = [MAGIC, iccids.length, 0, ...iccids].map(line).join('')
-      writeFileSync(temporary, text, { flag: 'wx', mode: 0o600 })
+      const file = openSync(temporary, 'wx', 0o600)
+      try {
+        for (const lines of chunks([MAGIC, iccids.length, 0], iccids)) writeFileSync(file, lines)
+      } finally {
+        closeSync(file)
+      }
       // Independent of the umask, because stations of other users share the hint.
       chmodSync(temporary, fileRights(rightsOf(directory)))
       renameSync(temporary, join(directory, HINT))
@@ -115,6 +121,20 @@ export class Hint {
       return false
     }
   }
+}
+
+/** A million lines in one piece would take too much memory. */
+function* chunks(...lists: Iterable<string | number>[]): Generator<string> {
+  let text = ''
+  for (const list of lists) {
+    for (const each of list) {
+      text += line(each)
+      if (text.length < CHUNK) continue
+      yield text
+      text = ''
+    }
+  }
+  yield text
 }
 
 const isNumber = (text: string | undefined): text is string => text !== undefined && /^\d{1,9}$/.test(text)

@@ -1,4 +1,5 @@
 import { iccidDigits } from '../profile/iccid.ts'
+import { IccidList } from './iccid-list.ts'
 
 const USED = '__'
 const ENDING = '.json'
@@ -7,15 +8,21 @@ export const fileName = (iccid: string) => iccid + ENDING
 
 export const usedName = (name: string) => USED + name
 
-/** Lowest ICCID first. */
 export interface Unused {
-  readonly iccids: string[]
-  /** File names that look like profiles but are not ICCIDs. */
-  readonly strangers: string[]
+  /** Lowest first. */
+  readonly iccids: IccidList
+  /** File names that look like profiles but are not ICCIDs: the first ones, sorted, and how many there are. */
+  readonly strangers: readonly string[]
+  readonly strangerCount: number
   /** Unused files that have a used twin. They count as used. */
   readonly twins: string[]
   readonly used: number
 }
+
+/** Of a million foreign files, nobody wants to see more. */
+const MOST_STRANGERS = 100
+
+export const hasFiller = (name: string) => /[Ff]\.json$/.test(name)
 
 /** The given spelling comes first. A filler F at the end of an ICCID does not make it a different identity. */
 export function spellings(name: string): string[] {
@@ -28,29 +35,23 @@ export function spellings(name: string): string[] {
  * Ignores names that do not end in `.json` or that begin with a dot or with `profiles`. A profile with a used twin
  * counts as used, in any spelling. Of several spellings of one unused profile, only the first counts.
  */
-export function unusedOf(names: readonly string[]): Unused {
-  const used = new Set<string>()
-  const unused = new Map<string, string>()
+export function unusedOf(names: Iterable<string>): Unused {
+  const used = new IccidList()
+  const iccids = new IccidList()
   const strangers: string[] = []
+  let strangerCount = 0
   for (const name of names) {
     if (!name.endsWith(ENDING) || name.startsWith('.') || name.startsWith('profiles')) continue
     const isUsed = name.startsWith(USED)
     const stem = name.slice(isUsed ? USED.length : 0, -ENDING.length)
-    const digits = iccidDigits(stem)
-    if (isUsed) used.add(digits ?? stem)
-    else if (digits === undefined) strangers.push(name)
-    else if (stem <= (unused.get(digits) ?? stem)) unused.set(digits, stem)
+    if (isUsed) used.add(stem)
+    else if (iccidDigits(stem) !== undefined) iccids.add(stem)
+    else if (++strangerCount <= MOST_STRANGERS) strangers.push(name)
   }
-  const twins: string[] = []
-  for (const digits of used) {
-    const stem = unused.get(digits)
-    if (stem === undefined) continue
-    unused.delete(digits)
-    twins.push(fileName(stem))
-  }
-  return { iccids: [...unused.values()].sort(), strangers: strangers.sort(), twins, used: used.size }
+  const twins = iccids.sort().remove(used.sort()).map(fileName)
+  return { iccids, strangers: strangers.sort(), strangerCount, twins, used: used.length }
 }
 
 /** The names of used files, sorted. */
-export const usedOf = (names: readonly string[]) =>
-  names.filter((name) => name.startsWith(USED) && name.endsWith(ENDING)).sort()
+export const usedOf = (names: Iterable<string>) =>
+  [...names].filter((name) => name.startsWith(USED) && name.endsWith(ENDING)).sort()

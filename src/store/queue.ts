@@ -1,5 +1,7 @@
+import type { Messages } from '../words.ts'
 import { finishClaims } from './claim.ts'
 import { Hint } from './hint.ts'
+import { IccidList } from './iccid-list.ts'
 import { readUnused } from './read.ts'
 
 /** This many missing files in a row are not due to another station: the hint is outdated. */
@@ -10,15 +12,17 @@ const GONE_IN_A_ROW = 64
  * that the hint lists. It ends only after reading the directory itself.
  */
 export class Queue {
-  /** File names that look like profiles but are not ICCIDs, from the last reading of the directory. */
+  /** File names that look like profiles but are not ICCIDs, from the last reading of the directory: the first ones. */
   strangers: readonly string[] = []
+  strangerCount = 0
   used = 0
   /** Profiles whose claims this call finished for a killed one. They are now used. */
   readonly finished: string[] = []
   readonly #directory: string
   #hint: Hint | undefined
-  /** The result of the last reading, used if no hint can be written. */
-  #found: string[] = []
+  /** The result of the last reading, and a position in it, used if no hint can be written. */
+  #found = new IccidList()
+  #place = 0
   #hasLooked = false
   #goneSinceLook = 0
   #goneInARow = 0
@@ -56,25 +60,49 @@ export class Queue {
   }
 
   get left(): number {
-    return this.#hint?.left ?? this.#found.length
+    return this.#hint?.left ?? this.#found.length - this.#place
   }
 
   #withoutHint(count: number): string[] {
     this.#hint?.close()
     this.#hint = undefined
-    return this.#found.splice(0, count)
+    const iccids = this.#found.slice(this.#place, this.#place + count)
+    this.#place += iccids.length
+    return iccids
   }
 
   #look(): void {
-    const { iccids, strangers, twins, used } = readUnused(this.#directory)
+    const { iccids, strangers, strangerCount, twins, used } = readUnused(this.#directory)
     this.finished.push(...finishClaims(this.#directory, twins))
     this.#hasLooked = true
     this.#goneSinceLook = 0
     this.#goneInARow = 0
     this.strangers = strangers
+    this.strangerCount = strangerCount
     this.used = used
     this.#hint?.close()
     this.#hint = Hint.write(this.#directory, iccids) ? Hint.open(this.#directory) : undefined
     this.#found = iccids
+    this.#place = 0
+  }
+}
+
+/**
+ * Leaves a hint for the next call, which then need not read the directory.
+ * @throws {Failure} as `readUnused`
+ */
+export function leaveHint(directory: string, messages: Messages): void {
+  const { iccids, twins } = readUnused(directory)
+  tellFinished(finishClaims(directory, twins), messages)
+  Hint.write(directory, iccids)
+}
+
+/** @param names the profiles of claims that were finished for a killed call */
+export function tellFinished(names: readonly string[], messages: Messages): void {
+  for (const name of names) {
+    const iccid = name.replace(/\.json$/, '')
+    messages.warn(
+      `${iccid} is marked used but was not printed: a call was killed while claiming it; use --iccid ${iccid} to print it`,
+    )
   }
 }

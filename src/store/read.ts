@@ -1,20 +1,13 @@
-import {
-  closeSync,
-  constants,
-  fstatSync,
-  lstatSync,
-  opendirSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-} from 'node:fs'
+import { closeSync, constants, fstatSync, lstatSync, opendirSync, openSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { errnoOf, Failure, reasonOf, UnusableProfile } from '../failure.ts'
 import { OpenDirectory } from './flush.ts'
-import { type Unused, unusedOf, usedOf } from './names.ts'
+import { hasFiller, type Unused, unusedOf, usedOf } from './names.ts'
 
 /** In bytes. Far more than a 16384-bit key and some unknown fields need. */
 const LARGEST_FILE = 64 * 1024
+
+const NAMES_AT_ONCE = 1024
 
 /** Does not follow a link out of the directory, nor wait for a pipe with the name of a profile. */
 const READ_SAFELY = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0)
@@ -22,7 +15,7 @@ const READ_SAFELY = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constant
 /** @throws {Failure} `no-profiles` if there is no such directory, `disk` if it can't be read */
 export function readUnused(directory: string): Unused {
   try {
-    return unusedOf(readdirSync(directory))
+    return unusedOf(namesIn(directory))
   } catch (error) {
     throw directoryFailure(directory, error)
   }
@@ -52,9 +45,25 @@ export function openDirectory(directory: string): OpenDirectory {
  */
 export function readUsed(directory: string): string[] {
   try {
-    return usedOf(readdirSync(directory))
+    return usedOf(namesIn(directory))
   } catch (error) {
     throw directoryFailure(directory, error)
+  }
+}
+
+/** Whether the name of any profile in a directory has a filler. */
+export function hasFillers(directory: string): boolean {
+  for (const name of namesIn(directory)) if (hasFiller(name)) return true
+  return false
+}
+
+/** Some at a time: a list of a million names would take a hundred megabytes. */
+function* namesIn(directory: string): Generator<string> {
+  const opened = opendirSync(directory, { bufferSize: NAMES_AT_ONCE })
+  try {
+    for (let entry = opened.readSync(); entry !== null; entry = opened.readSync()) yield entry.name
+  } finally {
+    opened.closeSync()
   }
 }
 

@@ -129,8 +129,30 @@ describe.skipIf(reason !== undefined)(
       expect([...look(directory).unused].sort()).toEqual([...iccids].sort())
       expect(readFileSync(join(dirname(directory), 'trace'), 'utf8')).not.toContain('(INJECTED')
     })
+
+    test('fetch of many: all are flushed before any gets its name', async () => {
+      const { calls, directory, answers, run } = await play(
+        works,
+        scene('fetch, enough for one flush of all'),
+      )
+      expect(run).toMatchObject({ code: 0 })
+      const steps = calls.flatMap((call) => stepOf(call, directory) ?? [])
+      const flush = steps.includes('flush all') ? 'flush all' : 'flush a profile'
+      expect(steps.filter((step) => step === 'publish')).toHaveLength(answers[0]?.length ?? 0)
+      expect(runs(steps).slice(-6)).toEqual([
+        flush,
+        'publish',
+        'flush the directory',
+        'remove what was put aside',
+        'flush the names of what was put aside',
+        'flush the directory',
+      ])
+    })
   },
 )
+
+/** The same in a row only once. */
+const runs = (steps: readonly string[]) => steps.filter((step, at) => step !== steps[at - 1])
 
 /** What a call means for what is durable; undefined for all that makes no difference. */
 function stepOf({ name, args }: Call, directory: string): string | undefined {
@@ -142,7 +164,8 @@ function stepOf({ name, args }: Call, directory: string): string | undefined {
   if (isFlush && args.includes('/.incoming/')) return 'flush a profile'
   if (name === 'openat' && args.includes('.reserve"') && args.includes('O_CREAT')) return 'keep room'
   if (/^rename/.test(name) && args.includes('.answer"')) return 'put aside'
-  if (/^link/.test(name) && args.includes('.json"')) return 'publish'
+  if (name === 'syncfs') return 'flush all'
+  if (/^rename/.test(name) && /\/\d+\.json"\)?$/.test(args.trim())) return 'publish'
   if (/^unlink/.test(name) && args.includes('.answer"')) return 'remove what was put aside'
   if (name === 'openat' && args.includes('/__') && args.includes('O_EXCL')) return 'create the used name'
   if (/^rename/.test(name) && args.includes('/__')) return 'rename over it'

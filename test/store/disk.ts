@@ -44,6 +44,7 @@ const newDirectory = (): Inode => ({ ...newFile(), names: newNames() })
 let tree: Inode = newDirectory()
 let hasLinks = true
 let hasFatRules = false
+let hasWholeFlush = false
 let stepsLeft = Number.POSITIVE_INFINITY
 let isDead = false
 let steps = 0
@@ -56,9 +57,11 @@ export const events: { step: string; path: string }[] = []
  * Begins with an empty disk.
  * @param fat whether the disk has the rules of FAT: no links, a new name has nothing in it until the file is flushed
  *   again, which flushes the name too, and the removal of one name of a file takes the contents of any other
+ * @param whole whether all of it can be flushed in one go
  */
-export function format({ links = true, fat = false } = {}): void {
+export function format({ links = true, fat = false, whole = false } = {}): void {
   tree = newDirectory()
+  hasWholeFlush = whole
   hasLinks = links && !fat
   hasFatRules = fat
   vol.reset()
@@ -131,6 +134,21 @@ export function alive<T>(action: () => T): T {
 export function isOnDisk(path: string): boolean {
   const way = relative(ROOT, resolve(path))
   return way !== '..' && !way.startsWith(`..${sep}`)
+}
+
+/** Flushes all of the disk. @returns false if it can't */
+export function flushAll(): boolean {
+  if (!hasWholeFlush) return false
+  step('flush all', ROOT, () => flushTree(tree))
+  return true
+}
+
+function flushTree(inode: Inode): void {
+  inode.flushed = inode.content
+  if (inode.names === undefined) return
+  for (const child of inode.names.now.values()) flushTree(child)
+  inode.names.flushed = new Map(inode.names.now)
+  inode.names.changes = []
 }
 
 function inodeAt(path: string): Inode | undefined {

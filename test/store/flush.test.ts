@@ -141,8 +141,8 @@ describe.skipIf(process.platform !== 'linux')('on FAT', () => {
 
 test('a missing file is an error, unless it is allowed', async () => {
   const directory = temporaryDirectory()
-  await expect(flushFiles(directory, ['1.json'])).rejects.toMatchObject({ code: 'ENOENT' })
-  await flushFiles(directory, ['1.json'], flushUnlessGone)
+  await expect(flushFiles([join(directory, '1.json')])).rejects.toMatchObject({ code: 'ENOENT' })
+  await flushFiles([join(directory, '1.json')], flushUnlessGone)
   writeFileSync(join(directory, '1.json'), '')
   disk.flushError = 'EIO'
   await expect(flushUnlessGone(join(directory, '1.json'))).rejects.toMatchObject({ code: 'EIO' })

@@ -12,6 +12,15 @@ vi.mock('node:fs/promises', async () => {
   return { ...diskPromises, default: diskPromises }
 })
 
+vi.mock('../../src/store/flush-all.ts', async () => {
+  const { flushAll } = await import('./disk.ts')
+  return {
+    WholeFlush: class {
+      flush = async () => flushAll()
+    },
+  }
+})
+
 afterEach(endModel)
 
 const fetch = (count: number): Operation => ({ does: 'fetch', count, again: false })
@@ -45,23 +54,28 @@ const EXAMPLE: Operation[] = [fetch(3), next(1)]
 
 /** The disk of the model has POSIX's rules and names. */
 describe.skipIf(process.platform === 'win32')('no duplicate, no loss', () => {
-  test('for any calls, wherever the last one crashes', async () => {
+  const FLUSHES: [string, Start][] = [
+    ['each file is flushed', {}],
+    ['all is flushed in one go', { whole: true }],
+  ]
+
+  test.each(FLUSHES)('for any calls, wherever the last one crashes: %s', async (_, start) => {
     await fc.assert(
       fc.asyncProperty(operations, async (all) => {
-        const { steps } = await story(new Model(), all)
+        const { steps } = await story(new Model(start), all)
         for (let at = 0; at < steps; at++)
-          expect(await story(new Model(), all, at)).toMatchObject({ isDead: true })
+          expect(await story(new Model(start), all, at)).toMatchObject({ isDead: true })
       }),
       { numRuns: 30, examples: [[EXAMPLE], [EXAMPLE.slice(0, 1)], [[...EXAMPLE, next(3)]]] },
     )
   })
 
-  test('the same with a power cut, which undoes unflushed changes', async () => {
+  test.each(FLUSHES)('the same with a power cut, which undoes unflushed changes: %s', async (_, start) => {
     await fc.assert(
       fc.asyncProperty(operations, shares, async (all, shares) => {
         const choose = chooser(shares)
-        const { steps } = await story(new Model(), all, undefined, choose)
-        for (let at = 0; at < steps; at++) await story(new Model(), all, at, choose)
+        const { steps } = await story(new Model(start), all, undefined, choose)
+        for (let at = 0; at < steps; at++) await story(new Model(start), all, at, choose)
       }),
       {
         numRuns: 30,
@@ -108,6 +122,7 @@ describe.skipIf(process.platform === 'win32')('no duplicate, no loss', () => {
   /** The power cut keeps nothing that was not flushed, or all of it in every other directory and file. */
   const STARTS: [string, Start, number[]][] = [
     ['with hard links', { nested: true }, [0]],
+    ['flushed in one go', { nested: true, whole: true }, [0, 1]],
     ['without hard links', { nested: true, links: false }, [0, 1]],
     ['on FAT', { nested: true, fat: true }, [0, 1]],
   ]

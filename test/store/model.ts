@@ -36,6 +36,8 @@ export interface Start {
   readonly links?: boolean
   /** Whether a new name has nothing in it until the file is flushed again. */
   readonly fat?: boolean
+  /** Whether all of the disk can be flushed in one go. */
+  readonly whole?: boolean
   /** Whether the directory above the profiles is missing too. */
   readonly nested?: boolean
 }
@@ -61,8 +63,8 @@ export class Model {
   #profiles = 0
   #processes = 0
 
-  constructor({ links = true, fat = false, nested = false }: Start = {}) {
-    format({ links, fat })
+  constructor({ links = true, fat = false, whole = false, nested = false }: Start = {}) {
+    format({ links, fat, whole })
     this.directory = nested ? join(ROOT, 'made', 'profiles') : join(ROOT, 'profiles')
   }
 
@@ -131,10 +133,7 @@ export class Model {
       }
     }
     if (taken.length === 0) return
-    await flushFiles(
-      this.directory,
-      taken.map((each) => usedName(fileName(each))),
-    )
+    await flushFiles(taken.map((each) => join(this.directory, usedName(fileName(each)))))
     flushDirectorySync(this.directory)
     this.printed.push(...taken)
   }
@@ -165,7 +164,7 @@ export class Model {
     if (!isRecovered) return
     expect(asides, 'still put aside').toEqual([])
     const free = [...unused].filter((each) => !used.has(each))
-    if (free.length > 0) expect(readUnused(this.directory).iccids).toEqual(free.sort())
+    if (free.length > 0) expect([...readUnused(this.directory).iccids]).toEqual(free.sort())
   }
 
   /** What the next call makes of it, and the one after: all that is left is handed out, once. */

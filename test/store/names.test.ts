@@ -1,7 +1,9 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { fileName, unusedOf, usedName } from '../../src/store/names.ts'
+import { fileName, type Unused, unusedOf, usedName } from '../../src/store/names.ts'
 import { digits } from '../support/arbitrary.ts'
+
+const listed = (found: Unused) => ({ ...found, iccids: [...found.iccids] })
 
 test('a profile’s file is named after its ICCID, with two underscores in front when it is used', () => {
   expect(fileName('8988')).toBe('8988.json')
@@ -10,13 +12,14 @@ test('a profile’s file is named after its ICCID, with two underscores in front
 
 test('the unused profiles, lowest first', () => {
   const names = ['89881.json', '8988.json', '__89882.json', '89880.json', '8988F.json']
-  expect(unusedOf(names).iccids).toEqual(['8988', '89880', '89881'])
+  expect([...unusedOf(names).iccids]).toEqual(['8988', '89880', '89881'])
 })
 
 test('a profile with both an unused and a used file counts as used', () => {
-  expect(unusedOf(['8988.json', '__8988.json', '8989.json'])).toEqual({
+  expect(listed(unusedOf(['8988.json', '__8988.json', '8989.json']))).toEqual({
     iccids: ['8989'],
     strangers: [],
+    strangerCount: 0,
     twins: ['8988.json'],
     used: 1,
   })
@@ -32,14 +35,21 @@ test('other files are ignored', () => {
     '8988',
     '8988.json~',
   ]
-  expect(unusedOf([...others, '.json'])).toEqual({ iccids: [], strangers: [], twins: [], used: 0 })
+  expect(listed(unusedOf([...others, '.json']))).toEqual({
+    iccids: [],
+    strangers: [],
+    strangerCount: 0,
+    twins: [],
+    used: 0,
+  })
 })
 
 test('a name that looks like a profile but is not an ICCID is listed separately', () => {
   const strangers = ['8988 (1).json', 'backup.json', '８９８８.json']
-  expect(unusedOf([...strangers, '8988.json'])).toEqual({
+  expect(listed(unusedOf([...strangers, '8988.json']))).toEqual({
     iccids: ['8988'],
     strangers: strangers.sort(),
+    strangerCount: 3,
     twins: [],
     used: 0,
   })
@@ -55,7 +65,9 @@ test('every ICCID is in one of its two states', () => {
       )
       const unused = profiles.filter(({ isUsed }) => !isUsed).map(({ iccid }) => iccid)
       const used = profiles.length - unused.length
-      expect(unusedOf(names)).toEqual({ iccids: unused.sort(), strangers: [], twins: [], used })
+      const { iccids, ...rest } = unusedOf(names)
+      expect([...iccids].sort()).toEqual(unused.sort())
+      expect(rest).toEqual({ strangers: [], strangerCount: 0, twins: [], used })
     }),
   )
 })

@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import { Failure, reasonOf } from '../../failure.ts'
 import { decryptor } from '../../key/decrypt.ts'
 import { unclaim } from '../../store/claim.ts'
@@ -50,8 +51,7 @@ async function takeBack(directory: string, taken: readonly Ready[]): Promise<voi
   if (stuck.length > 0) throw new Failure('disk', `claimed but not delivered: ${stuck.join(', ')}`)
   try {
     await flushFiles(
-      directory,
-      taken.map(({ name }) => name),
+      taken.map(({ name }) => join(directory, name)),
       flushUnlessGone,
     )
     flushDirectorySync(directory)

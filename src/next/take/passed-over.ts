@@ -9,6 +9,8 @@ const MOST_WARNINGS = 20
 
 export class PassedOver {
   readonly key = new KeyTrial()
+  count = 0
+  /** The first ones: a million would take too much memory. */
   readonly #warnings: string[] = []
   #heldInARow = 0
 
@@ -19,7 +21,8 @@ export class PassedOver {
    */
   add(name: string, error: unknown): void {
     if (!(error instanceof UnusableProfile)) throw error
-    this.#warnings.push(`${name} is skipped: ${error.message}`)
+    this.count++
+    if (this.#warnings.length < MOST_WARNINGS) this.#warnings.push(`${name} is skipped: ${error.message}`)
     if (error.fault === 'unfit') this.key.noteOpened()
     if (error.fault === 'locked') this.key.noteLocked()
     if (error.fault === 'held' && ++this.#heldInARow >= HELD_IN_A_ROW) throw notClaimable(name, error)
@@ -29,13 +32,9 @@ export class PassedOver {
     this.#heldInARow = 0
   }
 
-  get count(): number {
-    return this.#warnings.length
-  }
-
   warn(messages: Messages): void {
-    for (const warning of this.#warnings.slice(0, MOST_WARNINGS)) messages.warn(warning)
-    const more = this.#warnings.length - MOST_WARNINGS
+    for (const warning of this.#warnings) messages.warn(warning)
+    const more = this.count - this.#warnings.length
     if (more > 0) messages.warn(`${several(more, 'more file')} skipped`)
   }
 }

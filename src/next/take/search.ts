@@ -3,7 +3,7 @@ import type { Decrypt } from '../../key/decrypt.ts'
 import { LOCKED_IN_A_ROW } from '../../key/wrong-key.ts'
 import { claim } from '../../store/claim.ts'
 import { fileName } from '../../store/names.ts'
-import { Queue } from '../../store/queue.ts'
+import { Queue, tellFinished } from '../../store/queue.ts'
 import { makeReady, type Ready, type Source } from '../ready.ts'
 import { PassedOver } from './passed-over.ts'
 
@@ -70,17 +70,13 @@ export class Search {
 
   /** Tells of claims that other calls had begun: their profiles are used now. */
   warnOfFinished(): void {
-    for (const name of this.queue.finished) {
-      const iccid = name.replace(/\.json$/, '')
-      this.#source.messages.warn(
-        `${iccid} is marked used but was not printed: a call was killed while claiming it; use --iccid ${iccid} to print it`,
-      )
-    }
+    tellFinished(this.queue.finished, this.#source.messages)
   }
 
   tooFew(count: number, usable: number): Failure {
     for (const name of this.queue.strangers)
       this.passedOver.add(name, new UnusableProfile('damaged', 'its name is not an ICCID'))
+    this.passedOver.count += this.queue.strangerCount - this.queue.strangers.length
     this.shortage = this.passedOver.key.isWrong
       ? this.passedOver.key.failure()
       : shortage(this.#source.directory, count, usable, this.passedOver.count, this.queue.used)

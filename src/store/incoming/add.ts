@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { Failure, reasonOf } from '../../failure.ts'
+import { errnoOf, Failure, reasonOf } from '../../failure.ts'
 import { flushDirectory, writeFlushed } from '../flush.ts'
 import { removeIfThere } from '../remove.ts'
 import { fileRights } from '../rights.ts'
@@ -73,7 +73,7 @@ export async function publishAnswer(
     if (kept !== undefined) await writeFlushed(kept, readFileSync(path), fileRights(target.rights))
     removeIfThere(path)
     // FAT would lose stored profiles if the space of the answer were reused while the disk still has its name.
-    await flushDirectory(join(directory, INCOMING))
+    await flushDirectory(join(directory, INCOMING)).catch(ignoreIfGone)
     return added
   } catch (error) {
     throw new NotAdded(`can't store profiles in ${directory}: ${reasonOf(error)}`, {
@@ -83,4 +83,9 @@ export async function publishAnswer(
       aside: profiles.length - added.stored.length - added.known.length,
     })
   }
+}
+
+/** Another call has removed the empty place. */
+function ignoreIfGone(error: unknown): void {
+  if (errnoOf(error) !== 'ENOENT') throw error
 }

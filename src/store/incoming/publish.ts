@@ -1,23 +1,14 @@
-import {
-  closeSync,
-  fstatSync,
-  ftruncateSync,
-  linkSync,
-  lstatSync,
-  openSync,
-  renameSync,
-  unlinkSync,
-  writeFileSync,
-} from 'node:fs'
+import { lstatSync, renameSync, unlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { UnusableProfile } from '../../failure.ts'
-import { FLUSHES_AT_ONCE, flushFile, flushUnlessGone } from '../flush.ts'
-import { isExisting, tryLink } from '../links.ts'
-import { fileName, spellings, usedName } from '../names.ts'
+import { flushFiles, flushUnlessGone } from '../flush.ts'
+import { tryLink } from '../links.ts'
+import { fileName, hasFiller, spellings, usedName } from '../names.ts'
 import { readProfile } from '../read.ts'
 import { removeIfThere } from '../remove.ts'
 import { fileRights } from '../rights.ts'
 import { ANSWER, incomingPath, parseProfile, type StoredProfile, toFile } from './answers.ts'
+import { publishInPlace } from './in-place.ts'
 import type { Target } from './target.ts'
 
 export interface Added {
@@ -26,18 +17,10 @@ export interface Added {
   readonly known: string[]
 }
 
-interface Written {
-  readonly file: number
-  readonly profile: StoredProfile
-  /** The path until the file gets its final name. */
-  readonly temporary?: string
-}
-
 /**
  * Gives profiles their names in the directory, each complete and flushed. The names are durable once the directory is
  * flushed. Without hard links (FAT, exFAT), a file is written under its final name: a rename may leave both names on
- * the disk for the same clusters, and removing one would then destroy the contents of the other. A crash can leave a
- * torn file there, but the answer that repairs it is still put aside.
+ * the disk for the same clusters, and removing one would then destroy the contents of the other.
  * @param aside the name of the answer, without its suffix
  * @param added collects the profiles as they get their names
  * @throws the system error; some profiles may have their names
@@ -48,32 +31,8 @@ export async function publish(
   profiles: readonly StoredProfile[],
   added: Added = { stored: [], known: [] },
 ): Promise<Added> {
-  const { directory } = target
-  const write = hasLinks(directory, aside) ? writeTemporary : writeInPlace
-  for (let at = 0; at < profiles.length; at += FLUSHES_AT_ONCE) {
-    const known: string[] = []
-    const written: Written[] = []
-    try {
-      for (const [index, profile] of profiles.slice(at, at + FLUSHES_AT_ONCE).entries()) {
-        const found = find(directory, fileName(profile.iccid))
-        if (found !== undefined) known.push(found)
-        const one = found === undefined ? write(target, profile, `${aside}.${index}`) : undefined
-        if (one !== undefined) written.push(one)
-        else added.known.push(profile.iccid)
-      }
-      // Only flushing takes time. Moving the rest to another thread would cost more than it saves.
-      await Promise.all([...written.map(({ file }) => flushFile(file)), ...known.map(flushKnown)])
-      for (const one of written) {
-        const list = takesName(directory, one) ? added.stored : added.known
-        list.push(one.profile.iccid)
-      }
-    } finally {
-      for (const { file, temporary } of written) {
-        closeSync(file)
-        if (temporary !== undefined) removeIfThere(temporary)
-      }
-    }
-  }
+  const put = hasLinks(target.directory, aside) ? publishByRename : publishInPlace
+  await put(target, aside, profiles, added)
   return added
 }
 
@@ -85,48 +44,57 @@ function hasLinks(directory: string, aside: string): boolean {
   return true
 }
 
-function writeTemporary({ directory, rights }: Target, profile: StoredProfile, name: string): Written {
-  const temporary = incomingPath(directory, name)
-  const file = openSync(temporary, 'wx', fileRights(rights))
-  return filled({ file, profile, temporary })
+async function publishByRename(
+  target: Target,
+  aside: string,
+  profiles: readonly StoredProfile[],
+  added: Added,
+): Promise<void> {
+  const { directory, rights } = target
+  const mode = fileRights(rights)
+  const prefix = incomingPath(directory, aside)
+  const temporary = new Map<string, StoredProfile>()
+  const known: string[] = []
+  try {
+    for (const [index, profile] of profiles.entries()) {
+      const path = `${prefix}.${index}`
+      temporary.set(path, profile)
+      writeFileSync(path, toFile(profile), { flag: 'wx', mode })
+    }
+    await flushWritten(target, [...temporary.keys()])
+    for (const [path, profile] of temporary) {
+      const name = fileName(profile.iccid)
+      const found = find(target, name)
+      if (found !== undefined) known.push(found)
+      else {
+        renameSync(path, join(directory, name))
+        temporary.delete(path)
+        if (hasFiller(name)) target.hasFillers = true
+      }
+      const isStored = found === undefined && stays(directory, name, profile)
+      const list = isStored ? added.stored : added.known
+      list.push(profile.iccid)
+    }
+    await flushFiles(known, flushKnown)
+  } finally {
+    for (const path of temporary.keys()) removeIfThere(path)
+  }
 }
 
-/** @returns undefined if another process has stored the profile in the meantime */
-function writeInPlace({ directory, rights }: Target, profile: StoredProfile): Written | undefined {
-  const name = fileName(profile.iccid)
-  const path = join(directory, name)
-  let file: number
-  try {
-    file = openSync(path, 'wx', fileRights(rights))
-  } catch (error) {
-    if (!isExisting(error, path)) throw error
-    if (isWhole(directory, name)) return undefined
-    file = openSync(path, 'r+')
-    ftruncateSync(file)
-  }
-  return filled({ file, profile })
-}
-
-function filled(one: Written): Written {
-  try {
-    writeFileSync(one.file, toFile(one.profile))
-    return one
-  } catch (error) {
-    closeSync(one.file)
-    throw error
-  }
+async function flushWritten({ whole }: Target, paths: readonly string[]): Promise<void> {
+  if ((await whole?.flush(paths.length)) !== true) await flushFiles(paths)
 }
 
 /** Unused names come first, so that a profile that is claimed during the search is found in one of the two places. */
-function find(directory: string, name: string): string | undefined {
-  const unused = spellings(name).find((each) => isWhole(directory, each))
-  const used = spellings(name).map(usedName)
-  const found = unused ?? used.find((each) => isFilled(join(directory, each)))
+export function find({ directory, hasFillers }: Target, name: string): string | undefined {
+  const names = hasFillers === false ? [name] : spellings(name)
+  const unused = names.find((each) => isWhole(directory, each))
+  const found = unused ?? names.map(usedName).find((each) => isFilled(join(directory, each)))
   return found === undefined ? undefined : join(directory, found)
 }
 
 /** The process that published it may have been killed before the flush, and its answer is about to be removed. */
-async function flushKnown(path: string): Promise<void> {
+export async function flushKnown(path: string): Promise<void> {
   if (lstatSync(path, { throwIfNoEntry: false })?.isFile()) await flushUnlessGone(path)
 }
 
@@ -137,7 +105,7 @@ function isFilled(path: string): boolean {
 }
 
 /** A file that can't be read counts as whole, so that it is left unchanged. */
-function isWhole(directory: string, name: string): boolean {
+export function isWhole(directory: string, name: string): boolean {
   if (lstatSync(join(directory, name), { throwIfNoEntry: false }) === undefined) return false
   try {
     const text = readProfile(directory, name)
@@ -148,19 +116,17 @@ function isWhole(directory: string, name: string): boolean {
   }
 }
 
-/** @returns false if the directory already has the profile */
-function takesName(directory: string, { file, profile, temporary }: Written): boolean {
-  const name = fileName(profile.iccid)
-  const path = join(directory, name)
-  if (temporary !== undefined && !links(temporary, directory, name)) return false
-  // Since the search, another process may have stored the same profile, and a third one claimed it. Or this profile
-  // itself was claimed at once. The used name is empty during a claim.
+/**
+ * Since the search, another process may have stored the same profile, and a third one claimed it. Or this profile itself
+ * was claimed at once. The used name is empty during a claim.
+ * @returns false if the directory already had the profile; the file of this process is removed then
+ */
+export function stays(directory: string, name: string, profile: StoredProfile): boolean {
   const used = lstatSync(join(directory, usedName(name)), { throwIfNoEntry: false })
   if (used === undefined || used.size === 0) return true
   if (holds(directory, usedName(name), profile)) return true
   // The claim may have been reversed. Remove only the file of this process.
-  const { ino } = fstatSync(file)
-  if (lstatSync(path, { throwIfNoEntry: false })?.ino === ino) unlinkSync(path)
+  if (holds(directory, name, profile)) unlinkSync(join(directory, name))
   return false
 }
 
@@ -171,19 +137,5 @@ function holds(directory: string, name: string, { profile }: StoredProfile): boo
   } catch (error) {
     if (error instanceof UnusableProfile) return false
     throw error
-  }
-}
-
-/** Unlike rename, link fails on every system if the name exists. @returns false in that case */
-function links(temporary: string, directory: string, name: string): boolean {
-  const path = join(directory, name)
-  try {
-    linkSync(temporary, path)
-    return true
-  } catch (error) {
-    if (!isExisting(error, path)) throw error
-    if (isWhole(directory, name)) return false
-    renameSync(temporary, path)
-    return true
   }
 }

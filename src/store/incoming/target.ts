@@ -4,6 +4,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { errnoOf, Failure, reasonOf } from '../../failure.ts'
 import { several } from '../../words.ts'
 import { flushDirectory, flushDirectorySync } from '../flush.ts'
+import { WholeFlush } from '../flush-all.ts'
+import { hasFillers } from '../read.ts'
 import { removeIfThere } from '../remove.ts'
 import { fileRights, rightsOf } from '../rights.ts'
 import { FETCH_MARK, INCOMING, incomingPath, newAnswerName } from './answers.ts'
@@ -24,6 +26,9 @@ export interface Target {
   /** Of what is made in it. */
   readonly rights: number
   readonly mark?: string
+  /** Whether any name in it has a filler. If none has, there is one way only to spell an ICCID. */
+  hasFillers?: boolean
+  readonly whole?: WholeFlush
 }
 
 export interface OpenTarget extends Target {
@@ -45,7 +50,12 @@ export function targetOf(directory: string): Target {
 export async function openTarget(directory: string): Promise<OpenTarget> {
   try {
     await makeDirectory(directory)
-    return await markTarget(targetOf(directory))
+    const target = targetOf(directory)
+    return await markTarget({
+      ...target,
+      hasFillers: hasFillers(directory),
+      whole: new WholeFlush(directory),
+    })
   } catch (error) {
     throw new Failure('disk', `can't write to the directory ${directory}: ${reasonOf(error)}`, {
       hint: 'use -o to name a directory that this user can write to; no profiles were requested',
