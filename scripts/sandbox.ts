@@ -6,6 +6,8 @@ import { startService } from '../test/support/service.ts'
 import { makeKey } from './stock.ts'
 
 const API_KEY = 'sandbox-key'
+/** The Node on the PATH may be too old for the program. */
+const PROGRAM = `${join('node_modules', '.bin', 'node')} ${join('dist', 'softsim.cjs')}`
 
 const directory = mkdtempSync(join(tmpdir(), 'softsim-sandbox-'))
 const keyPath = join(directory, 'private.pem')
@@ -30,10 +32,10 @@ console.log(`A profile service runs on this machine until you press Ctrl-C.
 
 In another terminal, after \`npm run build\`, fetch ten profiles:
 
-  node dist/softsim.cjs fetch -n 10 -u ${service.url} -a ${API_KEY} -o ${profiles}
+  ${PROGRAM} fetch -n 10 -u ${service.url} -a ${API_KEY} -o ${profiles}
 
 Then take one profile at a time:
 
-  node dist/softsim.cjs next -k ${keyPath} -i ${profiles}
+  ${PROGRAM} next -k ${keyPath} -i ${profiles}
 
 Ctrl-C removes the key and these profiles.`)

@@ -1,0 +1,74 @@
+import { globSync, readFileSync } from 'node:fs'
+import { describe, expect, test } from 'vitest'
+import { FetchCommand } from '../../src/cli/commands/fetch.ts'
+import { NextCommand } from '../../src/cli/commands/next.ts'
+import { StatusCommand } from '../../src/cli/commands/status.ts'
+import { definitionOf } from '../../src/cli/options.ts'
+import { OUTCOMES } from '../../src/failure.ts'
+import { blocksOf, pageAt, rowsOf, sectionOf } from './pages.ts'
+
+const COMMAND_LINE = pageAt('src/cli/README.md')
+const GLOBAL = ['-v', '--verbosity', '-V', '--version', '-h', '--help']
+const COMMANDS = [FetchCommand, NextCommand, StatusCommand].map(definitionOf)
+
+/** The options in the tables of a page whose first column is called `option`. */
+const optionsIn = (text: string) =>
+  [...text.matchAll(/^\| option \|.*\n(?:\|.*\n)*/gm)]
+    .flatMap(([table]) => rowsOf(table).slice(1))
+    .flatMap(([names = '']) => names.match(/(?<![\w-])--?[a-zA-Z][a-z-]*/g) ?? [])
+
+describe('options', () => {
+  test.each(COMMANDS)('the page of $name has each option once, and no other', ({ name, options, values }) => {
+    const found = optionsIn(pageAt(`src/${name}/README.md`))
+    expect(new Set(found).size).toBe(found.length)
+    const own = options.flatMap(({ names }) => names).filter((option) => !GLOBAL.includes(option))
+    expect(found).toEqual(expect.arrayContaining(own))
+    expect(found.filter((option) => !values.has(option))).toEqual([])
+  })
+
+  test('the page of the command line has the options of all commands', () => {
+    expect(optionsIn(COMMAND_LINE)).toEqual(GLOBAL)
+    for (const { values } of COMMANDS) expect([...values.keys()]).toEqual(expect.arrayContaining(GLOBAL))
+  })
+})
+
+describe('exit codes', () => {
+  const codes = Object.values(OUTCOMES)
+
+  test('the table is the one of the help', () => {
+    const [, ...rows] = rowsOf(sectionOf(COMMAND_LINE, '## Exit codes'))
+    expect(rows).toEqual(codes.map(([code, meaning]) => [String(code), meaning]))
+  })
+
+  test('troubleshooting has a section for each failure', () => {
+    const sections = pageAt('src/cli/troubleshooting.md').matchAll(/^## (\d+): /gm)
+    expect([...sections].map(([, code]) => Number(code))).toEqual(
+      codes.map(([code]) => code).filter((code) => code !== 0),
+    )
+  })
+})
+
+test('the table of environment variables has those of the source, and no other', () => {
+  const sources = globSync('src/**/*.ts')
+    .map((path) => readFileSync(path, 'utf8'))
+    .join('\n')
+  const read = [...sources.matchAll(/\benv(?:\['|: ')([A-Z_]+)'/g)].map(([, name = '']) => name)
+  const cells = rowsOf(sectionOf(COMMAND_LINE, '## Environment variables')).slice(1)
+  const found = cells.flatMap(([names = '']) => names.match(/[A-Z_]{3,}/g) ?? [])
+  expect(found).toEqual(expect.arrayContaining(read))
+  // The libraries read the others: undici the proxies, and Node the certificates.
+  expect(found.filter((name) => !sources.includes(name))).toEqual([])
+})
+
+test('the example of the hex format is split into its records', () => {
+  const text = pageAt('src/profile/README.md')
+  const line = blocksOf(text)
+    .find(({ language }) => language === 'text')
+    ?.text.trim()
+  const records = rowsOf(sectionOf(text, '## `hex`: the input for a device programmer')).slice(1)
+  expect(records.map((cells) => cells.at(-1)?.replaceAll('`', '')).join('')).toBe(line)
+})
+
+test('the README has at most 150 lines', () => {
+  expect(pageAt('README.md').trimEnd().split('\n').length).toBeLessThanOrEqual(150)
+})

@@ -1,0 +1,32 @@
+import { globSync, readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import { OUTCOMES } from '../../src/failure.ts'
+import { pageAt, rowsOf } from './pages.ts'
+
+/** A failure or a warning, and its text where it stands beside it in the source. */
+const MESSAGE =
+  /(?:new (?:Failure|CallFailure|NotAdded)|keyFailure|failure|warn)\(\s*(?:'[a-z-]+',\s*)?(?:'((?:[^'\\]|\\.)*)'|"([^"]*)"|`([^`]*)`)/g
+
+const messages = globSync('src/**/*.ts').flatMap((path) =>
+  [...readFileSync(path, 'utf8').matchAll(MESSAGE)]
+    .map(([, single, double, template]) => single ?? double ?? template ?? '')
+    .map((text) => text.replaceAll(/\$\{[^}]*\}/g, '…').replaceAll("\\'", "'"))
+    .filter((text) => /[a-z]{3}/.test(text) && !Object.hasOwn(OUTCOMES, text)),
+)
+
+/** The first column: parts of messages, with `…` for anything. */
+const symptoms = rowsOf(pageAt('src/cli/troubleshooting.md'))
+  .flatMap(([first = '']) => first.replaceAll('`', '').split('; '))
+  .map((part) => part.split('…'))
+
+/** Whether a text has all parts, in this order. */
+function has(text: string, [first, ...others]: readonly string[]): boolean {
+  if (first === undefined) return true
+  const at = text.indexOf(first)
+  return at >= 0 && has(text.slice(at + first.length), others)
+}
+
+test('troubleshooting has every message of the source', () => {
+  expect(messages.length).toBeGreaterThan(80)
+  expect(messages.filter((text) => !symptoms.some((parts) => has(text, parts)))).toEqual([])
+})
