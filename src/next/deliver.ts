@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { Failure, reasonOf } from '../failure.ts'
-import { flushFiles, type OpenDirectory } from '../store/flush.ts'
+import type { OpenDirectory } from '../store/flush/directory.ts'
+import { flushFiles } from '../store/flush/files.ts'
 import { usedName } from '../store/names.ts'
 import { type Messages, quote } from '../words.ts'
 import type { Ready, Signals } from './ready.ts'

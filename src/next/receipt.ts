@@ -2,7 +2,7 @@ import { closeSync, fstatSync, openSync, readSync, statSync, writeFileSync } fro
 import { hostname } from 'node:os'
 import { resolve } from 'node:path'
 import { Failure, reasonOf } from '../failure.ts'
-import { flushFileSync } from '../store/flush.ts'
+import { flushFileSync } from '../store/flush/files.ts'
 import { usedName } from '../store/names.ts'
 import type { Ready } from './ready.ts'
 

@@ -1,7 +1,7 @@
 import { closeSync, constants, fstatSync, lstatSync, opendirSync, openSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { errnoOf, Failure, reasonOf, UnusableProfile } from '../failure.ts'
-import { OpenDirectory } from './flush.ts'
+import { OpenDirectory } from './flush/directory.ts'
 import { hasFiller, type Unused, unusedOf, usedOf } from './names.ts'
 
 /** In bytes. Far more than a 16384-bit key and some unknown fields need. */

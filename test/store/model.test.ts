@@ -12,7 +12,7 @@ vi.mock('node:fs/promises', async () => {
   return { ...diskPromises, default: diskPromises }
 })
 
-vi.mock('../../src/store/flush-all.ts', async () => {
+vi.mock('../../src/store/flush/whole.ts', async () => {
   const { flushAll } = await import('./disk.ts')
   return {
     WholeFlush: class {

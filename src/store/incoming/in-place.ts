@@ -1,6 +1,6 @@
 import { closeSync, ftruncateSync, openSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { FLUSHES_AT_ONCE, flushFile } from '../flush.ts'
+import { FLUSHES_AT_ONCE, flushFile } from '../flush/files.ts'
 import { isExisting } from '../links.ts'
 import { fileName } from '../names.ts'
 import { fileRights } from '../rights.ts'

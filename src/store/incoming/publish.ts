@@ -1,7 +1,7 @@
 import { lstatSync, renameSync, unlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { UnusableProfile } from '../../failure.ts'
-import { flushFiles, flushUnlessGone } from '../flush.ts'
+import { flushFiles, flushUnlessGone } from '../flush/files.ts'
 import { tryLink } from '../links.ts'
 import { fileName, hasFiller, spellings, usedName } from '../names.ts'
 import { readProfile } from '../read.ts'

@@ -9,7 +9,8 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { errnoOf, Failure, reasonOf } from '../../failure.ts'
 import { several } from '../../words.ts'
-import { flushDirectory, flushFile } from '../flush.ts'
+import { flushDirectory } from '../flush/directory.ts'
+import { flushFile } from '../flush/files.ts'
 import { removeIfThere } from '../remove.ts'
 import {
   ANSWER,

@@ -1,7 +1,7 @@
 import { closeSync, existsSync, mkdirSync, rmdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
-import { flushDirectorySync } from '../../../src/store/flush.ts'
+import { flushDirectorySync } from '../../../src/store/flush/directory.ts'
 import { INCOMING } from '../../../src/store/incoming/answers.ts'
 import { createIncoming, openTarget } from '../../../src/store/incoming/target.ts'
 import { bury, cutPower, format, live, ROOT } from '../disk.ts'

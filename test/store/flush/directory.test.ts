@@ -1,15 +1,10 @@
 import { existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
-import {
-  flushDirectory,
-  flushDirectorySync,
-  flushFiles,
-  flushUnlessGone,
-  OpenDirectory,
-} from '../../src/store/flush.ts'
-import { temporaryDirectory } from '../support/directory.ts'
-import { isWindows } from '../support/system.ts'
+import { flushDirectory, flushDirectorySync, OpenDirectory } from '../../../src/store/flush/directory.ts'
+import { flushFiles, flushUnlessGone } from '../../../src/store/flush/files.ts'
+import { temporaryDirectory } from '../../support/directory.ts'
+import { isWindows } from '../../support/system.ts'
 
 /** What the disk answers to a flush, and to opening: nothing unusual where it is undefined. */
 const disk = vi.hoisted(() => ({

@@ -1,0 +1,104 @@
+import { closeSync, constants, openSync, statfsSync } from 'node:fs'
+import { join } from 'node:path'
+import { flushFile, flushFileSync } from './files.ts'
+
+/** Windows can't flush a directory. NTFS journals names itself. */
+const CAN_FLUSH_DIRECTORY = process.platform !== 'win32'
+
+const READ_DIRECTORY = constants.O_RDONLY | (constants.O_DIRECTORY ?? 0)
+
+/** What Linux calls the type of FAT in statfs(2): MSDOS_SUPER_MAGIC. exFAT has another one. */
+const FAT = 0x4d44
+
+/** Opened before anything changes, so that a directory that can't be opened is found early. */
+export class OpenDirectory {
+  readonly #path: string
+  readonly #file: number | undefined
+
+  /** @throws the system error */
+  constructor(path: string) {
+    this.#path = path
+    this.#file = CAN_FLUSH_DIRECTORY ? openSync(path, READ_DIRECTORY) : undefined
+  }
+
+  /**
+   * Makes the names in the directory durable. Renames and links are not durable before this (fsync(2): "calling
+   * fsync() does not necessarily ensure that the entry in the directory has also reached disk").
+   * @returns false if the file system does not support it: a power cut may then undo renames
+   * @throws the system error; a power cut may then undo renames, too
+   */
+  flushSync(): boolean {
+    if (this.#file === undefined) return true
+    const isFlushed = flushFileSync(this.#file)
+    checkAlive(this.#path)
+    flushAboveOnFat(this.#path)
+    return isFlushed
+  }
+
+  async flush(): Promise<boolean> {
+    if (this.#file === undefined) return true
+    const isFlushed = await flushFile(this.#file)
+    checkAlive(this.#path)
+    flushAboveOnFat(this.#path)
+    return isFlushed
+  }
+
+  close(): void {
+    if (this.#file !== undefined) closeSync(this.#file)
+  }
+}
+
+/**
+ * @returns as `OpenDirectory.flushSync`
+ * @throws as `OpenDirectory.flushSync`
+ */
+export function flushDirectorySync(path: string): boolean {
+  const directory = new OpenDirectory(path)
+  try {
+    return directory.flushSync()
+  } finally {
+    directory.close()
+  }
+}
+
+export async function flushDirectory(path: string): Promise<boolean> {
+  const directory = new OpenDirectory(path)
+  try {
+    return await directory.flush()
+  } finally {
+    directory.close()
+  }
+}
+
+/**
+ * XFS shuts itself down when its disk fails. It then forgets unwritten data and still reports a successful flush of a
+ * directory, but nothing can be opened any more.
+ */
+function checkAlive(path: string): void {
+  closeSync(openSync(path, READ_DIRECTORY))
+}
+
+/**
+ * On FAT, Linux keeps the first names of a new directory with the changes of the directory above, until that one is
+ * flushed (`fat_alloc_new_dir`).
+ * @throws the system error of the flush
+ */
+function flushAboveOnFat(path: string): void {
+  const above = openAboveOnFat(path)
+  if (above === undefined) return
+  try {
+    flushFileSync(above)
+  } finally {
+    closeSync(above)
+  }
+}
+
+/** @returns undefined on other file systems, and where this user can't open it */
+function openAboveOnFat(path: string): number | undefined {
+  try {
+    if (process.platform !== 'linux' || statfsSync(path).type !== FAT) return undefined
+    return openSync(join(path, '..'), READ_DIRECTORY)
+  } catch {
+    return undefined
+  }
+}

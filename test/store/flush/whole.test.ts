@@ -1,0 +1,90 @@
+import { chmodSync, readFileSync, writeFileSync } from 'node:fs'
+import { delimiter, join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { WholeFlush } from '../../../src/store/flush/whole.ts'
+import { temporaryDirectory } from '../../support/directory.ts'
+
+const system = vi.hoisted(() => ({ type: 0xef53, release: '6.1.0-amd64' }))
+
+vi.mock('node:fs', async (original) => ({
+  ...(await original<typeof import('node:fs')>()),
+  statfsSync: () => ({ type: system.type }),
+}))
+vi.mock('node:os', async (original) => ({
+  ...(await original<typeof import('node:os')>()),
+  release: () => system.release,
+}))
+
+const MANY = 1000
+const path = process.env['PATH']
+let place: string
+
+/** Puts a `sync` of our own on the PATH, which writes down its arguments. */
+function provide(says: string, does = ''): void {
+  const text = `#!/bin/sh\n[ "$1" = --version ] && echo '${says}' && exit\necho "$@" >> '${place}/calls'\n${does}\n`
+  writeFileSync(join(place, 'sync'), text)
+  chmodSync(join(place, 'sync'), 0o755)
+}
+
+const calls = () => readFileSync(join(place, 'calls'), 'utf8').trimEnd().split('\n')
+
+beforeEach(() => {
+  place = temporaryDirectory()
+  writeFileSync(join(place, 'calls'), '')
+  process.env['PATH'] = `${place}${delimiter}${path}`
+  Object.assign(system, { type: 0xef53, release: '6.1.0-amd64' })
+})
+afterEach(() => {
+  process.env['PATH'] = path
+})
+
+describe.skipIf(process.platform !== 'linux')('the flush of a whole file system', () => {
+  test.each([0xef53, 0x58465342, 0x9123683e])('is made on file systems of type %i', async (type) => {
+    system.type = type
+    provide('sync (GNU coreutils) 9.1')
+    expect(await new WholeFlush('/profiles').flush(MANY)).toBe(true)
+    expect(calls()).toEqual(['-f /profiles'])
+  })
+
+  test.each([
+    ['the file system was not tested', () => Object.assign(system, { type: 0x65735546 })],
+    ['the kernel is old', () => Object.assign(system, { release: '5.4.0-generic' })],
+    ['the kernel is unknown', () => Object.assign(system, { release: '' })],
+    ['it is not GNU’s', () => provide('sync 0.0.30')],
+    ['it is BusyBox’s', () => provide('BusyBox v1.36.1')],
+    ['there is none', () => Object.assign(process.env, { PATH: '/nowhere' })],
+  ])('is not made if %s', async (_, prepare) => {
+    provide('sync (GNU coreutils) 9.1')
+    prepare()
+    expect(await new WholeFlush('/profiles').flush(MANY)).toBe(false)
+    expect(calls()).toEqual([''])
+  })
+
+  test('is not made for a few files', async () => {
+    provide('sync (GNU coreutils) 9.1')
+    expect(await new WholeFlush('/profiles').flush(63)).toBe(false)
+    expect(calls()).toEqual([''])
+  })
+
+  test('can fail', async () => {
+    provide('sync (GNU coreutils) 9.1', 'exit 1')
+    expect(await new WholeFlush('/profiles').flush(MANY)).toBe(false)
+  })
+
+  // The files of the later calls may be written after the first flush has begun.
+  test('calls during a flush wait for another one, and share it', async () => {
+    provide(
+      'sync (GNU coreutils) 9.1',
+      `while [ ! -e '${place}/go' ]; do sleep 0.01; done; cat '${place}/go' >> '${place}/calls'`,
+    )
+    const whole = new WholeFlush('/profiles')
+    const ended: string[] = []
+    const first = whole.flush(MANY).then(() => ended.push('first'))
+    await vi.waitUntil(() => calls().length === 1 && calls()[0] !== '', { timeout: 60_000 })
+    const others = ['second', 'third'].map((each) => whole.flush(MANY).then(() => ended.push(each)))
+    writeFileSync(join(place, 'go'), 'done\n')
+    await Promise.all([first, ...others])
+    expect(calls()).toEqual(['-f /profiles', 'done', '-f /profiles', 'done'])
+    expect(ended).toEqual(['first', 'second', 'third'])
+  })
+})
