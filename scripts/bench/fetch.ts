@@ -3,13 +3,15 @@ import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { BINARY, type Place } from './place.ts'
-import { type Line, peakMemory, settle, time, turns } from './run.ts'
+import { type Line, pairs, peakMemory, settle, time, turns } from './run.ts'
 import type { Suite } from './scale.ts'
+import { median } from './statistics.ts'
 import { grouped, type Row } from './table.ts'
 
 const API_KEY = 'bench-key'
 const SLOW_MS = 200
 const FLUSHES_AT_ONCE = 64
+const FEW = 10
 
 /** In turns with writing the same files, plainly, and with a flush of each, which is the least that durability costs. */
 export const fetch: Suite = {
@@ -28,8 +30,9 @@ export const fetch: Suite = {
     const slowly = `\`fetch\` of ${grouped(fetched)}, response time ${SLOW_MS} ms`
     const second = 'writing the same files without flushing'
     const third = `writing the same files, each flushed, ${FLUSHES_AT_ONCE} at a time`
+    const note = `${grouped(Math.round(fetched / median(quick)))} profiles per second`
     const rows: Row[] = [
-      { first, second, unit: 's', firsts: quick, seconds: plain },
+      { first, second, unit: 's', firsts: quick, seconds: plain, note },
       { first: third, second, unit: 's', firsts: flushed, seconds: plain },
       { first, second: third, unit: 's', firsts: quick, seconds: flushed },
       { first: slowly, second: 'response time 0 ms', unit: 's', firsts: slow, seconds: quick },
@@ -38,20 +41,22 @@ export const fetch: Suite = {
   },
 }
 
-/** The fewest against each of the others; one call each, as the largest takes minutes. */
+/** The fewest against each of the others; one call each, as the largest takes minutes. Then `next` in the largest. */
 export const memory: Suite = {
   name: 'memory',
   files: ({ memory }) => memory.reduce((sum, count) => sum + count, 0),
-  async measure(place, { memory: counts }) {
+  async measure(place, { memory: counts, afterPairs }) {
     if (process.platform !== 'linux') return {}
     const peaks: { count: number; megabytes: number; seconds: number }[] = []
+    let directory = ''
     for (const count of counts) {
+      directory = place.newPath()
       const began = performance.now()
-      const megabytes = await withService(place, 0, count, peakMemory)
+      const megabytes = await withService(place, 0, count, peakMemory, directory)
       peaks.push({ count, megabytes, seconds: (performance.now() - began) / 1000 })
     }
     const [fewest, ...others] = peaks
-    const rows = others.map(({ count, megabytes, seconds }) => ({
+    const rows: Row[] = others.map(({ count, megabytes, seconds }) => ({
       first: `peak memory of \`fetch\` of ${grouped(count)}`,
       second: `of ${grouped(fewest?.count ?? 0)}`,
       unit: 'MB' as const,
@@ -59,8 +64,41 @@ export const memory: Suite = {
       seconds: [fewest?.megabytes ?? 0],
       note: `${grouped(Math.round(count / seconds))} profiles per second`,
     }))
-    return { rows }
+    return { rows: [...rows, ...(await nextAfter(place, directory, counts.at(-1) ?? 0, afterPairs))] }
   },
+}
+
+/** The first call after a fetch, which leaves the hint, and the memory of a call that has to read all names. */
+async function nextAfter(place: Place, directory: string, count: number, runs: number): Promise<Row[]> {
+  const stations = await Promise.all(Array.from({ length: runs }, () => place.newStation(FEW)))
+  place.keepHint(directory)
+  const times = await pairs(
+    place,
+    runs,
+    () => {
+      settle()
+      const milliseconds = time(place.next(directory))
+      place.putBack(directory, 0)
+      place.restoreHint(directory)
+      return milliseconds
+    },
+    () => time(place.next(stations.pop() ?? '')),
+  )
+  const few = await place.newStation(FEW)
+  place.dropHint(directory)
+  const firsts = [await peakMemory(place.next(directory))]
+  const seconds = [await peakMemory(place.next(few))]
+  const second = `with ${FEW} of ${FEW}`
+  return [
+    { first: `first \`next\` after a \`fetch\` of ${grouped(count)}`, second, unit: 'ms', ...times },
+    {
+      first: `peak memory of \`next\` among ${grouped(count)}, without the hint`,
+      second,
+      unit: 'MB',
+      firsts,
+      seconds,
+    },
+  ]
 }
 
 /** Fetches into a new directory from a new service in a process of its own. */
@@ -69,6 +107,7 @@ async function withService<T>(
   latencyMs: number,
   count: number,
   measure: (line: Line) => T | Promise<T>,
+  directory = place.newPath(),
 ): Promise<T> {
   const script = join(import.meta.dirname, 'service.ts')
   const args = [script, String(latencyMs), API_KEY, place.publicKeyPath]
@@ -78,7 +117,7 @@ async function withService<T>(
     const [url] = await Promise.race([once(service.stdout.setEncoding('utf8'), 'data'), ended])
     if (typeof url !== 'string') throw new Error(`the service exited with ${url}`)
     settle()
-    const options = ['-u', url.trim(), '-a', API_KEY, '-n', String(count), '-o', place.newPath()]
+    const options = ['-u', url.trim(), '-a', API_KEY, '-n', String(count), '-o', directory]
     return await measure([...BINARY, 'fetch', ...options])
   } finally {
     service.stdin.end()

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { type KeyObject, randomUUID } from 'node:crypto'
-import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
 import { hostBinary } from '../package/host.ts'
@@ -97,6 +97,16 @@ export class Place {
   /** Removes the hint of a directory: the next call looks at all names. */
   dropHint(directory: string): void {
     rmSync(join(directory, '.unused'))
+  }
+
+  /** Remembers the hint of a directory. */
+  keepHint(directory: string): void {
+    copyFileSync(join(directory, '.unused'), `${directory}.hint`)
+  }
+
+  /** Puts the hint back as it was. */
+  restoreHint(directory: string): void {
+    copyFileSync(`${directory}.hint`, join(directory, '.unused'))
   }
 
   /** Lets Ctrl-C through: whoever measures for long calls it in between. */

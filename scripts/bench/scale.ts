@@ -29,6 +29,8 @@ export interface Scale {
   readonly fetchPairs: number
   /** Profiles that are fetched to see the memory that it takes, fewest first. */
   readonly memory: readonly number[]
+  /** Pairs whose first is the first call of `next` after the largest of them. */
+  readonly afterPairs: number
   /** Profiles in the directories of the plot. */
   readonly plotted: readonly number[]
   /** Calls for each point of the plot. */
@@ -49,6 +51,7 @@ export const FULL: Scale = {
   fetched: 100_000,
   fetchPairs: 3,
   memory: [10_000, 100_000, 1_000_000],
+  afterPairs: 15,
   plotted: [10, 100, 1000, 10_000, 100_000, 1_000_000],
   plotRuns: 9,
 }
@@ -66,6 +69,7 @@ export const QUICK: Scale = {
   fetched: 20_000,
   fetchPairs: 1,
   memory: [5000, 20_000],
+  afterPairs: 5,
   plotted: [10, 100, 1000, 10_000, 100_000],
   plotRuns: 5,
 }

@@ -88,13 +88,13 @@ export class Queue {
 }
 
 /**
- * Leaves a hint for the next call, which then need not read the directory.
+ * Leaves a hint for the next call, which then need not read the directory; none if no profile is unused.
  * @throws {Failure} as `readUnused`
  */
 export function leaveHint(directory: string, messages: Messages): void {
   const { iccids, twins } = readUnused(directory)
   tellFinished(finishClaims(directory, twins), messages)
-  Hint.write(directory, iccids)
+  if (iccids.length === 0 || !Hint.write(directory, iccids)) Hint.drop(directory)
 }
 
 /** @param names the profiles of claims that were finished for a killed call */

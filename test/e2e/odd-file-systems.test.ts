@@ -5,7 +5,14 @@ import { dirname, join } from 'node:path'
 import { describe, expect, inject, test } from 'vitest'
 import { whyNoTrace } from '../../scripts/torture/trace.ts'
 import { newAnswerName } from '../../src/store/incoming/answers.ts'
-import { directoryOf, someProfiles, temporaryDirectory, unusedIn, usedIn } from '../support/directory.ts'
+import {
+  directoryOf,
+  namesIn,
+  someProfiles,
+  temporaryDirectory,
+  unusedIn,
+  usedIn,
+} from '../support/directory.ts'
 import { iccid, plainProfile, storedFile } from '../support/profiles.ts'
 import { startSandbox } from '../support/sandbox.ts'
 import { softsim } from '../support/softsim.ts'
@@ -24,6 +31,7 @@ function failing(calls: readonly string[], effect: string, ...paths: string[]): 
 }
 
 const LINK = ['link', 'linkat']
+const RENAME = ['rename', 'renameat', 'renameat2']
 const MKDIR = ['mkdir', 'mkdirat']
 const OPEN = ['open', 'openat']
 const STAT = ['stat', 'newfstatat', 'statx']
@@ -92,7 +100,7 @@ describe.skipIf(reason !== undefined)(`an unusual system${reason ? ` (skipped: $
       async (error) => {
         const { fetch, directory } = await startSandbox()
         expect(await fetch(['-n', '3'], failing(LINK, `error=${error}`))).toMatchObject({ code: 0 })
-        expect(readdirSync(directory)).toHaveLength(3)
+        expect(namesIn(directory)).toHaveLength(3)
       },
     )
 
@@ -103,10 +111,10 @@ describe.skipIf(reason !== undefined)(`an unusual system${reason ? ` (skipped: $
     })
 
     test('a disk error while a profile gets its name is reported', async () => {
-      const { fetch, fault, directory } = await startSandbox()
+      const { fetch, fault } = await startSandbox()
       fault({ kind: 'replace', profiles: [{ iccid: iccid(1), profile: 'AAAA' }] })
-      const path = join(directory, `${iccid(1)}.json`)
-      const { code, stderr } = await fetch(['-n', '1'], failing(LINK, 'error=EIO', path))
+      // The first one makes an answer of the reserve.
+      const { code, stderr } = await fetch(['-n', '1'], failing(RENAME, 'error=EIO:when=2'))
       expect(code).toBe(9)
       expect(stderr).toContain('the disk reports an input/output error (EIO)')
     })

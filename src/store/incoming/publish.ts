@@ -87,7 +87,7 @@ async function flushWritten({ whole }: Target, paths: readonly string[]): Promis
 
 /** Unused names come first, so that a profile that is claimed during the search is found in one of the two places. */
 export function find({ directory, hasFillers }: Target, name: string): string | undefined {
-  const names = hasFillers === false ? [name] : spellings(name)
+  const names = hasFillers === false && !hasFiller(name) ? [name] : spellings(name)
   const unused = names.find((each) => isWhole(directory, each))
   const found = unused ?? names.map(usedName).find((each) => isFilled(join(directory, each)))
   return found === undefined ? undefined : join(directory, found)
