@@ -6,24 +6,36 @@ import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import {
   chmodSync,
-  copyFileSync,
+  cpSync,
+  existsSync,
   mkdirSync,
   readdirSync,
   readFileSync,
   rmSync,
+  statSync,
   utimesSync,
   writeFileSync,
 } from 'node:fs'
-import { basename, dirname, join } from 'node:path'
+import { basename, join } from 'node:path'
+import { commitTime } from './package/commit-time.ts'
 
-const ENCLOSED = ['LICENSE', 'README.md', 'CHANGELOG.md', 'dist/THIRD-PARTY-LICENSES.txt']
-/** What the README shows, where it looks for it. */
-const SHOWN = ['.github/bench.md', '.github/bench.svg']
+/** What goes with every binary: files and folders, and where they are in the archive. */
+const ENCLOSED = {
+  LICENSE: 'LICENSE',
+  'README.md': 'README.md',
+  'CHANGELOG.md': 'CHANGELOG.md',
+  'dist/THIRD-PARTY-LICENSES.txt': 'THIRD-PARTY-LICENSES.txt',
+  // The README shows them, and looks for them there.
+  '.github/bench.md': '.github/bench.md',
+  '.github/bench.svg': '.github/bench.svg',
+  'dist/manual': '.',
+  'scripts/stations': 'stations',
+}
 const OUTPUT = 'dist/release'
 
 const { name, version } = JSON.parse(readFileSync('package.json', 'utf8'))
 // Time stamps are the commit's, and the archives of a commit therefore always the same.
-const time = Number(execFileSync('git', ['log', '-1', '--format=%ct'], { encoding: 'utf8' }))
+const time = commitTime()
 
 rmSync(OUTPUT, { recursive: true, force: true })
 mkdirSync(OUTPUT, { recursive: true })
@@ -37,21 +49,22 @@ function archive(binary: string): void {
   const windows = binary.endsWith('.exe')
   const folder = basename(binary, '.exe').replace(`${name}-`, `${name}-${version}-`)
   const program = windows ? `${name}.exe` : name
-  const contents = [
-    ...ENCLOSED.map((file) => [file, basename(file)]),
-    ...SHOWN.map((file) => [file, file]),
-    [join('dist/bin', binary), program],
-  ] as [from: string, to: string][]
+  const contents = Object.entries({ ...ENCLOSED, [join('dist/bin', binary)]: program })
   for (const [from, to] of contents) {
-    const copy = join(OUTPUT, folder, to)
-    mkdirSync(dirname(copy), { recursive: true })
-    copyFileSync(from, copy)
-    chmodSync(copy, to === program ? 0o755 : 0o644)
-    utimesSync(copy, time, time)
+    if (existsSync(from)) cpSync(from, join(OUTPUT, folder, to), { recursive: true })
   }
-  for (const place of ['.github', '']) utimesSync(join(OUTPUT, folder, place), time, time)
+  const files = ['', ...readdirSync(join(OUTPUT, folder), { recursive: true, encoding: 'utf8' }).sort()].map(
+    (file) => join(folder, file),
+  )
+  // What is in a folder first: it changes the folder's time.
+  for (const file of files.toReversed()) {
+    const path = join(OUTPUT, file)
+    const runs = statSync(path).isDirectory() || basename(file) === program || file.endsWith('.sh')
+    chmodSync(path, runs ? 0o755 : 0o644)
+    utimesSync(path, time, time)
+  }
   const [command = '', ...args] = windows
-    ? ['zip', '-q', '-X', `${folder}.zip`, ...contents.map(([, to]) => `${folder}/${to}`).sort()]
+    ? ['zip', '-q', '-X', '-D', `${folder}.zip`, ...files]
     : [
         'tar',
         '--sort=name',

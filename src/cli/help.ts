@@ -1,6 +1,6 @@
 import { styleText } from 'node:util'
 import { OUTCOMES } from '../failure.ts'
-import type { CommandDefinition } from './options.ts'
+import { type CommandDefinition, splitDescription } from './options.ts'
 
 export interface Topic extends CommandDefinition {
   readonly description: string
@@ -89,7 +89,7 @@ function optionRows(topic: Topic | undefined, global: boolean): [string, string]
   return (topic?.options ?? [])
     .filter(({ names }) => names.some((name) => GLOBAL.includes(name)) === global)
     .map(({ names, description }) => {
-      const [, value = '', words = ''] = /^(?:(\S*<\w+>\S*): )?(.*)$/.exec(description) ?? []
+      const [value, words] = splitDescription(description)
       return [`${names.join(', ')}${value.startsWith('<') ? ' ' : ''}${value}`, words]
     })
 }
@@ -97,7 +97,8 @@ function optionRows(topic: Topic | undefined, global: boolean): [string, string]
 const exitRows = () =>
   Object.values(OUTCOMES).map(([code, meaning]) => [String(code).padStart(3), meaning] as const)
 
-function wrap(words: string, width: number): string[] {
+/** Breaks lines at blanks; a word that is longer than a line stays whole. */
+export function wrap(words: string, width: number): string[] {
   const lines: string[] = []
   for (const word of words.split(' ')) {
     const line = lines.at(-1)

@@ -54,6 +54,12 @@ export function definitionOf(command: CommandClass): CommandDefinition {
   return { name: command.paths[0]?.[0] ?? '', options, values: valuesOf(options), operands }
 }
 
+/** Takes a description apart: `<KEY>: the file` becomes `<KEY>` and `the file`. Without a value, the first is empty. */
+export function splitDescription(description: string): [value: string, words: string] {
+  const [, value = '', words = ''] = /^(?:(\S*<\w+>\S*): )?(.*)$/.exec(description) ?? []
+  return [value, words]
+}
+
 function valuesOf(options: readonly OptionDefinition[]): Map<string, Value> {
   const values = new Map<string, Value>()
   for (const { names, value } of options) {

@@ -2,17 +2,12 @@ import { Cli } from 'clipanion'
 import { exitCode, Failure, reasonOf } from '../failure.ts'
 import { isOutputClosed, writeOutput } from '../next/standard-output.ts'
 import { type CommandLine, readArgv } from './command-line.ts'
+import { COMMANDS } from './commands/all.ts'
 import type { BaseCommand, Context } from './commands/base.ts'
-import { FetchCommand } from './commands/fetch.ts'
-import { HelpCommand } from './commands/help.ts'
-import { NextCommand } from './commands/next.ts'
-import { StatusCommand } from './commands/status.ts'
 import { definitionOf } from './options.ts'
 import { Report } from './report.ts'
 import { eitherOf, mistakeIn } from './usage-errors.ts'
 import { VERSION } from './version.ts'
-
-const COMMANDS = [FetchCommand, NextCommand, StatusCommand, HelpCommand]
 
 const report = new Report()
 

@@ -1,0 +1,26 @@
+/**
+ * Writes the man page, dist/manual/softsim.1, and the completions for shells, dist/manual/completions, from the
+ * program's table of options.
+ */
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { bashCompletion } from './manual/bash.ts'
+import { fishCompletion } from './manual/fish.ts'
+import { manPage } from './manual/man.ts'
+import { powershellCompletion } from './manual/powershell.ts'
+import { commands } from './manual/table.ts'
+import { zshCompletion } from './manual/zsh.ts'
+import { commitTime } from './package/commit-time.ts'
+
+const OUTPUT = 'dist/manual'
+
+const files = {
+  'softsim.1': manPage(commands, commitTime()),
+  'completions/softsim.bash': bashCompletion(commands),
+  'completions/_softsim': zshCompletion(commands),
+  'completions/softsim.fish': fishCompletion(commands),
+  'completions/softsim.ps1': powershellCompletion(commands),
+}
+rmSync(OUTPUT, { recursive: true, force: true })
+mkdirSync(join(OUTPUT, 'completions'), { recursive: true })
+for (const [name, text] of Object.entries(files)) writeFileSync(join(OUTPUT, name), text)

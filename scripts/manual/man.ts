@@ -1,0 +1,78 @@
+/** The man page, in mdoc(7), which both mandoc and groff read. */
+import { wrap } from '../../src/cli/help.ts'
+import { OUTCOMES } from '../../src/failure.ts'
+import { ENVIRONMENT, FILES, PURPOSE } from './notes.ts'
+import { type Command, globalOptions, type Option } from './table.ts'
+
+type Row = readonly [term: string, words: string]
+
+/** `mandoc -Tlint` accepts lines of 80 bytes, and a backslash is put before each hyphen. */
+const WIDTH = 70
+
+/** @param date that of the last change */
+export function manPage(commands: readonly Command[], date: Date): string {
+  const day = date.toLocaleDateString('en-US', { dateStyle: 'long', timeZone: 'UTC' })
+  return `${[
+    `.Dd ${day}`,
+    '.Dt SOFTSIM 1',
+    '.Os',
+    '.Sh NAME',
+    '.Nm softsim',
+    '.Nd fetch SoftSIM profiles and hand them out, one per device',
+    '.Sh SYNOPSIS',
+    ...commands.flatMap(({ name, operands }) => ['.Nm', `.Cm ${name}`, `.Op Ar ${operands[0] ?? 'options'}`]),
+    '.Sh DESCRIPTION',
+    ...text(PURPOSE),
+    ...commands.flatMap(command),
+    '.Ss Options of all commands',
+    'They can stand before or after the command.',
+    ...list(globalOptions.map(optionRow)),
+    '.Sh ENVIRONMENT',
+    ...list(ENVIRONMENT.map(([name, words]) => [`Ev ${name}`, words])),
+    '.Sh FILES',
+    'A directory of profiles contains:',
+    ...list(FILES.map(([name, words]) => [`Pa ${roff(name)}`, words])),
+    '.Sh EXIT STATUS',
+    ...list(Object.values(OUTCOMES).map(([code, words]) => [String(code), words])),
+    '.Sh EXAMPLES',
+    ...commands.flatMap(({ examples }) => examples).flatMap(example),
+  ].join('\n')}\n`
+}
+
+function command({ name, description, details, options }: Command): string[] {
+  const paragraphs = [
+    `${description[0]?.toUpperCase()}${description.slice(1)}.`,
+    ...(details?.split('\n\n') ?? []),
+  ]
+  const own = options.filter(({ names }) => !globalOptions.some((option) => option.names[0] === names[0]))
+  return [
+    `.Ss ${name}`,
+    ...paragraphs.flatMap((words) => ['.Pp', ...text(words)]).slice(1),
+    ...list(own.map(optionRow)),
+  ]
+}
+
+function optionRow({ names, value, words }: Option): Row {
+  const flags = names.map((name) => `Fl ${roff(name.slice(1))}`).join(' , ')
+  const argument = `Ar ${value.replace(/\W/g, '')}`
+  if (value === '') return [flags, words]
+  return [value.startsWith('[') ? `${flags} Ns Op = Ns ${argument}` : `${flags} ${argument}`, words]
+}
+
+function list(rows: readonly Row[]): string[] {
+  if (rows.length === 0) return []
+  return ['.Bl -tag -width Ds', ...rows.flatMap(([term, words]) => [`.It ${term}`, ...text(words)]), '.El']
+}
+
+function example([label, line]: Row, index: number): string[] {
+  const literal = ['.Bd -literal -offset 2n', roff(`$ ${line}`), '.Ed']
+  return [...(index > 0 ? ['.Pp'] : []), ...text(`${label}:`), ...literal]
+}
+
+/** Each sentence begins on a line of its own. */
+function text(words: string): string[] {
+  return words.split(/(?<=[.:?!]) (?=[A-Z])/).flatMap((sentence) => wrap(sentence, WIDTH).map(roff))
+}
+
+/** A plain hyphen would become a typographic one, which no shell understands. */
+const roff = (words: string) => words.replaceAll('\\', '\\e').replaceAll('-', '\\-').replace(/^[.']/, '\\&$&')

@@ -1,0 +1,30 @@
+/** What the man page says that is in no table of the program. */
+
+type Note = readonly [name: string, words: string]
+
+export const PURPOSE =
+  'Before production, fetch downloads encrypted profiles from the service into a directory. In production, next hands them out, one per device; it needs no internet access.'
+
+export const ENVIRONMENT: readonly Note[] = [
+  ['SOFTSIM_API_KEY', 'the API key for fetch'],
+  ['SOFTSIM_KEY_PASSPHRASE', 'the passphrase of the private key'],
+  [
+    'HTTPS_PROXY , HTTP_PROXY , NO_PROXY',
+    'the proxy that fetch uses, and the hosts that it reaches without one',
+  ],
+  ['NODE_EXTRA_CA_CERTS', 'a file of certificates that fetch trusts besides its own'],
+  ['NODE_TLS_REJECT_UNAUTHORIZED', 'with the value 0, fetch refuses to run'],
+  ['UV_THREADPOOL_SIZE', 'the number of threads (default: 32 for fetch, one per processor for next)'],
+  ['NO_COLOR', 'with any value, the help has no colour'],
+]
+
+export const FILES: readonly Note[] = [
+  ['<iccid>.json', 'an unused profile'],
+  ['__<iccid>.json', 'a used profile'],
+  ['.devices', 'the profile of each device that --device has named; keep it together with the profiles'],
+  [
+    '.incoming',
+    'what fetch has received and not yet stored; do not touch it: the next call finishes the work',
+  ],
+  ['.unused', 'a list of unused profiles, which makes next fast; you can delete it at any time'],
+]

@@ -1,0 +1,43 @@
+/** The program's one table of commands and options, as the man page and the completions need it. */
+import { COMMANDS } from '../../src/cli/commands/all.ts'
+import type { Topic } from '../../src/cli/help.ts'
+import { definitionOf, type OptionDefinition, splitDescription } from '../../src/cli/options.ts'
+
+/** What a shell can offer as the value of an option: nothing, the names of files, or these words. */
+export type Values = 'none' | 'file' | 'directory' | readonly string[]
+
+export interface Option {
+  readonly names: readonly string[]
+  /** As in `<KEY>` or `[=<FORMAT>]`; empty if the option takes no value. */
+  readonly value: string
+  /** Without a full stop at the end. */
+  readonly words: string
+  readonly values: Values
+}
+
+export interface Command extends Omit<Topic, 'options' | 'values'> {
+  readonly options: readonly Option[]
+}
+
+export const commands: readonly Command[] = COMMANDS.map((each) => {
+  const { values: _, options, ...definition } = definitionOf(each)
+  return { ...definition, ...each.usage, options: options.map(optionOf) }
+})
+
+/** The options of every command. */
+export const globalOptions = commands.find(({ name }) => name === 'help')?.options ?? []
+
+function optionOf({ names, description }: OptionDefinition): Option {
+  const [value, words] = splitDescription(description)
+  // Every flag has a --no- form, but only one that its description names is of use.
+  const no = words.match(/--no-[a-z]+/g) ?? []
+  return { names: [...names, ...no], value, words, values: valuesOf(value, words) }
+}
+
+function valuesOf(value: string, words: string): Values {
+  if (/<(KEY|FILE)>/.test(value)) return 'file'
+  if (value === '<DIR>') return 'directory'
+  if (!value.includes('<FORMAT>')) return 'none'
+  const [listed = ''] = words.split(' (')
+  return listed.split(/, | or /)
+}

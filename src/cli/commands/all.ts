@@ -1,0 +1,7 @@
+import { FetchCommand } from './fetch.ts'
+import { HelpCommand } from './help.ts'
+import { NextCommand } from './next.ts'
+import { StatusCommand } from './status.ts'
+
+/** In the order in which the help lists them. */
+export const COMMANDS = [FetchCommand, NextCommand, StatusCommand, HelpCommand]

@@ -1,0 +1,67 @@
+/** What shells offer after the completions of a release are installed. */
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { bashCompletion } from '../../scripts/manual/bash.ts'
+import { fishCompletion } from '../../scripts/manual/fish.ts'
+import { powershellCompletion } from '../../scripts/manual/powershell.ts'
+import { commands } from '../../scripts/manual/table.ts'
+import { zshCompletion } from '../../scripts/manual/zsh.ts'
+import { temporaryDirectory } from '../support/directory.ts'
+import { bashShell, fishShell, powershells, type Shell, zshShell } from '../support/shells.ts'
+
+const names = commands.map(({ name }) => name)
+
+const longOptions = (command: string) =>
+  commands
+    .filter(({ name }) => name === command)
+    .flatMap(({ options }) =>
+      options.flatMap((option) => option.names.filter((name) => name.startsWith('--'))),
+    )
+
+function station(): string {
+  const directory = temporaryDirectory()
+  for (const name of ['more profiles', 'profiles']) mkdirSync(join(directory, name))
+  writeFileSync(join(directory, 'softsim key.pem'), '')
+  return directory
+}
+
+const FILES = ['more profiles', 'profiles', 'softsim key.pem']
+const DIRECTORIES = FILES.slice(0, 2)
+
+const WORDS: [line: string, expected: readonly string[]][] = [
+  ['softsim n', ['next']],
+  ['softsim help ', names],
+  ['softsim fetch --', longOptions('fetch')],
+  ['softsim next --', longOptions('next')],
+  ['softsim status -i profiles --', longOptions('status')],
+  ['softsim next --format=', ['hex', 'json', 'raw']],
+  ['softsim status --format=', ['csv', 'json', 'text']],
+  ['softsim status --format=j', ['json']],
+  ['softsim next --format ', ['hex', 'json', 'raw']],
+]
+
+/** PowerShell offers its own choice of files here. */
+const NAMES: typeof WORDS = [
+  ['softsim next -k ', FILES],
+  ['softsim next --key so', ['softsim key.pem']],
+  ['softsim next -i ', DIRECTORIES],
+  ['softsim fetch --out ', DIRECTORIES],
+  ['softsim next -k key.pem -n ', []],
+  ['softsim next --device ', []],
+]
+
+const SHELLS: [Shell, completion: string, cases: typeof WORDS][] = [
+  [bashShell, bashCompletion(commands), [...WORDS, ...NAMES]],
+  [zshShell, zshCompletion(commands), [...WORDS, ...NAMES]],
+  [fishShell, fishCompletion(commands), [...WORDS, ...NAMES]],
+  ...powershells.map((shell) => [shell, powershellCompletion(commands), WORDS] as (typeof SHELLS)[0]),
+]
+
+describe.each(SHELLS)('$name', ({ isThere, offered }, completion, cases) => {
+  test.skipIf(!isThere).each(cases)('%s', async (line, expected) => {
+    const found = await offered(completion, line, station())
+    const plain = found.map((word) => word.replace(/^--format=|\/$/g, ''))
+    expect(plain.sort()).toEqual([...expected].sort())
+  })
+})

@@ -1,0 +1,49 @@
+import { spawnSync } from 'node:child_process'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { manPage } from '../../scripts/manual/man.ts'
+import { ENVIRONMENT } from '../../scripts/manual/notes.ts'
+import { commands } from '../../scripts/manual/table.ts'
+import { OUTCOMES } from '../../src/failure.ts'
+import { temporaryDirectory } from '../support/directory.ts'
+import { hasPosix } from '../support/system.ts'
+
+const page = manPage(commands, new Date('2026-11-21'))
+
+/** mandoc has no --version. */
+const hasMandoc = hasPosix && spawnSync('mandoc', ['-Tlint', '/dev/null']).error === undefined
+
+function mandoc(...options: string[]): string {
+  const file = join(temporaryDirectory(), 'softsim.1')
+  writeFileSync(file, page)
+  // In bold and underlined text, each character is printed twice, with a backspace in between.
+  const { stdout } = spawnSync('mandoc', [...options, file], { encoding: 'utf8' })
+  return stdout.replace(/.[\b]/g, '')
+}
+
+test.skipIf(!hasMandoc)('mandoc finds nothing to complain about', () => expect(mandoc('-Tlint')).toBe(''))
+
+test.skipIf(!hasMandoc)(
+  'at 80 columns, the page has every option, exit code and example, as they are typed',
+  () => {
+    const text = mandoc('-Tutf8', '-Owidth=80')
+    const plain = text.replace(/\s+/g, ' ')
+    for (const { name, options, examples } of commands) {
+      expect(plain).toContain(` softsim ${name} [`)
+      for (const option of options) for (const each of option.names) expect(plain).toContain(` ${each}`)
+      for (const option of options) expect(plain).toContain(option.words)
+      for (const [label, command] of examples) expect(plain).toContain(`${label}: $ ${command} `)
+    }
+    for (const [code, meaning] of Object.values(OUTCOMES)) expect(plain).toContain(` ${code} ${meaning} `)
+    for (const line of text.split('\n')) expect(line.length, line).toBeLessThanOrEqual(80)
+  },
+)
+
+test('the page names every environment variable that the program reads', () => {
+  const files = readdirSync('src', { recursive: true, withFileTypes: true }).filter((each) => each.isFile())
+  const sources = files.map(({ parentPath, name }) => readFileSync(join(parentPath, name), 'utf8'))
+  const read = sources.join('').matchAll(/\benv\['(\w+)'\]/g)
+  const named = ENVIRONMENT.flatMap(([name]) => name.split(' , '))
+  expect(named).toEqual(expect.arrayContaining([...read].map(([, name]) => name)))
+})
