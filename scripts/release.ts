@@ -18,16 +18,13 @@ import {
 } from 'node:fs'
 import { basename, join } from 'node:path'
 import { commitTime } from './package/commit-time.ts'
+import { pagesFrom } from './package/pages.ts'
 
-/** What goes with every binary: files and folders, and where they are in the archive. */
+/** What goes with every binary, besides the manual: files and folders, and where they are in the archive. */
 const ENCLOSED = {
   LICENSE: 'LICENSE',
-  'README.md': 'README.md',
   'CHANGELOG.md': 'CHANGELOG.md',
   'dist/THIRD-PARTY-LICENSES.txt': 'THIRD-PARTY-LICENSES.txt',
-  // The README shows them, and looks for them there.
-  '.github/bench.md': '.github/bench.md',
-  '.github/bench.svg': '.github/bench.svg',
   'dist/manual': '.',
   'scripts/stations': 'stations',
 }
@@ -49,7 +46,8 @@ function archive(binary: string): void {
   const windows = binary.endsWith('.exe')
   const folder = basename(binary, '.exe').replace(`${name}-`, `${name}-${version}-`)
   const program = windows ? `${name}.exe` : name
-  const contents = Object.entries({ ...ENCLOSED, [join('dist/bin', binary)]: program })
+  const manual = [...pagesFrom('README.md')].map((page) => [page, page] as const)
+  const contents = [...manual, ...Object.entries({ ...ENCLOSED, [join('dist/bin', binary)]: program })]
   for (const [from, to] of contents) {
     if (existsSync(from)) cpSync(from, join(OUTPUT, folder, to), { recursive: true })
   }
