@@ -122,7 +122,7 @@ async function fetchOnce(works: Works, directory: string, ledger: Ledger, count:
   const log = join(works.root, 'trace')
   mkdirSync(works.root, { recursive: true })
   const before = works.service.delivered.size
-  const calls = ['link', 'linkat', 'rename', 'fsync', 'openat', 'write']
+  const calls = ['link', 'linkat', 'rename', 'renameat', 'fsync', 'openat', 'write']
   const { code } = await during(works.startFetch(directory, count, { under: traced(log, undefined, calls) }))
   const seen = readCalls(readFileSync(log, 'utf8'))
   const answer = works.deliveredSince(before)

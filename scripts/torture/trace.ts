@@ -34,6 +34,7 @@ export interface Call {
 
 /** What is to happen at a call: counted for each thread, from 1; `3+` is the third and all that follow, `3+2` every second one. */
 export interface Injection {
+  /** One name, or those that a call has on different machines, with commas. */
   readonly syscall: string
   readonly when: number | `${number}+` | `${number}+${number}`
   /** `signal=SIGKILL`: killed before the call does anything; `error=ENOSPC`: it fails; `delay_enter=…`: it waits, in µs. */
@@ -43,12 +44,16 @@ export interface Injection {
 /** The words that run another command line traced into a file. */
 export function traced(log: string, injection?: Injection, syscalls: readonly string[] = SYSCALLS): string[] {
   const line = ['strace', '-f', '-qq', '-y', '-s', '64', '-o', log]
-  line.push('-e', `trace=${syscalls.map((name) => `?${name}`).join(',')}`)
+  line.push('-e', `trace=${known(syscalls)}`)
   if (injection !== undefined) {
-    line.push('-e', `inject=${injection.syscall}:${injection.effect}:when=${injection.when}`)
+    const { syscall, effect, when } = injection
+    line.push('-e', `inject=${known(syscall.split(','))}:${effect}:when=${when}`)
   }
   return line
 }
+
+/** strace passes over a name with a question mark if this machine does not have it. */
+const known = (syscalls: readonly string[]) => syscalls.map((name) => `?${name}`).join(',')
 
 const LINE = /^(\d+) +(\w+)\((.*)$/
 const RESUMED = /^(\d+) +<\.\.\. (\w+) resumed>(.*)$/

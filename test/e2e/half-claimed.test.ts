@@ -62,11 +62,15 @@ describe('a call was killed during its claim', () => {
 
 const reason = whyNoTrace()
 
+/** ARM has only the later ones. */
+const RENAME = ['rename', 'renameat', 'renameat2']
+
 describe.skipIf(reason !== undefined)(
   `another program has a file open${reason ? ` (skipped: ${reason})` : ''}`,
   () => {
     const nextWith = (directory: string, when: Injection['when'], error: string, ...more: string[]) => {
-      const under = traced('/dev/null', { syscall: 'rename', when, effect: `error=${error}` }, ['rename'])
+      const injection = { syscall: RENAME.join(','), when, effect: `error=${error}` } as const
+      const under = traced('/dev/null', injection, RENAME)
       return start(line(directory, ...more), { under }).ended
     }
 
