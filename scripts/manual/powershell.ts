@@ -36,7 +36,7 @@ ${values.join('\n')}
     $offered = if ($values.ContainsKey("$command $option")) { $values["$command $option"] } else { $words[$command] }
     foreach ($each in $offered) {
         $text = "$start$each"
-        if ($text.StartsWith($word)) {
+        if ($text.StartsWith($word, 'Ordinal')) {
             [System.Management.Automation.CompletionResult]::new($text, $text, 'ParameterValue', $text)
         }
     }

@@ -32,17 +32,18 @@ const DIRECTORIES = FILES.slice(0, 2)
 const WORDS: [line: string, expected: readonly string[]][] = [
   ['softsim n', ['next']],
   ['softsim help ', names],
-  ['softsim fetch --', longOptions('fetch')],
-  ['softsim next --', longOptions('next')],
-  ['softsim status -i profiles --', longOptions('status')],
+  ['softsim --v', ['--verbosity', '--version']],
+  ['softsim status -i profiles --d', ['--devices']],
   ['softsim next --format=', ['hex', 'json', 'raw']],
   ['softsim status --format=', ['csv', 'json', 'text']],
   ['softsim status --format=j', ['json']],
   ['softsim next --format ', ['hex', 'json', 'raw']],
 ]
 
-/** PowerShell offers its own choice of files here. */
-const NAMES: typeof WORDS = [
+/** PowerShell offers its own choice of files here, and reads two dashes alone as the end of the options. */
+const MORE: typeof WORDS = [
+  ['softsim fetch --', longOptions('fetch')],
+  ['softsim next --', longOptions('next')],
   ['softsim next -k ', FILES],
   ['softsim next --key so', ['softsim key.pem']],
   ['softsim next -i ', DIRECTORIES],
@@ -52,9 +53,9 @@ const NAMES: typeof WORDS = [
 ]
 
 const SHELLS: [Shell, completion: string, cases: typeof WORDS][] = [
-  [bashShell, bashCompletion(commands), [...WORDS, ...NAMES]],
-  [zshShell, zshCompletion(commands), [...WORDS, ...NAMES]],
-  [fishShell, fishCompletion(commands), [...WORDS, ...NAMES]],
+  [bashShell, bashCompletion(commands), [...WORDS, ...MORE]],
+  [zshShell, zshCompletion(commands), [...WORDS, ...MORE]],
+  [fishShell, fishCompletion(commands), [...WORDS, ...MORE]],
   ...powershells.map((shell) => [shell, powershellCompletion(commands), WORDS] as (typeof SHELLS)[0]),
 ]
 
