@@ -7,7 +7,7 @@ import { ENVIRONMENT } from '../../scripts/manual/notes.ts'
 import { commands } from '../../scripts/manual/table.ts'
 import { OUTCOMES } from '../../src/failure.ts'
 import { temporaryDirectory } from '../support/directory.ts'
-import { hasPosix } from '../support/system.ts'
+import { hasPosix, hasProgram } from '../support/system.ts'
 
 const page = manPage(commands, new Date('2026-11-21'))
 
@@ -39,6 +39,24 @@ test.skipIf(!hasMandoc)(
     for (const line of text.split('\n')) expect(line.length, line).toBeLessThanOrEqual(80)
   },
 )
+
+test.skipIf(!hasPosix || !hasProgram('groff'))(
+  'groff warns of nothing, and shows every option and example',
+  () => {
+    const options = ['-ww', '-mdoc', '-Tutf8', '-P-cbou']
+    const { stdout, stderr } = spawnSync('groff', options, { input: page, encoding: 'utf8' })
+    expect(stderr).toBe('')
+    for (const { options, examples } of commands) {
+      for (const name of options.flatMap((option) => option.names)) expect(stdout).toContain(` ${name}`)
+      for (const [, command] of examples) expect(stdout).toContain(`$ ${command}\n`)
+    }
+  },
+)
+
+test('no shell would see a typographic hyphen: each one is escaped', () => {
+  const lines = page.split('\n').filter((line) => !/^\.(Bl|Bd) /.test(line))
+  expect(lines.filter((line) => /(?<!\\)-/.test(line))).toEqual([])
+})
 
 test('the page names every environment variable that the program reads', () => {
   const files = readdirSync('src', { recursive: true, withFileTypes: true }).filter((each) => each.isFile())
