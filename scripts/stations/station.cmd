@@ -14,15 +14,18 @@ set "unfinished=!RESULTS!.unfinished" & set "nothing=!RESULTS!.nothing" & set "b
 set "letters=ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._:/#+-"
 
 where softsim > nul 2>&1 || (echo softsim is not on the PATH.>&2& exit /b 2)
-if not defined PORT where "!PROGRAM!" > nul 2>&1 || (echo !PROGRAM! is not on the PATH. Or name a serial port.>&2& exit /b 2)
-if defined PORT call :open || exit /b 2
+if defined PORT (call :open || exit /b 2) else (
+  where "!PROGRAM!" > nul 2>&1 || (echo !PROGRAM! is not on the PATH. Or name a serial port.>&2& exit /b 2)
+)
 type nul >> "!RESULTS!" || (echo Can't write !RESULTS!.>&2& exit /b 2)
 softsim status -i "!PROFILES!" -k "!KEY!" -n 20 > nul
 set "code=!ERRORLEVEL!"
 rem 3: no unused profile is left. Devices that have one can still be repeated.
 if "!code!" == "3" if exist "!PROFILES!\.devices\" set "code=0"
 if not "!code!" == "0" exit /b !code!
-if exist "!unfinished!" for /f "usebackq delims=" %%d in ("!unfinished!") do echo Device %%d is not finished: scan it again.
+set "serial="
+if exist "!unfinished!" set /p "serial=" < "!unfinished!"
+if defined serial echo Device !serial! is not finished: scan it again.
 
 :next
 rem cmd can't discard what was typed or scanned too early: only Enter alone goes on.
@@ -49,7 +52,8 @@ echo Device !serial! is not finished until the next line says so. If this window
 if defined PORT goto port
 if exist "!nothing!" del "!nothing!"
 rem The exit code of a pipe is the exit code of its last program.
-(softsim next -k "%KEY%" -i "%PROFILES%" --device="%serial%" --receipt="%RECEIPT%" || echo %serial%> "%nothing%") | "%PROGRAM%"
+set "next=softsim next -k "%KEY%" -i "%PROFILES%" --device="%serial%" --receipt="%RECEIPT%""
+(%next% || > "%nothing%" echo %serial%) | "%PROGRAM%"
 set "code=!ERRORLEVEL!"
 if exist "!nothing!" (del "!nothing!" & goto stop)
 if "!code!" == "0" (goto pass) else goto fail
