@@ -1,7 +1,9 @@
 /** scripts/stations/station.sh, the file itself, at a terminal. */
+import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, inject, test } from 'vitest'
+import { blocksOf, pageAt } from '../docs/pages.ts'
 import { directoryOf, someProfiles, temporaryDirectory, usedIn } from '../support/directory.ts'
 import { iccid } from '../support/profiles.ts'
 import { softsim, until } from '../support/softsim.ts'
@@ -125,6 +127,25 @@ describe.skipIf(!canRun)('the stations’ script with a device programmer', () =
     expect(station.results()).toEqual(['"SN-1" unfinished', '"SN-1" pass'])
     expect(station.receipts().map(({ again }) => again)).toEqual([false, true])
     expect(usedIn(directory)).toHaveLength(1)
+  })
+
+  test('the manual’s command lists the devices that have a profile and no pass', async () => {
+    const command = blocksOf(pageAt('scripts/stations/README.md')).find(({ text }) => text.includes('comm'))
+    const run = start()
+    await run.scan('SN-1\n')
+    await run.says('Device SN-1 is programmed.')
+    station.put('fail')
+    await run.scan('SN-2\n')
+    await run.says('Device SN-2 failed.')
+    await run.scan(CTRL_D)
+    await run.ended
+    await softsim(['next', '-k', KEY, '-i', directory, '--device', 'SN-3'])
+    symlinkSync(directory, station.path('profiles'))
+    const env = { ...process.env, PATH: `${station.path('.')}:${process.env['PATH']}` }
+    const text = command?.text ?? ''
+    expect(execFileSync('bash', ['-c', text], { cwd: station.path('.'), env, encoding: 'utf8' })).toBe(
+      'SN-2\nSN-3\n',
+    )
   })
 
   test.each([
