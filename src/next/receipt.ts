@@ -5,8 +5,7 @@ import { Failure, reasonOf } from '../failure.ts'
 import { flushFileSync } from '../store/flush/files.ts'
 import { usedName } from '../store/names.ts'
 import type { Ready } from './ready.ts'
-
-const STANDARD_OUTPUT = 1
+import { isOutput } from './standard-output.ts'
 
 /** In bytes; longer than any path and any serial number. */
 const LONGEST_LINE = 16 * 1024
@@ -68,8 +67,7 @@ export class Receipt {
 function takesReceipts(path: string): boolean {
   const status = statSync(path, { throwIfNoEntry: false })
   if (status === undefined) return true
-  const output = fstatSync(STANDARD_OUTPUT)
-  if (status.dev === output.dev && status.ino === output.ino) return false
+  if (isOutput(status)) return false
   if (!status.isFile() || status.size === 0) return status.isFile()
   const last = readEnd(path).trimEnd().split('\n').at(-1) ?? ''
   return /^\{"time":".*"again":(true|false)\}$/.test(last)

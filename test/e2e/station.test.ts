@@ -1,129 +1,324 @@
-/** The station's script of README.md, as it stands there, at a terminal. */
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { chmodSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+/** scripts/stations/station.sh, the file itself, at a terminal. */
+import { execFileSync } from 'node:child_process'
+import { existsSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, inject, test } from 'vitest'
+import { beforeEach, describe, expect, inject, test } from 'vitest'
+import { blocksOf, pageAt } from '../docs/pages.ts'
 import { directoryOf, someProfiles, temporaryDirectory, usedIn } from '../support/directory.ts'
 import { iccid } from '../support/profiles.ts'
-import { program, until } from '../support/softsim.ts'
+import { softsim, until } from '../support/softsim.ts'
+import { serialPort, stationOf } from '../support/station.ts'
 import { hasProgram } from '../support/system.ts'
 
-const { privateKeyPath: KEY } = inject('keys')
-const PROMPT = 'Serial number of the device: '
-const [SCRIPT = ''] = /(?<=```bash\n)#!\/usr\/bin\/env bash\n# Programs one device[\s\S]*?(?=```)/.exec(
-  readFileSync('README.md', 'utf8'),
-) ?? ['']
+const KEY = inject('keys').privateKeyPath
+const CTRL_C = '\u0003'
+const CTRL_D = '\u0004'
+const canRun = process.platform === 'linux' && hasProgram('script')
 
-/** A station with its own PATH: softsim, and a device programmer that fails or hangs where a file says so. */
-function stationOf(directory: string) {
-  const place = temporaryDirectory()
-  const path = (name: string) => join(place, name)
-  const executable = (name: string, text: string) => {
-    writeFileSync(path(name), text)
-    chmodSync(path(name), 0o755)
-  }
-  executable('station', SCRIPT)
-  executable(
-    'softsim',
-    `#!/bin/sh\nexec ${program()
-      .map((word) => `'${word}'`)
-      .join(' ')} "$@"\n`,
-  )
-  executable(
-    'program-device',
-    `#!/bin/sh\ncd '${place}'; read -r line; [ ! -e fail ] || exit 1\n[ ! -e hang ] || { : > hanging; exec sleep 600; }\necho "$line" >> programmed\n`,
-  )
-  const start = (key = KEY) => {
-    const env = { ...process.env, PATH: `${place}:${process.env['PATH']}`, PROFILES: directory, KEY: key }
-    const child = spawn('script', ['-qec', path('station'), '/dev/null'], {
-      env: { ...env, RECEIPT: path('receipt') },
-    })
-    let shown = ''
-    child.stdout.setEncoding('utf8').on('data', (text) => {
-      shown += text
-    })
-    const ended = once(child, 'close').then(([code]) => code)
-    return {
-      ended,
-      shown: () => shown,
-      says: (words: string) => until(() => shown.includes(words) || child.exitCode !== null),
-      /** Waits for the prompt, and answers it. */
-      async scan(text: string): Promise<void> {
-        await until(() => shown.endsWith(PROMPT) || child.exitCode !== null)
-        shown = ''
-        child.stdin.write(text)
-      },
-      type: (text: string) => child.stdin.write(text),
-    }
-  }
-  const receipts = () =>
-    readFileSync(path('receipt'), 'utf8')
-      .trimEnd()
-      .split('\n')
-      .map((line) => JSON.parse(line))
-  const programmed = () => readFileSync(path('programmed'), 'utf8').trimEnd().split('\n')
-  return { path, start, receipts, programmed }
-}
+/** The lines that a device got are the profiles of different devices: one for each. */
+const expectNoTwins = (programmed: readonly string[]) =>
+  expect(new Set(programmed).size).toBe(programmed.length)
 
-describe.skipIf(process.platform !== 'linux' || !hasProgram('script'))('the station’s script', () => {
+const isRunning = (pid: number) => existsSync(`/proc/${pid}/stat`)
+
+describe.skipIf(!canRun)('the stations’ script with a device programmer', () => {
+  let directory: string
+  let station: ReturnType<typeof stationOf>
+  const start = (settings = {}) => station.start({ KEY, ...settings })
+
+  beforeEach(() => {
+    directory = directoryOf(someProfiles(5))
+    station = stationOf(directory)
+  })
+
   test('programs one device after another; one that fails gets the same profile again', async () => {
-    const directory = directoryOf(someProfiles(5))
-    const station = stationOf(directory)
-    const run = station.start()
+    const run = start()
     await run.scan('SN-1\n')
     await run.says('Device SN-1 is programmed.')
-    writeFileSync(station.path('fail'), '')
+    station.put('fail')
     await run.scan('SN-2\n')
     await run.says('Device SN-2 failed.')
     rmSync(station.path('fail'))
     await run.scan('\n')
     await run.scan('SN-2\n')
     await run.says('Device SN-2 is programmed.')
-    await run.scan('\u0004')
+    await run.scan(CTRL_D)
     expect(await run.ended).toBe(0)
+    expect(run.terminal.shown).not.toContain('not finished')
     expect(station.receipts().map(({ device, iccid, again }) => [device, iccid, again])).toEqual([
       ['SN-1', iccid(1), false],
       ['SN-2', iccid(2), false],
       ['SN-2', iccid(2), true],
     ])
+    expect(station.results()).toEqual(['"SN-1" pass', '"SN-2" fail', '"SN-2" pass'])
     expect(station.programmed()).toHaveLength(2)
+  })
+
+  test('Enter pressed twice, and a serial number scanned too early, program nothing', async () => {
+    station.put('hold')
+    const run = start()
+    await run.scan('SN-1\n\n')
+    await until(() => existsSync(station.path('held')))
+    run.type('SN-2\nSN-')
+    await run.says('SN-1\r\n\r\nSN-2\r\nSN-')
+    rmSync(station.path('hold'))
+    await run.says('Device SN-1 is programmed.')
+    await run.scan('SN-3\n')
+    await run.says('Device SN-3 is programmed.')
+    await run.scan(CTRL_D)
+    await run.ended
+    expect(station.results()).toEqual(['"SN-1" pass', '"SN-3" pass'])
     expect(usedIn(directory)).toHaveLength(2)
   })
 
-  test('Ctrl-C while a device is programmed: it is named, and gets the same profile the next time', async () => {
-    const directory = directoryOf(someProfiles(3))
-    const station = stationOf(directory)
-    writeFileSync(station.path('hang'), '')
-    const first = station.start()
-    await first.scan('SN-1\n')
-    await until(() => existsSync(station.path('hanging')))
-    first.type('\u0003')
+  test('the label of a finished device: nothing is programmed unless somebody types yes', async () => {
+    const run = start()
+    for (const answer of ['', '\n', 'yes\n']) {
+      await run.scan('SN-1\n')
+      if (answer === '') continue
+      await run.says('already programmed')
+      run.type(answer)
+    }
+    await run.says('Device SN-1 is programmed.')
+    await run.scan(CTRL_D)
+    await run.ended
+    expect(station.results()).toEqual(['"SN-1" pass', '"SN-1" pass'])
+  })
+
+  test('what is not a serial number is asked for again', async () => {
+    const run = start()
+    await run.scan('SN"1\n')
+    await run.says('not a serial number')
+    await run.scan('-n=\u001b[A\n')
+    await run.says('not a serial number')
+    await run.scan('--\n')
+    await run.says('Device -- is programmed.')
+    await run.scan(CTRL_D)
+    expect(await run.ended).toBe(0)
+    expect(station.receipts().map(({ device }) => device)).toEqual(['--'])
+  })
+
+  test('Ctrl-C at the prompt: no device is unfinished, except one that failed', async () => {
+    station.put('fail')
+    const first = start()
+    await first.scan(CTRL_C)
     expect(await first.ended).toBe(130)
-    expect(first.shown()).toContain('Device SN-1 is not finished: scan it again.')
-    rmSync(station.path('hang'))
-    const second = station.start()
+    expect(first.terminal.shown).not.toContain('not finished')
+    const second = start()
+    await second.scan('SN-1\n')
+    await second.scan(CTRL_C)
+    expect(await second.ended).toBe(130)
+    expect(second.terminal.shown).toContain('Device SN-1 is not finished: scan it again.')
+  })
+
+  test('Ctrl-C while a profile is taken: the device is named, and gets that profile the next time', async () => {
+    station.put('hold')
+    const first = start()
+    await first.scan('SN-1\n')
+    await until(() => existsSync(station.path('held')))
+    first.type(CTRL_C)
+    expect(await first.ended).toBe(130)
+    expect(first.terminal.shown).toContain('Device SN-1 is not finished: scan it again.')
+    const second = start()
     await second.scan('SN-1\n')
     await second.says('Device SN-1 is programmed.')
-    await second.scan('\u0003')
-    expect(await second.ended).toBe(130)
+    second.type(CTRL_C)
+    await second.ended
+    expect(station.results()).toEqual(['"SN-1" unfinished', '"SN-1" pass'])
+    expect(station.receipts().map(({ again }) => again)).toEqual([false, true])
     expect(usedIn(directory)).toHaveLength(1)
   })
 
-  test('the wrong key or an empty directory stops it before anything is claimed', async () => {
-    const directory = directoryOf(someProfiles(3))
-    expect(await stationOf(directory).start('/nowhere/key.pem').ended).toBe(4)
-    expect(usedIn(directory)).toEqual([])
-    expect(await stationOf(directoryOf([])).start().ended).toBe(3)
+  test('the manual’s command lists the devices that have a profile and no pass', async () => {
+    const command = blocksOf(pageAt('scripts/stations/README.md')).find(({ text }) => text.includes('comm'))
+    const run = start()
+    await run.scan('SN-1\n')
+    await run.says('Device SN-1 is programmed.')
+    station.put('fail')
+    await run.scan('SN-2\n')
+    await run.says('Device SN-2 failed.')
+    await run.scan(CTRL_D)
+    await run.ended
+    await softsim(['next', '-k', KEY, '-i', directory, '--device', 'SN-3'])
+    symlinkSync(directory, station.path('profiles'))
+    const env = { ...process.env, PATH: `${station.path('.')}:${process.env['PATH']}` }
+    const text = command?.text ?? ''
+    expect(execFileSync('bash', ['-c', text], { cwd: station.path('.'), env, encoding: 'utf8' })).toBe(
+      'SN-2\nSN-3\n',
+    )
   })
 
-  test('the last profile: the next device ends it with exit code 3', async () => {
-    const directory = directoryOf(someProfiles(1))
-    const run = stationOf(directory).start()
+  test.each([
+    ['Ctrl-C', 130, (run: ReturnType<typeof start>) => run.type(CTRL_C)],
+    ['a terminal that is closed', undefined, (run: ReturnType<typeof start>) => run.terminal.close()],
+  ])(
+    '%s while a device is programmed: the programmer ends, and the device is named',
+    async (_, code, stop) => {
+      station.put('hang')
+      const run = start()
+      await run.scan('SN-1\n')
+      await until(() => station.hanging() > 0)
+      const pid = station.hanging()
+      stop(run)
+      const ended = await run.ended
+      if (code !== undefined) {
+        expect(ended).toBe(code)
+        expect(run.terminal.shown).toContain('Device SN-1 is not finished: scan it again.')
+      }
+      await until(() => station.results().length > 0 && !isRunning(pid))
+      expect(station.results()).toEqual(['"SN-1" unfinished'])
+    },
+  )
+
+  test('a programmer that hangs is ended, and the device fails', async () => {
+    station.put('hang')
+    const run = start({ TIMEOUT: '1' })
     await run.scan('SN-1\n')
-    await run.says('is programmed')
+    await run.says('program-device did not end (limit: 1 s).')
+    await run.says('Device SN-1 failed.')
+    expect(isRunning(station.hanging())).toBe(false)
+    await run.scan(CTRL_D)
+    expect(await run.ended).toBe(0)
+    expect(run.terminal.shown).toContain('Device SN-1 is not finished: scan it again.')
+    expect(station.results()).toEqual(['"SN-1" fail'])
+  })
+
+  test('two stations at once, which share one of the serial numbers', async () => {
+    const stations = [station, stationOf(directory)]
+    await Promise.all(
+      stations.map(async (each, at) => {
+        const run = each.start({ KEY })
+        for (const serial of ['SN-1', `SN-${at + 2}`]) {
+          await run.scan(`${serial}\n`)
+          await run.says(`Device ${serial} is programmed.`)
+        }
+        await run.scan(CTRL_D)
+        expect(await run.ended).toBe(0)
+      }),
+    )
+    const [first = [], second = []] = stations.map(({ programmed }) => programmed())
+    expect(first[0]).toBe(second[0])
+    expectNoTwins([...first, second[1] ?? ''])
+    expect(usedIn(directory)).toHaveLength(3)
+  })
+
+  test('it does not start with a wrong key, an empty directory or without its tools; nothing is claimed', async () => {
+    expect(await start({ KEY: '/nowhere/key.pem' }).ended).toBe(4)
+    expect(await start({ PROFILES: directoryOf([]) }).ended).toBe(3)
+    expect(await start({ PROGRAM: 'no-such-program' }).ended).toBe(2)
+    expect(await start({ RESULTS: '/nowhere/results.csv' }).ended).toBe(2)
+    expect(usedIn(directory)).toEqual([])
+  })
+
+  test('the last profile: another device ends it with exit code 3; the last one can be repeated', async () => {
+    station = stationOf(directoryOf(someProfiles(1)))
+    station.put('fail')
+    const first = start()
+    await first.scan('SN-1\n')
+    await first.says('Device SN-1 failed.')
+    await first.scan('SN-2\n')
+    expect(await first.ended).toBe(3)
+    expect(first.terminal.shown).toContain('no unused profile')
+    rmSync(station.path('fail'))
+    const second = start()
+    await second.scan('SN-1\n')
+    await second.says('Device SN-1 is programmed.')
+    second.type(CTRL_C)
+    await second.ended
+    expect(station.receipts().map(({ iccid, again }) => [iccid, again])).toEqual([
+      [iccid(1), false],
+      [iccid(1), true],
+    ])
+  })
+})
+
+describe.skipIf(!canRun)('the stations’ script with a device on a serial port', () => {
+  let directory: string
+  let station: ReturnType<typeof stationOf>
+  const start = (port: string, settings = {}) => station.start({ KEY, ...settings }, port)
+
+  beforeEach(() => {
+    directory = directoryOf(someProfiles(5))
+    station = stationOf(directory)
+  })
+
+  test('sends the profile as one line, and waits for the device’s answer', async () => {
+    const answers = ['booting\r\nOK\r\n', 'ERROR: wrong checksum\r\n', 'OK\r\n']
+    const device = await serialPort(() => answers.shift() ?? '')
+    const run = start(device.port)
+    await run.scan('SN-1\n')
+    await run.says('Device SN-1 is programmed.')
     await run.scan('SN-2\n')
-    expect(await run.ended).toBe(3)
-    expect(run.shown()).toContain('no unused profile')
+    await run.says('The device answers: ERROR: wrong checksum')
+    await run.says('Device SN-2 failed.')
+    await run.scan('SN-2\n')
+    await run.says('Device SN-2 is programmed.')
+    await run.scan(CTRL_D)
+    expect(await run.ended).toBe(0)
+    const of = async (serial: string) =>
+      (await softsim(['next', '-k', KEY, '-i', directory, '--device', serial])).stdout.trimEnd()
+    expect(device.received).toEqual([await of('SN-1'), await of('SN-2'), await of('SN-2')])
+    expect(station.results()).toEqual(['"SN-1" pass', '"SN-2" fail', '"SN-2" pass'])
+  })
+
+  test('what a device said before it got the profile is no answer, and its echo is not shown', async () => {
+    const device = await serialPort((profile) => `ERROR ${profile}\r\n`)
+    const run = start(device.port)
+    await run.scan('')
+    await device.says('OK\r\n')
+    run.type('SN-1\n')
+    await run.says('The device answers: ERROR (profile)')
+    await run.says('Device SN-1 failed.')
+    expect(run.terminal.shown).not.toContain(device.received[0])
+  })
+
+  test('a device that does not answer fails after the limit', async () => {
+    const device = await serialPort(() => 'hello\r\n')
+    const run = start(device.port, { TIMEOUT: '1' })
+    await run.scan('SN-1\n')
+    await run.says('No answer from the device (limit: 1 s).')
+    await run.says('Device SN-1 failed.')
+    await run.scan(CTRL_C)
+    expect(await run.ended).toBe(130)
+    expect(run.terminal.shown).toContain('Device SN-1 is not finished: scan it again.')
+  })
+
+  test('Ctrl-C while it waits for the answer: the device is named', async () => {
+    const device = await serialPort(() => '')
+    const run = start(device.port)
+    await run.scan('SN-1\n')
+    await until(() => device.received.length > 0)
+    run.type(CTRL_C)
+    expect(await run.ended).toBe(130)
+    expect(run.terminal.shown).toContain('Device SN-1 is not finished: scan it again.')
+    expect(station.results()).toEqual(['"SN-1" unfinished'])
+  })
+
+  test('a port that is missing or is a plain file: it does not start, and creates and changes nothing', async () => {
+    const missing = join(temporaryDirectory(), 'ttyUSB0')
+    const missed = start(missing)
+    expect(await missed.ended).toBe(2)
+    expect(missed.terminal.shown).toContain(`${missing} is not a serial port.`)
+    expect(existsSync(missing)).toBe(false)
+    writeFileSync(missing, 'a file')
+    expect(await start(missing).ended).toBe(2)
+    expect(readFileSync(missing, 'utf8')).toBe('a file')
+    expect(await start('/dev/null').ended).toBe(2)
+    expect(usedIn(directory)).toEqual([])
+  })
+
+  test('a cable that is pulled out at the prompt: the device waits, and nothing is claimed', async () => {
+    const device = await serialPort(() => 'OK\r\n')
+    const port = join(temporaryDirectory(), 'ttyUSB0')
+    symlinkSync(device.port, port)
+    const run = start(port)
+    await run.scan('')
+    rmSync(port)
+    run.type('SN-1\n')
+    await run.says('is not a serial port. Check the cable.')
+    expect([existsSync(port), usedIn(directory)]).toEqual([false, []])
+    symlinkSync(device.port, port)
+    await run.scan('SN-1\n')
+    await run.says('Device SN-1 is programmed.')
   })
 })

@@ -1,0 +1,122 @@
+/** The stations' script for Linux at a terminal of its own, with a device programmer or a device on a serial port. */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { onTestFinished } from 'vitest'
+import { temporaryDirectory } from './directory.ts'
+import { writesOf } from './process.ts'
+import { program, until } from './softsim.ts'
+
+const SCRIPT = resolve('scripts/stations/station.sh')
+const PROMPT = 'Serial number of the device: '
+
+/** Runs a shell command at a new pseudo-terminal (script(1)); `type` is its keyboard, `shown` its screen. */
+function startTerminal(command: string, env: NodeJS.ProcessEnv) {
+  const child = spawn('script', ['-qec', command, '/dev/null'], { env })
+  const ended = once(child, 'close').then(([code]) => code as number)
+  onTestFinished(() => void child.kill('SIGKILL'))
+  const terminal = {
+    ended,
+    shown: '',
+    says,
+    isGone,
+    close: () => child.kill('SIGKILL'),
+    type: (text: string) => child.stdin.write(text),
+    /** Types, and waits until the terminal has it. */
+    async put(text: string): Promise<void> {
+      const before = writesOf(child.pid ?? 0)
+      child.stdin.write(text)
+      await until(() => writesOf(child.pid ?? 0) > before)
+    },
+  }
+  child.stdout.setEncoding('utf8').on('data', (text) => {
+    terminal.shown += text
+  })
+  return terminal
+
+  function isGone() {
+    return child.exitCode !== null || child.signalCode !== null
+  }
+
+  async function says(words: string): Promise<void> {
+    await until(() => terminal.shown.includes(words) || isGone())
+    if (!terminal.shown.includes(words)) throw new Error(`not said: ${words}\n${terminal.shown}`)
+  }
+}
+
+/**
+ * A station with its own PATH: softsim, and a device programmer that fails where there is a file `fail`, and hangs where
+ * there is a file `hang`. While there is a file `hold`, `next` waits; Ctrl-C removes it.
+ */
+export function stationOf(directory: string, place = temporaryDirectory()) {
+  const path = (name: string) => join(place, name)
+  const put = (name: string, text: string) => {
+    writeFileSync(path(name), `#!/bin/sh\n${text}\n`)
+    chmodSync(path(name), 0o755)
+  }
+  const hold = path('hold')
+  const words = program().map((word) => `'${word}'`)
+  put(
+    'softsim',
+    `if [ "$1" = next ]; then trap "rm -f '${hold}'" INT; while [ -e '${hold}' ]; do touch '${path('held')}'; sleep 0.1; done; fi
+exec ${words.join(' ')} "$@"`,
+  )
+  put(
+    'program-device',
+    `cd '${place}'; read -r line; [ ! -e fail ] || exit 1\nif [ -e hang ]; then echo $$ > hanging; sleep 600; fi\necho "$line" >> programmed`,
+  )
+  const linesOf = (name: string) =>
+    existsSync(path(name)) ? readFileSync(path(name), 'utf8').split('\n').filter(Boolean) : []
+  return {
+    path,
+    put: (name: string, text = '') => writeFileSync(path(name), text),
+    /** The process of a programmer that hangs, once it does. */
+    hanging: () => Number(linesOf('hanging')[0] ?? 0),
+    programmed: () => linesOf('programmed'),
+    receipts: () => linesOf('receipt.jsonl').map((line) => JSON.parse(line)),
+    /** Device and result of each line. */
+    results: () => linesOf('results.csv').map((line) => line.split(',').slice(2).join(' ')),
+    start(settings: Record<string, string>, port = '') {
+      const env = {
+        ...process.env,
+        PATH: `${place}:${process.env['PATH']}`,
+        PROFILES: directory,
+        RECEIPT: path('receipt.jsonl'),
+        RESULTS: path('results.csv'),
+        ...settings,
+      }
+      const terminal = startTerminal(`${SCRIPT} ${port}`, env)
+      return {
+        terminal,
+        ended: terminal.ended,
+        says: terminal.says,
+        type: terminal.type,
+        /** Waits for the prompt, and answers it. */
+        async scan(text: string): Promise<void> {
+          await until(() => terminal.shown.endsWith(PROMPT) || terminal.isGone())
+          terminal.shown = ''
+          terminal.type(text)
+        },
+      }
+    },
+  }
+}
+
+/** A serial port: a pseudo-terminal with a device at its other end, which answers each profile with `answer`. */
+export async function serialPort(answer: (profile: string) => string) {
+  const terminal = startTerminal('stty raw -echo; tty; exec sleep 600', process.env)
+  await until(() => terminal.shown.includes('\n'))
+  const [port = ''] = terminal.shown.split('\n')
+  const received: string[] = []
+  terminal.shown = ''
+  const timer = setInterval(() => {
+    const [line, ...rest] = terminal.shown.split('\n')
+    if (rest.length === 0) return
+    terminal.shown = rest.join('\n')
+    received.push(line ?? '')
+    terminal.type(answer(line ?? ''))
+  }, 5)
+  onTestFinished(() => clearInterval(timer))
+  return { port: port.trim(), received, says: terminal.put }
+}
