@@ -7,6 +7,7 @@ import { FetchCommand } from './commands/fetch.ts'
 import { HelpCommand } from './commands/help.ts'
 import { NextCommand } from './commands/next.ts'
 import { StatusCommand } from './commands/status.ts'
+import { nearest } from './nearest.ts'
 import { definitionOf } from './options.ts'
 import { Report } from './report.ts'
 import { eitherOf, mistakeIn } from './usage-errors.ts'
@@ -83,9 +84,12 @@ async function printHelp(command?: string): Promise<void> {
   if (command === undefined) return print(overview(topics, VERSION, style))
   const topic = topics.find(({ name }) => name === command)
   if (topic === undefined) {
-    throw new Failure('usage', 'unknown command', {
-      hint: `use ${eitherOf(topics)}; see softsim help`,
-    })
+    const meant = nearest(
+      command,
+      topics.map(({ name }) => name),
+    )
+    const hint = meant === undefined ? `use ${eitherOf(topics)}` : `did you mean softsim help ${meant}?`
+    throw new Failure('usage', 'unknown command', { hint: `${hint}; see softsim help` })
   }
   return print(commandHelp(topic, style))
 }

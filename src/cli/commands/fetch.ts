@@ -52,10 +52,10 @@ export class FetchCommand extends BaseCommand {
     const count = parseCount(this.count)
     const directory = notEmpty('--out', this.directory)
     // Loaded on demand: `next` shares this program, starts 50,000 times and needs none of it.
-    const { standInForStreams } = await import('../streams.ts')
+    const { standInForStreams } = await import('../terminal/streams.ts')
     standInForStreams(writeStandardError)
     const { fetchProfiles } = await import('../../fetch/fetch.ts')
-    const { startProgress } = await import('../progress.ts')
+    const { startProgress } = await import('../terminal/progress.ts')
     const interrupt = onInterrupt(GRACE_MS, (isLast) => report.warn(isLast ? AT_ONCE : WAITING))
     const progress = await startProgress(report)
     try {

@@ -6,6 +6,7 @@ import { BaseCommand, notEmpty, parseCount } from './base.ts'
 
 export class NextCommand extends BaseCommand {
   static override paths = [['next']]
+  static repeatable = ['--device']
   static override usage = {
     description: 'hand out the next unused profile',
     details: [

@@ -51,7 +51,7 @@ export class StatusCommand extends BaseCommand {
     }
     const format = checkFormat(this.format)
     const { showStatus } = await import('../../status/status.ts')
-    const { startProgress } = await import('../progress.ts')
+    const { startProgress } = await import('../terminal/progress.ts')
     const progress = await startProgress(report)
     try {
       await showStatus({

@@ -1,5 +1,5 @@
 import { isatty } from 'node:tty'
-import type { Report } from './report.ts'
+import type { Report } from '../report.ts'
 
 export interface Progress {
   update(text: string): void
