@@ -3,7 +3,16 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { asking, quote, setting, several } from '../src/words.ts'
+import {
+  asking,
+  fromPutty,
+  keepingPrivate,
+  keyOfVariable,
+  quote,
+  setting,
+  several,
+  unsetting,
+} from '../src/words.ts'
 import { temporaryDirectory } from './support/directory.ts'
 import { hasPosix, isWindows } from './support/system.ts'
 
@@ -29,10 +38,19 @@ test.each<[NodeJS.Platform, string, string]>([
 )
 
 test('variables, in the syntax of the system', () => {
-  expect(setting('A_KEY', 'linux')).toBe('export A_KEY=…')
-  expect(setting('A_KEY', 'win32')).toBe('in cmd set A_KEY=…, in PowerShell $env:A_KEY = "…"')
+  expect(setting('A_KEY', 'linux')).toBe('export A_KEY=...')
+  expect(setting('A_KEY', 'win32')).toBe('in cmd set A_KEY=..., in PowerShell $env:A_KEY = "..."')
+  expect(unsetting('A', 'linux')).toBe('unset A')
+  expect(unsetting('A', 'win32')).toBe('in cmd set A=, in PowerShell $env:A = $null')
   expect(asking('A_KEY', 'darwin')).toBe('read -rs A_KEY && export A_KEY')
   expect(asking('A_KEY', 'win32')).toBe('in cmd set /p A_KEY=, in PowerShell $env:A_KEY = Read-Host')
+})
+
+test('no command of another system is shown on Windows', () => {
+  const path = 'C:\\my keys\\softsim.pem'
+  for (const words of [keepingPrivate, fromPutty, keyOfVariable, setting, unsetting, asking])
+    expect(words(path, 'win32')).not.toMatch(/chmod|export |unset |printenv|&&|'/)
+  expect(keepingPrivate('my key', 'linux')).toBe("chmod 600 'my key' && ")
 })
 
 describe('a pasted path is one word', () => {

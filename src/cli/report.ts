@@ -49,7 +49,7 @@ export class Report implements Messages {
   failure(error: unknown): void {
     if (error instanceof Failure) {
       this.#line(`error: ${error.message}`)
-      if (error.hint !== undefined) this.#line(`hint: ${error.hint}`)
+      this.#line(`hint: ${error.hint}`)
     } else {
       this.#line(
         `error: internal error in softsim: ${error instanceof Error ? error.message : String(error)}`,

@@ -15,6 +15,8 @@ import { VERSION } from './version.ts'
 
 const COMMANDS = [FetchCommand, NextCommand, StatusCommand, HelpCommand]
 
+const OUTPUT_HINT = 'check the file or the program that receives the output'
+
 const report = new Report()
 
 /**
@@ -64,11 +66,14 @@ function parse({ words, argv }: CommandLine, context: Context): BaseCommand {
 
 /** @throws {Failure} `disk` */
 async function print(text: string): Promise<void> {
-  if (isOutputClosed()) throw new Failure('disk', 'standard output is closed')
+  if (isOutputClosed()) throw new Failure('disk', 'standard output is closed', { hint: OUTPUT_HINT })
   try {
     await writeOutput(text)
   } catch (error) {
-    throw new Failure('disk', `can't write to standard output: ${reasonOf(error)}`, { cause: error })
+    throw new Failure('disk', `can't write to standard output: ${reasonOf(error)}`, {
+      hint: OUTPUT_HINT,
+      cause: error,
+    })
   }
 }
 

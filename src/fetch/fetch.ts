@@ -6,7 +6,7 @@ import { endpoint } from '../service/url.ts'
 import { Hint } from '../store/hint.ts'
 import { finishFetches } from '../store/incoming/recover.ts'
 import { closeTarget, openTarget, type Target } from '../store/incoming/target.ts'
-import type { Messages } from '../words.ts'
+import { type Messages, unsetting } from '../words.ts'
 import { conclude } from './conclusion.ts'
 import { download } from './download.ts'
 import { Stock } from './stock.ts'
@@ -43,7 +43,7 @@ export async function fetchProfiles(order: Order): Promise<void> {
       'usage',
       'NODE_TLS_REJECT_UNAUTHORIZED=0 turns off certificate checks and would expose the API key',
       {
-        hint: 'unset it; if the service uses its own CA, set NODE_EXTRA_CA_CERTS to the CA certificate file',
+        hint: `${unsetting('NODE_TLS_REJECT_UNAUTHORIZED')}; if the service uses its own CA, set NODE_EXTRA_CA_CERTS to the CA certificate file`,
       },
     )
   }

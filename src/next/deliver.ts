@@ -24,7 +24,11 @@ export interface Delivery {
  * @throws {Failure} `interrupted` or `disk`; in each case, nothing is claimed
  */
 export function beforeClaim(ready: readonly Ready[], signals: Signals): void {
-  if (signals.stop.aborted) throw new Failure('interrupted', 'interrupted; nothing was claimed')
+  if (signals.stop.aborted) {
+    throw new Failure('interrupted', 'interrupted; nothing was claimed', {
+      hint: 'run the same command again',
+    })
+  }
   if (isOutputClosed()) {
     const which = ready.map(({ iccid }) => iccid).join(', ')
     throw new Failure('disk', `standard output is closed; not claimed: ${which}`, {

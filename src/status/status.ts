@@ -1,6 +1,6 @@
 import { Failure } from '../failure.ts'
 import { readKey } from '../key/key-file.ts'
-import { type Messages, several } from '../words.ts'
+import { diskPresence, type Messages, several } from '../words.ts'
 import { type Checked, checkProfiles } from './check.ts'
 import { countFiles } from './count.ts'
 import { deviceRecords } from './devices.ts'
@@ -49,7 +49,7 @@ export async function showStatus(inquiry: Inquiry): Promise<void> {
       hint:
         counts.used > 0
           ? 'all profiles in it are used; fetch more: see softsim help fetch'
-          : 'check -i and that the disk is mounted, or fetch profiles: see softsim help fetch',
+          : `check -i and ${diskPresence()}, or fetch profiles: see softsim help fetch`,
     })
   }
   if (checked !== undefined && checked.usable === 0) {

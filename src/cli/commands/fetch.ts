@@ -82,7 +82,8 @@ export class FetchCommand extends BaseCommand {
 /** The key becomes an HTTP header value. Any other character is a copying mistake. */
 function checkApiKey(apiKey: string | undefined): string {
   const hint = `set it: ${setting('SOFTSIM_API_KEY')}`
-  if (!apiKey) throw new Failure('usage', 'fetch needs an API key', { hint })
+  if (apiKey !== undefined) notEmpty('--api-key', apiKey)
+  else throw new Failure('usage', 'fetch needs an API key', { hint })
   if (/^[\x21-\x7e]+$/.test(apiKey)) return apiKey
   throw new Failure('usage', 'the API key contains a space, a control character or a non-ASCII character', {
     hint,

@@ -4,6 +4,7 @@ import { LOCKED_IN_A_ROW } from '../../key/wrong-key.ts'
 import { claim } from '../../store/claim.ts'
 import { fileName } from '../../store/names.ts'
 import { Queue } from '../../store/queue.ts'
+import { diskPresence } from '../../words.ts'
 import { makeReady, type Ready, type Source } from '../ready.ts'
 import { PassedOver } from './passed-over.ts'
 
@@ -103,7 +104,7 @@ function shortage(directory: string, count: number, usable: number, passedOver: 
       hint:
         used > 0
           ? 'all profiles in it are used; fetch more: see softsim help fetch'
-          : 'check -i and that the disk is mounted, or download profiles with softsim fetch',
+          : `check -i and ${diskPresence()}, or download profiles with softsim fetch`,
     })
   }
   return new Failure('unusable', `none of the unused profiles in ${directory} can be used`, {
