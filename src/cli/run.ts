@@ -80,10 +80,11 @@ async function print(text: string): Promise<void> {
 async function printHelp(command?: string): Promise<void> {
   const { isatty } = await import('node:tty')
   const { commandHelp, overview } = await import('./help.ts')
+  const { hasColour } = await import('./terminal/colour.ts')
   const isTerminal = isatty(1)
   const style = {
     width: (isTerminal && process.stdout.columns) || 80,
-    colour: isTerminal && !process.env['NO_COLOR'],
+    colour: isTerminal && hasColour(),
   }
   const topics = COMMANDS.map((each) => ({ ...definitionOf(each), ...each.usage }))
   if (command === undefined) return print(overview(topics, VERSION, style))

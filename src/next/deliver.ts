@@ -5,8 +5,12 @@ import { usedName } from '../store/names.ts'
 import { type Messages, quote } from '../words.ts'
 import type { Ready, Signals } from './ready.ts'
 import type { Receipt } from './receipt.ts'
-import { isOutputClosed, writeOutput } from './standard-output.ts'
+import { isOnScreen, isOutputClosed, writeOutput } from './standard-output.ts'
 
+const SLOW =
+  'the reader of standard output is slow or does not read: still waiting after 2 s; press Ctrl-C to stop'
+const ON_SCREEN =
+  'a secret is on the screen: clear the screen and its history; use | or > to send a profile to a device'
 const NO_FLUSH =
   "this file system can't flush a directory: after a power cut, the profiles handed out last may be unused again; a local disk is safer"
 
@@ -52,10 +56,11 @@ export async function deliver(taken: readonly Ready[], delivery: Delivery): Prom
     )
     if (!opened.flushSync()) messages.warn(NO_FLUSH)
     receipt?.append(directory, taken)
-    await writeOutput(taken.map(({ line }) => `${line}\n`).join(''), signals.stop)
+    await writeOutput(taken.map(({ line }) => `${line}\n`).join(''), signals.stop, () => messages.warn(SLOW))
   } catch (error) {
     throw undelivered(taken, delivery, error)
   }
+  if (await isOnScreen()) messages.warn(ON_SCREEN)
 }
 
 export const usedPath = (directory: string, { name }: Ready) => join(directory, usedName(name))

@@ -31,7 +31,7 @@ export class NextCommand extends BaseCommand {
 
   key = Option.String('-k,--key', {
     description:
-      '<KEY>: the file of the RSA private key, PKCS#1 or PKCS#8, PEM or DER; - reads standard input (required)',
+      '<KEY>: the file of the RSA private key, PKCS#1 or PKCS#8, PEM or DER, or - for standard input (required)',
   })
 
   directory = Option.String('-i,--in', './profiles', {
