@@ -3,10 +3,12 @@ import { readKey } from '../key/key-file.ts'
 import { diskPresence, type Messages, several } from '../words.ts'
 import { type Checked, checkProfiles } from './check.ts'
 import { countFiles } from './count.ts'
-import { deviceRecords } from './devices.ts'
+import { type DeviceRecord, devicesWithSeveral, readRecords } from './devices.ts'
 import { type Format, PRINTERS } from './print.ts'
 
 export type { Format } from './print.ts'
+
+const MOST_WARNINGS = 20
 
 export interface Inquiry {
   readonly directory: string
@@ -33,7 +35,12 @@ export async function showStatus(inquiry: Inquiry): Promise<void> {
   const { counts, iccids } = countFiles(directory)
   const printer = PRINTERS[inquiry.format]
   if (inquiry.devices) {
-    for (const lines of chunks(printer.devices(deviceRecords(directory)))) await print(lines)
+    const { devices, withoutDevice } = readRecords(directory)
+    for (const lines of chunks(printer.devices(devices))) await print(lines)
+    warnOfSeveral(devices, messages)
+    if (withoutDevice > 0) {
+      messages.tell(0, `${several(withoutDevice, 'used profile')} without a device`)
+    }
     return
   }
   let checked: Checked | undefined
@@ -57,6 +64,17 @@ export async function showStatus(inquiry: Inquiry): Promise<void> {
       hint: 'the warnings say why, file by file',
     })
   }
+}
+
+function warnOfSeveral(devices: readonly DeviceRecord[], messages: Messages): void {
+  const found = devicesWithSeveral(devices)
+  for (const [device, iccids] of found.slice(0, MOST_WARNINGS)) {
+    messages.warn(
+      `device ${device} has ${iccids.length} profiles: ${iccids.join(', ')}; find out which one it uses`,
+    )
+  }
+  const more = found.length - MOST_WARNINGS
+  if (more > 0) messages.warn(`${more} more devices have several profiles`)
 }
 
 /** Joins lines, so that a long list takes few writes. */

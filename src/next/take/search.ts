@@ -80,11 +80,12 @@ export class Search {
   }
 
   tooFew(count: number, usable: number): Failure {
+    const passedOver = this.passedOver.count
     for (const name of this.queue.strangers)
       this.passedOver.add(name, new UnusableProfile('damaged', 'its name is not an ICCID'))
     this.shortage = this.passedOver.key.isWrong
       ? this.passedOver.key.failure()
-      : shortage(this.#source.directory, count, usable, this.passedOver.count, this.queue.used)
+      : shortage(this.#source.directory, count, usable, passedOver, this.queue.used)
     return this.shortage
   }
 }
