@@ -21,7 +21,7 @@ export interface Inquiry {
   readonly devices: boolean
   readonly format: Format
   readonly messages: Messages
-  readonly progress: { update(text: string): void }
+  readonly progress: { follow(line: () => string): void }
   readonly print: (text: string) => Promise<void>
 }
 
@@ -46,8 +46,11 @@ export async function showStatus(inquiry: Inquiry): Promise<void> {
   let checked: Checked | undefined
   if (key !== undefined) {
     const some = iccids.slice(0, inquiry.count)
-    const show = (done: number) => progress.update(`${done} of ${several(some.length, 'profile')} checked`)
-    checked = await checkProfiles(directory, some, key, messages, show)
+    let done = 0
+    progress.follow(() => `${done} of ${several(some.length, 'profile')} checked`)
+    checked = await checkProfiles(directory, some, key, messages, (now) => {
+      done = now
+    })
   }
   await print(printer.status(directory, counts, checked))
   // Stations may have taken all of them since they were counted.

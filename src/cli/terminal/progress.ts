@@ -1,27 +1,67 @@
 import { isatty } from 'node:tty'
+import { printable } from '../../words.ts'
 import type { Report } from '../report.ts'
+import { hasColour } from './colour.ts'
 
 export interface Progress {
-  update(text: string): void
+  /** @param line what to show from now on, whenever it is asked */
+  follow(line: () => string): void
   end(): void
 }
 
-const NONE: Progress = { update() {}, end() {} }
+const REDRAW_MS = 100
 
-/** Starts a progress line on standard error. Messages of the report appear above it. */
+/** A log needs no more than this to show that the program is alive. */
+const LOG_MS = 30_000
+
+/** What the spinner, a blank and the cursor take. */
+const BESIDE = 3
+
+/**
+ * Shows the progress on standard error: on a terminal as a line below all messages, elsewhere as a message twice a
+ * minute.
+ */
 export async function startProgress(report: Report): Promise<Progress> {
   // Some serial consoles report zero columns, and ora divides by that number.
-  if (!isatty(2) || !(process.stderr.columns > 0)) return NONE
+  const canRedraw = isatty(2) && process.stderr.columns > 0 && process.env['TERM'] !== 'dumb'
+  return canRedraw ? startLine(report) : startLog(report)
+}
+
+async function startLine(report: Report): Promise<Progress> {
   const { default: ora } = await import('ora')
-  const spinner = ora({ stream: process.stderr, discardStdin: false }).start()
+  const color = hasColour() ? 'cyan' : false
+  const spinner = ora({ stream: process.stderr, discardStdin: false, isEnabled: true, color }).start()
   report.lastLine = spinner
+  let line = () => ''
+  const timer = setInterval(() => {
+    spinner.text = cut(printable(line()), process.stderr.columns - BESIDE)
+  }, REDRAW_MS)
   return {
-    update(text) {
-      spinner.text = text
+    follow(next) {
+      line = next
     },
     end() {
+      clearInterval(timer)
       report.lastLine = undefined
       spinner.stop()
     },
   }
 }
+
+/** @param everyMs the time between two messages */
+export function startLog(report: Report, everyMs = LOG_MS): Progress {
+  let line: (() => string) | undefined
+  const timer = setInterval(() => {
+    if (line !== undefined) report.tell(0, line())
+  }, everyMs)
+  return {
+    follow(next) {
+      line = next
+    },
+    end: () => clearInterval(timer),
+  }
+}
+
+/** Shortens a text to this many columns. */
+export const cut = (text: string, columns: number) =>
+  text.length <= columns ? text : `${text.slice(0, Math.max(columns - 3, 0))}...`
