@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
@@ -51,6 +51,19 @@ test('no command of another system is shown on Windows', () => {
   for (const words of [keepingPrivate, fromPutty, keyOfVariable, setting, unsetting, asking])
     expect(words(path, 'win32')).not.toMatch(/chmod|export |unset |printenv|&&|'/)
   expect(keepingPrivate('my key', 'linux')).toBe("chmod 600 'my key' && ")
+})
+
+test('messages are ASCII: a log or a console can have any code page', () => {
+  const files = readdirSync('src', { recursive: true, encoding: 'utf8' }).filter((each) =>
+    each.endsWith('.ts'),
+  )
+  expect(files.length).toBeGreaterThan(50)
+  // Texts of other services may contain these characters.
+  for (const file of files.filter((each) => !each.endsWith('plain-text.ts'))) {
+    const code = readFileSync(join('src', file), 'utf8').replace(/^ *(\*|\/[/*]).*$/gm, '')
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: it is ASCII too
+    expect(code, file).not.toMatch(/[^\x00-\x7f]/)
+  }
 })
 
 describe('a pasted path is one word', () => {

@@ -7,6 +7,7 @@
 import { writeSync } from 'node:fs'
 import { errnoOf, Failure } from '../failure.ts'
 import { type Level, type Messages, printable } from '../words.ts'
+import { isConsole } from './terminal/console.ts'
 
 const STANDARD_ERROR = 2
 const SHORTEST_SECRET = 4
@@ -73,6 +74,10 @@ export class Report implements Messages {
 
 /** Best effort: if standard error fails, there is nowhere left to report it. */
 export function writeStandardError(text: string): void {
+  if (isConsole(STANDARD_ERROR)) {
+    process.stderr.write(text)
+    return
+  }
   let bytes = Buffer.from(text)
   for (let tries = FULL_PIPE_TRIES; bytes.length > 0 && tries > 0; ) {
     try {

@@ -10,6 +10,7 @@ import { StatusCommand } from './commands/status.ts'
 import { nearest } from './nearest.ts'
 import { definitionOf } from './options.ts'
 import { Report } from './report.ts'
+import { isConsole } from './terminal/console.ts'
 import { eitherOf, mistakeIn } from './usage-errors.ts'
 import { VERSION } from './version.ts'
 
@@ -68,7 +69,8 @@ function parse({ words, argv }: CommandLine, context: Context): BaseCommand {
 async function print(text: string): Promise<void> {
   if (isOutputClosed()) throw new Failure('disk', 'standard output is closed', { hint: OUTPUT_HINT })
   try {
-    await writeOutput(text)
+    if (isConsole(1)) await new Promise((resolve) => process.stdout.write(text, resolve))
+    else await writeOutput(text)
   } catch (error) {
     throw new Failure('disk', `can't write to standard output: ${reasonOf(error)}`, {
       hint: OUTPUT_HINT,
