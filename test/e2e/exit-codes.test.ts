@@ -131,7 +131,11 @@ describe('6: the service does not accept the API key', () => {
     const { fetch, requests, directory } = await startSandbox()
     const run = await fetch(['-n', '5000'], { env: { SOFTSIM_API_KEY: key } })
     expect(run).toEqual(
-      failure(6, RegExp(`.*does not accept the API key.*${status}.*`), /.*SOFTSIM_API_KEY.*/),
+      failure(
+        6,
+        RegExp(`.*does not accept the API key.*${status}.*`),
+        status === 403 ? /.*SOFTSIM_API_KEY.*, or correct --url: .*/ : /.*SOFTSIM_API_KEY.*/,
+      ),
     )
     expect(requests).toHaveLength(1)
     expect(namesIn(directory)).toEqual([])

@@ -30,15 +30,18 @@ export async function startProgress(report: Report): Promise<Progress> {
 async function startLine(report: Report): Promise<Progress> {
   const { default: ora } = await import('ora')
   const color = hasColour() ? 'cyan' : false
-  const spinner = ora({ stream: process.stderr, discardStdin: false, isEnabled: true, color }).start()
-  report.lastLine = spinner
-  let line = () => ''
-  const timer = setInterval(() => {
-    spinner.text = cut(printable(line()), process.stderr.columns - BESIDE)
-  }, REDRAW_MS)
+  const spinner = ora({ stream: process.stderr, discardStdin: false, isEnabled: true, color })
+  let timer: NodeJS.Timeout | undefined
   return {
-    follow(next) {
-      line = next
+    follow(line) {
+      const draw = () => {
+        spinner.text = cut(printable(line()), process.stderr.columns - BESIDE)
+      }
+      draw()
+      clearInterval(timer)
+      timer = setInterval(draw, REDRAW_MS)
+      spinner.start()
+      report.lastLine = spinner
     },
     end() {
       clearInterval(timer)
