@@ -96,8 +96,12 @@ async function printHelp(command?: string): Promise<void> {
       command,
       topics.map(({ name }) => name),
     )
-    const hint = meant === undefined ? `use ${eitherOf(topics)}` : `did you mean softsim help ${meant}?`
-    throw new Failure('usage', 'unknown command', { hint: `${hint}; see softsim help` })
+    throw new Failure('usage', 'unknown command', {
+      hint:
+        meant === undefined
+          ? `use ${eitherOf(topics)}; see softsim help`
+          : `did you mean softsim help ${meant}?`,
+    })
   }
   return print(commandHelp(topic, style))
 }

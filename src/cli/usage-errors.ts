@@ -41,7 +41,12 @@ export function mistakeIn(
   const [message, hint] = mistake
   const isCommand = first !== 'help' && commands.some(({ name }) => name === first)
   const help = isCommand ? `softsim help ${first}` : 'softsim help'
-  return new Failure('usage', message, { hint: hint === undefined ? `see ${help}` : `${hint}; see ${help}` })
+  return new Failure('usage', message, { hint: joined(hint, `see ${help}`) })
+}
+
+function joined(hint: string | undefined, next: string): string {
+  if (hint === undefined) return next
+  return hint.endsWith('?') ? `${hint} ${next}` : `${hint}; ${next}`
 }
 
 /** Scripts pass the output of `next` to a device. A mistake in such a script must print nothing. */

@@ -33,13 +33,13 @@ test.each<[string[], string]>([
     ['help', 'SECRET1', 'x'],
     'unexpected argument on the command line | options begin with a dash; see softsim help',
   ],
-  [['fecth'], 'unknown command fecth | did you mean fetch?; see softsim help'],
+  [['fecth'], 'unknown command fecth | did you mean fetch? see softsim help'],
   [['next', '-vx'], 'unknown option -x | see softsim help next'],
   [['-vvv'], MISSING],
   [['-k', 'x', '-h'], MISSING],
-  [['nxet', '-h'], 'unknown command nxet | did you mean next?; see softsim help'],
+  [['nxet', '-h'], 'unknown command nxet | did you mean next? see softsim help'],
   [['constructor'], 'unknown command constructor | see softsim help'],
-  [['-v', 'nxet'], 'unknown command nxet | did you mean next?; see softsim help'],
+  [['-v', 'nxet'], 'unknown command nxet | did you mean next? see softsim help'],
 ])('%j', (typed, expected) => expect(said(typed)).toBe(expected))
 
 describe('an option value that looks like a command is not the command', () => {
@@ -47,7 +47,7 @@ describe('an option value that looks like a command is not the command', () => {
     [['-o', 'next', 'fetch', '--nope'], 'unknown option --nope | see softsim help fetch'],
     [['-i', 'fetch', 'next', '--nope'], 'unknown option --nope | see softsim help next'],
     [['-o', 'next', '-a', 'fetch'], MISSING],
-    [['-k', 'fetch', 'nxet'], 'unknown command nxet | did you mean next?; see softsim help'],
+    [['-k', 'fetch', 'nxet'], 'unknown command nxet | did you mean next? see softsim help'],
     [
       ['next', '-i', 'help', 'fetch'],
       'unexpected argument after the value of -i | put a value with spaces in double quotes; see softsim help next',
@@ -83,7 +83,9 @@ describe('a slip of the fingers', () => {
     [['NEXT'], 'unknown command | did you mean next?'],
     [['ftech'], 'unknown command ftech | did you mean fetch?'],
     [['fet'], 'unknown command fet | did you mean fetch?'],
-  ])('%j', (typed, expected) => expect(said(typed)).toContain(`${expected}; see softsim help`))
+  ])('%j', (typed, expected) =>
+    expect(said(typed)).toContain(`${expected}${expected.endsWith('?') ? '' : ';'} see softsim help`),
+  )
 
   test('that is like nothing gets no suggestion', () => {
     for (const typed of [['delete'], ['x'], ['next', '--frobnicate'], ['next', '-x']])

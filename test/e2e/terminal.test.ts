@@ -99,3 +99,10 @@ describe.skipIf(!hasTerminal)('next at a terminal', () => {
     expect([code, stdout.match(PROFILES)?.length, stdout.match(WARNING)]).toEqual([0, 2, null])
   })
 })
+
+test.skipIf(!hasTerminal)('status, where there is no progress, writes only text to a terminal', async () => {
+  const { code, stdout } = await softsim(['status', '-i', directoryOf(someProfiles(1))], terminal(80))
+  expect(code).toBe(0)
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control sequences begin with it
+  expect(stdout).not.toMatch(/\u001b/)
+})

@@ -46,7 +46,8 @@ async function startLine(report: Report): Promise<Progress> {
     end() {
       clearInterval(timer)
       report.lastLine = undefined
-      spinner.stop()
+      // Even one that has not started would write to the terminal.
+      if (spinner.isSpinning) spinner.stop()
     },
   }
 }
