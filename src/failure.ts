@@ -23,12 +23,13 @@ export const exitCode = (outcome: Outcome): number => OUTCOMES[outcome][0]
 /** A failure that the user can act on. Any other error is a bug in softsim. */
 export class Failure extends Error {
   readonly outcome: Exclude<Outcome, 'done'>
-  readonly hint: string | undefined
+  /** What to do next. */
+  readonly hint: string
 
   constructor(
     outcome: Exclude<Outcome, 'done'>,
     message: string,
-    options: { hint?: string; cause?: unknown } = {},
+    options: { hint: string; cause?: unknown },
   ) {
     super(message, { cause: options.cause })
     this.name = 'Failure'

@@ -19,13 +19,36 @@ export function quote(path: string, platform: NodeJS.Platform = process.platform
 }
 
 export const setting = (name: string, platform: NodeJS.Platform = process.platform) =>
-  platform === 'win32' ? `in cmd set ${name}=…, in PowerShell $env:${name} = "…"` : `export ${name}=…`
+  platform === 'win32' ? `in cmd set ${name}=..., in PowerShell $env:${name} = "..."` : `export ${name}=...`
+
+export const unsetting = (name: string, platform: NodeJS.Platform = process.platform) =>
+  platform === 'win32' ? `in cmd set ${name}=, in PowerShell $env:${name} = $null` : `unset ${name}`
 
 /** The same for a secret: the command prompts for the value, which therefore stays out of the shell history. */
 export const asking = (name: string, platform: NodeJS.Platform = process.platform) =>
   platform === 'win32'
     ? `in cmd set /p ${name}=, in PowerShell $env:${name} = Read-Host`
     : `read -rs ${name} && export ${name}`
+
+/** The command that prints a variable with a key. `set` and `echo` of cmd would lose its line breaks. */
+export const keyOfVariable = (name: string, platform: NodeJS.Platform = process.platform) =>
+  platform === 'win32' ? `in PowerShell $env:${name}` : `printenv ${name}`
+
+/** What goes before a command that refuses a private key that other users can read. */
+export const keepingPrivate = (path: string, platform: NodeJS.Platform = process.platform) =>
+  platform === 'win32' ? '' : `chmod 600 ${quote(path, platform)} && `
+
+export const fromPutty = (path: string, platform: NodeJS.Platform = process.platform) =>
+  platform === 'win32'
+    ? 'in PuTTYgen, use Conversions > Export OpenSSH key and save it as softsim.pem; then run: ssh-keygen -p -m PEM -f softsim.pem'
+    : `convert it: puttygen ${quote(path, platform)} -O private-openssh -o softsim.pem && ssh-keygen -p -m PEM -f softsim.pem`
+
+/** What to check where a directory is not there. */
+export const diskPresence = (platform: NodeJS.Platform = process.platform) =>
+  platform === 'win32' ? 'that the drive is connected' : 'that the disk is mounted'
+
+export const serialPort = (platform: NodeJS.Platform = process.platform) =>
+  platform === 'win32' ? '\\\\.\\COM3' : '/dev/ttyUSB0'
 
 /** The text on one line, with nothing in it that a terminal would obey. */
 export function printable(text: string): string {

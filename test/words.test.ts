@@ -1,9 +1,18 @@
 import { spawnSync } from 'node:child_process'
-import { writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { asking, quote, setting, several } from '../src/words.ts'
+import {
+  asking,
+  fromPutty,
+  keepingPrivate,
+  keyOfVariable,
+  quote,
+  setting,
+  several,
+  unsetting,
+} from '../src/words.ts'
 import { temporaryDirectory } from './support/directory.ts'
 import { hasPosix, isWindows } from './support/system.ts'
 
@@ -29,10 +38,32 @@ test.each<[NodeJS.Platform, string, string]>([
 )
 
 test('variables, in the syntax of the system', () => {
-  expect(setting('A_KEY', 'linux')).toBe('export A_KEY=…')
-  expect(setting('A_KEY', 'win32')).toBe('in cmd set A_KEY=…, in PowerShell $env:A_KEY = "…"')
+  expect(setting('A_KEY', 'linux')).toBe('export A_KEY=...')
+  expect(setting('A_KEY', 'win32')).toBe('in cmd set A_KEY=..., in PowerShell $env:A_KEY = "..."')
+  expect(unsetting('A', 'linux')).toBe('unset A')
+  expect(unsetting('A', 'win32')).toBe('in cmd set A=, in PowerShell $env:A = $null')
   expect(asking('A_KEY', 'darwin')).toBe('read -rs A_KEY && export A_KEY')
   expect(asking('A_KEY', 'win32')).toBe('in cmd set /p A_KEY=, in PowerShell $env:A_KEY = Read-Host')
+})
+
+test('no command of another system is shown on Windows', () => {
+  const path = 'C:\\my keys\\softsim.pem'
+  for (const words of [keepingPrivate, fromPutty, keyOfVariable, setting, unsetting, asking])
+    expect(words(path, 'win32')).not.toMatch(/chmod|export |unset |printenv|&&|'/)
+  expect(keepingPrivate('my key', 'linux')).toBe("chmod 600 'my key' && ")
+})
+
+test('messages are ASCII: a log or a console can have any code page', () => {
+  const files = readdirSync('src', { recursive: true, encoding: 'utf8' }).filter((each) =>
+    each.endsWith('.ts'),
+  )
+  expect(files.length).toBeGreaterThan(50)
+  // Texts of other services may contain these characters.
+  for (const file of files.filter((each) => !each.endsWith('plain-text.ts'))) {
+    const code = readFileSync(join('src', file), 'utf8').replace(/^ *(\*|\/[/*]).*$/gm, '')
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: it is ASCII too
+    expect(code, file).not.toMatch(/[^\x00-\x7f]/)
+  }
 })
 
 describe('a pasted path is one word', () => {

@@ -28,7 +28,7 @@ export function readArgv(typed: readonly string[], commands: readonly CommandDef
   const left = [...typed]
   const takeValue = (name: string): string | undefined => {
     const [word] = left
-    if (word === undefined || isOption(word)) return undefined
+    if (word === undefined || (isOption(word) && !isNumber(word))) return undefined
     const value = values.get(name)
     // The word after a bare `--format` may be the command.
     const isValue =
@@ -56,6 +56,9 @@ export function readArgv(typed: readonly string[], commands: readonly CommandDef
 
 /** A single dash is not an option. */
 const isOption = (word: string) => word.startsWith('-') && word !== '-'
+
+/** No option is called like a negative number. As a value, it gets a better error message. */
+const isNumber = (word: string) => /^-\d+$/.test(word)
 
 /** The options in one word, each with the value attached to it: `--key=a`, `-k=a`, `-ka`, `-vvka`. */
 function split(word: string, values: ReadonlyMap<string, Value>): [name: string, glued?: string][] {

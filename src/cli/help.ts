@@ -15,6 +15,8 @@ export interface Style {
 
 const NARROWEST = 40
 const WIDEST = 110
+/** Where less room is left beside the terms, each meaning stands below its term. */
+const NARROWEST_COLUMN = 24
 const GLOBAL = ['--verbosity', '--version', '--help']
 
 export function overview(topics: readonly Topic[], version: string, style: Style): string {
@@ -35,14 +37,11 @@ export function commandHelp(topic: Topic, style: Style): string {
   return page(style, [
     text(`softsim ${topic.name}: ${topic.description}`),
     ['Usage', [indented(`softsim ${topic.name} ${operandsOf(topic)}`, 2)]],
-    ...(topic.details ?? '').split('\n\n').map(text),
+    ...(topic.details ?? '').split('\n\n').map((words) => text(words)),
     ['Options', table(optionRows(topic, false))],
     ['Global options', table(optionRows(topic, true))],
     ['Exit codes', table(exitRows())],
-    [
-      'Examples',
-      topic.examples.flatMap(([label, command]) => [indented(label, 2), indented(`$ ${command}`, 4)]),
-    ],
+    ['Examples', topic.examples.flatMap(([label, command]) => [text(label, 2), indented(`$ ${command}`, 4)])],
   ])
 }
 
@@ -64,9 +63,11 @@ function page({ width, colour }: Style, sections: readonly Section[]): string {
 }
 
 const text =
-  (words: string): Line =>
+  (words: string, by = 0): Line =>
   (width) =>
-    wrap(words, width).join('\n')
+    wrap(words, width - by)
+      .map((line) => ' '.repeat(by) + line)
+      .join('\n')
 
 /** Commands are never wrapped, so that they can be copied and pasted. */
 const indented =
@@ -77,7 +78,11 @@ const indented =
 function table(rows: readonly (readonly [string, string])[]): Line[] {
   const left = Math.max(...rows.map(([term]) => term.length))
   return rows.map(([term, meaning]) => (width) => {
-    const lines = wrap(meaning, Math.max(width - left - 4, 20))
+    const room = width - left - 4
+    if (room < NARROWEST_COLUMN) {
+      return [`  ${term}`, ...wrap(meaning, width - 6).map((line) => `      ${line}`)].join('\n')
+    }
+    const lines = wrap(meaning, room)
     return lines.map((line, at) => `  ${(at === 0 ? term : '').padEnd(left)}  ${line}`).join('\n')
   })
 }

@@ -15,11 +15,14 @@ export interface CommandDefinition {
   /** By option name, including every alias. */
   readonly values: ReadonlyMap<string, Value>
   readonly operands: readonly string[]
+  /** The names of the options that may be given several times, each with its own value. */
+  readonly repeatable: readonly string[]
 }
 
 export interface CommandClass {
   new (): Command
   readonly paths: string[][]
+  readonly repeatable?: readonly string[]
 }
 
 interface ClipanionOption {
@@ -51,7 +54,8 @@ export function definitionOf(command: CommandClass): CommandDefinition {
     if (field?.[Command.isOption]) field.definition(builder, key)
   }
   options.push(HELP)
-  return { name: command.paths[0]?.[0] ?? '', options, values: valuesOf(options), operands }
+  const { paths, repeatable = [] } = command
+  return { name: paths[0]?.[0] ?? '', options, values: valuesOf(options), operands, repeatable }
 }
 
 /** Takes a description apart: `<KEY>: the file` becomes `<KEY>` and `the file`. Without a value, the first is empty. */

@@ -7,6 +7,7 @@
 import { writeSync } from 'node:fs'
 import { errnoOf, Failure } from '../failure.ts'
 import { type Level, type Messages, printable } from '../words.ts'
+import { isConsole } from './terminal/console.ts'
 
 const STANDARD_ERROR = 2
 const SHORTEST_SECRET = 4
@@ -49,7 +50,7 @@ export class Report implements Messages {
   failure(error: unknown): void {
     if (error instanceof Failure) {
       this.#line(`error: ${error.message}`)
-      if (error.hint !== undefined) this.#line(`hint: ${error.hint}`)
+      this.#line(`hint: ${error.hint}`)
     } else {
       this.#line(
         `error: internal error in softsim: ${error instanceof Error ? error.message : String(error)}`,
@@ -73,6 +74,10 @@ export class Report implements Messages {
 
 /** Best effort: if standard error fails, there is nowhere left to report it. */
 export function writeStandardError(text: string): void {
+  if (isConsole(STANDARD_ERROR)) {
+    process.stderr.write(text)
+    return
+  }
   let bytes = Buffer.from(text)
   for (let tries = FULL_PIPE_TRIES; bytes.length > 0 && tries > 0; ) {
     try {

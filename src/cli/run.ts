@@ -4,10 +4,14 @@ import { isOutputClosed, writeOutput } from '../next/standard-output.ts'
 import { type CommandLine, readArgv } from './command-line.ts'
 import { COMMANDS } from './commands/all.ts'
 import type { BaseCommand, Context } from './commands/base.ts'
+import { nearest } from './nearest.ts'
 import { definitionOf } from './options.ts'
 import { Report } from './report.ts'
+import { isConsole } from './terminal/console.ts'
 import { eitherOf, mistakeIn } from './usage-errors.ts'
 import { VERSION } from './version.ts'
+
+const OUTPUT_HINT = 'check the file or the program that receives the output'
 
 const report = new Report()
 
@@ -58,28 +62,40 @@ function parse({ words, argv }: CommandLine, context: Context): BaseCommand {
 
 /** @throws {Failure} `disk` */
 async function print(text: string): Promise<void> {
-  if (isOutputClosed()) throw new Failure('disk', 'standard output is closed')
+  if (isOutputClosed()) throw new Failure('disk', 'standard output is closed', { hint: OUTPUT_HINT })
   try {
-    await writeOutput(text)
+    if (isConsole(1)) await new Promise((resolve) => process.stdout.write(text, resolve))
+    else await writeOutput(text)
   } catch (error) {
-    throw new Failure('disk', `can't write to standard output: ${reasonOf(error)}`, { cause: error })
+    throw new Failure('disk', `can't write to standard output: ${reasonOf(error)}`, {
+      hint: OUTPUT_HINT,
+      cause: error,
+    })
   }
 }
 
 async function printHelp(command?: string): Promise<void> {
   const { isatty } = await import('node:tty')
   const { commandHelp, overview } = await import('./help.ts')
+  const { hasColour } = await import('./terminal/colour.ts')
   const isTerminal = isatty(1)
   const style = {
     width: (isTerminal && process.stdout.columns) || 80,
-    colour: isTerminal && !process.env['NO_COLOR'],
+    colour: isTerminal && hasColour(),
   }
   const topics = COMMANDS.map((each) => ({ ...definitionOf(each), ...each.usage }))
   if (command === undefined) return print(overview(topics, VERSION, style))
   const topic = topics.find(({ name }) => name === command)
   if (topic === undefined) {
+    const meant = nearest(
+      command,
+      topics.map(({ name }) => name),
+    )
     throw new Failure('usage', 'unknown command', {
-      hint: `use ${eitherOf(topics)}; see softsim help`,
+      hint:
+        meant === undefined
+          ? `use ${eitherOf(topics)}; see softsim help`
+          : `did you mean softsim help ${meant}?`,
     })
   }
   return print(commandHelp(topic, style))

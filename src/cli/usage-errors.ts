@@ -1,6 +1,7 @@
 import { Failure } from '../failure.ts'
 import type { CommandLine } from './command-line.ts'
-import type { CommandDefinition } from './options.ts'
+import { nearest } from './nearest.ts'
+import type { CommandDefinition, OptionDefinition } from './options.ts'
 
 /** Options and commands of older versions of the vendor's tool, and their replacements. */
 const RENAMED = new Map([
@@ -34,12 +35,18 @@ export function mistakeIn(
     (first === line.argv[0] ? wrongCommand(line, commands) : undefined) ??
     wrongOption(line, commands) ??
     wrongCommand(line, commands) ??
+    givenTwice(line, commands) ??
     wrongWord(line, commands)
   if (mistake === undefined) return undefined
   const [message, hint] = mistake
   const isCommand = first !== 'help' && commands.some(({ name }) => name === first)
   const help = isCommand ? `softsim help ${first}` : 'softsim help'
-  return new Failure('usage', message, { hint: hint === undefined ? `see ${help}` : `${hint}; see ${help}` })
+  return new Failure('usage', message, { hint: joined(hint, `see ${help}`) })
+}
+
+function joined(hint: string | undefined, next: string): string {
+  if (hint === undefined) return next
+  return hint.endsWith('?') ? `${hint} ${next}` : `${hint}; ${next}`
 }
 
 /** Scripts pass the output of `next` to a device. A mistake in such a script must print nothing. */
@@ -64,7 +71,9 @@ function wrongCommand(line: CommandLine, commands: readonly CommandDefinition[])
   const [first] = line.words
   if (first !== undefined) {
     if (commands.some(({ name }) => name === first)) return undefined
-    return PLAIN_WORD.test(first) ? [`unknown command ${first}`, RENAMED.get(first)] : ['unknown command']
+    const known = commands.map(({ name }) => name)
+    const hint = RENAMED.get(first) ?? dashHint(first) ?? didYouMean(first, known)
+    return [PLAIN_WORD.test(first) ? `unknown command ${first}` : 'unknown command', hint]
   }
   const isGlobal = line.options.every(({ name }) => commands.every((command) => command.values.has(name)))
   if ((line.asksHelp || line.asksVersion) && isGlobal) return undefined
@@ -82,24 +91,77 @@ function wrongOption(line: CommandLine, commands: readonly CommandDefinition[]):
   const command = commands.find(({ name }) => name === line.words[0])
   for (const { name, value } of line.options) {
     const owner = commands.find((each) => each.values.has(name))
-    if (owner === undefined) return [`unknown option ${shown(name)}`, RENAMED.get(name)]
-    const takes = (command ?? owner).values.get(name)
-    if (takes === undefined) return [`unknown option ${name}`, `it is an option of ${owner.name}`]
+    const takes = owner && (command ?? owner).values.get(name)
+    if (takes === undefined) {
+      const known = command === undefined ? commands.flatMap(namesOf) : namesOf(command)
+      const hints = [owner && `it is an option of ${owner.name}`, didYouMean(name, known)]
+      const hint = RENAMED.get(name) ?? hints.filter((each) => each !== undefined).join('; ')
+      return [`unknown option ${shown(name)}`, hint || undefined]
+    }
     if (takes === 'required' && value === undefined) return [`${name} needs a value`]
     if (takes === 'none' && value !== undefined) return [`${name} takes no value`]
   }
   return undefined
 }
 
-function wrongWord({ words }: CommandLine, commands: readonly CommandDefinition[]): Mistake | undefined {
-  const operands = commands.find(({ name }) => name === words[0])?.operands ?? []
-  if (words.length <= 1 + operands.length) return undefined
-  return ['unexpected argument on the command line', 'options begin with a dash']
+/** Which of two values counts would be a guess. */
+function givenTwice(line: CommandLine, commands: readonly CommandDefinition[]): Mistake | undefined {
+  const command = commands.find(({ name }) => name === line.words[0])
+  const given = new Set<OptionDefinition>()
+  for (const { name } of line.options) {
+    const option = command?.options.find(({ names }) => names.includes(name))
+    if (option === undefined || option.value === 'none' || command?.repeatable.includes(name)) continue
+    if (given.has(option)) return [`${name} is given more than once`, 'give it once']
+    given.add(option)
+  }
+  return undefined
 }
+
+function wrongWord(
+  { words, argv }: CommandLine,
+  commands: readonly CommandDefinition[],
+): Mistake | undefined {
+  const command = commands.find(({ name }) => name === words[0])
+  const expected = 1 + (command?.operands.length ?? 0)
+  const word = words[expected]
+  if (command === undefined || word === undefined) return undefined
+  const before = entryBefore(argv, expected)
+  const [name = ''] = before.split('=', 1)
+  const isValue = name !== before
+  // An operand before it may be a secret too.
+  const isKnown = name === command.name || name === '--' || command.values.has(name)
+  const place = isKnown ? `after ${isValue ? 'the value of ' : ''}${name}` : 'on the command line'
+  const [stem = ''] = word.split('=', 1)
+  const hint =
+    dashHint(word) ??
+    didYouMean(`--${stem}`, namesOf(command)) ??
+    (isValue ? 'put a value with spaces in double quotes' : 'options begin with a dash')
+  return [`unexpected argument ${place}`, hint]
+}
+
+/** What stands in the normal form of the line before the word with this number. */
+function entryBefore(argv: readonly string[], number: number): string {
+  const rest = argv.indexOf('--')
+  const words = [...argv.keys()].filter((at) => (rest >= 0 && at > rest) || !/^-./.test(argv[at] ?? ''))
+  return argv[(words[number] ?? 0) - 1] ?? ''
+}
+
+const namesOf = ({ values }: CommandDefinition) => [...values.keys()]
+
+function didYouMean(typed: string, known: readonly string[]): string | undefined {
+  const name = nearest(typed, known)
+  return name === undefined ? undefined : `did you mean ${name}?`
+}
+
+/** Word processors and web pages turn hyphens into dashes. */
+const dashHint = (word: string) =>
+  /^[\u2010-\u2015\u2212]/.test(word)
+    ? 'an option begins with a hyphen (-): this argument begins with a longer dash'
+    : undefined
 
 /** Returns the option name only if it can't contain a secret. */
 function shown(name: string): string {
   if (!name.startsWith('--') || name === '--api-key') return name
-  if (name.startsWith('--api-key')) return '--api-key…'
-  return PLAIN_OPTION.test(name) ? name : '--…'
+  if (name.startsWith('--api-key')) return '--api-key...'
+  return PLAIN_OPTION.test(name) ? name : '--...'
 }

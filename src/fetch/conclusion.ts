@@ -7,6 +7,9 @@ import { summaryOf, type Tally } from './tally.ts'
 const LOST_HINT =
   'ask the service provider for the profiles named above, which are allocated; the next fetch or next stores any that were put aside'
 
+const NONE_LEFT_HINT = 'ask the service provider for more profiles'
+const SERVICE_HINT = 'check --url, and try again later; if it goes on, tell the operator of the service'
+
 export interface Course {
   readonly count: number
   readonly directory: string
@@ -40,9 +43,12 @@ export function conclude(course: Course, messages: Messages): void {
     if (lost > 0) throw new Failure('disk', reasonOf(failure), { hint: LOST_HINT, cause: failure })
     throw failure
   }
-  if (isInterrupted) throw new Failure('interrupted', `interrupted: ${summary}`)
+  const left = count - stored - aside
+  const rest = left > 0 ? `to fetch the rest, use -n ${left}` : 'the next fetch or next stores the rest'
+  if (isInterrupted) throw new Failure('interrupted', `interrupted: ${summary}`, { hint: rest })
   const reason = failure?.message ?? 'the service has no more profiles'
-  const details = { ...(failure?.hint ? { hint: failure.hint } : {}), cause: failure }
-  if (stored > 0) throw new Failure('partial', `${summary}: ${reason}`, details)
-  throw new Failure(failure?.outcome ?? 'no-profiles', reason, details)
+  const hint = failure === undefined ? NONE_LEFT_HINT : (failure.hint ?? SERVICE_HINT)
+  const cause = failure
+  if (stored > 0) throw new Failure('partial', `${summary}: ${reason}`, { hint: `${hint}; ${rest}`, cause })
+  throw new Failure(failure?.outcome ?? 'no-profiles', reason, { hint, cause })
 }

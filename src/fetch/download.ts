@@ -5,7 +5,14 @@ import type { TimedAnswer } from '../service/client.ts'
 import type { Limit } from '../service/rate-limit.ts'
 import type { Download, Job } from './job.ts'
 import { Pace } from './pace.ts'
-import { afterFailure, isWorthAnotherTry, NEW_PATIENCE, PAUSES, RENEWED_PATIENCE } from './retries.ts'
+import {
+  afterFailure,
+  isWorthAnotherTry,
+  NEW_PATIENCE,
+  PAUSES,
+  RENEWED_PATIENCE,
+  triesOf,
+} from './retries.ts'
 import { afterArrival, afterBreak, batchOf, callsOf, FIRST_WINDOW, type Window } from './window.ts'
 
 /** Answers that are pending or being stored. Network and disk work in parallel, and memory use stays bounded. */
@@ -68,8 +75,9 @@ class Run<Room> {
         ...PAUSES,
         signal: this.#over,
         shouldRetry: ({ error }) => this.#isWorthAnotherTry(error),
-        onFailedAttempt: ({ error }) => {
-          if (this.#isWorthAnotherTry(error) && !this.#over.aborted) this.#job.display.onRetry(error)
+        onFailedAttempt: ({ error, retryDelay }) => {
+          if (!this.#isWorthAnotherTry(error) || this.#over.aborted) return
+          this.#job.display.onRetry(error, retryDelay, triesOf(this.#patience))
         },
       })
     } catch (error) {

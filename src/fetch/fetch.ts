@@ -7,10 +7,11 @@ import { Hint } from '../store/hint.ts'
 import { finishFetches } from '../store/incoming/recover.ts'
 import { closeTarget, openTarget, type Target } from '../store/incoming/target.ts'
 import { leaveHint } from '../store/queue.ts'
-import type { Messages } from '../words.ts'
+import { type Messages, unsetting } from '../words.ts'
 import { conclude } from './conclusion.ts'
 import { download } from './download.ts'
 import { Stock } from './stock.ts'
+import { View } from './view.ts'
 
 /**
  * Threads in libuv's pool. Flushes wait for the disk, not for a processor. Where a flush takes 5 ms, 32 threads take two
@@ -28,7 +29,7 @@ export interface Order {
   readonly url: string
   readonly version: string
   readonly messages: Messages
-  readonly progress: { update(text: string): void }
+  readonly progress: { follow(line: () => string): void }
   /** Aborted: send no more requests. */
   readonly stop: AbortSignal
   /** Aborted: give up pending requests. */
@@ -44,7 +45,7 @@ export async function fetchProfiles(order: Order): Promise<void> {
       'usage',
       'NODE_TLS_REJECT_UNAUTHORIZED=0 turns off certificate checks and would expose the API key',
       {
-        hint: 'unset it; if the service uses its own CA, set NODE_EXTRA_CA_CERTS to the CA certificate file',
+        hint: `${unsetting('NODE_TLS_REJECT_UNAUTHORIZED')}; if the service uses its own CA, set NODE_EXTRA_CA_CERTS to the CA certificate file`,
       },
     )
   }
@@ -85,28 +86,23 @@ async function bring(order: Order, client: Client, target: Target): Promise<void
   const seconds = () => (performance.now() - began) / 1000
   const stock = new Stock(target, messages)
   const { tally } = stock
-  const show = (doing = '') => {
-    const rate = Math.round(tally.stored / Math.max(seconds(), 0.001))
-    progress.update(`${tally.stored} of ${count} profiles stored, ${rate} per second${doing}`)
-  }
+  const view = new View(count, () => tally.stored, began)
   const display = {
     onKept() {
+      view.noteStored()
       messages.tell(1, `${tally.stored} of ${count} profiles stored`)
-      show()
     },
     onWait(ms: number) {
-      const wait = `waiting ${Math.ceil(ms / 1000)} s for the rate limit`
-      show(`, ${wait}`)
-      messages.tell(0, wait)
+      view.noteLimit(ms, performance.now())
+      messages.tell(0, `waiting ${Math.ceil(ms / 1000)} s for the rate limit`)
     },
-    onRetry(failure: CallFailure) {
-      const retry = `${failure.message}; retrying`
-      show(`, ${retry}`)
-      messages.tell(1, retry)
+    onRetry(failure: CallFailure, ms: number, tries: string) {
+      view.noteRetry(failure.message, ms, tries, performance.now())
+      messages.tell(1, `${failure.message}; trying again in ${Math.ceil(ms / 1000)} s (${tries})`)
     },
     onRefused: (entry: string) => messages.warn(`${entry}; not stored`),
   }
-  show()
+  progress.follow(() => view.line(performance.now()))
   const result = await download({ count, client, stock, display, stop, abort })
   const isInterrupted = stop.aborted
   conclude({ count, directory, download: result, tally, seconds: seconds(), isInterrupted }, messages)

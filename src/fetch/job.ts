@@ -20,7 +20,11 @@ export interface Job<Room> {
   readonly display: {
     onKept(): void
     onWait(ms: number): void
-    onRetry(failure: CallFailure): void
+    /**
+     * @param ms until the next try
+     * @param tries which try that is, and how many there will be
+     */
+    onRetry(failure: CallFailure, ms: number, tries: string): void
     onRefused(entry: string): void
   }
   /** Aborted: send no more requests; pending ones continue. */

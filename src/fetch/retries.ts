@@ -50,8 +50,14 @@ export function afterFailure(patience: Patience, then: Patience, isBroken: boole
 
 export function isOver({ hasWorked, failures, broken, since }: Patience, now: number): boolean {
   if (broken >= MOST_BROKEN) return true
-  return failures >= FEWEST_FREE && now - since >= (hasWorked ? PATIENCE_MS : FIRST_PATIENCE_MS)
+  return failures >= FEWEST_FREE && now - since >= longestMs(hasWorked)
 }
+
+/** Which try is next, and how many or how long there will be, for people. */
+export const triesOf = ({ hasWorked, failures, broken }: Patience) =>
+  `try ${failures + 1}${broken === failures ? ` of ${MOST_BROKEN}` : `, up to ${longestMs(hasWorked) / 1000} s`}`
+
+const longestMs = (hasWorked: boolean) => (hasWorked ? PATIENCE_MS : FIRST_PATIENCE_MS)
 
 /** Whether a call that failed is worth another try. */
 export const isWorthAnotherTry = (error: unknown, patience: Patience, now: number): error is CallFailure =>

@@ -1,13 +1,18 @@
 import type { KeyObject } from 'node:crypto'
 import { closeSync, openSync, readSync } from 'node:fs'
-import { Failure, reasonOf } from '../failure.ts'
+import { isAbsolute, resolve } from 'node:path'
+import { errnoOf, Failure, reasonOf } from '../failure.ts'
+import { keyOfVariable } from '../words.ts'
 import { parsePrivateKey } from './private-key.ts'
+
+const STANDARD_INPUT = 0
+const EMPTY_PIPE_PAUSE_MS = 5
 
 /** In bytes. */
 const LARGEST_KEY = 64 * 1024
 
 /**
- * Reads the private key from a file, or from a pipe: `-k <(gpg -d softsim.pem.gpg)`.
+ * Reads the private key from a file or a pipe (`-k <(gpg -d softsim.pem.gpg)`), or from standard input (`-k -`).
  * @throws {Failure} `usage` if `path` is not a path, `key` if the key can't be used
  */
 export function readKey(
@@ -24,33 +29,52 @@ export function readKey(
   } catch (error) {
     if (isBase64Line(path)) throw notAPath(platform)
     throw new Failure('key', `can't read the private key ${path}: ${reasonOf(error)}`, {
-      hint: 'check -k: its value is the file of the private key',
+      hint: hintFor(path, errnoOf(error)),
       cause: error,
     })
   }
   return parsePrivateKey(bytes, path, passphrase, platform)
 }
 
+function hintFor(path: string, code: string | undefined): string {
+  if (code === 'ENOENT' && !isAbsolute(path))
+    return `check -k and the current directory: there is no ${resolve(path)}`
+  if (code === 'EACCES') return 'give this user permission to read the file'
+  return 'check -k: its value is the file of the private key'
+}
+
 function readBounded(path: string): Buffer {
-  const file = openSync(path, 'r')
+  const file = path === '-' ? STANDARD_INPUT : openSync(path, 'r')
   try {
     const bytes = Buffer.alloc(LARGEST_KEY)
     let length = 0
     for (let read = -1; read !== 0 && length < bytes.length; length += read) {
-      read = readSync(file, bytes, length, bytes.length - length, null)
+      read = readSome(file, bytes.subarray(length))
     }
     return bytes.subarray(0, length)
   } finally {
-    closeSync(file)
+    if (file !== STANDARD_INPUT) closeSync(file)
+  }
+}
+
+/** Returns 0 at the end. */
+function readSome(file: number, bytes: Buffer): number {
+  for (;;) {
+    try {
+      return readSync(file, bytes, 0, bytes.length, null)
+    } catch (error) {
+      // On Windows, this is the end of a pipe.
+      if (errnoOf(error) === 'EOF') return 0
+      // Standard input may be a pipe that does not block.
+      if (errnoOf(error) !== 'EAGAIN') throw error
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, EMPTY_PIPE_PAUSE_MS)
+    }
   }
 }
 
 const notAPath = (platform: NodeJS.Platform) =>
   new Failure('usage', '--key takes a file name, but this value looks like the key itself', {
-    hint:
-      platform === 'win32'
-        ? 'save the key to a file, then run: softsim next -k softsim.pem'
-        : 'save the key to a file, or use in bash: softsim next -k <(printenv KEY) …',
+    hint: `save the key to a file, or send it to standard input: ${keyOfVariable('KEY', platform)} | softsim next -k -`,
   })
 
 /** Users may also pass one line of a key by mistake. No part of a key is ever printed. */

@@ -1,13 +1,13 @@
 import { createPrivateKey, createPublicKey, type KeyObject, X509Certificate } from 'node:crypto'
 import { Failure } from '../failure.ts'
-import { asking, quote } from '../words.ts'
+import { asking, fromPutty, keepingPrivate, quote } from '../words.ts'
 
 const RIGHT_KEY =
   'use the RSA private key that matches the public key registered with the service when the profiles were fetched'
 
 /**
  * Reads an RSA private key: PKCS#1 or PKCS#8 (RFC 8017 A.1.2, RFC 5208), PEM or DER.
- * @param path the name to use in messages
+ * @param path the file that messages and hints name; `-` for standard input
  * @param passphrase for an encrypted key; undefined or empty if there is none
  * @param platform the system whose commands hints name
  * @throws {Failure} `key`, with a hint that says how to fix it
@@ -18,6 +18,7 @@ export function parsePrivateKey(
   passphrase: string | undefined,
   platform: NodeJS.Platform = process.platform,
 ): KeyObject {
+  const name = path === '-' ? 'standard input' : path
   const secret = passphrase ? { passphrase } : {}
   const attempts = isPem(bytes)
     ? [() => createPrivateKey({ key: bytes, ...secret })]
@@ -27,86 +28,81 @@ export function parsePrivateKey(
   const failed: unknown[] = []
   for (const attempt of attempts) {
     try {
-      return checked(attempt(), path)
+      return checked(attempt(), name)
     } catch (error) {
       if (error instanceof Failure) throw error
       failed.push(error)
     }
   }
-  throw diagnosis(bytes, path, passphrase, failed, platform)
+  throw diagnosis(bytes, name, path === '-' ? 'softsim.pem' : path, passphrase, failed, platform)
 }
 
 const isPem = (bytes: Buffer) => bytes.includes('-----BEGIN ')
 
-function checked(key: KeyObject, path: string): KeyObject {
-  if (key.asymmetricKeyType !== 'rsa') throw notRsa(path, key.asymmetricKeyType ?? 'unknown')
+function checked(key: KeyObject, name: string): KeyObject {
+  if (key.asymmetricKeyType !== 'rsa') throw notRsa(name, key.asymmetricKeyType ?? 'unknown')
   return key
 }
 
-const notRsa = (path: string, type: string) =>
-  keyFailure(`${path} is a key of type ${type}; decryption needs an RSA key`, RIGHT_KEY)
+const notRsa = (name: string, type: string) =>
+  keyFailure(`${name} is a key of type ${type}; decryption needs an RSA key`, RIGHT_KEY)
 
 const keyFailure = (message: string, hint: string) => new Failure('key', message, { hint })
 
 function diagnosis(
   bytes: Buffer,
-  path: string,
+  name: string,
+  file: string,
   passphrase: string | undefined,
   errors: unknown[],
   platform: NodeJS.Platform,
 ): Failure {
   const text = bytes.toString('latin1')
-  if (bytes.length === 0) return keyFailure(`${path} is empty`, RIGHT_KEY)
-  if (text.includes('BEGIN OPENSSH PRIVATE KEY')) return openSsh(text, path, platform)
+  if (bytes.length === 0) return keyFailure(`${name} is empty`, RIGHT_KEY)
+  if (text.includes('BEGIN OPENSSH PRIVATE KEY')) return openSsh(text, name, file, platform)
   if (isEncrypted(text, errors)) {
     return passphrase
-      ? keyFailure(`the passphrase does not decrypt ${path}`, 'check SOFTSIM_KEY_PASSPHRASE')
+      ? keyFailure(`the passphrase does not decrypt ${name}`, 'check SOFTSIM_KEY_PASSPHRASE')
       : keyFailure(
-          `${path} is protected with a passphrase, but none was given`,
+          `${name} is protected with a passphrase, but none was given`,
           `set it: ${asking('SOFTSIM_KEY_PASSPHRASE', platform)}`,
         )
   }
   if (/BEGIN (RSA |SSH2 )?PUBLIC KEY|^(ssh|ecdsa)-\S+ AAAA/m.test(text) || isDerPublicKey(bytes)) {
     return keyFailure(
-      `${path} is a public key; decryption needs the private key`,
-      path.endsWith('.pub')
-        ? `use the private key, which is probably in ${path.slice(0, -'.pub'.length)}`
+      `${name} is a public key; decryption needs the private key`,
+      file.endsWith('.pub')
+        ? `use the private key, which is probably in ${file.slice(0, -'.pub'.length)}`
         : RIGHT_KEY,
     )
   }
   if (isCertificate(bytes)) {
     return keyFailure(
-      `${path} is a certificate; decryption needs the private key that belongs to it`,
+      `${name} is a certificate; decryption needs the private key that belongs to it`,
       'extract it from the PKCS#12 bundle: openssl pkcs12 -in bundle.p12 -nocerts -nodes -out softsim.pem',
     )
   }
   if (text.startsWith('PuTTY-User-Key-File')) {
-    return keyFailure(
-      `${path} is in PuTTY's own format`,
-      platform === 'win32'
-        ? 'in PuTTYgen, use Conversions > Export OpenSSH key and save it as softsim.pem; then run: ssh-keygen -p -m PEM -f softsim.pem'
-        : `convert it: puttygen ${quote(path, platform)} -O private-openssh -o softsim.pem && ssh-keygen -p -m PEM -f softsim.pem`,
-    )
+    return keyFailure(`${name} is in PuTTY's own format`, fromPutty(file, platform))
   }
   return keyFailure(
-    `${path} is not a readable private key (PKCS#1 or PKCS#8, PEM or DER)`,
-    `check it: openssl pkey -check -noout -in ${quote(path, platform)}`,
+    `${name} is not a readable private key (PKCS#1 or PKCS#8, PEM or DER)`,
+    `check it: openssl pkey -check -noout -in ${quote(file, platform)}`,
   )
 }
 
 /** OpenSSH's own format names the type of the key in its first bytes (PROTOCOL.key in its sources). */
-function openSsh(text: string, path: string, platform: NodeJS.Platform): Failure {
+function openSsh(text: string, name: string, file: string, platform: NodeJS.Platform): Failure {
   const body = /BEGIN OPENSSH PRIVATE KEY-----([^-]*)/.exec(text)?.[1] ?? ''
   const type = /ssh-(?:rsa|dss|ed25519)|ecdsa-sha2-[a-z0-9]+/.exec(
     Buffer.from(body, 'base64').toString('latin1'),
   )?.[0]
-  if (type !== undefined && type !== 'ssh-rsa') return notRsa(path, type)
-  const quoted = quote(path, platform)
+  if (type !== undefined && type !== 'ssh-rsa') return notRsa(name, type)
   // ssh-keygen rejects a key that other users can read.
-  const chmod = platform === 'win32' ? '' : `chmod 600 ${quoted} && `
+  const first = keepingPrivate(file, platform)
   return keyFailure(
-    `${path} is in OpenSSH's own format`,
-    `convert it to PEM in place: ${chmod}ssh-keygen -p -m PEM -f ${quoted}`,
+    `${name} is in OpenSSH's own format`,
+    `convert it to PEM in place: ${first}ssh-keygen -p -m PEM -f ${quote(file, platform)}`,
   )
 }
 

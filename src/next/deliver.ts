@@ -6,8 +6,12 @@ import { usedName } from '../store/names.ts'
 import { type Messages, quote } from '../words.ts'
 import type { Ready, Signals } from './ready.ts'
 import type { Receipt } from './receipt.ts'
-import { isOutputClosed, writeOutput } from './standard-output.ts'
+import { isOnScreen, isOutputClosed, writeOutput } from './standard-output.ts'
 
+const SLOW =
+  'the reader of standard output is slow or does not read: still waiting after 2 s; press Ctrl-C to stop'
+const ON_SCREEN =
+  'a secret is on the screen: clear the screen and its history; use | or > to send a profile to a device'
 const NO_FLUSH =
   "this file system can't flush a directory: after a power cut, the profiles handed out last may be unused again; a local disk is safer"
 
@@ -25,7 +29,11 @@ export interface Delivery {
  * @throws {Failure} `interrupted` or `disk`; in each case, nothing is claimed
  */
 export function beforeClaim(ready: readonly Ready[], signals: Signals): void {
-  if (signals.stop.aborted) throw new Failure('interrupted', 'interrupted; nothing was claimed')
+  if (signals.stop.aborted) {
+    throw new Failure('interrupted', 'interrupted; nothing was claimed', {
+      hint: 'run the same command again',
+    })
+  }
   if (isOutputClosed()) {
     const which = ready.map(({ iccid }) => iccid).join(', ')
     throw new Failure('disk', `standard output is closed; not claimed: ${which}`, {
@@ -46,10 +54,11 @@ export async function deliver(taken: readonly Ready[], delivery: Delivery): Prom
     await flushFiles(taken.map((each) => usedPath(directory, each)))
     if (!opened.flushSync()) messages.warn(NO_FLUSH)
     receipt?.append(directory, taken)
-    await writeOutput(taken.map(({ line }) => `${line}\n`).join(''), signals.stop)
+    await writeOutput(taken.map(({ line }) => `${line}\n`).join(''), signals.stop, () => messages.warn(SLOW))
   } catch (error) {
     throw undelivered(taken, delivery, error)
   }
+  if (await isOnScreen()) messages.warn(ON_SCREEN)
 }
 
 export const usedPath = (directory: string, { name }: Ready) => join(directory, usedName(name))

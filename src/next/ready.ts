@@ -1,5 +1,5 @@
 import type { KeyObject } from 'node:crypto'
-import { Failure, type UnusableProfile } from '../failure.ts'
+import { Failure, type Fault, type UnusableProfile } from '../failure.ts'
 import type { Decrypt } from '../key/decrypt.ts'
 import { encodeHex } from '../profile/hex.ts'
 import { iccidDigits } from '../profile/iccid.ts'
@@ -87,10 +87,18 @@ export async function readyFrom(
   return { iccid: iccidDigits(sealed.iccid) ?? '', name, stored, line: FORMATS[format](profile, options) }
 }
 
+const HINTS: Record<Fault, string> = {
+  damaged:
+    'copy the file from a backup, or ask the service provider for another profile; nothing was claimed',
+  locked: 'use the private key that matches the public key registered with the service when it was fetched',
+  unfit: 'take another profile, and tell the service provider about this one; nothing was claimed',
+  held: 'close the other program, then run the same command again; nothing was claimed',
+}
+
 /** One that was asked for by name can't be handed out: there is no other one to take instead. */
 export const notHandedOut = (what: string, cause: UnusableProfile) =>
   new Failure(
     cause.fault === 'locked' ? 'key' : 'unusable',
     `${what} can't be handed out: ${cause.message}`,
-    { cause },
+    { hint: HINTS[cause.fault], cause },
   )

@@ -4,7 +4,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { errnoOf } from '../failure.ts'
 
 const STANDARD_OUTPUT = 1
+const STANDARD_ERROR = 2
 const FULL_PIPE_PAUSE_MS = 2
+
+/** A profile is short. A reader that has not accepted it by then has probably stopped. */
+const SLOW_MS = 2000
 
 /** A write that succeeds within this time after Ctrl-C still delivers the profile. */
 const GRACE_MS = 200
@@ -13,14 +17,20 @@ const GRACE_MS = 200
  * Writes the text to standard output and returns when the system has accepted all of it. Unlike process.stdout, it
  * reports a closed pipe (EPIPE) as an error of this write, and it adds little start-up time.
  * @param signal ends the wait for a reader that does not read
+ * @param onSlow is called once, if the system has not accepted all of the text within two seconds
  * @throws the system error, or the reason of the signal
  */
-export async function writeOutput(text: string, signal?: AbortSignal): Promise<void> {
+export async function writeOutput(text: string, signal?: AbortSignal, onSlow?: () => void): Promise<void> {
   const bytes = Buffer.from(text)
-  let isFirst = true
-  for (let written = 0; written < bytes.length; isFirst = false) {
-    if (!isFirst) signal?.throwIfAborted()
-    written += await writeSome(bytes.subarray(written), signal)
+  const slow = onSlow && setTimeout(onSlow, SLOW_MS)
+  try {
+    let isFirst = true
+    for (let written = 0; written < bytes.length; isFirst = false) {
+      if (!isFirst) signal?.throwIfAborted()
+      written += await writeSome(bytes.subarray(written), signal)
+    }
+  } finally {
+    clearTimeout(slow)
   }
 }
 
@@ -38,6 +48,22 @@ function writeSome(bytes: Buffer, signal?: AbortSignal): Promise<number> {
       else reject(error)
     })
   })
+}
+
+/**
+ * Whether standard output and standard error are the same terminal. A serial port is a terminal too, but it is not
+ * where messages appear.
+ */
+export async function isOnScreen(): Promise<boolean> {
+  try {
+    const [output, error] = [fstatSync(STANDARD_OUTPUT), fstatSync(STANDARD_ERROR)]
+    if (!output.isCharacterDevice() || output.rdev !== error.rdev) return false
+    // Loading it takes time, and a station never gets here.
+    const { isatty } = await import('node:tty')
+    return isatty(STANDARD_OUTPUT) && isatty(STANDARD_ERROR)
+  } catch {
+    return false
+  }
 }
 
 /**

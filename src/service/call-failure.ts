@@ -46,7 +46,7 @@ export function statusFailure(
     return new CallFailure(`the service does not accept the API key (${status})${said}`, {
       status,
       outcome: 'api-key',
-      hint: status === 403 ? `${KEY_HINT}, and check --url` : KEY_HINT,
+      hint: status === 403 ? `${KEY_HINT}, or correct --url: another address may answer 403 too` : KEY_HINT,
     })
   }
   if (status === 404) return new CallFailure(`the service has no more profiles (404)${said}`, { status })

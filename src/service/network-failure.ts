@@ -8,6 +8,8 @@ const NETWORK_HINT: Record<Peer, string> = {
   service: 'check --url and the network of this machine',
   proxy: 'check HTTPS_PROXY, and make sure that the proxy is running',
 }
+const REFUSED_HINT =
+  'check the host and the port in --url, and whether a firewall refuses the connection; if they are right, try again later'
 const CA_HINT =
   'if a proxy or a test service uses its own CA, set NODE_EXTRA_CA_CERTS to the CA certificate file'
 const WEAK_HINT =
@@ -60,7 +62,10 @@ export function networkFailure(error: unknown, sent: boolean): CallFailure {
     if (hint !== undefined) return failure(`the certificate of the ${peer} ${problem} (${sign})`, { hint })
   }
   const passing = PASSING[code]
-  if (passing !== undefined) return failure(`${passing(peer)} (${code})`, { isPassing: true })
+  if (passing !== undefined) {
+    const hint = code === 'ECONNREFUSED' && peer === 'service' ? REFUSED_HINT : NETWORK_HINT[peer]
+    return failure(`${passing(peer)} (${code})`, { isPassing: true, hint })
+  }
   if (code === 'ENOTFOUND') return failure(`the host name of the ${peer} is unknown (${code})`)
   if (name === 'HTTPParserError') return failure(`the ${peer} sent an invalid HTTP response`)
   if (code === 'EPROTO' || code.startsWith('ERR_SSL_')) {

@@ -11,24 +11,43 @@ export interface DeviceRecord {
   readonly iccid: string
 }
 
-/**
- * The devices that have a profile, in the order of the ICCIDs.
- * @throws {Failure} `no-profiles` or `disk`
- */
-export function* deviceRecords(directory: string): Generator<DeviceRecord> {
-  for (const name of readUsed(directory)) {
+/** What the used files of a directory record. */
+export interface Records {
+  /** The oldest first. */
+  readonly devices: readonly DeviceRecord[]
+  /** How many used files name no device. */
+  readonly withoutDevice: number
+}
+
+/** @throws {Failure} `no-profiles` or `disk` */
+export function readRecords(directory: string): Records {
+  const devices: DeviceRecord[] = []
+  const names = readUsed(directory)
+  for (const name of names) {
     const text = readSafely(directory, name)
     const device = deviceIn(text)
     if (device === undefined) continue
     const { station, claimed, iccid } = JSON.parse(text)
-    yield {
+    devices.push({
       device,
       station: textOf(station),
       claimed: textOf(claimed),
       iccid: iccidDigits(textOf(iccid)) ?? '',
-    }
+    })
   }
+  const withoutDevice = names.length - devices.length
+  return { devices: devices.sort((a, b) => compare(a.claimed, b.claimed)), withoutDevice }
 }
+
+/** The devices that have more than one profile, each with the ICCIDs of all of them. */
+export function devicesWithSeveral(devices: readonly DeviceRecord[]): [device: string, iccids: string[]][] {
+  const iccids = Map.groupBy(devices, ({ device }) => device)
+  return [...iccids]
+    .filter(([, records]) => records.length > 1)
+    .map(([device, records]) => [device, records.map(({ iccid }) => iccid)])
+}
+
+const compare = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0)
 
 const textOf = (value: unknown) => (typeof value === 'string' ? value : '')
 

@@ -7,7 +7,7 @@ interface Printer {
   /** Ends with a newline. */
   status(directory: string, counts: Counts, checked: Checked | undefined): string
   /** Whole lines, each with its newline. */
-  devices(records: Iterable<DeviceRecord>): Iterable<string>
+  devices(records: readonly DeviceRecord[]): Iterable<string>
 }
 
 /** The fields of `json` and `csv`, in this order. What was not checked is null or empty. */
@@ -45,8 +45,16 @@ const text: Printer = {
     return `${printable(directory)}\n${rows.map(([name, count]) => `  ${name.padEnd(24)} ${String(count).padStart(9)}\n`).join('')}`
   },
   *devices(records) {
-    for (const record of records)
-      yield `${DEVICE_FIELDS.map((field) => printable(record[field])).join('  ')}\n`
+    const widths = DEVICE_FIELDS.map((field) =>
+      records.reduce((width, record) => Math.max(width, printable(record[field]).length), field.length),
+    )
+    const row = (cells: readonly string[]) =>
+      `${cells
+        .map((each, at) => each.padEnd(widths[at] ?? 0))
+        .join('  ')
+        .trimEnd()}\n`
+    yield row(DEVICE_FIELDS)
+    for (const record of records) yield row(DEVICE_FIELDS.map((field) => printable(record[field])))
   },
 }
 
@@ -72,10 +80,13 @@ const csv: Printer = {
 
 const line = (cells: readonly (string | number)[]) => `${cells.map(cell).join(',')}\r\n`
 
-const cell = (value: string | number) =>
-  /[",]/.test(String(value))
-    ? `"${printable(String(value)).replaceAll('"', '""')}"`
-    : printable(String(value))
+function cell(value: string | number): string {
+  const text = defused(printable(String(value)))
+  return /[",]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
+}
+
+/** A spreadsheet takes a text that begins like this for a formula, which can run a program, unless an apostrophe precedes it. */
+const defused = (text: string) => (/^[=+\-@]/.test(text) ? `'${text}` : text)
 
 export const PRINTERS = { text, json, csv }
 

@@ -1,12 +1,14 @@
 import { Failure } from '../failure.ts'
 import { readKey } from '../key/key-file.ts'
-import { type Messages, several } from '../words.ts'
+import { diskPresence, type Messages, several } from '../words.ts'
 import { type Checked, checkProfiles } from './check.ts'
 import { countFiles } from './count.ts'
-import { deviceRecords } from './devices.ts'
+import { type DeviceRecord, devicesWithSeveral, readRecords } from './devices.ts'
 import { type Format, PRINTERS } from './print.ts'
 
 export type { Format } from './print.ts'
+
+const MOST_WARNINGS = 20
 
 export interface Inquiry {
   readonly directory: string
@@ -19,7 +21,7 @@ export interface Inquiry {
   readonly devices: boolean
   readonly format: Format
   readonly messages: Messages
-  readonly progress: { update(text: string): void }
+  readonly progress: { follow(line: () => string): void }
   readonly print: (text: string) => Promise<void>
 }
 
@@ -33,14 +35,22 @@ export async function showStatus(inquiry: Inquiry): Promise<void> {
   const { counts, iccids } = countFiles(directory)
   const printer = PRINTERS[inquiry.format]
   if (inquiry.devices) {
-    for (const lines of chunks(printer.devices(deviceRecords(directory)))) await print(lines)
+    const { devices, withoutDevice } = readRecords(directory)
+    for (const lines of chunks(printer.devices(devices))) await print(lines)
+    warnOfSeveral(devices, messages)
+    if (withoutDevice > 0) {
+      messages.tell(0, `${several(withoutDevice, 'used profile')} without a device`)
+    }
     return
   }
   let checked: Checked | undefined
   if (key !== undefined) {
     const total = several(Math.min(inquiry.count, iccids.length), 'profile')
-    const show = (done: number) => progress.update(`${done} of ${total} checked`)
-    checked = await checkProfiles(directory, iccids, inquiry.count, key, messages, show)
+    let done = 0
+    progress.follow(() => `${done} of ${total} checked`)
+    checked = await checkProfiles(directory, iccids, inquiry.count, key, messages, (now) => {
+      done = now
+    })
   }
   await print(printer.status(directory, counts, checked))
   // Stations may have taken all of them since they were counted.
@@ -49,7 +59,7 @@ export async function showStatus(inquiry: Inquiry): Promise<void> {
       hint:
         counts.used > 0
           ? 'all profiles in it are used; fetch more: see softsim help fetch'
-          : 'check -i and that the disk is mounted, or fetch profiles: see softsim help fetch',
+          : `check -i and ${diskPresence()}, or fetch profiles: see softsim help fetch`,
     })
   }
   if (checked !== undefined && checked.usable === 0) {
@@ -57,6 +67,17 @@ export async function showStatus(inquiry: Inquiry): Promise<void> {
       hint: 'the warnings say why, file by file',
     })
   }
+}
+
+function warnOfSeveral(devices: readonly DeviceRecord[], messages: Messages): void {
+  const found = devicesWithSeveral(devices)
+  for (const [device, iccids] of found.slice(0, MOST_WARNINGS)) {
+    messages.warn(
+      `device ${device} has ${iccids.length} profiles: ${iccids.join(', ')}; find out which one it uses`,
+    )
+  }
+  const more = found.length - MOST_WARNINGS
+  if (more > 0) messages.warn(`${more} more devices have several profiles`)
 }
 
 /** Joins lines, so that a long list takes few writes. */

@@ -1,6 +1,7 @@
 import { closeSync, constants, fstatSync, lstatSync, opendirSync, openSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { errnoOf, Failure, reasonOf, UnusableProfile } from '../failure.ts'
+import { diskPresence } from '../words.ts'
 import { OpenDirectory } from './flush/directory.ts'
 import { hasFiller, type Unused, unusedOf, usedOf } from './names.ts'
 
@@ -73,11 +74,17 @@ function directoryFailure(directory: string, error: unknown): Failure {
     const what =
       code === 'ENOENT' ? `directory ${directory} does not exist` : `${directory} is not a directory`
     return new Failure('no-profiles', what, {
-      hint: 'check -i and that the disk is mounted; softsim fetch creates the directory',
+      hint: `check -i and ${diskPresence()}; softsim fetch creates the directory`,
       cause: error,
     })
   }
-  return new Failure('disk', `can't read the directory ${directory}: ${reasonOf(error)}`, { cause: error })
+  return new Failure('disk', `can't read the directory ${directory}: ${reasonOf(error)}`, {
+    hint:
+      code === 'EACCES'
+        ? 'give this user permission to read and search the directory'
+        : 'check the disk, then run the same command again',
+    cause: error,
+  })
 }
 
 /**

@@ -39,7 +39,15 @@ describe('the forms of an option', () => {
     ],
     [
       ['fetch', '-n', '-5'],
-      ['fetch', '-n', '-5'],
+      ['fetch', '-n=-5'],
+    ],
+    [
+      ['fetch', '-5'],
+      ['fetch', '-5'],
+    ],
+    [
+      ['fetch', '-n', '-v5'],
+      ['fetch', '-n', '-v', '-5'],
     ],
     [
       ['next', '-kkeys/my.pem', '-iprofiles'],
@@ -152,7 +160,10 @@ test('finds the same command as Clipanion, and the same errors', () => {
   const property = fc.property(commandLine, (typed) => {
     const line = read(...typed)
     if (line.asksHelp || line.asksVersion) return
-    const isRight = mistakeIn(line, DEFINITIONS, 'linux') === undefined
+    const mistake = mistakeIn(line, DEFINITIONS, 'linux')
+    // To Clipanion, the last value counts.
+    if (mistake?.message.includes('more than once')) return
+    const isRight = mistake === undefined
     expect(commandByClipanion(line.argv)).toBe(isRight ? line.words[0] : undefined)
     if (isRight) taken++
   })

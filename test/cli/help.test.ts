@@ -55,7 +55,7 @@ test('the examples are at the end, each on one line', () => {
 
 test('no line is wider than the terminal, except commands and single long words', () => {
   fc.assert(
-    fc.property(fc.constantFrom(...topics), fc.integer({ min: 60, max: 300 }), (topic, width) => {
+    fc.property(fc.constantFrom(...topics), fc.integer({ min: 40, max: 300 }), (topic, width) => {
       const style = { width, colour: false }
       for (const line of lines(overview(topics, '1.2.3', style) + commandHelp(topic, style))) {
         const canBeWrapped = !isToBePasted(line) && line.trim().includes(' ')
@@ -63,6 +63,12 @@ test('no line is wider than the terminal, except commands and single long words'
       }
     }),
   )
+})
+
+test('at 40 columns, each meaning stands below its option', () => {
+  const narrow = commandHelp(topics[0] as Topic, { width: 40, colour: false })
+  expect(narrow).toContain('\n  -n, --count <N>\n      how many profiles to fetch\n      (default: 1)\n')
+  expect(narrow).toContain('\n    0  success\n')
 })
 
 test('line wrapping loses no word at any terminal width', () => {

@@ -13,7 +13,6 @@ function said(typed: readonly string[], platform: NodeJS.Platform = 'linux'): st
   return `${failure.message} | ${failure.hint}`
 }
 
-const TOO_MANY = 'unexpected argument on the command line | options begin with a dash;'
 const MISSING = 'no command given | use fetch, next or help; see softsim help'
 
 test.each<[string[], string]>([
@@ -26,16 +25,21 @@ test.each<[string[], string]>([
   [['next', '--crc=yes'], '--crc takes no value | see softsim help next'],
   [['next', '--no-crc=yes'], '--no-crc takes no value | see softsim help next'],
   [['fetch', '--help=1'], '--help takes no value | see softsim help fetch'],
-  [['next', 'more'], `${TOO_MANY} see softsim help next`],
-  [['fetch', '--', '-h'], `${TOO_MANY} see softsim help fetch`],
-  [['help', 'next', 'more'], `${TOO_MANY} see softsim help`],
-  [['fecth'], 'unknown command fecth | see softsim help'],
+  [
+    ['help', 'next', 'more'],
+    'unexpected argument on the command line | options begin with a dash; see softsim help',
+  ],
+  [
+    ['help', 'SECRET1', 'x'],
+    'unexpected argument on the command line | options begin with a dash; see softsim help',
+  ],
+  [['fecth'], 'unknown command fecth | did you mean fetch? see softsim help'],
   [['next', '-vx'], 'unknown option -x | see softsim help next'],
   [['-vvv'], MISSING],
   [['-k', 'x', '-h'], MISSING],
-  [['nxet', '-h'], 'unknown command nxet | see softsim help'],
+  [['nxet', '-h'], 'unknown command nxet | did you mean next? see softsim help'],
   [['constructor'], 'unknown command constructor | see softsim help'],
-  [['-v', 'nxet'], 'unknown command nxet | see softsim help'],
+  [['-v', 'nxet'], 'unknown command nxet | did you mean next? see softsim help'],
 ])('%j', (typed, expected) => expect(said(typed)).toBe(expected))
 
 describe('an option value that looks like a command is not the command', () => {
@@ -43,8 +47,11 @@ describe('an option value that looks like a command is not the command', () => {
     [['-o', 'next', 'fetch', '--nope'], 'unknown option --nope | see softsim help fetch'],
     [['-i', 'fetch', 'next', '--nope'], 'unknown option --nope | see softsim help next'],
     [['-o', 'next', '-a', 'fetch'], MISSING],
-    [['-k', 'fetch', 'nxet'], 'unknown command nxet | see softsim help'],
-    [['next', '-i', 'help', 'fetch'], `${TOO_MANY} see softsim help next`],
+    [['-k', 'fetch', 'nxet'], 'unknown command nxet | did you mean next? see softsim help'],
+    [
+      ['next', '-i', 'help', 'fetch'],
+      'unexpected argument after the value of -i | put a value with spaces in double quotes; see softsim help next',
+    ],
   ])('%j', (typed, expected) => expect(said(typed)).toBe(expected))
 })
 
@@ -61,6 +68,71 @@ describe('options of the other command and of older versions', () => {
     [['fetch', '--endpoint=http://localhost'], /^unknown option --endpoint \| .*--url/],
     [['decrypt', '-k', 'x', '-s', 'profiles'], /^unknown command decrypt \| use next, which decrypts/],
   ])('%j', (typed, expected) => expect(said(typed)).toMatch(expected))
+})
+
+describe('a slip of the fingers', () => {
+  test.each<[string[], string]>([
+    [['next', '--recipt=x'], 'unknown option --recipt | did you mean --receipt?'],
+    [['next', '--iccdi', '1'], 'unknown option --iccdi | did you mean --iccid?'],
+    [['next', '--dev', 'x'], 'unknown option --dev | did you mean --device?'],
+    [['next', '-K', 'x'], 'unknown option -K | did you mean -k?'],
+    [['next', '--out'], 'unknown option --out | it is an option of fetch'],
+    [['next', '--KEY=x'], 'unknown option --... | did you mean --key?'],
+    [['fetch', '--api-kye', 'SECRET1'], 'unknown option --api-kye | did you mean --api-key?'],
+    [['--cuont', '5'], 'unknown option --cuont | did you mean --count?'],
+    [['NEXT'], 'unknown command | did you mean next?'],
+    [['ftech'], 'unknown command ftech | did you mean fetch?'],
+    [['fet'], 'unknown command fet | did you mean fetch?'],
+  ])('%j', (typed, expected) =>
+    expect(said(typed)).toContain(`${expected}${expected.endsWith('?') ? '' : ';'} see softsim help`),
+  )
+
+  test('that is like nothing gets no suggestion', () => {
+    for (const typed of [['delete'], ['x'], ['next', '--frobnicate'], ['next', '-x']])
+      expect(said(typed)).not.toContain('mean')
+  })
+})
+
+describe('an argument too many: the message says where, and never repeats it', () => {
+  test.each<[string[], string]>([
+    [['next', 'SECRET1'], 'after next | options begin with a dash'],
+    [['next', '-k', 'my', 'SECRET1'], 'after the value of -k | put a value with spaces in double quotes'],
+    [['next', '--in=my', 'SECRET1'], 'after the value of --in | put a value with spaces in double quotes'],
+    [['next', '-k', 'x', '--smsp', 'SECRET1'], 'after --smsp | options begin with a dash'],
+    [['fetch', '--', '-SECRET1'], 'after -- | options begin with a dash'],
+    [['fetch', '-n5', 'next', '-v'], 'after the value of -n | put a value with spaces in double quotes'],
+    [['next', 'key=SECRET1'], 'after next | did you mean --key?'],
+    [['fetch', 'cuont', '5'], 'after fetch | did you mean --count?'],
+    [['next', '\u2013k', 'x'], 'after next | an option begins with a hyphen (-)'],
+  ])('%j', (typed, expected) => {
+    expect(said(typed)).toMatch(/^unexpected argument /)
+    expect(said(typed)).toContain(expected)
+    expect(said(typed)).not.toContain('SECRET')
+  })
+
+  test('a command line pasted with long dashes', () =>
+    expect(said(['\u2014help'])).toMatch(/^unknown command \| .* a longer dash;/))
+})
+
+describe('an option given twice', () => {
+  test.each<[string[], string]>([
+    [['next', '-k', 'a', '-k', 'b'], '-k'],
+    [['next', '-k=a', '--key=b'], '--key'],
+    [['--in', 'a', 'next', '-ib'], '-i'],
+    [['fetch', '-n', '1', '-n', '1'], '-n'],
+    [['next', '--format', '--format=json'], '--format'],
+  ])('%j', (typed, name) =>
+    expect(said(typed)).toMatch(new RegExp(`^${name} is given more than once \\| give it once; see `)),
+  )
+
+  test('is right where each value counts, or where nothing depends on it', () => {
+    for (const line of [
+      'next --device a --device b',
+      'next -v -vv --verbosity',
+      'next --smsp --smsp --crc --no-crc',
+    ])
+      expect(said(line.split(' ')), line).toBeUndefined()
+  })
 })
 
 test('next takes -h and -V alone', () => {

@@ -137,13 +137,12 @@ test('the examples of the help work', async () => {
   expect(pasted.length).toBeGreaterThanOrEqual(2)
   for (const example of pasted) {
     const directory = directoryOf(someProfiles(1))
-    const argv = example.replace(/ > .*/, '').replace('softsim.pem', KEY).split(' ')
-    // An option that stands twice counts as it stands last.
-    const run = await softsim([
-      ...argv.filter((word) => word !== 'profiles' && word !== '-i'),
-      '-i',
-      directory,
-    ])
+    const argv = example
+      .replace(/ > .*/, '')
+      .replace(' -i profiles', '')
+      .replace('softsim.pem', KEY)
+      .split(' ')
+    const run = await softsim([...argv, '-i', directory])
     expect(run).toMatchObject({ code: 0, stderr: '' })
   }
 })

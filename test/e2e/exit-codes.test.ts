@@ -131,7 +131,11 @@ describe('6: the service does not accept the API key', () => {
     const { fetch, requests, directory } = await startSandbox()
     const run = await fetch(['-n', '5000'], { env: { SOFTSIM_API_KEY: key } })
     expect(run).toEqual(
-      failure(6, RegExp(`.*does not accept the API key.*${status}.*`), /.*SOFTSIM_API_KEY.*/),
+      failure(
+        6,
+        RegExp(`.*does not accept the API key.*${status}.*`),
+        status === 403 ? /.*SOFTSIM_API_KEY.*, or correct --url: .*/ : /.*SOFTSIM_API_KEY.*/,
+      ),
     )
     expect(requests).toHaveLength(1)
     expect(namesIn(directory)).toEqual([])
@@ -140,8 +144,19 @@ describe('6: the service does not accept the API key', () => {
 
 describe('7: the service or the network', { concurrent: true }, () => {
   test('refuses the connection', async () => {
-    const { fetch } = await startSandbox()
-    expect(await fetch(['-u', REFUSES])).toEqual(failure(7, /the service refuses the connection.*/))
+    const { startFetch } = await startSandbox()
+    const { child, ended } = startFetch(['-u', REFUSES])
+    let said = ''
+    child.stderr?.on('data', (text) => {
+      said += text
+    })
+    expect(await ended).toEqual(
+      failure(7, /the service refuses the connection.*/, /check the host and the port in --url.*/),
+    )
+    // It tries for at least half a minute, and says so.
+    expect(said).toMatch(
+      /^softsim: 0 % \(0 of 1\), the service refuses the connection; trying again (in \d+ s|now) \(try \d+, up to 30 s\)$/m,
+    )
   })
 
   test('returns an error that does not go away', async () => {

@@ -101,15 +101,17 @@ test('a name that is not an ICCID is reported when nothing else is left', async 
   const directory = directoryOf([])
   writeFileSync(join(directory, 'backup.json'), whole)
   const { code, stderr } = await next(directory)
-  expect(code).toBe(5)
+  expect(code).toBe(3)
   expect(stderr).toMatch(/^softsim: warning: backup\.json .+/m)
+  // status does not count it as a profile either.
+  expect(await softsim(['status', '-i', directory])).toMatchObject({ code })
 })
 
 test.skipIf(isWindows)('control characters in a name do not reach the terminal', async () => {
   const directory = directoryOf([])
   writeFileSync(join(directory, 'a\u001b[2J\nb.json'), whole)
   const { code, stderr } = await next(directory)
-  expect(code).toBe(5)
+  expect(code).toBe(3)
   expect(stderr).toContain('a\\u{1b}[2J\\u{a}b.json')
 })
 

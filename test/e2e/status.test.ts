@@ -129,7 +129,62 @@ describe('status', () => {
       RegExp(`^claimed,station,device,iccid\\r\\n[^\\r]*,"SN ""1"", a",${iccid(2)}\\r\\n$`),
     )
     const text = await status(directory, '--devices')
-    expect(text.stdout).toMatch(RegExp(`^\\d{4}-\\S+ {2}\\S+ {2}SN "1", a {2}${iccid(2)}\\n$`))
+    expect(text.stdout).toMatch(
+      RegExp(
+        `^claimed {19}station {2,}device {4,}iccid\\n\\d{4}-\\S+Z {2}\\S+ +SN "1", a {2}${iccid(2)}\\n$`,
+      ),
+    )
+    expect(lines(text.stderr)).toEqual(['softsim: 2 used profiles without a device'])
+  })
+
+  /** A directory in which these devices have the profiles 1, 2, 3, …, each claimed at its time. */
+  function claimedBy(...claims: [device: string, claimed: string][]): string {
+    const directory = directoryOf([])
+    for (const [at, [device, claimed]] of claims.entries()) {
+      const record = { iccid: iccid(at + 1), profile: 'AAAA', device, station: 'line-1', claimed }
+      writeFileSync(join(directory, `__${iccid(at + 1)}.json`), JSON.stringify(record))
+    }
+    return directory
+  }
+
+  test('--devices lists the oldest first, in columns', async () => {
+    const directory = claimedBy(
+      ['SN-1', '2026-03-02'],
+      ['a longer name', '2026-03-01'],
+      ['SN-3', '2026-03-03'],
+    )
+    const { stdout, stderr } = await status(directory, '--devices')
+    expect([lines(stdout), stderr]).toEqual([
+      [
+        'claimed     station  device         iccid',
+        `2026-03-01  line-1   a longer name  ${iccid(2)}`,
+        `2026-03-02  line-1   SN-1           ${iccid(1)}`,
+        `2026-03-03  line-1   SN-3           ${iccid(3)}`,
+      ],
+      '',
+    ])
+  })
+
+  test.each(['text', 'json', 'csv'])('--devices warns of a device with two profiles (%s)', async (format) => {
+    const directory = claimedBy(['SN-1', '2026-03-02'], ['SN-2', '2026-03-01'], ['SN-1', '2026-03-01'])
+    const { code, stderr } = await status(directory, '--devices', `--format=${format}`)
+    expect([code, lines(stderr)]).toEqual([
+      0,
+      [`softsim: warning: device SN-1 has 2 profiles: ${iccid(3)}, ${iccid(1)}; find out which one it uses`],
+    ])
+  })
+
+  test('a serial number is no formula of a spreadsheet, and is unchanged in JSON', async () => {
+    const serials = ['=1+1', '+1', '-1', '@SUM(A1)', '=cmd|"/c calc"!A0', '1-1=0', ' =1', 'a,=1']
+    const directory = claimedBy(...serials.map((each, at): [string, string] => [each, `2026-03-0${at + 1}`]))
+    const csv = await status(directory, '--devices', '--format=csv')
+    expect(csv.stdout.split('\r\n').slice(1, -1)).toEqual(
+      ["'=1+1", "'+1", "'-1", "'@SUM(A1)", `"'=cmd|""/c calc""!A0"`, '1-1=0', ' =1', '"a,=1"'].map(
+        (cell, at) => `2026-03-0${at + 1},line-1,${cell},${iccid(at + 1)}`,
+      ),
+    )
+    const json = await status(directory, '--devices', '--format=json')
+    expect(lines(json.stdout).map((line) => JSON.parse(line).device)).toEqual(serials)
   })
 
   test.skipIf(!hasPosix)(
@@ -144,7 +199,7 @@ describe('status', () => {
         JSON.stringify({ device: '\u001b[2JB\u202e\n', iccid: 'x\ny', station: {} }),
       )
       const text = await status(directory, '--devices')
-      expect([text.code, lines(text.stdout)]).toEqual([0, [expect.anything(), expect.anything()]])
+      expect([text.code, lines(text.stdout)]).toEqual([0, Array(3).fill(expect.anything())])
       const csv = await status(directory, '--devices', '--format=csv')
       // biome-ignore lint/suspicious/noControlCharactersInRegex: these must not be there
       expect(text.stdout + csv.stdout).not.toMatch(/[\u001b\u202e]/)

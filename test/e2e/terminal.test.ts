@@ -1,8 +1,9 @@
 /** Calls at a terminal: script(1) gives them one. */
-import { describe, expect, test } from 'vitest'
-import { namesIn } from '../support/directory.ts'
+import { stripVTControlCharacters } from 'node:util'
+import { describe, expect, inject, test } from 'vitest'
+import { directoryOf, namesIn, someProfiles } from '../support/directory.ts'
 import { startSandbox } from '../support/sandbox.ts'
-import { until } from '../support/softsim.ts'
+import { softsim, until } from '../support/softsim.ts'
 import { hasProgram } from '../support/system.ts'
 
 /** Of what a call says at a terminal of so many columns, all comes on standard output. */
@@ -10,21 +11,53 @@ const terminal = (columns: number) => ({
   shell: `exec script -qec "stty cols ${columns} && exec $*" /dev/null`,
 })
 
-describe.skipIf(process.platform !== 'linux' || !hasProgram('script'))('fetch at a terminal', () => {
-  test('shows its progress', async () => {
+const hasTerminal = process.platform === 'linux' && hasProgram('script')
+
+describe.skipIf(!hasTerminal)('fetch at a terminal', () => {
+  /** Fetches where the first request fails, and waits until the terminal shows what is expected, or it ends. */
+  async function shownBy(columns: number, expected: RegExp, env: Record<string, string> = {}) {
     const { startFetch, fault, directory } = await startSandbox()
+    fault({ kind: 'reset' })
     const { promise, resolve: release } = Promise.withResolvers<void>()
     fault({ kind: 'hold', until: promise })
-    const { child, ended } = startFetch(['-n', '3'], terminal(80))
+    const { child, ended } = startFetch(['-n', '3'], { ...terminal(columns), env })
     let shown = ''
     child.stdout?.on('data', (text) => {
       shown += text
     })
-    await until(() => shown.includes('0 of 3 profiles stored') || child.exitCode !== null)
+    const isShown = () => expected.test(stripVTControlCharacters(shown))
+    await until(() => isShown() || child.exitCode !== null)
     release()
     const { code, stdout } = await ended
-    expect([code, namesIn(directory).length]).toEqual([0, 3])
+    expect([code, namesIn(directory).length, isShown()]).toEqual([0, 3, true])
     expect(stdout).toContain('softsim: stored 3 profiles in ')
+    return shown
+  }
+
+  test('shows its progress, and why it tries again', async () => {
+    const again = /0 % \(0 of 3\), the connection to the service was reset; trying again now \(t\.\.\./
+    expect(await shownBy(80, again, { TERM: 'xterm' })).toContain('\u001b[36m')
+  })
+
+  test('cut to the width of the terminal', async () => {
+    const shown = await shownBy(40, /0 % \(0 of 3\), the connection to th\.\.\./)
+    const frames = shown.split('\u001b[?2026h').slice(1)
+    for (const frame of frames) {
+      const [line = ''] = stripVTControlCharacters(frame.split('\u001b[?2026l')[0] ?? '').split('\r')
+      expect(line.length, line).toBeLessThan(40)
+    }
+  })
+
+  test('without colour under NO_COLOR', async () => {
+    const shown = await shownBy(80, /0 of 3/, { TERM: 'xterm', NO_COLOR: '1' })
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: colours begin with it
+    expect(shown).not.toMatch(/\u001b\[\d*m/)
+  })
+
+  test('without any control sequence under TERM=dumb', async () => {
+    const { fetch } = await startSandbox()
+    const { code, stdout } = await fetch(['-n', '3'], { ...terminal(80), env: { TERM: 'dumb' } })
+    expect([code, stdout]).toEqual([0, expect.stringMatching(/^softsim: stored 3 profiles in .*\r\n$/)])
   })
 
   test('with zero columns, as some serial consoles report: it still ends', async () => {
@@ -33,4 +66,43 @@ describe.skipIf(process.platform !== 'linux' || !hasProgram('script'))('fetch at
     expect([code, namesIn(directory).length]).toEqual([0, 3])
     expect(stdout).toMatch(/^softsim: stored 3 profiles in /)
   })
+})
+
+describe.skipIf(!hasTerminal)('next at a terminal', () => {
+  const argv = () => [
+    'next',
+    '-k',
+    inject('keys').privateKeyPath,
+    '-i',
+    directoryOf(someProfiles(2)),
+    '-n',
+    '2',
+  ]
+  const WARNING = /^softsim: warning: a secret is on the screen: .*$/gm
+  const PROFILES = /[0-9a-f]{200,}/g
+
+  test('warns once that a secret is on the screen', async () => {
+    const { code, stdout } = await softsim(argv(), terminal(80))
+    expect([code, stdout.match(PROFILES)?.length, stdout.match(WARNING)?.length]).toEqual([0, 2, 1])
+  })
+
+  test('that has another terminal as its standard output, as a serial port is one, does not', async () => {
+    const shell = `words="$*"; export words; exec script -qec 'exec script -qec "exec $words 2>$(tty)" /dev/null' /dev/null`
+    const { code, stdout } = await softsim(argv(), { shell })
+    expect([code, stdout.match(PROFILES)?.length, stdout.match(WARNING)]).toEqual([0, 2, null])
+  })
+
+  test('with a pipe or a file as its standard output does not', async () => {
+    const { code, stdout } = await softsim(argv(), {
+      shell: `exec script -qec "$* | cat" /dev/null`,
+    })
+    expect([code, stdout.match(PROFILES)?.length, stdout.match(WARNING)]).toEqual([0, 2, null])
+  })
+})
+
+test.skipIf(!hasTerminal)('status, where there is no progress, writes only text to a terminal', async () => {
+  const { code, stdout } = await softsim(['status', '-i', directoryOf(someProfiles(1))], terminal(80))
+  expect(code).toBe(0)
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control sequences begin with it
+  expect(stdout).not.toMatch(/\u001b/)
 })

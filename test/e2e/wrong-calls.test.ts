@@ -62,7 +62,9 @@ const WRONG: [code: number, ...argv: string[]][] = [
   [2, 'next', '-k', KEY, '-i', profiles, '--iccid', '8988', '-n', '2'],
   [3, 'next', '-k', KEY, '-i', 'missing'],
   [3, 'next', '-k', KEY, '-i', 'a-directory'],
-  [3, 'next', '-k', KEY, '-i', profiles, '--iccid', '8988'],
+  [2, 'next', '-k', KEY, '-i', profiles, '--iccid', '123'],
+  [2, 'next', '-k', KEY, '-i', profiles, '--iccid', '123456789012345678F'],
+  [3, 'next', '-k', KEY, '-i', profiles, '--iccid', '8988000000000000000'],
   [3, 'next', '-k', KEY, '-i', profiles, '-n', '3'],
   [4, 'next', '-k', 'missing.pem', '-i', profiles],
   [4, 'next', '-k', 'a-file', '-i', profiles],
@@ -80,10 +82,42 @@ test.concurrent.each(WRONG.map(([code, ...argv]) => ({ code, argv })))(
     expect(run).toMatchObject({ code, signal: null, stdout: '' })
     const [why, ...rest] = lines(run.stderr)
     expect(why).toMatch(/^softsim: error: [^A-Z\s].*[^.]$/)
-    for (const line of rest) expect(line).toMatch(/^softsim: hint: ./)
+    expect(rest).toEqual([expect.stringMatching(/^softsim: hint: ./)])
     expect(run.stderr).not.toMatch(/\bat .*:\d+:\d+|Error:|node:/)
   },
 )
+
+/** The line that says what is wrong, and the one that says what to do. */
+test.each<[string[], error: string, hint: RegExp]>([
+  [
+    ['fetch', '-a', 'key1', '-n', '-1'],
+    'the value of -n (--count) is not a whole number from 1 to 999999999',
+    /^for example: -n 100$/,
+  ],
+  [['fetch', '-a', ''], 'the value of --api-key is empty', /variable is not set$/],
+  [['fetch'], 'fetch needs an API key', /^set it: .*SOFTSIM_API_KEY/],
+  [
+    ['next', '-k', KEY, '--iccid', '123'],
+    'the value of --iccid is not 19 or 20 digits',
+    /^give the whole ICCID, as in the name of the file$/,
+  ],
+  [
+    ['next', '-k', 'missing.pem'],
+    "can't read the private key missing.pem: no such file or directory (ENOENT)",
+    /^check -k and the current directory: there is no .*[\\/]missing\.pem$/,
+  ],
+  [
+    ['next', '-k', join(cwd, 'missing.pem')],
+    `can't read the private key ${join(cwd, 'missing.pem')}: no such file or directory (ENOENT)`,
+    /^check -k: its value is the file of the private key$/,
+  ],
+])('%j', async (argv, error, hint) => {
+  const { stderr } = await softsim(argv, { cwd })
+  expect(lines(stderr)).toEqual([
+    `softsim: error: ${error}`,
+    expect.stringMatching(new RegExp(hint.source.replace('^', '^softsim: hint: '))),
+  ])
+})
 
 test('none of them claims a profile or creates a directory', async () => {
   expect(namesIn(profiles)).toEqual(someProfiles(2).map(({ iccid }) => `${iccid}.json`))

@@ -25,7 +25,7 @@ test('a request without a response is aborted after the grace period', async () 
   const { url } = service
   const fetching = fetchProfiles({
     ...{ apiKey: API_KEY, count: 3, directory, url, version: '1.2.3', messages },
-    progress: { update() {} },
+    progress: { follow() {} },
     stop: stop.signal,
     abort: abort.signal,
   })

@@ -5,6 +5,7 @@ import {
   NEW_PATIENCE,
   type Patience,
   RENEWED_PATIENCE,
+  triesOf,
 } from '../../src/fetch/retries.ts'
 
 /** What is left after failures at these seconds, one after the other. */
@@ -27,6 +28,12 @@ test('failures without cost are retried for half a minute, and for two minutes a
 test('tries at least four times, however long each one takes', () => {
   expect(isOver(failed(NEW_PATIENCE, false, 0, 100, 200), 200_000)).toBe(false)
   expect(isOver(failed(NEW_PATIENCE, false, 0, 100, 200, 300), 300_000)).toBe(true)
+})
+
+test('which try is next, and how many there will be', () => {
+  expect(triesOf(failed(NEW_PATIENCE, true, 0, 1))).toBe('try 3 of 6')
+  expect(triesOf(failed(NEW_PATIENCE, false, 0))).toBe('try 2, up to 30 s')
+  expect(triesOf(failed(failed(RENEWED_PATIENCE, true, 0), false, 1))).toBe('try 3, up to 120 s')
 })
 
 test('parallel requests that fail together count as one failure', () => {

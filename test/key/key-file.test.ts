@@ -26,9 +26,11 @@ test('the key itself instead of its file: the hint fits the system', () => {
     return `${outcome}: ${hint}`
   }
   expect(hintOf('linux')).toBe(
-    'usage: save the key to a file, or use in bash: softsim next -k <(printenv KEY) …',
+    'usage: save the key to a file, or send it to standard input: printenv KEY | softsim next -k -',
   )
-  expect(hintOf('win32')).toBe('usage: save the key to a file, then run: softsim next -k softsim.pem')
+  expect(hintOf('win32')).toBe(
+    'usage: save the key to a file, or send it to standard input: in PowerShell $env:KEY | softsim next -k -',
+  )
 })
 
 test.each([1024, 2048])('the DER of a key of %d bits in base64 is not repeated', (modulusLength) => {

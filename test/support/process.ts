@@ -9,6 +9,11 @@ export function writesOf(pid: number): number {
   return Number(/^syscw: (\d+)$/m.exec(readFileSync(`/proc/${pid}/io`, 'utf8'))?.[1])
 }
 
+/** How many times a process has tried to read. */
+export function readsOf(pid: number): number {
+  return Number(/^syscr: (\d+)$/m.exec(readFileSync(`/proc/${pid}/io`, 'utf8'))?.[1])
+}
+
 /** Whether a process has a handler of its own for a signal. */
 export const catches = (pid: number, signal: NodeJS.Signals) => isIn('SigCgt', pid, signal)
 

@@ -40,7 +40,12 @@ export async function startSandbox(options: Partial<ServiceOptions> = {}): Promi
   })
   running.push(service)
   const directory = `${temporaryDirectory()}/profiles`
-  const line = (args: readonly string[]) => ['fetch', '-u', service.url, '-o', directory, ...args]
+  const usual = { '-u': service.url, '-o': directory }
+  const line = (args: readonly string[]) => [
+    'fetch',
+    ...Object.entries(usual).flatMap((option) => (args.includes(option[0]) ? [] : option)),
+    ...args,
+  ]
   const withKey = (each: Options = {}) => ({ ...each, env: { SOFTSIM_API_KEY: API_KEY, ...each.env } })
   return {
     ...service,

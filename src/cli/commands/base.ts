@@ -33,6 +33,6 @@ export function parseCount(text: string): number {
 export function notEmpty(option: string, value: string): string {
   if (value !== '') return value
   throw new Failure('usage', `the value of ${option} is empty`, {
-    hint: 'check whether a shell variable in the command is unset',
+    hint: 'give a value; if it is a shell variable, the variable is not set',
   })
 }

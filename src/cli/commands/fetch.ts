@@ -52,10 +52,10 @@ export class FetchCommand extends BaseCommand {
     const count = parseCount(this.count)
     const directory = notEmpty('--out', this.directory)
     // Loaded on demand: `next` shares this program, starts 50,000 times and needs none of it.
-    const { standInForStreams } = await import('../streams.ts')
+    const { standInForStreams } = await import('../terminal/streams.ts')
     standInForStreams(writeStandardError)
     const { fetchProfiles } = await import('../../fetch/fetch.ts')
-    const { startProgress } = await import('../progress.ts')
+    const { startProgress } = await import('../terminal/progress.ts')
     const interrupt = onInterrupt(GRACE_MS, (isLast) => report.warn(isLast ? AT_ONCE : WAITING))
     const progress = await startProgress(report)
     try {
@@ -82,7 +82,8 @@ export class FetchCommand extends BaseCommand {
 /** The key becomes an HTTP header value. Any other character is a copying mistake. */
 function checkApiKey(apiKey: string | undefined): string {
   const hint = `set it: ${setting('SOFTSIM_API_KEY')}`
-  if (!apiKey) throw new Failure('usage', 'fetch needs an API key', { hint })
+  if (apiKey !== undefined) notEmpty('--api-key', apiKey)
+  else throw new Failure('usage', 'fetch needs an API key', { hint })
   if (/^[\x21-\x7e]+$/.test(apiKey)) return apiKey
   throw new Failure('usage', 'the API key contains a space, a control character or a non-ASCII character', {
     hint,

@@ -1,11 +1,13 @@
 import { Option } from 'clipanion'
 import { Failure } from '../../failure.ts'
 import { type Format, handOut } from '../../next/hand-out.ts'
+import { serialPort } from '../../words.ts'
 import { onInterrupt } from '../signals.ts'
 import { BaseCommand, notEmpty, parseCount } from './base.ts'
 
 export class NextCommand extends BaseCommand {
   static override paths = [['next']]
+  static repeatable = ['--device']
   static override usage = {
     description: 'hand out the next unused profile',
     details: [
@@ -22,13 +24,14 @@ export class NextCommand extends BaseCommand {
         'Print the profile of a device',
         'softsim next -k softsim.pem --device SN-0042 --receipt receipt.jsonl',
       ],
-      ['Send the next profile to a device on a serial port', 'softsim next -k softsim.pem > /dev/ttyUSB0'],
+      ['Send the next profile to a device on a serial port', `softsim next -k softsim.pem > ${serialPort()}`],
       ['Print the next profile as JSON, with its SIM files', 'softsim next -k softsim.pem --format=json'],
     ] as [string, string][],
   }
 
   key = Option.String('-k,--key', {
-    description: '<KEY>: the file of the RSA private key, PKCS#1 or PKCS#8, PEM or DER (required)',
+    description:
+      '<KEY>: the file of the RSA private key, PKCS#1 or PKCS#8, PEM or DER, or - for standard input (required)',
   })
 
   directory = Option.String('-i,--in', './profiles', {
@@ -87,7 +90,7 @@ export class NextCommand extends BaseCommand {
         passphrase: env['SOFTSIM_KEY_PASSPHRASE'],
         directory: notEmpty('--in', this.directory),
         count,
-        iccid: this.iccid,
+        iccid: this.iccid === undefined ? undefined : checkIccid(this.iccid),
         devices,
         receipt: this.receipt === undefined ? undefined : checkReceipt(this.receipt),
         format,
@@ -107,6 +110,15 @@ function checkKeyPath(path: string | undefined): string {
   if (path !== undefined) return notEmpty('--key', path)
   throw new Failure('usage', 'next needs the private key', {
     hint: 'give its file with -k, for example: softsim next -k softsim.pem',
+  })
+}
+
+/** Of the lengths that ITU-T E.118 allows, SIM cards have 19 or 20 digits. @returns the digits, without a filler */
+function checkIccid(text: string): string {
+  const [, digits] = /^(\d{19,20})[Ff]?$/.exec(notEmpty('--iccid', text)) ?? []
+  if (digits !== undefined) return digits
+  throw new Failure('usage', 'the value of --iccid is not 19 or 20 digits', {
+    hint: 'give the whole ICCID, as in the name of the file',
   })
 }
 

@@ -24,7 +24,8 @@ export class StatusCommand extends BaseCommand {
   })
 
   key = Option.String('-k,--key', {
-    description: '<KEY>: the file of the RSA private key; check the unused profiles with it',
+    description:
+      '<KEY>: the file of the RSA private key, or - for standard input; check the unused profiles with it',
   })
 
   count = Option.String('-n,--count', {
@@ -51,7 +52,7 @@ export class StatusCommand extends BaseCommand {
     }
     const format = checkFormat(this.format)
     const { showStatus } = await import('../../status/status.ts')
-    const { startProgress } = await import('../progress.ts')
+    const { startProgress } = await import('../terminal/progress.ts')
     const progress = await startProgress(report)
     try {
       await showStatus({

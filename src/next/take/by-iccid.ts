@@ -1,6 +1,5 @@
 import { Failure, UnusableProfile } from '../../failure.ts'
 import { type Decrypt, decryptor } from '../../key/decrypt.ts'
-import { iccidDigits } from '../../profile/iccid.ts'
 import { claim, finishClaim } from '../../store/claim.ts'
 import { deviceIn } from '../../store/devices.ts'
 import { fileName, spellings, usedName } from '../../store/names.ts'
@@ -10,16 +9,12 @@ import { makeReady, notHandedOut, type Ready, type Source, type Taken } from '..
 
 /**
  * A used profile is read again: a user who gives the ICCID knows which device it is for.
- * @throws {Failure} `usage`, `no-profiles`, `unusable`, `key` or `disk`; in each case, nothing is claimed
+ * @param iccid its digits
+ * @throws {Failure} `no-profiles`, `unusable`, `key` or `disk`; in each case, nothing is claimed
  */
 export async function takeByIccid(source: Source, iccid: string): Promise<Taken> {
   const { directory, messages } = source
-  const digits = iccidDigits(iccid)
-  if (digits === undefined)
-    throw new Failure('usage', 'the value of --iccid is not 1 to 20 digits', {
-      hint: 'see softsim help next',
-    })
-  const names = spellings(fileName(digits))
+  const names = spellings(fileName(iccid))
   const decrypt = await decryptor(source.key, 1)
   for (const name of names) {
     // A call may have been killed between the two steps of its claim. The contents are then still in the unused file.
@@ -37,13 +32,13 @@ export async function takeByIccid(source: Source, iccid: string): Promise<Taken>
     if (unused === undefined) continue
     beforeClaim([unused], source.signals)
     if (claimNamed(directory, name)) return { taken: [unused] }
-    throw new Failure('no-profiles', `another call has just claimed ${digits}`, {
+    throw new Failure('no-profiles', `another call has just claimed ${iccid}`, {
       hint: 'if that call was for the same device, run this command again',
     })
   }
   // If the directory itself is missing, report that instead.
   checkDirectory(directory)
-  throw new Failure('no-profiles', `no profile ${digits} in ${directory}`, {
+  throw new Failure('no-profiles', `no profile ${iccid} in ${directory}`, {
     hint: 'check the ICCID and -i',
   })
 }

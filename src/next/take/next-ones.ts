@@ -49,7 +49,11 @@ async function takeBack(directory: string, taken: readonly Ready[]): Promise<voi
       stuck.push(`${iccid} (${reasonOf(error)})`)
     }
   }
-  if (stuck.length > 0) throw new Failure('disk', `claimed but not delivered: ${stuck.join(', ')}`)
+  if (stuck.length > 0) {
+    throw new Failure('disk', `claimed but not delivered: ${stuck.join(', ')}`, {
+      hint: 'check the disk and the permissions of the directory; --iccid prints these profiles',
+    })
+  }
   try {
     await flushFiles(
       taken.map(({ name }) => join(directory, name)),
@@ -57,6 +61,9 @@ async function takeBack(directory: string, taken: readonly Ready[]): Promise<voi
     )
     flushDirectorySync(directory)
   } catch (error) {
-    throw new Failure('disk', `can't flush the directory ${directory}: ${reasonOf(error)}`, { cause: error })
+    throw new Failure('disk', `can't flush the directory ${directory}: ${reasonOf(error)}`, {
+      hint: 'check the disk; nothing was printed, but after a power cut these profiles may count as used',
+      cause: error,
+    })
   }
 }

@@ -4,6 +4,7 @@ import { LOCKED_IN_A_ROW } from '../../key/wrong-key.ts'
 import { claim } from '../../store/claim.ts'
 import { fileName } from '../../store/names.ts'
 import { Queue, tellFinished } from '../../store/queue.ts'
+import { diskPresence } from '../../words.ts'
 import { makeReady, type Ready, type Source } from '../ready.ts'
 import { PassedOver } from './passed-over.ts'
 
@@ -74,12 +75,13 @@ export class Search {
   }
 
   tooFew(count: number, usable: number): Failure {
+    const passedOver = this.passedOver.count
     for (const name of this.queue.strangers)
       this.passedOver.add(name, new UnusableProfile('damaged', 'its name is not an ICCID'))
     this.passedOver.count += this.queue.strangerCount - this.queue.strangers.length
     this.shortage = this.passedOver.key.isWrong
       ? this.passedOver.key.failure()
-      : shortage(this.#source.directory, count, usable, this.passedOver.count, this.queue.used)
+      : shortage(this.#source.directory, count, usable, passedOver, this.queue.used)
     return this.shortage
   }
 }
@@ -99,7 +101,7 @@ function shortage(directory: string, count: number, usable: number, passedOver: 
       hint:
         used > 0
           ? 'all profiles in it are used; fetch more: see softsim help fetch'
-          : 'check -i and that the disk is mounted, or download profiles with softsim fetch',
+          : `check -i and ${diskPresence()}, or download profiles with softsim fetch`,
     })
   }
   return new Failure('unusable', `none of the unused profiles in ${directory} can be used`, {

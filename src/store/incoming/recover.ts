@@ -59,7 +59,8 @@ export async function recover(directory: string): Promise<Recovered | undefined>
   } catch (error) {
     if (error instanceof Failure) throw error
     const message = `can't store what an interrupted fetch received: ${reasonOf(error)}`
-    throw new Failure('disk', message, { cause: error })
+    const hint = `check the disk and the permissions of ${directory}, then run the same command again: the profiles are kept there`
+    throw new Failure('disk', message, { hint, cause: error })
   }
 }
 

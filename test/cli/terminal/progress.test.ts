@@ -1,0 +1,46 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { Report } from '../../../src/cli/report.ts'
+import { hasColour } from '../../../src/cli/terminal/colour.ts'
+import { cut, startLog } from '../../../src/cli/terminal/progress.ts'
+import { until } from '../../support/softsim.ts'
+
+test('without a terminal, it is told again and again, until it ends', async () => {
+  let said = ''
+  const report = new Report((text) => {
+    said += text
+  })
+  const progress = startLog(report, 1)
+  let at = 0
+  progress.follow(() => `step ${++at}`)
+  await until(() => at >= 3)
+  progress.end()
+  expect(said).toBe(Array.from({ length: at }, (_, n) => `softsim: step ${n + 1}\n`).join(''))
+})
+
+test('without anything to follow, nothing is told', async () => {
+  const report = new Report(() => {
+    throw new Error('told')
+  })
+  const progress = startLog(report, 1)
+  await new Promise((resolve) => setTimeout(resolve, 20))
+  progress.end()
+})
+
+test('a text that is too long for the line is cut', () => {
+  expect(['123456', '1234567', '1234567890'].map((text) => cut(text, 6))).toEqual([
+    '123456',
+    '123...',
+    '123...',
+  ])
+  fc.assert(
+    fc.property(fc.string(), fc.integer({ min: 3, max: 90 }), (text, columns) => {
+      expect(cut(text, columns).length).toBeLessThanOrEqual(columns)
+    }),
+  )
+})
+
+test('colour', () => {
+  expect([{}, { TERM: 'xterm' }, { NO_COLOR: '' }].map(hasColour)).toEqual([true, true, true])
+  expect([{ TERM: 'dumb' }, { NO_COLOR: '1' }].map(hasColour)).toEqual([false, false])
+})

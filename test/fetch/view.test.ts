@@ -1,0 +1,44 @@
+import { expect, test } from 'vitest'
+import { View } from '../../src/fetch/view.ts'
+
+let stored = 0
+const viewOf = (count: number) => {
+  stored = 0
+  return new View(count, () => stored, 1000)
+}
+
+test('how far it is, and how long it will take', () => {
+  const view = viewOf(50_000)
+  expect(view.line(3000)).toBe('0 % (0 of 50000)')
+  const seen = [1, 12_499, 12_500, 49_999, 50_000].map((each) => {
+    stored = each
+    return view.line(61_000)
+  })
+  expect(seen).toEqual([
+    '0 % (1 of 50000), 834 h left',
+    '24 % (12499 of 50000), 4 min left',
+    '25 % (12500 of 50000), 3 min left',
+    '99 % (49999 of 50000), 1 s left',
+    '100 % (50000 of 50000)',
+  ])
+})
+
+test('the rate limit, until profiles arrive again', () => {
+  const view = viewOf(8)
+  stored = 4
+  view.noteLimit(40_000, 2000)
+  expect(view.line(2000)).toBe('50 % (4 of 8), waiting 40 s for the rate limit')
+  expect(view.line(41_500)).toBe('50 % (4 of 8), waiting 1 s for the rate limit')
+  view.noteStored()
+  expect(view.line(3000)).toBe('50 % (4 of 8), 2 s left')
+})
+
+test('why it tries again, when, and for how long', () => {
+  const view = viewOf(3)
+  view.noteRetry('the service refuses the connection (ECONNREFUSED)', 1500, 'try 3 of 6', 2000)
+  const line = (when: string) =>
+    `0 % (0 of 3), the service refuses the connection; trying again ${when} (try 3 of 6)`
+  expect([2000, 3000, 3499, 3500, 9000].map((now) => view.line(now))).toEqual(
+    ['in 2 s', 'in 1 s', 'in 1 s', 'now', 'now'].map(line),
+  )
+})
