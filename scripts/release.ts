@@ -7,7 +7,6 @@ import { createHash } from 'node:crypto'
 import {
   chmodSync,
   cpSync,
-  existsSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -26,7 +25,7 @@ const ENCLOSED = {
   'CHANGELOG.md': 'CHANGELOG.md',
   'dist/THIRD-PARTY-LICENSES.txt': 'THIRD-PARTY-LICENSES.txt',
   'dist/manual': '.',
-  'scripts/stations': 'stations',
+  'scripts/stations': 'scripts/stations',
 }
 const OUTPUT = 'dist/release'
 
@@ -48,9 +47,7 @@ function archive(binary: string): void {
   const program = windows ? `${name}.exe` : name
   const manual = [...pagesFrom('README.md')].map((page) => [page, page] as const)
   const contents = [...manual, ...Object.entries({ ...ENCLOSED, [join('dist/bin', binary)]: program })]
-  for (const [from, to] of contents) {
-    if (existsSync(from)) cpSync(from, join(OUTPUT, folder, to), { recursive: true })
-  }
+  for (const [from, to] of contents) cpSync(from, join(OUTPUT, folder, to), { recursive: true })
   const files = ['', ...readdirSync(join(OUTPUT, folder), { recursive: true, encoding: 'utf8' }).sort()].map(
     (file) => join(folder, file),
   )

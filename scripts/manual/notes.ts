@@ -16,6 +16,7 @@ export const ENVIRONMENT: readonly Note[] = [
   ['NODE_TLS_REJECT_UNAUTHORIZED', 'with the value 0, fetch refuses to run'],
   ['UV_THREADPOOL_SIZE', 'the number of threads (default: 32 for fetch, one per processor for next)'],
   ['NO_COLOR', 'with any value, the help has no colour'],
+  ['TERM', 'with the value dumb, no colour, and the progress is not redrawn'],
 ]
 
 export const FILES: readonly Note[] = [
