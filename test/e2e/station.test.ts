@@ -155,7 +155,7 @@ describe.skipIf(!canRun)('the stations’ script with a device programmer', () =
     '%s while a device is programmed: the programmer ends, and the device is named',
     async (_, code, stop) => {
       station.put('hang')
-      const run = start()
+      const run = start({ TIMEOUT: '600' })
       await run.scan('SN-1\n')
       await until(() => station.hanging() > 0)
       const pid = station.hanging()
