@@ -3,6 +3,7 @@ import { type Fault, UnusableProfile } from '../failure.ts'
 import { type Decrypt, decryptor } from '../key/decrypt.ts'
 import { KeyTrial } from '../key/wrong-key.ts'
 import { parsePlaintext, parseStored } from '../profile/parse.ts'
+import { refuseOwned } from '../store/devices.ts'
 import type { IccidList } from '../store/iccid-list.ts'
 import { fileName } from '../store/names.ts'
 import { readProfile } from '../store/read.ts'
@@ -75,6 +76,7 @@ export async function checkProfiles(
 async function check(directory: string, name: string, decrypt: Decrypt): Promise<boolean> {
   const text = readProfile(directory, name)
   if (text === undefined) return false
+  refuseOwned(text)
   const sealed = parseStored(name, text)
   parsePlaintext(sealed, await decrypt(sealed.ciphertext), OPTIONS)
   return true

@@ -8,7 +8,7 @@ import { createHash, randomUUID } from 'node:crypto'
 import { existsSync, mkdirSync, unlinkSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { basename, dirname, join } from 'node:path'
-import { errnoOf } from '../failure.ts'
+import { errnoOf, UnusableProfile } from '../failure.ts'
 import { iccidDigits } from '../profile/iccid.ts'
 import { isUsed } from './claim.ts'
 import { flushDirectorySync } from './flush/directory.ts'
@@ -115,6 +115,17 @@ export function deviceIn(text: string): string | undefined {
   } catch {
     return undefined
   }
+}
+
+/**
+ * Somebody may have renamed a used file back by hand. Its record still assigns it to the device.
+ * @param text of an unused file
+ * @throws {UnusableProfile} `damaged` if it names a device
+ */
+export function refuseOwned(text: string): void {
+  const device = deviceIn(text)
+  if (device === undefined) return
+  throw new UnusableProfile('damaged', `device ${device} has it, and only that device can get it again`)
 }
 
 /** Whether the device has the profile that is assigned to it, under any spelling of its name. */

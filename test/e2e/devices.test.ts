@@ -92,6 +92,20 @@ describe('next --device', () => {
     expect(namesIn(directory).filter((name) => !name.startsWith('__'))).toEqual([])
   })
 
+  test('a device’s profile that is renamed back by hand goes to no other device', async () => {
+    const directory = directoryOf(someProfiles(2))
+    const [used, unused] = [`__${iccid(1)}.json`, `${iccid(1)}.json`].map((name) => join(directory, name))
+    await nextOf(directory, '--device', 'A')
+    renameSync(used ?? '', unused ?? '')
+    rmSync(join(directory, '.unused'), { force: true })
+    const run = await nextOf(directory)
+    expect(printed(run)).toEqual([iccid(2)])
+    expect(run.stderr).toContain(`${iccid(1)}.json is skipped: device A has it`)
+    expect(await nextOf(directory, '--device', 'B')).toMatchObject({ code: 5, stdout: '' })
+    expect(await softsim(['status', '-i', directory, '-k', KEY])).toMatchObject({ code: 5 })
+    expect(printed(await nextOf(directory, '--device', 'A'))).toEqual([iccid(1)])
+  })
+
   test('two calls at once for the same device: one of them says that it is again', async () => {
     const directory = directoryOf(someProfiles(3))
     const path = join(temporaryDirectory(), 'receipt.jsonl')

@@ -2,6 +2,7 @@ import { Failure, UnusableProfile } from '../../failure.ts'
 import type { Decrypt } from '../../key/decrypt.ts'
 import { LOCKED_IN_A_ROW } from '../../key/wrong-key.ts'
 import { claim } from '../../store/claim.ts'
+import { refuseOwned } from '../../store/devices.ts'
 import { fileName } from '../../store/names.ts'
 import { Queue, tellFinished } from '../../store/queue.ts'
 import { diskPresence } from '../../words.ts'
@@ -39,9 +40,7 @@ export class Search {
   }
 
   async #openAll(iccids: readonly string[]): Promise<Ready[]> {
-    const results = await Promise.allSettled(
-      iccids.map((iccid) => makeReady(this.#source, this.#decrypt, fileName(iccid))),
-    )
+    const results = await Promise.allSettled(iccids.map((iccid) => this.#open(fileName(iccid))))
     return results.flatMap((result, at) => {
       const iccid = iccids[at] ?? ''
       this.#tried.add(iccid)
@@ -54,6 +53,12 @@ export class Search {
       this.passedOver.key.noteOpened()
       return [result.value]
     })
+  }
+
+  async #open(name: string): Promise<Ready | undefined> {
+    const ready = await makeReady(this.#source, this.#decrypt, name)
+    if (ready !== undefined) refuseOwned(ready.stored)
+    return ready
   }
 
   /** Claims a profile. Returns false if another process was first or is using the file. */
