@@ -83,6 +83,7 @@ test('a secret is hidden in its JSON-escaped form', () => {
 })
 
 test.each([
+  ['JSON', 'key"with/slashes', String.raw`key\"with/slashes`],
   ['JSON with escaped slashes', 'key"with/slashes', String.raw`key\"with\/slashes`],
   ['a URL', 'key/with+odd=letters', 'key%2Fwith%2Bodd%3Dletters'],
 ])('a secret is hidden in its encoded form: %s', (_, secret, form) => {

@@ -67,6 +67,14 @@ describe('standard output is closed', () => {
     expect([unusedIn(directory).length, usedIn(directory)]).toEqual([2, []])
   })
 
+  test.skipIf(!hasPosix)('a used profile is not printed again', async () => {
+    const directory = directoryOf(someProfiles(1))
+    await softsim(line(directory))
+    const { code, stderr } = await softsim([...line(directory), '--iccid', iccid(1)], { shell: '"$@" >&-' })
+    expect(code).toBe(9)
+    expect(stderr).toMatch(/^softsim: error: standard output is closed/)
+  })
+
   test.skipIf(!hasPosix)('the next call gets the same profile', async () => {
     const directory = directoryOf(someProfiles(4))
     expect(await softsim([...line(directory), '-n', '2'], { shell: '"$@" >&-' })).toMatchObject({ code: 9 })

@@ -1,5 +1,18 @@
 import { execFileSync } from 'node:child_process'
-import { chmodSync, mkdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  closeSync,
+  constants,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  readSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, inject, test } from 'vitest'
 import { addProfile, directoryOf, namesIn, temporaryDirectory, usedIn } from '../support/directory.ts'
@@ -73,6 +86,18 @@ describe('a file that can’t be handed out is named and left unchanged, and the
     execFileSync('mkfifo', [join(directory, FIRST)])
     await expectPassedOver(directory)
     expect(statSync(join(directory, FIRST)).isFIFO()).toBe(true)
+  })
+
+  test.skipIf(!hasPosix)('a named pipe with a good profile in it, which its reader still gets', async () => {
+    const directory = directoryOf([])
+    const path = join(directory, FIRST)
+    execFileSync('mkfifo', [path])
+    const pipe = openSync(path, constants.O_RDWR | constants.O_NONBLOCK)
+    writeSync(pipe, whole)
+    await expectPassedOver(directory)
+    const bytes = Buffer.alloc(whole.length)
+    expect(bytes.toString('utf8', 0, readSync(pipe, bytes))).toBe(whole)
+    closeSync(pipe)
   })
 
   test.skipIf(!hasSymlinks)('a link to nowhere', async () => {

@@ -1,11 +1,13 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, inject, test } from 'vitest'
-import { directoryOf, namesIn, someProfiles, usedIn } from '../support/directory.ts'
+import { directoryOf, namesIn, someProfiles, temporaryDirectory, usedIn } from '../support/directory.ts'
 import { fullPipe } from '../support/pipe.ts'
 import { catches, hasProc, isPending } from '../support/process.ts'
 import { iccid } from '../support/profiles.ts'
 import { type Sandbox, startSandbox } from '../support/sandbox.ts'
-import { startSoftsim, until } from '../support/softsim.ts'
-import { hasPosix } from '../support/system.ts'
+import { type Options, startSoftsim, until } from '../support/softsim.ts'
+import { hasPosix, isRunByNode } from '../support/system.ts'
 
 const { privateKeyPath: KEY } = inject('keys')
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
@@ -59,13 +61,21 @@ describe.skipIf(!hasPosix)('next', () => {
   })
 })
 
+/** A timer of ten seconds ends at once: the Node that runs the program is spoilt for that. */
+function shortTenSeconds(): Record<string, string> {
+  const spoiler = join(temporaryDirectory(), 'spoiler.cjs')
+  const spoilt = '(action, ms, ...more) => start(action, ms === 10_000 ? 0 : ms, ...more)'
+  writeFileSync(spoiler, `const start = setTimeout\nglobalThis.setTimeout = ${spoilt}\n`)
+  return { NODE_OPTIONS: `--require=${JSON.stringify(spoiler)}` }
+}
+
 describe.skipIf(!hasPosix)('fetch', { concurrent: true }, () => {
   /** A fetch that has stored its first answer, of 100 profiles, and waits for the next, of 200, until it is released. */
-  async function underWay() {
+  async function underWay(options: Options = {}) {
     const sandbox = await startSandbox()
     const { promise, resolve: release } = Promise.withResolvers<void>()
     sandbox.fault({ kind: 'none' }, { kind: 'hold', until: promise })
-    const run = sandbox.startFetch(['-n', '20000'])
+    const run = sandbox.startFetch(['-n', '20000'], options)
     await until(() => sandbox.allocated.size === 300 && namesIn(sandbox.directory).length === 100)
     return { sandbox, run, release }
   }
@@ -88,6 +98,20 @@ describe.skipIf(!hasPosix)('fetch', { concurrent: true }, () => {
       expectAllStored(sandbox)
     },
   )
+
+  test.skipIf(!isRunByNode)('an open request is given up at the end of the ten seconds', async () => {
+    const { sandbox, run } = await underWay({ env: shortTenSeconds() })
+    run.child.kill('SIGINT')
+    const { code, stdout, stderr } = await run.ended
+    expect([code, stdout]).toEqual([130, ''])
+    expect(stderr).toMatch(/^softsim: warning: interrupted: waiting up to 10 s /m)
+    expect(stderr).toMatch(
+      /^softsim: warning: 1 request failed .*: up to 200 profiles may have been allocated/m,
+    )
+    expect(stderr).toContain('interrupted: stored 100 of 20000 profiles')
+    expect(sandbox.requests).toHaveLength(2)
+    expectAllStored(sandbox)
+  })
 
   test('a second signal ends it at once', async () => {
     const { sandbox, run } = await underWay()

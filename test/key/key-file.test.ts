@@ -38,9 +38,12 @@ test.each([1024, 2048])('the DER of a key of %d bits in base64 is not repeated',
   for (const type of ['pkcs1', 'pkcs8'] as const) {
     for (const encoding of ['base64', 'base64url'] as const) {
       const key = privateKey.export({ type, format: 'der' }).toString(encoding)
-      const { outcome, message } = refusal(key)
-      expect(outcome).toBe('usage')
-      expect(message).not.toContain(key.slice(40, 80))
+      // Also with spaces in place of line breaks, and without its first line.
+      for (const given of [key, key.replace(/.{64}/g, '$& '), key.slice(64)]) {
+        const { outcome, message } = refusal(given)
+        expect(outcome).toBe('usage')
+        expect(message).not.toContain(key.slice(80, 120))
+      }
     }
   }
 })

@@ -197,30 +197,55 @@ describe.skipIf(process.platform === 'win32')('one device, one profile', () => {
     ['a power cut that keeps everything', 1],
   ]
 
+  /** Ends a call after each of its steps. Each time, asks once more for every device, and then looks at the disk. */
+  async function crashAnywhere(
+    disk: object,
+    share: number | undefined,
+    [, before, devices]: (typeof STORIES)[number],
+    look: (plain: number) => void,
+  ) {
+    for (let steps = 0; ; steps++) {
+      begin(disk)
+      await before()
+      const plain = owners().filter((owner) => owner === '').length
+      flush(directory)
+      live(steps)
+      const printed = await handOut(...devices).catch(() => undefined)
+      const { isDead } = lived()
+      bury()
+      if (share !== undefined) cutPower((length) => Math.round(length * share))
+      live()
+      const again = []
+      for (const device of devices) again.push(...(await handOut(device)))
+      expect(new Set(again).size, `crash at step ${steps}`).toBe(devices.length)
+      if (printed !== undefined) expect(again).toEqual(printed)
+      for (const device of devices) expect(owners().filter((owner) => owner === device)).toHaveLength(1)
+      look(plain)
+      bury()
+      if (!isDead) break
+    }
+  }
+
   describe.each(ENDS)('after %s', (_, share) => {
-    test.each(STORIES)('anywhere in %s, each device gets exactly one', async (_story, before, devices) => {
-      for (let steps = 0; ; steps++) {
-        begin()
-        await before()
-        const plain = owners().filter((owner) => owner === '').length
-        flush(directory)
-        live(steps)
-        const printed = await handOut(...devices).catch(() => undefined)
-        const { isDead } = lived()
-        bury()
-        if (share !== undefined) cutPower((length) => Math.round(length * share))
-        live()
-        const again = []
-        for (const device of devices) again.push(...(await handOut(device)))
-        expect(new Set(again).size, `crash at step ${steps}`).toBe(devices.length)
-        if (printed !== undefined) expect(again).toEqual(printed)
-        const all = owners()
+    test.each(STORIES)('anywhere in %s, each device gets exactly one', async (...story) => {
+      await crashAnywhere({}, share, story, (plain) => {
         expect(names().filter((name) => names().includes(`__${name}`))).toEqual([])
-        expect(all.filter((owner) => owner === '')).toHaveLength(plain)
-        for (const device of devices) expect(all.filter((owner) => owner === device)).toHaveLength(1)
-        bury()
-        if (!isDead) break
-      }
+        expect(owners().filter((owner) => owner === '')).toHaveLength(plain)
+      })
     })
+
+    // There, a crash may leave a used name without a device: the profile counts as used and is not lost.
+    test.each(STORIES.filter(([name]) => name !== 'a panel'))(
+      'anywhere in %s on FAT, each device gets exactly one',
+      async (...story) => {
+        await crashAnywhere({ fat: true }, share, story, (plain) => {
+          expect(owners().filter((owner) => owner === '').length - plain).toBeOneOf([0, 1])
+          for (const [n, text] of stored) {
+            const texts = [unused(n), used(n)].filter((name) => names().includes(name)).map(read)
+            expect(texts.some((each) => each.includes(JSON.parse(text).profile))).toBe(true)
+          }
+        })
+      },
+    )
   })
 })

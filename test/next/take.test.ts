@@ -4,6 +4,7 @@ import { beforeEach, describe, expect, inject, test, vi } from 'vitest'
 import { Report } from '../../src/cli/report.ts'
 import type { Source } from '../../src/next/ready.ts'
 import { takeByIccid } from '../../src/next/take/by-iccid.ts'
+import { takeForDevices } from '../../src/next/take/for-devices.ts'
 import { take } from '../../src/next/take/next-ones.ts'
 import { cutPower, format, fs, live, ROOT } from '../store/disk.ts'
 import { chooser } from '../store/model.ts'
@@ -40,9 +41,9 @@ function flush(file: string): void {
   diskSync.closeSync(opened)
 }
 
-/** Four profiles that are durable. */
-beforeEach(() => {
-  format()
+/** Begins with four profiles that are durable. */
+function begin(disk = {}): void {
+  format(disk)
   live()
   diskSync.mkdirSync(directory)
   for (const n of [1, 2, 3, 4]) {
@@ -51,7 +52,9 @@ beforeEach(() => {
   }
   flush(directory)
   flush(ROOT)
-})
+}
+
+beforeEach(() => begin())
 
 /** Something that happens once: what is found instead is not claimed elsewhere as well. */
 function once(action: () => void): () => void {
@@ -60,6 +63,11 @@ function once(action: () => void): () => void {
     if (!isDone) action()
     isDone = true
   }
+}
+
+/** Ends a call right before its claim. */
+function stop(): never {
+  throw new Error('stopped')
 }
 
 /** The disk in memory has POSIX's rules and names. */
@@ -115,14 +123,29 @@ describe.skipIf(process.platform === 'win32')('before and during the claim', () 
         for (const n of [1, 3, 4]) expect(names()).not.toContain(used(n))
       },
     )
+
+    test('on a FAT stick that is pulled out they are still profiles', async () => {
+      begin({ fat: true })
+      const before = [1, 3, 4].map((n) => String(fs.readFileSync(path(unused(n)))))
+      await expect(take(source(once(() => claimElsewhere(2))), 4)).rejects.toThrow()
+      cutPower(() => 0)
+      expect([1, 3, 4].map((n) => String(fs.readFileSync(path(unused(n)))))).toEqual(before)
+    })
   })
 
   test('a call that stops before its claim leaves everything unused', async () => {
-    const stop = () => {
-      throw new Error('stopped')
-    }
     await expect(take(source(stop), 2)).rejects.toThrow('stopped')
     await expect(takeByIccid(source(stop), iccid(1))).rejects.toThrow('stopped')
     expect(names().sort()).toEqual([1, 2, 3, 4].map(unused))
+  })
+
+  test.each([
+    ['a panel', (from: Source) => take(from, 2)],
+    ['two devices', (from: Source) => takeForDevices(from, ['A', 'B'])],
+  ])('%s: what it was about to claim when it stopped is next in line', async (_, taking) => {
+    // From now on there is a hint, and nobody reads the directory.
+    await take(source(), 1)
+    await expect(taking(source(stop))).rejects.toThrow('stopped')
+    expect((await take(source(), 1)).taken.map((each) => each.iccid)).toEqual([iccid(2)])
   })
 })

@@ -2,12 +2,28 @@ import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdirSync, readdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { afterEach, expect, test, vi } from 'vitest'
 import { Failure, UnusableProfile } from '../../src/failure.ts'
 import { claim, finishClaim, finishClaims, unclaim } from '../../src/store/claim.ts'
 import { readProfile, readUnused } from '../../src/store/read.ts'
 import { temporaryDirectory } from '../support/directory.ts'
 import { isWindows } from '../support/system.ts'
+
+/** What another process does right before a file is opened. */
+const disk = vi.hoisted(() => ({ meanwhile: (_path: string) => {} }))
+
+vi.mock('node:fs', async (original) => {
+  const fs = await original<typeof import('node:fs')>()
+  const openSync: typeof fs.openSync = (path, flags, mode) => {
+    disk.meanwhile(String(path))
+    return fs.openSync(path, flags, mode)
+  }
+  return { ...fs, openSync, default: { ...fs, openSync } }
+})
+
+afterEach(() => {
+  disk.meanwhile = () => {}
+})
 
 /** A new directory with these files, each of which holds its own name. */
 function directoryWith(...names: string[]): string {
@@ -65,6 +81,15 @@ test('a claim does not overwrite a used profile', () => {
   expect(claim(directory, '1.json')).toBe(false)
   expect(readFileSync(join(directory, '__1.json'), 'utf8')).toBe('__1.json')
   expect(existsSync(join(directory, '1.json'))).toBe(true)
+})
+
+test('of two calls that find a profile unused, the one that creates the used name has it', () => {
+  const directory = directoryWith('1.json')
+  // It has not renamed the unused file yet.
+  disk.meanwhile = (path) => writeFileSync(path, '')
+  expect(claim(directory, '1.json')).toBe(false)
+  expect(readFileSync(join(directory, '1.json'), 'utf8')).toBe('1.json')
+  expect(readFileSync(join(directory, '__1.json'), 'utf8')).toBe('')
 })
 
 test('a half-finished claim counts as used, and its contents are restored', () => {

@@ -1,0 +1,97 @@
+/** Answers are put aside on disks that fail or fill up, also disks that need new space to write over a reserve. */
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, expect, test, vi } from 'vitest'
+import { formatAnswer, INCOMING, type StoredProfile } from '../../../src/store/incoming/answers.ts'
+import { putAside, reserve } from '../../../src/store/incoming/reserve.ts'
+import { openTarget } from '../../../src/store/incoming/target.ts'
+import { temporaryDirectory } from '../../support/directory.ts'
+
+/** The errors of the next renames and of the next writes into open files, undefined for none. A failed write writes a part. */
+const disk = vi.hoisted(() => ({
+  renames: [] as (string | undefined)[],
+  writes: [] as (string | undefined)[],
+  pauses: 0,
+}))
+
+vi.mock('node:fs', async (original) => {
+  const fs = await original<typeof import('node:fs')>()
+  const failing = (code: string | undefined) => {
+    if (code !== undefined) throw Object.assign(new Error(code), { code })
+  }
+  const renameSync: typeof fs.renameSync = (from, to) => {
+    failing(disk.renames.shift())
+    fs.renameSync(from, to)
+  }
+  const writeFileSync: typeof fs.writeFileSync = (file, content, options) => {
+    const error = disk.writes.shift()
+    fs.writeFileSync(file, error === undefined ? content : String(content).slice(0, 10), options)
+    failing(error)
+  }
+  return { ...fs, renameSync, writeFileSync, default: { ...fs, renameSync, writeFileSync } }
+})
+
+vi.mock('node:timers/promises', () => ({
+  setTimeout: async () => {
+    if (++disk.pauses > 100) throw new Error('it waits without end')
+  },
+}))
+
+afterEach(() => {
+  disk.renames = []
+  disk.writes = []
+  disk.pauses = 0
+})
+
+const ANSWER_OF_TWO: StoredProfile[] = ['89881', '89882'].map((iccid) => ({
+  iccid,
+  profile: 'A'.repeat(684),
+}))
+
+/** Puts an answer aside over its reserve. What is then in the directory of answers is returned, too. */
+async function putAsideOn(errors: Partial<typeof disk>) {
+  const target = await openTarget(temporaryDirectory())
+  const incoming = join(target.directory, INCOMING)
+  const aside = await reserve(target, ANSWER_OF_TWO.length)
+  Object.assign(disk, errors)
+  const error = await putAside(target, aside, ANSWER_OF_TWO).then(
+    () => undefined,
+    ({ code }) => code,
+  )
+  const texts = readdirSync(incoming)
+    .filter((name) => name !== target.mark)
+    .map((name) => readFileSync(join(incoming, name), 'utf8'))
+  return { error, texts, pauses: disk.pauses }
+}
+
+const WHOLE = [formatAnswer(ANSWER_OF_TWO)]
+const times = (count: number, error: string) => Array<string>(count).fill(error)
+
+test.each<[string, Partial<typeof disk>]>([
+  ['can’t be renamed', { renames: ['EIO'] }],
+  ['can’t be written over', { writes: ['ENOSPC'] }],
+])('a reserve that %s is removed, and the answer is written to a new file', async (_, errors) => {
+  expect(await putAsideOn(errors)).toEqual({ error: undefined, texts: WHOLE, pauses: 0 })
+})
+
+test.each(['ENOSPC', 'EDQUOT'])(
+  '%s: the space of the removed reserve may be available later',
+  async (error) => {
+    expect(await putAsideOn({ writes: times(5, error) })).toEqual({
+      error: undefined,
+      texts: WHOLE,
+      pauses: 4,
+    })
+  },
+)
+
+test.each([
+  ['ENOSPC', 4],
+  ['EDQUOT', 4],
+  ['EIO', 0],
+])(
+  '%s without end: it gives up after %i pauses, and nothing of the answer is left',
+  async (error, pauses) => {
+    expect(await putAsideOn({ writes: times(1000, error) })).toEqual({ error, texts: [], pauses })
+  },
+)
