@@ -5,6 +5,8 @@ export class Ledger {
   readonly printed = new Set<string>()
   /** Profiles that `fetch` said are stored, or whose answer was put aside and flushed. */
   readonly kept = new Set<string>()
+  /** What was printed for each device. */
+  readonly devices = new Map<string, string>()
   readonly problems: string[] = []
 
   print(iccids: readonly string[]): void {
@@ -14,13 +16,22 @@ export class Ledger {
     }
   }
 
+  /** A device gets the same profile every time, and no other device gets it. */
+  printFor(device: string, [iccid]: readonly string[]): void {
+    const had = this.devices.get(device)
+    if (iccid === undefined || iccid === had) return
+    if (had !== undefined) this.problems.push(`device ${device} got ${had} and ${iccid}`)
+    this.devices.set(device, iccid)
+    this.print([iccid])
+  }
+
   keep(iccids: readonly string[]): void {
     for (const iccid of iccids) this.kept.add(iccid)
   }
 
   /** What the disk has, before anything was done about it or after. */
   check(directory: string, isSettled: boolean): void {
-    const { unused, used, torn, asides } = look(directory)
+    const { unused, used, owned, torn, asides } = look(directory)
     const waits = new Set(
       asides.filter((aside) => !isSettled || isOwnerAlive(aside)).flatMap(({ iccids }) => iccids),
     )
@@ -33,7 +44,7 @@ export class Ledger {
     )
     tell(
       'unused and used',
-      [...unused].filter((iccid) => used.has(iccid)),
+      [...unused].filter((iccid) => used.has(iccid) && !owned.has(iccid)),
     )
     tell('torn', torn)
     tell(

@@ -16,6 +16,12 @@ const CUTS_AN_IMAGE = 15
 const EARLIEST_CUT_MS = 30
 const LATEST_CUT_MS = 1500
 
+/** So few that calls name the same device again. */
+const DEVICES = 60
+
+/** Of the devices that have a profile, after each cut. */
+const REPEATED = 3
+
 /** How many profiles the calls of `next` find, at least, when they begin. */
 const STOCK = 40
 
@@ -54,6 +60,14 @@ async function cutOnce(works: Works, image: Image, directory: string, ledger: Le
   if (run.code !== 0 && run.code !== 3)
     ledger.problems.push(`after the cut next ended with ${run.code}: ${run.stderr}`)
   ledger.print(printedIn(run.stdout))
+  const devices = works.random.shuffled([...ledger.devices.keys()]).slice(0, REPEATED)
+  for (const device of devices) {
+    const again = await works.next(directory, '--device', device)
+    if (again.code !== 0)
+      ledger.problems.push(`device ${device} got nothing again: ${again.code}, ${again.stderr}`)
+    ledger.printFor(device, printedIn(again.stdout))
+    tally.add('devices named again after a cut')
+  }
   ledger.check(directory, true)
   const left = look(directory).asides.filter((aside) => !isOwnerAlive(aside))
   if (left.length > 0) ledger.problems.push(`still put aside: ${left.map(({ name }) => name).join(', ')}`)
@@ -81,12 +95,15 @@ async function work(
 
   const station = async () => {
     while (isOn) {
-      const options = random.chance(0.25) ? ['-n', String(random.whole(2, 4))] : []
+      const device = random.chance(0.4) ? `SN ${random.whole(1, DEVICES)}` : undefined
+      const panel = random.chance(0.25) ? ['-n', String(random.whole(2, 4))] : []
+      const options = device === undefined ? panel : ['--device', device]
       const { stdout, hung } = await during(works.startNext(directory, ...options))
       if (hung) ledger.problems.push('next hung')
       const printed = printedIn(stdout)
-      tally.add('profiles printed', printed.length)
-      ledger.print(printed)
+      tally.add(device === undefined ? 'profiles printed' : 'profiles printed for devices', printed.length)
+      if (device === undefined) ledger.print(printed)
+      else ledger.printFor(device, printed)
       if (printed.length === 0) await sleep(20)
     }
   }

@@ -23,6 +23,8 @@ export interface Sight {
   readonly used: Set<string>
   /** Those whose used name is empty, while the unused file is still there: they count as used. */
   readonly halfClaimed: Set<string>
+  /** Used files that name a device. Until that device is named again, a killed call may have left the unused file beside. */
+  readonly owned: Set<string>
   /** Files that have a profile's name and do not hold it. */
   readonly torn: string[]
   readonly asides: Aside[]
@@ -30,13 +32,21 @@ export interface Sight {
 
 /** What there is in a directory; nothing where there is no directory. */
 export function look(directory: string): Sight {
-  const sight: Sight = { unused: new Set(), used: new Set(), halfClaimed: new Set(), torn: [], asides: [] }
+  const sight: Sight = {
+    unused: new Set(),
+    used: new Set(),
+    halfClaimed: new Set(),
+    owned: new Set(),
+    torn: [],
+    asides: [],
+  }
   for (const name of namesIn(directory)) {
     const [, mark, iccid = ''] = /^(__)?(\d+)\.json$/.exec(name) ?? []
     if (iccid === '') continue
     const text = readOf(join(directory, name))
     if (mark === undefined) sight.unused.add(iccid)
     else sight.used.add(iccid)
+    if (mark !== undefined && text.includes('"device":"')) sight.owned.add(iccid)
     if (mark !== undefined && text === '') sight.halfClaimed.add(iccid)
     else if (iccidIn(text) !== iccid) sight.torn.push(name)
   }
