@@ -23,14 +23,15 @@ export async function takeForDevices(source: Source, devices: readonly string[])
   const decrypt = await decryptor(source.key, devices.length)
   const search = new Search(source, decrypt)
   try {
-    const owned: [device: string, own: Own][] = []
-    for (const device of devices) owned.push([device, await ownOf(source, decrypt, device)])
-    const had = owned.flatMap(([, { last }]) => last?.ready ?? [])
-    const fresh = await search.gather(devices.length - had.length)
-    if (had.length + fresh.length < devices.length) {
-      throw search.tooFew(devices.length, had.length + fresh.length)
+    let owned = await ownOfAll(source, decrypt, devices)
+    const fresh = await search.gather(devices.length - readyIn(owned).length)
+    if (readyIn(owned).length + fresh.length < devices.length) {
+      // Another call may have taken the last ones for the same devices.
+      owned = await ownOfAll(source, decrypt, devices)
+      const usable = readyIn(owned).length + fresh.length
+      if (usable < devices.length) throw search.tooFew(devices.length, usable)
     }
-    beforeClaim([...had, ...fresh], signals)
+    beforeClaim([...readyIn(owned), ...fresh], signals)
     const taken: Ready[] = []
     for (const [device, own] of owned) {
       const ready = await claimOne(search, source, decrypt, device, own, fresh)
@@ -48,6 +49,15 @@ export async function takeForDevices(source: Source, devices: readonly string[])
     search.warnOfFinished()
   }
 }
+
+async function ownOfAll(source: Source, decrypt: Decrypt, devices: readonly string[]) {
+  const owned: [device: string, own: Own][] = []
+  for (const device of devices) owned.push([device, await ownOf(source, decrypt, device)])
+  return owned
+}
+
+const readyIn = (owned: readonly (readonly [string, Own])[]) =>
+  owned.flatMap(([, { last }]) => last?.ready ?? [])
 
 /** @throws {Failure} */
 async function ownOf(source: Source, decrypt: Decrypt, device: string): Promise<Own> {
@@ -95,7 +105,11 @@ async function claimOne(
   }
   for (let turns = known; ; ) {
     const next = fresh.shift() ?? (await search.gather(1))[0]
-    if (next === undefined) throw search.tooFew(1, 0)
+    if (next === undefined) {
+      const own = await ownOf(source, decrypt, device)
+      if (own.last === undefined || own.turns === turns) throw search.tooFew(1, 0)
+      return claimOne(search, source, decrypt, device, own, fresh)
+    }
     const inForce = onDisk(() => assign(directory, device, next, turns))
     const { name, text } = inForce.assignment
     const outcome = onDisk(() => claimFor(directory, inForce.assignment))
