@@ -23,10 +23,11 @@ export async function takeForDevices(source: Source, devices: readonly string[])
   const decrypt = await decryptor(source.key, devices.length)
   const search = new Search(source, decrypt)
   try {
-    const owned: [device: string, own: Own][] = []
-    for (const device of devices) owned.push([device, await ownOf(source, decrypt, device)])
-    const had = owned.flatMap(([, { last }]) => last?.ready ?? [])
-    const fresh = await search.gather(devices.length - had.length)
+    let owned = await ownOfAll(source, decrypt, devices)
+    const fresh = await search.gather(devices.length - hadBy(owned).length)
+    // Another call for the same device may have taken the last profile in the meantime.
+    if (hadBy(owned).length + fresh.length < devices.length) owned = await ownOfAll(source, decrypt, devices)
+    const had = hadBy(owned)
     if (had.length + fresh.length < devices.length) {
       throw search.tooFew(devices.length, had.length + fresh.length)
     }
@@ -48,6 +49,17 @@ export async function takeForDevices(source: Source, devices: readonly string[])
     search.warnOfFinished()
   }
 }
+
+type Owned = readonly [device: string, own: Own]
+
+/** @throws {Failure} */
+async function ownOfAll(source: Source, decrypt: Decrypt, devices: readonly string[]): Promise<Owned[]> {
+  const owned: Owned[] = []
+  for (const device of devices) owned.push([device, await ownOf(source, decrypt, device)])
+  return owned
+}
+
+const hadBy = (owned: readonly Owned[]) => owned.flatMap(([, { last }]) => last?.ready ?? [])
 
 /** @throws {Failure} */
 async function ownOf(source: Source, decrypt: Decrypt, device: string): Promise<Own> {
