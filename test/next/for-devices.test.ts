@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, inject, test, vi } from 'vites
 import { Report } from '../../src/cli/report.ts'
 import type { Source } from '../../src/next/ready.ts'
 import { takeForDevices } from '../../src/next/take/for-devices.ts'
-import { deviceIn } from '../../src/store/devices.ts'
+import { assign, claimFor, deviceIn } from '../../src/store/devices.ts'
 import { flushDirectorySync } from '../../src/store/flush/directory.ts'
 import { flushPath } from '../../src/store/flush/files.ts'
 import { usedName } from '../../src/store/names.ts'
@@ -117,6 +117,22 @@ describe.skipIf(process.platform === 'win32')('one device, one profile', () => {
       expect(first).toEqual(second)
     }
     expect(owners().sort()).toEqual(['A', 'B'])
+  })
+
+  test('another call for the same device takes the last profile first: this one prints it too', async () => {
+    let isLeft = true
+    const call = source()
+    call.messages.tell = (_, text) => {
+      if (!isLeft || !text.startsWith('reading')) return
+      isLeft = false
+      for (const [n, device] of [...'ABCD'].entries()) {
+        const profile = { name: unused(n + 1), stored: stored.get(n + 1) ?? '' }
+        claimFor(directory, assign(directory, device, profile, 0).assignment)
+      }
+    }
+    const { taken } = await takeForDevices(call, ['D'])
+    expect(taken).toMatchObject([{ iccid: iccid(4), device: 'D', isAgain: true }])
+    expect(owners().sort()).toEqual(['A', 'B', 'C', 'D'])
   })
 
   test('another call for the same device finishes the claim between two looks', async () => {

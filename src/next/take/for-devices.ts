@@ -24,14 +24,14 @@ export async function takeForDevices(source: Source, devices: readonly string[])
   const search = new Search(source, decrypt)
   try {
     let owned = await ownOfAll(source, decrypt, devices)
-    const fresh = await search.gather(devices.length - readyIn(owned).length)
-    if (readyIn(owned).length + fresh.length < devices.length) {
-      // Another call may have taken the last ones for the same devices.
-      owned = await ownOfAll(source, decrypt, devices)
-      const usable = readyIn(owned).length + fresh.length
-      if (usable < devices.length) throw search.tooFew(devices.length, usable)
+    const fresh = await search.gather(devices.length - hadBy(owned).length)
+    // Another call for the same device may have taken the last profile in the meantime.
+    if (hadBy(owned).length + fresh.length < devices.length) owned = await ownOfAll(source, decrypt, devices)
+    const had = hadBy(owned)
+    if (had.length + fresh.length < devices.length) {
+      throw search.tooFew(devices.length, had.length + fresh.length)
     }
-    beforeClaim([...readyIn(owned), ...fresh], signals)
+    beforeClaim([...had, ...fresh], signals)
     const taken: Ready[] = []
     for (const [device, own] of owned) {
       const ready = await claimOne(search, source, decrypt, device, own, fresh)
@@ -50,14 +50,16 @@ export async function takeForDevices(source: Source, devices: readonly string[])
   }
 }
 
-async function ownOfAll(source: Source, decrypt: Decrypt, devices: readonly string[]) {
-  const owned: [device: string, own: Own][] = []
+type Owned = readonly [device: string, own: Own]
+
+/** @throws {Failure} */
+async function ownOfAll(source: Source, decrypt: Decrypt, devices: readonly string[]): Promise<Owned[]> {
+  const owned: Owned[] = []
   for (const device of devices) owned.push([device, await ownOf(source, decrypt, device)])
   return owned
 }
 
-const readyIn = (owned: readonly (readonly [string, Own])[]) =>
-  owned.flatMap(([, { last }]) => last?.ready ?? [])
+const hadBy = (owned: readonly Owned[]) => owned.flatMap(([, { last }]) => last?.ready ?? [])
 
 /** @throws {Failure} */
 async function ownOf(source: Source, decrypt: Decrypt, device: string): Promise<Own> {
