@@ -22,7 +22,9 @@ test('2345 profiles: it asks for few at first, then for more, and stores each in
   expect(run).toMatchObject({ code: 0, stdout: '' })
   expect(run.stderr).toMatch(/^softsim: stored 2345 profiles in .+ \(\d+ requests, [\d.]+ s\)\n$/)
 
-  expect(asked().slice(0, 2)).toEqual([100, 200])
+  // How much more depends on the time that the first one took.
+  expect(asked()[0]).toBe(100)
+  expect(asked()[1]).toBeGreaterThan(100)
   expect(asked().reduce((sum = 0, size = 0) => sum + size)).toBe(2345)
   expect(delivered.size).toBe(2345)
   expect(namesIn(directory)).toEqual(filesOf(delivered.keys()))

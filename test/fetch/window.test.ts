@@ -29,11 +29,17 @@ function windows(count: number, perSecond: number, from = FIRST_WINDOW, waitMs?:
 
 const sizes = (all: readonly Window[]) => all.map(({ size }) => size)
 
-test('on a fast connection it doubles up to the largest batch, then up to four in parallel', () => {
-  const all = windows(8, 100_000)
-  expect(sizes(all)).toEqual([100, 200, 400, 800, 1000, 2000, 4000, 4000])
+test('it doubles up to the largest batch, then several run in parallel', () => {
+  const all = windows(8, 399)
+  expect(sizes(all)).toEqual([100, 200, 400, 800, 1000, 2000, 3000, 3000])
   expect(all.map(batchOf)).toEqual([100, 200, 400, 800, 1000, 1000, 1000, 1000])
-  expect(all.map(callsOf)).toEqual([1, 1, 1, 1, 1, 2, 4, 4])
+  expect(all.map(callsOf)).toEqual([1, 1, 1, 1, 1, 2, 3, 3])
+})
+
+test('on a fast connection it grows eightfold, unless a request has failed', () => {
+  expect(sizes(windows(4, 100_000))).toEqual([100, 800, 4000, 4000])
+  expect(sizes(windows(3, 399))).toEqual([100, 200, 400])
+  expect(sizes(windows(3, 401))).toEqual([100, 800, 1000])
 })
 
 test.each([

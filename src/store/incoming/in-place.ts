@@ -1,11 +1,13 @@
-import { closeSync, ftruncateSync, openSync, writeFileSync } from 'node:fs'
+import { closeSync, ftruncateSync, lstatSync, openSync, unlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { UnusableProfile } from '../../failure.ts'
 import { FLUSHES_AT_ONCE, flushFile } from '../flush/files.ts'
 import { isExisting } from '../links.ts'
-import { fileName } from '../names.ts'
+import { fileName, usedName } from '../names.ts'
+import { readProfile } from '../read.ts'
 import { fileRights } from '../rights.ts'
-import { type StoredProfile, toFile } from './answers.ts'
-import { type Added, find, flushKnown, isWhole, stays } from './publish.ts'
+import { parseProfile, type StoredProfile, toFile } from './answers.ts'
+import { type Added, find, flushKnown, isWhole } from './publish.ts'
 import type { Target } from './target.ts'
 
 /**
@@ -60,5 +62,29 @@ function create({ directory, rights }: Target, profile: StoredProfile): number |
     const file = openSync(path, 'r+')
     ftruncateSync(file)
     return file
+  }
+}
+
+/**
+ * Since the search, another process may have stored the same profile, and a third one claimed it. Or this profile itself
+ * was claimed at once. The used name is empty during a claim.
+ * @returns false if the directory already had the profile; the file of this process is removed then
+ */
+function stays(directory: string, name: string, profile: StoredProfile): boolean {
+  const used = lstatSync(join(directory, usedName(name)), { throwIfNoEntry: false })
+  if (used === undefined || used.size === 0) return true
+  if (holds(directory, usedName(name), profile)) return true
+  // The claim may have been reversed. Remove only the file of this process.
+  if (holds(directory, name, profile)) unlinkSync(join(directory, name))
+  return false
+}
+
+/** Not by the inode: the used file of a device is another one, with the same profile in it. */
+function holds(directory: string, name: string, { profile }: StoredProfile): boolean {
+  try {
+    return parseProfile(readProfile(directory, name) ?? '')?.profile === profile
+  } catch (error) {
+    if (error instanceof UnusableProfile) return false
+    throw error
   }
 }

@@ -66,13 +66,13 @@ async function publishByRename(
       const name = fileName(profile.iccid)
       const found = find(target, name)
       if (found !== undefined) known.push(found)
+      // Only a process that stores the same profile at this moment could come between.
       else {
         renameSync(path, join(directory, name))
         temporary.delete(path)
         if (hasFiller(name)) target.hasFillers = true
       }
-      const isStored = found === undefined && stays(directory, name, profile)
-      const list = isStored ? added.stored : added.known
+      const list = found === undefined ? added.stored : added.known
       list.push(profile.iccid)
     }
     await flushFiles(known, flushKnown)
@@ -112,30 +112,6 @@ export function isWhole(directory: string, name: string): boolean {
     return text !== undefined && spellings(name).includes(fileName(parseProfile(text)?.iccid ?? ''))
   } catch (error) {
     if (error instanceof UnusableProfile) return true
-    throw error
-  }
-}
-
-/**
- * Since the search, another process may have stored the same profile, and a third one claimed it. Or this profile itself
- * was claimed at once. The used name is empty during a claim.
- * @returns false if the directory already had the profile; the file of this process is removed then
- */
-export function stays(directory: string, name: string, profile: StoredProfile): boolean {
-  const used = lstatSync(join(directory, usedName(name)), { throwIfNoEntry: false })
-  if (used === undefined || used.size === 0) return true
-  if (holds(directory, usedName(name), profile)) return true
-  // The claim may have been reversed. Remove only the file of this process.
-  if (holds(directory, name, profile)) unlinkSync(join(directory, name))
-  return false
-}
-
-/** Not by the inode: the used file of a device is another one, with the same profile in it. */
-function holds(directory: string, name: string, { profile }: StoredProfile): boolean {
-  try {
-    return parseProfile(readProfile(directory, name) ?? '')?.profile === profile
-  } catch (error) {
-    if (error instanceof UnusableProfile) return false
     throw error
   }
 }
