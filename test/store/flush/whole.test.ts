@@ -43,7 +43,7 @@ describe.skipIf(process.platform !== 'linux')('the flush of a whole file system'
     system.type = type
     provide('sync (GNU coreutils) 9.1')
     expect(await new WholeFlush('/profiles').flush(MANY)).toBe(true)
-    expect(calls()).toEqual(['-f /profiles'])
+    expect(calls()).toEqual(['-f -- /profiles'])
   })
 
   test.each([
@@ -71,6 +71,25 @@ describe.skipIf(process.platform !== 'linux')('the flush of a whole file system'
     expect(await new WholeFlush('/profiles').flush(MANY)).toBe(false)
   })
 
+  test('is given up after a while', async () => {
+    provide('sync (GNU coreutils) 9.1', 'exec sleep 1000')
+    expect(await new WholeFlush('/profiles', 200).flush(MANY)).toBe(false)
+  })
+
+  // The system reports an error to the first flush only, also if it was about the files of the second.
+  test('is not made again after one has failed, by calls that wait for it either', async () => {
+    provide('sync (GNU coreutils) 9.1', `while [ ! -e '${place}/go' ]; do sleep 0.01; done; exit 1`)
+    const whole = new WholeFlush('/profiles')
+    const first = whole.flush(MANY)
+    await vi.waitUntil(() => calls()[0] !== '', { timeout: 60_000 })
+    const waiting = whole.flush(MANY)
+    provide('sync (GNU coreutils) 9.1')
+    writeFileSync(join(place, 'go'), '')
+    expect(await Promise.all([first, waiting])).toEqual([false, false])
+    expect(await whole.flush(MANY)).toBe(false)
+    expect(calls()).toEqual(['-f -- /profiles'])
+  })
+
   // The files of the later calls may be written after the first flush has begun.
   test('calls during a flush wait for another one, and share it', async () => {
     provide(
@@ -84,7 +103,7 @@ describe.skipIf(process.platform !== 'linux')('the flush of a whole file system'
     const others = ['second', 'third'].map((each) => whole.flush(MANY).then(() => ended.push(each)))
     writeFileSync(join(place, 'go'), 'done\n')
     await Promise.all([first, ...others])
-    expect(calls()).toEqual(['-f /profiles', 'done', '-f /profiles', 'done'])
+    expect(calls()).toEqual(['-f -- /profiles', 'done', '-f -- /profiles', 'done'])
     expect(ended).toEqual(['first', 'second', 'third'])
   })
 })
