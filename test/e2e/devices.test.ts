@@ -106,6 +106,17 @@ describe('next --device', () => {
     expect(printed(await nextOf(directory, '--device', 'A'))).toEqual([iccid(1)])
   })
 
+  test('a device’s profile that is renamed back by hand and asked for by its ICCID is still that device’s', async () => {
+    const directory = directoryOf(someProfiles(2))
+    await nextOf(directory, '--device', 'A')
+    renameSync(join(directory, `__${iccid(1)}.json`), join(directory, `${iccid(1)}.json`))
+    const path = join(temporaryDirectory(), 'receipt.jsonl')
+    const run = await nextOf(directory, '--iccid', iccid(1), '--receipt', path)
+    expect(printed(run)).toEqual([iccid(1)])
+    expect(run.stderr).toContain(`${iccid(1)} was handed out before: use it only for device A`)
+    expect(JSON.parse(readFileSync(path, 'utf8'))).toMatchObject({ device: 'A', again: true })
+  })
+
   test('two calls at once for the same device: one of them says that it is again', async () => {
     const directory = directoryOf(someProfiles(3))
     const path = join(temporaryDirectory(), 'receipt.jsonl')

@@ -4,6 +4,7 @@ import { claim, finishClaim } from '../../store/claim.ts'
 import { deviceIn } from '../../store/devices.ts'
 import { fileName, spellings, usedName } from '../../store/names.ts'
 import { checkDirectory } from '../../store/read.ts'
+import type { Messages } from '../../words.ts'
 import { beforeClaim } from '../deliver.ts'
 import { makeReady, notHandedOut, type Ready, type Source, type Taken } from '../ready.ts'
 
@@ -22,16 +23,16 @@ export async function takeByIccid(source: Source, iccid: string): Promise<Taken>
     const used = await open(source, decrypt, name, usedName(name))
     if (used === undefined) continue
     beforeClaim([used], source.signals)
-    const device = deviceIn(used.stored)
-    const which = device === undefined ? 'the same device' : `device ${device}`
-    messages.warn(`${used.iccid} was handed out before: use it only for ${which}`)
-    return { taken: [{ ...used, isAgain: true, ...(device === undefined ? {} : { device }) }] }
+    return { taken: [again(used, messages)] }
   }
   for (const name of names) {
     const unused = await open(source, decrypt, name, name)
     if (unused === undefined) continue
     beforeClaim([unused], source.signals)
-    if (claimNamed(directory, name)) return { taken: [unused] }
+    if (claimNamed(directory, name)) {
+      // Somebody may have renamed a used file back by hand.
+      return { taken: [deviceIn(unused.stored) === undefined ? unused : again(unused, messages)] }
+    }
     throw new Failure('no-profiles', `another call has just claimed ${iccid}`, {
       hint: 'if that call was for the same device, run this command again',
     })
@@ -41,6 +42,14 @@ export async function takeByIccid(source: Source, iccid: string): Promise<Taken>
   throw new Failure('no-profiles', `no profile ${iccid} in ${directory}`, {
     hint: 'check the ICCID and -i',
   })
+}
+
+/** Warns of the device that may have it. */
+function again(ready: Ready, messages: Messages): Ready {
+  const device = deviceIn(ready.stored)
+  const which = device === undefined ? 'the same device' : `device ${device}`
+  messages.warn(`${ready.iccid} was handed out before: use it only for ${which}`)
+  return { ...ready, isAgain: true, ...(device === undefined ? {} : { device }) }
 }
 
 /** @throws {Failure} `unusable` or `disk` */
