@@ -59,8 +59,12 @@ export function afterArrival(now: Window, then: Window, { count, bodyMs, totalMs
   // An answer to a request from before a drop must not make the window grow either.
   if (totalMs > LONG_MS || then.size > now.size) return now
   const step = then.size < LARGEST_BATCH ? STEP : LARGEST_BATCH
-  const growth = fullMs <= FAST_MS && then.threshold === MOST ? GROWTH.fast : GROWTH.normal
-  const grown = then.size < then.threshold ? Math.min(growth * then.size, then.threshold) : then.size + step
+  // The service may take the time, not the line: eight times as many could take eight times as long.
+  const isFast = fullMs <= FAST_MS && GROWTH.fast * totalMs <= LONG_MS && then.threshold === MOST
+  const growth = isFast ? GROWTH.fast : GROWTH.normal
+  // One full batch comes before several at once.
+  const most = Math.min(then.threshold, then.size < LARGEST_BATCH ? LARGEST_BATCH : MOST)
+  const grown = then.size < then.threshold ? Math.min(growth * then.size, most) : then.size + step
   return { ...now, size: Math.max(now.size, whole(Math.min(grown, target))) }
 }
 

@@ -37,9 +37,15 @@ test('it doubles up to the largest batch, then several run in parallel', () => {
 })
 
 test('on a fast connection it grows eightfold, unless a request has failed', () => {
-  expect(sizes(windows(4, 100_000))).toEqual([100, 800, 4000, 4000])
+  expect(sizes(windows(4, 100_000))).toEqual([100, 800, 1000, 4000])
   expect(sizes(windows(3, 399))).toEqual([100, 200, 400])
   expect(sizes(windows(3, 401))).toEqual([100, 800, 1000])
+})
+
+test('it does not grow eightfold if the service takes so long that more could take over a minute', () => {
+  const window = (totalMs: number) =>
+    afterArrival(FIRST_WINDOW, FIRST_WINDOW, { count: 100, bodyMs: 1, totalMs }).size
+  expect([7500, 7501].map(window)).toEqual([800, 200])
 })
 
 test.each([
