@@ -9,7 +9,7 @@ import {
   newAnswerName,
 } from '../../../src/store/incoming/answers.ts'
 import { recover } from '../../../src/store/incoming/recover.ts'
-import { bury, cutPower, format, fs, live, lived, ROOT } from '../disk.ts'
+import { bury, cutPower, events, format, fs, live, lived, ROOT } from '../disk.ts'
 import { diskSync } from '../disk-fs.ts'
 import type { Choose } from '../model.ts'
 
@@ -73,6 +73,15 @@ describe.skipIf(process.platform === 'win32').each([
     expect(recovered?.stored).toEqual(['89881', '89882'])
     expect([kept, texts]).toEqual([[expect.stringMatching(RegExp(`${DAMAGED}$`))], [text]])
     expect(fs.readdirSync(directory).map(String).sort()).toEqual([INCOMING, '89881.json', '89882.json'])
+  })
+
+  // Not every file system keeps the order of two changes in a directory.
+  test('is removed only when the names are flushed, the new one included', async () => {
+    await recoverOn(disk)
+    const removals = events.flatMap(({ step, path }, at) =>
+      step === 'unlink' && path.endsWith(ANSWER) ? [events[at - 1]] : [],
+    )
+    expect(removals[0]).toEqual({ step: 'flush', path: incoming })
   })
 
   test.each([

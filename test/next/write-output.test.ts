@@ -1,0 +1,50 @@
+import { beforeEach, expect, test, vi } from 'vitest'
+import { writeOutput } from '../../src/next/standard-output.ts'
+
+/** A standard output that does not block. */
+const output = vi.hoisted(() => ({
+  text: '',
+  attempts: 0,
+  /** How many bytes the next write takes: none is EAGAIN. */
+  takes: (_attempt: number): number => 0,
+}))
+
+vi.mock('node:fs', async (original) => ({
+  ...(await original<typeof import('node:fs')>()),
+  write(_file: number, bytes: Buffer, done: (error: Error | null, written: number) => void) {
+    const taken = Math.min(output.takes(++output.attempts), bytes.length)
+    output.text += bytes.toString('utf8', 0, taken)
+    const full = Object.assign(new Error('EAGAIN'), { code: 'EAGAIN' })
+    setImmediate(done, taken > 0 ? null : full, taken)
+  },
+}))
+
+const LINE = 'a profile\n'
+
+beforeEach(() => {
+  output.text = ''
+  output.attempts = 0
+})
+
+test('every byte is written once, whatever each write takes', async () => {
+  const sizes = [0, 3, 0, 0, 1, 2]
+  output.takes = (attempt) => sizes[attempt - 1] ?? LINE.length
+  await writeOutput(LINE)
+  expect(output.text).toBe(LINE)
+})
+
+test('a signal between two writes ends the attempts', async () => {
+  const stop = new AbortController()
+  output.takes = (attempt) => {
+    if (attempt === 3) stop.abort('interrupted')
+    return attempt < 100 ? 0 : LINE.length
+  }
+  await expect(writeOutput(LINE, stop.signal)).rejects.toBe('interrupted')
+  expect([output.attempts, output.text]).toEqual([3, ''])
+})
+
+test('after a signal, one write is still tried', async () => {
+  output.takes = () => LINE.length
+  await writeOutput(LINE, AbortSignal.abort('interrupted'))
+  expect(output.text).toBe(LINE)
+})
