@@ -44,7 +44,9 @@ send_to_program() {
   return "$code"
 }
 
+# A second Ctrl-C, or the second signal of a terminal that is closed, must not cut this off.
 finish() {
+  trap '' INT TERM HUP
   [ -z "$job" ] || { kill "$job"; wait "$job"; } 2> /dev/null
   for serial in "${!state[@]}"; do
     [ "${state[$serial]}" != started ] || record "$serial" unfinished

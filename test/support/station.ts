@@ -64,7 +64,13 @@ exec ${words.join(' ')} "$@"`,
   )
   put(
     'program-device',
-    `cd '${place}'; read -r line; [ ! -e fail ] || exit 1\nif [ -e hang ]; then echo $$ > hanging; sleep 600; fi\necho "$line" >> programmed`,
+    // Until timeout(1) waits, a signal ends it alone: it may not know yet what it has started.
+    `cd '${place}'; read -r line; [ ! -e fail ] || exit 1
+if [ -e hang ]; then
+  until grep -q '^State:.S' /proc/$PPID/status; do :; done
+  echo $$ > hanging; sleep 600
+fi
+echo "$line" >> programmed`,
   )
   const linesOf = (name: string) =>
     existsSync(path(name)) ? readFileSync(path(name), 'utf8').split('\n').filter(Boolean) : []
