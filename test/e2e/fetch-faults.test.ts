@@ -74,9 +74,9 @@ test.concurrent.each([429, 503])(
 test.concurrent('requests that a gateway loses are reported as broken, whatever the status', async () => {
   const sandbox = await startSandbox()
   sandbox.fault({ kind: 'none' }, ...[522, 524, 500].map((status): Fault => ({ kind: 'lost', status })))
-  const { code, stderr } = await sandbox.fetch(['-n', '400'])
+  const { code, stderr } = await sandbox.fetch(['-n', '300'])
   expect(code).toBe(0)
-  // Two hundred at first, then as few as it asks for after a break.
+  // The two hundred that are left after the first request, however fast that was; then as few as it asks for after a break.
   expect(stderr).toMatch(/3 requests failed after they were sent: up to 250 profiles may have been allocated/)
   expect(sandbox.allocated.size - sandbox.delivered.size).toBe(250)
   expectAllStored(sandbox)
