@@ -108,9 +108,9 @@ async function work(
     }
   }
   const fetches = async () => {
-    // A large one is flushed in one go.
+    // A large one is flushed in one go. Up to 100 come in one answer.
     while (isOn) {
-      const count = random.chance(0.3) ? random.whole(64, 120) : random.whole(1, 30)
+      const count = random.chance(0.3) ? random.whole(64, 100) : random.whole(1, 30)
       await fetchOnce(works, directory, ledger, count, during)
     }
   }
