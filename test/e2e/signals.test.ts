@@ -70,14 +70,15 @@ function shortTenSeconds(): Record<string, string> {
 }
 
 describe.skipIf(!hasPosix)('fetch', { concurrent: true }, () => {
-  /** A fetch that has stored its first answer, of 100 profiles, and waits for the next, of 200, until it is released. */
+  /** A fetch that has stored its first answer, of 100 profiles, and waits for the next until it is released. */
   async function underWay(options: Options = {}) {
     const sandbox = await startSandbox()
     const { promise, resolve: release } = Promise.withResolvers<void>()
     sandbox.fault({ kind: 'none' }, { kind: 'hold', until: promise })
     const run = sandbox.startFetch(['-n', '20000'], options)
-    await until(() => sandbox.allocated.size === 300 && namesIn(sandbox.directory).length === 100)
-    return { sandbox, run, release }
+    await until(() => sandbox.allocated.size > 100 && namesIn(sandbox.directory).length === 100)
+    // How large the second one is depends on how long the service took.
+    return { sandbox, run, release, allocated: sandbox.allocated.size }
   }
 
   const expectAllStored = ({ delivered, directory }: Sandbox) =>
@@ -86,28 +87,27 @@ describe.skipIf(!hasPosix)('fetch', { concurrent: true }, () => {
   test.each(SIGNALS)(
     '%s: open requests are finished and stored, and no new request is sent',
     async (signal) => {
-      const { sandbox, run, release } = await underWay()
+      const { sandbox, run, release, allocated } = await underWay()
       run.child.kill(signal)
       await run.says('interrupted: waiting')
       release()
       const { code, stdout, stderr } = await run.ended
       expect([code, stdout]).toEqual([130, ''])
       expect(sandbox.requests).toHaveLength(2)
-      expect(sandbox.delivered.size).toBe(300)
-      expect(stderr).toContain('interrupted: stored 300 of 20000 profiles')
+      expect(sandbox.delivered.size).toBe(allocated)
+      expect(stderr).toContain(`interrupted: stored ${allocated} of 20000 profiles`)
       expectAllStored(sandbox)
     },
   )
 
   test.skipIf(!isRunByNode)('an open request is given up at the end of the ten seconds', async () => {
-    const { sandbox, run } = await underWay({ env: shortTenSeconds() })
+    const { sandbox, run, allocated } = await underWay({ env: shortTenSeconds() })
     run.child.kill('SIGINT')
     const { code, stdout, stderr } = await run.ended
     expect([code, stdout]).toEqual([130, ''])
     expect(stderr).toMatch(/^softsim: warning: interrupted: waiting up to 10 s /m)
-    expect(stderr).toMatch(
-      /^softsim: warning: 1 request failed .*: up to 200 profiles may have been allocated/m,
-    )
+    const lost = `: up to ${allocated - 100} profiles may have been allocated`
+    expect(stderr).toMatch(RegExp(`^softsim: warning: 1 request failed .*${lost}`, 'm'))
     expect(stderr).toContain('interrupted: stored 100 of 20000 profiles')
     expect(sandbox.requests).toHaveLength(2)
     expectAllStored(sandbox)
