@@ -22,7 +22,7 @@ export const ENVIRONMENT: readonly Note[] = [
 export const FILES: readonly Note[] = [
   ['<iccid>.json', 'an unused profile'],
   ['__<iccid>.json', 'a used profile'],
-  ['.devices', 'the profile of each device that --device has named; keep it together with the profiles'],
+  ['.devices', 'the profile of each device that --device has named; keep it together with the used files'],
   [
     '.incoming',
     'what fetch has received and not yet stored; do not touch it: the next call finishes the work',

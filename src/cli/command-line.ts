@@ -74,9 +74,9 @@ function split(word: string, values: ReadonlyMap<string, Value>): [name: string,
     const value = values.get(name)
     if (rest.startsWith('=')) return [...found, [name, rest.slice(1)]]
     if (rest !== '' && value !== undefined && value !== 'none') return [...found, [name, rest]]
-    found.push([name])
     // The rest of the word may be the value of the unknown option.
-    if (value === undefined) return found
+    if (value === undefined) return [...found, rest === '' ? [name] : [name, rest]]
+    found.push([name])
   }
   return found
 }

@@ -1,5 +1,5 @@
 import { Failure } from '../failure.ts'
-import type { CommandLine } from './command-line.ts'
+import type { CommandLine, GivenOption } from './command-line.ts'
 import { nearest } from './nearest.ts'
 import type { CommandDefinition, OptionDefinition } from './options.ts'
 
@@ -89,12 +89,14 @@ export const eitherOf = (commands: readonly CommandDefinition[]) =>
 
 function wrongOption(line: CommandLine, commands: readonly CommandDefinition[]): Mistake | undefined {
   const command = commands.find(({ name }) => name === line.words[0])
-  for (const { name, value } of line.options) {
+  for (const option of line.options) {
+    const { name, value } = option
     const owner = commands.find((each) => each.values.has(name))
     const takes = owner && (command ?? owner).values.get(name)
     if (takes === undefined) {
       const known = command === undefined ? commands.flatMap(namesOf) : namesOf(command)
-      const hints = [owner && `it is an option of ${owner.name}`, didYouMean(name, known)]
+      const meant = missingDash(option, known) ?? didYouMean(name, known)
+      const hints = [owner && `it is an option of ${owner.name}`, meant]
       const hint = RENAMED.get(name) ?? hints.filter((each) => each !== undefined).join('; ')
       return [`unknown option ${shown(name)}`, hint || undefined]
     }
@@ -128,12 +130,14 @@ function wrongWord(
   const before = entryBefore(argv, expected)
   const [name = ''] = before.split('=', 1)
   const isValue = name !== before
+  const value = before.slice(name.length + 1)
   // An operand before it may be a secret too.
   const isKnown = name === command.name || name === '--' || command.values.has(name)
   const place = isKnown ? `after ${isValue ? 'the value of ' : ''}${name}` : 'on the command line'
   const [stem = ''] = word.split('=', 1)
   const hint =
     dashHint(word) ??
+    missingDash({ name, value }, namesOf(command)) ??
     didYouMean(`--${stem}`, namesOf(command)) ??
     (isValue ? 'put a value with spaces in double quotes' : 'options begin with a dash')
   return [`unexpected argument ${place}`, hint]
@@ -151,6 +155,12 @@ const namesOf = ({ values }: CommandDefinition) => [...values.keys()]
 function didYouMean(typed: string, known: readonly string[]): string | undefined {
   const name = nearest(typed, known)
   return name === undefined ? undefined : `did you mean ${name}?`
+}
+
+/** `-iccid` is read as `-i ccid`. */
+function missingDash({ name, value = '' }: GivenOption, known: readonly string[]): string | undefined {
+  const [long = ''] = `-${name}${value}`.split('=', 1)
+  return known.includes(long) ? `did you mean ${long}?` : undefined
 }
 
 /** Word processors and web pages turn hyphens into dashes. */

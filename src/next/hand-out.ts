@@ -6,7 +6,7 @@ import { hasIncoming } from '../store/incoming/answers.ts'
 import { openDirectory } from '../store/read.ts'
 import { type Messages, several } from '../words.ts'
 import { deliver, usedPath } from './deliver.ts'
-import type { Source, Taken } from './ready.ts'
+import type { Signals, Source, Taken } from './ready.ts'
 import { Receipt } from './receipt.ts'
 import { takeByIccid } from './take/by-iccid.ts'
 import { takeForDevices } from './take/for-devices.ts'
@@ -14,7 +14,7 @@ import { take } from './take/next-ones.ts'
 
 export type { Format } from './ready.ts'
 
-export interface Handout extends Omit<Source, 'key'> {
+export interface Handout extends Omit<Source, 'key' | 'signals'> {
   readonly keyPath: string
   readonly passphrase: string | undefined
   /** 1 if `iccid` is given. */
@@ -25,6 +25,11 @@ export interface Handout extends Omit<Source, 'key'> {
   readonly devices: readonly string[] | undefined
   /** The file that receives a line for each profile. */
   readonly receipt: string | undefined
+  /**
+   * From now on, signals are handled. It is called when the key is there: no handler can run while the call waits for a
+   * key from a pipe or the keyboard, and a signal must end it then.
+   */
+  listen(): Signals
 }
 
 /**
@@ -34,7 +39,8 @@ export interface Handout extends Omit<Source, 'key'> {
 export async function handOut(handout: Handout): Promise<void> {
   const { directory, iccid, devices, messages } = handout
   const count = devices?.length ?? handout.count
-  const source = { ...handout, key: readKey(handout.keyPath, handout.passphrase) }
+  const key = readKey(handout.keyPath, handout.passphrase)
+  const source = { ...handout, key, signals: handout.listen() }
   startThreads(count)
   if (hasIncoming(directory)) await tryToFinishFetches(directory, messages)
   const opened = openDirectory(directory)

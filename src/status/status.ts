@@ -59,7 +59,7 @@ export async function showStatus(inquiry: Inquiry): Promise<void> {
       hint:
         counts.used > 0
           ? 'all profiles in it are used; fetch more: see softsim help fetch'
-          : `check -i and ${diskPresence()}, or fetch profiles: see softsim help fetch`,
+          : `check -i and ${diskPresence()}, or download profiles with softsim fetch`,
     })
   }
   if (checked !== undefined && checked.usable === 0) {

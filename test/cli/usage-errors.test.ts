@@ -83,6 +83,10 @@ describe('a slip of the fingers', () => {
     [['NEXT'], 'unknown command | did you mean next?'],
     [['ftech'], 'unknown command ftech | did you mean fetch?'],
     [['fet'], 'unknown command fet | did you mean fetch?'],
+    [['next', '-device', 'SECRET1'], 'unknown option -d | did you mean --device?'],
+    [['fetch', '-count=5'], 'unknown option -c | did you mean --count?'],
+    [['next', '-iccid', '1'], 'unexpected argument after the value of -i | did you mean --iccid?'],
+    [['fetch', '-out', 'x'], 'unexpected argument after the value of -o | did you mean --out?'],
   ])('%j', (typed, expected) =>
     expect(said(typed)).toContain(`${expected}${expected.endsWith('?') ? '' : ';'} see softsim help`),
   )

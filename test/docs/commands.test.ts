@@ -46,6 +46,7 @@ describe.skipIf(process.platform !== 'linux' || !hasProgram('bash'))(
       const cwd = temporaryDirectory()
       copyFileSync(inject('keys').privateKeyPath, join(cwd, 'softsim.pem'))
       cpSync(profiles, join(cwd, 'profiles'), { recursive: true })
+      mkdirSync(join(cwd, 'station-2'), { mode: 0o700 })
       const env = { ...process.env, PATH: `${bin}:${process.env['PATH']}`, SOFTSIM_API_KEY: API_KEY }
       const { code, output } = await run(`exec 2>&1\n${text}`, { cwd, env })
       expect(code, output).toBe(0)

@@ -1,5 +1,5 @@
-import { closeSync, constants, openSync, writeSync } from 'node:fs'
-import { expect, inject, test } from 'vitest'
+import { closeSync, constants, openSync, readdirSync, readlinkSync, writeSync } from 'node:fs'
+import { describe, expect, inject, test } from 'vitest'
 import { directoryOf, someProfiles, usedIn } from '../support/directory.ts'
 import { makePipe } from '../support/pipe.ts'
 import { hasProc, readsOf } from '../support/process.ts'
@@ -51,4 +51,31 @@ test.skipIf(!hasProc)('a standard input that does not block is waited for', asyn
   closeSync(writer)
   const { code, stdout, stderr } = await ended
   expect([code, lines(stdout).length, stderr]).toEqual([0, 1, ''])
+})
+
+describe.skipIf(!hasProc)('a signal ends a call that waits for its key', () => {
+  const isOpen = (path: string, pid: number) =>
+    readdirSync(`/proc/${pid}/fd`).some((each) => {
+      try {
+        return readlinkSync(`/proc/${pid}/fd/${each}`) === path
+      } catch {
+        return false
+      }
+    })
+
+  test.each(
+    ['next', 'status'].flatMap((name) =>
+      (['SIGINT', 'SIGTERM', 'SIGHUP'] as const).map((signal) => [name, signal] as const),
+    ),
+  )('%s, %s', async (name, signal) => {
+    const pipe = makePipe()
+    const writer = openSync(pipe, constants.O_RDWR)
+    const directory = directoryOf(someProfiles(1))
+    const { child, ended } = startSoftsim([name, '-k', pipe, '-i', directory])
+    await until(() => isOpen(pipe, child.pid ?? 0))
+    child.kill(signal)
+    expect(await ended).toMatchObject({ code: null, signal, stdout: '' })
+    closeSync(writer)
+    expect(usedIn(directory)).toEqual([])
+  })
 })

@@ -132,8 +132,11 @@ describe.skipIf(!canRun)('the stations’ script with a device programmer', () =
   test('the manual’s command lists the devices that have a profile and no pass', async () => {
     const command = blocksOf(pageAt('scripts/stations/README.md')).find(({ text }) => text.includes('comm'))
     const run = start()
-    await run.scan('SN-1\n')
-    await run.says('Device SN-1 is programmed.')
+    // A spreadsheet would take +1 and -1 for formulas.
+    for (const serial of ['SN-1', '+1', '-1']) {
+      await run.scan(`${serial}\n`)
+      await run.says(`Device ${serial} is programmed.`)
+    }
     station.put('fail')
     await run.scan('SN-2\n')
     await run.says('Device SN-2 failed.')

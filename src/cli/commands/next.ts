@@ -2,7 +2,7 @@ import { Option } from 'clipanion'
 import { Failure } from '../../failure.ts'
 import { type Format, handOut } from '../../next/hand-out.ts'
 import { serialPort } from '../../words.ts'
-import { onInterrupt } from '../signals.ts'
+import { type Interrupt, onInterrupt } from '../signals.ts'
 import { BaseCommand, notEmpty, parseCount } from './base.ts'
 
 export class NextCommand extends BaseCommand {
@@ -83,7 +83,7 @@ export class NextCommand extends BaseCommand {
         hint: 'give each serial number once',
       })
     }
-    const interrupt = onInterrupt(0)
+    let interrupt: Interrupt | undefined
     try {
       await handOut({
         keyPath: checkKeyPath(this.key),
@@ -96,11 +96,14 @@ export class NextCommand extends BaseCommand {
         format,
         options: { smsp: this.smsp, smsc: !this.noSmsc, crc: this.crc },
         messages: report,
-        signals: interrupt,
+        listen() {
+          interrupt = onInterrupt(0)
+          return interrupt
+        },
       })
     } catch (error) {
       // Signals are released only after a failure: once a profile is delivered, they must not change the exit code.
-      interrupt.release()
+      interrupt?.release()
       throw error
     }
   }
