@@ -119,7 +119,8 @@ export function isUsed(directory: string, name: string): boolean {
 
 const exists = (path: string) => lstatSync(path, { throwIfNoEntry: false }) !== undefined
 
-function renamePatiently(from: string, to: string): void {
+/** @throws the system error */
+export function renamePatiently(from: string, to: string): void {
   for (let tries = HELD_TRIES; ; tries--) {
     try {
       renameSync(from, to)

@@ -1,6 +1,7 @@
-import { lstatSync, renameSync, unlinkSync, writeFileSync } from 'node:fs'
+import { lstatSync, unlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { UnusableProfile } from '../../failure.ts'
+import { renamePatiently } from '../claim.ts'
 import { flushFiles, flushUnlessGone } from '../flush/files.ts'
 import { tryLink } from '../links.ts'
 import { fileName, hasFiller, spellings, usedName } from '../names.ts'
@@ -68,7 +69,7 @@ async function publishByRename(
       if (found !== undefined) known.push(found)
       // Only a process that stores the same profile at this moment could come between.
       else {
-        renameSync(path, join(directory, name))
+        renamePatiently(path, join(directory, name))
         temporary.delete(path)
         if (hasFiller(name)) target.hasFillers = true
       }
