@@ -67,7 +67,9 @@ export function settle(): void {
 
 /** Megabytes of memory that a process took at most; Linux alone tells. */
 export async function peakMemory([command = '', ...args]: Line): Promise<number> {
-  const child = spawn(command, args, { stdio: ['ignore', 'ignore', 'pipe'] })
+  // `next` takes `ignore` for a standard output that nobody reads.
+  const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'] })
+  child.stdout.resume()
   const complaint = text(child.stderr)
   let kilobytes = 0
   const poll = setInterval(() => {
