@@ -16,7 +16,7 @@ import {
 import { afterArrival, afterBreak, batchOf, callsOf, FIRST_WINDOW, type Window } from './window.ts'
 
 /** Answers that are pending or being stored. Network and disk work in parallel, and memory use stays bounded. */
-const ANSWERS_AT_ONCE = 8
+const ANSWERS_AT_ONCE = 6
 
 /**
  * Downloads until `count` new profiles are stored or no more are available. The first request runs alone and is

