@@ -53,10 +53,14 @@ export function readUsed(directory: string): string[] {
   }
 }
 
-/** Whether the name of any profile in a directory has a filler. */
+/** Whether the name of any profile in a directory has a filler. If the directory can't be read, some may. */
 export function hasFillers(directory: string): boolean {
-  for (const name of namesIn(directory)) if (hasFiller(name)) return true
-  return false
+  try {
+    for (const name of namesIn(directory)) if (hasFiller(name)) return true
+    return false
+  } catch {
+    return true
+  }
 }
 
 /** Some at a time: a list of a million names would take a hundred megabytes. */

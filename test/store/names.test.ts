@@ -1,7 +1,11 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { fileName, type Unused, unusedOf, usedName } from '../../src/store/names.ts'
+import { hasFillers } from '../../src/store/read.ts'
 import { digits } from '../support/arbitrary.ts'
+import { temporaryDirectory } from '../support/directory.ts'
 
 const listed = (found: Unused) => ({ ...found, iccids: [...found.iccids] })
 
@@ -70,4 +74,13 @@ test('every ICCID is in one of its two states', () => {
       expect(rest).toEqual({ strangers: [], strangerCount: 0, twins: [], used })
     }),
   )
+})
+
+test('whether a directory has names with fillers; it may, if it can’t be read', () => {
+  const directory = temporaryDirectory()
+  writeFileSync(join(directory, '8988.json'), '')
+  expect(hasFillers(directory)).toBe(false)
+  writeFileSync(join(directory, '__8988F.json'), '')
+  expect(hasFillers(directory)).toBe(true)
+  expect(hasFillers(join(directory, 'missing'))).toBe(true)
 })
