@@ -7,6 +7,7 @@ import { takeForDevices } from '../../src/next/take/for-devices.ts'
 import { assign, claimFor, deviceIn } from '../../src/store/devices.ts'
 import { flushDirectorySync } from '../../src/store/flush/directory.ts'
 import { flushPath } from '../../src/store/flush/files.ts'
+import { Hint } from '../../src/store/hint.ts'
 import { usedName } from '../../src/store/names.ts'
 import { bury, cutPower, format, fs, live, lived, ROOT } from '../store/disk.ts'
 import { iccid, plainProfile, storedFile } from '../support/profiles.ts'
@@ -132,6 +133,19 @@ describe.skipIf(process.platform === 'win32')('one device, one profile', () => {
     }
     const { taken } = await takeForDevices(call, ['D'])
     expect(taken).toMatchObject([{ iccid: iccid(4), device: 'D', isAgain: true }])
+    expect(owners().sort()).toEqual(['A', 'B', 'C', 'D'])
+  })
+
+  test('its profile goes to another device, and the last one was reserved by a call that was killed', async () => {
+    for (const device of 'AB') await handOut(device)
+    const rival = source(() => {
+      const profile = { name: unused(3), stored: stored.get(3) ?? '' }
+      claimFor(directory, assign(directory, 'C', profile, 0).assignment)
+      Hint.open(directory)?.reserve(1)
+    })
+    Hint.drop(directory)
+    const { taken } = await takeForDevices(rival, ['D'])
+    expect(taken).toMatchObject([{ iccid: iccid(4), device: 'D', isAgain: false }])
     expect(owners().sort()).toEqual(['A', 'B', 'C', 'D'])
   })
 

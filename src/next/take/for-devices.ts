@@ -120,6 +120,8 @@ async function claimOne(
       const ready = name === next.name ? next : await readyFrom(source, decrypt, name, text)
       return { ...ready, isAgain: outcome === 'had' }
     }
+    // The others may have been reserved by calls that will not take them.
+    search.queue.noteGone(true)
     turns = inForce.turns
   }
 }
