@@ -101,13 +101,13 @@ describe.skipIf(!canRun)('the stations’ script with a device programmer', () =
   test('Ctrl-C at the prompt: no device is unfinished, except one that failed', async () => {
     station.put('fail')
     const first = start()
-    await first.scan(CTRL_C)
-    expect(await first.ended).toBe(130)
+    await first.asks()
+    expect(await first.pressCtrlC()).toBe(130)
     expect(first.terminal.shown).not.toContain('not finished')
     const second = start()
     await second.scan('SN-1\n')
-    await second.scan(CTRL_C)
-    expect(await second.ended).toBe(130)
+    await second.asks()
+    expect(await second.pressCtrlC()).toBe(130)
     expect(second.terminal.shown).toContain('Device SN-1 is not finished: scan it again.')
   })
 
@@ -122,8 +122,7 @@ describe.skipIf(!canRun)('the stations’ script with a device programmer', () =
     const second = start()
     await second.scan('SN-1\n')
     await second.says('Device SN-1 is programmed.')
-    second.type(CTRL_C)
-    await second.ended
+    await second.pressCtrlC()
     expect(station.results()).toEqual(['"SN-1" unfinished', '"SN-1" pass'])
     expect(station.receipts().map(({ again }) => again)).toEqual([false, true])
     expect(usedIn(directory)).toHaveLength(1)
@@ -152,8 +151,8 @@ describe.skipIf(!canRun)('the stations’ script with a device programmer', () =
   })
 
   test.each([
-    ['Ctrl-C', 130, (run: ReturnType<typeof start>) => run.type(CTRL_C)],
-    ['a terminal that is closed', undefined, (run: ReturnType<typeof start>) => run.terminal.close()],
+    ['Ctrl-C', 130, (run: ReturnType<typeof start>) => run.pressCtrlC()],
+    ['a terminal that is closed', undefined, async (run: ReturnType<typeof start>) => run.terminal.close()],
   ])(
     '%s while a device is programmed: the programmer ends, and the device is named',
     async (_, code, stop) => {
@@ -162,7 +161,7 @@ describe.skipIf(!canRun)('the stations’ script with a device programmer', () =
       await run.scan('SN-1\n')
       await until(() => station.hanging() > 0)
       const pid = station.hanging()
-      stop(run)
+      await stop(run)
       const ended = await run.ended
       if (code !== undefined) {
         expect(ended).toBe(code)
@@ -226,8 +225,7 @@ describe.skipIf(!canRun)('the stations’ script with a device programmer', () =
     const second = start()
     await second.scan('SN-1\n')
     await second.says('Device SN-1 is programmed.')
-    second.type(CTRL_C)
-    await second.ended
+    await second.pressCtrlC()
     expect(station.receipts().map(({ iccid, again }) => [iccid, again])).toEqual([
       [iccid(1), false],
       [iccid(1), true],
@@ -281,8 +279,8 @@ describe.skipIf(!canRun)('the stations’ script with a device on a serial port'
     await run.scan('SN-1\n')
     await run.says('No answer from the device (limit: 1 s).')
     await run.says('Device SN-1 failed.')
-    await run.scan(CTRL_C)
-    expect(await run.ended).toBe(130)
+    await run.asks()
+    expect(await run.pressCtrlC()).toBe(130)
     expect(run.terminal.shown).toContain('Device SN-1 is not finished: scan it again.')
   })
 
@@ -291,8 +289,7 @@ describe.skipIf(!canRun)('the stations’ script with a device on a serial port'
     const run = start(device.port)
     await run.scan('SN-1\n')
     await until(() => device.received.length > 0)
-    run.type(CTRL_C)
-    expect(await run.ended).toBe(130)
+    expect(await run.pressCtrlC()).toBe(130)
     expect(run.terminal.shown).toContain('Device SN-1 is not finished: scan it again.')
     expect(station.results()).toEqual(['"SN-1" unfinished'])
   })

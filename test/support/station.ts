@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { onTestFinished } from 'vitest'
 import { temporaryDirectory } from './directory.ts'
 import { writesOf } from './process.ts'
@@ -10,12 +11,15 @@ import { program, until } from './softsim.ts'
 
 const SCRIPT = resolve('scripts/stations/station.sh')
 const PROMPT = 'Serial number of the device: '
+const PRESSED_AGAIN_MS = 5000
 
 /** Runs a shell command at a new pseudo-terminal (script(1)); `type` is its keyboard, `shown` its screen. */
 function startTerminal(command: string, env: NodeJS.ProcessEnv) {
   const child = spawn('script', ['-qec', command, '/dev/null'], { env })
   const ended = once(child, 'close').then(([code]) => code as number)
   onTestFinished(() => void child.kill('SIGKILL'))
+  // It may have ended before it reads what is typed.
+  child.stdin.on('error', () => {})
   const terminal = {
     ended,
     shown: '',
@@ -93,16 +97,28 @@ echo "$line" >> programmed`,
         ...settings,
       }
       const terminal = startTerminal(`${SCRIPT} ${port}`, env)
+      const asks = async () => {
+        await until(() => terminal.shown.endsWith(PROMPT) || terminal.isGone())
+        terminal.shown = ''
+      }
       return {
         terminal,
         ended: terminal.ended,
         says: terminal.says,
         type: terminal.type,
+        asks,
         /** Waits for the prompt, and answers it. */
         async scan(text: string): Promise<void> {
-          await until(() => terminal.shown.endsWith(PROMPT) || terminal.isGone())
-          terminal.shown = ''
+          await asks()
           terminal.type(text)
+        },
+        /** As a person does, because bash can miss a Ctrl-C between its prompt and its read. @returns the exit code */
+        async pressCtrlC(): Promise<number> {
+          for (;;) {
+            terminal.type('\u0003')
+            const code = await Promise.race([terminal.ended, sleep(PRESSED_AGAIN_MS, undefined)])
+            if (code !== undefined) return code
+          }
         },
       }
     },
