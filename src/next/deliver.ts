@@ -28,15 +28,14 @@ export interface Delivery {
  * Checks once more for problems that are visible before a claim.
  * @throws {Failure} `interrupted` or `disk`; in each case, nothing is claimed
  */
-export function beforeClaim(ready: readonly Ready[], signals: Signals): void {
+export function beforeClaim(signals: Signals): void {
   if (signals.stop.aborted) {
     throw new Failure('interrupted', 'interrupted; nothing was claimed', {
       hint: 'run the same command again',
     })
   }
   if (isOutputClosed()) {
-    const which = ready.map(({ iccid }) => iccid).join(', ')
-    throw new Failure('disk', `standard output is closed; not claimed: ${which}`, {
+    throw new Failure('disk', 'standard output is closed; nothing was claimed', {
       hint: 'connect standard output to the device programmer',
     })
   }

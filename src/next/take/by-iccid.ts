@@ -22,13 +22,13 @@ export async function takeByIccid(source: Source, iccid: string): Promise<Taken>
     finishClaim(directory, name)
     const used = await open(source, decrypt, name, usedName(name))
     if (used === undefined) continue
-    beforeClaim([used], source.signals)
+    beforeClaim(source.signals)
     return { taken: [again(used, messages)] }
   }
   for (const name of names) {
     const unused = await open(source, decrypt, name, name)
     if (unused === undefined) continue
-    beforeClaim([unused], source.signals)
+    beforeClaim(source.signals)
     if (claimNamed(directory, name)) {
       // Somebody may have renamed a used file back by hand.
       return { taken: [deviceIn(unused.stored) === undefined ? unused : again(unused, messages)] }

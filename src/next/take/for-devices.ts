@@ -31,7 +31,7 @@ export async function takeForDevices(source: Source, devices: readonly string[])
     if (had.length + fresh.length < devices.length) {
       throw search.tooFew(devices.length, had.length + fresh.length)
     }
-    beforeClaim([...had, ...fresh], signals)
+    beforeClaim(signals)
     const taken: Ready[] = []
     for (const [device, own] of owned) {
       const ready = await claimOne(search, source, decrypt, device, own, fresh)

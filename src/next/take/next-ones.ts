@@ -23,7 +23,7 @@ export async function take(source: Source, count: number): Promise<{ taken: Read
       const missing = count - taken.length
       const ready = await search.gather(missing)
       if (ready.length < missing) throw search.tooFew(count, taken.length + ready.length)
-      beforeClaim(ready, signals)
+      beforeClaim(signals)
       for (const each of ready) if (search.claim(each)) taken.push(each)
     }
     search.passedOver.warn(messages)
