@@ -90,7 +90,8 @@ test.concurrent('if large responses break, fetch asks for fewer profiles and sto
   expect([code, sandbox.delivered.size]).toEqual([0, 3000])
   expectAllStored(sandbox)
   const burnt = sandbox.allocated.size - sandbox.delivered.size
-  expect(burnt).toBeLessThanOrEqual(1400)
+  // Twice: a full batch at most, depending on how fast the first answers were; then a little more than what passes.
+  expect(burnt).toBeLessThanOrEqual(1000 + 600)
   expect(stderr).toMatch(
     RegExp(`failed after .* up to ${burnt} profiles may have been allocated and not received`),
   )
