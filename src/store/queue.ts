@@ -20,7 +20,7 @@ export class Queue {
   readonly finished: string[] = []
   readonly #directory: string
   #hint: Hint | undefined
-  /** The result of the last reading, and a position in it, used if no hint can be written. */
+  /** The result of the last reading, and a position in it, used if no hint can be written or it is at its end. */
   #found = new IccidList()
   #place = 0
   #hasLooked = false
@@ -35,7 +35,10 @@ export class Queue {
   /** @throws {Failure} `no-profiles` if there is no such directory, `disk` if it can't be read */
   next(count: number): string[] {
     for (;;) {
-      const iccids = this.#hint?.reserve(count) ?? this.#withoutHint(count)
+      const reserved = this.#hint?.reserve(count)
+      if (reserved === undefined) this.#dropHint()
+      // At the end of the hint, others may have reserved what this call found, and may not take it.
+      const iccids = reserved?.length ? reserved : this.#nextFound(count)
       if (iccids.length > 0) return iccids
       if (this.#hasLooked && this.#goneSinceLook === 0) return []
       this.#look()
@@ -44,8 +47,9 @@ export class Queue {
 
   /** Whether `count` profiles may be left. If not, a large request need not begin. */
   has(count: number): boolean {
-    if (count > this.left) this.#look()
-    return count <= this.left
+    if (count <= this.left) return true
+    this.#look()
+    return count <= this.#found.length
   }
 
   /** Records whether a file was missing: other stations take profiles, and may have added new ones. */
@@ -63,12 +67,15 @@ export class Queue {
     return this.#hint?.left ?? this.#found.length - this.#place
   }
 
-  #withoutHint(count: number): string[] {
-    this.#hint?.close()
-    this.#hint = undefined
+  #nextFound(count: number): string[] {
     const iccids = this.#found.slice(this.#place, this.#place + count)
     this.#place += iccids.length
     return iccids
+  }
+
+  #dropHint(): void {
+    this.#hint?.close()
+    this.#hint = undefined
   }
 
   #look(): void {
@@ -80,7 +87,7 @@ export class Queue {
     this.strangers = strangers
     this.strangerCount = strangerCount
     this.used = used
-    this.#hint?.close()
+    this.#dropHint()
     this.#hint = Hint.write(this.#directory, iccids) ? Hint.open(this.#directory) : undefined
     this.#found = iccids
     this.#place = 0

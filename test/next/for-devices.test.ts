@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, inject, test, vi } from 'vites
 import { Report } from '../../src/cli/report.ts'
 import type { Source } from '../../src/next/ready.ts'
 import { takeForDevices } from '../../src/next/take/for-devices.ts'
+import { take } from '../../src/next/take/next-ones.ts'
 import { assign, claimFor, deviceIn } from '../../src/store/devices.ts'
 import { flushDirectorySync } from '../../src/store/flush/directory.ts'
 import { flushPath } from '../../src/store/flush/files.ts'
@@ -75,7 +76,10 @@ function begin(disk = {}): void {
 const owners = () => usedNames().map((name) => deviceIn(read(name)) ?? '')
 
 beforeEach(() => begin())
-afterEach(bury)
+afterEach(() => {
+  vi.restoreAllMocks()
+  bury()
+})
 
 /** The disk in memory has POSIX's rules and names. */
 describe.skipIf(process.platform === 'win32')('one device, one profile', () => {
@@ -147,6 +151,18 @@ describe.skipIf(process.platform === 'win32')('one device, one profile', () => {
     const { taken } = await takeForDevices(rival, ['D'])
     expect(taken).toMatchObject([{ iccid: iccid(4), device: 'D', isAgain: false }])
     expect(owners().sort()).toEqual(['A', 'B', 'C', 'D'])
+  })
+
+  test('all that this call finds is reserved by other calls, which do not take it', async () => {
+    const write = Hint.write.bind(Hint)
+    vi.spyOn(Hint, 'write').mockImplementation((...args) => {
+      const isWritten = write(...args)
+      Hint.open(directory)?.reserve(4)
+      return isWritten
+    })
+    expect(await handOut('A')).toEqual([iccid(1)])
+    const { taken } = await take(source(), 3)
+    expect(taken.map(({ name }) => name)).toEqual([2, 3, 4].map(unused))
   })
 
   test('another call for the same device finishes the claim between two looks', async () => {
