@@ -10,6 +10,9 @@ const HELD = ['EACCES', 'EBUSY', 'EPERM']
 /** The same when creating a name. On systems other than Windows, the other codes mean missing permissions. */
 const CANT_CREATE = process.platform === 'win32' ? HELD : ['EBUSY']
 
+/** Over SFTP, EPERM may also mean that another call had the used name, and has given it back since. */
+const CREATE_TRIES = 5
+
 /** On Windows, a virus scanner may hold a file briefly. One second in total is enough. */
 const HELD_TRIES = process.platform === 'win32' ? 50 : 0
 const HELD_PAUSE_MS = 20
@@ -30,14 +33,7 @@ const UNFINISHED_AFTER_MS = 60_000
  */
 export function claim(directory: string, name: string): boolean {
   const used = join(directory, usedName(name))
-  try {
-    if (isUsed(directory, name)) return false
-    closeSync(openSync(used, 'wx', 0o600))
-  } catch (error) {
-    const code = errnoOf(error) ?? ''
-    if (isExisting(error, used) || code === 'ENOENT') return false
-    throw notClaimed(name, error, CANT_CREATE.includes(code))
-  }
+  if (!createUsed(directory, name)) return false
   try {
     renamePatiently(join(directory, name), used)
     return true
@@ -49,6 +45,24 @@ export function claim(directory: string, name: string): boolean {
     }
     releaseEmpty(used, name)
     throw notClaimed(name, error, HELD.includes(code))
+  }
+}
+
+/**
+ * @returns false if another process was first
+ * @throws as `claim`
+ */
+function createUsed(directory: string, name: string, tries = CREATE_TRIES): boolean {
+  const used = join(directory, usedName(name))
+  try {
+    if (isUsed(directory, name)) return false
+    closeSync(openSync(used, 'wx', 0o600))
+    return true
+  } catch (error) {
+    const code = errnoOf(error) ?? ''
+    if (isExisting(error, used) || code === 'ENOENT') return false
+    if (code === 'EPERM' && tries > 1) return createUsed(directory, name, tries - 1)
+    throw notClaimed(name, error, CANT_CREATE.includes(code))
   }
 }
 

@@ -92,6 +92,20 @@ test('of two calls that find a profile unused, the one that creates the used nam
   expect(readFileSync(join(directory, '__1.json'), 'utf8')).toBe('')
 })
 
+test.skipIf(isWindows).each([
+  [4, ['__1.json']],
+  [5, ['1.json']],
+])('over SFTP, other calls had the used name %i times in a row and gave it back', (times, names) => {
+  const directory = directoryWith('1.json')
+  let left = times
+  disk.meanwhile = () => {
+    if (left-- > 0) throw Object.assign(new Error('operation not permitted'), { code: 'EPERM' })
+  }
+  if (times < 5) expect(claim(directory, '1.json')).toBe(true)
+  else expect(() => claim(directory, '1.json')).toThrow(expect.objectContaining({ outcome: 'disk' }))
+  expect(readdirSync(directory)).toEqual(names)
+})
+
 test('a half-finished claim counts as used, and its contents are restored', () => {
   const directory = halfClaimed(2 * MINUTES)
   expect(claim(directory, '1.json')).toBe(false)
