@@ -153,6 +153,18 @@ describe.skipIf(process.platform === 'win32')('one device, one profile', () => {
     expect(owners().sort()).toEqual(['A', 'B', 'C', 'D'])
   })
 
+  test('another call chose a profile that went to another device: the one that this call found is taken', async () => {
+    for (const device of 'AB') await handOut(device)
+    const rival = source(() => {
+      const profile = { name: unused(4), stored: stored.get(4) ?? '' }
+      assign(directory, 'D', profile, 0)
+      claimFor(directory, assign(directory, 'C', profile, 0).assignment)
+    })
+    const { taken } = await takeForDevices(rival, ['D'])
+    expect(taken).toMatchObject([{ iccid: iccid(3), device: 'D', isAgain: false }])
+    expect(owners().sort()).toEqual(['A', 'B', 'C', 'D'])
+  })
+
   test('all that this call finds is reserved by other calls, which do not take it', async () => {
     const write = Hint.write.bind(Hint)
     vi.spyOn(Hint, 'write').mockImplementation((...args) => {

@@ -114,6 +114,7 @@ async function claimOne(
     }
     const inForce = onDisk(() => assign(directory, device, next, turns))
     const { name, text } = inForce.assignment
+    if (name !== next.name) fresh.unshift(next)
     const outcome = onDisk(() => claimFor(directory, inForce.assignment))
     if (outcome !== 'lost') {
       // Another call for the same device may have been faster. Its choice applies.
