@@ -8,8 +8,14 @@ import { UnusableProfile } from '../failure.ts'
  */
 export type Decrypt = (ciphertext: Buffer) => Promise<Buffer>
 
-/** Each thread needs its own prepared key, and more threads than processors bring no gain. */
+/** More threads than processors bring no gain. */
 export const THREADS = availableParallelism()
+
+/** In Node, only one thread at a time can use a key. With spare keys, threads rarely wait for each other. */
+const KEYS_A_THREAD = 4
+
+/** A key is slow at its first use, so fewer profiles have to share keys. */
+const PROFILES_A_KEY = 100
 
 export async function decryptor(key: KeyObject, count: number): Promise<Decrypt> {
   if (count === 1) {
@@ -20,9 +26,8 @@ export async function decryptor(key: KeyObject, count: number): Promise<Decrypt>
   }
   const algorithm = { name: 'RSA-OAEP', hash: 'SHA-1' }
   const pkcs8 = key.export({ type: 'pkcs8', format: 'der' })
-  // In Node, only one thread at a time can use a key, so each thread gets its own.
   const keys = await Promise.all(
-    Array.from({ length: Math.min(count, THREADS) }, () =>
+    Array.from({ length: keysFor(count) }, () =>
       webcrypto.subtle.importKey('pkcs8', pkcs8, algorithm, false, ['decrypt']),
     ),
   )
@@ -31,6 +36,11 @@ export async function decryptor(key: KeyObject, count: number): Promise<Decrypt>
     const own = keys[turn++ % keys.length] as webcrypto.CryptoKey
     return unlocked(async () => Buffer.from(await webcrypto.subtle.decrypt(algorithm, own, ciphertext)))
   }
+}
+
+function keysFor(count: number): number {
+  const perThread = Math.min(KEYS_A_THREAD, Math.ceil(count / THREADS / PROFILES_A_KEY))
+  return Math.min(count, perThread * THREADS)
 }
 
 async function unlocked(decrypt: () => Buffer | Promise<Buffer>): Promise<Buffer> {
