@@ -14,7 +14,7 @@ export const THREADS = availableParallelism()
 /** In Node, only one thread at a time can use a key. With spare keys, threads rarely wait for each other. */
 const KEYS_A_THREAD = 4
 
-/** A key is slow at its first use, so fewer profiles have to share keys. */
+/** A key is slow at its first use: another one for the same thread pays only with so many profiles. */
 const PROFILES_A_KEY = 100
 
 export async function decryptor(key: KeyObject, count: number): Promise<Decrypt> {
