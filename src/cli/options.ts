@@ -32,6 +32,16 @@ interface ClipanionOption {
   description?: string
 }
 
+interface Builder {
+  addOption(option: ClipanionOption): void
+  addPositional(operand: { name: string }): void
+}
+
+/** What Clipanion makes of a field that declares an option or an operand. */
+interface Declared {
+  definition(builder: Builder, field: string): void
+}
+
 /** Clipanion gives every command this option, but softsim prints the help itself. */
 const HELP: OptionDefinition = { names: ['-h', '--help'], value: 'none', description: 'print this help' }
 
@@ -42,21 +52,47 @@ const HELP: OptionDefinition = { names: ['-h', '--help'], value: 'none', descrip
 export function definitionOf(command: CommandClass): CommandDefinition {
   const options: OptionDefinition[] = []
   const operands: string[] = []
-  const builder = {
-    addOption({ names, arity, allowBinding = true, description = '' }: ClipanionOption) {
+  const builder: Builder = {
+    addOption({ names, arity, allowBinding = true, description = '' }) {
       options.push({ names, value: arity > 0 ? 'required' : allowBinding ? 'optional' : 'none', description })
     },
-    addPositional({ name }: { name: string }) {
+    addPositional({ name }) {
       operands.push(name)
     },
   }
-  for (const [key, field] of Object.entries(new command())) {
-    if (field?.[Command.isOption]) field.definition(builder, key)
-  }
+  for (const [name, field] of declaredIn(new command())) field.definition(builder, name)
   options.push(HELP)
   const { paths, repeatable = [] } = command
   return { name: paths[0]?.[0] ?? '', options, values: valuesOf(options), operands, repeatable }
 }
+
+/**
+ * The same command for a line whose values are all attached to their options, as in `-n=5`. For values in words of their
+ * own, Clipanion would add states to its machine, and add the transitions of all options to each of them: more work than
+ * all the rest.
+ */
+export function forAttachedValues<C extends CommandClass>(command: C): C {
+  return new Proxy(command, {
+    construct(target) {
+      const made = new target()
+      for (const [, field] of declaredIn(made)) {
+        const { definition } = field
+        field.definition = (builder, name) =>
+          definition(
+            {
+              addOption: (option) => builder.addOption({ ...option, arity: 0 }),
+              addPositional: (operand) => builder.addPositional(operand),
+            },
+            name,
+          )
+      }
+      return made
+    },
+  })
+}
+
+const declaredIn = (command: Command): [string, Declared][] =>
+  Object.entries(command).filter(([, field]) => field?.[Command.isOption])
 
 /** Takes a description apart: `<KEY>: the file` becomes `<KEY>` and `the file`. Without a value, the first is empty. */
 export function splitDescription(description: string): [value: string, words: string] {

@@ -5,7 +5,7 @@ import { type CommandLine, readArgv } from './command-line.ts'
 import { COMMANDS } from './commands/all.ts'
 import type { BaseCommand, Context } from './commands/base.ts'
 import { nearest } from './nearest.ts'
-import { definitionOf } from './options.ts'
+import { definitionOf, forAttachedValues } from './options.ts'
 import { Report } from './report.ts'
 import { isConsole } from './terminal/console.ts'
 import { eitherOf, mistakeIn } from './usage-errors.ts'
@@ -50,7 +50,7 @@ async function execute(typed: readonly string[]): Promise<void> {
 function parse({ words, argv }: CommandLine, context: Context): BaseCommand {
   // For Clipanion, preparing the options of one command takes as long as decrypting a profile. Only the command that
   // runs is prepared.
-  const own = COMMANDS.filter((command) => command.paths[0]?.[0] === words[0])
+  const own = COMMANDS.filter((command) => command.paths[0]?.[0] === words[0]).map(forAttachedValues)
   const cli = Cli.from(own, { binaryName: 'softsim', enableColors: false })
   try {
     return cli.process([...argv], context as BaseCommand['context']) as BaseCommand

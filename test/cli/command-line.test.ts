@@ -1,9 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { readArgv } from '../../src/cli/command-line.ts'
+import { forAttachedValues } from '../../src/cli/options.ts'
 import { mistakeIn } from '../../src/cli/usage-errors.ts'
 import { commandLine } from '../support/arbitrary.ts'
-import { commandByClipanion, DEFINITIONS } from '../support/commands.ts'
+import { COMMANDS, commandByClipanion, DEFINITIONS, nameByClipanion } from '../support/commands.ts'
 
 const read = (...typed: string[]) => readArgv(typed, DEFINITIONS)
 
@@ -155,7 +156,7 @@ describe('help and the version', () => {
   })
 })
 
-test('finds the same command as Clipanion, and the same errors', () => {
+test('finds the same command as Clipanion, with the same values, and the same errors', () => {
   let taken = 0
   const property = fc.property(commandLine, (typed) => {
     const line = read(...typed)
@@ -164,8 +165,12 @@ test('finds the same command as Clipanion, and the same errors', () => {
     // To Clipanion, the last value counts.
     if (mistake?.message.includes('more than once')) return
     const isRight = mistake === undefined
-    expect(commandByClipanion(line.argv)).toBe(isRight ? line.words[0] : undefined)
-    if (isRight) taken++
+    expect(nameByClipanion(line.argv)).toBe(isRight ? line.words[0] : undefined)
+    if (!isRight) return
+    expect({ ...commandByClipanion(line.argv, COMMANDS.map(forAttachedValues)) }).toEqual({
+      ...commandByClipanion(line.argv),
+    })
+    taken++
   })
   fc.assert(property, { numRuns: 3000, seed: 1 })
   // Or it would show nothing.
