@@ -42,6 +42,7 @@ export async function pack({ platform, arch, node, assets, output }: Packed): Pr
       disableExperimentalSEAWarning: true,
       useSnapshot: false,
       useCodeCache: false,
+      execArgv: ['--min-semi-space-size=2'],
       execArgvExtension: 'none',
       assets,
     },
