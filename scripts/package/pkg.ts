@@ -20,6 +20,9 @@ type Sea = (entry: string, options: object) => Promise<void>
 
 const START = 'scripts/package/start.cjs'
 
+/** Node's options in the executable. README.md says what each is for. */
+const OPTIONS = ['--min-semi-space-size=2', '--v8-pool-size=1', '--disable-sigusr1']
+
 const require = createRequire(import.meta.url)
 const run = promisify(childProcess.execFile)
 
@@ -42,7 +45,7 @@ export async function pack({ platform, arch, node, assets, output }: Packed): Pr
       disableExperimentalSEAWarning: true,
       useSnapshot: false,
       useCodeCache: false,
-      execArgv: ['--min-semi-space-size=2'],
+      execArgv: OPTIONS,
       execArgvExtension: 'none',
       assets,
     },

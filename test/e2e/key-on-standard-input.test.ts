@@ -5,6 +5,7 @@ import { makePipe } from '../support/pipe.ts'
 import { hasProc, readsOf } from '../support/process.ts'
 import { failure, lines } from '../support/promises.ts'
 import { softsim, startSoftsim, until } from '../support/softsim.ts'
+import { isRunByNode } from '../support/system.ts'
 
 const { privateKey, publicKey, privateKeyPath } = inject('keys')
 
@@ -53,16 +54,17 @@ test.skipIf(!hasProc)('a standard input that does not block is waited for', asyn
   expect([code, lines(stdout).length, stderr]).toEqual([0, 1, ''])
 })
 
-describe.skipIf(!hasProc)('a signal ends a call that waits for its key', () => {
-  const isOpen = (path: string, pid: number) =>
-    readdirSync(`/proc/${pid}/fd`).some((each) => {
-      try {
-        return readlinkSync(`/proc/${pid}/fd/${each}`) === path
-      } catch {
-        return false
-      }
-    })
+function isOpen(path: string, pid: number): boolean {
+  return readdirSync(`/proc/${pid}/fd`).some((each) => {
+    try {
+      return readlinkSync(`/proc/${pid}/fd/${each}`) === path
+    } catch {
+      return false
+    }
+  })
+}
 
+describe.skipIf(!hasProc)('a signal ends a call that waits for its key', () => {
   test.each(
     ['next', 'status'].flatMap((name) =>
       (['SIGINT', 'SIGTERM', 'SIGHUP'] as const).map((signal) => [name, signal] as const),
@@ -79,3 +81,18 @@ describe.skipIf(!hasProc)('a signal ends a call that waits for its key', () => {
     expect(usedIn(directory)).toEqual([])
   })
 })
+
+test.skipIf(!hasProc || isRunByNode)(
+  'SIGUSR1 opens no debugger in an executable, which goes on',
+  async () => {
+    const pipe = makePipe()
+    const writer = openSync(pipe, constants.O_RDWR)
+    const { child, ended } = startSoftsim(['next', '-k', pipe, '-i', directoryOf(someProfiles(1))])
+    await until(() => isOpen(pipe, child.pid ?? 0))
+    child.kill('SIGUSR1')
+    writeSync(writer, privateKey)
+    closeSync(writer)
+    const { code, stdout, stderr } = await ended
+    expect([code, lines(stdout).length, stderr]).toEqual([0, 1, ''])
+  },
+)
