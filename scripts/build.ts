@@ -14,14 +14,14 @@ const { version, engines } = JSON.parse(readFileSync('package.json', 'utf8'))
 const clipanion: Plugin = {
   name: 'clipanion',
   setup({ onLoad, onResolve }) {
-    onLoad({ filter: /clipanion.lib.advanced.Cli\.mjs$/ }, ({ path }) => {
+    onLoad({ filter: /clipanion.lib.advanced.Cli\.js$/ }, ({ path }) => {
       const parts = readFileSync(path, 'utf8').split(/process\.std(?:in|out|err)\b/)
       if (parts.length !== 4)
         throw new Error('Clipanion no longer opens three streams: check the plugin in scripts/build.ts')
       return { contents: parts.join('undefined') }
     })
     onResolve({ filter: /^\.\.\/platform$/ }, ({ resolveDir }) =>
-      /clipanion.lib/.test(resolveDir) ? { path: join(resolveDir, '../platform/browser.mjs') } : undefined,
+      /clipanion.lib/.test(resolveDir) ? { path: join(resolveDir, '../platform/browser.js') } : undefined,
     )
   },
 }
@@ -36,8 +36,6 @@ const { metafile } = await build({
   banner: { js: '#!/usr/bin/env node' },
   format: 'cjs',
   define: { SOFTSIM_VERSION: JSON.stringify(version), 'process.env.DEBUG_CLI': '"0"' },
-  // Clipanion and typanion have ES modules beside the CommonJS files that their package.json names.
-  resolveExtensions: ['.mjs', '.js', '.ts'],
   plugins: [clipanion],
   // A binary runs the program as a script, which can load modules with require alone.
   supported: { 'dynamic-import': false },

@@ -14,7 +14,7 @@ export const ENVIRONMENT: readonly Note[] = [
   ],
   ['NODE_EXTRA_CA_CERTS', 'a file of certificates that fetch trusts besides its own'],
   ['NODE_TLS_REJECT_UNAUTHORIZED', 'with the value 0, fetch refuses to run'],
-  ['UV_THREADPOOL_SIZE', 'the number of threads (default: 32 for fetch; for next one per profile, up to one per processor)'],
+  ['UV_THREADPOOL_SIZE', 'the number of threads (default: 32 for fetch, one per processor for next)'],
   ['NO_COLOR', 'with any value, no colour'],
   ['TERM', 'with the value dumb, no colour, and the progress is not redrawn'],
 ]

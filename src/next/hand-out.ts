@@ -41,9 +41,8 @@ export async function handOut(handout: Handout): Promise<void> {
   const count = devices?.length ?? handout.count
   const key = readKey(handout.keyPath, handout.passphrase)
   const source = { ...handout, key, signals: handout.listen() }
-  const isUnfinished = hasIncoming(directory)
-  startThreads(isUnfinished ? undefined : Math.min(count, THREADS))
-  if (isUnfinished) await tryToFinishFetches(directory, messages)
+  startThreads(count)
+  if (hasIncoming(directory)) await tryToFinishFetches(directory, messages)
   const opened = openDirectory(directory)
   const receipt = handout.receipt === undefined ? undefined : new Receipt(handout.receipt)
   const delivery = { ...source, opened, receipt }
@@ -62,13 +61,10 @@ export async function handOut(handout: Handout): Promise<void> {
     messages.tell(1, `at most ${several(left, 'unused profile')} left in ${directory}`)
 }
 
-/**
- * libuv ends the process if it can't start its threads. Force that to happen before anything is claimed.
- * @param count by default, libuv's four
- */
-function startThreads(count: number | undefined): void {
-  // libuv reads this when it first needs a thread. Three that it does not need are 6 % of the time of a call.
-  if (count !== undefined) process.env['UV_THREADPOOL_SIZE'] ??= String(count)
+/** libuv ends the process if it can't start its threads. Force that to happen before anything is claimed. */
+function startThreads(count: number): void {
+  // libuv reads this when it first needs a thread. Several profiles are decrypted on all cores.
+  if (count > 1) process.env['UV_THREADPOOL_SIZE'] ??= String(THREADS)
   fstat(0, () => {})
 }
 
