@@ -56,6 +56,15 @@ export class Place {
     return [...program, 'next', '-k', this.#keyPath, '-i', directory, ...options]
   }
 
+  /** A line with copies of its executable. */
+  copies([executable = '', ...args]: Line, count: number): Line[] {
+    return Array.from({ length: count }, () => {
+      const copy = this.newPath()
+      copyFileSync(executable, copy)
+      return [copy, ...args]
+    })
+  }
+
   version(): string {
     const [command = '', ...args] = BINARY
     return execFileSync(command, [...args, '-V'])
