@@ -16,15 +16,22 @@ export const start: Suite = {
   name: 'start',
   files: ({ startPairs }) => 2 * (startPairs + 1) * FEW,
   async measure(place, scale) {
+    const [node = '', ...script] = BUNDLE
+    const [binary = ''] = BINARY
+    const nodes = place.copies(node, COPIES)
+    const builds = {
+      bundle: nodes.map((each) => [each, ...script]),
+      binary: place.copies(binary, COPIES).map((each) => [each]),
+    }
     const rows = []
-    for (const [name, program] of Object.entries({ bundle: BUNDLE, binary: BINARY })) {
+    for (const [name, programs] of Object.entries(builds)) {
       const stations = await newStations(place, scale.startPairs + 1)
-      const programs = inTurns(place.copies(program, COPIES))
-      const nodes = inTurns(place.copies([process.execPath, '-e', '0'], COPIES))
-      const next = () => time(place.next(stations.pop() ?? '', programs()))
+      const program = inTurns(programs)
+      const nothing = inTurns(nodes.map((each) => [each, '-e', '0']))
+      const next = () => time(place.next(stations.pop() ?? '', program()))
       settle()
       next()
-      const measured = await pairs(place, scale.startPairs, next, () => time(nodes()))
+      const measured = await pairs(place, scale.startPairs, next, () => time(nothing()))
       rows.push({ first: `\`next\`, ${name}`, second: '`node -e 0`', unit: 'ms', ...measured } as const)
     }
     return { rows }

@@ -56,12 +56,12 @@ export class Place {
     return [...program, 'next', '-k', this.#keyPath, '-i', directory, ...options]
   }
 
-  /** A line with copies of its executable. */
-  copies([executable = '', ...args]: Line, count: number): Line[] {
+  /** Copies of a file. */
+  copies(path: string, count: number): string[] {
     return Array.from({ length: count }, () => {
       const copy = this.newPath()
-      copyFileSync(executable, copy)
-      return [copy, ...args]
+      copyFileSync(path, copy)
+      return copy
     })
   }
 

@@ -77,19 +77,18 @@ export function forAttachedValues<C extends CommandClass>(command: C): C {
       const made = new target()
       for (const [, field] of declaredIn(made)) {
         const { definition } = field
-        field.definition = (builder, name) =>
-          definition(
-            {
-              addOption: (option) => builder.addOption({ ...option, arity: 0 }),
-              addPositional: (operand) => builder.addPositional(operand),
-            },
-            name,
-          )
+        field.definition = (builder, name) => definition(asFlags(builder), name)
       }
       return made
     },
   })
 }
+
+/** To Clipanion, a flag may have a value that is attached to it. */
+const asFlags = (builder: Builder): Builder => ({
+  addOption: (option) => builder.addOption({ ...option, arity: 0 }),
+  addPositional: (operand) => builder.addPositional(operand),
+})
 
 const declaredIn = (command: Command): [string, Declared][] =>
   Object.entries(command).filter(([, field]) => field?.[Command.isOption])

@@ -1,10 +1,11 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { readArgv } from '../../src/cli/command-line.ts'
+import { COMMANDS } from '../../src/cli/commands/all.ts'
 import { forAttachedValues } from '../../src/cli/options.ts'
 import { mistakeIn } from '../../src/cli/usage-errors.ts'
 import { commandLine } from '../support/arbitrary.ts'
-import { COMMANDS, commandByClipanion, DEFINITIONS, nameByClipanion } from '../support/commands.ts'
+import { commandByClipanion, DEFINITIONS, nameByClipanion } from '../support/commands.ts'
 
 const read = (...typed: string[]) => readArgv(typed, DEFINITIONS)
 

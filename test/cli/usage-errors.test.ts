@@ -13,7 +13,7 @@ function said(typed: readonly string[], platform: NodeJS.Platform = 'linux'): st
   return `${failure.message} | ${failure.hint}`
 }
 
-const MISSING = 'no command given | use fetch, next or help; see softsim help'
+const MISSING = 'no command given | use fetch, next, status or help; see softsim help'
 
 test.each<[string[], string]>([
   [[], MISSING],

@@ -1,10 +1,6 @@
 import { Cli } from 'clipanion'
-import { FetchCommand } from '../../src/cli/commands/fetch.ts'
-import { HelpCommand } from '../../src/cli/commands/help.ts'
-import { NextCommand } from '../../src/cli/commands/next.ts'
+import { COMMANDS } from '../../src/cli/commands/all.ts'
 import { definitionOf } from '../../src/cli/options.ts'
-
-export const COMMANDS = [FetchCommand, NextCommand, HelpCommand]
 
 /** What the program's own table says of them. */
 export const DEFINITIONS = COMMANDS.map(definitionOf)
