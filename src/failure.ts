@@ -77,6 +77,17 @@ const ERRNO: Record<string, string> = {
   EROFS: 'the file system is read-only',
 }
 
+const REMEDIES: Record<string, string> = {
+  EACCES: 'give this user permission to create, rename and remove files in the directory',
+  EPERM: 'give this user permission to create, rename and remove files in the directory',
+  EDQUOT: 'free disk space',
+  ENOSPC: 'free disk space',
+  EROFS: 'make the file system writable',
+}
+
+/** What may help against an error of a disk. */
+export const remedyFor = (error: unknown) => REMEDIES[errnoOf(error) ?? ''] ?? 'check the disk'
+
 /** Linux's number for a full quota. libuv has no name for it. */
 const EDQUOT = -122
 

@@ -2,7 +2,7 @@
 import { renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { reasonOf } from '../../src/failure.ts'
-import { claim, unclaim } from '../../src/store/claim.ts'
+import { begin, claim, release } from '../../src/store/claim.ts'
 import { pause } from './pause.ts'
 
 /** What a station does to a file, and whether it has won it then. */
@@ -17,10 +17,10 @@ const WAYS = {
       return false
     }
   },
-  /** What is won is given back, and whoever is first then keeps it. */
-  'give back': (directory: string, name: string) => {
-    if (!claim(directory, name)) return false
-    unclaim(directory, name)
+  /** What is begun is released, and whoever is first then keeps it. */
+  release: (directory: string, name: string) => {
+    if (!begin(directory, name)) return false
+    release(directory, name)
     return claim(directory, name)
   },
 } satisfies Record<string, (directory: string, name: string) => boolean>

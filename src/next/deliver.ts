@@ -62,7 +62,8 @@ export async function deliver(taken: readonly Ready[], delivery: Delivery): Prom
 
 export const usedPath = (directory: string, { name }: Ready) => join(directory, usedName(name))
 
-function undelivered(
+/** Names the profiles that are marked used and were not printed. */
+export function undelivered(
   taken: readonly Ready[],
   { keyPath, directory, messages, signals }: Delivery,
   error: unknown,
@@ -74,7 +75,7 @@ function undelivered(
   const what = isOne ? named[0] : `${named.length} profiles listed above`
   const again = `softsim next -k ${quote(keyPath)} -i ${quote(directory)} --iccid`
   return new Failure(
-    interrupted ?? 'disk',
+    interrupted ?? (error instanceof Failure ? error.outcome : 'disk'),
     `claimed but not delivered: ${what}: ${interrupted ?? reasonOf(error)}`,
     {
       hint: taken.every(({ device }) => device !== undefined)

@@ -5,8 +5,8 @@ import { readKey } from '../key/key-file.ts'
 import { hasIncoming } from '../store/incoming/answers.ts'
 import { openDirectory } from '../store/read.ts'
 import { type Messages, several } from '../words.ts'
-import { deliver, usedPath } from './deliver.ts'
-import type { Signals, Source, Taken } from './ready.ts'
+import { deliver, undelivered, usedPath } from './deliver.ts'
+import { type Signals, type Source, type Taken, Undelivered } from './ready.ts'
 import { Receipt } from './receipt.ts'
 import { takeByIccid } from './take/by-iccid.ts'
 import { takeForDevices } from './take/for-devices.ts'
@@ -37,7 +37,7 @@ export interface Handout extends Omit<Source, 'key' | 'signals'> {
  * @throws {Failure} after printing nothing, or with the names of the profiles that were claimed but not delivered
  */
 export async function handOut(handout: Handout): Promise<void> {
-  const { directory, iccid, devices, messages } = handout
+  const { directory, devices, messages } = handout
   const count = devices?.length ?? handout.count
   const key = readKey(handout.keyPath, handout.passphrase)
   const source = { ...handout, key, signals: handout.listen() }
@@ -46,11 +46,9 @@ export async function handOut(handout: Handout): Promise<void> {
   const opened = openDirectory(directory)
   const receipt = handout.receipt === undefined ? undefined : new Receipt(handout.receipt)
   const delivery = { ...source, opened, receipt }
-  const { taken, left }: Taken = await (iccid !== undefined
-    ? takeByIccid(source, iccid)
-    : devices !== undefined
-      ? takeForDevices(source, devices)
-      : take(source, count))
+  const { taken, left } = await taking(source, handout).catch((error) => {
+    throw error instanceof Undelivered ? undelivered(error.taken, delivery, error.cause) : error
+  })
   await deliver(taken, delivery)
   for (const each of taken) {
     const whose = each.device === undefined ? '' : ` to device ${each.device}`
@@ -59,6 +57,11 @@ export async function handOut(handout: Handout): Promise<void> {
   if (left === 0) messages.tell(1, `no other known unused profile in ${directory}`)
   else if (left !== undefined)
     messages.tell(1, `at most ${several(left, 'unused profile')} left in ${directory}`)
+}
+
+function taking(source: Source, { iccid, devices, count }: Handout): Promise<Taken> {
+  if (iccid !== undefined) return takeByIccid(source, iccid)
+  return devices === undefined ? take(source, count) : takeForDevices(source, devices)
 }
 
 /** libuv ends the process if it can't start its threads. Force that to happen before anything is claimed. */

@@ -46,6 +46,17 @@ export interface Ready {
   readonly line: string
 }
 
+/** A call failed after it had claimed some of the profiles that it needs. */
+export class Undelivered extends Error {
+  readonly taken: readonly Ready[]
+
+  /** @param cause why it failed */
+  constructor(taken: readonly Ready[], cause: unknown) {
+    super('claimed but not delivered', { cause })
+    this.taken = taken
+  }
+}
+
 /** What a call has claimed, or had again. */
 export interface Taken {
   readonly taken: readonly Ready[]

@@ -1,5 +1,5 @@
 import { iccidDigits } from '../profile/iccid.ts'
-import { deviceIn } from '../store/devices.ts'
+import { deviceIn } from '../store/use.ts'
 import { readProfile, readUsed } from '../store/read.ts'
 
 /** Who has a profile. */

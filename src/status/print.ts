@@ -11,9 +11,13 @@ interface Printer {
 }
 
 /** The fields of `json` and `csv`, in this order. What was not checked is null or empty. */
-const fieldsOf = ({ unused, used, notProfiles, received }: Counts, checked: Checked | undefined) => ({
+const fieldsOf = (
+  { unused, used, unfinished, notProfiles, received }: Counts,
+  checked: Checked | undefined,
+) => ({
   unused,
   used,
+  unfinished,
   notProfiles,
   received,
   checked: checked?.checked ?? null,
@@ -31,6 +35,7 @@ const text: Printer = {
     const rows: [string, number][] = [
       ['unused', counts.unused],
       ['used', counts.used],
+      ['of these, not finished', counts.unfinished],
       ['not profiles', counts.notProfiles],
       ['received, not stored yet', counts.received],
     ]

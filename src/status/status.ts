@@ -32,7 +32,7 @@ export interface Inquiry {
 export async function showStatus(inquiry: Inquiry): Promise<void> {
   const { directory, keyPath, messages, progress, print } = inquiry
   const key = keyPath === undefined ? undefined : readKey(keyPath, inquiry.passphrase)
-  const { counts, iccids } = countFiles(directory)
+  const { counts, iccids, unfinished } = countFiles(directory)
   const printer = PRINTERS[inquiry.format]
   if (inquiry.devices) {
     const { devices, withoutDevice } = readRecords(directory)
@@ -53,6 +53,7 @@ export async function showStatus(inquiry: Inquiry): Promise<void> {
     })
   }
   await print(printer.status(directory, counts, checked))
+  warnOfUnfinished(unfinished, messages)
   // Stations may have taken all of them since they were counted.
   if (counts.unused === 0 || checked?.checked === 0) {
     throw new Failure('no-profiles', `no unused profile in ${directory}`, {
@@ -67,6 +68,14 @@ export async function showStatus(inquiry: Inquiry): Promise<void> {
       hint: 'the warnings say why, file by file',
     })
   }
+}
+
+/** A killed call leaves both files. Moved apart, they would give one profile to two devices. */
+function warnOfUnfinished(names: readonly string[], messages: Messages): void {
+  for (const name of names.slice(0, MOST_WARNINGS))
+    messages.warn(`${name}: a call is claiming it, or was killed while it did; do not move it`)
+  const more = names.length - MOST_WARNINGS
+  if (more > 0) messages.warn(`${more} more claims are not finished`)
 }
 
 function warnOfSeveral(devices: readonly DeviceRecord[], messages: Messages): void {

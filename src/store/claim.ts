@@ -1,147 +1,207 @@
-import { closeSync, lstatSync, openSync, renameSync, unlinkSync } from 'node:fs'
+/**
+ * How a profile becomes used. A call *begins* a claim: it creates the used name. It *completes* the claim: it removes
+ * the unused name. From then on the profile is its own, for ever. Until then, the call can *release* the claim, and
+ * another call can *take it over* if this one was killed, or seems to be. Each of these steps is decided by the creation
+ * of a name, which only one process can do (open(2), O_EXCL; mkdir(2); CREATE_NEW on Windows). So a call may pause
+ * between any two steps, for any time.
+ */
+import {
+  closeSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
-import { errnoOf, Failure, reasonOf, UnusableProfile } from '../failure.ts'
-import { isExisting } from './links.ts'
-import { spellings, usedName } from './names.ts'
+import { errnoOf, Failure, reasonOf, remedyFor, UnusableProfile } from '../failure.ts'
+import { settledName, spellings, usedName } from './names.ts'
+import { isHeld, patiently, pause } from './patience.ts'
+import { removeIfThere } from './remove.ts'
+import { useOf } from './use.ts'
 
-/** Errors if another program has the file open. */
-const HELD = ['EACCES', 'EBUSY', 'EPERM']
-
-/** The same when creating a name. On systems other than Windows, the other codes mean missing permissions. */
-const CANT_CREATE = process.platform === 'win32' ? HELD : ['EBUSY']
-
-/** Over SFTP, EPERM may also mean that another call had the used name, and has given it back since. */
+/** Over SFTP, EPERM may also mean that another call had the used name, and has released it since. */
 const CREATE_TRIES = 5
 
-/** On Windows, a virus scanner may hold a file briefly. One second in total is enough. */
-const HELD_TRIES = process.platform === 'win32' ? 50 : 0
-const HELD_PAUSE_MS = 20
+/** Errors if another program has the file open. On other systems, the other codes mean missing permissions. */
+const CANT_CREATE = process.platform === 'win32' ? ['EACCES', 'EBUSY', 'EPERM'] : ['EBUSY']
 
-/** No claim takes this long between its two steps, unless its process has ended. */
-const UNFINISHED_AFTER_MS = 60_000
+/** Another call may have released the same profile right before. */
+const RELEASE_TRIES = 50
+const RELEASE_PAUSE_MS = 20
+
+const PRIVATE = 0o600
+
+/** What a used file says from the beginning, and its rights. */
+export interface Contents {
+  readonly text: string
+  readonly rights: number
+}
+
+/** The used file of a plain claim is empty until the claim is complete. */
+const EMPTY: Contents = { text: '', rights: PRIVATE }
 
 /**
- * Claims an unused profile in two steps: creates its used name, then renames the file over it. Only one process can
- * create a name, on every file system and over every protocol (open(2), O_EXCL; CREATE_NEW on Windows). A rename
- * alone is not a claim: on Windows and SMB, two processes can both succeed with it. The claim is durable once
- * `flushFiles` and a directory flush have run.
+ * Begins to claim an unused profile: creates its used name.
  * @param name the name of the unused file
  * @returns false if another process was first
- * @throws {UnusableProfile} `held` if another program has the file open (nothing is claimed); `damaged` if the unused
- *   file disappeared during the claim, which must be reported
- * @throws {Failure} `disk`; nothing is claimed
+ * @throws {UnusableProfile} `held` if another program has the file open; nothing is claimed
+ * @throws {Failure} `disk`
  */
-export function claim(directory: string, name: string): boolean {
+export function begin(directory: string, name: string, contents = EMPTY, tries = CREATE_TRIES): boolean {
   const used = join(directory, usedName(name))
-  if (!createUsed(directory, name)) return false
+  let file: number
   try {
-    renamePatiently(join(directory, name), used)
+    if (isUsed(directory, name)) return false
+    file = patiently(() => openSync(used, 'wx', contents.rights))
+  } catch (error) {
+    if (isExisting(error, used) || errnoOf(error) === 'ENOENT') return false
+    if (errnoOf(error) === 'EPERM' && tries > 1) return begin(directory, name, contents, tries - 1)
+    throw notClaimed(directory, name, error, CANT_CREATE.includes(errnoOf(error) ?? ''))
+  }
+  try {
+    write(file, contents.text)
     return true
   } catch (error) {
-    const code = errnoOf(error) ?? ''
-    if (code === 'ENOENT') {
-      // Either a tool that only renames was first, or this call was, and the server restarted before it answered.
-      throw new UnusableProfile('damaged', 'it is now used, but not claimed by this call', { cause: error })
-    }
-    releaseEmpty(used, name)
-    throw notClaimed(name, error, HELD.includes(code))
+    release(directory, name, contents.text)
+    throw notClaimed(directory, name, error, false)
+  }
+}
+
+function write(file: number, text: string): void {
+  try {
+    if (text !== '') writeFileSync(file, text)
+  } finally {
+    closeSync(file)
   }
 }
 
 /**
- * @returns false if another process was first
- * @throws as `claim`
+ * Completes a plain claim: renames the unused file over the empty used one. The claim is durable once `flushFiles` and a
+ * directory flush have run.
+ * @returns false if the profile was taken over, or went to a tool that only renames
+ * @throws {UnusableProfile} `held`; nothing is claimed
+ * @throws {Failure} `disk`
  */
-function createUsed(directory: string, name: string, tries = CREATE_TRIES): boolean {
-  const used = join(directory, usedName(name))
+export function complete(directory: string, name: string): boolean {
   try {
-    if (isUsed(directory, name)) return false
-    closeSync(openSync(used, 'wx', 0o600))
-    return true
+    patiently(() => renameSync(join(directory, name), join(directory, usedName(name))))
   } catch (error) {
-    const code = errnoOf(error) ?? ''
-    if (isExisting(error, used) || code === 'ENOENT') return false
-    if (code === 'EPERM' && tries > 1) return createUsed(directory, name, tries - 1)
-    throw notClaimed(name, error, CANT_CREATE.includes(code))
+    release(directory, name)
+    if (errnoOf(error) === 'ENOENT') return false
+    throw notClaimed(directory, name, error, isHeld(error))
+  }
+  return !isTakenOver(directory, name)
+}
+
+/**
+ * Claims one profile.
+ * @returns false if another process has it
+ * @throws as `begin` and `complete`
+ */
+export const claim = (directory: string, name: string) => begin(directory, name) && complete(directory, name)
+
+/**
+ * Releases a claim that this call has begun and not completed. While the settled name is a file, no other call takes the
+ * claim over. If another one has, it keeps the profile.
+ * @param text what this call gave the used file
+ * @throws {Failure} `disk` if the profile stays marked as used
+ */
+export function release(directory: string, name: string, text = ''): void {
+  const settled = join(directory, settledName(name))
+  if (!createSettled(directory, name)) return
+  try {
+    const used = join(directory, usedName(name))
+    // Another tool may have renamed the unused file over it.
+    if (text.startsWith(readFileSync(used, 'utf8'))) patiently(() => unlinkSync(used))
+  } catch (error) {
+    if (errnoOf(error) !== 'ENOENT') throw stuck(name, error)
+  } finally {
+    patiently(() => removeIfThere(settled))
   }
 }
 
-function notClaimed(name: string, error: unknown, isHeld: boolean): Error {
-  if (isHeld)
+/** @returns false if the claim is taken over */
+function createSettled(directory: string, name: string): boolean {
+  const settled = join(directory, settledName(name))
+  for (let tries = RELEASE_TRIES; ; tries--) {
+    try {
+      closeSync(openSync(settled, 'wx', PRIVATE))
+      return true
+    } catch (error) {
+      if (isTakenOver(directory, name)) return false
+      // The call that had the profile before removes the name when it has released its own claim.
+      if (tries <= 0 || !isExisting(error, settled)) throw stuck(name, error)
+      pause(RELEASE_PAUSE_MS)
+    }
+  }
+}
+
+const stuck = (name: string, error: unknown) =>
+  new Failure('disk', `${name} may now count as used but was not printed: ${reasonOf(error)}`, {
+    hint: `${remedyFor(error)}; softsim status names the profiles whose claims are not finished`,
+    cause: error,
+  })
+
+function notClaimed(directory: string, name: string, error: unknown, isInUse: boolean): Error {
+  // A disk that fails may have done what it was asked to do.
+  if (existsSync(join(directory, usedName(name)))) return stuck(name, error)
+  if (isInUse)
     return new UnusableProfile('held', `it can't be marked as used: ${reasonOf(error)}`, { cause: error })
   return new Failure('disk', `can't mark ${name} as used: ${reasonOf(error)}`, {
-    hint: 'give this user permission to create and rename files in the directory; nothing was claimed',
+    hint: `${remedyFor(error)}; nothing was claimed`,
     cause: error,
   })
 }
 
-/** @throws {Failure} `disk` */
-function releaseEmpty(used: string, name: string): void {
-  try {
-    if (lstatSync(used).size === 0) unlinkSync(used)
-  } catch (error) {
-    throw new Failure('disk', `${name} now counts as used but was not printed: ${reasonOf(error)}`, {
-      hint: `give this user permission to rename and remove files in the directory, then remove the empty file ${usedName(name)}`,
-      cause: error,
-    })
-  }
-}
-
 /**
- * No other process renames a used file.
+ * Takes over a claim that another call has begun, and completes it. That call can't print the profile any more.
+ * @returns `left` if that call is releasing its claim, or has completed it; `finished` if a third call took it over, and
+ *   may have been killed
  * @throws the system error
  */
-export function unclaim(directory: string, name: string): void {
-  renamePatiently(join(directory, usedName(name)), join(directory, name))
+export function takeOver(directory: string, name: string): 'ours' | 'finished' | 'left' {
+  const outcome = settleFirst(directory, name)
+  // Not before this: a call for a device looks for the settled name after it has written the used file.
+  if (outcome === 'left' || useOf(directory, name).state !== 'begun') return 'left'
+  patiently(() => renameSync(join(directory, name), join(directory, usedName(name))))
+  return outcome
 }
 
 /**
- * A crash between the two steps of a claim leaves an empty used file beside the unused one.
- * @param names unused files that have a used twin
- * @returns the names whose claims were finished; their profiles are used but were not printed
+ * Decides that a claim is taken over, whatever becomes of it then.
+ * @returns as `takeOver`
+ * @throws the system error
  */
-export function finishClaims(directory: string, names: readonly string[]): string[] {
-  return names.filter((name) => {
-    const used = lstatSync(join(directory, usedName(name)), { throwIfNoEntry: false })
-    const isOld = Math.abs(Date.now() - (used?.mtimeMs ?? Date.now())) > UNFINISHED_AFTER_MS
-    return isOld && finishClaim(directory, name)
-  })
-}
-
-/** @returns false if there is no unfinished claim */
-export function finishClaim(directory: string, name: string): boolean {
-  const unused = join(directory, name)
-  const used = join(directory, usedName(name))
+export function settleFirst(directory: string, name: string): 'ours' | 'finished' | 'left' {
+  const settled = join(directory, settledName(name))
   try {
-    if (!isEmptyFile(used) || isEmptyFile(unused)) return false
-    renamePatiently(unused, used)
-    return true
-  } catch {
-    return false
+    mkdirSync(settled, { mode: 0o700 })
+    return 'ours'
+  } catch (error) {
+    if (isTakenOver(directory, name)) return 'finished'
+    if (existsSync(settled)) return 'left'
+    throw error
   }
 }
 
-function isEmptyFile(path: string): boolean {
-  const status = lstatSync(path)
-  return status.isFile() && status.size === 0
-}
+/** Whether another call has taken over the claim of a profile. */
+export const isTakenOver = (directory: string, name: string) =>
+  lstatSync(join(directory, settledName(name)), { throwIfNoEntry: false })?.isDirectory() ?? false
 
 /** Under any spelling of its name. */
-export function isUsed(directory: string, name: string): boolean {
-  return spellings(name).some((each) => exists(join(directory, usedName(each))))
-}
+const isUsed = (directory: string, name: string) =>
+  spellings(name).some((each) => exists(join(directory, usedName(each))))
 
+/** Also a broken link: nothing can be created there. */
 const exists = (path: string) => lstatSync(path, { throwIfNoEntry: false }) !== undefined
 
-/** @throws the system error */
-export function renamePatiently(from: string, to: string): void {
-  for (let tries = HELD_TRIES; ; tries--) {
-    try {
-      renameSync(from, to)
-      return
-    } catch (error) {
-      if (tries <= 0 || !HELD.includes(errnoOf(error) ?? '')) throw error
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, HELD_PAUSE_MS)
-    }
-  }
-}
+/**
+ * Whether a name could not be created because it exists. Over SFTP (sshfs), the server gives no reason for that, and it
+ * becomes EPERM.
+ */
+export const isExisting = (error: unknown, path: string) =>
+  errnoOf(error) === 'EEXIST' || (errnoOf(error) === 'EPERM' && exists(path))

@@ -8,6 +8,12 @@ export const fileName = (iccid: string) => iccid + ENDING
 
 export const usedName = (name: string) => USED + name
 
+/**
+ * The name that decides what becomes of a claim that is not complete: a file while the call that began it releases it, a
+ * directory once another call has taken it over.
+ */
+export const settledName = (name: string) => `.${name.slice(0, -ENDING.length)}.settled`
+
 export interface Unused {
   /** Lowest first. */
   readonly iccids: IccidList

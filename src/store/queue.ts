@@ -1,8 +1,8 @@
 import type { Messages } from '../words.ts'
-import { finishClaims } from './claim.ts'
 import { Hint } from './hint.ts'
 import { IccidList } from './iccid-list.ts'
 import { readUnused } from './read.ts'
+import { settle } from './settle.ts'
 
 /** This many missing files in a row are not due to another station: the hint is outdated. */
 const GONE_IN_A_ROW = 64
@@ -16,9 +16,10 @@ export class Queue {
   strangers: readonly string[] = []
   strangerCount = 0
   used = 0
-  /** Profiles whose claims this call finished for a killed one. They are now used. */
-  readonly finished: string[] = []
+  /** How many profiles were being claimed, or were left so by a killed call. */
+  unfinished = 0
   readonly #directory: string
+  readonly #messages: Messages
   #hint: Hint | undefined
   /** The result of the last reading, and a position in it, used if no hint can be written or it is at its end. */
   #found = new IccidList()
@@ -27,8 +28,9 @@ export class Queue {
   #goneSinceLook = 0
   #goneInARow = 0
 
-  constructor(directory: string) {
+  constructor(directory: string, messages: Messages) {
     this.#directory = directory
+    this.#messages = messages
     this.#hint = Hint.open(directory)
   }
 
@@ -80,13 +82,14 @@ export class Queue {
 
   #look(): void {
     const { iccids, strangers, strangerCount, twins, used } = readUnused(this.#directory)
-    this.finished.push(...finishClaims(this.#directory, twins))
+    settle(this.#directory, twins, this.#messages)
     this.#hasLooked = true
     this.#goneSinceLook = 0
     this.#goneInARow = 0
     this.strangers = strangers
     this.strangerCount = strangerCount
     this.used = used
+    this.unfinished = twins.length
     this.#dropHint()
     this.#hint = Hint.write(this.#directory, iccids) ? Hint.open(this.#directory) : undefined
     this.#found = iccids
@@ -100,16 +103,6 @@ export class Queue {
  */
 export function leaveHint(directory: string, messages: Messages): void {
   const { iccids, twins } = readUnused(directory)
-  tellFinished(finishClaims(directory, twins), messages)
+  settle(directory, twins, messages)
   if (iccids.length === 0 || !Hint.write(directory, iccids)) Hint.drop(directory)
-}
-
-/** @param names the profiles of claims that were finished for a killed call */
-export function tellFinished(names: readonly string[], messages: Messages): void {
-  for (const name of names) {
-    const iccid = name.replace(/\.json$/, '')
-    messages.warn(
-      `${iccid} is marked used but was not printed: a call was killed while claiming it; use --iccid ${iccid} to print it`,
-    )
-  }
 }

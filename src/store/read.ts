@@ -4,6 +4,7 @@ import { errnoOf, Failure, reasonOf, UnusableProfile } from '../failure.ts'
 import { diskPresence } from '../words.ts'
 import { OpenDirectory } from './flush/directory.ts'
 import { hasFiller, type Unused, unusedOf, usedOf } from './names.ts'
+import { isHeld, patiently } from './patience.ts'
 
 /** In bytes. Far more than a 16384-bit key and some unknown fields need. */
 const LARGEST_FILE = 64 * 1024
@@ -109,7 +110,7 @@ export function readProfile(directory: string, name: string): string | undefined
   const path = join(directory, name)
   let file: number | undefined
   try {
-    file = openSync(path, READ_SAFELY)
+    file = patiently(() => openSync(path, READ_SAFELY))
     const status = fstatSync(file)
     if (!status.isFile()) throw new UnusableProfile('damaged', 'it is not a regular file')
     if (status.size > LARGEST_FILE)
@@ -118,7 +119,8 @@ export function readProfile(directory: string, name: string): string | undefined
   } catch (error) {
     if (error instanceof UnusableProfile) throw error
     if (errnoOf(error) === 'ENOENT' && !isLink(path)) return undefined
-    throw new UnusableProfile('damaged', `it can't be read: ${reasonOf(error)}`, { cause: error })
+    const fault = process.platform === 'win32' && isHeld(error) ? 'held' : 'damaged'
+    throw new UnusableProfile(fault, `it can't be read: ${reasonOf(error)}`, { cause: error })
   } finally {
     if (file !== undefined) closeSync(file)
   }

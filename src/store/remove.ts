@@ -3,12 +3,15 @@ import { errnoOf } from '../failure.ts'
 
 /**
  * Node's `rmSync` looks at the file first, and some of its errors have no code.
+ * @returns false if there is no such file
  * @throws the system error
  */
-export function removeIfThere(path: string): void {
+export function removeIfThere(path: string): boolean {
   try {
     unlinkSync(path)
+    return true
   } catch (error) {
     if (errnoOf(error) !== 'ENOENT') throw error
+    return false
   }
 }

@@ -1,15 +1,17 @@
-import { createPrivateKey } from 'node:crypto'
+import { createHash, createPrivateKey } from 'node:crypto'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, inject, test, vi } from 'vitest'
 import { Report } from '../../src/cli/report.ts'
 import type { Source } from '../../src/next/ready.ts'
 import { takeForDevices } from '../../src/next/take/for-devices.ts'
 import { take } from '../../src/next/take/next-ones.ts'
-import { assign, claimFor, deviceIn } from '../../src/store/devices.ts'
+import { begin as beginClaim } from '../../src/store/claim.ts'
+import { completeFor, contentsFor, noteBegun, record } from '../../src/store/devices.ts'
 import { flushDirectorySync } from '../../src/store/flush/directory.ts'
 import { flushPath } from '../../src/store/flush/files.ts'
 import { Hint } from '../../src/store/hint.ts'
 import { usedName } from '../../src/store/names.ts'
+import { deviceIn } from '../../src/store/use.ts'
 import { bury, cutPower, format, fs, live, lived, ROOT } from '../store/disk.ts'
 import { iccid, plainProfile, storedFile } from '../support/profiles.ts'
 
@@ -44,6 +46,25 @@ async function handOut(...devices: string[]): Promise<string[]> {
   for (const { name } of taken) await flushPath(path(usedName(name)))
   flushDirectorySync(directory)
   return taken.map(({ line }) => JSON.parse(line).iccid)
+}
+
+const profileOf = (n: number) => ({ name: unused(n), stored: stored.get(n) ?? '' })
+
+/** What another call does for a device. */
+function claimFor(device: string, n: number): void {
+  const contents = contentsFor(directory, device, profileOf(n))
+  noteBegun(directory, device, unused(n))
+  beginClaim(directory, unused(n), contents)
+  const assignment = record(directory, device, unused(n), contents.text)
+  if (assignment !== undefined) completeFor(directory, assignment)
+}
+
+/** Versions before 1.1.0 recorded a profile before they claimed it. */
+function assign(device: string, n: number): void {
+  const hash = createHash('sha256').update(device).digest('hex')
+  diskSync.mkdirSync(path('.devices'), { recursive: true })
+  const { text } = contentsFor(directory, device, profileOf(n))
+  diskSync.writeFileSync(path(`.devices/${hash}.1`), text)
 }
 
 /** Makes it so that a call was cut off before it could claim its profile, and that another call took that one. */
@@ -130,10 +151,7 @@ describe.skipIf(process.platform === 'win32')('one device, one profile', () => {
     call.messages.tell = (_, text) => {
       if (!isLeft || !text.startsWith('reading')) return
       isLeft = false
-      for (const [n, device] of [...'ABCD'].entries()) {
-        const profile = { name: unused(n + 1), stored: stored.get(n + 1) ?? '' }
-        claimFor(directory, assign(directory, device, profile, 0).assignment)
-      }
+      for (const [n, device] of [...'ABCD'].entries()) claimFor(device, n + 1)
     }
     const { taken } = await takeForDevices(call, ['D'])
     expect(taken).toMatchObject([{ iccid: iccid(4), device: 'D', isAgain: true }])
@@ -143,8 +161,7 @@ describe.skipIf(process.platform === 'win32')('one device, one profile', () => {
   test('its profile goes to another device, and the last one was reserved by a call that was killed', async () => {
     for (const device of 'AB') await handOut(device)
     const rival = source(() => {
-      const profile = { name: unused(3), stored: stored.get(3) ?? '' }
-      claimFor(directory, assign(directory, 'C', profile, 0).assignment)
+      claimFor('C', 3)
       Hint.open(directory)?.reserve(1)
     })
     Hint.drop(directory)
@@ -156,9 +173,9 @@ describe.skipIf(process.platform === 'win32')('one device, one profile', () => {
   test('another call chose a profile that went to another device: the one that this call found is taken', async () => {
     for (const device of 'AB') await handOut(device)
     const rival = source(() => {
-      const profile = { name: unused(4), stored: stored.get(4) ?? '' }
-      assign(directory, 'D', profile, 0)
-      claimFor(directory, assign(directory, 'C', profile, 0).assignment)
+      if (names().includes(used(4))) return
+      assign('D', 4)
+      claimFor('C', 4)
     })
     const { taken } = await takeForDevices(rival, ['D'])
     expect(taken).toMatchObject([{ iccid: iccid(3), device: 'D', isAgain: false }])
@@ -177,22 +194,6 @@ describe.skipIf(process.platform === 'win32')('one device, one profile', () => {
     expect(taken.map(({ name }) => name)).toEqual([2, 3, 4].map(unused))
   })
 
-  test('another call for the same device finishes the claim between two looks', async () => {
-    await handOut('A')
-    const record = read(used(1))
-    diskSync.unlinkSync(path(used(1)))
-    diskSync.writeFileSync(path(unused(1)), stored.get(1) ?? '')
-    const messages = new Report(() => {})
-    messages.tell = (_, text) => {
-      if (text !== `reading ${unused(1)}`) return
-      diskSync.writeFileSync(path(used(1)), record)
-      diskSync.unlinkSync(path(unused(1)))
-    }
-    const { taken } = await takeForDevices({ ...source(), messages }, ['A'])
-    expect(taken.map(({ name }) => name)).toEqual([unused(1)])
-    expect(owners()).toEqual(['A'])
-  })
-
   test('a plain claim that has only its empty used name keeps the unused file', async () => {
     const rival = source(() => diskSync.writeFileSync(path(used(1)), ''))
     const { taken } = await takeForDevices(rival, ['A'])
@@ -206,6 +207,7 @@ describe.skipIf(process.platform === 'win32')('one device, one profile', () => {
     diskSync.unlinkSync(path(used(1)))
     diskSync.writeFileSync(path(unused(1)), stored.get(1) ?? '')
     const late = source(() => {
+      if (names().includes(used(2))) return
       // Another call found the profile taken for a moment, and went on to the next one.
       const [first = ''] = fs.readdirSync(path('.devices')).map(String)
       const second = JSON.stringify({
@@ -285,10 +287,13 @@ describe.skipIf(process.platform === 'win32')('one device, one profile', () => {
   }
 
   describe.each(ENDS)('after %s', (_, share) => {
+    // A crash right after the used name is created leaves it empty: the profile counts as used and is not lost.
     test.each(STORIES)('anywhere in %s, each device gets exactly one', async (...story) => {
       await crashAnywhere({}, share, story, (plain) => {
-        expect(names().filter((name) => names().includes(`__${name}`))).toEqual([])
-        expect(owners().filter((owner) => owner === '')).toHaveLength(plain)
+        const begun = names().filter((name) => names().includes(`__${name}`))
+        expect(begun.length).toBeLessThanOrEqual(1)
+        expect(owners().filter((owner) => owner === '')).toHaveLength(plain + begun.length)
+        for (const name of begun) expect(read(name)).toContain('profile')
       })
     })
 

@@ -1,10 +1,10 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdirSync, readdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, expect, test, vi } from 'vitest'
+import { afterEach, describe, expect, test, vi } from 'vitest'
 import { Failure, UnusableProfile } from '../../src/failure.ts'
-import { claim, finishClaim, finishClaims, unclaim } from '../../src/store/claim.ts'
+import { begin, claim, complete, release, takeOver } from '../../src/store/claim.ts'
 import { readProfile, readUnused } from '../../src/store/read.ts'
 import { temporaryDirectory } from '../support/directory.ts'
 import { isWindows } from '../support/system.ts'
@@ -31,18 +31,6 @@ function directoryWith(...names: string[]): string {
   for (const name of names) writeFileSync(join(directory, name), name)
   return directory
 }
-
-/** A directory in which a call was killed between the two steps of its claim, so long ago. */
-function halfClaimed(agoMs: number): string {
-  const directory = directoryWith('1.json', '2.json')
-  const used = join(directory, '__1.json')
-  writeFileSync(used, '')
-  const then = new Date(Date.now() - agoMs)
-  utimesSync(used, then, then)
-  return directory
-}
-
-const MINUTES = 60_000
 
 /** False also where somebody else has renamed the file amid the claim. */
 function isClaimed(directory: string, name: string): boolean {
@@ -106,28 +94,65 @@ test.skipIf(isWindows).each([
   expect(readdirSync(directory)).toEqual(names)
 })
 
-test('a half-finished claim counts as used, and its contents are restored', () => {
-  const directory = halfClaimed(2 * MINUTES)
-  expect(claim(directory, '1.json')).toBe(false)
-  expect(finishClaims(directory, ['1.json', '2.json'])).toEqual(['1.json'])
-  expect(readdirSync(directory).sort()).toEqual(['2.json', '__1.json'])
-  expect(readFileSync(join(directory, '__1.json'), 'utf8')).toBe('1.json')
-})
+describe('a claim that is begun and not complete', () => {
+  /** As the names are right after the first of the two steps. */
+  function begun(): string {
+    const directory = directoryWith('1.json', '2.json')
+    expect(begin(directory, '1.json')).toBe(true)
+    return directory
+  }
 
-test('a claim that may still be running is left alone', () => {
-  const directory = halfClaimed(0)
-  expect(finishClaims(directory, ['1.json'])).toEqual([])
-  expect(readFileSync(join(directory, '1.json'), 'utf8')).toBe('1.json')
-  expect(finishClaim(directory, '1.json')).toBe(true)
-})
+  test('counts as used', () => {
+    const directory = begun()
+    expect(claim(directory, '1.json')).toBe(false)
+    expect([...readUnused(directory).iccids]).toEqual(['2'])
+    expect(readUnused(directory).twins).toEqual(['1.json'])
+  })
 
-test('a used profile with contents or an unused one without needs no recovery', () => {
-  const directory = directoryWith('1.json', '__1.json')
-  expect(finishClaim(directory, '1.json')).toBe(false)
-  writeFileSync(join(directory, '1.json'), '')
-  writeFileSync(join(directory, '__1.json'), '')
-  expect(finishClaim(directory, '1.json')).toBe(false)
-  expect(readdirSync(directory)).toHaveLength(2)
+  test('can be released: the unused file was there all the time', () => {
+    const directory = begun()
+    release(directory, '1.json')
+    expect(readdirSync(directory).sort()).toEqual(['1.json', '2.json'])
+    expect(claim(directory, '1.json')).toBe(true)
+  })
+
+  test('can be taken over: then the first call has lost it', () => {
+    const directory = begun()
+    expect(takeOver(directory, '1.json')).toBe('ours')
+    expect(complete(directory, '1.json')).toBe(false)
+    release(directory, '1.json')
+    expect(readFileSync(join(directory, '__1.json'), 'utf8')).toBe('1.json')
+  })
+
+  test('is lost although its rename succeeds, as it can on Windows and SMB', () => {
+    const directory = begun()
+    expect(takeOver(directory, '1.json')).toBe('ours')
+    writeFileSync(join(directory, '1.json'), '1.json')
+    expect(complete(directory, '1.json')).toBe(false)
+  })
+
+  test('is finished by the next call if the one that took it over was killed', () => {
+    const directory = begun()
+    mkdirSync(join(directory, '.1.settled'))
+    expect(takeOver(directory, '1.json')).toBe('finished')
+    expect(readFileSync(join(directory, '__1.json'), 'utf8')).toBe('1.json')
+  })
+
+  test('is left alone while its call releases it', () => {
+    const directory = begun()
+    writeFileSync(join(directory, '.1.settled'), '')
+    expect(takeOver(directory, '1.json')).toBe('left')
+    expect(readFileSync(join(directory, '__1.json'), 'utf8')).toBe('')
+    expect(() => release(directory, '1.json')).toThrow(expect.objectContaining({ outcome: 'disk' }))
+  })
+
+  test('a claim that is complete is neither released nor taken over', () => {
+    const directory = begun()
+    expect(complete(directory, '1.json')).toBe(true)
+    release(directory, '1.json')
+    expect(takeOver(directory, '1.json')).toBe('left')
+    expect(readFileSync(join(directory, '__1.json'), 'utf8')).toBe('1.json')
+  })
 })
 
 test.skipIf(isWindows)(
@@ -146,13 +171,6 @@ test.skipIf(isWindows)(
     for (const name of names) expect(readFileSync(join(directory, `__${name}`), 'utf8')).toBe(name)
   },
 )
-
-test('a claim that failed is undone', () => {
-  const directory = directoryWith('1.json')
-  claim(directory, '1.json')
-  unclaim(directory, '1.json')
-  expect(readdirSync(directory)).toEqual(['1.json'])
-})
 
 test('a missing profile is ignored, and an unreadable one is reported', () => {
   const directory = directoryWith('1.json')

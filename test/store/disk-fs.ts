@@ -23,10 +23,10 @@ const writeSync = (file: number, text: string | Buffer, at?: number | null) =>
     return written
   })
 
-const ftruncateSync = (file: number) =>
+const ftruncateSync = (file: number, length = 0) =>
   step('truncate', pathOf(file), () => {
-    fs.ftruncateSync(file)
-    record.truncated(file)
+    fs.ftruncateSync(file, length)
+    record.truncated(file, length)
   })
 
 const unlinkSync = (path: string) =>

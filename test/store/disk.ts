@@ -199,9 +199,9 @@ export const record = {
     inode.content = Buffer.concat([inode.content.subarray(0, from), gap, bytes, rest])
   },
 
-  truncated(file: number): void {
+  truncated(file: number, length: number): void {
     const inode = files.get(file)?.inode
-    if (inode !== undefined) inode.content = Buffer.alloc(0)
+    if (inode !== undefined) inode.content = inode.content.subarray(0, length)
   },
 
   flushed(file: number): void {

@@ -54,6 +54,9 @@ export function endModel(): void {
   setPid(own)
 }
 
+/** Who is told nothing. */
+const NOBODY = { warn() {}, tell() {} }
+
 const SEALED = `${'A'.repeat(683)}=`
 
 export class Model {
@@ -119,7 +122,7 @@ export class Model {
   async #next(count: number): Promise<void> {
     if (hasIncoming(this.directory)) await recover(this.directory)
     if (!diskSync.existsSync(this.directory)) return
-    const queue = new Queue(this.directory)
+    const queue = new Queue(this.directory, NOBODY)
     const taken: string[] = []
     while (taken.length < count) {
       const iccids = queue.next(count - taken.length)

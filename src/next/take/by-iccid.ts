@@ -1,12 +1,19 @@
-import { Failure, UnusableProfile } from '../../failure.ts'
+import { Failure, reasonOf, remedyFor, UnusableProfile } from '../../failure.ts'
 import { type Decrypt, decryptor } from '../../key/decrypt.ts'
-import { claim, finishClaim } from '../../store/claim.ts'
-import { deviceIn } from '../../store/devices.ts'
-import { fileName, spellings, usedName } from '../../store/names.ts'
+import { claim, takeOver } from '../../store/claim.ts'
+import { settleFor } from '../../store/devices.ts'
+import { fileName } from '../../store/names.ts'
+import { pause } from '../../store/patience.ts'
 import { checkDirectory } from '../../store/read.ts'
+import { removeSurplus } from '../../store/surplus.ts'
+import { deviceIn, type Use, useOf } from '../../store/use.ts'
 import type { Messages } from '../../words.ts'
 import { beforeClaim } from '../deliver.ts'
-import { makeReady, notHandedOut, type Ready, type Source, type Taken } from '../ready.ts'
+import { makeReady, notHandedOut, type Ready, readyFrom, type Source, type Taken } from '../ready.ts'
+
+/** Another call may be completing or releasing its claim of the profile. */
+const UNSETTLED_TRIES = 20
+const UNSETTLED_PAUSE_MS = 50
 
 /**
  * A used profile is read again: a user who gives the ICCID knows which device it is for.
@@ -14,34 +21,73 @@ import { makeReady, notHandedOut, type Ready, type Source, type Taken } from '..
  * @throws {Failure} `no-profiles`, `unusable`, `key` or `disk`; in each case, nothing is claimed
  */
 export async function takeByIccid(source: Source, iccid: string): Promise<Taken> {
-  const { directory, messages } = source
-  const names = spellings(fileName(iccid))
   const decrypt = await decryptor(source.key, 1)
-  for (const name of names) {
-    // A call may have been killed between the two steps of its claim. The contents are then still in the unused file.
-    finishClaim(directory, name)
-    const used = await open(source, decrypt, name, usedName(name))
-    if (used === undefined) continue
-    beforeClaim(source.signals)
-    return { taken: [again(used, messages)] }
+  for (let tries = UNSETTLED_TRIES; tries > 0; tries--) {
+    const ready = await takeNow(source, decrypt, iccid)
+    if (ready !== undefined) return { taken: [ready] }
+    pause(UNSETTLED_PAUSE_MS)
   }
-  for (const name of names) {
-    const unused = await open(source, decrypt, name, name)
-    if (unused === undefined) continue
-    beforeClaim(source.signals)
-    if (claimNamed(directory, name)) {
-      // Somebody may have renamed a used file back by hand.
-      return { taken: [deviceIn(unused.stored) === undefined ? unused : again(unused, messages)] }
-    }
-    throw new Failure('no-profiles', `another call has just claimed ${iccid}`, {
-      hint: 'if that call was for the same device, run this command again',
+  throw new Failure('no-profiles', `another call is claiming ${iccid}`, {
+    hint: 'run this command again; if no other call is running, see softsim status',
+  })
+}
+
+/** @returns undefined if another call is about to change what the names say */
+async function takeNow(source: Source, decrypt: Decrypt, iccid: string): Promise<Ready | undefined> {
+  const { directory, messages, signals } = source
+  const use = onDisk(iccid, () => useOf(directory, fileName(iccid)))
+  if (use.state === 'gone') {
+    // If the directory itself is missing, report that instead.
+    checkDirectory(directory)
+    throw new Failure('no-profiles', `no profile ${iccid} in ${directory}`, { hint: 'check the ICCID and -i' })
+  }
+  const ready = await readyNow(source, decrypt, use)
+  if (ready === undefined) return undefined
+  beforeClaim(signals)
+  if (use.state === 'used') {
+    onDisk(iccid, () => settleUsed(directory, use))
+    return again(ready, messages)
+  }
+  if (use.state === 'begun') {
+    if (onDisk(iccid, () => takeOver(directory, ready.name)) !== 'ours') return undefined
+    messages.warn(`${iccid} was being claimed by another call, which can't print it any more`)
+    return ready
+  }
+  if (onDisk(ready.name, () => claim(directory, ready.name))) {
+    // Somebody may have renamed a used file back by hand.
+    return deviceIn(ready.stored) === undefined ? ready : again(ready, messages)
+  }
+  throw new Failure('no-profiles', `another call has just claimed ${iccid}`, {
+    hint: 'if that call was for the same device, run this command again',
+  })
+}
+
+/** @throws {Failure} `key` or `unusable`: no other profile can replace this one */
+async function readyNow(
+  source: Source,
+  decrypt: Decrypt,
+  use: Exclude<Use, { state: 'gone' }>,
+): Promise<Ready | undefined> {
+  const file = use.state === 'used' ? use.used : use.unused
+  try {
+    return use.state === 'used'
+      ? await readyFrom(source, decrypt, file.replace(/^__/, ''), use.text)
+      : await makeReady(source, decrypt, file)
+  } catch (error) {
+    throw error instanceof UnusableProfile ? notHandedOut(file, error) : error
+  }
+}
+
+/** @throws {Failure} `unusable` if the device that the used file names has another profile */
+function settleUsed(directory: string, { used, unused, text }: Extract<Use, { state: 'used' }>): void {
+  if (unused === undefined) return
+  const device = deviceIn(text)
+  if (device === undefined) removeSurplus(directory, unused)
+  else if (!settleFor(directory, unused, text)) {
+    throw new Failure('unusable', `${unused} is set aside: device ${device} has another profile`, {
+      hint: `when no call is running, remove ${used} to make it unused`,
     })
   }
-  // If the directory itself is missing, report that instead.
-  checkDirectory(directory)
-  throw new Failure('no-profiles', `no profile ${iccid} in ${directory}`, {
-    hint: 'check the ICCID and -i',
-  })
 }
 
 /** Warns of the device that may have it. */
@@ -52,25 +98,16 @@ function again(ready: Ready, messages: Messages): Ready {
   return { ...ready, isAgain: true, ...(device === undefined ? {} : { device }) }
 }
 
-/** @throws {Failure} `unusable` or `disk` */
-function claimNamed(directory: string, name: string): boolean {
+/** @throws {Failure} */
+function onDisk<T>(what: string, action: () => T): T {
   try {
-    return claim(directory, name)
+    return action()
   } catch (error) {
-    throw error instanceof UnusableProfile ? notHandedOut(name, error) : error
-  }
-}
-
-/** @throws {Failure} `key` or `unusable`: no other profile can replace this one */
-async function open(
-  source: Source,
-  decrypt: Decrypt,
-  name: string,
-  file: string,
-): Promise<Ready | undefined> {
-  try {
-    return await makeReady(source, decrypt, name, file)
-  } catch (error) {
-    throw error instanceof UnusableProfile ? notHandedOut(file, error) : error
+    if (error instanceof Failure) throw error
+    if (error instanceof UnusableProfile) throw notHandedOut(what, error)
+    throw new Failure('disk', `can't claim ${what}: ${reasonOf(error)}`, {
+      hint: `${remedyFor(error)}, then run the same command again`,
+      cause: error,
+    })
   }
 }

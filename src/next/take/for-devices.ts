@@ -1,145 +1,178 @@
-import { Failure, reasonOf, UnusableProfile } from '../../failure.ts'
+import { Failure, reasonOf, remedyFor, UnusableProfile } from '../../failure.ts'
 import { type Decrypt, decryptor } from '../../key/decrypt.ts'
-import { type Assignment, assign, claimFor, historyOf, isClaimedFor, isThere } from '../../store/devices.ts'
+import { begin } from '../../store/claim.ts'
+import {
+  type Assignment,
+  completeFor,
+  contentsFor,
+  contentsOf,
+  historyOf,
+  isOwn,
+  noteBegun,
+  record,
+  recordBegun,
+  repair,
+} from '../../store/devices.ts'
+import { pause } from '../../store/patience.ts'
 import { beforeClaim } from '../deliver.ts'
-import { makeReady, notHandedOut, type Ready, readyFrom, type Source, type Taken } from '../ready.ts'
+import { notHandedOut, type Ready, readyFrom, type Source, type Taken, Undelivered } from '../ready.ts'
 import { Search } from './search.ts'
 
-/** What a device has before this call. */
+/** Another call may be claiming the profile, after a power cut that left only the record of the device. */
+const UNSETTLED_TRIES = 20
+const UNSETTLED_PAUSE_MS = 50
+
+/** The profile that a device has, ready to be printed. */
 interface Own {
-  /** How many profiles were assigned to it so far. All but the last went to other devices. */
-  readonly turns: number
-  /** The last one, and its profile, unless that went to another device as well. */
-  readonly last?: { readonly assignment: Assignment; readonly ready: Ready }
+  readonly text: string
+  readonly ready: Ready
 }
 
 /**
  * Returns the profile of each device, in their order: the one that the device has, or the next unused one. A profile
- * that is claimed here belongs to its device even if the call fails. The next call for the device prints it.
- * @throws {Failure} `no-profiles`, `unusable`, `key` or `disk`
+ * that is recorded here belongs to its device even if the call fails. The next call for the device prints it.
+ * @throws {Failure} `no-profiles`, `unusable`, `key` or `disk`; in each case, nothing is claimed
+ * @throws {Undelivered} if it failed when some devices had got their profiles
  */
 export async function takeForDevices(source: Source, devices: readonly string[]): Promise<Taken> {
-  const { messages, signals } = source
+  const { directory, messages, signals } = source
   const decrypt = await decryptor(source.key, devices.length)
   const search = new Search(source, decrypt)
+  const had = new Map<string, Ready>()
+  const fresh: Ready[] = []
   try {
-    let owned = await ownOfAll(source, decrypt, devices)
-    const fresh = await search.gather(devices.length - hadBy(owned).length)
-    // Another call for the same device may have taken the last profile in the meantime.
-    if (hadBy(owned).length + fresh.length < devices.length) owned = await ownOfAll(source, decrypt, devices)
-    const had = hadBy(owned)
-    if (had.length + fresh.length < devices.length) {
-      throw search.tooFew(devices.length, had.length + fresh.length)
+    while (had.size < devices.length) {
+      const waiting = devices.filter((device) => !had.has(device))
+      const owned = await ownOfAll(source, decrypt, waiting)
+      const without = waiting.filter((device) => !owned.has(device))
+      fresh.push(...(await search.gather(without.length - fresh.length)))
+      if (fresh.length < without.length) {
+        // Another call for one of them may have taken the last profile.
+        if (without.some((device) => hasProfile(directory, device))) continue
+        throw search.tooFew(devices.length, devices.length - without.length + fresh.length)
+      }
+      beforeClaim(signals)
+      for (const device of without) noteHad(had, device, claimNew(search, source, device, fresh))
+      for (const [device, own] of owned) noteHad(had, device, settleOwn(source, device, own))
     }
-    beforeClaim(signals)
-    const taken: Ready[] = []
-    for (const [device, own] of owned) {
-      const ready = await claimOne(search, source, decrypt, device, own, fresh)
-      if (ready.isAgain)
-        messages.warn(`device ${device} already has ${ready.iccid}; printing the same profile again`)
-      taken.push({ ...ready, device })
-    }
+    const taken = devices.map((device) => had.get(device) as Ready)
+    for (const { iccid, device } of taken.filter((each) => each.isAgain))
+      messages.warn(`device ${device} already has ${iccid}; printing the same profile again`)
     search.passedOver.warn(messages)
     return { taken, left: search.queue.left }
   } catch (error) {
     if (error === search.shortage) search.passedOver.warn(messages)
     search.queue.giveBack()
-    throw error
-  } finally {
-    search.warnOfFinished()
+    const claimed = [...had.values()].filter(({ isAgain }) => !isAgain)
+    throw claimed.length > 0 ? new Undelivered(claimed, error) : error
   }
 }
 
-type Owned = readonly [device: string, own: Own]
+function noteHad(had: Map<string, Ready>, device: string, ready: Ready | undefined): void {
+  if (ready !== undefined) had.set(device, { ...ready, device })
+}
 
 /** @throws {Failure} */
-async function ownOfAll(source: Source, decrypt: Decrypt, devices: readonly string[]): Promise<Owned[]> {
-  const owned: Owned[] = []
-  for (const device of devices) owned.push([device, await ownOf(source, decrypt, device)])
+async function ownOfAll(
+  source: Source,
+  decrypt: Decrypt,
+  devices: readonly string[],
+): Promise<Map<string, Own>> {
+  const owned = new Map<string, Own>()
+  for (const device of devices) {
+    const assignment = onDisk(device, () => assigned(source.directory, device))
+    if (assignment === undefined) continue
+    const { name, text } = assignment
+    try {
+      owned.set(device, { text, ready: await readyFrom(source, decrypt, name, text) })
+    } catch (error) {
+      throw error instanceof UnusableProfile ? notHandedOut(`the profile of device ${device}`, error) : error
+    }
+  }
   return owned
 }
 
-const hadBy = (owned: readonly Owned[]) => owned.flatMap(([, { last }]) => last?.ready ?? [])
+function assigned(directory: string, device: string): Assignment | undefined {
+  const { assignment } = historyOf(directory, device)
+  if (assignment !== undefined || !recordBegun(directory, device)) return assignment
+  return historyOf(directory, device).assignment
+}
 
-/** @throws {Failure} */
-async function ownOf(source: Source, decrypt: Decrypt, device: string): Promise<Own> {
-  const { directory, messages } = source
-  const { assignment, turns, damaged } = onDisk(() => historyOf(directory, device))
-  for (const path of damaged) messages.warn(`the record ${path} of device ${device} is damaged and ignored`)
-  if (assignment === undefined) return { turns }
-  const { name, text } = assignment
-  const isDone = () => onDisk(() => isClaimedFor(directory, assignment))
-  let isClaimed = isDone()
-  try {
-    // A call that was killed before its claim leaves an unused file, which may be gone or damaged by now. If it is gone,
-    // another call for the device may have claimed it since: the used name is there before the unused one goes.
-    if (!isClaimed && (await makeReady(source, decrypt, name)) === undefined) {
-      isClaimed = isDone()
-      if (!isClaimed && !isThere(directory, assignment)) throw gone(device, assignment)
-      if (!isClaimed) return { turns }
-    }
-    const ready = await readyFrom(source, decrypt, name, text)
-    return { turns, last: { assignment, ready } }
-  } catch (error) {
-    if (!(error instanceof UnusableProfile)) throw error
-    if (!isClaimed && error.fault !== 'locked') return { turns }
-    throw notHandedOut(`the profile of device ${device}`, error)
+const hasProfile = (directory: string, device: string) =>
+  onDisk(device, () => assigned(directory, device)) !== undefined
+
+/**
+ * Claims the first of `fresh` for a device, and takes it from there.
+ * @returns undefined if another process has it, or if another call for the device was first
+ */
+function claimNew(search: Search, { directory }: Source, device: string, fresh: Ready[]): Ready | undefined {
+  const ready = fresh.shift()
+  if (ready === undefined) return undefined
+  const { name } = ready
+  const contents = onDisk(device, () => {
+    noteBegun(directory, device, name)
+    return contentsFor(directory, device, ready)
+  })
+  if (!search.begin(ready, contents) || search.isLost(ready)) return undefined
+  const assignment = onDisk(device, () => record(directory, device, name, contents.text))
+  if (assignment === undefined) {
+    // It is released.
+    fresh.unshift(ready)
+    return undefined
   }
+  if (onDisk(device, () => completeFor(directory, assignment)) !== 'lost') return { ...ready, isAgain: false }
+  search.noteLost(name)
+  return undefined
 }
 
 /**
- * Claims a profile for a device: the one that is assigned to it, otherwise one of `fresh`, otherwise any other. If the
- * device has its profile already, this finishes what a killed call left.
- * @throws {Failure}
+ * Completes the claim of the profile that a device has, if a killed call did not.
+ * @returns undefined if another tool has taken the profile
+ * @throws {Failure} `disk` or `no-profiles`
  */
-async function claimOne(
-  search: Search,
-  source: Source,
-  decrypt: Decrypt,
-  device: string,
-  { turns: known, last }: Own,
-  fresh: Ready[],
-): Promise<Ready> {
-  const { directory } = source
-  if (last !== undefined) {
-    const outcome = onDisk(() => claimFor(directory, last.assignment))
-    if (outcome !== 'lost') return { ...last.ready, isAgain: outcome === 'had' }
-  }
-  for (let turns = known; ; ) {
-    const next = fresh.shift() ?? (await search.gather(1))[0]
-    if (next === undefined) {
-      const own = await ownOf(source, decrypt, device)
-      if (own.last === undefined || own.turns === turns) throw search.tooFew(1, 0)
-      return claimOne(search, source, decrypt, device, own, fresh)
-    }
-    const inForce = onDisk(() => assign(directory, device, next, turns))
-    const { name, text } = inForce.assignment
-    if (name !== next.name) fresh.unshift(next)
-    const outcome = onDisk(() => claimFor(directory, inForce.assignment))
-    if (outcome !== 'lost') {
-      // Another call for the same device may have been faster. Its choice applies.
-      const ready = name === next.name ? next : await readyFrom(source, decrypt, name, text)
-      return { ...ready, isAgain: outcome === 'had' }
-    }
-    // The others may have been reserved by calls that will not take them.
-    search.queue.noteGone(true)
-    turns = inForce.turns
+function settleOwn({ directory }: Source, device: string, { text, ready }: Own): Ready | undefined {
+  for (let tries = UNSETTLED_TRIES; ; tries--) {
+    const { assignment } = onDisk(device, () => historyOf(directory, device))
+    if (assignment?.text !== text) return undefined
+    if (isOwn(assignment)) {
+      const outcome = onDisk(device, () => completeFor(directory, assignment))
+      if (outcome !== 'lost') return { ...ready, isAgain: outcome === 'had' }
+    } else if (assignment.use.state === 'unused' && beginAgain(directory, assignment)) continue
+    else if (assignment.use.state === 'begun' && onDisk(device, () => repair(directory, assignment, tries > 0)))
+      continue
+    else if (tries <= 0) throw unsettled(assignment)
+    else pause(UNSETTLED_PAUSE_MS)
   }
 }
 
-/** Its file was moved or deleted. Whether the device has the profile is not known. */
-const gone = (device: string, { name, path }: Assignment) =>
-  new Failure('no-profiles', `device ${device} was assigned the profile of ${name}, and that file is gone`, {
-    hint: `put ${name} or its used file back; if the device has no profile, delete ${path} to give it another one`,
-  })
+/** After a power cut, the record may be all that is left of a claim. Versions before 1.1.0 also recorded it first. */
+function beginAgain(directory: string, { device, name, text }: Assignment): boolean {
+  try {
+    return begin(directory, name, contentsOf(directory, text))
+  } catch (error) {
+    throw error instanceof UnusableProfile ? notHandedOut(`the profile of device ${device}`, error) : error
+  }
+}
 
-/** @throws {Failure} `disk` */
-function onDisk<T>(action: () => T): T {
+const unsettled = ({ device, name, path, use }: Assignment) =>
+  use.state === 'gone'
+    ? // Its file was moved or deleted. Whether the device has the profile is not known.
+      new Failure('no-profiles', `device ${device} was assigned the profile of ${name}, and that file is gone`, {
+        hint: `put ${name} or its used file back; if the device has no profile, delete ${path} to give it another one`,
+      })
+    : new Failure('no-profiles', `another call is claiming ${name}, which device ${device} was assigned`, {
+        hint: 'run the same command again, after a minute if that call was killed',
+      })
+
+/** @throws {Failure} */
+function onDisk<T>(device: string, action: () => T): T {
   try {
     return action()
   } catch (error) {
-    throw new Failure('disk', `can't record which device has which profile: ${reasonOf(error)}`, {
-      hint: 'check the free space and the permissions of the directory, then run the same command again',
+    if (error instanceof Failure) throw error
+    if (error instanceof UnusableProfile) throw notHandedOut(`the profile of device ${device}`, error)
+    throw new Failure('disk', `can't record which profile device ${device} has: ${reasonOf(error)}`, {
+      hint: `${remedyFor(error)}, then run the same command again`,
       cause: error,
     })
   }

@@ -1,4 +1,4 @@
-import { Failure, UnusableProfile } from '../../failure.ts'
+import { Failure, remedyFor, UnusableProfile } from '../../failure.ts'
 import { KeyTrial } from '../../key/wrong-key.ts'
 import { type Messages, several } from '../../words.ts'
 
@@ -10,8 +10,11 @@ const MOST_WARNINGS = 20
 export class PassedOver {
   readonly key = new KeyTrial()
   count = 0
+  /** How many of them other programs have open. */
+  held = 0
   /** The first ones: a million would take too much memory. */
   readonly #warnings: string[] = []
+  #more = 0
   #heldInARow = 0
 
   /**
@@ -22,7 +25,8 @@ export class PassedOver {
   add(name: string, error: unknown): void {
     if (!(error instanceof UnusableProfile)) throw error
     this.count++
-    if (this.#warnings.length < MOST_WARNINGS) this.#warnings.push(`${name} is skipped: ${error.message}`)
+    this.tell(name, error.message)
+    if (error.fault === 'held') this.held++
     if (error.fault === 'unfit') this.key.noteOpened()
     if (error.fault === 'locked') this.key.noteLocked()
     if (error.fault === 'held' && ++this.#heldInARow >= HELD_IN_A_ROW) throw notClaimable(name, error)
@@ -32,15 +36,26 @@ export class PassedOver {
     this.#heldInARow = 0
   }
 
+  /** Names a file that is skipped although nothing is wrong with it. */
+  tell(name: string, why: string): void {
+    if (this.#warnings.length < MOST_WARNINGS) this.#warnings.push(`${name} is skipped: ${why}`)
+    else this.#more++
+  }
+
+  /** Counts files that nobody needs to see by name. */
+  addMore(count: number): void {
+    this.count += count
+    this.#more += count
+  }
+
   warn(messages: Messages): void {
     for (const warning of this.#warnings) messages.warn(warning)
-    const more = this.count - this.#warnings.length
-    if (more > 0) messages.warn(`${several(more, 'more file')} skipped`)
+    if (this.#more > 0) messages.warn(`${several(this.#more, 'more file')} skipped`)
   }
 }
 
 const notClaimable = (name: string, cause: UnusableProfile) =>
   new Failure('disk', `${HELD_IN_A_ROW} profiles in a row can't be claimed; ${name}: ${cause.message}`, {
-    hint: 'give this user permission to rename files in the directory; nothing was claimed',
+    hint: `${remedyFor(cause.cause)}; nothing was claimed`,
     cause,
   })

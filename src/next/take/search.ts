@@ -1,11 +1,14 @@
 import { Failure, UnusableProfile } from '../../failure.ts'
 import type { Decrypt } from '../../key/decrypt.ts'
 import { LOCKED_IN_A_ROW } from '../../key/wrong-key.ts'
-import { claim } from '../../store/claim.ts'
+import { begin, type Contents, complete, isTakenOver, release } from '../../store/claim.ts'
 import { refuseOwned } from '../../store/devices.ts'
+import { flushDirectorySync } from '../../store/flush/directory.ts'
+import { countReceived } from '../../store/incoming/answers.ts'
 import { fileName } from '../../store/names.ts'
-import { Queue, tellFinished } from '../../store/queue.ts'
-import { diskPresence } from '../../words.ts'
+import { Queue } from '../../store/queue.ts'
+import { diskPresence, several } from '../../words.ts'
+import { beforeClaim } from '../deliver.ts'
 import { makeReady, type Ready, type Source } from '../ready.ts'
 import { PassedOver } from './passed-over.ts'
 
@@ -19,9 +22,30 @@ export class Search {
   readonly #tried = new Set<string>()
 
   constructor(source: Source, decrypt: Decrypt) {
-    this.queue = new Queue(source.directory)
+    this.queue = new Queue(source.directory, source.messages)
     this.#source = source
     this.#decrypt = decrypt
+  }
+
+  /**
+   * Begins to claim the next `count` profiles that can be handed out: all of them or none.
+   * @throws {Failure} in each case, nothing is claimed, or the profiles that stay claimed are named
+   */
+  async beginAll(count: number): Promise<Ready[]> {
+    const begun: Ready[] = []
+    try {
+      while (begun.length < count) {
+        const missing = count - begun.length
+        const found = await this.gather(missing)
+        if (found.length < missing) throw this.tooFew(count, begun.length + found.length)
+        beforeClaim(this.#source.signals)
+        for (const ready of found) if (this.begin(ready)) begun.push(ready)
+      }
+      return begun
+    } catch (error) {
+      this.releaseAll(begun)
+      throw error
+    }
   }
 
   /** Returns the next `count` profiles that can be handed out, or fewer at the end. They are not claimed yet. */
@@ -61,12 +85,11 @@ export class Search {
     return ready
   }
 
-  /** Claims a profile. Returns false if another process was first or is using the file. */
-  claim({ name }: Ready): boolean {
+  /** Returns false if another process was first or is using the file. */
+  begin({ name }: Ready, contents?: Contents): boolean {
     try {
-      const isOurs = claim(this.#source.directory, name)
+      const isOurs = begin(this.#source.directory, name, contents)
       this.queue.noteGone(!isOurs)
-      this.passedOver.noteClaimed()
       return isOurs
     } catch (error) {
       this.passedOver.add(name, error)
@@ -74,24 +97,96 @@ export class Search {
     }
   }
 
-  /** Tells of claims that other calls had begun: their profiles are used now. */
-  warnOfFinished(): void {
-    tellFinished(this.queue.finished, this.#source.messages)
+  /**
+   * Completes plain claims. If one fails, the rest is released.
+   * @param taken receives the profiles that are this call's
+   * @throws {Failure} `disk`
+   */
+  completeAll(begun: readonly Ready[], taken: Ready[]): void {
+    for (const [at, ready] of begun.entries()) {
+      try {
+        if (this.#complete(ready)) taken.push(ready)
+      } catch (error) {
+        this.releaseAll(begun.slice(at + 1))
+        throw error
+      }
+    }
+  }
+
+  /** Returns false if another process has the profile, or is using the file. */
+  #complete({ name }: Ready): boolean {
+    try {
+      const isOurs = complete(this.#source.directory, name)
+      if (isOurs) this.passedOver.noteClaimed()
+      else this.noteLost(name)
+      return isOurs
+    } catch (error) {
+      this.passedOver.add(name, error)
+      return false
+    }
+  }
+
+  /** Whether another call has taken over the claim of a profile, before it is recorded for a device. */
+  isLost({ name }: Ready): boolean {
+    const isLost = isTakenOver(this.#source.directory, name)
+    if (isLost) this.noteLost(name)
+    return isLost
+  }
+
+  noteLost(name: string): void {
+    this.queue.noteGone(true)
+    this.passedOver.tell(name, 'it is now used, but not claimed by this call')
+  }
+
+  /** @throws {Failure} `disk`, with the names of the profiles that stay claimed */
+  releaseAll(begun: readonly Ready[]): void {
+    if (begun.length === 0) return
+    const { directory } = this.#source
+    const stuck: string[] = []
+    for (const { name } of begun) {
+      try {
+        release(directory, name)
+      } catch (error) {
+        stuck.push(error instanceof Failure ? error.message : name)
+      }
+    }
+    if (stuck.length > 0) {
+      throw new Failure('disk', stuck.join('; '), {
+        hint: 'check the disk and the permissions of the directory; softsim status names the profiles whose claims are not finished',
+      })
+    }
+    try {
+      flushDirectorySync(directory)
+    } catch {
+      // After a power cut, the next call that reads the directory finds claims that are not complete.
+    }
   }
 
   tooFew(count: number, usable: number): Failure {
+    const { strangers, strangerCount, used, unfinished } = this.queue
     const passedOver = this.passedOver.count
-    for (const name of this.queue.strangers)
+    const isHeld = passedOver > 0 && this.passedOver.held === passedOver
+    for (const name of strangers)
       this.passedOver.add(name, new UnusableProfile('damaged', 'its name is not an ICCID'))
-    this.passedOver.count += this.queue.strangerCount - this.queue.strangers.length
+    this.passedOver.addMore(strangerCount - strangers.length)
     this.shortage = this.passedOver.key.isWrong
       ? this.passedOver.key.failure()
-      : shortage(this.#source.directory, count, usable, passedOver, this.queue.used)
+      : shortage(this.#source.directory, { count, usable, passedOver, isHeld, used, unfinished })
     return this.shortage
   }
 }
 
-function shortage(directory: string, count: number, usable: number, passedOver: number, used: number) {
+interface Shortage {
+  readonly count: number
+  readonly usable: number
+  readonly passedOver: number
+  /** Whether other programs have all of them open. */
+  readonly isHeld: boolean
+  readonly used: number
+  readonly unfinished: number
+}
+
+function shortage(directory: string, { count, usable, passedOver, isHeld, used, unfinished }: Shortage) {
   if (usable > 0) {
     return new Failure(
       'no-profiles',
@@ -103,13 +198,28 @@ function shortage(directory: string, count: number, usable: number, passedOver: 
   }
   if (passedOver === 0) {
     return new Failure('no-profiles', `no unused profile in ${directory}`, {
-      hint:
-        used > 0
-          ? 'all profiles in it are used; fetch more: see softsim help fetch'
-          : `check -i and ${diskPresence()}, or download profiles with softsim fetch`,
+      hint: whyNone(directory, used, unfinished),
+    })
+  }
+  if (isHeld) {
+    return new Failure('disk', `other programs have all unused profiles in ${directory} open`, {
+      hint: 'close them, or exclude the directory from virus scans and backups; nothing was claimed',
     })
   }
   return new Failure('unusable', `none of the unused profiles in ${directory} can be used`, {
     hint: 'see the warning for each file; nothing was claimed',
   })
+}
+
+function whyNone(directory: string, used: number, unfinished: number): string {
+  const received = countReceived(directory)
+  if (received > 0) {
+    return `${several(received, 'profile')} of a running or interrupted fetch will be stored: when it ends, or ten minutes after it was interrupted, by the next call`
+  }
+  if (unfinished > 0) {
+    return `${several(unfinished, 'claim')} of other calls are not finished: run the same command again, after a minute if a call was killed`
+  }
+  return used > 0
+    ? 'all profiles in it are used; fetch more: see softsim help fetch'
+    : `check -i and ${diskPresence()}, or download profiles with softsim fetch`
 }

@@ -1,6 +1,7 @@
 import { closeSync, fsync, fsyncSync, openSync, writeFileSync } from 'node:fs'
 import { promisify } from 'node:util'
 import { errnoOf } from '../../failure.ts'
+import { patiently } from '../patience.ts'
 
 /** Errors of other file systems that can't do it: 9p2000.u, some FUSE and some network file systems. */
 const NO_FLUSH = ['EINVAL', 'ENOTSUP', 'EOPNOTSUPP', 'EBADF', 'ENOSYS']
@@ -35,11 +36,20 @@ export async function writeFlushed(path: string, contents: Buffer, mode: number)
   }
 }
 
-/** The same, holding up the event loop. */
-export function writeFlushedSync(path: string, contents: string, mode: number): void {
-  const file = openSync(path, 'wx', mode)
+/** The same without the flush, holding up the event loop. */
+export function writeNewSync(path: string, contents: string, mode: number): void {
+  const file = patiently(() => openSync(path, 'wx', mode))
   try {
     writeFileSync(file, contents)
+  } finally {
+    closeSync(file)
+  }
+}
+
+/** @throws the system error */
+export function flushPathSync(path: string): void {
+  const file = patiently(() => openSync(path, TO_FLUSH))
+  try {
     flushFileSync(file)
   } finally {
     closeSync(file)
@@ -54,7 +64,7 @@ export function writeFlushedSync(path: string, contents: string, mode: number): 
 export async function flushPath(path: string): Promise<void> {
   let file: number
   try {
-    file = openSync(path, TO_FLUSH)
+    file = patiently(() => openSync(path, TO_FLUSH))
   } catch (error) {
     if (process.platform === 'win32') return
     throw error

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { errnoOf, Failure, reasonOf } from '../../failure.ts'
 import { flushDirectory } from '../flush/directory.ts'
 import { writeFlushed } from '../flush/files.ts'
+import { patiently } from '../patience.ts'
 import { removeIfThere } from '../remove.ts'
 import { fileRights } from '../rights.ts'
 import { ANSWER, INCOMING, incomingPath, newAnswerName, type StoredProfile } from './answers.ts'
@@ -72,7 +73,7 @@ export async function publishAnswer(
     await publish(target, aside, profiles, added)
     await flushDirectory(directory)
     if (kept !== undefined) await writeFlushed(kept, readFileSync(path), fileRights(target.rights))
-    removeIfThere(path)
+    patiently(() => removeIfThere(path))
     // FAT would lose stored profiles if the space of the answer were reused while the disk still has its name.
     await flushDirectory(join(directory, INCOMING)).catch(ignoreIfGone)
     return added

@@ -1,5 +1,5 @@
-import { randomBytes, randomUUID } from 'node:crypto'
-import { lstatSync, readdirSync, readFileSync } from 'node:fs'
+import { createHash, randomBytes, randomUUID } from 'node:crypto'
+import { lstatSync, readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { hostname, uptime } from 'node:os'
 import { join } from 'node:path'
 import { iccidDigits } from '../../profile/iccid.ts'
@@ -72,19 +72,35 @@ function countIn(path: string): number {
   }
 }
 
-const ownHost = () => hostname().replace(/[^A-Za-z0-9.-]/g, '-')
+/** Where process numbers mean the same: one container of one machine. Names of machines are often not unique. */
+const ownHost = () =>
+  [hostname().replace(/[^A-Za-z0-9.-]/g, '-'), fingerprint()].filter((part) => part !== '').join('.')
+
+function fingerprint(): string {
+  if (process.platform !== 'linux') return ''
+  const parts = [() => readFileSync('/etc/machine-id', 'utf8'), () => readlinkSync('/proc/self/ns/pid')].map(
+    (read) => {
+      try {
+        return read()
+      } catch {
+        return ''
+      }
+    },
+  )
+  return createHash('sha256').update(parts.join()).digest('hex').slice(0, 8)
+}
 
 /**
- * Processes on another machine can't be checked. Storing an answer takes seconds, so they count as gone after ten
- * minutes, or at once after a restart of this machine.
- * @param ageMs time since the file was written
+ * Processes on another machine or in another container can't be checked. Storing an answer takes seconds, so they count
+ * as gone after ten minutes; those of this machine count as gone at once after a restart.
+ * @param ageMs time since the file was written, by the clock of its disk
  */
 export function isAbandoned(name: string, ageMs: number): boolean {
   if (!OURS.test(name)) return false
   const longest = name.endsWith(FETCH_MARK) || name.endsWith(RESERVE) ? LONGEST_FETCH_MS : ABANDONED_AFTER_MS
-  if (Math.abs(ageMs) > longest || ageMs > uptime() * 1000) return true
+  if (Math.abs(ageMs) > longest) return true
   const [host, pid] = name.split(SEPARATOR)
-  return host === ownHost() && !isAlive(Number(pid))
+  return host === ownHost() && (ageMs > uptime() * 1000 || !isAlive(Number(pid)))
 }
 
 function isAlive(pid: number): boolean {

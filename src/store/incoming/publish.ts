@@ -1,13 +1,13 @@
-import { lstatSync, unlinkSync, writeFileSync } from 'node:fs'
+import { linkSync, lstatSync, renameSync, unlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { UnusableProfile } from '../../failure.ts'
-import { renamePatiently } from '../claim.ts'
 import { flushFiles, flushUnlessGone } from '../flush/files.ts'
-import { tryLink } from '../links.ts'
 import { fileName, hasFiller, spellings, usedName } from '../names.ts'
+import { patiently } from '../patience.ts'
 import { readProfile } from '../read.ts'
 import { removeIfThere } from '../remove.ts'
 import { fileRights } from '../rights.ts'
+import { removeSurplus } from '../surplus.ts'
 import { ANSWER, incomingPath, parseProfile, type StoredProfile, toFile } from './answers.ts'
 import { publishInPlace } from './in-place.ts'
 import type { Target } from './target.ts'
@@ -32,16 +32,24 @@ export async function publish(
   profiles: readonly StoredProfile[],
   added: Added = { stored: [], known: [] },
 ): Promise<Added> {
-  const put = hasLinks(target.directory, aside) ? publishByRename : publishInPlace
+  target.hasLinks ??= hasLinks(target.directory, aside)
+  const put = target.hasLinks ? publishByRename : publishInPlace
   await put(target, aside, profiles, added)
   return added
 }
 
-/** Tests for hard links with the answer itself. */
+/**
+ * Tests for hard links with the answer itself. File systems without them report this with many different errors. If the
+ * disk is really broken, writing in place fails as well and reports it.
+ */
 function hasLinks(directory: string, aside: string): boolean {
   const name = incomingPath(directory, `${aside}.0`)
-  if (tryLink(incomingPath(directory, aside + ANSWER), name) === 'unable') return false
-  unlinkSync(name)
+  try {
+    linkSync(incomingPath(directory, aside + ANSWER), name)
+  } catch {
+    return false
+  }
+  patiently(() => unlinkSync(name))
   return true
 }
 
@@ -67,18 +75,19 @@ async function publishByRename(
       const name = fileName(profile.iccid)
       const found = find(target, name)
       if (found !== undefined) known.push(found)
-      // Only a process that stores the same profile at this moment could come between.
       else {
-        renamePatiently(path, join(directory, name))
+        patiently(() => renameSync(path, join(directory, name)))
         temporary.delete(path)
         if (hasFiller(name)) target.hasFillers = true
       }
-      const list = found === undefined ? added.stored : added.known
+      // Since the search, another process may have stored the same profile, and a third one claimed it.
+      const isNew = found === undefined && !removeSurplus(directory, name)
+      const list = isNew ? added.stored : added.known
       list.push(profile.iccid)
     }
     await flushFiles(known, flushKnown)
   } finally {
-    for (const path of temporary.keys()) removeIfThere(path)
+    for (const path of temporary.keys()) patiently(() => removeIfThere(path))
   }
 }
 

@@ -1,3 +1,4 @@
+import { closeSync } from 'node:fs'
 import { lstat, readdir, readFile, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { errnoOf, Failure, reasonOf } from '../../failure.ts'
@@ -10,6 +11,7 @@ import { publishAnswer } from './add.ts'
 import {
   ANSWER,
   DAMAGED,
+  FETCH_MARK,
   INCOMING,
   incomingPath,
   isAbandoned,
@@ -17,7 +19,7 @@ import {
   parseAnswerFile,
 } from './answers.ts'
 import type { Added } from './publish.ts'
-import { closeTarget, type Target, targetOf } from './target.ts'
+import { closeTarget, createIncoming, type Target, targetOf } from './target.ts'
 
 export interface Recovered extends Added {
   /** The rest of their profiles is lost. */
@@ -103,12 +105,31 @@ async function abandoned(directory: string): Promise<string[]> {
     () => false,
   )
   const names = isPlace ? await readdir(place).catch(goneIsEmpty) : []
+  const found = await abandonedAt(Date.now(), directory, names.sort())
+  return found.length === 0 ? [] : abandonedAt(await timeOn(directory), directory, found)
+}
+
+async function abandonedAt(now: number, directory: string, names: readonly string[]): Promise<string[]> {
   const found: string[] = []
-  for (const name of names.sort()) {
+  for (const name of names) {
     const status = await lstat(incomingPath(directory, name)).catch(() => undefined)
-    if (status?.isFile() && isAbandoned(name, Date.now() - status.mtimeMs)) found.push(name)
+    if (status?.isFile() && isAbandoned(name, now - status.mtimeMs)) found.push(name)
   }
   return found
+}
+
+/** The time by the clock that the times of files come from: on a network disk, another machine's. */
+async function timeOn(directory: string): Promise<number> {
+  const name = newAnswerName() + FETCH_MARK
+  try {
+    closeSync(await createIncoming(targetOf(directory), name))
+    const { mtimeMs } = await lstat(incomingPath(directory, name))
+    return mtimeMs
+  } catch {
+    return Date.now()
+  } finally {
+    await unlink(incomingPath(directory, name)).catch(() => {})
+  }
 }
 
 function goneIsEmpty(error: unknown): string[] {

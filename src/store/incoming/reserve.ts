@@ -11,6 +11,7 @@ import { errnoOf, Failure, reasonOf } from '../../failure.ts'
 import { several } from '../../words.ts'
 import { flushDirectory } from '../flush/directory.ts'
 import { flushFile } from '../flush/files.ts'
+import { patiently } from '../patience.ts'
 import { removeIfThere } from '../remove.ts'
 import {
   ANSWER,
@@ -54,7 +55,7 @@ export async function reserve(target: Target, profiles: number): Promise<string>
 export function release({ directory }: Target, aside: string): void {
   for (const ending of [RESERVE, ANSWER]) {
     try {
-      removeIfThere(incomingPath(directory, aside + ending))
+      patiently(() => removeIfThere(incomingPath(directory, aside + ending)))
     } catch {}
   }
 }
@@ -94,10 +95,10 @@ export async function putAside(
 /** The rename comes first, so that a crash leaves what is written to the next call. */
 async function writeOver({ directory }: Target, aside: string, text: string): Promise<void> {
   const path = incomingPath(directory, aside + ANSWER)
-  renameSync(incomingPath(directory, aside + RESERVE), path)
+  patiently(() => renameSync(incomingPath(directory, aside + RESERVE), path))
   // On FAT, both names may be on the disk until this flush, for the same clusters.
   await flushDirectory(join(directory, INCOMING))
-  const file = openSync(path, 'r+')
+  const file = patiently(() => openSync(path, 'r+'))
   try {
     writeFileSync(file, text + END)
     ftruncateSync(file, Buffer.byteLength(text))

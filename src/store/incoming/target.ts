@@ -5,6 +5,7 @@ import { errnoOf, Failure, reasonOf } from '../../failure.ts'
 import { several } from '../../words.ts'
 import { flushDirectory, flushDirectorySync } from '../flush/directory.ts'
 import { WholeFlush } from '../flush/whole.ts'
+import { patiently } from '../patience.ts'
 import { hasFillers } from '../read.ts'
 import { removeIfThere } from '../remove.ts'
 import { fileRights, rightsOf } from '../rights.ts'
@@ -29,6 +30,8 @@ export interface Target {
   /** Whether any name in it has a filler. If none has, there is one way only to spell an ICCID. */
   hasFillers?: boolean
   readonly whole?: WholeFlush
+  /** Whether the file system has hard links. Decided once, with the first answer. */
+  hasLinks?: boolean
 }
 
 export interface OpenTarget extends Target {
@@ -87,7 +90,7 @@ export async function createIncoming(target: Target, name: string): Promise<numb
   for (let tries = TRIES; ; tries--) {
     await makePlace(target)
     try {
-      return openSync(incomingPath(directory, name), 'wx', fileRights(rights))
+      return patiently(() => openSync(incomingPath(directory, name), 'wx', fileRights(rights)))
     } catch (error) {
       if (errnoOf(error) !== 'ENOENT' || tries <= 0) throw error
       // A network file system may report for a while that the removed place still exists.
@@ -119,7 +122,7 @@ function makeOne(path: string, rights: number): boolean {
 /** Answers that are still put aside stay. */
 export function closeTarget({ directory, mark }: Target): void {
   try {
-    if (mark !== undefined) removeIfThere(incomingPath(directory, mark))
+    if (mark !== undefined) patiently(() => removeIfThere(incomingPath(directory, mark)))
   } catch {}
   try {
     rmdirSync(join(directory, INCOMING))

@@ -53,11 +53,6 @@ describe('without hard links', () => {
     },
   )
 
-  test('any other failure is still an error', async () => {
-    disk.says = 'EACCES'
-    await expect(addTo(temporaryDirectory())).rejects.toEqual(expect.objectContaining({ outcome: 'disk' }))
-  })
-
   test.each(['', '{"iccid":"89882","pro', '\0'.repeat(50), JSON.stringify(profiles[0])])(
     'a torn file left by a crash gets its contents: %j',
     async (text) => {
@@ -90,7 +85,7 @@ describe('without hard links', () => {
   test('a profile that another process claims immediately is not restored', async () => {
     const directory = temporaryDirectory()
     disk.meanwhile = (path) => {
-      if (path.endsWith('89882.json')) writeFileSync(join(directory, '__89882.json'), 'used')
+      if (path.endsWith('89882.json')) writeFileSync(join(directory, '__89882.json'), JSON.stringify(profiles[1]))
     }
     expect(await addTo(directory)).toEqual({ stored: ['89881', '89883'], known: ['89882'] })
     expect(namesIn(directory)).toEqual(['89881.json', '89883.json', '__89882.json'])

@@ -1,0 +1,30 @@
+import { errnoOf } from '../failure.ts'
+
+/** Errors if another program has the file open. On Windows, that may be a virus scanner or a backup, for a moment. */
+const HELD = ['EACCES', 'EBUSY', 'EPERM']
+
+/** One second in total is enough. */
+const TRIES = 50
+const PAUSE_MS = 20
+
+export const isHeld = (error: unknown) => HELD.includes(errnoOf(error) ?? '')
+
+/**
+ * Does something with a file that another program on Windows may have open for a moment.
+ * @throws the error of the last try
+ */
+export function patiently<T>(action: () => T): T {
+  for (let tries = process.platform === 'win32' ? TRIES : 0; ; tries--) {
+    try {
+      return action()
+    } catch (error) {
+      if (tries <= 0 || !isHeld(error)) throw error
+      pause(PAUSE_MS)
+    }
+  }
+}
+
+/** Holds up the process. */
+export function pause(milliseconds: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, milliseconds)
+}

@@ -1,0 +1,72 @@
+/**
+ * What becomes of a used file that has its unused file beside it: a call is claiming the profile, or was killed while it
+ * did. The profile counts as used in any case.
+ */
+import { lstatSync, type Stats } from 'node:fs'
+import { join } from 'node:path'
+import type { Messages } from '../words.ts'
+import { takeOver } from './claim.ts'
+import { settleFor } from './devices.ts'
+import { usedName } from './names.ts'
+import { pause } from './patience.ts'
+import { removeSurplus } from './surplus.ts'
+import { deviceIn, useOf } from './use.ts'
+
+/** No claim takes this long between its steps, unless its process has ended or is suspended. */
+const UNFINISHED_AFTER_MS = 60_000
+
+/**
+ * File times may come from another clock, and over NFS they are made up while a file is being created. So the files are
+ * looked at twice.
+ */
+const SECOND_LOOK_MS = 1000
+
+/**
+ * Settles the claims of calls that were killed, as far as that is safe. It tells what it did.
+ * @param twins unused files that have a used file beside them
+ */
+export function settle(directory: string, twins: readonly string[], messages: Messages): void {
+  const before = new Map<string, Stats>()
+  for (const name of twins) {
+    const status = statusOf(directory, name)
+    if (status !== undefined && isOld(status)) before.set(name, status)
+  }
+  if (before.size === 0) return
+  pause(SECOND_LOOK_MS)
+  for (const [name, status] of before) {
+    if (isSame(status, statusOf(directory, name))) settleOne(directory, name, messages)
+  }
+}
+
+/** What can't be settled stays, and status counts it. */
+function settleOne(directory: string, name: string, messages: Messages): void {
+  const iccid = name.replace(/\.json$/, '')
+  try {
+    const use = useOf(directory, name)
+    if (use.state === 'begun') {
+      if (takeOver(directory, name) === 'left') return
+      messages.warn(
+        `${iccid} is marked used but was not printed: a call was killed while claiming it; use --iccid ${iccid} to print it`,
+      )
+    } else if (removeSurplus(directory, name)) {
+      messages.tell(0, `${name} is removed: its profile is used`)
+    } else if (use.state === 'used') {
+      const device = deviceIn(use.text)
+      if (settleFor(directory, name, use.text)) {
+        messages.warn(`${iccid} is the profile of device ${device}: a call for it was killed; call it again`)
+      } else {
+        messages.warn(
+          `${iccid} is set aside: a call for device ${device}, which has another profile, was killed; when no call is running, remove ${usedName(name)} to make it unused`,
+        )
+      }
+    }
+  } catch {}
+}
+
+const statusOf = (directory: string, name: string) =>
+  lstatSync(join(directory, usedName(name)), { throwIfNoEntry: false })
+
+const isOld = ({ mtimeMs }: Stats) => Math.abs(Date.now() - mtimeMs) > UNFINISHED_AFTER_MS
+
+const isSame = (before: Stats, now: Stats | undefined) =>
+  now?.ino === before.ino && now.mtimeMs === before.mtimeMs && now.size === before.size

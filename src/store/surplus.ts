@@ -1,0 +1,18 @@
+import { join } from 'node:path'
+import { patiently } from './patience.ts'
+import { removeIfThere } from './remove.ts'
+import { deviceIn, useOf } from './use.ts'
+
+/**
+ * Removes an unused file whose profile is used: its claim is complete, and the file was stored once more. A used file
+ * that names a device may belong to a claim that is not complete.
+ * @returns whether there was one
+ * @throws {UnusableProfile} if the used file can't be read
+ * @throws the system error
+ */
+export function removeSurplus(directory: string, name: string): boolean {
+  const use = useOf(directory, name)
+  if (use.state !== 'used' || use.unused === undefined || deviceIn(use.text) !== undefined) return false
+  const path = join(directory, use.unused)
+  return patiently(() => removeIfThere(path))
+}
