@@ -14,7 +14,6 @@ import {
   readFileSync,
   renameSync,
   unlinkSync,
-  writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
 import { errnoOf, Failure, reasonOf, remedyFor, UnusableProfile } from '../failure.ts'
@@ -35,49 +34,34 @@ const RELEASE_PAUSE_MS = 20
 
 const PRIVATE = 0o600
 
-/** What a used file says from the beginning, and its rights. */
-export interface Contents {
-  readonly text: string
-  readonly rights: number
-}
-
-/** The used file of a plain claim is empty until the claim is complete. */
-const EMPTY: Contents = { text: '', rights: PRIVATE }
-
 /**
  * Begins to claim an unused profile: creates its used name.
  * @param name the name of the unused file
+ * @param create creates a file that must be new, and throws EEXIST if it is not; the used file of a plain claim is empty
+ *   until the claim is complete
  * @returns false if another process was first
  * @throws {UnusableProfile} `held` if another program has the file open; nothing is claimed
  * @throws {Failure} `disk`
  */
-export function begin(directory: string, name: string, contents = EMPTY, tries = CREATE_TRIES): boolean {
+export function begin(
+  directory: string,
+  name: string,
+  create: (path: string) => void = createEmpty,
+  tries = CREATE_TRIES,
+): boolean {
   const used = join(directory, usedName(name))
-  let file: number
   try {
     if (isUsed(directory, name)) return false
-    file = patiently(() => openSync(used, 'wx', contents.rights))
-  } catch (error) {
-    if (isExisting(error, used) || errnoOf(error) === 'ENOENT') return false
-    if (errnoOf(error) === 'EPERM' && tries > 1) return begin(directory, name, contents, tries - 1)
-    throw notClaimed(directory, name, error, CANT_CREATE.includes(errnoOf(error) ?? ''))
-  }
-  try {
-    write(file, contents.text)
+    create(used)
     return true
   } catch (error) {
-    release(directory, name, contents.text)
-    throw notClaimed(directory, name, error, false)
+    if (isExisting(error, used) || errnoOf(error) === 'ENOENT') return false
+    if (errnoOf(error) === 'EPERM' && tries > 1) return begin(directory, name, create, tries - 1)
+    throw notClaimed(directory, name, error, CANT_CREATE.includes(errnoOf(error) ?? ''))
   }
 }
 
-function write(file: number, text: string): void {
-  try {
-    if (text !== '') writeFileSync(file, text)
-  } finally {
-    closeSync(file)
-  }
-}
+const createEmpty = (path: string) => patiently(() => closeSync(openSync(path, 'wx', PRIVATE)))
 
 /**
  * Completes a plain claim: renames the unused file over the empty used one. The claim is durable once `flushFiles` and a
@@ -167,8 +151,13 @@ export function takeOver(directory: string, name: string): 'ours' | 'finished' |
   const outcome = settleFirst(directory, name)
   // Not before this: a call for a device looks for the settled name after it has written the used file.
   if (outcome === 'left' || useOf(directory, name).state !== 'begun') return 'left'
-  patiently(() => renameSync(join(directory, name), join(directory, usedName(name))))
-  return outcome
+  try {
+    patiently(() => renameSync(join(directory, name), join(directory, usedName(name))))
+    return outcome
+  } catch (error) {
+    if (errnoOf(error) === 'ENOENT') return 'left'
+    throw error
+  }
 }
 
 /**
@@ -188,9 +177,18 @@ export function settleFirst(directory: string, name: string): 'ours' | 'finished
   }
 }
 
-/** Whether another call has taken over the claim of a profile. */
-export const isTakenOver = (directory: string, name: string) =>
-  lstatSync(join(directory, settledName(name)), { throwIfNoEntry: false })?.isDirectory() ?? false
+/**
+ * Whether another call has taken over the claim of a profile.
+ * @throws {Failure} `disk` if nobody can tell
+ */
+export function isTakenOver(directory: string, name: string): boolean {
+  const settled = join(directory, settledName(name))
+  try {
+    return lstatSync(settled, { throwIfNoEntry: false })?.isDirectory() ?? false
+  } catch (error) {
+    throw stuck(name, error)
+  }
+}
 
 /** Under any spelling of its name. */
 const isUsed = (directory: string, name: string) =>

@@ -4,16 +4,25 @@
  * can do. A record is never changed and never removed. Another one follows only if the profile is used by somebody else,
  * for ever: a tool that only renames took it.
  */
-import { createHash } from 'node:crypto'
-import { closeSync, existsSync, ftruncateSync, mkdirSync, openSync, writeFileSync, writeSync } from 'node:fs'
+import { createHash, randomUUID } from 'node:crypto'
+import {
+  closeSync,
+  existsSync,
+  ftruncateSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs'
 import { hostname } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { errnoOf, Failure, UnusableProfile } from '../failure.ts'
 import { iccidDigits } from '../profile/iccid.ts'
-import { type Contents, isExisting, release, settleFirst } from './claim.ts'
+import { isExisting, release, settleFirst } from './claim.ts'
 import { flushDirectorySync } from './flush/directory.ts'
 import { flushFileSync, flushPathSync, writeNewSync } from './flush/files.ts'
-import { fileName, spellings } from './names.ts'
+import { fileName, spellings, usedName } from './names.ts'
 import { patiently, pause } from './patience.ts'
 import { readProfile, readUsed } from './read.ts'
 import { removeIfThere } from './remove.ts'
@@ -69,25 +78,32 @@ export function historyOf(directory: string, device: string): History {
 /** Whether the used file of the assigned profile names the device. */
 export const isOwn = ({ device, use }: Assignment) => use.state === 'used' && deviceIn(use.text) === device
 
-/** The text of a record; undefined if there is none. */
-function wholeRecord(directory: string, device: string, path: string): string | undefined {
+/**
+ * @param begun the profile that this call has begun to claim
+ * @returns the text of a record; undefined if there is none
+ */
+function wholeRecord(directory: string, device: string, path: string, begun?: string): string | undefined {
   for (let tries = TORN_TRIES; ; tries--) {
     const text = readProfile(dirname(path), basename(path))
     if (text === undefined || nameIn(text, device) !== undefined) return text
-    if (tries <= 0) return restored(directory, device, path)
+    if (tries <= 0) return restored(directory, device, path, begun)
     pause(TORN_PAUSE_MS)
   }
 }
 
 /** The call that created the record had begun its claim before, so a used file names the device. */
-function restored(directory: string, device: string, path: string): string {
+function restored(directory: string, device: string, path: string, begun?: string): string {
   const [text, another] = readUsed(directory)
     .map((name) => textOf(directory, name))
     .filter((each) => nameIn(each, device) !== undefined)
   if (text === undefined || another !== undefined) {
-    throw new Failure('disk', `the record ${path} of device ${device} is damaged`, {
-      hint: `if the device has no profile and no other call is running, delete ${path}; otherwise restore it from a backup`,
-    })
+    throw new Failure(
+      'disk',
+      `the record ${path} of device ${device} is not complete${begun === undefined ? '' : `; ${begun} may now count as used`}`,
+      {
+        hint: `run the same command again; if the device has no profile and no other call is running, delete ${path}`,
+      },
+    )
   }
   writeAgain(path, text)
   return text
@@ -110,13 +126,24 @@ function writeAgain(path: string, text: string): void {
  * @returns false if it is not repaired
  * @throws the system error
  */
-export function repair(directory: string, { name, text, use }: Assignment, isTornOnly: boolean): boolean {
-  if (use.state !== 'begun') return false
-  const torn = textOf(directory, use.used)
-  if (!text.startsWith(torn) || (isTornOnly && torn === '')) return false
-  if (settleFirst(directory, name) !== 'ours') return false
-  writeAgain(join(directory, use.used), text)
-  return true
+export function repair(directory: string, { name, text }: Assignment, isTornOnly: boolean): boolean {
+  if (!isTorn(directory, name, text, isTornOnly) || settleFirst(directory, name) !== 'ours') return false
+  // Once more: another call may have completed its claim before that.
+  if (!isTorn(directory, name, text, isTornOnly)) return false
+  try {
+    writeAgain(join(directory, usedName(name)), text)
+    return true
+  } catch (error) {
+    if (errnoOf(error) === 'ENOENT') return false
+    throw error
+  }
+}
+
+/** Whether the used file has only the beginning of what it should say. */
+function isTorn(directory: string, name: string, text: string, isTornOnly: boolean): boolean {
+  const { state } = useOf(directory, name)
+  const torn = textOf(directory, usedName(name))
+  return state === 'begun' && text.startsWith(torn) && !(isTornOnly && torn === '')
 }
 
 function textOf(directory: string, name: string): string {
@@ -128,56 +155,83 @@ function textOf(directory: string, name: string): string {
   }
 }
 
-/** What the used file of a profile says from the beginning, if the profile is for a device. */
-export function contentsFor(
-  directory: string,
-  device: string,
-  { name, stored }: { name: string; stored: string },
-): Contents {
-  const record = { device, station: hostname(), claimed: new Date().toISOString(), file: name }
-  return contentsOf(directory, JSON.stringify({ ...fieldsOf(stored), ...record }))
+/** What the used file of a device's profile says. */
+export const textFor = (device: string, { name, stored }: { name: string; stored: string }) =>
+  JSON.stringify({
+    ...fieldsOf(stored),
+    device,
+    station: hostname(),
+    claimed: new Date().toISOString(),
+    file: name,
+  })
+
+/** A complete file that gets its names by hard links, or is written again where the file system has none. */
+export interface Draft {
+  readonly text: string
+  readonly path: string
+  readonly rights: number
 }
 
-export const contentsOf = (directory: string, text: string): Contents => ({
-  text,
-  rights: fileRights(rightsOf(directory)),
-})
+/** @throws the system error */
+export function writeDraft(directory: string, text: string): Draft {
+  makePlace(directory)
+  const path = join(directory, RECORDS, `~${randomUUID()}`)
+  const rights = fileRights(rightsOf(directory))
+  writeNewSync(path, text, rights)
+  return { text, path, rights }
+}
+
+/** A name that it got stays. */
+export function removeDraft({ path }: Draft): void {
+  patiently(() => removeIfThere(path))
+}
+
+/**
+ * Creates a file from a draft, at once complete where the file system has hard links.
+ * @throws the system error, EEXIST if there is one of this name
+ */
+export function createFrom({ path: draft, text, rights }: Draft, path: string): void {
+  try {
+    linkSync(draft, path)
+  } catch (error) {
+    // A disk that fails may have done what it was asked to do.
+    if (textOf(dirname(path), basename(path)) === text) return
+    if (isExisting(error, path)) throw error
+    writeNewSync(path, text, rights)
+  }
+}
 
 /**
  * Records a profile for a device. If another call for the device was first, the claim is released.
- * @param text of the used file, which this call has begun
+ * @param draft of the used file, which this call has begun
+ * @param turns how many records of the device name profiles that somebody else uses
  * @returns the assignment, if the device has this profile now
  * @throws {Failure} `disk`
  * @throws the system error
  */
 export function record(
   directory: string,
-  device: string,
-  name: string,
-  text: string,
+  { device, name }: Pick<Assignment, 'device' | 'name'>,
+  draft: Draft,
+  turns: number,
 ): Assignment | undefined {
-  const { assignment, turns } = historyOf(directory, device)
   const path = pathOf(directory, device, turns + 1)
+  const { text } = draft
   try {
-    if (assignment === undefined) create(directory, path, text)
+    createFrom(draft, path)
   } catch (error) {
-    // A record that exists assigns the profile, even if it is torn.
-    if (!existsSync(path)) release(directory, name, text)
-    throw error
+    if (!isExisting(error, path)) {
+      // A record that exists assigns the profile, even if it is torn.
+      if (!existsSync(path)) release(directory, name, text)
+      throw error
+    }
+    // Another call may have recorded the same profile, in place of this one.
+    if (wholeRecord(directory, device, path, name) !== text) {
+      release(directory, name, text)
+      return undefined
+    }
   }
-  const now = historyOf(directory, device).assignment
-  if (now?.text === text) return now
-  release(directory, name, text)
-  return undefined
-}
-
-/** Does nothing if another call has created the record. */
-function create(directory: string, path: string, text: string): void {
-  try {
-    writeNewSync(path, text, fileRights(rightsOf(directory)))
-  } catch (error) {
-    if (!isExisting(error, path)) throw error
-  }
+  return { device, name, text, path, use: useOf(directory, name) }
 }
 
 /**
@@ -186,23 +240,36 @@ function create(directory: string, path: string, text: string): void {
  * @throws the system error
  */
 export function noteBegun(directory: string, device: string, name: string): void {
-  makePlace(directory)
-  writeFileSync(begunPath(directory, device), name, { mode: fileRights(rightsOf(directory)) })
+  const mode = fileRights(rightsOf(directory))
+  patiently(() => writeFileSync(begunPath(directory, device), name, { mode }))
 }
 
 /**
  * Records for a device the profile that a call for it had begun to claim when it was killed.
+ * @param turns as in `record`
  * @returns false if there is none
  * @throws as `historyOf`
  */
-export function recordBegun(directory: string, device: string): boolean {
+export function recordBegun(directory: string, device: string, turns: number): boolean {
   const path = begunPath(directory, device)
   const name = readProfile(dirname(path), basename(path))
   if (name === undefined || iccidDigits(name.replace(/\.json$/, '')) === undefined) return false
   const use = useOf(directory, name)
   if (use.state !== 'used' || use.unused === undefined || deviceIn(use.text) !== device) return false
-  create(directory, pathOf(directory, device, historyOf(directory, device).turns + 1), use.text)
+  recordAgain(directory, pathOf(directory, device, turns + 1), use.text)
   return true
+}
+
+/** Creates the record that a killed call did not create, unless there is one. */
+function recordAgain(directory: string, path: string, text: string): void {
+  const draft = writeDraft(directory, text)
+  try {
+    createFrom(draft, path)
+  } catch (error) {
+    if (!isExisting(error, path)) throw error
+  } finally {
+    removeDraft(draft)
+  }
 }
 
 /**
@@ -235,7 +302,7 @@ export type Outcome = 'completed' | 'had' | 'lost'
 export function settleFor(directory: string, name: string, text: string): boolean {
   const device = deviceIn(text) ?? ''
   const { assignment, turns } = historyOf(directory, device)
-  if (assignment === undefined) create(directory, pathOf(directory, device, turns + 1), text)
+  if (assignment === undefined) recordAgain(directory, pathOf(directory, device, turns + 1), text)
   const inForce = historyOf(directory, device).assignment
   if (inForce === undefined || !isOwn(inForce) || !spellings(name).includes(inForce.name)) return false
   return completeFor(directory, inForce) !== 'lost'

@@ -2,12 +2,12 @@
  * What becomes of a used file that has its unused file beside it: a call is claiming the profile, or was killed while it
  * did. The profile counts as used in any case.
  */
-import { lstatSync, type Stats } from 'node:fs'
+import { existsSync, lstatSync, type Stats } from 'node:fs'
 import { join } from 'node:path'
 import type { Messages } from '../words.ts'
 import { takeOver } from './claim.ts'
 import { settleFor } from './devices.ts'
-import { usedName } from './names.ts'
+import { settledName, usedName } from './names.ts'
 import { pause } from './patience.ts'
 import { removeSurplus } from './surplus.ts'
 import { deviceIn, useOf } from './use.ts'
@@ -44,7 +44,14 @@ function settleOne(directory: string, name: string, messages: Messages): void {
   try {
     const use = useOf(directory, name)
     if (use.state === 'begun') {
-      if (takeOver(directory, name) === 'left') return
+      if (takeOver(directory, name) === 'left') {
+        const settled = settledName(name)
+        if (existsSync(join(directory, settled)))
+          messages.warn(
+            `${iccid} is set aside: a call was killed while releasing it; when no call is running, remove ${settled} and ${usedName(name)} to make it unused`,
+          )
+        return
+      }
       messages.warn(
         `${iccid} is marked used but was not printed: a call was killed while claiming it; use --iccid ${iccid} to print it`,
       )
@@ -63,8 +70,13 @@ function settleOne(directory: string, name: string, messages: Messages): void {
   } catch {}
 }
 
-const statusOf = (directory: string, name: string) =>
-  lstatSync(join(directory, usedName(name)), { throwIfNoEntry: false })
+function statusOf(directory: string, name: string): Stats | undefined {
+  try {
+    return lstatSync(join(directory, usedName(name)))
+  } catch {
+    return undefined
+  }
+}
 
 const isOld = ({ mtimeMs }: Stats) => Math.abs(Date.now() - mtimeMs) > UNFINISHED_AFTER_MS
 

@@ -10,7 +10,12 @@ export type Use =
   /** The unused file, and beside it a used one that is empty or torn: the claim is not complete. */
   | { readonly state: 'begun'; readonly unused: string; readonly used: string }
   /** The used file is whole, or nothing is beside it. */
-  | { readonly state: 'used'; readonly used: string; readonly text: string; readonly unused: string | undefined }
+  | {
+      readonly state: 'used'
+      readonly used: string
+      readonly text: string
+      readonly unused: string | undefined
+    }
   | { readonly state: 'gone'; readonly unused: undefined }
 
 /**

@@ -6,7 +6,15 @@ import type { Source } from '../../src/next/ready.ts'
 import { takeForDevices } from '../../src/next/take/for-devices.ts'
 import { take } from '../../src/next/take/next-ones.ts'
 import { begin as beginClaim } from '../../src/store/claim.ts'
-import { completeFor, contentsFor, noteBegun, record } from '../../src/store/devices.ts'
+import {
+  completeFor,
+  createFrom,
+  noteBegun,
+  record,
+  removeDraft,
+  textFor,
+  writeDraft,
+} from '../../src/store/devices.ts'
 import { flushDirectorySync } from '../../src/store/flush/directory.ts'
 import { flushPath } from '../../src/store/flush/files.ts'
 import { Hint } from '../../src/store/hint.ts'
@@ -52,10 +60,11 @@ const profileOf = (n: number) => ({ name: unused(n), stored: stored.get(n) ?? ''
 
 /** What another call does for a device. */
 function claimFor(device: string, n: number): void {
-  const contents = contentsFor(directory, device, profileOf(n))
+  const draft = writeDraft(directory, textFor(device, profileOf(n)))
   noteBegun(directory, device, unused(n))
-  beginClaim(directory, unused(n), contents)
-  const assignment = record(directory, device, unused(n), contents.text)
+  beginClaim(directory, unused(n), (path) => createFrom(draft, path))
+  const assignment = record(directory, { device, name: unused(n) }, draft, 0)
+  removeDraft(draft)
   if (assignment !== undefined) completeFor(directory, assignment)
 }
 
@@ -63,8 +72,7 @@ function claimFor(device: string, n: number): void {
 function assign(device: string, n: number): void {
   const hash = createHash('sha256').update(device).digest('hex')
   diskSync.mkdirSync(path('.devices'), { recursive: true })
-  const { text } = contentsFor(directory, device, profileOf(n))
-  diskSync.writeFileSync(path(`.devices/${hash}.1`), text)
+  diskSync.writeFileSync(path(`.devices/${hash}.1`), textFor(device, profileOf(n)))
 }
 
 /** Makes it so that a call was cut off before it could claim its profile, and that another call took that one. */
@@ -93,8 +101,14 @@ function begin(disk = {}): void {
   flush(ROOT)
 }
 
-/** The devices that have a profile, each as often as it has one; '' for a profile that no device has. */
-const owners = () => usedNames().map((name) => deviceIn(read(name)) ?? '')
+/**
+ * The devices that have a profile, each as often as it has one; '' for a profile that no device has. A crash can leave
+ * one used file beside its unused one, which no call prints: it is set aside.
+ */
+const owners = () =>
+  usedNames()
+    .filter((name) => !names().includes(name.slice(2)))
+    .map((name) => deviceIn(read(name)) ?? '')
 
 beforeEach(() => begin())
 afterEach(() => {
@@ -290,10 +304,9 @@ describe.skipIf(process.platform === 'win32')('one device, one profile', () => {
     // A crash right after the used name is created leaves it empty: the profile counts as used and is not lost.
     test.each(STORIES)('anywhere in %s, each device gets exactly one', async (...story) => {
       await crashAnywhere({}, share, story, (plain) => {
-        const begun = names().filter((name) => names().includes(`__${name}`))
-        expect(begun.length).toBeLessThanOrEqual(1)
-        expect(owners().filter((owner) => owner === '')).toHaveLength(plain + begun.length)
-        for (const name of begun) expect(read(name)).toContain('profile')
+        const aside = names().filter((name) => names().includes(`__${name}`))
+        expect(aside.length).toBeLessThanOrEqual(1)
+        expect(owners().filter((owner) => owner === '')).toHaveLength(plain)
       })
     })
 

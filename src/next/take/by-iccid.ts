@@ -39,14 +39,15 @@ async function takeNow(source: Source, decrypt: Decrypt, iccid: string): Promise
   if (use.state === 'gone') {
     // If the directory itself is missing, report that instead.
     checkDirectory(directory)
-    throw new Failure('no-profiles', `no profile ${iccid} in ${directory}`, { hint: 'check the ICCID and -i' })
+    throw new Failure('no-profiles', `no profile ${iccid} in ${directory}`, {
+      hint: 'check the ICCID and -i',
+    })
   }
   const ready = await readyNow(source, decrypt, use)
   if (ready === undefined) return undefined
   beforeClaim(signals)
   if (use.state === 'used') {
-    onDisk(iccid, () => settleUsed(directory, use))
-    return again(ready, messages)
+    return onDisk(iccid, () => settleUsed(directory, use)) ? again(ready, messages) : undefined
   }
   if (use.state === 'begun') {
     if (onDisk(iccid, () => takeOver(directory, ready.name)) !== 'ours') return undefined
@@ -78,16 +79,23 @@ async function readyNow(
   }
 }
 
-/** @throws {Failure} `unusable` if the device that the used file names has another profile */
-function settleUsed(directory: string, { used, unused, text }: Extract<Use, { state: 'used' }>): void {
-  if (unused === undefined) return
+/**
+ * @returns false if the names have changed since
+ * @throws {Failure} `unusable` if the device that the used file names has another profile
+ */
+function settleUsed(directory: string, { used, unused, text }: Extract<Use, { state: 'used' }>): boolean {
+  if (unused === undefined) return true
   const device = deviceIn(text)
   if (device === undefined) removeSurplus(directory, unused)
   else if (!settleFor(directory, unused, text)) {
+    const now = useOf(directory, unused)
+    // Another tool, or the call that began this claim, may have been faster.
+    if (now.state !== 'used' || now.text !== text || now.unused === undefined) return false
     throw new Failure('unusable', `${unused} is set aside: device ${device} has another profile`, {
       hint: `when no call is running, remove ${used} to make it unused`,
     })
   }
+  return true
 }
 
 /** Warns of the device that may have it. */

@@ -4,14 +4,17 @@ import { begin } from '../../store/claim.ts'
 import {
   type Assignment,
   completeFor,
-  contentsFor,
-  contentsOf,
+  createFrom,
+  type History,
   historyOf,
   isOwn,
   noteBegun,
   record,
   recordBegun,
+  removeDraft,
   repair,
+  textFor,
+  writeDraft,
 } from '../../store/devices.ts'
 import { pause } from '../../store/patience.ts'
 import { beforeClaim } from '../deliver.ts'
@@ -43,16 +46,16 @@ export async function takeForDevices(source: Source, devices: readonly string[])
   try {
     while (had.size < devices.length) {
       const waiting = devices.filter((device) => !had.has(device))
-      const owned = await ownOfAll(source, decrypt, waiting)
-      const without = waiting.filter((device) => !owned.has(device))
-      fresh.push(...(await search.gather(without.length - fresh.length)))
-      if (fresh.length < without.length) {
+      const { owned, without } = await ownOfAll(source, decrypt, waiting)
+      fresh.push(...(await search.gather(without.size - fresh.length)))
+      if (fresh.length < without.size) {
         // Another call for one of them may have taken the last profile.
-        if (without.some((device) => hasProfile(directory, device))) continue
-        throw search.tooFew(devices.length, devices.length - without.length + fresh.length)
+        if ([...without.keys()].some((device) => hasProfile(directory, device))) continue
+        throw search.tooFew(devices.length, devices.length - without.size + fresh.length)
       }
       beforeClaim(signals)
-      for (const device of without) noteHad(had, device, claimNew(search, source, device, fresh))
+      for (const [device, turns] of without)
+        noteHad(had, device, claimNew(search, source, { device, turns }, fresh))
       for (const [device, own] of owned) noteHad(had, device, settleOwn(source, device, own))
     }
     const taken = devices.map((device) => had.get(device) as Ready)
@@ -72,16 +75,23 @@ function noteHad(had: Map<string, Ready>, device: string, ready: Ready | undefin
   if (ready !== undefined) had.set(device, { ...ready, device })
 }
 
-/** @throws {Failure} */
+/**
+ * @returns the devices that have a profile, and for each of the others how many records it has
+ * @throws {Failure}
+ */
 async function ownOfAll(
   source: Source,
   decrypt: Decrypt,
   devices: readonly string[],
-): Promise<Map<string, Own>> {
+): Promise<{ owned: Map<string, Own>; without: Map<string, number> }> {
   const owned = new Map<string, Own>()
+  const without = new Map<string, number>()
   for (const device of devices) {
-    const assignment = onDisk(device, () => assigned(source.directory, device))
-    if (assignment === undefined) continue
+    const { assignment, turns } = onDisk(device, undefined, () => historyNow(source.directory, device))
+    if (assignment === undefined) {
+      without.set(device, turns)
+      continue
+    }
     const { name, text } = assignment
     try {
       owned.set(device, { text, ready: await readyFrom(source, decrypt, name, text) })
@@ -89,38 +99,49 @@ async function ownOfAll(
       throw error instanceof UnusableProfile ? notHandedOut(`the profile of device ${device}`, error) : error
     }
   }
-  return owned
+  return { owned, without }
 }
 
-function assigned(directory: string, device: string): Assignment | undefined {
-  const { assignment } = historyOf(directory, device)
-  if (assignment !== undefined || !recordBegun(directory, device)) return assignment
-  return historyOf(directory, device).assignment
+function historyNow(directory: string, device: string): History {
+  const history = historyOf(directory, device)
+  return history.assignment === undefined && recordBegun(directory, device, history.turns)
+    ? historyOf(directory, device)
+    : history
 }
 
 const hasProfile = (directory: string, device: string) =>
-  onDisk(device, () => assigned(directory, device)) !== undefined
+  onDisk(device, undefined, () => historyNow(directory, device)).assignment !== undefined
 
 /**
  * Claims the first of `fresh` for a device, and takes it from there.
  * @returns undefined if another process has it, or if another call for the device was first
  */
-function claimNew(search: Search, { directory }: Source, device: string, fresh: Ready[]): Ready | undefined {
+function claimNew(
+  search: Search,
+  { directory }: Source,
+  { device, turns }: { device: string; turns: number },
+  fresh: Ready[],
+): Ready | undefined {
   const ready = fresh.shift()
   if (ready === undefined) return undefined
   const { name } = ready
-  const contents = onDisk(device, () => {
-    noteBegun(directory, device, name)
-    return contentsFor(directory, device, ready)
-  })
-  if (!search.begin(ready, contents) || search.isLost(ready)) return undefined
-  const assignment = onDisk(device, () => record(directory, device, name, contents.text))
+  const draft = onDisk(device, undefined, () => writeDraft(directory, textFor(device, ready)))
+  let assignment: Assignment | undefined
+  try {
+    onDisk(device, undefined, () => noteBegun(directory, device, name))
+    if (!search.begin(ready, (path) => createFrom(draft, path)) || search.isLost(ready)) return undefined
+    assignment = onDisk(device, name, () => record(directory, { device, name }, draft, turns))
+  } finally {
+    onDisk(device, undefined, () => removeDraft(draft))
+  }
   if (assignment === undefined) {
     // It is released.
     fresh.unshift(ready)
     return undefined
   }
-  if (onDisk(device, () => completeFor(directory, assignment)) !== 'lost') return { ...ready, isAgain: false }
+  const outcome = onDisk(device, assignment.name, () => completeFor(directory, assignment))
+  // Another call for the device may have completed the claim.
+  if (outcome !== 'lost') return { ...ready, isAgain: outcome === 'had' }
   search.noteLost(name)
   return undefined
 }
@@ -132,13 +153,16 @@ function claimNew(search: Search, { directory }: Source, device: string, fresh: 
  */
 function settleOwn({ directory }: Source, device: string, { text, ready }: Own): Ready | undefined {
   for (let tries = UNSETTLED_TRIES; ; tries--) {
-    const { assignment } = onDisk(device, () => historyOf(directory, device))
+    const { assignment } = onDisk(device, undefined, () => historyOf(directory, device))
     if (assignment?.text !== text) return undefined
     if (isOwn(assignment)) {
-      const outcome = onDisk(device, () => completeFor(directory, assignment))
+      const outcome = onDisk(device, assignment.name, () => completeFor(directory, assignment))
       if (outcome !== 'lost') return { ...ready, isAgain: outcome === 'had' }
     } else if (assignment.use.state === 'unused' && beginAgain(directory, assignment)) continue
-    else if (assignment.use.state === 'begun' && onDisk(device, () => repair(directory, assignment, tries > 0)))
+    else if (
+      assignment.use.state === 'begun' &&
+      onDisk(device, assignment.name, () => repair(directory, assignment, tries > 0))
+    )
       continue
     else if (tries <= 0) throw unsettled(assignment)
     else pause(UNSETTLED_PAUSE_MS)
@@ -147,31 +171,44 @@ function settleOwn({ directory }: Source, device: string, { text, ready }: Own):
 
 /** After a power cut, the record may be all that is left of a claim. Versions before 1.1.0 also recorded it first. */
 function beginAgain(directory: string, { device, name, text }: Assignment): boolean {
-  try {
-    return begin(directory, name, contentsOf(directory, text))
-  } catch (error) {
-    throw error instanceof UnusableProfile ? notHandedOut(`the profile of device ${device}`, error) : error
-  }
+  return onDisk(device, name, () => {
+    const draft = writeDraft(directory, text)
+    try {
+      return begin(directory, name, (path) => createFrom(draft, path))
+    } finally {
+      removeDraft(draft)
+    }
+  })
 }
 
 const unsettled = ({ device, name, path, use }: Assignment) =>
   use.state === 'gone'
     ? // Its file was moved or deleted. Whether the device has the profile is not known.
-      new Failure('no-profiles', `device ${device} was assigned the profile of ${name}, and that file is gone`, {
-        hint: `put ${name} or its used file back; if the device has no profile, delete ${path} to give it another one`,
-      })
+      new Failure(
+        'no-profiles',
+        `device ${device} was assigned the profile of ${name}, and that file is gone`,
+        {
+          hint: `put ${name} or its used file back; if the device has no profile, delete ${path} to give it another one`,
+        },
+      )
     : new Failure('no-profiles', `another call is claiming ${name}, which device ${device} was assigned`, {
         hint: 'run the same command again, after a minute if that call was killed',
       })
 
-/** @throws {Failure} */
-function onDisk<T>(device: string, action: () => T): T {
+/**
+ * @param name the profile that may stay marked as used
+ * @throws {Failure}
+ */
+function onDisk<T>(device: string, name: string | undefined, action: () => T): T {
   try {
     return action()
   } catch (error) {
     if (error instanceof Failure) throw error
-    if (error instanceof UnusableProfile) throw notHandedOut(`the profile of device ${device}`, error)
-    throw new Failure('disk', `can't record which profile device ${device} has: ${reasonOf(error)}`, {
+    if (error instanceof UnusableProfile && name === undefined)
+      throw notHandedOut(`the profile of device ${device}`, error)
+    const which = name === undefined ? 'which profile device' : `${name} for device`
+    const has = name === undefined ? ' has' : ''
+    throw new Failure('disk', `can't record ${which} ${device}${has}: ${reasonOf(error)}`, {
       hint: `${remedyFor(error)}, then run the same command again`,
       cause: error,
     })

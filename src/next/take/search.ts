@@ -1,7 +1,7 @@
 import { Failure, UnusableProfile } from '../../failure.ts'
 import type { Decrypt } from '../../key/decrypt.ts'
 import { LOCKED_IN_A_ROW } from '../../key/wrong-key.ts'
-import { begin, type Contents, complete, isTakenOver, release } from '../../store/claim.ts'
+import { begin, complete, isTakenOver, release } from '../../store/claim.ts'
 import { refuseOwned } from '../../store/devices.ts'
 import { flushDirectorySync } from '../../store/flush/directory.ts'
 import { countReceived } from '../../store/incoming/answers.ts'
@@ -86,9 +86,9 @@ export class Search {
   }
 
   /** Returns false if another process was first or is using the file. */
-  begin({ name }: Ready, contents?: Contents): boolean {
+  begin({ name }: Ready, create?: (path: string) => void): boolean {
     try {
-      const isOurs = begin(this.#source.directory, name, contents)
+      const isOurs = begin(this.#source.directory, name, create)
       this.queue.noteGone(!isOurs)
       return isOurs
     } catch (error) {

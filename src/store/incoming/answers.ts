@@ -1,5 +1,5 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto'
-import { lstatSync, readdirSync, readFileSync, readlinkSync } from 'node:fs'
+import { lstatSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { hostname, uptime } from 'node:os'
 import { join } from 'node:path'
 import { iccidDigits } from '../../profile/iccid.ts'
@@ -78,7 +78,7 @@ const ownHost = () =>
 
 function fingerprint(): string {
   if (process.platform !== 'linux') return ''
-  const parts = [() => readFileSync('/etc/machine-id', 'utf8'), () => readlinkSync('/proc/self/ns/pid')].map(
+  const parts = [() => readFileSync('/etc/machine-id', 'utf8'), () => statSync('/proc/self/ns/pid').ino].map(
     (read) => {
       try {
         return read()
@@ -99,9 +99,11 @@ export function isAbandoned(name: string, ageMs: number): boolean {
   if (!OURS.test(name)) return false
   const longest = name.endsWith(FETCH_MARK) || name.endsWith(RESERVE) ? LONGEST_FETCH_MS : ABANDONED_AFTER_MS
   if (Math.abs(ageMs) > longest) return true
-  const [host, pid] = name.split(SEPARATOR)
-  return host === ownHost() && (ageMs > uptime() * 1000 || !isAlive(Number(pid)))
+  return isOfThisMachine(name) && (ageMs > uptime() * 1000 || !isAlive(Number(name.split(SEPARATOR)[1])))
 }
+
+/** Whether process numbers tell if the process that created a name is alive. */
+export const isOfThisMachine = (name: string) => name.split(SEPARATOR)[0] === ownHost()
 
 function isAlive(pid: number): boolean {
   if (pid === process.pid) return true

@@ -1,7 +1,7 @@
 import { closeSync, ftruncateSync, openSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
-import { FLUSHES_AT_ONCE, flushFile } from '../flush/files.ts'
 import { isExisting } from '../claim.ts'
+import { FLUSHES_AT_ONCE, flushFile } from '../flush/files.ts'
 import { fileName } from '../names.ts'
 import { patiently } from '../patience.ts'
 import { fileRights } from '../rights.ts'

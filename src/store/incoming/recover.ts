@@ -1,6 +1,7 @@
-import { closeSync } from 'node:fs'
+import { closeSync, existsSync } from 'node:fs'
 import { lstat, readdir, readFile, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { errnoOf, Failure, reasonOf } from '../../failure.ts'
 import { type Messages, several } from '../../words.ts'
 import { flushDirectory } from '../flush/directory.ts'
@@ -15,11 +16,14 @@ import {
   INCOMING,
   incomingPath,
   isAbandoned,
+  isOfThisMachine,
   newAnswerName,
   parseAnswerFile,
 } from './answers.ts'
 import type { Added } from './publish.ts'
 import { closeTarget, createIncoming, type Target, targetOf } from './target.ts'
+
+const SECOND_LOOK_MS = 1000
 
 export interface Recovered extends Added {
   /** The rest of their profiles is lost. */
@@ -87,8 +91,10 @@ async function finish(target: Target, name: string): Promise<Recovered[]> {
     await flushDirectory(join(directory, INCOMING))
     await unlink(incomingPath(directory, name))
   } catch (error) {
-    await unlink(copy).catch(() => {})
-    if (errnoOf(error) === 'ENOENT') return []
+    const isGone = errnoOf(error) === 'ENOENT'
+    // A disk that fails may have removed it all the same.
+    if (isGone || existsSync(incomingPath(directory, name))) await unlink(copy).catch(() => {})
+    if (isGone) return []
     throw error
   }
   const { profiles, isWhole } = parseAnswerFile(text.toString('utf8'))
@@ -106,7 +112,10 @@ async function abandoned(directory: string): Promise<string[]> {
   )
   const names = isPlace ? await readdir(place).catch(goneIsEmpty) : []
   const found = await abandonedAt(Date.now(), directory, names.sort())
-  return found.length === 0 ? [] : abandonedAt(await timeOn(directory), directory, found)
+  if (found.every(isOfThisMachine)) return found
+  // Over NFS, the times of a file are made up while it is being created.
+  await sleep(SECOND_LOOK_MS)
+  return abandonedAt(await timeOn(directory), directory, found)
 }
 
 async function abandonedAt(now: number, directory: string, names: readonly string[]): Promise<string[]> {

@@ -85,7 +85,8 @@ describe('without hard links', () => {
   test('a profile that another process claims immediately is not restored', async () => {
     const directory = temporaryDirectory()
     disk.meanwhile = (path) => {
-      if (path.endsWith('89882.json')) writeFileSync(join(directory, '__89882.json'), JSON.stringify(profiles[1]))
+      if (path.endsWith('89882.json'))
+        writeFileSync(join(directory, '__89882.json'), JSON.stringify(profiles[1]))
     }
     expect(await addTo(directory)).toEqual({ stored: ['89881', '89883'], known: ['89882'] })
     expect(namesIn(directory)).toEqual(['89881.json', '89883.json', '__89882.json'])
