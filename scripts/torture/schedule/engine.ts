@@ -1,0 +1,220 @@
+/**
+ * Calls of the real code whose steps are made one by one, in any order. A call is paused by replay: it is run from the
+ * beginning, its first steps return what they returned before and do nothing, and after its last allowed step every
+ * step throws `Paused`. Only an execution without a pause concludes anything.
+ */
+import { Disk, systemError } from './disk.ts'
+import type { Kind } from './kinds.ts'
+
+/** What happens at the last step of a segment. */
+export interface Fault {
+  /** `refused` is not done, `told` is done; both are reported as `code`. */
+  readonly how: 'refused' | 'told'
+  readonly code: string
+}
+
+export interface Entry {
+  readonly name: string
+  readonly path: string
+  readonly value: unknown
+  readonly error: unknown
+  /** Whether other calls can go on before it. */
+  readonly isPoint: boolean
+  /** The names and contents that it read (`<`) or changed (`>`). */
+  readonly touched: readonly string[]
+}
+
+/** How a call ended. */
+export interface Result {
+  readonly code: number
+  /** Of the failure, and of any error that is none. */
+  readonly error: string
+  readonly hint: string
+  readonly told: readonly string[]
+  /** What `status` printed. */
+  readonly printed: string
+}
+
+export class Call {
+  readonly id: string
+  readonly pid: number
+  readonly host: string
+  readonly body: (call: Call) => Promise<Result>
+  readonly log: Entry[] = []
+  /** How many points it has passed. */
+  points = 0
+  state: 'alive' | 'ended' | 'dead' = 'alive'
+  result: Result | undefined
+  /** How many steps all calls had made when this one was paused. */
+  pausedAt = 0
+
+  constructor(id: string, pid: number, body: (call: Call) => Promise<Result>, host = 'station') {
+    this.id = id
+    this.pid = pid
+    this.host = host
+    this.body = body
+  }
+}
+
+/** A profile on standard output. */
+export interface Print {
+  readonly call: string
+  readonly iccid: string
+  readonly device: string | undefined
+  readonly isAgain: boolean
+  /** How many steps all calls had made. */
+  readonly at: number
+}
+
+class Paused extends Error {}
+
+/** An error of these tests, not of the program. */
+export class HarnessError extends Error {}
+
+interface Execution {
+  readonly world: World
+  readonly call: Call
+  readonly fault: Fault | undefined
+  /** Whether the next point is the one before which the call was paused. */
+  isResuming: boolean
+  at: number
+  left: number
+  randoms: number
+  paused: Error | undefined
+}
+
+let current: Execution | undefined
+
+/** The execution that is going on. */
+export const execution = () => current
+
+/** 1 January 2026. */
+const BEGIN_MS = 1_767_225_600_000
+
+/** What all calls share. */
+export class World {
+  readonly kind: Kind
+  disk: Disk
+  now = BEGIN_MS
+  steps = 0
+  readonly calls: Call[] = []
+  readonly prints: Print[] = []
+  /** Renames and removals that were done, for the kind in which two calls win. */
+  readonly moves: { readonly what: string; readonly call: string; readonly at: number }[] = []
+  trace: ((call: Call, entry: Entry) => void) | undefined
+  #broken: HarnessError | undefined
+
+  constructor(kind: Kind, disk: Disk = new Disk(kind.hasFatRules)) {
+    this.kind = kind
+    this.disk = disk
+  }
+
+  add(body: (call: Call) => Promise<Result>): Call {
+    const { length } = this.calls
+    const id = length < 26 ? String.fromCharCode(65 + length) : `Z${length}`
+    const call = new Call(id, 100 + length, body)
+    this.calls.push(call)
+    return call
+  }
+
+  /** Lets a call pass `points` points, or go to its end. */
+  async advance(call: Call, points = Number.POSITIVE_INFINITY, fault?: Fault): Promise<void> {
+    if (call.state !== 'alive') return
+    const run: Execution = {
+      world: this,
+      call,
+      fault,
+      isResuming: true,
+      at: 0,
+      left: points,
+      randoms: 0,
+      paused: undefined,
+    }
+    current = run
+    let result: Result
+    try {
+      result = await call.body(call)
+    } finally {
+      current = undefined
+    }
+    if (this.#broken !== undefined) throw this.#broken
+    call.pausedAt = this.steps
+    if (run.paused !== undefined) return
+    call.state = 'ended'
+    call.result = result
+  }
+
+  fail(message: string): HarnessError {
+    this.#broken ??= new HarnessError(message)
+    return this.#broken
+  }
+
+  isAlive(pid: number): boolean {
+    return this.calls.some((call) => call.pid === pid && call.state === 'alive')
+  }
+
+  /** All calls are gone. */
+  cutPower(choose: (length: number) => number): void {
+    for (const call of this.calls) if (call.state === 'alive') call.state = 'dead'
+    this.disk.cutPower(choose)
+  }
+}
+
+/**
+ * One step of the call that is being executed.
+ * @param isPoint whether others can see it or influence it
+ * @param action what it does; its value must not be changed by anybody
+ */
+export function step<T>(name: string, path: string, isPoint: boolean, action: (run: Execution) => T): T {
+  const run = current
+  if (run === undefined) throw new HarnessError(`${name} ${path} outside of a call`)
+  if (run.paused !== undefined) throw run.paused
+  const { call, world } = run
+  const known = call.log[run.at]
+  if (known !== undefined) {
+    if (known.name !== name || known.path !== path) {
+      run.paused = world.fail(
+        `not deterministic: step ${run.at} of ${call.id} was ${known.name} ${known.path}, now ${name} ${path}`,
+      )
+      throw run.paused
+    }
+    run.at++
+    if (known.error !== undefined) throw known.error
+    return known.value as T
+  }
+  if (isPoint && run.left === 0) {
+    run.paused = new Paused('paused')
+    throw run.paused
+  }
+  let hasFault = false
+  if (isPoint) {
+    run.left--
+    call.points++
+    world.steps++
+    world.now++
+    hasFault = run.fault !== undefined && run.left === 0
+  }
+  const { disk } = world
+  disk.touched = []
+  disk.actor = { call: call.id, points: call.points, now: world.now + world.kind.skewMs }
+  let value: T | undefined
+  let error: unknown
+  try {
+    if (hasFault && run.fault?.how === 'refused') throw systemError(run.fault.code, name, path)
+    value = action(run)
+    if (hasFault && run.fault !== undefined) throw systemError(run.fault.code, name, path)
+  } catch (thrown) {
+    if (thrown instanceof HarnessError) {
+      run.paused = world.fail(thrown.message)
+      throw run.paused
+    }
+    error = thrown
+  }
+  if (isPoint) run.isResuming = false
+  const entry: Entry = { name, path, value, error, isPoint, touched: disk.touched }
+  call.log.push(entry)
+  run.at++
+  world.trace?.(call, entry)
+  if (error !== undefined) throw error
+  return value as T
+}
