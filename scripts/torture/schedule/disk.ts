@@ -130,6 +130,30 @@ export class Disk {
     return inode
   }
 
+  /** The names in a directory; none where there is none. */
+  namesOf(path: string): string[] {
+    return [...(this.at(path)?.names?.now.keys() ?? [])]
+  }
+
+  /** All files below a directory with their contents, as a text that is the same for disks that behave alike. */
+  image(path: string, now: number): string {
+    const groups = new Map<Inode, number>()
+    const lines: string[] = []
+    const visit = (at: string, inode: Inode): void => {
+      const names = inode.names?.now
+      if (names === undefined) {
+        if (!groups.has(inode)) groups.set(inode, groups.size)
+        const age = Math.round((now - inode.mtimeMs) / 30_000)
+        lines.push(`${at} ${groups.get(inode)} ${age} ${inode.content.toString('latin1')}`)
+        return
+      }
+      lines.push(`${at}/`)
+      for (const name of [...names.keys()].sort()) visit(`${at}/${name}`, names.get(name) as Inode)
+    }
+    visit('', this.find(path, 'image'))
+    return lines.join('\n').replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'T')
+  }
+
   /** @throws ENOENT */
   find(path: string, syscall: string): Inode {
     this.touched.push(`<${path}`)

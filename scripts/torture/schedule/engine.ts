@@ -5,6 +5,7 @@
  */
 import { Disk, systemError } from './disk.ts'
 import type { Kind } from './kinds.ts'
+import { LOT } from './places.ts'
 
 /** What happens at the last step of a segment. */
 export interface Fault {
@@ -22,6 +23,18 @@ export interface Entry {
   readonly isPoint: boolean
   /** The names and contents that it read (`<`) or changed (`>`). */
   readonly touched: readonly string[]
+  /** How many steps all calls had made. */
+  readonly at: number
+}
+
+/** Which unused profiles the directory has from now on. */
+export interface Change {
+  readonly at: number
+  readonly call: string
+  /** The names of the files that are there. */
+  readonly unused: readonly string[]
+  /** Those without a used name. */
+  readonly free: readonly string[]
 }
 
 /** How a call ended. */
@@ -45,6 +58,9 @@ export class Call {
   points = 0
   state: 'alive' | 'ended' | 'dead' = 'alive'
   result: Result | undefined
+  /** How many steps all calls had made when it began and when it ended. */
+  beganAt: number | undefined
+  endedAt = Number.POSITIVE_INFINITY
   /** How many steps all calls had made when this one was paused. */
   pausedAt = 0
 
@@ -67,6 +83,8 @@ export interface Print {
 }
 
 class Paused extends Error {}
+
+export const isPause = (reason: unknown) => reason instanceof Paused
 
 /** An error of these tests, not of the program. */
 export class HarnessError extends Error {}
@@ -101,6 +119,7 @@ export class World {
   readonly prints: Print[] = []
   /** Renames and removals that were done, for the kind in which two calls win. */
   readonly moves: { readonly what: string; readonly call: string; readonly at: number }[] = []
+  readonly changes: Change[] = []
   trace: ((call: Call, entry: Entry) => void) | undefined
   #broken: HarnessError | undefined
 
@@ -109,10 +128,11 @@ export class World {
     this.disk = disk
   }
 
-  add(body: (call: Call) => Promise<Result>): Call {
+  /** @param group sets its calls apart from those of other worlds on copies of the same disk */
+  add(body: (call: Call) => Promise<Result>, group = 0): Call {
     const { length } = this.calls
-    const id = length < 26 ? String.fromCharCode(65 + length) : `Z${length}`
-    const call = new Call(id, 100 + length, body)
+    const id = String.fromCharCode(65 + length) + (group || '')
+    const call = new Call(id, 100 + 1000 * group + length, body)
     this.calls.push(call)
     return call
   }
@@ -130,6 +150,7 @@ export class World {
       randoms: 0,
       paused: undefined,
     }
+    call.beganAt ??= this.steps
     current = run
     let result: Result
     try {
@@ -142,6 +163,15 @@ export class World {
     if (run.paused !== undefined) return
     call.state = 'ended'
     call.result = result
+    call.endedAt = this.steps
+  }
+
+  /** Notes which profiles there are, after a step that changed names in their directory. */
+  note(call: string, names: readonly string[]): void {
+    const unused = names.filter((name) => /^\d+\.json$/.test(name))
+    const used = new Set(names.filter((name) => name.startsWith('__')))
+    const free = unused.filter((name) => !used.has(`__${name}`))
+    this.changes.push({ at: this.steps, call, unused, free })
   }
 
   fail(message: string): HarnessError {
@@ -211,9 +241,10 @@ export function step<T>(name: string, path: string, isPoint: boolean, action: (r
     error = thrown
   }
   if (isPoint) run.isResuming = false
-  const entry: Entry = { name, path, value, error, isPoint, touched: disk.touched }
+  const entry: Entry = { name, path, value, error, isPoint, touched: disk.touched, at: world.steps }
   call.log.push(entry)
   run.at++
+  if (disk.touched.includes(`>${LOT}/`)) world.note(call.id, disk.namesOf(LOT))
   world.trace?.(call, entry)
   if (error !== undefined) throw error
   return value as T

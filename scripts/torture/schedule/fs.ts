@@ -11,10 +11,7 @@ import * as realPromises from 'node:fs/promises'
 import { type Disk, systemError } from './disk.ts'
 import { execution, HarnessError, step } from './engine.ts'
 import { checkScanner, timeOf, wonToo } from './kinds.ts'
-
-/** The directory of profiles, and where the receipts are. */
-export const LOT = '/disk/profiles'
-export const RECEIPTS = '/receipt'
+import { LOT, RECEIPTS } from './places.ts'
 
 /** A file descriptor of standard input, output or error. */
 const isStandard = (file: unknown) => typeof file === 'number' && file <= 2

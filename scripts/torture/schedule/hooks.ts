@@ -6,8 +6,9 @@ import * as crypto from 'node:crypto'
 import { registerHooks } from 'node:module'
 import * as os from 'node:os'
 import * as timers from 'node:timers/promises'
-import { execution, HarnessError, step } from './engine.ts'
-import { fs, promises, RECEIPTS } from './fs.ts'
+import { execution, HarnessError, isPause, step } from './engine.ts'
+import { fs, promises } from './fs.ts'
+import { RECEIPTS } from './places.ts'
 
 const SCHEME = 'softsim-schedule:'
 const UPTIME_S = 1_000_000
@@ -130,6 +131,10 @@ export async function load(url: string, forPlatform: NodeJS.Platform): Promise<R
 }
 
 function replaceGlobals(): void {
+  // Of several promises of a call that is paused, it may look at one only.
+  process.on('unhandledRejection', (reason) => {
+    if (!isPause(reason)) throw reason
+  })
   const { pid, kill } = process
   const RealDate = Date
   const { wait } = Atomics

@@ -1,7 +1,7 @@
 /** The program's own entry points. Nothing else of these tests knows its modules. */
 import type { Call, Result } from './engine.ts'
-import { LOT, RECEIPTS } from './fs.ts'
 import { load } from './hooks.ts'
+import { LOT, RECEIPTS } from './places.ts'
 
 type Body = (call: Call) => Promise<Result>
 // biome-ignore lint/suspicious/noExplicitAny: the modules may come from another version of the program

@@ -1,6 +1,7 @@
 /** Prints a schedule step by step. */
 import type { Call, Entry, World } from './engine.ts'
-import { LOT } from './fs.ts'
+import { judge, type Violation } from './judge.ts'
+import { LOT } from './places.ts'
 import { run } from './run.ts'
 import type { Schedule } from './text.ts'
 
@@ -21,7 +22,7 @@ function line(call: Call, entry: Entry): string {
 }
 
 /** Runs a schedule and prints all steps, and how the calls ended. */
-export async function replay(schedule: Schedule): Promise<World> {
+export async function replay(schedule: Schedule): Promise<Violation | undefined> {
   const world = await run(schedule, {
     trace: (call, entry) => {
       if (entry.name !== 'now' && entry.name !== 'close') console.log(line(call, entry))
@@ -29,7 +30,9 @@ export async function replay(schedule: Schedule): Promise<World> {
     segment: (_segment, call) => console.log(`-- ${call.id} goes on`),
   })
   show(world, schedule.calls)
-  return world
+  const found = await judge(world, schedule)
+  console.log(found === undefined ? '\nnothing is wrong' : `\n${found.rule}: ${found.what}`)
+  return found
 }
 
 function show(world: World, names: readonly string[]): void {

@@ -3,8 +3,9 @@ import { createHash } from 'node:crypto'
 import { iccid } from '../../../test/support/profiles.ts'
 import type { Disk } from './disk.ts'
 import { type Call, type Result, step, World } from './engine.ts'
-import { fs, LOT, RECEIPTS } from './fs.ts'
+import { fs } from './fs.ts'
 import type { Kind } from './kinds.ts'
+import { LOT, OTHER, RECEIPTS } from './places.ts'
 import type { Program, StoredProfile } from './program.ts'
 
 /** The nth profile, from 1 on. */
@@ -131,23 +132,24 @@ export async function begin(program: Program, kind: Kind, start: string, profile
   begun.set(key, known)
   const world = new World(kind, known.disk.copy())
   world.now = known.now
+  world.note('', world.disk.namesOf(LOT))
   return world
 }
 
 async function build(program: Program, kind: Kind, start: string, profiles: number) {
   const world = new World(kind)
   const { disk, now } = world
-  for (const path of ['/disk', LOT, RECEIPTS]) disk.makeDirectory(path, 0o700)
+  for (const path of ['/disk', LOT, OTHER, RECEIPTS]) disk.makeDirectory(path, 0o700)
   for (let n = 1; n <= profiles; n++) put(disk, `${LOT}/${iccid(n)}.json`, fileOf(n), now - HOUR_MS)
   const more = STARTS[start]
   if (more === undefined) throw new Error(`there is no start ${start}`)
   more(disk, now + kind.skewMs, profiles)
-  for (const path of ['/', '/disk', LOT, RECEIPTS, `${LOT}/.devices`, `${LOT}/.incoming`]) {
+  for (const path of ['/', '/disk', LOT, OTHER, RECEIPTS, `${LOT}/.devices`, `${LOT}/.incoming`]) {
     if (disk.at(path) === undefined) continue
     const file = disk.open(path, 'r')
     disk.flush(file)
     disk.close(file)
   }
-  if (start === 'hint') await world.advance(world.add(program.hint()))
+  if (start === 'hint') await world.advance(world.add(program.hint(), 9))
   return { disk, now: world.now }
 }
