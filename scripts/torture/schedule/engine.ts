@@ -152,9 +152,11 @@ export class World {
     }
     call.beganAt ??= this.steps
     current = run
-    let result: Result
+    let result: Result | undefined
     try {
       result = await call.body(call)
+    } catch (error) {
+      if (run.paused === undefined) throw error
     } finally {
       current = undefined
     }
