@@ -81,9 +81,17 @@ const existsSync = (path: unknown) => statSync(path, { throwIfNoEntry: false }) 
 const fstatSync = (file: number) =>
   on('fstat', file, false, (run) => new Status(run, run.world.disk.opened(file).inode))
 
+const { O_RDWR, O_DIRECTORY } = real.constants
+
+function nameOf(flags: number | string): string {
+  if (typeof flags === 'string') return flags
+  if (flags & O_DIRECTORY) return 'directory'
+  return flags & O_RDWR ? 'r+' : 'r'
+}
+
 function openSync(name: unknown, flags: number | string = 'r', mode?: number): number {
   const path = plain(name)
-  return at(`open ${flags}`, path, (run) => {
+  return at(`open ${nameOf(flags)}`, path, (run) => {
     checkScanner(run, path, 'open', flags)
     return run.world.disk.open(path, flags, mode)
   })

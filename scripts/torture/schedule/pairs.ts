@@ -7,6 +7,9 @@ import type { Call, Entry } from './engine.ts'
 import type { Schedule, Segment } from './text.ts'
 import type { Outcome, Trial } from './trial.ts'
 
+/** Longer than any claim takes. At each first change, it is tried too. */
+const NAP_MS = 70_000
+
 type Touched = readonly string[]
 
 /** What each point of a call touches, together with the steps after it that are no points. */
@@ -44,6 +47,7 @@ async function allFrom(base: Omit<Schedule, 'segments'>, first: number, trial: T
     const its = pointsOf(callOf(outcome, other))
     const from = its.findIndex((point) => conflicts(alone[i] ?? [], point)) + 1
     if (from === 0) continue
+    await run({ call: first, points: i, napMs: NAP_MS }, { call: other }, { call: first })
     for (let j = from; j < its.length; j++) {
       // The same as the one before, or as the last one of these.
       if (j > from && !conflictsAny(its[j - 1], rest)) continue

@@ -44,6 +44,25 @@ const PAIRS: [string, string][] = [
   ['rename', 'iccid'],
 ]
 
+/** Three calls of which each can come between the steps of the others. */
+const TRIPLES: string[][] = [
+  ['next', 'next', 'next2'],
+  ['next2', 'next2', 'next'],
+  ['deviceD', 'deviceD', 'deviceD'],
+  ['deviceD', 'deviceD', 'next2'],
+  ['deviceD', 'deviceD', 'next'],
+  ['deviceD', 'next2', 'next'],
+  ['devicesDE', 'next2', 'next'],
+  ['devicesDE', 'devicesDE', 'deviceD'],
+  ['iccid', 'next2', 'next'],
+  ['iccid', 'deviceD', 'next2'],
+  ['iccid', 'iccid', 'next'],
+  ['store', 'next2', 'next'],
+  ['store', 'recover', 'next'],
+  ['recover', 'recover', 'next'],
+  ['rename', 'deviceD', 'next2'],
+]
+
 /** Where a start has to do with one of the calls. */
 function suits(start: string, calls: readonly string[]): boolean {
   if (start === 'answer') return calls.some((name) => name === 'recover' || name === 'next')
@@ -135,8 +154,14 @@ export async function randomly(trials: Trials, seed: number, only: RegExp, goesO
   }
 }
 
+function anyCalls(random: Random): readonly string[] {
+  if (random.chance(0.4)) return random.shuffled(random.pick(PAIRS))
+  if (random.chance(0.7)) return random.shuffled(random.pick(TRIPLES))
+  return Array.from({ length: 3 }, () => random.pick(Object.keys(CALLS)))
+}
+
 function anyOf(random: Random): Schedule {
-  const calls = Array.from({ length: random.chance(0.5) ? 3 : 2 }, () => random.pick(Object.keys(CALLS)))
+  const calls = anyCalls(random)
   const length = random.whole(1, 5)
   const faulty = new Set(random.chance(0.5) ? [] : [random.whole(1, length), random.whole(1, 2 * length)])
   const segments = Array.from({ length }, (_, at) => anySegment(random, calls.length, faulty.has(at + 1)))
