@@ -65,10 +65,11 @@ class After {
   }
 }
 
+/** What `status` counts that a later call is going to settle. */
 export function unfinishedIn({ printed }: Result): number {
   try {
     const counts = JSON.parse(printed)
-    return Number(counts.unfinished ?? counts.halfClaimed ?? 0)
+    return (counts.unfinished ?? 0) + (counts.received ?? 0)
   } catch {
     return 0
   }

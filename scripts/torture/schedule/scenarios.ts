@@ -50,27 +50,44 @@ export const WANTS: Record<string, { devices?: string[]; count?: number; isIccid
 
 const NAME = /^(\d+)\.json$/
 
+interface Files {
+  readdirSync(path: string): string[]
+  renameSync(from: string, to: string): void
+  openSync(path: string): number
+  fsyncSync(file: number): void
+}
+
 /** Another tool, which claims by a rename alone. */
 async function renameTool({ id }: Call): Promise<Result> {
-  const files = fs as { readdirSync(path: string): string[]; renameSync(from: string, to: string): void }
+  const files = fs as unknown as Files
   await null
   const done = { code: 0, error: '', hint: '', told: [], printed: '' }
-  for (const name of files.readdirSync(LOT)) {
-    const [, found] = NAME.exec(name) ?? []
-    if (found === undefined) continue
-    try {
-      files.renameSync(`${LOT}/${name}`, `${LOT}/__${name}`)
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'ENOENT') continue
-      return { ...done, code: 9, error: String(error) }
+  try {
+    for (const name of files.readdirSync(LOT)) {
+      const [, found] = NAME.exec(name) ?? []
+      if (found === undefined || !renames(files, name)) continue
+      files.fsyncSync(files.openSync(LOT))
+      step('print', '', true, ({ world }) => {
+        const device = `the tool of ${id}`
+        world.prints.push({ call: id, iccid: found, device, isAgain: false, at: world.steps })
+      })
+      return done
     }
-    step('print', '', true, ({ world }) => {
-      const device = `the tool of ${id}`
-      world.prints.push({ call: id, iccid: found, device, isAgain: false, at: world.steps })
-    })
-    return done
+    return { ...done, code: 3 }
+  } catch (error) {
+    return { ...done, code: 9, error: String(error) }
   }
-  return { ...done, code: 3 }
+}
+
+/** @returns false if another call was first */
+function renames(files: Files, name: string): boolean {
+  try {
+    files.renameSync(`${LOT}/${name}`, `${LOT}/__${name}`)
+    return true
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false
+    throw error
+  }
 }
 
 /** Writes a file of the start, flushed. */
