@@ -1,102 +1,99 @@
 /**
- * All schedules of two calls with one fault and at most one change away from a call that could go on: a kill after each
- * step that changes something, a power cut after each that changes or flushes, each step refused, each step that
- * changes something done and reported as an error.
+ * All schedules of two calls with one fault and at most one change away from a call that could go on, before or after
+ * the fault: a kill after each step that changes something, a power cut after each that changes or flushes, each step
+ * refused, each step that changes something done and reported as an error. Changes between calls that make no
+ * difference are left out, as in pairs.ts.
  */
-import type { Call, Entry } from './engine.ts'
-import { conflicts, pointsOf, sequenceOf } from './pairs.ts'
+import type { Entry } from './engine.ts'
+import { callOf, conflictsAny, pointsOf, type Touched } from './pairs.ts'
 import type { Schedule, Segment } from './text.ts'
 import type { Outcome, Trial } from './trial.ts'
+
+type Base = Omit<Schedule, 'segments'>
 
 /** What a failing disk says to each kind of step. */
 const REFUSALS: [step: RegExp, codes: readonly string[]][] = [
   [/^open (wx|w|a|r\+)/, ['EIO', 'EACCES']],
-  [/^open/, ['EIO']],
   [/^(rename|unlink|link)/, ['EIO', 'EACCES', 'EBUSY']],
   [/^(write|flush|mkdir)/, ['EIO', 'ENOSPC']],
-  [/^(read|list|stat|rmdir|chmod|truncate|print)/, ['EIO']],
+  [/^(open|read|list|stat|rmdir|chmod|truncate|print)/, ['EIO']],
 ]
 
 const CHANGES = /^(open (wx|w)|rename|unlink|link|write|mkdir|rmdir|truncate)/
 const SHARES = [0, 0.5, 1]
 
+type Fault = Omit<Segment, 'call' | 'points'>
+
 /** @param hasCuts whether power cuts are wanted too */
-export async function allFaults(
-  base: Omit<Schedule, 'segments'>,
-  trial: Trial,
-  hasCuts: boolean,
-): Promise<void> {
-  const known = new Set<string>()
-  for (const order of await orders(base, trial)) {
-    const outcome = await trial({ ...base, segments: order })
-    const sequence = sequenceOf(outcome, base.calls.length)
-    for (const [at, { call, entry }] of sequence.entries()) {
-      for (const [last, isEnd] of faultsAt(entry, hasCuts)) {
-        const segments = withFault(sequence, at, { call, ...last }, isEnd)
-        const key = JSON.stringify(segments)
-        if (known.has(key)) continue
-        known.add(key)
-        await trial({ ...base, segments })
+export async function allFaults(base: Base, trial: Trial, hasCuts: boolean): Promise<void> {
+  const run = (...segments: Segment[]) => trial({ ...base, segments })
+  for (const first of base.calls[0] === base.calls[1] ? [0] : [0, 1]) {
+    const other = 1 - first
+    const alone = stepsOf(await run({ call: first }), first)
+    for (const [at, entry] of alone.entries()) {
+      for (const fault of faultsAt(entry, hasCuts)) {
+        const faulty = { call: first, points: at + 1, ...fault }
+        if (fault.fault === undefined) await run(faulty)
+        else await changesAfter(faulty, other, run)
       }
     }
+    await changesBefore(first, alone.length, run, hasCuts)
   }
 }
 
-/** Those without a fault: each call first, and after each of its steps the other one, where that makes a difference. */
-async function orders(base: Omit<Schedule, 'segments'>, trial: Trial): Promise<Segment[][]> {
-  const found: Segment[][] = []
-  const isMirrored = base.calls[0] === base.calls[1]
-  for (const first of isMirrored ? [0] : [0, 1]) {
-    const whole = [{ call: first }, { call: 1 - first }]
-    found.push(whole)
-    const alone = pointsOf(callOf(await trial({ ...base, segments: whole }), first))
-    for (let i = 1; i < alone.length; i++) {
-      const segments = [{ call: first, points: i }, { call: 1 - first }, { call: first }]
-      const its = pointsOf(callOf(await trial({ ...base, segments }), 1 - first))
-      if (its.some((point) => conflicts(alone[i] ?? [], point))) found.push(segments)
-    }
+type Run = (...segments: Segment[]) => Promise<Outcome>
+
+/** The faulty call goes on for a while, then the other one runs to its end. */
+async function changesAfter(faulty: Segment, other: number, run: Run): Promise<void> {
+  const { call, points = 0 } = faulty
+  const rest = pointsOf(callOf(await run(faulty, { call }), call)).slice(points)
+  let its: readonly Touched[] | undefined
+  for (let more = 0; more < rest.length; more++) {
+    // The same as the one before.
+    if (its !== undefined && !conflictsAny(rest[more - 1], its)) continue
+    const some = more === 0 ? [] : [{ call, points: more }]
+    its = pointsOf(callOf(await run(faulty, ...some, { call: other }, { call }), other))
   }
-  return found
 }
 
-const callOf = ({ world }: Outcome, at: number): Call => world.calls[at] as Call
+/** The first call is interrupted by the other one; the fault hits that one, or the first one when it goes on. */
+async function changesBefore(first: number, length: number, run: Run, hasCuts: boolean): Promise<void> {
+  const other = 1 - first
+  let its: readonly Touched[] | undefined
+  let before: readonly Touched[] = []
+  for (let points = 1; points < length; points++) {
+    if (its !== undefined && !conflictsAny(before[points - 1], its)) continue
+    const part = { call: first, points }
+    const outcome = await run(part, { call: other }, { call: first })
+    before = pointsOf(callOf(outcome, first))
+    its = pointsOf(callOf(outcome, other))
+    for (const [at, entry] of stepsOf(outcome, other).entries())
+      for (const fault of faultsAt(entry, hasCuts))
+        await run(
+          part,
+          { call: other, points: at + 1, ...fault },
+          ...after(fault, other),
+          ...after(fault, first),
+        )
+    for (const [at, entry] of stepsOf(outcome, first).slice(points).entries())
+      for (const fault of faultsAt(entry, hasCuts))
+        await run(part, { call: other }, { call: first, points: at + 1, ...fault }, ...after(fault, first))
+  }
+}
 
-/** @returns the ends of a segment, and whether nothing comes after them */
-function faultsAt({ name, touched }: Entry, hasCuts: boolean): [Omit<Segment, 'call'>, boolean][] {
+/** Nothing comes after a power cut. */
+const after = ({ cut }: Fault, call: number): Segment[] => (cut === undefined ? [{ call }] : [])
+
+const stepsOf = (outcome: Outcome, at: number): Entry[] =>
+  callOf(outcome, at).log.filter(({ isPoint }) => isPoint)
+
+function faultsAt({ name, touched }: Entry, hasCuts: boolean): Fault[] {
   const isChange = CHANGES.test(name) && touched.some((each) => each.startsWith('>'))
-  const found: [Omit<Segment, 'call'>, boolean][] = []
-  for (const code of REFUSALS.find(([step]) => step.test(name))?.[1] ?? [])
-    found.push([{ fault: { how: 'refused', code } }, false])
-  if (isChange) found.push([{ fault: { how: 'told', code: 'EIO' } }, false], [{ isKill: true }, false])
+  const codes = REFUSALS.find(([step]) => step.test(name))?.[1] ?? []
+  const found: Fault[] = codes.map((code) => ({ fault: { how: 'refused', code } }))
+  if (isChange) found.push({ fault: { how: 'told', code: 'EIO' } })
+  if (isChange || name === 'print') found.push({ isKill: true })
   if (hasCuts && (isChange || name === 'flush' || name === 'print'))
-    for (const cut of SHARES) found.push([{ cut }, true])
+    found.push(...SHARES.map((cut) => ({ cut })))
   return found
-}
-
-/** The sequence as segments, of which the one that ends with the step at `at` has a fault. */
-function withFault(
-  sequence: readonly { call: number }[],
-  at: number,
-  last: Segment,
-  isEnd: boolean,
-): Segment[] {
-  const segments: Segment[] = []
-  let from = 0
-  for (let to = 1; to <= sequence.length; to++) {
-    const { call } = sequence[from] as { call: number }
-    if (to <= at || to === at + 1) {
-      if (to !== at + 1 && sequence[to]?.call === call) continue
-      const points = to - from
-      segments.push(to === at + 1 ? { ...last, points } : { call, points })
-      from = to
-      if (to === at + 1 && isEnd) return segments
-      continue
-    }
-    if (sequence[to]?.call === call) continue
-    // After a fault the call may make other steps: it goes to its end where it did so, else as far as it did.
-    const isLast = !sequence.slice(to).some((each) => each.call === call)
-    segments.push(isLast ? { call } : { call, points: to - from })
-    from = to
-  }
-  return segments
 }

@@ -23,6 +23,10 @@ export async function tryOne(schedule: Schedule): Promise<Outcome> {
 /** Of one scenario, the rules that are violated again are not told again. */
 const scenarioOf = ({ calls, start }: Schedule) => `${[...calls].sort().join('+')} ${start}`
 
+/** Of exit codes, each message is a mistake of its own. */
+const kindOf = ({ rule, what }: Violation) =>
+  rule === 'codes' ? what.replaceAll(/^[A-Z] |\d{4,}|'.*'/g, '') : ''
+
 export class Trials {
   count = 0
   readonly counts = new Map<string, number>()
@@ -46,7 +50,7 @@ export class Trials {
   }
 
   async #add(schedule: Schedule, violation: Violation): Promise<void> {
-    const key = `${violation.rule} ${scenarioOf(schedule)}`
+    const key = `${violation.rule} ${kindOf(violation)} ${scenarioOf(schedule)}`
     if (this.#found.has(key)) return
     const shortest = await shrink(schedule, violation.rule)
     const again = (await tryOne(shortest)).violation ?? violation
