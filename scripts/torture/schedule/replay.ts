@@ -5,7 +5,11 @@ import { LOT } from './places.ts'
 import { run } from './run.ts'
 import type { Schedule } from './text.ts'
 
-const short = (text: string) => text.replaceAll(`${LOT}/`, '').replaceAll(/\d{15}(\d{5})/g, '…$1')
+const short = (text: string) =>
+  text
+    .replaceAll(`${LOT}/`, '')
+    .replaceAll(/\d{15}(\d{5})/g, '…$1')
+    .replaceAll(/[0-9a-f]{60}(?=[0-9a-f]{4})|0{8}-0000-4000-8000-/g, '…')
 
 function resultOf({ value, error, name }: Entry): string {
   if (error !== undefined) return (error as NodeJS.ErrnoException).code ?? String(error)
@@ -21,11 +25,13 @@ function line(call: Call, entry: Entry): string {
   return `${number.padEnd(5)} ${call.id} ${short(`${entry.name.padEnd(8)} ${entry.path}`).padEnd(60)} ${resultOf(entry)}`
 }
 
+const UNINTERESTING = new Set(['now', 'close', 'fstat'])
+
 /** Runs a schedule and prints all steps, and how the calls ended. */
 export async function replay(schedule: Schedule): Promise<Violation | undefined> {
   const world = await run(schedule, {
     trace: (call, entry) => {
-      if (entry.name !== 'now' && entry.name !== 'close') console.log(line(call, entry))
+      if (!UNINTERESTING.has(entry.name)) console.log(line(call, entry))
     },
     segment: (_segment, call) => console.log(`-- ${call.id} goes on`),
   })

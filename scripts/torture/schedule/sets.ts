@@ -58,7 +58,8 @@ const TRIPLES: string[][] = [
   ['iccid', 'deviceD', 'next2'],
   ['iccid', 'iccid', 'next'],
   ['store', 'next2', 'next'],
-  ['store', 'recover', 'next'],
+  ['store', 'store', 'next2'],
+  ['store', 'recover', 'next2'],
   ['recover', 'recover', 'next'],
   ['rename', 'deviceD', 'next2'],
 ]
