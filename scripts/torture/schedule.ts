@@ -4,11 +4,12 @@
  *     node scripts/torture/schedule.ts --replay 'links fresh/2 next+next: A12 B A'
  *     node scripts/torture/schedule.ts --set pairs,faults,random [--minutes N] [--seed S] [--only REGEXP] [--share 0/2] [--stop]
  *
- * `--src` names the source of another version of the program. `--only` chooses scenarios by their names, such as
+ * `--check` judges the schedules on standard input and writes a line of JSON for each. `--src` names the source of another version of the program. `--only` chooses scenarios by their names, such as
  * 'nolinks .*deviceD'. Exit code 1 means that a schedule violates a rule. With `--lines`, it writes one line of JSON a
  * second and for each violation.
  */
 import { resolve } from 'node:path'
+import { createInterface } from 'node:readline'
 import { pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
 import { install } from './schedule/hooks.ts'
@@ -16,7 +17,7 @@ import { replay } from './schedule/replay.ts'
 import { setSource, source } from './schedule/run.ts'
 import { completeFaults, completePairs, randomly } from './schedule/sets.ts'
 import { parse } from './schedule/text.ts'
-import { type Found, Trials } from './schedule/trial.ts'
+import { type Found, Trials, tryOne } from './schedule/trial.ts'
 
 const MOST_FOUND = 20
 
@@ -24,6 +25,7 @@ const { values } = parseArgs({
   options: {
     src: { type: 'string' },
     replay: { type: 'string' },
+    check: { type: 'boolean', default: false },
     set: { type: 'string', default: 'pairs,faults,random' },
     minutes: { type: 'string', default: '5' },
     seed: { type: 'string', default: '1' },
@@ -37,16 +39,25 @@ const { values } = parseArgs({
 
 if (values.src !== undefined) setSource(`${pathToFileURL(resolve(values.src)).href}/`)
 install(source)
-if (values.replay === undefined) await search()
+// The stacks of all the errors of a disk would take half of the time.
+Error.stackTraceLimit = 0
+if (values.check) await check()
+else if (values.replay === undefined) await search()
 else {
   Error.stackTraceLimit = 3
   const found = await replay(parse(values.replay))
   process.exitCode = found === undefined ? 0 : 1
 }
 
+/** Judges the schedules on standard input, one a line. */
+async function check(): Promise<void> {
+  for await (const schedule of createInterface(process.stdin)) {
+    const { violation } = await tryOne(parse(schedule))
+    console.log(JSON.stringify({ schedule, violation }))
+  }
+}
+
 async function search(): Promise<void> {
-  // The stacks of all the errors of a disk would take half of the time.
-  Error.stackTraceLimit = 0
   const { seed, lines } = values
   const [index = 0, of = 1] = values.share.split('/').map(Number)
   const only = new RegExp(values.only)

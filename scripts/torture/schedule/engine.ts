@@ -158,6 +158,8 @@ export class World {
     } catch (error) {
       if (run.paused === undefined) throw error
     } finally {
+      // What the call has begun and does not wait for is a part of it too.
+      await new Promise(setImmediate)
       current = undefined
     }
     if (this.#broken !== undefined) throw this.#broken

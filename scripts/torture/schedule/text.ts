@@ -76,8 +76,3 @@ function formatSegment({ call, points, fault, isKill, cut, napMs }: Segment): st
     napMs === undefined ? '' : `@${napMs / 1000}s`,
   ].join('')
 }
-
-/** The last segments need not be written: the living calls go to their ends in this order anyway. */
-export function hasFault({ segments }: Schedule): boolean {
-  return segments.some(({ fault, isKill, cut }) => fault !== undefined || isKill || cut !== undefined)
-}
