@@ -4,11 +4,12 @@
  *     node scripts/torture.ts [--minutes N] [--seed S] [--only schedule,claim,kill,inject,power,pull,race,sshfs]
  *     node scripts/torture.ts --only claim --dirs A,B
  *
- * It kills the program at its system calls, makes them fail, cuts the power under its file system, pulls its disk out,
- * runs many processes that compete, and steps through calls in every order. SOFTSIM_BIN names a build other than dist/softsim.cjs. `--dirs` runs competing
- * claims on your own directory; name it once for each station, with the path that the station sees. At the beginning and
- * the end, the script prints what it skips on this machine. Exit code 1 means that something was taken twice or lost; the
- * script leaves that directory unchanged.
+ * It runs calls step by step in every order, kills the program at its system calls, makes them fail, cuts the power
+ * under its file system, pulls its disk out, and runs many processes that compete. SOFTSIM_BIN names a build other than
+ * dist/softsim.cjs. `--dirs` runs competing claims on your own directory; name it once for each station, with the path
+ * that the station sees. At the beginning and the end, the script prints what it skips on this machine. Exit code 1 means
+ * that something was taken twice or lost, or that a call did not do what it promises; the script leaves that directory
+ * unchanged.
  */
 import { randomInt } from 'node:crypto'
 import { parseArgs } from 'node:util'

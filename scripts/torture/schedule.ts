@@ -2,11 +2,13 @@
  * Runs the real code of the calls step by step, in orders that schedules say:
  *
  *     node scripts/torture/schedule.ts --replay 'links fresh/2 next+next: A12 B A'
- *     node scripts/torture/schedule.ts --set pairs,faults,random [--minutes N] [--seed S] [--only REGEXP] [--share 0/2] [--stop]
+ *     node scripts/torture/schedule.ts [--set pairs,faults,random] [--minutes N] [--seed S] [--only REGEXP] [--stop]
  *
- * `--check` judges the schedules on standard input and writes a line of JSON for each. `--src` names the source of another version of the program. `--only` chooses scenarios by their names, such as
- * 'nolinks .*deviceD'. Exit code 1 means that a schedule violates a rule. With `--lines`, it writes one line of JSON a
- * second and for each violation.
+ * `--set` chooses what is run: all schedules of two calls with at most two changes between them, all with one fault and
+ * one change, or random ones until the time is over. `--only` chooses scenarios by their names, such as
+ * 'nolinks .*deviceD'; `--share 0/2` is the first half of them. `--check` judges the schedules on standard input.
+ * `--src` names the source of another version of the program. With `--lines` and `--check`, the output is JSON, one
+ * object a line. Exit code 1 means that a schedule violates a rule; schedule/judge.ts has the rules.
  */
 import { resolve } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -88,10 +90,11 @@ async function search(): Promise<void> {
     const [before, at] = [trials.count, performance.now()]
     await sets[name as keyof typeof sets]()
     const seconds = (performance.now() - at) / 1000
-    const end = goesOn() || name === 'random' ? 'complete' : 'ended early'
     const count = trials.count - before
-    const text = `${name}: ${count} schedules in ${seconds.toFixed(1)} s, ${Math.round(count / seconds)} a second`
-    console.log(lines ? JSON.stringify({ note: text }) : name === 'random' ? text : `${text}, ${end}`)
+    const end = name === 'random' ? '' : goesOn() ? ', complete' : ', ended early'
+    const speed = Math.round(count / Math.max(seconds, 0.001))
+    const text = `${name}: ${count} schedules in ${seconds.toFixed(1)} s, ${speed} a second${end}`
+    console.log(lines ? JSON.stringify({ note: text }) : text)
   }
   isOver = true
   clearInterval(ticking)

@@ -1,7 +1,8 @@
 /** What comes after a schedule: time passes, everybody asks again, the directory is emptied, or split and emptied. */
 import { iccid } from '../../../test/support/profiles.ts'
+import type { Call, Print, Result } from './call.ts'
 import type { Disk } from './disk.ts'
-import { type Call, type Print, type Result, World } from './engine.ts'
+import { World } from './engine.ts'
 import { LOT, OTHER } from './places.ts'
 import { programFor } from './run.ts'
 import { WANTS } from './scenarios.ts'

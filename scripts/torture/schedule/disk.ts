@@ -3,66 +3,23 @@
  * the rules of test/store/disk.ts. Beyond them, it has the clock of the schedule, and it notes what each step touches.
  */
 import { constants } from 'node:fs'
-import { constants as system } from 'node:os'
 import { basename, dirname } from 'node:path'
-
-/** A file or a directory, whatever its names. */
-export interface Inode {
-  readonly id: number
-  content: Buffer
-  flushed: Buffer
-  mtimeMs: number
-  mode: number
-  /** What stands for its clusters: after a power cut, two names on FAT may lead to the same ones. */
-  readonly clusters: number
-  readonly names: Names | undefined
-  /** The call that created it, and how many points that call had made. */
-  readonly creator: string
-  readonly createdAt: number
-}
-
-type Entries = Map<string, Inode>
-
-interface Names {
-  flushed: Entries
-  changes: Change[]
-  now: Entries
-}
-
-/** A name gets an inode, or loses its own. */
-type Change = readonly (readonly [name: string, inode: Inode | undefined])[]
-
-export interface OpenFile {
-  readonly inode: Inode
-  readonly path: string
-  place: number
-  readonly appends: boolean
-}
-
-/** A system error as Node throws it. */
-export function systemError(code: string, syscall: string, path: string): Error {
-  const errno = -((system.errno as Record<string, number>)[code] ?? 1)
-  return Object.assign(new Error(`${code}: ${syscall} '${path}'`), { code, errno, syscall, path })
-}
-
-const FLAGS: Record<string, number> = {
-  r: constants.O_RDONLY,
-  'r+': constants.O_RDWR,
-  w: constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC,
-  wx: constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL,
-  'wx+': constants.O_RDWR | constants.O_CREAT | constants.O_EXCL,
-  a: constants.O_WRONLY | constants.O_CREAT | constants.O_APPEND,
-  ax: constants.O_WRONLY | constants.O_CREAT | constants.O_APPEND | constants.O_EXCL,
-}
-
-export const flagsOf = (flags: number | string) => (typeof flags === 'number' ? flags : (FLAGS[flags] ?? 0))
-
-/** Who acts, and when. */
-export interface Actor {
-  readonly call: string
-  readonly points: number
-  readonly now: number
-}
+import {
+  type Actor,
+  apply,
+  type Change,
+  copyOf,
+  EMPTY,
+  flagsOf,
+  flushEntry,
+  freeClusters,
+  type Inode,
+  imageOf,
+  type Names,
+  type OpenFile,
+  settle,
+  systemError,
+} from './inode.ts'
 
 const NOBODY: Actor = { call: '', points: 0, now: 0 }
 
@@ -100,25 +57,6 @@ export class Disk {
   copy(): Disk {
     const same = new Disk(this.hasFatRules)
     same.#inodes = this.#inodes
-    const copies = new Map<Inode, Inode>()
-    const copyOf = (inode: Inode): Inode => {
-      const known = copies.get(inode)
-      if (known !== undefined) return known
-      const { names } = inode
-      const copied: Inode = {
-        ...inode,
-        names: names && { flushed: new Map(), changes: [], now: new Map() },
-      }
-      copies.set(inode, copied)
-      if (names !== undefined && copied.names !== undefined) {
-        for (const [name, child] of names.flushed) copied.names.flushed.set(name, copyOf(child))
-        for (const [name, child] of names.now) copied.names.now.set(name, copyOf(child))
-        copied.names.changes = names.changes.map((change) =>
-          change.map(([name, child]) => [name, child && copyOf(child)] as const),
-        )
-      }
-      return copied
-    }
     same.#tree = copyOf(this.#tree)
     return same
   }
@@ -137,21 +75,7 @@ export class Disk {
 
   /** All files below a directory with their contents, as a text that is the same for disks that behave alike. */
   image(path: string, now: number): string {
-    const groups = new Map<Inode, number>()
-    const lines: string[] = []
-    const visit = (at: string, inode: Inode): void => {
-      const names = inode.names?.now
-      if (names === undefined) {
-        if (!groups.has(inode)) groups.set(inode, groups.size)
-        const age = Math.round((now - inode.mtimeMs) / 30_000)
-        lines.push(`${at} ${groups.get(inode)} ${age} ${inode.content.toString('latin1')}`)
-        return
-      }
-      lines.push(`${at}/`)
-      for (const name of [...names.keys()].sort()) visit(`${at}/${name}`, names.get(name) as Inode)
-    }
-    visit('', this.find(path, 'image'))
-    return lines.join('\n').replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'T')
+    return imageOf(this.find(path, 'image'), now)
   }
 
   /** @throws ENOENT */
@@ -321,47 +245,5 @@ export class Disk {
   cutPower(choose: (length: number) => number): void {
     this.files.clear()
     settle(this.#tree, choose, new Set())
-  }
-}
-
-const EMPTY = Buffer.alloc(0)
-
-function apply(change: Change, entries: Entries): void {
-  for (const [name, inode] of change) {
-    if (inode === undefined) entries.delete(name)
-    else entries.set(name, inode)
-  }
-}
-
-function settle(inode: Inode, choose: (length: number) => number, done: Set<Inode>): void {
-  if (done.has(inode)) return
-  done.add(inode)
-  const { names } = inode
-  if (names === undefined) {
-    if (!inode.content.equals(inode.flushed))
-      inode.content = inode.content.subarray(0, choose(inode.content.length))
-    inode.flushed = inode.content
-    return
-  }
-  for (const change of names.changes.slice(0, choose(names.changes.length))) apply(change, names.flushed)
-  names.changes = []
-  names.now = new Map(names.flushed)
-  for (const child of names.now.values()) settle(child, choose, done)
-}
-
-/** Whatever other name leads to them has nothing of its own any more. */
-function freeClusters(clusters: number, inode: Inode): void {
-  for (const child of inode.names?.now.values() ?? []) freeClusters(clusters, child)
-  if (inode.names === undefined && inode.clusters === clusters) {
-    inode.content = Buffer.alloc(inode.content.length)
-    inode.flushed = inode.content
-  }
-}
-
-/** On FAT what is known of a file is in its directory: the flush of the one writes the name in the other. */
-function flushEntry(inode: Inode, directory: Inode): void {
-  for (const [name, child] of directory.names?.now ?? []) {
-    if (child === inode) directory.names?.flushed.set(name, inode)
-    else flushEntry(inode, child)
   }
 }

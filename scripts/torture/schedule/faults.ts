@@ -4,7 +4,7 @@
  * refused, each step that changes something done and reported as an error. Changes between calls that make no
  * difference are left out, as in pairs.ts.
  */
-import type { Entry } from './engine.ts'
+import type { Entry } from './call.ts'
 import { callOf, conflictsAny, pointsOf, type Touched } from './pairs.ts'
 import type { Schedule, Segment } from './text.ts'
 import type { Outcome, Trial } from './trial.ts'

@@ -1,69 +1,15 @@
 /**
- * What stands for `node:fs` and `node:fs/promises` in the calls of a schedule: each function is a step on the disk of
- * the schedule.
- *
- * Other calls can't go on before these, because nobody else can see them or influence them: to close a file, to look at
- * an open file (only its type and its size limit matter), to look at or open the directory of profiles (it stays), to
- * ask for free space, and everything below /receipt.
+ * What stands for the functions of `node:fs` in the calls of a schedule: each is a step on its disk. look.ts says between which of them others can go on.
  */
 import * as real from 'node:fs'
-import * as realPromises from 'node:fs/promises'
-import { type Disk, systemError } from './disk.ts'
 import { execution, HarnessError, step } from './engine.ts'
-import { checkScanner, timeOf, wonToo } from './kinds.ts'
-import { LOT, RECEIPTS } from './places.ts'
+import { systemError } from './inode.ts'
+import { checkScanner, wonToo } from './kinds.ts'
+import { at, on, plain, Status } from './look.ts'
+import { LOT } from './places.ts'
 
 /** A file descriptor of standard input, output or error. */
 const isStandard = (file: unknown) => typeof file === 'number' && file <= 2
-
-const isSeen = (path: string) => path !== LOT && !path.startsWith(RECEIPTS)
-
-const plain = (path: unknown) => {
-  const text = String(path)
-  return text.endsWith('/..') ? text.slice(0, text.lastIndexOf('/', text.length - 4)) || '/' : text
-}
-
-type Run = NonNullable<ReturnType<typeof execution>>
-
-/** A step that belongs to a path. */
-const at = <T>(name: string, path: string, action: (run: Run) => T) => step(name, path, isSeen(path), action)
-
-/** A step with an open file. */
-function on<T>(name: string, file: number, isPoint: boolean, action: (run: Run) => T): T {
-  const run = execution()
-  const path = run?.call.log.length === run?.at ? (run?.world.disk.files.get(file)?.path ?? '') : undefined
-  const known = run?.call.log[run.at]?.path ?? path ?? ''
-  return step(name, known, isPoint && !known.startsWith(RECEIPTS), action)
-}
-
-class Status {
-  readonly size: number
-  readonly mtimeMs: number
-  readonly mode: number
-  readonly ino: number
-  readonly dev = 1
-  readonly rdev = 0
-  readonly nlink = 1
-  readonly #isDirectory: boolean
-
-  constructor(run: Run, inode: ReturnType<Disk['find']>) {
-    this.size = inode.content.length
-    this.mtimeMs = timeOf(run, inode)
-    this.mode = inode.mode | (inode.names === undefined ? real.constants.S_IFREG : real.constants.S_IFDIR)
-    this.ino = inode.id
-    this.#isDirectory = inode.names !== undefined
-    run.world.disk.touched.push(`<#${inode.id}`)
-  }
-
-  get mtime(): Date {
-    return new Date(this.mtimeMs)
-  }
-
-  isFile = () => !this.#isDirectory
-  isDirectory = () => this.#isDirectory
-  isSymbolicLink = () => false
-  isCharacterDevice = () => false
-}
 
 function statSync(name: unknown, options?: { throwIfNoEntry?: boolean }): Status | undefined {
   const path = plain(name)
@@ -257,7 +203,8 @@ const rmSync = (path: unknown, options?: { force?: boolean }) => {
   unlinkSync(path)
 }
 
-const known = {
+/** By their names in `node:fs`. */
+export const files = {
   openSync,
   closeSync,
   readSync,
@@ -299,55 +246,4 @@ const known = {
     if (!isStandard(file)) throw new HarnessError('the scheduler has no fstat of a file')
     queueMicrotask(() => done(null))
   },
-}
-
-/** Functions that no call has needed so far are refused. */
-function refused(all: object): Record<string, unknown> {
-  const entries = Object.entries(all).map(([name, value]) => {
-    if (typeof value !== 'function' || /^[A-Z]/.test(name)) return [name, value]
-    return [
-      name,
-      () => {
-        throw execution()?.world.fail(`the scheduler has no ${name}`) ?? new HarnessError(name)
-      },
-    ]
-  })
-  return Object.fromEntries(entries)
-}
-
-const later =
-  <A extends unknown[], T>(action: (...args: A) => T) =>
-  async (...args: A): Promise<T> => {
-    await null
-    return action(...args)
-  }
-
-async function open(path: unknown, flags?: number | string, mode?: number) {
-  await null
-  const fd = openSync(path, flags, mode)
-  return {
-    fd,
-    stat: later(() => fstatSync(fd)),
-    readFile: later((options?: string) => readFileSync(fd, options)),
-    writeFile: later((data: string | Buffer) => writeFileSync(fd, data)),
-    truncate: later((length?: number) => ftruncateSync(fd, length)),
-    sync: later(() => fsyncSync(fd)),
-    datasync: later(() => fsyncSync(fd)),
-    close: later(() => closeSync(fd)),
-  }
-}
-
-const promised = Object.fromEntries(
-  Object.entries(known)
-    .filter(([name]) => name.endsWith('Sync'))
-    .map(([name, action]) => [name.slice(0, -4), later(action as (...args: unknown[]) => unknown)]),
-)
-
-export const promises: Record<string, unknown> = { ...refused(realPromises), ...promised, open }
-
-export const fs: Record<string, unknown> = {
-  ...refused(real),
-  ...known,
-  constants: real.constants,
-  promises,
 }

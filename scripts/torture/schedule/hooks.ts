@@ -7,7 +7,7 @@ import { registerHooks } from 'node:module'
 import * as os from 'node:os'
 import * as timers from 'node:timers/promises'
 import { execution, HarnessError, isPause, step } from './engine.ts'
-import { fs, promises } from './fs.ts'
+import { fs, promises } from './modules.ts'
 import { RECEIPTS } from './places.ts'
 
 const SCHEME = 'softsim-schedule:'

@@ -1,8 +1,9 @@
 /** What must be true after a schedule. */
 import { iccid } from '../../../test/support/profiles.ts'
 import { aftermathOf } from './aftermath.ts'
+import type { Call, Print, Result } from './call.ts'
 import type { Disk } from './disk.ts'
-import type { Call, Print, Result, World } from './engine.ts'
+import type { World } from './engine.ts'
 import { LOT } from './places.ts'
 import { textOf, WANTS } from './scenarios.ts'
 import type { Schedule } from './text.ts'

@@ -1,7 +1,7 @@
 /** The kinds of disks, and what each of them does otherwise. */
 import { constants } from 'node:fs'
-import { flagsOf, type Inode, systemError } from './disk.ts'
 import type { execution } from './engine.ts'
+import { flagsOf, type Inode, systemError } from './inode.ts'
 
 type Run = NonNullable<ReturnType<typeof execution>>
 

@@ -3,7 +3,7 @@
  * in the order of neighbouring steps that have nothing to do with each other, one is run: two steps belong together if
  * one changes a name or a file that the other one reads or changes.
  */
-import type { Call } from './engine.ts'
+import type { Call } from './call.ts'
 import type { Schedule, Segment } from './text.ts'
 import type { Outcome, Trial } from './trial.ts'
 

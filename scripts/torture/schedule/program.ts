@@ -1,5 +1,5 @@
 /** The program's own entry points. Nothing else of these tests knows its modules. */
-import type { Call, Result } from './engine.ts'
+import type { Call, Result } from './call.ts'
 import { load } from './hooks.ts'
 import { LOT, RECEIPTS } from './places.ts'
 

@@ -1,5 +1,6 @@
 /** Prints a schedule step by step. */
-import type { Call, Entry, World } from './engine.ts'
+import type { Call, Entry } from './call.ts'
+import type { World } from './engine.ts'
 import { judge, type Violation } from './judge.ts'
 import { LOT } from './places.ts'
 import { run } from './run.ts'

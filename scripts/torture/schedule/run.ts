@@ -1,5 +1,6 @@
 /** Runs one schedule. */
-import type { Call, World } from './engine.ts'
+import type { Call } from './call.ts'
+import type { World } from './engine.ts'
 import { KINDS } from './kinds.ts'
 import { loadProgram, type Program } from './program.ts'
 import { begin, CALLS } from './scenarios.ts'

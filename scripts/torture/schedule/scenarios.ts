@@ -1,9 +1,10 @@
 /** The calls of a schedule, and the directories that they begin with. */
 import { createHash } from 'node:crypto'
 import { iccid } from '../../../test/support/profiles.ts'
+import type { Call, Result } from './call.ts'
 import type { Disk } from './disk.ts'
-import { type Call, type Result, step, World } from './engine.ts'
-import { fs } from './fs.ts'
+import { step, World } from './engine.ts'
+import { files } from './fs.ts'
 import type { Kind } from './kinds.ts'
 import { LOT, OTHER, RECEIPTS } from './places.ts'
 import type { Program, StoredProfile } from './program.ts'
@@ -50,22 +51,14 @@ export const WANTS: Record<string, { devices?: string[]; count?: number; isIccid
 
 const NAME = /^(\d+)\.json$/
 
-interface Files {
-  readdirSync(path: string): string[]
-  renameSync(from: string, to: string): void
-  openSync(path: string): number
-  fsyncSync(file: number): void
-}
-
 /** Another tool, which claims by a rename alone. */
 async function renameTool({ id }: Call): Promise<Result> {
-  const files = fs as unknown as Files
   await null
   const done = { code: 0, error: '', hint: '', told: [], printed: '' }
   try {
     for (const name of files.readdirSync(LOT)) {
       const [, found] = NAME.exec(name) ?? []
-      if (found === undefined || !renames(files, name)) continue
+      if (found === undefined || !renames(name)) continue
       files.fsyncSync(files.openSync(LOT))
       step('print', '', true, ({ world }) => {
         const device = `the tool of ${id}`
@@ -80,7 +73,7 @@ async function renameTool({ id }: Call): Promise<Result> {
 }
 
 /** @returns false if another call was first */
-function renames(files: Files, name: string): boolean {
+function renames(name: string): boolean {
   try {
     files.renameSync(`${LOT}/${name}`, `${LOT}/__${name}`)
     return true

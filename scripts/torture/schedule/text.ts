@@ -7,7 +7,7 @@
  * steps is refused. `~EIO`: it is done, and reported as an error. `^0`, `^.5`, `^1`: the power is cut, and that share of
  * what is not flushed stays. `@70s`: time passes (s, m or h). After all of that, the living calls go to their ends.
  */
-import type { Fault } from './engine.ts'
+import type { Fault } from './call.ts'
 
 export interface Segment {
   /** Of the calls, which one. */
