@@ -26,7 +26,7 @@ export interface Change {
   readonly call: string
   /** The names of the files that are there. */
   readonly unused: readonly string[]
-  /** Those without a used name. */
+  /** Those without a used name, and with something in them. */
   readonly free: readonly string[]
 }
 

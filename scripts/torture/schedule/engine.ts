@@ -101,7 +101,9 @@ export class World {
   note(call: string, names: readonly string[]): void {
     const unused = names.filter((name) => /^\d+\.json$/.test(name))
     const used = new Set(names.filter((name) => name.startsWith('__')))
-    const free = unused.filter((name) => !used.has(`__${name}`))
+    const free = unused.filter(
+      (name) => !used.has(`__${name}`) && this.disk.at(`${LOT}/${name}`)?.content.length !== 0,
+    )
     this.changes.push({ at: this.steps, call, unused, free })
   }
 

@@ -59,7 +59,7 @@ async function renameTool({ id }: Call): Promise<Result> {
     for (const name of files.readdirSync(LOT)) {
       const [, found] = NAME.exec(name) ?? []
       if (found === undefined || !renames(name)) continue
-      files.fsyncSync(files.openSync(LOT))
+      for (const path of [`${LOT}/__${name}`, LOT]) files.fsyncSync(files.openSync(path))
       step('print', '', true, ({ world }) => {
         const device = `the tool of ${id}`
         world.prints.push({ call: id, iccid: found, device, isAgain: false, at: world.steps })
