@@ -2,7 +2,7 @@
 import { Random } from '../random.ts'
 import { allFaults } from './faults.ts'
 import { allOfPair } from './pairs.ts'
-import { CALLS, STARTS } from './scenarios.ts'
+import { CALLS, STARTS, WANTS } from './scenarios.ts'
 import type { Schedule, Segment } from './text.ts'
 import type { Trials } from './trial.ts'
 
@@ -87,11 +87,21 @@ const FAULTLESS = [
 ]
 const FAULTY = ['links', 'nolinks', 'fat']
 
-function bases(kinds: readonly string[], starts: readonly string[], lots: readonly number[]): Base[] {
+/** Two profiles, and so many that one call gets too few. */
+function lotsFor(calls: readonly string[]): number[] {
+  const wanted = calls.reduce((sum, name) => sum + (WANTS[name]?.count ?? 0), 0)
+  return [...new Set([2, Math.max(1, wanted - 1)])]
+}
+
+function bases(
+  kinds: readonly string[],
+  starts: readonly string[],
+  lots: (calls: readonly string[]) => number[],
+): Base[] {
   return kinds.flatMap((kind) =>
     starts.flatMap((start) =>
       PAIRS.filter((calls) => suits(start, calls)).flatMap((calls) =>
-        lots.map((profiles) => ({ kind, start, calls, profiles })),
+        lots(calls).map((profiles) => ({ kind, start, calls, profiles })),
       ),
     ),
   )
@@ -108,9 +118,9 @@ const mine = <T>(all: readonly T[], { index, of }: Share) => all.filter((_, at) 
 /** May it go on? */
 export type GoesOn = () => boolean
 
-export const pairBases = () => bases(FAULTLESS, Object.keys(STARTS), [2])
+export const pairBases = () => bases(FAULTLESS, Object.keys(STARTS), lotsFor)
 
-export const faultBases = () => bases(FAULTY, ['fresh', 'assigned', 'answer'], [2])
+export const faultBases = () => bases(FAULTY, ['fresh', 'assigned', 'answer'], () => [2])
 
 export async function completePairs(
   trials: Trials,
