@@ -1,14 +1,15 @@
 /**
  * The long tests that nothing is handed out twice and nothing is lost:
  *
- *     node scripts/torture.ts [--minutes N] [--seed S] [--only claim,kill,inject,power,pull,race,sshfs]
+ *     node scripts/torture.ts [--minutes N] [--seed S] [--only schedule,claim,kill,inject,power,pull,race,sshfs]
  *     node scripts/torture.ts --only claim --dirs A,B
  *
- * It kills the program at its system calls, makes them fail, cuts the power under its file system, pulls its disk out,
- * and runs many processes that compete. SOFTSIM_BIN names a build other than dist/softsim.cjs. `--dirs` runs competing
- * claims on your own directory; name it once for each station, with the path that the station sees. At the beginning and
- * the end, the script prints what it skips on this machine. Exit code 1 means that something was taken twice or lost; the
- * script leaves that directory unchanged.
+ * It runs calls step by step in every order, kills the program at its system calls, makes them fail, cuts the power
+ * under its file system, pulls its disk out, and runs many processes that compete. SOFTSIM_BIN names a build other than
+ * dist/softsim.cjs. `--dirs` runs competing claims on your own directory; name it once for each station, with the path
+ * that the station sees. At the beginning and the end, the script prints what it skips on this machine. Exit code 1 means
+ * that something was taken twice or lost, or that a call did not do what it promises; the script leaves that directory
+ * unchanged.
  */
 import { randomInt } from 'node:crypto'
 import { parseArgs } from 'node:util'
@@ -20,6 +21,7 @@ import { power } from './torture/power.ts'
 import { pull } from './torture/pull.ts'
 import { race } from './torture/race.ts'
 import { Random } from './torture/random.ts'
+import { schedules } from './torture/schedule/part.ts'
 import { sshfs, whyNoSshfs } from './torture/sshfs.ts'
 import { Tally, Violation } from './torture/tally.ts'
 import { whyNoTrace } from './torture/trace.ts'
@@ -39,6 +41,7 @@ interface Part {
 const images = { whyNot: () => whyNoImages() ?? whyNoTrace(), without: withoutKinds }
 
 const PARTS: Record<string, Part> = {
+  schedule: { share: 0.1, run: schedules },
   claim: { share: 0.05, run: (...all) => raceClaims(...all, values.dirs?.split(',')) },
   kill: { share: 0.3, whyNot: whyNoTrace, run: kill },
   inject: { share: 0.2, whyNot: whyNoTrace, run: inject },
@@ -108,3 +111,4 @@ try {
 }
 console.log(tally.table())
 sayWhatIsLeftOut()
+if (only.includes('schedule')) console.log(`${tally.of('schedules')} schedules`)

@@ -1,0 +1,104 @@
+/** What comes after a schedule: time passes, everybody asks again, the directory is emptied, or split and emptied. */
+import { iccid } from '../../../test/support/profiles.ts'
+import type { Call, Print, Result } from './call.ts'
+import type { Disk } from './disk.ts'
+import { World } from './engine.ts'
+import { LOT, OTHER } from './places.ts'
+import { programFor } from './run.ts'
+import { WANTS } from './scenarios.ts'
+import type { Schedule } from './text.ts'
+
+export interface Aftermath {
+  readonly prints: readonly Print[]
+  readonly results: readonly Result[]
+  readonly disk: Disk
+  /** Of the last `status`. */
+  readonly unfinished: number
+}
+
+const PAUSE_MS = 2 * 60_000
+const DAY_MS = 25 * 3_600_000
+const MOST_CALLS = 8
+const MOST_KNOWN = 20_000
+
+const known = new Map<string, Promise<Aftermath>>()
+
+export const devicesOf = ({ calls, start }: Schedule) => [
+  ...new Set([
+    ...calls.flatMap((name) => WANTS[name]?.devices ?? []),
+    ...(start === 'assigned' || start === 'claimed' ? ['D'] : []),
+  ]),
+]
+
+/** Once for each state of the disk: many schedules leave the same one. */
+export function aftermathOf(world: World, schedule: Schedule, isSplit: boolean): Promise<Aftermath> {
+  const key = [world.kind.name, devicesOf(schedule).join(), isSplit, world.disk.image(LOT, world.now)].join(
+    '\n',
+  )
+  const found = known.get(key)
+  if (found !== undefined) return found
+  if (known.size > MOST_KNOWN) known.clear()
+  const fresh = isSplit ? split(world, schedule) : empty(world, schedule)
+  known.set(key, fresh)
+  return fresh
+}
+
+class After {
+  readonly world: World
+  readonly results: Result[] = []
+
+  constructor({ kind, disk, now }: World) {
+    this.world = new World(kind, disk.copy())
+    this.world.now = now + PAUSE_MS
+  }
+
+  async run(body: (call: Call) => Promise<Result>): Promise<Result> {
+    const call = this.world.add(body, 1)
+    await this.world.advance(call)
+    const result = call.result as Result
+    this.results.push(result)
+    return result
+  }
+
+  async end(unfinished: number): Promise<Aftermath> {
+    const { prints, disk } = this.world
+    return { prints, results: this.results, disk, unfinished }
+  }
+}
+
+/** What `status` counts that a later call is going to settle. */
+export function unfinishedIn({ printed }: Result): number {
+  try {
+    const counts = JSON.parse(printed)
+    return (counts.unfinished ?? 0) + (counts.received ?? 0)
+  } catch {
+    return 0
+  }
+}
+
+async function empty(world: World, schedule: Schedule): Promise<Aftermath> {
+  const program = await programFor(world.kind.platform)
+  const after = new After(world)
+  await after.run(program.status())
+  for (const device of devicesOf(schedule)) await after.run(program.next({ devices: [device] }))
+  after.world.now += DAY_MS
+  for (let tries = 0; tries < MOST_CALLS; tries++) if ((await after.run(program.next({}))).code !== 0) break
+  return after.end(unfinishedIn(await after.run(program.status())))
+}
+
+/** As `find profiles -name '[0-9]*' -exec mv {} other \;` does. */
+async function split(world: World, schedule: Schedule): Promise<Aftermath> {
+  const program = await programFor(world.kind.platform)
+  const after = new After(world)
+  const { disk } = after.world
+  const unfinished = unfinishedIn(await after.run(program.status()))
+  if (unfinished > 0) return after.end(unfinished)
+  const before = disk.namesOf(LOT)
+  for (const name of before) if (/^\d/.test(name)) disk.rename(`${LOT}/${name}`, `${OTHER}/${name}`)
+  for (const device of devicesOf(schedule)) await after.run(program.next({ devices: [device] }))
+  for (let n = 1; n <= schedule.profiles + 1; n++)
+    if (before.includes(`__${iccid(n)}.json`)) await after.run(program.next({ iccid: iccid(n) }))
+  for (let tries = 0; tries < MOST_CALLS; tries++)
+    if ((await after.run(program.next({ directory: OTHER }))).code !== 0) break
+  return after.end(unfinished)
+}

@@ -1,0 +1,76 @@
+/** A call of the program, its steps so far, and what has come of it. */
+
+/** What happens at the last step of a segment. */
+export interface Fault {
+  /** `refused` is not done, `told` is done; both are reported as `code`. */
+  readonly how: 'refused' | 'told'
+  readonly code: string
+}
+
+export interface Entry {
+  readonly name: string
+  readonly path: string
+  readonly value: unknown
+  readonly error: unknown
+  /** Whether other calls can go on before it. */
+  readonly isPoint: boolean
+  /** The names and contents that it read (`<`) or changed (`>`). */
+  readonly touched: readonly string[]
+  /** How many steps all calls had made. */
+  readonly at: number
+}
+
+/** Which unused profiles the directory has from now on. */
+export interface Change {
+  readonly at: number
+  readonly call: string
+  /** The names of the files that are there. */
+  readonly unused: readonly string[]
+  /** Those without a used name, and with something in them. */
+  readonly free: readonly string[]
+}
+
+/** How a call ended. */
+export interface Result {
+  readonly code: number
+  /** Of the failure, and of any error that is none. */
+  readonly error: string
+  readonly hint: string
+  readonly told: readonly string[]
+  /** What `status` printed. */
+  readonly printed: string
+}
+
+export class Call {
+  readonly id: string
+  readonly pid: number
+  readonly host: string
+  readonly body: (call: Call) => Promise<Result>
+  readonly log: Entry[] = []
+  /** How many points it has passed. */
+  points = 0
+  state: 'alive' | 'ended' | 'dead' = 'alive'
+  result: Result | undefined
+  /** How many steps all calls had made when it began and when it ended. */
+  beganAt: number | undefined
+  endedAt = Number.POSITIVE_INFINITY
+  /** How many steps all calls had made when this one was paused. */
+  pausedAt = 0
+
+  constructor(id: string, pid: number, body: (call: Call) => Promise<Result>, host = 'station') {
+    this.id = id
+    this.pid = pid
+    this.host = host
+    this.body = body
+  }
+}
+
+/** A profile on standard output. */
+export interface Print {
+  readonly call: string
+  readonly iccid: string
+  readonly device: string | undefined
+  readonly isAgain: boolean
+  /** How many steps all calls had made. */
+  readonly at: number
+}

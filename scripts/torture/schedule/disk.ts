@@ -1,0 +1,249 @@
+/**
+ * A disk in memory that can be copied: the names and files of now, and what a power cut would leave of them. It follows
+ * the rules of test/store/disk.ts. Beyond them, it has the clock of the schedule, and it notes what each step touches.
+ */
+import { constants } from 'node:fs'
+import { basename, dirname } from 'node:path'
+import {
+  type Actor,
+  apply,
+  type Change,
+  copyOf,
+  EMPTY,
+  flagsOf,
+  flushEntry,
+  freeClusters,
+  type Inode,
+  imageOf,
+  type Names,
+  type OpenFile,
+  settle,
+  systemError,
+} from './inode.ts'
+
+const NOBODY: Actor = { call: '', points: 0, now: 0 }
+
+export class Disk {
+  readonly hasFatRules: boolean
+  /** Keys of the names and contents that were read (`<`) or changed (`>`) since they were last taken away. */
+  touched: string[] = []
+  actor = NOBODY
+  readonly files = new Map<number, OpenFile>()
+  #inodes = 1
+  #descriptors = 10
+  #tree: Inode
+
+  constructor(hasFatRules = false) {
+    this.hasFatRules = hasFatRules
+    this.#tree = this.#create(true, 0o700)
+  }
+
+  #create(isDirectory: boolean, mode: number): Inode {
+    const id = this.#inodes++
+    return {
+      id,
+      content: EMPTY,
+      flushed: EMPTY,
+      mtimeMs: this.actor.now,
+      mode,
+      clusters: id,
+      names: isDirectory ? { flushed: new Map(), changes: [], now: new Map() } : undefined,
+      creator: this.actor.call,
+      createdAt: this.actor.points,
+    }
+  }
+
+  /** A copy with nothing open. */
+  copy(): Disk {
+    const same = new Disk(this.hasFatRules)
+    same.#inodes = this.#inodes
+    same.#tree = copyOf(this.#tree)
+    return same
+  }
+
+  /** The inode at a path. */
+  at(path: string): Inode | undefined {
+    let inode: Inode | undefined = this.#tree
+    for (const name of path.split('/')) if (name !== '' && name !== '.') inode = inode?.names?.now.get(name)
+    return inode
+  }
+
+  /** The names in a directory; none where there is none. */
+  namesOf(path: string): string[] {
+    return [...(this.at(path)?.names?.now.keys() ?? [])]
+  }
+
+  /** All files below a directory with their contents, as a text that is the same for disks that behave alike. */
+  image(path: string, now: number): string {
+    return imageOf(this.find(path, 'image'), now)
+  }
+
+  /** @throws ENOENT */
+  find(path: string, syscall: string): Inode {
+    this.touched.push(`<${path}`)
+    const inode = this.at(path)
+    if (inode === undefined) throw systemError('ENOENT', syscall, path)
+    return inode
+  }
+
+  #namesIn(directory: string, syscall: string): Names {
+    const names = this.at(directory)?.names
+    if (names === undefined) throw systemError('ENOENT', syscall, directory)
+    return names
+  }
+
+  #change(path: string, syscall: string, inode: Inode | undefined): void {
+    this.#changeAll(dirname(path), syscall, [[basename(path), inode]])
+  }
+
+  #changeAll(directory: string, syscall: string, change: Change): void {
+    const names = this.#namesIn(directory, syscall)
+    for (const [name] of change) this.touched.push(`>${directory}/${name}`)
+    this.touched.push(`>${directory}/`)
+    apply(change, names.now)
+    names.changes.push(change)
+  }
+
+  open(path: string, flags: number | string, mode = 0o666): number {
+    const bits = flagsOf(flags)
+    this.touched.push(`<${path}`)
+    let inode = this.at(path)
+    if (inode === undefined) {
+      if ((bits & constants.O_CREAT) === 0) throw systemError('ENOENT', 'open', path)
+      this.#namesIn(dirname(path), 'open')
+      inode = this.#create(false, mode)
+      this.#change(path, 'open', inode)
+    } else {
+      if (bits & constants.O_EXCL) throw systemError('EEXIST', 'open', path)
+      if (inode.names !== undefined && bits & (constants.O_WRONLY | constants.O_RDWR))
+        throw systemError('EISDIR', 'open', path)
+      if (bits & constants.O_TRUNC) this.#setContent(inode, EMPTY)
+    }
+    const file = this.#descriptors++
+    this.files.set(file, { inode, path, place: 0, appends: (bits & constants.O_APPEND) !== 0 })
+    return file
+  }
+
+  opened(file: number): OpenFile {
+    const open = this.files.get(file)
+    if (open === undefined) throw systemError('EBADF', 'descriptor', String(file))
+    return open
+  }
+
+  close(file: number): void {
+    this.opened(file)
+    this.files.delete(file)
+  }
+
+  /** @param at where in the file; at its place, which moves on, where it is null */
+  read(file: number, length: number, at: number | null): Buffer {
+    const open = this.opened(file)
+    if (open.inode.names !== undefined) throw systemError('EISDIR', 'read', open.path)
+    this.touched.push(`<#${open.inode.id}`)
+    const from = at ?? open.place
+    const bytes = Buffer.from(open.inode.content.subarray(from, from + length))
+    if (at === null) open.place += bytes.length
+    return bytes
+  }
+
+  write(file: number, bytes: Buffer, at: number | null): number {
+    const open = this.opened(file)
+    const { content } = open.inode
+    const from = open.appends ? content.length : (at ?? open.place)
+    const gap = Buffer.alloc(Math.max(0, from - content.length))
+    const rest = content.subarray(from + bytes.length)
+    this.#setContent(open.inode, Buffer.concat([content.subarray(0, from), gap, bytes, rest]))
+    if (at === null) open.place = from + bytes.length
+    return bytes.length
+  }
+
+  truncate(file: number, length: number): void {
+    const { inode } = this.opened(file)
+    const more = Buffer.alloc(Math.max(0, length - inode.content.length))
+    this.#setContent(inode, Buffer.concat([inode.content.subarray(0, length), more]))
+  }
+
+  #setContent(inode: Inode, content: Buffer): void {
+    this.touched.push(`>#${inode.id}`)
+    inode.content = content
+    inode.mtimeMs = this.actor.now
+  }
+
+  flush(file: number): void {
+    const { inode } = this.opened(file)
+    inode.flushed = inode.content
+    const { names } = inode
+    if (names === undefined) {
+      if (this.hasFatRules) flushEntry(inode, this.#tree)
+      return
+    }
+    names.flushed = new Map(names.now)
+    names.changes = []
+  }
+
+  list(path: string, syscall: string): string[] {
+    this.touched.push(`<${path}/`)
+    const { names } = this.find(path, syscall)
+    if (names === undefined) throw systemError('ENOTDIR', syscall, path)
+    return [...names.now.keys()]
+  }
+
+  makeDirectory(path: string, mode: number): void {
+    this.touched.push(`<${path}`)
+    if (this.at(path) !== undefined) throw systemError('EEXIST', 'mkdir', path)
+    this.#change(path, 'mkdir', this.#create(true, mode))
+  }
+
+  removeDirectory(path: string): void {
+    this.touched.push(`<${path}/`)
+    const { names } = this.find(path, 'rmdir')
+    if (names === undefined) throw systemError('ENOTDIR', 'rmdir', path)
+    if (names.now.size > 0) throw systemError('ENOTEMPTY', 'rmdir', path)
+    this.#change(path, 'rmdir', undefined)
+  }
+
+  link(from: string, to: string): void {
+    const inode = this.find(from, 'link')
+    this.touched.push(`<${to}`)
+    if (this.at(to) !== undefined) throw systemError('EEXIST', 'link', to)
+    this.#change(to, 'link', inode)
+  }
+
+  unlink(path: string): void {
+    const inode = this.find(path, 'unlink')
+    if (inode.names !== undefined) throw systemError('EPERM', 'unlink', path)
+    this.#change(path, 'unlink', undefined)
+    if (this.hasFatRules) freeClusters(inode.clusters, this.#tree)
+  }
+
+  /** From one directory to another are two changes: a power cut may undo either. */
+  rename(from: string, to: string): void {
+    const found = this.find(from, 'rename')
+    if (this.at(to) === found && from !== to) return
+    const inode = this.hasFatRules ? this.#unflushed(found) : found
+    this.#namesIn(dirname(to), 'rename')
+    if (dirname(from) === dirname(to)) {
+      this.#changeAll(dirname(from), 'rename', [
+        [basename(from), undefined],
+        [basename(to), inode],
+      ])
+      return
+    }
+    this.#change(to, 'rename', inode)
+    this.#change(from, 'rename', undefined)
+  }
+
+  /** On FAT, the same file under a name that has nothing in it yet. */
+  #unflushed(inode: Inode): Inode {
+    const same = { ...inode, flushed: EMPTY }
+    for (const [file, open] of this.files)
+      if (open.inode === inode) this.files.set(file, { ...open, inode: same })
+    return same
+  }
+
+  /** Cuts the power: keeps of each list of `length` unflushed changes or bytes the first `choose(length)`. */
+  cutPower(choose: (length: number) => number): void {
+    this.files.clear()
+    settle(this.#tree, choose, new Set())
+  }
+}

@@ -1,0 +1,186 @@
+/**
+ * Calls of the real code whose steps are made one by one, in any order. A call is paused by replay: it is run from the
+ * beginning, its first steps return what they returned before and do nothing, and after its last allowed step every
+ * step throws `Paused`. Only an execution without a pause concludes anything.
+ */
+import { Call, type Change, type Entry, type Fault, type Print, type Result } from './call.ts'
+import { Disk } from './disk.ts'
+import { systemError } from './inode.ts'
+import type { Kind } from './kinds.ts'
+import { LOT } from './places.ts'
+
+class Paused extends Error {}
+
+export const isPause = (reason: unknown) => reason instanceof Paused
+
+/** An error of these tests, not of the program. */
+export class HarnessError extends Error {}
+
+interface Execution {
+  readonly world: World
+  readonly call: Call
+  readonly fault: Fault | undefined
+  /** Whether the next point is the one before which the call was paused. */
+  isResuming: boolean
+  at: number
+  left: number
+  randoms: number
+  paused: Error | undefined
+}
+
+let current: Execution | undefined
+
+/** The execution that is going on. */
+export const execution = () => current
+
+/** 1 January 2026. */
+const BEGIN_MS = 1_767_225_600_000
+
+/** What all calls share. */
+export class World {
+  readonly kind: Kind
+  disk: Disk
+  now = BEGIN_MS
+  steps = 0
+  readonly calls: Call[] = []
+  readonly prints: Print[] = []
+  /** Renames and removals that were done, for the kind in which two calls win. */
+  readonly moves: { readonly what: string; readonly call: string; readonly at: number }[] = []
+  readonly changes: Change[] = []
+  trace: ((call: Call, entry: Entry) => void) | undefined
+  #broken: HarnessError | undefined
+
+  constructor(kind: Kind, disk: Disk = new Disk(kind.hasFatRules)) {
+    this.kind = kind
+    this.disk = disk
+  }
+
+  /** @param group sets its calls apart from those of other worlds on copies of the same disk */
+  add(body: (call: Call) => Promise<Result>, group = 0): Call {
+    const { length } = this.calls
+    const id = String.fromCharCode(65 + length) + (group || '')
+    const call = new Call(id, 100 + 1000 * group + length, body)
+    this.calls.push(call)
+    return call
+  }
+
+  /** Lets a call pass `points` points, or go to its end. */
+  async advance(call: Call, points = Number.POSITIVE_INFINITY, fault?: Fault): Promise<void> {
+    if (call.state !== 'alive') return
+    const run: Execution = {
+      world: this,
+      call,
+      fault,
+      isResuming: true,
+      at: 0,
+      left: points,
+      randoms: 0,
+      paused: undefined,
+    }
+    call.beganAt ??= this.steps
+    current = run
+    let result: Result | undefined
+    try {
+      result = await call.body(call)
+    } catch (error) {
+      if (run.paused === undefined) throw error
+    } finally {
+      // What the call has begun and does not wait for is a part of it too.
+      await new Promise(setImmediate)
+      current = undefined
+    }
+    if (this.#broken !== undefined) throw this.#broken
+    call.pausedAt = this.steps
+    if (run.paused !== undefined) return
+    call.state = 'ended'
+    call.result = result
+    call.endedAt = this.steps
+  }
+
+  /** Notes which profiles there are, after a step that changed names in their directory. */
+  note(call: string, names: readonly string[]): void {
+    const unused = names.filter((name) => /^\d+\.json$/.test(name))
+    const used = new Set(names.filter((name) => name.startsWith('__')))
+    const free = unused.filter(
+      (name) => !used.has(`__${name}`) && this.disk.at(`${LOT}/${name}`)?.content.length !== 0,
+    )
+    this.changes.push({ at: this.steps, call, unused, free })
+  }
+
+  fail(message: string): HarnessError {
+    this.#broken ??= new HarnessError(message)
+    return this.#broken
+  }
+
+  isAlive(pid: number): boolean {
+    return this.calls.some((call) => call.pid === pid && call.state === 'alive')
+  }
+
+  /** All calls are gone. */
+  cutPower(choose: (length: number) => number): void {
+    for (const call of this.calls) if (call.state === 'alive') call.state = 'dead'
+    // Windows can't flush a directory: NTFS journals the names itself.
+    this.disk.cutPower(this.kind.platform === 'win32' ? (length) => length : choose)
+  }
+}
+
+/**
+ * One step of the call that is being executed.
+ * @param isPoint whether others can see it or influence it
+ * @param action what it does; its value must not be changed by anybody
+ */
+export function step<T>(name: string, path: string, isPoint: boolean, action: (run: Execution) => T): T {
+  const run = current
+  if (run === undefined) throw new HarnessError(`${name} ${path} outside of a call`)
+  if (run.paused !== undefined) throw run.paused
+  const { call, world } = run
+  const known = call.log[run.at]
+  if (known !== undefined) {
+    if (known.name !== name || known.path !== path) {
+      run.paused = world.fail(
+        `not deterministic: step ${run.at} of ${call.id} was ${known.name} ${known.path}, now ${name} ${path}`,
+      )
+      throw run.paused
+    }
+    run.at++
+    if (known.error !== undefined) throw known.error
+    return known.value as T
+  }
+  if (isPoint && run.left === 0) {
+    run.paused = new Paused('paused')
+    throw run.paused
+  }
+  let hasFault = false
+  if (isPoint) {
+    run.left--
+    call.points++
+    world.steps++
+    world.now++
+    // Nobody can tell a printed profile from one that was refused.
+    hasFault = run.left === 0 && !(name === 'print' && run.fault?.how === 'told')
+  }
+  const { disk } = world
+  disk.touched = []
+  disk.actor = { call: call.id, points: call.points, now: world.now + world.kind.skewMs }
+  let value: T | undefined
+  let error: unknown
+  try {
+    if (hasFault && run.fault?.how === 'refused') throw systemError(run.fault.code, name, path)
+    value = action(run)
+    if (hasFault && run.fault !== undefined) throw systemError(run.fault.code, name, path)
+  } catch (thrown) {
+    if (thrown instanceof HarnessError) {
+      run.paused = world.fail(thrown.message)
+      throw run.paused
+    }
+    error = thrown
+  }
+  if (isPoint) run.isResuming = false
+  const entry: Entry = { name, path, value, error, isPoint, touched: disk.touched, at: world.steps }
+  call.log.push(entry)
+  run.at++
+  if (disk.touched.includes(`>${LOT}/`)) world.note(call.id, disk.namesOf(LOT))
+  world.trace?.(call, entry)
+  if (error !== undefined) throw error
+  return value as T
+}

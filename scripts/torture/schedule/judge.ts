@@ -1,0 +1,233 @@
+/** What must be true after a schedule. */
+import { iccid } from '../../../test/support/profiles.ts'
+import { type Aftermath, aftermathOf } from './aftermath.ts'
+import type { Call, Print, Result } from './call.ts'
+import type { Disk } from './disk.ts'
+import type { World } from './engine.ts'
+import { LOT } from './places.ts'
+import { textOf, WANTS } from './scenarios.ts'
+import type { Schedule } from './text.ts'
+
+const DAY_MS = 24 * 3_600_000
+
+export interface Violation {
+  readonly rule: string
+  readonly what: string
+}
+
+/** @returns what was violated; undefined if nothing was */
+export async function judge(world: World, schedule: Schedule): Promise<Violation | undefined> {
+  const faults = faultsOf(schedule)
+  const now = [
+    ...world.calls.map((call, at) => codeOf(world, schedule, call, at, faults)),
+    ...twice(world.prints, world),
+    ...severalFor(world.prints),
+    ...unnamed(world, schedule, faults),
+  ]
+  const first = now.find((each) => each !== undefined)
+  if (first !== undefined) return first
+  const later = await aftermathOf(world, schedule, false)
+  const prints = [...world.prints, ...later.prints]
+  const told = [...world.calls.flatMap(({ result }) => result ?? []), ...later.results]
+  const found = [
+    ...later.results.map((result) => internalError(result)),
+    ...twice(prints, world),
+    ...severalFor(prints),
+    ...lost(world, later, schedule, told),
+    ...prints.map((print) => withoutUsedFile(print, later.disk)),
+    ...twins(later.disk, told, later.unfinished),
+  ].find((each) => each !== undefined)
+  if (found !== undefined) return found
+  const { prints: more } = await aftermathOf(world, schedule, true)
+  const both = [...world.prints, ...more]
+  const apart = [...twice(both, world), ...severalFor(both)].find((each) => each !== undefined)
+  return apart && { rule: 'split', what: `the unused files are moved elsewhere: ${apart.what}` }
+}
+
+interface Faults {
+  readonly hasCut: boolean
+  readonly hasKill: boolean
+  /** Calls of which a step was refused or wrongly told. */
+  readonly refused: ReadonlySet<number>
+}
+
+function faultsOf({ segments }: Schedule): Faults {
+  return {
+    hasCut: segments.some(({ cut }) => cut !== undefined),
+    hasKill: segments.some(({ isKill }) => isKill),
+    refused: new Set(segments.flatMap(({ call, fault }) => (fault === undefined ? [] : [call]))),
+  }
+}
+
+const hasFault = ({ hasCut, hasKill, refused }: Faults) => hasCut || hasKill || refused.size > 0
+
+const shown = ({ iccid, device, isAgain, call }: Print) =>
+  `${iccid} by ${call}${device === undefined ? '' : ` for ${device}`}${isAgain ? ' again' : ''}`
+
+/**
+ * An ICCID is printed for the first time once. What is printed again is for the same device. It may come before the
+ * first print only if the call of the first print had removed the unused file before the other one looked.
+ */
+function* twice(prints: readonly Print[], world: World): Generator<Violation | undefined> {
+  for (const [iccid, all] of Map.groupBy(prints, (print) => print.iccid)) {
+    const what = `${all.map(shown).join(', ')} (${iccid})`
+    const firsts = all.filter(({ isAgain }) => !isAgain)
+    const devices = new Set(all.flatMap(({ device }) => device ?? []))
+    if (firsts.length > 1 || devices.size > 1) yield { rule: 'twice', what }
+    const [first] = firsts
+    if (first === undefined) continue
+    for (const print of all) {
+      if (!print.isAgain || print.call === first.call) continue
+      if (print.device !== undefined && print.device === first.device) continue
+      if (print.device !== undefined || isEarly(print, first, all, world)) yield { rule: 'twice', what }
+    }
+  }
+}
+
+/** Whether a profile was printed again before it was handed out for the first time. */
+function isEarly(print: Print, first: Print, all: readonly Print[], world: World): boolean {
+  if (all.indexOf(print) > all.indexOf(first)) return false
+  if (first.device !== undefined && print.device === first.device) return false
+  const name = `${print.iccid}.json`
+  const call = world.calls.find(({ id }) => id === print.call)
+  const looked = call?.log.findLast(
+    (entry) =>
+      entry.name.startsWith('open') && entry.path === `${LOT}/__${name}` && entry.error === undefined,
+  )
+  const before = world.changes.filter(({ at }) => at <= (looked?.at ?? 0))
+  const gone = before.findLastIndex(({ unused }) => unused.includes(name))
+  return before[gone + 1]?.call !== first.call
+}
+
+function* severalFor(prints: readonly Print[]): Generator<Violation> {
+  const named = prints.filter(({ device }) => device !== undefined)
+  for (const [device, all] of Map.groupBy(named, (print) => print.device)) {
+    if (new Set(all.map((each) => each.iccid)).size > 1)
+      yield { rule: 'two for a device', what: `${device}: ${all.map(shown).join(', ')}` }
+  }
+}
+
+/** What a call says of one profile that it was asked for, and that nobody has ever removed. */
+const NOT_THERE = /file is gone|check the ICCID|from a backup/
+
+/** What such a call has put aside counts as left by a dead one. */
+const isPausedForADay = ({ segments }: Schedule) => segments.some(({ napMs = 0 }) => napMs >= DAY_MS)
+
+/**
+ * Without hard links, the record of a device is empty until it is written: a call may wait for that, and then name it.
+ */
+function codeOf(
+  world: World,
+  schedule: Schedule,
+  call: Call,
+  at: number,
+  faults: Faults,
+): Violation | undefined {
+  const { result, id } = call
+  const name = schedule.calls[at] ?? ''
+  // How another tool ends is its own affair.
+  if (result === undefined || name === 'rename') return undefined
+  const { code, error } = result
+  const { refused, hasCut } = faults
+  const { count = 0, isIccid = false, devices } = WANTS[name] ?? {}
+  const printed = world.prints.filter((print) => print.call === id).length
+  const wrong = (why: string) => ({
+    rule: 'codes',
+    what: `${id} ${name} exits with ${code}, ${why}: ${error}`,
+  })
+  const internal = internalError(result)
+  if (internal !== undefined) return internal
+  if (code === 0 && printed !== count) return wrong(`${printed} printed`)
+  if (code !== 0 && printed > 0) return wrong(`${printed} printed`)
+  if (hasCut || refused.has(at)) return undefined
+  if (code === 5) return wrong('nothing is damaged')
+  const text = error + result.hint
+  const isTorn = devices !== undefined && world.kind.noLinks !== undefined && text.includes('.devices')
+  if (code === 9 && !hasFault(faults) && !isTorn && !isPausedForADay(schedule)) return wrong('nothing failed')
+  if (code === 3 && NOT_THERE.test(text)) return wrong('it is there')
+  if (code === 3 && count > 0 && !isIccid && leastFree(world, call, schedule) >= count)
+    return wrong('there were enough')
+  return undefined
+}
+
+function internalError({ code, error }: Result): Violation | undefined {
+  return code === 1 ? { rule: 'codes', what: `internal error ${error}` } : undefined
+}
+
+/** How many profiles were free at the worst moment in the life of a call. */
+function leastFree({ changes }: World, { beganAt = 0, endedAt }: Call, { start }: Schedule): number {
+  const from = Math.max(
+    0,
+    changes.findLastIndex(({ at }) => at <= beganAt),
+  )
+  const counts = changes.slice(from).flatMap(({ at, free }) => (at <= endedAt ? free.length : []))
+  return Math.min(...counts) - (start === 'assigned' ? 1 : 0)
+}
+
+/** Whether a file holds the profile that it is named for. */
+function isWhole(disk: Disk, name: string): boolean {
+  try {
+    const { iccid, profile } = JSON.parse(textOf(disk, `${LOT}/${name}`))
+    return name.includes(iccid) && typeof profile === 'string'
+  } catch {
+    return false
+  }
+}
+
+/** Those that are in the directory from the beginning, or were stored. */
+function lotOf(world: World, { profiles, start, calls }: Schedule): string[] {
+  const lot = Array.from({ length: profiles }, (_, n) => iccid(n + 1))
+  const isStored = world.calls.some(({ result }, at) => calls[at] === 'store' && result?.code === 0)
+  return start === 'answer' || isStored ? [...lot, iccid(profiles + 1)] : lot
+}
+
+/**
+ * In the end, all profiles are used. One that stays unused beside a torn used file is named. On FAT, a power cut may
+ * tear a file between its rename and its flush.
+ */
+function* lost(
+  world: World,
+  later: Aftermath,
+  schedule: Schedule,
+  told: readonly Result[],
+): Generator<Violation> {
+  const { disk, unfinished } = later
+  const isTornByCut = world.kind.hasFatRules && schedule.segments.some(({ cut = 0 }) => cut > 0)
+  for (const each of lotOf(world, schedule)) {
+    if (isWhole(disk, `__${each}.json`)) continue
+    const names = disk.namesOf(LOT).filter((name) => name.includes(each))
+    const isNamed = unfinished > 0 || isTold(told, each)
+    if (names.includes(`__${each}.json`) && (isTornByCut || (isWhole(disk, `${each}.json`) && isNamed)))
+      continue
+    yield { rule: 'lost', what: `${each} is not used in the end; there is ${names.join(', ') || 'nothing'}` }
+  }
+}
+
+const withoutUsedFile = (print: Print, disk: Disk): Violation | undefined =>
+  isWhole(disk, `__${print.iccid}.json`)
+    ? undefined
+    : { rule: 'printed without used file', what: shown(print) }
+
+const isTold = (results: readonly Result[], iccid: string) =>
+  results.some(({ told, error, hint }) => [...told, error, hint].some((text) => text.includes(iccid)))
+
+function* twins(disk: Disk, told: readonly Result[], unfinished: number): Generator<Violation> {
+  for (const name of disk.namesOf(LOT)) {
+    const isTwin = /^\d/.test(name) && isWhole(disk, `__${name}`)
+    if (isTwin && unfinished === 0 && !isTold(told, name.replace('.json', '')))
+      yield { rule: 'twin', what: `${name} stays beside its used file, and nobody says so` }
+  }
+}
+
+/** Nobody was killed: what is used and was not printed is named by a call. */
+function* unnamed(world: World, schedule: Schedule, { hasCut, hasKill }: Faults): Generator<Violation> {
+  if (hasCut || hasKill) return
+  const printed = new Set(world.prints.map((print) => print.iccid))
+  const told = world.calls.flatMap(({ result }) => result ?? [])
+  for (const each of lotOf(world, schedule)) {
+    if (printed.has(each) || !isWhole(world.disk, `__${each}.json`)) continue
+    if (schedule.start === 'claimed' && each === iccid(1)) continue
+    if (!isTold(told, each))
+      yield { rule: 'unnamed', what: `${each} is used, was not printed, and no call names it` }
+  }
+}

@@ -1,0 +1,62 @@
+/**
+ * How a file looks, and which steps others can see.
+ *
+ * Other calls can't go on before these, because nobody else can see them or influence them: to close a file, to look at
+ * an open file (only its type and its size limit matter), to look at or open the directory of profiles (it stays), to
+ * ask for free space, and everything below /receipt.
+ */
+import { constants } from 'node:fs'
+import { execution, step } from './engine.ts'
+import type { Inode } from './inode.ts'
+import { timeOf } from './kinds.ts'
+import { LOT, RECEIPTS } from './places.ts'
+
+const isSeen = (path: string) => path !== LOT && !path.startsWith(RECEIPTS)
+
+export const plain = (path: unknown) => {
+  const text = String(path)
+  return text.endsWith('/..') ? text.slice(0, text.lastIndexOf('/', text.length - 4)) || '/' : text
+}
+
+export type Run = NonNullable<ReturnType<typeof execution>>
+
+/** A step that belongs to a path. */
+export const at = <T>(name: string, path: string, action: (run: Run) => T) =>
+  step(name, path, isSeen(path), action)
+
+/** A step with an open file. */
+export function on<T>(name: string, file: number, isPoint: boolean, action: (run: Run) => T): T {
+  const run = execution()
+  const path = run?.call.log.length === run?.at ? (run?.world.disk.files.get(file)?.path ?? '') : undefined
+  const known = run?.call.log[run.at]?.path ?? path ?? ''
+  return step(name, known, isPoint && !known.startsWith(RECEIPTS), action)
+}
+
+export class Status {
+  readonly size: number
+  readonly mtimeMs: number
+  readonly mode: number
+  readonly ino: number
+  readonly dev = 1
+  readonly rdev = 0
+  readonly nlink = 1
+  readonly #isDirectory: boolean
+
+  constructor(run: Run, inode: Inode) {
+    this.size = inode.content.length
+    this.mtimeMs = timeOf(run, inode)
+    this.mode = inode.mode | (inode.names === undefined ? constants.S_IFREG : constants.S_IFDIR)
+    this.ino = inode.id
+    this.#isDirectory = inode.names !== undefined
+    run.world.disk.touched.push(`<#${inode.id}`)
+  }
+
+  get mtime(): Date {
+    return new Date(this.mtimeMs)
+  }
+
+  isFile = () => !this.#isDirectory
+  isDirectory = () => this.#isDirectory
+  isSymbolicLink = () => false
+  isCharacterDevice = () => false
+}

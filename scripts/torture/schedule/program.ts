@@ -1,0 +1,109 @@
+/** The program's own entry points. Nothing else of these tests knows its modules. */
+import type { Call, Result } from './call.ts'
+import { load } from './hooks.ts'
+import { LOT, RECEIPTS } from './places.ts'
+
+type Body = (call: Call) => Promise<Result>
+// biome-ignore lint/suspicious/noExplicitAny: the modules may come from another version of the program
+type Loaded = any
+
+export interface StoredProfile {
+  readonly iccid: string
+  readonly profile: string
+}
+
+/** The calls that a schedule can have. */
+export interface Program {
+  next(how: { count?: number; iccid?: string; devices?: readonly string[]; directory?: string }): Body
+  /** What `fetch` does when an answer has arrived. */
+  store(profiles: readonly StoredProfile[]): Body
+  recover(): Body
+  status(directory?: string): Body
+  /** Leaves a hint, as the end of `fetch` does. */
+  hint(): Body
+}
+
+/** @param source the URL of the directory of the source, with a slash at its end */
+export async function loadProgram(source: string, platform: NodeJS.Platform): Promise<Program> {
+  const get = (path: string): Promise<Loaded> => load(new URL(path, source).href, platform)
+  const { exitCode } = await get('failure.ts')
+  const { handOut } = await get('next/hand-out.ts')
+  const { openTarget, closeTarget } = await get('store/incoming/target.ts')
+  const { finishFetches } = await get('store/incoming/recover.ts')
+  const { Stock } = await get('fetch/stock.ts')
+  const { leaveHint } = await get('store/queue.ts')
+  const { showStatus } = await get('status/status.ts')
+
+  const call =
+    (action: (call: Call, messages: object, print: (text: string) => void) => Promise<void>): Body =>
+    async (call) => {
+      const told: string[] = []
+      let printed = ''
+      const messages = {
+        warn: (text: string) => told.push(`warning: ${text}`),
+        tell: (level: number, text: string) => level === 0 && told.push(text),
+      }
+      const print = (text: string) => {
+        printed += text
+      }
+      try {
+        await action(call, messages, print)
+        return { code: 0, error: '', hint: '', told, printed }
+      } catch (thrown) {
+        const error = thrown as Loaded
+        if (error?.name === 'Failure')
+          return { code: exitCode(error.outcome), error: error.message, hint: error.hint, told, printed }
+        return { code: 1, error: String(error?.stack ?? error), hint: '', told, printed }
+      }
+    }
+
+  return {
+    next: ({ count = 1, iccid, devices, directory = LOT }) =>
+      call(({ id }, messages) =>
+        handOut({
+          keyPath: 'key.pem',
+          passphrase: undefined,
+          directory,
+          count,
+          iccid,
+          devices,
+          receipt: `${RECEIPTS}/${id}`,
+          format: 'raw',
+          options: { smsp: false, smsc: true, crc: true },
+          messages,
+          listen: () => ({ stop: new AbortController().signal, hold() {} }),
+        }),
+      ),
+    store: (profiles) =>
+      call(async (_call, messages) => {
+        const target = await openTarget(LOT)
+        try {
+          await finishFetches(LOT, messages)
+          const stock = new Stock(target, messages)
+          await stock.keep(profiles, await stock.reserve(profiles.length))
+        } finally {
+          try {
+            leaveHint(LOT, messages)
+          } finally {
+            closeTarget(target)
+          }
+        }
+      }),
+    recover: () => call((_call, messages) => finishFetches(LOT, messages)),
+    status: (directory = LOT) =>
+      call((_call, messages, print) =>
+        showStatus({
+          directory,
+          keyPath: undefined,
+          passphrase: undefined,
+          count: 0,
+          devices: false,
+          format: 'json',
+          messages,
+          progress: { follow() {} },
+          print,
+        }),
+      ),
+    hint: () => call(async (_call, messages) => leaveHint(LOT, messages)),
+  }
+}

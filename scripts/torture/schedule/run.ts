@@ -1,0 +1,60 @@
+/** Runs one schedule. */
+import type { Call } from './call.ts'
+import type { World } from './engine.ts'
+import { KINDS } from './kinds.ts'
+import { loadProgram, type Program } from './program.ts'
+import { begin, CALLS } from './scenarios.ts'
+import type { Schedule, Segment } from './text.ts'
+
+const programs = new Map<string, Promise<Program>>()
+
+/** Where the source of the program is: the URL of a directory, with a slash at its end. */
+export let source = new URL('../../../src/', import.meta.url).href
+
+export function setSource(url: string): void {
+  source = url
+}
+
+/** The program as it is on a platform. */
+export function programFor(platform: NodeJS.Platform): Promise<Program> {
+  const known = programs.get(platform) ?? loadProgram(source, platform)
+  programs.set(platform, known)
+  return known
+}
+
+export interface Watch {
+  trace?: World['trace']
+  segment?: (segment: Segment | undefined, call: Call) => void
+}
+
+/** @returns what all of it has come to; the calls of the schedule come first in its list */
+export async function run(schedule: Schedule, watch: Watch = {}): Promise<World> {
+  const kind = KINDS.get(schedule.kind)
+  if (kind === undefined) throw new Error(`there is no kind ${schedule.kind}`)
+  const program = await programFor(kind.platform)
+  const world = await begin(program, kind, schedule.start, schedule.profiles)
+  world.trace = watch.trace
+  for (const name of schedule.calls) {
+    const make = CALLS[name]
+    if (make === undefined) throw new Error(`there is no call ${name}`)
+    world.add(make(program, schedule.profiles))
+  }
+  for (const segment of schedule.segments) {
+    const call = world.calls[segment.call]
+    if (call === undefined) throw new Error(`there is no call ${segment.call}`)
+    watch.segment?.(segment, call)
+    await world.advance(call, segment.points, segment.fault)
+    if (segment.isKill && call.state === 'alive') call.state = 'dead'
+    if (segment.cut !== undefined) {
+      const share = segment.cut
+      world.cutPower((length) => Math.round(share * length))
+    }
+    world.now += segment.napMs ?? 0
+  }
+  for (const call of world.calls) {
+    if (call.state !== 'alive') continue
+    watch.segment?.(undefined, call)
+    await world.advance(call)
+  }
+  return world
+}

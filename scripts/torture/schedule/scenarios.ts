@@ -1,0 +1,165 @@
+/** The calls of a schedule, and the directories that they begin with. */
+import { createHash } from 'node:crypto'
+import { iccid } from '../../../test/support/profiles.ts'
+import type { Call, Result } from './call.ts'
+import type { Disk } from './disk.ts'
+import { step, World } from './engine.ts'
+import { files } from './fs.ts'
+import type { Kind } from './kinds.ts'
+import { LOT, OTHER, RECEIPTS } from './places.ts'
+import type { Program, StoredProfile } from './program.ts'
+
+/** The nth profile, from 1 on. */
+export function profile(n: number): StoredProfile {
+  const plain = {
+    iccid: iccid(n),
+    imsi: `00101${String(n).padStart(10, '0')}`,
+    opc: '0'.repeat(32),
+    k: '1'.repeat(32),
+  }
+  return { iccid: plain.iccid, profile: Buffer.from(JSON.stringify(plain)).toString('base64') }
+}
+
+export const fileOf = (n: number) => JSON.stringify(profile(n))
+
+type Make = (program: Program, profiles: number) => (call: Call) => Promise<Result>
+
+/** What a schedule calls each of them. */
+export const CALLS: Record<string, Make> = {
+  next: (program) => program.next({}),
+  next2: (program) => program.next({ count: 2 }),
+  deviceD: (program) => program.next({ devices: ['D'] }),
+  deviceE: (program) => program.next({ devices: ['E'] }),
+  devicesDE: (program) => program.next({ devices: ['D', 'E'] }),
+  iccid: (program) => program.next({ iccid: iccid(1) }),
+  status: (program) => program.status(),
+  store: (program, profiles) => program.store([profile(1), profile(profiles + 1)]),
+  recover: (program) => program.recover(),
+  rename: () => renameTool,
+}
+
+/** What each call wants, for the judge. */
+export const WANTS: Record<string, { devices?: string[]; count?: number; isIccid?: boolean }> = {
+  next: { count: 1 },
+  next2: { count: 2 },
+  deviceD: { devices: ['D'], count: 1 },
+  deviceE: { devices: ['E'], count: 1 },
+  devicesDE: { devices: ['D', 'E'], count: 2 },
+  iccid: { count: 1, isIccid: true },
+  rename: { count: 1 },
+}
+
+const NAME = /^(\d+)\.json$/
+
+/** Another tool, which claims by a rename alone. */
+async function renameTool({ id }: Call): Promise<Result> {
+  await null
+  const done = { code: 0, error: '', hint: '', told: [], printed: '' }
+  try {
+    for (const name of files.readdirSync(LOT)) {
+      const [, found] = NAME.exec(name) ?? []
+      if (found === undefined || !renames(name)) continue
+      for (const path of [`${LOT}/__${name}`, LOT]) files.fsyncSync(files.openSync(path))
+      step('print', '', true, ({ world }) => {
+        const device = `the tool of ${id}`
+        world.prints.push({ call: id, iccid: found, device, isAgain: false, at: world.steps })
+      })
+      return done
+    }
+    return { ...done, code: 3 }
+  } catch (error) {
+    return { ...done, code: 9, error: String(error) }
+  }
+}
+
+/** @returns false if another call was first */
+function renames(name: string): boolean {
+  try {
+    files.renameSync(`${LOT}/${name}`, `${LOT}/__${name}`)
+    return true
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false
+    throw error
+  }
+}
+
+/** Writes a file of the start, flushed. */
+function put(disk: Disk, path: string, text: string, mtimeMs: number): void {
+  disk.actor = { ...disk.actor, now: mtimeMs }
+  const file = disk.open(path, 'w', 0o600)
+  disk.write(file, Buffer.from(text), null)
+  disk.flush(file)
+  disk.close(file)
+}
+
+const HOUR_MS = 3_600_000
+
+/** As version 1.0.0 recorded that device D has the first profile. */
+function assign(disk: Disk, now: number): void {
+  const claimed = new Date(now - HOUR_MS).toISOString()
+  const record = { ...profile(1), device: 'D', station: 'station', claimed, file: `${iccid(1)}.json` }
+  disk.makeDirectory(`${LOT}/.devices`, 0o700)
+  put(disk, recordPath(), JSON.stringify(record), now - HOUR_MS)
+}
+
+const recordPath = () => `${LOT}/.devices/${createHash('sha256').update('D').digest('hex')}.1`
+
+function putAside(disk: Disk, now: number, profiles: number): void {
+  const name = 'station~99~00000000-0000-4000-8000-000000000000.answer'
+  disk.makeDirectory(`${LOT}/.incoming`, 0o700)
+  const text = [1, profiles + 1].map((n) => `${fileOf(n)}\n`).join('')
+  put(disk, `${LOT}/.incoming/${name}`, text, now - HOUR_MS)
+}
+
+/** What else is there beside the unused profiles. */
+export const STARTS: Record<string, (disk: Disk, now: number, profiles: number) => void> = {
+  fresh() {},
+  hint() {},
+  assigned: assign,
+  claimed(disk, now) {
+    assign(disk, now)
+    if (disk.hasFatRules) put(disk, `${LOT}/__${iccid(1)}.json`, textOf(disk, recordPath()), now - HOUR_MS)
+    else disk.link(recordPath(), `${LOT}/__${iccid(1)}.json`)
+  },
+  halfclaim(disk, now) {
+    put(disk, `${LOT}/__${iccid(1)}.json`, '', now - 120_000)
+  },
+  answer: putAside,
+}
+
+/** Those with one more profile than the unused files. */
+export const hasMore = (start: string, calls: readonly string[]) =>
+  start === 'answer' || calls.includes('store')
+
+export const textOf = (disk: Disk, path: string) => disk.at(path)?.content.toString() ?? ''
+
+const begun = new Map<string, { disk: Disk; now: number }>()
+
+/** A world before the first call. */
+export async function begin(program: Program, kind: Kind, start: string, profiles: number): Promise<World> {
+  const key = `${kind.name} ${start} ${profiles}`
+  const known = begun.get(key) ?? (await build(program, kind, start, profiles))
+  begun.set(key, known)
+  const world = new World(kind, known.disk.copy())
+  world.now = known.now
+  world.note('', world.disk.namesOf(LOT))
+  return world
+}
+
+async function build(program: Program, kind: Kind, start: string, profiles: number) {
+  const world = new World(kind)
+  const { disk, now } = world
+  for (const path of ['/disk', LOT, OTHER, RECEIPTS]) disk.makeDirectory(path, 0o700)
+  for (let n = 1; n <= profiles; n++) put(disk, `${LOT}/${iccid(n)}.json`, fileOf(n), now - HOUR_MS)
+  const more = STARTS[start]
+  if (more === undefined) throw new Error(`there is no start ${start}`)
+  more(disk, now + kind.skewMs, profiles)
+  for (const path of ['/', '/disk', LOT, OTHER, RECEIPTS, `${LOT}/.devices`, `${LOT}/.incoming`]) {
+    if (disk.at(path) === undefined) continue
+    const file = disk.open(path, 'r')
+    disk.flush(file)
+    disk.close(file)
+  }
+  if (start === 'hint') await world.advance(world.add(program.hint(), 9))
+  return { disk, now: world.now }
+}

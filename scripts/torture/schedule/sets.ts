@@ -1,0 +1,195 @@
+/** Which scenarios there are, and the sets of schedules that are run. */
+import { Random } from '../random.ts'
+import { allFaults } from './faults.ts'
+import { allOfPair } from './pairs.ts'
+import { CALLS, STARTS, WANTS } from './scenarios.ts'
+import type { Schedule, Segment } from './text.ts'
+import type { Trials } from './trial.ts'
+
+type Base = Omit<Schedule, 'segments'>
+
+/** Two devices for which nothing differs are one scenario. */
+const PAIRS: [string, string][] = [
+  ['next', 'next'],
+  ['next', 'next2'],
+  ['next2', 'next2'],
+  ['deviceD', 'deviceD'],
+  ['deviceD', 'deviceE'],
+  ['deviceD', 'next'],
+  ['deviceD', 'next2'],
+  ['devicesDE', 'next'],
+  ['devicesDE', 'next2'],
+  ['devicesDE', 'deviceD'],
+  ['devicesDE', 'devicesDE'],
+  ['iccid', 'next'],
+  ['iccid', 'next2'],
+  ['iccid', 'iccid'],
+  ['iccid', 'deviceD'],
+  ['iccid', 'devicesDE'],
+  ['store', 'next'],
+  ['store', 'next2'],
+  ['store', 'deviceD'],
+  ['store', 'iccid'],
+  ['store', 'store'],
+  ['recover', 'next'],
+  ['recover', 'next2'],
+  ['recover', 'deviceD'],
+  ['recover', 'recover'],
+  ['recover', 'store'],
+  ['status', 'next'],
+  ['status', 'deviceD'],
+  ['rename', 'next'],
+  ['rename', 'next2'],
+  ['rename', 'deviceD'],
+  ['rename', 'iccid'],
+]
+
+/** Three calls of which each can come between the steps of the others. */
+const TRIPLES: string[][] = [
+  ['next', 'next', 'next2'],
+  ['next2', 'next2', 'next'],
+  ['deviceD', 'deviceD', 'deviceD'],
+  ['deviceD', 'deviceD', 'next2'],
+  ['deviceD', 'deviceD', 'next'],
+  ['deviceD', 'next2', 'next'],
+  ['devicesDE', 'next2', 'next'],
+  ['devicesDE', 'devicesDE', 'deviceD'],
+  ['iccid', 'next2', 'next'],
+  ['iccid', 'deviceD', 'next2'],
+  ['iccid', 'iccid', 'next'],
+  ['store', 'next2', 'next'],
+  ['store', 'store', 'next2'],
+  ['store', 'recover', 'next2'],
+  ['recover', 'recover', 'next'],
+  ['rename', 'deviceD', 'next2'],
+]
+
+/** Where a start has to do with one of the calls. */
+function suits(start: string, calls: readonly string[]): boolean {
+  if (start === 'answer') return calls.some((name) => name === 'recover' || name === 'next')
+  if (calls.includes('recover')) return false
+  if (start === 'assigned' || start === 'claimed')
+    return calls.some((name) => /device|iccid|store/.test(name))
+  return true
+}
+
+const FAULTLESS = [
+  'links',
+  'nolinks',
+  'erange',
+  'fat',
+  'two-win',
+  'behind',
+  'ahead',
+  'verifier',
+  'held',
+  'estale',
+]
+const FAULTY = ['links', 'nolinks', 'fat']
+
+/** Two profiles, and so many that one call gets too few. */
+function lotsFor(calls: readonly string[]): number[] {
+  const wanted = calls.reduce((sum, name) => sum + (WANTS[name]?.count ?? 0), 0)
+  return [...new Set([2, Math.max(1, wanted - 1)])]
+}
+
+function bases(
+  kinds: readonly string[],
+  starts: readonly string[],
+  lots: (calls: readonly string[]) => number[],
+): Base[] {
+  return kinds.flatMap((kind) =>
+    starts.flatMap((start) =>
+      PAIRS.filter((calls) => suits(start, calls)).flatMap((calls) =>
+        lots(calls).map((profiles) => ({ kind, start, calls, profiles })),
+      ),
+    ),
+  )
+}
+
+/** A share of the scenarios: that of one process of several. */
+export interface Share {
+  readonly index: number
+  readonly of: number
+}
+
+const mine = <T>(all: readonly T[], { index, of }: Share) => all.filter((_, at) => at % of === index)
+
+/** May it go on? */
+export type GoesOn = () => boolean
+
+export const pairBases = () => bases(FAULTLESS, Object.keys(STARTS), lotsFor)
+
+export const faultBases = () => bases(FAULTY, ['fresh', 'assigned', 'answer'], () => [2])
+
+export async function completePairs(
+  trials: Trials,
+  share: Share,
+  only: RegExp,
+  goesOn: GoesOn,
+): Promise<void> {
+  for (const base of mine(pairBases(), share)) {
+    if (!goesOn()) return
+    if (only.test(nameOf(base))) await allOfPair(base, trials.trial(`pairs ${nameOf(base)}`))
+  }
+}
+
+export async function completeFaults(
+  trials: Trials,
+  share: Share,
+  only: RegExp,
+  goesOn: GoesOn,
+): Promise<void> {
+  for (const base of mine(faultBases(), share)) {
+    if (!goesOn()) return
+    if (only.test(nameOf(base)))
+      await allFaults(base, trials.trial(`faults ${nameOf(base)}`), base.kind !== 'nolinks')
+  }
+}
+
+export const nameOf = ({ kind, start, calls, profiles }: Base) =>
+  `${kind} ${start}/${profiles} ${calls.join('+')}`
+
+const NAPS_MS = [70_000, 11 * 60_000, 25 * 3_600_000]
+const CODES = ['EIO', 'ENOSPC', 'EACCES', 'EBUSY']
+/** About as many points as a call has. */
+const LONGEST = 45
+
+/** Schedules by chance, until it is told to end. */
+export async function randomly(trials: Trials, seed: number, only: RegExp, goesOn: GoesOn): Promise<void> {
+  const random = new Random(seed)
+  while (goesOn()) {
+    const schedule = anyOf(random)
+    if (only.test(nameOf(schedule)))
+      await trials.trial(`random ${schedule.kind} ${schedule.calls.length} calls`)(schedule)
+  }
+}
+
+function anyCalls(random: Random): readonly string[] {
+  if (random.chance(0.4)) return random.shuffled(random.pick(PAIRS))
+  if (random.chance(0.7)) return random.shuffled(random.pick(TRIPLES))
+  return Array.from({ length: 3 }, () => random.pick(Object.keys(CALLS)))
+}
+
+function anyOf(random: Random): Schedule {
+  const calls = anyCalls(random)
+  const length = random.whole(1, 5)
+  const faulty = new Set(random.chance(0.5) ? [] : [random.whole(1, length), random.whole(1, 2 * length)])
+  const segments = Array.from({ length }, (_, at) => anySegment(random, calls.length, faulty.has(at + 1)))
+  const kind = random.pick([...FAULTLESS, 'links', 'nolinks'])
+  return { kind, start: random.pick(Object.keys(STARTS)), profiles: random.whole(1, 3), calls, segments }
+}
+
+function anySegment(random: Random, calls: number, isFaulty: boolean): Segment {
+  const segment: Segment = {
+    call: random.whole(0, calls - 1),
+    points: random.whole(1, LONGEST),
+    ...(random.chance(0.15) ? { napMs: random.pick(NAPS_MS) } : {}),
+  }
+  if (!isFaulty) return segment
+  const what = random.whole(0, 3)
+  if (what === 0) return { ...segment, isKill: true }
+  if (what === 1) return { ...segment, cut: random.pick([0, 0.5, 1]) }
+  const code = what === 2 ? random.pick(CODES) : 'EIO'
+  return { ...segment, fault: { how: what === 2 ? 'refused' : 'told', code } }
+}

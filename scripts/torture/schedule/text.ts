@@ -1,0 +1,78 @@
+/**
+ * A schedule as a short text: the kind of disk, the directory to begin with, the calls, then who makes how many steps.
+ *
+ *     nolinks hint/2 next+deviceD: A12 B7! A3=EIO B@70s A
+ *
+ * A12: the first call passes 12 points. A: it goes to its end. Then `!`: it is killed there. `=EIO`: the last of the
+ * steps is refused. `~EIO`: it is done, and reported as an error. `^0`, `^.5`, `^1`: the power is cut, and that share of
+ * what is not flushed stays. `@70s`: time passes (s, m or h). After all of that, the living calls go to their ends.
+ */
+import type { Fault } from './call.ts'
+
+export interface Segment {
+  /** Of the calls, which one. */
+  readonly call: number
+  /** Undefined: to its end. */
+  readonly points?: number
+  readonly fault?: Fault
+  readonly isKill?: boolean
+  /** The power is cut, and this share of what is not flushed stays. */
+  readonly cut?: number
+  readonly napMs?: number
+}
+
+export interface Schedule {
+  readonly kind: string
+  readonly start: string
+  /** How many unused profiles there are. */
+  readonly profiles: number
+  readonly calls: readonly string[]
+  readonly segments: readonly Segment[]
+}
+
+const UNITS: Record<string, number> = { s: 1000, m: 60_000, h: 3_600_000 }
+const SEGMENT = /^([A-Z])(\d*)(!|[=~][A-Z]+|\^[\d.]+)?(?:@(\d+)([smh]))?$/
+
+/** @throws {Error} where it is no schedule */
+export function parse(text: string): Schedule {
+  const [, kind = '', start = '', profiles, calls = '', rest = ''] =
+    /^(\S+) (\S+)\/(\d+) (\S+):\s*(.*)$/.exec(text.trim()) ?? []
+  if (kind === '') throw new Error(`not a schedule: ${text}`)
+  return {
+    kind,
+    start,
+    profiles: Number(profiles),
+    calls: calls.split('+'),
+    segments: rest.split(/\s+/).filter(Boolean).map(parseSegment),
+  }
+}
+
+function parseSegment(text: string): Segment {
+  const [, call, points, what = '', nap, unit = ''] = SEGMENT.exec(text) ?? []
+  if (call === undefined) throw new Error(`not a part of a schedule: ${text}`)
+  const sign = what[0] ?? ''
+  return {
+    call: call.charCodeAt(0) - 65,
+    ...(points === '' ? {} : { points: Number(points) }),
+    ...(sign === '=' ? { fault: { how: 'refused', code: what.slice(1) } } : {}),
+    ...(sign === '~' ? { fault: { how: 'told', code: what.slice(1) } } : {}),
+    ...(sign === '!' ? { isKill: true } : {}),
+    ...(sign === '^' ? { cut: Number(what.slice(1)) } : {}),
+    ...(nap === undefined ? {} : { napMs: Number(nap) * (UNITS[unit] ?? 0) }),
+  }
+}
+
+export function format({ kind, start, profiles, calls, segments }: Schedule): string {
+  const parts = segments.map(formatSegment).join(' ')
+  return `${kind} ${start}/${profiles} ${calls.join('+')}: ${parts}`.trim()
+}
+
+function formatSegment({ call, points, fault, isKill, cut, napMs }: Segment): string {
+  const what = fault && `${fault.how === 'refused' ? '=' : '~'}${fault.code}`
+  return [
+    String.fromCharCode(65 + call),
+    points ?? '',
+    what ?? (isKill ? '!' : cut === undefined ? '' : `^${cut}`),
+    napMs === undefined ? '' : `@${napMs / 1000}s`,
+  ].join('')
+}

@@ -1,0 +1,130 @@
+/** Schedules that have found a mistake in this program. Each is run again; scripts/torture/schedule/text.ts reads them. */
+export interface Fixed {
+  readonly name: string
+  readonly schedule: string
+  /** What came of it. */
+  readonly found: string
+}
+
+export const FIXED: readonly Fixed[] = [
+  {
+    name: 'a call for a device is killed between its claim and the removal of the unused file',
+    schedule: 'links fresh/2 deviceD+iccid: A34!',
+    found: 'the profile was printed for the device; moved elsewhere, the unused file was printed too',
+  },
+  {
+    name: 'the same, and nobody asks for the profile',
+    schedule: 'links fresh/2 deviceD+next: A34!',
+    found: 'the unused file stayed, and status counted nothing unfinished',
+  },
+  {
+    name: 'a panel claims a profile that is recorded for a device, and gives it back',
+    schedule: 'links hint/2 deviceD+next2+deviceD: A24 B23 A2 B4=EIO B C A',
+    found: 'two calls for the device printed two profiles',
+  },
+  {
+    name: 'without hard links, a call reads the record of its device before it is written',
+    schedule: 'nolinks hint/2 deviceD+deviceD: A18 B5 A',
+    found: 'two calls for the device printed two profiles',
+  },
+  {
+    name: 'a refused claim takes its empty used name back after --iccid has finished the claim',
+    schedule: 'links hint/1 next+iccid: A14=EIO A1 B A',
+    found: 'the printed profile had no file at all',
+  },
+  {
+    name: 'a claim whose used name has the time of the verifier (NFS)',
+    schedule: 'verifier hint/1 next+next: A13 B A',
+    found: 'another call finished the live claim, and nobody printed the profile',
+  },
+  {
+    name: 'a file server whose clock is 90 s behind',
+    schedule: 'behind hint/1 next+next: A13 B A',
+    found: 'another call finished the live claim, and nobody printed the profile',
+  },
+  {
+    name: 'a station sleeps for 70 s amid its claim',
+    schedule: 'links hint/1 next+next: A13@70s B A',
+    found: 'exit code 5 instead of 3',
+  },
+  {
+    name: 'a virus scanner holds the record of a device',
+    schedule: 'held hint/1 deviceD+status:',
+    found: 'exit code 9',
+  },
+  {
+    name: 'a virus scanner holds the files of an answer',
+    schedule: 'held hint/1 store+status:',
+    found: 'exit code 9',
+  },
+  {
+    name: 'another mount removes the hint while a call has it open',
+    schedule: 'estale halfclaim/3 next2+next+iccid: B16',
+    found: 'an internal error',
+  },
+  {
+    name: 'a device on a file system that says ERANGE to link(2)',
+    schedule: 'erange hint/1 deviceD+status:',
+    found: 'exit code 9',
+  },
+  {
+    name: 'fetch on such a file system',
+    schedule: 'erange hint/1 store+status:',
+    found: 'exit code 9, and nothing was stored',
+  },
+  {
+    name: 'without hard links, three calls for a device meet at its empty used file',
+    schedule: 'nolinks hint/2 deviceD+deviceD+deviceD: A22 B21 C17 A B C',
+    found: 'the printed profile had no file at all',
+  },
+  {
+    name: 'two calls of fetch store the same profile, and one of them pauses before its rename',
+    schedule: 'links fresh/1 store+store+next2: A46 B C A',
+    found: 'an unused file stayed beside the used one',
+  },
+  {
+    name: 'a panel of devices beside a call that takes the last profile',
+    schedule: 'links hint/2 devicesDE+next: A11 B A',
+    found: 'the profile of the first device was used and not named',
+  },
+  {
+    name: '--iccid looks at both names while another call claims',
+    schedule: 'links hint/2 iccid+next: A3 B A',
+    found: 'no such profile',
+  },
+  {
+    name: '--iccid meets the empty used name of a claim',
+    schedule: 'links hint/2 iccid+next: A2 B13 A B',
+    found: 'the used file was said to be damaged',
+  },
+  {
+    name: '--iccid finishes the claim of another call',
+    schedule: 'links hint/1 next+iccid: A13 B A',
+    found: 'the other call said that no profile can be used',
+  },
+  {
+    name: 'a panel gives the profile of a device back between two looks',
+    schedule: 'links assigned/2 deviceD+next2: B21 A22 B4=EIO B A',
+    found: 'the file was said to be gone',
+  },
+  {
+    name: '--iccid prints a profile that a panel is about to give back',
+    schedule: 'links hint/2 iccid+next2: B17=EIO A',
+    found: 'the next station printed it too',
+  },
+  {
+    name: 'an answer is removed, and the removal is reported as an error',
+    schedule: 'links answer/2 next+next: A14~EIO',
+    found: 'the copy was removed as well, and a profile was lost',
+  },
+  {
+    name: 'the unused file of a recorded profile can not be read for a moment',
+    schedule: 'nolinks assigned/3 deviceD+deviceD+next2: B14=ENOSPC',
+    found: 'two calls for the device printed two profiles',
+  },
+  {
+    name: 'a look at a name fails',
+    schedule: 'links fresh/2 iccid+next: A4=EIO',
+    found: 'an internal error',
+  },
+]
