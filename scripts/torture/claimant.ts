@@ -3,11 +3,17 @@ import { renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { reasonOf } from '../../src/failure.ts'
 import { begin, claim, release } from '../../src/store/claim.ts'
+import { readProfile } from '../../src/store/read.ts'
 import { pause } from './pause.ts'
+
+function claimAsNext(directory: string, name: string): boolean {
+  const stored = readProfile(directory, name)
+  return stored !== undefined && claim(directory, name, stored)
+}
 
 /** What a station does to a file, and whether it has won it then. */
 const WAYS = {
-  claim,
+  claim: claimAsNext,
   /** The public tool of the service's vendor. */
   'bare rename': (directory: string, name: string) => {
     try {
@@ -21,7 +27,7 @@ const WAYS = {
   release: (directory: string, name: string) => {
     if (!begin(directory, name)) return false
     release(directory, name)
-    return claim(directory, name)
+    return claimAsNext(directory, name)
   },
 } satisfies Record<string, (directory: string, name: string) => boolean>
 

@@ -14,12 +14,16 @@ import {
   readFileSync,
   renameSync,
   unlinkSync,
+  writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
 import { errnoOf, Failure, reasonOf, remedyFor, UnusableProfile } from '../failure.ts'
+import { flushDirectorySync, isFat } from './flush/directory.ts'
+import { flushFileSync, flushPathSync } from './flush/files.ts'
 import { settledName, spellings, usedName } from './names.ts'
 import { isHeld, patiently, pause } from './patience.ts'
 import { removeIfThere } from './remove.ts'
+import { fileRights, rightsOf } from './rights.ts'
 import { useOf } from './use.ts'
 
 /** Over SFTP, EPERM may also mean that another call had the used name, and has released it since. */
@@ -66,15 +70,19 @@ const createEmpty = (path: string) => patiently(() => closeSync(openSync(path, '
 /**
  * Completes a plain claim: renames the unused file over the empty used one. The claim is durable once `flushFiles` and a
  * directory flush have run.
+ * @param stored the text of the unused file
  * @returns false if the profile was taken over, or went to a tool that only renames
  * @throws {UnusableProfile} `held`; nothing is claimed
  * @throws {Failure} `disk`
  */
-export function complete(directory: string, name: string): boolean {
+export function complete(directory: string, name: string, stored: string): boolean {
+  const [unused, used] = [join(directory, name), join(directory, usedName(name))]
   try {
-    patiently(() => renameSync(join(directory, name), join(directory, usedName(name))))
+    if (isFat(directory)) copy(stored, unused, used)
+    else patiently(() => renameSync(unused, used))
   } catch (error) {
-    release(directory, name)
+    // A complete copy may be another tool's.
+    release(directory, name, (text) => text !== stored && stored.startsWith(text))
     if (errnoOf(error) === 'ENOENT') return false
     throw notClaimed(directory, name, error, isHeld(error))
   }
@@ -82,25 +90,43 @@ export function complete(directory: string, name: string): boolean {
 }
 
 /**
+ * On FAT, a renamed file has no contents on the disk until it is flushed, but another call may flush the directory.
+ */
+function copy(stored: string, unused: string, used: string): void {
+  const file = openSync(used, 'r+')
+  try {
+    writeFileSync(file, stored)
+    flushFileSync(file)
+  } finally {
+    closeSync(file)
+  }
+  unlinkSync(unused)
+}
+
+/**
  * Claims one profile.
  * @returns false if another process has it
  * @throws as `begin` and `complete`
  */
-export const claim = (directory: string, name: string) => begin(directory, name) && complete(directory, name)
+export const claim = (directory: string, name: string, stored: string) =>
+  begin(directory, name) && complete(directory, name, stored)
 
 /**
  * Releases a claim that this call has begun and not completed. While the settled name is a file, no other call takes the
  * claim over. If another one has, it keeps the profile.
- * @param text what this call gave the used file
+ * @param isOwn whether a used file with this text is this call's: another tool may have renamed the unused file over it
  * @throws {Failure} `disk` if the profile stays marked as used
  */
-export function release(directory: string, name: string, text = ''): void {
+export function release(
+  directory: string,
+  name: string,
+  isOwn: (text: string) => boolean = (text) => text === '',
+): void {
   const settled = join(directory, settledName(name))
   if (!createSettled(directory, name)) return
   try {
     const used = join(directory, usedName(name))
-    // Another tool may have renamed the unused file over it.
-    if (text.startsWith(readFileSync(used, 'utf8'))) patiently(() => unlinkSync(used))
+    if (isOwn(readFileSync(used, 'utf8'))) patiently(() => unlinkSync(used))
   } catch (error) {
     if (errnoOf(error) !== 'ENOENT') throw stuck(name, error)
   } finally {
@@ -151,8 +177,16 @@ export function takeOver(directory: string, name: string): 'ours' | 'finished' |
   const outcome = settleFirst(directory, name)
   // Not before this: a call for a device looks for the settled name after it has written the used file.
   if (outcome === 'left' || useOf(directory, name).state !== 'begun') return 'left'
+  const [unused, used] = [join(directory, name), join(directory, usedName(name))]
+  const draft = join(directory, settledName(name), name)
   try {
-    patiently(() => renameSync(join(directory, name), join(directory, usedName(name))))
+    // Not in place: the call that created the used file may still write to it.
+    writeFileSync(draft, readFileSync(unused), { mode: fileRights(rightsOf(directory)), flush: true })
+    patiently(() => renameSync(draft, used))
+    flushPathSync(used)
+    flushDirectorySync(directory)
+    patiently(() => unlinkSync(unused))
+    flushDirectorySync(directory)
     return outcome
   } catch (error) {
     if (errnoOf(error) === 'ENOENT') return 'left'

@@ -12,6 +12,7 @@ import {
   linkSync,
   mkdirSync,
   openSync,
+  renameSync,
   writeFileSync,
   writeSync,
 } from 'node:fs'
@@ -19,7 +20,7 @@ import { hostname } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { errnoOf, Failure, UnusableProfile } from '../failure.ts'
 import { iccidDigits } from '../profile/iccid.ts'
-import { isExisting, release, settleFirst } from './claim.ts'
+import { isExisting, isTakenOver, release, settleFirst } from './claim.ts'
 import { flushDirectorySync } from './flush/directory.ts'
 import { flushFileSync, flushPathSync, writeNewSync } from './flush/files.ts'
 import { fileName, spellings, usedName } from './names.ts'
@@ -105,11 +106,6 @@ function restored(directory: string, device: string, path: string, begun?: strin
       },
     )
   }
-  writeAgain(path, text)
-  return text
-}
-
-function writeAgain(path: string, text: string): void {
   const file = patiently(() => openSync(path, 'r+'))
   try {
     // In this order, whatever another call writes: it writes the same.
@@ -118,6 +114,7 @@ function writeAgain(path: string, text: string): void {
   } finally {
     closeSync(file)
   }
+  return text
 }
 
 /**
@@ -130,13 +127,13 @@ export function repair(directory: string, { name, text }: Assignment, isTornOnly
   if (!isTorn(directory, name, text, isTornOnly) || settleFirst(directory, name) !== 'ours') return false
   // Once more: another call may have completed its claim before that.
   if (!isTorn(directory, name, text, isTornOnly)) return false
-  try {
-    writeAgain(join(directory, usedName(name)), text)
-    return true
-  } catch (error) {
-    if (errnoOf(error) === 'ENOENT') return false
-    throw error
-  }
+  // Not in place: the call that created the file may still write to it.
+  const draft = writeDraft(directory, text)
+  const used = join(directory, usedName(name))
+  patiently(() => renameSync(draft.path, used))
+  flushPathSync(used)
+  flushDirectorySync(directory)
+  return true
 }
 
 /** Whether the used file has only the beginning of what it should say. */
@@ -181,9 +178,11 @@ export function writeDraft(directory: string, text: string): Draft {
   return { text, path, rights }
 }
 
-/** A name that it got stays. */
+/** A name that it got stays. If it stays itself, nothing reads it. */
 export function removeDraft({ path }: Draft): void {
-  patiently(() => removeIfThere(path))
+  try {
+    patiently(() => removeIfThere(path))
+  } catch {}
 }
 
 /**
@@ -222,12 +221,12 @@ export function record(
   } catch (error) {
     if (!isExisting(error, path)) {
       // A record that exists assigns the profile, even if it is torn.
-      if (!existsSync(path)) release(directory, name, text)
+      if (!existsSync(path)) release(directory, name, (used) => text.startsWith(used))
       throw error
     }
     // Another call may have recorded the same profile, in place of this one.
     if (wholeRecord(directory, device, path, name) !== text) {
-      release(directory, name, text)
+      release(directory, name, (used) => text.startsWith(used))
       return undefined
     }
   }
@@ -256,6 +255,8 @@ export function recordBegun(directory: string, device: string, turns: number): b
   if (name === undefined || iccidDigits(name.replace(/\.json$/, '')) === undefined) return false
   const use = useOf(directory, name)
   if (use.state !== 'used' || use.unused === undefined || deviceIn(use.text) !== device) return false
+  // Not before the used file was found complete: whoever takes the claim over looks at it once more after that.
+  if (isTakenOver(directory, name)) return false
   recordAgain(directory, pathOf(directory, device, turns + 1), use.text)
   return true
 }
@@ -286,7 +287,7 @@ export function completeFor(directory: string, { device, name, path, use }: Assi
     flushPathSync(join(directory, use.used))
   }
   const isRemoved = patiently(() => removeIfThere(join(directory, name)))
-  patiently(() => removeIfThere(begunPath(directory, device)))
+  removeNote(directory, device)
   const now = useOf(directory, name)
   if (now.state !== 'used' || deviceIn(now.text) !== device) return 'lost'
   return isRemoved ? 'completed' : 'had'
@@ -296,11 +297,13 @@ export type Outcome = 'completed' | 'had' | 'lost'
 
 /**
  * Settles a used file that names a device beside the unused one: the call was killed before it completed its claim.
- * @returns false if the device has another profile: only the call that began the claim may release it
+ * @returns false if the device has another profile, as only the call that began the claim may release it, or if the claim
+ *   is taken over
  * @throws as `historyOf`
  */
 export function settleFor(directory: string, name: string, text: string): boolean {
   const device = deviceIn(text) ?? ''
+  if (isTakenOver(directory, name)) return false
   const { assignment, turns } = historyOf(directory, device)
   if (assignment === undefined) recordAgain(directory, pathOf(directory, device, turns + 1), text)
   const inForce = historyOf(directory, device).assignment
@@ -330,6 +333,13 @@ function nameIn(text: string, device: string): string | undefined {
 /** A serial number may contain any characters, and case matters: it can't be a file name itself. */
 function pathOf(directory: string, device: string, turn: number): string {
   return join(directory, RECORDS, `${createHash('sha256').update(device).digest('hex')}.${turn}`)
+}
+
+/** What is recorded applies, whatever the note says. */
+function removeNote(directory: string, device: string): void {
+  try {
+    patiently(() => removeIfThere(begunPath(directory, device)))
+  } catch {}
 }
 
 const begunPath = (directory: string, device: string) =>

@@ -4,6 +4,7 @@
  */
 import { existsSync, lstatSync, type Stats } from 'node:fs'
 import { join } from 'node:path'
+import { reasonOf } from '../failure.ts'
 import type { Messages } from '../words.ts'
 import { takeOver } from './claim.ts'
 import { settleFor } from './devices.ts'
@@ -56,7 +57,7 @@ function settleOne(directory: string, name: string, messages: Messages): void {
         `${iccid} is marked used but was not printed: a call was killed while claiming it; use --iccid ${iccid} to print it`,
       )
     } else if (removeSurplus(directory, name)) {
-      messages.tell(0, `${name} is removed: its profile is used`)
+      messages.tell(0, `${iccid} is used: ${name}, which was left beside its used file, is removed`)
     } else if (use.state === 'used') {
       const device = deviceIn(use.text)
       if (settleFor(directory, name, use.text)) {
@@ -67,7 +68,9 @@ function settleOne(directory: string, name: string, messages: Messages): void {
         )
       }
     }
-  } catch {}
+  } catch (error) {
+    messages.warn(`${iccid} is marked used, and its claim can't be settled: ${reasonOf(error)}`)
+  }
 }
 
 function statusOf(directory: string, name: string): Stats | undefined {

@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { join } from 'node:path'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { Failure, UnusableProfile } from '../../src/failure.ts'
-import { begin, claim, complete, release, takeOver } from '../../src/store/claim.ts'
+import { begin, complete as completeWith, release, takeOver } from '../../src/store/claim.ts'
 import { readProfile, readUnused } from '../../src/store/read.ts'
 import { temporaryDirectory } from '../support/directory.ts'
 import { isWindows } from '../support/system.ts'
@@ -31,6 +31,10 @@ function directoryWith(...names: string[]): string {
   for (const name of names) writeFileSync(join(directory, name), name)
   return directory
 }
+
+/** Each file holds its own name. */
+const complete = (directory: string, name: string) => completeWith(directory, name, name)
+const claim = (directory: string, name: string) => begin(directory, name) && complete(directory, name)
 
 /** False also where somebody else has renamed the file amid the claim. */
 function isClaimed(directory: string, name: string): boolean {

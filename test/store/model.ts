@@ -131,7 +131,7 @@ export class Model {
         const text = readProfile(this.directory, fileName(each))
         // It would be passed over as damaged.
         if (text === '') continue
-        const isOurs = text !== undefined && claim(this.directory, fileName(each))
+        const isOurs = text !== undefined && claim(this.directory, fileName(each), text)
         queue.noteGone(!isOurs)
         if (isOurs) taken.push(each)
       }

@@ -15,7 +15,7 @@ export interface Kind {
   readonly skewMs: number
   /** Of two calls that rename or remove the same file at about the same time, both succeed. */
   readonly letsTwoWin?: boolean
-  /** A file that was created exclusively has the time of the verifier until its call goes on (NFS). */
+  /** A file that was created exclusively has the time of the verifier, until the client sets it right after (NFS). */
   readonly hasVerifiers?: boolean
   /** A scanner holds each new file for a while (Windows). */
   readonly hasScanner?: boolean
@@ -42,12 +42,14 @@ export const KINDS: ReadonlyMap<string, Kind> = new Map(ALL.map((kind) => [kind.
 
 const VERIFIER_MS = Date.UTC(1983, 5, 1)
 const SCAN_MS = 60
+const SETATTR_MS = 500
 
 /** The time of a file, as a call sees it. */
 export function timeOf({ world, call }: Run, inode: Inode): number {
   if (!world.kind.hasVerifiers || inode.creator === call.id) return inode.mtimeMs
   const creator = world.calls.find(({ id }) => id === inode.creator)
-  return creator?.points === inode.createdAt && creator.state !== 'ended' ? VERIFIER_MS : inode.mtimeMs
+  const isNew = creator?.points === inode.createdAt && world.now - inode.mtimeMs < SETATTR_MS
+  return isNew ? VERIFIER_MS : inode.mtimeMs
 }
 
 /** @throws EBUSY while the scanner has the file */

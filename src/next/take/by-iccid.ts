@@ -54,7 +54,7 @@ async function takeNow(source: Source, decrypt: Decrypt, iccid: string): Promise
     messages.warn(`${iccid} was being claimed by another call, which can't print it any more`)
     return ready
   }
-  if (onDisk(ready.name, () => claim(directory, ready.name))) {
+  if (onDisk(ready.name, () => claim(directory, ready.name, ready.stored))) {
     // Somebody may have renamed a used file back by hand.
     return deviceIn(ready.stored) === undefined ? ready : again(ready, messages)
   }

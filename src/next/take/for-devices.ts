@@ -132,7 +132,7 @@ function claimNew(
     if (!search.begin(ready, (path) => createFrom(draft, path)) || search.isLost(ready)) return undefined
     assignment = onDisk(device, name, () => record(directory, { device, name }, draft, turns))
   } finally {
-    onDisk(device, undefined, () => removeDraft(draft))
+    removeDraft(draft)
   }
   if (assignment === undefined) {
     // It is released.

@@ -4,7 +4,7 @@ import { LOCKED_IN_A_ROW } from '../../key/wrong-key.ts'
 import { begin, complete, isTakenOver, release } from '../../store/claim.ts'
 import { refuseOwned } from '../../store/devices.ts'
 import { flushDirectorySync } from '../../store/flush/directory.ts'
-import { countReceived } from '../../store/incoming/answers.ts'
+import { countReceived, isFetching } from '../../store/incoming/answers.ts'
 import { fileName } from '../../store/names.ts'
 import { Queue } from '../../store/queue.ts'
 import { diskPresence, several } from '../../words.ts'
@@ -80,9 +80,16 @@ export class Search {
   }
 
   async #open(name: string): Promise<Ready | undefined> {
-    const ready = await makeReady(this.#source, this.#decrypt, name)
-    if (ready !== undefined) refuseOwned(ready.stored)
-    return ready
+    try {
+      const ready = await makeReady(this.#source, this.#decrypt, name)
+      if (ready !== undefined) refuseOwned(ready.stored)
+      return ready
+    } catch (error) {
+      // A running fetch may be writing it, where the file system has no hard links.
+      const isTorn = error instanceof UnusableProfile && error.fault === 'damaged'
+      if (isTorn && isFetching(this.#source.directory)) return undefined
+      throw error
+    }
   }
 
   /** Returns false if another process was first or is using the file. */
@@ -114,9 +121,9 @@ export class Search {
   }
 
   /** Returns false if another process has the profile, or is using the file. */
-  #complete({ name }: Ready): boolean {
+  #complete({ name, stored }: Ready): boolean {
     try {
-      const isOurs = complete(this.#source.directory, name)
+      const isOurs = complete(this.#source.directory, name, stored)
       if (isOurs) this.passedOver.noteClaimed()
       else this.noteLost(name)
       return isOurs
@@ -198,6 +205,11 @@ function shortage(directory: string, { count, usable, passedOver, isHeld, used, 
   }
   if (passedOver === 0) {
     return new Failure('no-profiles', `no unused profile in ${directory}`, {
+      hint: whyNone(directory, used, unfinished),
+    })
+  }
+  if (countReceived(directory) > 0) {
+    return new Failure('no-profiles', `no unused profile in ${directory} can be used yet`, {
       hint: whyNone(directory, used, unfinished),
     })
   }

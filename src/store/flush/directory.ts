@@ -95,10 +95,19 @@ function flushAboveOnFat(path: string): void {
 
 /** @returns undefined on other file systems, and where this user can't open it */
 function openAboveOnFat(path: string): number | undefined {
+  if (!isFat(path)) return undefined
   try {
-    if (process.platform !== 'linux' || statfsSync(path).type !== FAT) return undefined
     return openSync(join(path, '..'), READ_DIRECTORY)
   } catch {
     return undefined
+  }
+}
+
+/** Whether a directory is on FAT. Only Linux tells. */
+export function isFat(path: string): boolean {
+  try {
+    return process.platform === 'linux' && statfsSync(path).type === FAT
+  } catch {
+    return false
   }
 }

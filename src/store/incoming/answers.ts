@@ -51,6 +51,15 @@ export function hasIncoming(directory: string): boolean {
   }
 }
 
+/** Whether a fetch is running, or was killed. */
+export function isFetching(directory: string): boolean {
+  try {
+    return readdirSync(join(directory, INCOMING)).some((name) => name.endsWith(FETCH_MARK))
+  } catch {
+    return false
+  }
+}
+
 /** How many profiles are in the answers that are put aside. */
 export function countReceived(directory: string): number {
   const place = join(directory, INCOMING)
@@ -91,19 +100,19 @@ function fingerprint(): string {
 }
 
 /**
- * Processes on another machine or in another container can't be checked. Storing an answer takes seconds, so they count
- * as gone after ten minutes; those of this machine count as gone at once after a restart.
+ * Whether the process that created a file is gone. Processes on another machine or in another container can't be
+ * checked. Storing an answer takes seconds, so they count as gone when the file is ten minutes old.
  * @param ageMs time since the file was written, by the clock of its disk
+ * @returns `dead` if this machine knows, `old` if the file is old
  */
-export function isAbandoned(name: string, ageMs: number): boolean {
+export function isAbandoned(name: string, ageMs: number): 'dead' | 'old' | false {
   if (!OURS.test(name)) return false
+  const [host, pid] = name.split(SEPARATOR)
+  if (host === ownHost() && !isAlive(Number(pid))) return 'dead'
   const longest = name.endsWith(FETCH_MARK) || name.endsWith(RESERVE) ? LONGEST_FETCH_MS : ABANDONED_AFTER_MS
-  if (Math.abs(ageMs) > longest) return true
-  return isOfThisMachine(name) && (ageMs > uptime() * 1000 || !isAlive(Number(name.split(SEPARATOR)[1])))
+  const isBeforeStart = host === ownHost() && ageMs > uptime() * 1000
+  return (isBeforeStart || Math.abs(ageMs) > longest) && 'old'
 }
-
-/** Whether process numbers tell if the process that created a name is alive. */
-export const isOfThisMachine = (name: string) => name.split(SEPARATOR)[0] === ownHost()
 
 function isAlive(pid: number): boolean {
   if (pid === process.pid) return true

@@ -16,7 +16,6 @@ import {
   INCOMING,
   incomingPath,
   isAbandoned,
-  isOfThisMachine,
   newAnswerName,
   parseAnswerFile,
 } from './answers.ts'
@@ -112,17 +111,18 @@ async function abandoned(directory: string): Promise<string[]> {
   )
   const names = isPlace ? await readdir(place).catch(goneIsEmpty) : []
   const found = await abandonedAt(Date.now(), directory, names.sort())
-  if (found.every(isOfThisMachine)) return found
+  if ([...found.values()].every((why) => why === 'dead')) return [...found.keys()]
   // Over NFS, the times of a file are made up while it is being created.
   await sleep(SECOND_LOOK_MS)
-  return abandonedAt(await timeOn(directory), directory, found)
+  return [...(await abandonedAt(await timeOn(directory), directory, found.keys())).keys()]
 }
 
-async function abandonedAt(now: number, directory: string, names: readonly string[]): Promise<string[]> {
-  const found: string[] = []
+async function abandonedAt(now: number, directory: string, names: Iterable<string>) {
+  const found = new Map<string, 'dead' | 'old'>()
   for (const name of names) {
     const status = await lstat(incomingPath(directory, name)).catch(() => undefined)
-    if (status?.isFile() && isAbandoned(name, now - status.mtimeMs)) found.push(name)
+    const why = status?.isFile() && isAbandoned(name, now - status.mtimeMs)
+    if (why) found.set(name, why)
   }
   return found
 }

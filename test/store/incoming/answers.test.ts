@@ -44,10 +44,10 @@ function systemSays(code: 'EPERM' | 'ESRCH'): void {
 
 describe('a saved response is abandoned', () => {
   test('when its process is gone', () => {
-    expect(isAbandoned(nameOf(NOBODY), 0)).toBe(true)
-    expect(isAbandoned(nameOf(NOBODY, '.0'), 0)).toBe(true)
+    expect(isAbandoned(nameOf(NOBODY), 0)).toBe('dead')
+    expect(isAbandoned(nameOf(NOBODY, '.0'), 0)).toBe('dead')
     systemSays('ESRCH')
-    expect(isAbandoned(nameOf(1), 0)).toBe(true)
+    expect(isAbandoned(nameOf(1), 0)).toBe('dead')
   })
 
   test('not while its process exists, even as another user', () => {
@@ -58,23 +58,23 @@ describe('a saved response is abandoned', () => {
   })
 
   test.each([0, '00', '9'.repeat(20)])('when its process number is %s, which no process has', (pid) => {
-    expect(isAbandoned(nameOf(pid), 0)).toBe(true)
+    expect(isAbandoned(nameOf(pid), 0)).toBe('dead')
   })
 
   test('after ten minutes, whoever saved it; the mark of a fetch after a day', () => {
     vi.spyOn(process, 'kill').mockReturnValue(true)
     for (const name of [nameOf(1), ofAnotherMachine()]) {
       expect(isAbandoned(name, 9 * MINUTE_MS)).toBe(false)
-      expect(isAbandoned(name, 11 * MINUTE_MS)).toBe(true)
-      expect(isAbandoned(name, -11 * MINUTE_MS)).toBe(true)
+      expect(isAbandoned(name, 11 * MINUTE_MS)).toBe('old')
+      expect(isAbandoned(name, -11 * MINUTE_MS)).toBe('old')
     }
     expect(isAbandoned(ofAnotherMachine(FETCH_MARK), 23 * HOUR_MS)).toBe(false)
-    expect(isAbandoned(ofAnotherMachine(FETCH_MARK), 25 * HOUR_MS)).toBe(true)
+    expect(isAbandoned(ofAnotherMachine(FETCH_MARK), 25 * HOUR_MS)).toBe('old')
   })
 
   test('when this machine has restarted since then', () => {
     uptime.seconds = 60
-    expect(isAbandoned(nameOf(process.pid), 2 * MINUTE_MS)).toBe(true)
+    expect(isAbandoned(nameOf(process.pid), 2 * MINUTE_MS)).toBe('old')
     expect(isAbandoned(nameOf(process.pid), 0)).toBe(false)
   })
 

@@ -134,7 +134,7 @@ test('the reserve of another machine is left alone for a day, because its fetch 
   expect([0, 1, 23, 25].map((hours) => isAbandoned(other + RESERVE, hours * hour))).toEqual(
     [0, 1, 23, 25].map((hours) => isAbandoned(`${other}.fetch`, hours * hour)),
   )
-  expect(isAbandoned(gone() + RESERVE, 0)).toBe(true)
+  expect(isAbandoned(gone() + RESERVE, 0)).toBe('dead')
 })
 
 /** What a power cut may leave of an answer that was being written over its reserve: each sector the old or the new one. */
