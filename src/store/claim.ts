@@ -170,13 +170,16 @@ function notClaimed(directory: string, name: string, error: unknown, isInUse: bo
 /**
  * Takes over a claim that another call has begun, and completes it. That call can't print the profile any more.
  * @returns `left` if that call is releasing its claim, or has completed it; `finished` if a third call took it over, and
- *   may have been killed
+ *   may have been killed; `whole` if the used file became complete at that moment, and names a device: only this call may
+ *   record that
  * @throws the system error
  */
-export function takeOver(directory: string, name: string): 'ours' | 'finished' | 'left' {
+export function takeOver(directory: string, name: string): 'ours' | 'finished' | 'left' | 'whole' {
   const outcome = settleFirst(directory, name)
   // Not before this: a call for a device looks for the settled name after it has written the used file.
-  if (outcome === 'left' || useOf(directory, name).state !== 'begun') return 'left'
+  const use = useOf(directory, name)
+  if (outcome === 'ours' && use.state === 'used' && use.unused !== undefined) return 'whole'
+  if (outcome === 'left' || use.state !== 'begun') return 'left'
   const [unused, used] = [join(directory, name), join(directory, usedName(name))]
   const draft = join(directory, settledName(name), name)
   try {
@@ -196,13 +199,15 @@ export function takeOver(directory: string, name: string): 'ours' | 'finished' |
 
 /**
  * Decides that a claim is taken over, whatever becomes of it then.
+ * @param owner a name that tells later calls who took it over
  * @returns as `takeOver`
  * @throws the system error
  */
-export function settleFirst(directory: string, name: string): 'ours' | 'finished' | 'left' {
+export function settleFirst(directory: string, name: string, owner?: string): 'ours' | 'finished' | 'left' {
   const settled = join(directory, settledName(name))
   try {
-    mkdirSync(settled, { mode: 0o700 })
+    mkdirSync(settled, { mode: rightsOf(directory) })
+    if (owner !== undefined) mkdirSync(join(settled, owner), { mode: rightsOf(directory) })
     return 'ours'
   } catch (error) {
     if (isTakenOver(directory, name)) return 'finished'
@@ -213,12 +218,14 @@ export function settleFirst(directory: string, name: string): 'ours' | 'finished
 
 /**
  * Whether another call has taken over the claim of a profile.
+ * @param owner does not count
  * @throws {Failure} `disk` if nobody can tell
  */
-export function isTakenOver(directory: string, name: string): boolean {
+export function isTakenOver(directory: string, name: string, owner?: string): boolean {
   const settled = join(directory, settledName(name))
   try {
-    return lstatSync(settled, { throwIfNoEntry: false })?.isDirectory() ?? false
+    const isTaken = lstatSync(settled, { throwIfNoEntry: false })?.isDirectory() ?? false
+    return isTaken && !(owner !== undefined && exists(join(settled, owner)))
   } catch (error) {
     throw stuck(name, error)
   }

@@ -123,8 +123,9 @@ function restored(directory: string, device: string, path: string, begun?: strin
  * @returns false if it is not repaired
  * @throws the system error
  */
-export function repair(directory: string, { name, text }: Assignment, isTornOnly: boolean): boolean {
-  if (!isTorn(directory, name, text, isTornOnly) || settleFirst(directory, name) !== 'ours') return false
+export function repair(directory: string, { device, name, text }: Assignment, isTornOnly: boolean): boolean {
+  if (!isTorn(directory, name, text, isTornOnly) || settleFirst(directory, name, hashOf(device)) !== 'ours')
+    return false
   // Once more: another call may have completed its claim before that.
   if (!isTorn(directory, name, text, isTornOnly)) return false
   // Not in place: the call that created the file may still write to it.
@@ -297,13 +298,15 @@ export type Outcome = 'completed' | 'had' | 'lost'
 
 /**
  * Settles a used file that names a device beside the unused one: the call was killed before it completed its claim.
+ * @param isOurs whether this call has taken the claim over
  * @returns false if the device has another profile, as only the call that began the claim may release it, or if the claim
  *   is taken over
  * @throws as `historyOf`
  */
-export function settleFor(directory: string, name: string, text: string): boolean {
-  const device = deviceIn(text) ?? ''
-  if (isTakenOver(directory, name)) return false
+export function settleFor(directory: string, name: string, text: string, isOurs = false): boolean {
+  const device = deviceIn(text)
+  if (device === undefined) return false
+  if (!isOurs && isTakenOver(directory, name)) return false
   const { assignment, turns } = historyOf(directory, device)
   if (assignment === undefined) recordAgain(directory, pathOf(directory, device, turns + 1), text)
   const inForce = historyOf(directory, device).assignment
@@ -332,8 +335,17 @@ function nameIn(text: string, device: string): string | undefined {
 
 /** A serial number may contain any characters, and case matters: it can't be a file name itself. */
 function pathOf(directory: string, device: string, turn: number): string {
-  return join(directory, RECORDS, `${createHash('sha256').update(device).digest('hex')}.${turn}`)
+  return join(directory, RECORDS, `${hashOf(device)}.${turn}`)
 }
+
+const hashOf = (device: string) => createHash('sha256').update(device).digest('hex')
+
+/**
+ * Whether the claim of the profile of a device can be completed: no call that is not for the device has taken it over.
+ * @throws {Failure} `disk` if nobody can tell
+ */
+export const isCompletable = (directory: string, { device, name, use }: Assignment) =>
+  use.unused === undefined || !isTakenOver(directory, name, hashOf(device))
 
 /** What is recorded applies, whatever the note says. */
 function removeNote(directory: string, device: string): void {
@@ -342,8 +354,7 @@ function removeNote(directory: string, device: string): void {
   } catch {}
 }
 
-const begunPath = (directory: string, device: string) =>
-  join(directory, RECORDS, `${createHash('sha256').update(device).digest('hex')}.begun`)
+const begunPath = (directory: string, device: string) => join(directory, RECORDS, `${hashOf(device)}.begun`)
 
 function makePlace(directory: string): void {
   try {

@@ -43,9 +43,11 @@ export function settle(directory: string, twins: readonly string[], messages: Me
 function settleOne(directory: string, name: string, messages: Messages): void {
   const iccid = name.replace(/\.json$/, '')
   try {
-    const use = useOf(directory, name)
-    if (use.state === 'begun') {
-      if (takeOver(directory, name) === 'left') {
+    let use = useOf(directory, name)
+    const outcome = use.state === 'begun' ? takeOver(directory, name) : undefined
+    if (outcome === 'whole') use = useOf(directory, name)
+    if (outcome !== undefined && outcome !== 'whole') {
+      if (outcome === 'left') {
         const settled = settledName(name)
         if (existsSync(join(directory, settled)))
           messages.warn(
@@ -60,7 +62,7 @@ function settleOne(directory: string, name: string, messages: Messages): void {
       messages.tell(0, `${iccid} is used: ${name}, which was left beside its used file, is removed`)
     } else if (use.state === 'used') {
       const device = deviceIn(use.text)
-      if (settleFor(directory, name, use.text)) {
+      if (settleFor(directory, name, use.text, outcome === 'whole')) {
         messages.warn(`${iccid} is the profile of device ${device}: a call for it was killed; call it again`)
       } else {
         messages.warn(

@@ -50,7 +50,9 @@ async function takeNow(source: Source, decrypt: Decrypt, iccid: string): Promise
     return onDisk(iccid, () => settleUsed(directory, use)) ? again(ready, messages) : undefined
   }
   if (use.state === 'begun') {
-    if (onDisk(iccid, () => takeOver(directory, ready.name)) !== 'ours') return undefined
+    const outcome = onDisk(iccid, () => takeOver(directory, ready.name))
+    if (outcome === 'whole') onDisk(iccid, () => settleWhole(directory, ready.name))
+    if (outcome !== 'ours') return undefined
     messages.warn(`${iccid} was being claimed by another call, which can't print it any more`)
     return ready
   }
@@ -77,6 +79,12 @@ async function readyNow(
   } catch (error) {
     throw error instanceof UnusableProfile ? notHandedOut(file, error) : error
   }
+}
+
+/** Records the profile for the device that the used file names. */
+function settleWhole(directory: string, name: string): void {
+  const use = useOf(directory, name)
+  if (use.state === 'used') settleFor(directory, name, use.text, true)
 }
 
 /**

@@ -7,6 +7,7 @@ import {
   createFrom,
   type History,
   historyOf,
+  isCompletable,
   isOwn,
   noteBegun,
   record,
@@ -155,7 +156,7 @@ function settleOwn({ directory }: Source, device: string, { text, ready }: Own):
   for (let tries = UNSETTLED_TRIES; ; tries--) {
     const { assignment } = onDisk(device, undefined, () => historyOf(directory, device))
     if (assignment?.text !== text) return undefined
-    if (isOwn(assignment)) {
+    if (isOwn(assignment) && onDisk(device, assignment.name, () => isCompletable(directory, assignment))) {
       const outcome = onDisk(device, assignment.name, () => completeFor(directory, assignment))
       if (outcome !== 'lost') return { ...ready, isAgain: outcome === 'had' }
     } else if (assignment.use.state === 'unused' && beginAgain(directory, assignment)) continue

@@ -79,16 +79,15 @@ export class Search {
     })
   }
 
-  async #open(name: string): Promise<Ready | undefined> {
+  async #open(name: string, isSecond = false): Promise<Ready | undefined> {
     try {
       const ready = await makeReady(this.#source, this.#decrypt, name)
       if (ready !== undefined) refuseOwned(ready.stored)
       return ready
     } catch (error) {
       // A running fetch may be writing it, where the file system has no hard links.
-      const isTorn = error instanceof UnusableProfile && error.fault === 'damaged'
-      if (isTorn && isFetching(this.#source.directory)) return undefined
-      throw error
+      if (isSecond || !(error instanceof UnusableProfile) || error.fault !== 'damaged') throw error
+      return isFetching(this.#source.directory) ? undefined : this.#open(name, true)
     }
   }
 
