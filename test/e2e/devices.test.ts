@@ -64,7 +64,8 @@ describe('next --device', () => {
     [['--device', 'x'.repeat(129)]],
     [['--device', 'A', '--device', 'A ']],
     [['--device', 'A', '-n', '1']],
-    [['--device', 'A', '--iccid', '8988']],
+    [['--device', 'A', '--iccid', iccid(1)]],
+    [['--iccid', iccid(1), '-n', '1']],
     [['--receipt', '-']],
     [['--receipt', '']],
   ])('a wrong command line: %j', async (args) => {

@@ -195,13 +195,15 @@ test('a response that the service cuts off is reported', async () => {
   expect(namesIn(directory)).toHaveLength(7)
 })
 
-test.skipIf(process.platform === 'win32')(
-  'files in a directory of a group get its rights, whatever the umask is',
-  async () => {
-    const { fetch, directory } = await startSandbox()
-    mkdirSync(directory)
-    chmodSync(directory, 0o770)
-    expect(await fetch(['-n', '2'], { shell: 'umask 077; exec "$@"' })).toMatchObject({ code: 0 })
-    for (const name of namesIn(directory)) expect(statSync(join(directory, name)).mode & 0o777).toBe(0o660)
-  },
-)
+test.skipIf(!hasPosix).each([
+  ['a group gets its rights', 0o770, 0o660],
+  ['everybody gets those of its group only', 0o777, 0o660],
+  ['a group that may only read does too', 0o755, 0o640],
+])('every file in a directory of %s, whatever the umask is', async (_, ofDirectory, ofFile) => {
+  const { fetch, directory } = await startSandbox()
+  mkdirSync(directory)
+  chmodSync(directory, ofDirectory)
+  expect(await fetch(['-n', '2'], { shell: 'umask 077; exec "$@"' })).toMatchObject({ code: 0 })
+  const modes = readdirSync(directory).map((name) => statSync(join(directory, name)).mode & 0o777)
+  expect(modes).toEqual([ofFile, ofFile, ofFile])
+})

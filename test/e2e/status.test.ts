@@ -11,15 +11,15 @@ import {
 import { join } from 'node:path'
 import { describe, expect, inject, test } from 'vitest'
 import { formatAnswer, newAnswerName } from '../../src/store/incoming/answers.ts'
-import { directoryOf, someProfiles, temporaryDirectory } from '../support/directory.ts'
+import { addProfile, directoryOf, someProfiles, temporaryDirectory } from '../support/directory.ts'
 import { rsaKeyPair } from '../support/keys.ts'
-import { iccid } from '../support/profiles.ts'
+import { iccid, plainProfile, storedFile } from '../support/profiles.ts'
 import { failure, lines } from '../support/promises.ts'
 import { softsim } from '../support/softsim.ts'
 import { hasPosix } from '../support/system.ts'
 
 const { privateKeyPath: KEY } = inject('keys')
-const { privateKeyPath: OTHER_KEY } = rsaKeyPair(temporaryDirectory())
+const { privateKeyPath: OTHER_KEY, publicKey: OTHER_PUBLIC_KEY } = rsaKeyPair(temporaryDirectory())
 
 const status = (directory: string, ...args: string[]) => softsim(['status', '-i', directory, ...args])
 const next = (directory: string, ...args: string[]) => softsim(['next', '-k', KEY, '-i', directory, ...args])
@@ -105,6 +105,15 @@ describe('status', () => {
     const run = await status(directory, '-k', OTHER_KEY)
     expect([run.code, run.stdout]).toEqual([4, ''])
     expect(run.stderr).toMatch(/^softsim: error: .*\(5 tried\)$/m)
+  })
+
+  test('a profile that a device would reject shows that the key is right', async () => {
+    const directory = directoryOf([])
+    addProfile(directory, plainProfile(1), { k: 'short' })
+    const other = storedFile(plainProfile(2), OTHER_PUBLIC_KEY)
+    writeFileSync(join(directory, `${iccid(2)}.json`), other)
+    const run = await status(directory, '-k', KEY, '--format=json')
+    expect([run.code, JSON.parse(run.stdout)]).toMatchObject([5, { unfit: 1, locked: 1, usable: 0 }])
   })
 
   test('no unused profile, or none that can be used: it prints the counts and fails', async () => {

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { afterEach, expect, test, vi } from 'vitest'
 import { download } from '../../src/fetch/download.ts'
 import type { Download, Job } from '../../src/fetch/job.ts'
 import type { ServedProfile } from '../../src/service/answer.ts'
@@ -80,6 +80,8 @@ const done = (changes: Partial<Download>) => ({
   failure: undefined,
   ...changes,
 })
+
+afterEach(() => vi.useRealTimers())
 
 test('the first request is alone and small, then the size doubles', async () => {
   const { asked, run, kept } = job(2345, all, { perSecond: 300 })
@@ -180,6 +182,42 @@ test('after four parallel requests break, only one runs at a time', async () => 
   expect(await run()).toEqual(done({ requests: asked.length, broken: 4, brokenProfiles: 4000 }))
   expect(asked.slice(asked.lastIndexOf(25), asked.lastIndexOf(25) + 3)).toEqual([25, 50, 100])
   expect([most, kept()]).toEqual([1, 20_000])
+})
+
+test('a request breaks while others wait for the rate limit: what these then leave out is requested later', async () => {
+  vi.useFakeTimers()
+  let calls = 0
+  const { run, kept } = job(20_000, all, {
+    ask: async (size, learn) => {
+      // The first of four in parallel. The other three wait for it, with 1000 profiles each.
+      if (++calls === 4) throw passing(true)
+      learn({ remaining: 1, waitMs: 0 })
+      return { profiles: profiles(size), refused: [], bodyMs: 1 }
+    },
+  })
+  const running = run()
+  await vi.advanceTimersByTimeAsync(60_000)
+  expect(await running).toEqual(done({ requests: calls, broken: 1, brokenProfiles: 1000 }))
+  expect(kept()).toBe(20_000)
+})
+
+test.each([
+  ['half a minute if it has never answered', 0, 30],
+  ['two minutes if it has', 1, 120],
+])('a service that can’t be reached is given up after %s', async (_, answers, seconds) => {
+  vi.useFakeTimers()
+  let last = 0
+  const failure = passing()
+  const { run, kept } = job(500, (size, call) => {
+    last = performance.now() / 1000
+    return call <= answers ? size : failure
+  })
+  const running = run()
+  await vi.advanceTimersByTimeAsync(300_000)
+  expect([(await running).failure, kept()]).toEqual([failure, 100 * answers])
+  expect(last).toBeGreaterThanOrEqual(seconds)
+  // A pause takes up to 20 seconds.
+  expect(last).toBeLessThan(seconds + 21)
 })
 
 test('no further request is sent before the first response is saved', async () => {

@@ -134,3 +134,8 @@ test('a failed request lets the next one start', async () => {
   await expect(broken).rejects.toThrow('broken')
   expect(await pace.run(async () => 'next', forever)).toBe('next')
 })
+
+test('what is called off before its turn is not sent', async () => {
+  const pace = new Pace(() => {})
+  await expect(pace.run(async () => 'sent', AbortSignal.abort())).rejects.toThrow()
+})

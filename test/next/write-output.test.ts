@@ -1,4 +1,4 @@
-import { beforeEach, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { writeOutput } from '../../src/next/standard-output.ts'
 
 /** A standard output that does not block. */
@@ -7,11 +7,14 @@ const output = vi.hoisted(() => ({
   attempts: 0,
   /** How many bytes the next write takes: none is EAGAIN. */
   takes: (_attempt: number): number => 0,
+  /** Whether a write never ends, as at a serial port with a stuck device. */
+  hangs: false,
 }))
 
 vi.mock('node:fs', async (original) => ({
   ...(await original<typeof import('node:fs')>()),
   write(_file: number, bytes: Buffer, done: (error: Error | null, written: number) => void) {
+    if (output.hangs) return
     const taken = Math.min(output.takes(++output.attempts), bytes.length)
     output.text += bytes.toString('utf8', 0, taken)
     const full = Object.assign(new Error('EAGAIN'), { code: 'EAGAIN' })
@@ -24,7 +27,10 @@ const LINE = 'a profile\n'
 beforeEach(() => {
   output.text = ''
   output.attempts = 0
+  output.takes = () => 0
+  output.hangs = false
 })
+afterEach(() => vi.useRealTimers())
 
 test('every byte is written once, whatever each write takes', async () => {
   const sizes = [0, 3, 0, 0, 1, 2]
@@ -47,4 +53,29 @@ test('after a signal, one write is still tried', async () => {
   output.takes = () => LINE.length
   await writeOutput(LINE, AbortSignal.abort('interrupted'))
   expect(output.text).toBe(LINE)
+})
+
+test('after a signal, a write that does not end is given up', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout'] })
+  output.hangs = true
+  const onEnd = vi.fn()
+  writeOutput(LINE, AbortSignal.abort('interrupted')).catch(onEnd)
+  await vi.runAllTimersAsync()
+  expect(onEnd).toHaveBeenCalledWith('interrupted')
+})
+
+test('a reader that takes nothing is told of once, after two seconds; one that takes it in time, never', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'setInterval', 'clearTimeout'] })
+  const onSlow = vi.fn()
+  const slow = writeOutput(LINE, undefined, onSlow)
+  vi.advanceTimersByTime(1999)
+  expect(onSlow).not.toHaveBeenCalled()
+  vi.advanceTimersByTime(1)
+  expect(onSlow).toHaveBeenCalledOnce()
+  vi.advanceTimersByTime(10_000)
+  output.takes = () => LINE.length
+  await slow
+  await writeOutput(LINE, undefined, onSlow)
+  vi.advanceTimersByTime(10_000)
+  expect(onSlow).toHaveBeenCalledOnce()
 })

@@ -88,6 +88,11 @@ test.each<[string, Fault]>([
 const RETRY_LATER = { 'retry-after': '1' }
 
 test.each<[status: number, isPassing: boolean, mayHaveAllocated: boolean, headers?: Record<string, string>]>([
+  // Not the answer that brings profiles, but the service took the request.
+  [201, false, true],
+  [204, false, true],
+  [299, false, true],
+  [300, false, false],
   [400, false, false],
   [401, false, false],
   [403, false, false],
@@ -150,6 +155,14 @@ test('a cancelled request may have cost profiles', async () => {
   await until(() => service !== before && service.allocated.size > 0)
   stop.abort()
   await expect(call).rejects.toEqual(failed({ isPassing: false, mayHaveAllocated: true }))
+})
+
+test('a call that was called off before is not sent, and costs nothing', async () => {
+  const call = ask([], {}, AbortSignal.abort())
+  await expect(call).rejects.toEqual(
+    failed({ message: 'interrupted', isPassing: false, mayHaveAllocated: false }),
+  )
+  expect(service.requests).toEqual([])
 })
 
 test('a call that is called off while it waits for a connection costs nothing', async () => {

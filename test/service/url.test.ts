@@ -50,6 +50,8 @@ test.each([
   'http://host:8443/sims/profiles',
   'https://other/sims/profiles',
   'https://host.other/sims/profiles',
+  'https://evilhost/sims/profiles',
+  'https://evil.host/sims/profiles',
   'https://host@other/',
   '//other/sims/profiles',
   'ftp://host/',

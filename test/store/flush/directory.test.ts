@@ -134,6 +134,13 @@ describe.skipIf(process.platform !== 'linux')('on FAT', () => {
   })
 })
 
+test('each of many files is flushed', async () => {
+  const paths = Array.from({ length: 130 }, (_, n) => `${n}.json`)
+  const flushed: string[] = []
+  await flushFiles(paths, async (path) => void flushed.push(path))
+  expect(flushed).toEqual(paths)
+})
+
 test('a missing file is an error, unless it is allowed', async () => {
   const directory = temporaryDirectory()
   await expect(flushFiles([join(directory, '1.json')])).rejects.toMatchObject({ code: 'ENOENT' })

@@ -1,0 +1,27 @@
+import { expect, test } from 'vitest'
+import { conclude } from '../../src/fetch/conclusion.ts'
+import { CallFailure } from '../../src/service/call-failure.ts'
+
+const messages = { warn() {}, tell() {} }
+
+/** The hint of a fetch of ten that stored three, put some aside, and then could not reach the service any more. */
+function hintWith(aside: number): string {
+  const failure = new CallFailure('the connection was reset', { hint: 'check the network' })
+  const download = { requests: 3, broken: 0, brokenProfiles: 0, failure }
+  const tally = { stored: 3, known: 0, aside, lost: 0 }
+  const course = { count: 10, directory: 'profiles', download, tally, seconds: 1, isInterrupted: false }
+  try {
+    conclude(course, messages)
+  } catch (error) {
+    return (error as { hint: string }).hint
+  }
+  return ''
+}
+
+test('profiles that are put aside are not fetched again', () => {
+  expect([0, 4, 7].map(hintWith)).toEqual([
+    'check the network; to fetch the rest, use -n 7',
+    'check the network; to fetch the rest, use -n 3',
+    'check the network; the next fetch or next stores the rest',
+  ])
+})

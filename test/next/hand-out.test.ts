@@ -1,0 +1,78 @@
+import { join } from 'node:path'
+import { beforeEach, describe, expect, inject, test, vi } from 'vitest'
+import { Report } from '../../src/cli/report.ts'
+import { type Handout, handOut } from '../../src/next/hand-out.ts'
+import { cutPower, format, fs, live, ROOT } from '../store/disk.ts'
+import { iccid, plainProfile, storedFile } from '../support/profiles.ts'
+
+/** What happens when the first byte is about to be printed. */
+const output = vi.hoisted(() => ({ onPrint: () => {} }))
+
+vi.mock('node:fs', async () => {
+  const { diskSync } = await import('../store/disk-fs.ts')
+  const write = (_file: number, bytes: Buffer, done: (error: null, written: number) => void) => {
+    output.onPrint()
+    setImmediate(done, null, bytes.length)
+  }
+  return { ...diskSync, write, default: { ...diskSync, write } }
+})
+
+const { diskSync } = await import('../store/disk-fs.ts')
+const { privateKey, publicKey } = inject('keys')
+const directory = join(ROOT, 'profiles')
+const keyPath = join(ROOT, 'softsim.pem')
+const receipt = join(ROOT, 'receipt.jsonl')
+
+function flush(path: string): void {
+  const opened = diskSync.openSync(path, 'r')
+  diskSync.fsyncSync(opened)
+  diskSync.closeSync(opened)
+}
+
+/** Begins with a key, three profiles and an empty file of receipts, all of them durable. */
+beforeEach(() => {
+  format()
+  live()
+  diskSync.mkdirSync(directory)
+  const profiles = [1, 2, 3].map((n): [string, string] => [
+    join(directory, `${iccid(n)}.json`),
+    storedFile(plainProfile(n), publicKey),
+  ])
+  for (const [path, text] of [...profiles, [keyPath, privateKey], [receipt, '']] as const) {
+    diskSync.writeFileSync(path, text)
+    flush(path)
+  }
+  flush(directory)
+  flush(ROOT)
+})
+
+const PLAIN: Handout = {
+  ...{ directory, keyPath, receipt, passphrase: undefined, count: 1, iccid: undefined, devices: undefined },
+  ...{ format: 'raw', options: { smsp: false, smsc: true, crc: false }, messages: new Report(() => {}) },
+  listen: () => ({ stop: new AbortController().signal, hold() {} }),
+}
+
+/** The disk in memory has POSIX's rules and names. */
+describe.skipIf(process.platform === 'win32')('when the first byte is printed, a power cut undoes', () => {
+  test.each<[string, number[], Partial<Handout>]>([
+    ['the next one', [1], {}],
+    ['a panel', [1, 2, 3], { count: 3 }],
+    ['a device', [1], { devices: ['A'] }],
+    ['--iccid', [2], { iccid: iccid(2) }],
+  ])('neither the claim nor the receipt: %s', async (_, taken, changes) => {
+    let left: { used: string[]; receipts: string } | undefined
+    output.onPrint = () => {
+      cutPower(() => 0)
+      const names = fs.readdirSync(directory).map(String)
+      left = {
+        used: names.filter((name) => name.startsWith('__')),
+        receipts: String(fs.readFileSync(receipt)),
+      }
+    }
+    await handOut({ ...PLAIN, ...changes })
+    const iccids = taken.map((n) => iccid(n))
+    expect(left?.used).toEqual(iccids.map((each) => `__${each}.json`))
+    const receipts = left?.receipts.trimEnd().split('\n') ?? []
+    expect(receipts.map((line) => JSON.parse(line).iccid)).toEqual(iccids)
+  })
+})
