@@ -73,9 +73,13 @@ function holdingBack(messages: HeldMessages, signals: Signals): Signals {
 }
 
 function tellOf({ taken, left }: Taken, directory: string, messages: Messages): void {
-  for (const { iccid, device, ...each } of taken) {
+  for (const { iccid, device, newerProblems, ...each } of taken) {
     const whose = device === undefined ? '' : ` to device ${device}`
     messages.tell(1, `handed out ${iccid}${whose}, now ${usedPath(directory, each)}`)
+    if (newerProblems.length === 0) continue
+    messages.warn(
+      `newer devices would reject ${iccid}: ${newerProblems.join(', ')}; printed only because it was handed out before: if the device rejects it, put the device aside`,
+    )
   }
   if (left === 0) messages.tell(1, `no other known unused profile in ${directory}`)
   else if (left !== undefined)
