@@ -4,17 +4,11 @@
  * - Each message is one line: `softsim: `, lower case, no full stop. A hint line says what to do next.
  * - Secrets are masked and control characters are escaped here, so that no caller can forget to do it.
  */
-import { writeSync } from 'node:fs'
-import { errnoOf, Failure } from '../failure.ts'
+import { Failure } from '../failure.ts'
 import { type Level, type Messages, printable } from '../words.ts'
-import { isConsole } from './terminal/console.ts'
+import { writeStandardError } from './terminal/standard-error.ts'
 
-const STANDARD_ERROR = 2
 const SHORTEST_SECRET = 4
-
-/** One second in total. A reader that has not read by then never will. */
-const FULL_PIPE_TRIES = 500
-const FULL_PIPE_PAUSE_MS = 2
 
 export class Report implements Messages {
   /** 0: warnings and failures, 1: each step, 2: each request and file, 3: everything except secrets. */
@@ -69,23 +63,5 @@ export class Report implements Messages {
     this.lastLine?.clear()
     this.#write(`softsim: ${printable(blotted)}\n`)
     this.lastLine?.render()
-  }
-}
-
-/** Best effort: if standard error fails, there is nowhere left to report it. */
-export function writeStandardError(text: string): void {
-  if (isConsole(STANDARD_ERROR)) {
-    process.stderr.write(text)
-    return
-  }
-  let bytes = Buffer.from(text)
-  for (let tries = FULL_PIPE_TRIES; bytes.length > 0 && tries > 0; ) {
-    try {
-      bytes = bytes.subarray(writeSync(STANDARD_ERROR, bytes))
-    } catch (error) {
-      if (errnoOf(error) !== 'EAGAIN') return
-      tries--
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, FULL_PIPE_PAUSE_MS)
-    }
   }
 }

@@ -1,6 +1,6 @@
 import { Cli } from 'clipanion'
 import { exitCode, Failure, reasonOf } from '../failure.ts'
-import { isOutputClosed, writeOutput } from '../next/standard-output.ts'
+import { isOutputClosed, isWritePending, writeOutput } from '../next/standard-output.ts'
 import { type CommandLine, readArgv } from './command-line.ts'
 import { COMMANDS } from './commands/all.ts'
 import type { BaseCommand, Context } from './commands/base.ts'
@@ -32,6 +32,8 @@ export async function run(argv: readonly string[]): Promise<number> {
 /** Reports an error and returns its exit code. */
 export function crash(error: unknown): number {
   report.failure(error)
+  // What was just said would not stay true if the reader went on now.
+  if (isWritePending()) process.kill(process.pid, 'SIGINT')
   return exitCode(error instanceof Failure ? error.outcome : 'bug')
 }
 

@@ -6,7 +6,7 @@ import { usedName } from '../store/names.ts'
 import { type Messages, quote } from '../words.ts'
 import type { Ready, Signals } from './ready.ts'
 import type { Receipt } from './receipt.ts'
-import { isOnScreen, isOutputClosed, writeOutput } from './standard-output.ts'
+import { isOnScreen, isOutputClosed, WriteFailure, writeOutput } from './standard-output.ts'
 
 const SLOW =
   'the reader of standard output is slow or does not read: still waiting after 2 s; press Ctrl-C to stop'
@@ -18,7 +18,10 @@ const NO_FLUSH =
 export interface Delivery {
   readonly directory: string
   readonly keyPath: string
+  /** Kept back until the profiles are delivered. */
   readonly messages: Messages
+  /** Not kept back. */
+  readonly urgent: Messages
   readonly signals: Signals
   readonly opened: OpenDirectory
   readonly receipt: Receipt | undefined
@@ -44,23 +47,25 @@ export function beforeClaim(signals: Signals): void {
 
 /**
  * Flushes the claims, then prints the profiles, one per line. The profiles are marked used, so every failure names
- * them.
+ * them, and says which ones a reader may have.
  * @throws {Failure} `disk` or `interrupted`
  */
 export async function deliver(taken: readonly Ready[], delivery: Delivery): Promise<void> {
-  const { directory, messages, signals, opened, receipt } = delivery
+  const { directory, messages, urgent, signals, opened, receipt } = delivery
   try {
     await flushFiles(taken.map((each) => usedPath(directory, each)))
     if (!opened.flushSync()) messages.warn(NO_FLUSH)
     receipt?.append(directory, taken)
-    await writeOutput(taken.map(({ line }) => `${line}\n`).join(''), signals.stop, () => messages.warn(SLOW))
+    await writeOutput(taken.map(lineOf).join(''), signals.stop, () => urgent.warn(SLOW))
   } catch (error) {
     throw undelivered(taken, delivery, error)
   }
   if (await isOnScreen()) messages.warn(ON_SCREEN)
 }
 
-export const usedPath = (directory: string, { name }: Ready) => join(directory, usedName(name))
+export const usedPath = (directory: string, { name }: Pick<Ready, 'name'>) => join(directory, usedName(name))
+
+const lineOf = ({ line }: Ready) => `${line}\n`
 
 /** Names the profiles that are marked used and were not printed. */
 export function undelivered(
@@ -69,19 +74,46 @@ export function undelivered(
   error: unknown,
 ): Failure {
   const interrupted = signals.stop.aborted ? 'interrupted' : undefined
-  const named = taken.map((each) => `${each.iccid} (${usedPath(directory, each)})`)
-  const isOne = named.length === 1
-  if (!isOne) for (const each of named) messages.warn(`claimed but not delivered: ${each}`)
-  const what = isOne ? named[0] : `${named.length} profiles listed above`
-  const again = `softsim next -k ${quote(keyPath)} -i ${quote(directory)} --iccid`
+  const maybe = begun(taken, error instanceof WriteFailure ? error.possible : 0)
+  const nameOf = (each: Ready) => `${each.iccid} (${usedPath(directory, each)})`
+  const isOne = taken.length === 1
+  if (!isOne) {
+    for (const each of taken.slice(0, maybe))
+      messages.warn(`claimed and may have been delivered: ${nameOf(each)}`)
+    for (const each of taken.slice(maybe)) messages.warn(`claimed but not delivered: ${nameOf(each)}`)
+  }
+  const again = `softsim next -k ${quote(keyPath)} -i ${quote(directory)} --iccid ${isOne ? taken[0]?.iccid : '<ICCID>'}`
   return new Failure(
     interrupted ?? (error instanceof Failure ? error.outcome : 'disk'),
-    `claimed but not delivered: ${what}: ${interrupted ?? reasonOf(error)}`,
-    {
-      hint: taken.every(({ device }) => device !== undefined)
-        ? 'run the same command again: each device gets the same profile'
-        : `to print ${isOne ? 'it' : 'each of them'} again: ${again} ${isOne ? taken[0]?.iccid : '<ICCID>'}`,
-      cause: error,
-    },
+    `${whatOf(taken.map(nameOf), maybe)}: ${interrupted ?? reasonOf(error)}`,
+    { hint: hintOf(taken, maybe, again), cause: error },
   )
+}
+
+/** How many of the lines a reader may have begun to read. A line that is cut off can be enough for a device. */
+function begun(taken: readonly Ready[], bytes: number): number {
+  let start = 0
+  return taken.filter((each) => {
+    const isBegun = start < bytes
+    start += Buffer.byteLength(lineOf(each))
+    return isBegun
+  }).length
+}
+
+function whatOf(named: readonly string[], maybe: number): string {
+  const [count, not] = [named.length, named.length - maybe]
+  const which = count === 1 ? named[0] : `${count} profiles listed above`
+  if (not === 0) return `claimed and may have been delivered: ${which}`
+  if (maybe === 0) return `claimed but not delivered: ${which}`
+  return `claimed but not delivered: ${not} of ${which}; the first ${maybe} may have been delivered`
+}
+
+function hintOf(taken: readonly Ready[], maybe: number, again: string): string {
+  if (taken.every(({ device }) => device !== undefined))
+    return 'run the same command again: each device gets the same profile'
+  if (maybe === 0) return `to print ${taken.length === 1 ? 'it' : 'each of them'} again: ${again}`
+  if (taken.length === 1) return `find out whether a device has it; if none has it, print it again: ${again}`
+  return maybe < taken.length
+    ? `to print each that was not delivered again: ${again}; the first ${maybe} only if no device has them`
+    : `find out which of them a device has; to print each of the others again: ${again}`
 }

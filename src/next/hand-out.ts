@@ -6,6 +6,7 @@ import { hasIncoming } from '../store/incoming/answers.ts'
 import { openDirectory } from '../store/read.ts'
 import { type Messages, several } from '../words.ts'
 import { deliver, undelivered, usedPath } from './deliver.ts'
+import { HeldMessages } from './held-messages.ts'
 import { type Signals, type Source, type Taken, Undelivered } from './ready.ts'
 import { Receipt } from './receipt.ts'
 import { takeByIccid } from './take/by-iccid.ts'
@@ -37,22 +38,46 @@ export interface Handout extends Omit<Source, 'key' | 'signals'> {
  * @throws {Failure} after printing nothing, or with the names of the profiles that were claimed but not delivered
  */
 export async function handOut(handout: Handout): Promise<void> {
-  const { directory, devices, messages } = handout
+  const { directory, devices } = handout
   const count = devices?.length ?? handout.count
   const key = readKey(handout.keyPath, handout.passphrase)
-  const source = { ...handout, key, signals: handout.listen() }
+  const messages = new HeldMessages(handout.messages)
+  const source = { ...handout, key, messages, signals: holdingBack(messages, handout.listen()) }
   startThreads(count)
   if (hasIncoming(directory)) await tryToFinishFetches(directory, messages)
   const opened = openDirectory(directory)
   const receipt = handout.receipt === undefined ? undefined : new Receipt(handout.receipt)
-  const delivery = { ...source, opened, receipt }
-  const { taken, left } = await taking(source, handout).catch((error) => {
-    throw error instanceof Undelivered ? undelivered(error.taken, delivery, error.cause) : error
-  })
-  await deliver(taken, delivery)
-  for (const each of taken) {
-    const whose = each.device === undefined ? '' : ` to device ${each.device}`
-    messages.tell(1, `handed out ${each.iccid}${whose}, now ${usedPath(directory, each)}`)
+  const delivery = { ...source, opened, receipt, urgent: handout.messages }
+  try {
+    const taken = await taking(source, handout).catch((error) => {
+      throw error instanceof Undelivered ? undelivered(error.taken, delivery, error.cause) : error
+    })
+    await deliver(taken.taken, delivery)
+    tellOf(taken, directory, messages)
+  } finally {
+    messages.release()
+  }
+}
+
+/** From the claim on, messages are kept back too. */
+function holdingBack(messages: HeldMessages, signals: Signals): Signals {
+  return {
+    stop: signals.stop,
+    hold() {
+      signals.hold()
+      messages.hold()
+    },
+  }
+}
+
+function tellOf({ taken, left }: Taken, directory: string, messages: Messages): void {
+  for (const { iccid, device, newerProblems, ...each } of taken) {
+    const whose = device === undefined ? '' : ` to device ${device}`
+    messages.tell(1, `handed out ${iccid}${whose}, now ${usedPath(directory, each)}`)
+    if (newerProblems.length === 0) continue
+    messages.warn(
+      `newer devices would reject ${iccid}: ${newerProblems.join(', ')}; printed only because it was handed out before: if the device rejects it, put the device aside`,
+    )
   }
   if (left === 0) messages.tell(1, `no other known unused profile in ${directory}`)
   else if (left !== undefined)

@@ -1,12 +1,14 @@
 import type { KeyObject } from 'node:crypto'
 import { Failure, type Fault, type UnusableProfile } from '../failure.ts'
 import type { Decrypt } from '../key/decrypt.ts'
+import { newerProblems } from '../profile/check.ts'
 import { encodeHex } from '../profile/hex.ts'
 import { iccidDigits } from '../profile/iccid.ts'
 import { encodeJson, encodeRaw } from '../profile/json.ts'
-import { parsePlaintext, parseStored } from '../profile/parse.ts'
+import { parsePlaintext, parseStored, refuseOutdated } from '../profile/parse.ts'
 import type { HexOptions } from '../profile/profile.ts'
 import { readProfile } from '../store/read.ts'
+import { deviceIn } from '../store/use.ts'
 import type { Messages } from '../words.ts'
 
 /** Each encoder returns one line without its newline. */
@@ -42,6 +44,8 @@ export interface Ready {
   readonly device?: string
   /** Whether it was handed out before. */
   readonly isAgain?: boolean
+  /** Why newer devices would reject it. Then it is only for a device that has it already. */
+  readonly newerProblems: readonly string[]
   /** The output, made before the claim, so that only printing can fail after it. */
   readonly line: string
 }
@@ -65,24 +69,23 @@ export interface Taken {
 }
 
 /**
- * @param name the name of the unused file
- * @param file its current name
+ * Reads an unused profile, and refuses one that newer devices would reject, unless it is a used one that was renamed back
+ * by hand.
+ * @param name the name of its file
  * @returns undefined if there is no such file
  * @throws {UnusableProfile}
  */
-export async function makeReady(
-  source: Source,
-  decrypt: Decrypt,
-  name: string,
-  file = name,
-): Promise<Ready | undefined> {
-  source.messages.tell(2, `reading ${file}`)
-  const stored = readProfile(source.directory, file)
-  return stored === undefined ? undefined : readyFrom(source, decrypt, name, stored)
+export async function makeReady(source: Source, decrypt: Decrypt, name: string): Promise<Ready | undefined> {
+  source.messages.tell(2, `reading ${name}`)
+  const stored = readProfile(source.directory, name)
+  if (stored === undefined) return undefined
+  const ready = await readyFrom(source, decrypt, name, stored)
+  if (deviceIn(stored) === undefined) refuseOutdated(ready.newerProblems)
+  return ready
 }
 
 /**
- * Decrypts, checks and encodes one profile.
+ * Decrypts, checks and encodes one profile that a device may have already.
  * @param stored what its file holds
  * @throws {UnusableProfile}
  */
@@ -95,7 +98,13 @@ export async function readyFrom(
   const sealed = parseStored(name, stored)
   const plaintext = await decrypt(sealed.ciphertext)
   const profile = parsePlaintext(sealed, plaintext, options)
-  return { iccid: iccidDigits(sealed.iccid) ?? '', name, stored, line: FORMATS[format](profile, options) }
+  return {
+    iccid: iccidDigits(sealed.iccid) ?? '',
+    name,
+    stored,
+    newerProblems: newerProblems(profile, format === 'hex'),
+    line: FORMATS[format](profile, options),
+  }
 }
 
 const HINTS: Record<Fault, string> = {

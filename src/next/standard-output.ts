@@ -1,7 +1,7 @@
 import { fstatSync, readSync, type Stats, statSync, write } from 'node:fs'
 import { devNull } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { errnoOf } from '../failure.ts'
+import { errnoOf, reasonOf } from '../failure.ts'
 
 const STANDARD_OUTPUT = 1
 const STANDARD_ERROR = 2
@@ -13,22 +13,44 @@ const SLOW_MS = 2000
 /** A write that succeeds within this time after Ctrl-C still delivers the profile. */
 const GRACE_MS = 200
 
+/** Bytes that the system has not answered for yet. It may accept them at any time. */
+let pending = 0
+
+/**
+ * Whether a write was given up that can still succeed. It keeps the process alive, even after `process.exit`: only a
+ * signal ends both.
+ */
+export const isWritePending = () => pending > 0
+
+/** Only a part of the text was written, or nothing of it. */
+export class WriteFailure extends Error {
+  /** How many bytes may have reached the reader: what the system accepted, and what is pending. */
+  readonly possible: number
+
+  constructor(possible: number, cause: unknown) {
+    super(reasonOf(cause), { cause })
+    this.possible = possible
+  }
+}
+
 /**
  * Writes the text to standard output and returns when the system has accepted all of it. Unlike process.stdout, it
  * reports a closed pipe (EPIPE) as an error of this write, and it adds little start-up time.
  * @param signal ends the wait for a reader that does not read
  * @param onSlow is called once, if the system has not accepted all of the text within two seconds
- * @throws the system error, or the reason of the signal
+ * @throws {WriteFailure} whose cause is the system error, or the reason of the signal
  */
 export async function writeOutput(text: string, signal?: AbortSignal, onSlow?: () => void): Promise<void> {
   const bytes = Buffer.from(text)
   const slow = onSlow && setTimeout(onSlow, SLOW_MS)
+  let written = 0
   try {
-    let isFirst = true
-    for (let written = 0; written < bytes.length; isFirst = false) {
+    for (let isFirst = true; written < bytes.length; isFirst = false) {
       if (!isFirst) signal?.throwIfAborted()
       written += await writeSome(bytes.subarray(written), signal)
     }
+  } catch (error) {
+    throw new WriteFailure(written + pending, error)
   } finally {
     clearTimeout(slow)
   }
@@ -41,7 +63,9 @@ function writeSome(bytes: Buffer, signal?: AbortSignal): Promise<number> {
     // An aborted signal no longer fires its event.
     if (signal?.aborted) onAbort()
     signal?.addEventListener('abort', onAbort, { once: true })
+    pending = bytes.length
     write(STANDARD_OUTPUT, bytes, (error, written) => {
+      pending = 0
       signal?.removeEventListener('abort', onAbort)
       if (error === null) resolve(written)
       else if (errnoOf(error) === 'EAGAIN') resolve(sleep(FULL_PIPE_PAUSE_MS, 0))

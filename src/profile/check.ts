@@ -6,14 +6,16 @@ const IMSI = /^\d{6,15}$/
 const KEY_128 = /^[0-9A-Fa-f]{32}$/
 /** 52 bytes of EF_SMSP (TS 31.102 4.2.27). */
 const SMSP = /^[0-9A-Fa-f]{104}$/
-const PIN = /^\d{4,8}$/
+const PIN = /^\d{1,8}$/
 /** The device stores each of these in 8 bytes. */
 const ASCII_8 = /^[\x21-\x7e]{1,8}$/
 /** An administrative key can also be given as its 8 bytes in hex (TS 102 221 11.1.9.3). */
 const KEY_64 = /^[0-9A-Fa-f]{16}$/
+/** Of a PIN, by TS 102 221 9.5.1; newer decoders demand the same of PUK and ADM. */
+const SHORTEST_CODE = 4
 
 /**
- * Returns the reasons why a device would reject this profile, or an empty list. Values are secrets and never part of
+ * Returns the reasons why any device would reject this profile, or an empty list. Values are secrets and never part of
  * a reason.
  */
 export function problems(profile: Profile, options: HexOptions): string[] {
@@ -35,5 +37,24 @@ export function problems(profile: Profile, options: HexOptions): string[] {
       !KEY_64.test(adm) &&
       'the ADM is neither 1 to 8 ASCII characters nor 16 hex digits',
   ]
+  return found.filter((problem) => typeof problem === 'string')
+}
+
+/**
+ * Returns the reasons why newer devices would reject this profile, or an empty list. A device that has such a profile
+ * may be an older one, which takes it: decoders used to ignore a code that is too short, and nRF firmware from before
+ * the end of July 2026 did without KIC and KID.
+ * @param profile has no `problems`
+ * @param isHex whether a device gets it as it is printed; otherwise, only the PIN matters
+ */
+export function newerProblems({ kic, kid, pin, puk, adm }: Profile, isHex: boolean): string[] {
+  const isShort = (code: string | null) => code && code.length < SHORTEST_CODE
+  const inHex = [
+    !kic && 'no KIC',
+    !kid && 'no KID',
+    isShort(puk) && 'the PUK has fewer than 4 characters',
+    isShort(adm) && 'the ADM has fewer than 4 characters',
+  ]
+  const found = [isShort(pin) && 'the PIN has fewer than 4 digits', ...(isHex ? inHex : [])]
   return found.filter((problem) => typeof problem === 'string')
 }

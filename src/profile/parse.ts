@@ -36,7 +36,7 @@ export function parseStored(name: string, text: string): Sealed {
 }
 
 /**
- * Also checks that a device would accept the profile.
+ * Also checks that some device would accept the profile.
  * @throws {UnusableProfile} `unfit`
  */
 export function parsePlaintext(sealed: Sealed, plaintext: Buffer, options: HexOptions): Profile {
@@ -50,6 +50,16 @@ export function parsePlaintext(sealed: Sealed, plaintext: Buffer, options: HexOp
   const found = problems(named, options)
   if (found.length > 0) throw new UnusableProfile('unfit', `a device would reject it: ${found.join(', ')}`)
   return named
+}
+
+/**
+ * Nobody knows which firmware a device has, so a profile that no device has yet must suit them all.
+ * @param found `newerProblems`
+ * @throws {UnusableProfile} `unfit` if there is one
+ */
+export function refuseOutdated(found: readonly string[]): void {
+  if (found.length > 0)
+    throw new UnusableProfile('unfit', `newer devices would reject it: ${found.join(', ')}`)
 }
 
 function parseJson(text: string): unknown {

@@ -2,7 +2,8 @@ import type { KeyObject } from 'node:crypto'
 import { type Fault, UnusableProfile } from '../failure.ts'
 import { type Decrypt, decryptor } from '../key/decrypt.ts'
 import { KeyTrial } from '../key/wrong-key.ts'
-import { parsePlaintext, parseStored } from '../profile/parse.ts'
+import { newerProblems } from '../profile/check.ts'
+import { parsePlaintext, parseStored, refuseOutdated } from '../profile/parse.ts'
 import { refuseOwned } from '../store/devices.ts'
 import type { IccidList } from '../store/iccid-list.ts'
 import { fileName } from '../store/names.ts'
@@ -14,7 +15,7 @@ const AT_ONCE = 64
 
 const MOST_WARNINGS = 20
 
-/** What a device would get by default. */
+/** What a device would get by default, in `hex`. */
 const OPTIONS = { smsp: false, smsc: true, crc: true }
 
 /** How many unused profiles were opened, and what was found. */
@@ -78,6 +79,7 @@ async function check(directory: string, name: string, decrypt: Decrypt): Promise
   if (text === undefined) return false
   refuseOwned(text)
   const sealed = parseStored(name, text)
-  parsePlaintext(sealed, await decrypt(sealed.ciphertext), OPTIONS)
+  const profile = parsePlaintext(sealed, await decrypt(sealed.ciphertext), OPTIONS)
+  refuseOutdated(newerProblems(profile, true))
   return true
 }

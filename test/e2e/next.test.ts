@@ -92,10 +92,10 @@ describe('formats', () => {
 
   test('fields that are missing in the plaintext are missing in the hex', async () => {
     const directory = directoryOf([])
-    const absent = { kic: null, kid: undefined, pin: null, puk: null, adm: '', smsp: null, smsc: null }
+    const absent = { pin: undefined, puk: null, adm: '', smsp: null, smsc: null }
     addProfile(directory, plainProfile(1), absent)
     const { stdout } = await next(directory, '--smsp')
-    expect(readTlv(stdout.trimEnd()).map(({ tag }) => tag)).toEqual(['01', '02', '03', '04', 'fe'])
+    expect(readTlv(stdout.trimEnd()).map(({ tag }) => tag)).toEqual('01 02 03 04 05 06 fe'.split(' '))
   })
 })
 

@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { describe, expect, inject, test } from 'vitest'
 import { directoryOf, namesIn, someProfiles, temporaryDirectory, usedIn } from '../support/directory.ts'
 import { fullPipe } from '../support/pipe.ts'
-import { catches, hasProc, isPending } from '../support/process.ts'
 import { iccid } from '../support/profiles.ts'
+import { failure } from '../support/promises.ts'
 import { type Sandbox, startSandbox } from '../support/sandbox.ts'
 import { type Options, startSoftsim, until } from '../support/softsim.ts'
 import { hasPosix, isRunByNode } from '../support/system.ts'
@@ -35,37 +35,41 @@ describe.skipIf(!hasPosix)('next', () => {
     expect(stderr).toContain(`__${iccid(1)}.json`)
   })
 
-  /** It waits where nobody reads its standard error, at a moment between the first handler and the first claim. */
-  test.skipIf(!hasProc).each(SIGNALS)('%s just before the claim: nothing is claimed', async (signal) => {
-    // After the first five it goes on to others, and by then the signal has reached it.
+  test.skipIf(!isRunByNode).each(SIGNALS)('%s just before the claim: nothing is claimed', async (signal) => {
     const directory = directoryOf(someProfiles(6))
     const before = namesIn(directory)
-    const pipe = fullPipe()
-    const shell = `exec "$@" 2> ${pipe.path}`
-    const { child, ended } = startSoftsim(next(directory, '-n', '6', '-vv'), { shell })
-    const pid = child.pid ?? 0
-    // The other two have handlers of Node's own from the start.
-    await until(() => catches(pid, 'SIGHUP'))
-    child.kill(signal)
-    await until(() => !isPending(pid, signal))
-    let said = ''
-    await until(() => {
-      said += pipe.read()
-      return child.exitCode !== null || child.signalCode !== null
-    })
-    said += pipe.read()
-    pipe.close()
-    expect(await ended).toMatchObject({ stdout: '' })
-    expect(said).toMatch(/^softsim: error: interrupted; nothing was claimed$/m)
+    const env = signalAtFirstProfile(signal)
+    const run = await startSoftsim(next(directory, '-n', '6'), { env }).ended
+    expect(run).toEqual(failure(130, /interrupted; nothing was claimed/, /.+/))
     expect(namesIn(directory)).toEqual(before)
   })
 })
 
+/** The program gets a signal when it opens the first profile: the Node that runs it is spoilt for that. */
+function signalAtFirstProfile(signal: NodeJS.Signals): Record<string, string> {
+  return spoiltBy(`
+    const fs = require('node:fs')
+    const { openSync } = fs
+    fs.openSync = (path, ...more) => {
+      if (/[0-9]{19}[.]json$/.test(path)) {
+        fs.openSync = openSync
+        process.kill(process.pid, '${signal}')
+      }
+      return openSync(path, ...more)
+    }
+  `)
+}
+
 /** A timer of ten seconds ends at once: the Node that runs the program is spoilt for that. */
 function shortTenSeconds(): Record<string, string> {
-  const spoiler = join(temporaryDirectory(), 'spoiler.cjs')
   const spoilt = '(action, ms, ...more) => start(action, ms === 10_000 ? 0 : ms, ...more)'
-  writeFileSync(spoiler, `const start = setTimeout\nglobalThis.setTimeout = ${spoilt}\n`)
+  return spoiltBy(`const start = setTimeout\nglobalThis.setTimeout = ${spoilt}\n`)
+}
+
+/** The environment in which Node runs some code before the program. */
+function spoiltBy(code: string): Record<string, string> {
+  const spoiler = join(temporaryDirectory(), 'spoiler.cjs')
+  writeFileSync(spoiler, code)
   return { NODE_OPTIONS: `--require=${JSON.stringify(spoiler)}` }
 }
 

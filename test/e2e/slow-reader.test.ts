@@ -1,4 +1,4 @@
-import { expect, inject, test } from 'vitest'
+import { describe, expect, inject, test } from 'vitest'
 import { directoryOf, someProfiles, usedIn } from '../support/directory.ts'
 import { fullPipe, LARGEST_PIPE, nonBlockingPipe } from '../support/pipe.ts'
 import { hasProc, writesOf } from '../support/process.ts'
@@ -79,13 +79,76 @@ test.skipIf(!hasProc)(
     await fullFor(child.pid ?? 0, () => child.exitCode === null)
     child.kill('SIGINT')
     const { code, signal, stderr } = await ended
-    await pipe.readAll()
+    const whole = lines(await pipe.readAll()).filter((line) => line.endsWith(']}'))
     expect(signal ?? code).toBe(signal === null ? 130 : 'SIGINT')
-    for (const { iccid } of someProfiles(PROFILES)) {
-      expect(stderr).toContain(`softsim: warning: claimed but not delivered: ${iccid} (`)
+    for (const [at, { iccid }] of someProfiles(PROFILES).entries()) {
+      const fate = at < whole.length ? 'and may have been' : expect.any(String)
+      expect(fateOf(iccid, stderr)).toEqual(fate)
     }
+    expect(stderr).toContain('claimed but not delivered: 8988')
   },
 )
+
+/** What a call says about a profile that it has claimed. */
+const fateOf = (iccid: string, stderr: string) =>
+  RegExp(`^softsim: warning: claimed (.*) delivered: ${iccid} \\(`, 'm').exec(stderr)?.[1]
+
+test.skipIf(!hasPosix)(
+  'Ctrl-C, and then the reader goes on: nobody is told that it was not delivered',
+  async () => {
+    const directory = directoryOf(someProfiles(2))
+    const pipe = fullPipe()
+    const argv = ['next', '-k', KEY, '-i', directory]
+    const { child, ended, says } = startSoftsim(argv, { shell: `exec "$@" > ${pipe.path}` })
+    await until(() => usedIn(directory).length === 1)
+    child.kill('SIGINT')
+    await says('softsim: hint: ')
+    pipe.read()
+    const { code, signal, stderr } = await ended
+    pipe.close()
+    expect(signal ?? code).toBe(signal === null ? 130 : 'SIGINT')
+    expect(stderr).toMatch(
+      /^softsim: error: claimed and may have been delivered: \d+ \(.*\): interrupted\n.*--iccid \d+\n$/,
+    )
+  },
+)
+
+test.skipIf(!hasPosix)(
+  'a reader that goes away after three lines: what it read is not to be printed again',
+  async () => {
+    const directory = directoryOf(someProfiles(PROFILES))
+    const reader = 'read -r a; read -r b; read -r c; printf "%s\\n%s\\n%s\\n" "$a" "$b" "$c"'
+    const { stdout, stderr } = await softsim(next(directory), { shell: `"$@" | { ${reader}; }` })
+    const fates = someProfiles(PROFILES).map(({ iccid }) => fateOf(iccid, stderr))
+    const not = fates.indexOf('but not')
+    expect(not).toBeGreaterThanOrEqual(3)
+    expect(fates).toEqual(fates.map((_, at) => (at < not ? 'and may have been' : 'but not')))
+    expect(lines(stdout).map((line) => JSON.parse(line).profile.iccid)).toEqual(
+      someProfiles(3).map(({ iccid }) => iccid),
+    )
+    expect(stderr).toContain(`error: claimed but not delivered: ${PROFILES - not} of ${PROFILES} profiles`)
+  },
+)
+
+describe('a warning does not keep a profile from its device', () => {
+  const again = (directory: string) => ['next', '-k', KEY, '-i', directory, '--device', 'SN-1']
+
+  test.skipIf(!hasPosix)('it comes after the profile', async () => {
+    const directory = directoryOf(someProfiles(1))
+    const { stdout: line } = await softsim(again(directory))
+    const { stdout } = await softsim(again(directory), { shell: 'exec "$@" 2>&1' })
+    expect(stdout).toMatch(new RegExp(`^${line}softsim: warning: device SN-1 already has .*\n$`))
+  })
+
+  test.skipIf(!hasProc)('nobody reads standard error, and it is full: the call ends', async () => {
+    const directory = directoryOf(someProfiles(1))
+    const { stdout: line } = await softsim(again(directory))
+    const pipe = fullPipe()
+    const run = await softsim(again(directory), { shell: `exec "$@" 2> ${pipe.path}` })
+    pipe.close()
+    expect(run).toMatchObject({ code: 0, stdout: line })
+  })
+})
 
 /** Waits until a process has tried again and again to write into a pipe that takes nothing. */
 async function fullFor(pid: number, isRunning: () => boolean): Promise<void> {

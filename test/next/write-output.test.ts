@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { writeOutput } from '../../src/next/standard-output.ts'
+import { isWritePending, writeOutput } from '../../src/next/standard-output.ts'
 
 /** A standard output that does not block. */
 const output = vi.hoisted(() => ({
@@ -45,8 +45,18 @@ test('a signal between two writes ends the attempts', async () => {
     if (attempt === 3) stop.abort('interrupted')
     return attempt < 100 ? 0 : LINE.length
   }
-  await expect(writeOutput(LINE, stop.signal)).rejects.toBe('interrupted')
+  await expect(writeOutput(LINE, stop.signal)).rejects.toMatchObject({ cause: 'interrupted', possible: 0 })
   expect([output.attempts, output.text]).toEqual([3, ''])
+})
+
+test('a failure says how many bytes the system has accepted', async () => {
+  const stop = new AbortController()
+  output.takes = (attempt) => {
+    if (attempt === 2) stop.abort('interrupted')
+    return attempt === 1 ? 3 : 0
+  }
+  await expect(writeOutput(LINE, stop.signal)).rejects.toMatchObject({ possible: 3 })
+  expect([output.text, isWritePending()]).toEqual([LINE.slice(0, 3), false])
 })
 
 test('after a signal, one write is still tried', async () => {

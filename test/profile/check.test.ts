@@ -1,5 +1,5 @@
-import { expect, test } from 'vitest'
-import { problems } from '../../src/profile/check.ts'
+import { describe, expect, test } from 'vitest'
+import { newerProblems, problems } from '../../src/profile/check.ts'
 import { FIELDS, type Field, type Profile } from '../../src/profile/profile.ts'
 import { plainProfile } from '../support/profiles.ts'
 
@@ -44,7 +44,6 @@ test.each<[Field, string]>([
   ['k', `${'0'.repeat(32)}\n`],
   ['kic', '0'.repeat(30)],
   ['kid', '0'.repeat(34)],
-  ['pin', '123'],
   ['pin', '123456789'],
   ['pin', '12ab'],
   ['puk', '123456789'],
@@ -78,6 +77,41 @@ test('fields that are left out are not checked', () => {
   const none = { smsp: false, smsc: false, crc: false }
   expect(problemsWith('smsp', 'short', none)).toEqual([])
   expect(problemsWith('smsc', 'no digits', none)).toEqual([])
+})
+
+describe('newer devices', () => {
+  test.each<[Field, string | null]>([
+    ['kic', null],
+    ['kid', null],
+    ['pin', '123'],
+    ['puk', '123'],
+    ['adm', '1'],
+  ])('%s %j is for older devices only, in hex', (field, value) => {
+    const profile = { ...GOOD, [field]: value }
+    expect(problems(profile, ALL)).toEqual([])
+    const found = newerProblems(profile, true)
+    expect(found).toHaveLength(1)
+    expect(found[0]?.toLowerCase()).toContain(field)
+    expect(newerProblems(profile, false)).toEqual(field === 'pin' ? found : [])
+  })
+
+  test.each<[Field, string | null]>([
+    ['pin', null],
+    ['pin', '1234'],
+    ['puk', null],
+    ['puk', '1234'],
+    ['adm', null],
+    ['adm', 'a!~Z'],
+    ['adm', '0123456789abcDEF'],
+  ])('%s %j is for all', (field, value) => {
+    expect(newerProblems({ ...GOOD, [field]: value }, true)).toEqual([])
+  })
+
+  test('every reason is given', () => {
+    expect(newerProblems({ ...GOOD, kic: null, kid: null, pin: '1', puk: '2', adm: '3' }, true)).toHaveLength(
+      5,
+    )
+  })
 })
 
 test('all problems are reported, not only the first', () => {

@@ -11,18 +11,18 @@ export const hexDigits = (length: number) => from('0123456789abcdefABCDEF', leng
 const printable = fc.string({
   unit: fc.integer({ min: 0x21, max: 0x7e }).map((code) => String.fromCharCode(code)),
 })
-const secret = printable.filter((text) => text.length >= 1 && text.length <= 8)
+const secret = printable.filter((text) => text.length >= 4 && text.length <= 8)
 
 const absentOr = (field: fc.Arbitrary<string>) => fc.option(field, { nil: null })
 
-/** Any profile that a device accepts. */
+/** Any profile that every device accepts. */
 export const acceptable: fc.Arbitrary<Profile> = fc.record({
   iccid: digits(19, 20),
   imsi: digits(6, 15),
   opc: hexDigits(32),
   k: hexDigits(32),
-  kic: absentOr(hexDigits(32)),
-  kid: absentOr(hexDigits(32)),
+  kic: hexDigits(32),
+  kid: hexDigits(32),
   pin: absentOr(digits(4, 8)),
   puk: absentOr(secret),
   adm: absentOr(fc.oneof(secret, hexDigits(16))),

@@ -81,6 +81,8 @@ const OWN: Record<string, Record<string, unknown>> = {
     isOutputClosed: () => false,
     isOnScreen: async () => false,
     isOutput: () => false,
+    isWritePending: () => false,
+    WriteFailure: class extends Error {},
   },
   'store/flush/whole.ts': { WholeFlush },
 }

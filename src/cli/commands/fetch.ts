@@ -1,8 +1,8 @@
 import { Option } from 'clipanion'
 import { Failure } from '../../failure.ts'
 import { setting } from '../../words.ts'
-import { writeStandardError } from '../report.ts'
 import { onInterrupt } from '../signals.ts'
+import { writeStandardError } from '../terminal/standard-error.ts'
 import { BaseCommand, notEmpty, parseCount } from './base.ts'
 
 /** Time that pending requests get after Ctrl-C. Their profiles are already paid for. */

@@ -1,0 +1,50 @@
+import { constants, fstatSync, openSync, writeSync } from 'node:fs'
+import { errnoOf } from '../../failure.ts'
+import { isConsole } from './console.ts'
+
+const STANDARD_ERROR = 2
+
+/** One second. A reader that has not read by then never will. */
+const FULL_PIPE_TRIES = 500
+const FULL_PIPE_PAUSE_MS = 2
+
+/** How often to try again. A reader that has not read for a second is not waited for again, until it reads. */
+let tries = FULL_PIPE_TRIES
+
+let descriptor: number | undefined
+
+/**
+ * Best effort: if standard error fails, there is nowhere left to report it. If it is a pipe that nobody reads, the text
+ * is dropped: on Linux always, elsewhere only if the pipe was opened so that a write does not block.
+ */
+export function writeStandardError(text: string): void {
+  if (isConsole(STANDARD_ERROR)) {
+    process.stderr.write(text)
+    return
+  }
+  descriptor ??= withoutBlocking()
+  let bytes = Buffer.from(text)
+  while (bytes.length > 0) {
+    try {
+      bytes = bytes.subarray(writeSync(descriptor, bytes))
+      tries = FULL_PIPE_TRIES
+    } catch (error) {
+      if (errnoOf(error) !== 'EAGAIN' || tries === 0) return
+      tries--
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, FULL_PIPE_PAUSE_MS)
+    }
+  }
+}
+
+/**
+ * A write into a full pipe blocks the whole process, which then obeys no signal. Linux can open a pipe once more, for
+ * this process alone. A terminal that a person has stopped is waited for.
+ */
+function withoutBlocking(): number {
+  try {
+    if (!fstatSync(STANDARD_ERROR).isFIFO()) return STANDARD_ERROR
+    return openSync(`/proc/self/fd/${STANDARD_ERROR}`, constants.O_WRONLY | constants.O_NONBLOCK)
+  } catch {
+    return STANDARD_ERROR
+  }
+}
