@@ -44,7 +44,7 @@ export async function handOut(handout: Handout): Promise<void> {
   startThreads(count)
   if (hasIncoming(directory)) await tryToFinishFetches(directory, messages)
   const opened = openDirectory(directory)
-  const receipt = handout.receipt === undefined ? undefined : new Receipt(handout.receipt)
+  const receipt = handout.receipt === undefined ? undefined : new Receipt(handout.receipt, directory)
   const delivery = { ...source, opened, receipt }
   const { taken, left }: Taken = await (iccid !== undefined
     ? takeByIccid(source, iccid)
