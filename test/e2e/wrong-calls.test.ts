@@ -5,7 +5,7 @@ import { directoryOf, namesIn, someProfiles, temporaryDirectory } from '../suppo
 import { lines } from '../support/promises.ts'
 import { softsim } from '../support/softsim.ts'
 
-const { privateKeyPath: KEY, publicKey } = inject('keys')
+const { privateKeyPath: KEY, privateKey: PEM, publicKey } = inject('keys')
 const profiles = directoryOf(someProfiles(2))
 const cwd = temporaryDirectory()
 writeFileSync(join(cwd, 'public.pem'), publicKey)
@@ -95,6 +95,14 @@ test.each<[string[], error: string, hint: RegExp]>([
     /^for example: -n 100$/,
   ],
   [['fetch', '-a', ''], 'the value of --api-key is empty', /variable is not set$/],
+  [['help', 'foo'], 'unknown command foo', /^use fetch, next, status or help; see softsim help$/],
+  [['help', 'SECRET1'], 'unknown command', /^use fetch, next, status or help; see softsim help$/],
+  [['help', 'nxet'], 'unknown command nxet', /^did you mean softsim help next\?$/],
+  ...['next', 'status'].map((command): [string[], string, RegExp] => [
+    [command, '-k', PEM],
+    '--key takes a file name, but this value looks like the key itself',
+    /^save the key to a file, or send it to standard input: /,
+  ]),
   [['fetch'], 'fetch needs an API key', /^set it: .*SOFTSIM_API_KEY/],
   [
     ['next', '-k', KEY, '--iccid', '123'],
