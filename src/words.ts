@@ -47,9 +47,6 @@ export const fromPutty = (path: string, platform: NodeJS.Platform = process.plat
 export const diskPresence = (platform: NodeJS.Platform = process.platform) =>
   platform === 'win32' ? 'that the drive is connected' : 'that the disk is mounted'
 
-export const serialPort = (platform: NodeJS.Platform = process.platform) =>
-  platform === 'win32' ? '\\\\.\\COM3' : '/dev/ttyUSB0'
-
 /** The text on one line, with nothing in it that a terminal would obey. */
 export function printable(text: string): string {
   return text.replace(
