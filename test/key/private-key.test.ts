@@ -148,7 +148,7 @@ test('the hints use the commands of the system', () => {
   const locked = key.export({ type: 'pkcs8', format: 'pem', ...LOCK })
   const on = (platform: NodeJS.Platform) =>
     [openSsh, locked, 'PuTTY-User-Key-File-3: ssh-rsa', 'not a key']
-      .map((bytes) => refusal(bytes, undefined, path, platform).split('\n')[1])
+      .flatMap((bytes) => refusal(bytes, undefined, path, platform).split('\n').slice(1))
       .join('\n')
   const hints = on('win32')
   expect(hints).toContain('ssh-keygen -p -m PEM -f "C:\\my keys\\mine.pem"')
