@@ -23,7 +23,7 @@ export const exitCode = (outcome: Outcome): number => OUTCOMES[outcome][0]
 /** A failure that the user can act on. Any other error is a bug in softsim. */
 export class Failure extends Error {
   readonly outcome: Exclude<Outcome, 'done'>
-  /** What to do next. */
+  /** What to do next. Each line becomes a hint of its own. */
   readonly hint: string
 
   constructor(

@@ -18,16 +18,17 @@ export function quote(path: string, platform: NodeJS.Platform = process.platform
   return /^[\w:.\\/~+-]+$/.test(path) ? path : `"${path.replace(/\\+$/, '$&$&')}"`
 }
 
+/** One line for each shell: cmd would take the rest of its line for the value. */
 export const setting = (name: string, platform: NodeJS.Platform = process.platform) =>
-  platform === 'win32' ? `in cmd set ${name}=..., in PowerShell $env:${name} = "..."` : `export ${name}=...`
+  platform === 'win32' ? `in cmd: set ${name}=...\nin PowerShell: $env:${name} = "..."` : `export ${name}=...`
 
 export const unsetting = (name: string, platform: NodeJS.Platform = process.platform) =>
-  platform === 'win32' ? `in cmd set ${name}=, in PowerShell $env:${name} = $null` : `unset ${name}`
+  platform === 'win32' ? `in cmd: set ${name}=\nin PowerShell: $env:${name} = $null` : `unset ${name}`
 
 /** The same for a secret: the command prompts for the value, which therefore stays out of the shell history. */
 export const asking = (name: string, platform: NodeJS.Platform = process.platform) =>
   platform === 'win32'
-    ? `in cmd set /p ${name}=, in PowerShell $env:${name} = Read-Host`
+    ? `in cmd: set /p ${name}=\nin PowerShell: $env:${name} = Read-Host`
     : `read -rs ${name} && export ${name}`
 
 /** The command that prints a variable with a key. `set` and `echo` of cmd would lose its line breaks. */
@@ -46,9 +47,6 @@ export const fromPutty = (path: string, platform: NodeJS.Platform = process.plat
 /** What to check where a directory is not there. */
 export const diskPresence = (platform: NodeJS.Platform = process.platform) =>
   platform === 'win32' ? 'that the drive is connected' : 'that the disk is mounted'
-
-export const serialPort = (platform: NodeJS.Platform = process.platform) =>
-  platform === 'win32' ? '\\\\.\\COM3' : '/dev/ttyUSB0'
 
 /** The text on one line, with nothing in it that a terminal would obey. */
 export function printable(text: string): string {

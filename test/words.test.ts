@@ -39,11 +39,11 @@ test.each<[NodeJS.Platform, string, string]>([
 
 test('variables, in the syntax of the system', () => {
   expect(setting('A_KEY', 'linux')).toBe('export A_KEY=...')
-  expect(setting('A_KEY', 'win32')).toBe('in cmd set A_KEY=..., in PowerShell $env:A_KEY = "..."')
+  expect(setting('A_KEY', 'win32')).toBe('in cmd: set A_KEY=...\nin PowerShell: $env:A_KEY = "..."')
   expect(unsetting('A', 'linux')).toBe('unset A')
-  expect(unsetting('A', 'win32')).toBe('in cmd set A=, in PowerShell $env:A = $null')
+  expect(unsetting('A', 'win32')).toBe('in cmd: set A=\nin PowerShell: $env:A = $null')
   expect(asking('A_KEY', 'darwin')).toBe('read -rs A_KEY && export A_KEY')
-  expect(asking('A_KEY', 'win32')).toBe('in cmd set /p A_KEY=, in PowerShell $env:A_KEY = Read-Host')
+  expect(asking('A_KEY', 'win32')).toBe('in cmd: set /p A_KEY=\nin PowerShell: $env:A_KEY = Read-Host')
 })
 
 test('no command of another system is shown on Windows', () => {

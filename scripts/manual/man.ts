@@ -1,7 +1,7 @@
 /** The man page, in mdoc(7), which both mandoc and groff read. */
 import { wrap } from '../../src/cli/help.ts'
 import { OUTCOMES } from '../../src/failure.ts'
-import { ENVIRONMENT, FILES, PURPOSE } from './notes.ts'
+import { BUGS, ENVIRONMENT, FILES, MANUAL, PURPOSE } from './notes.ts'
 import { type Command, globalOptions, type Option } from './table.ts'
 
 type Row = readonly [term: string, words: string]
@@ -10,12 +10,12 @@ type Row = readonly [term: string, words: string]
 const WIDTH = 70
 
 /** @param date that of the last change */
-export function manPage(commands: readonly Command[], date: Date): string {
+export function manPage(commands: readonly Command[], version: string, date: Date): string {
   const day = date.toLocaleDateString('en-US', { dateStyle: 'long', timeZone: 'UTC' })
   return `${[
     `.Dd ${day}`,
     '.Dt SOFTSIM 1',
-    '.Os',
+    `.Os softsim ${version}`,
     '.Sh NAME',
     '.Nm softsim',
     '.Nd fetch SoftSIM profiles and hand them out, one per device',
@@ -36,6 +36,10 @@ export function manPage(commands: readonly Command[], date: Date): string {
     ...list(Object.values(OUTCOMES).map(([code, words]) => [String(code), words])),
     '.Sh EXAMPLES',
     ...commands.flatMap(({ examples }) => examples).flatMap(example),
+    '.Sh SEE ALSO',
+    ...text(MANUAL),
+    '.Sh BUGS',
+    ...text(BUGS),
   ].join('\n')}\n`
 }
 
@@ -71,8 +75,16 @@ function example([label, line]: Row, index: number): string[] {
 
 /** Each sentence begins on a line of its own. */
 function text(words: string): string[] {
-  return words.split(/(?<=[.:?!]) (?=[A-Z])/).flatMap((sentence) => wrap(sentence, WIDTH).map(roff))
+  return words
+    .split(/(?<=[.:?!]) (?=[A-Z])/)
+    .flatMap((sentence) => wrap(sentence, WIDTH).map((line) => whole(roff(line))))
 }
 
 /** A plain hyphen would become a typographic one, which no shell understands. */
 const roff = (words: string) => words.replaceAll('\\', '\\e').replaceAll('-', '\\-').replace(/^[.']/, '\\&$&')
+
+/** What is typed or searched for: variables, options, files, addresses and abbreviations. */
+const NAME = /(?<=^|\s)(?=\S*(?:[A-Z]{2}|[_/<]|-\w|softsim|profiles\)))/g
+
+/** A name that is broken at the end of a line with a hyphen could not be copied. */
+const whole = (line: string) => line.replaceAll(NAME, '\\%')

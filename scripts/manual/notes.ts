@@ -29,3 +29,9 @@ export const FILES: readonly Note[] = [
   ],
   ['.unused', 'a list of unused profiles, which makes next fast; you can delete it at any time'],
 ]
+
+export const MANUAL =
+  'README.md and the pages that it leads to are in the archive that softsim came in. src/cli/troubleshooting.md there lists every message, with its cause and what to do.'
+
+export const BUGS =
+  'Report a bug on the page that you downloaded softsim from. Include the version, the command, and what it prints on standard error with -vvv. Never include a profile or a key. Report privately what could expose a secret or give one profile to two devices.'

@@ -54,8 +54,11 @@ export function readArgv(typed: readonly string[], commands: readonly CommandDef
   return { words, options, asksHelp: has('-h', '--help'), asksVersion: has('-V', '--version'), argv }
 }
 
-/** A single dash is not an option. */
-const isOption = (word: string) => word.startsWith('-') && word !== '-'
+/** A single dash is not an option, and neither is a key that is given in place of its file. */
+const isOption = (word: string) => word.startsWith('-') && word !== '-' && !isKey(word)
+
+/** Whether a word is a private key in PEM (RFC 7468), or its first or last line, as far as a shell has not split it. */
+export const isKey = (word: string) => /^-----(BEGIN|END)/.test(word)
 
 /** No option is called like a negative number. As a value, it gets a better error message. */
 const isNumber = (word: string) => /^-\d+$/.test(word)

@@ -37,10 +37,10 @@ export function commandHelp(topic: Topic, style: Style): string {
   return page(style, [
     text(`softsim ${topic.name}: ${topic.description}`),
     ['Usage', [indented(`softsim ${topic.name} ${operandsOf(topic)}`, 2)]],
-    ...(topic.details ?? '').split('\n\n').map((words) => text(words)),
     ['Options', table(optionRows(topic, false))],
     ['Global options', table(optionRows(topic, true))],
-    ['Exit codes', table(exitRows())],
+    ...(topic.details ?? '').split('\n\n').map((words) => text(words)),
+    text('softsim help lists the exit codes.'),
     ['Examples', topic.examples.flatMap(([label, command]) => [text(label, 2), indented(`$ ${command}`, 4)])],
   ])
 }

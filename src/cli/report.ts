@@ -44,7 +44,7 @@ export class Report implements Messages {
   failure(error: unknown): void {
     if (error instanceof Failure) {
       this.#line(`error: ${error.message}`)
-      this.#line(`hint: ${error.hint}`)
+      for (const line of error.hint.split('\n')) this.#line(`hint: ${line}`)
     } else {
       this.#line(
         `error: internal error in softsim: ${error instanceof Error ? error.message : String(error)}`,

@@ -8,7 +8,7 @@ import { nearest } from './nearest.ts'
 import { definitionOf, forAttachedValues } from './options.ts'
 import { Report } from './report.ts'
 import { isConsole } from './terminal/console.ts'
-import { eitherOf, mistakeIn } from './usage-errors.ts'
+import { eitherOf, mistakeIn, unknownCommand } from './usage-errors.ts'
 import { VERSION } from './version.ts'
 
 const OUTPUT_HINT = 'check the file or the program that receives the output'
@@ -93,7 +93,7 @@ async function printHelp(command?: string): Promise<void> {
       command,
       topics.map(({ name }) => name),
     )
-    throw new Failure('usage', 'unknown command', {
+    throw new Failure('usage', unknownCommand(command), {
       hint:
         meant === undefined
           ? `use ${eitherOf(topics)}; see softsim help`

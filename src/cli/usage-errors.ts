@@ -1,16 +1,13 @@
 import { Failure } from '../failure.ts'
-import type { CommandLine, GivenOption } from './command-line.ts'
+import { type CommandLine, type GivenOption, isKey } from './command-line.ts'
+import { fromElsewhere, meantByBareWord, RENAMED } from './guesses.ts'
 import { nearest } from './nearest.ts'
 import type { CommandDefinition, OptionDefinition } from './options.ts'
 
-/** Options and commands of older versions of the vendor's tool, and their replacements. */
-const RENAMED = new Map([
-  ['-e', 'use -u for the URL, -a for the API key and -k for the private key'],
-  ['--endpoint', 'use --url'],
-  ['-s', 'use -i for the directory of profiles'],
-  ['--profiles', 'use --in for the directory of profiles'],
-  ['decrypt', 'use next, which decrypts the profiles that it hands out'],
-])
+const IN_QUOTES = 'put a value with spaces in double quotes'
+const BEGIN_WITH_A_DASH = 'options begin with a dash'
+
+const KEY = ['-k', '--key']
 
 const PLAIN_OPTION = /^--[a-z][a-z-]{0,20}$/
 
@@ -73,12 +70,16 @@ function wrongCommand(line: CommandLine, commands: readonly CommandDefinition[])
     if (commands.some(({ name }) => name === first)) return undefined
     const known = commands.map(({ name }) => name)
     const hint = RENAMED.get(first) ?? dashHint(first) ?? didYouMean(first, known)
-    return [PLAIN_WORD.test(first) ? `unknown command ${first}` : 'unknown command', hint]
+    return [unknownCommand(first), hint]
   }
   const isGlobal = line.options.every(({ name }) => commands.every((command) => command.values.has(name)))
   if ((line.asksHelp || line.asksVersion) && isGlobal) return undefined
   return ['no command given', `use ${eitherOf(commands)}`]
 }
+
+/** Names it only if it can't be a secret. */
+export const unknownCommand = (word: string) =>
+  PLAIN_WORD.test(word) ? `unknown command ${word}` : 'unknown command'
 
 /** The names of the commands, as in "fetch, next or help". */
 export const eitherOf = (commands: readonly CommandDefinition[]) =>
@@ -94,14 +95,19 @@ function wrongOption(line: CommandLine, commands: readonly CommandDefinition[]):
     const owner = commands.find((each) => each.values.has(name))
     const takes = owner && (command ?? owner).values.get(name)
     if (takes === undefined) {
-      const known = command === undefined ? commands.flatMap(namesOf) : namesOf(command)
-      const meant = missingDash(option, known) ?? didYouMean(name, known)
+      const candidates = command === undefined ? commands : [command]
+      const known = candidates.flatMap(namesOf)
+      const meant = missingDash(option, known) ?? fromElsewhere(name, candidates) ?? didYouMean(name, known)
       const hints = [owner && `it is an option of ${owner.name}`, meant]
       const hint = RENAMED.get(name) ?? hints.filter((each) => each !== undefined).join('; ')
       return [`unknown option ${shown(name)}`, hint || undefined]
     }
     if (takes === 'required' && value === undefined) return [`${name} needs a value`]
     if (takes === 'none' && value !== undefined) return [`${name} takes no value`]
+    // The private key has its own message. Any other value may be repeated in one.
+    if (value !== undefined && isKey(value) && !KEY.includes(name)) {
+      return [`the value of ${name} looks like a private key`, 'give the file of the key with -k']
+    }
   }
   return undefined
 }
@@ -135,12 +141,14 @@ function wrongWord(
   const isKnown = name === command.name || name === '--' || command.values.has(name)
   const place = isKnown ? `after ${isValue ? 'the value of ' : ''}${name}` : 'on the command line'
   const [stem = ''] = word.split('=', 1)
-  const hint =
-    dashHint(word) ??
-    missingDash({ name, value }, namesOf(command)) ??
-    didYouMean(`--${stem}`, namesOf(command)) ??
-    (isValue ? 'put a value with spaces in double quotes' : 'options begin with a dash')
-  return [`unexpected argument ${place}`, hint]
+  const hint = isKey(value)
+    ? `${name} takes the file of the key, not the key itself`
+    : (dashHint(word) ??
+      missingDash({ name, value }, namesOf(command)) ??
+      didYouMean(`--${stem}`, namesOf(command)) ??
+      meantByBareWord(word, command, commands))
+  const isTorn = isValue && !/^\d+$/.test(value) && !isKey(value) && !hint?.endsWith('?')
+  return [`unexpected argument ${place}`, isTorn ? joined(hint, IN_QUOTES) : (hint ?? BEGIN_WITH_A_DASH)]
 }
 
 /** What stands in the normal form of the line before the word with this number. */

@@ -60,6 +60,12 @@ function diagnosis(
   const text = bytes.toString('latin1')
   if (bytes.length === 0) return keyFailure(`${name} is empty`, RIGHT_KEY)
   if (text.includes('BEGIN OPENSSH PRIVATE KEY')) return openSsh(text, name, file, platform)
+  if (passphrase && errors.some((error) => codeOf(error) === 'ERR_OSSL_EVP_UNSUPPORTED')) {
+    return keyFailure(
+      `${name} is encrypted with a cipher that OpenSSL has retired`,
+      `encrypt it with another one: openssl pkey -provider legacy -provider default -in ${quote(file, platform)} -aes256 -out softsim.aes.pem`,
+    )
+  }
   if (isEncrypted(text, errors)) {
     return passphrase
       ? keyFailure(`the passphrase does not decrypt ${name}`, 'check SOFTSIM_KEY_PASSPHRASE')
@@ -114,10 +120,12 @@ function isEncrypted(text: string, errors: unknown[]): boolean {
   if (text.slice(0, 64).includes(PBES2)) return true
   if (/BEGIN ENCRYPTED PRIVATE KEY|Proc-Type: 4,ENCRYPTED/.test(text)) return true
   return errors.some((error) => {
-    const { code } = error as NodeJS.ErrnoException
+    const code = codeOf(error)
     return code === 'ERR_MISSING_PASSPHRASE' || code === 'ERR_OSSL_BAD_DECRYPT'
   })
 }
+
+const codeOf = (error: unknown) => (error as NodeJS.ErrnoException).code
 
 const isDerPublicKey = (bytes: Buffer) =>
   (['spki', 'pkcs1'] as const).some((type) =>

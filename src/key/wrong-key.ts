@@ -3,16 +3,19 @@ import { Failure } from '../failure.ts'
 /** One profile may be damaged. If this many in a row do not decrypt, the key is wrong. */
 export const LOCKED_IN_A_ROW = 5
 
+/**
+ * @param tried how many profiles the key does not decrypt
+ * @param consequence what the hint ends with
+ */
+export const wrongKey = (tried: number, consequence = '') =>
+  new Failure('key', `the private key does not decrypt these profiles (${tried} tried)`, {
+    hint: `use the private key that matches the public key registered with the service when they were fetched${consequence}`,
+  })
+
 export class KeyTrial {
-  readonly #consequence: string
   #locked = 0
   #lockedInARow = 0
   #opened = 0
-
-  /** @param consequence what the hint of a failure ends with */
-  constructor(consequence = '; nothing was claimed') {
-    this.#consequence = consequence
-  }
 
   /** @throws {Failure} `key` if too many in a row do not decrypt */
   noteLocked(): void {
@@ -35,10 +38,6 @@ export class KeyTrial {
   }
 
   failure(): Failure {
-    return new Failure('key', `the private key does not decrypt these profiles (${this.#locked} tried)`, {
-      hint:
-        'use the private key that matches the public key registered with the service when they were fetched' +
-        this.#consequence,
-    })
+    return wrongKey(this.#locked, '; nothing was claimed')
   }
 }

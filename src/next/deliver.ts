@@ -55,7 +55,7 @@ export async function deliver(taken: readonly Ready[], delivery: Delivery): Prom
   try {
     await flushFiles(taken.map((each) => usedPath(directory, each)))
     if (!opened.flushSync()) messages.warn(NO_FLUSH)
-    receipt?.append(directory, taken)
+    receipt?.append(taken)
     await writeOutput(taken.map(lineOf).join(''), signals.stop, () => urgent.warn(SLOW))
   } catch (error) {
     throw undelivered(taken, delivery, error)

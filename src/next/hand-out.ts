@@ -46,7 +46,7 @@ export async function handOut(handout: Handout): Promise<void> {
   startThreads(count)
   if (hasIncoming(directory)) await tryToFinishFetches(directory, messages)
   const opened = openDirectory(directory)
-  const receipt = handout.receipt === undefined ? undefined : new Receipt(handout.receipt)
+  const receipt = handout.receipt === undefined ? undefined : new Receipt(handout.receipt, directory)
   const delivery = { ...source, opened, receipt, urgent: handout.messages }
   try {
     const taken = await taking(source, handout).catch((error) => {

@@ -1,7 +1,6 @@
 import type { KeyObject } from 'node:crypto'
 import { type Fault, UnusableProfile } from '../failure.ts'
 import { type Decrypt, decryptor } from '../key/decrypt.ts'
-import { KeyTrial } from '../key/wrong-key.ts'
 import { newerProblems } from '../profile/check.ts'
 import { parsePlaintext, parseStored, refuseOutdated } from '../profile/parse.ts'
 import { refuseOwned } from '../store/devices.ts'
@@ -10,10 +9,13 @@ import { fileName } from '../store/names.ts'
 import { readProfile } from '../store/read.ts'
 import type { Messages } from '../words.ts'
 
-/** Enough to keep all processors busy, and few enough to stop early if the key is wrong. */
+/** Enough to keep all processors busy. */
 const AT_ONCE = 64
 
 const MOST_WARNINGS = 20
+
+const FIRST_ARE_LOCKED =
+  'the key does not decrypt the first profiles: it may be the wrong one; still checking the others, press Ctrl-C to stop'
 
 /** What a device would get by default, in `hex`. */
 const OPTIONS = { smsp: false, smsc: true, crc: true }
@@ -27,11 +29,13 @@ export interface Checked {
   readonly faults: Record<Fault, number>
 }
 
+/** Whether the key is wrong: there is something to decrypt, and it decrypts nothing. */
+export const opensNone = ({ usable, faults }: Checked) => faults.locked > 0 && usable + faults.unfit === 0
+
 /**
- * Opens unused profiles without claiming them.
+ * Opens unused profiles without claiming them, and names those that can't be used.
  * @param most how many to open at most, the lowest first
  * @param onProgress receives the number of profiles checked so far
- * @throws {Failure} `key` if too many in a row do not decrypt, or if none does
  */
 export async function checkProfiles(
   directory: string,
@@ -42,11 +46,9 @@ export async function checkProfiles(
   onProgress: (checked: number) => void,
 ): Promise<Checked> {
   const result: Checked = { checked: 0, usable: 0, faults: { damaged: 0, locked: 0, unfit: 0, held: 0 } }
-  const trial = new KeyTrial('')
   const count = Math.min(most, iccids.length)
   const decrypt = await decryptor(key, count)
   const warnings: string[] = []
-  let more = 0
   for (let at = 0; at < count; at += AT_ONCE) {
     const names = iccids.slice(at, Math.min(at + AT_ONCE, count)).map(fileName)
     const results = await Promise.allSettled(names.map((name) => check(directory, name, decrypt)))
@@ -59,17 +61,18 @@ export async function checkProfiles(
       else if (!(error instanceof UnusableProfile)) throw error
       else {
         result.faults[error.fault]++
-        if (warnings.length < MOST_WARNINGS) warnings.push(`${names[index]}: ${error.message}`)
-        else more++
+        const warning = `${names[index]}: ${error.message}`
+        if (warnings.length < MOST_WARNINGS) warnings.push(warning)
+        else messages.tell(1, warning)
       }
-      if (error?.fault === 'locked') trial.noteLocked()
-      else if (error === undefined || error.fault === 'unfit') trial.noteOpened()
     }
     onProgress(result.checked)
+    // All of them can take long, and most likely it is the wrong key.
+    if (at === 0 && count > AT_ONCE && opensNone(result)) messages.warn(FIRST_ARE_LOCKED)
   }
-  if (trial.isWrong) throw trial.failure()
   for (const warning of warnings) messages.warn(warning)
-  if (more > 0) messages.warn(`${more} more can't be used`)
+  const more = result.checked - result.usable - warnings.length
+  if (more > 0) messages.warn(`${more} more can't be used; -v names them`)
   return result
 }
 

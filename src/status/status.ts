@@ -1,7 +1,8 @@
-import { Failure } from '../failure.ts'
+import { Failure, type Fault } from '../failure.ts'
 import { readKey } from '../key/key-file.ts'
+import { wrongKey } from '../key/wrong-key.ts'
 import { diskPresence, type Messages, several } from '../words.ts'
-import { type Checked, checkProfiles } from './check.ts'
+import { type Checked, checkProfiles, opensNone } from './check.ts'
 import { countFiles } from './count.ts'
 import { type DeviceRecord, devicesWithSeveral, readRecords } from './devices.ts'
 import { type Format, PRINTERS } from './print.ts'
@@ -9,6 +10,16 @@ import { type Format, PRINTERS } from './print.ts'
 export type { Format } from './print.ts'
 
 const MOST_WARNINGS = 20
+
+/** What to do with the files that can't be used, if others can. */
+const ADVICE: Record<Fault, string> = {
+  damaged:
+    'damaged: move such files out of the directory, unless a device has them, and ask the service provider about their ICCIDs',
+  locked:
+    'not decrypted by the key: move such files to a directory of their own, for the key that they were fetched with',
+  unfit: 'rejected by a device: move such files out of the directory, and tell the service provider',
+  held: 'open in another program: close it',
+}
 
 export interface Inquiry {
   readonly directory: string
@@ -27,7 +38,8 @@ export interface Inquiry {
 
 /**
  * Prints what is in a directory, and changes nothing.
- * @throws {Failure} after printing: `no-profiles` if none is unused, `key` or `unusable` if none can be used
+ * @throws {Failure} after printing: `no-profiles` if none is unused, `key` or `unusable` if none can be used; before it,
+ *   if the key or the directory can't be read
  */
 export async function showStatus(inquiry: Inquiry): Promise<void> {
   const { directory, keyPath, messages, progress, print } = inquiry
@@ -63,11 +75,15 @@ export async function showStatus(inquiry: Inquiry): Promise<void> {
           : `check -i and ${diskPresence()}, or download profiles with softsim fetch`,
     })
   }
-  if (checked !== undefined && checked.usable === 0) {
+  if (checked === undefined) return
+  if (opensNone(checked)) throw wrongKey(checked.faults.locked)
+  if (checked.usable === 0) {
     throw new Failure('unusable', `none of the checked profiles in ${directory} can be used`, {
       hint: 'the warnings say why, file by file',
     })
   }
+  for (const [fault, count] of Object.entries(checked.faults))
+    if (count > 0) messages.warn(`${several(count, 'file')} ${ADVICE[fault as Fault]}`)
 }
 
 /** A killed call leaves both files. Moved apart, they would give one profile to two devices. */

@@ -1,6 +1,9 @@
 import { iccidDigits } from '../profile/iccid.ts'
 
-/** Most ICCIDs: 89 for telecommunications (ITU-T E.118), then 16 to 18 digits, and perhaps a filler. */
+/** For telecommunications (ITU-T E.118). */
+const INDUSTRY = '89'
+
+/** Most ICCIDs: then 16 to 18 digits, and perhaps a filler. */
 const COMMON = /^89(\d{16,18})([Ff]?)$/
 const LEAST_DIGITS = 16
 const MOST_DIGITS = 18
@@ -8,14 +11,17 @@ const FILLERS = ['', 'F', 'f']
 
 /**
  * A sorted list of ICCIDs, as they are spelled in file names. A common one takes 8 bytes, so that a million fit into
- * little memory: a number of 18 digits, and one more digit for its length and its filler. Others are kept as text.
+ * little memory: a number of 18 digits, and one more digit for its length and its filler. Others are kept as text. Those
+ * that are too short to be common ones, which no device takes, come after them.
  */
 export class IccidList implements Iterable<string> {
   #numbers = new BigUint64Array(1024)
   #count = 0
   /** By their digits. */
   #others = new Map<string, string>()
-  #sorted: string[] = []
+  /** The others that come before the common ones, and those that come after them. */
+  #lower: string[] = []
+  #higher: string[] = []
 
   add(iccid: string): void {
     const number = packed(iccid)
@@ -37,8 +43,15 @@ export class IccidList implements Iterable<string> {
   sort(): this {
     this.#numbers.subarray(0, this.#count).sort()
     this.#keep((number, before) => before === undefined || identity(number) !== identity(before))
-    this.#sorted = [...this.#others.values()].sort()
+    this.#sortOthers()
     return this
+  }
+
+  #sortOthers(): void {
+    const sorted = [...this.#others.values()].sort()
+    const isHigher = sorted.findIndex((iccid) => iccid >= INDUSTRY)
+    this.#higher = isHigher < 0 ? [] : sorted.splice(isHigher)
+    this.#lower = sorted
   }
 
   /**
@@ -58,7 +71,7 @@ export class IccidList implements Iterable<string> {
     for (const [digits, iccid] of this.#others) {
       if (others.#others.has(digits) && this.#others.delete(digits)) removed.push(iccid)
     }
-    this.#sorted = [...this.#others.values()].sort()
+    this.#sortOthers()
     return removed
   }
 
@@ -76,14 +89,20 @@ export class IccidList implements Iterable<string> {
   }
 
   slice(from: number, to: number): string[] {
-    const numbers = this.#numbers.subarray(Math.min(from, this.#count), Math.min(to, this.#count))
-    const rest = this.#sorted.slice(Math.max(0, from - this.#count), Math.max(0, to - this.#count))
-    return [...Array.from(numbers, unpacked), ...rest]
+    const above = (at: number) => Math.max(0, at - this.#lower.length)
+    const among = (at: number) => Math.min(above(at), this.#count)
+    const beyond = (at: number) => Math.max(0, above(at) - this.#count)
+    return [
+      ...this.#lower.slice(from, to),
+      ...Array.from(this.#numbers.subarray(among(from), among(to)), unpacked),
+      ...this.#higher.slice(beyond(from), beyond(to)),
+    ]
   }
 
   *[Symbol.iterator](): Generator<string> {
+    yield* this.#lower
     for (let at = 0; at < this.#count; at++) yield unpacked(this.#numbers[at] ?? 0n)
-    yield* this.#sorted
+    yield* this.#higher
   }
 }
 

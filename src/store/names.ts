@@ -37,8 +37,11 @@ export function spellings(name: string): string[] {
   return [name, ...['', 'F', 'f'].map((filler) => fileName(digits + filler)).filter((each) => each !== name)]
 }
 
+/** As a file system or a tool that changes case has written it: a profile that nobody finds. */
+const isInCapitals = (name: string) => name.slice(-ENDING.length).toLowerCase() === ENDING
+
 /**
- * Ignores names that do not end in `.json` or that begin with a dot or with `profiles`. A profile with a used twin
+ * Ignores names that do not end in `.json`, in small letters or capitals, or that begin with a dot or with `profiles`. A profile with a used twin
  * counts as used, in any spelling. Of several spellings of one unused profile, only the first counts.
  */
 export function unusedOf(names: Iterable<string>): Unused {
@@ -47,11 +50,12 @@ export function unusedOf(names: Iterable<string>): Unused {
   const strangers: string[] = []
   let strangerCount = 0
   for (const name of names) {
-    if (!name.endsWith(ENDING) || name.startsWith('.') || name.startsWith('profiles')) continue
+    const isProfile = name.endsWith(ENDING)
+    if (!(isProfile || isInCapitals(name)) || name.startsWith('.') || name.startsWith('profiles')) continue
     const isUsed = name.startsWith(USED)
     const stem = name.slice(isUsed ? USED.length : 0, -ENDING.length)
-    if (isUsed) used.add(stem)
-    else if (iccidDigits(stem) !== undefined) iccids.add(stem)
+    if (isProfile && isUsed) used.add(stem)
+    else if (isProfile && iccidDigits(stem) !== undefined) iccids.add(stem)
     else if (++strangerCount <= MOST_STRANGERS) strangers.push(name)
   }
   const twins = iccids.sort().remove(used.sort()).map(fileName)

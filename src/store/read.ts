@@ -7,7 +7,10 @@ import { hasFiller, type Unused, unusedOf, usedOf } from './names.ts'
 import { isHeld, patiently } from './patience.ts'
 
 /** In bytes. Far more than a 16384-bit key and some unknown fields need. */
-const LARGEST_FILE = 64 * 1024
+const LARGEST_PROFILE = 64 * 1024
+
+/** The same with its device. Such a file is parsed and written again, which can make a number four times as long. */
+const LARGEST_RECORD = 8 * LARGEST_PROFILE
 
 const NAMES_AT_ONCE = 1024
 const MANY_NAMES = 10_000
@@ -113,7 +116,7 @@ export function readProfile(directory: string, name: string): string | undefined
     file = patiently(() => openSync(path, READ_SAFELY))
     const status = fstatSync(file)
     if (!status.isFile()) throw new UnusableProfile('damaged', 'it is not a regular file')
-    if (status.size > LARGEST_FILE)
+    if (status.size > (isUnused(name) ? LARGEST_PROFILE : LARGEST_RECORD))
       throw new UnusableProfile('damaged', `it is too large for a profile (${status.size} bytes)`)
     return readFileSync(file, 'utf8')
   } catch (error) {
@@ -125,6 +128,9 @@ export function readProfile(directory: string, name: string): string | undefined
     if (file !== undefined) closeSync(file)
   }
 }
+
+/** Used files and the records of devices have other names. */
+const isUnused = (name: string) => name.endsWith('.json') && !name.startsWith('__')
 
 function isLink(path: string): boolean {
   try {

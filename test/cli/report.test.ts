@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { Report } from '../../src/cli/report.ts'
 import { Failure } from '../../src/failure.ts'
-import { type Level, printable } from '../../src/words.ts'
+import { type Level, printable, setting } from '../../src/words.ts'
 
 /** What a report writes. */
 function written(tell: (report: Report) => void, level: Level = 0): string {
@@ -30,6 +30,13 @@ test('the verbosity controls which messages are printed', () => {
 test('a failure is one line, and a hint that says what to do', () => {
   const hinted = new Failure('disk', 'full', { hint: 'make room' })
   expect(written((report) => report.failure(hinted))).toBe('softsim: error: full\nsoftsim: hint: make room\n')
+})
+
+test('a hint for two shells is a line for each, so that either can be copied', () => {
+  const hint = `set it: ${setting('A_KEY', 'win32')}`
+  expect(written((report) => report.failure(new Failure('usage', 'no key', { hint })))).toBe(
+    'softsim: error: no key\nsoftsim: hint: set it: in cmd: set A_KEY=...\nsoftsim: hint: in PowerShell: $env:A_KEY = "..."\n',
+  )
 })
 
 test('any other error is a bug, and the message says how to report it', () => {

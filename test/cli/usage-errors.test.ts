@@ -13,6 +13,8 @@ function said(typed: readonly string[], platform: NodeJS.Platform = 'linux'): st
   return `${failure.message} | ${failure.hint}`
 }
 
+const IN_QUOTES = 'put a value with spaces in double quotes'
+const A_DEVICE = 'give the serial number of a device with --device, and the directory with -i'
 const MISSING = 'no command given | use fetch, next, status or help; see softsim help'
 
 test.each<[string[], string]>([
@@ -50,7 +52,7 @@ describe('an option value that looks like a command is not the command', () => {
     [['-k', 'fetch', 'nxet'], 'unknown command nxet | did you mean next? see softsim help'],
     [
       ['next', '-i', 'help', 'fetch'],
-      'unexpected argument after the value of -i | put a value with spaces in double quotes; see softsim help next',
+      'unexpected argument after the value of -i | give one command only; put a value with spaces in double quotes; see softsim help next',
     ],
   ])('%j', (typed, expected) => expect(said(typed)).toBe(expected))
 })
@@ -68,6 +70,31 @@ describe('options of the other command and of older versions', () => {
     [['fetch', '--endpoint=http://localhost'], /^unknown option --endpoint \| .*--url/],
     [['decrypt', '-k', 'x', '-s', 'profiles'], /^unknown command decrypt \| use next, which decrypts/],
   ])('%j', (typed, expected) => expect(said(typed)).toMatch(expected))
+})
+
+describe('options of other tools', () => {
+  test.each<[string[], string]>([
+    [['--json'], 'unknown option --json | did you mean --format=json? see'],
+    [['status', '--csv'], 'unknown option --csv | did you mean --format=csv? see'],
+    [['next', '--csv'], 'unknown option --csv | see'],
+    [['next', '--raw'], 'unknown option --raw | did you mean --format=raw? see'],
+    [['fetch', '--json'], 'unknown option --json | see'],
+    [['next', '--serial', 'SECRET1'], 'unknown option --serial | did you mean --device? see'],
+    [['next', '--dir=x'], 'unknown option --dir | did you mean --in? see'],
+    [['fetch', '--dir=x'], 'unknown option --dir | did you mean --out? see'],
+    [['version'], 'unknown command version | use softsim --version; see'],
+  ])('%j', (typed, expected) => expect(said(typed)).toContain(expected))
+})
+
+test('a private key as the value of another option is not taken for a name, which messages repeat', () => {
+  const pem = '-----BEGIN RSA PRIVATE KEY-----\nSECRET1'
+  for (const option of ['-i', '--in', '--device', '--receipt', '--iccid']) {
+    for (const typed of [[option, pem], [option.length > 2 ? `${option}=${pem}` : option + pem]]) {
+      expect(said(['next', '-k', 'x', ...typed])).toMatch(
+        /^the value of --?[a-z]+ looks like a private key \| give the file of the key with -k; see /,
+      )
+    }
+  }
 })
 
 describe('a slip of the fingers', () => {
@@ -99,12 +126,24 @@ describe('a slip of the fingers', () => {
 
 describe('an argument too many: the message says where, and never repeats it', () => {
   test.each<[string[], string]>([
-    [['next', 'SECRET1'], 'after next | options begin with a dash'],
-    [['next', '-k', 'my', 'SECRET1'], 'after the value of -k | put a value with spaces in double quotes'],
-    [['next', '--in=my', 'SECRET1'], 'after the value of --in | put a value with spaces in double quotes'],
-    [['next', '-k', 'x', '--smsp', 'SECRET1'], 'after --smsp | options begin with a dash'],
-    [['fetch', '--', '-SECRET1'], 'after -- | options begin with a dash'],
-    [['fetch', '-n5', 'next', '-v'], 'after the value of -n | put a value with spaces in double quotes'],
+    [['next', 'SECRET1'], `after next | ${A_DEVICE}; see`],
+    [['next', '-k', 'my', 'SECRET1'], `after the value of -k | ${A_DEVICE}; ${IN_QUOTES}`],
+    [['next', '--in=my', 'SECRET1'], `after the value of --in | ${A_DEVICE}; ${IN_QUOTES}`],
+    [['next', '-n', '8', 'SECRET1'], `after the value of -n | ${A_DEVICE}; see`],
+    [['next', '-k', 'x', '--smsp', 'SECRET1'], `after --smsp | ${A_DEVICE}`],
+    [['next', 'SECRET1.pem'], 'after next | give the file of the key with -k; see'],
+    [['next', '89880000000000000017'], 'after next | give an ICCID with --iccid; see'],
+    [
+      ['next', '-k', '-----BEGIN', 'SECRET1', '-----END'],
+      'after the value of -k | -k takes the file of the key',
+    ],
+    [['fetch', '--', '-SECRET1'], 'after -- | give the directory with -o'],
+    [['fetch', '-a', 'x', 'SECRET1'], `; ${IN_QUOTES}`],
+    [['fetch', '100'], 'after fetch | give the number of profiles with -n, for example: -n 100; see'],
+    [['fetch', 'SECRET1'], 'after fetch | give the directory with -o, for example: -o profiles; see'],
+    [['fetch', '-n5', 'next', '-v'], 'after the value of -n | give one command only; see'],
+    [['status', 'SECRET1'], 'after status | give the directory with -i, for example: -i profiles; see'],
+    [['help', 'next', 'SECRET1'], 'on the command line | options begin with a dash; see'],
     [['next', 'key=SECRET1'], 'after next | did you mean --key?'],
     [['fetch', 'cuont', '5'], 'after fetch | did you mean --count?'],
     [['next', '\u2013k', 'x'], 'after next | an option begins with a hyphen (-)'],

@@ -118,6 +118,26 @@ describe('next --device', () => {
     expect(JSON.parse(readFileSync(path, 'utf8'))).toMatchObject({ device: 'A', again: true })
   })
 
+  test('a file of almost 64 KiB and the fields of its device are not too large', async () => {
+    const directory = directoryOf(someProfiles(2))
+    const path = join(directory, `${iccid(1)}.json`)
+    const stored = { ...JSON.parse(readFileSync(path, 'utf8')), more: '', numbers: Array(5000).fill(0) }
+    // Written again, each of these has 21 digits.
+    const text = JSON.stringify(stored).replaceAll(/\b0\b(?=[,\]])/g, '1e20')
+    writeFileSync(path, text.replace('"more":""', `"more":"${'x'.repeat(65_534 - text.length)}"`))
+    const first = await nextOf(directory, '--device', 'SN-1')
+    expect([first.code, printed(first), statSync(path, { throwIfNoEntry: false })]).toEqual([
+      0,
+      [iccid(1)],
+      undefined,
+    ])
+    expect(printed(await nextOf(directory, '--device', 'SN-1'))).toEqual([iccid(1)])
+    expect(printed(await nextOf(directory, '--iccid', iccid(1)))).toEqual([iccid(1)])
+    expect(printed(await nextOf(directory, '--device', 'SN-2'))).toEqual([iccid(2)])
+    const status = await softsim(['status', '-i', directory, '--devices', '--format=json'])
+    expect(lines(status.stdout).map((line) => JSON.parse(line).device)).toEqual(['SN-1', 'SN-2'])
+  })
+
   test('two calls at once for the same device: one of them says that it is again', async () => {
     const directory = directoryOf(someProfiles(3))
     const path = join(temporaryDirectory(), 'receipt.jsonl')

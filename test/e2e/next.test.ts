@@ -111,6 +111,13 @@ describe('order', () => {
     expect(unusedIn(directory)).toEqual([])
   })
 
+  test('the lowest first, also where ICCIDs do not begin with 89', async () => {
+    const iccids = ['88000000000000000001', '89000000000000000002', '90000000000000000003']
+    const directory = directoryOf(iccids.toReversed().map((each) => ({ ...plainProfile(1), iccid: each })))
+    const { stdout } = await next(directory, '-n', '3')
+    expect(lines(stdout).map(iccidOf)).toEqual(iccids)
+  })
+
   test('the file is renamed and otherwise unchanged', async () => {
     const directory = directoryOf(someProfiles(2))
     const [first = '', second] = unusedIn(directory)

@@ -84,6 +84,7 @@ describe('status', () => {
     expect(lines(run.stderr)).toEqual([
       expect.stringMatching(`^softsim: warning: ${iccid(3)}\\.json: `),
       expect.stringMatching(`^softsim: warning: ${iccid(5)}\\.json: `),
+      expect.stringMatching('^softsim: warning: 2 files damaged: move '),
     ])
     expect(everythingIn(directory)).toEqual(before)
   })
@@ -100,11 +101,40 @@ describe('status', () => {
     expect(JSON.parse(stdout)).toMatchObject({ unused: 130, checked: 130, usable: 130 })
   })
 
-  test('the wrong key', async () => {
+  test('the wrong key: it prints the counts and fails', async () => {
     const directory = directoryOf(someProfiles(7))
-    const run = await status(directory, '-k', OTHER_KEY)
-    expect([run.code, run.stdout]).toEqual([4, ''])
-    expect(run.stderr).toMatch(/^softsim: error: .*\(5 tried\)$/m)
+    const run = await status(directory, '-k', OTHER_KEY, '--format=json')
+    expect([run.code, JSON.parse(run.stdout)]).toMatchObject([4, { checked: 7, usable: 0, locked: 7 }])
+    expect(run.stderr).toMatch(/^softsim: error: the private key does not decrypt .*\(7 tried\)$/m)
+  })
+
+  test('the wrong key for many: it says so at the beginning', async () => {
+    const directory = directoryOf(someProfiles(66))
+    const { code, stderr } = await status(directory, '-k', OTHER_KEY)
+    expect([code, lines(stderr)[0]]).toEqual([
+      4,
+      expect.stringMatching(/^softsim: warning: the key does not decrypt the first profiles: /),
+    ])
+    expect(stderr).toContain("warning: 46 more can't be used; -v names them")
+    const all = await status(directory, '-k', OTHER_KEY, '-v')
+    for (const { iccid } of someProfiles(66)) expect(all.stderr).toContain(`${iccid}.json: `)
+  })
+
+  test('every kind is counted and named, whatever comes first, and the exit code is 0', async () => {
+    const directory = directoryOf(someProfiles(6).slice(5))
+    for (const each of someProfiles(5))
+      writeFileSync(join(directory, `${each.iccid}.json`), storedFile(each, OTHER_PUBLIC_KEY))
+    addProfile(directory, plainProfile(7), { k: null })
+    writeFileSync(join(directory, `${iccid(8)}.json`), '{}')
+    const { code, stdout, stderr } = await status(directory, '-k', KEY, '--format=json')
+    const counts = { checked: 8, usable: 1, locked: 5, unfit: 1, damaged: 1, held: 0 }
+    expect([code, JSON.parse(stdout)]).toMatchObject([0, counts])
+    for (const n of [1, 2, 3, 4, 5, 7, 8]) expect(stderr).toContain(`warning: ${iccid(n)}.json: `)
+    expect(lines(stderr).slice(7)).toEqual([
+      expect.stringMatching(/: warning: 1 file damaged: move .*ask the service provider/),
+      expect.stringMatching(/: warning: 5 files not decrypted by the key: move .*directory of their own/),
+      expect.stringMatching(/: warning: 1 file rejected by a device: move .*tell the service provider/),
+    ])
   })
 
   test('a profile that a device would reject shows that the key is right', async () => {

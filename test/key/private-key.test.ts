@@ -1,8 +1,8 @@
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
 import { createPrivateKey, generateKeyPairSync, type KeyObject, X509Certificate } from 'node:crypto'
 import { copyFileSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, inject, test } from 'vitest'
+import { describe, expect, inject, test } from 'vitest'
 import { Failure } from '../../src/failure.ts'
 import { parsePrivateKey } from '../../src/key/private-key.ts'
 import { temporaryDirectory } from '../support/directory.ts'
@@ -96,6 +96,37 @@ test('a wrong passphrase is one, even if it seems to decrypt, as one in 256 does
   }
 })
 
+/** OpenSSL has moved old ciphers to a provider of their own, which a system may not have. */
+const LEGACY = ['-provider', 'legacy', '-provider', 'default']
+const hasLegacy = spawnSync('openssl', ['list', '-providers', ...LEGACY]).status === 0
+
+describe.skipIf(!hasLegacy)('a cipher that OpenSSL has retired', () => {
+  const out = () => join(temporaryDirectory(), 'key')
+  const locked = (...args: string[]) => {
+    const path = out()
+    const usual = ['-in', privateKeyPath, '-out', path, '-passout', `pass:${PASSPHRASE}`]
+    execFileSync('openssl', [...args, ...usual, ...LEGACY], { stdio: 'pipe' })
+    return path
+  }
+
+  test.each([
+    ['rsa', '-traditional', '-des'],
+    ['pkcs8', '-topk8', '-v1', 'PBE-MD5-DES'],
+    ['pkcs8', '-topk8', '-v1', 'PBE-MD5-DES', '-outform', 'DER'],
+    ['pkcs8', '-topk8', '-v1', 'PBE-SHA1-RC2-40'],
+    ['pkcs8', '-topk8', '-v2', 'des'],
+  ])('is not taken for a wrong passphrase, and the command in the hint works: %s %s %s %s', (...args) => {
+    const path = locked(...args)
+    const said = refusal(readFileSync(path), PASSPHRASE, path)
+    const [, command = ''] = /has retired\nencrypt it with another one: (openssl .+)$/.exec(said) ?? []
+    const cwd = temporaryDirectory()
+    const options = ['-passin', `pass:${PASSPHRASE}`, '-passout', `pass:${PASSPHRASE}`]
+    const [program = '', ...words] = command.split(' ')
+    execFileSync(program, [...words, ...options], { cwd })
+    opened(read(readFileSync(join(cwd, 'softsim.aes.pem')), PASSPHRASE))
+  })
+})
+
 test('an RSA key in OpenSSH’s own format gets a hint to rewrite it', () => {
   const path = sshKey('-t', 'rsa', '-b', '2048', '-N', '')
   const bytes = readFileSync(path)
@@ -117,7 +148,7 @@ test('the hints use the commands of the system', () => {
   const locked = key.export({ type: 'pkcs8', format: 'pem', ...LOCK })
   const on = (platform: NodeJS.Platform) =>
     [openSsh, locked, 'PuTTY-User-Key-File-3: ssh-rsa', 'not a key']
-      .map((bytes) => refusal(bytes, undefined, path, platform).split('\n')[1])
+      .flatMap((bytes) => refusal(bytes, undefined, path, platform).split('\n').slice(1))
       .join('\n')
   const hints = on('win32')
   expect(hints).toContain('ssh-keygen -p -m PEM -f "C:\\my keys\\mine.pem"')

@@ -31,15 +31,34 @@ test('returns what was added, each ICCID once, in its first spelling', () => {
   )
 })
 
-test.each(['', '0000000000000000000'])('the lowest comes first: %j in front', (before) => {
+test('the lowest comes first, whatever the others begin with', () => {
   const iccids = [
+    '7',
+    '88000000000000000001',
+    '8999999999999999990F',
+    '8900000000000000002',
     '89880000000000000009',
     '89880000000000000010',
-    '8988000000000000002',
-    '89880000000000000001F',
-  ]
-  const others = ['7', '8988', 'x'].map((each) => before + each)
-  expect([...listOf([...others, ...iccids].reverse())]).toEqual([...iccids.sort(), ...others.sort()])
+    '90000000000000000003',
+    '91',
+    'x',
+  ].sort()
+  expect([...listOf(iccids.toReversed())]).toEqual(iccids)
+})
+
+test('any slice is that part of the list', () => {
+  const place = fc.nat({ max: 25 })
+  fc.assert(
+    fc.property(fc.array(iccid), place, place, (iccids, from, length) => {
+      const list = listOf(iccids)
+      expect(list.slice(from, from + length)).toEqual([...list].slice(from, from + length))
+    }),
+  )
+})
+
+test('those that are too short for a device come after the common ones', () => {
+  const common = ['88000000000000000001', '89880000000000000009']
+  expect([...listOf(['8988', ...common, '9'])]).toEqual([...common, '8988', '9'])
 })
 
 test.each(['', 'F', 'f'])(

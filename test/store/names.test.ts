@@ -84,3 +84,19 @@ test('whether a directory has names with fillers; it may, if it can’t be read'
   expect(hasFillers(directory)).toBe(true)
   expect(hasFillers(join(directory, 'missing'))).toBe(true)
 })
+
+test('a name in capitals is a stranger: it is counted and named, and not handed out', () => {
+  const names = [
+    '89880000000000000017.JSON',
+    '__89880000000000000025.Json',
+    '89880000000000000033.json',
+    'a.txt',
+  ]
+  const { iccids, strangers, strangerCount, used } = unusedOf(names)
+  expect([[...iccids], strangers, strangerCount, used]).toEqual([
+    ['89880000000000000033'],
+    ['89880000000000000017.JSON', '__89880000000000000025.Json'],
+    2,
+    0,
+  ])
+})

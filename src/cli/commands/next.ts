@@ -1,7 +1,6 @@
 import { Option } from 'clipanion'
 import { Failure } from '../../failure.ts'
 import { type Format, handOut } from '../../next/hand-out.ts'
-import { serialPort } from '../../words.ts'
 import { type Interrupt, onInterrupt } from '../signals.ts'
 import { BaseCommand, notEmpty, parseCount } from './base.ts'
 
@@ -11,12 +10,8 @@ export class NextCommand extends BaseCommand {
   static override usage = {
     description: 'hand out the next unused profile',
     details: [
-      'Takes the unused profile with the lowest name, decrypts it, marks it used by renaming its file to __<name>, and only then prints it: one line on standard output, and nothing else. Any number of calls can use one directory at the same time. No profile is handed out twice.',
-      'With --count, it takes that many profiles for a panel of devices and prints one per line. If there are not enough, it takes none and exits with code 3.',
-      'With --device, it prints the profile of the device with this serial number: the one that the device has, with a warning, or the next unused one. If a call fails or is killed, run it again: the device gets the same profile. Repeat the option for a panel of devices: one line each, in that order.',
-      'With --iccid, it takes that profile. If the profile is already used, it prints it again with a warning. Use this only for a device whose programming failed halfway: the same device must get the same profile.',
-      'It skips a file that is damaged or that a device would reject. It leaves such a file unchanged and names it on standard error.',
-      'For a protected key, set the passphrase in the environment variable SOFTSIM_KEY_PASSPHRASE.',
+      'Takes the lowest unused profile, decrypts it, marks it used, and only then prints it: one line on standard output, and nothing else. A file that is damaged or that a device would reject stays as it is, and the next one is taken. Any number of calls can use one directory.',
+      'With --device, run a call that failed or was killed again: the device gets the same profile. Repeat the option for a panel: one line each, in that order. With --iccid, a used profile is printed again: use this only for the device that it was for. The environment variable SOFTSIM_KEY_PASSPHRASE has the passphrase of the key.',
     ].join('\n\n'),
     examples: [
       ['Print the next profile for a device programmer', 'softsim next -k softsim.pem -i profiles'],
@@ -24,7 +19,6 @@ export class NextCommand extends BaseCommand {
         'Print the profile of a device',
         'softsim next -k softsim.pem --device SN-0042 --receipt receipt.jsonl',
       ],
-      ['Send the next profile to a device on a serial port', `softsim next -k softsim.pem > ${serialPort()}`],
       ['Print the next profile as JSON, with its SIM files', 'softsim next -k softsim.pem --format=json'],
     ] as [string, string][],
   }
@@ -45,7 +39,7 @@ export class NextCommand extends BaseCommand {
   iccid = Option.String('--iccid', { description: '<ICCID>: take this profile, used or not' })
 
   devices = Option.Array('--device', {
-    description: '<SERIAL>: print the profile of this device: the one that it has, or the next unused one',
+    description: '<SERIAL>: print the profile of this device, or the next unused one',
   })
 
   receipt = Option.String('--receipt', {
@@ -60,7 +54,7 @@ export class NextCommand extends BaseCommand {
   smsp = Option.Boolean('--smsp', false, { description: 'include the SMSP record' })
   noSmsc = Option.Boolean('--no-smsc', false, { description: 'leave out the SMSC record' })
   crc = Option.Boolean('--crc', true, {
-    description: 'end the hex with the CRC-32 record (default); --no-crc leaves it out',
+    description: 'CRC-32 record at the end (default); --no-crc omits it',
   })
 
   override async execute(): Promise<void> {

@@ -9,7 +9,7 @@ export class StatusCommand extends BaseCommand {
     description: 'show what is in a directory of profiles, and change nothing',
     details: [
       'Prints how many profiles are unused and used, how many files are not profiles, and how many profiles a fetch has received and not stored yet.',
-      'With --key, it also opens the unused profiles and says whether the key decrypts them and a device would accept them. Use this before a shift: it takes no profile. The exit code is 3 if no profile is unused, 4 if the key is wrong, and 5 if none can be used.',
+      'With --key, it also opens the unused profiles, and names those that the key does not decrypt or that a device would reject. Use this before a shift: it takes no profile. The exit code is 0 if any profile can be used, 3 if none is unused, 4 if the key decrypts none, and 5 if none can be used.',
       'With --devices, it lists the devices that have a profile: time, station, serial number and ICCID. No format contains a secret.',
     ].join('\n\n'),
     examples: [

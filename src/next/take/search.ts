@@ -173,7 +173,7 @@ export class Search {
     const passedOver = this.passedOver.count
     const isHeld = passedOver > 0 && this.passedOver.held === passedOver
     for (const name of strangers)
-      this.passedOver.add(name, new UnusableProfile('damaged', 'its name is not an ICCID'))
+      this.passedOver.add(name, new UnusableProfile('damaged', 'its name is not an ICCID and .json'))
     this.passedOver.addMore(strangerCount - strangers.length)
     this.shortage = this.passedOver.key.isWrong
       ? this.passedOver.key.failure()
@@ -198,7 +198,7 @@ function shortage(directory: string, { count, usable, passedOver, isHeld, used, 
       'no-profiles',
       `at most ${usable} of ${count} requested profiles are available in ${directory}`,
       {
-        hint: 'take fewer, or fetch more: see softsim help fetch; nothing was claimed',
+        hint: 'softsim status -k counts those that can be used; take fewer, or fetch more; nothing was claimed',
       },
     )
   }

@@ -1,0 +1,102 @@
+/** What a file of receipts may look like before a call, and who may read it after. */
+import { chmodSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import { describe, expect, inject, test } from 'vitest'
+import { directoryOf, someProfiles, temporaryDirectory, usedIn } from '../support/directory.ts'
+import { hasSmallDisks, smallDisk } from '../support/disk.ts'
+import { iccid } from '../support/profiles.ts'
+import { failure, lines } from '../support/promises.ts'
+import { type Options, softsim } from '../support/softsim.ts'
+import { hasPosix } from '../support/system.ts'
+
+const { privateKeyPath: KEY } = inject('keys')
+const RECEIPT = '{"time":"2026-11-21T18:08:20.856Z","station":"line-1","again":false}\n'
+
+const next = (directory: string, receipt: string, args: readonly string[] = [], options?: Options) =>
+  softsim(['next', '-k', KEY, '-i', directory, '--receipt', receipt, ...args], options)
+
+/** The ICCIDs of the receipts that are complete. */
+const receiptsIn = (path: string) =>
+  lines(readFileSync(path, 'utf8'))
+    .filter((line) => line.endsWith('}'))
+    .map((line) => JSON.parse(line).iccid)
+
+describe('a torn line', () => {
+  test.each([
+    ['at the end', `${RECEIPT}{"time":"2026-11-21T18:`],
+    ['without its end only', RECEIPT.trimEnd()],
+    ['that is all there is', '{"ti'],
+    ['padded with zeros', `${RECEIPT}{"time":"2026`.padEnd(512, '\0')],
+  ])('%s stays, and the next receipt is on a line of its own', async (_, before) => {
+    const directory = directoryOf(someProfiles(2))
+    const path = join(temporaryDirectory(), 'receipt.jsonl')
+    writeFileSync(path, before)
+    for (const n of [1, 2]) {
+      expect(await next(directory, path)).toMatchObject({ code: 0, stderr: '' })
+      expect(usedIn(directory)).toHaveLength(n)
+    }
+    const text = readFileSync(path, 'utf8')
+    expect(text.startsWith(`${before}\n{"time":"`)).toBe(true)
+    expect(receiptsIn(path).slice(-2)).toEqual([iccid(1), iccid(2)])
+  })
+
+  test.skipIf(!hasSmallDisks)('that a full disk leaves does not stop the calls after it', async () => {
+    const disk = await smallDisk(1)
+    const directory = directoryOf(someProfiles(41))
+    const path = join(disk.path, 'receipt.jsonl')
+    disk.fill(1)
+    const full = await next(directory, path, ['-n', '40'])
+    expect(full).toMatchObject({ code: 9, stdout: '' })
+    expect(full.stderr).toMatch(/can't write the receipt .*: no space left on the disk/)
+    expect(readFileSync(path, 'utf8')).toMatch(/^\{"time":.*[^\n]$/s)
+    disk.clear()
+    expect(await next(directory, path)).toMatchObject({ code: 0 })
+    expect(receiptsIn(path).at(-1)).toBe(iccid(41))
+    await disk.close()
+  })
+})
+
+test('a file that begins with anything else is refused, whatever its end', async () => {
+  const directory = directoryOf(someProfiles(1))
+  const path = join(temporaryDirectory(), 'receipt.jsonl')
+  for (const before of ['{"timestamp":1}\n', `log\n${RECEIPT}`, `\n${RECEIPT}`, 'time', '{"iccid":"1"}']) {
+    writeFileSync(path, before)
+    expect(await next(directory, path)).toEqual(failure(2, /.* is not a file of receipts/, /.+/))
+    expect(readFileSync(path, 'utf8')).toBe(before)
+  }
+  expect(usedIn(directory)).toEqual([])
+})
+
+describe.skipIf(!hasPosix)('rights', () => {
+  test.each([0o700, 0o750, 0o770])('a new file is as private as the profiles: %o', async (mode) => {
+    const directory = directoryOf(someProfiles(1))
+    chmodSync(directory, mode)
+    const path = join(temporaryDirectory(), 'receipt.jsonl')
+    expect(await next(directory, path, [], { shell: 'umask 0; "$@"' })).toMatchObject({ code: 0 })
+    expect((statSync(path).mode & 0o777).toString(8)).toBe((mode & 0o660).toString(8))
+  })
+
+  test('a file that is there keeps its own', async () => {
+    const directory = directoryOf(someProfiles(1))
+    const path = join(temporaryDirectory(), 'receipt.jsonl')
+    writeFileSync(path, RECEIPT)
+    chmodSync(path, 0o664)
+    expect(await next(directory, path)).toMatchObject({ code: 0 })
+    expect(statSync(path).mode & 0o777).toBe(0o664)
+  })
+})
+
+test.skipIf(!hasPosix)('in a current directory that was deleted, nothing is claimed', async () => {
+  const directory = directoryOf(someProfiles(2))
+  const cwd = join(directory, '..')
+  const relative = `../${basename(directory)}`
+  const shell = 'mkdir gone && cd gone && rmdir ../gone && "$@"'
+  for (const device of [[], ['--device', 'SN-1']]) {
+    const run = await next(relative, join(cwd, 'receipt.jsonl'), device, { cwd, shell })
+    expect(run).toMatchObject({ code: 9, stdout: '' })
+    expect(run.stderr).toMatch(/^softsim: error: the current directory is gone: .*\nsoftsim: hint: .+\n$/)
+    expect([usedIn(directory), existsSync(join(cwd, 'receipt.jsonl'))]).toEqual([[], false])
+  }
+  // With absolute names, nothing depends on it.
+  expect(await next(directory, join(cwd, 'receipt.jsonl'), [], { cwd, shell })).toMatchObject({ code: 0 })
+})
