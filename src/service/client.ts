@@ -1,5 +1,6 @@
 import request from 'undici/lib/api/api-request.js'
 import type Dispatcher from 'undici/lib/dispatcher/dispatcher.js'
+import { hiding } from '../secret.ts'
 import { several } from '../words.ts'
 import { type Answer, parseAnswer } from './answer.ts'
 import { type LeastRate, readStart, readText } from './body.ts'
@@ -49,6 +50,7 @@ interface Response {
 export class Client {
   #url: URL
   readonly #apiKey: string
+  readonly #hide: (text: string) => string
   readonly #least: LeastRate
   readonly #trace: ClientOptions['trace']
   readonly #direct: Dispatcher
@@ -57,6 +59,7 @@ export class Client {
   constructor({ url, apiKey, limits = LIMITS, trace }: ClientOptions) {
     this.#url = url
     this.#apiKey = apiKey
+    this.#hide = hiding(apiKey)
     this.#least = limits.least
     this.#trace = trace
     this.#direct = directly(limits)
@@ -94,7 +97,7 @@ export class Client {
 
   /** Masks the key before the text is shortened: a part of the key would not be masked. */
   #messageOf(headers: Headers, body: string): string {
-    return plainText(body, headers['content-type']).replaceAll(this.#apiKey, '***')
+    return this.#hide(plainText(body, headers['content-type']))
   }
 
   async #send(count: number, signal: AbortSignal): Promise<Response> {
