@@ -4,6 +4,7 @@ import { THREADS } from '../key/decrypt.ts'
 import { readKey } from '../key/key-file.ts'
 import { hasIncoming } from '../store/incoming/answers.ts'
 import { openDirectory } from '../store/read.ts'
+import { fileRights, rightsOf } from '../store/rights.ts'
 import { type Messages, several } from '../words.ts'
 import { deliver, usedPath } from './deliver.ts'
 import type { Signals, Source, Taken } from './ready.ts'
@@ -44,7 +45,8 @@ export async function handOut(handout: Handout): Promise<void> {
   startThreads(count)
   if (hasIncoming(directory)) await tryToFinishFetches(directory, messages)
   const opened = openDirectory(directory)
-  const receipt = handout.receipt === undefined ? undefined : new Receipt(handout.receipt)
+  const receipt =
+    handout.receipt === undefined ? undefined : new Receipt(handout.receipt, fileRights(rightsOf(directory)))
   const delivery = { ...source, opened, receipt }
   const { taken, left }: Taken = await (iccid !== undefined
     ? takeByIccid(source, iccid)

@@ -17,9 +17,10 @@ export class Receipt {
 
   /**
    * Opened before anything is claimed, so that a file that can't be written is found out then.
+   * @param rights of a new file, as mode bits
    * @throws {Failure} `disk`
    */
-  constructor(path: string) {
+  constructor(path: string, rights: number) {
     this.#path = path
     try {
       if (!takesReceipts(path)) {
@@ -27,7 +28,7 @@ export class Receipt {
           hint: 'name a new file, such as receipt.jsonl; nothing was claimed',
         })
       }
-      this.#file = openSync(path, 'a', 0o644)
+      this.#file = openSync(path, 'a', rights)
     } catch (error) {
       if (error instanceof Failure) throw error
       throw new Failure('disk', `can't write the receipt ${path}: ${reasonOf(error)}`, {
