@@ -9,6 +9,18 @@ export interface Messages {
 
 export const several = (count: number, thing: string) => `${count} ${thing}${count === 1 ? '' : 's'}`
 
+/** Rounded up, in the unit that a person would use. */
+export function durationOf(ms: number): string {
+  const seconds = Math.ceil(ms / 1000)
+  if (seconds < 100) return `${seconds} s`
+  const minutes = Math.ceil(seconds / 60)
+  return minutes < 100 ? `${minutes} min` : `${Math.ceil(minutes / 60)} h`
+}
+
+/** In the unit that a person would use. */
+export const sizeOf = (bytes: number) =>
+  bytes < 1e6 ? `${Math.ceil(bytes / 1e3)} kB` : `${(bytes / 1e6).toFixed(1)} MB`
+
 /** Quotes a path for the shell if necessary: sh, or on Windows cmd and PowerShell, which share only double quotes. */
 export function quote(path: string, platform: NodeJS.Platform = process.platform): string {
   if (platform !== 'win32') {

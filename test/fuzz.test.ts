@@ -13,7 +13,14 @@ import { parseAnswer } from '../src/service/answer.ts'
 import { parseAnswerFile } from '../src/store/incoming/answers.ts'
 import { unusedOf } from '../src/store/names.ts'
 import { acceptable, hexOptions } from './support/arbitrary.ts'
-import { addProfile, directoryOf, someProfiles, temporaryDirectory, usedIn } from './support/directory.ts'
+import {
+  addProfile,
+  directoryOf,
+  namesIn,
+  someProfiles,
+  temporaryDirectory,
+  usedIn,
+} from './support/directory.ts'
 import { fixedPrivateKey } from './support/keys.ts'
 import { iccid, plainProfile, storedFile } from './support/profiles.ts'
 import { lines } from './support/promises.ts'
@@ -282,7 +289,9 @@ test('any response: fetch ends with a documented exit code and stores only files
     ),
     PROCESSES,
   )
-  for (const name of readdirSync(directory)) {
+  // What could not be read is put aside, for a person to look at.
+  for (const name of readdirSync(join(directory, '.incoming'))) expect(name).toMatch(/\.damaged$/)
+  for (const name of namesIn(directory)) {
     expect(name).toMatch(/^\d{1,20}[Ff]?\.json$/)
     expect(lstatSync(join(directory, name)).isFile()).toBe(true)
   }

@@ -23,6 +23,10 @@ const START = 'scripts/package/start.cjs'
 /** Node's options in the executable. README.md says what each is for. */
 const OPTIONS = ['--min-semi-space-size=2', '--v8-pool-size=1', '--disable-sigusr1']
 
+/** An empty configuration of OpenSSL, by the names that Node's `os.devNull` has on each system. */
+const noOpenSslConfig = (platform: string) =>
+  `--openssl-config=${platform === 'win' ? '\\\\.\\nul' : '/dev/null'}`
+
 const require = createRequire(import.meta.url)
 const run = promisify(childProcess.execFile)
 
@@ -45,7 +49,7 @@ export async function pack({ platform, arch, node, assets, output }: Packed): Pr
       disableExperimentalSEAWarning: true,
       useSnapshot: false,
       useCodeCache: false,
-      execArgv: OPTIONS,
+      execArgv: [...OPTIONS, noOpenSslConfig(platform)],
       execArgvExtension: 'none',
       assets,
     },

@@ -2,7 +2,7 @@
 import { renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { reasonOf } from '../../src/failure.ts'
-import { begin, claim, release } from '../../src/store/claim.ts'
+import { begin, claim, release } from '../../src/store/claim/claim.ts'
 import { readProfile } from '../../src/store/read.ts'
 import { pause } from './pause.ts'
 

@@ -5,6 +5,7 @@
  * - Secrets are masked and control characters are escaped here, so that no caller can forget to do it.
  */
 import { Failure } from '../failure.ts'
+import { hiding } from '../secret.ts'
 import { type Level, type Messages, printable } from '../words.ts'
 import { writeStandardError } from './terminal/standard-error.ts'
 
@@ -16,20 +17,21 @@ export class Report implements Messages {
   /** The progress line, which stays below all messages. */
   lastLine: { clear(): void; render(): void } | undefined
   readonly #secrets: string[] = []
+  /** Made with the first message: most calls of `next` have none. */
+  #hide: ((text: string) => string)[] | undefined
   readonly #write: (text: string) => void
 
   constructor(write: (text: string) => void = writeStandardError) {
     this.#write = write
   }
 
-  /** From now on, masks this text in every message. */
+  /** From now on, masks this text in every message, however it is escaped. */
   hide(secret: string | undefined): void {
     if (secret === undefined || secret.length < SHORTEST_SECRET) return
-    const quoted = JSON.stringify(secret).slice(1, -1)
-    // Services echo secrets in these forms: some JSON encoders also escape slashes, and URLs are percent-encoded.
-    this.#secrets.push(secret, quoted, quoted.replaceAll('/', '\\/'), encodeURIComponent(secret))
+    this.#secrets.push(secret)
     // Longer secrets first, because one secret can be a prefix of another.
     this.#secrets.sort((a, b) => b.length - a.length)
+    this.#hide = undefined
   }
 
   warn(text: string): void {
@@ -59,7 +61,8 @@ export class Report implements Messages {
   }
 
   #line(text: string): void {
-    const blotted = this.#secrets.reduce((kept, secret) => kept.replaceAll(secret, '***'), text)
+    this.#hide ??= this.#secrets.map(hiding)
+    const blotted = this.#hide.reduce((kept, hide) => hide(kept), text)
     this.lastLine?.clear()
     this.#write(`softsim: ${printable(blotted)}\n`)
     this.lastLine?.render()

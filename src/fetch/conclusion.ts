@@ -7,7 +7,8 @@ import { summaryOf, type Tally } from './tally.ts'
 const LOST_HINT =
   'ask the service provider for the profiles named above, which are allocated; the next fetch or next stores any that were put aside'
 
-const NONE_LEFT_HINT = 'ask the service provider for more profiles'
+const NONE_LEFT_HINT =
+  'ask the service provider for more profiles; if your account should have some, check --url'
 const SERVICE_HINT = 'check --url, and try again later; if it goes on, tell the operator of the service'
 
 export interface Course {

@@ -18,6 +18,11 @@ import { afterArrival, afterBreak, batchOf, callsOf, FIRST_WINDOW, type Window }
 /** Answers that are pending or being stored. Network and disk work in parallel, and memory use stays bounded. */
 const ANSWERS_AT_ONCE = 6
 
+/** With more, the download ends if they are also more than half of what was received: each may be paid for. */
+const MOST_REFUSED = 100
+const REFUSED_HINT =
+  'tell the operator of the service; the answers are put aside in the files that the warnings name'
+
 /**
  * Downloads until `count` new profiles are stored or no more are available. The first request runs alone and is
  * small: a wrong key or a bad disk costs only one request, and its answer shows the rate limit and the speed of the
@@ -40,6 +45,8 @@ class Run<Room> {
   #window = FIRST_WINDOW
   #patience = NEW_PATIENCE
   #hasKept = false
+  #received = 0
+  #refused = 0
 
   constructor(job: Job<Room>) {
     this.#job = job
@@ -117,7 +124,9 @@ class Run<Room> {
       const answer = await this.#job.client.ask(size, learn, this.#job.abort)
       const now = performance.now()
       const arrival = { count: answer.profiles.length, bodyMs: answer.bodyMs, totalMs: now - began }
-      this.#setWindow(afterArrival(this.#window, window, arrival))
+      // A service that sends mostly what can't be used is not asked for more at once.
+      if (answer.refused.length <= answer.profiles.length)
+        this.#setWindow(afterArrival(this.#window, window, arrival))
       this.#patience = RENEWED_PATIENCE
       track(this.#keeps, this.#keep(size, answer, room))
     } catch (error) {
@@ -129,6 +138,7 @@ class Run<Room> {
           this.#result.brokenProfiles += size
           this.#setWindow(afterBreak(window))
         }
+        if (error.unread !== undefined) await this.#job.stock.keepUnread(error.unread, 0)
       }
       throw error
     }
@@ -139,15 +149,20 @@ class Run<Room> {
     this.#limit.concurrency = callsOf(window)
   }
 
-  async #keep(size: number, { profiles, refused }: TimedAnswer, room: Room): Promise<void> {
+  async #keep(size: number, { profiles, refused, body }: TimedAnswer, room: Room): Promise<void> {
     try {
       for (const entry of refused) this.#job.display.onRefused(entry)
       const kept = await this.#job.stock.keep(profiles, room)
+      if (refused.length > 0) await this.#job.stock.keepUnread(body, refused.length)
       this.#hasKept = true
       this.#job.display.onKept()
       this.#wanted += size - kept
       if (profiles.length === 0 && refused.length > 0)
         throw new CallFailure('the answer has no profile that can be used')
+      this.#received += profiles.length + refused.length
+      this.#refused += refused.length
+      if (this.#refused > MOST_REFUSED && this.#refused > this.#received / 2)
+        throw new CallFailure("most of what the service sends can't be used", { hint: REFUSED_HINT })
       // A service that sends only known profiles would keep doing so.
       if (kept === 0) this.#end.abort()
     } catch (error) {
@@ -170,4 +185,4 @@ function track(set: Set<Promise<void>>, promise: Promise<void>): void {
 
 const isAbort = (error: unknown) => error instanceof Error && error.name === 'AbortError'
 
-const isNoMore = (error: unknown) => error instanceof CallFailure && error.status === 404
+const isNoMore = (error: unknown) => error instanceof CallFailure && error.outcome === 'no-profiles'

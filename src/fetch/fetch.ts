@@ -88,10 +88,10 @@ async function bring(order: Order, client: Client, target: Target): Promise<void
   const seconds = () => (performance.now() - began) / 1000
   const stock = new Stock(target, messages)
   const { tally } = stock
-  const view = new View(count, () => tally.stored, began)
+  const view = new View(count, () => tally.stored)
   const display = {
     onKept() {
-      view.noteStored()
+      view.noteStored(performance.now())
       messages.tell(1, `${tally.stored} of ${count} profiles stored`)
     },
     onWait(ms: number) {

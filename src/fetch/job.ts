@@ -16,6 +16,11 @@ export interface Job<Room> {
     release(room: Room): void
     /** Stores the profiles of an answer and returns how many of them are new. */
     keep(profiles: readonly ServedProfile[], room: Room): Promise<number>
+    /**
+     * Puts an answer aside for a person to look at.
+     * @param refused how many of its entries can't be used, if it could be read at all
+     */
+    keepUnread(answer: Uint8Array, refused: number): Promise<void>
   }
   readonly display: {
     onKept(): void

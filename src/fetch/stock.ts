@@ -3,6 +3,7 @@ import type { ServedProfile } from '../service/answer.ts'
 import { add, NotAdded } from '../store/incoming/add.ts'
 import { release, reserve } from '../store/incoming/reserve.ts'
 import { checkRoom, type Target } from '../store/incoming/target.ts'
+import { putAsideUnread } from '../store/incoming/unread.ts'
 import type { Messages } from '../words.ts'
 import { NO_PROFILES, noteAdded, noteNotAdded, type Tally } from './tally.ts'
 
@@ -47,6 +48,16 @@ export class Stock {
       // Each failure is reported here. If several happen at once, the final message names only one.
       this.#messages.warn(reasonOf(error))
       throw error
+    }
+  }
+
+  /** Keeps an answer that could not be read, or not all of it, as well as the disk can. */
+  async keepUnread(answer: Uint8Array, refused: number): Promise<void> {
+    this.tally.refused += refused
+    try {
+      this.#messages.warn(`the answer is put aside in ${await putAsideUnread(this.#target, answer)}`)
+    } catch (error) {
+      this.#messages.warn(`the answer can't be put aside: ${reasonOf(error)}`)
     }
   }
 }

@@ -1,29 +1,33 @@
+import { durationOf } from '../words.ts'
+
 /** What a `fetch` waits for. */
 interface Wait {
   /** When it is over, in milliseconds. */
   readonly until: number
-  readonly words: (seconds: number) => string
+  /** undefined when there is nothing more to say. */
+  readonly words: (seconds: number) => string | undefined
 }
 
 /** What a user sees of a running `fetch`: how far it is, how long it will take, and why it waits. */
 export class View {
   readonly #count: number
   readonly #stored: () => number
-  readonly #began: number
+  /** When profiles were stored first, and how many: there is no rate before there are more. */
+  #first: { readonly at: number; readonly stored: number } | undefined
   #wait: Wait | undefined
 
-  /**
-   * @param stored returns how many profiles are stored
-   * @param now in milliseconds, as everywhere here
-   */
-  constructor(count: number, stored: () => number, now: number) {
+  /** @param stored returns how many profiles are stored */
+  constructor(count: number, stored: () => number) {
     this.#count = count
     this.#stored = stored
-    this.#began = now
   }
 
+  /** @param now in milliseconds, as everywhere here */
   noteLimit(ms: number, now: number): void {
-    this.#wait = { until: now + ms, words: (seconds) => `waiting ${seconds} s for the rate limit` }
+    this.#wait = {
+      until: now + ms,
+      words: (seconds) => (seconds > 0 ? `waiting ${seconds} s for the rate limit` : undefined),
+    }
   }
 
   /** @param tries which try is next, and how many there will be */
@@ -37,28 +41,25 @@ export class View {
     }
   }
 
-  noteStored(): void {
+  noteStored(now: number): void {
     this.#wait = undefined
+    this.#first ??= { at: now, stored: this.#stored() }
   }
 
   /** One line, without its newline. */
   line(now: number): string {
-    const stored = this.#stored()
-    const percent = Math.floor((stored / this.#count) * 100)
-    const done = `${percent} % (${stored} of ${this.#count})`
-    if (this.#wait !== undefined) {
-      const { until, words } = this.#wait
-      return `${done}, ${words(Math.max(0, Math.ceil((until - now) / 1000)))}`
-    }
-    const leftMs = ((now - this.#began) / stored) * (this.#count - stored)
-    return stored === 0 || leftMs <= 0 ? done : `${done}, ${durationOf(leftMs)} left`
+    const percent = Math.floor((this.#stored() / this.#count) * 100)
+    const done = `${percent} % (${this.#stored()} of ${this.#count})`
+    const wait = this.#wait
+    const words =
+      wait === undefined ? this.#left(now) : wait.words(Math.max(0, Math.ceil((wait.until - now) / 1000)))
+    return words === undefined ? done : `${done}, ${words}`
   }
-}
 
-/** Rounded up, in the unit that a person would use. */
-function durationOf(ms: number): string {
-  const seconds = Math.ceil(ms / 1000)
-  if (seconds < 100) return `${seconds} s`
-  const minutes = Math.ceil(seconds / 60)
-  return minutes < 100 ? `${minutes} min` : `${Math.ceil(minutes / 60)} h`
+  #left(now: number): string | undefined {
+    if (this.#first === undefined) return undefined
+    const since = this.#stored() - this.#first.stored
+    const leftMs = ((now - this.#first.at) / since) * (this.#count - this.#stored())
+    return since > 0 && leftMs > 0 ? `${durationOf(leftMs)} left` : undefined
+  }
 }

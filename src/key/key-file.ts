@@ -1,12 +1,15 @@
 import type { KeyObject } from 'node:crypto'
-import { closeSync, openSync, readSync } from 'node:fs'
-import { isAbsolute, resolve } from 'node:path'
+import { closeSync, existsSync, openSync, readSync } from 'node:fs'
+import { isAbsolute, parse, resolve } from 'node:path'
 import { errnoOf, Failure, reasonOf } from '../failure.ts'
 import { keyOfVariable } from '../words.ts'
 import { parsePrivateKey } from './private-key.ts'
 
 const STANDARD_INPUT = 0
 const EMPTY_PIPE_PAUSE_MS = 5
+
+/** In characters. */
+const SHORTEST_TOKEN = 12
 
 /** In bytes. */
 const LARGEST_KEY = 64 * 1024
@@ -28,6 +31,7 @@ export function readKey(
     bytes = readBounded(path)
   } catch (error) {
     if (isBase64Line(path)) throw notAPath(platform)
+    if (isTokenLike(path) && !existsSync(path)) throw noSuchFile(error)
     throw new Failure('key', `can't read the private key ${path}: ${reasonOf(error)}`, {
       hint: hintFor(path, errnoOf(error)),
       cause: error,
@@ -80,3 +84,18 @@ const notAPath = (platform: NodeJS.Platform) =>
 /** Users may also pass one line of a key by mistake. No part of a key is ever printed. */
 const isBase64Line = (text: string) =>
   /^[A-Za-z0-9+/]{40,}={0,2}$/.test(text) && [/[A-Z]/, /[a-z]/, /\d/].every((each) => each.test(text))
+
+/** With the same exit code as for any other file that does not exist. */
+const noSuchFile = (cause: unknown) =>
+  new Failure('key', "can't read the private key: there is no file of that name (ENOENT)", {
+    hint: 'check -k: its value is the file of the private key; it is not repeated here, because it looks like an API key',
+    cause,
+  })
+
+/** Short names, names with an ending such as `.pem`, and paths in a directory that exists, are not. */
+function isTokenLike(text: string): boolean {
+  const { root, dir, base } = parse(text)
+  if (text.length < SHORTEST_TOKEN || /\.[A-Za-z]{1,4}\d?$|\.p(8|12)$/.test(base)) return false
+  const isInDirectory = dir !== '' && dir !== root && dir !== '.' && existsSync(dir)
+  return !isInDirectory && (/\d/.test(text) || (/[a-z]/.test(text) && /[A-Z]/.test(text)))
+}

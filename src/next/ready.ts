@@ -7,8 +7,8 @@ import { iccidDigits } from '../profile/iccid.ts'
 import { encodeJson, encodeRaw } from '../profile/json.ts'
 import { parsePlaintext, parseStored, refuseOutdated } from '../profile/parse.ts'
 import type { HexOptions } from '../profile/profile.ts'
+import { deviceIn } from '../store/claim/use.ts'
 import { readProfile } from '../store/read.ts'
-import { deviceIn } from '../store/use.ts'
 import type { Messages } from '../words.ts'
 
 /** Each encoder returns one line without its newline. */

@@ -13,6 +13,7 @@ export interface Answer {
 }
 
 const isAnswer = t.isObject({ profiles: t.isArray(t.isUnknown()) }, { extra: t.isRecord(t.isUnknown()) })
+const isNamed = t.isObject({ iccid: t.isString() }, { extra: t.isRecord(t.isUnknown()) })
 const isEntry = t.isObject(
   { iccid: t.isString(), profile: t.isString() },
   { extra: t.isRecord(t.isUnknown()) },
@@ -26,7 +27,8 @@ const isCiphertext = t.cascade(t.isString(), [t.hasMinLength(1), t.isBase64()])
 export function parseAnswer(body: string): Answer | undefined {
   let json: unknown
   try {
-    json = JSON.parse(body)
+    // RFC 8259 8.1: a parser may ignore a byte order mark.
+    json = JSON.parse(body.replace(/^\ufeff/, ''))
   } catch {
     return undefined
   }
@@ -47,5 +49,7 @@ function problemOf(entry: unknown): string | undefined {
 }
 
 /** Anything that can't be an ICCID is not repeated, because it may be the API key. */
-const nameOf = (entry: unknown) =>
-  isEntry(entry) && /^[\dFf]{1,32}$/.test(entry.iccid) ? ` (ICCID ${entry.iccid})` : ''
+function nameOf(entry: unknown): string {
+  const iccid = isNamed(entry) ? iccidDigits(entry.iccid) : undefined
+  return iccid === undefined ? '' : ` (ICCID ${iccid})`
+}

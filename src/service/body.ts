@@ -11,11 +11,11 @@ const LONGEST_MESSAGE = 16 * 1024
 const DOUBTFUL = 4 * 1024
 
 /** @throws {CallFailure} if the body is larger than `largest` bytes or arrives too slowly; the rest is not read */
-export async function readText(
+export async function readWhole(
   body: AsyncIterable<Uint8Array>,
   largest: number,
   least: LeastRate,
-): Promise<string> {
+): Promise<Buffer> {
   const parts: Uint8Array[] = []
   let size = 0
   for await (const part of steady(body, least)) {
@@ -27,11 +27,11 @@ export async function readText(
     }
     parts.push(part)
   }
-  return Buffer.concat(parts).toString('utf8')
+  return Buffer.concat(parts)
 }
 
 /** Reads the beginning of an error text. Connection errors do not matter here. */
-export async function readStart(body: AsyncIterable<Uint8Array>, least: LeastRate): Promise<string> {
+export async function readStart(body: AsyncIterable<Uint8Array>, least: LeastRate): Promise<Buffer> {
   const parts: Uint8Array[] = []
   let size = 0
   let isWhole = false
@@ -43,8 +43,8 @@ export async function readStart(body: AsyncIterable<Uint8Array>, least: LeastRat
     }
     isWhole = size <= LONGEST_MESSAGE
   } catch {}
-  const text = Buffer.concat(parts).toString('utf8')
-  return isWhole ? text : text.slice(0, -DOUBTFUL)
+  const bytes = Buffer.concat(parts)
+  return isWhole ? bytes : bytes.subarray(0, -DOUBTFUL)
 }
 
 /** Stops only when almost nothing arrives: giving up an answer costs the profiles in it. */

@@ -1,3 +1,6 @@
+import { durationOf } from '../words.ts'
+import { tooLongAskedMs } from './rate-limit.ts'
+
 export class CallFailure extends Error {
   readonly isPassing: boolean
   /** Whether the service may have allocated profiles: the request was sent, but its answer did not arrive. */
@@ -5,7 +8,9 @@ export class CallFailure extends Error {
   readonly status: number | undefined
   readonly hint: string | undefined
   /** What it means for the whole fetch, where nothing else was brought. */
-  readonly outcome: 'api-key' | 'service'
+  readonly outcome: 'api-key' | 'no-profiles' | 'service'
+  /** A complete answer that could not be read. Its profiles are allocated. */
+  readonly unread: Uint8Array | undefined
 
   constructor(
     message: string,
@@ -14,7 +19,8 @@ export class CallFailure extends Error {
       mayHaveAllocated?: boolean
       status?: number
       hint?: string | undefined
-      outcome?: 'api-key' | 'service'
+      outcome?: 'api-key' | 'no-profiles' | 'service'
+      unread?: Uint8Array
       cause?: unknown
     } = {},
   ) {
@@ -25,6 +31,7 @@ export class CallFailure extends Error {
     this.status = traits.status
     this.hint = traits.hint
     this.outcome = traits.outcome ?? 'service'
+    this.unread = traits.unread
   }
 }
 
@@ -32,14 +39,21 @@ const LONGEST_TEXT = 200
 
 const KEY_HINT = 'set SOFTSIM_API_KEY to an API key for SoftSIM profiles'
 
+const URL_HINT =
+  '--url is wrong, or a proxy has answered: the answer is a web page, and the service does not send any'
+
 /** Not implemented, HTTP version not supported, network authentication required (RFC 9110 15.6, RFC 6585 6). */
 const NEVER_CARRIED_OUT = [501, 505, 511]
 
-/** @param text the text of the answer, without tags */
+/**
+ * @param text the text of the answer, without tags
+ * @param isPage whether it is a web page, which the service never sends
+ */
 export function statusFailure(
   status: number,
   headers: Readonly<Record<string, string | string[] | undefined>>,
   text: string,
+  isPage: boolean,
 ): CallFailure {
   const said = text === '' ? '' : `: ${Array.from(text).slice(0, LONGEST_TEXT).join('')}`
   if (status === 401 || status === 403) {
@@ -49,7 +63,26 @@ export function statusFailure(
       hint: status === 403 ? `${KEY_HINT}, or correct --url: another address may answer 403 too` : KEY_HINT,
     })
   }
-  if (status === 404) return new CallFailure(`the service has no more profiles (404)${said}`, { status })
+  if (status === 404 && isPage) {
+    return new CallFailure(`there is no profile service at this address (404)${said}`, {
+      status,
+      hint: URL_HINT,
+    })
+  }
+  if (status === 404) {
+    return new CallFailure(`the service has no more profiles (404)${said}`, {
+      status,
+      outcome: 'no-profiles',
+    })
+  }
+  const longMs = tooLongAskedMs(status, headers)
+  if (longMs !== undefined) {
+    const when = durationOf(longMs)
+    return new CallFailure(`the service asks for a pause of ${when} (${status})`, {
+      status,
+      hint: `run fetch again in ${when}`,
+    })
+  }
   if (status === 429) return new CallFailure('the rate limit is reached (429)', { status, isPassing: true })
   // With 502, 504 or a status of its own, a gateway reports a request that it forwarded and lost. A service that
   // failed may have allocated profiles first. Only an answer that says when to retry means that nothing was started.

@@ -1,12 +1,13 @@
 import request from 'undici/lib/api/api-request.js'
 import type Dispatcher from 'undici/lib/dispatcher/dispatcher.js'
+import { hiding } from '../secret.ts'
 import { several } from '../words.ts'
 import { type Answer, parseAnswer } from './answer.ts'
-import { type LeastRate, readStart, readText } from './body.ts'
+import { type LeastRate, readStart, readWhole } from './body.ts'
 import { CallFailure, statusFailure } from './call-failure.ts'
 import { beforeSending, directly, type Timeouts, throughProxy } from './connection.ts'
 import { networkFailure } from './network-failure.ts'
-import { plainText } from './plain-text.ts'
+import { isPage, plainText } from './plain-text.ts'
 import { type Limit, readLimit } from './rate-limit.ts'
 import { redirectTarget } from './url.ts'
 
@@ -36,12 +37,14 @@ export interface ClientOptions {
 export interface TimedAnswer extends Answer {
   /** In milliseconds, from the first byte of the body to the last. */
   readonly bodyMs: number
+  /** As it came. */
+  readonly body: Uint8Array
 }
 
 interface Response {
   readonly status: number
   readonly headers: Headers
-  readonly body: string
+  readonly body: Buffer
   readonly bodyMs: number
 }
 
@@ -49,6 +52,7 @@ interface Response {
 export class Client {
   #url: URL
   readonly #apiKey: string
+  readonly #hide: (text: string) => string
   readonly #least: LeastRate
   readonly #trace: ClientOptions['trace']
   readonly #direct: Dispatcher
@@ -57,6 +61,7 @@ export class Client {
   constructor({ url, apiKey, limits = LIMITS, trace }: ClientOptions) {
     this.#url = url
     this.#apiKey = apiKey
+    this.#hide = hiding(apiKey)
     this.#least = limits.least
     this.#trace = trace
     this.#direct = directly(limits)
@@ -73,8 +78,8 @@ export class Client {
     for (let redirects = 0; redirects <= MOST_REDIRECTS; redirects++) {
       const { status, headers, body, bodyMs } = await this.#send(count, signal)
       learn(readLimit(status, headers, Date.now()))
-      if (status === 200) return { ...answerOf(headers, body), bodyMs }
-      if (!REDIRECTS.includes(status)) throw statusFailure(status, headers, this.#messageOf(headers, body))
+      if (status === 200) return { ...answerOf(headers, body), bodyMs, body }
+      if (!REDIRECTS.includes(status)) throw this.#failureOf(status, headers, body.toString('utf8'))
       this.#url = this.#redirected(headers['location'])
     }
     throw new CallFailure(`the service redirects more than ${MOST_REDIRECTS} times`)
@@ -93,8 +98,9 @@ export class Client {
   }
 
   /** Masks the key before the text is shortened: a part of the key would not be masked. */
-  #messageOf(headers: Headers, body: string): string {
-    return plainText(body, headers['content-type']).replaceAll(this.#apiKey, '***')
+  #failureOf(status: number, headers: Headers, body: string): CallFailure {
+    const type = headers['content-type']
+    return statusFailure(status, headers, this.#hide(plainText(body, type)), isPage(body, type))
   }
 
   async #send(count: number, signal: AbortSignal): Promise<Response> {
@@ -120,7 +126,7 @@ export class Client {
       const { statusCode: status, headers } = response
       const answer =
         status === 200
-          ? await readText(response.body, largestAnswer(count), this.#least)
+          ? await readWhole(response.body, largestAnswer(count), this.#least)
           : await readStart(response.body, this.#least)
       const ended = performance.now()
       this.#trace(2, `answered ${status}, ${answer.length} bytes, ${Math.round(ended - began)} ms`)
@@ -137,12 +143,19 @@ export class Client {
 /** Generous enough for 16384-bit keys. */
 const largestAnswer = (count: number) => 64 * 1024 + count * 4 * 1024
 
-function answerOf(headers: Headers, body: string): Answer {
-  const traits = { mayHaveAllocated: true, hint: 'check --url; a proxy or a login page may have answered' }
-  if (headers['content-encoding'] !== undefined) {
-    throw new CallFailure('the answer is compressed, but compression was not requested', traits)
-  }
-  const answer = parseAnswer(body)
-  if (answer === undefined) throw new CallFailure('the answer is not a list of profiles', traits)
-  return answer
+function answerOf(headers: Headers, body: Buffer): Answer {
+  // What is compressed, or only said to be, shows here.
+  const answer = parseAnswer(body.toString('utf8'))
+  if (answer !== undefined) return answer
+  const isCompressed = !['', 'identity'].includes(String(headers['content-encoding'] ?? '').toLowerCase())
+  throw new CallFailure(
+    isCompressed
+      ? 'the answer is compressed, but compression was not requested'
+      : 'the answer is not a list of profiles',
+    {
+      mayHaveAllocated: true,
+      hint: 'check --url; a proxy or a login page may have answered',
+      unread: body,
+    },
+  )
 }

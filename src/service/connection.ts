@@ -4,6 +4,7 @@ import type Dispatcher from 'undici/lib/dispatcher/dispatcher.js'
 import EnvHttpProxyAgent from 'undici/lib/dispatcher/env-http-proxy-agent.js'
 import Pool from 'undici/lib/dispatcher/pool.js'
 import { Failure } from '../failure.ts'
+import { unsetting } from '../words.ts'
 
 /** Per address of a host. Node's default of a quarter of a second gives up addresses that are merely far away. */
 const ADDRESS_MS = 5000
@@ -50,9 +51,17 @@ export const directly = (timeouts: Timeouts): Dispatcher => new Agent(optionsOf(
  */
 export function throughProxy(timeouts: Timeouts): Dispatcher {
   const options = optionsOf(timeouts)
+  const { name, proxy } = chosenProxy()
+  if (/^\s*socks/i.test(proxy)) {
+    throw new Failure('usage', `${name} names a SOCKS proxy, and softsim can use only HTTP proxies`, {
+      hint: `set ${name} to an HTTP proxy, in the form http://proxy.example:8080; without a proxy: ${unsetting(name)}`,
+    })
+  }
   try {
     return new EnvHttpProxyAgent({
       ...options,
+      httpProxy: proxy,
+      httpsProxy: proxy,
       connectTimeout: timeouts.connect,
       proxyTls: { autoSelectFamilyAttemptTimeout: ADDRESS_MS } as NonNullable<
         EnvHttpProxyAgent.Options['proxyTls']
@@ -65,6 +74,14 @@ export function throughProxy(timeouts: Timeouts): Dispatcher {
       cause: error,
     })
   }
+}
+
+/** The proxy for https, and the variable that names it. An empty one stands for no proxy. */
+function chosenProxy(env: NodeJS.ProcessEnv = process.env): { name: string; proxy: string } {
+  const nameOf = (lower: string) => (env[lower] === undefined ? lower.toUpperCase() : lower)
+  const secure = nameOf('https_proxy')
+  const name = env[secure] ? secure : nameOf('http_proxy')
+  return { name, proxy: env[name] ?? '' }
 }
 
 /** Calls back when a connection is about to send the request: from then on it may cost profiles. */

@@ -11,7 +11,7 @@ const NETWORK_HINT: Record<Peer, string> = {
 const REFUSED_HINT =
   'check the host and the port in --url, and whether a firewall refuses the connection; if they are right, try again later'
 const CA_HINT =
-  'if a proxy or a test service uses its own CA, set NODE_EXTRA_CA_CERTS to the CA certificate file'
+  'if a proxy or a test service uses its own CA, set NODE_EXTRA_CA_CERTS to the CA certificate file; if this system trusts that CA, set NODE_USE_SYSTEM_CA=1 instead'
 const WEAK_HINT =
   'ask the operator of the service for a stronger certificate; if a proxy replaces the certificate, ask the operator of the proxy'
 

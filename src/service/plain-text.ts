@@ -25,13 +25,16 @@ const TITLE = /<title\b[^>]*>([\s\S]*?)(?:<\/title\s*>|$)/i
 const INLINE = /<\/?(?:a|abbr|b|code|em|font|i|small|span|strong|tt|u|wbr)\b[^>]*>/gi
 const TAG = /<[!/?a-z][^>]*(?:>|$)/gi
 
+/** @param contentType the value of the Content-Type header */
+export const isPage = (body: string, contentType: string | string[] | undefined): boolean =>
+  /\bx?html\b/i.test(String(contentType ?? '')) || /^\s*<(?:!doctype|html|\?xml)/i.test(body)
+
 /**
  * Of an HTML page, returns the title and the text. Returns any other body unchanged.
  * @param contentType the value of the Content-Type header
  */
 export function plainText(body: string, contentType: string | string[] | undefined): string {
-  const isHtml = /\bx?html\b/i.test(String(contentType ?? '')) || /^\s*<(?:!doctype|html|\?xml)/i.test(body)
-  if (!isHtml) return body.trim()
+  if (!isPage(body, contentType)) return body.trim()
   const title = textOf(TITLE.exec(body)?.[1] ?? '')
   const words = textOf(body.replace(HIDDEN, ' '))
   // The text of most pages begins with the title.

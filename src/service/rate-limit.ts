@@ -27,6 +27,21 @@ export function readLimit(status: number, headers: Headers, now: number): Limit 
   return { remaining: status === 429 && untilReset !== undefined ? 0 : remaining, waitMs: untilReset }
 }
 
+/**
+ * How long the service asks to wait, in milliseconds, if that is longer than any wait here. A date counts only beside
+ * the service's own, because the clock of this machine may be wrong.
+ */
+export function tooLongAskedMs(status: number, headers: Headers): number | undefined {
+  if (status !== 429 && status !== 503) return undefined
+  const asked = headers['retry-after']
+  const seconds = parseWhole(asked)
+  const ms =
+    seconds === undefined
+      ? (parseDate(asked) ?? Number.NaN) - (parseDate(headers['date']) ?? Number.NaN)
+      : seconds * 1000
+  return ms > LONGEST_WAIT_MS ? ms : undefined
+}
+
 function retryAfter(header: Headers[string], serviceNow: number): number | undefined {
   const seconds = parseWhole(header)
   if (seconds !== undefined) return bounded(seconds * 1000)

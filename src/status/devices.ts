@@ -1,6 +1,6 @@
 import { iccidDigits } from '../profile/iccid.ts'
+import { deviceIn } from '../store/claim/use.ts'
 import { readProfile, readUsed } from '../store/read.ts'
-import { deviceIn } from '../store/use.ts'
 
 /** Who has a profile. */
 export interface DeviceRecord {

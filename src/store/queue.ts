@@ -1,8 +1,8 @@
 import type { Messages } from '../words.ts'
+import { settle } from './claim/settle.ts'
 import { Hint } from './hint.ts'
 import { IccidList } from './iccid-list.ts'
 import { readUnused } from './read.ts'
-import { settle } from './settle.ts'
 
 /** This many missing files in a row are not due to another station: the hint is outdated. */
 const GONE_IN_A_ROW = 64

@@ -93,6 +93,11 @@ test.each([
   ['JSON', 'key"with/slashes', String.raw`key\"with/slashes`],
   ['JSON with escaped slashes', 'key"with/slashes', String.raw`key\"with\/slashes`],
   ['a URL', 'key/with+odd=letters', 'key%2Fwith%2Bodd%3Dletters'],
+  ['a URL in lower case', 'key/with+odd=letters', 'key%2fwith%2bodd%3dletters'],
+  ['JSON with numbers', 'key/with+odd=letters', String.raw`key\u002fwith\u002Bodd\u003dletters`],
+  ['JSON in JSON', 'key/with+odd=letters', String.raw`key\\/with\\u002bodd\\u003dletters`],
+  ['HTML', 'key/with+odd=letters', 'key&#x2F;with&#43;odd&equals;letters'],
+  ['a mixture', 'key/with+odd=letters', String.raw`%6bey\/with%252bodd\u003Dletters`],
 ])('a secret is hidden in its encoded form: %s', (_, secret, form) => {
   const text = written((report) => {
     report.hide(secret)

@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import {
   appendFileSync,
+  chmodSync,
   existsSync,
   readdirSync,
   readFileSync,
@@ -246,6 +247,23 @@ describe('next --receipt', () => {
     const { k } = JSON.parse(runs[0]?.stdout ?? '')
     expect(readFileSync(path, 'utf8')).not.toContain(k)
   })
+
+  test.skipIf(!hasPosix)(
+    'a new file is as private as the profiles, and another one keeps its mode',
+    async () => {
+      const directory = directoryOf(someProfiles(3))
+      const path = join(temporaryDirectory(), 'receipt.jsonl')
+      const modeAfter = async (receipt: string) => {
+        expect(await nextOf(directory, '--receipt', receipt)).toMatchObject({ code: 0 })
+        return (statSync(receipt).mode & 0o777).toString(8)
+      }
+      expect(await modeAfter(path)).toBe('600')
+      chmodSync(path, 0o644)
+      expect(await modeAfter(path)).toBe('644')
+      chmodSync(directory, 0o770)
+      expect(await modeAfter(`${path}.2`)).toBe('660')
+    },
+  )
 
   test('a file of something else is not spoiled: a key, a profile', async () => {
     const directory = directoryOf(someProfiles(2))

@@ -1,5 +1,7 @@
+import { existsSync } from 'node:fs'
+import { gunzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
-import { namesIn } from '../support/directory.ts'
+import { namesIn, unreadIn } from '../support/directory.ts'
 import { failure } from '../support/promises.ts'
 import { type Sandbox, startSandbox } from '../support/sandbox.ts'
 import type { Fault } from '../support/service.ts'
@@ -150,6 +152,100 @@ test.concurrent.each<[string, Fault]>([
   expect(stderr).toMatch(/^softsim: error: the answer .*/m)
   expect(stderr).not.toContain('\u001b')
   expect(namesIn(directory)).toEqual([])
+})
+
+test.concurrent.each<[string, Fault]>([
+  ['an encoding that is none', { kind: 'dressed', encoding: 'identity' }],
+  ['an empty encoding', { kind: 'dressed', encoding: '' }],
+  ['an encoding that it does not have', { kind: 'dressed', encoding: 'gzip' }],
+  ['a byte order mark', { kind: 'dressed', before: '\ufeff' }],
+])('a response with %s is an answer like any other', async (_, fault) => {
+  const sandbox = await startSandbox()
+  sandbox.fault(fault)
+  expect(await sandbox.fetch(['-n', '5'])).toMatchObject({ code: 0 })
+  expect(sandbox.requests).toHaveLength(1)
+  expectAllStored(sandbox)
+})
+
+test.concurrent('a response that can not be read is put aside as it came', async () => {
+  const { fetch, fault, directory, delivered } = await startSandbox()
+  const page = '<html>Log in</html>'
+  fault({ kind: 'gzip' }, { kind: 'garbage', body: page, contentType: 'text/html' })
+  const runs = [await fetch(['-n', '3']), await fetch(['-n', '3'])]
+  expect(runs.map(({ code }) => code)).toEqual([7, 7])
+  const warning = /^softsim: warning: the answer is put aside in .+\.damaged$/m
+  for (const { stderr } of runs) expect(stderr).toMatch(warning)
+  const texts = unreadIn(directory).map((each) => (each[0] === 0x1f ? gunzipSync(each) : each).toString())
+  const lost = texts.find((each) => each !== page) ?? ''
+  expect(texts).toHaveLength(2)
+  expect(JSON.parse(lost).profiles.map(({ iccid }: { iccid: string }) => iccid)).toEqual([
+    ...delivered.keys(),
+  ])
+  // Neither the next call nor a station touches them.
+  expect(await fetch(['-n', '1'])).toMatchObject({ code: 0 })
+  expect(unreadIn(directory)).toHaveLength(2)
+})
+
+const badEntries = (count: number) =>
+  Array.from({ length: count }, () => ({ iccid: 'none', profile: 'AAAA' }))
+
+test.concurrent('entries that can not be used are counted, and their answers are put aside', async () => {
+  const { fetch, fault, directory } = await startSandbox()
+  fault({ kind: 'bad-entries', entries: badEntries(60) })
+  const { code, stderr } = await fetch(['-n', '90'])
+  expect(code).toBe(0)
+  expect(stderr).toMatch(/^softsim: stored 90 profiles in .+, 60 received that can't be used \(1 /m)
+  expect(stderr).toMatch(/^softsim: warning: entry 150: .*; not stored$/m)
+  const [kept = ''] = unreadIn(directory).map(String)
+  expect(JSON.parse(kept).profiles).toHaveLength(150)
+})
+
+test.concurrent('a service of whose entries few are good is not asked on and on', async () => {
+  const sandbox = await startSandbox()
+  const answers = [60, 30, 60].map((bad, at): Fault => {
+    const good = { iccid: `8988000000000000010${at}`, profile: 'AAAA' }
+    return { kind: 'replace', profiles: [good, ...badEntries(bad)] }
+  })
+  sandbox.fault(...answers, { kind: 'status', status: 500, times: 100 })
+  const { code, stderr } = await sandbox.fetch(['-n', '60'])
+  expect([code, sandbox.requests.length]).toEqual([8, 3])
+  expect(stderr).toMatch(
+    /^softsim: error: stored 3 of 60 profiles in .+, 150 received that can't be used \(3 .*: most of what the service sends can't be used$/m,
+  )
+  expect(stderr).toMatch(/^softsim: hint: tell the operator .* -n 57$/m)
+  const kept = unreadIn(sandbox.directory).map((each) => JSON.parse(String(each)).profiles.length)
+  expect(kept.sort()).toEqual([31, 61, 61])
+})
+
+test.concurrent('a 404 that is a web page: the address is wrong, and not the account empty', async () => {
+  const { fetch, fault } = await startSandbox()
+  fault({ kind: 'garbage', status: 404, body: '<h1>Not Found</h1>', contentType: 'text/html' })
+  expect(await fetch()).toEqual(
+    failure(7, /there is no profile service at this address \(404\): Not Found/, /--url is wrong, .*/),
+  )
+  expect(await fetch([], { env: { SOFTSIM_API_KEY: 'no' } })).toMatchObject({ code: 6 })
+})
+
+test.concurrent.each([429, 503])(
+  '%i with a pause of an hour: it says so at once, and ends',
+  async (status) => {
+    const { fetch, fault, requests } = await startSandbox()
+    fault({ kind: 'status', status, headers: { 'retry-after': '3600' }, times: 100 })
+    expect(await fetch()).toEqual(
+      failure(
+        7,
+        RegExp(`the service asks for a pause of 60 min \\(${status}\\)`),
+        /run fetch again in 60 min/,
+      ),
+    )
+    expect(requests).toHaveLength(1)
+  },
+)
+
+test.concurrent('a fetch that stores nothing leaves no directory behind', async () => {
+  const { fetch, directory } = await startSandbox()
+  expect(await fetch([], { env: { SOFTSIM_API_KEY: 'wrong-key' } })).toMatchObject({ code: 6 })
+  expect(existsSync(directory)).toBe(false)
 })
 
 test.concurrent('control characters in messages of the service do not reach the terminal', async () => {

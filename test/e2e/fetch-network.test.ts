@@ -32,6 +32,18 @@ describe('certificates', () => {
     expect(service.requests.map(({ secure }) => secure)).toEqual([true])
   })
 
+  test.skipIf(process.platform !== 'linux')(
+    'a CA of the system is accepted with NODE_USE_SYSTEM_CA=1',
+    async () => {
+      const service = await startSandbox({ tls: good })
+      const system = { SSL_CERT_FILE: ca.certPath }
+      const hint = /.*NODE_EXTRA_CA_CERTS.*NODE_USE_SYSTEM_CA=1.*/
+      expect(await fetchFrom(httpsUrl(service), system).run).toEqual(failure(7, /.*unknown CA.*/, hint))
+      const { run } = fetchFrom(httpsUrl(service), { ...system, NODE_USE_SYSTEM_CA: '1' })
+      expect(await run).toMatchObject({ code: 0 })
+    },
+  )
+
   test.each([
     ['of an unknown CA', () => good, {}, /unknown CA/],
     ['signed by itself', () => selfSigned(certificates), {}, /self-signed/],
@@ -186,6 +198,16 @@ describe('a proxy', () => {
     expect(stderr).not.toContain(API_KEY)
     expect(service.requests).toEqual([])
   })
+
+  test.each(['socks5', 'socks', 'socks5h', 'socks4'])(
+    'a SOCKS proxy (%s) is refused at once',
+    async (scheme) => {
+      const service = await startSandbox({ tls: good })
+      const { run } = fetchFrom(httpsUrl(service), { ...TRUSTED, HTTPS_PROXY: `${scheme}://127.0.0.1:1` })
+      expect(await run).toEqual(failure(2, /HTTPS_PROXY names a SOCKS proxy, .*/, /.*http:\/\/proxy.*/))
+      expect(service.requests).toEqual([])
+    },
+  )
 
   test('that refuses for a while or closes the connection is retried, because nothing was sent', async () => {
     const [service, proxy] = [

@@ -263,6 +263,22 @@ describe('--iccid', () => {
   })
 })
 
+test.skipIf(process.platform !== 'linux')(
+  'an IPC channel of a parent Node that is closed: never a profile and a failure',
+  async () => {
+    const directory = directoryOf(someProfiles(12))
+    // Node opens files of its own under these numbers.
+    for (const descriptor of ['3', '4', '5', '6', '7', '8', '9', '10', '11']) {
+      const run = await softsim(['next', '-k', KEY, '-i', directory], {
+        env: { NODE_CHANNEL_FD: descriptor },
+        shell: '"$@" 3<&-',
+      })
+      expect([0, 2], descriptor).toContain(run.code)
+      if (run.code === 2) expect(run).toEqual(failure(2, /NODE_CHANNEL_FD .*/, /unset NODE_CHANNEL_FD/))
+    }
+  },
+)
+
 test.skipIf(!hasPosix)(
   'does not wait for the IPC channel of a parent Node whose descriptor is now another file',
   async () => {

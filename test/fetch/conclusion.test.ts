@@ -8,7 +8,7 @@ const messages = { warn() {}, tell() {} }
 function hintWith(aside: number): string {
   const failure = new CallFailure('the connection was reset', { hint: 'check the network' })
   const download = { requests: 3, broken: 0, brokenProfiles: 0, failure }
-  const tally = { stored: 3, known: 0, aside, lost: 0 }
+  const tally = { stored: 3, known: 0, aside, lost: 0, refused: 0 }
   const course = { count: 10, directory: 'profiles', download, tally, seconds: 1, isInterrupted: false }
   try {
     conclude(course, messages)

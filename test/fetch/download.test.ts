@@ -4,6 +4,7 @@ import type { Download, Job } from '../../src/fetch/job.ts'
 import type { ServedProfile } from '../../src/service/answer.ts'
 import { CallFailure } from '../../src/service/call-failure.ts'
 
+const NOTHING = Buffer.alloc(0)
 let made = 0
 const profiles = (count: number): ServedProfile[] =>
   Array.from({ length: count }, () => ({ iccid: String(++made), profile: 'AAAA' }))
@@ -45,7 +46,7 @@ function job(
       const answered = answer(size, call)
       if (answered instanceof CallFailure) throw answered
       learn({ remaining: 600 - call, waitMs: 60_000 })
-      return { profiles: profiles(answered), refused: [], bodyMs }
+      return { profiles: profiles(answered), refused: [], bodyMs, body: NOTHING }
     },
     keep: async (received, place) => {
       reserved.delete(place)
@@ -54,6 +55,7 @@ function job(
     },
     stop: new AbortController().signal,
     abort: new AbortController().signal,
+    keepUnread: async () => {},
     onKept: () => {},
     onWait: () => {},
     onRetry: () => {},
@@ -130,7 +132,7 @@ test('profiles that already exist do not count', async () => {
 })
 
 test('404 ends the download and is not a failure', async () => {
-  const noMore = new CallFailure('no more', { status: 404 })
+  const noMore = new CallFailure('no more', { outcome: 'no-profiles' })
   const { run, kept } = job(2000, (size, call) => (call === 1 ? size : noMore))
   expect(await run()).toEqual(done({ requests: 2 }))
   expect(kept()).toBe(100)
@@ -176,7 +178,7 @@ test('after four parallel requests break, only one runs at a time', async () => 
         broken++
         throw passing(true)
       }
-      return { profiles: profiles(size), refused: [], bodyMs: 1 }
+      return { profiles: profiles(size), refused: [], bodyMs: 1, body: NOTHING }
     },
   })
   expect(await run()).toEqual(done({ requests: asked.length, broken: 4, brokenProfiles: 4000 }))
@@ -192,7 +194,7 @@ test('a request breaks while others wait for the rate limit: what these then lea
       // The first of four in parallel. The other three wait for it, with 1000 profiles each.
       if (++calls === 4) throw passing(true)
       learn({ remaining: 1, waitMs: 0 })
-      return { profiles: profiles(size), refused: [], bodyMs: 1 }
+      return { profiles: profiles(size), refused: [], bodyMs: 1, body: NOTHING }
     },
   })
   const running = run()
@@ -234,6 +236,48 @@ test('no further request is sent before the first response is saved', async () =
   release()
   await running
   expect(asked).toEqual([100, 400])
+})
+
+/** A service of whose entries so many in a hundred are good. What was put aside is in `aside`. */
+function poorJob(count: number, good: number) {
+  const aside: number[] = []
+  const asked: number[] = []
+  const made = job(count, all, {
+    ask: async (size, learn) => {
+      asked.push(size)
+      learn({ remaining: undefined, waitMs: undefined })
+      const usable = Math.ceil((size * good) / 100)
+      const refused = Array.from({ length: size - usable }, (_, at) => `entry ${at + 1}`)
+      return { profiles: profiles(usable), refused, bodyMs: 1, body: NOTHING }
+    },
+    keepUnread: async (_, refused) => void aside.push(refused),
+  })
+  return { ...made, asked, aside }
+}
+
+test('a service most of whose entries can not be used is not asked on and on', async () => {
+  const { asked, aside, run, kept } = poorJob(5000, 10)
+  expect((await run()).failure).toMatchObject({ name: 'CallFailure', outcome: 'service', isPassing: false })
+  expect([asked, aside, kept()]).toEqual([[100, 100], [90, 90], 20])
+})
+
+test.each([
+  ['half of whose entries can be used', 5000, 50],
+  ['that sends few entries', 60, 10],
+])('a service %s is asked until all profiles are there', async (_, count, good) => {
+  const { run, kept } = poorJob(count, good)
+  expect([(await run()).failure, kept()]).toEqual(count === 60 ? [expect.anything(), 12] : [undefined, 5000])
+})
+
+test('an answer that can not be read is put aside', async () => {
+  const unread = Buffer.from('?')
+  const kept: unknown[] = []
+  const failure = new CallFailure('no list', { mayHaveAllocated: true, unread })
+  const { run, reserved } = job(50, () => failure, {
+    keepUnread: async (...each) => void kept.push(each),
+  })
+  expect((await run()).failure).toBe(failure)
+  expect([kept, reserved()]).toEqual([[[unread, 0]], 0])
 })
 
 test('a failure to save profiles ends the download', async () => {

@@ -4,20 +4,24 @@ import { View } from '../../src/fetch/view.ts'
 let stored = 0
 const viewOf = (count: number) => {
   stored = 0
-  return new View(count, () => stored, 1000)
+  return new View(count, () => stored)
 }
 
 test('how far it is, and how long it will take', () => {
   const view = viewOf(50_000)
   expect(view.line(3000)).toBe('0 % (0 of 50000)')
-  const seen = [1, 12_499, 12_500, 49_999, 50_000].map((each) => {
+  stored = 1
+  view.noteStored(1000)
+  const seen = [1, 12_499, 12_600, 49_999, 50_000].map((each) => {
     stored = each
+    view.noteStored(61_000)
     return view.line(61_000)
   })
+  // One answer alone says nothing about the time that the others will take.
   expect(seen).toEqual([
-    '0 % (1 of 50000), 834 h left',
+    '0 % (1 of 50000)',
     '24 % (12499 of 50000), 4 min left',
-    '25 % (12500 of 50000), 3 min left',
+    '25 % (12600 of 50000), 3 min left',
     '99 % (49999 of 50000), 1 s left',
     '100 % (50000 of 50000)',
   ])
@@ -29,8 +33,11 @@ test('the rate limit, until profiles arrive again', () => {
   view.noteLimit(40_000, 2000)
   expect(view.line(2000)).toBe('50 % (4 of 8), waiting 40 s for the rate limit')
   expect(view.line(41_500)).toBe('50 % (4 of 8), waiting 1 s for the rate limit')
-  view.noteStored()
-  expect(view.line(3000)).toBe('50 % (4 of 8), 2 s left')
+  expect([42_000, 50_000].map((now) => view.line(now))).toEqual(['50 % (4 of 8)', '50 % (4 of 8)'])
+  view.noteStored(50_000)
+  expect(view.line(51_000)).toBe('50 % (4 of 8)')
+  stored = 6
+  expect(view.line(52_000)).toBe('75 % (6 of 8), 2 s left')
 })
 
 test('why it tries again, when, and for how long', () => {

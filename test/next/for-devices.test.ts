@@ -5,21 +5,14 @@ import { Report } from '../../src/cli/report.ts'
 import type { Source } from '../../src/next/ready.ts'
 import { takeForDevices } from '../../src/next/take/for-devices.ts'
 import { take } from '../../src/next/take/next-ones.ts'
-import { begin as beginClaim } from '../../src/store/claim.ts'
-import {
-  completeFor,
-  createFrom,
-  noteBegun,
-  record,
-  removeDraft,
-  textFor,
-  writeDraft,
-} from '../../src/store/devices.ts'
+import { begin as beginClaim } from '../../src/store/claim/claim.ts'
+import { deviceIn } from '../../src/store/claim/use.ts'
+import { createFrom, removeDraft, textFor, writeDraft } from '../../src/store/devices/draft.ts'
+import { completeFor, noteBegun, record } from '../../src/store/devices/record.ts'
 import { flushDirectorySync } from '../../src/store/flush/directory.ts'
 import { flushPath } from '../../src/store/flush/files.ts'
 import { Hint } from '../../src/store/hint.ts'
 import { usedName } from '../../src/store/names.ts'
-import { deviceIn } from '../../src/store/use.ts'
 import { bury, cutPower, format, fs, live, lived, ROOT } from '../store/disk.ts'
 import { iccid, plainProfile, storedFile } from '../support/profiles.ts'
 

@@ -52,6 +52,28 @@ test('a bad entry is named by its ICCID if it has one', () => {
   expect(parse({ iccid: 'x'.repeat(10_000), profile: 'AAAA' })?.refused[0]?.length).toBeLessThan(200)
 })
 
+test('an entry is named by its ICCID also without a profile, and by its number alone otherwise', () => {
+  const { iccid } = GOOD
+  const refused = [
+    { iccid },
+    { iccid: `${'8'.repeat(19)}F` },
+    { iccid: '8'.repeat(21) },
+    { iccid: 8988 },
+    null,
+  ]
+  expect(parse(...refused)?.refused.map((each) => each.split(':')[0])).toEqual([
+    `entry 1 (ICCID ${iccid})`,
+    `entry 2 (ICCID ${'8'.repeat(19)})`,
+    'entry 3',
+    'entry 4',
+    'entry 5',
+  ])
+})
+
+test('a byte order mark is ignored', () => {
+  expect(parseAnswer(`\ufeff${JSON.stringify({ profiles: [GOOD] })}`)?.profiles).toEqual([GOOD])
+})
+
 test.each(['', 'null', '[]', '{}', '{"profiles":null}', '{"profiles":{}}', '<html>', '{"profiles":[', '\0'])(
   '%j is not a valid response',
   (body) => expect(parseAnswer(body)).toBeUndefined(),

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { readLimit } from '../../src/service/rate-limit.ts'
+import { readLimit, tooLongAskedMs } from '../../src/service/rate-limit.ts'
 
 const NOW = Date.parse('2026-03-01T12:00:00Z')
 /** The service's clock is an hour behind this machine's. */
@@ -34,6 +34,21 @@ test.each([429, 503])('%i: Retry-After, in seconds or as a date', (status) => {
     remaining: 0,
     waitMs: 9000,
   })
+})
+
+test.each([429, 503])('%i: a pause of more than two minutes is not waited for', (status) => {
+  const pauseOf = (asked: string, headers = {}) =>
+    tooLongAskedMs(status, { ...headers, 'retry-after': asked })
+  expect(['120', '121', '3600', 'soon', ''].map((asked) => pauseOf(asked))).toEqual([
+    undefined,
+    121_000,
+    3_600_000,
+    undefined,
+    undefined,
+  ])
+  const at = new Date(SERVICE_NOW + 600_000).toUTCString()
+  expect([pauseOf(at, { date }), pauseOf(at)]).toEqual([600_000, undefined])
+  expect(tooLongAskedMs(200, { 'retry-after': '3600' })).toBeUndefined()
 })
 
 test('429 without Retry-After: the reset is used', () => {

@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import { expect } from 'vitest'
 import { look } from '../../scripts/torture/sight.ts'
-import { claim } from '../../src/store/claim.ts'
+import { claim } from '../../src/store/claim/claim.ts'
 import { flushDirectorySync } from '../../src/store/flush/directory.ts'
 import { flushFiles } from '../../src/store/flush/files.ts'
 import { add } from '../../src/store/incoming/add.ts'

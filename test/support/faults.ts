@@ -19,6 +19,7 @@ export type Fault = { times?: number } & (
   | { kind: 'drip'; ms: number; bytes?: number } // allocates, then sends so many bytes, or one, each `ms`
   | { kind: 'short'; by: number } // allocates fewer than asked
   | { kind: 'gzip' } // allocates, and compresses though nobody asked for it
+  | { kind: 'dressed'; encoding?: string; before?: string } // allocates; the answer has this header, and this first
   | { kind: 'bad-entries'; entries: unknown[] } // allocates, and adds these to the answer
   | { kind: 'replace'; profiles: unknown[] } // answers exactly these
   | { kind: 'repeat' } // answers the last completed answer once more

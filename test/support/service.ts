@@ -100,6 +100,11 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const entries = [...profiles.map(seal), ...spoilt.map((entry) => JSON.stringify(entry))]
     if (fault.kind === 'lost') return textAnswer(fault.status, 'the answer was lost')
     const answer = profilesAnswer(entries, profiles)
+    if (fault.kind === 'dressed') {
+      const { encoding, before = '' } = fault
+      const headers = { ...JSON_TYPE, ...(encoding === undefined ? {} : { 'content-encoding': encoding }) }
+      return { ...answer, headers, body: Buffer.concat([Buffer.from(before), answer.body]) }
+    }
     if (fault.kind !== 'gzip') return answer
     return { ...answer, headers: { ...JSON_TYPE, 'content-encoding': 'gzip' }, body: gzipSync(answer.body) }
   }

@@ -48,6 +48,7 @@ const FLAGS: Record<string, number> = {
   wx: constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL,
   'wx+': constants.O_RDWR | constants.O_CREAT | constants.O_EXCL,
   a: constants.O_WRONLY | constants.O_CREAT | constants.O_APPEND,
+  'a+': constants.O_RDWR | constants.O_CREAT | constants.O_APPEND,
   ax: constants.O_WRONLY | constants.O_CREAT | constants.O_APPEND | constants.O_EXCL,
 }
 

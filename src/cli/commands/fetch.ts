@@ -19,7 +19,7 @@ export class FetchCommand extends BaseCommand {
     details: [
       'Requests profiles from the service in batches of at most 1000, within its rate limit, and stores each profile in its own file, <iccid>.json. Profiles that are already in the directory are never overwritten.',
       'Give the API key in the environment variable SOFTSIM_API_KEY rather than with -a: ps shows options to every user of the machine.',
-      'fetch uses the environment variables HTTPS_PROXY, HTTP_PROXY, NO_PROXY and NODE_EXTRA_CA_CERTS. After Ctrl-C, it waits up to ten seconds for pending requests, stores the profiles that arrive, and stops. A second Ctrl-C stops it at once.',
+      'fetch uses the environment variables HTTPS_PROXY, HTTP_PROXY, NO_PROXY, NODE_EXTRA_CA_CERTS and NODE_USE_SYSTEM_CA. After Ctrl-C, it waits up to ten seconds for pending requests, stores the profiles that arrive, and stops. A second Ctrl-C stops it at once.',
     ].join('\n\n'),
     examples: [
       ['Fetch one profile as a test (with SOFTSIM_API_KEY set)', 'softsim fetch'],

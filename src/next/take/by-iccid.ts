@@ -1,12 +1,13 @@
 import { Failure, reasonOf, remedyFor, UnusableProfile } from '../../failure.ts'
 import { type Decrypt, decryptor } from '../../key/decrypt.ts'
-import { claim, takeOver } from '../../store/claim.ts'
-import { settleFor } from '../../store/devices.ts'
+import { claim } from '../../store/claim/claim.ts'
+import { removeSurplus } from '../../store/claim/surplus.ts'
+import { finish, settleFirst, takeOver } from '../../store/claim/take-over.ts'
+import { deviceIn, type Use, useOf } from '../../store/claim/use.ts'
+import { settleFor } from '../../store/devices/record.ts'
 import { fileName } from '../../store/names.ts'
 import { pause } from '../../store/patience.ts'
 import { checkDirectory } from '../../store/read.ts'
-import { removeSurplus } from '../../store/surplus.ts'
-import { deviceIn, type Use, useOf } from '../../store/use.ts'
 import type { Messages } from '../../words.ts'
 import { beforeClaim } from '../deliver.ts'
 import { makeReady, notHandedOut, type Ready, readyFrom, type Source, type Taken } from '../ready.ts'
@@ -47,14 +48,15 @@ async function takeNow(source: Source, decrypt: Decrypt, iccid: string): Promise
   if (ready === undefined) return undefined
   beforeClaim(signals)
   if (use.state === 'used') {
-    return onDisk(iccid, () => settleUsed(directory, use)) ? again(ready, messages) : undefined
+    const outcome = onDisk(iccid, () => settleUsed(directory, use))
+    if (outcome === 'changed') return undefined
+    return outcome === 'used' ? again(ready, messages) : takenOver(ready, messages)
   }
   if (use.state === 'begun') {
     const outcome = onDisk(iccid, () => takeOver(directory, ready.name))
-    if (outcome === 'whole') onDisk(iccid, () => settleWhole(directory, ready.name))
-    if (outcome !== 'ours') return undefined
-    messages.warn(`${iccid} was being claimed by another call, which can't print it any more`)
-    return ready
+    // The used file names a device by now.
+    const isWhole = outcome === 'whole' && onDisk(iccid, () => settleNow(directory, ready.name)) === 'ours'
+    return outcome === 'ours' || isWhole ? takenOver(ready, messages) : undefined
   }
   if (onDisk(ready.name, () => claim(directory, ready.name, ready.stored))) {
     // Somebody may have renamed a used file back by hand.
@@ -81,29 +83,36 @@ async function readyNow(
   }
 }
 
-/** Records the profile for the device that the used file names. */
-function settleWhole(directory: string, name: string): void {
+/** Settles a claim that this call has taken over. */
+function settleNow(directory: string, name: string): 'used' | 'ours' | 'changed' {
   const use = useOf(directory, name)
-  if (use.state === 'used') settleFor(directory, name, use.text, true)
+  return use.state === 'used' ? settleUsed(directory, use, true) : 'changed'
 }
 
 /**
- * @returns false if the names have changed since
- * @throws {Failure} `unusable` if the device that the used file names has another profile
+ * Settles a used file beside an unused one.
+ * @param isOurs whether this call has taken the claim over
+ * @returns `ours` if the profile is nobody's: the device that the used file names has another one
+ * @throws the system error
  */
-function settleUsed(directory: string, { used, unused, text }: Extract<Use, { state: 'used' }>): boolean {
-  if (unused === undefined) return true
-  const device = deviceIn(text)
-  if (device === undefined) removeSurplus(directory, unused)
-  else if (!settleFor(directory, unused, text)) {
-    const now = useOf(directory, unused)
-    // Another tool, or the call that began this claim, may have been faster.
-    if (now.state !== 'used' || now.text !== text || now.unused === undefined) return false
-    throw new Failure('unusable', `${unused} is set aside: device ${device} has another profile`, {
-      hint: `when no call is running, remove ${used} to make it unused`,
-    })
+function settleUsed(
+  directory: string,
+  { unused, text }: Extract<Use, { state: 'used' }>,
+  isOurs = false,
+): 'used' | 'ours' | 'changed' {
+  if (unused === undefined) return 'used'
+  if (deviceIn(text) === undefined) {
+    removeSurplus(directory, unused)
+    return 'used'
   }
-  return true
+  if (settleFor(directory, unused, text, isOurs)) return 'used'
+  const isTaken = isOurs || settleFirst(directory, unused) === 'ours'
+  return isTaken && finish(directory, unused) ? 'ours' : 'changed'
+}
+
+function takenOver(ready: Ready, messages: Messages): Ready {
+  messages.warn(`${ready.iccid} was being claimed by another call, which can't print it any more`)
+  return ready
 }
 
 /** Warns of the device that may have it. */

@@ -1,16 +1,17 @@
 import { Failure, UnusableProfile } from '../../failure.ts'
 import type { Decrypt } from '../../key/decrypt.ts'
 import { LOCKED_IN_A_ROW } from '../../key/wrong-key.ts'
-import { begin, complete, isTakenOver, release } from '../../store/claim.ts'
-import { refuseOwned } from '../../store/devices.ts'
+import { begin, complete, release } from '../../store/claim/claim.ts'
+import { isTakenOver } from '../../store/claim/take-over.ts'
+import { refuseOwned } from '../../store/devices/record.ts'
 import { flushDirectorySync } from '../../store/flush/directory.ts'
-import { countReceived, isFetching } from '../../store/incoming/answers.ts'
+import { isFetching } from '../../store/incoming/answers.ts'
 import { fileName } from '../../store/names.ts'
 import { Queue } from '../../store/queue.ts'
-import { diskPresence, several } from '../../words.ts'
 import { beforeClaim } from '../deliver.ts'
 import { makeReady, type Ready, type Source } from '../ready.ts'
 import { PassedOver } from './passed-over.ts'
+import { shortage } from './shortage.ts'
 
 /** One call's way through the unused profiles. */
 export class Search {
@@ -180,57 +181,4 @@ export class Search {
       : shortage(this.#source.directory, { count, usable, passedOver, isHeld, used, unfinished })
     return this.shortage
   }
-}
-
-interface Shortage {
-  readonly count: number
-  readonly usable: number
-  readonly passedOver: number
-  /** Whether other programs have all of them open. */
-  readonly isHeld: boolean
-  readonly used: number
-  readonly unfinished: number
-}
-
-function shortage(directory: string, { count, usable, passedOver, isHeld, used, unfinished }: Shortage) {
-  if (usable > 0) {
-    return new Failure(
-      'no-profiles',
-      `at most ${usable} of ${count} requested profiles are available in ${directory}`,
-      {
-        hint: 'softsim status -k counts those that can be used; take fewer, or fetch more; nothing was claimed',
-      },
-    )
-  }
-  if (passedOver === 0) {
-    return new Failure('no-profiles', `no unused profile in ${directory}`, {
-      hint: whyNone(directory, used, unfinished),
-    })
-  }
-  if (countReceived(directory) > 0) {
-    return new Failure('no-profiles', `no unused profile in ${directory} can be used yet`, {
-      hint: whyNone(directory, used, unfinished),
-    })
-  }
-  if (isHeld) {
-    return new Failure('disk', `other programs have all unused profiles in ${directory} open`, {
-      hint: 'close them, or exclude the directory from virus scans and backups; nothing was claimed',
-    })
-  }
-  return new Failure('unusable', `none of the unused profiles in ${directory} can be used`, {
-    hint: 'see the warning for each file; nothing was claimed',
-  })
-}
-
-function whyNone(directory: string, used: number, unfinished: number): string {
-  const received = countReceived(directory)
-  if (received > 0) {
-    return `${several(received, 'profile')} of a running or interrupted fetch will be stored: when it ends, or ten minutes after it was interrupted, by the next call`
-  }
-  if (unfinished > 0) {
-    return `${several(unfinished, 'claim')} of other calls are not finished: run the same command again, after a minute if a call was killed`
-  }
-  return used > 0
-    ? 'all profiles in it are used; fetch more: see softsim help fetch'
-    : `check -i and ${diskPresence()}, or download profiles with softsim fetch`
 }

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { statfsSync } from 'node:fs'
+import { existsSync, statfsSync } from 'node:fs'
 import { release } from 'node:os'
 import { promisify } from 'node:util'
 
@@ -14,6 +14,9 @@ const LEAST_KERNEL = { major: 5, minor: 8 }
 /** Fewer are flushed faster one by one. */
 const LEAST_FILES = 64
 
+/** Not by the PATH of the user: another program of that name would get what this process may do. */
+const PLACES = ['/usr/bin/sync', '/bin/sync', '/run/current-system/sw/bin/sync']
+
 /** A file system takes longer only if another program has written much to it. Flushing one by one may wait less. */
 const LONGEST_MS = 30_000
 
@@ -25,14 +28,17 @@ const LONGEST_MS = 30_000
 export class WholeFlush {
   readonly #path: string
   readonly #longestMs: number
-  #canFlush: Promise<boolean> | undefined
+  readonly #places: readonly string[]
+  /** The path of GNU's `sync`, looked up once. */
+  #sync: Promise<string | undefined> | undefined
   #hasFailed = false
   #running: Promise<boolean> | undefined
   #next: Promise<boolean> | undefined
 
-  constructor(path: string, longestMs = LONGEST_MS) {
+  constructor(path: string, longestMs = LONGEST_MS, places: readonly string[] = PLACES) {
     this.#path = path
     this.#longestMs = longestMs
+    this.#places = places
   }
 
   /**
@@ -44,14 +50,15 @@ export class WholeFlush {
    */
   async flush(count: number): Promise<boolean> {
     if (count < LEAST_FILES) return false
-    this.#canFlush ??= canFlush(this.#path, this.#longestMs)
-    return (await this.#canFlush) && this.#flush()
+    this.#sync ??= syncFor(this.#path, this.#places, this.#longestMs)
+    const sync = await this.#sync
+    return sync !== undefined && this.#flush(sync)
   }
 
-  async #flush(): Promise<boolean> {
+  async #flush(sync: string): Promise<boolean> {
     if (this.#hasFailed) return false
     if (this.#running === undefined) {
-      this.#running = succeeds(this.#path, this.#longestMs).then((isFlushed) => {
+      this.#running = succeeds(sync, this.#path, this.#longestMs).then((isFlushed) => {
         this.#hasFailed = !isFlushed
         this.#running = undefined
         return isFlushed
@@ -60,36 +67,44 @@ export class WholeFlush {
     }
     this.#next ??= this.#running.then(() => {
       this.#next = undefined
-      return this.#flush()
+      return this.#flush(sync)
     })
     return this.#next
   }
 }
 
-async function canFlush(path: string, longestMs: number): Promise<boolean> {
-  if (process.platform !== 'linux') return false
+/** @returns undefined if the flush is not known to work here */
+async function syncFor(
+  path: string,
+  places: readonly string[],
+  longestMs: number,
+): Promise<string | undefined> {
+  if (process.platform !== 'linux') return undefined
   const [, major, minor] = /^(\d+)\.(\d+)/.exec(release())?.map(Number) ?? []
   const isNew =
     major !== undefined &&
     minor !== undefined &&
     (major - LEAST_KERNEL.major || minor - LEAST_KERNEL.minor) >= 0
   try {
-    if (!isNew || !TESTED.includes(statfsSync(path).type)) return false
-    const { stdout } = await run('sync', ['--version'], within(longestMs))
-    return stdout.includes('GNU coreutils')
+    if (!isNew || !TESTED.includes(statfsSync(path).type)) return undefined
+    const sync = places.find((each) => existsSync(each))
+    if (sync === undefined) return undefined
+    const { stdout } = await run(sync, ['--version'], within(longestMs))
+    return stdout.includes('GNU coreutils') ? sync : undefined
   } catch {
-    return false
+    return undefined
   }
 }
 
 /** A directory may be called `--help`. */
-async function succeeds(path: string, longestMs: number): Promise<boolean> {
+async function succeeds(sync: string, path: string, longestMs: number): Promise<boolean> {
   try {
-    await run('sync', ['-f', '--', path], within(longestMs))
+    await run(sync, ['-f', '--', path], within(longestMs))
     return true
   } catch {
     return false
   }
 }
 
-const within = (longestMs: number) => ({ timeout: longestMs, killSignal: 'SIGKILL' }) as const
+/** The environment of this process contains the API key. */
+const within = (longestMs: number) => ({ timeout: longestMs, killSignal: 'SIGKILL', env: {} }) as const

@@ -4,18 +4,21 @@ import { flushDirectory } from '../flush/directory.ts'
 
 /**
  * Node's recursive mkdir reports a misleading reason when it fails.
+ * @returns the directories that were made, the deepest first
  * @throws {Error} with the reason
  */
-export async function makeDirectory(path: string): Promise<void> {
+export async function makeDirectory(path: string): Promise<string[]> {
   const above = dirname(path)
-  if (above !== path && !isDirectory(above)) await makeDirectory(above)
+  const made = above !== path && !isDirectory(above) ? await makeDirectory(above) : []
   try {
     mkdirSync(path, { mode: 0o700 })
+    made.unshift(path)
   } catch (error) {
     if (!isDirectory(path)) throw whyNone(path, error)
   }
   // Also if it already exists: the call that made it may have been killed before this flush.
   for (const place of [above, dirname(above)]) await flushDirectory(place).catch(() => {})
+  return made
 }
 
 export const isDirectory = (path: string) => statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false

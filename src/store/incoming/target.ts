@@ -2,7 +2,7 @@ import { closeSync, lstatSync, mkdirSync, openSync, rmdirSync, type StatsFs, sta
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { errnoOf, Failure, reasonOf } from '../../failure.ts'
-import { several } from '../../words.ts'
+import { several, sizeOf } from '../../words.ts'
 import { flushDirectory, flushDirectorySync } from '../flush/directory.ts'
 import { WholeFlush } from '../flush/whole.ts'
 import { patiently } from '../patience.ts'
@@ -27,6 +27,7 @@ export interface Target {
   /** Of what is made in it. */
   readonly rights: number
   readonly mark?: string
+  readonly made?: readonly string[]
   /** Whether any name in it has a filler. If none has, there is one way only to spell an ICCID. */
   hasFillers?: boolean
   readonly whole?: WholeFlush
@@ -36,6 +37,8 @@ export interface Target {
 
 export interface OpenTarget extends Target {
   readonly mark: string
+  /** The directories that were made for it, the deepest first. */
+  readonly made: readonly string[]
   /** Without directory flushes, a power cut may undo what is stored. */
   readonly canFlush: boolean
 }
@@ -52,13 +55,16 @@ export function targetOf(directory: string): Target {
  */
 export async function openTarget(directory: string): Promise<OpenTarget> {
   try {
-    await makeDirectory(directory)
-    const target = targetOf(directory)
-    return await markTarget({
-      ...target,
-      hasFillers: hasFillers(directory),
-      whole: new WholeFlush(directory),
-    })
+    for (let tries = TRIES; ; tries--) {
+      const made = await makeDirectory(directory)
+      try {
+        const [target, hasAny] = [targetOf(directory), hasFillers(directory)]
+        return await markTarget({ ...target, made, hasFillers: hasAny, whole: new WholeFlush(directory) })
+      } catch (error) {
+        // A fetch that made the directory and stored nothing in it has removed it.
+        if (errnoOf(error) !== 'ENOENT' || tries <= 0 || isDirectory(directory)) throw error
+      }
+    }
   } catch (error) {
     throw new Failure('disk', `can't write to the directory ${directory}: ${reasonOf(error)}`, {
       hint: 'use -o to name a directory that this user can write to; no profiles were requested',
@@ -67,7 +73,7 @@ export async function openTarget(directory: string): Promise<OpenTarget> {
   }
 }
 
-async function markTarget(target: Target): Promise<OpenTarget> {
+async function markTarget(target: Omit<OpenTarget, 'mark' | 'canFlush'>): Promise<OpenTarget> {
   const mark = newAnswerName() + FETCH_MARK
   try {
     closeSync(await createIncoming(target, mark))
@@ -119,23 +125,25 @@ function makeOne(path: string, rights: number): boolean {
   }
 }
 
-/** Answers that are still put aside stay. */
-export function closeTarget({ directory, mark }: Target): void {
+/** Answers that are still put aside stay. Directories that were made for nothing are removed. */
+export function closeTarget({ directory, mark, made = [] }: Target): void {
   try {
     if (mark !== undefined) patiently(() => removeIfThere(incomingPath(directory, mark)))
   } catch {}
   try {
     rmdirSync(join(directory, INCOMING))
     flushDirectorySync(directory)
+    for (const each of made) rmdirSync(each)
   } catch {}
 }
 
 /** @throws {Failure} `disk` */
 export function checkRoom({ directory }: Target, profiles: number): void {
-  if (hasRoom(statusOf(directory), profiles)) return
+  const shortage = shortageOf(statusOf(directory), profiles)
+  if (shortage === undefined) return
   throw new Failure(
     'disk',
-    `not enough disk space for ${several(profiles, 'more profile')} in ${directory}`,
+    `not enough disk space for ${several(profiles, 'more profile')} in ${directory}: ${shortage}`,
     {
       hint: 'free disk space or fetch fewer; these profiles were not requested',
     },
@@ -150,13 +158,14 @@ function statusOf(directory: string): StatsFs | undefined {
   }
 }
 
-/** If the file system reports nothing plausible, writing will tell. */
-export function hasRoom(status: StatsFs | undefined, profiles: number): boolean {
-  if (status === undefined) return true
+/** @returns undefined if there is room, or if the file system reports nothing plausible: then writing will tell */
+export function shortageOf(status: StatsFs | undefined, profiles: number): string | undefined {
+  if (status === undefined) return undefined
   const { bavail, blocks, bsize, ffree, files } = status
-  if (blocks > 0 && bsize > 0 && bavail * bsize < profiles * BYTES_A_PROFILE) return false
+  const [needed, free] = [profiles * BYTES_A_PROFILE, bavail * bsize]
+  if (blocks > 0 && bsize > 0 && free < needed) return `${sizeOf(needed)} needed, ${sizeOf(free)} free`
   const isMadeUp = files === 0 || (ffree === 0 && files >= MADE_UP_FILES)
-  return isMadeUp || ffree >= profiles
+  return isMadeUp || ffree >= profiles ? undefined : `${several(profiles, 'file')} needed, ${ffree} free`
 }
 
 const isOther = (path: string) => lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === false

@@ -1,6 +1,6 @@
-import { chmodSync, readFileSync, writeFileSync } from 'node:fs'
-import { delimiter, join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { chmodSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { WholeFlush } from '../../../src/store/flush/whole.ts'
 import { temporaryDirectory } from '../../support/directory.ts'
 
@@ -16,33 +16,32 @@ vi.mock('node:os', async (original) => ({
 }))
 
 const MANY = 1000
-const path = process.env['PATH']
 let place: string
 
-/** Puts a `sync` of our own on the PATH, which writes down its arguments. */
+/** Puts a `sync` of our own in the place of the system's. It writes down its arguments. */
 function provide(says: string, does = ''): void {
   const text = `#!/bin/sh\n[ "$1" = --version ] && echo '${says}' && exit\necho "$@" >> '${place}/calls'\n${does}\n`
   writeFileSync(join(place, 'sync'), text)
   chmodSync(join(place, 'sync'), 0o755)
 }
 
+/** It is looked for in these places. */
+const wholeFlush = (longestMs?: number) =>
+  new WholeFlush('/profiles', longestMs, [join(place, 'missing'), join(place, 'sync')])
+
 const calls = () => readFileSync(join(place, 'calls'), 'utf8').trimEnd().split('\n')
 
 beforeEach(() => {
   place = temporaryDirectory()
   writeFileSync(join(place, 'calls'), '')
-  process.env['PATH'] = `${place}${delimiter}${path}`
   Object.assign(system, { type: 0xef53, release: '6.1.0-amd64' })
-})
-afterEach(() => {
-  process.env['PATH'] = path
 })
 
 describe.skipIf(process.platform !== 'linux')('the flush of a whole file system', () => {
   test.each([0xef53, 0x58465342, 0x9123683e])('is made on file systems of type %i', async (type) => {
     system.type = type
     provide('sync (GNU coreutils) 9.1')
-    expect(await new WholeFlush('/profiles').flush(MANY)).toBe(true)
+    expect(await wholeFlush().flush(MANY)).toBe(true)
     expect(calls()).toEqual(['-f -- /profiles'])
   })
 
@@ -52,34 +51,47 @@ describe.skipIf(process.platform !== 'linux')('the flush of a whole file system'
     ['the kernel is unknown', () => Object.assign(system, { release: '' })],
     ['it is not GNU’s', () => provide('sync 0.0.30')],
     ['it is BusyBox’s', () => provide('BusyBox v1.36.1')],
-    ['there is none', () => Object.assign(process.env, { PATH: '/nowhere' })],
+    ['there is none', () => rmSync(join(place, 'sync'))],
   ])('is not made if %s', async (_, prepare) => {
     provide('sync (GNU coreutils) 9.1')
     prepare()
-    expect(await new WholeFlush('/profiles').flush(MANY)).toBe(false)
+    expect(await wholeFlush().flush(MANY)).toBe(false)
     expect(calls()).toEqual([''])
   })
 
   test('is not made for a few files', async () => {
     provide('sync (GNU coreutils) 9.1')
-    expect(await new WholeFlush('/profiles').flush(63)).toBe(false)
+    expect(await wholeFlush().flush(63)).toBe(false)
     expect(calls()).toEqual([''])
+  })
+
+  test('is never made by a program on the PATH, and gets nothing of the environment', async () => {
+    vi.stubEnv('PATH', place)
+    vi.stubEnv('SOFTSIM_API_KEY', 'secret-0123')
+    provide('sync (GNU coreutils) 9.1', `/usr/bin/env >> '${place}/calls'`)
+    // The system's own, or none: either way, it does not know the directory.
+    expect(await new WholeFlush(join(place, 'nowhere')).flush(MANY)).toBe(false)
+    expect(calls()).toEqual([''])
+    expect(await wholeFlush().flush(MANY)).toBe(true)
+    // The shell that runs it sets some of its own.
+    expect(calls().filter((line) => !/^(-f|PWD=|SHLVL=|_=)/.test(line))).toEqual([])
+    vi.unstubAllEnvs()
   })
 
   test('can fail', async () => {
     provide('sync (GNU coreutils) 9.1', 'exit 1')
-    expect(await new WholeFlush('/profiles').flush(MANY)).toBe(false)
+    expect(await wholeFlush().flush(MANY)).toBe(false)
   })
 
   test('is given up after a while', async () => {
     provide('sync (GNU coreutils) 9.1', 'exec sleep 1000')
-    expect(await new WholeFlush('/profiles', 200).flush(MANY)).toBe(false)
+    expect(await wholeFlush(200).flush(MANY)).toBe(false)
   })
 
   // The system reports an error to the first flush only, also if it was about the files of the second.
   test('is not made again after one has failed, by calls that wait for it either', async () => {
     provide('sync (GNU coreutils) 9.1', `while [ ! -e '${place}/go' ]; do sleep 0.01; done; exit 1`)
-    const whole = new WholeFlush('/profiles')
+    const whole = wholeFlush()
     const first = whole.flush(MANY)
     await vi.waitUntil(() => calls()[0] !== '', { timeout: 60_000 })
     const waiting = whole.flush(MANY)
@@ -96,7 +108,7 @@ describe.skipIf(process.platform !== 'linux')('the flush of a whole file system'
       'sync (GNU coreutils) 9.1',
       `while [ ! -e '${place}/go' ]; do sleep 0.01; done; cat '${place}/go' >> '${place}/calls'`,
     )
-    const whole = new WholeFlush('/profiles')
+    const whole = wholeFlush()
     const ended: string[] = []
     const first = whole.flush(MANY).then(() => ended.push('first'))
     await vi.waitUntil(() => calls().length === 1 && calls()[0] !== '', { timeout: 60_000 })

@@ -2,7 +2,7 @@ import { mkdirSync, type StatsFs, symlinkSync, writeFileSync } from 'node:fs'
 import { join, parse, resolve } from 'node:path'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { isDirectory, makeDirectory } from '../../../src/store/incoming/make-directory.ts'
-import { checkRoom, hasRoom } from '../../../src/store/incoming/target.ts'
+import { checkRoom, closeTarget, openTarget, shortageOf } from '../../../src/store/incoming/target.ts'
 import { temporaryDirectory } from '../../support/directory.ts'
 import { hasSymlinks } from '../../support/system.ts'
 
@@ -49,7 +49,17 @@ describe('space for more profiles', () => {
     ['no block size', { bsize: 0, bavail: 0 }, true],
     ['nothing but zeros', { bsize: 0, blocks: 0, bavail: 0, files: 0, ffree: 0 }, true],
   ])('space for 1000 profiles, the file system reports: %s', (_, changes, has) => {
-    expect(hasRoom(status(changes), 1000)).toBe(has)
+    expect(shortageOf(status(changes), 1000) === undefined).toBe(has)
+  })
+
+  test('what is needed and what is free is named', () => {
+    const few = [{ bavail: 10 }, { bavail: 0 }, { bavail: 3999 }, { ffree: 3 }]
+    expect(few.map((changes) => shortageOf(status(changes), 1000))).toEqual([
+      '16.4 MB needed, 41 kB free',
+      '16.4 MB needed, 0 kB free',
+      '16.4 MB needed, 16.4 MB free',
+      '1000 files needed, 3 free',
+    ])
   })
 
   test('if the file system reports nothing, it tries anyway', () => {
@@ -64,6 +74,24 @@ describe('space for more profiles', () => {
 })
 
 describe('creating the directory', () => {
+  test('what was made for nothing is removed, and what was there stays', async () => {
+    const root = temporaryDirectory()
+    const directory = join(root, 'new', 'profiles')
+    closeTarget(await openTarget(directory))
+    expect([isDirectory(root), isDirectory(join(root, 'new'))]).toEqual([true, false])
+    mkdirSync(directory, { recursive: true })
+    closeTarget(await openTarget(directory))
+    expect(isDirectory(directory)).toBe(true)
+  })
+
+  test('what another fetch works in stays', async () => {
+    const directory = join(temporaryDirectory(), 'profiles')
+    const [first, second] = [await openTarget(directory), await openTarget(directory)]
+    closeTarget(first)
+    expect(isDirectory(directory)).toBe(true)
+    closeTarget(second)
+  })
+
   test('with its parent directories', async () => {
     const directory = join(temporaryDirectory(), 'a', 'b', 'c')
     await makeDirectory(directory)

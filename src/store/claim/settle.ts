@@ -4,13 +4,13 @@
  */
 import { existsSync, lstatSync, type Stats } from 'node:fs'
 import { join } from 'node:path'
-import { reasonOf } from '../failure.ts'
-import type { Messages } from '../words.ts'
-import { takeOver } from './claim.ts'
-import { settleFor } from './devices.ts'
-import { settledName, usedName } from './names.ts'
-import { pause } from './patience.ts'
+import { reasonOf } from '../../failure.ts'
+import type { Messages } from '../../words.ts'
+import { settleFor } from '../devices/record.ts'
+import { settledName, usedName } from '../names.ts'
+import { pause } from '../patience.ts'
 import { removeSurplus } from './surplus.ts'
+import { finish, settleFirst, takeOver } from './take-over.ts'
 import { deviceIn, useOf } from './use.ts'
 
 /** No claim takes this long between its steps, unless its process has ended or is suspended. */
@@ -55,9 +55,7 @@ function settleOne(directory: string, name: string, messages: Messages): void {
           )
         return
       }
-      messages.warn(
-        `${iccid} is marked used but was not printed: a call was killed while claiming it; use --iccid ${iccid} to print it`,
-      )
+      warnOfUnprinted(iccid, messages)
     } else if (removeSurplus(directory, name)) {
       messages.tell(0, `${iccid} is used: ${name}, which was left beside its used file, is removed`)
     } else if (use.state === 'used') {
@@ -65,15 +63,20 @@ function settleOne(directory: string, name: string, messages: Messages): void {
       if (settleFor(directory, name, use.text, outcome === 'whole')) {
         messages.warn(`${iccid} is the profile of device ${device}: a call for it was killed; call it again`)
       } else {
-        messages.warn(
-          `${iccid} is set aside: a call for device ${device}, which has another profile, was killed; when no call is running, remove ${usedName(name)} to make it unused`,
-        )
+        // The device has another profile: whoever takes this one over may use it.
+        const isOurs = outcome === 'whole' || settleFirst(directory, name) === 'ours'
+        if (isOurs && finish(directory, name)) warnOfUnprinted(iccid, messages)
       }
     }
   } catch (error) {
     messages.warn(`${iccid} is marked used, and its claim can't be settled: ${reasonOf(error)}`)
   }
 }
+
+const warnOfUnprinted = (iccid: string, messages: Messages) =>
+  messages.warn(
+    `${iccid} is marked used but was not printed: a call was killed while claiming it; use --iccid ${iccid} to print it`,
+  )
 
 function statusOf(directory: string, name: string): Stats | undefined {
   try {

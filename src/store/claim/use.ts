@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { iccidDigits } from '../profile/iccid.ts'
-import { spellings, usedName } from './names.ts'
-import { readProfile } from './read.ts'
+import { iccidDigits } from '../../profile/iccid.ts'
+import { spellings, usedName } from '../names.ts'
+import { readProfile } from '../read.ts'
 
 /** What the names of one profile say, under any spelling. */
 export type Use =

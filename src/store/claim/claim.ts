@@ -8,8 +8,7 @@
 import {
   closeSync,
   existsSync,
-  lstatSync,
-  mkdirSync,
+  fstatSync,
   openSync,
   readFileSync,
   renameSync,
@@ -17,14 +16,13 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { errnoOf, Failure, reasonOf, remedyFor, UnusableProfile } from '../failure.ts'
-import { flushDirectorySync, isFat } from './flush/directory.ts'
-import { flushFileSync, flushPathSync } from './flush/files.ts'
-import { settledName, spellings, usedName } from './names.ts'
-import { isHeld, patiently, pause } from './patience.ts'
-import { removeIfThere } from './remove.ts'
-import { fileRights, rightsOf } from './rights.ts'
-import { useOf } from './use.ts'
+import { errnoOf, Failure, reasonOf, remedyFor, UnusableProfile } from '../../failure.ts'
+import { isFat } from '../flush/directory.ts'
+import { flushFileSync } from '../flush/files.ts'
+import { settledName, spellings, usedName } from '../names.ts'
+import { isHeld, patiently, pause } from '../patience.ts'
+import { removeIfThere } from '../remove.ts'
+import { exists, isTakenOver, stuck } from './take-over.ts'
 
 /** Over SFTP, EPERM may also mean that another call had the used name, and has released it since. */
 const CREATE_TRIES = 5
@@ -93,8 +91,10 @@ export function complete(directory: string, name: string, stored: string): boole
  * On FAT, a renamed file has no contents on the disk until it is flushed, but another call may flush the directory.
  */
 function copy(stored: string, unused: string, used: string): void {
-  const file = openSync(used, 'r+')
+  const file = patiently(() => openSync(used, 'r+'))
   try {
+    // Another call has put its own file in the place of the empty one.
+    if (fstatSync(file).size > 0) throw Object.assign(new Error(`${used} is not empty`), { code: 'ENOENT' })
     writeFileSync(file, stored)
     flushFileSync(file)
   } finally {
@@ -150,12 +150,6 @@ function createSettled(directory: string, name: string): boolean {
   }
 }
 
-const stuck = (name: string, error: unknown) =>
-  new Failure('disk', `${name} may now count as used but was not printed: ${reasonOf(error)}`, {
-    hint: `${remedyFor(error)}; softsim status names the profiles whose claims are not finished`,
-    cause: error,
-  })
-
 function notClaimed(directory: string, name: string, error: unknown, isInUse: boolean): Error {
   // A disk that fails may have done what it was asked to do.
   if (existsSync(join(directory, usedName(name)))) return stuck(name, error)
@@ -167,76 +161,9 @@ function notClaimed(directory: string, name: string, error: unknown, isInUse: bo
   })
 }
 
-/**
- * Takes over a claim that another call has begun, and completes it. That call can't print the profile any more.
- * @returns `left` if that call is releasing its claim, or has completed it; `finished` if a third call took it over, and
- *   may have been killed; `whole` if the used file became complete at that moment, and names a device: only this call may
- *   record that
- * @throws the system error
- */
-export function takeOver(directory: string, name: string): 'ours' | 'finished' | 'left' | 'whole' {
-  const outcome = settleFirst(directory, name)
-  // Not before this: a call for a device looks for the settled name after it has written the used file.
-  const use = useOf(directory, name)
-  if (outcome === 'ours' && use.state === 'used' && use.unused !== undefined) return 'whole'
-  if (outcome === 'left' || use.state !== 'begun') return 'left'
-  const [unused, used] = [join(directory, name), join(directory, usedName(name))]
-  const draft = join(directory, settledName(name), name)
-  try {
-    // Not in place: the call that created the used file may still write to it.
-    writeFileSync(draft, readFileSync(unused), { mode: fileRights(rightsOf(directory)), flush: true })
-    patiently(() => renameSync(draft, used))
-    flushPathSync(used)
-    flushDirectorySync(directory)
-    patiently(() => unlinkSync(unused))
-    flushDirectorySync(directory)
-    return outcome
-  } catch (error) {
-    if (errnoOf(error) === 'ENOENT') return 'left'
-    throw error
-  }
-}
-
-/**
- * Decides that a claim is taken over, whatever becomes of it then.
- * @param owner a name that tells later calls who took it over
- * @returns as `takeOver`
- * @throws the system error
- */
-export function settleFirst(directory: string, name: string, owner?: string): 'ours' | 'finished' | 'left' {
-  const settled = join(directory, settledName(name))
-  try {
-    mkdirSync(settled, { mode: rightsOf(directory) })
-    if (owner !== undefined) mkdirSync(join(settled, owner), { mode: rightsOf(directory) })
-    return 'ours'
-  } catch (error) {
-    if (isTakenOver(directory, name)) return 'finished'
-    if (existsSync(settled)) return 'left'
-    throw error
-  }
-}
-
-/**
- * Whether another call has taken over the claim of a profile.
- * @param owner does not count
- * @throws {Failure} `disk` if nobody can tell
- */
-export function isTakenOver(directory: string, name: string, owner?: string): boolean {
-  const settled = join(directory, settledName(name))
-  try {
-    const isTaken = lstatSync(settled, { throwIfNoEntry: false })?.isDirectory() ?? false
-    return isTaken && !(owner !== undefined && exists(join(settled, owner)))
-  } catch (error) {
-    throw stuck(name, error)
-  }
-}
-
 /** Under any spelling of its name. */
 const isUsed = (directory: string, name: string) =>
   spellings(name).some((each) => exists(join(directory, usedName(each))))
-
-/** Also a broken link: nothing can be created there. */
-const exists = (path: string) => lstatSync(path, { throwIfNoEntry: false }) !== undefined
 
 /**
  * Whether a name could not be created because it exists. Over SFTP (sshfs), the server gives no reason for that, and it

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
-import { patiently } from './patience.ts'
-import { removeIfThere } from './remove.ts'
+import { patiently } from '../patience.ts'
+import { removeIfThere } from '../remove.ts'
 import { deviceIn, useOf } from './use.ts'
 
 /**

@@ -3,11 +3,12 @@ import { once } from 'node:events'
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { Failure, UnusableProfile } from '../../src/failure.ts'
-import { begin, complete as completeWith, release, takeOver } from '../../src/store/claim.ts'
-import { readProfile, readUnused } from '../../src/store/read.ts'
-import { temporaryDirectory } from '../support/directory.ts'
-import { isWindows } from '../support/system.ts'
+import { Failure, UnusableProfile } from '../../../src/failure.ts'
+import { begin, complete as completeWith, release } from '../../../src/store/claim/claim.ts'
+import { takeOver } from '../../../src/store/claim/take-over.ts'
+import { readProfile, readUnused } from '../../../src/store/read.ts'
+import { temporaryDirectory } from '../../support/directory.ts'
+import { isWindows } from '../../support/system.ts'
 
 /** What another process does right before a file is opened. */
 const disk = vi.hoisted(() => ({ meanwhile: (_path: string) => {} }))
@@ -164,7 +165,7 @@ test.skipIf(isWindows)(
   async () => {
     const names = Array.from({ length: 400 }, (_, at) => `${at}.json`)
     const directory = directoryWith(...names)
-    const rival = fork(join(import.meta.dirname, 'rename-only.mjs'), [directory, String(names.length)])
+    const rival = fork(join(import.meta.dirname, '../rename-only.mjs'), [directory, String(names.length)])
     await once(rival, 'message')
     rival.send('go')
     const theirs = once(rival, 'message')

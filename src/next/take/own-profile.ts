@@ -1,0 +1,122 @@
+import { Failure, reasonOf, remedyFor, UnusableProfile } from '../../failure.ts'
+import type { Decrypt } from '../../key/decrypt.ts'
+import { begin } from '../../store/claim/claim.ts'
+import { createFrom, removeDraft, writeDraft } from '../../store/devices/draft.ts'
+import { type Assignment, type History, historyOf, isOwn } from '../../store/devices/history.ts'
+import { completeFor, isCompletable, recordBegun } from '../../store/devices/record.ts'
+import { repair } from '../../store/devices/repair.ts'
+import { pause } from '../../store/patience.ts'
+import { notHandedOut, type Ready, readyFrom, type Source } from '../ready.ts'
+
+/** Another call may be claiming the profile, after a power cut that left only the record of the device. */
+const UNSETTLED_TRIES = 20
+const UNSETTLED_PAUSE_MS = 50
+
+/** The profile that a device has, ready to be printed. */
+export interface Own {
+  readonly text: string
+  readonly ready: Ready
+}
+
+/**
+ * @returns the devices that have a profile, and for each of the others how many records it has
+ * @throws {Failure}
+ */
+export async function ownOfAll(
+  source: Source,
+  decrypt: Decrypt,
+  devices: readonly string[],
+): Promise<{ owned: Map<string, Own>; without: Map<string, number> }> {
+  const owned = new Map<string, Own>()
+  const without = new Map<string, number>()
+  for (const device of devices) {
+    const { assignment, turns } = onDisk(device, undefined, () => historyNow(source.directory, device))
+    if (assignment === undefined) {
+      without.set(device, turns)
+      continue
+    }
+    const { name, text } = assignment
+    try {
+      owned.set(device, { text, ready: await readyFrom(source, decrypt, name, text) })
+    } catch (error) {
+      throw error instanceof UnusableProfile ? notHandedOut(`the profile of device ${device}`, error) : error
+    }
+  }
+  return { owned, without }
+}
+
+export function historyNow(directory: string, device: string): History {
+  const history = historyOf(directory, device)
+  return history.assignment === undefined && recordBegun(directory, device, history.turns)
+    ? historyOf(directory, device)
+    : history
+}
+
+/**
+ * Completes the claim of the profile that a device has, if a killed call did not.
+ * @returns undefined if another tool has taken the profile
+ * @throws {Failure} `disk` or `no-profiles`
+ */
+export function settleOwn({ directory }: Source, device: string, { text, ready }: Own): Ready | undefined {
+  for (let tries = UNSETTLED_TRIES; ; tries--) {
+    const { assignment } = onDisk(device, undefined, () => historyOf(directory, device))
+    if (assignment?.text !== text) return undefined
+    if (isOwn(assignment) && onDisk(device, assignment.name, () => isCompletable(directory, assignment))) {
+      const outcome = onDisk(device, assignment.name, () => completeFor(directory, assignment))
+      if (outcome !== 'lost') return { ...ready, isAgain: outcome === 'had' }
+    } else if (assignment.use.state === 'unused' && beginAgain(directory, assignment)) continue
+    else if (
+      assignment.use.state === 'begun' &&
+      onDisk(device, assignment.name, () => repair(directory, assignment, tries > 0))
+    )
+      continue
+    else if (tries <= 0) throw unsettled(assignment)
+    else pause(UNSETTLED_PAUSE_MS)
+  }
+}
+
+/** After a power cut, the record may be all that is left of a claim. Versions before 1.1.0 also recorded it first. */
+function beginAgain(directory: string, { device, name, text }: Assignment): boolean {
+  return onDisk(device, name, () => {
+    const draft = writeDraft(directory, text)
+    try {
+      return begin(directory, name, (path) => createFrom(draft, path))
+    } finally {
+      removeDraft(draft)
+    }
+  })
+}
+
+const unsettled = ({ device, name, path, use }: Assignment) =>
+  use.state === 'gone'
+    ? // Its file was moved or deleted. Whether the device has the profile is not known.
+      new Failure(
+        'no-profiles',
+        `device ${device} was assigned the profile of ${name}, and that file is gone`,
+        {
+          hint: `put ${name} or its used file back; if the device has no profile, delete ${path} to give it another one`,
+        },
+      )
+    : new Failure('no-profiles', `another call is claiming ${name}, which device ${device} was assigned`, {
+        hint: 'run the same command again, after a minute if that call was killed',
+      })
+
+/**
+ * @param name the profile that may stay marked as used
+ * @throws {Failure}
+ */
+export function onDisk<T>(device: string, name: string | undefined, action: () => T): T {
+  try {
+    return action()
+  } catch (error) {
+    if (error instanceof Failure) throw error
+    if (error instanceof UnusableProfile && name === undefined)
+      throw notHandedOut(`the profile of device ${device}`, error)
+    const which = name === undefined ? 'which profile device' : `${name} for device`
+    const has = name === undefined ? ' has' : ''
+    throw new Failure('disk', `can't record ${which} ${device}${has}: ${reasonOf(error)}`, {
+      hint: `${remedyFor(error)}, then run the same command again`,
+      cause: error,
+    })
+  }
+}

@@ -1,0 +1,60 @@
+import { Failure } from '../../failure.ts'
+import { countReceived } from '../../store/incoming/answers.ts'
+import { diskPresence, several } from '../../words.ts'
+
+interface Shortage {
+  readonly count: number
+  readonly usable: number
+  readonly passedOver: number
+  /** Whether other programs have all of them open. */
+  readonly isHeld: boolean
+  readonly used: number
+  readonly unfinished: number
+}
+
+/** What a call says that finds too few profiles. */
+export function shortage(
+  directory: string,
+  { count, usable, passedOver, isHeld, used, unfinished }: Shortage,
+) {
+  if (usable > 0) {
+    return new Failure(
+      'no-profiles',
+      `at most ${usable} of ${count} requested profiles are available in ${directory}`,
+      {
+        hint: 'softsim status -k counts those that can be used; take fewer, or fetch more; nothing was claimed',
+      },
+    )
+  }
+  if (passedOver === 0) {
+    return new Failure('no-profiles', `no unused profile in ${directory}`, {
+      hint: whyNone(directory, used, unfinished),
+    })
+  }
+  if (countReceived(directory) > 0) {
+    return new Failure('no-profiles', `no unused profile in ${directory} can be used yet`, {
+      hint: whyNone(directory, used, unfinished),
+    })
+  }
+  if (isHeld) {
+    return new Failure('disk', `other programs have all unused profiles in ${directory} open`, {
+      hint: 'close them, or exclude the directory from virus scans and backups; nothing was claimed',
+    })
+  }
+  return new Failure('unusable', `none of the unused profiles in ${directory} can be used`, {
+    hint: 'see the warning for each file; nothing was claimed',
+  })
+}
+
+function whyNone(directory: string, used: number, unfinished: number): string {
+  const received = countReceived(directory)
+  if (received > 0) {
+    return `${several(received, 'profile')} of a running or interrupted fetch will be stored: when it ends, or ten minutes after it was interrupted, by the next call`
+  }
+  if (unfinished > 0) {
+    return `${several(unfinished, 'claim')} of other calls are not finished: run the same command again, after a minute if a call was killed`
+  }
+  return used > 0
+    ? 'all profiles in it are used; fetch more: see softsim help fetch'
+    : `check -i and ${diskPresence()}, or download profiles with softsim fetch`
+}

@@ -1,0 +1,103 @@
+/**
+ * What becomes of a claim that is not complete. The settled name decides it: a file while the call that began the claim
+ * releases it, a directory once another call has taken it over.
+ */
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { errnoOf, Failure, reasonOf, remedyFor } from '../../failure.ts'
+import { flushDirectorySync } from '../flush/directory.ts'
+import { flushPathSync } from '../flush/files.ts'
+import { settledName, usedName } from '../names.ts'
+import { patiently } from '../patience.ts'
+import { fileRights, rightsOf } from '../rights.ts'
+import { useOf } from './use.ts'
+
+/**
+ * Takes over a claim that another call has begun, and completes it. That call can't print the profile any more.
+ * @returns `left` if that call is releasing its claim, or has completed it; `finished` if a third call took it over, and
+ *   may have been killed; `whole` if the used file became complete at that moment, and names a device: only this call may
+ *   record that
+ * @throws the system error
+ */
+export function takeOver(directory: string, name: string): 'ours' | 'finished' | 'left' | 'whole' {
+  const outcome = settleFirst(directory, name)
+  // Not before this: a call for a device looks for the settled name after it has written the used file.
+  const use = useOf(directory, name)
+  if (outcome === 'ours' && use.state === 'used' && use.unused !== undefined) return 'whole'
+  if (outcome === 'left' || use.state !== 'begun') return 'left'
+  return finish(directory, name) ? outcome : 'left'
+}
+
+/**
+ * Completes a claim that this call has taken over: its used file becomes a copy of the unused one.
+ * @returns false if another process was faster
+ * @throws the system error
+ */
+export function finish(directory: string, name: string): boolean {
+  const [unused, used] = [join(directory, name), join(directory, usedName(name))]
+  const draft = join(directory, settledName(name), name)
+  try {
+    // Not in place: the call that created the used file may still write to it.
+    writeFileSync(draft, readFileSync(unused), { mode: fileRights(rightsOf(directory)), flush: true })
+    patiently(() => renameSync(draft, used))
+    flushPathSync(used)
+    flushDirectorySync(directory)
+    patiently(() => unlinkSync(unused))
+    flushDirectorySync(directory)
+    return true
+  } catch (error) {
+    if (errnoOf(error) === 'ENOENT') return false
+    throw error
+  }
+}
+
+/**
+ * Decides that a claim is taken over, whatever becomes of it then.
+ * @param owner a name that tells later calls who took it over
+ * @returns as `takeOver`
+ * @throws the system error
+ */
+export function settleFirst(directory: string, name: string, owner?: string): 'ours' | 'finished' | 'left' {
+  const settled = join(directory, settledName(name))
+  try {
+    mkdirSync(settled, { mode: rightsOf(directory) })
+    if (owner !== undefined) mkdirSync(join(settled, owner), { mode: rightsOf(directory) })
+    return 'ours'
+  } catch (error) {
+    if (isTakenOver(directory, name)) return 'finished'
+    if (existsSync(settled)) return 'left'
+    throw error
+  }
+}
+
+/**
+ * Whether another call has taken over the claim of a profile.
+ * @param owner does not count
+ * @throws {Failure} `disk` if nobody can tell
+ */
+export function isTakenOver(directory: string, name: string, owner?: string): boolean {
+  const settled = join(directory, settledName(name))
+  try {
+    const isTaken = lstatSync(settled, { throwIfNoEntry: false })?.isDirectory() ?? false
+    return isTaken && !(owner !== undefined && exists(join(settled, owner)))
+  } catch (error) {
+    throw stuck(name, error)
+  }
+}
+
+export const stuck = (name: string, error: unknown) =>
+  new Failure('disk', `${name} may now count as used but was not printed: ${reasonOf(error)}`, {
+    hint: `${remedyFor(error)}; softsim status names the profiles whose claims are not finished`,
+    cause: error,
+  })
+
+/** Also a broken link: nothing can be created there. */
+export const exists = (path: string) => lstatSync(path, { throwIfNoEntry: false }) !== undefined

@@ -1,0 +1,70 @@
+import { randomUUID } from 'node:crypto'
+import { linkSync, mkdirSync } from 'node:fs'
+import { hostname } from 'node:os'
+import { basename, dirname, join } from 'node:path'
+import { errnoOf } from '../../failure.ts'
+import { isExisting } from '../claim/claim.ts'
+import { fieldsOf } from '../claim/use.ts'
+import { flushDirectorySync } from '../flush/directory.ts'
+import { writeNewSync } from '../flush/files.ts'
+import { patiently } from '../patience.ts'
+import { removeIfThere } from '../remove.ts'
+import { fileRights, rightsOf } from '../rights.ts'
+import { RECORDS, textOf } from './history.ts'
+
+/** What the used file of a device's profile says. */
+export const textFor = (device: string, { name, stored }: { name: string; stored: string }) =>
+  JSON.stringify({
+    ...fieldsOf(stored),
+    device,
+    station: hostname(),
+    claimed: new Date().toISOString(),
+    file: name,
+  })
+
+/** A complete file that gets its names by hard links, or is written again where the file system has none. */
+export interface Draft {
+  readonly text: string
+  readonly path: string
+  readonly rights: number
+}
+
+/** @throws the system error */
+export function writeDraft(directory: string, text: string): Draft {
+  makePlace(directory)
+  const path = join(directory, RECORDS, `~${randomUUID()}`)
+  const rights = fileRights(rightsOf(directory))
+  writeNewSync(path, text, rights)
+  return { text, path, rights }
+}
+
+/** A name that it got stays. If it stays itself, nothing reads it. */
+export function removeDraft({ path }: Draft): void {
+  try {
+    patiently(() => removeIfThere(path))
+  } catch {}
+}
+
+/**
+ * Creates a file from a draft, at once complete where the file system has hard links.
+ * @throws the system error, EEXIST if there is one of this name
+ */
+export function createFrom({ path: draft, text, rights }: Draft, path: string): void {
+  try {
+    linkSync(draft, path)
+  } catch (error) {
+    // A disk that fails may have done what it was asked to do.
+    if (textOf(dirname(path), basename(path)) === text) return
+    if (isExisting(error, path)) throw error
+    writeNewSync(path, text, rights)
+  }
+}
+
+function makePlace(directory: string): void {
+  try {
+    mkdirSync(join(directory, RECORDS), { mode: rightsOf(directory) })
+    flushDirectorySync(directory)
+  } catch (error) {
+    if (errnoOf(error) !== 'EEXIST') throw error
+  }
+}
