@@ -2,7 +2,7 @@
  * Writes the man page, dist/manual/softsim.1, and the completions for shells, dist/manual/completions, from the
  * program's table of options.
  */
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { bashCompletion } from './manual/bash.ts'
 import { fishCompletion } from './manual/fish.ts'
@@ -14,8 +14,9 @@ import { commitTime } from './package/commit-time.ts'
 
 const OUTPUT = 'dist/manual'
 
+const { version } = JSON.parse(readFileSync('package.json', 'utf8'))
 const files = {
-  'softsim.1': manPage(commands, commitTime()),
+  'softsim.1': manPage(commands, version, commitTime()),
   'completions/softsim.bash': bashCompletion(commands),
   'completions/_softsim': zshCompletion(commands),
   'completions/softsim.fish': fishCompletion(commands),
