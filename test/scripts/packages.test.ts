@@ -41,6 +41,11 @@ describe.skipIf(!isLinux || !hasProgram('dpkg-deb'))('the package for Debian (ne
   test('is the same in bytes when it is made again', () =>
     expect(made.bytes[0].equals(made.bytes[1])).toBe(true))
 
+  test('bears the time of the commit', () => {
+    // In ar(5), the header of the first member begins after 8 bytes, and its time after 16 more, in 12 characters.
+    expect(Number(made.bytes[0].toString('latin1', 24, 36))).toBe(ABOUT.time.getTime() / 1000)
+  })
+
   test('has each file once, for root, with its mode and the time of the commit', () => {
     const lines = execFileSync('dpkg-deb', ['--contents', made.package], {
       encoding: 'utf8',
