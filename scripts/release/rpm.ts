@@ -2,6 +2,7 @@
 import { execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { dirname } from 'node:path/posix'
 import { type About, packageVersion, SUMMARY } from './deb.ts'
 import { type Files, writeTree } from './tree.ts'
 
@@ -39,6 +40,9 @@ export function makeRpm(output: string, arch: string, files: Files, about: About
 
 function spec(tree: string, files: Files, { version, description }: About): string {
   const outside = [...files.keys()].filter((path) => !path.startsWith('usr/share/doc/'))
+  // Where no shell has made the folders for its completions, they go with the package.
+  const folders = outside.filter((path) => !/^usr\/(bin|share\/man)\//.test(path)).map(dirname)
+  const own = new Set([...folders, ...folders.map(dirname)])
   return `Name: softsim
 Version: ${packageVersion(version)}
 Release: 1
@@ -51,6 +55,7 @@ cp -a ${tree}/. %{buildroot}
 %files
 %defattr(-,root,root)
 /usr/share/doc/softsim
+${[...own].map((path) => `%dir /${path}`).join('\n')}
 ${outside.map((path) => `/${path}`).join('\n')}
 `
 }

@@ -16,6 +16,8 @@ const FILES = new Map([
   ['usr/bin/softsim', '#!/bin/sh\necho hello\n'],
   ['usr/share/doc/softsim/scripts/stations/station.sh', '#!/bin/sh\n'],
   ['usr/share/doc/softsim/README.md', 'Read me\n'],
+  ['usr/share/man/man1/softsim.1.gz', ''],
+  ['usr/share/zsh/site-functions/_softsim', ''],
 ])
 
 const run = (command: string, ...args: string[]) => execFileSync(command, args, { encoding: 'utf8' })
@@ -57,6 +59,8 @@ describe.skipIf(!isLinux || !hasProgram('dpkg-deb'))('the package for Debian (ne
       '-rw-r--r-- root/root 2026-11-21 12:00 ./usr/share/doc/softsim/README.md',
       '-rw-r--r-- root/root 2026-11-21 12:00 ./usr/share/doc/softsim/copyright',
       '-rwxr-xr-x root/root 2026-11-21 12:00 ./usr/share/doc/softsim/scripts/stations/station.sh',
+      '-rw-r--r-- root/root 2026-11-21 12:00 ./usr/share/man/man1/softsim.1.gz',
+      '-rw-r--r-- root/root 2026-11-21 12:00 ./usr/share/zsh/site-functions/_softsim',
     ])
   })
 
@@ -82,6 +86,17 @@ describe.skipIf(!isLinux || !hasProgram('rpmbuild'))('the package for Red Hat (n
       `-rwxr-xr-x root ${time} /usr/bin/softsim`,
       `-rw-r--r-- root ${time} /usr/share/doc/softsim/README.md`,
       `-rwxr-xr-x root ${time} /usr/share/doc/softsim/scripts/stations/station.sh`,
+      `-rw-r--r-- root ${time} /usr/share/man/man1/softsim.1.gz`,
+      `-rw-r--r-- root ${time} /usr/share/zsh/site-functions/_softsim`,
+    ])
+  })
+
+  test('owns the folders that may not be there without it, and no others', () => {
+    const format = '[%{FILEMODES:perms} %{FILENAMES}\\n]'
+    const folders = run('rpm', '-qp', '--queryformat', format, made.package).match(/^d.*$/gm) ?? []
+    expect(folders.filter((line) => !line.includes('/usr/share/doc/softsim'))).toEqual([
+      'drwxr-xr-x /usr/share/zsh',
+      'drwxr-xr-x /usr/share/zsh/site-functions',
     ])
   })
 
