@@ -2,7 +2,7 @@
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { hostBinary } from '../../scripts/package/host.ts'
 import { makeDeb, NEEDED, packageVersion } from '../../scripts/release/deb.ts'
 import { makeRpm } from '../../scripts/release/rpm.ts'
@@ -22,8 +22,14 @@ const FILES = new Map([
 
 const run = (command: string, ...args: string[]) => execFileSync(command, args, { encoding: 'utf8' })
 
+interface Made {
+  /** The first one's path. */
+  package: string
+  bytes: [Buffer, Buffer]
+}
+
 /** Makes a package twice, with another umask the second time. */
-function twice(make: (output: string, work: string) => void): { package: string; bytes: [Buffer, Buffer] } {
+function twice(make: (output: string, work: string) => void): Made {
   const directory = temporaryDirectory()
   const outputs = ['first', 'second'].map((name) => join(directory, name))
   const [first = '', second = ''] = outputs
@@ -38,7 +44,10 @@ function twice(make: (output: string, work: string) => void): { package: string;
 }
 
 describe.skipIf(!isLinux || !hasProgram('dpkg-deb'))('the package for Debian (needs dpkg-deb)', () => {
-  const made = twice((output, work) => makeDeb(output, 'arm64', FILES, ABOUT, work))
+  let made: Made
+  beforeAll(() => {
+    made = twice((output, work) => makeDeb(output, 'arm64', FILES, ABOUT, work))
+  })
 
   test('is the same in bytes when it is made again', () =>
     expect(made.bytes[0].equals(made.bytes[1])).toBe(true))
@@ -74,7 +83,10 @@ describe.skipIf(!isLinux || !hasProgram('dpkg-deb'))('the package for Debian (ne
 })
 
 describe.skipIf(!isLinux || !hasProgram('rpmbuild'))('the package for Red Hat (needs rpmbuild)', () => {
-  const made = twice((output, work) => makeRpm(output, 'aarch64', FILES, ABOUT, work))
+  let made: Made
+  beforeAll(() => {
+    made = twice((output, work) => makeRpm(output, 'aarch64', FILES, ABOUT, work))
+  })
 
   test('is the same in bytes when it is made again', () =>
     expect(made.bytes[0].equals(made.bytes[1])).toBe(true))
