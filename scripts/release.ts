@@ -1,79 +1,80 @@
 /**
- * Makes what a release offers from the binaries in dist/bin, all of it in dist/release: an archive for each, a list of
- * what they are made of (SBOM) and the checksums. dist/notes.md is the release's text. It needs GNU tar and zip.
+ * Makes what a release offers from the executables in dist/bin, all of it in dist/release: an archive for each, packages
+ * for Linux, a list of what they are made of (SBOM) and the checksums. dist/notes.md is the release's text. It needs GNU
+ * tar, zip and dpkg-deb, and rpmbuild for the packages of Red Hat.
  */
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import {
-  chmodSync,
-  cpSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  utimesSync,
-  writeFileSync,
-} from 'node:fs'
-import { basename, join } from 'node:path'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { basename, join, resolve } from 'node:path'
 import { commitTime } from './package/commit-time.ts'
-import { pagesFrom } from './package/pages.ts'
+import { archiveContents, packageContents } from './release/contents.ts'
+import { makeDeb } from './release/deb.ts'
+import { makeRpm } from './release/rpm.ts'
+import { writeTree } from './release/tree.ts'
 
-/** What goes with every binary, besides the manual: files and folders, and where they are in the archive. */
-const ENCLOSED = {
-  LICENSE: 'LICENSE',
-  'CHANGELOG.md': 'CHANGELOG.md',
-  'dist/THIRD-PARTY-LICENSES.txt': 'THIRD-PARTY-LICENSES.txt',
-  'dist/manual': '.',
-  'scripts/stations': 'scripts/stations',
-}
 const OUTPUT = 'dist/release'
+const TAR = ['--sort=name', '--owner=0', '--group=0', '--numeric-owner', '--format=gnu', '-I', 'gzip -n9']
+/** The executables that packages are made of, and the words of Debian and Red Hat for their instruction sets. */
+const PACKAGED: Record<string, { deb: string; rpm: string }> = {
+  'softsim-linux-x64': { deb: 'amd64', rpm: 'x86_64' },
+  'softsim-linux-arm64': { deb: 'arm64', rpm: 'aarch64' },
+}
 
-const { name, version } = JSON.parse(readFileSync('package.json', 'utf8'))
-// Time stamps are the commit's, and the archives of a commit therefore always the same.
-const time = commitTime()
+const { name, version, description } = JSON.parse(readFileSync('package.json', 'utf8'))
+// Time stamps are the commit's, and the release of a commit therefore always the same.
+const about = { version, description, time: commitTime() }
+const hasRpmbuild = spawnSync('rpmbuild', ['--version']).status === 0
+if (!hasRpmbuild)
+  console.warn('There is no rpmbuild here (Debian has it in the package rpm): no .rpm is made.')
 
 rmSync(OUTPUT, { recursive: true, force: true })
 mkdirSync(OUTPUT, { recursive: true })
 writeFileSync('dist/notes.md', `${changes()}\n`)
-for (const binary of readdirSync('dist/bin').filter((file) => file.startsWith(`${name}-`))) archive(binary)
-writeFileSync(join(OUTPUT, `${name}-${version}.cdx.json`), sbom())
+const work = mkdtempSync(join(tmpdir(), 'softsim-release-'))
+try {
+  for (const file of readdirSync('dist/bin').filter((each) => each.startsWith(`${name}-`))) {
+    checkVersion(join('dist/bin', file))
+    archive(join('dist/bin', file))
+    if (PACKAGED[file]) makePackages(join('dist/bin', file), PACKAGED[file])
+  }
+} finally {
+  rmSync(work, { recursive: true })
+}
+writeFileSync(join(OUTPUT, `${name}.cdx.json`), sbom())
 writeFileSync(join(OUTPUT, 'SHA256SUMS'), checksums())
 
-/** Packs one binary, under its plain name, with the texts that go with it. */
+/** An executable may have been left there by an earlier version. */
+function checkVersion(binary: string): void {
+  if (readFileSync(binary).includes(`VERSION="${version}"`)) return
+  throw new Error(`${binary} is not of version ${version}: run \`npm run package\``)
+}
+
+/** Packs one executable, under its plain name, with the texts that go with it. */
 function archive(binary: string): void {
-  const windows = binary.endsWith('.exe')
-  const folder = basename(binary, '.exe').replace(`${name}-`, `${name}-${version}-`)
-  const program = windows ? `${name}.exe` : name
-  const manual = [...pagesFrom('README.md')].map((page) => [page, page] as const)
-  const contents = [...manual, ...Object.entries({ ...ENCLOSED, [join('dist/bin', binary)]: program })]
-  for (const [from, to] of contents) cpSync(from, join(OUTPUT, folder, to), { recursive: true })
-  const files = ['', ...readdirSync(join(OUTPUT, folder), { recursive: true, encoding: 'utf8' }).sort()].map(
-    (file) => join(folder, file),
+  const output = resolve(OUTPUT, basename(binary, '.exe'))
+  const directory = join(work, basename(output))
+  const folder = `${name}-${version}`
+  const files = writeTree(join(directory, folder), archiveContents(binary), about.time)
+  const paths = [folder, ...files.map((path) => join(folder, path))]
+  const [command = '', ...args] = binary.endsWith('.exe')
+    ? ['zip', '-q', '-X', '-D', `${output}.zip`, ...paths]
+    : ['tar', ...TAR, '-cf', `${output}.tar.gz`, folder]
+  execFileSync(command, args, { cwd: directory, env: { ...process.env, TZ: 'UTC' } })
+}
+
+function makePackages(binary: string, { deb, rpm }: { deb: string; rpm: string }): void {
+  const path = (file: string) => join(OUTPUT, file)
+  makeDeb(
+    path(`${name}_${deb}.deb`),
+    deb,
+    packageContents(binary, 'vendor-completions'),
+    about,
+    join(work, deb),
   )
-  // What is in a folder first: it changes the folder's time.
-  for (const file of files.toReversed()) {
-    const path = join(OUTPUT, file)
-    const runs = statSync(path).isDirectory() || basename(file) === program || file.endsWith('.sh')
-    chmodSync(path, runs ? 0o755 : 0o644)
-    utimesSync(path, time, time)
-  }
-  const [command = '', ...args] = windows
-    ? ['zip', '-q', '-X', '-D', `${folder}.zip`, ...files]
-    : [
-        'tar',
-        '--sort=name',
-        '--owner=0',
-        '--group=0',
-        '--numeric-owner',
-        '-I',
-        'gzip -n9',
-        '-cf',
-        `${folder}.tar.gz`,
-        folder,
-      ]
-  execFileSync(command, args, { cwd: OUTPUT, env: { ...process.env, TZ: 'UTC' } })
-  rmSync(join(OUTPUT, folder), { recursive: true })
+  if (!hasRpmbuild) return
+  makeRpm(path(`${name}.${rpm}.rpm`), rpm, packageContents(binary, 'site-functions'), about, join(work, rpm))
 }
 
 /** This version's section of the change log. */
@@ -84,9 +85,14 @@ function changes(): string {
   return section.slice(section.indexOf('\n')).trim()
 }
 
-/** The packages in the program, in CycloneDX's format. */
-function sbom(): Buffer {
-  return execFileSync('npm', ['sbom', '--sbom-format=cyclonedx', '--sbom-type=application', '--omit=dev'])
+/** The packages in the program, in CycloneDX's format, without what npm makes anew each time. */
+function sbom(): string {
+  const args = ['sbom', '--sbom-format=cyclonedx', '--sbom-type=application', '--omit=dev']
+  const { serialNumber: _, ...list } = JSON.parse(execFileSync('npm', args, { encoding: 'utf8' }))
+  list.metadata.timestamp = about.time.toISOString()
+  // npm takes the name of the directory.
+  list.metadata.component.name = name
+  return `${JSON.stringify(list, null, 2)}\n`
 }
 
 /** The lines `sha256sum --check` reads. */

@@ -9,7 +9,10 @@ type Row = readonly [term: string, words: string]
 /** `mandoc -Tlint` accepts lines of 80 bytes, and a backslash is put before each hyphen. */
 const WIDTH = 70
 
-/** @param date that of the last change */
+/**
+ * @param version that of the program, which the page shows at its bottom
+ * @param date that of the last change
+ */
 export function manPage(commands: readonly Command[], version: string, date: Date): string {
   const day = date.toLocaleDateString('en-US', { dateStyle: 'long', timeZone: 'UTC' })
   return `${[

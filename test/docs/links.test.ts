@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs'
 import { posix } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { PAGES, pageAt } from './pages.ts'
+import { PAGES, pageAt, rowsOf } from './pages.ts'
 
-/** GitHub's own pages beside the files of a repository. */
-const ON_GITHUB = ['../../releases/latest']
+/** GitHub's own pages beside the files of a repository: the latest release, and its files. */
+const ON_GITHUB = /^\.\.\/\.\.\/releases\/latest/
 
 const withoutCode = (text: string) =>
   text.replaceAll(/^ *```[\s\S]*?^ *```$/gm, '').replaceAll(/`[^`\n]*`/g, 'code')
@@ -13,7 +13,7 @@ const withoutCode = (text: string) =>
 const linksIn = (text: string) =>
   [...withoutCode(text).matchAll(/\]\(([^)\s]+)\)/g)]
     .map(([, target = '']) => target)
-    .filter((target) => !/^https?:/.test(target) && !ON_GITHUB.includes(target))
+    .filter((target) => !/^https?:/.test(target) && !ON_GITHUB.test(target))
 
 /** As GitHub makes them from headings. */
 function anchorsOf(text: string): string[] {
@@ -36,6 +36,26 @@ describe.each(PAGES.map(({ path, text }) => [path, linksIn(text)] as const))('%s
     })
     expect(broken).toEqual([])
   })
+})
+
+test('the files of the latest release are called what a release calls them', () => {
+  const [, ...rows] = rowsOf(
+    pageAt('scripts/release/install.md')
+      .split('\n\n')
+      .find((part) => part.startsWith('| system |')) ?? '',
+  )
+  const named = rows
+    .flatMap((cells) => cells.slice(1, 3))
+    .filter(Boolean)
+    .map((cell) => cell.replaceAll('`', ''))
+  const linked = [
+    ...pageAt('README.md').matchAll(/\[([^\]]+)\]\(\.\.\/\.\.\/releases\/latest\/download\/([^)]+)\)/g),
+  ]
+  expect(linked.length).toBeGreaterThan(4)
+  for (const [, words, file = ''] of linked) {
+    expect(words).toBe(file)
+    expect(named).toContain(file)
+  }
 })
 
 test('every page can be reached from the README', () => {

@@ -4,6 +4,8 @@ import { readFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
+import { manPage } from '../../scripts/manual/man.ts'
+import { PAGES } from '../docs/pages.ts'
 import { hasPosix } from '../support/system.ts'
 
 const pathOf = (name: string) => fileURLToPath(new URL(`../../${name}`, import.meta.url))
@@ -21,6 +23,17 @@ function oldest(range: string): number[] {
 test.skipIf(!hasPosix)('bin is executable and runs with the Node on the PATH', () => {
   const env = { PATH: dirname(process.execPath) }
   expect(execFileSync(pathOf(bin.softsim), ['-V'], { env, encoding: 'utf8' })).toBe(`${version}\n`)
+})
+
+test('the version is the one of the lock file, of the top of the change log and of the man page', () => {
+  expect(JSON.parse(read('package-lock.json')).packages[''].version).toBe(version)
+  expect(/^## (\S+)/m.exec(read('CHANGELOG.md'))?.[1]).toBe(version)
+  expect(read('dist/manual/softsim.1')).toContain(`\n.Os softsim ${version}\n`)
+  expect(manPage([], '1.2.3', new Date())).toContain('\n.Os softsim 1.2.3\n')
+})
+
+test('no page names the version in the name of a download', () => {
+  for (const { path, text } of PAGES) expect(text, path).not.toMatch(/softsim[-_]\d+\.\d+\.\d+/)
 })
 
 test.each(Object.keys(dependencies))('the oldest Node in engines is new enough for %s', (name) => {

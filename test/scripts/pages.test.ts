@@ -1,23 +1,42 @@
-/** A release has the pages and pictures that its README leads to. */
-import { mkdirSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { expect, test } from 'vitest'
-import { pagesFrom } from '../../scripts/package/pages.ts'
-import { temporaryDirectory } from '../support/directory.ts'
+/** A release has the pages and pictures for users that its README leads to, and no link in them leads nowhere. */
+import { posix } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { pagesFrom, withoutDeadLinks } from '../../scripts/release/pages.ts'
 
-test('pages and pictures are found through links, each once; what is elsewhere or missing is not', () => {
-  const directory = temporaryDirectory()
-  const files = {
-    'README.md':
-      '![a picture](.github/a.svg) [b](src/b.md#part), [web](https://example.org/web.md), [missing](no.md)',
-    'src/b.md': '[back](../README.md), [c](c.md), [source](b.ts)',
-    'src/c.md': 'the end',
-    'src/b.ts': '',
-    'src/unlinked.md': '',
-    '.github/a.svg': '[no page](../src/unlinked.md)',
-  }
-  for (const folder of ['src', '.github']) mkdirSync(join(directory, folder))
-  for (const [name, text] of Object.entries(files)) writeFileSync(join(directory, name), text)
-  const expected = ['README.md', '.github/a.svg', 'src/b.md', 'src/c.md'].map((name) => join(directory, name))
-  expect([...pagesFrom(join(directory, 'README.md'))]).toEqual(expected)
+const pages = pagesFrom('README.md')
+
+describe('the pages of a release', () => {
+  test('are those for users: none about building, testing and measuring', () => {
+    const expected = [
+      'README.md',
+      'CHANGELOG.md',
+      'LICENSE',
+      'scripts/stations/README.md',
+      'src/next/README.md',
+    ]
+    expect([...pages.keys()]).toEqual(expect.arrayContaining(expected))
+    expect(
+      [...pages.keys()].filter((path) => /^test|torture|bench|package|CONTRIB|\.ts$/.test(path)),
+    ).toEqual([])
+  })
+
+  test.each([...pages])('%s leads only to what is there', (path, text) => {
+    const links = [...text.matchAll(/\]\(([^)#\s]+)/g)].map(([, link = '']) => link)
+    const local = links.filter((link) => !/^https?:/.test(link))
+    expect(local.filter((link) => !pages.has(posix.join(posix.dirname(path), link)))).toEqual([])
+  })
+})
+
+test('a link to a page for developers becomes text; a row that only leads to such pages goes', () => {
+  const text = `See [the tests](test/README.md#1), [keys](src/key/README.md) and [a part](#part).
+| [Keys](src/key/README.md) · [tests](test/README.md) | both |
+| [Tests](test/README.md) | developers |
+| a promise | [tests](test/README.md) |
+`
+  expect(
+    withoutDeadLinks('README.md', text),
+  ).toBe(`See the tests, [keys](src/key/README.md) and [a part](#part).
+| [Keys](src/key/README.md) · tests | both |
+| a promise | tests |
+`)
 })
