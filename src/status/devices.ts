@@ -1,3 +1,4 @@
+import { reasonOf } from '../failure.ts'
 import { iccidDigits } from '../profile/iccid.ts'
 import { deviceIn } from '../store/claim/use.ts'
 import { readProfile, readUsed } from '../store/read.ts'
@@ -17,14 +18,17 @@ export interface Records {
   readonly devices: readonly DeviceRecord[]
   /** How many used files name no device. */
   readonly withoutDevice: number
+  /** The names of those that can't be read, and why. */
+  readonly unreadable: readonly string[]
 }
 
 /** @throws {Failure} `no-profiles` or `disk` */
 export function readRecords(directory: string): Records {
   const devices: DeviceRecord[] = []
   const names = readUsed(directory)
+  const unreadable: string[] = []
   for (const name of names) {
-    const text = readSafely(directory, name)
+    const text = readSafely(directory, name, unreadable)
     const device = deviceIn(text)
     if (device === undefined) continue
     const { station, claimed, iccid } = JSON.parse(text)
@@ -35,8 +39,8 @@ export function readRecords(directory: string): Records {
       iccid: iccidDigits(textOf(iccid)) ?? '',
     })
   }
-  const withoutDevice = names.length - devices.length
-  return { devices: devices.sort((a, b) => compare(a.claimed, b.claimed)), withoutDevice }
+  const withoutDevice = names.length - devices.length - unreadable.length
+  return { devices: devices.sort((a, b) => compare(a.claimed, b.claimed)), withoutDevice, unreadable }
 }
 
 /** The devices that have more than one profile, each with the ICCIDs of all of them. */
@@ -52,10 +56,11 @@ const compare = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0)
 const textOf = (value: unknown) => (typeof value === 'string' ? value : '')
 
 /** The text of a used file; empty if it can't be read. */
-function readSafely(directory: string, name: string): string {
+function readSafely(directory: string, name: string, unreadable: string[]): string {
   try {
     return readProfile(directory, name) ?? ''
-  } catch {
+  } catch (error) {
+    unreadable.push(`${name} is left out: ${reasonOf(error)}`)
     return ''
   }
 }

@@ -47,9 +47,12 @@ export async function showStatus(inquiry: Inquiry): Promise<void> {
   const { counts, iccids, unfinished } = countFiles(directory)
   const printer = PRINTERS[inquiry.format]
   if (inquiry.devices) {
-    const { devices, withoutDevice } = readRecords(directory)
+    const { devices, withoutDevice, unreadable } = readRecords(directory)
     for (const lines of chunks(printer.devices(devices))) await print(lines)
     warnOfSeveral(devices, messages)
+    for (const each of unreadable.slice(0, MOST_WARNINGS)) messages.warn(each)
+    if (unreadable.length > MOST_WARNINGS)
+      messages.warn(`${unreadable.length - MOST_WARNINGS} more files are left out`)
     if (withoutDevice > 0) {
       messages.tell(0, `${several(withoutDevice, 'used profile')} without a device`)
     }

@@ -175,18 +175,29 @@ describe('next --device', () => {
     '{"device":"B"}',
     '{"device":"A","file":"../x","iccid":"1"}',
     '{"device":"A","file":5}',
-  ])('a record that was changed is named, and never leads out of the directory: %s', async (text) => {
-    const directory = directoryOf(someProfiles(3))
+  ])(
+    'a record that was changed is restored from the used file, and never leads out of the directory: %s',
+    async (text) => {
+      const directory = directoryOf(someProfiles(3))
+      await nextOf(directory, '--device', 'A')
+      const place = join(directory, '.devices')
+      const [record = ''] = readdirSync(place)
+      rmSync(join(place, record))
+      writeFileSync(join(place, record), text)
+      const run = await nextOf(directory, '--device', 'A')
+      expect([run.code, printed(run)]).toEqual([0, [iccid(1)]])
+      expect(readFileSync(join(place, record), 'utf8')).toContain(iccid(1))
+    },
+  )
+
+  test('a record that is torn while no used file names the device is named, and no profile is claimed', async () => {
+    const directory = directoryOf(someProfiles(2))
     await nextOf(directory, '--device', 'A')
-    const place = join(directory, '.devices')
-    const [record = ''] = readdirSync(place)
-    rmSync(join(place, record))
-    writeFileSync(join(place, record), text)
-    const { code, stderr } = await nextOf(directory, '--device', 'A')
-    expect([code, stderr]).toEqual([
-      0,
-      expect.stringMatching(/^softsim: warning: the record .* of device A is damaged/),
-    ])
+    const [record = ''] = readdirSync(join(directory, '.devices'))
+    writeFileSync(join(directory, '.devices', record), '{"iccid":"8988')
+    renameSync(join(directory, `__${iccid(1)}.json`), join(directory, 'elsewhere'))
+    expect(await nextOf(directory, '--device', 'A')).toEqual(failure(9, RegExp(`.*${record}.*`), RegExp(`.*${record}`)))
+    expect(usedIn(directory)).toEqual([])
   })
 
   test('8 stations, each device at two of them at once: one profile each', async () => {

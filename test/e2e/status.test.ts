@@ -53,7 +53,8 @@ async function eventful(): Promise<string> {
   return directory
 }
 
-const COUNTS = { unused: 5, used: 3, notProfiles: 1, received: 2 }
+const COUNTS = { unused: 5, used: 3, unfinished: 1, notProfiles: 1, received: 2 }
+const UNFINISHED = `softsim: warning: ${iccid(4)}.json: a call is claiming it, or was killed while it did; do not move it\n`
 const UNCHECKED = { checked: null, usable: null, damaged: null, locked: null, unfit: null, held: null }
 const CHECKED = { checked: 5, usable: 3, damaged: 2, locked: 0, unfit: 0, held: 0 }
 
@@ -62,11 +63,11 @@ describe('status', () => {
     const directory = await eventful()
     const before = everythingIn(directory)
     const run = await status(directory, `--format=${format}`)
-    expect(run).toMatchObject({ code: 0, stderr: '' })
+    expect(run).toMatchObject({ code: 0, stderr: UNFINISHED })
     if (format === 'json') expect(JSON.parse(run.stdout)).toEqual({ directory, ...COUNTS, ...UNCHECKED })
     if (format === 'csv') {
       const header = Object.keys({ directory, ...COUNTS, ...UNCHECKED }).join()
-      expect(run.stdout).toBe(`${header}\r\n${directory},5,3,1,2,,,,,,\r\n`)
+      expect(run.stdout).toBe(`${header}\r\n${directory},5,3,1,1,2,,,,,,\r\n`)
     }
     if (format === 'text') {
       expect(lines(run.stdout)[0]).toBe(directory)
@@ -84,6 +85,7 @@ describe('status', () => {
     expect(lines(run.stderr)).toEqual([
       expect.stringMatching(`^softsim: warning: ${iccid(3)}\\.json: `),
       expect.stringMatching(`^softsim: warning: ${iccid(5)}\\.json: `),
+      UNFINISHED.trimEnd(),
       expect.stringMatching('^softsim: warning: 2 files damaged: move '),
     ])
     expect(everythingIn(directory)).toEqual(before)
@@ -239,10 +241,12 @@ describe('status', () => {
       )
       const text = await status(directory, '--devices')
       expect([text.code, lines(text.stdout)]).toEqual([0, Array(3).fill(expect.anything())])
+      for (const name of ['__1.json', '__2.json', '__3.json'])
+        expect(text.stderr).toContain(`softsim: warning: ${name} is left out: `)
       const csv = await status(directory, '--devices', '--format=csv')
       // biome-ignore lint/suspicious/noControlCharactersInRegex: these must not be there
       expect(text.stdout + csv.stdout).not.toMatch(/[\u001b\u202e]/)
-      expect(await status(directory)).toMatchObject({ code: 0, stderr: '' })
+      expect(await status(directory)).toMatchObject({ code: 0, stderr: UNFINISHED })
     },
   )
 
