@@ -196,7 +196,9 @@ describe('next --device', () => {
     const [record = ''] = readdirSync(join(directory, '.devices'))
     writeFileSync(join(directory, '.devices', record), '{"iccid":"8988')
     renameSync(join(directory, `__${iccid(1)}.json`), join(directory, 'elsewhere'))
-    expect(await nextOf(directory, '--device', 'A')).toEqual(failure(9, RegExp(`.*${record}.*`), RegExp(`.*${record}`)))
+    expect(await nextOf(directory, '--device', 'A')).toEqual(
+      failure(9, RegExp(`.*${record}.*`), RegExp(`.*${record}`)),
+    )
     expect(usedIn(directory)).toEqual([])
   })
 

@@ -44,7 +44,7 @@ function settleOne(directory: string, name: string, messages: Messages): void {
   const iccid = name.replace(/\.json$/, '')
   try {
     let use = useOf(directory, name)
-    const outcome = use.state === 'begun' ? takeOver(directory, name) : undefined
+    const outcome = use.state === 'begun' ? takeOver(directory, name, true) : undefined
     if (outcome === 'whole') use = useOf(directory, name)
     if (outcome !== undefined && outcome !== 'whole') {
       if (outcome === 'left') {
