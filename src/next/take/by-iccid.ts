@@ -2,7 +2,7 @@ import { Failure, reasonOf, remedyFor, UnusableProfile } from '../../failure.ts'
 import { type Decrypt, decryptor } from '../../key/decrypt.ts'
 import { claim } from '../../store/claim/claim.ts'
 import { removeSurplus } from '../../store/claim/surplus.ts'
-import { finish, settleFirst, takeOver } from '../../store/claim/take-over.ts'
+import { finish, isTakenOver, settleFirst, takeOver } from '../../store/claim/take-over.ts'
 import { deviceIn, type Use, useOf } from '../../store/claim/use.ts'
 import { settleFor } from '../../store/devices/record.ts'
 import { fileName } from '../../store/names.ts'
@@ -102,6 +102,8 @@ function settleUsed(
 ): 'used' | 'ours' | 'changed' {
   if (unused === undefined) return 'used'
   if (deviceIn(text) === undefined) {
+    // The call that took it over is about to print it.
+    if (isTakenOver(directory, unused)) return 'changed'
     removeSurplus(directory, unused)
     return 'used'
   }
