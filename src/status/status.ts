@@ -38,7 +38,7 @@ export interface Inquiry {
 
 /**
  * Prints what is in a directory, and changes nothing.
- * @throws {Failure} after printing: `no-profiles` if none is unused, `key` or `unusable` if none can be used; before it,
+ * @throws {Failure} after printing: `no-profiles` if none is unused, `key`, `unusable` or `disk` if none can be used; before it,
  *   if the key or the directory can't be read
  */
 export async function showStatus(inquiry: Inquiry): Promise<void> {
@@ -80,6 +80,11 @@ export async function showStatus(inquiry: Inquiry): Promise<void> {
   }
   if (checked === undefined) return
   if (opensNone(checked)) throw wrongKey(checked.faults.locked)
+  if (checked.usable === 0 && checked.faults.held === checked.checked) {
+    throw new Failure('disk', `other programs have all unused profiles in ${directory} open`, {
+      hint: 'close them, or exclude the directory from virus scans and backups',
+    })
+  }
   if (checked.usable === 0) {
     throw new Failure('unusable', `none of the checked profiles in ${directory} can be used`, {
       hint: 'the warnings say why, file by file',

@@ -15,6 +15,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { iccidDigits } from '../profile/iccid.ts'
+import { patiently } from './patience.ts'
 import { removeIfThere } from './remove.ts'
 import { fileRights, rightsOf } from './rights.ts'
 
@@ -63,11 +64,11 @@ export class Hint {
       }
       // Independent of the umask, because stations of other users share the hint.
       chmodSync(temporary, fileRights(rightsOf(directory)))
-      renameSync(temporary, join(directory, HINT))
+      patiently(() => renameSync(temporary, join(directory, HINT)))
       return true
     } catch {
       try {
-        removeIfThere(temporary)
+        patiently(() => removeIfThere(temporary))
       } catch {}
       return false
     }
