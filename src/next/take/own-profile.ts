@@ -75,7 +75,7 @@ export function settleOwn({ directory }: Source, device: string, { text, ready }
   }
 }
 
-/** After a power cut, the record may be all that is left of a claim. Versions before 1.1.0 also recorded it first. */
+/** After a power cut, the record may be all that is left of a claim. An earlier version also recorded it first. */
 function beginAgain(directory: string, { device, name, text }: Assignment): boolean {
   return onDisk(device, name, () => {
     const draft = writeDraft(directory, text)

@@ -57,7 +57,7 @@ export function historyOf(directory: string, device: string): History {
   }
   const last = all.at(-1)
   const isFree = last !== undefined && last.use.state !== 'used'
-  // Version 1.1.0 and older could assign another profile although the device kept its first one.
+  // An earlier version could assign another profile although the device kept its first one.
   return { assignment: all.findLast(isOwn) ?? (isFree ? last : undefined), turns: all.length }
 }
 
