@@ -20,6 +20,7 @@ import {
   unusedIn,
   usedIn,
 } from '../support/directory.ts'
+import { rsaKeyPair } from '../support/keys.ts'
 import { iccid } from '../support/profiles.ts'
 import { failure, lines } from '../support/promises.ts'
 import { softsim } from '../support/softsim.ts'
@@ -200,6 +201,15 @@ describe('next --device', () => {
       failure(9, RegExp(`.*${record}.*`), RegExp(`.*${record}`)),
     )
     expect(usedIn(directory)).toEqual([])
+  })
+
+  test('a device whose profile this key does not open gets no other one', async () => {
+    const directory = directoryOf(someProfiles(2))
+    await nextOf(directory, '--device', 'A')
+    const { privateKeyPath } = rsaKeyPair(temporaryDirectory(), 2048)
+    const run = await softsim(['next', '-k', privateKeyPath, '-i', directory, '--device', 'A'])
+    expect(run).toEqual(failure(4, /the profile of device A can't be handed out: .*/, /.+/))
+    expect(usedIn(directory)).toEqual([`__${iccid(1)}.json`])
   })
 
   test('8 stations, each device at two of them at once: one profile each', async () => {

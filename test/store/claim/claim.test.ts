@@ -10,8 +10,8 @@ import { readProfile, readUnused } from '../../../src/store/read.ts'
 import { temporaryDirectory } from '../../support/directory.ts'
 import { isWindows } from '../../support/system.ts'
 
-/** What another process does right before a file is opened. */
-const disk = vi.hoisted(() => ({ meanwhile: (_path: string) => {} }))
+/** What another process does right before a file is opened, and what the disk says after a rename. */
+const disk = vi.hoisted(() => ({ meanwhile: (_path: string) => {}, renamed: () => {} }))
 
 vi.mock('node:fs', async (original) => {
   const fs = await original<typeof import('node:fs')>()
@@ -19,11 +19,16 @@ vi.mock('node:fs', async (original) => {
     disk.meanwhile(String(path))
     return fs.openSync(path, flags, mode)
   }
-  return { ...fs, openSync, default: { ...fs, openSync } }
+  const renameSync: typeof fs.renameSync = (from, to) => {
+    fs.renameSync(from, to)
+    disk.renamed()
+  }
+  return { ...fs, openSync, renameSync, default: { ...fs, openSync, renameSync } }
 })
 
 afterEach(() => {
   disk.meanwhile = () => {}
+  disk.renamed = () => {}
 })
 
 /** A new directory with these files, each of which holds its own name. */
@@ -112,6 +117,20 @@ describe('a claim that is begun and not complete', () => {
     expect(claim(directory, '1.json')).toBe(false)
     expect([...readUnused(directory).iccids]).toEqual(['2'])
     expect(readUnused(directory).twins).toEqual(['1.json'])
+  })
+
+  test('may be complete although the disk reports an error: nobody says that nothing was claimed', () => {
+    const directory = begun()
+    disk.renamed = () => {
+      throw Object.assign(new Error('EIO'), { code: 'EIO' })
+    }
+    expect(() => complete(directory, '1.json')).toThrow(
+      expect.objectContaining({
+        message: expect.stringMatching('1.json may now count as used but was not printed'),
+        hint: expect.stringMatching(/^check the disk;/),
+      }),
+    )
+    expect(readFileSync(join(directory, '__1.json'), 'utf8')).toBe('1.json')
   })
 
   test('can be released: the unused file was there all the time', () => {

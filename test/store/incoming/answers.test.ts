@@ -78,6 +78,22 @@ describe('a saved response is abandoned', () => {
     expect(isAbandoned(nameOf(process.pid), 0)).toBe(false)
   })
 
+  test('not the one of another machine, because this one has restarted', () => {
+    uptime.seconds = 60
+    expect(isAbandoned(ofAnotherMachine(), 2 * MINUTE_MS)).toBe(false)
+  })
+
+  test.skipIf(process.platform !== 'linux')(
+    'not the one of a container of the same name, whose process numbers mean nothing here',
+    () => {
+      const own = nameOf(NOBODY)
+      const ofContainer = own.replace(/\.[0-9a-f]{8}~/, '.00000000~')
+      expect(ofContainer).not.toBe(own)
+      expect([isAbandoned(own, 0), isAbandoned(ofContainer, 0)]).toEqual(['dead', false])
+      expect(isAbandoned(ofContainer, 11 * MINUTE_MS)).toBe('old')
+    },
+  )
+
   test('never if the name is not one of ours', () => {
     for (const name of ['theirs', `${hostname()}~1~x.answer`, `${nameOf(NOBODY)}.damaged`, ''])
       expect(isAbandoned(name, 100 * HOUR_MS)).toBe(false)

@@ -82,6 +82,15 @@ describe('without hard links', () => {
     expect(await addTo(directory)).toEqual({ stored: iccids, known: [] })
   })
 
+  test('a profile whose claim has just begun keeps its file', async () => {
+    const directory = temporaryDirectory()
+    disk.meanwhile = (path) => {
+      if (path.endsWith('89882.json')) writeFileSync(join(directory, '__89882.json'), '')
+    }
+    expect(await addTo(directory)).toEqual({ stored: iccids, known: [] })
+    expect(readFileSync(join(directory, '89882.json'), 'utf8')).toBe(JSON.stringify(profiles[1]))
+  })
+
   test('a profile that another process claims immediately is not restored', async () => {
     const directory = temporaryDirectory()
     disk.meanwhile = (path) => {
