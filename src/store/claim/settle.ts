@@ -10,7 +10,7 @@ import { settleFor } from '../devices/record.ts'
 import { settledName, usedName } from '../names.ts'
 import { pause } from '../patience.ts'
 import { removeSurplus } from './surplus.ts'
-import { finish, settleFirst, takeOver } from './take-over.ts'
+import { finish, isTakenOver, settleFirst, takeOver } from './take-over.ts'
 import { deviceIn, useOf } from './use.ts'
 
 /** No claim takes this long between its steps, unless its process has ended or is suspended. */
@@ -43,35 +43,42 @@ export function settle(directory: string, twins: readonly string[], messages: Me
 function settleOne(directory: string, name: string, messages: Messages): void {
   const iccid = name.replace(/\.json$/, '')
   try {
-    let use = useOf(directory, name)
-    const outcome = use.state === 'begun' ? takeOver(directory, name, true) : undefined
-    if (outcome === 'whole') use = useOf(directory, name)
-    if (outcome !== undefined && outcome !== 'whole') {
-      if (outcome === 'left') {
-        const settled = settledName(name)
-        if (existsSync(join(directory, settled)))
-          messages.warn(
-            `${iccid} is set aside: a call was killed while releasing it; when no call is running, remove ${settled} and ${usedName(name)} to make it unused`,
-          )
-        return
-      }
-      warnOfUnprinted(iccid, messages)
-    } else if (removeSurplus(directory, name)) {
-      messages.tell(0, `${iccid} is used: ${name}, which was left beside its used file, is removed`)
-    } else if (use.state === 'used') {
-      const device = deviceIn(use.text)
-      if (settleFor(directory, name, use.text, outcome === 'whole')) {
-        messages.warn(`${iccid} is the profile of device ${device}: a call for it was killed; call it again`)
-      } else {
-        // The device has another profile: whoever takes this one over may use it.
-        const isOurs = outcome === 'whole' || settleFirst(directory, name) === 'ours'
-        if (isOurs && finish(directory, name)) warnOfUnprinted(iccid, messages)
-      }
+    const use = useOf(directory, name)
+    const outcome = use.state === 'used' ? use.state : takeOver(directory, name, true)
+    if (outcome === 'used') settleWhole(directory, name, messages)
+    else if (outcome === 'whole') settleWhole(directory, name, messages, true)
+    else if (outcome !== 'left') warnOfUnprinted(iccid, messages)
+    else if (isReleasing(directory, name)) {
+      messages.warn(
+        `${iccid} is set aside: a call was killed while releasing it; when no call is running, remove ${settledName(name)} and ${usedName(name)} to make it unused`,
+      )
     }
   } catch (error) {
     messages.warn(`${iccid} is marked used, and its claim can't be settled: ${reasonOf(error)}`)
   }
 }
+
+/** @param isOurs whether this call has taken the claim over */
+function settleWhole(directory: string, name: string, messages: Messages, isOurs = false): void {
+  const iccid = name.replace(/\.json$/, '')
+  if (removeSurplus(directory, name)) {
+    messages.tell(0, `${iccid} is used: ${name}, which was left beside its used file, is removed`)
+    return
+  }
+  const use = useOf(directory, name)
+  if (use.state !== 'used' || use.unused === undefined) return
+  const device = deviceIn(use.text)
+  if (settleFor(directory, name, use.text, isOurs)) {
+    messages.warn(`${iccid} is the profile of device ${device}: a call for it was killed; call it again`)
+    return
+  }
+  // The device has another profile: whoever takes this one over may use it.
+  const isTaken = isOurs || settleFirst(directory, name) === 'ours'
+  if (isTaken && finish(directory, name)) warnOfUnprinted(iccid, messages)
+}
+
+const isReleasing = (directory: string, name: string) =>
+  existsSync(join(directory, settledName(name))) && !isTakenOver(directory, name)
 
 const warnOfUnprinted = (iccid: string, messages: Messages) =>
   messages.warn(
