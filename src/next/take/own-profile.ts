@@ -59,7 +59,7 @@ export function historyNow(directory: string, device: string): History {
  */
 export function settleOwn({ directory }: Source, device: string, { text, ready }: Own): Ready | undefined {
   for (let tries = UNSETTLED_TRIES; ; tries--) {
-    const { assignment } = onDisk(device, undefined, () => historyOf(directory, device))
+    const { assignment } = onDisk(device, ready.name, () => historyOf(directory, device))
     if (assignment?.text !== text) return undefined
     if (isOwn(assignment) && onDisk(device, assignment.name, () => isCompletable(directory, assignment))) {
       const outcome = onDisk(device, assignment.name, () => completeFor(directory, assignment))

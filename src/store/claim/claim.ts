@@ -122,16 +122,26 @@ export function release(
   name: string,
   isOwn: (text: string) => boolean = (text) => text === '',
 ): void {
-  const settled = join(directory, settledName(name))
+  const [used, settled] = [join(directory, usedName(name)), join(directory, settledName(name))]
   if (!createSettled(directory, name)) return
   try {
-    const used = join(directory, usedName(name))
-    if (isOwn(readFileSync(used, 'utf8'))) patiently(() => unlinkSync(used))
+    if (isOwn(readFileSync(used, 'utf8'))) {
+      patiently(() => renameSync(used, settled))
+      // Another tool may have renamed the unused file at this moment.
+      if (!isOwn(readFileSync(settled, 'utf8'))) patiently(() => renameSync(settled, used))
+    }
   } catch (error) {
     if (errnoOf(error) !== 'ENOENT') throw stuck(name, error)
   } finally {
-    patiently(() => removeIfThere(settled))
+    removeSettled(settled)
   }
+}
+
+/** If it stays, the profile is unused all the same. */
+function removeSettled(settled: string): void {
+  try {
+    patiently(() => removeIfThere(settled))
+  } catch {}
 }
 
 /** @returns false if the claim is taken over */
