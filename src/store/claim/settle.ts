@@ -50,7 +50,7 @@ function settleOne(directory: string, name: string, messages: Messages): void {
     else if (outcome !== 'left') warnOfUnprinted(iccid, messages)
     else if (isReleasing(directory, name)) {
       messages.warn(
-        `${iccid} is set aside: a call was killed while releasing it; when no call is running, remove ${settledName(name)} and ${usedName(name)} to make it unused`,
+        `${iccid} is set aside: a call was killed while releasing it; when no call is running, remove ${settledName(name)}, and the next call settles it`,
       )
     }
   } catch (error) {
