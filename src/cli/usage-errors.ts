@@ -106,7 +106,10 @@ function wrongOption(line: CommandLine, commands: readonly CommandDefinition[]):
     if (takes === 'none' && value !== undefined) return [`${name} takes no value`]
     // The private key has its own message. Any other value may be repeated in one.
     if (value !== undefined && isKey(value) && !KEY.includes(name)) {
-      return [`the value of ${name} looks like a private key`, 'give the file of the key with -k']
+      return [
+        `the value of ${name} looks like a private key`,
+        'only softsim next and softsim status take the key: as a file, with -k',
+      ]
     }
   }
   return undefined

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { Failure, reasonOf } from '../failure.ts'
+import { errnoOf, Failure, reasonOf, remedyFor } from '../failure.ts'
 import type { OpenDirectory } from '../store/flush/directory.ts'
 import { flushFiles } from '../store/flush/files.ts'
 import { usedName } from '../store/names.ts'
@@ -27,16 +27,18 @@ export interface Delivery {
   readonly receipt: Receipt | undefined
 }
 
+/** @throws {Failure} `interrupted` after a signal, before anything is claimed */
+export function checkStop({ stop }: Signals): void {
+  if (!stop.aborted) return
+  throw new Failure('interrupted', 'interrupted; nothing was claimed', { hint: 'run the same command again' })
+}
+
 /**
  * Checks once more for problems that are visible before a claim.
  * @throws {Failure} `interrupted` or `disk`; in each case, nothing is claimed
  */
 export function beforeClaim(signals: Signals): void {
-  if (signals.stop.aborted) {
-    throw new Failure('interrupted', 'interrupted; nothing was claimed', {
-      hint: 'run the same command again',
-    })
-  }
+  checkStop(signals)
   if (isOutputClosed()) {
     throw new Failure('disk', 'standard output is closed; nothing was claimed', {
       hint: 'connect standard output to the device programmer',
@@ -86,8 +88,14 @@ export function undelivered(
   return new Failure(
     interrupted ?? (error instanceof Failure ? error.outcome : 'disk'),
     `${whatOf(taken.map(nameOf), maybe)}: ${interrupted ?? reasonOf(error)}`,
-    { hint: hintOf(taken, maybe, again), cause: error },
+    { hint: [...remedy(error), hintOf(taken, maybe, again)].join('; '), cause: error },
   )
+}
+
+/** What helps against a full or a broken disk. */
+function remedy(error: unknown): string[] {
+  const cause = error instanceof Error && errnoOf(error) === undefined ? error.cause : error
+  return ['ENOSPC', 'EDQUOT', 'EROFS'].includes(errnoOf(cause) ?? '') ? [remedyFor(cause)] : []
 }
 
 /** How many of the lines a reader may have begun to read. A line that is cut off can be enough for a device. */

@@ -91,7 +91,7 @@ test('a private key as the value of another option is not taken for a name, whic
   for (const option of ['-i', '--in', '--device', '--receipt', '--iccid']) {
     for (const typed of [[option, pem], [option.length > 2 ? `${option}=${pem}` : option + pem]]) {
       expect(said(['next', '-k', 'x', ...typed])).toMatch(
-        /^the value of --?[a-z]+ looks like a private key \| give the file of the key with -k; see /,
+        /^the value of --?[a-z]+ looks like a private key \| only softsim next and softsim status take the key: as a file, with -k; see /,
       )
     }
   }
@@ -131,7 +131,10 @@ describe('an argument too many: the message says where, and never repeats it', (
     [['next', '--in=my', 'SECRET1'], `after the value of --in | ${A_DEVICE}; ${IN_QUOTES}`],
     [['next', '-n', '8', 'SECRET1'], `after the value of -n | ${A_DEVICE}; see`],
     [['next', '-k', 'x', '--smsp', 'SECRET1'], `after --smsp | ${A_DEVICE}`],
-    [['next', 'SECRET1.pem'], 'after next | give the file of the key with -k; see'],
+    [
+      ['next', 'SECRET1.pem'],
+      'after next | only softsim next and softsim status take the key: as a file, with -k; see',
+    ],
     [['next', '89880000000000000017'], 'after next | give an ICCID with --iccid; see'],
     [
       ['next', '-k', '-----BEGIN', 'SECRET1', '-----END'],

@@ -8,7 +8,7 @@ import { flushDirectorySync } from '../../store/flush/directory.ts'
 import { isFetching } from '../../store/incoming/answers.ts'
 import { fileName } from '../../store/names.ts'
 import { Queue } from '../../store/queue.ts'
-import { beforeClaim } from '../deliver.ts'
+import { beforeClaim, checkStop } from '../deliver.ts'
 import { makeReady, type Ready, type Source } from '../ready.ts'
 import { PassedOver } from './passed-over.ts'
 import { shortage } from './shortage.ts'
@@ -52,7 +52,10 @@ export class Search {
   /** Returns the next `count` profiles that can be handed out, or fewer at the end. They are not claimed yet. */
   async gather(count: number): Promise<Ready[]> {
     const ready: Ready[] = []
-    while (ready.length < count) {
+    for (let isFirst = true; ready.length < count; isFirst = false) {
+      // Many files that can't be used take long, and a signal is only seen when nothing else is to be done.
+      if (!isFirst) await new Promise((resolve) => setImmediate(resolve))
+      checkStop(this.#source.signals)
       const missing = count - ready.length
       // A few profiles are enough to find out that the key is wrong.
       const iccids = this.queue.next(

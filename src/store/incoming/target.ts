@@ -1,7 +1,7 @@
 import { closeSync, lstatSync, mkdirSync, openSync, rmdirSync, type StatsFs, statfsSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { errnoOf, Failure, reasonOf } from '../../failure.ts'
+import { errnoOf, Failure, reasonOf, remedyFor } from '../../failure.ts'
 import { several, sizeOf } from '../../words.ts'
 import { flushDirectory, flushDirectorySync } from '../flush/directory.ts'
 import { WholeFlush } from '../flush/whole.ts'
@@ -67,7 +67,7 @@ export async function openTarget(directory: string): Promise<OpenTarget> {
     }
   } catch (error) {
     throw new Failure('disk', `can't write to the directory ${directory}: ${reasonOf(error)}`, {
-      hint: 'use -o to name a directory that this user can write to; no profiles were requested',
+      hint: `${remedyFor(error)}, or use -o to name another directory; no profiles were requested`,
       cause: error,
     })
   }
