@@ -123,6 +123,11 @@ export const FIXED: readonly Fixed[] = [
     found: 'two calls for the device printed two profiles',
   },
   {
+    name: 'a call for a device finds an empty used file, whose call completes its claim right before the repair',
+    schedule: 'links assigned/2 deviceD+next: B18 A282 B A',
+    found: 'both calls printed the profile',
+  },
+  {
     name: 'a look at a name fails',
     schedule: 'links fresh/2 iccid+next: A4=EIO',
     found: 'an internal error',
