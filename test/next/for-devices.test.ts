@@ -12,7 +12,7 @@ import { completeFor, noteBegun, record } from '../../src/store/devices/record.t
 import { flushDirectorySync } from '../../src/store/flush/directory.ts'
 import { flushPath } from '../../src/store/flush/files.ts'
 import { Hint } from '../../src/store/hint.ts'
-import { usedName } from '../../src/store/names.ts'
+import { settledName, usedName } from '../../src/store/names.ts'
 import { bury, cutPower, format, fs, live, lived, ROOT } from '../store/disk.ts'
 import { iccid, plainProfile, storedFile } from '../support/profiles.ts'
 
@@ -149,6 +149,14 @@ describe.skipIf(process.platform === 'win32')('one device, one profile', () => {
     beginClaim(directory, unused(1), (path) => createFrom(draft, path))
     expect(await handOut('A')).toEqual([iccid(2)])
     expect(await handOut('B')).toEqual([iccid(1)])
+  })
+
+  test('a call that is not for the device has taken over the claim of its profile: nothing is printed', async () => {
+    await handOut('A')
+    diskSync.writeFileSync(path(unused(1)), stored.get(1) ?? '')
+    diskSync.mkdirSync(path(settledName(unused(1))))
+    await expect(handOut('A')).rejects.toEqual(expect.objectContaining({ outcome: 'no-profiles' }))
+    expect(read(unused(1))).toBe(stored.get(1))
   })
 
   test('too few for a panel: nothing is claimed, and no device has one', async () => {

@@ -128,6 +128,11 @@ export const FIXED: readonly Fixed[] = [
     found: 'both calls printed the profile',
   },
   {
+    name: 'two calls with --iccid take over the claim of a killed call, and one of them finishes it for the other',
+    schedule: 'links halfclaim/2 iccid+iccid: A8 B A',
+    found: 'both printed the profile as if they were the first',
+  },
+  {
     name: 'a look at a name fails',
     schedule: 'links fresh/2 iccid+next: A4=EIO',
     found: 'an internal error',
