@@ -131,10 +131,7 @@ describe('an argument too many: the message says where, and never repeats it', (
     [['next', '--in=my', 'SECRET1'], `after the value of --in | ${A_DEVICE}; ${IN_QUOTES}`],
     [['next', '-n', '8', 'SECRET1'], `after the value of -n | ${A_DEVICE}; see`],
     [['next', '-k', 'x', '--smsp', 'SECRET1'], `after --smsp | ${A_DEVICE}`],
-    [
-      ['next', 'SECRET1.pem'],
-      'after next | only softsim next and softsim status take the key: as a file, with -k; see',
-    ],
+    [['next', 'SECRET1.pem'], 'after next | give the file of the key with -k; see'],
     [['next', '89880000000000000017'], 'after next | give an ICCID with --iccid; see'],
     [
       ['next', '-k', '-----BEGIN', 'SECRET1', '-----END'],

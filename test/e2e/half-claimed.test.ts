@@ -111,15 +111,16 @@ describe.skipIf(reason !== undefined)(
     })
 
     test('any number of such files is skipped if they are not in a row', async () => {
+      // A claim that fails is released by another rename.
       const directory = directoryOf(someProfiles(12))
-      const { code, stdout, stderr } = await nextWith(directory, '2+2', 'EBUSY', '-n', '6')
+      const { code, stdout, stderr } = await nextWith(directory, '2+3', 'EBUSY', '-n', '6')
       expect([code, lines(stdout).length, lines(stderr).length]).toEqual([0, 6, 6])
       expect(usedIn(directory)).toHaveLength(6)
     })
 
-    test('a claim that can’t be undone is named', async () => {
+    test('a claim that is complete when another one fails is named', async () => {
       const directory = directoryOf(someProfiles(2))
-      // The claim of the second fails, and so does giving back the first.
+      // The claim of the second fails. That of the first is complete.
       const { code, stdout, stderr } = await nextWith(directory, '3+', 'EIO', '-n', '2')
       expect([code, stdout]).toEqual([9, ''])
       expect(stderr).toContain(`softsim: error: claimed but not delivered: ${iccid(1)} (`)

@@ -12,7 +12,7 @@ import { completeFor, noteBegun, record } from '../../src/store/devices/record.t
 import { flushDirectorySync } from '../../src/store/flush/directory.ts'
 import { flushPath } from '../../src/store/flush/files.ts'
 import { Hint } from '../../src/store/hint.ts'
-import { usedName } from '../../src/store/names.ts'
+import { settledName, usedName } from '../../src/store/names.ts'
 import { bury, cutPower, format, fs, live, lived, ROOT } from '../store/disk.ts'
 import { iccid, plainProfile, storedFile } from '../support/profiles.ts'
 
@@ -62,10 +62,10 @@ function claimFor(device: string, n: number): void {
 }
 
 /** Versions before 1.1.0 recorded a profile before they claimed it. */
-function assign(device: string, n: number): void {
+function assign(device: string, n: number, turn = 1): void {
   const hash = createHash('sha256').update(device).digest('hex')
   diskSync.mkdirSync(path('.devices'), { recursive: true })
-  diskSync.writeFileSync(path(`.devices/${hash}.1`), textFor(device, profileOf(n)))
+  diskSync.writeFileSync(path(`.devices/${hash}.${turn}`), textFor(device, profileOf(n)))
 }
 
 /** Makes it so that a call was cut off before it could claim its profile, and that another call took that one. */
@@ -134,6 +134,29 @@ describe.skipIf(process.platform === 'win32')('one device, one profile', () => {
     expect(await handOut('A')).toEqual([iccid(2)])
     expect(await handOut('A')).toEqual([iccid(2)])
     expect(owners().sort()).toEqual(['', 'A'])
+  })
+
+  test('a device that has its profile keeps it, although another one is recorded after it', async () => {
+    await handOut('A')
+    assign('A', 2, 2)
+    expect(await handOut('A')).toEqual([iccid(1)])
+    expect(await handOut('B')).toEqual([iccid(2)])
+  })
+
+  test('a call was killed when it was about to claim what another device has begun to claim', async () => {
+    const draft = writeDraft(directory, textFor('B', profileOf(1)))
+    for (const device of 'AB') noteBegun(directory, device, unused(1))
+    beginClaim(directory, unused(1), (path) => createFrom(draft, path))
+    expect(await handOut('A')).toEqual([iccid(2)])
+    expect(await handOut('B')).toEqual([iccid(1)])
+  })
+
+  test('a call that is not for the device has taken over the claim of its profile: nothing is printed', async () => {
+    await handOut('A')
+    diskSync.writeFileSync(path(unused(1)), stored.get(1) ?? '')
+    diskSync.mkdirSync(path(settledName(unused(1))))
+    await expect(handOut('A')).rejects.toEqual(expect.objectContaining({ outcome: 'no-profiles' }))
+    expect(read(unused(1))).toBe(stored.get(1))
   })
 
   test('too few for a panel: nothing is claimed, and no device has one', async () => {

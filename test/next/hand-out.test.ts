@@ -5,14 +5,17 @@ import { type Handout, handOut } from '../../src/next/hand-out.ts'
 import { cutPower, format, fs, live, ROOT } from '../store/disk.ts'
 import { iccid, plainProfile, storedFile } from '../support/profiles.ts'
 
-/** What happens when the first byte is about to be printed. */
-const output = vi.hoisted(() => ({ onPrint: () => {} }))
+/** What happens when the first byte is about to be printed, and how much of it a reader takes before it goes away. */
+const output = vi.hoisted(() => ({ onPrint: () => {}, share: 1 }))
 
 vi.mock('node:fs', async () => {
   const { diskSync } = await import('../store/disk-fs.ts')
-  const write = (_file: number, bytes: Buffer, done: (error: null, written: number) => void) => {
+  const write = (_file: number, bytes: Buffer, done: (error: Error | null, written: number) => void) => {
     output.onPrint()
-    setImmediate(done, null, bytes.length)
+    const length = Math.round(bytes.length * output.share)
+    output.share = Math.floor(output.share)
+    if (length > 0) setImmediate(done, null, length)
+    else setImmediate(done, Object.assign(new Error('EPIPE'), { code: 'EPIPE' }), 0)
   }
   return { ...diskSync, write, default: { ...diskSync, write } }
 })
@@ -31,6 +34,8 @@ function flush(path: string): void {
 
 /** Begins with a key, three profiles and an empty file of receipts, all of them durable. */
 beforeEach(() => {
+  output.onPrint = () => {}
+  output.share = 1
   format()
   live()
   diskSync.mkdirSync(directory)
@@ -76,3 +81,22 @@ describe.skipIf(process.platform === 'win32')('when the first byte is printed, a
     expect(receipts.map((line) => JSON.parse(line).iccid)).toEqual(iccids)
   })
 })
+
+test.skipIf(process.platform === 'win32')(
+  'a reader that goes away amid the second line may have it',
+  async () => {
+    output.share = 0.5
+    const said: string[] = []
+    const call = { ...PLAIN, count: 3, messages: new Report((text) => said.push(text)) }
+    await expect(handOut(call)).rejects.toMatchObject({
+      outcome: 'disk',
+      message: expect.stringContaining('1 of 3 profiles listed above; the first 2 may have been delivered'),
+    })
+    const fates = said.map((text) => /warning: claimed (.*) delivered: (\d+)/.exec(text)?.slice(1))
+    expect(fates).toEqual([
+      ['and may have been', iccid(1)],
+      ['and may have been', iccid(2)],
+      ['but not', iccid(3)],
+    ])
+  },
+)

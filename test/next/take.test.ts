@@ -1,12 +1,14 @@
 import { createPrivateKey } from 'node:crypto'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { beforeEach, describe, expect, inject, test, vi } from 'vitest'
 import { Report } from '../../src/cli/report.ts'
 import type { Source } from '../../src/next/ready.ts'
 import { takeByIccid } from '../../src/next/take/by-iccid.ts'
 import { takeForDevices } from '../../src/next/take/for-devices.ts'
 import { take } from '../../src/next/take/next-ones.ts'
-import { cutPower, format, fs, live, ROOT } from '../store/disk.ts'
+import { begin as beginClaim } from '../../src/store/claim/claim.ts'
+import { takeOver } from '../../src/store/claim/take-over.ts'
+import { cutPower, events, format, fs, live, ROOT } from '../store/disk.ts'
 import { chooser } from '../store/model.ts'
 import { iccid, plainProfile, storedFile } from '../support/profiles.ts'
 
@@ -131,6 +133,19 @@ describe.skipIf(process.platform === 'win32')('before and during the claim', () 
       cutPower(() => 0)
       expect([1, 3, 4].map((n) => String(fs.readFileSync(path(unused(n)))))).toEqual(before)
     })
+  })
+
+  test('a claim that is taken over has a durable used file before its unused one is removed', () => {
+    beginClaim(directory, unused(1))
+    live()
+    expect(takeOver(directory, unused(1))).toBe('ours')
+    const steps = events.map(({ step, path }) => `${step} ${basename(path)}`)
+    expect(steps.slice(steps.indexOf(`rename ${used(1)}`) + 1)).toEqual([
+      `flush ${used(1)}`,
+      'flush profiles',
+      `unlink ${unused(1)}`,
+      'flush profiles',
+    ])
   })
 
   test('a call that stops before its claim leaves everything unused', async () => {

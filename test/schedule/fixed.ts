@@ -123,6 +123,16 @@ export const FIXED: readonly Fixed[] = [
     found: 'two calls for the device printed two profiles',
   },
   {
+    name: 'a call for a device finds an empty used file, whose call completes its claim right before the repair',
+    schedule: 'links assigned/2 deviceD+next: B18 A282 B A',
+    found: 'both calls printed the profile',
+  },
+  {
+    name: 'two calls with --iccid take over the claim of a killed call, and one of them finishes it for the other',
+    schedule: 'links halfclaim/2 iccid+iccid: A8 B A',
+    found: 'both printed the profile as if they were the first',
+  },
+  {
     name: 'a look at a name fails',
     schedule: 'links fresh/2 iccid+next: A4=EIO',
     found: 'an internal error',

@@ -71,6 +71,9 @@ export function format({ links = true, fat = false, whole = false } = {}): void 
 /** Whether the disk has hard links. */
 export const canLink = () => hasLinks
 
+/** Whether the disk has the rules of FAT. */
+export const isFat = () => hasFatRules
+
 /** From now on the process lives for that many steps. */
 export function live(count = Number.POSITIVE_INFINITY): void {
   stepsLeft = count

@@ -125,16 +125,24 @@ export function release(
   const [used, settled] = [join(directory, usedName(name)), join(directory, settledName(name))]
   if (!createSettled(directory, name)) return
   try {
-    if (isOwn(readFileSync(used, 'utf8'))) {
-      patiently(() => renameSync(used, settled))
-      // Another tool may have renamed the unused file at this moment.
-      if (!isOwn(readFileSync(settled, 'utf8'))) patiently(() => renameSync(settled, used))
-    }
+    if (isOwn(readFileSync(used, 'utf8'))) removeUsed(used, settled, isOwn)
   } catch (error) {
     if (errnoOf(error) !== 'ENOENT') throw stuck(name, error)
   } finally {
     removeSettled(settled)
   }
+}
+
+/** Another tool may rename the unused file over it at this moment, so it is renamed away first, if that is possible. */
+function removeUsed(used: string, settled: string, isOwn: (text: string) => boolean): void {
+  try {
+    patiently(() => renameSync(used, settled))
+  } catch (error) {
+    if (errnoOf(error) === 'ENOENT') throw error
+    patiently(() => unlinkSync(used))
+    return
+  }
+  if (!isOwn(readFileSync(settled, 'utf8'))) patiently(() => renameSync(settled, used))
 }
 
 /** If it stays, the profile is unused all the same. */

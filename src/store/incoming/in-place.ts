@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { isExisting } from '../claim/claim.ts'
 import { removeSurplus } from '../claim/surplus.ts'
 import { FLUSHES_AT_ONCE, flushFile } from '../flush/files.ts'
-import { fileName } from '../names.ts'
+import { fileName, hasFiller } from '../names.ts'
 import { patiently } from '../patience.ts'
 import { fileRights } from '../rights.ts'
 import { type StoredProfile, toFile } from './answers.ts'
@@ -36,6 +36,7 @@ async function publishSome(target: Target, profiles: readonly StoredProfile[], a
       if (file === undefined) added.known.push(profile.iccid)
       else {
         written.set(file, profile)
+        if (hasFiller(fileName(profile.iccid))) target.hasFillers = true
         // In this order: another process may have completed the file meanwhile, with the same text.
         ftruncateSync(file, writeSync(file, toFile(profile), 0))
       }

@@ -10,8 +10,13 @@ import { readProfile, readUnused } from '../../../src/store/read.ts'
 import { temporaryDirectory } from '../../support/directory.ts'
 import { isWindows } from '../../support/system.ts'
 
-/** What another process does right before a file is opened, and what the disk says after a rename. */
-const disk = vi.hoisted(() => ({ meanwhile: (_path: string) => {}, renamed: () => {} }))
+/** What another process does right before a file is opened, what the disk says after a rename, and what it is. */
+const disk = vi.hoisted(() => ({
+  meanwhile: (_path: string) => {},
+  renamed: () => {},
+  /** Of statfs(2). */
+  type: 0,
+}))
 
 vi.mock('node:fs', async (original) => {
   const fs = await original<typeof import('node:fs')>()
@@ -23,12 +28,20 @@ vi.mock('node:fs', async (original) => {
     fs.renameSync(from, to)
     disk.renamed()
   }
-  return { ...fs, openSync, renameSync, default: { ...fs, openSync, renameSync } }
+  const statfsSync = () => ({ type: disk.type })
+  return {
+    ...fs,
+    openSync,
+    renameSync,
+    statfsSync,
+    default: { ...fs, openSync, renameSync, statfsSync },
+  }
 })
 
 afterEach(() => {
   disk.meanwhile = () => {}
   disk.renamed = () => {}
+  disk.type = 0
 })
 
 /** A new directory with these files, each of which holds its own name. */
@@ -153,6 +166,15 @@ describe('a claim that is begun and not complete', () => {
     expect(takeOver(directory, '1.json')).toBe('ours')
     writeFileSync(join(directory, '1.json'), '1.json')
     expect(complete(directory, '1.json')).toBe(false)
+  })
+
+  test.runIf(process.platform === 'linux')('on FAT, a file that replaced the empty one is left alone', () => {
+    const directory = begun()
+    disk.type = 0x4d44
+    writeFileSync(join(directory, '__1.json'), 'of a device')
+    expect(complete(directory, '1.json')).toBe(false)
+    expect(readFileSync(join(directory, '__1.json'), 'utf8')).toBe('of a device')
+    expect(readFileSync(join(directory, '1.json'), 'utf8')).toBe('1.json')
   })
 
   test('is finished by the next call if the one that took it over was killed', () => {

@@ -116,6 +116,13 @@ describe('add', () => {
     },
   )
 
+  test('stores a profile once whose ICCID comes with a filler first, and without one later', async () => {
+    const directory = temporaryDirectory()
+    const both = ['8988001F', '8988001'].map((iccid) => ({ iccid, profile: 'AAAA' }))
+    expect(await addTo(directory, both)).toEqual({ stored: ['8988001F'], known: ['8988001'] })
+    expect(namesIn(directory)).toEqual(['8988001F.json'])
+  })
+
   test('two at the same time store each profile once', async () => {
     const directory = temporaryDirectory()
     const results = await Promise.all([addTo(directory, several(150)), addTo(directory, several(150))])

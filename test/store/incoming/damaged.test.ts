@@ -79,9 +79,11 @@ describe.skipIf(process.platform === 'win32').each([
   test('is removed only when the names are flushed, the new one included', async () => {
     await recoverOn(disk)
     const removals = events.flatMap(({ step, path }, at) =>
-      step === 'unlink' && path.endsWith(ANSWER) ? [events[at - 1]] : [],
+      step === 'unlink' && path.endsWith(ANSWER) ? [events.slice(0, at)] : [],
     )
-    expect(removals[0]).toEqual({ step: 'flush', path: incoming })
+    // On FAT, the flush of a directory is followed by one of the directory above it.
+    const last = removals[0]?.findLast(({ path }) => path !== directory)
+    expect(last).toEqual({ step: 'flush', path: incoming })
   })
 
   test.each([
