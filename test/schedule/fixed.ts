@@ -137,4 +137,24 @@ export const FIXED: readonly Fixed[] = [
     schedule: 'links fresh/2 iccid+next: A4=EIO',
     found: 'an internal error',
   },
+  {
+    name: 'a settling call copies over the used file that a call for a device has just repaired',
+    schedule: 'links assigned/2 next+deviceD+next2: A18!@120s B292 C20 B C',
+    found: 'two calls for the device printed two profiles',
+  },
+  {
+    name: '--iccid takes a claim over by what it read before the claim was released and begun again',
+    schedule: 'links fresh/3 devicesDE+deviceD+iccid: A24 B20 A24 B C23 A24 C5 A C',
+    found: 'two calls for the device printed two profiles',
+  },
+  {
+    name: 'two calls settle one claim with the same draft, and one of them is killed',
+    schedule: 'links halfclaim/2 next+next: A17 B17! A',
+    found: 'the profile was lost',
+  },
+  {
+    name: 'another tool renames the unused file while a refused claim is released',
+    schedule: 'links fresh/2 rename+next: B19=EIO B2',
+    found: 'the profile was lost',
+  },
 ]

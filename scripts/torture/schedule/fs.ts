@@ -2,7 +2,7 @@
  * What stands for the functions of `node:fs` in the calls of a schedule: each is a step on its disk. look.ts says between which of them others can go on.
  */
 import * as real from 'node:fs'
-import { execution, HarnessError, step } from './engine.ts'
+import { execution, HarnessError, isPause, step } from './engine.ts'
 import { systemError } from './inode.ts'
 import { checkScanner, wonToo } from './kinds.ts'
 import { at, on, plain, Status } from './look.ts'
@@ -22,7 +22,15 @@ function statSync(name: unknown, options?: { throwIfNoEntry?: boolean }): Status
   })
 }
 
-const existsSync = (path: unknown) => statSync(path, { throwIfNoEntry: false }) !== undefined
+/** Whatever the disk says, it never throws. */
+function existsSync(path: unknown): boolean {
+  try {
+    return statSync(path, { throwIfNoEntry: false }) !== undefined
+  } catch (error) {
+    if (isPause(error)) throw error
+    return false
+  }
+}
 
 const fstatSync = (file: number) =>
   on('fstat', file, false, (run) => new Status(run, run.world.disk.opened(file).inode))

@@ -2,7 +2,7 @@ import { Failure, reasonOf, remedyFor, UnusableProfile } from '../../failure.ts'
 import { type Decrypt, decryptor } from '../../key/decrypt.ts'
 import { claim } from '../../store/claim/claim.ts'
 import { removeSurplus } from '../../store/claim/surplus.ts'
-import { finish, isTakenOver, settleFirst, takeOver } from '../../store/claim/take-over.ts'
+import { isTakenOver, takeOver, takeOverWhole } from '../../store/claim/take-over.ts'
 import { deviceIn, type Use, useOf } from '../../store/claim/use.ts'
 import { settleFor } from '../../store/devices/record.ts'
 import { fileName } from '../../store/names.ts'
@@ -108,8 +108,7 @@ function settleUsed(
     return 'used'
   }
   if (settleFor(directory, unused, text, isOurs)) return 'used'
-  const isTaken = isOurs || settleFirst(directory, unused) === 'ours'
-  return isTaken && finish(directory, unused) ? 'ours' : 'changed'
+  return takeOverWhole(directory, unused, text, isOurs) ? 'ours' : 'changed'
 }
 
 function takenOver(ready: Ready, messages: Messages): Ready {

@@ -15,13 +15,14 @@ import {
   unlinkSync,
   writeFileSync,
 } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { errnoOf, Failure, reasonOf, remedyFor, UnusableProfile } from '../../failure.ts'
 import { isFat } from '../flush/directory.ts'
 import { flushFileSync } from '../flush/files.ts'
 import { settledName, spellings, usedName } from '../names.ts'
 import { isHeld, patiently, pause } from '../patience.ts'
 import { removeIfThere } from '../remove.ts'
+import { fileRights, rightsOf } from '../rights.ts'
 import { exists, isTakenOver, stuck } from './take-over.ts'
 
 /** Over SFTP, EPERM may also mean that another call had the used name, and has released it since. */
@@ -33,8 +34,6 @@ const CANT_CREATE = process.platform === 'win32' ? ['EACCES', 'EBUSY', 'EPERM'] 
 /** Another call may have released the same profile right before. */
 const RELEASE_TRIES = 50
 const RELEASE_PAUSE_MS = 20
-
-const PRIVATE = 0o600
 
 /**
  * Begins to claim an unused profile: creates its used name.
@@ -63,7 +62,9 @@ export function begin(
   }
 }
 
-const createEmpty = (path: string) => patiently(() => closeSync(openSync(path, 'wx', PRIVATE)))
+/** Other stations may have to finish the claim. */
+const createEmpty = (path: string) =>
+  patiently(() => closeSync(openSync(path, 'wx', fileRights(rightsOf(dirname(path))))))
 
 /**
  * Completes a plain claim: renames the unused file over the empty used one. The claim is durable once `flushFiles` and a
@@ -157,7 +158,7 @@ function createSettled(directory: string, name: string): boolean {
   const settled = join(directory, settledName(name))
   for (let tries = RELEASE_TRIES; ; tries--) {
     try {
-      closeSync(openSync(settled, 'wx', PRIVATE))
+      createEmpty(settled)
       return true
     } catch (error) {
       if (isTakenOver(directory, name)) return false
@@ -188,4 +189,4 @@ const isUsed = (directory: string, name: string) =>
  * becomes EPERM.
  */
 export const isExisting = (error: unknown, path: string) =>
-  errnoOf(error) === 'EEXIST' || (errnoOf(error) === 'EPERM' && exists(path))
+  errnoOf(error) === 'EEXIST' || (errnoOf(error) === 'EPERM' && existsSync(path))

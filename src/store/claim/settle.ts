@@ -10,7 +10,7 @@ import { settleFor } from '../devices/record.ts'
 import { settledName, usedName } from '../names.ts'
 import { pause } from '../patience.ts'
 import { removeSurplus } from './surplus.ts'
-import { finish, isTakenOver, settleFirst, takeOver } from './take-over.ts'
+import { takeOver, takeOverWhole } from './take-over.ts'
 import { deviceIn, useOf } from './use.ts'
 
 /** No claim takes this long between its steps, unless its process has ended or is suspended. */
@@ -44,13 +44,14 @@ function settleOne(directory: string, name: string, messages: Messages): void {
   const iccid = name.replace(/\.json$/, '')
   try {
     const use = useOf(directory, name)
+    if (use.state === 'unused' || use.state === 'gone') return
     const outcome = use.state === 'used' ? use.state : takeOver(directory, name, true)
     if (outcome === 'used') settleWhole(directory, name, messages)
     else if (outcome === 'whole') settleWhole(directory, name, messages, true)
     else if (outcome !== 'left') warnOfUnprinted(iccid, messages)
-    else if (isReleasing(directory, name)) {
+    else if (isStuck(directory, name)) {
       messages.warn(
-        `${iccid} is set aside: a call was killed while releasing it; when no call is running, remove ${settledName(name)}, and the next call settles it`,
+        `${iccid} is set aside: a call was killed while settling its claim; when no call is running, remove ${settledName(name)}, and the next call settles it`,
       )
     }
   } catch (error) {
@@ -73,12 +74,11 @@ function settleWhole(directory: string, name: string, messages: Messages, isOurs
     return
   }
   // The device has another profile: whoever takes this one over may use it.
-  const isTaken = isOurs || settleFirst(directory, name) === 'ours'
-  if (isTaken && finish(directory, name)) warnOfUnprinted(iccid, messages)
+  if (takeOverWhole(directory, name, use.text, isOurs)) warnOfUnprinted(iccid, messages)
 }
 
-const isReleasing = (directory: string, name: string) =>
-  existsSync(join(directory, settledName(name))) && !isTakenOver(directory, name)
+const isStuck = (directory: string, name: string) =>
+  existsSync(join(directory, settledName(name))) && useOf(directory, name).state === 'begun'
 
 const warnOfUnprinted = (iccid: string, messages: Messages) =>
   messages.warn(

@@ -1,6 +1,6 @@
 import { renameSync } from 'node:fs'
 import { join } from 'node:path'
-import { settleFirst } from '../claim/take-over.ts'
+import { isTakenOverBy, settleFirst } from '../claim/take-over.ts'
 import { useOf } from '../claim/use.ts'
 import { flushDirectorySync } from '../flush/directory.ts'
 import { flushPathSync } from '../flush/files.ts'
@@ -16,8 +16,10 @@ import { type Assignment, hashOf, textOf } from './history.ts'
  * @throws the system error
  */
 export function repair(directory: string, { device, name, text }: Assignment, isTornOnly: boolean): boolean {
-  if (!isTorn(directory, name, text, isTornOnly) || settleFirst(directory, name, hashOf(device)) !== 'ours')
+  if (!isTorn(directory, name, text, isTornOnly) || settleFirst(directory, name, hashOf(device)) === 'left')
     return false
+  // Another call for the device may have been killed here.
+  if (!isTakenOverBy(directory, name, hashOf(device))) return false
   // Once more: another call may have completed its claim before that.
   if (!isTorn(directory, name, text, isTornOnly)) return false
   // Not in place: the call that created the file may still write to it.
