@@ -154,7 +154,8 @@ describe.skipIf(process.platform === 'win32')('one device, one profile', () => {
   test('a call that is not for the device has taken over the claim of its profile: nothing is printed', async () => {
     await handOut('A')
     diskSync.writeFileSync(path(unused(1)), stored.get(1) ?? '')
-    diskSync.mkdirSync(path(settledName(unused(1))))
+    const settled = path(settledName(unused(1)))
+    for (const each of [settled, `${settled}/whose`]) diskSync.mkdirSync(each)
     await expect(handOut('A')).rejects.toEqual(expect.objectContaining({ outcome: 'no-profiles' }))
     expect(read(unused(1))).toBe(stored.get(1))
   })

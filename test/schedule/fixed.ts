@@ -157,4 +157,9 @@ export const FIXED: readonly Fixed[] = [
     schedule: 'links fresh/2 rename+next: B19=EIO B2',
     found: 'the profile was lost',
   },
+  {
+    name: 'a call that has taken over the claim of a device is killed before it records the profile',
+    schedule: 'nolinks fresh/2 deviceD+iccid: A32 B7 A1 B18! A',
+    found: 'the profile stayed out of reach',
+  },
 ]

@@ -4,6 +4,7 @@ import type { Call, Print, Result } from './call.ts'
 import type { Disk } from './disk.ts'
 import { World } from './engine.ts'
 import { LOT, OTHER } from './places.ts'
+import type { Program } from './program.ts'
 import { programFor } from './run.ts'
 import { WANTS } from './scenarios.ts'
 import type { Schedule } from './text.ts'
@@ -14,6 +15,8 @@ export interface Aftermath {
   readonly disk: Disk
   /** Of the last `status`. */
   readonly unfinished: number
+  /** Who has a profile, or which profile is used, and does not get it printed in the end: each with the message. */
+  readonly stuck: readonly string[]
 }
 
 const PAUSE_MS = 2 * 60_000
@@ -60,9 +63,26 @@ class After {
     return result
   }
 
-  async end(unfinished: number): Promise<Aftermath> {
+  end(unfinished: number, stuck: readonly string[] = []): Aftermath {
     const { prints, disk } = this.world
-    return { prints, results: this.results, disk, unfinished }
+    return { prints, results: this.results, disk, unfinished, stuck }
+  }
+
+  /** Asks once more for what every device and every used profile has. */
+  async stuck(program: Program, devices: readonly string[], profiles: number): Promise<string[]> {
+    const iccids = Array.from({ length: profiles }, (_, n) => iccid(n + 1))
+    const asked = [
+      ...devices
+        .filter((device) => this.world.prints.some((print) => print.device === device))
+        .map((device) => [device, { devices: [device] }] as const),
+      ...iccids.map((each) => [each, { iccid: each }] as const),
+    ]
+    const stuck = []
+    for (const [who, what] of asked) {
+      const { code, error } = await this.run(program.next(what))
+      if (code !== 0) stuck.push(`${who}: exit code ${code}, ${error}`)
+    }
+    return stuck
   }
 }
 
@@ -83,7 +103,8 @@ async function empty(world: World, schedule: Schedule): Promise<Aftermath> {
   for (const device of devicesOf(schedule)) await after.run(program.next({ devices: [device] }))
   after.world.now += DAY_MS
   for (let tries = 0; tries < MOST_CALLS; tries++) if ((await after.run(program.next({}))).code !== 0) break
-  return after.end(unfinishedIn(await after.run(program.status())))
+  const unfinished = unfinishedIn(await after.run(program.status()))
+  return after.end(unfinished, await after.stuck(program, devicesOf(schedule), schedule.profiles))
 }
 
 /** As `find profiles -name '[0-9]*' -exec mv {} other \;` does. */

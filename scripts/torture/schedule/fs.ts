@@ -95,12 +95,13 @@ function writeSync(file: number, data: string | Buffer, ...rest: (number | null 
 function writeFileSync(
   path: unknown,
   data: string | Buffer,
-  options?: string | { flag?: string; mode?: number },
+  options?: string | { flag?: string; mode?: number; flush?: boolean },
 ) {
-  const { flag = 'w', mode } = typeof options === 'object' ? options : {}
+  const { flag = 'w', mode, flush } = typeof options === 'object' ? options : {}
   const file = typeof path === 'number' ? path : openSync(path, flag, mode)
   try {
     write(file, Buffer.from(data), null)
+    if (flush) fsyncSync(file)
   } finally {
     if (typeof path !== 'number') closeSync(file)
   }

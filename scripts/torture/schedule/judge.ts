@@ -37,6 +37,7 @@ export async function judge(world: World, schedule: Schedule): Promise<Violation
     ...lost(world, later, schedule, told),
     ...prints.map((print) => withoutUsedFile(print, later.disk)),
     ...twins(later.disk, told, later.unfinished),
+    ...stuck(world, later, schedule, told),
   ].find((each) => each !== undefined)
   if (found !== undefined) return found
   const { prints: more } = await aftermathOf(world, schedule, true)
@@ -185,8 +186,7 @@ function lotOf(world: World, { profiles, start, calls }: Schedule): string[] {
 }
 
 /**
- * In the end, all profiles are used. One that stays unused beside a torn used file is named. On FAT, a power cut may
- * tear a file between its rename and its flush.
+ * In the end, all profiles are used. One that stays unused beside a torn used file is named.
  */
 function* lost(
   world: World,
@@ -195,16 +195,38 @@ function* lost(
   told: readonly Result[],
 ): Generator<Violation> {
   const { disk, unfinished } = later
-  const isTornByCut = world.kind.hasFatRules && schedule.segments.some(({ cut = 0 }) => cut > 0)
   for (const each of lotOf(world, schedule)) {
     if (isWhole(disk, `__${each}.json`)) continue
     const names = disk.namesOf(LOT).filter((name) => name.includes(each))
     const isNamed = unfinished > 0 || isTold(told, each)
-    if (names.includes(`__${each}.json`) && (isTornByCut || (isWhole(disk, `${each}.json`) && isNamed)))
+    if (
+      names.includes(`__${each}.json`) &&
+      (isTornByCut(world, schedule) || (isWhole(disk, `${each}.json`) && isNamed))
+    )
       continue
     yield { rule: 'lost', what: `${each} is not used in the end; there is ${names.join(', ') || 'nothing'}` }
   }
 }
+
+/** What stays out of reach is named, with what to do. Without hard links, this includes a record that is torn. */
+function* stuck(
+  world: World,
+  later: Aftermath,
+  schedule: Schedule,
+  told: readonly Result[],
+): Generator<Violation> {
+  if (isTornByCut(world, schedule)) return
+  for (const what of later.stuck) {
+    const [who] = what.split(':')
+    if (world.kind.noLinks !== undefined && /the record \S+ of device . is not complete/.test(what)) continue
+    if (!told.some((each) => each.told.some((text) => text.includes(`${who} is set aside`))))
+      yield { rule: 'stuck', what }
+  }
+}
+
+/** On FAT, a power cut may tear a file between its rename and its flush. */
+const isTornByCut = ({ kind }: World, { segments }: Schedule) =>
+  kind.hasFatRules && segments.some(({ cut = 0 }) => cut > 0)
 
 const withoutUsedFile = (print: Print, disk: Disk): Violation | undefined =>
   isWhole(disk, `__${print.iccid}.json`)

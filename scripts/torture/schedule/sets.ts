@@ -123,7 +123,8 @@ export type GoesOn = () => boolean
 
 export const pairBases = () => bases(FAULTLESS, Object.keys(STARTS), lotsFor)
 
-export const faultBases = () => bases(FAULTY, ['fresh', 'assigned', 'answer'], () => [2])
+export const faultBases = () =>
+  bases(FAULTY, ['fresh', 'assigned', 'claimed', 'halfclaim', 'answer'], () => [2])
 
 export async function completePairs(
   trials: Trials,

@@ -2,7 +2,7 @@ import { Failure, reasonOf, remedyFor, UnusableProfile } from '../../failure.ts'
 import { type Decrypt, decryptor } from '../../key/decrypt.ts'
 import { claim } from '../../store/claim/claim.ts'
 import { removeSurplus } from '../../store/claim/surplus.ts'
-import { isTakenOver, takeOver, takeOverWhole } from '../../store/claim/take-over.ts'
+import { finish, isTakenOver, takeOver } from '../../store/claim/take-over.ts'
 import { deviceIn, type Use, useOf } from '../../store/claim/use.ts'
 import { settleFor } from '../../store/devices/record.ts'
 import { fileName } from '../../store/names.ts'
@@ -53,10 +53,7 @@ async function takeNow(source: Source, decrypt: Decrypt, iccid: string): Promise
     return outcome === 'used' ? again(ready, messages) : takenOver(ready, messages)
   }
   if (use.state === 'begun') {
-    const outcome = onDisk(iccid, () => takeOver(directory, ready.name))
-    // The used file names a device by now.
-    const isWhole = outcome === 'whole' && onDisk(iccid, () => settleNow(directory, ready.name)) === 'ours'
-    return outcome === 'ours' || isWhole ? takenOver(ready, messages) : undefined
+    return onDisk(iccid, () => takeOverNow(directory, ready.name)) ? takenOver(ready, messages) : undefined
   }
   if (onDisk(ready.name, () => claim(directory, ready.name, ready.stored))) {
     // Somebody may have renamed a used file back by hand.
@@ -83,22 +80,25 @@ async function readyNow(
   }
 }
 
-/** Settles a claim that this call has taken over. */
-function settleNow(directory: string, name: string): 'used' | 'ours' | 'changed' {
+/** @returns whether the profile is this call's now, and no device's */
+function takeOverNow(directory: string, name: string): boolean {
+  const outcome = takeOver(directory, name)
+  if (outcome !== 'whole') return outcome === 'ours'
+  // The used file may name a device by now, or another one.
   const use = useOf(directory, name)
-  return use.state === 'used' ? settleUsed(directory, use, true) : 'changed'
+  return use.state === 'used' && settleUsed(directory, use, true) === 'ours'
 }
 
 /**
  * Settles a used file beside an unused one.
- * @param isOurs whether this call has taken the claim over
+ * @param isTaken whether this call has taken the claim over
  * @returns `ours` if the profile is nobody's: the device that the used file names has another one
  * @throws the system error
  */
 function settleUsed(
   directory: string,
   { unused, text }: Extract<Use, { state: 'used' }>,
-  isOurs = false,
+  isTaken = false,
 ): 'used' | 'ours' | 'changed' {
   if (unused === undefined) return 'used'
   if (deviceIn(text) === undefined) {
@@ -107,8 +107,9 @@ function settleUsed(
     removeSurplus(directory, unused)
     return 'used'
   }
-  if (settleFor(directory, unused, text, isOurs)) return 'used'
-  return takeOverWhole(directory, unused, text, isOurs) ? 'ours' : 'changed'
+  if (settleFor(directory, unused, text, isTaken)) return 'used'
+  const isOurs = isTaken ? finish(directory, unused) : takeOverNow(directory, unused)
+  return isOurs ? 'ours' : 'changed'
 }
 
 function takenOver(ready: Ready, messages: Messages): Ready {

@@ -10,7 +10,7 @@ import { settleFor } from '../devices/record.ts'
 import { settledName, usedName } from '../names.ts'
 import { pause } from '../patience.ts'
 import { removeSurplus } from './surplus.ts'
-import { takeOver, takeOverWhole } from './take-over.ts'
+import { finish, takeOver } from './take-over.ts'
 import { deviceIn, useOf } from './use.ts'
 
 /** No claim takes this long between its steps, unless its process has ended or is suspended. */
@@ -59,8 +59,8 @@ function settleOne(directory: string, name: string, messages: Messages): void {
   }
 }
 
-/** @param isOurs whether this call has taken the claim over */
-function settleWhole(directory: string, name: string, messages: Messages, isOurs = false): void {
+/** @param isTaken whether the claim is taken over, by this call or by one that was killed */
+function settleWhole(directory: string, name: string, messages: Messages, isTaken = false): void {
   const iccid = name.replace(/\.json$/, '')
   if (removeSurplus(directory, name)) {
     messages.tell(0, `${iccid} is used: ${name}, which was left beside its used file, is removed`)
@@ -69,12 +69,15 @@ function settleWhole(directory: string, name: string, messages: Messages, isOurs
   const use = useOf(directory, name)
   if (use.state !== 'used' || use.unused === undefined) return
   const device = deviceIn(use.text)
-  if (settleFor(directory, name, use.text, isOurs)) {
+  if (settleFor(directory, name, use.text, isTaken)) {
     messages.warn(`${iccid} is the profile of device ${device}: a call for it was killed; call it again`)
     return
   }
   // The device has another profile: whoever takes this one over may use it.
-  if (takeOverWhole(directory, name, use.text, isOurs)) warnOfUnprinted(iccid, messages)
+  const outcome = isTaken ? finish(directory, name) && 'ours' : takeOver(directory, name, true)
+  // Another call may have released it before that, and one for another device begun its own claim.
+  if (outcome === 'whole') settleWhole(directory, name, messages, true)
+  else if (outcome !== 'left' && outcome !== false) warnOfUnprinted(iccid, messages)
 }
 
 const isStuck = (directory: string, name: string) =>

@@ -5,10 +5,11 @@
 
 import { randomUUID } from 'node:crypto'
 import {
+  closeSync,
   existsSync,
   lstatSync,
   mkdirSync,
-  readdirSync,
+  openSync,
   readFileSync,
   renameSync,
   rmdirSync,
@@ -24,14 +25,11 @@ import { patiently } from '../patience.ts'
 import { fileRights, rightsOf } from '../rights.ts'
 import { useOf } from './use.ts'
 
-const DRAFT = '~'
-
 /**
  * Takes over a claim that another call has begun, and completes it. That call can't print the profile any more.
  * @param finishesOthers whether to finish what a third call took over: it may be about to print the profile
  * @returns `left` if that call is releasing its claim, or has completed it; `finished` if a third call took it over, and
- *   may have been killed; `whole` if the used file became complete at that moment, and names a device: only this call may
- *   record that
+ *   may have been killed; `whole` if the used file is complete, and may name a device
  * @throws the system error
  */
 export function takeOver(
@@ -40,22 +38,12 @@ export function takeOver(
   finishesOthers = false,
 ): 'ours' | 'finished' | 'left' | 'whole' {
   const outcome = settleFirst(directory, name)
-  if (outcome === 'finished' && !(finishesOthers && isBeingFinished(directory, name))) return 'left'
+  if (outcome === 'left' || (outcome === 'finished' && !finishesOthers)) return 'left'
   // Not before this: a call for a device looks for the settled name after it has written the used file.
   const use = useOf(directory, name)
-  if (outcome === 'ours' && use.state === 'used' && use.unused !== undefined) return 'whole'
+  if (use.state === 'used' && use.unused !== undefined) return 'whole'
   if (outcome === 'ours' && use.state === 'unused') removeEmpty(join(directory, settledName(name)))
-  if (outcome === 'left' || use.state !== 'begun') return 'left'
-  return finish(directory, name) ? outcome : 'left'
-}
-
-/** A call that repairs the used file of a device takes a claim over, too. It has no draft. */
-function isBeingFinished(directory: string, name: string): boolean {
-  try {
-    return readdirSync(join(directory, settledName(name))).some((each) => each.startsWith(DRAFT))
-  } catch {
-    return false
-  }
+  return use.state === 'begun' && finish(directory, name) ? outcome : 'left'
 }
 
 /** The claim was released before it was taken over. */
@@ -66,30 +54,35 @@ function removeEmpty(settled: string): void {
 }
 
 /**
- * Takes over a claim whose used file names a device that has another profile, and completes it.
- * @param text of the used file
- * @returns false if the names have changed
+ * Decides, once, whose a profile is that was taken over: a file stands for the device that the used file names, a
+ * directory for nobody. Any call may finish it then.
+ * @returns whether it is decided this way
  * @throws the system error
  */
-export function takeOverWhole(directory: string, name: string, text: string, isOurs: boolean): boolean {
-  if (!isOurs && settleFirst(directory, name) !== 'ours') return false
-  // Once more: the call that began the claim may have released it before that, and another one begun its own.
-  const use = useOf(directory, name)
-  if (use.state === 'used' && use.text === text && use.unused !== undefined) return finish(directory, name)
-  if (!isOurs) removeEmpty(join(directory, settledName(name)))
-  return false
+export function decide(directory: string, name: string, whose: 'device' | 'nobody'): boolean {
+  const path = join(directory, settledName(name), 'whose')
+  try {
+    if (whose === 'device') closeSync(openSync(path, 'wx', fileRights(rightsOf(directory))))
+    else mkdirSync(path, { mode: rightsOf(directory) })
+    return true
+  } catch (error) {
+    const decided = lstatSync(path, { throwIfNoEntry: false })
+    if (decided === undefined) throw error
+    return decided.isDirectory() === (whose === 'nobody')
+  }
 }
 
 /**
- * Completes a claim that this call has taken over: its used file becomes a copy of the unused one.
- * @returns false if another process was faster
+ * Completes a claim that is taken over, for nobody: its used file becomes a copy of the unused one.
+ * @returns false if another process was faster, or if the profile is a device's
  * @throws the system error
  */
-function finish(directory: string, name: string): boolean {
+export function finish(directory: string, name: string): boolean {
   const [unused, used] = [join(directory, name), join(directory, usedName(name))]
   // Others may finish it at the same time.
-  const draft = join(directory, settledName(name), `${DRAFT}${randomUUID()}`)
+  const draft = join(directory, settledName(name), `~${randomUUID()}`)
   try {
+    if (!decide(directory, name, 'nobody')) return false
     // Not in place: the call that created the used file may still write to it.
     writeFileSync(draft, readFileSync(unused), { mode: fileRights(rightsOf(directory)), flush: true })
     patiently(() => renameSync(draft, used))
@@ -106,15 +99,13 @@ function finish(directory: string, name: string): boolean {
 
 /**
  * Decides that a claim is taken over, whatever becomes of it then.
- * @param owner a name that tells later calls who took it over
  * @returns as `takeOver`
  * @throws the system error
  */
-export function settleFirst(directory: string, name: string, owner?: string): 'ours' | 'finished' | 'left' {
+export function settleFirst(directory: string, name: string): 'ours' | 'finished' | 'left' {
   const settled = join(directory, settledName(name))
   try {
     mkdirSync(settled, { mode: rightsOf(directory) })
-    if (owner !== undefined) mkdirSync(join(settled, owner), { mode: rightsOf(directory) })
     return 'ours'
   } catch (error) {
     if (isTakenOver(directory, name)) return 'finished'
@@ -123,20 +114,14 @@ export function settleFirst(directory: string, name: string, owner?: string): 'o
   }
 }
 
-/** Whether a claim was taken over with this name of an owner. */
-export const isTakenOverBy = (directory: string, name: string, owner: string) =>
-  existsSync(join(directory, settledName(name), owner))
-
 /**
  * Whether another call has taken over the claim of a profile.
- * @param owner does not count
  * @throws {Failure} `disk` if nobody can tell
  */
-export function isTakenOver(directory: string, name: string, owner?: string): boolean {
+export function isTakenOver(directory: string, name: string): boolean {
   const settled = join(directory, settledName(name))
   try {
-    const isTaken = lstatSync(settled, { throwIfNoEntry: false })?.isDirectory() ?? false
-    return isTaken && !(owner !== undefined && isTakenOverBy(directory, name, owner))
+    return lstatSync(settled, { throwIfNoEntry: false })?.isDirectory() ?? false
   } catch (error) {
     throw stuck(name, error)
   }

@@ -3,7 +3,7 @@ import { basename, dirname, join } from 'node:path'
 import { UnusableProfile } from '../../failure.ts'
 import { iccidDigits } from '../../profile/iccid.ts'
 import { isExisting, release } from '../claim/claim.ts'
-import { isTakenOver } from '../claim/take-over.ts'
+import { decide, isTakenOver } from '../claim/take-over.ts'
 import { deviceIn, useOf } from '../claim/use.ts'
 import { flushDirectorySync } from '../flush/directory.ts'
 import { flushPathSync } from '../flush/files.ts'
@@ -112,19 +112,21 @@ export type Outcome = 'completed' | 'had' | 'lost'
 
 /**
  * Settles a used file that names a device beside the unused one: the call was killed before it completed its claim.
- * @param isOurs whether this call has taken the claim over
- * @returns false if the device has another profile, as only the call that began the claim may release it, or if the claim
- *   is taken over
+ * @param isTaken whether the claim is taken over, by this call or by one that was killed
+ * @returns false if the device has another profile, as only the call that began the claim may release it, or if another
+ *   call has taken the claim over
  * @throws as `historyOf`
  */
-export function settleFor(directory: string, name: string, text: string, isOurs = false): boolean {
+export function settleFor(directory: string, name: string, text: string, isTaken = false): boolean {
   const device = deviceIn(text)
   if (device === undefined) return false
-  if (!isOurs && isTakenOver(directory, name)) return false
+  if (!isTaken && isTakenOver(directory, name)) return false
   const { assignment, turns } = historyOf(directory, device)
   if (assignment === undefined) recordAgain(directory, pathOf(directory, device, turns + 1), text)
   const inForce = historyOf(directory, device).assignment
   if (inForce === undefined || !isOwn(inForce) || !spellings(name).includes(inForce.name)) return false
+  // Not before the device has the record: the decision is for ever.
+  if (isTaken && !decide(directory, name, 'device')) return false
   return completeFor(directory, inForce) !== 'lost'
 }
 
@@ -143,8 +145,8 @@ export function refuseOwned(text: string): void {
  * Whether the claim of the profile of a device can be completed: no call that is not for the device has taken it over.
  * @throws {Failure} `disk` if nobody can tell
  */
-export const isCompletable = (directory: string, { device, name, use }: Assignment) =>
-  use.unused === undefined || !isTakenOver(directory, name, hashOf(device))
+export const isCompletable = (directory: string, { name, use }: Assignment) =>
+  use.unused === undefined || !isTakenOver(directory, name) || decide(directory, name, 'device')
 
 /** What is recorded applies, whatever the note says. */
 function removeNote(directory: string, device: string): void {

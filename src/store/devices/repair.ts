@@ -1,13 +1,13 @@
 import { renameSync } from 'node:fs'
 import { join } from 'node:path'
-import { isTakenOverBy, settleFirst } from '../claim/take-over.ts'
+import { decide, finish, settleFirst } from '../claim/take-over.ts'
 import { useOf } from '../claim/use.ts'
 import { flushDirectorySync } from '../flush/directory.ts'
 import { flushPathSync } from '../flush/files.ts'
 import { usedName } from '../names.ts'
 import { patiently } from '../patience.ts'
 import { writeDraft } from './draft.ts'
-import { type Assignment, hashOf, textOf } from './history.ts'
+import { type Assignment, textOf } from './history.ts'
 
 /**
  * Repairs the used file of a profile that is recorded for a device: a power cut left it torn, or empty.
@@ -15,13 +15,14 @@ import { type Assignment, hashOf, textOf } from './history.ts'
  * @returns false if it is not repaired
  * @throws the system error
  */
-export function repair(directory: string, { device, name, text }: Assignment, isTornOnly: boolean): boolean {
-  if (!isTorn(directory, name, text, isTornOnly) || settleFirst(directory, name, hashOf(device)) === 'left')
-    return false
-  // Another call for the device may have been killed here.
-  if (!isTakenOverBy(directory, name, hashOf(device))) return false
+export function repair(directory: string, { name, text }: Assignment, isTornOnly: boolean): boolean {
+  if (!isTorn(directory, name, text, isTornOnly) || settleFirst(directory, name) === 'left') return false
   // Once more: another call may have completed its claim before that.
   if (!isTorn(directory, name, text, isTornOnly)) return false
+  if (!decide(directory, name, 'device')) {
+    finish(directory, name)
+    return false
+  }
   // Not in place: the call that created the file may still write to it.
   const draft = writeDraft(directory, text)
   const used = join(directory, usedName(name))

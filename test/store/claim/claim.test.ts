@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { Failure, UnusableProfile } from '../../../src/failure.ts'
 import { begin, complete as completeWith, release } from '../../../src/store/claim/claim.ts'
-import { takeOver } from '../../../src/store/claim/take-over.ts'
+import { decide, takeOver } from '../../../src/store/claim/take-over.ts'
 import { readProfile, readUnused } from '../../../src/store/read.ts'
 import { temporaryDirectory } from '../../support/directory.ts'
 import { isWindows } from '../../support/system.ts'
@@ -180,12 +180,19 @@ describe('a claim that is begun and not complete', () => {
   test('is finished by the next call if the one that took it over was killed', () => {
     const directory = begun()
     mkdirSync(join(directory, '.1.settled'))
-    // It may belong to a call that repairs the file of a device.
-    expect(takeOver(directory, '1.json', true)).toBe('left')
-    writeFileSync(join(directory, '.1.settled', '~draft'), '')
     expect(takeOver(directory, '1.json')).toBe('left')
     expect(takeOver(directory, '1.json', true)).toBe('finished')
     expect(readFileSync(join(directory, '__1.json'), 'utf8')).toBe('1.json')
+  })
+
+  test('is left alone if it was taken over for the device that it names', () => {
+    const directory = begun()
+    mkdirSync(join(directory, '.1.settled'))
+    expect(decide(directory, '1.json', 'device')).toBe(true)
+    expect(decide(directory, '1.json', 'nobody')).toBe(false)
+    expect(decide(directory, '1.json', 'device')).toBe(true)
+    expect(takeOver(directory, '1.json', true)).toBe('left')
+    expect(readFileSync(join(directory, '__1.json'), 'utf8')).toBe('')
   })
 
   test('is left alone while its call releases it', () => {
