@@ -162,4 +162,9 @@ export const FIXED: readonly Fixed[] = [
     schedule: 'nolinks fresh/2 deviceD+iccid: A32 B7 A1 B18! A',
     found: 'the profile stayed out of reach',
   },
+  {
+    name: 'the disk fails when a claim for a device is released',
+    schedule: 'links fresh/2 deviceD+deviceD: A3 B A31~EIO',
+    found: 'the profile stayed out of reach, and no call said so',
+  },
 ]
