@@ -4,7 +4,6 @@ import { constants, type KeyObject, privateDecrypt } from 'node:crypto'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { text } from 'node:stream/consumers'
-import type { Place } from './place.ts'
 
 /** A command and its arguments. */
 export type Line = readonly string[]
@@ -37,11 +36,15 @@ export function timeDecryption(key: KeyObject, ciphertext: Buffer, count: number
   return all / count
 }
 
+interface Breathing {
+  breathe(): Promise<void>
+}
+
 type Measure = () => number | Promise<number>
 
 /** Measures things in turns. */
 export async function turns<Name extends string>(
-  place: Place,
+  place: Breathing,
   count: number,
   measures: Record<Name, Measure>,
 ): Promise<Record<Name, number[]>> {
@@ -57,7 +60,7 @@ export async function turns<Name extends string>(
 }
 
 /** Measures the two sides of a row in turns. */
-export const pairs = (place: Place, count: number, firsts: Measure, seconds: Measure) =>
+export const pairs = (place: Breathing, count: number, firsts: Measure, seconds: Measure) =>
   turns(place, count, { firsts, seconds })
 
 /** Lets the disk finish what was written, which would slow down what is measured next. */

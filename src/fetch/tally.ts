@@ -1,5 +1,5 @@
 import type { NotAdded } from '../store/incoming/add.ts'
-import type { Added } from '../store/incoming/publish.ts'
+import type { Added } from '../store/incoming/known.ts'
 import { several } from '../words.ts'
 
 export interface Tally {

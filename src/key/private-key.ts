@@ -25,16 +25,17 @@ export function parsePrivateKey(
     : (['pkcs8', 'pkcs1'] as const).map(
         (type) => () => createPrivateKey({ key: bytes, format: 'der', type, ...secret }),
       )
-  const failed: unknown[] = []
+  const errors: unknown[] = []
   for (const attempt of attempts) {
     try {
       return checked(attempt(), name)
     } catch (error) {
       if (error instanceof Failure) throw error
-      failed.push(error)
+      errors.push(error)
     }
   }
-  throw diagnosis(bytes, name, path === '-' ? 'softsim.pem' : path, passphrase, failed, platform)
+  const file = path === '-' ? 'softsim.pem' : path
+  throw diagnosis({ bytes, name, file, passphrase, errors, platform })
 }
 
 const isPem = (bytes: Buffer) => bytes.includes('-----BEGIN ')
@@ -49,14 +50,19 @@ const notRsa = (name: string, type: string) =>
 
 const keyFailure = (message: string, hint: string) => new Failure('key', message, { hint })
 
-function diagnosis(
-  bytes: Buffer,
-  name: string,
-  file: string,
-  passphrase: string | undefined,
-  errors: unknown[],
-  platform: NodeJS.Platform,
-): Failure {
+/** What can't be read as a private key. */
+interface Unreadable {
+  readonly bytes: Buffer
+  /** For messages. */
+  readonly name: string
+  /** For the commands in hints. */
+  readonly file: string
+  readonly passphrase: string | undefined
+  readonly errors: readonly unknown[]
+  readonly platform: NodeJS.Platform
+}
+
+function diagnosis({ bytes, name, file, passphrase, errors, platform }: Unreadable): Failure {
   const text = bytes.toString('latin1')
   if (bytes.length === 0) return keyFailure(`${name} is empty`, RIGHT_KEY)
   if (text.includes('BEGIN OPENSSH PRIVATE KEY')) return openSsh(text, name, file, platform)
@@ -115,7 +121,7 @@ function openSsh(text: string, name: string, file: string, platform: NodeJS.Plat
 /** The object identifier of PBES2 (RFC 8018 A.4) in DER. An encrypted PKCS#8 key begins with it. */
 const PBES2 = Buffer.from('2a864886f70d01050d', 'hex').toString('latin1')
 
-function isEncrypted(text: string, errors: unknown[]): boolean {
+function isEncrypted(text: string, errors: readonly unknown[]): boolean {
   // One wrong passphrase in 256 seems to decrypt, and the error is another one then.
   if (text.slice(0, 64).includes(PBES2)) return true
   if (/BEGIN ENCRYPTED PRIVATE KEY|Proc-Type: 4,ENCRYPTED/.test(text)) return true

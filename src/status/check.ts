@@ -32,19 +32,26 @@ export interface Checked {
 /** Whether the key is wrong: there is something to decrypt, and it decrypts nothing. */
 export const opensNone = ({ usable, faults }: Checked) => faults.locked > 0 && usable + faults.unfit === 0
 
-/**
- * Opens unused profiles without claiming them, and names those that can't be used.
- * @param most how many to open at most, the lowest first
- * @param onProgress receives the number of profiles checked so far
- */
-export async function checkProfiles(
-  directory: string,
-  iccids: IccidList,
-  most: number,
-  key: KeyObject,
-  messages: Messages,
-  onProgress: (checked: number) => void,
-): Promise<Checked> {
+interface Check {
+  readonly directory: string
+  readonly iccids: IccidList
+  /** How many to open at most, the lowest first. */
+  readonly most: number
+  readonly key: KeyObject
+  readonly messages: Messages
+  /** Receives the number of profiles checked so far. */
+  readonly onProgress: (checked: number) => void
+}
+
+/** Opens unused profiles without claiming them, and names those that can't be used. */
+export async function checkProfiles({
+  directory,
+  iccids,
+  most,
+  key,
+  messages,
+  onProgress,
+}: Check): Promise<Checked> {
   const result: Checked = { checked: 0, usable: 0, faults: { damaged: 0, locked: 0, unfit: 0, held: 0 } }
   const count = Math.min(most, iccids.length)
   const decrypt = await decryptor(key, count)

@@ -63,9 +63,10 @@ export async function showStatus(inquiry: Inquiry): Promise<void> {
     const total = several(Math.min(inquiry.count, iccids.length), 'profile')
     let done = 0
     progress.follow(() => `${done} of ${total} checked`)
-    checked = await checkProfiles(directory, iccids, inquiry.count, key, messages, (now) => {
+    const onProgress = (now: number) => {
       done = now
-    })
+    }
+    checked = await checkProfiles({ directory, iccids, most: inquiry.count, key, messages, onProgress })
   }
   await print(printer.status(directory, counts, checked))
   warnOfUnfinished(unfinished, messages)

@@ -12,9 +12,9 @@ import {
   usedIn,
 } from '../support/directory.ts'
 import { iccid } from '../support/profiles.ts'
-import { failure } from '../support/promises.ts'
+import { type Ended, failure } from '../support/promises.ts'
 import { startSandbox } from '../support/sandbox.ts'
-import { type Ended, softsim, startSoftsim } from '../support/softsim.ts'
+import { softsim, startSoftsim } from '../support/softsim.ts'
 import { hasFullDevice, hasPosix } from '../support/system.ts'
 
 const { privateKeyPath: KEY } = inject('keys')

@@ -1,5 +1,12 @@
 import { expect } from 'vitest'
-import type { Ended } from './softsim.ts'
+
+/** How a run ended. */
+export interface Ended {
+  code: number | null
+  signal: NodeJS.Signals | null
+  stdout: string
+  stderr: string
+}
 
 /** The exit codes a script may meet; none other is an answer. */
 const EXIT_CODES = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 130]

@@ -10,7 +10,7 @@ import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, inject, vi } from 'vitest'
-import { expectPromisesKept } from './promises.ts'
+import { type Ended, expectPromisesKept } from './promises.ts'
 
 export interface Options {
   cwd?: string
@@ -25,14 +25,6 @@ export interface Options {
   stderr?: number
   /** A file descriptor that the shell has as its number 3. */
   descriptor?: number
-}
-
-/** How a run ended. */
-export interface Ended {
-  code: number | null
-  signal: NodeJS.Signals | null
-  stdout: string
-  stderr: string
 }
 
 export interface Started {

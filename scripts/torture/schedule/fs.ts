@@ -4,9 +4,9 @@
 import * as real from 'node:fs'
 import { execution, HarnessError, isPause, step } from './engine.ts'
 import { systemError } from './inode.ts'
-import { checkScanner, wonToo } from './kinds.ts'
 import { at, on, plain, Status } from './look.ts'
 import { LOT } from './places.ts'
+import { checkScanner, wonToo } from './rules.ts'
 
 /** A file descriptor of standard input, output or error. */
 const isStandard = (file: unknown) => typeof file === 'number' && file <= 2

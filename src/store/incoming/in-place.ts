@@ -7,7 +7,7 @@ import { fileName, hasFiller } from '../names.ts'
 import { patiently } from '../patience.ts'
 import { fileRights } from '../rights.ts'
 import { type StoredProfile, toFile } from './answers.ts'
-import { type Added, find, flushKnown, isWhole } from './publish.ts'
+import { type Added, find, flushKnown, isWhole } from './known.ts'
 import type { Target } from './target.ts'
 
 /**

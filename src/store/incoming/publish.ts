@@ -1,22 +1,15 @@
-import { linkSync, lstatSync, renameSync, unlinkSync, writeFileSync } from 'node:fs'
+import { linkSync, renameSync, unlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { UnusableProfile } from '../../failure.ts'
 import { removeSurplus } from '../claim/surplus.ts'
-import { flushFiles, flushUnlessGone } from '../flush/files.ts'
-import { fileName, hasFiller, spellings, usedName } from '../names.ts'
+import { flushFiles } from '../flush/files.ts'
+import { fileName, hasFiller } from '../names.ts'
 import { patiently } from '../patience.ts'
-import { readProfile } from '../read.ts'
 import { removeIfThere } from '../remove.ts'
 import { fileRights } from '../rights.ts'
-import { ANSWER, incomingPath, parseProfile, type StoredProfile, toFile } from './answers.ts'
+import { ANSWER, incomingPath, type StoredProfile, toFile } from './answers.ts'
 import { publishInPlace } from './in-place.ts'
+import { type Added, find, flushKnown } from './known.ts'
 import type { Target } from './target.ts'
-
-export interface Added {
-  readonly stored: string[]
-  /** Already in the directory, used or unused. They are left unchanged. */
-  readonly known: string[]
-}
 
 /**
  * Gives profiles their names in the directory, each complete and flushed. The names are durable once the directory is
@@ -93,35 +86,4 @@ async function publishByRename(
 
 async function flushWritten({ whole }: Target, paths: readonly string[]): Promise<void> {
   if ((await whole?.flush(paths.length)) !== true) await flushFiles(paths)
-}
-
-/** Unused names come first, so that a profile that is claimed during the search is found in one of the two places. */
-export function find({ directory, hasFillers }: Target, name: string): string | undefined {
-  const names = hasFillers === false && !hasFiller(name) ? [name] : spellings(name)
-  const unused = names.find((each) => isWhole(directory, each))
-  const found = unused ?? names.map(usedName).find((each) => isFilled(join(directory, each)))
-  return found === undefined ? undefined : join(directory, found)
-}
-
-/** The process that published it may have been killed before the flush, and its answer is about to be removed. */
-export async function flushKnown(path: string): Promise<void> {
-  if (lstatSync(path, { throwIfNoEntry: false })?.isFile()) await flushUnlessGone(path)
-}
-
-/** An empty used file is an unfinished claim. */
-function isFilled(path: string): boolean {
-  const status = lstatSync(path, { throwIfNoEntry: false })
-  return status !== undefined && !(status.isFile() && status.size === 0)
-}
-
-/** A file that can't be read counts as whole, so that it is left unchanged. */
-export function isWhole(directory: string, name: string): boolean {
-  if (lstatSync(join(directory, name), { throwIfNoEntry: false }) === undefined) return false
-  try {
-    const text = readProfile(directory, name)
-    return text !== undefined && spellings(name).includes(fileName(parseProfile(text)?.iccid ?? ''))
-  } catch (error) {
-    if (error instanceof UnusableProfile) return true
-    throw error
-  }
 }

@@ -19,7 +19,7 @@ import {
   newAnswerName,
   parseAnswerFile,
 } from './answers.ts'
-import type { Added } from './publish.ts'
+import type { Added } from './known.ts'
 import { closeTarget, createIncoming, type Target, targetOf } from './target.ts'
 
 const SECOND_LOOK_MS = 1000
