@@ -2,6 +2,7 @@ import type { KeyObject } from 'node:crypto'
 import { closeSync, existsSync, openSync, readSync } from 'node:fs'
 import { isAbsolute, parse, resolve } from 'node:path'
 import { errnoOf, Failure, reasonOf } from '../failure.ts'
+import { pause } from '../pause.ts'
 import { keyOfVariable } from '../words.ts'
 import { parsePrivateKey } from './private-key.ts'
 
@@ -71,7 +72,7 @@ function readSome(file: number, bytes: Buffer): number {
       if (errnoOf(error) === 'EOF') return 0
       // Standard input may be a pipe that does not block.
       if (errnoOf(error) !== 'EAGAIN') throw error
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, EMPTY_PIPE_PAUSE_MS)
+      pause(EMPTY_PIPE_PAUSE_MS)
     }
   }
 }

@@ -1,4 +1,5 @@
 import { errnoOf } from '../failure.ts'
+import { pause } from '../pause.ts'
 
 /** Errors if another program has the file open. On Windows, that may be a virus scanner or a backup, for a moment. */
 const HELD = ['EACCES', 'EBUSY', 'EPERM']
@@ -22,9 +23,4 @@ export function patiently<T>(action: () => T): T {
       pause(PAUSE_MS)
     }
   }
-}
-
-/** Holds up the process. */
-export function pause(milliseconds: number): void {
-  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, milliseconds)
 }

@@ -1,5 +1,6 @@
 import { constants, fstatSync, openSync, writeSync } from 'node:fs'
 import { errnoOf } from '../../failure.ts'
+import { pause } from '../../pause.ts'
 import { isConsole } from './console.ts'
 
 const STANDARD_ERROR = 2
@@ -31,7 +32,7 @@ export function writeStandardError(text: string): void {
     } catch (error) {
       if (errnoOf(error) !== 'EAGAIN' || tries === 0) return
       tries--
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, FULL_PIPE_PAUSE_MS)
+      pause(FULL_PIPE_PAUSE_MS)
     }
   }
 }

@@ -1,11 +1,11 @@
 import { Failure, reasonOf, remedyFor, UnusableProfile } from '../../failure.ts'
 import type { Decrypt } from '../../key/decrypt.ts'
+import { pause } from '../../pause.ts'
 import { begin } from '../../store/claim/claim.ts'
 import { createFrom, removeDraft, writeDraft } from '../../store/devices/draft.ts'
 import { type Assignment, type History, historyOf, isOwn } from '../../store/devices/history.ts'
 import { completeFor, isCompletable, recordBegun } from '../../store/devices/record.ts'
 import { repair } from '../../store/devices/repair.ts'
-import { pause } from '../../store/patience.ts'
 import { notHandedOut, type Ready, readyFrom, type Source } from '../ready.ts'
 
 /** Another call may be claiming the profile, after a power cut that left only the record of the device. */

@@ -23,11 +23,14 @@ export const flushFile = (file: number): Promise<boolean> =>
   flushLater(file).then(() => true, falseWhereUnable)
 
 /**
- * The name is not durable until the directory is flushed.
+ * Writes a new file and flushes it. The name is not durable until the directory is flushed.
  * @throws the system error, EEXIST if the file exists
  */
-export async function writeFlushed(path: string, contents: Buffer, mode: number): Promise<void> {
-  const file = openSync(path, 'wx', mode)
+export const writeFlushed = (path: string, contents: Buffer, mode: number): Promise<void> =>
+  fillFlushed(openSync(path, 'wx', mode), contents)
+
+/** The same for a new file that is open, and is closed then. */
+export async function fillFlushed(file: number, contents: string | Uint8Array): Promise<void> {
   try {
     writeFileSync(file, contents)
     await flushFile(file)
@@ -36,7 +39,7 @@ export async function writeFlushed(path: string, contents: Buffer, mode: number)
   }
 }
 
-/** The same without the flush, holding up the event loop. */
+/** Writes a new file without a flush, holding up the event loop. */
 export function writeNewSync(path: string, contents: string, mode: number): void {
   const file = patiently(() => openSync(path, 'wx', mode))
   try {

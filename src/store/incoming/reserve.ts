@@ -24,7 +24,7 @@ import {
   type StoredProfile,
   toReserve,
 } from './answers.ts'
-import { createIncoming, type Target } from './target.ts'
+import { type Target, writeIncoming } from './target.ts'
 
 /** Per profile that is put aside. Enough for a key of 8192 bits. */
 const BYTES_A_PROFILE = 1536
@@ -41,7 +41,7 @@ const PAUSE_MS = 1000
 export async function reserve(target: Target, profiles: number): Promise<string> {
   const aside = newAnswerName()
   try {
-    await write(target, aside + RESERVE, toReserve(profiles * BYTES_A_PROFILE))
+    await writeIncoming(target, aside + RESERVE, toReserve(profiles * BYTES_A_PROFILE))
     return aside
   } catch (error) {
     release(target, aside)
@@ -80,7 +80,7 @@ export async function putAside(
   }
   for (let tries = TRIES; ; tries--) {
     try {
-      await write(target, aside + ANSWER, text)
+      await writeIncoming(target, aside + ANSWER, text)
       await flushDirectory(place)
       return
     } catch (error) {
@@ -102,16 +102,6 @@ async function writeOver({ directory }: Target, aside: string, text: string): Pr
   try {
     writeFileSync(file, text + END)
     ftruncateSync(file, Buffer.byteLength(text))
-    await flushFile(file)
-  } finally {
-    closeSync(file)
-  }
-}
-
-async function write(target: Target, name: string, content: string | Buffer): Promise<void> {
-  const file = await createIncoming(target, name)
-  try {
-    writeFileSync(file, content)
     await flushFile(file)
   } finally {
     closeSync(file)

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { errnoOf, Failure, reasonOf, remedyFor } from '../../failure.ts'
 import { several, sizeOf } from '../../words.ts'
 import { flushDirectory, flushDirectorySync } from '../flush/directory.ts'
+import { fillFlushed } from '../flush/files.ts'
 import { WholeFlush } from '../flush/whole.ts'
 import { patiently } from '../patience.ts'
 import { hasFillers } from '../read.ts'
@@ -104,6 +105,10 @@ export async function createIncoming(target: Target, name: string): Promise<numb
     }
   }
 }
+
+/** Writes a new file there and flushes it. Its name is durable once the directory of answers is flushed. */
+export const writeIncoming = async (target: Target, name: string, contents: string | Uint8Array) =>
+  fillFlushed(await createIncoming(target, name), contents)
 
 async function makePlace({ directory, rights, mark }: Target): Promise<void> {
   const place = join(directory, INCOMING)

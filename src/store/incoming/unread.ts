@@ -1,9 +1,7 @@
-import { closeSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { flushDirectory } from '../flush/directory.ts'
-import { flushFile } from '../flush/files.ts'
 import { DAMAGED, INCOMING, incomingPath, newAnswerName } from './answers.ts'
-import { createIncoming, type Target } from './target.ts'
+import { type Target, writeIncoming } from './target.ts'
 
 /**
  * Keeps what the service has sent and nothing here can store, so that a person can look at it: its profiles are paid
@@ -14,13 +12,7 @@ import { createIncoming, type Target } from './target.ts'
  */
 export async function putAsideUnread(target: Target, bytes: Uint8Array): Promise<string> {
   const name = newAnswerName() + DAMAGED
-  const file = await createIncoming(target, name)
-  try {
-    writeFileSync(file, bytes)
-    await flushFile(file)
-  } finally {
-    closeSync(file)
-  }
+  await writeIncoming(target, name, bytes)
   await flushDirectory(join(target.directory, INCOMING))
   return incomingPath(target.directory, name)
 }
