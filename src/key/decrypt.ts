@@ -9,7 +9,7 @@ import { UnusableProfile } from '../failure.ts'
 export type Decrypt = (ciphertext: Buffer) => Promise<Buffer>
 
 /** More threads than processors bring no gain. */
-export const THREADS = availableParallelism()
+const THREADS = availableParallelism()
 
 /** In Node, only one thread at a time can use a key. With spare keys, threads rarely wait for each other. */
 const KEYS_A_THREAD = 4

@@ -6,7 +6,7 @@ import { usedName } from '../store/names.ts'
 import { type Messages, quote } from '../words.ts'
 import type { Ready, Signals } from './ready.ts'
 import type { Receipt } from './receipt.ts'
-import { isOnScreen, isOutputClosed, WriteFailure, writeOutput } from './standard-output.ts'
+import { isOnScreen, WriteFailure, writeOutput } from './standard-output.ts'
 
 const SLOW =
   'the reader of standard output is slow or does not read: still waiting after 2 s; press Ctrl-C to stop'
@@ -25,26 +25,6 @@ export interface Delivery {
   readonly signals: Signals
   readonly opened: OpenDirectory
   readonly receipt: Receipt | undefined
-}
-
-/** @throws {Failure} `interrupted` after a signal, before anything is claimed */
-export function checkStop({ stop }: Signals): void {
-  if (!stop.aborted) return
-  throw new Failure('interrupted', 'interrupted; nothing was claimed', { hint: 'run the same command again' })
-}
-
-/**
- * Checks once more for problems that are visible before a claim.
- * @throws {Failure} `interrupted` or `disk`; in each case, nothing is claimed
- */
-export function beforeClaim(signals: Signals): void {
-  checkStop(signals)
-  if (isOutputClosed()) {
-    throw new Failure('disk', 'standard output is closed; nothing was claimed', {
-      hint: 'connect standard output to the device programmer',
-    })
-  }
-  signals.hold()
 }
 
 /**

@@ -1,6 +1,4 @@
-import { fstat } from 'node:fs'
 import { reasonOf } from '../failure.ts'
-import { THREADS } from '../key/decrypt.ts'
 import { readKey } from '../key/key-file.ts'
 import { hasIncoming } from '../store/incoming/answers.ts'
 import { openDirectory } from '../store/read.ts'
@@ -38,16 +36,15 @@ export interface Handout extends Omit<Source, 'key' | 'signals'> {
  * @throws {Failure} after printing nothing, or with the names of the profiles that were claimed but not delivered
  */
 export async function handOut(handout: Handout): Promise<void> {
-  const { directory, devices } = handout
-  const count = devices?.length ?? handout.count
-  const key = readKey(handout.keyPath, handout.passphrase)
+  const { directory, format, keyPath, options } = handout
+  const key = readKey(keyPath, handout.passphrase)
   const messages = new HeldMessages(handout.messages)
-  const source = { ...handout, key, messages, signals: holdingBack(messages, handout.listen()) }
-  startThreads(count)
+  const signals = holdingBack(messages, handout.listen())
   if (hasIncoming(directory)) await tryToFinishFetches(directory, messages)
   const opened = openDirectory(directory)
   const receipt = handout.receipt === undefined ? undefined : new Receipt(handout.receipt, directory)
-  const delivery = { ...source, opened, receipt, urgent: handout.messages }
+  const source = { directory, key, format, options, messages, signals }
+  const delivery = { directory, keyPath, messages, urgent: handout.messages, signals, opened, receipt }
   try {
     const taken = await taking(source, handout).catch((error) => {
       throw error instanceof Undelivered ? undelivered(error.taken, delivery, error.cause) : error
@@ -87,13 +84,6 @@ function tellOf({ taken, left }: Taken, directory: string, messages: Messages): 
 function taking(source: Source, { iccid, devices, count }: Handout): Promise<Taken> {
   if (iccid !== undefined) return takeByIccid(source, iccid)
   return devices === undefined ? take(source, count) : takeForDevices(source, devices)
-}
-
-/** libuv ends the process if it can't start its threads. Force that to happen before anything is claimed. */
-function startThreads(count: number): void {
-  // libuv reads this when it first needs a thread. Several profiles are decrypted on all cores.
-  if (count > 1) process.env['UV_THREADPOOL_SIZE'] ??= String(THREADS)
-  fstat(0, () => {})
 }
 
 /** Profiles that an interrupted fetch received but did not store are unused profiles too. */

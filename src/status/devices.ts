@@ -1,6 +1,6 @@
 import { reasonOf } from '../failure.ts'
 import { iccidDigits } from '../profile/iccid.ts'
-import { deviceIn } from '../store/claim/use.ts'
+import { deviceIn, fieldsOf } from '../store/claim/use.ts'
 import { readProfile, readUsed } from '../store/read.ts'
 
 /** Who has a profile. */
@@ -31,7 +31,7 @@ export function readRecords(directory: string): Records {
     const text = readSafely(directory, name, unreadable)
     const device = deviceIn(text)
     if (device === undefined) continue
-    const { station, claimed, iccid } = JSON.parse(text)
+    const { station, claimed, iccid } = fieldsOf(text)
     devices.push({
       device,
       station: textOf(station),

@@ -1,3 +1,5 @@
+import { fstat } from 'node:fs'
+import { availableParallelism } from 'node:os'
 import { Option } from 'clipanion'
 import { Failure } from '../../failure.ts'
 import { type Format, handOut } from '../../next/hand-out.ts'
@@ -77,6 +79,7 @@ export class NextCommand extends BaseCommand {
         hint: 'give each serial number once',
       })
     }
+    startThreads(devices?.length ?? count)
     let interrupt: Interrupt | undefined
     try {
       await handOut({
@@ -101,6 +104,13 @@ export class NextCommand extends BaseCommand {
       throw error
     }
   }
+}
+
+/** libuv ends the process if it can't start its threads. Force that to happen before anything is claimed. */
+function startThreads(count: number): void {
+  // libuv reads this when it first needs a thread. Several profiles are decrypted on all cores.
+  if (count > 1) process.env['UV_THREADPOOL_SIZE'] ??= String(availableParallelism())
+  fstat(0, () => {})
 }
 
 function checkKeyPath(path: string | undefined): string {

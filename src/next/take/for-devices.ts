@@ -2,8 +2,8 @@ import { decryptor } from '../../key/decrypt.ts'
 import { createFrom, removeDraft, textFor, writeDraft } from '../../store/devices/draft.ts'
 import type { Assignment } from '../../store/devices/history.ts'
 import { completeFor, noteBegun, record } from '../../store/devices/record.ts'
-import { beforeClaim } from '../deliver.ts'
 import { type Ready, type Source, type Taken, Undelivered } from '../ready.ts'
+import { beforeClaim } from './before-claim.ts'
 import { historyNow, onDisk, ownOfAll, settleOwn } from './own-profile.ts'
 import { Search } from './search.ts'
 
@@ -37,11 +37,10 @@ export async function takeForDevices(source: Source, devices: readonly string[])
     const taken = devices.map((device) => had.get(device) as Ready)
     for (const { iccid, device } of taken.filter((each) => each.isAgain))
       messages.warn(`device ${device} already has ${iccid}; printing the same profile again`)
-    search.passedOver.warn(messages)
+    search.skipped.warn(messages)
     return { taken, left: search.queue.left }
   } catch (error) {
-    if (error === search.shortage) search.passedOver.warn(messages)
-    search.queue.giveBack()
+    search.giveUp(error)
     const claimed = [...had.values()].filter(({ isAgain }) => !isAgain)
     throw claimed.length > 0 ? new Undelivered(claimed, error) : error
   }

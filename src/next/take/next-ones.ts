@@ -18,11 +18,10 @@ export async function take(source: Source, count: number): Promise<Taken> {
       // All of them are begun before the first is complete: only a claim that is not complete can be released.
       search.completeAll(await search.beginAll(count - taken.length), taken)
     }
-    search.passedOver.warn(messages)
+    search.skipped.warn(messages)
     return { taken, left: search.queue.left }
   } catch (error) {
-    if (error === search.shortage) search.passedOver.warn(messages)
-    search.queue.giveBack()
+    search.giveUp(error)
     throw taken.length > 0 ? new Undelivered(taken, error) : error
   }
 }

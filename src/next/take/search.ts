@@ -8,16 +8,15 @@ import { flushDirectorySync } from '../../store/flush/directory.ts'
 import { isFetching } from '../../store/incoming/answers.ts'
 import { fileName } from '../../store/names.ts'
 import { Queue } from '../../store/queue.ts'
-import { beforeClaim, checkStop } from '../deliver.ts'
 import { makeReady, type Ready, type Source } from '../ready.ts'
-import { PassedOver } from './passed-over.ts'
-import { shortage } from './shortage.ts'
+import { beforeClaim, checkStop } from './before-claim.ts'
+import { Shortage, shortage } from './shortage.ts'
+import { Skipped } from './skipped.ts'
 
 /** One call's way through the unused profiles. */
 export class Search {
   readonly queue: Queue
-  readonly passedOver = new PassedOver()
-  shortage: Failure | undefined
+  readonly skipped = new Skipped()
   readonly #source: Source
   readonly #decrypt: Decrypt
   readonly #tried = new Set<string>()
@@ -58,9 +57,7 @@ export class Search {
       checkStop(this.#source.signals)
       const missing = count - ready.length
       // A few profiles are enough to find out that the key is wrong.
-      const iccids = this.queue.next(
-        this.passedOver.key.isRight ? missing : Math.min(missing, LOCKED_IN_A_ROW),
-      )
+      const iccids = this.queue.next(this.skipped.key.isRight ? missing : Math.min(missing, LOCKED_IN_A_ROW))
       if (iccids.length === 0) return ready
       ready.push(...(await this.#openAll(iccids.filter((iccid) => !this.#tried.has(iccid)))))
     }
@@ -73,12 +70,12 @@ export class Search {
       const iccid = iccids[at] ?? ''
       this.#tried.add(iccid)
       if (result.status === 'rejected') {
-        this.passedOver.add(fileName(iccid), result.reason)
+        this.skipped.add(fileName(iccid), result.reason)
         return []
       }
       this.queue.noteGone(result.value === undefined)
       if (result.value === undefined) return []
-      this.passedOver.key.noteOpened()
+      this.skipped.key.noteOpened()
       return [result.value]
     })
   }
@@ -102,7 +99,7 @@ export class Search {
       this.queue.noteGone(!isOurs)
       return isOurs
     } catch (error) {
-      this.passedOver.add(name, error)
+      this.skipped.add(name, error)
       return false
     }
   }
@@ -127,11 +124,11 @@ export class Search {
   #complete({ name, stored }: Ready): boolean {
     try {
       const isOurs = complete(this.#source.directory, name, stored)
-      if (isOurs) this.passedOver.noteClaimed()
+      if (isOurs) this.skipped.noteClaimed()
       else this.noteLost(name)
       return isOurs
     } catch (error) {
-      this.passedOver.add(name, error)
+      this.skipped.add(name, error)
       return false
     }
   }
@@ -145,7 +142,7 @@ export class Search {
 
   noteLost(name: string): void {
     this.queue.noteGone(true)
-    this.passedOver.tell(name, 'it is now used, but not claimed by this call')
+    this.skipped.note(name, 'it is now used, but not claimed by this call')
   }
 
   /** @throws {Failure} `disk`, with the names of the profiles that stay claimed */
@@ -172,16 +169,25 @@ export class Search {
     }
   }
 
-  tooFew(count: number, usable: number): Failure {
-    const { strangers, strangerCount, used, unfinished } = this.queue
-    const passedOver = this.passedOver.count
-    const isHeld = passedOver > 0 && this.passedOver.held === passedOver
-    for (const name of strangers)
-      this.passedOver.add(name, new UnusableProfile('damaged', 'its name is not an ICCID and .json'))
-    this.passedOver.addMore(strangerCount - strangers.length)
-    this.shortage = this.passedOver.key.isWrong
-      ? this.passedOver.key.failure()
-      : shortage(this.#source.directory, { count, usable, passedOver, isHeld, used, unfinished })
-    return this.shortage
+  tooFew(count: number, usable: number): Shortage {
+    const { used, unfinished } = this.queue
+    const { key, held, count: skipped } = this.skipped
+    if (key.isWrong) {
+      const { outcome, message, hint } = key.failure()
+      return new Shortage(outcome, message, { hint })
+    }
+    const isHeld = skipped > 0 && held === skipped
+    return shortage(this.#source.directory, { count, usable, skipped, isHeld, used, unfinished })
+  }
+
+  /** Ends a search that failed. After a shortage, it names the files that explain it. */
+  giveUp(error: unknown): void {
+    if (error instanceof Shortage) {
+      const { strangers, strangerCount } = this.queue
+      for (const name of strangers) this.skipped.note(name, 'its name is not an ICCID and .json')
+      this.skipped.noteMore(strangerCount - strangers.length)
+      this.skipped.warn(this.#source.messages)
+    }
+    this.queue.giveBack()
   }
 }

@@ -2,10 +2,13 @@ import { Failure } from '../../failure.ts'
 import { countReceived } from '../../store/incoming/answers.ts'
 import { diskPresence, several } from '../../words.ts'
 
-interface Shortage {
+/** Too few profiles can be handed out. The files that were skipped explain why. */
+export class Shortage extends Failure {}
+
+interface Found {
   readonly count: number
   readonly usable: number
-  readonly passedOver: number
+  readonly skipped: number
   /** Whether other programs have all of them open. */
   readonly isHeld: boolean
   readonly used: number
@@ -15,10 +18,10 @@ interface Shortage {
 /** What a call says that finds too few profiles. */
 export function shortage(
   directory: string,
-  { count, usable, passedOver, isHeld, used, unfinished }: Shortage,
-) {
+  { count, usable, skipped, isHeld, used, unfinished }: Found,
+): Shortage {
   if (usable > 0) {
-    return new Failure(
+    return new Shortage(
       'no-profiles',
       `at most ${usable} of ${count} requested profiles are available in ${directory}`,
       {
@@ -26,22 +29,22 @@ export function shortage(
       },
     )
   }
-  if (passedOver === 0) {
-    return new Failure('no-profiles', `no unused profile in ${directory}`, {
+  if (skipped === 0) {
+    return new Shortage('no-profiles', `no unused profile in ${directory}`, {
       hint: whyNone(directory, used, unfinished),
     })
   }
   if (countReceived(directory) > 0) {
-    return new Failure('no-profiles', `no unused profile in ${directory} can be used yet`, {
+    return new Shortage('no-profiles', `no unused profile in ${directory} can be used yet`, {
       hint: whyNone(directory, used, unfinished),
     })
   }
   if (isHeld) {
-    return new Failure('disk', `other programs have all unused profiles in ${directory} open`, {
+    return new Shortage('disk', `other programs have all unused profiles in ${directory} open`, {
       hint: 'close them, or exclude the directory from virus scans and backups; nothing was claimed',
     })
   }
-  return new Failure('unusable', `none of the unused profiles in ${directory} can be used`, {
+  return new Shortage('unusable', `none of the unused profiles in ${directory} can be used`, {
     hint: 'see the warning for each file; nothing was claimed',
   })
 }

@@ -2,7 +2,9 @@ import { createHash, randomBytes, randomUUID } from 'node:crypto'
 import { lstatSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { hostname, uptime } from 'node:os'
 import { join } from 'node:path'
+import { errnoOf } from '../../failure.ts'
 import { iccidDigits } from '../../profile/iccid.ts'
+import { fieldsOf } from '../claim/use.ts'
 
 export interface StoredProfile {
   readonly iccid: string
@@ -122,7 +124,7 @@ function isAlive(pid: number): boolean {
     process.kill(pid, 0)
     return true
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM'
+    return errnoOf(error) === 'EPERM'
   }
 }
 
@@ -168,11 +170,7 @@ export function parseAnswerFile(text: string): { profiles: StoredProfile[]; isWh
 
 /** The file may be foreign, and the ICCID becomes a file name, so it is checked. */
 export function parseProfile(line: string): StoredProfile | undefined {
-  try {
-    const { iccid, profile } = JSON.parse(line)
-    if (typeof iccid !== 'string' || typeof profile !== 'string') return undefined
-    return iccidDigits(iccid) === undefined ? undefined : { iccid, profile }
-  } catch {
-    return undefined
-  }
+  const { iccid, profile } = fieldsOf(line)
+  if (typeof iccid !== 'string' || typeof profile !== 'string') return undefined
+  return iccidDigits(iccid) === undefined ? undefined : { iccid, profile }
 }

@@ -7,7 +7,8 @@ const HELD_IN_A_ROW = 5
 
 const MOST_WARNINGS = 20
 
-export class PassedOver {
+/** The files that a call skips: how many, and why. */
+export class Skipped {
   readonly key = new KeyTrial()
   count = 0
   /** How many of them other programs have open. */
@@ -25,7 +26,7 @@ export class PassedOver {
   add(name: string, error: unknown): void {
     if (!(error instanceof UnusableProfile)) throw error
     this.count++
-    this.tell(name, error.message)
+    this.note(name, error.message)
     if (error.fault === 'held') this.held++
     if (error.fault === 'unfit') this.key.noteOpened()
     if (error.fault === 'locked') this.key.noteLocked()
@@ -36,15 +37,14 @@ export class PassedOver {
     this.#heldInARow = 0
   }
 
-  /** Names a file that is skipped although nothing is wrong with it. */
-  tell(name: string, why: string): void {
+  /** Names a file without counting it: nothing is wrong with it, or it is no profile. */
+  note(name: string, why: string): void {
     if (this.#warnings.length < MOST_WARNINGS) this.#warnings.push(`${name} is skipped: ${why}`)
     else this.#more++
   }
 
-  /** Counts files that nobody needs to see by name. */
-  addMore(count: number): void {
-    this.count += count
+  /** The same for files that nobody needs to see by name. */
+  noteMore(count: number): void {
     this.#more += count
   }
 
