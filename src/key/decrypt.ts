@@ -20,7 +20,7 @@ const PROFILES_A_KEY = 100
 export async function decryptor(key: KeyObject, count: number): Promise<Decrypt> {
   if (count === 1) {
     return (ciphertext) =>
-      unlocked(() =>
+      orLocked(() =>
         privateDecrypt({ key, padding: constants.RSA_PKCS1_OAEP_PADDING, oaepHash: 'sha1' }, ciphertext),
       )
   }
@@ -31,10 +31,10 @@ export async function decryptor(key: KeyObject, count: number): Promise<Decrypt>
       webcrypto.subtle.importKey('pkcs8', pkcs8, algorithm, false, ['decrypt']),
     ),
   )
-  let turn = 0
+  let calls = 0
   return (ciphertext) => {
-    const own = keys[turn++ % keys.length] as webcrypto.CryptoKey
-    return unlocked(async () => Buffer.from(await webcrypto.subtle.decrypt(algorithm, own, ciphertext)))
+    const own = keys[calls++ % keys.length] as webcrypto.CryptoKey
+    return orLocked(async () => Buffer.from(await webcrypto.subtle.decrypt(algorithm, own, ciphertext)))
   }
 }
 
@@ -43,7 +43,7 @@ function keysFor(count: number): number {
   return Math.min(count, perThread * THREADS)
 }
 
-async function unlocked(decrypt: () => Buffer | Promise<Buffer>): Promise<Buffer> {
+async function orLocked(decrypt: () => Buffer | Promise<Buffer>): Promise<Buffer> {
   try {
     return await decrypt()
   } catch {

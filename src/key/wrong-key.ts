@@ -12,7 +12,7 @@ export const wrongKey = (tried: number, consequence = '') =>
     hint: `use the private key that matches the public key registered with the service when they were fetched${consequence}`,
   })
 
-export class KeyTrial {
+export class WrongKeyCheck {
   #locked = 0
   #lockedInARow = 0
   #opened = 0

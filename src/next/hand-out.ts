@@ -9,7 +9,7 @@ import { type Signals, type Source, type Taken, Undelivered } from './ready.ts'
 import { Receipt } from './receipt.ts'
 import { takeByIccid } from './take/by-iccid.ts'
 import { takeForDevices } from './take/for-devices.ts'
-import { take } from './take/next-ones.ts'
+import { takeNextUnused } from './take/next-unused.ts'
 
 export type { Format } from './ready.ts'
 
@@ -83,7 +83,7 @@ function tellOf({ taken, left }: Taken, directory: string, messages: Messages): 
 
 function taking(source: Source, { iccid, devices, count }: Handout): Promise<Taken> {
   if (iccid !== undefined) return takeByIccid(source, iccid)
-  return devices === undefined ? take(source, count) : takeForDevices(source, devices)
+  return devices === undefined ? takeNextUnused(source, count) : takeForDevices(source, devices)
 }
 
 /** Profiles that an interrupted fetch received but did not store are unused profiles too. */

@@ -3,7 +3,7 @@ import { type Fault, UnusableProfile } from '../failure.ts'
 import { type Decrypt, decryptor } from '../key/decrypt.ts'
 import { newerProblems } from '../profile/check.ts'
 import { parsePlaintext, parseStored, refuseOutdated } from '../profile/parse.ts'
-import { refuseOwned } from '../store/devices/record.ts'
+import { refuseAssigned } from '../store/devices/record.ts'
 import type { IccidList } from '../store/iccid-list.ts'
 import { fileName } from '../store/names.ts'
 import { readProfile } from '../store/read.ts'
@@ -87,7 +87,7 @@ export async function checkProfiles({
 async function check(directory: string, name: string, decrypt: Decrypt): Promise<boolean> {
   const text = readProfile(directory, name)
   if (text === undefined) return false
-  refuseOwned(text)
+  refuseAssigned(text)
   const sealed = parseStored(name, text)
   const profile = parsePlaintext(sealed, await decrypt(sealed.ciphertext), OPTIONS)
   refuseOutdated(newerProblems(profile, true))

@@ -20,12 +20,12 @@ export interface Counts {
  * @throws {Failure} `no-profiles` if there is no such directory, `disk` if it can't be read
  */
 export function countFiles(directory: string): { counts: Counts; iccids: IccidList; unfinished: string[] } {
-  const { iccids, used, strangerCount, twins } = readUnused(directory)
+  const { iccids, used, notProfileCount, twins } = readUnused(directory)
   const counts = {
     unused: iccids.length,
     used,
     unfinished: twins.length,
-    notProfiles: strangerCount,
+    notProfiles: notProfileCount,
     received: countReceived(directory),
   }
   return { counts, iccids, unfinished: twins }

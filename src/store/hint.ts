@@ -24,7 +24,7 @@ const HINT = '.unused'
 /** Padded with blanks: the magic, the number of profiles, the position in the list, the ICCIDs. */
 const LINE = 24
 const MAGIC = 'softsim unused 1'
-const PLACE_LINE = 2
+const POSITION_LINE = 2
 const LIST_LINE = 3
 
 const CHUNK = 64 * 1024
@@ -86,7 +86,7 @@ export class Hint {
    * @returns undefined if the position can't be written
    */
   reserve(count: number): string[] | undefined {
-    const from = this.#place
+    const from = this.#position
     const to = Math.min(from + count, this.#size)
     if (from >= to) return []
     if (!this.#move(to)) return undefined
@@ -98,11 +98,11 @@ export class Hint {
 
   /** Returns the reserved ICCIDs, unless another call has already continued after them. */
   giveBack(): void {
-    if (this.#reserved !== undefined && this.#place === this.#reserved.to) this.#move(this.#reserved.from)
+    if (this.#reserved !== undefined && this.#position === this.#reserved.to) this.#move(this.#reserved.from)
   }
 
   get left(): number {
-    return this.#size - this.#place
+    return this.#size - this.#position
   }
 
   /** Over NFS, this fails if another station has replaced the hint. Nothing depends on it. */
@@ -112,15 +112,15 @@ export class Hint {
     } catch {}
   }
 
-  get #place(): number {
-    const [place] = readLines(this.#file, PLACE_LINE, 1)
-    return isNumber(place) ? Math.min(Number(place), this.#size) : this.#size
+  get #position(): number {
+    const [position] = readLines(this.#file, POSITION_LINE, 1)
+    return isNumber(position) ? Math.min(Number(position), this.#size) : this.#size
   }
 
   /** One small write, so that no station reads half of it. */
-  #move(place: number): boolean {
+  #move(position: number): boolean {
     try {
-      return writeSync(this.#file, line(place), PLACE_LINE * LINE) === LINE
+      return writeSync(this.#file, line(position), POSITION_LINE * LINE) === LINE
     } catch {
       return false
     }

@@ -18,15 +18,15 @@ export interface Unused {
   /** Lowest first. */
   readonly iccids: IccidList
   /** File names that look like profiles but are not ICCIDs: the first ones, sorted, and how many there are. */
-  readonly strangers: readonly string[]
-  readonly strangerCount: number
+  readonly notProfiles: readonly string[]
+  readonly notProfileCount: number
   /** Unused files that have a used twin. They count as used. */
   readonly twins: string[]
   readonly used: number
 }
 
 /** Of a million foreign files, nobody wants to see more. */
-const MOST_STRANGERS = 100
+const MOST_NAMED = 100
 
 export const hasFiller = (name: string) => /[Ff]\.json$/.test(name)
 
@@ -47,8 +47,8 @@ const isInCapitals = (name: string) => name.slice(-ENDING.length).toLowerCase() 
 export function unusedOf(names: Iterable<string>): Unused {
   const used = new IccidList()
   const iccids = new IccidList()
-  const strangers: string[] = []
-  let strangerCount = 0
+  const notProfiles: string[] = []
+  let notProfileCount = 0
   for (const name of names) {
     const isProfile = name.endsWith(ENDING)
     if (!(isProfile || isInCapitals(name)) || name.startsWith('.') || name.startsWith('profiles')) continue
@@ -56,10 +56,10 @@ export function unusedOf(names: Iterable<string>): Unused {
     const stem = name.slice(isUsed ? USED.length : 0, -ENDING.length)
     if (isProfile && isUsed) used.add(stem)
     else if (isProfile && iccidDigits(stem) !== undefined) iccids.add(stem)
-    else if (++strangerCount <= MOST_STRANGERS) strangers.push(name)
+    else if (++notProfileCount <= MOST_NAMED) notProfiles.push(name)
   }
   const twins = iccids.sort().remove(used.sort()).map(fileName)
-  return { iccids, strangers: strangers.sort(), strangerCount, twins, used: used.length }
+  return { iccids, notProfiles: notProfiles.sort(), notProfileCount, twins, used: used.length }
 }
 
 /** The names of used files, sorted. */

@@ -13,8 +13,8 @@ const GONE_IN_A_ROW = 64
  */
 export class Queue {
   /** File names that look like profiles but are not ICCIDs, from the last reading of the directory: the first ones. */
-  strangers: readonly string[] = []
-  strangerCount = 0
+  notProfiles: readonly string[] = []
+  notProfileCount = 0
   used = 0
   /** How many profiles were being claimed, or were left so by a killed call. */
   unfinished = 0
@@ -23,7 +23,7 @@ export class Queue {
   #hint: Hint | undefined
   /** The result of the last reading, and a position in it, used if no hint can be written or it is at its end. */
   #found = new IccidList()
-  #place = 0
+  #position = 0
   #hasLooked = false
   #goneSinceLook = 0
   #goneInARow = 0
@@ -66,12 +66,12 @@ export class Queue {
   }
 
   get left(): number {
-    return this.#hint?.left ?? this.#found.length - this.#place
+    return this.#hint?.left ?? this.#found.length - this.#position
   }
 
   #nextFound(count: number): string[] {
-    const iccids = this.#found.slice(this.#place, this.#place + count)
-    this.#place += iccids.length
+    const iccids = this.#found.slice(this.#position, this.#position + count)
+    this.#position += iccids.length
     return iccids
   }
 
@@ -81,19 +81,19 @@ export class Queue {
   }
 
   #look(): void {
-    const { iccids, strangers, strangerCount, twins, used } = readUnused(this.#directory)
+    const { iccids, notProfiles, notProfileCount, twins, used } = readUnused(this.#directory)
     settle(this.#directory, twins, this.#messages)
     this.#hasLooked = true
     this.#goneSinceLook = 0
     this.#goneInARow = 0
-    this.strangers = strangers
-    this.strangerCount = strangerCount
+    this.notProfiles = notProfiles
+    this.notProfileCount = notProfileCount
     this.used = used
     this.unfinished = twins.length
     this.#dropHint()
     this.#hint = Hint.write(this.#directory, iccids) ? Hint.open(this.#directory) : undefined
     this.#found = iccids
-    this.#place = 0
+    this.#position = 0
   }
 }
 

@@ -41,7 +41,7 @@ const whole = storedFile(plainProfile(1), publicKey)
 const unfit = (changes: object) => storedFile({ ...plainProfile(1), ...changes }, publicKey)
 
 /** In each of these directories the first file is spoilt, and the second and third are good. */
-async function expectPassedOver(directory: string): Promise<void> {
+async function expectSkipped(directory: string): Promise<void> {
   addProfile(directory, plainProfile(2))
   addProfile(directory, plainProfile(3))
   const { code, stdout, stderr } = await next(directory, '--format=raw')
@@ -70,21 +70,21 @@ describe('a file that can’t be handed out is named and left unchanged, and the
   ])('a file that %s', async (_, text) => {
     const directory = directoryOf([])
     writeFileSync(join(directory, FIRST), text)
-    await expectPassedOver(directory)
+    await expectSkipped(directory)
     expect(readFileSync(join(directory, FIRST), 'utf8')).toBe(text)
   })
 
   test('a directory with the name of a profile', async () => {
     const directory = directoryOf([])
     mkdirSync(join(directory, FIRST))
-    await expectPassedOver(directory)
+    await expectSkipped(directory)
     expect(statSync(join(directory, FIRST)).isDirectory()).toBe(true)
   })
 
   test.skipIf(!hasPosix)('a named pipe', async () => {
     const directory = directoryOf([])
     execFileSync('mkfifo', [join(directory, FIRST)])
-    await expectPassedOver(directory)
+    await expectSkipped(directory)
     expect(statSync(join(directory, FIRST)).isFIFO()).toBe(true)
   })
 
@@ -94,7 +94,7 @@ describe('a file that can’t be handed out is named and left unchanged, and the
     execFileSync('mkfifo', [path])
     const pipe = openSync(path, constants.O_RDWR | constants.O_NONBLOCK)
     writeSync(pipe, whole)
-    await expectPassedOver(directory)
+    await expectSkipped(directory)
     const bytes = Buffer.alloc(whole.length)
     expect(bytes.toString('utf8', 0, readSync(pipe, bytes))).toBe(whole)
     closeSync(pipe)
@@ -103,7 +103,7 @@ describe('a file that can’t be handed out is named and left unchanged, and the
   test.skipIf(!hasSymlinks)('a link to nowhere', async () => {
     const directory = directoryOf([])
     symlinkSync('nowhere', join(directory, FIRST))
-    await expectPassedOver(directory)
+    await expectSkipped(directory)
   })
 
   test.skipIf(!hasSymlinks || isWindows)('a link to a good profile outside the directory', async () => {
@@ -111,14 +111,14 @@ describe('a file that can’t be handed out is named and left unchanged, and the
     const outside = join(temporaryDirectory(), FIRST)
     writeFileSync(outside, whole)
     symlinkSync(outside, join(directory, FIRST))
-    await expectPassedOver(directory)
+    await expectSkipped(directory)
     expect(readFileSync(outside, 'utf8')).toBe(whole)
   })
 
   test.skipIf(!modesCount)('a file without read permission', async () => {
     const directory = directoryOf([plainProfile(1)])
     chmodSync(join(directory, FIRST), 0)
-    await expectPassedOver(directory)
+    await expectSkipped(directory)
   })
 })
 

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, inject, test, vi } from 'vites
 import { Report } from '../../src/cli/report.ts'
 import type { Source } from '../../src/next/ready.ts'
 import { takeForDevices } from '../../src/next/take/for-devices.ts'
-import { take } from '../../src/next/take/next-ones.ts'
+import { takeNextUnused } from '../../src/next/take/next-unused.ts'
 import { begin as beginClaim } from '../../src/store/claim/claim.ts'
 import { deviceIn } from '../../src/store/claim/use.ts'
 import { createFrom, removeDraft, textFor, writeDraft } from '../../src/store/devices/draft.ts'
@@ -221,7 +221,7 @@ describe.skipIf(process.platform === 'win32')('one device, one profile', () => {
       return isWritten
     })
     expect(await handOut('A')).toEqual([iccid(1)])
-    const { taken } = await take(source(), 3)
+    const { taken } = await takeNextUnused(source(), 3)
     expect(taken.map(({ name }) => name)).toEqual([2, 3, 4].map(unused))
   })
 

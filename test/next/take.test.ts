@@ -5,7 +5,7 @@ import { Report } from '../../src/cli/report.ts'
 import type { Source } from '../../src/next/ready.ts'
 import { takeByIccid } from '../../src/next/take/by-iccid.ts'
 import { takeForDevices } from '../../src/next/take/for-devices.ts'
-import { take } from '../../src/next/take/next-ones.ts'
+import { takeNextUnused } from '../../src/next/take/next-unused.ts'
 import { begin as beginClaim } from '../../src/store/claim/claim.ts'
 import { takeOver } from '../../src/store/claim/take-over.ts'
 import { cutPower, events, format, fs, live, ROOT } from '../store/disk.ts'
@@ -85,13 +85,13 @@ describe.skipIf(process.platform === 'win32')('before and during the claim', () 
     })
 
     test('a single profile: the next one is taken', async () => {
-      const { taken } = await take(source(once(() => claimElsewhere(1))), 1)
+      const { taken } = await takeNextUnused(source(once(() => claimElsewhere(1))), 1)
       expect(taken.map((each) => each.iccid)).toEqual([iccid(2)])
       expect(names().sort()).toEqual([unused(3), unused(4), used(1), used(2)])
     })
 
     test('a panel: the next profile is taken instead', async () => {
-      const { taken } = await take(source(once(() => claimElsewhere(2))), 3)
+      const { taken } = await takeNextUnused(source(once(() => claimElsewhere(2))), 3)
       expect(taken.map((each) => each.iccid)).toEqual([iccid(1), iccid(3), iccid(4)])
     })
 
@@ -100,15 +100,15 @@ describe.skipIf(process.platform === 'win32')('before and during the claim', () 
         claimElsewhere(2)
         diskSync.writeFileSync(path(unused(5)), storedFile(plainProfile(5), publicKey))
       })
-      const { taken } = await take(source(meanwhile), 4)
+      const { taken } = await takeNextUnused(source(meanwhile), 4)
       expect(taken.map((each) => each.iccid)).toEqual([1, 3, 4, 5].map((n) => iccid(n)))
     })
 
     test('a panel that is then too small: the other claims are undone', async () => {
-      const taking = take(source(once(() => claimElsewhere(2))), 4)
+      const taking = takeNextUnused(source(once(() => claimElsewhere(2))), 4)
       await expect(taking).rejects.toEqual(expect.objectContaining({ outcome: 'no-profiles' }))
       expect(names().sort()).toEqual([unused(1), unused(3), unused(4), used(2)])
-      expect((await take(source(), 3)).taken.map((each) => each.iccid)).toEqual([
+      expect((await takeNextUnused(source(), 3)).taken.map((each) => each.iccid)).toEqual([
         iccid(1),
         iccid(3),
         iccid(4),
@@ -118,7 +118,7 @@ describe.skipIf(process.platform === 'win32')('before and during the claim', () 
     test.each([0, 0.2, 0.4, 0.5, 0.6, 0.8, 0.9])(
       'they stay undone after a power cut that keeps %d of the unflushed changes',
       async (share) => {
-        const taking = take(source(once(() => claimElsewhere(2))), 4)
+        const taking = takeNextUnused(source(once(() => claimElsewhere(2))), 4)
         await expect(taking).rejects.toThrow()
         cutPower(chooser([share]))
         expect(names()).toEqual(expect.arrayContaining([unused(1), unused(3), unused(4)]))
@@ -129,7 +129,7 @@ describe.skipIf(process.platform === 'win32')('before and during the claim', () 
     test('on a FAT stick that is pulled out they are still profiles', async () => {
       begin({ fat: true })
       const before = [1, 3, 4].map((n) => String(fs.readFileSync(path(unused(n)))))
-      await expect(take(source(once(() => claimElsewhere(2))), 4)).rejects.toThrow()
+      await expect(takeNextUnused(source(once(() => claimElsewhere(2))), 4)).rejects.toThrow()
       cutPower(() => 0)
       expect([1, 3, 4].map((n) => String(fs.readFileSync(path(unused(n)))))).toEqual(before)
     })
@@ -149,18 +149,18 @@ describe.skipIf(process.platform === 'win32')('before and during the claim', () 
   })
 
   test('a call that stops before its claim leaves everything unused', async () => {
-    await expect(take(source(stop), 2)).rejects.toThrow('stopped')
+    await expect(takeNextUnused(source(stop), 2)).rejects.toThrow('stopped')
     await expect(takeByIccid(source(stop), iccid(1))).rejects.toThrow('stopped')
     expect(names().sort()).toEqual([1, 2, 3, 4].map(unused))
   })
 
   test.each([
-    ['a panel', (from: Source) => take(from, 2)],
+    ['a panel', (from: Source) => takeNextUnused(from, 2)],
     ['two devices', (from: Source) => takeForDevices(from, ['A', 'B'])],
   ])('%s: what it was about to claim when it stopped is next in line', async (_, taking) => {
     // From now on there is a hint, and nobody reads the directory.
-    await take(source(), 1)
+    await takeNextUnused(source(), 1)
     await expect(taking(source(stop))).rejects.toThrow('stopped')
-    expect((await take(source(), 1)).taken.map((each) => each.iccid)).toEqual([iccid(2)])
+    expect((await takeNextUnused(source(), 1)).taken.map((each) => each.iccid)).toEqual([iccid(2)])
   })
 })

@@ -12,10 +12,10 @@ vi.mock('node:fs/promises', async () => {
   return { ...diskPromises, default: diskPromises }
 })
 
-vi.mock('../../src/store/flush/whole.ts', async () => {
+vi.mock('../../src/store/flush/file-system.ts', async () => {
   const { flushAll } = await import('./disk.ts')
   return {
-    WholeFlush: class {
+    FileSystemFlush: class {
       flush = async () => flushAll()
     },
   }

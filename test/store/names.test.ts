@@ -22,8 +22,8 @@ test('the unused profiles, lowest first', () => {
 test('a profile with both an unused and a used file counts as used', () => {
   expect(listed(unusedOf(['8988.json', '__8988.json', '8989.json']))).toEqual({
     iccids: ['8989'],
-    strangers: [],
-    strangerCount: 0,
+    notProfiles: [],
+    notProfileCount: 0,
     twins: ['8988.json'],
     used: 1,
   })
@@ -41,19 +41,19 @@ test('other files are ignored', () => {
   ]
   expect(listed(unusedOf([...others, '.json']))).toEqual({
     iccids: [],
-    strangers: [],
-    strangerCount: 0,
+    notProfiles: [],
+    notProfileCount: 0,
     twins: [],
     used: 0,
   })
 })
 
 test('a name that looks like a profile but is not an ICCID is listed separately', () => {
-  const strangers = ['8988 (1).json', 'backup.json', '８９８８.json']
-  expect(listed(unusedOf([...strangers, '8988.json']))).toEqual({
+  const notProfiles = ['8988 (1).json', 'backup.json', '８９８８.json']
+  expect(listed(unusedOf([...notProfiles, '8988.json']))).toEqual({
     iccids: ['8988'],
-    strangers: strangers.sort(),
-    strangerCount: 3,
+    notProfiles: notProfiles.sort(),
+    notProfileCount: 3,
     twins: [],
     used: 0,
   })
@@ -71,7 +71,7 @@ test('every ICCID is in one of its two states', () => {
       const used = profiles.length - unused.length
       const { iccids, ...rest } = unusedOf(names)
       expect([...iccids].sort()).toEqual(unused.sort())
-      expect(rest).toEqual({ strangers: [], strangerCount: 0, twins: [], used })
+      expect(rest).toEqual({ notProfiles: [], notProfileCount: 0, twins: [], used })
     }),
   )
 })
@@ -85,15 +85,15 @@ test('whether a directory has names with fillers; it may, if it can’t be read'
   expect(hasFillers(join(directory, 'missing'))).toBe(true)
 })
 
-test('a name in capitals is a stranger: it is counted and named, and not handed out', () => {
+test('a name in capitals is not a profile: it is counted and named, and not handed out', () => {
   const names = [
     '89880000000000000017.JSON',
     '__89880000000000000025.Json',
     '89880000000000000033.json',
     'a.txt',
   ]
-  const { iccids, strangers, strangerCount, used } = unusedOf(names)
-  expect([[...iccids], strangers, strangerCount, used]).toEqual([
+  const { iccids, notProfiles, notProfileCount, used } = unusedOf(names)
+  expect([[...iccids], notProfiles, notProfileCount, used]).toEqual([
     ['89880000000000000033'],
     ['89880000000000000017.JSON', '__89880000000000000025.Json'],
     2,

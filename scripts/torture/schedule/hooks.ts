@@ -69,7 +69,7 @@ async function writeOutput(text: string): Promise<void> {
 /** The ciphertext of a test profile is its plaintext. */
 const decryptor = async () => async (ciphertext: Buffer) => ciphertext
 
-class WholeFlush {
+class FileSystemFlush {
   flush = async () => false
 }
 
@@ -84,7 +84,9 @@ const OWN: Record<string, Record<string, unknown>> = {
     isWritePending: () => false,
     WriteFailure: class extends Error {},
   },
-  'store/flush/whole.ts': { WholeFlush },
+  'store/flush/file-system.ts': { FileSystemFlush },
+  // In earlier versions.
+  'store/flush/whole.ts': { WholeFlush: FileSystemFlush },
 }
 
 /** The process that the program sees while it is loaded. */

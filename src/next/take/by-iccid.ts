@@ -83,7 +83,7 @@ async function readyNow(
 /** @returns whether the profile is this call's now, and no device's */
 function takeOverNow(directory: string, name: string): boolean {
   const outcome = takeOver(directory, name)
-  if (outcome !== 'whole') return outcome === 'ours'
+  if (outcome !== 'complete') return outcome === 'ours'
   // The used file may name a device by now, or another one.
   const use = useOf(directory, name)
   return use.state === 'used' && settleUsed(directory, use, true) === 'ours'

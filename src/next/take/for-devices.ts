@@ -3,8 +3,8 @@ import { createFrom, removeDraft, textFor, writeDraft } from '../../store/device
 import type { Assignment } from '../../store/devices/history.ts'
 import { completeFor, noteBegun, record } from '../../store/devices/record.ts'
 import { type Ready, type Source, type Taken, Undelivered } from '../ready.ts'
+import { assignedTo, historyNow, onDisk, settleAssigned } from './assigned-profile.ts'
 import { beforeClaim } from './before-claim.ts'
-import { historyNow, onDisk, ownOfAll, settleOwn } from './own-profile.ts'
 import { Search } from './search.ts'
 
 /**
@@ -22,17 +22,17 @@ export async function takeForDevices(source: Source, devices: readonly string[])
   try {
     while (had.size < devices.length) {
       const waiting = devices.filter((device) => !had.has(device))
-      const { owned, without } = await ownOfAll(source, decrypt, waiting)
-      fresh.push(...(await search.gather(without.size - fresh.length)))
-      if (fresh.length < without.size) {
+      const { assigned, unassigned } = await assignedTo(source, decrypt, waiting)
+      fresh.push(...(await search.gather(unassigned.size - fresh.length)))
+      if (fresh.length < unassigned.size) {
         // Another call for one of them may have taken the last profile.
-        if ([...without.keys()].some((device) => hasProfile(directory, device))) continue
-        throw search.tooFew(devices.length, devices.length - without.size + fresh.length)
+        if ([...unassigned.keys()].some((device) => hasProfile(directory, device))) continue
+        throw search.tooFew(devices.length, devices.length - unassigned.size + fresh.length)
       }
       beforeClaim(signals)
-      for (const [device, turns] of without)
-        noteHad(had, device, claimNew(search, source, { device, turns }, fresh))
-      for (const [device, own] of owned) noteHad(had, device, settleOwn(source, device, own))
+      for (const [device, records] of unassigned)
+        noteHad(had, device, claimNew(search, source, { device, records }, fresh))
+      for (const [device, each] of assigned) noteHad(had, device, settleAssigned(source, device, each))
     }
     const taken = devices.map((device) => had.get(device) as Ready)
     for (const { iccid, device } of taken.filter((each) => each.isAgain))
@@ -60,7 +60,7 @@ const hasProfile = (directory: string, device: string) =>
 function claimNew(
   search: Search,
   { directory }: Source,
-  { device, turns }: { device: string; turns: number },
+  { device, records }: { device: string; records: number },
   fresh: Ready[],
 ): Ready | undefined {
   const ready = fresh.shift()
@@ -71,7 +71,7 @@ function claimNew(
   try {
     onDisk(device, undefined, () => noteBegun(directory, device, name))
     if (!search.begin(ready, (path) => createFrom(draft, path)) || search.isLost(ready)) return undefined
-    assignment = onDisk(device, name, () => record(directory, { device, name }, draft, turns))
+    assignment = onDisk(device, name, () => record(directory, { device, name }, draft, records))
   } finally {
     removeDraft(draft)
   }

@@ -3,7 +3,7 @@ import type { Decrypt } from '../../key/decrypt.ts'
 import { LOCKED_IN_A_ROW } from '../../key/wrong-key.ts'
 import { begin, complete, release } from '../../store/claim/claim.ts'
 import { isTakenOver } from '../../store/claim/take-over.ts'
-import { refuseOwned } from '../../store/devices/record.ts'
+import { refuseAssigned } from '../../store/devices/record.ts'
 import { flushDirectorySync } from '../../store/flush/directory.ts'
 import { isFetching } from '../../store/incoming/answers.ts'
 import { fileName } from '../../store/names.ts'
@@ -83,7 +83,7 @@ export class Search {
   async #open(name: string, isSecond = false): Promise<Ready | undefined> {
     try {
       const ready = await makeReady(this.#source, this.#decrypt, name)
-      if (ready !== undefined) refuseOwned(ready.stored)
+      if (ready !== undefined) refuseAssigned(ready.stored)
       return ready
     } catch (error) {
       // A running fetch may be writing it, where the file system has no hard links.
@@ -183,9 +183,9 @@ export class Search {
   /** Ends a search that failed. After a shortage, it names the files that explain it. */
   giveUp(error: unknown): void {
     if (error instanceof Shortage) {
-      const { strangers, strangerCount } = this.queue
-      for (const name of strangers) this.skipped.note(name, 'its name is not an ICCID and .json')
-      this.skipped.noteMore(strangerCount - strangers.length)
+      const { notProfiles, notProfileCount } = this.queue
+      for (const name of notProfiles) this.skipped.note(name, 'its name is not an ICCID and .json')
+      this.skipped.noteMore(notProfileCount - notProfiles.length)
       this.skipped.warn(this.#source.messages)
     }
     this.queue.giveBack()

@@ -1,5 +1,5 @@
 import { Failure, remedyFor, UnusableProfile } from '../../failure.ts'
-import { KeyTrial } from '../../key/wrong-key.ts'
+import { WrongKeyCheck } from '../../key/wrong-key.ts'
 import { type Messages, several } from '../../words.ts'
 
 /** Another program may be using one file. If this many in a row can't be claimed, the directory is the problem. */
@@ -9,7 +9,7 @@ const MOST_WARNINGS = 20
 
 /** The files that a call skips: how many, and why. */
 export class Skipped {
-  readonly key = new KeyTrial()
+  readonly key = new WrongKeyCheck()
   count = 0
   /** How many of them other programs have open. */
   held = 0

@@ -46,8 +46,8 @@ function settleOne(directory: string, name: string, messages: Messages): void {
     const use = useOf(directory, name)
     if (use.state === 'unused' || use.state === 'gone') return
     const outcome = use.state === 'used' ? use.state : takeOver(directory, name, true)
-    if (outcome === 'used') settleWhole(directory, name, messages)
-    else if (outcome === 'whole') settleWhole(directory, name, messages, true)
+    if (outcome === 'used') settleComplete(directory, name, messages)
+    else if (outcome === 'complete') settleComplete(directory, name, messages, true)
     else if (outcome !== 'left') warnOfUnprinted(iccid, messages)
     if (isReleasing(directory, name)) {
       messages.warn(
@@ -60,7 +60,7 @@ function settleOne(directory: string, name: string, messages: Messages): void {
 }
 
 /** @param isTaken whether the claim is taken over, by this call or by one that was killed */
-function settleWhole(directory: string, name: string, messages: Messages, isTaken = false): void {
+function settleComplete(directory: string, name: string, messages: Messages, isTaken = false): void {
   const iccid = name.replace(/\.json$/, '')
   if (removeSurplus(directory, name)) {
     messages.tell(0, `${iccid} is used: ${name}, which was left beside its used file, is removed`)
@@ -76,7 +76,7 @@ function settleWhole(directory: string, name: string, messages: Messages, isTake
   // The device has another profile: whoever takes this one over may use it.
   const outcome = isTaken ? finish(directory, name) && 'ours' : takeOver(directory, name, true)
   // Another call may have released it before that, and one for another device begun its own claim.
-  if (outcome === 'whole') settleWhole(directory, name, messages, true)
+  if (outcome === 'complete') settleComplete(directory, name, messages, true)
   else if (outcome !== 'left' && outcome !== false) warnOfUnprinted(iccid, messages)
 }
 

@@ -29,19 +29,19 @@ import { useOf } from './use.ts'
  * Takes over a claim that another call has begun, and completes it. That call can't print the profile any more.
  * @param finishesOthers whether to finish what a third call took over: it may be about to print the profile
  * @returns `left` if that call is releasing its claim, or has completed it; `finished` if a third call took it over, and
- *   may have been killed; `whole` if the used file is complete, and may name a device
+ *   may have been killed; `complete` if the used file is complete, and may name a device
  * @throws the system error
  */
 export function takeOver(
   directory: string,
   name: string,
   finishesOthers = false,
-): 'ours' | 'finished' | 'left' | 'whole' {
+): 'ours' | 'finished' | 'left' | 'complete' {
   const outcome = settleFirst(directory, name)
   if (outcome === 'left' || (outcome === 'finished' && !finishesOthers)) return 'left'
   // Not before this: a call for a device looks for the settled name after it has written the used file.
   const use = useOf(directory, name)
-  if (use.state === 'used' && use.unused !== undefined) return 'whole'
+  if (use.state === 'used' && use.unused !== undefined) return 'complete'
   if (outcome === 'ours' && use.state === 'unused') removeEmpty(join(directory, settledName(name)))
   return use.state === 'begun' && finish(directory, name) ? outcome : 'left'
 }

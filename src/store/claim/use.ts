@@ -9,7 +9,7 @@ export type Use =
   | { readonly state: 'unused'; readonly unused: string }
   /** The unused file, and beside it a used one that is empty or torn: the claim is not complete. */
   | { readonly state: 'begun'; readonly unused: string; readonly used: string }
-  /** The used file is whole, or nothing is beside it. */
+  /** The used file is complete, or nothing is beside it. */
   | {
       readonly state: 'used'
       readonly used: string
@@ -28,7 +28,7 @@ export function useOf(directory: string, name: string): Use {
   for (const used of names.map(usedName)) {
     const text = readProfile(directory, used)
     if (text === undefined) continue
-    return unused === undefined || isWhole(text, name)
+    return unused === undefined || isComplete(text, name)
       ? { state: 'used', used, text, unused }
       : { state: 'begun', used, unused }
   }
@@ -36,7 +36,7 @@ export function useOf(directory: string, name: string): Use {
 }
 
 /** Whether a used file names its profile. */
-function isWhole(text: string, name: string): boolean {
+function isComplete(text: string, name: string): boolean {
   const { iccid, profile } = fieldsOf(text)
   const digits = iccidDigits(String(iccid))
   return typeof profile === 'string' && digits !== undefined && spellings(name).includes(`${digits}.json`)

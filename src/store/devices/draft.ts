@@ -31,7 +31,7 @@ export interface Draft {
 
 /** @throws the system error */
 export function writeDraft(directory: string, text: string): Draft {
-  makePlace(directory)
+  makeRecords(directory)
   const path = join(directory, RECORDS, `~${randomUUID()}`)
   const rights = fileRights(rightsOf(directory))
   writeNewSync(path, text, rights)
@@ -60,7 +60,7 @@ export function createFrom({ path: draft, text, rights }: Draft, path: string): 
   }
 }
 
-function makePlace(directory: string): void {
+function makeRecords(directory: string): void {
   try {
     mkdirSync(join(directory, RECORDS), { mode: rightsOf(directory) })
     flushDirectorySync(directory)

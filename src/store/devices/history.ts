@@ -39,7 +39,7 @@ export interface Assignment {
 export interface History {
   readonly assignment: Assignment | undefined
   /** How many records there are. All but the last name profiles that somebody else uses. */
-  readonly turns: number
+  readonly records: number
 }
 
 /**
@@ -49,9 +49,9 @@ export interface History {
  */
 export function historyOf(directory: string, device: string): History {
   const all: Assignment[] = []
-  for (let turn = 1; ; turn++) {
-    const path = pathOf(directory, device, turn)
-    const text = wholeRecord(directory, device, path)
+  for (let number = 1; ; number++) {
+    const path = pathOf(directory, device, number)
+    const text = readRecord(directory, device, path)
     if (text === undefined) break
     const name = nameIn(text, device) ?? ''
     all.push({ device, name, text, path, use: useOf(directory, name) })
@@ -60,17 +60,18 @@ export function historyOf(directory: string, device: string): History {
   // While the unused file is there, whoever else has begun to claim the profile may still release it.
   const isTaken = last?.use.state === 'used' && last.use.unused === undefined
   // An earlier version could assign another profile although the device kept its first one.
-  return { assignment: all.findLast(isOwn) ?? (isTaken ? undefined : last), turns: all.length }
+  return { assignment: all.findLast(namesDevice) ?? (isTaken ? undefined : last), records: all.length }
 }
 
 /** Whether the used file of the assigned profile names the device. */
-export const isOwn = ({ device, use }: Assignment) => use.state === 'used' && deviceIn(use.text) === device
+export const namesDevice = ({ device, use }: Assignment) =>
+  use.state === 'used' && deviceIn(use.text) === device
 
 /**
  * @param begun the profile that this call has begun to claim
  * @returns the text of a record; undefined if there is none
  */
-export function wholeRecord(
+export function readRecord(
   directory: string,
   device: string,
   path: string,
@@ -128,8 +129,8 @@ function nameIn(text: string, device: string): string | undefined {
 }
 
 /** A serial number may contain any characters, and case matters: it can't be a file name itself. */
-export function pathOf(directory: string, device: string, turn: number): string {
-  return join(directory, RECORDS, `${hashOf(device)}.${turn}`)
+export function pathOf(directory: string, device: string, number: number): string {
+  return join(directory, RECORDS, `${hashOf(device)}.${number}`)
 }
 
 export const hashOf = (device: string) => createHash('sha256').update(device).digest('hex')

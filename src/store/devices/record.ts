@@ -13,12 +13,12 @@ import { readProfile } from '../read.ts'
 import { removeIfThere } from '../remove.ts'
 import { fileRights, rightsOf } from '../rights.ts'
 import { createFrom, type Draft, removeDraft, writeDraft } from './draft.ts'
-import { type Assignment, hashOf, historyOf, isOwn, pathOf, RECORDS, wholeRecord } from './history.ts'
+import { type Assignment, hashOf, historyOf, namesDevice, pathOf, RECORDS, readRecord } from './history.ts'
 
 /**
  * Records a profile for a device. If another call for the device was first, the claim is released.
  * @param draft of the used file, which this call has begun
- * @param turns how many records of the device name profiles that somebody else uses
+ * @param records how many records of the device name profiles that somebody else uses
  * @returns the assignment, if the device has this profile now
  * @throws {Failure} `disk`
  * @throws the system error
@@ -27,9 +27,9 @@ export function record(
   directory: string,
   { device, name }: Pick<Assignment, 'device' | 'name'>,
   draft: Draft,
-  turns: number,
+  records: number,
 ): Assignment | undefined {
-  const path = pathOf(directory, device, turns + 1)
+  const path = pathOf(directory, device, records + 1)
   const { text } = draft
   try {
     createFrom(draft, path)
@@ -40,7 +40,7 @@ export function record(
       throw error
     }
     // Another call may have recorded the same profile, in place of this one.
-    if (wholeRecord(directory, device, path, name) !== text) {
+    if (readRecord(directory, device, path, name) !== text) {
       release(directory, name, (used) => text.startsWith(used))
       return undefined
     }
@@ -60,11 +60,11 @@ export function noteBegun(directory: string, device: string, name: string): void
 
 /**
  * Records for a device the profile that a call for it had begun to claim when it was killed.
- * @param turns as in `record`
+ * @param records as in `record`
  * @returns false if there is none
  * @throws as `historyOf`
  */
-export function recordBegun(directory: string, device: string, turns: number): boolean {
+export function recordBegun(directory: string, device: string, records: number): boolean {
   const path = begunPath(directory, device)
   const name = readProfile(dirname(path), basename(path))
   if (name === undefined || iccidDigits(name.replace(/\.json$/, '')) === undefined) return false
@@ -72,7 +72,7 @@ export function recordBegun(directory: string, device: string, turns: number): b
   if (use.state !== 'used' || use.unused === undefined || deviceIn(use.text) !== device) return false
   // Not before the used file was found complete: whoever takes the claim over looks at it once more after that.
   if (isTakenOver(directory, name)) return false
-  recordAgain(directory, pathOf(directory, device, turns + 1), use.text)
+  recordAgain(directory, pathOf(directory, device, records + 1), use.text)
   return true
 }
 
@@ -121,10 +121,10 @@ export function settleFor(directory: string, name: string, text: string, isTaken
   const device = deviceIn(text)
   if (device === undefined) return false
   if (!isTaken && isTakenOver(directory, name)) return false
-  const { assignment, turns } = historyOf(directory, device)
-  if (assignment === undefined) recordAgain(directory, pathOf(directory, device, turns + 1), text)
+  const { assignment, records } = historyOf(directory, device)
+  if (assignment === undefined) recordAgain(directory, pathOf(directory, device, records + 1), text)
   const inForce = historyOf(directory, device).assignment
-  if (inForce === undefined || !isOwn(inForce) || !spellings(name).includes(inForce.name)) return false
+  if (inForce === undefined || !namesDevice(inForce) || !spellings(name).includes(inForce.name)) return false
   // Not before the device has the record: the decision is for ever.
   if (isTaken && !decide(directory, name, 'device')) return false
   return completeFor(directory, inForce) !== 'lost'
@@ -135,7 +135,7 @@ export function settleFor(directory: string, name: string, text: string, isTaken
  * @param text of an unused file
  * @throws {UnusableProfile} `damaged` if it names a device
  */
-export function refuseOwned(text: string): void {
+export function refuseAssigned(text: string): void {
   const device = deviceIn(text)
   if (device === undefined) return
   throw new UnusableProfile('damaged', `device ${device} has it, and only that device can get it again`)

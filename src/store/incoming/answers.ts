@@ -145,27 +145,27 @@ const LINE_FEED = 0x0a
  */
 export function toReserve(bytes: number): Buffer {
   const length = END.length + bytes
-  if (room.length < length) room = toRoom(length)
-  return room.subarray(0, length)
+  if (reserved.length < length) reserved = randomReserve(length)
+  return reserved.subarray(0, length)
 }
 
 /** Made once: random bytes for each answer would cost `fetch` a twentieth of its time. */
-let room: Buffer = Buffer.alloc(0)
+let reserved: Buffer = Buffer.alloc(0)
 
-function toRoom(length: number): Buffer {
+function randomReserve(length: number): Buffer {
   const bytes = randomBytes(length)
   for (let at = bytes.indexOf(LINE_FEED); at !== -1; at = bytes.indexOf(LINE_FEED, at)) bytes[at] = 0
   bytes.write(END)
   return bytes
 }
 
-export function parseAnswerFile(text: string): { profiles: StoredProfile[]; isWhole: boolean } {
+export function parseAnswerFile(text: string): { profiles: StoredProfile[]; isComplete: boolean } {
   const lines = text.split('\n')
   // A line without a line break is incomplete, or belongs to the rest of the reserve.
   const profiles = lines.slice(0, -1).flatMap((line) => parseProfile(line) ?? [])
   // In an incomplete answer, the empty line is missing or is followed by more lines.
   const end = lines.indexOf('')
-  return { profiles, isWhole: profiles.length === end && lines.length <= end + 2 }
+  return { profiles, isComplete: profiles.length === end && lines.length <= end + 2 }
 }
 
 /** The file may be foreign, and the ICCID becomes a file name, so it is checked. */

@@ -7,7 +7,7 @@ import { fileName, hasFiller } from '../names.ts'
 import { patiently } from '../patience.ts'
 import { fileRights } from '../rights.ts'
 import { type StoredProfile, toFile } from './answers.ts'
-import { type Added, find, flushKnown, isWhole } from './known.ts'
+import { type Added, find, flushKnown, isStored } from './known.ts'
 import type { Target } from './target.ts'
 
 /**
@@ -60,7 +60,7 @@ function create({ directory, rights }: Target, profile: StoredProfile): number |
     return patiently(() => openSync(path, 'wx', fileRights(rights)))
   } catch (error) {
     if (!isExisting(error, path)) throw error
-    if (isWhole(directory, name)) return undefined
+    if (isStored(directory, name)) return undefined
     return patiently(() => openSync(path, 'r+'))
   }
 }

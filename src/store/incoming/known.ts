@@ -16,7 +16,7 @@ export interface Added {
 /** Unused names come first, so that a profile that is claimed during the search is found in one of the two places. */
 export function find({ directory, hasFillers }: Target, name: string): string | undefined {
   const names = hasFillers === false && !hasFiller(name) ? [name] : spellings(name)
-  const unused = names.find((each) => isWhole(directory, each))
+  const unused = names.find((each) => isStored(directory, each))
   const found = unused ?? names.map(usedName).find((each) => isFilled(join(directory, each)))
   return found === undefined ? undefined : join(directory, found)
 }
@@ -32,8 +32,8 @@ function isFilled(path: string): boolean {
   return status !== undefined && !(status.isFile() && status.size === 0)
 }
 
-/** A file that can't be read counts as whole, so that it is left unchanged. */
-export function isWhole(directory: string, name: string): boolean {
+/** Whether a file holds its profile. One that can't be read counts as stored, so that it is left unchanged. */
+export function isStored(directory: string, name: string): boolean {
   if (lstatSync(join(directory, name), { throwIfNoEntry: false }) === undefined) return false
   try {
     const text = readProfile(directory, name)

@@ -84,6 +84,6 @@ async function publishByRename(
   }
 }
 
-async function flushWritten({ whole }: Target, paths: readonly string[]): Promise<void> {
-  if ((await whole?.flush(paths.length)) !== true) await flushFiles(paths)
+async function flushWritten({ fileSystem }: Target, paths: readonly string[]): Promise<void> {
+  if ((await fileSystem?.flush(paths.length)) !== true) await flushFiles(paths)
 }

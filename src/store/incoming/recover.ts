@@ -96,8 +96,8 @@ async function finish(target: Target, name: string): Promise<Recovered[]> {
     if (isGone) return []
     throw error
   }
-  const { profiles, isWhole } = parseAnswerFile(text.toString('utf8'))
-  const kept = isWhole ? undefined : incomingPath(directory, own + DAMAGED)
+  const { profiles, isComplete } = parseAnswerFile(text.toString('utf8'))
+  const kept = isComplete ? undefined : incomingPath(directory, own + DAMAGED)
   const added = await publishAnswer(target, own, profiles, kept)
   return [kept === undefined ? added : { ...added, damaged: [kept] }]
 }

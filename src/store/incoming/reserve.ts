@@ -27,7 +27,7 @@ import {
 import { type Target, writeIncoming } from './target.ts'
 
 /** Per profile that is put aside. Enough for a key of 8192 bits. */
-const BYTES_A_PROFILE = 1536
+const RESERVE_A_PROFILE = 1536
 
 /** The space of a removed reserve may not be available at once. */
 const FULL = ['ENOSPC', 'EDQUOT']
@@ -41,7 +41,7 @@ const PAUSE_MS = 1000
 export async function reserve(target: Target, profiles: number): Promise<string> {
   const aside = newAnswerName()
   try {
-    await writeIncoming(target, aside + RESERVE, toReserve(profiles * BYTES_A_PROFILE))
+    await writeIncoming(target, aside + RESERVE, toReserve(profiles * RESERVE_A_PROFILE))
     return aside
   } catch (error) {
     release(target, aside)

@@ -4,8 +4,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { errnoOf, Failure, reasonOf, remedyFor } from '../../failure.ts'
 import { several, sizeOf } from '../../words.ts'
 import { flushDirectory, flushDirectorySync } from '../flush/directory.ts'
+import { FileSystemFlush } from '../flush/file-system.ts'
 import { fillFlushed } from '../flush/files.ts'
-import { WholeFlush } from '../flush/whole.ts'
 import { patiently } from '../patience.ts'
 import { hasFillers } from '../read.ts'
 import { removeIfThere } from '../remove.ts'
@@ -14,7 +14,7 @@ import { FETCH_MARK, INCOMING, incomingPath, newAnswerName } from './answers.ts'
 import { isDirectory, makeDirectory } from './make-directory.ts'
 
 /** Maximum size of a profile on disk, both put aside and published: one or two blocks each. */
-const BYTES_A_PROFILE = 16 * 1024
+const DISK_SPACE_A_PROFILE = 16 * 1024
 
 /** Some file systems have no limit on files. They report about a billion files, none of them free. */
 const MADE_UP_FILES = 900_000_000
@@ -31,7 +31,7 @@ export interface Target {
   readonly made?: readonly string[]
   /** Whether any name in it has a filler. If none has, there is one way only to spell an ICCID. */
   hasFillers?: boolean
-  readonly whole?: WholeFlush
+  readonly fileSystem?: FileSystemFlush
   /** Whether the file system has hard links. Decided once, with the first answer. */
   hasLinks?: boolean
 }
@@ -60,7 +60,12 @@ export async function openTarget(directory: string): Promise<OpenTarget> {
       const made = await makeDirectory(directory)
       try {
         const [target, hasAny] = [targetOf(directory), hasFillers(directory)]
-        return await markTarget({ ...target, made, hasFillers: hasAny, whole: new WholeFlush(directory) })
+        return await markTarget({
+          ...target,
+          made,
+          hasFillers: hasAny,
+          fileSystem: new FileSystemFlush(directory),
+        })
       } catch (error) {
         // A fetch that made the directory and stored nothing in it has removed it.
         if (errnoOf(error) !== 'ENOENT' || tries <= 0 || isDirectory(directory)) throw error
@@ -95,7 +100,7 @@ async function markTarget(target: Omit<OpenTarget, 'mark' | 'canFlush'>): Promis
 export async function createIncoming(target: Target, name: string): Promise<number> {
   const { directory, rights } = target
   for (let tries = TRIES; ; tries--) {
-    await makePlace(target)
+    await makeIncoming(target)
     try {
       return patiently(() => openSync(incomingPath(directory, name), 'wx', fileRights(rights)))
     } catch (error) {
@@ -110,7 +115,7 @@ export async function createIncoming(target: Target, name: string): Promise<numb
 export const writeIncoming = async (target: Target, name: string, contents: string | Uint8Array) =>
   fillFlushed(await createIncoming(target, name), contents)
 
-async function makePlace({ directory, rights, mark }: Target): Promise<void> {
+async function makeIncoming({ directory, rights, mark }: Target): Promise<void> {
   const place = join(directory, INCOMING)
   const isNew = makeOne(place, rights)
   // Without a mark, others may still remove the place. It is flushed later.
@@ -167,7 +172,7 @@ function statusOf(directory: string): StatsFs | undefined {
 export function shortageOf(status: StatsFs | undefined, profiles: number): string | undefined {
   if (status === undefined) return undefined
   const { bavail, blocks, bsize, ffree, files } = status
-  const [needed, free] = [profiles * BYTES_A_PROFILE, bavail * bsize]
+  const [needed, free] = [profiles * DISK_SPACE_A_PROFILE, bavail * bsize]
   if (blocks > 0 && bsize > 0 && free < needed) return `${sizeOf(needed)} needed, ${sizeOf(free)} free`
   const isMadeUp = files === 0 || (ffree === 0 && files >= MADE_UP_FILES)
   return isMadeUp || ffree >= profiles ? undefined : `${several(profiles, 'file')} needed, ${ffree} free`

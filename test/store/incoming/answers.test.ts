@@ -105,17 +105,17 @@ test('a saved response is read as it was written', () => {
     { iccid: '8988', profile: 'AAAA' },
     { iccid: '8989F', profile: 'BBBB' },
   ]
-  expect(parseAnswerFile(formatAnswer(profiles))).toEqual({ profiles, isWhole: true })
+  expect(parseAnswerFile(formatAnswer(profiles))).toEqual({ profiles, isComplete: true })
   expect(parseAnswerFile(formatAnswer(profiles).slice(0, -2))).toEqual({
     profiles: profiles.slice(0, 1),
-    isWhole: false,
+    isComplete: false,
   })
-  expect(parseAnswerFile(`\n${formatAnswer(profiles)}`)).toEqual({ profiles, isWhole: false })
-  expect(parseAnswerFile('')).toEqual({ profiles: [], isWhole: true })
+  expect(parseAnswerFile(`\n${formatAnswer(profiles)}`)).toEqual({ profiles, isComplete: false })
+  expect(parseAnswerFile('')).toEqual({ profiles: [], isComplete: true })
 })
 
 test('a line after the end of an answer makes it a damaged one', () => {
   const answer = formatAnswer([{ iccid: '8988', profile: 'AAAA' }])
-  expect(parseAnswerFile(`${answer}\nwhat is left of the reserve`).isWhole).toBe(true)
-  expect(parseAnswerFile(`${answer}\nanother line\n`).isWhole).toBe(false)
+  expect(parseAnswerFile(`${answer}\nwhat is left of the reserve`).isComplete).toBe(true)
+  expect(parseAnswerFile(`${answer}\nanother line\n`).isComplete).toBe(false)
 })

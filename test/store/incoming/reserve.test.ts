@@ -156,12 +156,12 @@ test('a partly written response never counts as complete, and no profile is inve
       fc.constantFrom(512, 4096),
       (count, isNew, sector) => {
         const answer = profiles(count)
-        const { profiles: found, isWhole } = parseAnswerFile(torn(formatAnswer(answer), isNew, sector))
+        const { profiles: found, isComplete } = parseAnswerFile(torn(formatAnswer(answer), isNew, sector))
         expect(answer).toEqual(expect.arrayContaining(found))
         // Whole, or as if nothing had been written at all.
-        if (isWhole) expect([0, count]).toContain(found.length)
-        if (isWhole && found.length === 0) expect(isNew[0]).toBe(false)
-        if (isNew.every(Boolean)) expect([isWhole, found.length]).toEqual([true, count])
+        if (isComplete) expect([0, count]).toContain(found.length)
+        if (isComplete && found.length === 0) expect(isNew[0]).toBe(false)
+        if (isNew.every(Boolean)) expect([isComplete, found.length]).toEqual([true, count])
       },
     ),
     { numRuns: 500 },

@@ -8,7 +8,7 @@ import { Search } from './search.ts'
  * @throws {Failure} `no-profiles`, `unusable`, `key` or `disk`; in each case, nothing is claimed
  * @throws {Undelivered} if the disk failed, or other calls took over, when some claims were complete
  */
-export async function take(source: Source, count: number): Promise<Taken> {
+export async function takeNextUnused(source: Source, count: number): Promise<Taken> {
   const { messages } = source
   const search = new Search(source, await decryptor(source.key, count))
   const taken: Ready[] = []

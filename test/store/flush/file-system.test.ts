@@ -1,7 +1,7 @@
 import { chmodSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
-import { WholeFlush } from '../../../src/store/flush/whole.ts'
+import { FileSystemFlush } from '../../../src/store/flush/file-system.ts'
 import { temporaryDirectory } from '../../support/directory.ts'
 
 const system = vi.hoisted(() => ({ type: 0xef53, release: '6.1.0-amd64' }))
@@ -26,8 +26,8 @@ function provide(says: string, does = ''): void {
 }
 
 /** It is looked for in these places. */
-const wholeFlush = (longestMs?: number) =>
-  new WholeFlush('/profiles', longestMs, [join(place, 'missing'), join(place, 'sync')])
+const fileSystemFlush = (longestMs?: number) =>
+  new FileSystemFlush('/profiles', longestMs, [join(place, 'missing'), join(place, 'sync')])
 
 const calls = () => readFileSync(join(place, 'calls'), 'utf8').trimEnd().split('\n')
 
@@ -41,7 +41,7 @@ describe.skipIf(process.platform !== 'linux')('the flush of a whole file system'
   test.each([0xef53, 0x58465342, 0x9123683e])('is made on file systems of type %i', async (type) => {
     system.type = type
     provide('sync (GNU coreutils) 9.1')
-    expect(await wholeFlush().flush(MANY)).toBe(true)
+    expect(await fileSystemFlush().flush(MANY)).toBe(true)
     expect(calls()).toEqual(['-f -- /profiles'])
   })
 
@@ -55,13 +55,13 @@ describe.skipIf(process.platform !== 'linux')('the flush of a whole file system'
   ])('is not made if %s', async (_, prepare) => {
     provide('sync (GNU coreutils) 9.1')
     prepare()
-    expect(await wholeFlush().flush(MANY)).toBe(false)
+    expect(await fileSystemFlush().flush(MANY)).toBe(false)
     expect(calls()).toEqual([''])
   })
 
   test('is not made for a few files', async () => {
     provide('sync (GNU coreutils) 9.1')
-    expect(await wholeFlush().flush(63)).toBe(false)
+    expect(await fileSystemFlush().flush(63)).toBe(false)
     expect(calls()).toEqual([''])
   })
 
@@ -70,9 +70,9 @@ describe.skipIf(process.platform !== 'linux')('the flush of a whole file system'
     vi.stubEnv('SOFTSIM_API_KEY', 'secret-0123')
     provide('sync (GNU coreutils) 9.1', `/usr/bin/env >> '${place}/calls'`)
     // The system's own, or none: either way, it does not know the directory.
-    expect(await new WholeFlush(join(place, 'nowhere')).flush(MANY)).toBe(false)
+    expect(await new FileSystemFlush(join(place, 'nowhere')).flush(MANY)).toBe(false)
     expect(calls()).toEqual([''])
-    expect(await wholeFlush().flush(MANY)).toBe(true)
+    expect(await fileSystemFlush().flush(MANY)).toBe(true)
     // The shell that runs it sets some of its own.
     expect(calls().filter((line) => !/^(-f|PWD=|SHLVL=|_=)/.test(line))).toEqual([])
     vi.unstubAllEnvs()
@@ -80,18 +80,18 @@ describe.skipIf(process.platform !== 'linux')('the flush of a whole file system'
 
   test('can fail', async () => {
     provide('sync (GNU coreutils) 9.1', 'exit 1')
-    expect(await wholeFlush().flush(MANY)).toBe(false)
+    expect(await fileSystemFlush().flush(MANY)).toBe(false)
   })
 
   test('is given up after a while', async () => {
     provide('sync (GNU coreutils) 9.1', 'exec sleep 1000')
-    expect(await wholeFlush(200).flush(MANY)).toBe(false)
+    expect(await fileSystemFlush(200).flush(MANY)).toBe(false)
   })
 
   // The system reports an error to the first flush only, also if it was about the files of the second.
   test('is not made again after one has failed, by calls that wait for it either', async () => {
     provide('sync (GNU coreutils) 9.1', `while [ ! -e '${place}/go' ]; do sleep 0.01; done; exit 1`)
-    const whole = wholeFlush()
+    const whole = fileSystemFlush()
     const first = whole.flush(MANY)
     await vi.waitUntil(() => calls()[0] !== '', { timeout: 60_000 })
     const waiting = whole.flush(MANY)
@@ -108,7 +108,7 @@ describe.skipIf(process.platform !== 'linux')('the flush of a whole file system'
       'sync (GNU coreutils) 9.1',
       `while [ ! -e '${place}/go' ]; do sleep 0.01; done; cat '${place}/go' >> '${place}/calls'`,
     )
-    const whole = wholeFlush()
+    const whole = fileSystemFlush()
     const ended: string[] = []
     const first = whole.flush(MANY).then(() => ended.push('first'))
     await vi.waitUntil(() => calls().length === 1 && calls()[0] !== '', { timeout: 60_000 })

@@ -4,7 +4,7 @@ import { pause } from '../../pause.ts'
 import { begin } from '../../store/claim/claim.ts'
 import { settle } from '../../store/claim/settle.ts'
 import { createFrom, removeDraft, writeDraft } from '../../store/devices/draft.ts'
-import { type Assignment, type History, historyOf, isOwn } from '../../store/devices/history.ts'
+import { type Assignment, type History, historyOf, namesDevice } from '../../store/devices/history.ts'
 import { completeFor, isCompletable, recordBegun } from '../../store/devices/record.ts'
 import { repair } from '../../store/devices/repair.ts'
 import { notHandedOut, type Ready, readyFrom, type Source } from '../ready.ts'
@@ -14,41 +14,41 @@ const UNSETTLED_TRIES = 20
 const UNSETTLED_PAUSE_MS = 50
 
 /** The profile that a device has, ready to be printed. */
-export interface Own {
+export interface AssignedProfile {
   readonly text: string
   readonly ready: Ready
 }
 
 /**
- * @returns the devices that have a profile, and for each of the others how many records it has
+ * @returns the profiles of the devices that have one, and for each of the other devices how many records it has
  * @throws {Failure}
  */
-export async function ownOfAll(
+export async function assignedTo(
   source: Source,
   decrypt: Decrypt,
   devices: readonly string[],
-): Promise<{ owned: Map<string, Own>; without: Map<string, number> }> {
-  const owned = new Map<string, Own>()
-  const without = new Map<string, number>()
+): Promise<{ assigned: Map<string, AssignedProfile>; unassigned: Map<string, number> }> {
+  const assigned = new Map<string, AssignedProfile>()
+  const unassigned = new Map<string, number>()
   for (const device of devices) {
-    const { assignment, turns } = onDisk(device, undefined, () => historyNow(source.directory, device))
+    const { assignment, records } = onDisk(device, undefined, () => historyNow(source.directory, device))
     if (assignment === undefined) {
-      without.set(device, turns)
+      unassigned.set(device, records)
       continue
     }
     const { name, text } = assignment
     try {
-      owned.set(device, { text, ready: await readyFrom(source, decrypt, name, text) })
+      assigned.set(device, { text, ready: await readyFrom(source, decrypt, name, text) })
     } catch (error) {
       throw error instanceof UnusableProfile ? notHandedOut(`the profile of device ${device}`, error) : error
     }
   }
-  return { owned, without }
+  return { assigned, unassigned }
 }
 
 export function historyNow(directory: string, device: string): History {
   const history = historyOf(directory, device)
-  return history.assignment === undefined && recordBegun(directory, device, history.turns)
+  return history.assignment === undefined && recordBegun(directory, device, history.records)
     ? historyOf(directory, device)
     : history
 }
@@ -58,15 +58,18 @@ export function historyNow(directory: string, device: string): History {
  * @returns undefined if another tool has taken the profile
  * @throws {Failure} `disk` or `no-profiles`
  */
-export function settleOwn(
+export function settleAssigned(
   { directory, messages }: Source,
   device: string,
-  { text, ready }: Own,
+  { text, ready }: AssignedProfile,
 ): Ready | undefined {
   for (let tries = UNSETTLED_TRIES; ; tries--) {
     const { assignment } = onDisk(device, ready.name, () => historyOf(directory, device))
     if (assignment?.text !== text) return undefined
-    if (isOwn(assignment) && onDisk(device, assignment.name, () => isCompletable(directory, assignment))) {
+    if (
+      namesDevice(assignment) &&
+      onDisk(device, assignment.name, () => isCompletable(directory, assignment))
+    ) {
       const outcome = onDisk(device, assignment.name, () => completeFor(directory, assignment))
       if (outcome !== 'lost') return { ...ready, isAgain: outcome === 'had' }
     } else if (assignment.use.state === 'unused' && beginAgain(directory, assignment)) continue

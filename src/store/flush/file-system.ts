@@ -15,7 +15,7 @@ const LEAST_KERNEL = { major: 5, minor: 8 }
 const LEAST_FILES = 64
 
 /** Not by the PATH of the user: another program of that name would get what this process may do. */
-const PLACES = ['/usr/bin/sync', '/bin/sync', '/run/current-system/sw/bin/sync']
+const SYNC_PATHS = ['/usr/bin/sync', '/bin/sync', '/run/current-system/sw/bin/sync']
 
 /** A file system takes longer only if another program has written much to it. Flushing one by one may wait less. */
 const LONGEST_MS = 30_000
@@ -25,20 +25,20 @@ const LONGEST_MS = 30_000
  * thousand flushes. Node has no syncfs(2), so GNU's `sync -f` makes the call. The `sync` of others ignores errors or
  * the option.
  */
-export class WholeFlush {
+export class FileSystemFlush {
   readonly #path: string
   readonly #longestMs: number
-  readonly #places: readonly string[]
+  readonly #syncPaths: readonly string[]
   /** The path of GNU's `sync`, looked up once. */
   #sync: Promise<string | undefined> | undefined
   #hasFailed = false
   #running: Promise<boolean> | undefined
   #next: Promise<boolean> | undefined
 
-  constructor(path: string, longestMs = LONGEST_MS, places: readonly string[] = PLACES) {
+  constructor(path: string, longestMs = LONGEST_MS, syncPaths: readonly string[] = SYNC_PATHS) {
     this.#path = path
     this.#longestMs = longestMs
-    this.#places = places
+    this.#syncPaths = syncPaths
   }
 
   /**
@@ -50,7 +50,7 @@ export class WholeFlush {
    */
   async flush(count: number): Promise<boolean> {
     if (count < LEAST_FILES) return false
-    this.#sync ??= syncFor(this.#path, this.#places, this.#longestMs)
+    this.#sync ??= syncFor(this.#path, this.#syncPaths, this.#longestMs)
     const sync = await this.#sync
     return sync !== undefined && this.#flush(sync)
   }
@@ -76,7 +76,7 @@ export class WholeFlush {
 /** @returns undefined if the flush is not known to work here */
 async function syncFor(
   path: string,
-  places: readonly string[],
+  syncPaths: readonly string[],
   longestMs: number,
 ): Promise<string | undefined> {
   if (process.platform !== 'linux') return undefined
@@ -87,7 +87,7 @@ async function syncFor(
     (major - LEAST_KERNEL.major || minor - LEAST_KERNEL.minor) >= 0
   try {
     if (!isNew || !TESTED.includes(statfsSync(path).type)) return undefined
-    const sync = places.find((each) => existsSync(each))
+    const sync = syncPaths.find((each) => existsSync(each))
     if (sync === undefined) return undefined
     const { stdout } = await run(sync, ['--version'], within(longestMs))
     return stdout.includes('GNU coreutils') ? sync : undefined

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { plainText } from '../../src/service/plain-text.ts'
+import { plainText } from '../../src/service/error-page.ts'
 
 test.each([
   ['plain text stays unchanged', ' a < b &amp; c\n', 'a < b &amp; c'],
