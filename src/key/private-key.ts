@@ -1,5 +1,5 @@
 import { createPrivateKey, createPublicKey, type KeyObject, X509Certificate } from 'node:crypto'
-import { Failure } from '../failure.ts'
+import { errnoOf, Failure } from '../failure.ts'
 import { asking, fromPutty, keepingPrivate, quote } from '../words.ts'
 
 const RIGHT_KEY =
@@ -66,7 +66,7 @@ function diagnosis({ bytes, name, file, passphrase, errors, platform }: Unreadab
   const text = bytes.toString('latin1')
   if (bytes.length === 0) return keyFailure(`${name} is empty`, RIGHT_KEY)
   if (text.includes('BEGIN OPENSSH PRIVATE KEY')) return openSsh(text, name, file, platform)
-  if (passphrase && errors.some((error) => codeOf(error) === 'ERR_OSSL_EVP_UNSUPPORTED')) {
+  if (passphrase && errors.some((error) => errnoOf(error) === 'ERR_OSSL_EVP_UNSUPPORTED')) {
     return keyFailure(
       `${name} is encrypted with a cipher that OpenSSL has retired`,
       `encrypt it with another one: openssl pkey -provider legacy -provider default -in ${quote(file, platform)} -aes256 -out softsim.aes.pem`,
@@ -126,12 +126,10 @@ function isEncrypted(text: string, errors: readonly unknown[]): boolean {
   if (text.slice(0, 64).includes(PBES2)) return true
   if (/BEGIN ENCRYPTED PRIVATE KEY|Proc-Type: 4,ENCRYPTED/.test(text)) return true
   return errors.some((error) => {
-    const code = codeOf(error)
+    const code = errnoOf(error)
     return code === 'ERR_MISSING_PASSPHRASE' || code === 'ERR_OSSL_BAD_DECRYPT'
   })
 }
-
-const codeOf = (error: unknown) => (error as NodeJS.ErrnoException).code
 
 const isDerPublicKey = (bytes: Buffer) =>
   (['spki', 'pkcs1'] as const).some((type) =>

@@ -16,7 +16,7 @@ import {
 import { join } from 'node:path'
 import { iccidDigits } from '../profile/iccid.ts'
 import { patiently } from './patience.ts'
-import { removeIfThere } from './remove.ts'
+import { removeIfThere, tryToRemove } from './remove.ts'
 import { fileRights, rightsOf } from './rights.ts'
 
 const HINT = '.unused'
@@ -67,9 +67,7 @@ export class Hint {
       patiently(() => renameSync(temporary, join(directory, HINT)))
       return true
     } catch {
-      try {
-        patiently(() => removeIfThere(temporary))
-      } catch {}
+      tryToRemove(temporary)
       return false
     }
   }
@@ -147,10 +145,9 @@ function readLines(file: number, at: number, count: number): string[] {
   const bytes = Buffer.alloc(count * LINE)
   try {
     const length = readSync(file, bytes, 0, bytes.length, at * LINE)
-    const texts = Array.from({ length: Math.floor(length / LINE) }, (_, index) =>
+    return Array.from({ length: Math.floor(length / LINE) }, (_, index) =>
       bytes.toString('latin1', index * LINE, (index + 1) * LINE).trim(),
     )
-    return texts
   } catch {
     return []
   }

@@ -2,6 +2,7 @@ import type { Messages } from '../words.ts'
 import { settle } from './claim/settle.ts'
 import { Hint } from './hint.ts'
 import { IccidList } from './iccid-list.ts'
+import type { Unused } from './names.ts'
 import { readUnused } from './read.ts'
 
 /** This many missing files in a row are not due to another station: the hint is outdated. */
@@ -12,17 +13,12 @@ const GONE_IN_A_ROW = 64
  * that the hint lists. It ends only after reading the directory itself.
  */
 export class Queue {
-  /** File names that look like profiles but are not ICCIDs, from the last reading of the directory: the first ones. */
-  notProfiles: readonly string[] = []
-  notProfileCount = 0
-  used = 0
-  /** How many profiles were being claimed, or were left so by a killed call. */
-  unfinished = 0
+  /** The last reading of the directory. */
+  found: Unused = { iccids: new IccidList(), notProfiles: [], notProfileCount: 0, twins: [], used: 0 }
   readonly #directory: string
   readonly #messages: Messages
   #hint: Hint | undefined
-  /** The result of the last reading, and a position in it, used if no hint can be written or it is at its end. */
-  #found = new IccidList()
+  /** In what was found, used if no hint can be written or it is at its end. */
   #position = 0
   #hasLooked = false
   #goneSinceLook = 0
@@ -51,7 +47,7 @@ export class Queue {
   has(count: number): boolean {
     if (count <= this.left) return true
     this.#look()
-    return count <= this.#found.length
+    return count <= this.found.iccids.length
   }
 
   /** Records whether a file was missing: other stations take profiles, and may have added new ones. */
@@ -66,11 +62,11 @@ export class Queue {
   }
 
   get left(): number {
-    return this.#hint?.left ?? this.#found.length - this.#position
+    return this.#hint?.left ?? this.found.iccids.length - this.#position
   }
 
   #nextFound(count: number): string[] {
-    const iccids = this.#found.slice(this.#position, this.#position + count)
+    const iccids = this.found.iccids.slice(this.#position, this.#position + count)
     this.#position += iccids.length
     return iccids
   }
@@ -81,18 +77,14 @@ export class Queue {
   }
 
   #look(): void {
-    const { iccids, notProfiles, notProfileCount, twins, used } = readUnused(this.#directory)
+    this.found = readUnused(this.#directory)
+    const { iccids, twins } = this.found
     settle(this.#directory, twins, this.#messages)
     this.#hasLooked = true
     this.#goneSinceLook = 0
     this.#goneInARow = 0
-    this.notProfiles = notProfiles
-    this.notProfileCount = notProfileCount
-    this.used = used
-    this.unfinished = twins.length
     this.#dropHint()
     this.#hint = Hint.write(this.#directory, iccids) ? Hint.open(this.#directory) : undefined
-    this.#found = iccids
     this.#position = 0
   }
 }

@@ -19,39 +19,26 @@ const MANY_NAMES = 10_000
 const READ_SAFELY = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0)
 
 /** @throws {Failure} `no-profiles` if there is no such directory, `disk` if it can't be read */
-export function readUnused(directory: string): Unused {
-  try {
-    return unusedOf(namesIn(directory))
-  } catch (error) {
-    throw directoryFailure(directory, error)
-  }
-}
-
-/** @throws {Failure} as `readUnused` */
-export function checkDirectory(directory: string): void {
-  try {
-    opendirSync(directory).closeSync()
-  } catch (error) {
-    throw directoryFailure(directory, error)
-  }
-}
-
-/** @throws {Failure} as `readUnused` */
-export function openDirectory(directory: string): OpenDirectory {
-  try {
-    return new OpenDirectory(directory)
-  } catch (error) {
-    throw directoryFailure(directory, error)
-  }
-}
+export const readUnused = (directory: string): Unused =>
+  looking(directory, () => unusedOf(namesIn(directory)))
 
 /**
  * The names of the used files of a directory, sorted.
  * @throws {Failure} as `readUnused`
  */
-export function readUsed(directory: string): string[] {
+export const readUsed = (directory: string): string[] => looking(directory, () => usedOf(namesIn(directory)))
+
+/** @throws {Failure} as `readUnused` */
+export const checkDirectory = (directory: string): void =>
+  looking(directory, () => opendirSync(directory).closeSync())
+
+/** @throws {Failure} as `readUnused` */
+export const openDirectory = (directory: string): OpenDirectory =>
+  looking(directory, () => new OpenDirectory(directory))
+
+function looking<T>(directory: string, look: () => T): T {
   try {
-    return usedOf(namesIn(directory))
+    return look()
   } catch (error) {
     throw directoryFailure(directory, error)
   }

@@ -1,5 +1,6 @@
 import { unlinkSync } from 'node:fs'
 import { errnoOf } from '../failure.ts'
+import { patiently } from './patience.ts'
 
 /**
  * Node's `rmSync` looks at the file first, and some of its errors have no code.
@@ -14,4 +15,11 @@ export function removeIfThere(path: string): boolean {
     if (errnoOf(error) !== 'ENOENT') throw error
     return false
   }
+}
+
+/** Removes what does no harm if it stays. */
+export function tryToRemove(path: string): void {
+  try {
+    patiently(() => removeIfThere(path))
+  } catch {}
 }

@@ -21,10 +21,7 @@ export abstract class BaseCommand extends Command<Context & Command['context']> 
   version = Option.Boolean('-V,--version', false, { description: 'print the version' })
 }
 
-/**
- * Parses the value of `--count`.
- * @throws {Failure} `usage`
- */
+/** Parses the value of `--count`. @throws {Failure} `usage` */
 export function parseCount(text: string): number {
   if (/^[1-9]\d{0,8}$/.test(text)) return Number(text)
   throw new Failure('usage', 'the value of -n (--count) is not a whole number from 1 to 999999999', {
@@ -32,10 +29,7 @@ export function parseCount(text: string): number {
   })
 }
 
-/**
- * An option value can be empty because a shell variable is unset.
- * @throws {Failure} `usage`
- */
+/** An option value can be empty because a shell variable is unset. @throws {Failure} `usage` */
 export function notEmpty(option: string, value: string): string {
   if (value !== '') return value
   throw new Failure('usage', `the value of ${option} is empty`, {

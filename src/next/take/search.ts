@@ -170,20 +170,27 @@ export class Search {
   }
 
   tooFew(count: number, usable: number): Shortage {
-    const { used, unfinished } = this.queue
+    const { used, twins } = this.queue.found
     const { key, held, count: skipped } = this.skipped
     if (key.isWrong) {
       const { outcome, message, hint } = key.failure()
       return new Shortage(outcome, message, { hint })
     }
     const isHeld = skipped > 0 && held === skipped
-    return shortage(this.#source.directory, { count, usable, skipped, isHeld, used, unfinished })
+    return shortage(this.#source.directory, {
+      count,
+      usable,
+      skipped,
+      isHeld,
+      used,
+      unfinished: twins.length,
+    })
   }
 
   /** Ends a search that failed. After a shortage, it names the files that explain it. */
   giveUp(error: unknown): void {
     if (error instanceof Shortage) {
-      const { notProfiles, notProfileCount } = this.queue
+      const { notProfiles, notProfileCount } = this.queue.found
       for (const name of notProfiles) this.skipped.note(name, 'its name is not an ICCID and .json')
       this.skipped.noteMore(notProfileCount - notProfiles.length)
       this.skipped.warn(this.#source.messages)

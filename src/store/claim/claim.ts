@@ -22,7 +22,7 @@ import { isFat } from '../flush/directory.ts'
 import { flushFileSync } from '../flush/files.ts'
 import { settledName, spellings, usedName } from '../names.ts'
 import { isHeld, patiently } from '../patience.ts'
-import { removeIfThere } from '../remove.ts'
+import { tryToRemove } from '../remove.ts'
 import { fileRights, rightsOf } from '../rights.ts'
 import { exists, isTakenOver, stuck } from './take-over.ts'
 
@@ -131,7 +131,8 @@ export function release(
   } catch (error) {
     if (errnoOf(error) !== 'ENOENT') throw stuck(name, error)
   } finally {
-    removeSettled(settled)
+    // If it stays, the profile is unused all the same.
+    tryToRemove(settled)
   }
 }
 
@@ -145,13 +146,6 @@ function removeUsed(used: string, settled: string, isOwn: (text: string) => bool
     return
   }
   if (!isOwn(readFileSync(settled, 'utf8'))) patiently(() => renameSync(settled, used))
-}
-
-/** If it stays, the profile is unused all the same. */
-function removeSettled(settled: string): void {
-  try {
-    patiently(() => removeIfThere(settled))
-  } catch {}
 }
 
 /** @returns false if the claim is taken over */

@@ -7,8 +7,7 @@ import { isExisting } from '../claim/claim.ts'
 import { fieldsOf } from '../claim/use.ts'
 import { flushDirectorySync } from '../flush/directory.ts'
 import { writeNewSync } from '../flush/files.ts'
-import { patiently } from '../patience.ts'
-import { removeIfThere } from '../remove.ts'
+import { tryToRemove } from '../remove.ts'
 import { fileRights, rightsOf } from '../rights.ts'
 import { RECORDS, textOf } from './history.ts'
 
@@ -39,11 +38,7 @@ export function writeDraft(directory: string, text: string): Draft {
 }
 
 /** A name that it got stays. If it stays itself, nothing reads it. */
-export function removeDraft({ path }: Draft): void {
-  try {
-    patiently(() => removeIfThere(path))
-  } catch {}
-}
+export const removeDraft = ({ path }: Draft): void => tryToRemove(path)
 
 /**
  * Creates a file from a draft, at once complete where the file system has hard links.

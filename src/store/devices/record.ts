@@ -10,7 +10,7 @@ import { flushPathSync } from '../flush/files.ts'
 import { spellings } from '../names.ts'
 import { patiently } from '../patience.ts'
 import { readProfile } from '../read.ts'
-import { removeIfThere } from '../remove.ts'
+import { removeIfThere, tryToRemove } from '../remove.ts'
 import { fileRights, rightsOf } from '../rights.ts'
 import { createFrom, type Draft, removeDraft, writeDraft } from './draft.ts'
 import { type Assignment, hashOf, historyOf, namesDevice, pathOf, RECORDS, readRecord } from './history.ts'
@@ -102,7 +102,8 @@ export function completeFor(directory: string, { device, name, path, use }: Assi
     flushPathSync(join(directory, use.used))
   }
   const isRemoved = patiently(() => removeIfThere(join(directory, name)))
-  removeNote(directory, device)
+  // What is recorded applies, whatever the note says.
+  tryToRemove(begunPath(directory, device))
   const now = useOf(directory, name)
   if (now.state !== 'used' || deviceIn(now.text) !== device) return 'lost'
   return isRemoved ? 'completed' : 'had'
@@ -147,12 +148,5 @@ export function refuseAssigned(text: string): void {
  */
 export const isCompletable = (directory: string, { name, use }: Assignment) =>
   use.unused === undefined || !isTakenOver(directory, name) || decide(directory, name, 'device')
-
-/** What is recorded applies, whatever the note says. */
-function removeNote(directory: string, device: string): void {
-  try {
-    patiently(() => removeIfThere(begunPath(directory, device)))
-  } catch {}
-}
 
 const begunPath = (directory: string, device: string) => join(directory, RECORDS, `${hashOf(device)}.begun`)

@@ -28,16 +28,14 @@ export class OpenDirectory {
    * @throws the system error; a power cut may then undo renames, too
    */
   flushSync(): boolean {
-    if (this.#file === undefined) return true
-    const isFlushed = flushFileSync(this.#file)
-    checkAlive(this.#path)
-    flushAboveOnFat(this.#path)
-    return isFlushed
+    return this.#file === undefined || this.#checked(flushFileSync(this.#file))
   }
 
   async flush(): Promise<boolean> {
-    if (this.#file === undefined) return true
-    const isFlushed = await flushFile(this.#file)
+    return this.#file === undefined || this.#checked(await flushFile(this.#file))
+  }
+
+  #checked(isFlushed: boolean): boolean {
     checkAlive(this.#path)
     flushAboveOnFat(this.#path)
     return isFlushed

@@ -41,17 +41,17 @@ export function newAnswerName(): string {
 }
 
 /** Links are not followed. */
-export function hasIncoming(directory: string): boolean {
-  const place = join(directory, INCOMING)
+function namesIn(place: string): string[] {
   try {
-    return (
-      lstatSync(place).isDirectory() &&
-      readdirSync(place).some((name) => !NO_ANSWER.some((ending) => name.endsWith(ending)))
-    )
+    return lstatSync(place).isDirectory() ? readdirSync(place) : []
   } catch {
-    return false
+    return []
   }
 }
+
+/** Whether there is anything to store. */
+export const hasIncoming = (directory: string): boolean =>
+  namesIn(join(directory, INCOMING)).some((name) => !NO_ANSWER.some((ending) => name.endsWith(ending)))
 
 /** Whether a fetch is running, or was killed. */
 export function isFetching(directory: string): boolean {
@@ -65,13 +65,8 @@ export function isFetching(directory: string): boolean {
 /** How many profiles are in the answers that are put aside. */
 export function countReceived(directory: string): number {
   const place = join(directory, INCOMING)
-  try {
-    if (!lstatSync(place).isDirectory()) return 0
-    const answers = readdirSync(place).filter((name) => name.endsWith(ANSWER))
-    return answers.reduce((sum, name) => sum + countIn(join(place, name)), 0)
-  } catch {
-    return 0
-  }
+  const answers = namesIn(place).filter((name) => name.endsWith(ANSWER))
+  return answers.reduce((sum, name) => sum + countIn(join(place, name)), 0)
 }
 
 /** It may be stored and removed by now. */

@@ -23,12 +23,11 @@ export async function publish(
   target: Target,
   aside: string,
   profiles: readonly StoredProfile[],
-  added: Added = { stored: [], known: [] },
-): Promise<Added> {
+  added: Added,
+): Promise<void> {
   target.hasLinks ??= hasLinks(target.directory, aside)
   const put = target.hasLinks ? publishByRename : publishInPlace
   await put(target, aside, profiles, added)
-  return added
 }
 
 /**

@@ -12,7 +12,7 @@ import { several } from '../../words.ts'
 import { flushDirectory } from '../flush/directory.ts'
 import { flushFile } from '../flush/files.ts'
 import { patiently } from '../patience.ts'
-import { removeIfThere } from '../remove.ts'
+import { tryToRemove } from '../remove.ts'
 import {
   ANSWER,
   END,
@@ -53,11 +53,7 @@ export async function reserve(target: Target, profiles: number): Promise<string>
 }
 
 export function release({ directory }: Target, aside: string): void {
-  for (const ending of [RESERVE, ANSWER]) {
-    try {
-      patiently(() => removeIfThere(incomingPath(directory, aside + ending)))
-    } catch {}
-  }
+  for (const ending of [RESERVE, ANSWER]) tryToRemove(incomingPath(directory, aside + ending))
 }
 
 /**

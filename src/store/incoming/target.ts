@@ -8,7 +8,7 @@ import { FileSystemFlush } from '../flush/file-system.ts'
 import { fillFlushed } from '../flush/files.ts'
 import { patiently } from '../patience.ts'
 import { hasFillers } from '../read.ts'
-import { removeIfThere } from '../remove.ts'
+import { tryToRemove } from '../remove.ts'
 import { fileRights, rightsOf } from '../rights.ts'
 import { FETCH_MARK, INCOMING, incomingPath, newAnswerName } from './answers.ts'
 import { isDirectory, makeDirectory } from './make-directory.ts'
@@ -137,9 +137,7 @@ function makeOne(path: string, rights: number): boolean {
 
 /** Answers that are still put aside stay. Directories that were made for nothing are removed. */
 export function closeTarget({ directory, mark, made = [] }: Target): void {
-  try {
-    if (mark !== undefined) patiently(() => removeIfThere(incomingPath(directory, mark)))
-  } catch {}
+  if (mark !== undefined) tryToRemove(incomingPath(directory, mark))
   try {
     rmdirSync(join(directory, INCOMING))
     flushDirectorySync(directory)
