@@ -36,15 +36,17 @@ export interface Handout extends Omit<Source, 'key' | 'signals'> {
  * @throws {Failure} after printing nothing, or with the names of the profiles that were claimed but not delivered
  */
 export async function handOut(handout: Handout): Promise<void> {
-  const { directory, format, keyPath, options } = handout
+  const { directory, devices, format, iccid, keyPath, options } = handout
+  const count = devices?.length ?? handout.count
   const key = readKey(keyPath, handout.passphrase)
   const messages = new HeldMessages(handout.messages)
   const signals = holdingBack(messages, handout.listen())
   if (hasIncoming(directory)) await tryToFinishFetches(directory, messages)
   const opened = openDirectory(directory)
-  const receipt = handout.receipt === undefined ? undefined : new Receipt(handout.receipt, directory)
+  const receipt =
+    handout.receipt === undefined ? undefined : new Receipt(handout.receipt, directory, count, devices)
   const source = { directory, key, format, options, messages, signals }
-  const delivery = { directory, keyPath, messages, urgent: handout.messages, signals, opened, receipt }
+  const delivery = { directory, iccid, keyPath, messages, urgent: handout.messages, signals, opened, receipt }
   try {
     const taken = await taking(source, handout).catch((error) => {
       throw error instanceof Undelivered ? undelivered(error.taken, delivery, error.cause) : error
