@@ -15,16 +15,16 @@ import type { Target } from './target.ts'
 export class NotAdded extends Failure {
   readonly added: Added
   /** How many are put aside, for the next call to publish. */
-  readonly aside: number
+  readonly putAside: number
   readonly lost: number
 
   constructor(
     message: string,
-    details: { hint: string; cause: unknown; added?: Added; aside?: number; lost?: number },
+    details: { hint: string; cause: unknown; added?: Added; putAside?: number; lost?: number },
   ) {
     super('disk', message, details)
     this.added = details.added ?? { stored: [], known: [] }
-    this.aside = details.aside ?? 0
+    this.putAside = details.putAside ?? 0
     this.lost = details.lost ?? 0
   }
 }
@@ -82,7 +82,7 @@ export async function publishAnswer(
       hint: 'run fetch or next again to store the profiles: they are put aside in the directory',
       cause: error,
       added,
-      aside: profiles.length - added.stored.length - added.known.length,
+      putAside: profiles.length - added.stored.length - added.known.length,
     })
   }
 }
