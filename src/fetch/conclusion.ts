@@ -1,8 +1,7 @@
 import { Failure, reasonOf } from '../failure.ts'
 import { CallFailure } from '../service/call-failure.ts'
-import { several } from '../words.ts'
-import type { Download } from './download.ts'
-import type { Order } from './order.ts'
+import { type Messages, several } from '../words.ts'
+import type { Download, Parts } from './download.ts'
 import type { Tally } from './stock.ts'
 
 const LOST_HINT =
@@ -12,12 +11,17 @@ const NONE_LEFT_HINT =
   'ask the service provider for more profiles; if your account should have some, check --url'
 const SERVICE_HINT = 'check --url, and try again later; if it goes on, tell the operator of the service'
 
+interface Wanted extends Pick<Parts, 'count' | 'stop'> {
+  readonly directory: string
+  readonly messages: Messages
+}
+
 /**
  * Reports the result in one line.
  * @throws {Failure} unless all profiles are stored
  */
 export function conclude(
-  { count, directory, messages, stop }: Pick<Order, 'count' | 'directory' | 'messages' | 'stop'>,
+  { count, directory, messages, stop }: Wanted,
   { requests, broken, brokenProfiles, failure }: Download,
   tally: Tally,
   seconds: number,

@@ -3,7 +3,6 @@ import pLimit from 'p-limit'
 import pRetry from 'p-retry'
 import { CallFailure } from '../service/call-failure.ts'
 import type { Answer, Client } from '../service/client.ts'
-import type { Order } from './order.ts'
 import * as planner from './planner.ts'
 import type { Stock } from './stock.ts'
 import type { View } from './view.ts'
@@ -11,7 +10,12 @@ import type { View } from './view.ts'
 const REFUSED_HINT =
   'tell the operator of the service; the answers are put aside in the files that the warnings name'
 
-export interface Parts extends Pick<Order, 'count' | 'stop' | 'abort'> {
+export interface Parts {
+  readonly count: number
+  /** Aborted: send no more requests; pending ones continue. */
+  readonly stop: AbortSignal
+  /** Aborted: give up pending requests. */
+  readonly abort: AbortSignal
   readonly client: Pick<Client, 'ask'>
   readonly stock: Pick<Stock, 'reserve' | 'release' | 'keep' | 'keepUnread'>
   readonly view: View

@@ -8,8 +8,7 @@ import { closeTarget, openTarget, type Target } from '../store/incoming/target.t
 import { leaveHint } from '../store/queue.ts'
 import { type Messages, unsetting } from '../words.ts'
 import { conclude } from './conclusion.ts'
-import { download } from './download.ts'
-import type { Order } from './order.ts'
+import { download, type Parts } from './download.ts'
 import { Stock } from './stock.ts'
 import { View } from './view.ts'
 
@@ -21,6 +20,15 @@ const THREADS = '32'
 
 const NO_FLUSH =
   "this file system can't flush a directory: after a power cut, the profiles stored last may be missing; a local disk is safer"
+
+export interface Order extends Pick<Parts, 'count' | 'stop' | 'abort'> {
+  readonly apiKey: string
+  readonly directory: string
+  readonly url: string
+  readonly version: string
+  readonly messages: Messages
+  readonly progress: { follow(line: () => string): void }
+}
 
 /** @throws {Failure} */
 export async function fetchProfiles(order: Order): Promise<void> {

@@ -54,7 +54,7 @@ const FEWEST_TRIES = 4
 const FIRST_PATIENCE_MS = 30_000
 const PATIENCE_MS = 120_000
 
-/** With more, the download ends if they are also more than half of what was received: each may be paid for. */
+/** With more, the download ends if they are also more than half of what was received. Each may be paid for. */
 const MOST_REFUSED = 100
 
 /** Times are in milliseconds. */
@@ -63,7 +63,7 @@ export interface Plan {
   readonly missing: number
   /** Profiles that may be requested at once, by all requests together. */
   readonly atOnce: number
-  /** Below it, `atOnce` doubles, or grows faster on a fast line. Above it, `atOnce` grows in steps. */
+  /** Up to here, `atOnce` doubles, or grows faster on a fast line; then it grows in steps. Half of what broke last. */
   readonly threshold: number
   /** Requests that the rate limit allows at once. Less than 1: none before `resetAt`. */
   readonly allowed: number
@@ -96,7 +96,10 @@ export const firstPlan = (count: number): Plan => ({
   refused: 0,
 })
 
-/** How many requests may run at once: one, until full batches fit, and no more than the rate limit allows. */
+/**
+ * How many requests may run at once: one, until full batches fit, and no more than the rate limit allows. After a reset,
+ * the limit is unknown, and one request alone learns it.
+ */
 export const requestsAtOnce = ({ atOnce, allowed }: Plan) =>
   Math.max(1, Math.min(Math.floor(atOnce / LARGEST_BATCH), allowed))
 
@@ -111,12 +114,7 @@ export const waitMs = ({ allowed, resetAt }: Plan, now: number) =>
 /** How many profiles the next request asks for. */
 export const nextSize = ({ missing, atOnce }: Plan) => Math.max(0, Math.min(missing, batch(atOnce)))
 
-export const afterSending = (plan: Plan): Plan => ({
-  ...plan,
-  missing: plan.missing - nextSize(plan),
-  // After the reset, the limit is unknown. One request alone learns it.
-  allowed: Math.max(1, plan.allowed),
-})
+export const afterSending = (plan: Plan): Plan => ({ ...plan, missing: plan.missing - nextSize(plan) })
 
 export function afterAnswer(plan: Plan, then: Plan, answer: Answer, now: number): Plan {
   const { profiles, refused, limit } = answer

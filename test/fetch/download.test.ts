@@ -1,6 +1,7 @@
 import { afterEach, expect, test, vi } from 'vitest'
 import type { Download } from '../../src/fetch/download.ts'
 import { CallFailure } from '../../src/service/call-failure.ts'
+import type { Answer } from '../../src/service/client.ts'
 import { answerOf, downloadOf as job } from '../support/download.ts'
 
 const all = (size: number) => size
@@ -159,6 +160,32 @@ test('no further request is sent before the first response is saved', async () =
   expect(asked).toEqual([100, 400])
 })
 
+test('requests go on while six responses at most are awaited or being saved', async () => {
+  const { promise, resolve: release } = Promise.withResolvers<void>()
+  let keeps = 0
+  const keep = async (received: readonly unknown[]) => {
+    if (++keeps > 1) await promise
+    return received.length
+  }
+  const { asked, run, mostUnderWay } = job(50_000, all, { keep, perSecond: 50 })
+  const running = run()
+  for (let turn = 0; turn < 100; turn++) await new Promise(setImmediate)
+  expect([asked.length, mostUnderWay()]).toEqual([7, 1])
+  release()
+  expect((await running).failure).toBeUndefined()
+})
+
+test('a stop ends the pause before the next try', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout'] })
+  const stop = new AbortController()
+  const { run, said, asked } = job(500, () => passing(), { stop: stop.signal })
+  const running = run()
+  while (said.length === 0) await new Promise(setImmediate)
+  stop.abort()
+  expect((await running).failure).toBeUndefined()
+  expect(asked).toEqual([100])
+})
+
 /** A service of whose entries so many in a hundred are good. What was put aside is in `aside`. */
 function poorJob(count: number, good: number) {
   const aside: number[] = []
@@ -218,6 +245,35 @@ test('a request without a result releases its reserved space', async () => {
   const { run, reserved } = job(50, () => new CallFailure('no', { status: 400 }))
   await run()
   expect(reserved()).toBe(0)
+})
+
+/** A download whose fourth and fifth requests, which run in parallel, bring these; the fifth is stored last. */
+function twoFailures(fourth: (size: number) => Answer, fifth: Error, stop = new AbortController()) {
+  const answer = (size: number, call: number) => {
+    if (call === 4) return fourth(size)
+    return call === 5 ? answerOf(size + 1) : size
+  }
+  const keep = async (received: readonly unknown[]) => {
+    if (received.length <= 1000) return received.length
+    for (let turn = 0; turn < 100; turn++) await new Promise(setImmediate)
+    throw fifth
+  }
+  return job(50_000, answer, { keep, stop: stop.signal }).run()
+}
+
+test('the first of several failures is the reason', async () => {
+  const { failure } = await twoFailures(() => answerOf(0, 5), new Error('no space left'))
+  expect(failure).toMatchObject({ message: 'the answer has no profile that can be used' })
+})
+
+test('after a stop, a failure of the disk is the reason, and none of the service', async () => {
+  const stop = new AbortController()
+  const full = new Error('no space left')
+  const fourth = () => {
+    stop.abort()
+    return answerOf(0, 5)
+  }
+  expect((await twoFailures(fourth, full, stop)).failure).toBe(full)
 })
 
 test('after a stop, no new request is sent, and open requests are saved', async () => {

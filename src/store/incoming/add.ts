@@ -31,20 +31,20 @@ export class NotAdded extends Failure {
 
 /**
  * A crash loses no profile once all of them are put aside in one file and flushed.
- * @param aside the name returned by `reserve`, if space was reserved
+ * @param answer the name returned by `reserve`, if space was reserved
  * @throws {NotAdded} the next call of `fetch` or `next` publishes what was put aside
  */
 export async function add(
   target: Target,
   profiles: readonly StoredProfile[],
-  aside: string = newAnswerName(),
+  answer: string = newAnswerName(),
 ): Promise<Added> {
   if (profiles.length === 0) {
-    release(target, aside)
+    release(target, answer)
     return { stored: [], known: [] }
   }
   try {
-    await putAside(target, aside, profiles)
+    await putAside(target, answer, profiles)
   } catch (error) {
     const iccids = profiles.map(({ iccid }) => iccid)
     throw new NotAdded(`received and can't be stored: ${iccids.join(' ')}: ${reasonOf(error)}`, {
@@ -53,7 +53,7 @@ export async function add(
       lost: profiles.length,
     })
   }
-  return publishAnswer(target, aside, profiles)
+  return publishAnswer(target, answer, profiles)
 }
 
 /**
@@ -62,15 +62,15 @@ export async function add(
  */
 export async function publishAnswer(
   target: Target,
-  aside: string,
+  answer: string,
   profiles: readonly StoredProfile[],
   kept?: string,
 ): Promise<Added> {
   const { directory } = target
-  const path = incomingPath(directory, aside + ANSWER)
+  const path = incomingPath(directory, answer + ANSWER)
   const added: Added = { stored: [], known: [] }
   try {
-    await publish(target, aside, profiles, added)
+    await publish(target, answer, profiles, added)
     await flushDirectory(directory)
     if (kept !== undefined) await writeFlushed(kept, readFileSync(path), fileRights(target.rights))
     patiently(() => removeIfThere(path))
