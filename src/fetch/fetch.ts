@@ -3,6 +3,7 @@ import { Failure } from '../failure.ts'
 import { Client } from '../service/client.ts'
 import { endpoint } from '../service/url.ts'
 import { Hint } from '../store/hint.ts'
+import { checkSpaceForOrder } from '../store/incoming/free-space.ts'
 import { finishFetches } from '../store/incoming/recover.ts'
 import { closeTarget, openTarget, type Target } from '../store/incoming/target.ts'
 import { leaveHint } from '../store/queue.ts'
@@ -79,6 +80,7 @@ function renewHint(directory: string, messages: Messages): void {
 async function fetchInto(target: Target, order: Order, client: Client): Promise<void> {
   const { count, messages, progress, stop, abort } = order
   const began = performance.now()
+  checkSpaceForOrder(target, count)
   const stock = new Stock(target, messages)
   const view = new View(count, stock.tally, messages)
   progress.follow(() => view.line(performance.now()))

@@ -1,9 +1,10 @@
 import { reasonOf } from '../failure.ts'
 import { add, NotAdded } from '../store/incoming/add.ts'
 import type { StoredProfile } from '../store/incoming/answers.ts'
+import { checkSpaceForBatch } from '../store/incoming/free-space.ts'
 import type { Added } from '../store/incoming/publish.ts'
 import { release, reserve } from '../store/incoming/reserve.ts'
-import { checkRoom, type Target } from '../store/incoming/target.ts'
+import type { Target } from '../store/incoming/target.ts'
 import { putAsideUnread } from '../store/incoming/unread.ts'
 import type { Messages } from '../words.ts'
 
@@ -36,7 +37,7 @@ export class Stock {
    * @throws {Failure} `disk`
    */
   async reserve(size: number): Promise<string> {
-    checkRoom(this.#target, size)
+    checkSpaceForBatch(this.#target, size)
     return reserve(this.#target, size)
   }
 

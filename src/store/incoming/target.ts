@@ -1,8 +1,8 @@
-import { closeSync, lstatSync, mkdirSync, openSync, rmdirSync, type StatsFs, statfsSync } from 'node:fs'
+import { closeSync, lstatSync, mkdirSync, openSync, rmdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { errnoOf, Failure, reasonOf, remedyFor } from '../../failure.ts'
-import { several, sizeOf } from '../../words.ts'
+import { fullPath, LEAVE } from '../../full-path.ts'
 import { flushDirectory, flushDirectorySync } from '../flush/directory.ts'
 import { WholeFlush } from '../flush/whole.ts'
 import { patiently } from '../patience.ts'
@@ -11,12 +11,6 @@ import { removeIfThere } from '../remove.ts'
 import { fileRights, rightsOf } from '../rights.ts'
 import { FETCH_MARK, INCOMING, incomingPath, newAnswerName } from './answers.ts'
 import { isDirectory, makeDirectory } from './make-directory.ts'
-
-/** Maximum size of a profile on disk, both put aside and published: one or two blocks each. */
-const BYTES_A_PROFILE = 16 * 1024
-
-/** Some file systems have no limit on files. They report about a billion files, none of them free. */
-const MADE_UP_FILES = 900_000_000
 
 /** A fetch removes the empty directory when it ends, and a starting fetch makes it again. */
 const TRIES = 30
@@ -67,7 +61,7 @@ export async function openTarget(directory: string): Promise<OpenTarget> {
     }
   } catch (error) {
     throw new Failure('disk', `can't write to the directory ${directory}: ${reasonOf(error)}`, {
-      hint: `${remedyFor(error)}, or use -o to name another directory; no profiles were requested`,
+      hint: `${fullPath(directory) === undefined ? LEAVE : remedyFor(error)}, or use -o to name another directory; no profiles were requested`,
       cause: error,
     })
   }
@@ -135,37 +129,6 @@ export function closeTarget({ directory, mark, made = [] }: Target): void {
     flushDirectorySync(directory)
     for (const each of made) rmdirSync(each)
   } catch {}
-}
-
-/** @throws {Failure} `disk` */
-export function checkRoom({ directory }: Target, profiles: number): void {
-  const shortage = shortageOf(statusOf(directory), profiles)
-  if (shortage === undefined) return
-  throw new Failure(
-    'disk',
-    `not enough disk space for ${several(profiles, 'more profile')} in ${directory}: ${shortage}`,
-    {
-      hint: 'free disk space or fetch fewer; these profiles were not requested',
-    },
-  )
-}
-
-function statusOf(directory: string): StatsFs | undefined {
-  try {
-    return statfsSync(directory)
-  } catch {
-    return undefined
-  }
-}
-
-/** @returns undefined if there is room, or if the file system reports nothing plausible: then writing will tell */
-export function shortageOf(status: StatsFs | undefined, profiles: number): string | undefined {
-  if (status === undefined) return undefined
-  const { bavail, blocks, bsize, ffree, files } = status
-  const [needed, free] = [profiles * BYTES_A_PROFILE, bavail * bsize]
-  if (blocks > 0 && bsize > 0 && free < needed) return `${sizeOf(needed)} needed, ${sizeOf(free)} free`
-  const isMadeUp = files === 0 || (ffree === 0 && files >= MADE_UP_FILES)
-  return isMadeUp || ffree >= profiles ? undefined : `${several(profiles, 'file')} needed, ${ffree} free`
 }
 
 const isOther = (path: string) => lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === false
