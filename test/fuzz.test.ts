@@ -9,7 +9,7 @@ import { encodeHex } from '../src/profile/hex.ts'
 import { iccidDigits } from '../src/profile/iccid.ts'
 import { encodeJson, encodeRaw } from '../src/profile/json.ts'
 import { parsePlaintext, parseStored } from '../src/profile/parse.ts'
-import { parseAnswer } from '../src/service/answer.ts'
+import { parseProfileList } from '../src/service/profile-list.ts'
 import { parseAnswerFile } from '../src/store/incoming/answers.ts'
 import { unusedOf } from '../src/store/names.ts'
 import { acceptable, hexOptions } from './support/arbitrary.ts'
@@ -77,7 +77,7 @@ function refusesOnly<T>(action: () => T, allowed: new (...args: never[]) => Erro
 test('a response of the service: only an ICCID with base64 is accepted', () => {
   fc.assert(
     fc.property(answer, (body) => {
-      const parsed = parseAnswer(body)
+      const parsed = parseProfileList(body)
       for (const { iccid, profile } of parsed?.profiles ?? []) {
         expect(iccid).toMatch(/^\d{1,20}[Ff]?$/)
         expect(profile).toMatch(/^[A-Za-z0-9+/]+=*$/)

@@ -1,15 +1,15 @@
 import { setFlagsFromString } from 'node:v8'
 import { Failure } from '../failure.ts'
-import type { CallFailure } from '../service/call-failure.ts'
 import { Client } from '../service/client.ts'
 import { endpoint } from '../service/url.ts'
 import { Hint } from '../store/hint.ts'
+import { checkSpaceForOrder } from '../store/incoming/free-space.ts'
 import { finishFetches } from '../store/incoming/recover.ts'
 import { closeTarget, openTarget, type Target } from '../store/incoming/target.ts'
 import { leaveHint } from '../store/queue.ts'
 import { type Messages, unsetting } from '../words.ts'
 import { conclude } from './conclusion.ts'
-import { download } from './download.ts'
+import { download, type Parts } from './download.ts'
 import { Stock } from './stock.ts'
 import { View } from './view.ts'
 
@@ -22,18 +22,13 @@ const THREADS = '32'
 const NO_FLUSH =
   "this file system can't flush a directory: after a power cut, the profiles stored last may be missing; a local disk is safer"
 
-export interface Order {
+export interface Order extends Pick<Parts, 'count' | 'stop' | 'abort'> {
   readonly apiKey: string
-  readonly count: number
   readonly directory: string
   readonly url: string
   readonly version: string
   readonly messages: Messages
   readonly progress: { follow(line: () => string): void }
-  /** Aborted: send no more requests. */
-  readonly stop: AbortSignal
-  /** Aborted: give up pending requests. */
-  readonly abort: AbortSignal
 }
 
 /** @throws {Failure} */
@@ -63,7 +58,7 @@ export async function fetchProfiles(order: Order): Promise<void> {
     if (!target.canFlush) messages.warn(NO_FLUSH)
     try {
       await finishFetches(directory, messages)
-      await bring(order, client, target)
+      await fetchInto(target, order, client)
     } finally {
       renewHint(directory, messages)
       closeTarget(target)
@@ -82,31 +77,13 @@ function renewHint(directory: string, messages: Messages): void {
   }
 }
 
-async function bring(order: Order, client: Client, target: Target): Promise<void> {
-  const { count, directory, messages, progress, stop, abort } = order
+async function fetchInto(target: Target, order: Order, client: Client): Promise<void> {
+  const { count, messages, progress, stop, abort } = order
   const began = performance.now()
-  const seconds = () => (performance.now() - began) / 1000
+  checkSpaceForOrder(target, count)
   const stock = new Stock(target, messages)
-  stock.checkOrder(count)
-  const { tally } = stock
-  const view = new View(count, () => tally.stored)
-  const display = {
-    onKept() {
-      view.noteStored(performance.now())
-      messages.tell(1, `${tally.stored} of ${count} profiles stored`)
-    },
-    onWait(ms: number) {
-      view.noteLimit(ms, performance.now())
-      messages.tell(0, `waiting ${Math.ceil(ms / 1000)} s for the rate limit`)
-    },
-    onRetry(failure: CallFailure, ms: number, tries: string) {
-      view.noteRetry(failure.message, ms, tries, performance.now())
-      messages.tell(1, `${failure.message}; trying again in ${Math.ceil(ms / 1000)} s (${tries})`)
-    },
-    onRefused: (entry: string) => messages.warn(`${entry}; not stored`),
-  }
+  const view = new View(count, stock.tally, messages)
   progress.follow(() => view.line(performance.now()))
-  const result = await download({ count, client, stock, display, stop, abort })
-  const isInterrupted = stop.aborted
-  conclude({ count, directory, download: result, tally, seconds: seconds(), isInterrupted }, messages)
+  const result = await download({ count, client, stock, view, stop, abort })
+  conclude(order, result, stock.tally, (performance.now() - began) / 1000)
 }

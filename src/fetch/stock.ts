@@ -1,14 +1,28 @@
 import { reasonOf } from '../failure.ts'
-import type { ServedProfile } from '../service/answer.ts'
 import { add, NotAdded } from '../store/incoming/add.ts'
+import type { StoredProfile } from '../store/incoming/answers.ts'
+import { checkSpaceForBatch } from '../store/incoming/free-space.ts'
+import type { Added } from '../store/incoming/known.ts'
 import { release, reserve } from '../store/incoming/reserve.ts'
-import { checkOrder, checkRoom, type Target } from '../store/incoming/target.ts'
+import type { Target } from '../store/incoming/target.ts'
 import { putAsideUnread } from '../store/incoming/unread.ts'
 import type { Messages } from '../words.ts'
-import { NO_PROFILES, noteAdded, noteNotAdded, type Tally } from './tally.ts'
+
+/** How many profiles of the answers are where. */
+export interface Tally {
+  /** New, and stored under their names in the directory. */
+  readonly stored: number
+  readonly known: number
+  /** Put aside; the next call stores them. */
+  readonly putAside: number
+  /** Not on any disk. */
+  readonly lost: number
+  /** Entries of answers that are not profiles. */
+  readonly refused: number
+}
 
 export class Stock {
-  readonly tally: Tally = { ...NO_PROFILES }
+  readonly tally = { stored: 0, known: 0, putAside: 0, lost: 0, refused: 0 } satisfies Tally
   readonly #target: Target
   readonly #messages: Messages
 
@@ -17,22 +31,19 @@ export class Stock {
     this.#messages = messages
   }
 
-  /** @throws {Failure} `disk` if there can't be room for so many profiles */
-  checkOrder(count: number): void {
-    checkOrder(this.#target, count)
-  }
-
   /**
+   * Makes sure that so many profiles can be stored.
    * @returns the name of the reserve
    * @throws {Failure} `disk`
    */
   async reserve(size: number): Promise<string> {
-    checkRoom(this.#target, size)
+    checkSpaceForBatch(this.#target, size)
     return reserve(this.#target, size)
   }
 
-  release(room: string): void {
-    release(this.#target, room)
+  /** Gives up a reserve for which no answer has arrived. */
+  release(reserve: string): void {
+    release(this.#target, reserve)
   }
 
   /**
@@ -40,23 +51,30 @@ export class Stock {
    * @returns how many of them are new
    * @throws {NotAdded}
    */
-  async keep(profiles: readonly ServedProfile[], room: string): Promise<number> {
+  async keep(profiles: readonly StoredProfile[], reserve: string): Promise<number> {
     try {
-      const added = await add(this.#target, profiles, room)
-      noteAdded(this.tally, added)
+      const added = await add(this.#target, profiles, reserve)
+      this.#noteAdded(added)
       for (const iccid of added.stored) this.#messages.tell(2, `${iccid} is stored`)
       for (const iccid of added.known)
         this.#messages.tell(2, `${iccid} is already in ${this.#target.directory}`)
       return added.stored.length
     } catch (error) {
-      if (error instanceof NotAdded) noteNotAdded(this.tally, error)
+      if (error instanceof NotAdded) {
+        this.#noteAdded(error.added)
+        this.tally.putAside += error.putAside
+        this.tally.lost += error.lost
+      }
       // Each failure is reported here. If several happen at once, the final message names only one.
       this.#messages.warn(reasonOf(error))
       throw error
     }
   }
 
-  /** Keeps an answer that could not be read, or not all of it, as well as the disk can. */
+  /**
+   * Keeps an answer that could not be read, or not all of it, as well as the disk can, for a person to look at.
+   * @param refused how many of its entries can't be used, if it could be read at all
+   */
   async keepUnread(answer: Uint8Array, refused: number): Promise<void> {
     this.tally.refused += refused
     try {
@@ -64,5 +82,10 @@ export class Stock {
     } catch (error) {
       this.#messages.warn(`the answer can't be put aside: ${reasonOf(error)}`)
     }
+  }
+
+  #noteAdded({ stored, known }: Added): void {
+    this.tally.stored += stored.length
+    this.tally.known += known.length
   }
 }

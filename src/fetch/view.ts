@@ -1,4 +1,4 @@
-import { durationOf } from '../words.ts'
+import { durationOf, type Messages } from '../words.ts'
 
 /** What a `fetch` waits for. */
 interface Wait {
@@ -11,15 +11,17 @@ interface Wait {
 /** What a user sees of a running `fetch`: how far it is, how long it will take, and why it waits. */
 export class View {
   readonly #count: number
-  readonly #stored: () => number
+  readonly #tally: { readonly stored: number }
+  readonly #messages: Messages
   /** When profiles were stored first, and how many: there is no rate before there are more. */
   #first: { readonly at: number; readonly stored: number } | undefined
   #wait: Wait | undefined
 
-  /** @param stored returns how many profiles are stored */
-  constructor(count: number, stored: () => number) {
+  /** @param tally says at any time how many profiles are stored */
+  constructor(count: number, tally: { readonly stored: number }, messages: Messages) {
     this.#count = count
-    this.#stored = stored
+    this.#tally = tally
+    this.#messages = messages
   }
 
   /** @param now in milliseconds, as everywhere here */
@@ -28,6 +30,7 @@ export class View {
       until: now + ms,
       words: (seconds) => (seconds > 0 ? `waiting ${seconds} s for the rate limit` : undefined),
     }
+    this.#messages.tell(0, `waiting ${Math.ceil(ms / 1000)} s for the rate limit`)
   }
 
   /** @param tries which try is next, and how many there will be */
@@ -39,17 +42,24 @@ export class View {
       until: now + ms,
       words: (seconds) => `${short}; trying again ${when(seconds)} (${tries})`,
     }
+    this.#messages.tell(1, `${reason}; trying again in ${Math.ceil(ms / 1000)} s (${tries})`)
+  }
+
+  noteRefused(entries: readonly string[]): void {
+    for (const entry of entries) this.#messages.warn(`${entry}; not stored`)
   }
 
   noteStored(now: number): void {
+    const { stored } = this.#tally
     this.#wait = undefined
-    this.#first ??= { at: now, stored: this.#stored() }
+    this.#first ??= { at: now, stored }
+    this.#messages.tell(1, `${stored} of ${this.#count} profiles stored`)
   }
 
   /** One line, without its newline. */
   line(now: number): string {
-    const percent = Math.floor((this.#stored() / this.#count) * 100)
-    const done = `${percent} % (${this.#stored()} of ${this.#count})`
+    const { stored } = this.#tally
+    const done = `${Math.floor((stored / this.#count) * 100)} % (${stored} of ${this.#count})`
     const wait = this.#wait
     const words =
       wait === undefined ? this.#left(now) : wait.words(Math.max(0, Math.ceil((wait.until - now) / 1000)))
@@ -58,8 +68,8 @@ export class View {
 
   #left(now: number): string | undefined {
     if (this.#first === undefined) return undefined
-    const since = this.#stored() - this.#first.stored
-    const leftMs = ((now - this.#first.at) / since) * (this.#count - this.#stored())
+    const since = this.#tally.stored - this.#first.stored
+    const leftMs = ((now - this.#first.at) / since) * (this.#count - this.#tally.stored)
     return since > 0 && leftMs > 0 ? `${durationOf(leftMs)} left` : undefined
   }
 }

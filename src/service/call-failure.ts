@@ -1,5 +1,5 @@
 import { durationOf } from '../words.ts'
-import { tooLongAskedMs } from './rate-limit.ts'
+import { type Limit, readLimit, tooLongAskedMs } from './rate-limit.ts'
 
 export class CallFailure extends Error {
   readonly isPassing: boolean
@@ -7,6 +7,8 @@ export class CallFailure extends Error {
   readonly mayHaveAllocated: boolean
   readonly status: number | undefined
   readonly hint: string | undefined
+  /** The rate limit, if the service has answered and another try may help. */
+  readonly limit: Limit | undefined
   /** What it means for the whole fetch, where nothing else was brought. */
   readonly outcome: 'api-key' | 'no-profiles' | 'service'
   /** A complete answer that could not be read. Its profiles are allocated. */
@@ -19,6 +21,7 @@ export class CallFailure extends Error {
       mayHaveAllocated?: boolean
       status?: number
       hint?: string | undefined
+      limit?: Limit
       outcome?: 'api-key' | 'no-profiles' | 'service'
       unread?: Uint8Array
       cause?: unknown
@@ -30,6 +33,7 @@ export class CallFailure extends Error {
     this.mayHaveAllocated = traits.mayHaveAllocated ?? false
     this.status = traits.status
     this.hint = traits.hint
+    this.limit = traits.limit
     this.outcome = traits.outcome ?? 'service'
     this.unread = traits.unread
   }
@@ -83,7 +87,9 @@ export function statusFailure(
       hint: `run fetch again in ${when}`,
     })
   }
-  if (status === 429) return new CallFailure('the rate limit is reached (429)', { status, isPassing: true })
+  const limit = readLimit(status, headers, Date.now())
+  if (status === 429)
+    return new CallFailure('the rate limit is reached (429)', { status, limit, isPassing: true })
   // With 502, 504 or a status of its own, a gateway reports a request that it forwarded and lost. A service that
   // failed may have allocated profiles first. Only an answer that says when to retry means that nothing was started.
   const isPutOff = status === 503 && headers['retry-after'] !== undefined
@@ -92,6 +98,7 @@ export function statusFailure(
   const isOdd = status >= 200 && status < 300
   return new CallFailure(`the service answered ${status}${said}`, {
     status,
+    limit,
     // 408: the request took too long to arrive, as on a slow line.
     isPassing: isLost || status === 408,
     mayHaveAllocated: isOdd || (isLost && !isPutOff),

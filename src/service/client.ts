@@ -2,12 +2,12 @@ import request from 'undici/lib/api/api-request.js'
 import type Dispatcher from 'undici/lib/dispatcher/dispatcher.js'
 import { hiding } from '../secret.ts'
 import { several } from '../words.ts'
-import { type Answer, parseAnswer } from './answer.ts'
 import { type LeastRate, readStart, readWhole } from './body.ts'
 import { CallFailure, statusFailure } from './call-failure.ts'
 import { beforeSending, directly, type Timeouts, throughProxy } from './connection.ts'
 import { isPage, plainText } from './error-page.ts'
 import { networkFailure } from './network-failure.ts'
+import { type ProfileList, parseProfileList } from './profile-list.ts'
 import { type Limit, readLimit } from './rate-limit.ts'
 import { redirectTarget } from './url.ts'
 
@@ -34,18 +34,19 @@ export interface ClientOptions {
   readonly trace: (level: 2 | 3, text: string) => void
 }
 
-export interface TimedAnswer extends Answer {
-  /** In milliseconds, from the first byte of the body to the last. */
-  readonly bodyMs: number
-  /** As it came. */
-  readonly body: Uint8Array
-}
-
 interface Response {
   readonly status: number
   readonly headers: Headers
+  /** As it came. */
   readonly body: Buffer
+  /** In milliseconds, from the first byte of the body to the last. */
   readonly bodyMs: number
+  /** In milliseconds, from the request to the last byte. */
+  readonly totalMs: number
+}
+
+export interface Answer extends ProfileList, Pick<Response, 'body' | 'bodyMs' | 'totalMs'> {
+  readonly limit: Limit
 }
 
 /** Sends the one request that the service has. Retries, the rate limit and storage are up to the caller. */
@@ -71,16 +72,14 @@ export class Client {
   /**
    * Requests profiles. The service allocates them: the same request sent again returns different ones.
    * @param count 1 to 1000
-   * @param learn receives the rate limit from the answer
    * @throws {CallFailure}
    */
-  async ask(count: number, learn: (limit: Limit) => void, signal: AbortSignal): Promise<TimedAnswer> {
+  async ask(count: number, signal: AbortSignal): Promise<Answer> {
     for (let redirects = 0; redirects <= MOST_REDIRECTS; redirects++) {
-      const { status, headers, body, bodyMs } = await this.#send(count, signal)
-      learn(readLimit(status, headers, Date.now()))
-      if (status === 200) return { ...answerOf(headers, body), bodyMs, body }
-      if (!REDIRECTS.includes(status)) throw this.#failureOf(status, headers, body.toString('utf8'))
-      this.#url = this.#redirected(headers['location'])
+      const response = await this.#send(count, signal)
+      if (response.status === 200) return answerOf(response)
+      if (!REDIRECTS.includes(response.status)) throw this.#failureOf(response)
+      this.#url = this.#redirected(response.headers['location'])
     }
     throw new CallFailure(`the service redirects more than ${MOST_REDIRECTS} times`)
   }
@@ -98,9 +97,9 @@ export class Client {
   }
 
   /** Masks the key before the text is shortened: a part of the key would not be masked. */
-  #failureOf(status: number, headers: Headers, body: string): CallFailure {
-    const type = headers['content-type']
-    return statusFailure(status, headers, this.#hide(plainText(body, type)), isPage(body, type))
+  #failureOf({ status, headers, body }: Response): CallFailure {
+    const [text, type] = [body.toString('utf8'), headers['content-type']]
+    return statusFailure(status, headers, this.#hide(plainText(text, type)), isPage(text, type))
   }
 
   async #send(count: number, signal: AbortSignal): Promise<Response> {
@@ -124,14 +123,14 @@ export class Client {
       })
       const answered = performance.now()
       const { statusCode: status, headers } = response
-      const answer =
+      const body =
         status === 200
           ? await readWhole(response.body, largestAnswer(count), this.#least)
           : await readStart(response.body, this.#least)
       const ended = performance.now()
-      this.#trace(2, `answered ${status}, ${answer.length} bytes, ${Math.round(ended - began)} ms`)
+      this.#trace(2, `answered ${status}, ${body.length} bytes, ${Math.round(ended - began)} ms`)
       this.#trace(3, `headers ${JSON.stringify(headers)}`)
-      return { status, headers, body: answer, bodyMs: ended - answered }
+      return { status, headers, body, bodyMs: ended - answered, totalMs: ended - began }
     } catch (error) {
       if (error instanceof CallFailure) throw error
       if (signal.aborted) throw new CallFailure('interrupted', { mayHaveAllocated: sent, cause: error })
@@ -143,10 +142,11 @@ export class Client {
 /** Generous enough for 16384-bit keys. */
 const largestAnswer = (count: number) => 64 * 1024 + count * 4 * 1024
 
-function answerOf(headers: Headers, body: Buffer): Answer {
+function answerOf({ status, headers, body, bodyMs, totalMs }: Response): Answer {
   // What is compressed, or only said to be, shows here.
-  const answer = parseAnswer(body.toString('utf8'))
-  if (answer !== undefined) return answer
+  const list = parseProfileList(body.toString('utf8'))
+  if (list !== undefined)
+    return { ...list, body, bodyMs, totalMs, limit: readLimit(status, headers, Date.now()) }
   const isCompressed = !['', 'identity'].includes(String(headers['content-encoding'] ?? '').toLowerCase())
   throw new CallFailure(
     isCompressed

@@ -4,14 +4,15 @@ import { CallFailure } from '../../src/service/call-failure.ts'
 
 const messages = { warn() {}, tell() {} }
 
+const order = { count: 10, directory: 'profiles', messages, stop: new AbortController().signal }
+
 /** The hint of a fetch of ten that stored three, put some aside, and then could not reach the service any more. */
-function hintWith(aside: number): string {
+function hintWith(putAside: number): string {
   const failure = new CallFailure('the connection was reset', { hint: 'check the network' })
   const download = { requests: 3, broken: 0, brokenProfiles: 0, failure }
-  const tally = { stored: 3, known: 0, aside, lost: 0, refused: 0 }
-  const course = { count: 10, directory: 'profiles', download, tally, seconds: 1, isInterrupted: false }
+  const tally = { stored: 3, known: 0, putAside, lost: 0, refused: 0 }
   try {
-    conclude(course, messages)
+    conclude(order, download, tally, 1)
   } catch (error) {
     return (error as { hint: string }).hint
   }

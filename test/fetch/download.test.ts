@@ -1,78 +1,8 @@
 import { afterEach, expect, test, vi } from 'vitest'
-import { download } from '../../src/fetch/download.ts'
-import type { Download, Job } from '../../src/fetch/job.ts'
-import type { ServedProfile } from '../../src/service/answer.ts'
+import type { Download } from '../../src/fetch/download.ts'
 import { CallFailure } from '../../src/service/call-failure.ts'
-
-const NOTHING = Buffer.alloc(0)
-let made = 0
-const profiles = (count: number): ServedProfile[] =>
-  Array.from({ length: count }, () => ({ iccid: String(++made), profile: 'AAAA' }))
-
-/** All that a job is made of, side by side. */
-type Parts = Job<number>['client'] &
-  Job<number>['stock'] &
-  Job<number>['display'] &
-  Pick<Job<number>, 'stop' | 'abort'>
-
-/**
- * A job whose service answers each call as `answer` says, over a line that brings so many profiles a second; what it
- * was asked for is in `asked`.
- */
-function job(
-  count: number,
-  answer: (size: number, call: number) => number | CallFailure,
-  { perSecond = 1_000_000, ...changes }: Partial<Parts> & { perSecond?: number } = {},
-) {
-  const asked: number[] = []
-  /** Of each call that is under way. */
-  const reserved = new Set<number>()
-  let underWay = 0
-  let mostUnderWay = 0
-  let [kept, mostReserved] = [0, 0]
-  const parts: Parts = {
-    async reserve() {
-      const place = Math.random()
-      mostReserved = Math.max(mostReserved, reserved.add(place).size)
-      return place
-    },
-    release: (place) => void reserved.delete(place),
-    ask: async (size, learn) => {
-      const call = asked.push(size)
-      mostUnderWay = Math.max(mostUnderWay, ++underWay)
-      await new Promise(setImmediate)
-      const bodyMs = ((size * underWay) / perSecond) * 1000
-      underWay--
-      const answered = answer(size, call)
-      if (answered instanceof CallFailure) throw answered
-      learn({ remaining: 600 - call, waitMs: 60_000 })
-      return { profiles: profiles(answered), refused: [], bodyMs, body: NOTHING }
-    },
-    keep: async (received, place) => {
-      reserved.delete(place)
-      kept += received.length
-      return received.length
-    },
-    stop: new AbortController().signal,
-    abort: new AbortController().signal,
-    keepUnread: async () => {},
-    onKept: () => {},
-    onWait: () => {},
-    onRetry: () => {},
-    onRefused: () => {},
-    ...changes,
-  }
-  return {
-    asked,
-    run: () =>
-      download({ count, client: parts, stock: parts, display: parts, stop: parts.stop, abort: parts.abort }),
-    kept: () => kept,
-    mostUnderWay: () => mostUnderWay,
-    /** Reserves that are neither filled nor given back. */
-    reserved: () => reserved.size,
-    mostReserved: () => mostReserved,
-  }
-}
+import type { Answer } from '../../src/service/client.ts'
+import { answerOf, downloadOf as job } from '../support/download.ts'
 
 const all = (size: number) => size
 const passing = (mayHaveAllocated = false) => new CallFailure('broken', { isPassing: true, mayHaveAllocated })
@@ -125,7 +55,7 @@ test('a response with nothing new ends the download', async () => {
 })
 
 test('profiles that already exist do not count', async () => {
-  const keep = async (received: readonly ServedProfile[]) => received.length - 1
+  const keep = async (received: readonly unknown[]) => received.length - 1
   const { asked, run } = job(3, all, { keep })
   await run()
   expect(asked).toEqual([3, 1])
@@ -139,12 +69,12 @@ test('404 ends the download and is not a failure', async () => {
 })
 
 test('a temporary failure is retried and reported; if it cost nothing, the size stays the same', async () => {
-  const told: CallFailure[] = []
-  const onRetry = (failure: CallFailure) => void told.push(failure)
-  const { asked, run } = job(500, (size, call) => (call === 2 ? passing() : size), { onRetry })
+  const { asked, said, run } = job(500, (size, call) => (call === 2 ? passing() : size))
   expect(await run()).toEqual(done({ requests: 3 }))
   expect(asked).toEqual([100, 400, 400])
-  expect(told).toHaveLength(1)
+  expect(
+    said.filter((text) => /^broken; trying again in 1 s \(try 2, up to 120 s\)$/.test(text)),
+  ).toHaveLength(1)
 })
 
 test('a permanent failure ends the download at once', async () => {
@@ -165,21 +95,17 @@ test('after four parallel requests break, only one runs at a time', async () => 
   let underWay = 0
   let most = 0
   let broken = 0
-  const { asked, run, kept } = job(20_000, all, {
-    ask: async (size, learn) => {
-      asked.push(size)
-      learn({ remaining: undefined, waitMs: undefined })
-      underWay++
-      await new Promise(setImmediate)
-      const isBroken = broken < 4 && (underWay === 4 || broken > 0)
-      if (broken >= 4 && size < 1000) most = Math.max(most, underWay)
-      underWay--
-      if (isBroken) {
-        broken++
-        throw passing(true)
-      }
-      return { profiles: profiles(size), refused: [], bodyMs: 1, body: NOTHING }
-    },
+  const { asked, run, kept } = job(20_000, async (size) => {
+    underWay++
+    await new Promise(setImmediate)
+    const isBroken = broken < 4 && (underWay === 4 || broken > 0)
+    if (broken >= 4 && size < 1000) most = Math.max(most, underWay)
+    underWay--
+    if (isBroken) {
+      broken++
+      throw passing(true)
+    }
+    return answerOf(size)
   })
   expect(await run()).toEqual(done({ requests: asked.length, broken: 4, brokenProfiles: 4000 }))
   expect(asked.slice(asked.lastIndexOf(25), asked.lastIndexOf(25) + 3)).toEqual([25, 50, 100])
@@ -188,19 +114,15 @@ test('after four parallel requests break, only one runs at a time', async () => 
 
 test('a request breaks while others wait for the rate limit: what these then leave out is requested later', async () => {
   vi.useFakeTimers()
-  let calls = 0
-  const { run, kept } = job(20_000, all, {
-    ask: async (size, learn) => {
-      // The first of four in parallel. The other three wait for it, with 1000 profiles each.
-      if (++calls === 4) throw passing(true)
-      learn({ remaining: 1, waitMs: 0 })
-      return { profiles: profiles(size), refused: [], bodyMs: 1, body: NOTHING }
-    },
+  const { asked, run, kept } = job(20_000, (size, call) => {
+    // The first of four in parallel. The other three wait for it.
+    if (call === 4) return passing(true)
+    return { ...answerOf(size), limit: { remaining: 1, waitMs: 0 } }
   })
   const running = run()
   await vi.advanceTimersByTimeAsync(60_000)
-  expect(await running).toEqual(done({ requests: calls, broken: 1, brokenProfiles: 1000 }))
-  expect(kept()).toBe(20_000)
+  expect(await running).toEqual(done({ requests: asked.length, broken: 1, brokenProfiles: 1000 }))
+  expect([kept(), Math.min(...asked)]).toEqual([20_000, 25])
 })
 
 test.each([
@@ -224,7 +146,7 @@ test.each([
 
 test('no further request is sent before the first response is saved', async () => {
   const { promise, resolve: release } = Promise.withResolvers<void>()
-  const keep = async (received: readonly ServedProfile[]) => {
+  const keep = async (received: readonly unknown[]) => {
     await promise
     return received.length
   }
@@ -238,21 +160,40 @@ test('no further request is sent before the first response is saved', async () =
   expect(asked).toEqual([100, 400])
 })
 
+test('requests go on while six responses at most are awaited or being saved', async () => {
+  const { promise, resolve: release } = Promise.withResolvers<void>()
+  let keeps = 0
+  const keep = async (received: readonly unknown[]) => {
+    if (++keeps > 1) await promise
+    return received.length
+  }
+  const { asked, run, mostUnderWay } = job(50_000, all, { keep, perSecond: 50 })
+  const running = run()
+  for (let turn = 0; turn < 100; turn++) await new Promise(setImmediate)
+  expect([asked.length, mostUnderWay()]).toEqual([7, 1])
+  release()
+  expect((await running).failure).toBeUndefined()
+})
+
+test('a stop ends the pause before the next try', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout'] })
+  const stop = new AbortController()
+  const { run, said, asked } = job(500, () => passing(), { stop: stop.signal })
+  const running = run()
+  while (said.length === 0) await new Promise(setImmediate)
+  stop.abort()
+  expect((await running).failure).toBeUndefined()
+  expect(asked).toEqual([100])
+})
+
 /** A service of whose entries so many in a hundred are good. What was put aside is in `aside`. */
 function poorJob(count: number, good: number) {
   const aside: number[] = []
-  const asked: number[] = []
-  const made = job(count, all, {
-    ask: async (size, learn) => {
-      asked.push(size)
-      learn({ remaining: undefined, waitMs: undefined })
-      const usable = Math.ceil((size * good) / 100)
-      const refused = Array.from({ length: size - usable }, (_, at) => `entry ${at + 1}`)
-      return { profiles: profiles(usable), refused, bodyMs: 1, body: NOTHING }
-    },
-    keepUnread: async (_, refused) => void aside.push(refused),
-  })
-  return { ...made, asked, aside }
+  const answer = (size: number) => {
+    const usable = Math.ceil((size * good) / 100)
+    return answerOf(usable, size - usable)
+  }
+  return { ...job(count, answer, { keepUnread: async (_, refused) => void aside.push(refused) }), aside }
 }
 
 test('a service most of whose entries can not be used is not asked on and on', async () => {
@@ -304,6 +245,35 @@ test('a request without a result releases its reserved space', async () => {
   const { run, reserved } = job(50, () => new CallFailure('no', { status: 400 }))
   await run()
   expect(reserved()).toBe(0)
+})
+
+/** A download whose fourth and fifth requests, which run in parallel, bring these; the fifth is stored last. */
+function twoFailures(fourth: (size: number) => Answer, fifth: Error, stop = new AbortController()) {
+  const answer = (size: number, call: number) => {
+    if (call === 4) return fourth(size)
+    return call === 5 ? answerOf(size + 1) : size
+  }
+  const keep = async (received: readonly unknown[]) => {
+    if (received.length <= 1000) return received.length
+    for (let turn = 0; turn < 100; turn++) await new Promise(setImmediate)
+    throw fifth
+  }
+  return job(50_000, answer, { keep, stop: stop.signal }).run()
+}
+
+test('the first of several failures is the reason', async () => {
+  const { failure } = await twoFailures(() => answerOf(0, 5), new Error('no space left'))
+  expect(failure).toMatchObject({ message: 'the answer has no profile that can be used' })
+})
+
+test('after a stop, a failure of the disk is the reason, and none of the service', async () => {
+  const stop = new AbortController()
+  const full = new Error('no space left')
+  const fourth = () => {
+    stop.abort()
+    return answerOf(0, 5)
+  }
+  expect((await twoFailures(fourth, full, stop)).failure).toBe(full)
 })
 
 test('after a stop, no new request is sent, and open requests are saved', async () => {

@@ -1,141 +1,121 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { Pace } from '../../src/fetch/pace.ts'
+import { CallFailure } from '../../src/service/call-failure.ts'
+import type { Limit } from '../../src/service/rate-limit.ts'
+import { answerOf, downloadOf } from '../support/download.ts'
 
-const forever = new AbortController().signal
-
-/** A call that ends when it is told to. */
-function heldCall() {
-  const { promise, resolve } = Promise.withResolvers<void>()
-  const call = { isRunning: false, end: resolve }
-  const run = async () => {
-    call.isRunning = true
-    await promise
-  }
-  return { call, run }
-}
+const answered = (size: number, limit: Limit) => ({ ...answerOf(size), limit })
+const noneFor = (waitMs: number): Limit => ({ remaining: 0, waitMs })
+const left = (remaining: number): Limit => ({ remaining, waitMs: 60_000 })
 
 /** Long enough for everything that waits for nothing to run. */
 async function settle() {
-  for (let i = 0; i < 10; i++) await turn()
+  for (let i = 0; i < 100; i++) await turn()
 }
 
-test('the first request runs alone, until its response says how many are left', async () => {
-  const pace = new Pace(() => {})
-  const [first, second] = [heldCall(), heldCall()]
-  const running = [pace.run(first.run, forever), pace.run(second.run, forever)]
-  await settle()
-  expect([first.call.isRunning, second.call.isRunning]).toEqual([true, false])
-
-  pace.learn({ remaining: 5, waitMs: 1000 }, performance.now())
-  first.call.end()
-  await settle()
-  expect(second.call.isRunning).toBe(true)
-  second.call.end()
-  await Promise.all(running)
-})
-
-test('at most as many run in parallel as the last response said are left', async () => {
-  const pace = new Pace(() => {})
-  await pace.run(async () => pace.learn({ remaining: 3, waitMs: 60_000 }, performance.now()), forever)
+/** A download whose requests from the fourth on, of 1000 profiles each, are answered when the test says so. */
+function heldDownload(limit: Limit) {
   const stop = new AbortController()
-  const calls = Array.from({ length: 5 }, heldCall)
-  const running = calls.map(({ run }) => pace.run(run, stop.signal))
-  await settle()
-  expect(calls.map(({ call }) => call.isRunning)).toEqual([true, true, true, false, false])
-
-  stop.abort()
-  for (const { call } of calls) call.end()
-  const results = await Promise.allSettled(running)
-  expect(results.map(({ status }) => status)).toEqual([
-    'fulfilled',
-    'fulfilled',
-    'fulfilled',
-    'rejected',
-    'rejected',
-  ])
-})
-
-test('open requests are subtracted from what a response says is left', async () => {
-  const pace = new Pace(() => {})
-  await pace.run(async () => pace.learn({ remaining: 10, waitMs: 60_000 }, performance.now()), forever)
-  const [slow, other] = [heldCall(), heldCall()]
-  const running = [pace.run(slow.run, forever)]
-  // This answer may not have counted the slow call yet: of the one that it says is left, none is.
-  const stop = new AbortController()
-  await pace.run(async () => pace.learn({ remaining: 1, waitMs: 60_000 }, performance.now()), forever)
-  const waiting = pace.run(other.run, stop.signal)
-  await settle()
-  expect([slow.call.isRunning, other.call.isRunning]).toEqual([true, false])
-
-  stop.abort()
-  slow.call.end()
-  await expect(waiting).rejects.toThrow()
-  await Promise.all(running)
-})
-
-test('nothing is sent before the reset', async () => {
-  const pace = new Pace(() => {})
-  const learnt = performance.now()
-  await pace.run(async () => pace.learn({ remaining: 0, waitMs: 120 }, learnt), forever)
-  const sent = await pace.run(async () => performance.now(), forever)
-  expect(sent).toBeGreaterThanOrEqual(learnt + 120)
-})
-
-test('after the reset, one request runs alone again', async () => {
-  const pace = new Pace(() => {})
-  await pace.run(async () => pace.learn({ remaining: 0, waitMs: 1 }, performance.now() - 1000), forever)
-  const [first, second] = [heldCall(), heldCall()]
-  const running = [pace.run(first.run, forever), pace.run(second.run, forever)]
-  await settle()
-  expect([first.call.isRunning, second.call.isRunning]).toEqual([true, false])
-  first.call.end()
-  await settle()
-  expect(second.call.isRunning).toBe(true)
-  second.call.end()
-  await Promise.all(running)
-})
-
-test('without a limit from the service, there is none', async () => {
-  const pace = new Pace(() => {})
-  await pace.run(
-    async () => pace.learn({ remaining: undefined, waitMs: undefined }, performance.now()),
-    forever,
+  const held: ((limit: Limit) => void)[] = []
+  const parts = downloadOf(
+    50_000,
+    (size, call) =>
+      call <= 3
+        ? answered(size, limit)
+        : new Promise((resolve) => {
+            held.push((next) => resolve(answered(size, next)))
+          }),
+    { stop: stop.signal },
   )
-  const calls = Array.from({ length: 50 }, heldCall)
-  const running = calls.map(({ run }) => pace.run(run, forever))
+  return { ...parts, held, stop }
+}
+
+test.each([
+  ['none is left: one, to learn the limit', { remaining: 0, waitMs: 0 }, 1],
+  ['one is left', left(1), 1],
+  ['three are left', left(3), 3],
+  ['more are left than ever run at once', left(50), 4],
+  ['the service has no limit', { remaining: undefined, waitMs: undefined }, 4],
+])('requests that run in parallel if %s', async (_, limit, count) => {
+  const { run, held, stop, asked, kept } = heldDownload(limit)
+  const running = run()
   await settle()
-  expect(calls.filter(({ call }) => call.isRunning)).toHaveLength(50)
-  for (const { call } of calls) call.end()
-  await Promise.all(running)
+  expect(held).toHaveLength(count)
+
+  stop.abort()
+  for (const answer of held) answer(limit)
+  expect(await running).toMatchObject({ requests: 3 + count, failure: undefined })
+  expect(kept()).toBe(asked.reduce((sum, size) => sum + size))
+})
+
+test('open requests are among those that a response says are left', async () => {
+  const { run, held, stop, asked } = heldDownload(left(2))
+  const running = run()
+  await settle()
+  expect(held).toHaveLength(2)
+  // This answer may not have counted the other request yet: of the one that it says is left, none is.
+  held[0]?.(left(1))
+  await settle()
+  expect(held).toHaveLength(2)
+  held[1]?.(left(3))
+  await settle()
+  expect(held).toHaveLength(5)
+
+  stop.abort()
+  for (const answer of held) answer(left(9))
+  await running
+  expect(asked).toHaveLength(8)
+})
+
+test('nothing is sent before the reset, then one request runs alone', async () => {
+  const times: number[] = []
+  const { run, mostUnderWay } = downloadOf(3000, (size) => {
+    times.push(performance.now())
+    return answered(size, noneFor(120))
+  })
+  expect(await run()).toMatchObject({ failure: undefined })
+  const pauses = times.slice(1).map((time, at) => time - (times[at] ?? 0))
+  expect(Math.min(...pauses)).toBeGreaterThanOrEqual(120)
+  expect(mostUnderWay()).toBe(1)
+})
+
+test('four requests that the limit refuses together are repeated one at a time, after the reset', async () => {
+  let resetAt = 0
+  let early = 0
+  const after: number[] = []
+  const { run, mostUnderWay, kept } = downloadOf(20_000, async (size, call) => {
+    if (call <= 3) return answerOf(size)
+    await settle()
+    if (call <= 7) {
+      resetAt = performance.now() + 1500
+      throw new CallFailure('the rate limit is reached (429)', { isPassing: true, limit: noneFor(1500) })
+    }
+    if (performance.now() < resetAt) early++
+    after.push(call)
+    await settle()
+    // Until this one is answered, no other is sent.
+    if (call === 8) expect(after).toEqual([8])
+    return answered(size, left(500))
+  })
+  expect(await run()).toMatchObject({ broken: 0, failure: undefined })
+  expect([early, mostUnderWay(), kept()]).toEqual([0, 4, 20_000])
 })
 
 test('a wait is reported before it begins, and ends when it is cancelled', async () => {
   const stop = new AbortController()
-  const waits: number[] = []
-  const pace = new Pace((ms) => {
-    waits.push(ms)
-    stop.abort()
+  const { run, said, asked } = downloadOf(500, (size) => answered(size, noneFor(100_000)), {
+    stop: stop.signal,
   })
-  await pace.run(async () => pace.learn({ remaining: 0, waitMs: 100_000 }, performance.now()), forever)
-  const { call, run } = heldCall()
-  await expect(pace.run(run, stop.signal)).rejects.toThrow()
-  expect(call.isRunning).toBe(false)
-  expect(waits).toHaveLength(1)
-  expect(waits[0]).toBeGreaterThan(0)
-  expect(waits[0]).toBeLessThanOrEqual(100_000)
+  const running = run()
+  await settle()
+  expect(said.at(-1)).toBe('waiting 100 s for the rate limit')
+  stop.abort()
+  expect(await running).toMatchObject({ requests: 1, failure: undefined })
+  expect(asked).toEqual([100])
 })
 
-test('a failed request lets the next one start', async () => {
-  const pace = new Pace(() => {})
-  const broken = pace.run(async () => {
-    throw new Error('broken')
-  }, forever)
-  await expect(broken).rejects.toThrow('broken')
-  expect(await pace.run(async () => 'next', forever)).toBe('next')
-})
-
-test('what is called off before its turn is not sent', async () => {
-  const pace = new Pace(() => {})
-  await expect(pace.run(async () => 'sent', AbortSignal.abort())).rejects.toThrow()
+test('a download that is stopped before it begins sends nothing', async () => {
+  const { run, asked } = downloadOf(500, (size) => size, { stop: AbortSignal.abort() })
+  expect(await run()).toMatchObject({ requests: 0, failure: undefined })
+  expect(asked).toEqual([])
 })

@@ -1,19 +1,20 @@
 import { expect, test } from 'vitest'
 import { View } from '../../src/fetch/view.ts'
 
-let stored = 0
+const silent = { warn() {}, tell() {} }
+const tally = { stored: 0 }
 const viewOf = (count: number) => {
-  stored = 0
-  return new View(count, () => stored)
+  tally.stored = 0
+  return new View(count, tally, silent)
 }
 
 test('how far it is, and how long it will take', () => {
   const view = viewOf(50_000)
   expect(view.line(3000)).toBe('0 % (0 of 50000)')
-  stored = 1
+  tally.stored = 1
   view.noteStored(1000)
   const seen = [1, 12_499, 12_600, 49_999, 50_000].map((each) => {
-    stored = each
+    tally.stored = each
     view.noteStored(61_000)
     return view.line(61_000)
   })
@@ -29,14 +30,14 @@ test('how far it is, and how long it will take', () => {
 
 test('the rate limit, until profiles arrive again', () => {
   const view = viewOf(8)
-  stored = 4
+  tally.stored = 4
   view.noteLimit(40_000, 2000)
   expect(view.line(2000)).toBe('50 % (4 of 8), waiting 40 s for the rate limit')
   expect(view.line(41_500)).toBe('50 % (4 of 8), waiting 1 s for the rate limit')
   expect([42_000, 50_000].map((now) => view.line(now))).toEqual(['50 % (4 of 8)', '50 % (4 of 8)'])
   view.noteStored(50_000)
   expect(view.line(51_000)).toBe('50 % (4 of 8)')
-  stored = 6
+  tally.stored = 6
   expect(view.line(52_000)).toBe('75 % (6 of 8), 2 s left')
 })
 

@@ -75,7 +75,7 @@ const ALLOWED: [path: string, specifier: string][] = [
   ['src/cli/commands/next.ts', '../../next/hand-out.ts'],
   ['src/fetch/fetch.ts', '../service/client.ts'],
   ['src/next/take/search.ts', '../store/claim/claim.ts'],
-  ['src/service/answer.ts', '../profile/iccid.ts'],
+  ['src/service/profile-list.ts', '../profile/iccid.ts'],
   ['src/status/check.ts', '../key/decrypt.ts'],
   ['src/status/check.ts', '../profile/parse.ts'],
   ['src/store/incoming/answers.ts', '../../profile/iccid.ts'],

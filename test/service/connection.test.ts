@@ -24,7 +24,7 @@ async function failureThrough(proxy: string, limits = LIMITS) {
   const url = new URL(`https://${NOWHERE}/`)
   const client = new Client({ url, apiKey: 'softsim-key', limits, trace: () => {} })
   closing.push(() => client.close())
-  return client.ask(1, () => {}, new AbortController().signal).catch((error: unknown) => error)
+  return client.ask(1, new AbortController().signal).catch((error: unknown) => error)
 }
 
 /** A server that does this with every connection. */

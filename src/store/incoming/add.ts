@@ -16,36 +16,36 @@ import type { Target } from './target.ts'
 export class NotAdded extends Failure {
   readonly added: Added
   /** How many are put aside, for the next call to publish. */
-  readonly aside: number
+  readonly putAside: number
   readonly lost: number
 
   constructor(
     message: string,
-    details: { hint: string; cause: unknown; added?: Added; aside?: number; lost?: number },
+    details: { hint: string; cause: unknown; added?: Added; putAside?: number; lost?: number },
   ) {
     super('disk', message, details)
     this.added = details.added ?? { stored: [], known: [] }
-    this.aside = details.aside ?? 0
+    this.putAside = details.putAside ?? 0
     this.lost = details.lost ?? 0
   }
 }
 
 /**
  * A crash loses no profile once all of them are put aside in one file and flushed.
- * @param aside the name returned by `reserve`, if space was reserved
+ * @param answer the name returned by `reserve`, if space was reserved
  * @throws {NotAdded} the next call of `fetch` or `next` publishes what was put aside
  */
 export async function add(
   target: Target,
   profiles: readonly StoredProfile[],
-  aside: string = newAnswerName(),
+  answer: string = newAnswerName(),
 ): Promise<Added> {
   if (profiles.length === 0) {
-    release(target, aside)
+    release(target, answer)
     return { stored: [], known: [] }
   }
   try {
-    await putAside(target, aside, profiles)
+    await putAside(target, answer, profiles)
   } catch (error) {
     const iccids = profiles.map(({ iccid }) => iccid)
     throw new NotAdded(`received and can't be stored: ${iccids.join(' ')}: ${reasonOf(error)}`, {
@@ -54,7 +54,7 @@ export async function add(
       lost: profiles.length,
     })
   }
-  return publishAnswer(target, aside, profiles)
+  return publishAnswer(target, answer, profiles)
 }
 
 /**
@@ -63,15 +63,15 @@ export async function add(
  */
 export async function publishAnswer(
   target: Target,
-  aside: string,
+  answer: string,
   profiles: readonly StoredProfile[],
   kept?: string,
 ): Promise<Added> {
   const { directory } = target
-  const path = incomingPath(directory, aside + ANSWER)
+  const path = incomingPath(directory, answer + ANSWER)
   const added: Added = { stored: [], known: [] }
   try {
-    await publish(target, aside, profiles, added)
+    await publish(target, answer, profiles, added)
     await flushDirectory(directory)
     if (kept !== undefined) await writeFlushed(kept, readFileSync(path), fileRights(target.rights))
     patiently(() => removeIfThere(path))
@@ -83,7 +83,7 @@ export async function publishAnswer(
       hint: 'run fetch or next again to store the profiles: they are put aside in the directory',
       cause: error,
       added,
-      aside: profiles.length - added.stored.length - added.known.length,
+      putAside: profiles.length - added.stored.length - added.known.length,
     })
   }
 }

@@ -140,14 +140,14 @@ const LINE_FEED = 0x0a
  */
 export function toReserve(bytes: number): Buffer {
   const length = END.length + bytes
-  if (reserved.length < length) reserved = randomReserve(length)
-  return reserved.subarray(0, length)
+  if (noise.length < length) noise = toNoise(length)
+  return noise.subarray(0, length)
 }
 
 /** Made once: random bytes for each answer would cost `fetch` a twentieth of its time. */
-let reserved: Buffer = Buffer.alloc(0)
+let noise: Buffer = Buffer.alloc(0)
 
-function randomReserve(length: number): Buffer {
+function toNoise(length: number): Buffer {
   const bytes = randomBytes(length)
   for (let at = bytes.indexOf(LINE_FEED); at !== -1; at = bytes.indexOf(LINE_FEED, at)) bytes[at] = 0
   bytes.write(END)

@@ -16,7 +16,7 @@ import type { Target } from './target.ts'
  */
 export async function publishInPlace(
   target: Target,
-  _aside: string,
+  _answer: string,
   profiles: readonly StoredProfile[],
   added: Added,
 ): Promise<void> {

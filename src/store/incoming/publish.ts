@@ -15,29 +15,29 @@ import type { Target } from './target.ts'
  * Gives profiles their names in the directory, each complete and flushed. The names are durable once the directory is
  * flushed. Without hard links (FAT, exFAT), a file is written under its final name: a rename may leave both names on
  * the disk for the same clusters, and removing one would then destroy the contents of the other.
- * @param aside the name of the answer, without its suffix
+ * @param answer the name of the answer, without its suffix
  * @param added collects the profiles as they get their names
  * @throws the system error; some profiles may have their names
  */
 export async function publish(
   target: Target,
-  aside: string,
+  answer: string,
   profiles: readonly StoredProfile[],
   added: Added,
 ): Promise<void> {
-  target.hasLinks ??= hasLinks(target.directory, aside)
+  target.hasLinks ??= hasLinks(target.directory, answer)
   const put = target.hasLinks ? publishByRename : publishInPlace
-  await put(target, aside, profiles, added)
+  await put(target, answer, profiles, added)
 }
 
 /**
  * Tests for hard links with the answer itself. File systems without them report this with many different errors. If the
  * disk is really broken, writing in place fails as well and reports it.
  */
-function hasLinks(directory: string, aside: string): boolean {
-  const name = incomingPath(directory, `${aside}.0`)
+function hasLinks(directory: string, answer: string): boolean {
+  const name = incomingPath(directory, `${answer}.0`)
   try {
-    linkSync(incomingPath(directory, aside + ANSWER), name)
+    linkSync(incomingPath(directory, answer + ANSWER), name)
   } catch {
     return false
   }
@@ -47,13 +47,13 @@ function hasLinks(directory: string, aside: string): boolean {
 
 async function publishByRename(
   target: Target,
-  aside: string,
+  answer: string,
   profiles: readonly StoredProfile[],
   added: Added,
 ): Promise<void> {
   const { directory, rights } = target
   const mode = fileRights(rights)
-  const prefix = incomingPath(directory, aside)
+  const prefix = incomingPath(directory, answer)
   const temporary = new Map<string, StoredProfile>()
   const known: string[] = []
   try {

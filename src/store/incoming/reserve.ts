@@ -26,8 +26,8 @@ import {
 } from './answers.ts'
 import { type Target, writeIncoming } from './target.ts'
 
-/** Per profile that is put aside. Enough for a key of 8192 bits. */
-const RESERVE_A_PROFILE = 1536
+/** For each profile. Enough for a key of 8192 bits. */
+const BYTES_RESERVED = 1536
 
 /** The space of a removed reserve may not be available at once. */
 const FULL = ['ENOSPC', 'EDQUOT']
@@ -39,12 +39,12 @@ const PAUSE_MS = 1000
  * @throws {Failure} `disk`
  */
 export async function reserve(target: Target, profiles: number): Promise<string> {
-  const aside = newAnswerName()
+  const answer = newAnswerName()
   try {
-    await writeIncoming(target, aside + RESERVE, toReserve(profiles * RESERVE_A_PROFILE))
-    return aside
+    await writeIncoming(target, answer + RESERVE, toReserve(profiles * BYTES_RESERVED))
+    return answer
   } catch (error) {
-    release(target, aside)
+    release(target, answer)
     throw new Failure('disk', `can't reserve disk space in ${target.directory}: ${reasonOf(error)}`, {
       hint: `free disk space or repair the disk; this batch of ${several(profiles, 'profile')} was not requested`,
       cause: error,
@@ -52,8 +52,8 @@ export async function reserve(target: Target, profiles: number): Promise<string>
   }
 }
 
-export function release({ directory }: Target, aside: string): void {
-  for (const ending of [RESERVE, ANSWER]) tryToRemove(incomingPath(directory, aside + ending))
+export function release({ directory }: Target, answer: string): void {
+  for (const ending of [RESERVE, ANSWER]) tryToRemove(incomingPath(directory, answer + ending))
 }
 
 /**
@@ -62,26 +62,26 @@ export function release({ directory }: Target, aside: string): void {
  */
 export async function putAside(
   target: Target,
-  aside: string,
+  answer: string,
   profiles: readonly StoredProfile[],
 ): Promise<void> {
   const text = formatAnswer(profiles)
   const place = join(target.directory, INCOMING)
   try {
-    await writeOver(target, aside, text)
+    await writeOver(target, answer, text)
     await flushDirectory(place)
     return
   } catch {
-    release(target, aside)
+    release(target, answer)
   }
   for (let tries = TRIES; ; tries--) {
     try {
-      await writeIncoming(target, aside + ANSWER, text)
+      await writeIncoming(target, answer + ANSWER, text)
       await flushDirectory(place)
       return
     } catch (error) {
       // Profiles that are reported as lost must not reappear later, because the user may have requested them again.
-      release(target, aside)
+      release(target, answer)
       if (tries <= 1 || !FULL.includes(errnoOf(error) ?? '')) throw error
       await sleep(PAUSE_MS)
     }
@@ -89,9 +89,9 @@ export async function putAside(
 }
 
 /** The rename comes first, so that a crash leaves what is written to the next call. */
-async function writeOver({ directory }: Target, aside: string, text: string): Promise<void> {
-  const path = incomingPath(directory, aside + ANSWER)
-  patiently(() => renameSync(incomingPath(directory, aside + RESERVE), path))
+async function writeOver({ directory }: Target, answer: string, text: string): Promise<void> {
+  const path = incomingPath(directory, answer + ANSWER)
+  patiently(() => renameSync(incomingPath(directory, answer + RESERVE), path))
   // On FAT, both names may be on the disk until this flush, for the same clusters.
   await flushDirectory(join(directory, INCOMING))
   const file = patiently(() => openSync(path, 'r+'))

@@ -1,27 +1,17 @@
-import { closeSync, lstatSync, mkdirSync, openSync, rmdirSync, type StatsFs, statfsSync } from 'node:fs'
+import { closeSync, lstatSync, mkdirSync, openSync, rmdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { errnoOf, Failure, reasonOf, remedyFor } from '../../failure.ts'
 import { fullPath, LEAVE } from '../../full-path.ts'
-import { several, sizeOf } from '../../words.ts'
 import { flushDirectory, flushDirectorySync } from '../flush/directory.ts'
 import { FileSystemFlush } from '../flush/file-system.ts'
 import { fillFlushed } from '../flush/files.ts'
+import { isDirectory, makeDirectory } from '../make-directory.ts'
 import { patiently } from '../patience.ts'
 import { hasFillers } from '../read.ts'
 import { tryToRemove } from '../remove.ts'
 import { fileRights, rightsOf } from '../rights.ts'
 import { FETCH_MARK, INCOMING, incomingPath, newAnswerName } from './answers.ts'
-import { isDirectory, makeDirectory } from './make-directory.ts'
-
-/** Maximum size of a profile on disk, both put aside and published: one or two blocks each. */
-const MOST_BYTES_A_PROFILE = 16 * 1024
-
-/** What no file system needs less for. The text of a profile with a key of 4096 bits has 700 bytes. */
-const LEAST_BYTES_A_PROFILE = 1024
-
-/** Some file systems have no limit on files. They report about a billion files, none of them free. */
-const MADE_UP_FILES = 900_000_000
 
 /** A fetch removes the empty directory when it ends, and a starting fetch makes it again. */
 const TRIES = 30
@@ -147,55 +137,6 @@ export function closeTarget({ directory, mark, made = [] }: Target): void {
     flushDirectorySync(directory)
     for (const each of made) rmdirSync(each)
   } catch {}
-}
-
-/**
- * Checks that there can be room for a whole order. How much it takes depends on the file system, so this is the least.
- * @throws {Failure} `disk`
- */
-export function checkOrder({ directory }: Target, profiles: number): void {
-  const shortage = shortageOf(statusOf(directory), profiles, LEAST_BYTES_A_PROFILE)
-  if (shortage === undefined) return
-  throw new Failure(
-    'disk',
-    `not enough disk space for ${several(profiles, 'profile')} in ${directory}: at least ${shortage}`,
-    { hint: 'free disk space or fetch fewer; no profiles were requested' },
-  )
-}
-
-/** @throws {Failure} `disk` */
-export function checkRoom({ directory }: Target, profiles: number): void {
-  const shortage = shortageOf(statusOf(directory), profiles, MOST_BYTES_A_PROFILE)
-  if (shortage === undefined) return
-  throw new Failure(
-    'disk',
-    `not enough disk space for ${several(profiles, 'more profile')} in ${directory}: ${shortage}`,
-    {
-      hint: 'free disk space or fetch fewer; these profiles were not requested',
-    },
-  )
-}
-
-function statusOf(directory: string): StatsFs | undefined {
-  try {
-    return statfsSync(directory)
-  } catch {
-    return undefined
-  }
-}
-
-/** @returns undefined if there is room, or if the file system reports nothing plausible: then writing will tell */
-export function shortageOf(
-  status: StatsFs | undefined,
-  profiles: number,
-  bytesAProfile: number,
-): string | undefined {
-  if (status === undefined) return undefined
-  const { bavail, blocks, bsize, ffree, files } = status
-  const [needed, free] = [profiles * bytesAProfile, bavail * bsize]
-  if (blocks > 0 && bsize > 0 && free < needed) return `${sizeOf(needed)} needed, ${sizeOf(free)} free`
-  const isMadeUp = files === 0 || (ffree === 0 && files >= MADE_UP_FILES)
-  return isMadeUp || ffree >= profiles ? undefined : `${several(profiles, 'file')} needed, ${ffree} free`
 }
 
 const isOther = (path: string) => lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === false

@@ -1,8 +1,8 @@
-import { mkdirSync, type StatsFs, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join, parse, resolve } from 'node:path'
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { isDirectory, makeDirectory } from '../../../src/store/incoming/make-directory.ts'
-import { checkRoom, closeTarget, openTarget, shortageOf } from '../../../src/store/incoming/target.ts'
+import { closeTarget, openTarget } from '../../../src/store/incoming/target.ts'
+import { isDirectory, makeDirectory } from '../../../src/store/make-directory.ts'
 import { temporaryDirectory } from '../../support/directory.ts'
 import { hasSymlinks } from '../../support/system.ts'
 
@@ -26,51 +26,6 @@ vi.mock('node:fs', async (importOriginal) => {
 
 afterEach(() => {
   drive.isMissing = false
-})
-
-describe('space for more profiles', () => {
-  const GB = 2 ** 30
-  /** A disk with room for all of them. */
-  const large = { bsize: 4096, blocks: GB, bavail: GB, files: 1e6, ffree: 1e6 }
-  const status = (changes: Partial<StatsFs>) => ({ ...large, ...changes }) as StatsFs
-
-  test.each([
-    ['enough of both', {}, true],
-    ['no blocks', { bavail: 0 }, false],
-    ['too few blocks: 16 KiB per profile', { bavail: 3999 }, false],
-    ['just enough blocks', { bavail: 4000 }, true],
-    ['no files', { ffree: 0 }, false],
-    ['too few files', { ffree: 999 }, false],
-    ['just enough files', { ffree: 1000 }, true],
-    ['few of a billion files free', { files: 1e9, ffree: 999 }, false],
-    ['no number of files: FAT, btrfs', { files: 0, ffree: 0 }, true],
-    ['an invented number of files, none of them free', { files: 1e9, ffree: 0 }, true],
-    ['no size at all', { blocks: 0, bavail: 0 }, true],
-    ['no block size', { bsize: 0, bavail: 0 }, true],
-    ['nothing but zeros', { bsize: 0, blocks: 0, bavail: 0, files: 0, ffree: 0 }, true],
-  ])('space for 1000 profiles, the file system reports: %s', (_, changes, has) => {
-    expect(shortageOf(status(changes), 1000, 16 * 1024) === undefined).toBe(has)
-  })
-
-  test('what is needed and what is free is named', () => {
-    const few = [{ bavail: 10 }, { bavail: 0 }, { bavail: 3999 }, { ffree: 3 }]
-    expect(few.map((changes) => shortageOf(status(changes), 1000, 16 * 1024))).toEqual([
-      '16.4 MB needed, 41 kB free',
-      '16.4 MB needed, 0 kB free',
-      '16.4 MB needed, 16.4 MB free',
-      '1000 files needed, 3 free',
-    ])
-  })
-
-  test('if the file system reports nothing, it tries anyway', () => {
-    const directory = join(temporaryDirectory(), 'statfs fails here')
-    expect(() => checkRoom({ directory, rights: 0o700 }, 1000)).not.toThrow()
-  })
-
-  test('more than any disk has', () => {
-    const directory = temporaryDirectory()
-    expect(() => checkRoom({ directory, rights: 0o700 }, 1e15)).toThrow('not enough disk space')
-  })
 })
 
 describe('creating the directory', () => {

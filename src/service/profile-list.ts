@@ -1,18 +1,7 @@
 import * as t from 'typanion'
 import { iccidDigits } from '../profile/iccid.ts'
 
-/** The ciphertext in `profile` is base64. */
-export interface ServedProfile {
-  readonly iccid: string
-  readonly profile: string
-}
-
-export interface Answer {
-  readonly profiles: ServedProfile[]
-  readonly refused: string[]
-}
-
-const isAnswer = t.isObject({ profiles: t.isArray(t.isUnknown()) }, { extra: t.isRecord(t.isUnknown()) })
+const isList = t.isObject({ profiles: t.isArray(t.isUnknown()) }, { extra: t.isRecord(t.isUnknown()) })
 const isNamed = t.isObject({ iccid: t.isString() }, { extra: t.isRecord(t.isUnknown()) })
 const isEntry = t.isObject(
   { iccid: t.isString(), profile: t.isString() },
@@ -20,11 +9,20 @@ const isEntry = t.isObject(
 )
 const isCiphertext = t.cascade(t.isString(), [t.hasMinLength(1), t.isBase64()])
 
+type Entry = t.InferType<typeof isEntry>
+
+export interface ProfileList {
+  /** The ciphertext in `profile` is base64. */
+  readonly profiles: readonly Entry[]
+  /** What is wrong with the other entries, one line for each. */
+  readonly refused: readonly string[]
+}
+
 /**
  * Checks each entry on its own, so that a bad one does not lose the good ones.
  * @returns undefined if the text is not a list of profiles
  */
-export function parseAnswer(body: string): Answer | undefined {
+export function parseProfileList(body: string): ProfileList | undefined {
   let json: unknown
   try {
     // RFC 8259 8.1: a parser may ignore a byte order mark.
@@ -32,14 +30,15 @@ export function parseAnswer(body: string): Answer | undefined {
   } catch {
     return undefined
   }
-  if (!isAnswer(json)) return undefined
-  const answer: Answer = { profiles: [], refused: [] }
+  if (!isList(json)) return undefined
+  const profiles: Entry[] = []
+  const refused: string[] = []
   for (const [at, entry] of json.profiles.entries()) {
     const problem = problemOf(entry)
-    if (problem === undefined) answer.profiles.push(entry as ServedProfile)
-    else answer.refused.push(`entry ${at + 1}${nameOf(entry)}: ${problem}`)
+    if (problem === undefined) profiles.push(entry as Entry)
+    else refused.push(`entry ${at + 1}${nameOf(entry)}: ${problem}`)
   }
-  return answer
+  return { profiles, refused }
 }
 
 function problemOf(entry: unknown): string | undefined {

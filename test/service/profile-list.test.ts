@@ -1,9 +1,10 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { parseAnswer } from '../../src/service/answer.ts'
+import { parseProfileList } from '../../src/service/profile-list.ts'
 
 const GOOD = { iccid: '89880000000000000001', profile: 'AAEC/w==' }
-const parse = (...profiles: unknown[]) => parseAnswer(JSON.stringify({ count: profiles.length, profiles }))
+const parse = (...profiles: unknown[]) =>
+  parseProfileList(JSON.stringify({ count: profiles.length, profiles }))
 
 test('good entries', () => {
   const second = { iccid: '8988000000000000002', profile: 'AAAA' }
@@ -19,7 +20,7 @@ test('an ICCID of any length may end with a filler', () => {
 
 test('unknown fields are ignored', () => {
   const answer = { profiles: [{ ...GOOD, batch: 4 }], next: 'page' }
-  expect(parseAnswer(JSON.stringify(answer))?.profiles).toHaveLength(1)
+  expect(parseProfileList(JSON.stringify(answer))?.profiles).toHaveLength(1)
 })
 
 test.each([
@@ -71,12 +72,12 @@ test('an entry is named by its ICCID also without a profile, and by its number a
 })
 
 test('a byte order mark is ignored', () => {
-  expect(parseAnswer(`\ufeff${JSON.stringify({ profiles: [GOOD] })}`)?.profiles).toEqual([GOOD])
+  expect(parseProfileList(`\ufeff${JSON.stringify({ profiles: [GOOD] })}`)?.profiles).toEqual([GOOD])
 })
 
 test.each(['', 'null', '[]', '{}', '{"profiles":null}', '{"profiles":{}}', '<html>', '{"profiles":[', '\0'])(
   '%j is not a valid response',
-  (body) => expect(parseAnswer(body)).toBeUndefined(),
+  (body) => expect(parseProfileList(body)).toBeUndefined(),
 )
 
 test('every entry is either good or named', () => {

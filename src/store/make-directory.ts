@@ -1,6 +1,6 @@
 import { lstatSync, mkdirSync, statSync } from 'node:fs'
 import { dirname, parse } from 'node:path'
-import { flushDirectory } from '../flush/directory.ts'
+import { flushDirectory } from './flush/directory.ts'
 
 /**
  * Node's recursive mkdir reports a misleading reason when it fails.

@@ -1,0 +1,62 @@
+import { type StatsFs, statfsSync } from 'node:fs'
+import { Failure } from '../../failure.ts'
+import { several, sizeOf } from '../../words.ts'
+import type { Target } from './target.ts'
+
+/** Of a profile on disk, both put aside and published: one or two blocks each. */
+const MOST_BYTES = 16 * 1024
+
+/** What no file system needs less for. The text of a profile with a key of 4096 bits has 700 bytes. */
+const LEAST_BYTES = 1024
+
+/** Some file systems have no limit on files. They report about a billion files, none of them free. */
+const MADE_UP_FILES = 900_000_000
+
+/**
+ * Checks that there can be space for a whole order. How much it takes depends on the file system, so this is the least.
+ * @throws {Failure} `disk`
+ */
+export function checkSpaceForOrder({ directory }: Target, profiles: number): void {
+  const shortage = shortageOf(statusOf(directory), profiles, LEAST_BYTES)
+  if (shortage === undefined) return
+  throw new Failure(
+    'disk',
+    `not enough disk space for ${several(profiles, 'profile')} in ${directory}: at least ${shortage}`,
+    { hint: 'free disk space or fetch fewer; no profiles were requested' },
+  )
+}
+
+/** @throws {Failure} `disk` */
+export function checkSpaceForBatch({ directory }: Target, profiles: number): void {
+  const shortage = shortageOf(statusOf(directory), profiles, MOST_BYTES)
+  if (shortage === undefined) return
+  throw new Failure(
+    'disk',
+    `not enough disk space for ${several(profiles, 'more profile')} in ${directory}: ${shortage}`,
+    {
+      hint: 'free disk space or fetch fewer; these profiles were not requested',
+    },
+  )
+}
+
+function statusOf(directory: string): StatsFs | undefined {
+  try {
+    return statfsSync(directory)
+  } catch {
+    return undefined
+  }
+}
+
+/** @returns undefined if there is space, or if the file system reports nothing plausible: then writing will tell */
+export function shortageOf(
+  status: StatsFs | undefined,
+  profiles: number,
+  bytesAProfile: number,
+): string | undefined {
+  if (status === undefined) return undefined
+  const { bavail, blocks, bsize, ffree, files } = status
+  const [needed, free] = [profiles * bytesAProfile, bavail * bsize]
+  if (blocks > 0 && bsize > 0 && free < needed) return `${sizeOf(needed)} needed, ${sizeOf(free)} free`
+  const isMadeUp = files === 0 || (ffree === 0 && files >= MADE_UP_FILES)
+  return isMadeUp || ffree >= profiles ? undefined : `${several(profiles, 'file')} needed, ${ffree} free`
+}
