@@ -1,4 +1,3 @@
-import { setFlagsFromString } from 'node:v8'
 import { Failure } from '../failure.ts'
 import { Client } from '../service/client.ts'
 import { endpoint } from '../service/url.ts'
@@ -12,12 +11,6 @@ import { conclude } from './conclusion.ts'
 import { download, type Parts } from './download.ts'
 import { Stock } from './stock.ts'
 import { View } from './view.ts'
-
-/**
- * Threads in libuv's pool. Flushes wait for the disk, not for a processor. Where a flush takes 5 ms, 32 threads take two
- * fifths of the time of libuv's own 4; where it takes next to none, they take the same.
- */
-const THREADS = '32'
 
 const NO_FLUSH =
   "this file system can't flush a directory: after a power cut, the profiles stored last may be missing; a local disk is safer"
@@ -44,14 +37,6 @@ export async function fetchProfiles(order: Order): Promise<void> {
       },
     )
   }
-  // libuv reads this when it first needs a thread, and ends the process if it can't start all of them. Set it before
-  // any request is sent.
-  process.env['UV_THREADPOOL_SIZE'] ??= THREADS
-  // A million profiles pass through memory, but none stays. Peak memory for 20,000 is a third smaller, for a sixth more
-  // processor time. Node advises against flags this late, but its flags at start would apply to all commands.
-  setFlagsFromString('--optimize-for-size')
-  // Another 5 % of memory, for no time.
-  setFlagsFromString('--semi-space-growth-factor=1')
   const client = new Client({ url, apiKey, trace: (level, text) => messages.tell(level, text) })
   try {
     const target = await openTarget(directory)

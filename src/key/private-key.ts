@@ -50,12 +50,10 @@ const notRsa = (name: string, type: string) =>
 
 const keyFailure = (message: string, hint: string) => new Failure('key', message, { hint })
 
-/** What can't be read as a private key. */
+/** What can't be read as a private key: its name for messages, and its file for the commands in hints. */
 interface Unreadable {
   readonly bytes: Buffer
-  /** For messages. */
   readonly name: string
-  /** For the commands in hints. */
   readonly file: string
   readonly passphrase: string | undefined
   readonly errors: readonly unknown[]

