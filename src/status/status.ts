@@ -50,7 +50,9 @@ export async function showStatus(inquiry: Inquiry): Promise<void> {
     const { devices, withoutDevice, unreadable } = readRecords(directory)
     for (const lines of chunks(printer.devices(devices))) await print(lines)
     warnOfSeveral(devices, messages)
-    warnOfFirst(unreadable, 'files are left out', messages)
+    for (const each of unreadable.slice(0, MOST_WARNINGS)) messages.warn(each)
+    if (unreadable.length > MOST_WARNINGS)
+      messages.warn(`${unreadable.length - MOST_WARNINGS} more files are left out`)
     if (withoutDevice > 0) {
       messages.tell(0, `${several(withoutDevice, 'used profile')} without a device`)
     }
@@ -67,11 +69,7 @@ export async function showStatus(inquiry: Inquiry): Promise<void> {
     checked = await checkProfiles({ directory, iccids, most: inquiry.count, key, messages, onProgress })
   }
   await print(printer.status(directory, counts, checked))
-  // A killed call leaves both files. Moved apart, they would give one profile to two devices.
-  const claims = unfinished.map(
-    (name) => `${name}: a call is claiming it, or was killed while it did; do not move it`,
-  )
-  warnOfFirst(claims, 'claims are not finished', messages)
+  warnOfUnfinished(unfinished, messages)
   // Stations may have taken all of them since they were counted.
   if (counts.unused === 0 || checked?.checked === 0) {
     throw new Failure('no-profiles', `no unused profile in ${directory}`, {
@@ -97,19 +95,23 @@ export async function showStatus(inquiry: Inquiry): Promise<void> {
     if (count > 0) messages.warn(`${several(count, 'file')} ${ADVICE[fault as Fault]}`)
 }
 
-function warnOfSeveral(devices: readonly DeviceRecord[], messages: Messages): void {
-  const warnings = devicesWithSeveral(devices).map(
-    ([device, iccids]) =>
-      `device ${device} has ${iccids.length} profiles: ${iccids.join(', ')}; find out which one it uses`,
-  )
-  warnOfFirst(warnings, 'devices have several profiles', messages)
+/** A killed call leaves both files. Moved apart, they would give one profile to two devices. */
+function warnOfUnfinished(names: readonly string[], messages: Messages): void {
+  for (const name of names.slice(0, MOST_WARNINGS))
+    messages.warn(`${name}: a call is claiming it, or was killed while it did; do not move it`)
+  const more = names.length - MOST_WARNINGS
+  if (more > 0) messages.warn(`${more} more claims are not finished`)
 }
 
-/** @param others what is the matter with those that are not named */
-function warnOfFirst(warnings: readonly string[], others: string, messages: Messages): void {
-  for (const each of warnings.slice(0, MOST_WARNINGS)) messages.warn(each)
-  const more = warnings.length - MOST_WARNINGS
-  if (more > 0) messages.warn(`${more} more ${others}`)
+function warnOfSeveral(devices: readonly DeviceRecord[], messages: Messages): void {
+  const found = devicesWithSeveral(devices)
+  for (const [device, iccids] of found.slice(0, MOST_WARNINGS)) {
+    messages.warn(
+      `device ${device} has ${iccids.length} profiles: ${iccids.join(', ')}; find out which one it uses`,
+    )
+  }
+  const more = found.length - MOST_WARNINGS
+  if (more > 0) messages.warn(`${more} more devices have several profiles`)
 }
 
 /** Joins lines, so that a long list takes few writes. */

@@ -5,7 +5,7 @@ import { pageAt, rowsOf } from './pages.ts'
 
 /** A failure or a warning, and its text where it stands beside it in the source. */
 const MESSAGE =
-  /(?:new (?:Failure|CallFailure|NotAdded)|keyFailure|failure|warn)\(\s*(?:'[a-z-]+',\s*)?(?:'((?:[^'\\]|\\.)*)'|"([^"]*)"|`([^`]*)`)/g
+  /(?:new (?:Failure|CallFailure|NotAdded|Shortage)|keyFailure|failure|warn)\(\s*(?:'[a-z-]+',\s*)?(?:'((?:[^'\\]|\\.)*)'|"([^"]*)"|`([^`]*)`)/g
 
 const messages = globSync('src/**/*.ts').flatMap((path) =>
   [...readFileSync(path, 'utf8').matchAll(MESSAGE)]
