@@ -162,4 +162,19 @@ export const FIXED: readonly Fixed[] = [
     schedule: 'nolinks fresh/2 deviceD+iccid: A32 B7 A1 B18! A',
     found: 'the profile stayed out of reach',
   },
+  {
+    name: 'the disk fails when a claim for a device is released',
+    schedule: 'links fresh/2 deviceD+deviceD: A3 B A31~EIO',
+    found: 'the profile stayed out of reach, and no call said so',
+  },
+  {
+    name: 'a recorded profile that another device begins to claim, while a third call repairs its used file',
+    schedule: 'nolinks assigned/3 devicesDE+devicesDE: A42 B339',
+    found: 'the device got another profile too early, and the first one stayed out of reach',
+  },
+  {
+    name: 'a call for another device is killed when it has begun to claim a recorded profile',
+    schedule: 'links assigned/3 deviceE+deviceD: A28!@120s B',
+    found: 'with the mend of the case above, the device waited for ever',
+  },
 ]

@@ -1,6 +1,7 @@
 import { Failure, reasonOf, remedyFor, UnusableProfile } from '../../failure.ts'
 import type { Decrypt } from '../../key/decrypt.ts'
 import { begin } from '../../store/claim/claim.ts'
+import { settle } from '../../store/claim/settle.ts'
 import { createFrom, removeDraft, writeDraft } from '../../store/devices/draft.ts'
 import { type Assignment, type History, historyOf, isOwn } from '../../store/devices/history.ts'
 import { completeFor, isCompletable, recordBegun } from '../../store/devices/record.ts'
@@ -57,7 +58,11 @@ export function historyNow(directory: string, device: string): History {
  * @returns undefined if another tool has taken the profile
  * @throws {Failure} `disk` or `no-profiles`
  */
-export function settleOwn({ directory }: Source, device: string, { text, ready }: Own): Ready | undefined {
+export function settleOwn(
+  { directory, messages }: Source,
+  device: string,
+  { text, ready }: Own,
+): Ready | undefined {
   for (let tries = UNSETTLED_TRIES; ; tries--) {
     const { assignment } = onDisk(device, ready.name, () => historyOf(directory, device))
     if (assignment?.text !== text) return undefined
@@ -70,7 +75,8 @@ export function settleOwn({ directory }: Source, device: string, { text, ready }
       onDisk(device, assignment.name, () => repair(directory, assignment, tries > 0))
     )
       continue
-    else if (tries <= 0) throw unsettled(assignment)
+    else if (tries < 0) throw unsettled(assignment)
+    else if (tries === 0) settle(directory, [assignment.name], messages)
     else pause(UNSETTLED_PAUSE_MS)
   }
 }

@@ -10,7 +10,7 @@ import { settleFor } from '../devices/record.ts'
 import { settledName, usedName } from '../names.ts'
 import { pause } from '../patience.ts'
 import { removeSurplus } from './surplus.ts'
-import { finish, takeOver } from './take-over.ts'
+import { finish, isTakenOver, takeOver } from './take-over.ts'
 import { deviceIn, useOf } from './use.ts'
 
 /** No claim takes this long between its steps, unless its process has ended or is suspended. */
@@ -49,9 +49,9 @@ function settleOne(directory: string, name: string, messages: Messages): void {
     if (outcome === 'used') settleWhole(directory, name, messages)
     else if (outcome === 'whole') settleWhole(directory, name, messages, true)
     else if (outcome !== 'left') warnOfUnprinted(iccid, messages)
-    else if (isStuck(directory, name)) {
+    if (isReleasing(directory, name)) {
       messages.warn(
-        `${iccid} is set aside: a call was killed while settling its claim; when no call is running, remove ${settledName(name)}, and the next call settles it`,
+        `${iccid} is set aside: a call did not finish releasing it; when no call is running, remove ${settledName(name)}, and the next call settles it`,
       )
     }
   } catch (error) {
@@ -80,8 +80,11 @@ function settleWhole(directory: string, name: string, messages: Messages, isTake
   else if (outcome !== 'left' && outcome !== false) warnOfUnprinted(iccid, messages)
 }
 
-const isStuck = (directory: string, name: string) =>
-  existsSync(join(directory, settledName(name))) && useOf(directory, name).state === 'begun'
+/** Nobody else may finish that: the call may only be suspended. */
+const isReleasing = (directory: string, name: string) =>
+  useOf(directory, name).unused !== undefined &&
+  existsSync(join(directory, settledName(name))) &&
+  !isTakenOver(directory, name)
 
 const warnOfUnprinted = (iccid: string, messages: Messages) =>
   messages.warn(

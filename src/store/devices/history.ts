@@ -56,9 +56,10 @@ export function historyOf(directory: string, device: string): History {
     all.push({ device, name, text, path, use: useOf(directory, name) })
   }
   const last = all.at(-1)
-  const isFree = last !== undefined && last.use.state !== 'used'
+  // While the unused file is there, whoever else has begun to claim the profile may still release it.
+  const isTaken = last?.use.state === 'used' && last.use.unused === undefined
   // An earlier version could assign another profile although the device kept its first one.
-  return { assignment: all.findLast(isOwn) ?? (isFree ? last : undefined), turns: all.length }
+  return { assignment: all.findLast(isOwn) ?? (isTaken ? undefined : last), turns: all.length }
 }
 
 /** Whether the used file of the assigned profile names the device. */
