@@ -19,7 +19,11 @@ export function durationOf(ms: number): string {
 
 /** In the unit that a person would use. */
 export const sizeOf = (bytes: number) =>
-  bytes < 1e6 ? `${Math.ceil(bytes / 1e3)} kB` : `${(bytes / 1e6).toFixed(1)} MB`
+  bytes < 1e6
+    ? `${Math.ceil(bytes / 1e3)} kB`
+    : bytes < 1e9
+      ? `${(bytes / 1e6).toFixed(1)} MB`
+      : `${(bytes / 1e9).toFixed(1)} GB`
 
 /** Quotes a path for the shell if necessary: sh, or on Windows cmd and PowerShell, which share only double quotes. */
 export function quote(path: string, platform: NodeJS.Platform = process.platform): string {
@@ -55,6 +59,12 @@ export const fromPutty = (path: string, platform: NodeJS.Platform = process.plat
   platform === 'win32'
     ? 'in PuTTYgen, use Conversions > Export OpenSSH key and save it as softsim.pem; then run: ssh-keygen -p -m PEM -f softsim.pem'
     : `convert it: puttygen ${quote(path, platform)} -O private-openssh -o softsim.pem && ssh-keygen -p -m PEM -f softsim.pem`
+
+/** Converts a key that was saved as UTF-16. */
+export const toAscii = (path: string, platform: NodeJS.Platform = process.platform) =>
+  platform === 'win32'
+    ? `convert it: in PowerShell, Get-Content ${quote(path, platform)} | Set-Content -Encoding ascii softsim.ascii.pem`
+    : `convert it: (umask 077; iconv -f UTF-16 -t ASCII ${quote(path, platform)} > softsim.ascii.pem)`
 
 /** What to check where a directory is not there. */
 export const diskPresence = (platform: NodeJS.Platform = process.platform) =>

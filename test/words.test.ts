@@ -11,6 +11,8 @@ import {
   quote,
   setting,
   several,
+  sizeOf,
+  toAscii,
   unsetting,
 } from '../src/words.ts'
 import { temporaryDirectory } from './support/directory.ts'
@@ -18,6 +20,15 @@ import { hasPosix, isWindows } from './support/system.ts'
 
 test('singular and plural', () =>
   expect([several(1, 'file'), several(2, 'file')]).toEqual(['1 file', '2 files']))
+
+test('sizes', () =>
+  expect([1, 999_001, 1e6, 1_638_400_000, 1.024e12].map(sizeOf)).toEqual([
+    '1 kB',
+    '1000 kB',
+    '1.0 MB',
+    '1.6 GB',
+    '1024.0 GB',
+  ]))
 
 test.each<[NodeJS.Platform, string, string]>([
   ['linux', 'keys/softsim.pem', 'keys/softsim.pem'],
@@ -48,7 +59,7 @@ test('variables, in the syntax of the system', () => {
 
 test('no command of another system is shown on Windows', () => {
   const path = 'C:\\my keys\\softsim.pem'
-  for (const words of [keepingPrivate, fromPutty, keyOfVariable, setting, unsetting, asking])
+  for (const words of [keepingPrivate, fromPutty, toAscii, keyOfVariable, setting, unsetting, asking])
     expect(words(path, 'win32')).not.toMatch(/chmod|export |unset |printenv|&&|'/)
   expect(keepingPrivate('my key', 'linux')).toBe("chmod 600 'my key' && ")
 })

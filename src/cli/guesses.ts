@@ -22,6 +22,13 @@ const ELSEWHERE: Readonly<Record<string, readonly string[]>> = {
   '--serial': ['--device'],
   '--serial-number': ['--device'],
   '--sn': ['--device'],
+  '--keyfile': ['--key'],
+  '--key-file': ['--key'],
+  '--key-path': ['--key'],
+  '--private-key': ['--key'],
+  '--pem': ['--key'],
+  '--input': ['--in'],
+  '--output': ['--out'],
 }
 
 type Guess = readonly [word: RegExp, hint: string]

@@ -97,7 +97,7 @@ function wrongOption(line: CommandLine, commands: readonly CommandDefinition[]):
     if (takes === undefined) {
       const candidates = command === undefined ? commands : [command]
       const known = candidates.flatMap(namesOf)
-      const meant = missingDash(option, known) ?? fromElsewhere(name, candidates) ?? didYouMean(name, known)
+      const meant = wrongDashes(option, known) ?? fromElsewhere(name, candidates) ?? didYouMean(name, known)
       const hints = [owner && `it is an option of ${owner.name}`, meant]
       const hint = RENAMED.get(name) ?? hints.filter((each) => each !== undefined).join('; ')
       return [`unknown option ${shown(name)}`, hint || undefined]
@@ -147,7 +147,7 @@ function wrongWord(
   const hint = isKey(value)
     ? `${name} takes the file of the key, not the key itself`
     : (dashHint(word) ??
-      missingDash({ name, value }, namesOf(command)) ??
+      wrongDashes({ name, value }, namesOf(command)) ??
       didYouMean(`--${stem}`, namesOf(command)) ??
       meantByBareWord(word, command, commands))
   const isTorn = isValue && !/^\d+$/.test(value) && !isKey(value) && !hint?.endsWith('?')
@@ -168,10 +168,11 @@ function didYouMean(typed: string, known: readonly string[]): string | undefined
   return name === undefined ? undefined : `did you mean ${name}?`
 }
 
-/** `-iccid` is read as `-i ccid`. */
-function missingDash({ name, value = '' }: GivenOption, known: readonly string[]): string | undefined {
+/** `-iccid` is read as `-i ccid`. `--k` has one dash too many. */
+function wrongDashes({ name, value = '' }: GivenOption, known: readonly string[]): string | undefined {
   const [long = ''] = `-${name}${value}`.split('=', 1)
-  return known.includes(long) ? `did you mean ${long}?` : undefined
+  const meant = [long, name.slice(1)].find((each) => known.includes(each))
+  return meant === undefined ? undefined : `did you mean ${meant}?`
 }
 
 /** Word processors and web pages turn hyphens into dashes. */

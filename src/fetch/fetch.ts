@@ -87,6 +87,7 @@ async function bring(order: Order, client: Client, target: Target): Promise<void
   const began = performance.now()
   const seconds = () => (performance.now() - began) / 1000
   const stock = new Stock(target, messages)
+  stock.checkOrder(count)
   const { tally } = stock
   const view = new View(count, () => tally.stored)
   const display = {

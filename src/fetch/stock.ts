@@ -2,7 +2,7 @@ import { reasonOf } from '../failure.ts'
 import type { ServedProfile } from '../service/answer.ts'
 import { add, NotAdded } from '../store/incoming/add.ts'
 import { release, reserve } from '../store/incoming/reserve.ts'
-import { checkRoom, type Target } from '../store/incoming/target.ts'
+import { checkOrder, checkRoom, type Target } from '../store/incoming/target.ts'
 import { putAsideUnread } from '../store/incoming/unread.ts'
 import type { Messages } from '../words.ts'
 import { NO_PROFILES, noteAdded, noteNotAdded, type Tally } from './tally.ts'
@@ -15,6 +15,11 @@ export class Stock {
   constructor(target: Target, messages: Messages) {
     this.#target = target
     this.#messages = messages
+  }
+
+  /** @throws {Failure} `disk` if there can't be room for so many profiles */
+  checkOrder(count: number): void {
+    checkOrder(this.#target, count)
   }
 
   /**

@@ -1,7 +1,8 @@
 import type { KeyObject } from 'node:crypto'
 import { closeSync, existsSync, openSync, readSync } from 'node:fs'
-import { isAbsolute, parse, resolve } from 'node:path'
+import { isAbsolute, parse } from 'node:path'
 import { errnoOf, Failure, reasonOf } from '../failure.ts'
+import { fullPath, LEAVE } from '../full-path.ts'
 import { keyOfVariable } from '../words.ts'
 import { parsePrivateKey } from './private-key.ts'
 
@@ -41,8 +42,9 @@ export function readKey(
 }
 
 function hintFor(path: string, code: string | undefined): string {
-  if (code === 'ENOENT' && !isAbsolute(path))
-    return `check -k and the current directory: there is no ${resolve(path)}`
+  const full = fullPath(path)
+  if (full === undefined) return LEAVE
+  if (code === 'ENOENT' && !isAbsolute(path)) return `check -k and the current directory: there is no ${full}`
   if (code === 'EACCES') return 'give this user permission to read the file'
   return 'check -k: its value is the file of the private key'
 }

@@ -1,6 +1,6 @@
 import { createPrivateKey, createPublicKey, type KeyObject, X509Certificate } from 'node:crypto'
 import { Failure } from '../failure.ts'
-import { asking, fromPutty, keepingPrivate, quote } from '../words.ts'
+import { asking, fromPutty, keepingPrivate, quote, toAscii } from '../words.ts'
 
 const RIGHT_KEY =
   'use the RSA private key that matches the public key registered with the service when the profiles were fetched'
@@ -59,6 +59,22 @@ function diagnosis(
 ): Failure {
   const text = bytes.toString('latin1')
   if (bytes.length === 0) return keyFailure(`${name} is empty`, RIGHT_KEY)
+  if (isUtf16(bytes)) return keyFailure(`${name} is a text file in UTF-16`, toAscii(file, platform))
+  if (NO_LINE_BREAKS.test(text)) {
+    return keyFailure(
+      `the key in ${name} has lost its line breaks`,
+      text.includes('\\n')
+        ? 'put a line break in place of each "\\n"'
+        : 'copy it again with all of them; at least, put one after "-----BEGIN ... KEY-----" and one before "-----END"',
+    )
+  }
+  if (isPkcs12(bytes)) {
+    const legacy = text.includes(RC2) ? ' -legacy' : ''
+    return keyFailure(
+      `${name} is a PKCS#12 bundle`,
+      `extract the key from it: openssl pkcs12${legacy} -in ${quote(file, platform)} -nocerts -nodes -out softsim.key.pem`,
+    )
+  }
   if (text.includes('BEGIN OPENSSH PRIVATE KEY')) return openSsh(text, name, file, platform)
   if (passphrase && errors.some((error) => codeOf(error) === 'ERR_OSSL_EVP_UNSUPPORTED')) {
     return keyFailure(
@@ -96,6 +112,23 @@ function diagnosis(
     `check it: openssl pkey -check -noout -in ${quote(file, platform)}`,
   )
 }
+
+/** Windows PowerShell writes UTF-16 with `>`. A key in DER begins with another byte than a byte order mark. */
+const isUtf16 = (bytes: Buffer) =>
+  /^(?:\xff\xfe|\xfe\xff)/.test(bytes.toString('latin1', 0, 2)) ||
+  bytes.includes(Buffer.from('BEGIN', 'utf16le').subarray(0, -1))
+
+const NO_LINE_BREAKS = /-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----[ \t]*(?:[^\r\n]|\r(?!\n))/
+
+/** In DER or BER, a sequence that begins with version 3 (RFC 7292 4). */
+function isPkcs12(bytes: Buffer): boolean {
+  const [tag, length = 0] = bytes
+  const at = 2 + (length > 0x80 ? length - 0x80 : 0)
+  return tag === 0x30 && bytes.toString('hex', at, at + 3) === '020103'
+}
+
+/** The object identifier of the cipher of old bundles (RFC 7292 C). OpenSSL 3 reads it only with `-legacy`. */
+const RC2 = Buffer.from('2a864886f70d010c0106', 'hex').toString('latin1')
 
 /** OpenSSH's own format names the type of the key in its first bytes (PROTOCOL.key in its sources). */
 function openSsh(text: string, name: string, file: string, platform: NodeJS.Platform): Failure {

@@ -18,6 +18,8 @@ const NO_FLUSH =
 export interface Delivery {
   readonly directory: string
   readonly keyPath: string
+  /** The profile that the call names. */
+  readonly iccid: string | undefined
   /** Kept back until the profiles are delivered. */
   readonly messages: Messages
   /** Not kept back. */
@@ -72,7 +74,7 @@ const lineOf = ({ line }: Ready) => `${line}\n`
 /** Names the profiles that are marked used and were not printed. */
 export function undelivered(
   taken: readonly Ready[],
-  { keyPath, directory, messages, signals }: Delivery,
+  { keyPath, directory, iccid, messages, signals, receipt }: Delivery,
   error: unknown,
 ): Failure {
   const interrupted = signals.stop.aborted ? 'interrupted' : undefined
@@ -84,11 +86,15 @@ export function undelivered(
       messages.warn(`claimed and may have been delivered: ${nameOf(each)}`)
     for (const each of taken.slice(maybe)) messages.warn(`claimed but not delivered: ${nameOf(each)}`)
   }
-  const again = `softsim next -k ${quote(keyPath)} -i ${quote(directory)} --iccid ${isOne ? taken[0]?.iccid : '<ICCID>'}`
+  const withReceipt = receipt === undefined ? '' : ` --receipt ${quote(receipt.path)}`
+  const again = `softsim next -k ${quote(keyPath)} -i ${quote(directory)} --iccid ${isOne ? taken[0]?.iccid : '<ICCID>'}${withReceipt}`
   return new Failure(
     interrupted ?? (error instanceof Failure ? error.outcome : 'disk'),
     `${whatOf(taken.map(nameOf), maybe)}: ${interrupted ?? reasonOf(error)}`,
-    { hint: [...remedy(error), hintOf(taken, maybe, again)].join('; '), cause: error },
+    {
+      hint: [...remedy(error), ...notAgain(taken, iccid), hintOf(taken, maybe, again)].join('; '),
+      cause: error,
+    },
   )
 }
 
@@ -96,6 +102,14 @@ export function undelivered(
 function remedy(error: unknown): string[] {
   const cause = error instanceof Error && errnoOf(error) === undefined ? error.cause : error
   return ['ENOSPC', 'EDQUOT', 'EROFS'].includes(errnoOf(cause) ?? '') ? [remedyFor(cause)] : []
+}
+
+/** Without a device or an ICCID, the same command would use up one profile after the other. */
+function notAgain(taken: readonly Ready[], iccid: string | undefined): string[] {
+  if (iccid !== undefined || taken.every(({ device }) => device !== undefined)) return []
+  return [
+    `do not run the same command again: it takes ${taken.length === 1 ? 'another profile' : 'other profiles'}`,
+  ]
 }
 
 /** How many of the lines a reader may have begun to read. A line that is cut off can be enough for a device. */

@@ -46,7 +46,8 @@ export async function handOut(handout: Handout): Promise<void> {
   startThreads(count)
   if (hasIncoming(directory)) await tryToFinishFetches(directory, messages)
   const opened = openDirectory(directory)
-  const receipt = handout.receipt === undefined ? undefined : new Receipt(handout.receipt, directory)
+  const receipt =
+    handout.receipt === undefined ? undefined : new Receipt(handout.receipt, directory, count, devices)
   const delivery = { ...source, opened, receipt, urgent: handout.messages }
   try {
     const taken = await taking(source, handout).catch((error) => {

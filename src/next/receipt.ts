@@ -1,7 +1,7 @@
-import { closeSync, fstatSync, openSync, readSync, statSync, writeFileSync } from 'node:fs'
+import { closeSync, fstatSync, openSync, readSync, statfsSync, statSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
-import { resolve } from 'node:path'
 import { Failure, reasonOf } from '../failure.ts'
+import { fullPath, LEAVE } from '../full-path.ts'
 import { flushFileSync } from '../store/flush/files.ts'
 import { usedName } from '../store/names.ts'
 import { fileRights, rightsOf } from '../store/rights.ts'
@@ -11,9 +11,16 @@ import { isOutput } from './standard-output.ts'
 /** What every receipt begins with. */
 const BEGINNING = '{"time":"'
 
+const LONGEST_ICCID = '9'.repeat(20)
+
+/** In bytes: what `blocks` of a file counts. */
+const BLOCK = 512
+
+type HandedOut = Pick<Ready, 'iccid' | 'name' | 'isAgain' | 'device'>
+
 /** A file to which a line of JSON is appended for each profile that is about to be printed. No secret is in it. */
 export class Receipt {
-  readonly #path: string
+  readonly path: string
   readonly #file: number
   /** Absolute. */
   readonly #directory: string
@@ -21,10 +28,12 @@ export class Receipt {
   /**
    * Opened before anything is claimed, so that a file that can't be written is found out then.
    * @param directory that of the profiles; a new file gets their rights
+   * @param count how many lines are to come
+   * @param devices their serial numbers, if any are named
    * @throws {Failure} `usage` or `disk`
    */
-  constructor(path: string, directory: string) {
-    this.#path = path
+  constructor(path: string, directory: string, count: number, devices: readonly string[] = []) {
+    this.path = path
     this.#directory = absolute(directory)
     try {
       if (!takesReceipts(path)) {
@@ -33,10 +42,15 @@ export class Receipt {
         })
       }
       this.#file = openSync(path, 'a+', fileRights(rightsOf(directory)))
+      if (!hasRoom(path, this.#file, this.#sizeOf(count, devices))) {
+        throw new Failure('disk', `not enough disk space for the receipt ${path}`, {
+          hint: 'free disk space, or name a file on another disk; nothing was claimed',
+        })
+      }
     } catch (error) {
       if (error instanceof Failure) throw error
       throw new Failure('disk', `can't write the receipt ${path}: ${reasonOf(error)}`, {
-        hint: 'check --receipt and that its directory exists; nothing was claimed',
+        hint: `${fullPath(path) === undefined ? LEAVE : 'check --receipt and that its directory exists'}; nothing was claimed`,
         cause: error,
       })
     }
@@ -47,8 +61,24 @@ export class Receipt {
    * @throws {Error} that says so
    */
   append(taken: readonly Ready[]): void {
+    const text = this.#textOf(taken)
+    try {
+      writeFileSync(this.#file, isTorn(this.#file) ? `\n${text}` : text)
+      flushFileSync(this.#file)
+    } catch (error) {
+      throw new Error(`can't write the receipt ${this.path}: ${reasonOf(error)}`, { cause: error })
+    }
+  }
+
+  /** In bytes, at most: a line break before the lines, and the lines. */
+  #sizeOf(count: number, devices: readonly string[]): number {
+    const line = this.#textOf([{ iccid: LONGEST_ICCID, name: `${LONGEST_ICCID}.json` }])
+    return 1 + count * Buffer.byteLength(line) + Buffer.byteLength(JSON.stringify(devices))
+  }
+
+  #textOf(handedOut: readonly HandedOut[]): string {
     const [time, station] = [new Date().toISOString(), hostname()]
-    const lines = taken.map(({ device, iccid, name, isAgain }) =>
+    const lines = handedOut.map(({ device, iccid, name, isAgain }) =>
       JSON.stringify({
         time,
         station,
@@ -59,25 +89,33 @@ export class Receipt {
         again: isAgain ?? false,
       }),
     )
-    try {
-      const text = lines.map((line) => `${line}\n`).join('')
-      writeFileSync(this.#file, isTorn(this.#file) ? `\n${text}` : text)
-      flushFileSync(this.#file)
-    } catch (error) {
-      throw new Error(`can't write the receipt ${this.#path}: ${reasonOf(error)}`, { cause: error })
-    }
+    return lines.map((line) => `${line}\n`).join('')
   }
 }
 
 /** @throws {Failure} `disk` if the path is relative and the current directory was deleted */
 function absolute(directory: string): string {
+  const full = fullPath(directory)
+  if (full !== undefined) return full
+  throw new Failure('disk', 'the current directory is gone', {
+    hint: `${LEAVE}; nothing was claimed`,
+  })
+}
+
+/**
+ * Whether so many bytes more can fit. Otherwise, each call would claim a profile and fail. If the file system does not
+ * tell, writing will.
+ */
+function hasRoom(path: string, file: number, bytes: number): boolean {
   try {
-    return resolve(directory)
-  } catch (cause) {
-    throw new Failure('disk', `the current directory is gone: ${reasonOf(cause)}`, {
-      hint: 'change to a directory that exists, then run the same command again; nothing was claimed',
-      cause,
-    })
+    const { bavail, bfree, blocks, bsize } = statfsSync(path)
+    // Some file systems keep blocks for root.
+    const free = process.getuid?.() === 0 ? bfree : bavail
+    if (!(blocks > 0 && bsize > 0 && free * bsize < bytes)) return true
+    const status = fstatSync(file)
+    return status.blocks * BLOCK - status.size >= bytes - free * bsize
+  } catch {
+    return true
   }
 }
 

@@ -1,6 +1,7 @@
 import { closeSync, constants, fstatSync, lstatSync, opendirSync, openSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { isAbsolute, join } from 'node:path'
 import { errnoOf, Failure, reasonOf, UnusableProfile } from '../failure.ts'
+import { fullPath, LEAVE } from '../full-path.ts'
 import { diskPresence } from '../words.ts'
 import { OpenDirectory } from './flush/directory.ts'
 import { hasFiller, type Unused, unusedOf, usedOf } from './names.ts'
@@ -91,10 +92,7 @@ function directoryFailure(directory: string, error: unknown): Failure {
   if (code === 'ENOENT' || code === 'ENOTDIR') {
     const what =
       code === 'ENOENT' ? `directory ${directory} does not exist` : `${directory} is not a directory`
-    return new Failure('no-profiles', what, {
-      hint: `check -i and ${diskPresence()}; softsim fetch creates the directory`,
-      cause: error,
-    })
+    return new Failure('no-profiles', what, { hint: whereToLook(directory), cause: error })
   }
   return new Failure('disk', `can't read the directory ${directory}: ${reasonOf(error)}`, {
     hint:
@@ -103,6 +101,14 @@ function directoryFailure(directory: string, error: unknown): Failure {
         : 'check the disk, then run the same command again',
     cause: error,
   })
+}
+
+/** Where a relative path leads nowhere, a wrong current directory is the usual cause. */
+function whereToLook(directory: string): string {
+  const full = fullPath(directory)
+  if (full === undefined) return LEAVE
+  const inFull = isAbsolute(directory) ? '' : `, which stands for ${full},`
+  return `check -i${inFull} and ${diskPresence()}; softsim fetch creates the directory`
 }
 
 /**

@@ -82,6 +82,15 @@ describe('options of other tools', () => {
     [['next', '--serial', 'SECRET1'], 'unknown option --serial | did you mean --device? see'],
     [['next', '--dir=x'], 'unknown option --dir | did you mean --in? see'],
     [['fetch', '--dir=x'], 'unknown option --dir | did you mean --out? see'],
+    ...['--keyfile', '--key-file', '--key-path', '--private-key', '--pem'].map((name): [string[], string] => [
+      ['next', `${name}=x`],
+      `unknown option ${name} | did you mean --key? see`,
+    ]),
+    [['fetch', '--keyfile=x'], 'unknown option --keyfile | see'],
+    [['status', '--k', 'x'], 'unknown option --k | did you mean -k? see'],
+    [['fetch', '--n=5'], 'unknown option --n | did you mean -n? see'],
+    [['fetch', '--output=x'], 'unknown option --output | did you mean --out? see'],
+    [['next', '--input=x'], 'unknown option --input | did you mean --in? see'],
     [['version'], 'unknown command version | use softsim --version; see'],
   ])('%j', (typed, expected) => expect(said(typed)).toContain(expected))
 })

@@ -70,17 +70,31 @@ function fullFileSystem(): Record<string, string> {
   return { NODE_OPTIONS: `--require=${JSON.stringify(spoiler)}` }
 }
 
-test.skipIf(!isRunByNode)('no space: no request is sent', async () => {
+test.skipIf(!isRunByNode).each<[string, string, RegExp]>([
+  ['a batch', '40', /not enough disk space for 40 more profiles in .+: 656 kB needed, 41 kB free/],
+  ['the order', '41', /not enough disk space for 41 profiles in .+: at least 42 kB needed, 41 kB free/],
+  [
+    'the order',
+    '99999',
+    /not enough disk space for 99999 profiles in .+: at least 102\.4 MB needed, 41 kB free/,
+  ],
+])('no space for %s of %s: no request is sent', async (_, count, why) => {
   const { fetch, requests, directory } = await startSandbox()
-  const run = await fetch(['-n', '1000'], { env: fullFileSystem() })
+  const run = await fetch(['-n', count], { env: fullFileSystem() })
   expect(run).toEqual(
-    failure(
-      9,
-      /not enough disk space for 100 more profiles in .+: 1\.6 MB needed, 41 kB free/,
-      /free disk space .*/,
-    ),
+    failure(9, why, /free disk space or fetch fewer; .* not requested|free .*no profiles were requested/),
   )
-  expect([requests, namesIn(directory)]).toEqual([[], []])
+  expect([requests, existsSync(directory)]).toEqual([[], false])
+})
+
+test('more than any disk can hold: no request is sent', async () => {
+  const { fetch, requests, directory } = await startSandbox({ supply: 1 })
+  const run = await fetch(['-n', '999999999'])
+  expect(run.code).toBe(9)
+  expect(run.stderr).toMatch(
+    / for 999999999 profiles in .+: at least (1024\.0 GB|999999999 files) needed, .+ free\n/,
+  )
+  expect([requests, existsSync(directory)]).toEqual([[], false])
 })
 
 test.skipIf(!hasPosix)(

@@ -7,10 +7,19 @@ import { hasSmallDisks, smallDisk } from '../support/disk.ts'
 import { iccid } from '../support/profiles.ts'
 import { failure, lines } from '../support/promises.ts'
 import { type Options, softsim } from '../support/softsim.ts'
-import { hasPosix } from '../support/system.ts'
+import { hasPosix, isRunByNode } from '../support/system.ts'
 
 const { privateKeyPath: KEY } = inject('keys')
 const RECEIPT = '{"time":"2026-11-21T18:08:20.856Z","station":"line-1","again":false}\n'
+
+/** As on a quota: how much can be written is not known before. The Node that runs the program is spoilt for that. */
+const NO_STATFS = { NODE_OPTIONS: `--require=${JSON.stringify(spoiler())}` }
+
+function spoiler(): string {
+  const path = join(temporaryDirectory(), 'spoiler.cjs')
+  writeFileSync(path, "require('node:fs').statfsSync = () => { throw new Error('not known') }\n")
+  return path
+}
 
 const next = (directory: string, receipt: string, args: readonly string[] = [], options?: Options) =>
   softsim(['next', '-k', KEY, '-i', directory, '--receipt', receipt, ...args], options)
@@ -40,21 +49,87 @@ describe('a torn line', () => {
     expect(receiptsIn(path).slice(-2)).toEqual([iccid(1), iccid(2)])
   })
 
-  test.skipIf(!hasSmallDisks)('that a full disk leaves does not stop the calls after it', async () => {
+  test.skipIf(!hasSmallDisks || !isRunByNode)(
+    'that a full disk leaves does not stop the calls after it',
+    async () => {
+      const disk = await smallDisk(1)
+      const directory = directoryOf(someProfiles(41))
+      const path = join(disk.path, 'receipt.jsonl')
+      disk.fill(1)
+      const full = await next(directory, path, ['-n', '40'], { env: NO_STATFS })
+      expect(full).toMatchObject({ code: 9, stdout: '' })
+      expect(full.stderr).toMatch(/can't write the receipt .*: no space left on the disk/)
+      expect(readFileSync(path, 'utf8')).toMatch(/^\{"time":.*[^\n]$/s)
+      disk.clear()
+      expect(await next(directory, path)).toMatchObject({ code: 0 })
+      expect(receiptsIn(path).at(-1)).toBe(iccid(41))
+      await disk.close()
+    },
+  )
+})
+
+describe.skipIf(!hasSmallDisks)('a full disk', () => {
+  test('is noticed before the claim', async () => {
     const disk = await smallDisk(1)
-    const directory = directoryOf(someProfiles(41))
+    const directory = directoryOf(someProfiles(2))
     const path = join(disk.path, 'receipt.jsonl')
-    disk.fill(1)
-    const full = await next(directory, path, ['-n', '40'])
-    expect(full).toMatchObject({ code: 9, stdout: '' })
-    expect(full.stderr).toMatch(/can't write the receipt .*: no space left on the disk/)
-    expect(readFileSync(path, 'utf8')).toMatch(/^\{"time":.*[^\n]$/s)
+    disk.fill()
+    for (const args of [[], ['-n', '2'], ['--device', 'SN-1']]) {
+      const hint = /free disk space, or name a file on another disk; nothing was claimed/
+      expect(await next(directory, path, args)).toEqual(
+        failure(9, /not enough disk space for the receipt .+/, hint),
+      )
+      expect(usedIn(directory)).toEqual([])
+    }
     disk.clear()
     expect(await next(directory, path)).toMatchObject({ code: 0 })
-    expect(receiptsIn(path).at(-1)).toBe(iccid(41))
+    expect(receiptsIn(path)).toEqual([iccid(1)])
+    await disk.close()
+  })
+
+  test('is no obstacle if the last block of the file has room', async () => {
+    const disk = await smallDisk(1)
+    const directory = directoryOf(someProfiles(1))
+    const path = join(disk.path, 'receipt.jsonl')
+    writeFileSync(path, RECEIPT)
+    disk.fill()
+    expect(await next(directory, path)).toMatchObject({ code: 0 })
+    expect(receiptsIn(path).at(-1)).toBe(iccid(1))
+    await disk.close()
+  })
+
+  test.skipIf(!isRunByNode)('after the claim: the hint says what to run, and what not', async () => {
+    const disk = await smallDisk(1)
+    const directory = directoryOf(someProfiles(4))
+    const path = join(disk.path, 'receipt.jsonl')
+    disk.fill()
+    const say = async (...args: string[]) => (await next(directory, path, args, { env: NO_STATFS })).stderr
+    const claimed = `softsim: error: claimed but not delivered: ${iccid(1)} (`
+    const again = (text: string) => `--iccid ${text} --receipt ${path}\n`
+    const one = await say()
+    expect(one).toContain(claimed)
+    expect(one).toMatch(
+      /hint: free disk space; do not run the same command again: it takes another profile; to /,
+    )
+    expect(one.endsWith(again(iccid(1)))).toBe(true)
+    const panel = await say('-n', '2')
+    expect(panel).toContain('do not run the same command again: it takes other profiles; to ')
+    expect(panel.endsWith(again('<ICCID>'))).toBe(true)
+    // These take no other profile.
+    const same = await say('--iccid', iccid(1))
+    expect(
+      same.endsWith(`hint: free disk space; to print it again: ${commandFor(directory)} ${again(iccid(1))}`),
+    ).toBe(true)
+    expect(await say('--device', 'SN-1')).toMatch(/hint: free disk space; run the same command again: each /)
+    expect(usedIn(directory)).toHaveLength(4)
+    disk.clear()
+    expect(await next(directory, path, ['--iccid', iccid(1)])).toMatchObject({ code: 0 })
+    expect(receiptsIn(path)).toEqual([iccid(1)])
     await disk.close()
   })
 })
+
+const commandFor = (directory: string) => `softsim next -k ${KEY} -i ${directory}`
 
 test('a file that begins with anything else is refused, whatever its end', async () => {
   const directory = directoryOf(someProfiles(1))
@@ -94,9 +169,16 @@ test.skipIf(!hasPosix)('in a current directory that was deleted, nothing is clai
   for (const device of [[], ['--device', 'SN-1']]) {
     const run = await next(relative, join(cwd, 'receipt.jsonl'), device, { cwd, shell })
     expect(run).toMatchObject({ code: 9, stdout: '' })
-    expect(run.stderr).toMatch(/^softsim: error: the current directory is gone: .*\nsoftsim: hint: .+\n$/)
+    expect(run.stderr).toMatch(
+      /^softsim: error: the current directory is gone\nsoftsim: hint: change to a directory .+\n$/,
+    )
     expect([usedIn(directory), existsSync(join(cwd, 'receipt.jsonl'))]).toEqual([[], false])
   }
+  expect(await next(directory, 'receipt.jsonl', [], { cwd, shell })).toMatchObject({
+    code: 9,
+    stderr: expect.stringMatching(/hint: change to a directory that exists: .+; nothing was claimed\n$/),
+  })
+  expect(usedIn(directory)).toEqual([])
   // With absolute names, nothing depends on it.
   expect(await next(directory, join(cwd, 'receipt.jsonl'), [], { cwd, shell })).toMatchObject({ code: 0 })
 })

@@ -4,7 +4,7 @@ import { expect, inject, test } from 'vitest'
 import { directoryOf, namesIn, someProfiles, temporaryDirectory } from '../support/directory.ts'
 import { failure, lines } from '../support/promises.ts'
 import { softsim } from '../support/softsim.ts'
-import { isWindows } from '../support/system.ts'
+import { hasPosix, isWindows } from '../support/system.ts'
 
 const { privateKeyPath: KEY, privateKey: PEM, publicKey } = inject('keys')
 const profiles = directoryOf(someProfiles(2))
@@ -108,6 +108,11 @@ test.each<[string[], error: string, hint: RegExp]>([
     'the value of --iccid is not 19 or 20 digits',
     /^give the whole ICCID, as in the name of the file$/,
   ],
+  ...(['next', 'status'] as const).map((command): [string[], string, RegExp] => [
+    [command, '-k', KEY, '-i', 'missing'],
+    'directory missing does not exist',
+    /^check -i, which stands for .+[\\/]missing, and that the (disk|drive) is /,
+  ]),
   [
     ['next', '-k', 'missing.pem'],
     "can't read the private key missing.pem: no such file or directory (ENOENT)",
@@ -124,6 +129,18 @@ test.each<[string[], error: string, hint: RegExp]>([
     `softsim: error: ${error}`,
     expect.stringMatching(new RegExp(hint.source.replace('^', '^softsim: hint: '))),
   ])
+})
+
+test.skipIf(!hasPosix).each([
+  [4, 'next', '-k', 'missing.pem'],
+  [4, 'status', '-k', 'missing.pem'],
+  [3, 'next', '-k', KEY],
+  [3, 'status', '-i', 'profiles'],
+  [9, 'fetch', '-a', 'key1', '-u', 'http://127.0.0.1:1/'],
+])('the current directory was deleted: %i: %s %s %s', async (code, ...argv) => {
+  const shell = 'mkdir gone && cd gone && rmdir ../gone && "$@"'
+  const run = await softsim(argv as string[], { cwd: temporaryDirectory(), shell })
+  expect(run).toEqual(failure(code, /.+(ENOENT|does not exist).*/, /change to a directory that exists: .*/))
 })
 
 test.each(['next', 'status'])('%s with the key itself instead of its file', async (command) => {

@@ -1,12 +1,13 @@
 import { execFileSync, spawnSync } from 'node:child_process'
 import { createPrivateKey, generateKeyPairSync, type KeyObject, X509Certificate } from 'node:crypto'
-import { copyFileSync, readFileSync } from 'node:fs'
+import { copyFileSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, inject, test } from 'vitest'
 import { Failure } from '../../src/failure.ts'
 import { parsePrivateKey } from '../../src/key/private-key.ts'
 import { temporaryDirectory } from '../support/directory.ts'
 import { selfSigned } from '../support/keys.ts'
+import { hasPosix } from '../support/system.ts'
 
 const { privateKey: PEM, privateKeyPath, publicKey: PUBLIC_PEM } = inject('keys')
 const key = createPrivateKey(PEM)
@@ -202,6 +203,94 @@ test('a certificate, PEM and DER', () => {
   for (const bytes of [cert, new X509Certificate(cert).raw]) {
     expect(refusal(bytes)).toMatch(/is a certificate; .*private key.*\n.*openssl/)
   }
+})
+
+describe('a PKCS#12 bundle', () => {
+  const pkcs12 = (...options: string[]) => {
+    const cwd = temporaryDirectory()
+    const { certPath, keyPath } = selfSigned(cwd)
+    const path = join(cwd, 'bundle.p12')
+    const given = ['-inkey', keyPath, '-in', certPath, '-out', path, '-passout', `pass:${PASSPHRASE}`]
+    execFileSync('openssl', ['pkcs12', '-export', ...options, ...given], { stdio: 'pipe' })
+    return path
+  }
+
+  test.each(hasLegacy ? [[], ['-legacy']] : [[]])(
+    '%s: the command in the hint extracts the key',
+    (...options) => {
+      const path = pkcs12(...options)
+      for (const passphrase of [undefined, PASSPHRASE]) {
+        const said = refusal(readFileSync(path), passphrase, path)
+        const [, command = ''] =
+          /is a PKCS#12 bundle\nextract the key from it: (openssl .+)$/.exec(said) ?? []
+        const cwd = temporaryDirectory()
+        const [program = '', ...words] = command.split(' ')
+        execFileSync(program, [...words, '-passin', `pass:${PASSPHRASE}`], { cwd })
+        expect(read(readFileSync(join(cwd, 'softsim.key.pem'))).type).toBe('private')
+      }
+    },
+  )
+
+  test.each(['30', '3080', '307f', '308181', '30820101', '3083010101', '308401010101'])(
+    'with a length of any form: %s',
+    (head) => {
+      const bytes = Buffer.from(`${head.length === 2 ? '3005' : head}020103`, 'hex')
+      expect(refusal(bytes)).toContain('is a PKCS#12 bundle')
+    },
+  )
+})
+
+describe('a key that has lost its line breaks', () => {
+  const locked = String(key.export({ type: 'pkcs8', format: 'pem', ...LOCK }))
+  const openSsh = readFileSync(sshKey('-t', 'rsa', '-b', '2048', '-N', ''), 'utf8')
+
+  test.each([
+    ['nothing', ''],
+    ['a space', ' '],
+    ['a carriage return', '\r'],
+  ])('%s in place of each: the hint is enough', (_, end) => {
+    for (const pem of [PEM, locked, openSsh]) {
+      const bytes = pem.replaceAll('\n', end)
+      for (const passphrase of [undefined, PASSPHRASE]) {
+        expect(refusal(bytes, passphrase)).toMatch(
+          /the key in .* has lost its line breaks\n.* put one after /,
+        )
+      }
+    }
+    const mended = PEM.replaceAll('\n', end)
+      .replace(/(KEY-----)/, '$1\n')
+      .replace(/(-----END)/, '\n$1')
+    opened(read(mended))
+  })
+
+  test('a backslash and an n in place of each', () => {
+    const bytes = PEM.replaceAll('\n', '\\n')
+    expect(refusal(bytes)).toMatch(/lost its line breaks\nput a line break in place of each "\\n"$/)
+    opened(read(bytes.replaceAll('\\n', '\n')))
+  })
+})
+
+describe('a key in UTF-16', () => {
+  const little = Buffer.from(`\ufeff${PEM}`, 'utf16le')
+
+  test.each([
+    ['as PowerShell writes it', little],
+    ['big-endian', Buffer.from(little).swap16()],
+    ['without its byte order mark', little.subarray(2)],
+  ])('%s', (_, bytes) => {
+    expect(refusal(bytes)).toMatch(/ is a text file in UTF-16\nconvert it: .*softsim\.ascii\.pem\)?$/)
+  })
+
+  test.skipIf(!hasPosix)('the command in the hint converts it', () => {
+    const cwd = temporaryDirectory()
+    const path = join(cwd, 'key.pem')
+    writeFileSync(path, little)
+    const [, command = ''] = /convert it: (.+)$/.exec(refusal(little, undefined, path)) ?? []
+    execFileSync('/bin/sh', ['-c', command], { cwd })
+    const converted = join(cwd, 'softsim.ascii.pem')
+    opened(read(readFileSync(converted)))
+    expect(statSync(converted).mode & 0o077).toBe(0)
+  })
 })
 
 test('an empty file', () => expect(refusal('')).toMatch(/is empty\nuse the RSA private key/))

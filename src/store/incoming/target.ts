@@ -2,6 +2,7 @@ import { closeSync, lstatSync, mkdirSync, openSync, rmdirSync, type StatsFs, sta
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { errnoOf, Failure, reasonOf, remedyFor } from '../../failure.ts'
+import { fullPath, LEAVE } from '../../full-path.ts'
 import { several, sizeOf } from '../../words.ts'
 import { flushDirectory, flushDirectorySync } from '../flush/directory.ts'
 import { WholeFlush } from '../flush/whole.ts'
@@ -14,6 +15,9 @@ import { isDirectory, makeDirectory } from './make-directory.ts'
 
 /** Maximum size of a profile on disk, both put aside and published: one or two blocks each. */
 const BYTES_A_PROFILE = 16 * 1024
+
+/** What no file system needs less for. The text of a profile with a key of 4096 bits has 700 bytes. */
+const LEAST_BYTES_A_PROFILE = 1024
 
 /** Some file systems have no limit on files. They report about a billion files, none of them free. */
 const MADE_UP_FILES = 900_000_000
@@ -67,7 +71,7 @@ export async function openTarget(directory: string): Promise<OpenTarget> {
     }
   } catch (error) {
     throw new Failure('disk', `can't write to the directory ${directory}: ${reasonOf(error)}`, {
-      hint: `${remedyFor(error)}, or use -o to name another directory; no profiles were requested`,
+      hint: `${fullPath(directory) === undefined ? LEAVE : remedyFor(error)}, or use -o to name another directory; no profiles were requested`,
       cause: error,
     })
   }
@@ -137,9 +141,23 @@ export function closeTarget({ directory, mark, made = [] }: Target): void {
   } catch {}
 }
 
+/**
+ * Checks that there can be room for a whole order. How much it takes depends on the file system, so this is the least.
+ * @throws {Failure} `disk`
+ */
+export function checkOrder({ directory }: Target, profiles: number): void {
+  const shortage = shortageOf(statusOf(directory), profiles, LEAST_BYTES_A_PROFILE)
+  if (shortage === undefined) return
+  throw new Failure(
+    'disk',
+    `not enough disk space for ${several(profiles, 'profile')} in ${directory}: at least ${shortage}`,
+    { hint: 'free disk space or fetch fewer; no profiles were requested' },
+  )
+}
+
 /** @throws {Failure} `disk` */
 export function checkRoom({ directory }: Target, profiles: number): void {
-  const shortage = shortageOf(statusOf(directory), profiles)
+  const shortage = shortageOf(statusOf(directory), profiles, BYTES_A_PROFILE)
   if (shortage === undefined) return
   throw new Failure(
     'disk',
@@ -159,10 +177,14 @@ function statusOf(directory: string): StatsFs | undefined {
 }
 
 /** @returns undefined if there is room, or if the file system reports nothing plausible: then writing will tell */
-export function shortageOf(status: StatsFs | undefined, profiles: number): string | undefined {
+export function shortageOf(
+  status: StatsFs | undefined,
+  profiles: number,
+  bytesAProfile: number,
+): string | undefined {
   if (status === undefined) return undefined
   const { bavail, blocks, bsize, ffree, files } = status
-  const [needed, free] = [profiles * BYTES_A_PROFILE, bavail * bsize]
+  const [needed, free] = [profiles * bytesAProfile, bavail * bsize]
   if (blocks > 0 && bsize > 0 && free < needed) return `${sizeOf(needed)} needed, ${sizeOf(free)} free`
   const isMadeUp = files === 0 || (ffree === 0 && files >= MADE_UP_FILES)
   return isMadeUp || ffree >= profiles ? undefined : `${several(profiles, 'file')} needed, ${ffree} free`

@@ -1,6 +1,6 @@
 import type { StatsFs } from 'node:fs'
 import { expect, test, vi } from 'vitest'
-import { checkRoom } from '../../../src/store/incoming/target.ts'
+import { checkOrder, checkRoom } from '../../../src/store/incoming/target.ts'
 import { temporaryDirectory } from '../../support/directory.ts'
 
 /** What the file system says; undefined for the real one. */
@@ -44,6 +44,19 @@ test.each<[string, Partial<StatsFs>]>([
   ['blocks', { bsize: 0, blocks: 0, bfree: 0, bavail: 0, files: 65_536, ffree: 65_000 }],
 ])('a file system that does not report its %s is tried anyway', (_, says) => {
   expect(() => check(says, 1000)).not.toThrow()
+})
+
+test('a whole order is refused only if there can be no room for it', () => {
+  const order = (says: Partial<StatsFs>, profiles: number) => {
+    disk.says = says
+    return () => checkOrder({ directory: temporaryDirectory(), rights: 0o700 }, profiles)
+  }
+  const has = { ...LARGE, bfree: 100_000, bavail: 25_000, files: 262_144, ffree: 100_000 }
+  expect(order(has, 100_000)).not.toThrow()
+  expect(order(has, 100_001)).toThrow('at least 102.4 MB needed, 102.4 MB free')
+  expect(order({ ...has, ffree: 99_999 }, 100_000)).toThrow('at least 100000 files needed, 99999 free')
+  expect(order({ ...has, files: 0, ffree: 0 }, 100_000)).not.toThrow()
+  expect(order({ bsize: 0, blocks: 0, bavail: 0, files: 0, ffree: 0 }, 999_999_999)).not.toThrow()
 })
 
 test('the disk of this machine has space for one profile, but not for more than any disk holds', () => {

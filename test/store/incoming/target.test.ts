@@ -49,12 +49,12 @@ describe('space for more profiles', () => {
     ['no block size', { bsize: 0, bavail: 0 }, true],
     ['nothing but zeros', { bsize: 0, blocks: 0, bavail: 0, files: 0, ffree: 0 }, true],
   ])('space for 1000 profiles, the file system reports: %s', (_, changes, has) => {
-    expect(shortageOf(status(changes), 1000) === undefined).toBe(has)
+    expect(shortageOf(status(changes), 1000, 16 * 1024) === undefined).toBe(has)
   })
 
   test('what is needed and what is free is named', () => {
     const few = [{ bavail: 10 }, { bavail: 0 }, { bavail: 3999 }, { ffree: 3 }]
-    expect(few.map((changes) => shortageOf(status(changes), 1000))).toEqual([
+    expect(few.map((changes) => shortageOf(status(changes), 1000, 16 * 1024))).toEqual([
       '16.4 MB needed, 41 kB free',
       '16.4 MB needed, 0 kB free',
       '16.4 MB needed, 16.4 MB free',
