@@ -64,6 +64,7 @@ const ERRNO: Record<string, string> = {
   EBUSY: 'in use by another program',
   EDQUOT: 'the disk quota is exceeded',
   EEXIST: 'it already exists',
+  EFBIG: 'the file would be too large',
   EIO: 'the disk reports an input/output error',
   EISDIR: 'it is a directory',
   ELOOP: 'it is a symbolic link',
@@ -78,15 +79,17 @@ const ERRNO: Record<string, string> = {
 }
 
 const REMEDIES: Record<string, string> = {
-  EACCES: 'give this user permission to create, rename and remove files in the directory',
-  EPERM: 'give this user permission to create, rename and remove files in the directory',
+  EACCES: 'give this user permission to create, write, rename and remove files in the directory',
+  EPERM: 'give this user permission to create, write, rename and remove files in the directory',
   EDQUOT: 'free disk space',
+  EFBIG: 'raise the file size limit (ulimit -f)',
   ENOSPC: 'free disk space',
   EROFS: 'make the file system writable',
 }
 
 /** What may help against an error of a disk. */
-export const remedyFor = (error: unknown) => REMEDIES[errnoOf(error) ?? ''] ?? 'check the disk'
+export const remedyFor = (error: unknown, otherwise = 'check the disk') =>
+  REMEDIES[errnoOf(error) ?? ''] ?? otherwise
 
 /** Linux's number for a full quota. libuv has no name for it. */
 const EDQUOT = -122

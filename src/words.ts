@@ -70,6 +70,13 @@ export const toAscii = (path: string, platform: NodeJS.Platform = process.platfo
 export const diskPresence = (platform: NodeJS.Platform = process.platform) =>
   platform === 'win32' ? 'that the drive is connected' : 'that the disk is mounted'
 
+/** How a name ends that a person can't see; undefined if it ends as usual. */
+export function oddEnd(text: string): string | undefined {
+  if (text.endsWith('\r')) return 'ends in a carriage return: the script has Windows line ends'
+  if (text.endsWith('\n')) return 'ends in a line break'
+  return text.endsWith(' ') ? 'ends in a space' : undefined
+}
+
 /** The text on one line, with nothing in it that a terminal would obey. */
 export function printable(text: string): string {
   return text.replace(

@@ -4,7 +4,7 @@ import { isAbsolute, parse } from 'node:path'
 import { errnoOf, Failure, reasonOf } from '../failure.ts'
 import { fullPath, LEAVE } from '../full-path.ts'
 import { pause } from '../pause.ts'
-import { keyOfVariable } from '../words.ts'
+import { keyOfVariable, oddEnd } from '../words.ts'
 import { parsePrivateKey } from './private-key.ts'
 
 const STANDARD_INPUT = 0
@@ -45,6 +45,8 @@ export function readKey(
 function hintFor(path: string, code: string | undefined): string {
   const full = fullPath(path)
   if (full === undefined) return LEAVE
+  const end = oddEnd(path)
+  if (code === 'ENOENT' && end !== undefined) return `check -k: the name ${end}`
   if (code === 'ENOENT' && !isAbsolute(path)) return `check -k and the current directory: there is no ${full}`
   if (code === 'EACCES') return 'give this user permission to read the file'
   return 'check -k: its value is the file of the private key'

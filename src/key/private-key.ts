@@ -1,9 +1,7 @@
 import { createPrivateKey, createPublicKey, type KeyObject, X509Certificate } from 'node:crypto'
 import { errnoOf, Failure } from '../failure.ts'
 import { asking, fromPutty, keepingPrivate, quote, toAscii } from '../words.ts'
-
-const RIGHT_KEY =
-  'use the RSA private key that matches the public key registered with the service when the profiles were fetched'
+import { noteKeys, RIGHT_KEY } from './wrong-key.ts'
 
 /**
  * Reads an RSA private key: PKCS#1 or PKCS#8 (RFC 8017 A.1.2, RFC 5208), PEM or DER.
@@ -28,7 +26,9 @@ export function parsePrivateKey(
   const errors: unknown[] = []
   for (const attempt of attempts) {
     try {
-      return checked(attempt(), name)
+      const key = checked(attempt(), name)
+      noteKeys(key, bytes.toString('latin1'))
+      return key
     } catch (error) {
       if (error instanceof Failure) throw error
       errors.push(error)
@@ -72,6 +72,10 @@ function diagnosis({ bytes, name, file, passphrase, errors, platform }: Unreadab
         : 'copy it again with all of them; at least, put one after "-----BEGIN ... KEY-----" and one before "-----END"',
     )
   }
+  if (/^[ \t]+-----(BEGIN|END)/m.test(text))
+    return keyFailure(`the lines of ${name} begin with spaces`, 'remove them')
+  if (/-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----/.test(text) && !/^-----END .*-----/m.test(text))
+    return keyFailure(`${name} is cut off: the END line is missing`, 'copy it again')
   if (isPkcs12(bytes)) {
     const legacy = text.includes(RC2) ? ' -legacy' : ''
     return keyFailure(

@@ -1,7 +1,8 @@
 import { Failure, type Fault } from '../failure.ts'
 import { readKey } from '../key/key-file.ts'
 import { wrongKey } from '../key/wrong-key.ts'
-import { diskPresence, type Messages, several } from '../words.ts'
+import { whereElse } from '../store/read.ts'
+import { type Messages, several } from '../words.ts'
 import { type Checked, checkProfiles, opensNone } from './check.ts'
 import { countFiles } from './count.ts'
 import { type DeviceRecord, devicesWithSeveral, readRecords } from './devices.ts'
@@ -76,11 +77,11 @@ export async function showStatus(inquiry: Inquiry): Promise<void> {
       hint:
         counts.used > 0
           ? 'all profiles in it are used; fetch more: see softsim help fetch'
-          : `check -i and ${diskPresence()}, or download profiles with softsim fetch`,
+          : whereElse(directory),
     })
   }
   if (checked === undefined) return
-  if (opensNone(checked)) throw wrongKey(checked.faults.locked)
+  if (key !== undefined && opensNone(checked)) throw wrongKey(key, checked.faults.locked)
   if (checked.usable === 0 && checked.faults.held === checked.checked) {
     throw new Failure('disk', `other programs have all unused profiles in ${directory} open`, {
       hint: 'close them, or exclude the directory from virus scans and backups',

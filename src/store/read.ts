@@ -1,10 +1,19 @@
-import { closeSync, constants, fstatSync, lstatSync, opendirSync, openSync, readFileSync } from 'node:fs'
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  lstatSync,
+  opendirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+} from 'node:fs'
 import { isAbsolute, join } from 'node:path'
 import { errnoOf, Failure, reasonOf, UnusableProfile } from '../failure.ts'
 import { fullPath, LEAVE } from '../full-path.ts'
-import { diskPresence } from '../words.ts'
+import { diskPresence, oddEnd, quote } from '../words.ts'
 import { OpenDirectory } from './flush/directory.ts'
-import { hasFiller, type Unused, unusedOf, usedOf } from './names.ts'
+import { hasFiller, isProfileName, type Unused, unusedOf, usedOf } from './names.ts'
 import { isHeld, patiently } from './patience.ts'
 
 /** In bytes. Far more than a 16384-bit key and some unknown fields need. */
@@ -14,6 +23,10 @@ const LARGEST_PROFILE = 64 * 1024
 const LARGEST_RECORD = 8 * LARGEST_PROFILE
 
 const NAMES_AT_ONCE = 1024
+
+/** Of the directories in one without profiles. */
+const MOST_LOOKED_INTO = 20
+
 const MANY_NAMES = 10_000
 
 /** Does not follow a link out of the directory, nor wait for a pipe with the name of a profile. */
@@ -97,8 +110,36 @@ function directoryFailure(directory: string, error: unknown): Failure {
 function whereToLook(directory: string): string {
   const full = fullPath(directory)
   if (full === undefined) return LEAVE
+  const end = oddEnd(directory)
+  if (end !== undefined) return `check -i: the name ${end}`
   const inFull = isAbsolute(directory) ? '' : `, which stands for ${full},`
   return `check -i${inFull} and ${diskPresence()}; softsim fetch creates the directory`
+}
+
+/** What to do about a directory without profiles. Its profiles may be one level below. */
+export function whereElse(directory: string): string {
+  const below = lotsIn(directory).find(hasUnused)
+  return below === undefined
+    ? `check -i and ${diskPresence()}, or download profiles with softsim fetch`
+    : `did you mean -i ${quote(below)}?`
+}
+
+function lotsIn(directory: string): string[] {
+  try {
+    return readdirSync(directory, { withFileTypes: true })
+      .filter((each) => each.isDirectory() && !each.name.startsWith('.'))
+      .slice(0, MOST_LOOKED_INTO)
+      .map(({ name }) => join(directory, name))
+  } catch {
+    return []
+  }
+}
+
+function hasUnused(directory: string): boolean {
+  try {
+    for (const name of namesIn(directory)) if (isProfileName(name) && !name.startsWith('__')) return true
+  } catch {}
+  return false
 }
 
 /**

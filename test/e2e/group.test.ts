@@ -72,3 +72,34 @@ test.skipIf(!canTry)('each repeats the devices of the other, and takes new profi
   expect(open).toEqual([])
   expect(next(ANN, 'SN-5')).not.toBe('')
 })
+
+test.skipIf(!canTry)('a file of another user that is not for the group is named', () => {
+  const place = mkdtempSync(join(tmpdir(), 'softsim-group-'))
+  onTestFinished(() => rmSync(place, { recursive: true }))
+  chmodSync(place, 0o755)
+  const directory = join(place, 'profiles')
+  execFileSync('install', ['-d', '-m', '2770', '-g', String(GROUP), directory])
+  const key = join(place, 'softsim.pem')
+  const unused = join(directory, `${iccid(1)}.json`)
+  copyFileSync(inject('keys').privateKeyPath, key)
+  chmodSync(key, 0o644)
+  copyFileSync(join(directoryOf(someProfiles(1)), `${iccid(1)}.json`), unused)
+  const next = (...more: string[]) => as(BOB, 'next', '-k', key, '-i', directory, ...more).stderr
+  const one = ['--iccid', iccid(1)]
+
+  chmodSync(unused, 0o600)
+  expect(next(...one)).toContain(`hint: give this user permission to read ${unused}; nothing was claimed\n`)
+  chmodSync(unused, 0o644)
+  expect(next(...one, '--receipt', join(place, 'receipt.jsonl'))).toMatch(
+    /permission denied .*\n.*hint: give this user permission to create, write, .*; nothing was claimed\n$/,
+  )
+  expect(readdirSync(directory)).toEqual([`${iccid(1)}.json`])
+
+  as(BOB, 'next', '-k', key, '-i', directory, '--device', 'SN-1')
+  const record = join(directory, '.devices', readdirSync(join(directory, '.devices'))[0] ?? '')
+  for (const path of [record, join(directory, `__${iccid(1)}.json`)]) {
+    chownSync(path, ANN, GROUP)
+    chmodSync(path, 0o600)
+  }
+  expect(next('--device', 'SN-1')).toContain(`hint: give this user permission to read ${record};`)
+})

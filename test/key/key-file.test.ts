@@ -78,6 +78,11 @@ test.each(['softsim.pem', 'softsim-2026-line-4.pem', 'keys/line4/softsim.key', '
   (name) => expect(refusal(name).message).toContain(`can't read the private key ${name}: no such file`),
 )
 
+test.each([
+  ['softsim.pem ', 'check -k: the name ends in a space'],
+  ['softsim.pem\r', 'check -k: the name ends in a carriage return: the script has Windows line ends'],
+])('an end that nobody sees is named: %j', (path, hint) => expect(refusal(path).hint).toBe(hint))
+
 test('a line of a key given as the path is not repeated, but a path that looks like one is', () => {
   const { privateKey } = inject('keys')
   for (const line of privateKey.split('\n').filter((each) => each.length === 64)) {

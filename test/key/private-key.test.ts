@@ -293,13 +293,21 @@ describe('a key in UTF-16', () => {
   })
 })
 
+test('a key that is cut off, or whose lines begin with spaces', () => {
+  for (const pem of [PEM, key.export({ type: 'pkcs8', format: 'pem', ...LOCK }).toString()]) {
+    for (const cut of [pem.slice(0, pem.length / 2), pem.trimEnd().slice(0, -1)]) {
+      expect(refusal(cut)).toMatch(/ is cut off: the END line is missing\ncopy it again$/)
+    }
+    expect(refusal(pem.replaceAll(/^/gm, '    '))).toMatch(/^the lines of .+ begin with spaces\nremove them$/)
+  }
+})
+
 test('an empty file', () => expect(refusal('')).toMatch(/is empty\nuse the RSA private key/))
 
 test.each([
   ['words', 'not a key'],
   ['bytes', Buffer.from([0x30, 0x82, 0x01, 0x00, 0xff])],
   ['an empty PEM frame', '-----BEGIN RSA PRIVATE KEY-----\n-----END RSA PRIVATE KEY-----\n'],
-  ['half a key', PEM.slice(0, PEM.length / 2)],
 ])('garbage: %s', (_, bytes) => {
   expect(refusal(bytes)).toMatch(/is not a readable private key.*\n.*openssl/)
 })

@@ -40,7 +40,9 @@ export async function assignedTo(
     try {
       assigned.set(device, { text, ready: await readyFrom(source, decrypt, name, text) })
     } catch (error) {
-      throw error instanceof UnusableProfile ? notHandedOut(`the profile of device ${device}`, error) : error
+      throw error instanceof UnusableProfile
+        ? notHandedOut(`the profile of device ${device}`, error, source.key)
+        : error
     }
   }
   return { assigned, unassigned }

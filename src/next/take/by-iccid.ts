@@ -76,7 +76,7 @@ async function readyNow(
       ? await readyFrom(source, decrypt, file.replace(/^__/, ''), use.text)
       : await makeReady(source, decrypt, file)
   } catch (error) {
-    throw error instanceof UnusableProfile ? notHandedOut(file, error) : error
+    throw error instanceof UnusableProfile ? notHandedOut(file, error, source.key) : error
   }
 }
 

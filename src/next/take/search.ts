@@ -16,13 +16,14 @@ import { Skipped } from './skipped.ts'
 /** One call's way through the unused profiles. */
 export class Search {
   readonly queue: Queue
-  readonly skipped = new Skipped()
+  readonly skipped: Skipped
   readonly #source: Source
   readonly #decrypt: Decrypt
   readonly #tried = new Set<string>()
 
   constructor(source: Source, decrypt: Decrypt) {
     this.queue = new Queue(source.directory, source.messages)
+    this.skipped = new Skipped(source.key)
     this.#source = source
     this.#decrypt = decrypt
   }
@@ -176,12 +177,11 @@ export class Search {
       const { outcome, message, hint } = key.failure()
       return new Shortage(outcome, message, { hint })
     }
-    const isHeld = skipped > 0 && held === skipped
     return shortage(this.#source.directory, {
       count,
       usable,
       skipped,
-      isHeld,
+      isHeld: skipped > 0 && held === skipped,
       used,
       unfinished: twins.length,
     })

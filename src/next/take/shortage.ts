@@ -1,6 +1,7 @@
 import { Failure } from '../../failure.ts'
 import { countReceived } from '../../store/incoming/answers.ts'
-import { diskPresence, several } from '../../words.ts'
+import { whereElse } from '../../store/read.ts'
+import { several } from '../../words.ts'
 
 /** Too few profiles can be handed out. The files that were skipped explain why. */
 export class Shortage extends Failure {}
@@ -55,9 +56,7 @@ function whyNone(directory: string, used: number, unfinished: number): string {
     return `${several(received, 'profile')} of a running or interrupted fetch will be stored: when it ends, or ten minutes after it was interrupted, by the next call`
   }
   if (unfinished > 0) {
-    return `${several(unfinished, 'claim')} of other calls are not finished: run the same command again, after a minute if a call was killed`
+    return `other calls have not finished ${several(unfinished, 'claim')}: run the same command again, after a minute if a call was killed`
   }
-  return used > 0
-    ? 'all profiles in it are used; fetch more: see softsim help fetch'
-    : `check -i and ${diskPresence()}, or download profiles with softsim fetch`
+  return used > 0 ? 'all profiles in it are used; fetch more: see softsim help fetch' : whereElse(directory)
 }

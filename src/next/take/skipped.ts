@@ -1,3 +1,4 @@
+import type { KeyObject } from 'node:crypto'
 import { Failure, remedyFor, UnusableProfile } from '../../failure.ts'
 import { WrongKeyCheck } from '../../key/wrong-key.ts'
 import { type Messages, several } from '../../words.ts'
@@ -9,7 +10,7 @@ const MOST_WARNINGS = 20
 
 /** The files that a call skips: how many, and why. */
 export class Skipped {
-  readonly key = new WrongKeyCheck()
+  readonly key: WrongKeyCheck
   count = 0
   /** How many of them other programs have open. */
   held = 0
@@ -17,6 +18,10 @@ export class Skipped {
   readonly #warnings: string[] = []
   #more = 0
   #heldInARow = 0
+
+  constructor(key: KeyObject) {
+    this.key = new WrongKeyCheck(key)
+  }
 
   /**
    * Records why a file is skipped.
