@@ -52,6 +52,7 @@ export interface Answer extends ProfileList, Pick<Response, 'body' | 'bodyMs' | 
 /** Sends the one request that the service has. Retries, the rate limit and storage are up to the caller. */
 export class Client {
   #url: URL
+  #isRedirected = false
   readonly #apiKey: string
   readonly #hide: (text: string) => string
   readonly #least: LeastRate
@@ -80,6 +81,7 @@ export class Client {
       if (response.status === 200) return answerOf(response)
       if (!REDIRECTS.includes(response.status)) throw this.#failureOf(response)
       this.#url = this.#redirected(response.headers['location'])
+      this.#isRedirected = true
     }
     throw new CallFailure(`the service redirects more than ${MOST_REDIRECTS} times`)
   }
@@ -134,7 +136,7 @@ export class Client {
     } catch (error) {
       if (error instanceof CallFailure) throw error
       if (signal.aborted) throw new CallFailure('interrupted', { mayHaveAllocated: sent, cause: error })
-      throw networkFailure(error, sent)
+      throw networkFailure(error, sent, { url, isRedirected: this.#isRedirected })
     }
   }
 }

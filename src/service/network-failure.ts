@@ -11,7 +11,8 @@ const NETWORK_HINT: Record<Peer, string> = {
 const REFUSED_HINT =
   'check the host and the port in --url, and whether a firewall refuses the connection; if they are right, try again later'
 const CA_HINT =
-  'if a proxy or a test service uses its own CA, set NODE_EXTRA_CA_CERTS to the CA certificate file; if this system trusts that CA, set NODE_USE_SYSTEM_CA=1 instead'
+  'if a proxy or a test service uses its own CA, set NODE_EXTRA_CA_CERTS to the CA certificate file'
+const SYSTEM_CA_HINT = 'if this system trusts that CA, set NODE_USE_SYSTEM_CA=1 instead'
 const WEAK_HINT =
   'ask the operator of the service for a stronger certificate; if a proxy replaces the certificate, ask the operator of the proxy'
 
@@ -48,23 +49,30 @@ const PASSING: Record<string, (peer: Peer) => string> = {
   UND_ERR_SOCKET: (peer) => `the connection to the ${peer} was closed`,
 }
 
+/** Where a request was sent. */
+interface Target {
+  readonly url: URL
+  readonly isRedirected: boolean
+}
+
 /** @param sent whether sending the request had begun */
-export function networkFailure(error: unknown, sent: boolean): CallFailure {
+export function networkFailure(error: unknown, sent: boolean, to?: Target): CallFailure {
   const proxy = proxyFailureIn(error)
   if (proxy?.status !== undefined) return refusal(proxy.status, error)
   const peer = proxy === undefined ? 'service' : 'proxy'
   const { code = '', name, message } = innermost(error)
-  const failure = (text: string, traits: { isPassing?: boolean; hint?: string } = {}) =>
-    new CallFailure(text, { hint: NETWORK_HINT[peer], ...traits, mayHaveAllocated: sent, cause: error })
+  const redirected = to?.isRedirected ? `the service redirected to ${to.url.origin}; ` : ''
+  const failure = (text: string, { isPassing = false, hint = NETWORK_HINT[peer] } = {}) =>
+    new CallFailure(text, { hint: redirected + hint, isPassing, mayHaveAllocated: sent, cause: error })
 
   for (const sign of [code, message]) {
     const [problem, hint] = CERTIFICATE[sign] ?? []
-    if (hint !== undefined) return failure(`the certificate of the ${peer} ${problem} (${sign})`, { hint })
+    if (hint !== undefined)
+      return failure(`the certificate of the ${peer} ${problem} (${sign})`, { hint: withSetCa(hint) })
   }
   const passing = PASSING[code]
   if (passing !== undefined) {
-    const hint = code === 'ECONNREFUSED' && peer === 'service' ? REFUSED_HINT : NETWORK_HINT[peer]
-    return failure(`${passing(peer)} (${code})`, { isPassing: true, hint })
+    return failure(`${passing(peer)} (${code})`, { isPassing: true, hint: passingHint(code, peer, to) })
   }
   if (code === 'ENOTFOUND') return failure(`the host name of the ${peer} is unknown (${code})`)
   if (name === 'HTTPParserError') return failure(`the ${peer} sent an invalid HTTP response`)
@@ -73,6 +81,20 @@ export function networkFailure(error: unknown, sent: boolean): CallFailure {
     return failure(`the TLS connection to the ${peer} failed (${code})`, { hint })
   }
   return failure(`the request failed: ${message}`)
+}
+
+/** The variable may be set already, to another file. */
+function withSetCa(hint: string): string {
+  if (hint !== CA_HINT) return hint
+  const file = process.env['NODE_EXTRA_CA_CERTS']
+  return `${file ? `NODE_EXTRA_CA_CERTS is set to ${file}, but the CA of this certificate is not in it: add it if you trust it` : hint}; ${SYSTEM_CA_HINT}`
+}
+
+function passingHint(code: string, peer: Peer, to: Target | undefined): string {
+  if (code === 'ECONNREFUSED' && peer === 'service') return REFUSED_HINT
+  // A port for TLS closes a connection that begins with anything else.
+  const isPlain = to?.url.protocol === 'http:' && ['ECONNRESET', 'UND_ERR_SOCKET'].includes(code)
+  return isPlain ? 'check --url: does this port need https?' : NETWORK_HINT[peer]
 }
 
 /** The proxy answered CONNECT (RFC 9110 9.3.6), but opened no connection: nothing was sent to the service. */

@@ -9,6 +9,11 @@ const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/
  */
 export function endpoint(text: string, version: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined
+  if (url === undefined && /^https?:/i.test(text)) {
+    throw new Failure('usage', 'the value of --url is not a valid URL', {
+      hint: 'check its host and its port: a host contains no space, and a port is at most 65535',
+    })
+  }
   if (url === undefined || !/^https?:$/.test(url.protocol)) {
     throw new Failure('usage', 'the value of --url is not an http or https URL', {
       hint: 'see softsim help fetch',

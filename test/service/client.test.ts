@@ -1,6 +1,8 @@
-import { afterEach, expect, inject, test } from 'vitest'
+import { afterEach, expect, inject, test, vi } from 'vitest'
 import { CallFailure } from '../../src/service/call-failure.ts'
 import { Client, type Limits } from '../../src/service/client.ts'
+import { temporaryDirectory } from '../support/directory.ts'
+import { selfSigned } from '../support/keys.ts'
 import { REFUSES } from '../support/sandbox.ts'
 import { type Fault, type Service, startService } from '../support/service.ts'
 import { until } from '../support/softsim.ts'
@@ -49,6 +51,35 @@ test.each<[string, Fault, Partial<Limits>]>([
   ['whose response is too slow', { kind: 'drip', ms: 5 }, { least: { bytes: 1000, ms: 100 } }],
 ])('gives up on a service %s; profiles may be lost, and a retry may help', async (_, fault, limits) => {
   await expect(ask([fault], limits)).rejects.toEqual(failed({ isPassing: true, mayHaveAllocated: true }))
+})
+
+/** The hint of a call to a service with a certificate that is signed by itself. */
+async function hintFrom(locate: (service: Service) => string): Promise<string> {
+  service = await startService({ apiKeys, tls: selfSigned(temporaryDirectory()), redirect: true })
+  client = new Client({ url: new URL(locate(service)), apiKey: API_KEY, limits: PATIENT, trace: () => {} })
+  const error = await client.ask(1, new AbortController().signal).catch((reason: unknown) => reason)
+  expect(service.requests.filter(({ secure }) => secure)).toEqual([])
+  return (error as CallFailure).hint ?? ''
+}
+
+test('plain http to a port for TLS', async () => {
+  const hint = await hintFrom(({ httpsUrl }) => httpsUrl?.replace('https:', 'http:') ?? '')
+  expect(hint).toBe('check --url: does this port need https?')
+})
+
+test('a failure after a redirect says where it leads', async () => {
+  const hint = await hintFrom(({ url }) => url.replace('127.0.0.1', 'localhost'))
+  const { origin } = new URL(service.httpsUrl ?? '')
+  expect(hint.startsWith(`the service redirected to ${origin}; `)).toBe(true)
+})
+
+test.each([
+  ['', /^if a proxy or .* set NODE_EXTRA_CA_CERTS to the CA certificate file; if this system /],
+  ['ca.pem', /^NODE_EXTRA_CA_CERTS is set to ca\.pem, but the CA .* is not in it: .*; if this system /],
+])('NODE_EXTRA_CA_CERTS=%s, and an unknown CA', async (file, expected) => {
+  vi.stubEnv('NODE_EXTRA_CA_CERTS', file)
+  expect(await hintFrom(({ httpsUrl }) => httpsUrl ?? '')).toMatch(expected)
+  vi.unstubAllEnvs()
 })
 
 test('a response that keeps arriving is not cut off, however long it takes', async () => {

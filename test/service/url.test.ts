@@ -21,6 +21,8 @@ test.each([
   ['http://127.0.0.1.example.com/a', /plain http/],
   ['http://10.0.0.1/a', /plain http/],
   ['http://[::2]/a', /plain http/],
+  ['https://host:81810/a', /--url is not a valid URL/],
+  ['http://local host/a', /--url is not a valid URL/],
   ['ftp://host/a', /not an http or https URL/],
   ['file:///etc/passwd', /not an http or https URL/],
   ['example.com/sims', /not an http or https URL/],
