@@ -28,6 +28,8 @@ const ELSEWHERE: Readonly<Record<string, readonly string[]>> = {
   '--private-key': ['--key'],
   '--pem': ['--key'],
   '--input': ['--in'],
+  '--in': ['--out'],
+  '-i': ['-o'],
   '--output': ['--out'],
 }
 
@@ -56,7 +58,10 @@ export function fromElsewhere(typed: string, commands: readonly CommandDefinitio
     const option = commands.flatMap(({ options }) => options).find(({ names }) => names.includes(name))
     return option?.description.includes(value)
   })
-  return meant === undefined ? undefined : `did you mean ${meant}?`
+  if (meant !== undefined) return `did you mean ${meant}?`
+  const [command, another] = commands
+  const isOutput = /^(-o|--out|--output)$/.test(typed) && another === undefined
+  return isOutput ? `${command?.name} prints to standard output` : undefined
 }
 
 /** @returns a hint for a word that belongs to no option */

@@ -1,4 +1,5 @@
 import { Failure } from '../failure.ts'
+import { oddEnd } from '../words.ts'
 import { type CommandLine, type GivenOption, isKey } from './command-line.ts'
 import { fromElsewhere, meantByBareWord, RENAMED } from './guesses.ts'
 import { nearest } from './nearest.ts'
@@ -35,7 +36,8 @@ export function mistakeIn(
     givenTwice(line, commands) ??
     wrongWord(line, commands)
   if (mistake === undefined) return undefined
-  const [message, hint] = mistake
+  const [message, usual] = mistake
+  const hint = line.argv.some((word) => word.endsWith('\r')) ? `a word ${oddEnd('\r')}` : usual
   const isCommand = first !== 'help' && commands.some(({ name }) => name === first)
   const help = isCommand ? `softsim help ${first}` : 'softsim help'
   return new Failure('usage', message, { hint: joined(hint, `see ${help}`) })
@@ -175,11 +177,13 @@ function wrongDashes({ name, value = '' }: GivenOption, known: readonly string[]
   return meant === undefined ? undefined : `did you mean ${meant}?`
 }
 
-/** Word processors and web pages turn hyphens into dashes. */
+/** Word processors and web pages turn hyphens into dashes. Options of Windows begin with a slash. */
 const dashHint = (word: string) =>
-  /^[\u2010-\u2015\u2212]/.test(word)
-    ? 'an option begins with a hyphen (-): this argument begins with a longer dash'
-    : undefined
+  /^\/[a-z?]$/i.test(word)
+    ? 'options begin with a hyphen (-)'
+    : /^[\u2010-\u2015\u2212]/.test(word)
+      ? 'an option begins with a hyphen (-): this argument begins with a longer dash'
+      : undefined
 
 /** Returns the option name only if it can't contain a secret. */
 function shown(name: string): string {

@@ -81,7 +81,7 @@ export function undelivered(
 /** What helps against a full or a broken disk. */
 function remedy(error: unknown): string[] {
   const cause = error instanceof Error && errnoOf(error) === undefined ? error.cause : error
-  return ['ENOSPC', 'EDQUOT', 'EROFS'].includes(errnoOf(cause) ?? '') ? [remedyFor(cause)] : []
+  return ['ENOSPC', 'EDQUOT', 'EROFS', 'EFBIG'].includes(errnoOf(cause) ?? '') ? [remedyFor(cause)] : []
 }
 
 /** Without a device or an ICCID, the same command would use up one profile after the other. */

@@ -1,9 +1,10 @@
 import { closeSync, fstatSync, openSync, readSync, statfsSync, statSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
-import { Failure, reasonOf } from '../failure.ts'
+import { basename } from 'node:path'
+import { Failure, reasonOf, remedyFor } from '../failure.ts'
 import { fullPath, LEAVE } from '../full-path.ts'
 import { flushFileSync } from '../store/flush/files.ts'
-import { usedName } from '../store/names.ts'
+import { isProfileName, usedName } from '../store/names.ts'
 import { fileRights, rightsOf } from '../store/rights.ts'
 import type { Ready } from './ready.ts'
 import { isOutput } from './standard-output.ts'
@@ -36,6 +37,11 @@ export class Receipt {
     this.path = path
     this.#directory = absolute(directory)
     try {
+      if (isProfileName(basename(path))) {
+        throw new Failure('usage', `${path}: a receipt can't have the name of a profile`, {
+          hint: 'name a file such as receipt.jsonl; nothing was claimed',
+        })
+      }
       if (!takesReceipts(path)) {
         throw new Failure('usage', `${path} is not a file of receipts`, {
           hint: 'name a new file, such as receipt.jsonl; nothing was claimed',
@@ -50,7 +56,7 @@ export class Receipt {
     } catch (error) {
       if (error instanceof Failure) throw error
       throw new Failure('disk', `can't write the receipt ${path}: ${reasonOf(error)}`, {
-        hint: `${fullPath(path) === undefined ? LEAVE : 'check --receipt and that its directory exists'}; nothing was claimed`,
+        hint: `${fullPath(path) === undefined ? LEAVE : remedyFor(error, 'check --receipt and that its directory exists')}; nothing was claimed`,
         cause: error,
       })
     }

@@ -60,7 +60,16 @@ describe('an option value that looks like a command is not the command', () => {
 describe('options of the other command and of older versions', () => {
   test.each<[string[], RegExp]>([
     [['fetch', '-k', 'x'], /^unknown option -k \| it is an option of next; see softsim help fetch$/],
-    [['next', '--out=x'], /^unknown option --out \| it is an option of fetch; see softsim help next$/],
+    [['fetch', '-i', 'x'], /^unknown option -i \| it is an option of next; did you mean -o\? see /],
+    [['fetch', '--in=x'], /^unknown option --in \| it is an option of next; did you mean --out\? see /],
+    [
+      ['next', '-o', 'x'],
+      /^unknown option -o \| it is an option of fetch; next prints to standard output; see /,
+    ],
+    [
+      ['next', '--out=x'],
+      /^unknown option --out \| it is an option of fetch; next prints to standard output; see /,
+    ],
     [
       ['fetch', '-e', 'http://localhost'],
       /^unknown option -e \| use -u for the URL, .* -k for the private key; /,
@@ -90,6 +99,7 @@ describe('options of other tools', () => {
     [['status', '--k', 'x'], 'unknown option --k | did you mean -k? see'],
     [['fetch', '--n=5'], 'unknown option --n | did you mean -n? see'],
     [['fetch', '--output=x'], 'unknown option --output | did you mean --out? see'],
+    [['status', '--output=x'], 'unknown option --output | status prints to standard output; see'],
     [['next', '--input=x'], 'unknown option --input | did you mean --in? see'],
     [['version'], 'unknown command version | use softsim --version; see'],
   ])('%j', (typed, expected) => expect(said(typed)).toContain(expected))
@@ -112,7 +122,6 @@ describe('a slip of the fingers', () => {
     [['next', '--iccdi', '1'], 'unknown option --iccdi | did you mean --iccid?'],
     [['next', '--dev', 'x'], 'unknown option --dev | did you mean --device?'],
     [['next', '-K', 'x'], 'unknown option -K | did you mean -k?'],
-    [['next', '--out'], 'unknown option --out | it is an option of fetch'],
     [['next', '--KEY=x'], 'unknown option --... | did you mean --key?'],
     [['fetch', '--api-kye', 'SECRET1'], 'unknown option --api-kye | did you mean --api-key?'],
     [['--cuont', '5'], 'unknown option --cuont | did you mean --count?'],
@@ -155,6 +164,7 @@ describe('an argument too many: the message says where, and never repeats it', (
     [['help', 'next', 'SECRET1'], 'on the command line | options begin with a dash; see'],
     [['next', 'key=SECRET1'], 'after next | did you mean --key?'],
     [['fetch', 'cuont', '5'], 'after fetch | did you mean --count?'],
+    [['next', '/k', 'x'], 'after next | options begin with a hyphen (-); see'],
     [['next', '\u2013k', 'x'], 'after next | an option begins with a hyphen (-)'],
   ])('%j', (typed, expected) => {
     expect(said(typed)).toMatch(/^unexpected argument /)
@@ -186,6 +196,14 @@ describe('an option given twice', () => {
       expect(said(line.split(' ')), line).toBeUndefined()
   })
 })
+
+test.each([['status\r'], ['next', '--crc\r'], ['fetch', 'x\r']])(
+  'a script with Windows line ends: %j %j',
+  (...typed) =>
+    expect(said(typed)).toContain(
+      ' | a word ends in a carriage return: the script has Windows line ends; see ',
+    ),
+)
 
 test('next takes -h and -V alone', () => {
   for (const right of [

@@ -12,6 +12,9 @@ const cwd = temporaryDirectory()
 writeFileSync(join(cwd, 'public.pem'), publicKey)
 writeFileSync(join(cwd, 'a-file'), '')
 mkdirSync(join(cwd, 'a-directory'))
+mkdirSync(join(cwd, 'lots/a'), { recursive: true })
+mkdirSync(join(cwd, 'lots/b'))
+writeFileSync(join(cwd, 'lots/b/8988000000000000017.json'), '')
 
 /** What is given after `softsim`, and the exit code it must end with. */
 const WRONG: [code: number, ...argv: string[]][] = [
@@ -113,6 +116,52 @@ test.each<[string[], error: string, hint: RegExp]>([
     'directory missing does not exist',
     /^check -i, which stands for .+[\\/]missing, and that the (disk|drive) is /,
   ]),
+  ...(['next', 'status'] as const).map((command): [string[], string, RegExp] => [
+    [command, '-k', KEY, '-i', 'lots'],
+    'no unused profile in lots',
+    /^did you mean -i lots[\\/]b\?$/,
+  ]),
+  ...['%SN%', '$SN', '\u0024{SN}', '{serial}', '!SN!', 'undefined'].map(
+    (serial): [string[], string, RegExp] => [
+      ['next', '-k', KEY, '-i', profiles, '--device', serial],
+      `the value of --device is ${serial}: a variable that was not replaced`,
+      /^check how the script writes variables; /,
+    ],
+  ),
+  ...['8988000000000000017.json', '__8988000000000000017.json', 'lots/8988000000000000017F.json'].map(
+    (path): [string[], string, RegExp] => [
+      ['next', '-k', KEY, '-i', profiles, '--receipt', path],
+      `${path}: a receipt can't have the name of a profile`,
+      /^name a file such as receipt\.jsonl; nothing was claimed$/,
+    ],
+  ),
+  [
+    ['next', '-k', KEY, '--device', 'A', '--device', 'B', '--device', 'A'],
+    '--device names the same device twice: A',
+    /^give each serial number once$/,
+  ],
+  [
+    ['next', '-k', KEY, '--device', 'A', '--iccid', '8988000000000000017'],
+    "--device can't be used together with --iccid or --count",
+    /^use --iccid without --device: /,
+  ],
+  [['fetch', '-a', '"key1"'], 'the API key stands in quotation marks', /^remove them; set it: .*KEY/],
+  [['fetch', '-a', 'key1 '], 'the API key ends in a space', /^set it: /],
+  [
+    ['fetch', '-a', 'key1\r'],
+    'the API key ends in a carriage return: the script has Windows line ends',
+    /^set it: /,
+  ],
+  [
+    ['fetch', '-a', 'key1', '-n', '5\r'],
+    'the value of -n (--count) is not a whole number from 1 to 999999999',
+    /^the value ends in a carriage return: the script has Windows line ends$/,
+  ],
+  [
+    ['next', '-k', KEY, '-i', 'profiles '],
+    'directory profiles  does not exist',
+    /^check -i: the name ends in a space$/,
+  ],
   [
     ['next', '-k', 'missing.pem'],
     "can't read the private key missing.pem: no such file or directory (ENOENT)",
@@ -129,6 +178,17 @@ test.each<[string[], error: string, hint: RegExp]>([
     `softsim: error: ${error}`,
     expect.stringMatching(new RegExp(hint.source.replace('^', '^softsim: hint: '))),
   ])
+})
+
+test('what looks odd, and may be right, gets a warning', async () => {
+  const device = ['next', '-k', KEY, '-i', 'missing', '--device', 'SN-80,SN-81', '--device', 'SN,']
+  expect((await softsim(device, { cwd })).stderr.match(/^softsim: warning: .*/gm)).toEqual([
+    'softsim: warning: device SN-80,SN-81 is taken as one serial number; for several devices, repeat --device',
+  ])
+  const fetch = ['fetch', '-a', 'key1', '-o', 'a-file/ ', '-u', 'http://127.0.0.1:1/']
+  expect((await softsim(fetch, { cwd })).stderr).toMatch(
+    /^softsim: warning: the name of the directory ends in a space$/m,
+  )
 })
 
 test.skipIf(!hasPosix).each([
@@ -155,5 +215,5 @@ test.each(['next', 'status'])('%s with the key itself instead of its file', asyn
 
 test('none of them claims a profile or creates a directory', async () => {
   expect(namesIn(profiles)).toEqual(someProfiles(2).map(({ iccid }) => `${iccid}.json`))
-  expect(namesIn(cwd)).toEqual(['a-directory', 'a-file', 'public.pem'])
+  expect(namesIn(cwd)).toEqual(['a-directory', 'a-file', 'lots', 'public.pem'])
 })

@@ -1,5 +1,6 @@
 import { Command, Option } from 'clipanion'
 import { Failure } from '../../failure.ts'
+import { oddEnd } from '../../words.ts'
 import type { Report } from '../report.ts'
 
 export interface Context {
@@ -24,8 +25,9 @@ export abstract class BaseCommand extends Command<Context & Command['context']> 
 /** Parses the value of `--count`. @throws {Failure} `usage` */
 export function parseCount(text: string): number {
   if (/^[1-9]\d{0,8}$/.test(text)) return Number(text)
+  const end = oddEnd(text)
   throw new Failure('usage', 'the value of -n (--count) is not a whole number from 1 to 999999999', {
-    hint: 'for example: -n 100',
+    hint: end === undefined ? 'for example: -n 100' : `the value ${end}`,
   })
 }
 

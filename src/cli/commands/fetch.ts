@@ -1,6 +1,6 @@
 import { Option } from 'clipanion'
 import { Failure } from '../../failure.ts'
-import { setting } from '../../words.ts'
+import { oddEnd, setting } from '../../words.ts'
 import { onInterrupt } from '../signals.ts'
 import { writeStandardError } from '../terminal/standard-error.ts'
 import { BaseCommand, notEmpty, parseCount } from './base.ts'
@@ -57,6 +57,8 @@ export class FetchCommand extends BaseCommand {
     const apiKey = checkApiKey(this.apiKey)
     const count = parseCount(this.count)
     const directory = notEmpty('--out', this.directory)
+    const end = oddEnd(directory)
+    if (end !== undefined) report.warn(`the name of the directory ${end}`)
     // Loaded on demand: `next` shares this program, starts 50,000 times and needs none of it.
     const { standInForStreams } = await import('../terminal/streams.ts')
     standInForStreams(writeStandardError)
@@ -103,8 +105,15 @@ function checkApiKey(apiKey: string | undefined): string {
   const hint = `set it: ${setting('SOFTSIM_API_KEY')}`
   if (apiKey !== undefined) notEmpty('--api-key', apiKey)
   else throw new Failure('usage', 'fetch needs an API key', { hint })
+  if (/^(["']).*\1$/.test(apiKey))
+    throw new Failure('usage', 'the API key stands in quotation marks', { hint: `remove them; ${hint}` })
   if (/^[\x21-\x7e]+$/.test(apiKey)) return apiKey
-  throw new Failure('usage', 'the API key contains a space, a control character or a non-ASCII character', {
-    hint,
-  })
+  const end = oddEnd(apiKey)
+  throw new Failure(
+    'usage',
+    end === undefined
+      ? 'the API key contains a space, a control character or a non-ASCII character'
+      : `the API key ${end}`,
+    { hint },
+  )
 }

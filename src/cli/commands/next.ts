@@ -69,13 +69,21 @@ export class NextCommand extends BaseCommand {
       })
     }
     const devices = this.devices?.map(serialNumber)
+    for (const each of devices ?? []) {
+      if (/\w\s*[,;]\s*\w/.test(each))
+        report.warn(`device ${each} is taken as one serial number; for several devices, repeat --device`)
+    }
     if (devices !== undefined && (this.iccid ?? this.count) !== undefined) {
       throw new Failure('usage', "--device can't be used together with --iccid or --count", {
-        hint: 'for a panel of devices, repeat --device',
+        hint:
+          this.iccid === undefined
+            ? 'for a panel of devices, repeat --device'
+            : 'use --iccid without --device: it prints that profile, used or not',
       })
     }
-    if (new Set(devices).size !== (devices ?? []).length) {
-      throw new Failure('usage', '--device names the same device twice', {
+    const twice = devices?.find((each, at) => devices.indexOf(each) < at)
+    if (twice !== undefined) {
+      throw new Failure('usage', `--device names the same device twice: ${twice}`, {
         hint: 'give each serial number once',
       })
     }
@@ -141,6 +149,11 @@ function serialNumber(text: string): string {
         hint: 'check the settings of the scanner and of the terminal',
       },
     )
+  }
+  if (/^(%\w+%|!\w+!|\$[a-z_]\w*|\$?\{\w+\}|undefined)$/i.test(serial)) {
+    throw new Failure('usage', `the value of --device is ${serial}: a variable that was not replaced`, {
+      hint: 'check how the script writes variables; --device takes the serial number itself',
+    })
   }
   if (Array.from(serial).length <= 128) return serial
   throw new Failure('usage', 'the value of --device has more than 128 characters', {

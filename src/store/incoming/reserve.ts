@@ -7,7 +7,7 @@
 import { closeSync, ftruncateSync, openSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { errnoOf, Failure, reasonOf } from '../../failure.ts'
+import { errnoOf, Failure, reasonOf, remedyFor } from '../../failure.ts'
 import { several } from '../../words.ts'
 import { flushDirectory } from '../flush/directory.ts'
 import { flushFile } from '../flush/files.ts'
@@ -46,7 +46,7 @@ export async function reserve(target: Target, profiles: number): Promise<string>
   } catch (error) {
     release(target, answer)
     throw new Failure('disk', `can't reserve disk space in ${target.directory}: ${reasonOf(error)}`, {
-      hint: `free disk space or repair the disk; this batch of ${several(profiles, 'profile')} was not requested`,
+      hint: `${remedyFor(error, 'free disk space or repair the disk')}; this batch of ${several(profiles, 'profile')} was not requested`,
       cause: error,
     })
   }
