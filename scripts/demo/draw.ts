@@ -1,4 +1,7 @@
-/** A session at a terminal as SVG that is readable on light and on dark pages. All of it is pure. */
+/**
+ * A session at a terminal as SVG that is readable on light and on dark pages. The program prints these lines without
+ * colours, and so does the picture. All of it is pure.
+ */
 import type { Step } from './session.ts'
 
 /** In characters, as wide as most terminals. */
@@ -7,25 +10,22 @@ const COLUMNS = 80
 const [CHARACTER, LINE, MARGIN] = [8.4, 20, 18]
 
 const STYLE = `
-text { font: 14px ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace }
-.page { fill: #f6f8fa } .typed { fill: #0969da; font-weight: 600 } .printed { fill: #1f2328 }
-.told { fill: #57606a } .warned { fill: #9a6700 }
+text { font: 14px ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace; fill: #1f2328 }
+.page { fill: #f6f8fa } .typed { font-weight: 600 }
 @media (prefers-color-scheme: dark) {
-.page { fill: #161b22 } .typed { fill: #58a6ff } .printed { fill: #f0f6fc }
-.told { fill: #9198a1 } .warned { fill: #d29922 }
+.page { fill: #161b22 } text { fill: #f0f6fc }
 }`
 
 const DESCRIPTION =
-  'softsim fetch downloads 50 profiles. softsim next prints the profile of a device as one line of hex. Called again for the same device, it prints the same line with a warning. softsim status counts the profiles.'
+  'softsim fetch downloads 50 profiles. softsim next prints the profile of a device as one line of hex. Called again for the same device, it prints the same line with a warning. softsim next -n 3 prints three profiles, one per line. softsim status lists which device has which profile.'
 
 export function draw(steps: readonly Step[]): string {
   const lines = steps.flatMap(({ command, output }, at) => [
     ...(at === 0 ? [] : [{ kind: 'typed', text: '' }]),
     ...wrapped('typed', `$ ${command}`),
-    ...withoutTimes(output)
-      .trimEnd()
-      .split('\n')
-      .flatMap((line) => wrapped(kindOf(line), line)),
+    ...alwaysTheSame(output.trimEnd()).flatMap((line) =>
+      /^[0-9a-f]+$/.test(line) ? cut(line) : wrapped('printed', line),
+    ),
   ])
   const [width, height] = [2 * MARGIN + COLUMNS * CHARACTER, 2 * MARGIN + lines.length * LINE]
   return [
@@ -41,13 +41,23 @@ export function draw(steps: readonly Step[]): string {
   ].join('\n')
 }
 
-/** `(1 request, 0.2 s)` becomes `(1 request)`: a picture must not differ from run to run. */
-const withoutTimes = (output: string) => output.replace(/, [\d.]+ s\)/g, ')')
+/** Replaces what differs from run to run and from machine to machine: durations, times and the host name. */
+const alwaysTheSame = (output: string) =>
+  output
+    .replace(/, [\d.]+ s\)/g, ')')
+    .split('\n')
+    .map((line, at) =>
+      line
+        .replace(/^claimed +station +/, row('claimed', 'station'))
+        .replace(/^\d{4}-[\d-]+T[\d:.]+Z +\S+ +/, row(`2026-11-21T18:08:2${at}.856Z`, 'line-1')),
+    )
 
-function kindOf(line: string): string {
-  if (line.startsWith('softsim: warning:')) return 'warned'
-  return line.startsWith('softsim: ') ? 'told' : 'printed'
-}
+const row = (claimed: string, station: string) => `${claimed.padEnd(24)}  ${station.padEnd(7)}  `
+
+/** A profile on one line: its end does not matter here. */
+const cut = (line: string) => [
+  { kind: 'printed', text: line.length > COLUMNS ? `${line.slice(0, COLUMNS - 1)}…` : line },
+]
 
 const wrapped = (kind: string, line: string) =>
   (line.match(new RegExp(`.{1,${COLUMNS}}`, 'g')) ?? ['']).map((text) => ({ kind, text }))

@@ -1,6 +1,6 @@
 /**
- * A session that is the same in every run: fetch, hand out, hand out again, count. The program is the real one, and so is
- * the profile service, on this machine. Its profiles are always the same.
+ * A session that is the same in every run: fetch, hand out, hand out again, a panel, who got what. The program is the
+ * real one, and so is the profile service, on this machine. Its profiles are always the same.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -24,7 +24,9 @@ const COMMANDS = [
   'softsim fetch -n 50 -o profiles',
   'softsim next -k softsim.pem -i profiles --device SN-0042',
   'softsim next -k softsim.pem -i profiles --device SN-0042',
-  'softsim status -i profiles',
+  'softsim next -k softsim.pem -i profiles --device SN-0043',
+  'softsim next -k softsim.pem -i profiles -n 3',
+  'softsim status -i profiles --devices',
 ]
 
 /**

@@ -177,4 +177,9 @@ export const FIXED: readonly Fixed[] = [
     schedule: 'links assigned/3 deviceE+deviceD: A28!@120s B',
     found: 'with the mend of the case above, the device waited for ever',
   },
+  {
+    name: 'the disk fails when --iccid looks whether a claimed profile is still unused',
+    schedule: 'links claimed/2 rename+iccid: B2=EIO B',
+    found: 'the profile was printed, and another tool could still take it',
+  },
 ]

@@ -23,7 +23,8 @@ import { settledName, spellings, usedName } from '../names.ts'
 import { isHeld, patiently, pause } from '../patience.ts'
 import { removeIfThere } from '../remove.ts'
 import { fileRights, rightsOf } from '../rights.ts'
-import { exists, isTakenOver, stuck } from './take-over.ts'
+import { isTakenOver, stuck } from './take-over.ts'
+import { exists } from './use.ts'
 
 /** Over SFTP, EPERM may also mean that another call had the used name, and has released it since. */
 const CREATE_TRIES = 5

@@ -132,6 +132,3 @@ export const stuck = (name: string, error: unknown) =>
     hint: `${remedyFor(error)}; softsim status names the profiles whose claims are not finished`,
     cause: error,
   })
-
-/** Also a broken link: nothing can be created there. */
-export const exists = (path: string) => lstatSync(path, { throwIfNoEntry: false }) !== undefined

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { lstatSync } from 'node:fs'
 import { join } from 'node:path'
 import { iccidDigits } from '../../profile/iccid.ts'
 import { spellings, usedName } from '../names.ts'
@@ -19,12 +19,19 @@ export type Use =
   | { readonly state: 'gone'; readonly unused: undefined }
 
 /**
+ * Also a broken link: nothing can be created there.
+ * @throws the system error if nobody can tell
+ */
+export const exists = (path: string) => lstatSync(path, { throwIfNoEntry: false }) !== undefined
+
+/**
  * The unused name is looked for first: when it is gone, the used file is complete, and stays.
  * @throws {UnusableProfile} if the used file can't be read
+ * @throws the system error
  */
 export function useOf(directory: string, name: string): Use {
   const names = spellings(name)
-  const unused = names.find((each) => existsSync(join(directory, each)))
+  const unused = names.find((each) => exists(join(directory, each)))
   for (const used of names.map(usedName)) {
     const text = readProfile(directory, used)
     if (text === undefined) continue
