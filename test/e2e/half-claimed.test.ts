@@ -119,9 +119,9 @@ describe.skipIf(reason !== undefined)(
     })
 
     test('a claim that is complete when another one fails is named', async () => {
-      const directory = directoryOf(someProfiles(2))
-      // The claim of the second fails. That of the first is complete.
-      const { code, stdout, stderr } = await nextWith(directory, '3+', 'EIO', '-n', '2')
+      const directory = directoryOf(someProfiles(3))
+      // The claim of the second fails. That of the first is complete, and that of the third has only begun.
+      const { code, stdout, stderr } = await nextWith(directory, '3+', 'EIO', '-n', '3')
       expect([code, stdout]).toEqual([9, ''])
       expect(stderr).toContain(`softsim: error: claimed but not delivered: ${iccid(1)} (`)
       expect(usedIn(directory)).toEqual([`__${iccid(1)}.json`])

@@ -12,9 +12,24 @@ import { cutPower, events, format, fs, live, ROOT } from '../store/disk.ts'
 import { chooser } from '../store/model.ts'
 import { iccid, plainProfile, storedFile } from '../support/profiles.ts'
 
+/** The path that the disk neither removes nor gives to a file. */
+const disk = vi.hoisted(() => ({ refuses: '' }))
+
 vi.mock('node:fs', async () => {
   const { diskSync } = await import('../store/disk-fs.ts')
-  return { ...diskSync, default: diskSync }
+  const refuse = (path: string) => {
+    if (path === disk.refuses) throw Object.assign(new Error('EIO'), { code: 'EIO' })
+  }
+  const renameSync = (from: string, to: string) => {
+    refuse(to)
+    diskSync.renameSync(from, to)
+  }
+  const unlinkSync = (path: string) => {
+    refuse(path)
+    diskSync.unlinkSync(path)
+  }
+  const fs = { ...diskSync, renameSync, unlinkSync }
+  return { ...fs, default: fs }
 })
 
 const { diskSync } = await import('../store/disk-fs.ts')
@@ -56,7 +71,10 @@ function begin(disk = {}): void {
   flush(ROOT)
 }
 
-beforeEach(() => begin())
+beforeEach(() => {
+  disk.refuses = ''
+  begin()
+})
 
 /** Something that happens once: what is found instead is not claimed elsewhere as well. */
 function once(action: () => void): () => void {
@@ -133,6 +151,15 @@ describe.skipIf(process.platform === 'win32')('before and during the claim', () 
       cutPower(() => 0)
       expect([1, 3, 4].map((n) => String(fs.readFileSync(path(unused(n)))))).toEqual(before)
     })
+  })
+
+  test('a panel whose second claim can’t be completed: the first is named, and the third is released', async () => {
+    disk.refuses = path(used(2))
+    await expect(take(source(), 3)).rejects.toMatchObject({
+      taken: [{ iccid: iccid(1) }],
+      cause: { outcome: 'disk', message: expect.stringContaining(unused(2)) },
+    })
+    expect(names().sort()).toEqual([unused(2), unused(3), unused(4), used(1)])
   })
 
   test('a claim that is taken over has a durable used file before its unused one is removed', () => {
