@@ -162,6 +162,19 @@ describe.skipIf(process.platform === 'win32')('before and during the claim', () 
     expect(names().sort()).toEqual([unused(2), unused(3), unused(4), used(1)])
   })
 
+  test('--iccid: a profile that another call has taken over and is about to print is left to it', async () => {
+    beginClaim(directory, unused(1))
+    // There that call stops for a while.
+    disk.refuses = path(unused(1))
+    expect(() => takeOver(directory, unused(1))).toThrow('EIO')
+    disk.refuses = ''
+    await expect(takeByIccid(source(), iccid(1))).rejects.toMatchObject({
+      outcome: 'no-profiles',
+      message: `another call is claiming ${iccid(1)}`,
+    })
+    expect(names().sort()).toEqual([...[1, 2, 3, 4].map(unused), used(1)])
+  })
+
   test('a claim that is taken over has a durable used file before its unused one is removed', () => {
     beginClaim(directory, unused(1))
     live()
