@@ -7,7 +7,9 @@ import { takeByIccid } from '../../src/next/take/by-iccid.ts'
 import { takeForDevices } from '../../src/next/take/for-devices.ts'
 import { take } from '../../src/next/take/next-ones.ts'
 import { begin as beginClaim } from '../../src/store/claim/claim.ts'
-import { takeOver } from '../../src/store/claim/take-over.ts'
+import { decide, settleFirst, takeOver } from '../../src/store/claim/take-over.ts'
+import { textFor } from '../../src/store/devices/draft.ts'
+import { noteBegun } from '../../src/store/devices/record.ts'
 import { cutPower, events, format, fs, live, ROOT } from '../store/disk.ts'
 import { chooser } from '../store/model.ts'
 import { iccid, plainProfile, storedFile } from '../support/profiles.ts'
@@ -173,6 +175,19 @@ describe.skipIf(process.platform === 'win32')('before and during the claim', () 
       message: `another call is claiming ${iccid(1)}`,
     })
     expect(names().sort()).toEqual([...[1, 2, 3, 4].map(unused), used(1)])
+  })
+
+  test('--device: what a killed call had begun to claim, and another call has taken over, is left to that one', async () => {
+    const stored = String(fs.readFileSync(path(unused(1))))
+    diskSync.mkdirSync(path('.devices'))
+    noteBegun(directory, 'A', unused(1))
+    beginClaim(directory, unused(1))
+    settleFirst(directory, unused(1))
+    decide(directory, unused(1), 'nobody')
+    // Without hard links, a call creates the used file first and then writes it.
+    diskSync.writeFileSync(path(used(1)), textFor('A', { name: unused(1), stored }))
+    const { taken } = await takeForDevices(source(), ['A'])
+    expect(taken).toMatchObject([{ iccid: iccid(2), isAgain: false }])
   })
 
   test('a claim that is taken over has a durable used file before its unused one is removed', () => {
