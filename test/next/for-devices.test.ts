@@ -130,10 +130,14 @@ describe.skipIf(process.platform === 'win32')('one device, one profile', () => {
 
   test('what a device has been assigned and another call takes is replaced', async () => {
     await handOut('A')
+    const first = read(used(1))
     giveAway(1)
     expect(await handOut('A')).toEqual([iccid(2)])
     expect(await handOut('A')).toEqual([iccid(2)])
     expect(owners().sort()).toEqual(['', 'A'])
+    // The used file is put back from a backup. The device has the later profile.
+    diskSync.writeFileSync(path(used(1)), first)
+    expect(await handOut('A')).toEqual([iccid(2)])
   })
 
   test('a device that has its profile keeps it, although another one is recorded after it', async () => {
