@@ -157,7 +157,7 @@ describe.skipIf(process.platform === 'win32')('before and during the claim', () 
 
   test('a panel whose second claim can’t be completed: the first is named, and the third is released', async () => {
     disk.refuses = path(used(2))
-    await expect(take(source(), 3)).rejects.toMatchObject({
+    await expect(takeNextUnused(source(), 3)).rejects.toMatchObject({
       taken: [{ iccid: iccid(1) }],
       cause: { outcome: 'disk', message: expect.stringContaining(unused(2)) },
     })
