@@ -182,4 +182,9 @@ export const FIXED: readonly Fixed[] = [
     schedule: 'links claimed/2 rename+iccid: B2=EIO B',
     found: 'the profile was printed, and another tool could still take it',
   },
+  {
+    name: 'the disk refuses the record of a device, and another call for the device completes the claim',
+    schedule: 'nolinks fresh/2 deviceD+deviceD: A39=EIO A1 B',
+    found: 'the profile was printed, and the first call removed its file',
+  },
 ]
