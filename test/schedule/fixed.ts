@@ -187,4 +187,9 @@ export const FIXED: readonly Fixed[] = [
     schedule: 'nolinks fresh/2 deviceD+deviceD: A39=EIO A1 B',
     found: 'the profile was printed, and the first call removed its file',
   },
+  {
+    name: 'a call that repairs the used file of a recorded profile is killed, while another device has begun to claim it',
+    schedule: 'nolinks assigned/2 deviceD+deviceE: B31 A289!',
+    found: 'the profile stayed out of reach, and the device waited for ever',
+  },
 ]
