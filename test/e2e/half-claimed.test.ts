@@ -32,8 +32,11 @@ function halfClaimed(profiles: number, minutesAgo: number): string {
 }
 
 describe('a call was killed during its claim', () => {
-  test('the profile counts as used; the next call reports it once', async () => {
-    const directory = halfClaimed(3, 2)
+  test.each([
+    ['', 2],
+    [', also if its time is of a clock that is ahead', -2],
+  ])('the profile counts as used; the next call reports it once%s', async (_, minutesAgo) => {
+    const directory = halfClaimed(3, minutesAgo)
     const first = await softsim(line(directory))
     expect([first.code, iccidsIn(first.stdout)]).toEqual([0, [iccid(2)]])
     expect(lines(first.stderr)).toEqual([
@@ -119,9 +122,9 @@ describe.skipIf(reason !== undefined)(
     })
 
     test('a claim that is complete when another one fails is named', async () => {
-      const directory = directoryOf(someProfiles(2))
-      // The claim of the second fails. That of the first is complete.
-      const { code, stdout, stderr } = await nextWith(directory, '3+', 'EIO', '-n', '2')
+      const directory = directoryOf(someProfiles(3))
+      // The claim of the second fails. That of the first is complete, and that of the third has only begun.
+      const { code, stdout, stderr } = await nextWith(directory, '3+', 'EIO', '-n', '3')
       expect([code, stdout]).toEqual([9, ''])
       expect(stderr).toContain(`softsim: error: claimed but not delivered: ${iccid(1)} (`)
       expect(usedIn(directory)).toEqual([`__${iccid(1)}.json`])

@@ -244,6 +244,10 @@ describe('status', () => {
       for (const name of ['__1.json', '__2.json', '__3.json'])
         expect(text.stderr).toContain(`softsim: warning: ${name} is left out: `)
       const csv = await status(directory, '--devices', '--format=csv')
+      const json = await status(directory, '--devices', '--format=json')
+      // Of those that are left out, nobody knows.
+      for (const { stderr } of [text, csv, json])
+        expect(stderr).toContain('softsim: 2 used profiles without a device\n')
       // biome-ignore lint/suspicious/noControlCharactersInRegex: these must not be there
       expect(text.stdout + csv.stdout).not.toMatch(/[\u001b\u202e]/)
       expect(await status(directory)).toMatchObject({ code: 0, stderr: UNFINISHED })

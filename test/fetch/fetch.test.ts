@@ -1,27 +1,42 @@
-import { afterAll, beforeAll, expect, inject, test } from 'vitest'
+import { afterEach, beforeEach, expect, inject, test, vi } from 'vitest'
 import { Report } from '../../src/cli/report.ts'
 import { fetchProfiles } from '../../src/fetch/fetch.ts'
 import { namesIn, temporaryDirectory } from '../support/directory.ts'
 import { type Service, startService } from '../support/service.ts'
 import { until } from '../support/softsim.ts'
 
+/** How many more profiles can get their names. */
+const disk = vi.hoisted(() => ({ room: Number.POSITIVE_INFINITY }))
+
+vi.mock('node:fs', async (original) => {
+  const fs = await original<typeof import('node:fs')>()
+  const renameSync: typeof fs.renameSync = (from, to) => {
+    if (String(to).endsWith('.json') && disk.room-- <= 0)
+      throw Object.assign(new Error('ENOSPC'), { code: 'ENOSPC' })
+    fs.renameSync(from, to)
+  }
+  return { ...fs, renameSync, default: { ...fs, renameSync } }
+})
+
 const API_KEY = 'softsim-key'
 let service: Service
 
-beforeAll(async () => {
+beforeEach(async () => {
   const { publicKey } = inject('keys')
   service = await startService({ apiKeys: [{ key: API_KEY, kind: 'softsim', publicKey }] })
 })
-afterAll(() => service.close())
+afterEach(async () => {
+  disk.room = Number.POSITIVE_INFINITY
+  await service.close()
+})
 
-test('a request without a response is aborted after the grace period', async () => {
-  const directory = temporaryDirectory()
+/** Begins to fetch three profiles. */
+function startFetch(directory: string) {
   let said = ''
   const messages = new Report((text) => {
     said += text
   })
   const [stop, abort] = [new AbortController(), new AbortController()]
-  service.fault({ kind: 'hold', until: new Promise(() => {}) })
   const { url } = service
   const fetching = fetchProfiles({
     ...{ apiKey: API_KEY, count: 3, directory, url, version: '1.2.3', messages },
@@ -29,6 +44,13 @@ test('a request without a response is aborted after the grace period', async () 
     stop: stop.signal,
     abort: abort.signal,
   })
+  return { fetching, stop, abort, said: () => said }
+}
+
+test('a request without a response is aborted after the grace period', async () => {
+  const directory = temporaryDirectory()
+  service.fault({ kind: 'hold', until: new Promise(() => {}) })
+  const { fetching, stop, abort, said } = startFetch(directory)
   const ended = expect(fetching).rejects.toEqual(
     expect.objectContaining({ outcome: 'interrupted', message: expect.stringContaining('stored 0 of 3') }),
   )
@@ -36,6 +58,18 @@ test('a request without a response is aborted after the grace period', async () 
   stop.abort()
   abort.abort()
   await ended
-  expect(said).toContain('1 request failed after it was sent: up to 3 profiles may have been allocated')
+  expect(said()).toContain('1 request failed after it was sent: up to 3 profiles may have been allocated')
   expect([service.requests.length, namesIn(directory)]).toEqual([1, []])
+})
+
+test('a disk that is full before all profiles have their names: those that have theirs count as stored', async () => {
+  const directory = temporaryDirectory()
+  disk.room = 2
+  const { fetching, said } = startFetch(directory)
+  await expect(fetching).rejects.toMatchObject({
+    outcome: 'disk',
+    message: expect.stringContaining('ENOSPC'),
+  })
+  expect(said()).toContain(`softsim: stored 2 of 3 profiles in ${directory}, 1 more put aside there (`)
+  expect(namesIn(directory)).toHaveLength(2)
 })

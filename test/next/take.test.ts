@@ -7,14 +7,31 @@ import { takeByIccid } from '../../src/next/take/by-iccid.ts'
 import { takeForDevices } from '../../src/next/take/for-devices.ts'
 import { takeNextUnused } from '../../src/next/take/next-unused.ts'
 import { begin as beginClaim } from '../../src/store/claim/claim.ts'
-import { takeOver } from '../../src/store/claim/take-over.ts'
+import { decide, settleFirst, takeOver } from '../../src/store/claim/take-over.ts'
+import { textFor } from '../../src/store/devices/draft.ts'
+import { noteBegun } from '../../src/store/devices/record.ts'
 import { cutPower, events, format, fs, live, ROOT } from '../store/disk.ts'
 import { chooser } from '../store/model.ts'
 import { iccid, plainProfile, storedFile } from '../support/profiles.ts'
 
+/** The path that the disk neither removes nor gives to a file. */
+const disk = vi.hoisted(() => ({ refuses: '' }))
+
 vi.mock('node:fs', async () => {
   const { diskSync } = await import('../store/disk-fs.ts')
-  return { ...diskSync, default: diskSync }
+  const refuse = (path: string) => {
+    if (path === disk.refuses) throw Object.assign(new Error('EIO'), { code: 'EIO' })
+  }
+  const renameSync = (from: string, to: string) => {
+    refuse(to)
+    diskSync.renameSync(from, to)
+  }
+  const unlinkSync = (path: string) => {
+    refuse(path)
+    diskSync.unlinkSync(path)
+  }
+  const fs = { ...diskSync, renameSync, unlinkSync }
+  return { ...fs, default: fs }
 })
 
 const { diskSync } = await import('../store/disk-fs.ts')
@@ -56,7 +73,10 @@ function begin(disk = {}): void {
   flush(ROOT)
 }
 
-beforeEach(() => begin())
+beforeEach(() => {
+  disk.refuses = ''
+  begin()
+})
 
 /** Something that happens once: what is found instead is not claimed elsewhere as well. */
 function once(action: () => void): () => void {
@@ -133,6 +153,41 @@ describe.skipIf(process.platform === 'win32')('before and during the claim', () 
       cutPower(() => 0)
       expect([1, 3, 4].map((n) => String(fs.readFileSync(path(unused(n)))))).toEqual(before)
     })
+  })
+
+  test('a panel whose second claim can’t be completed: the first is named, and the third is released', async () => {
+    disk.refuses = path(used(2))
+    await expect(takeNextUnused(source(), 3)).rejects.toMatchObject({
+      taken: [{ iccid: iccid(1) }],
+      cause: { outcome: 'disk', message: expect.stringContaining(unused(2)) },
+    })
+    expect(names().sort()).toEqual([unused(2), unused(3), unused(4), used(1)])
+  })
+
+  test('--iccid: a profile that another call has taken over and is about to print is left to it', async () => {
+    beginClaim(directory, unused(1))
+    // There that call stops for a while.
+    disk.refuses = path(unused(1))
+    expect(() => takeOver(directory, unused(1))).toThrow('EIO')
+    disk.refuses = ''
+    await expect(takeByIccid(source(), iccid(1))).rejects.toMatchObject({
+      outcome: 'no-profiles',
+      message: `another call is claiming ${iccid(1)}`,
+    })
+    expect(names().sort()).toEqual([...[1, 2, 3, 4].map(unused), used(1)])
+  })
+
+  test('--device: what a killed call had begun to claim, and another call has taken over, is left to that one', async () => {
+    const stored = String(fs.readFileSync(path(unused(1))))
+    diskSync.mkdirSync(path('.devices'))
+    noteBegun(directory, 'A', unused(1))
+    beginClaim(directory, unused(1))
+    settleFirst(directory, unused(1))
+    decide(directory, unused(1), 'nobody')
+    // Without hard links, a call creates the used file first and then writes it.
+    diskSync.writeFileSync(path(used(1)), textFor('A', { name: unused(1), stored }))
+    const { taken } = await takeForDevices(source(), ['A'])
+    expect(taken).toMatchObject([{ iccid: iccid(2), isAgain: false }])
   })
 
   test('a claim that is taken over has a durable used file before its unused one is removed', () => {

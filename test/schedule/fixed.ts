@@ -182,4 +182,14 @@ export const FIXED: readonly Fixed[] = [
     schedule: 'links claimed/2 rename+iccid: B2=EIO B',
     found: 'the profile was printed, and another tool could still take it',
   },
+  {
+    name: 'the disk refuses the record of a device, and another call for the device completes the claim',
+    schedule: 'nolinks fresh/2 deviceD+deviceD: A39=EIO A1 B',
+    found: 'the profile was printed, and the first call removed its file',
+  },
+  {
+    name: 'a call that repairs the used file of a recorded profile is killed, while another device has begun to claim it',
+    schedule: 'nolinks assigned/2 deviceD+deviceE: B31 A289!',
+    found: 'the profile stayed out of reach, and the device waited for ever',
+  },
 ]

@@ -96,6 +96,12 @@ test.each<[string, Fault]>([
   await expect(ask([fault])).rejects.toEqual(failed({ isPassing: true, mayHaveAllocated: true }))
 })
 
+test('a response that is shorter than announced, on a connection that ends with it', async () => {
+  const call = ask([{ kind: 'torn', headers: { connection: 'close' } }])
+  const message = expect.stringMatching(/^the answer ended too early /)
+  await expect(call).rejects.toEqual(failed({ message, isPassing: true, mayHaveAllocated: true }))
+})
+
 test('a connection that is refused costs nothing', async () => {
   await ask([])
   const other = new Client({ url: new URL(REFUSES), apiKey: API_KEY, trace: () => {} })

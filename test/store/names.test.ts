@@ -76,14 +76,17 @@ test('every ICCID is in one of its two states', () => {
   )
 })
 
-test('whether a directory has names with fillers; it may, if it can’t be read', () => {
-  const directory = temporaryDirectory()
-  writeFileSync(join(directory, '8988.json'), '')
-  expect(hasFillers(directory)).toBe(false)
-  writeFileSync(join(directory, '__8988F.json'), '')
-  expect(hasFillers(directory)).toBe(true)
-  expect(hasFillers(join(directory, 'missing'))).toBe(true)
-})
+test.each(['8988F.json', '8988f.json', '__8988F.json', '__8988f.json'])(
+  'whether a directory has names with fillers, such as %s; it may, if it can’t be read',
+  (name) => {
+    const directory = temporaryDirectory()
+    writeFileSync(join(directory, '8989.json'), '')
+    expect(hasFillers(directory)).toBe(false)
+    writeFileSync(join(directory, name), '')
+    expect(hasFillers(directory)).toBe(true)
+    expect(hasFillers(join(directory, 'missing'))).toBe(true)
+  },
+)
 
 test('a name in capitals is not a profile: it is counted and named, and not handed out', () => {
   const names = [

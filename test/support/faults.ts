@@ -12,7 +12,7 @@ export type Fault = { times?: number } & (
   | { kind: 'drop-before' | 'reset' } // FIN or RST in place of an answer
   | { kind: 'lost'; status: number } // allocates, then answers that something failed
   | { kind: 'drop-after' } // allocates, then closes before the answer
-  | { kind: 'torn'; status?: number } // allocates, then closes amid the answer, which may have another status
+  | { kind: 'torn'; status?: number; headers?: Record<string, string> } // allocates, then closes amid the answer, which may have another status and more headers
   | { kind: 'torn-after'; bytes: number } // allocates, then closes after so many bytes, unless that is all
   | { kind: 'delay'; ms: number } // allocates, then keeps the client waiting
   | { kind: 'hold'; until: Promise<unknown> } // allocates, then keeps the client waiting until that has come
@@ -79,8 +79,8 @@ export async function write(
     res.writeHead(status, headers)
     return pipeline(spaces(fault.bytes ?? Number.POSITIVE_INFINITY), res)
   }
-  const sent = fault.kind === 'torn' ? (fault.status ?? status) : status
-  res.writeHead(sent, { ...headers, 'content-length': body.length })
+  const torn = fault.kind === 'torn' ? fault : undefined
+  res.writeHead(torn?.status ?? status, { ...headers, ...torn?.headers, 'content-length': body.length })
   if (fault.kind === 'torn') {
     res.write(body.subarray(0, body.length / 2), () => res.destroy())
   } else if (fault.kind === 'torn-after' && body.length > fault.bytes) {

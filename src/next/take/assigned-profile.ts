@@ -2,7 +2,7 @@ import { Failure, reasonOf, remedyFor, UnusableProfile } from '../../failure.ts'
 import type { Decrypt } from '../../key/decrypt.ts'
 import { pause } from '../../pause.ts'
 import { begin } from '../../store/claim/claim.ts'
-import { settle } from '../../store/claim/settle.ts'
+import { settleOne } from '../../store/claim/settle.ts'
 import { createFrom, removeDraft, writeDraft } from '../../store/devices/draft.ts'
 import { type Assignment, type History, historyOf, namesDevice } from '../../store/devices/history.ts'
 import { completeFor, isCompletable, recordBegun } from '../../store/devices/record.ts'
@@ -71,10 +71,9 @@ export function settleAssigned(source: Source, device: string, assigned: Assigne
       const outcome = onDisk(device, name, () => completeFor(directory, assignment))
       if (outcome !== 'lost') return { ...ready, isAgain: outcome === 'had' }
     } else if (use.state === 'unused' && beginAgain(directory, assignment)) continue
-    else if (use.state === 'begun' && onDisk(device, name, () => repair(directory, assignment, tries > 0)))
-      continue
+    else if (use.state === 'begun' && onDisk(device, name, () => repair(directory, assignment))) continue
     else if (tries < 0) throw unsettled(assignment)
-    else if (tries === 0) settle(directory, [name], messages)
+    else if (tries === 0) settleOne(directory, name, messages)
     else pause(UNSETTLED_PAUSE_MS)
   }
 }

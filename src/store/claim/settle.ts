@@ -39,8 +39,8 @@ export function settle(directory: string, twins: readonly string[], messages: Me
   }
 }
 
-/** What can't be settled stays, and status counts it. */
-function settleOne(directory: string, name: string, messages: Messages): void {
+/** Settles one claim at once. What can't be settled stays, and `status` counts it. */
+export function settleOne(directory: string, name: string, messages: Messages): void {
   const iccid = name.replace(/\.json$/, '')
   try {
     const use = useOf(directory, name)

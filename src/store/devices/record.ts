@@ -1,4 +1,4 @@
-import { existsSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { UnusableProfile } from '../../failure.ts'
 import { iccidDigits } from '../../profile/iccid.ts'
@@ -34,11 +34,8 @@ export function record(
   try {
     createFrom(draft, path)
   } catch (error) {
-    if (!isExisting(error, path)) {
-      // A record that exists assigns the profile, even if it is torn.
-      if (!existsSync(path)) release(directory, name, (used) => text.startsWith(used))
-      throw error
-    }
+    // Not released: another call for the device may be completing the claim. If not, the next one does.
+    if (!isExisting(error, path)) throw error
     // Another call may have recorded the same profile, in place of this one.
     if (readRecord(directory, device, path, name) !== text) {
       release(directory, name, (used) => text.startsWith(used))

@@ -10,15 +10,15 @@ import { writeDraft } from './draft.ts'
 import { type Assignment, textOf } from './history.ts'
 
 /**
- * Repairs the used file of a profile that is recorded for a device: a power cut left it torn, or empty.
- * @param isTornOnly whether an empty one stays, because another call may be claiming the profile
+ * Repairs the used file of a profile that is recorded for a device: a power cut left it torn.
  * @returns false if it is not repaired
  * @throws the system error
  */
-export function repair(directory: string, { name, text }: Assignment, isTornOnly: boolean): boolean {
-  if (!isTorn(directory, name, text, isTornOnly) || settleFirst(directory, name) === 'left') return false
+export function repair(directory: string, assignment: Assignment): boolean {
+  const { name, text } = assignment
+  if (!isTorn(directory, assignment) || settleFirst(directory, name) === 'left') return false
   // Once more: another call may have completed its claim before that.
-  if (!isTorn(directory, name, text, isTornOnly)) return false
+  if (!isTorn(directory, assignment)) return false
   if (!decide(directory, name, 'device')) {
     finish(directory, name)
     return false
@@ -32,9 +32,9 @@ export function repair(directory: string, { name, text }: Assignment, isTornOnly
   return true
 }
 
-/** Whether the used file has only the beginning of what it should say. */
-function isTorn(directory: string, name: string, text: string, isTornOnly: boolean): boolean {
+/** Whether the used file has only the beginning of what it should say. With less, it may be that of another call. */
+function isTorn(directory: string, { device, name, text }: Assignment): boolean {
   const { state } = useOf(directory, name)
   const torn = textOf(directory, usedName(name))
-  return state === 'begun' && text.startsWith(torn) && !(isTornOnly && torn === '')
+  return state === 'begun' && text.startsWith(torn) && torn.includes(`"device":${JSON.stringify(device)}`)
 }

@@ -106,14 +106,21 @@ describe.skipIf(process.platform !== 'linux')('the flush of a whole file system'
   test('calls during a flush wait for another one, and share it', async () => {
     provide(
       'sync (GNU coreutils) 9.1',
-      `while [ ! -e '${place}/go' ]; do sleep 0.01; done; cat '${place}/go' >> '${place}/calls'`,
+      `while ! mv '${place}/go' '${place}/gone' 2> /dev/null; do sleep 0.01; done; echo done >> '${place}/calls'`,
     )
+    const flushes = (count: number) =>
+      vi.waitUntil(() => calls().filter((each) => each.startsWith('-f')).length === count, {
+        timeout: 60_000,
+      })
     const whole = fileSystemFlush()
     const ended: string[] = []
     const first = whole.flush(MANY).then(() => ended.push('first'))
-    await vi.waitUntil(() => calls().length === 1 && calls()[0] !== '', { timeout: 60_000 })
+    await flushes(1)
     const others = ['second', 'third'].map((each) => whole.flush(MANY).then(() => ended.push(each)))
-    writeFileSync(join(place, 'go'), 'done\n')
+    writeFileSync(join(place, 'go'), '')
+    await flushes(2)
+    expect(ended).toEqual(['first'])
+    writeFileSync(join(place, 'go'), '')
     await Promise.all([first, ...others])
     expect(calls()).toEqual(['-f -- /profiles', 'done', '-f -- /profiles', 'done'])
     expect(ended).toEqual(['first', 'second', 'third'])

@@ -123,6 +123,16 @@ describe('add', () => {
     expect(namesIn(directory)).toEqual(['8988001F.json'])
   })
 
+  test.each(['F', 'f'])('profiles with a filler %s in their file names already exist', async (filler) => {
+    const directory = temporaryDirectory()
+    const names = [`8988000${filler}.json`, `__8988001${filler}.json`]
+    for (const [n, name] of names.entries())
+      writeFileSync(join(directory, name), JSON.stringify({ iccid: `898800${n}`, profile: 'AAAA' }))
+    const again = ['8988000', '8988001'].map((iccid) => ({ iccid, profile: 'AAAA' }))
+    expect(await addTo(directory, again)).toEqual({ stored: [], known: ['8988000', '8988001'] })
+    expect(namesIn(directory)).toEqual(names)
+  })
+
   test('two at the same time store each profile once', async () => {
     const directory = temporaryDirectory()
     const results = await Promise.all([addTo(directory, several(150)), addTo(directory, several(150))])
