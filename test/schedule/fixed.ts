@@ -192,4 +192,9 @@ export const FIXED: readonly Fixed[] = [
     schedule: 'nolinks assigned/2 deviceD+deviceE: B31 A289!',
     found: 'the profile stayed out of reach, and the device waited for ever',
   },
+  {
+    name: 'a scanner has an answer open that two calls finish',
+    schedule: 'held answer/1 iccid+recover+recover: B6',
+    found: 'a call ended with an error',
+  },
 ]

@@ -1,5 +1,5 @@
-import { closeSync, existsSync } from 'node:fs'
-import { lstat, readdir, readFile, unlink } from 'node:fs/promises'
+import { closeSync, existsSync, unlinkSync } from 'node:fs'
+import { lstat, readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { errnoOf, Failure, reasonOf } from '../../failure.ts'
@@ -7,6 +7,8 @@ import { type Messages, several } from '../../words.ts'
 import { flushDirectory } from '../flush/directory.ts'
 import { writeFlushed } from '../flush/files.ts'
 import { Hint } from '../hint.ts'
+import { patiently } from '../patience.ts'
+import { tryToRemove } from '../remove.ts'
 import { fileRights } from '../rights.ts'
 import { publishAnswer } from './add.ts'
 import {
@@ -54,7 +56,7 @@ export async function recover(directory: string): Promise<Recovered | undefined>
     try {
       for (const name of names) {
         if (name.endsWith(ANSWER)) all.push(...(await finish(target, name)))
-        else await unlink(incomingPath(directory, name)).catch(() => {})
+        else tryToRemove(incomingPath(directory, name))
       }
     } finally {
       Hint.drop(directory)
@@ -88,11 +90,11 @@ async function finish(target: Target, name: string): Promise<Recovered[]> {
     text = await readFile(incomingPath(directory, name))
     await writeFlushed(copy, text, fileRights(target.rights))
     await flushDirectory(join(directory, INCOMING))
-    await unlink(incomingPath(directory, name))
+    patiently(() => unlinkSync(incomingPath(directory, name)))
   } catch (error) {
     const isGone = errnoOf(error) === 'ENOENT'
     // A disk that fails may have removed it all the same.
-    if (isGone || existsSync(incomingPath(directory, name))) await unlink(copy).catch(() => {})
+    if (isGone || existsSync(incomingPath(directory, name))) tryToRemove(copy)
     if (isGone) return []
     throw error
   }
@@ -137,7 +139,7 @@ async function timeOn(directory: string): Promise<number> {
   } catch {
     return Date.now()
   } finally {
-    await unlink(incomingPath(directory, name)).catch(() => {})
+    tryToRemove(incomingPath(directory, name))
   }
 }
 
