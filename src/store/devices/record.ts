@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import { UnusableProfile } from '../../failure.ts'
+import { errnoOf, UnusableProfile } from '../../failure.ts'
 import { iccidDigits } from '../../profile/iccid.ts'
 import { isExisting, release } from '../claim/claim.ts'
 import { decide, isTakenOver } from '../claim/take-over.ts'
@@ -14,6 +14,9 @@ import { removeIfThere, tryToRemove } from '../remove.ts'
 import { fileRights, rightsOf } from '../rights.ts'
 import { createFrom, type Draft, removeDraft, writeDraft } from './draft.ts'
 import { type Assignment, hashOf, historyOf, namesDevice, pathOf, RECORDS, readRecord } from './history.ts'
+
+/** In gocryptfs, a file that another call removes at this moment is missing, although it would be created. */
+const NOTE_TRIES = 5
 
 /**
  * Records a profile for a device. If another call for the device was first, the claim is released.
@@ -50,9 +53,14 @@ export function record(
  * that.
  * @throws the system error
  */
-export function noteBegun(directory: string, device: string, name: string): void {
+export function noteBegun(directory: string, device: string, name: string, tries = NOTE_TRIES): void {
   const mode = fileRights(rightsOf(directory))
-  patiently(() => writeFileSync(begunPath(directory, device), name, { mode }))
+  try {
+    patiently(() => writeFileSync(begunPath(directory, device), name, { mode }))
+  } catch (error) {
+    if (tries <= 1 || errnoOf(error) !== 'ENOENT') throw error
+    noteBegun(directory, device, name, tries - 1)
+  }
 }
 
 /**
