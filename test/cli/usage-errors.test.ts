@@ -91,6 +91,8 @@ describe('options of other tools', () => {
     [['next', '--serial', 'SECRET1'], 'unknown option --serial | did you mean --device? see'],
     [['next', '--dir=x'], 'unknown option --dir | did you mean --in? see'],
     [['fetch', '--dir=x'], 'unknown option --dir | did you mean --out? see'],
+    [['next', '--directory=x'], 'unknown option --directory | did you mean --in? see'],
+    [['fetch', '--directory=x'], 'unknown option --directory | did you mean --out? see'],
     ...['--keyfile', '--key-file', '--key-path', '--private-key', '--pem'].map((name): [string[], string] => [
       ['next', `${name}=x`],
       `unknown option ${name} | did you mean --key? see`,

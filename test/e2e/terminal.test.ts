@@ -1,7 +1,9 @@
 /** Calls at a terminal: script(1) gives them one. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
 import { describe, expect, inject, test } from 'vitest'
-import { directoryOf, namesIn, someProfiles } from '../support/directory.ts'
+import { directoryOf, namesIn, someProfiles, temporaryDirectory } from '../support/directory.ts'
 import { startSandbox } from '../support/sandbox.ts'
 import { softsim, until } from '../support/softsim.ts'
 import { hasProgram } from '../support/system.ts'
@@ -58,6 +60,17 @@ describe.skipIf(!hasTerminal)('fetch at a terminal', () => {
     const { fetch } = await startSandbox()
     const { code, stdout } = await fetch(['-n', '3'], { ...terminal(80), env: { TERM: 'dumb' } })
     expect([code, stdout]).toEqual([0, expect.stringMatching(/^softsim: stored 3 profiles in .*\r\n$/)])
+  })
+
+  test('shows no progress below its last message', async () => {
+    const { fetch } = await startSandbox()
+    const path = join(temporaryDirectory(), 'shown')
+    const shell = `${terminal(80).shell} > ${path}`
+    const { code } = await fetch(['-n', '3'], { shell, env: { SOFTSIM_API_KEY: 'another-key' } })
+    const [before, after] = readFileSync(path, 'utf8').split('softsim: error: ')
+    expect(code).toBe(6)
+    expect(before).toContain('0 of 3')
+    expect(after).not.toContain('0 of 3')
   })
 
   test('with zero columns, as some serial consoles report: it still ends', async () => {

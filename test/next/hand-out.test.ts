@@ -100,3 +100,16 @@ test.skipIf(process.platform === 'win32')(
     ])
   },
 )
+
+test.skipIf(process.platform === 'win32').each([
+  [1, 0, /; to print it again: softsim next /],
+  [1, 0.5, /; find out whether a device has it; if none has it, print it again: softsim next /],
+  [3, 0.2, /; to print each that was not delivered again: .*; the first 1 only if no device has them$/],
+  [3, 0.9, /; find out which of them a device has; to print each of the others again: softsim next /],
+])(
+  '%i printed, and the reader takes a share of %d: what it may have is not simply printed again',
+  async (count, share, hint) => {
+    output.share = share
+    await expect(handOut({ ...PLAIN, count })).rejects.toMatchObject({ hint: expect.stringMatching(hint) })
+  },
+)

@@ -177,6 +177,14 @@ describe.skipIf(process.platform === 'win32')('before and during the claim', () 
     expect(names().sort()).toEqual([...[1, 2, 3, 4].map(unused), used(1)])
   })
 
+  test('other calls are claiming all that is left: run it again', async () => {
+    for (const n of [1, 2, 3, 4]) beginClaim(directory, unused(n))
+    await expect(takeNextUnused(source(), 1)).rejects.toMatchObject({
+      outcome: 'no-profiles',
+      hint: expect.stringMatching(/^other calls have not finished 4 claims: run the same command again/),
+    })
+  })
+
   test('--device: what a killed call had begun to claim, and another call has taken over, is left to that one', async () => {
     const stored = String(fs.readFileSync(path(unused(1))))
     diskSync.mkdirSync(path('.devices'))

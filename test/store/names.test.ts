@@ -59,6 +59,11 @@ test('a name that looks like a profile but is not an ICCID is listed separately'
   })
 })
 
+test('of many such names, some are listed and all are counted', () => {
+  const { notProfiles, notProfileCount } = unusedOf(Array.from({ length: 150 }, (_, n) => `copy ${n}.json`))
+  expect([notProfiles.length, notProfileCount]).toEqual([100, 150])
+})
+
 test('every ICCID is in one of its two states', () => {
   const entry = fc.record({ iccid: digits(1, 20), isUsed: fc.boolean() })
   const entries = fc.uniqueArray(entry, { selector: ({ iccid }) => iccid })
