@@ -83,6 +83,7 @@ const REMEDIES: Record<string, string> = {
   EPERM: 'give this user permission to create, write, rename and remove files in the directory',
   EDQUOT: 'free disk space',
   EFBIG: 'raise the file size limit (ulimit -f)',
+  EMFILE: 'raise the limit of open files (ulimit -n)',
   ENOSPC: 'free disk space',
   EROFS: 'make the file system writable',
 }

@@ -72,8 +72,8 @@ function diagnosis({ bytes, name, file, passphrase, errors, platform }: Unreadab
         : 'copy it again with all of them; at least, put one after "-----BEGIN ... KEY-----" and one before "-----END"',
     )
   }
-  if (/^[ \t]+-----(BEGIN|END)/m.test(text))
-    return keyFailure(`the lines of ${name} begin with spaces`, 'remove them')
+  if (/^[ \t>]+-----(BEGIN|END)/m.test(text))
+    return keyFailure(`the lines of ${name} begin with spaces or with ">"`, 'remove them')
   if (/-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----/.test(text) && !/^-----END .*-----/m.test(text))
     return keyFailure(`${name} is cut off: the END line is missing`, 'copy it again')
   if (isPkcs12(bytes)) {

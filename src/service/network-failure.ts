@@ -94,7 +94,7 @@ function passingHint(code: string, peer: Peer, to: Target | undefined): string {
   if (code === 'ECONNREFUSED' && peer === 'service') return REFUSED_HINT
   // A port for TLS closes a connection that begins with anything else.
   const isPlain = to?.url.protocol === 'http:' && ['ECONNRESET', 'UND_ERR_SOCKET'].includes(code)
-  return isPlain ? 'check --url: does this port need https?' : NETWORK_HINT[peer]
+  return isPlain ? `${NETWORK_HINT[peer]}; does this port need https?` : NETWORK_HINT[peer]
 }
 
 /** The proxy answered CONNECT (RFC 9110 9.3.6), but opened no connection: nothing was sent to the service. */

@@ -121,7 +121,7 @@ test.each<[string[], error: string, hint: RegExp]>([
     'no unused profile in lots',
     /^did you mean -i lots[\\/]b\?$/,
   ]),
-  ...['%SN%', '$SN', '\u0024{SN}', '{serial}', '!SN!', 'undefined'].map(
+  ...['%SN%', '$SN', '\u0024{SN}', '{serial}', '<serial>', '!SN!', 'undefined'].map(
     (serial): [string[], string, RegExp] => [
       ['next', '-k', KEY, '-i', profiles, '--device', serial],
       `the value of --device is ${serial}: a variable that was not replaced`,
@@ -135,6 +135,11 @@ test.each<[string[], error: string, hint: RegExp]>([
       /^name a file such as receipt\.jsonl; nothing was claimed$/,
     ],
   ),
+  [
+    ['next', '-k', KEY, '-i', profiles, '--receipt', 'receipt.jsonl\r'],
+    'the name of the receipt ends in a carriage return: the script has Windows line ends',
+    /^for example: --receipt receipt\.jsonl$/,
+  ],
   [
     ['next', '-k', KEY, '--device', 'A', '--device', 'B', '--device', 'A'],
     '--device names the same device twice: A',

@@ -298,7 +298,11 @@ test('a key that is cut off, or whose lines begin with spaces', () => {
     for (const cut of [pem.slice(0, pem.length / 2), pem.trimEnd().slice(0, -1)]) {
       expect(refusal(cut)).toMatch(/ is cut off: the END line is missing\ncopy it again$/)
     }
-    expect(refusal(pem.replaceAll(/^/gm, '    '))).toMatch(/^the lines of .+ begin with spaces\nremove them$/)
+    for (const start of ['    ', '> ']) {
+      expect(refusal(pem.replaceAll(/^/gm, start))).toMatch(
+        /^the lines of .+ begin with spaces or with ">"\nremove them$/,
+      )
+    }
   }
 })
 

@@ -197,4 +197,9 @@ export const FIXED: readonly Fixed[] = [
     schedule: 'held answer/1 iccid+recover+recover: B6',
     found: 'a call ended with an error',
   },
+  {
+    name: 'the power fails after a call for a device has removed a surplus file, while another call writes the used one',
+    schedule: 'fat assigned/2 deviceD+next: B20 A245^0',
+    found: 'the profile was lost',
+  },
 ]

@@ -64,7 +64,7 @@ async function hintFrom(locate: (service: Service) => string): Promise<string> {
 
 test('plain http to a port for TLS', async () => {
   const hint = await hintFrom(({ httpsUrl }) => httpsUrl?.replace('https:', 'http:') ?? '')
-  expect(hint).toBe('check --url: does this port need https?')
+  expect(hint).toBe('check --url and the network of this machine; does this port need https?')
 })
 
 test('a failure after a redirect says where it leads', async () => {

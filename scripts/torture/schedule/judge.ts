@@ -226,9 +226,9 @@ function* stuck(
   }
 }
 
-/** On FAT, a power cut may tear a file between its rename and its flush. */
-const isTornByCut = ({ kind }: World, { segments }: Schedule) =>
-  kind.hasFatRules && segments.some(({ cut = 0 }) => cut > 0)
+/** On FAT, a power cut may tear a file between its rename and its flush. A tool that only renames does not care. */
+const isTornByCut = ({ kind }: World, { segments, calls }: Schedule) =>
+  kind.hasFatRules && segments.some(({ cut }) => cut !== undefined && (cut > 0 || calls.includes('rename')))
 
 const withoutUsedFile = (print: Print, disk: Disk): Violation | undefined =>
   isWhole(disk, `__${print.iccid}.json`)

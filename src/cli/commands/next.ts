@@ -3,6 +3,7 @@ import { availableParallelism } from 'node:os'
 import { Option } from 'clipanion'
 import { Failure } from '../../failure.ts'
 import { type Format, handOut } from '../../next/hand-out.ts'
+import { oddEnd } from '../../words.ts'
 import { type Interrupt, onInterrupt } from '../signals.ts'
 import { BaseCommand, notEmpty, parseCount } from './base.ts'
 
@@ -150,7 +151,7 @@ function serialNumber(text: string): string {
       },
     )
   }
-  if (/^(%\w+%|!\w+!|\$[a-z_]\w*|\$?\{\w+\}|undefined)$/i.test(serial)) {
+  if (/^(%\w+%|!\w+!|\$[a-z_]\w*|\$?\{\w+\}|<[\w -]+>|undefined)$/i.test(serial)) {
     throw new Failure('usage', `the value of --device is ${serial}: a variable that was not replaced`, {
       hint: 'check how the script writes variables; --device takes the serial number itself',
     })
@@ -162,6 +163,11 @@ function serialNumber(text: string): string {
 }
 
 function checkReceipt(path: string): string {
+  const end = oddEnd(path)
+  if (end !== undefined)
+    throw new Failure('usage', `the name of the receipt ${end}`, {
+      hint: 'for example: --receipt receipt.jsonl',
+    })
   if (path !== '-') return notEmpty('--receipt', path)
   throw new Failure('usage', '--receipt names a file: standard output is for the device', {
     hint: 'such as: --receipt receipt.jsonl',

@@ -1,4 +1,6 @@
 import { join } from 'node:path'
+import { flushDirectorySync } from '../flush/directory.ts'
+import { flushPathSync } from '../flush/files.ts'
 import { patiently } from '../patience.ts'
 import { removeIfThere } from '../remove.ts'
 import { deviceIn, useOf } from './use.ts'
@@ -13,6 +15,9 @@ import { deviceIn, useOf } from './use.ts'
 export function removeSurplus(directory: string, name: string): boolean {
   const use = useOf(directory, name)
   if (use.state !== 'used' || use.unused === undefined || deviceIn(use.text) !== undefined) return false
+  // On FAT, the call that wrote it may not have flushed it yet.
+  flushPathSync(join(directory, use.used))
+  flushDirectorySync(directory)
   const path = join(directory, use.unused)
   return patiently(() => removeIfThere(path))
 }
