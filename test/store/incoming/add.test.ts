@@ -74,6 +74,7 @@ describe('add', () => {
     writeFileSync(join(directory, '__89881.json'), 'used')
     const { stored, known } = await addTo(directory, several(3))
     expect([stored, known.sort()]).toEqual([['89882'], ['89880', '89881']])
+    expect(namesIn(join(directory, INCOMING)).filter(isOnItsWay)).toEqual([])
     expect(read(directory, '89880.json')).toEqual(unused)
     expect(existsSync(join(directory, '89881.json'))).toBe(false)
   })
