@@ -56,7 +56,11 @@ test.skipIf(!hasPosix)('a limit that the file system does not report: no request
   const { fetch, requests, directory } = await startSandbox()
   const run = await fetch(['-n', '100'], { shell: 'ulimit -f 40 && exec "$@"' })
   expect(run).toEqual(
-    failure(9, /can't reserve disk space in .+/, /free disk space .*100 profiles was not requested/),
+    failure(
+      9,
+      /can't reserve disk space in .+/,
+      /raise the file size limit \(ulimit -f\); .*100 profiles was not requested/,
+    ),
   )
   expect(requests).toEqual([])
   expect(existsSync(directory)).toBe(false)
