@@ -2,7 +2,7 @@ import type { KeyObject } from 'node:crypto'
 import { closeSync, existsSync, openSync, readSync } from 'node:fs'
 import { isAbsolute, parse } from 'node:path'
 import { errnoOf, Failure, reasonOf } from '../failure.ts'
-import { fullPath, LEAVE } from '../full-path.ts'
+import { fullPath, LEAVE_DELETED } from '../full-path.ts'
 import { pause } from '../pause.ts'
 import { keyOfVariable, oddEnd } from '../words.ts'
 import { parsePrivateKey } from './private-key.ts'
@@ -44,7 +44,7 @@ export function readKey(
 
 function hintFor(path: string, code: string | undefined): string {
   const full = fullPath(path)
-  if (full === undefined) return LEAVE
+  if (full === undefined) return LEAVE_DELETED
   const end = oddEnd(path)
   if (code === 'ENOENT' && end !== undefined) return `check -k: the name ${end}`
   if (code === 'ENOENT' && !isAbsolute(path)) return `check -k and the current directory: there is no ${full}`

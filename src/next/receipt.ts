@@ -2,7 +2,7 @@ import { closeSync, fstatSync, openSync, readSync, statfsSync, statSync, writeFi
 import { hostname } from 'node:os'
 import { basename } from 'node:path'
 import { Failure, reasonOf, remedyFor } from '../failure.ts'
-import { fullPath, LEAVE } from '../full-path.ts'
+import { fullPath, LEAVE_DELETED } from '../full-path.ts'
 import { flushFileSync } from '../store/flush/files.ts'
 import { isProfileName, usedName } from '../store/names.ts'
 import { fileRights, rightsOf } from '../store/rights.ts'
@@ -56,7 +56,7 @@ export class Receipt {
     } catch (error) {
       if (error instanceof Failure) throw error
       throw new Failure('disk', `can't write the receipt ${path}: ${reasonOf(error)}`, {
-        hint: `${fullPath(path) === undefined ? LEAVE : remedyFor(error, 'check --receipt and that its directory exists')}; nothing was claimed`,
+        hint: `${fullPath(path) === undefined ? LEAVE_DELETED : remedyFor(error, 'check --receipt and that its directory exists')}; nothing was claimed`,
         cause: error,
       })
     }
@@ -104,7 +104,7 @@ function absolute(directory: string): string {
   const full = fullPath(directory)
   if (full !== undefined) return full
   throw new Failure('disk', 'the current directory is gone', {
-    hint: `${LEAVE}; nothing was claimed`,
+    hint: `${LEAVE_DELETED}; nothing was claimed`,
   })
 }
 

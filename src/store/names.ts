@@ -15,7 +15,8 @@ export const usedName = (name: string) => USED + name
 export const settledName = (name: string) => `.${name.slice(0, -ENDING.length)}.settled`
 
 /** Whether a file of this name is a profile on any system: Windows ignores case, and dots and spaces at the end. */
-export const isProfileName = (name: string) => /^(__)?\d{1,20}f?\.json[. ]*$/i.test(name)
+export const isProfileName = (name: string) =>
+  iccidDigits(/^(?:__)?(.*)\.json[. ]*$/i.exec(name)?.[1] ?? '') !== undefined
 
 export interface Unused {
   /** Lowest first. */

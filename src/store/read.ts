@@ -10,7 +10,7 @@ import {
 } from 'node:fs'
 import { isAbsolute, join } from 'node:path'
 import { errnoOf, Failure, reasonOf, UnusableProfile } from '../failure.ts'
-import { fullPath, LEAVE } from '../full-path.ts'
+import { fullPath, LEAVE_DELETED } from '../full-path.ts'
 import { diskPresence, oddEnd, quote } from '../words.ts'
 import { OpenDirectory } from './flush/directory.ts'
 import { hasFiller, isProfileName, type Unused, unusedOf, usedOf } from './names.ts'
@@ -109,7 +109,7 @@ function directoryFailure(directory: string, error: unknown): Failure {
 /** Where a relative path leads nowhere, a wrong current directory is the usual cause. */
 function whereToLook(directory: string): string {
   const full = fullPath(directory)
-  if (full === undefined) return LEAVE
+  if (full === undefined) return LEAVE_DELETED
   const end = oddEnd(directory)
   if (end !== undefined) return `check -i: the name ${end}`
   const inFull = isAbsolute(directory) ? '' : `, which stands for ${full},`

@@ -74,17 +74,21 @@ function settleComplete(directory: string, name: string, messages: Messages, isT
     return
   }
   // The device has another profile: whoever takes this one over may use it.
-  const outcome = isTaken ? finish(directory, name) && 'ours' : takeOver(directory, name, true)
+  if (isTaken) {
+    if (finish(directory, name)) warnOfUnprinted(iccid, messages)
+    return
+  }
+  const outcome = takeOver(directory, name, true)
   // Another call may have released it before that, and one for another device begun its own claim.
   if (outcome === 'complete') settleComplete(directory, name, messages, true)
-  else if (outcome !== 'left' && outcome !== false) warnOfUnprinted(iccid, messages)
+  else if (outcome !== 'left') warnOfUnprinted(iccid, messages)
 }
 
 /** Nobody else may finish that: the call may only be suspended. */
 const isReleasing = (directory: string, name: string) =>
-  useOf(directory, name).unused !== undefined &&
   existsSync(join(directory, settledName(name))) &&
-  !isTakenOver(directory, name)
+  !isTakenOver(directory, name) &&
+  useOf(directory, name).unused !== undefined
 
 const warnOfUnprinted = (iccid: string, messages: Messages) =>
   messages.warn(
