@@ -4,7 +4,7 @@ import { hiding } from '../secret.ts'
 import { several } from '../words.ts'
 import { type LeastRate, readStart, readWhole } from './body.ts'
 import { CallFailure, statusFailure } from './call-failure.ts'
-import { beforeSending, directly, type Timeouts, throughProxy } from './connection.ts'
+import { type Bounds, beforeSending, directly, throughProxy } from './connection.ts'
 import { isPage, plainText } from './error-page.ts'
 import { networkFailure } from './network-failure.ts'
 import { type ProfileList, parseProfileList } from './profile-list.ts'
@@ -17,15 +17,22 @@ const MOST_REDIRECTS = 5
 const REDIRECTS = [301, 302, 303, 307, 308]
 
 /** The total time is not limited: giving up an answer that is still arriving only costs profiles. */
-export interface Limits extends Timeouts {
+export interface Limits extends Bounds {
   readonly least: LeastRate
 }
 
 /**
  * A silence of three minutes covers an outage of one minute: TCP doubles its wait before each retransmission, and a
- * retransmission may be lost too. At the least rate, an answer of 1000 profiles would take three hours.
+ * retransmission may be lost too. At the least rate, an answer of 1000 profiles would take three hours. Few servers
+ * close a connection within a second: one that closes it just when a request is sent makes the profiles look lost.
  */
-const LIMITS: Limits = { connect: 20_000, silence: 180_000, least: { bytes: 20_000, ms: 300_000 } }
+const LIMITS: Limits = {
+  connections: 4,
+  connect: 20_000,
+  silence: 180_000,
+  idle: 1000,
+  least: { bytes: 20_000, ms: 300_000 },
+}
 
 export interface ClientOptions {
   readonly url: URL
@@ -121,6 +128,8 @@ export class Client {
         method: 'GET',
         headers: { authorization: this.#apiKey, 'content-type': 'application/json' },
         body: JSON.stringify({ count }),
+        // undici would close the connection after a GET with a body.
+        reset: false,
         signal,
       })
       const answered = performance.now()

@@ -9,12 +9,16 @@ import { unsetting } from '../words.ts'
 /** Per address of a host. Node's default of a quarter of a second gives up addresses that are merely far away. */
 const ADDRESS_MS = 5000
 
-/** In milliseconds. */
-export interface Timeouts {
+/** Times are in milliseconds. */
+export interface Bounds {
+  /** At once. More requests would wait for one of them. */
+  readonly connections: number
   /** Until the connection is open, including TLS. */
   readonly connect: number
   /** From the request to the headers of the answer, and between two parts of its body. */
   readonly silence: number
+  /** How long a connection without a request stays open. */
+  readonly idle: number
 }
 
 /** No connection to the proxy, or through it, could be opened. Nothing was sent to the service. */
@@ -43,14 +47,14 @@ function proxyPool(origin: URL, options: Pool.Options): Dispatcher {
   })
 }
 
-export const directly = (timeouts: Timeouts): Dispatcher => new Agent(optionsOf(timeouts))
+export const directly = (bounds: Bounds): Dispatcher => new Agent(optionsOf(bounds))
 
 /**
  * Follows HTTPS_PROXY, HTTP_PROXY and NO_PROXY.
  * @throws {Failure} `usage`
  */
-export function throughProxy(timeouts: Timeouts): Dispatcher {
-  const options = optionsOf(timeouts)
+export function throughProxy(bounds: Bounds): Dispatcher {
+  const options = optionsOf(bounds)
   const { name, proxy } = chosenProxy()
   if (/^\s*socks/i.test(proxy)) {
     throw new Failure('usage', `${name} names a SOCKS proxy, and softsim can use only HTTP proxies`, {
@@ -62,11 +66,11 @@ export function throughProxy(timeouts: Timeouts): Dispatcher {
       ...options,
       httpProxy: proxy,
       httpsProxy: proxy,
-      connectTimeout: timeouts.connect,
+      connectTimeout: bounds.connect,
       proxyTls: { autoSelectFamilyAttemptTimeout: ADDRESS_MS } as NonNullable<
         EnvHttpProxyAgent.Options['proxyTls']
       >,
-      clientFactory: (origin, more) => proxyPool(origin, { ...more, headersTimeout: timeouts.silence }),
+      clientFactory: (origin, more) => proxyPool(origin, { ...more, headersTimeout: bounds.silence }),
     })
   } catch (error) {
     throw new Failure('usage', 'HTTPS_PROXY or HTTP_PROXY is not a valid proxy address', {
@@ -102,9 +106,12 @@ export const beforeSending =
     )
   }
 
-const optionsOf = ({ connect, silence }: Timeouts) => ({
+const optionsOf = ({ connections, connect, silence, idle }: Bounds) => ({
+  connections,
   allowH2: false,
   connect: { timeout: connect, rejectUnauthorized: true, autoSelectFamilyAttemptTimeout: ADDRESS_MS },
   headersTimeout: silence,
   bodyTimeout: silence,
+  keepAliveTimeout: idle,
+  keepAliveMaxTimeout: idle,
 })

@@ -1,4 +1,4 @@
-import { afterEach, expect, inject, test, vi } from 'vitest'
+import { afterEach, describe, expect, inject, test, vi } from 'vitest'
 import { CallFailure } from '../../src/service/call-failure.ts'
 import { Client, type Limits } from '../../src/service/client.ts'
 import { temporaryDirectory } from '../support/directory.ts'
@@ -9,7 +9,13 @@ import { until } from '../support/softsim.ts'
 
 const API_KEY = 'softsim-key'
 const apiKeys = [{ key: API_KEY, kind: 'softsim' as const, publicKey: inject('keys').publicKey }]
-const PATIENT: Limits = { connect: 30_000, silence: 30_000, least: { bytes: 1, ms: 30_000 } }
+const PATIENT: Limits = {
+  connections: 1,
+  connect: 30_000,
+  silence: 30_000,
+  idle: 30_000,
+  least: { bytes: 1, ms: 30_000 },
+}
 let service: Service
 let client: Client
 
@@ -36,6 +42,35 @@ test('sends the request that the service expects', async () => {
   expect(request).toMatchObject({ method: 'GET', path: '/sims/profiles', count: 3, status: 200 })
   expect(request?.headers).toMatchObject({ authorization: API_KEY, 'content-type': 'application/json' })
   expect(request?.query.get('version')).toBe('1.0.0')
+})
+
+describe('a connection', () => {
+  const again = () => client.ask(1, new AbortController().signal)
+  const connections = () => new Set(service.requests.map(({ connection }) => connection)).size
+
+  test('is used for the next request', async () => {
+    await ask([])
+    service.fault({ kind: 'status', status: 503 })
+    await expect(again()).rejects.toThrow(CallFailure)
+    await again()
+    expect([service.requests.length, connections()]).toEqual([3, 1])
+  })
+
+  test('that the service has closed is not used again', async () => {
+    await ask([{ kind: 'close-after', times: 2 }])
+    for (let count = 0; count < 2; count++) {
+      await until(() => service.openConnections() === 0)
+      await again()
+    }
+    expect(connections()).toBe(3)
+  })
+
+  test('is closed when it was idle for long', async () => {
+    await ask([], { idle: 20 })
+    await until(() => service.openConnections() === 0)
+    await again()
+    expect(connections()).toBe(2)
+  })
 })
 
 test('reports the rate limit from every response', async () => {

@@ -14,6 +14,7 @@ export type Fault = { times?: number } & (
   | { kind: 'drop-after' } // allocates, then closes before the answer
   | { kind: 'torn'; status?: number; headers?: Record<string, string> } // allocates, then closes amid the answer, which may have another status and more headers
   | { kind: 'torn-after'; bytes: number } // allocates, then closes after so many bytes, unless that is all
+  | { kind: 'close-after' } // allocates, answers, and closes the connection without having said so
   | { kind: 'delay'; ms: number } // allocates, then keeps the client waiting
   | { kind: 'hold'; until: Promise<unknown> } // allocates, then keeps the client waiting until that has come
   | { kind: 'drip'; ms: number; bytes?: number } // allocates, then sends so many bytes, or one, each `ms`
@@ -94,7 +95,8 @@ export async function write(
     }
     res.end()
   } else {
-    res.end(body)
+    const { socket } = res
+    res.end(body, () => fault.kind === 'close-after' && socket?.end())
   }
 }
 

@@ -47,6 +47,8 @@ export interface ReceivedRequest {
   /** When it came, by the true clock, in milliseconds. */
   time: number
   secure: boolean
+  /** The port of the client: the same for all requests of a connection. */
+  connection: number
   method: string
   path: string
   query: URLSearchParams
@@ -65,6 +67,7 @@ export interface Service {
   delivered: Map<string, PlainProfile>
   /** By ICCID, what was allocated, delivered or not. */
   allocated: Map<string, PlainProfile>
+  openConnections(): number
   /** Queue faults: each call that would otherwise be granted takes one. */
   fault(...faults: Fault[]): void
   /** Stop at once, open connections too. */
@@ -177,6 +180,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     requests,
     delivered,
     allocated,
+    openConnections: () => sockets.size,
     fault: faults.add,
     async close() {
       const closed = servers.map((server) => once(server.close(), 'close'))
@@ -201,7 +205,18 @@ interface Granted {
 function receive(req: IncomingMessage, secure: boolean): ReceivedRequest {
   const { pathname: path, searchParams: query } = new URL(req.url ?? '/', 'http://localhost')
   const { method = '', headers } = req
-  return { time: Date.now(), secure, method, path, query, headers, count: undefined, status: undefined }
+  const connection = req.socket.remotePort ?? 0
+  return {
+    time: Date.now(),
+    secure,
+    connection,
+    method,
+    path,
+    query,
+    headers,
+    count: undefined,
+    status: undefined,
+  }
 }
 
 function countAsked(body: string): number | undefined {
