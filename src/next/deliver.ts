@@ -1,7 +1,6 @@
 import { join } from 'node:path'
 import { errnoOf, Failure, reasonOf, remedyFor } from '../failure.ts'
 import type { OpenDirectory } from '../store/flush/directory.ts'
-import { flushFiles } from '../store/flush/files.ts'
 import { usedName } from '../store/names.ts'
 import { type Messages, quote } from '../words.ts'
 import type { Ready, Signals } from './ready.ts'
@@ -37,8 +36,7 @@ export interface Delivery {
 export async function deliver(taken: readonly Ready[], delivery: Delivery): Promise<void> {
   const { directory, messages, urgent, signals, opened, receipt } = delivery
   try {
-    await flushFiles(taken.map((each) => usedPath(directory, each)))
-    if (!opened.flushSync()) messages.warn(NO_FLUSH)
+    if (!(await opened.flushWith(taken.map((each) => usedPath(directory, each))))) messages.warn(NO_FLUSH)
     receipt?.append(taken)
     await writeOutput(taken.map(lineOf).join(''), signals.stop, () => urgent.warn(SLOW))
   } catch (error) {

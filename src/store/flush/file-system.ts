@@ -1,12 +1,10 @@
 import { execFile } from 'node:child_process'
-import { existsSync, statfsSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { release } from 'node:os'
 import { promisify } from 'node:util'
+import { isTested } from './directory.ts'
 
 const run = promisify(execFile)
-
-/** The file systems whose power cuts were tested, by their types in statfs(2): ext4, xfs and btrfs. */
-const TESTED = [0xef53, 0x58465342, 0x9123683e]
 
 /** From this version on, syncfs(2) reports errors of files that were written before. */
 const LEAST_KERNEL = { major: 5, minor: 8 }
@@ -86,7 +84,7 @@ async function syncFor(
     minor !== undefined &&
     (major - LEAST_KERNEL.major || minor - LEAST_KERNEL.minor) >= 0
   try {
-    if (!isNew || !TESTED.includes(statfsSync(path).type)) return undefined
+    if (!isNew || !isTested(path)) return undefined
     const sync = syncPaths.find((each) => existsSync(each))
     if (sync === undefined) return undefined
     const { stdout } = await run(sync, ['--version'], within(longestMs))

@@ -15,6 +15,8 @@ const disk = vi.hoisted(() => ({
   type: 0,
   /** The inodes of what was flushed. */
   flushed: [] as number[],
+  /** When flushes that do not block began and ended. */
+  course: [] as string[],
 }))
 
 vi.mock('node:fs', async (importOriginal) => {
@@ -41,8 +43,14 @@ vi.mock('node:fs', async (importOriginal) => {
     },
     statfsSync: () => ({ type: disk.type }),
     fsync(file: number, done: (error: unknown) => void) {
-      if (disk.flushError === undefined) fs.fsync(file, done)
-      else setImmediate(done, Object.assign(new Error(disk.flushError), { code: disk.flushError }))
+      if (disk.flushError === undefined) {
+        const what = fs.fstatSync(file).isDirectory() ? 'directory' : 'file'
+        disk.course.push(`${what} begins`)
+        fs.fsync(file, (error) => {
+          disk.course.push(`${what} ends`)
+          done(error)
+        })
+      } else setImmediate(done, Object.assign(new Error(disk.flushError), { code: disk.flushError }))
     },
   }
 })
@@ -53,6 +61,7 @@ beforeEach(() => {
   disk.open.clear()
   disk.type = 0
   disk.flushed = []
+  disk.course = []
 })
 
 const ways = [
@@ -131,6 +140,37 @@ describe.skipIf(process.platform !== 'linux')('on FAT', () => {
     await flush(directory)
     expect(disk.flushed).toContain(statSync(above).ino)
     expect([...disk.open]).toEqual([])
+  })
+})
+
+describe.skipIf(process.platform !== 'linux')('a claim', () => {
+  async function flush(type: number): Promise<string[]> {
+    const directory = temporaryDirectory()
+    const path = join(directory, '1.json')
+    writeFileSync(path, '')
+    disk.type = type
+    const opened = new OpenDirectory(directory)
+    expect(await opened.flushWith([path])).toBe(true)
+    opened.close()
+    return disk.course
+  }
+
+  test.each([
+    ['FAT', 0x4d44],
+    ['exFAT', 0x2011bab0],
+    ['NFS', 0x6969],
+  ])('is flushed before its name on %s', async (_, type) => {
+    expect(await flush(type)).toEqual(['file begins', 'file ends', 'directory begins', 'directory ends'])
+  })
+
+  test.each([
+    ['ext4', 0xef53],
+    ['xfs', 0x58465342],
+    ['btrfs', 0x9123683e],
+  ])('is flushed together with its name on %s', async (_, type) => {
+    const course = await flush(type)
+    expect(course.slice(0, 2)).toEqual(['file begins', 'directory begins'])
+    expect(course).toHaveLength(4)
   })
 })
 
