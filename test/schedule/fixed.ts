@@ -79,7 +79,7 @@ export const FIXED: readonly Fixed[] = [
   },
   {
     name: 'two calls of fetch store the same profile, and one of them pauses before its rename',
-    schedule: 'links fresh/1 store+store+next2: A46 B C A',
+    schedule: 'links fresh/1 store+store+next2: A49 B C A',
     found: 'an unused file stayed beside the used one',
   },
   {

@@ -16,6 +16,7 @@ vi.mock('../../src/store/flush/file-system.ts', async () => {
   const { flushAll } = await import('./disk.ts')
   return {
     FileSystemFlush: class {
+      isFor = async () => true
       flush = async () => flushAll()
     },
   }

@@ -70,6 +70,7 @@ async function writeOutput(text: string): Promise<void> {
 const decryptor = async () => async (ciphertext: Buffer) => ciphertext
 
 class FileSystemFlush {
+  isFor = async () => false
   flush = async () => false
 }
 

@@ -48,9 +48,18 @@ export class FileSystemFlush {
    */
   async flush(count: number): Promise<boolean> {
     if (count < LEAST_FILES) return false
-    this.#sync ??= syncFor(this.#path, this.#syncPaths, this.#longestMs)
-    const sync = await this.#sync
+    const sync = await this.#syncPath()
     return sync !== undefined && this.#flush(sync)
+  }
+
+  /** Whether `flush` is likely to work for so many files. */
+  async isFor(count: number): Promise<boolean> {
+    return count >= LEAST_FILES && !this.#hasFailed && (await this.#syncPath()) !== undefined
+  }
+
+  #syncPath(): Promise<string | undefined> {
+    this.#sync ??= syncFor(this.#path, this.#syncPaths, this.#longestMs)
+    return this.#sync
   }
 
   async #flush(sync: string): Promise<boolean> {

@@ -1,13 +1,12 @@
 import { closeSync, ftruncateSync, openSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { isExisting } from '../claim/claim.ts'
-import { removeSurplus } from '../claim/surplus.ts'
 import { FLUSHES_AT_ONCE, flushFile } from '../flush/files.ts'
 import { fileName, hasFiller } from '../names.ts'
 import { patiently } from '../patience.ts'
 import { fileRights } from '../rights.ts'
 import { type StoredProfile, toFile } from './answers.ts'
-import { type Added, find, flushKnown, isStored } from './known.ts'
+import { type Added, find, flushKnown, isStored, isUsedSince } from './known.ts'
 import type { Target } from './target.ts'
 
 /**
@@ -43,7 +42,7 @@ async function publishSome(target: Target, profiles: readonly StoredProfile[], a
     }
     await Promise.all([...[...written.keys()].map(flushFile), ...known.map(flushKnown)])
     for (const profile of written.values()) {
-      const isNew = !removeSurplus(target.directory, fileName(profile.iccid))
+      const isNew = !isUsedSince(target, fileName(profile.iccid))
       const list = isNew ? added.stored : added.known
       list.push(profile.iccid)
     }

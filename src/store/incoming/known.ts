@@ -1,6 +1,8 @@
 import { lstatSync } from 'node:fs'
 import { join } from 'node:path'
 import { UnusableProfile } from '../../failure.ts'
+import { removeSurplus } from '../claim/surplus.ts'
+import { exists } from '../claim/use.ts'
 import { flushUnlessGone } from '../flush/files.ts'
 import { fileName, hasFiller, spellings, usedName } from '../names.ts'
 import { readProfile } from '../read.ts'
@@ -14,12 +16,25 @@ export interface Added {
 }
 
 /** Unused names come first, so that a profile that is claimed during the search is found in one of the two places. */
-export function find({ directory, hasFillers }: Target, name: string): string | undefined {
-  const names = hasFillers === false && !hasFiller(name) ? [name] : spellings(name)
+export function find(target: Target, name: string): string | undefined {
+  const { directory } = target
+  const names = namesOf(target, name)
   const unused = names.find((each) => isStored(directory, each))
   const found = unused ?? names.map(usedName).find((each) => isFilled(join(directory, each)))
   return found === undefined ? undefined : join(directory, found)
 }
+
+/**
+ * Since the search, another process may have stored the same profile, and a third one claimed it.
+ * @returns whether the profile is used, and its unused file, which was surplus, is removed
+ * @throws as `removeSurplus`
+ */
+export const isUsedSince = (target: Target, name: string): boolean =>
+  namesOf(target, name).some((each) => exists(join(target.directory, usedName(each)))) &&
+  removeSurplus(target.directory, name)
+
+const namesOf = ({ hasFillers }: Target, name: string) =>
+  hasFillers === false && !hasFiller(name) ? [name] : spellings(name)
 
 /** The process that published it may have been killed before the flush, and its answer is about to be removed. */
 export async function flushKnown(path: string): Promise<void> {

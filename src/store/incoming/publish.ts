@@ -1,14 +1,13 @@
-import { linkSync, renameSync, unlinkSync, writeFileSync } from 'node:fs'
+import { closeSync, linkSync, openSync, renameSync, unlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { removeSurplus } from '../claim/surplus.ts'
-import { flushFiles } from '../flush/files.ts'
+import { FLUSHES_AT_ONCE, flushFile, flushFiles } from '../flush/files.ts'
 import { fileName, hasFiller } from '../names.ts'
 import { patiently } from '../patience.ts'
 import { removeIfThere } from '../remove.ts'
 import { fileRights } from '../rights.ts'
 import { ANSWER, incomingPath, type StoredProfile, toFile } from './answers.ts'
 import { publishInPlace } from './in-place.ts'
-import { type Added, find, flushKnown } from './known.ts'
+import { type Added, find, flushKnown, isUsedSince } from './known.ts'
 import type { Target } from './target.ts'
 
 /**
@@ -51,18 +50,13 @@ async function publishByRename(
   profiles: readonly StoredProfile[],
   added: Added,
 ): Promise<void> {
-  const { directory, rights } = target
-  const mode = fileRights(rights)
+  const { directory } = target
   const prefix = incomingPath(directory, answer)
   const temporary = new Map<string, StoredProfile>()
   const known: string[] = []
   try {
-    for (const [index, profile] of profiles.entries()) {
-      const path = `${prefix}.${index}`
-      temporary.set(path, profile)
-      writeFileSync(path, toFile(profile), { flag: 'wx', mode })
-    }
-    await flushWritten(target, [...temporary.keys()])
+    for (const [index, profile] of profiles.entries()) temporary.set(`${prefix}.${index}`, profile)
+    await writeAll(target, temporary)
     for (const [path, profile] of temporary) {
       const name = fileName(profile.iccid)
       const found = find(target, name)
@@ -72,8 +66,7 @@ async function publishByRename(
         temporary.delete(path)
         if (hasFiller(name)) target.hasFillers = true
       }
-      // Since the search, another process may have stored the same profile, and a third one claimed it.
-      const isNew = found === undefined && !removeSurplus(directory, name)
+      const isNew = found === undefined && !isUsedSince(target, name)
       const list = isNew ? added.stored : added.known
       list.push(profile.iccid)
     }
@@ -83,6 +76,25 @@ async function publishByRename(
   }
 }
 
-async function flushWritten({ fileSystem }: Target, paths: readonly string[]): Promise<void> {
-  if ((await fileSystem?.flush(paths.length)) !== true) await flushFiles(paths)
+/** Writes files and flushes them, all at once where that is known to work. */
+async function writeAll(
+  { fileSystem, rights }: Target,
+  files: ReadonlyMap<string, StoredProfile>,
+): Promise<void> {
+  const paths = [...files.keys()]
+  const isForAll = (await fileSystem?.isFor(paths.length)) === true
+  for (let at = 0; at < paths.length; at += FLUSHES_AT_ONCE) {
+    const written: number[] = []
+    try {
+      for (const path of paths.slice(at, at + FLUSHES_AT_ONCE)) {
+        const file = openSync(path, 'wx', fileRights(rights))
+        written.push(file)
+        writeFileSync(file, toFile(files.get(path) as StoredProfile))
+      }
+      if (!isForAll) await Promise.all(written.map(flushFile))
+    } finally {
+      for (const file of written) closeSync(file)
+    }
+  }
+  if (isForAll && !(await fileSystem?.flush(paths.length))) await flushFiles(paths)
 }

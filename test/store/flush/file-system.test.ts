@@ -62,7 +62,9 @@ describe.skipIf(process.platform !== 'linux')('the flush of a whole file system'
   test('is not made for a few files', async () => {
     provide('sync (GNU coreutils) 9.1')
     expect(await fileSystemFlush().flush(63)).toBe(false)
+    expect(await fileSystemFlush().isFor(63)).toBe(false)
     expect(calls()).toEqual([''])
+    expect(await fileSystemFlush().isFor(MANY)).toBe(true)
   })
 
   test('is never made by a program on the PATH, and gets nothing of the environment', async () => {
@@ -80,7 +82,9 @@ describe.skipIf(process.platform !== 'linux')('the flush of a whole file system'
 
   test('can fail', async () => {
     provide('sync (GNU coreutils) 9.1', 'exit 1')
-    expect(await fileSystemFlush().flush(MANY)).toBe(false)
+    const flush = fileSystemFlush()
+    expect(await flush.flush(MANY)).toBe(false)
+    expect(await flush.isFor(MANY)).toBe(false)
   })
 
   test('is given up after a while', async () => {
