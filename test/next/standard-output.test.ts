@@ -1,8 +1,97 @@
 import { closeSync, openSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
-import { isOutput } from '../../src/next/standard-output.ts'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { isOutput, isWritePending, writeOutput } from '../../src/next/standard-output.ts'
 import { temporaryDirectory } from '../support/directory.ts'
+
+/** A standard output that does not block. */
+const output = vi.hoisted(() => ({
+  text: '',
+  attempts: 0,
+  /** How many bytes the next write takes: none is EAGAIN. */
+  takes: (_attempt: number): number => 0,
+  /** Whether a write never ends, as at a serial port with a stuck device. */
+  hangs: false,
+}))
+
+vi.mock('node:fs', async (original) => ({
+  ...(await original<typeof import('node:fs')>()),
+  write(_file: number, bytes: Buffer, done: (error: Error | null, written: number) => void) {
+    if (output.hangs) return
+    const taken = Math.min(output.takes(++output.attempts), bytes.length)
+    output.text += bytes.toString('utf8', 0, taken)
+    const full = Object.assign(new Error('EAGAIN'), { code: 'EAGAIN' })
+    setImmediate(done, taken > 0 ? null : full, taken)
+  },
+}))
+
+const LINE = 'a profile\n'
+
+beforeEach(() => {
+  output.text = ''
+  output.attempts = 0
+  output.takes = () => 0
+  output.hangs = false
+})
+afterEach(() => vi.useRealTimers())
+
+test('every byte is written once, whatever each write takes', async () => {
+  const sizes = [0, 3, 0, 0, 1, 2]
+  output.takes = (attempt) => sizes[attempt - 1] ?? LINE.length
+  await writeOutput(LINE)
+  expect(output.text).toBe(LINE)
+})
+
+test('a signal between two writes ends the attempts', async () => {
+  const stop = new AbortController()
+  output.takes = (attempt) => {
+    if (attempt === 3) stop.abort('interrupted')
+    return attempt < 100 ? 0 : LINE.length
+  }
+  await expect(writeOutput(LINE, stop.signal)).rejects.toMatchObject({ cause: 'interrupted', possible: 0 })
+  expect([output.attempts, output.text]).toEqual([3, ''])
+})
+
+test('a failure says how many bytes the system has accepted', async () => {
+  const stop = new AbortController()
+  output.takes = (attempt) => {
+    if (attempt === 2) stop.abort('interrupted')
+    return attempt === 1 ? 3 : 0
+  }
+  await expect(writeOutput(LINE, stop.signal)).rejects.toMatchObject({ possible: 3 })
+  expect([output.text, isWritePending()]).toEqual([LINE.slice(0, 3), false])
+})
+
+test('after a signal, one write is still tried', async () => {
+  output.takes = () => LINE.length
+  await writeOutput(LINE, AbortSignal.abort('interrupted'))
+  expect(output.text).toBe(LINE)
+})
+
+test('after a signal, a write that does not end is given up', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout'] })
+  output.hangs = true
+  const onEnd = vi.fn()
+  writeOutput(LINE, AbortSignal.abort('interrupted')).catch(onEnd)
+  await vi.runAllTimersAsync()
+  expect(onEnd).toHaveBeenCalledWith(expect.objectContaining({ cause: 'interrupted' }))
+})
+
+test('a reader that takes nothing is told of once, after two seconds; one that takes it in time, never', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'setInterval', 'clearTimeout'] })
+  const onSlow = vi.fn()
+  const slow = writeOutput(LINE, undefined, onSlow)
+  vi.advanceTimersByTime(1999)
+  expect(onSlow).not.toHaveBeenCalled()
+  vi.advanceTimersByTime(1)
+  expect(onSlow).toHaveBeenCalledOnce()
+  vi.advanceTimersByTime(10_000)
+  output.takes = () => LINE.length
+  await slow
+  await writeOutput(LINE, undefined, onSlow)
+  vi.advanceTimersByTime(10_000)
+  expect(onSlow).toHaveBeenCalledOnce()
+})
 
 test('the file that standard output goes to is recognized; what can’t be described is not a file', () => {
   const path = join(temporaryDirectory(), 'receipt.jsonl')

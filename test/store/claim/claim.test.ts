@@ -3,10 +3,10 @@ import { once } from 'node:events'
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { Failure, UnusableProfile } from '../../../src/failure.ts'
+import { UnusableProfile } from '../../../src/failure.ts'
 import { begin, complete as completeWith, release } from '../../../src/store/claim/claim.ts'
 import { decide, takeOver } from '../../../src/store/claim/take-over.ts'
-import { readProfile, readUnused } from '../../../src/store/read.ts'
+import { readUnused } from '../../../src/store/read.ts'
 import { temporaryDirectory } from '../../support/directory.ts'
 import { isWindows } from '../../support/system.ts'
 
@@ -228,21 +228,3 @@ test.skipIf(isWindows)(
     for (const name of names) expect(readFileSync(join(directory, `__${name}`), 'utf8')).toBe(name)
   },
 )
-
-test('a missing profile is ignored, and an unreadable one is reported', () => {
-  const directory = directoryWith('1.json')
-  mkdirSync(join(directory, '2.json'))
-  expect(readProfile(directory, '1.json')).toBe('1.json')
-  expect(readProfile(directory, '3.json')).toBeUndefined()
-  expect(() => readProfile(directory, '2.json')).toThrow(UnusableProfile)
-})
-
-test('a directory that is missing or is not a directory', () => {
-  const directory = directoryWith('file')
-  for (const path of ['missing', 'file']) {
-    expect(() => readUnused(join(directory, path))).toThrow(Failure)
-    expect(() => readUnused(join(directory, path))).toThrow(
-      expect.objectContaining({ outcome: 'no-profiles' }),
-    )
-  }
-})

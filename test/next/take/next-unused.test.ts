@@ -1,24 +1,24 @@
 import { createPrivateKey } from 'node:crypto'
 import { basename, join } from 'node:path'
 import { beforeEach, describe, expect, inject, test, vi } from 'vitest'
-import { Report } from '../../src/cli/report.ts'
-import type { Source } from '../../src/next/ready.ts'
-import { takeByIccid } from '../../src/next/take/by-iccid.ts'
-import { takeForDevices } from '../../src/next/take/for-devices.ts'
-import { takeNextUnused } from '../../src/next/take/next-unused.ts'
-import { begin as beginClaim } from '../../src/store/claim/claim.ts'
-import { decide, settleFirst, takeOver } from '../../src/store/claim/take-over.ts'
-import { textFor } from '../../src/store/devices/draft.ts'
-import { noteBegun } from '../../src/store/devices/record.ts'
-import { cutPower, events, format, fs, live, ROOT } from '../store/disk.ts'
-import { chooser } from '../store/model.ts'
-import { iccid, plainProfile, storedFile } from '../support/profiles.ts'
+import { Report } from '../../../src/cli/report.ts'
+import type { Source } from '../../../src/next/ready.ts'
+import { takeByIccid } from '../../../src/next/take/by-iccid.ts'
+import { takeForDevices } from '../../../src/next/take/for-devices.ts'
+import { takeNextUnused } from '../../../src/next/take/next-unused.ts'
+import { begin as beginClaim } from '../../../src/store/claim/claim.ts'
+import { decide, settleFirst, takeOver } from '../../../src/store/claim/take-over.ts'
+import { textFor } from '../../../src/store/devices/draft.ts'
+import { noteBegun } from '../../../src/store/devices/record.ts'
+import { cutPower, events, format, fs, live, ROOT } from '../../store/disk.ts'
+import { chooser } from '../../store/model.ts'
+import { iccid, plainProfile, storedFile } from '../../support/profiles.ts'
 
 /** The path that the disk neither removes nor gives to a file. */
 const disk = vi.hoisted(() => ({ refuses: '' }))
 
 vi.mock('node:fs', async () => {
-  const { diskSync } = await import('../store/disk-fs.ts')
+  const { diskSync } = await import('../../store/disk-fs.ts')
   const refuse = (path: string) => {
     if (path === disk.refuses) throw Object.assign(new Error('EIO'), { code: 'EIO' })
   }
@@ -34,7 +34,7 @@ vi.mock('node:fs', async () => {
   return { ...fs, default: fs }
 })
 
-const { diskSync } = await import('../store/disk-fs.ts')
+const { diskSync } = await import('../../store/disk-fs.ts')
 const { privateKey, publicKey } = inject('keys')
 const key = createPrivateKey(privateKey)
 

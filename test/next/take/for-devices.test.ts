@@ -1,27 +1,27 @@
 import { createHash, createPrivateKey } from 'node:crypto'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, inject, test, vi } from 'vitest'
-import { Report } from '../../src/cli/report.ts'
-import type { Source } from '../../src/next/ready.ts'
-import { takeForDevices } from '../../src/next/take/for-devices.ts'
-import { takeNextUnused } from '../../src/next/take/next-unused.ts'
-import { begin as beginClaim } from '../../src/store/claim/claim.ts'
-import { deviceIn } from '../../src/store/claim/use.ts'
-import { createFrom, removeDraft, textFor, writeDraft } from '../../src/store/devices/draft.ts'
-import { completeFor, noteBegun, record } from '../../src/store/devices/record.ts'
-import { flushDirectorySync } from '../../src/store/flush/directory.ts'
-import { flushPath } from '../../src/store/flush/files.ts'
-import { Hint } from '../../src/store/hint.ts'
-import { settledName, usedName } from '../../src/store/names.ts'
-import { bury, cutPower, format, fs, live, lived, ROOT } from '../store/disk.ts'
-import { iccid, plainProfile, storedFile } from '../support/profiles.ts'
+import { Report } from '../../../src/cli/report.ts'
+import type { Source } from '../../../src/next/ready.ts'
+import { takeForDevices } from '../../../src/next/take/for-devices.ts'
+import { takeNextUnused } from '../../../src/next/take/next-unused.ts'
+import { begin as beginClaim } from '../../../src/store/claim/claim.ts'
+import { deviceIn } from '../../../src/store/claim/use.ts'
+import { createFrom, removeDraft, textFor, writeDraft } from '../../../src/store/devices/draft.ts'
+import { completeFor, noteBegun, record } from '../../../src/store/devices/record.ts'
+import { flushDirectorySync } from '../../../src/store/flush/directory.ts'
+import { flushPath } from '../../../src/store/flush/files.ts'
+import { Hint } from '../../../src/store/hint.ts'
+import { settledName, usedName } from '../../../src/store/names.ts'
+import { bury, cutPower, format, fs, live, lived, ROOT } from '../../store/disk.ts'
+import { iccid, plainProfile, storedFile } from '../../support/profiles.ts'
 
 vi.mock('node:fs', async () => {
-  const { diskSync } = await import('../store/disk-fs.ts')
+  const { diskSync } = await import('../../store/disk-fs.ts')
   return { ...diskSync, default: diskSync }
 })
 
-const { diskSync } = await import('../store/disk-fs.ts')
+const { diskSync } = await import('../../store/disk-fs.ts')
 const { privateKey, publicKey } = inject('keys')
 const key = createPrivateKey(privateKey)
 const stored = new Map([1, 2, 3, 4].map((n) => [n, storedFile(plainProfile(n), publicKey)]))
