@@ -16,6 +16,9 @@ import { settledName, usedName } from '../../../src/store/names.ts'
 import { bury, cutPower, format, fs, live, lived, ROOT } from '../../store/disk.ts'
 import { iccid, plainProfile, storedFile } from '../../support/profiles.ts'
 
+/** Nobody else is there to wait for. */
+vi.mock('../../../src/pause.ts', () => ({ pause() {} }))
+
 vi.mock('node:fs', async () => {
   const { diskSync } = await import('../../store/disk-fs.ts')
   return { ...diskSync, default: diskSync }

@@ -17,6 +17,9 @@ import { iccid, plainProfile, storedFile } from '../../support/profiles.ts'
 /** The path that the disk neither removes nor gives to a file. */
 const disk = vi.hoisted(() => ({ refuses: '' }))
 
+/** Nobody else is there to wait for. */
+vi.mock('../../../src/pause.ts', () => ({ pause() {} }))
+
 vi.mock('node:fs', async () => {
   const { diskSync } = await import('../../store/disk-fs.ts')
   const refuse = (path: string) => {
