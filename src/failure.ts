@@ -1,43 +1,3 @@
-/** The exit code of each outcome, and its description in the help and the README. */
-export const OUTCOMES = {
-  done: [0, 'success'],
-  bug: [1, 'internal error in softsim; the hint says how to report it'],
-  usage: [2, 'invalid command line or environment variable'],
-  'no-profiles': [
-    3,
-    'not enough profiles: none unused, fewer than requested, no such ICCID or directory, or none left at the service',
-  ],
-  key: [4, "the private key can't be used, or does not decrypt the profiles"],
-  unusable: [5, 'there are profiles, but none of them can be used'],
-  'api-key': [6, 'the service does not accept the API key'],
-  service: [7, 'the service or the network failed; temporary failures are retried first'],
-  partial: [8, 'fetch stored some of the requested profiles, but not all'],
-  disk: [9, "disk or standard output: can't read, write, flush or rename"],
-  interrupted: [130, 'interrupted'],
-} as const satisfies Record<string, readonly [code: number, meaning: string]>
-
-export type Outcome = keyof typeof OUTCOMES
-
-export const exitCode = (outcome: Outcome): number => OUTCOMES[outcome][0]
-
-/** A failure that the user can act on. Any other error is a bug in softsim. */
-export class Failure extends Error {
-  readonly outcome: Exclude<Outcome, 'done'>
-  /** What to do next. Each line becomes a hint of its own. */
-  readonly hint: string
-
-  constructor(
-    outcome: Exclude<Outcome, 'done'>,
-    message: string,
-    options: { hint: string; cause?: unknown },
-  ) {
-    super(message, { cause: options.cause })
-    this.name = 'Failure'
-    this.outcome = outcome
-    this.hint = options.hint
-  }
-}
-
 export type Fault =
   /** The file is not a valid profile file: truncated, not JSON, under a wrong name, or unreadable. */
   | 'damaged'
@@ -47,6 +7,77 @@ export type Fault =
   | 'unfit'
   /** Another program has the file open. */
   | 'held'
+
+/** What a call that claims profiles was given. */
+interface Call {
+  readonly keyPath: string
+  readonly directory: string
+  readonly receipt: string | undefined
+  /** Whether it was given an ICCID. */
+  readonly isNamed: boolean
+}
+
+/** Failures of which the message and the cause say all that is known. */
+type Plain =
+  | { kind: 'current-directory-gone' | 'interrupted' | 'no-output' | 'no-reader' | 'unread-directory' }
+  | { kind: 'certificate' | 'cut-off-key' | 'escaped-line-breaks' | 'indented-key' | 'key-instead-of-file' }
+  | { kind: 'lost-line-breaks' | 'missing-passphrase' | 'no-such-key' | 'other-key' | 'wrong-passphrase' }
+  | { kind: Fault | 'all-used' | 'being-claimed' | 'busy-claim' | 'just-claimed' | 'no-such-profile' }
+  | { kind: 'none-checked-usable' | 'none-usable' | 'not-claimed' | 'not-recorded' | 'too-few' }
+  | { kind: 'no-receipts' | 'profile-as-receipt' | 'space-for-receipt' | 'stuck' | 'stuck-claims' }
+  | { kind: 'lost' | 'mostly-refused' | 'no-more' | 'space-for-batch' | 'space-for-order' }
+  | { kind: 'bad-proxy' | 'bad-url' | 'no-web-url' | 'plain-http' | 'unchecked-tls' | 'user-in-url' }
+  | { kind: 'no-service' | 'not-a-list' | 'redirect' | 'refused' | 'service' | 'service-behind-proxy' }
+  | { kind: 'needs-tls' | 'no-connection' | 'no-proxy' | 'proxy-login' | 'proxy-refusal' | 'tls' }
+  | { kind: 'expired-certificate' | 'other-host' | 'unknown-ca' | 'too-weak' | 'wrong-clock' }
+
+export type PlainKind = Plain['kind']
+
+/** What is known of a failure beside its message and its cause. */
+export type Facts = Readonly<
+  | Plain
+  | {
+      kind: 'old-pkcs12' | 'openssh-key' | 'pkcs12' | 'public-key' | 'putty-key' | 'retired-cipher'
+      path: string
+    }
+  | {
+      kind: 'torn-record' | 'unread-key' | 'unreadable-key' | 'unwritten-receipt' | 'utf16-key'
+      path: string
+    }
+  /** `inFile`: how many keys its file has; `claims`: whether the call would have claimed profiles. */
+  | { kind: 'wrong-key'; isDamaged: boolean; inFile: number; claims: boolean }
+  | { kind: 'all-held'; claims: boolean }
+  | { kind: 'received' | 'unfinished' | 'no-reserve'; count: number }
+  | { kind: 'file-gone'; name: string; record: string }
+  /** `below`: a directory in it that has profiles. */
+  | { kind: 'no-profiles'; below: string | undefined }
+  | { kind: 'no-directory' | 'unwritten-directory' | 'not-recovered'; directory: string }
+  /** `begun`: how many of the first ones a reader may have. */
+  | { kind: 'undelivered'; iccids: readonly string[]; begun: number; isForDevices: boolean; call: Call }
+  | { kind: 'put-aside'; stored: number; known: number }
+  /** `left`: how many are neither stored nor put aside. */
+  | { kind: 'interrupted-fetch' | 'partial'; left: number }
+  | { kind: 'api-key'; status: number }
+  | { kind: 'pause'; ms: number }
+  | { kind: 'socks'; variable: string }
+  /** `why`: what is wrong there. */
+  | { kind: 'redirected'; to: string; why: PlainKind }
+>
+
+export type Kind = Facts['kind']
+
+/** A failure that the user can act on: from its kind, `cli/` chooses the exit code and the hint. Any other error is a bug. */
+export class Failure extends Error {
+  readonly facts: Facts
+
+  /** @param message if none is given, `cli/` has the words for the kind */
+  constructor(facts: Facts | PlainKind, message?: string, cause?: unknown) {
+    const all = typeof facts === 'string' ? ({ kind: facts } as Facts) : facts
+    super(message ?? all.kind, { cause })
+    this.name = 'Failure'
+    this.facts = all
+  }
+}
 
 /** A profile that can't be handed out. In the message, "it" is the profile's file. */
 export class UnusableProfile extends Error {
@@ -77,20 +108,6 @@ const ERRNO: Record<string, string> = {
   EPIPE: 'the reader closed the pipe',
   EROFS: 'the file system is read-only',
 }
-
-const REMEDIES: Record<string, string> = {
-  EACCES: 'give this user permission to create, write, rename and remove files in the directory',
-  EPERM: 'give this user permission to create, write, rename and remove files in the directory',
-  EDQUOT: 'free disk space',
-  EFBIG: 'raise the file size limit (ulimit -f)',
-  EMFILE: 'raise the limit of open files (ulimit -n)',
-  ENOSPC: 'free disk space',
-  EROFS: 'make the file system writable',
-}
-
-/** What may help against an error of a disk. */
-export const remedyFor = (error: unknown, otherwise = 'check the disk') =>
-  REMEDIES[errnoOf(error) ?? ''] ?? otherwise
 
 /** Linux's number for a full quota. libuv has no name for it. */
 const EDQUOT = -122

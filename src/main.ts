@@ -1,7 +1,8 @@
 import { fstatSync } from 'node:fs'
+import { exitCode } from './cli/advice/outcomes.ts'
+import { unsetting } from './cli/advice/shell.ts'
+import { UsageError } from './cli/advice/usage.ts'
 import { crash, run } from './cli/run.ts'
-import { exitCode, Failure } from './failure.ts'
-import { unsetting } from './words.ts'
 
 const WRITE_IS_STUCK_MS = 200
 
@@ -10,7 +11,7 @@ const WRITE_IS_STUCK_MS = 200
 if (process.connected) {
   if (isInUse((process.channel as { fd?: number }).fd)) {
     const hint = unsetting('NODE_CHANNEL_FD')
-    process.exit(crash(new Failure('usage', 'NODE_CHANNEL_FD names a file of softsim itself', { hint })))
+    process.exit(crash(new UsageError('NODE_CHANNEL_FD names a file of softsim itself', hint)))
   }
   process.disconnect()
 }

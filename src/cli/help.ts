@@ -1,5 +1,5 @@
 import { styleText } from 'node:util'
-import { OUTCOMES } from '../failure.ts'
+import { OUTCOMES } from './advice/outcomes.ts'
 import { type CommandDefinition, splitDescription } from './options.ts'
 
 export interface Topic extends CommandDefinition {

@@ -4,9 +4,10 @@
  * - Each message is one line: `softsim: `, lower case, no full stop. A hint line says what to do next.
  * - Secrets are masked and control characters are escaped here, so that no caller can forget to do it.
  */
-import { Failure } from '../failure.ts'
 import { hiding } from '../secret.ts'
-import { type Level, type Messages, printable } from '../words.ts'
+import { type Concern, type Level, type Messages, printable } from '../words.ts'
+import type { Advice } from './advice/advice.ts'
+import { CONCERNS } from './advice/warnings.ts'
 import { writeStandardError } from './terminal/standard-error.ts'
 
 const SHORTEST_SECRET = 4
@@ -34,8 +35,9 @@ export class Report implements Messages {
     this.#hide = undefined
   }
 
-  warn(text: string): void {
-    this.#line(`warning: ${text}`)
+  warn(text: string, concern?: Concern, subject = ''): void {
+    const advice = concern === undefined ? '' : CONCERNS[concern]
+    this.#line(`warning: ${text}${typeof advice === 'string' ? advice : advice(subject)}`)
   }
 
   tell(level: Level, text: string): void {
@@ -43,21 +45,10 @@ export class Report implements Messages {
   }
 
   /** Prints why the command failed. Only `-vvv` adds the stack trace. */
-  failure(error: unknown): void {
-    if (error instanceof Failure) {
-      this.#line(`error: ${error.message}`)
-      for (const line of error.hint.split('\n')) this.#line(`hint: ${line}`)
-    } else {
-      this.#line(
-        `error: internal error in softsim: ${error instanceof Error ? error.message : String(error)}`,
-      )
-      this.#line(
-        'hint: report it where you got softsim; include the line above and the output of the same command with -vvv',
-      )
-    }
-    if (this.level >= 3 && error instanceof Error) {
-      for (const line of (error.stack ?? '').split('\n').slice(1)) this.#line(line)
-    }
+  failure({ message, hint }: Advice, stack = ''): void {
+    this.#line(`error: ${message}`)
+    for (const line of hint.split('\n')) this.#line(`hint: ${line}`)
+    if (this.level >= 3) for (const line of stack.split('\n').slice(1)) this.#line(line)
   }
 
   #line(text: string): void {

@@ -1,6 +1,9 @@
 import { Cli } from 'clipanion'
-import { exitCode, Failure, reasonOf } from '../failure.ts'
+import { Failure, reasonOf } from '../failure.ts'
 import { isOutputClosed, isWritePending, writeOutput } from '../next/standard-output.ts'
+import { adviceOn } from './advice/advice.ts'
+import { exitCode } from './advice/outcomes.ts'
+import { UsageError } from './advice/usage.ts'
 import { type CommandLine, readArgv } from './command-line.ts'
 import { COMMANDS } from './commands/all.ts'
 import type { BaseCommand, Context } from './commands/base.ts'
@@ -10,8 +13,6 @@ import { Report } from './report.ts'
 import { isConsole } from './terminal/console.ts'
 import { eitherOf, mistakeIn, unknownCommand } from './usage-errors.ts'
 import { VERSION } from './version.ts'
-
-const OUTPUT_HINT = 'check the file or the program that receives the output'
 
 const report = new Report()
 
@@ -31,10 +32,11 @@ export async function run(argv: readonly string[]): Promise<number> {
 
 /** Reports an error and returns its exit code. */
 export function crash(error: unknown): number {
-  report.failure(error)
+  const advice = adviceOn(error)
+  report.failure(advice, error instanceof Error ? error.stack : undefined)
   // What was just said would not stay true if the reader went on now.
   if (isWritePending()) process.kill(process.pid, 'SIGINT')
-  return exitCode(error instanceof Failure ? error.outcome : 'bug')
+  return exitCode(advice.outcome)
 }
 
 async function execute(typed: readonly string[]): Promise<void> {
@@ -58,21 +60,18 @@ function parse({ words, argv }: CommandLine, context: Context): BaseCommand {
     return cli.process([...argv], context as BaseCommand['context']) as BaseCommand
   } catch {
     // Clipanion's error repeats the command line, including the API key.
-    throw new Failure('usage', `can't parse the options of ${words[0]}`, { hint: 'see softsim help' })
+    throw new UsageError(`can't parse the options of ${words[0]}`, 'see softsim help')
   }
 }
 
 /** @throws {Failure} `disk` */
 async function print(text: string): Promise<void> {
-  if (isOutputClosed()) throw new Failure('disk', 'standard output is closed', { hint: OUTPUT_HINT })
+  if (isOutputClosed()) throw new Failure('no-reader', 'standard output is closed')
   try {
     if (isConsole(1)) await new Promise((resolve) => process.stdout.write(text, resolve))
     else await writeOutput(text)
   } catch (error) {
-    throw new Failure('disk', `can't write to standard output: ${reasonOf(error)}`, {
-      hint: OUTPUT_HINT,
-      cause: error,
-    })
+    throw new Failure('no-reader', `can't write to standard output: ${reasonOf(error)}`, error)
   }
 }
 
@@ -93,12 +92,12 @@ async function printHelp(command?: string): Promise<void> {
       command,
       topics.map(({ name }) => name),
     )
-    throw new Failure('usage', unknownCommand(command), {
-      hint:
-        meant === undefined
-          ? `use ${eitherOf(topics)}; see softsim help`
-          : `did you mean softsim help ${meant}?`,
-    })
+    throw new UsageError(
+      unknownCommand(command),
+      meant === undefined
+        ? `use ${eitherOf(topics)}; see softsim help`
+        : `did you mean softsim help ${meant}?`,
+    )
   }
   return print(commandHelp(topic, style))
 }

@@ -1,4 +1,4 @@
-import { exitCode } from '../failure.ts'
+import { exitCode } from './advice/outcomes.ts'
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 

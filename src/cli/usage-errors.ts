@@ -1,5 +1,5 @@
-import { Failure } from '../failure.ts'
 import { oddEnd } from '../words.ts'
+import { UsageError } from './advice/usage.ts'
 import { type CommandLine, type GivenOption, isKey } from './command-line.ts'
 import { fromElsewhere, meantByBareWord, RENAMED } from './guesses.ts'
 import { nearest } from './nearest.ts'
@@ -24,7 +24,7 @@ export function mistakeIn(
   line: CommandLine,
   commands: readonly CommandDefinition[],
   platform: NodeJS.Platform = process.platform,
-): Failure | undefined {
+): UsageError | undefined {
   const [first] = line.words
   const mistake =
     intoADevice(line) ??
@@ -40,7 +40,7 @@ export function mistakeIn(
   const hint = line.argv.some((word) => word.endsWith('\r')) ? `a word ${oddEnd('\r')}` : usual
   const isCommand = first !== 'help' && commands.some(({ name }) => name === first)
   const help = isCommand ? `softsim help ${first}` : 'softsim help'
-  return new Failure('usage', message, { hint: joined(hint, `see ${help}`) })
+  return new UsageError(message, joined(hint, `see ${help}`))
 }
 
 function joined(hint: string | undefined, next: string): string {

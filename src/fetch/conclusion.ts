@@ -4,13 +4,6 @@ import { type Messages, several } from '../words.ts'
 import type { Download, Parts } from './download.ts'
 import type { Tally } from './stock.ts'
 
-const LOST_HINT =
-  'ask the service provider for the profiles named above, which are allocated; the next fetch or next stores any that were put aside'
-
-const NONE_LEFT_HINT =
-  'ask the service provider for more profiles; if your account should have some, check --url'
-const SERVICE_HINT = 'check --url, and try again later; if it goes on, tell the operator of the service'
-
 interface Wanted extends Pick<Parts, 'count' | 'stop'> {
   readonly directory: string
   readonly messages: Messages
@@ -40,17 +33,14 @@ export function conclude(
   }
   if (failure !== undefined && !(failure instanceof CallFailure)) {
     if (stored + putAside + lost > 0) messages.tell(0, summary)
-    if (lost > 0) throw new Failure('disk', reasonOf(failure), { hint: LOST_HINT, cause: failure })
+    if (lost > 0) throw new Failure('lost', reasonOf(failure), failure)
     throw failure
   }
   const left = count - stored - putAside
-  const rest = left > 0 ? `to fetch the rest, use -n ${left}` : 'the next fetch or next stores the rest'
-  if (stop.aborted) throw new Failure('interrupted', `interrupted: ${summary}`, { hint: rest })
-  const reason = failure?.message ?? 'the service has no more profiles'
-  const hint = failure === undefined ? NONE_LEFT_HINT : (failure.hint ?? SERVICE_HINT)
-  const cause = failure
-  if (stored > 0) throw new Failure('partial', `${summary}: ${reason}`, { hint: `${hint}; ${rest}`, cause })
-  throw new Failure(failure?.outcome ?? 'no-profiles', reason, { hint, cause })
+  if (stop.aborted) throw new Failure({ kind: 'interrupted-fetch', left }, `interrupted: ${summary}`)
+  const cause = failure ?? new Failure('no-more', 'the service has no more profiles')
+  if (stored > 0) throw new Failure({ kind: 'partial', left }, `${summary}: ${cause.message}`, cause)
+  throw cause
 }
 
 function storedOf({ stored, putAside, lost, refused }: Tally, count: number, directory: string): string {

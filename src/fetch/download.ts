@@ -7,9 +7,6 @@ import * as planner from './planner.ts'
 import type { Stock } from './stock.ts'
 import type { View } from './view.ts'
 
-const REFUSED_HINT =
-  'tell the operator of the service; the answers are put aside in the files that the warnings name'
-
 export interface Parts {
   readonly count: number
   /** Aborted: send no more requests; pending ones continue. */
@@ -142,7 +139,7 @@ class Downloader {
       if (profiles.length === 0 && refused.length > 0)
         throw new CallFailure('the answer has no profile that can be used')
       if (planner.isMostlyRefused(this.#plan))
-        throw new CallFailure("most of what the service sends can't be used", { hint: REFUSED_HINT })
+        throw new CallFailure("most of what the service sends can't be used", { facts: 'mostly-refused' })
       // A service that sends only known profiles would keep doing so.
       if (stored === 0) this.#end.abort()
     } catch (error) {
@@ -160,4 +157,4 @@ class Downloader {
 
 const isAbort = (error: unknown) => error instanceof Error && error.name === 'AbortError'
 
-const isNoMore = (error: unknown) => error instanceof CallFailure && error.outcome === 'no-profiles'
+const isNoMore = (error: unknown) => error instanceof CallFailure && error.facts.kind === 'no-more'

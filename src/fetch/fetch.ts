@@ -6,7 +6,7 @@ import { checkSpaceForOrder } from '../store/incoming/free-space.ts'
 import { finishFetches } from '../store/incoming/recover.ts'
 import { closeTarget, openTarget, type Target } from '../store/incoming/target.ts'
 import { leaveHint } from '../store/queue.ts'
-import { type Messages, unsetting } from '../words.ts'
+import type { Messages } from '../words.ts'
 import { conclude } from './conclusion.ts'
 import { download, type Parts } from './download.ts'
 import { Stock } from './stock.ts'
@@ -30,11 +30,8 @@ export async function fetchProfiles(order: Order): Promise<void> {
   const url = endpoint(order.url, order.version)
   if (process.env['NODE_TLS_REJECT_UNAUTHORIZED'] === '0') {
     throw new Failure(
-      'usage',
+      'unchecked-tls',
       'NODE_TLS_REJECT_UNAUTHORIZED=0 turns off certificate checks and would expose the API key',
-      {
-        hint: `${unsetting('NODE_TLS_REJECT_UNAUTHORIZED')}; if the service uses its own CA, set NODE_EXTRA_CA_CERTS to the CA certificate file`,
-      },
     )
   }
   const client = new Client({ url, apiKey, trace: (level, text) => messages.tell(level, text) })

@@ -1,8 +1,7 @@
-import { reasonOf } from '../failure.ts'
-import { add, NotAdded } from '../store/incoming/add.ts'
+import { Failure, reasonOf } from '../failure.ts'
+import { add } from '../store/incoming/add.ts'
 import type { StoredProfile } from '../store/incoming/answers.ts'
 import { checkSpaceForBatch } from '../store/incoming/free-space.ts'
-import type { Added } from '../store/incoming/known.ts'
 import { release, reserve } from '../store/incoming/reserve.ts'
 import type { Target } from '../store/incoming/target.ts'
 import { putAsideUnread } from '../store/incoming/unread.ts'
@@ -49,21 +48,24 @@ export class Stock {
   /**
    * Puts the profiles of an answer aside durably, then publishes them.
    * @returns how many of them are new
-   * @throws {NotAdded}
+   * @throws {Failure} `lost` or `put-aside`
    */
   async keep(profiles: readonly StoredProfile[], reserve: string): Promise<number> {
     try {
       const added = await add(this.#target, profiles, reserve)
-      this.#noteAdded(added)
+      this.tally.stored += added.stored.length
+      this.tally.known += added.known.length
       for (const iccid of added.stored) this.#messages.tell(2, `${iccid} is stored`)
       for (const iccid of added.known)
         this.#messages.tell(2, `${iccid} is already in ${this.#target.directory}`)
       return added.stored.length
     } catch (error) {
-      if (error instanceof NotAdded) {
-        this.#noteAdded(error.added)
-        this.tally.putAside += error.putAside
-        this.tally.lost += error.lost
+      const facts = error instanceof Failure ? error.facts : undefined
+      if (facts?.kind === 'lost') this.tally.lost += profiles.length
+      if (facts?.kind === 'put-aside') {
+        this.tally.stored += facts.stored
+        this.tally.known += facts.known
+        this.tally.putAside += profiles.length - facts.stored - facts.known
       }
       // Each failure is reported here. If several happen at once, the final message names only one.
       this.#messages.warn(reasonOf(error))
@@ -82,10 +84,5 @@ export class Stock {
     } catch (error) {
       this.#messages.warn(`the answer can't be put aside: ${reasonOf(error)}`)
     }
-  }
-
-  #noteAdded({ stored, known }: Added): void {
-    this.tally.stored += stored.length
-    this.tally.known += known.length
   }
 }

@@ -1,6 +1,7 @@
-import { constants, type KeyObject, privateDecrypt, webcrypto } from 'node:crypto'
+import { constants, privateDecrypt, webcrypto } from 'node:crypto'
 import { availableParallelism } from 'node:os'
 import { UnusableProfile } from '../failure.ts'
+import type { PrivateKey } from './private-key.ts'
 
 /**
  * Decrypts one profile: RSAES-OAEP with SHA-1, MGF1 with SHA-1 and an empty label (RFC 8017 7.1).
@@ -17,7 +18,7 @@ const KEYS_A_THREAD = 4
 /** A key is slow at its first use: another one for the same thread pays only with so many profiles. */
 const PROFILES_A_KEY = 100
 
-export async function decryptor(key: KeyObject, count: number): Promise<Decrypt> {
+export async function decryptor({ object: key }: PrivateKey, count: number): Promise<Decrypt> {
   if (count === 1) {
     return (ciphertext) =>
       orLocked(() =>

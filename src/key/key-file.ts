@@ -1,11 +1,8 @@
-import type { KeyObject } from 'node:crypto'
 import { closeSync, existsSync, openSync, readSync } from 'node:fs'
-import { isAbsolute, parse } from 'node:path'
+import { parse } from 'node:path'
 import { errnoOf, Failure, reasonOf } from '../failure.ts'
-import { fullPath, LEAVE_DELETED } from '../full-path.ts'
 import { pause } from '../pause.ts'
-import { keyOfVariable, oddEnd } from '../words.ts'
-import { parsePrivateKey } from './private-key.ts'
+import { type PrivateKey, parsePrivateKey } from './private-key.ts'
 
 const STANDARD_INPUT = 0
 const EMPTY_PIPE_PAUSE_MS = 5
@@ -18,38 +15,24 @@ const LARGEST_KEY = 64 * 1024
 
 /**
  * Reads the private key from a file or a pipe (`-k <(gpg -d softsim.pem.gpg)`), or from standard input (`-k -`).
- * @throws {Failure} `usage` if `path` is not a path, `key` if the key can't be used
+ * @throws {Failure} if `path` is not a path, or the key can't be used
  */
-export function readKey(
-  path: string,
-  passphrase: string | undefined,
-  platform: NodeJS.Platform = process.platform,
-): KeyObject {
+export function readKey(path: string, passphrase: string | undefined): PrivateKey {
   if (/-----BEGIN|\n/.test(path) || (path.length > 200 && (/^\s*MII/.test(path) || !/[/\\.]/.test(path)))) {
-    throw notAPath(platform)
+    throw new Failure('key-instead-of-file')
   }
   let bytes: Buffer
   try {
     bytes = readBounded(path)
   } catch (error) {
-    if (isBase64Line(path)) throw notAPath(platform)
-    if (isTokenLike(path) && !existsSync(path)) throw noSuchFile(error)
-    throw new Failure('key', `can't read the private key ${path}: ${reasonOf(error)}`, {
-      hint: hintFor(path, errnoOf(error)),
-      cause: error,
-    })
+    if (isBase64Line(path)) throw new Failure('key-instead-of-file')
+    // With the same exit code as for any other file that does not exist.
+    if (isTokenLike(path) && !existsSync(path))
+      throw new Failure('no-such-key', "can't read the private key: there is no file of that name (ENOENT)")
+    const facts = { kind: 'unread-key', path } as const
+    throw new Failure(facts, `can't read the private key ${path}: ${reasonOf(error)}`, error)
   }
-  return parsePrivateKey(bytes, path, passphrase, platform)
-}
-
-function hintFor(path: string, code: string | undefined): string {
-  const full = fullPath(path)
-  if (full === undefined) return LEAVE_DELETED
-  const end = oddEnd(path)
-  if (code === 'ENOENT' && end !== undefined) return `check -k: the name ${end}`
-  if (code === 'ENOENT' && !isAbsolute(path)) return `check -k and the current directory: there is no ${full}`
-  if (code === 'EACCES') return 'give this user permission to read the file'
-  return 'check -k: its value is the file of the private key'
+  return parsePrivateKey(bytes, path, passphrase)
 }
 
 function readBounded(path: string): Buffer {
@@ -81,21 +64,9 @@ function readSome(file: number, bytes: Buffer): number {
   }
 }
 
-const notAPath = (platform: NodeJS.Platform) =>
-  new Failure('usage', '--key takes a file name, but this value looks like the key itself', {
-    hint: `save the key to a file, or send it to standard input: ${keyOfVariable('KEY', platform)} | softsim next -k -`,
-  })
-
 /** Users may also pass one line of a key by mistake. No part of a key is ever printed. */
 const isBase64Line = (text: string) =>
   /^[A-Za-z0-9+/]{40,}={0,2}$/.test(text) && [/[A-Z]/, /[a-z]/, /\d/].every((each) => each.test(text))
-
-/** With the same exit code as for any other file that does not exist. */
-const noSuchFile = (cause: unknown) =>
-  new Failure('key', "can't read the private key: there is no file of that name (ENOENT)", {
-    hint: 'check -k: its value is the file of the private key; it is not repeated here, because it looks like an API key',
-    cause,
-  })
 
 /** Short names, names with an ending such as `.pem`, and paths in a directory that exists, are not. */
 function isTokenLike(text: string): boolean {

@@ -1,22 +1,20 @@
 import { createPrivateKey, createPublicKey, type KeyObject, X509Certificate } from 'node:crypto'
 import { errnoOf, Failure } from '../failure.ts'
-import { asking, fromPutty, keepingPrivate, quote, toAscii } from '../words.ts'
-import { noteKeys, RIGHT_KEY } from './wrong-key.ts'
+
+/** The first private key of a file. */
+export interface PrivateKey {
+  readonly object: KeyObject
+  /** How many keys the file has. */
+  readonly inFile: number
+}
 
 /**
  * Reads an RSA private key: PKCS#1 or PKCS#8 (RFC 8017 A.1.2, RFC 5208), PEM or DER.
  * @param path the file that messages and hints name; `-` for standard input
  * @param passphrase for an encrypted key; undefined or empty if there is none
- * @param platform the system whose commands hints name
- * @throws {Failure} `key`, with a hint that says how to fix it
+ * @throws {Failure} that says what it is instead
  */
-export function parsePrivateKey(
-  bytes: Buffer,
-  path: string,
-  passphrase: string | undefined,
-  platform: NodeJS.Platform = process.platform,
-): KeyObject {
-  const name = path === '-' ? 'standard input' : path
+export function parsePrivateKey(bytes: Buffer, path: string, passphrase: string | undefined): PrivateKey {
   const secret = passphrase ? { passphrase } : {}
   const attempts = isPem(bytes)
     ? [() => createPrivateKey({ key: bytes, ...secret })]
@@ -26,19 +24,20 @@ export function parsePrivateKey(
   const errors: unknown[] = []
   for (const attempt of attempts) {
     try {
-      const key = checked(attempt(), name)
-      noteKeys(key, bytes.toString('latin1'))
-      return key
+      return { object: checked(attempt(), nameOf(path)), inFile: keysIn(bytes.toString('latin1')) }
     } catch (error) {
       if (error instanceof Failure) throw error
       errors.push(error)
     }
   }
-  const file = path === '-' ? 'softsim.pem' : path
-  throw diagnosis({ bytes, name, file, passphrase, errors, platform })
+  throw diagnosis(bytes, path, passphrase, errors)
 }
 
+const nameOf = (path: string) => (path === '-' ? 'standard input' : path)
+
 const isPem = (bytes: Buffer) => bytes.includes('-----BEGIN ')
+
+const keysIn = (pem: string) => pem.split(/-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----/).length - 1
 
 function checked(key: KeyObject, name: string): KeyObject {
   if (key.asymmetricKeyType !== 'rsa') throw notRsa(name, key.asymmetricKeyType ?? 'unknown')
@@ -46,79 +45,55 @@ function checked(key: KeyObject, name: string): KeyObject {
 }
 
 const notRsa = (name: string, type: string) =>
-  keyFailure(`${name} is a key of type ${type}; decryption needs an RSA key`, RIGHT_KEY)
+  new Failure('other-key', `${name} is a key of type ${type}; decryption needs an RSA key`)
 
-const keyFailure = (message: string, hint: string) => new Failure('key', message, { hint })
-
-/** What can't be read as a private key: its name for messages, and its file for the commands in hints. */
-interface Unreadable {
-  readonly bytes: Buffer
-  readonly name: string
-  readonly file: string
-  readonly passphrase: string | undefined
-  readonly errors: readonly unknown[]
-  readonly platform: NodeJS.Platform
-}
-
-function diagnosis({ bytes, name, file, passphrase, errors, platform }: Unreadable): Failure {
+/** @param errors why it can't be read as a private key */
+function diagnosis(
+  bytes: Buffer,
+  path: string,
+  passphrase: string | undefined,
+  errors: readonly unknown[],
+): Failure {
+  const name = nameOf(path)
   const text = bytes.toString('latin1')
-  if (bytes.length === 0) return keyFailure(`${name} is empty`, RIGHT_KEY)
-  if (isUtf16(bytes)) return keyFailure(`${name} is a text file in UTF-16`, toAscii(file, platform))
+  if (bytes.length === 0) return new Failure('other-key', `${name} is empty`)
+  if (isUtf16(bytes)) return new Failure({ kind: 'utf16-key', path }, `${name} is a text file in UTF-16`)
   if (NO_LINE_BREAKS.test(text)) {
-    return keyFailure(
-      `the key in ${name} has lost its line breaks`,
-      text.includes('\\n')
-        ? 'put a line break in place of each "\\n"'
-        : 'copy it again with all of them; at least, put one after "-----BEGIN ... KEY-----" and one before "-----END"',
-    )
+    const kind = text.includes('\\n') ? 'escaped-line-breaks' : 'lost-line-breaks'
+    return new Failure(kind, `the key in ${name} has lost its line breaks`)
   }
   if (/^[ \t>]+-----(BEGIN|END)/m.test(text))
-    return keyFailure(`the lines of ${name} begin with spaces or with ">"`, 'remove them')
+    return new Failure('indented-key', `the lines of ${name} begin with spaces or with ">"`)
   if (/-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----/.test(text) && !/^-----END .*-----/m.test(text))
-    return keyFailure(`${name} is cut off: the END line is missing`, 'copy it again')
+    return new Failure('cut-off-key', `${name} is cut off: the END line is missing`)
   if (isPkcs12(bytes)) {
-    const legacy = text.includes(RC2) ? ' -legacy' : ''
-    return keyFailure(
-      `${name} is a PKCS#12 bundle`,
-      `extract the key from it: openssl pkcs12${legacy} -in ${quote(file, platform)} -nocerts -nodes -out softsim.key.pem`,
-    )
+    const kind = text.includes(RC2) ? 'old-pkcs12' : 'pkcs12'
+    return new Failure({ kind, path }, `${name} is a PKCS#12 bundle`)
   }
-  if (text.includes('BEGIN OPENSSH PRIVATE KEY')) return openSsh(text, name, file, platform)
+  if (text.includes('BEGIN OPENSSH PRIVATE KEY')) return openSsh(text, path)
   if (passphrase && errors.some((error) => errnoOf(error) === 'ERR_OSSL_EVP_UNSUPPORTED')) {
-    return keyFailure(
-      `${name} is encrypted with a cipher that OpenSSL has retired`,
-      `encrypt it with another one: openssl pkey -provider legacy -provider default -in ${quote(file, platform)} -aes256 -out softsim.aes.pem`,
-    )
+    const facts = { kind: 'retired-cipher', path } as const
+    return new Failure(facts, `${name} is encrypted with a cipher that OpenSSL has retired`)
   }
   if (isEncrypted(text, errors)) {
     return passphrase
-      ? keyFailure(`the passphrase does not decrypt ${name}`, 'check SOFTSIM_KEY_PASSPHRASE')
-      : keyFailure(
-          `${name} is protected with a passphrase, but none was given`,
-          `set it: ${asking('SOFTSIM_KEY_PASSPHRASE', platform)}`,
-        )
+      ? new Failure('wrong-passphrase', `the passphrase does not decrypt ${name}`)
+      : new Failure('missing-passphrase', `${name} is protected with a passphrase, but none was given`)
   }
   if (/BEGIN (RSA |SSH2 )?PUBLIC KEY|^(ssh|ecdsa)-\S+ AAAA/m.test(text) || isDerPublicKey(bytes)) {
-    return keyFailure(
-      `${name} is a public key; decryption needs the private key`,
-      file.endsWith('.pub')
-        ? `use the private key, which is probably in ${file.slice(0, -'.pub'.length)}`
-        : RIGHT_KEY,
-    )
+    const facts = { kind: 'public-key', path } as const
+    return new Failure(facts, `${name} is a public key; decryption needs the private key`)
   }
   if (isCertificate(bytes)) {
-    return keyFailure(
+    return new Failure(
+      'certificate',
       `${name} is a certificate; decryption needs the private key that belongs to it`,
-      'extract it from the PKCS#12 bundle: openssl pkcs12 -in bundle.p12 -nocerts -nodes -out softsim.pem',
     )
   }
-  if (text.startsWith('PuTTY-User-Key-File')) {
-    return keyFailure(`${name} is in PuTTY's own format`, fromPutty(file, platform))
-  }
-  return keyFailure(
-    `${name} is not a readable private key (PKCS#1 or PKCS#8, PEM or DER)`,
-    `check it: openssl pkey -check -noout -in ${quote(file, platform)}`,
-  )
+  if (text.startsWith('PuTTY-User-Key-File'))
+    return new Failure({ kind: 'putty-key', path }, `${name} is in PuTTY's own format`)
+  const facts = { kind: 'unreadable-key', path } as const
+  return new Failure(facts, `${name} is not a readable private key (PKCS#1 or PKCS#8, PEM or DER)`)
 }
 
 /** Windows PowerShell writes UTF-16 with `>`. A key in DER begins with another byte than a byte order mark. */
@@ -139,18 +114,13 @@ function isPkcs12(bytes: Buffer): boolean {
 const RC2 = Buffer.from('2a864886f70d010c0106', 'hex').toString('latin1')
 
 /** OpenSSH's own format names the type of the key in its first bytes (PROTOCOL.key in its sources). */
-function openSsh(text: string, name: string, file: string, platform: NodeJS.Platform): Failure {
+function openSsh(text: string, path: string): Failure {
   const body = /BEGIN OPENSSH PRIVATE KEY-----([^-]*)/.exec(text)?.[1] ?? ''
   const type = /ssh-(?:rsa|dss|ed25519)|ecdsa-sha2-[a-z0-9]+/.exec(
     Buffer.from(body, 'base64').toString('latin1'),
   )?.[0]
-  if (type !== undefined && type !== 'ssh-rsa') return notRsa(name, type)
-  // ssh-keygen rejects a key that other users can read.
-  const first = keepingPrivate(file, platform)
-  return keyFailure(
-    `${name} is in OpenSSH's own format`,
-    `convert it to PEM in place: ${first}ssh-keygen -p -m PEM -f ${quote(file, platform)}`,
-  )
+  if (type !== undefined && type !== 'ssh-rsa') return notRsa(nameOf(path), type)
+  return new Failure({ kind: 'openssh-key', path }, `${nameOf(path)} is in OpenSSH's own format`)
 }
 
 /** The object identifier of PBES2 (RFC 8018 A.4) in DER. An encrypted PKCS#8 key begins with it. */

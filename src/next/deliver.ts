@@ -1,16 +1,13 @@
 import { join } from 'node:path'
-import { errnoOf, Failure, reasonOf, remedyFor } from '../failure.ts'
+import { Failure, reasonOf } from '../failure.ts'
 import type { OpenDirectory } from '../store/flush/directory.ts'
 import { usedName } from '../store/names.ts'
-import { type Messages, quote } from '../words.ts'
+import type { Messages } from '../words.ts'
 import type { Ready, Signals } from './ready.ts'
 import type { Receipt } from './receipt.ts'
 import { isOnScreen, WriteFailure, writeOutput } from './standard-output.ts'
 
-const SLOW =
-  'the reader of standard output is slow or does not read: still waiting after 2 s; press Ctrl-C to stop'
-const ON_SCREEN =
-  'a secret is on the screen: clear the screen and its history; use | or > to send a profile to a device'
+const SLOW = 'the reader of standard output is slow or does not read: still waiting after 2 s'
 const NO_FLUSH =
   "this file system can't flush a directory: after a power cut, the profiles handed out last may be unused again; a local disk is safer"
 
@@ -38,11 +35,11 @@ export async function deliver(taken: readonly Ready[], delivery: Delivery): Prom
   try {
     if (!(await opened.flushWith(taken.map((each) => usedPath(directory, each))))) messages.warn(NO_FLUSH)
     receipt?.append(taken)
-    await writeOutput(taken.map(lineOf).join(''), signals.stop, () => urgent.warn(SLOW))
+    await writeOutput(taken.map(lineOf).join(''), signals.stop, () => urgent.warn(SLOW, 'slow-reader'))
   } catch (error) {
     throw undelivered(taken, delivery, error)
   }
-  if (await isOnScreen()) messages.warn(ON_SCREEN)
+  if (await isOnScreen()) messages.warn('a secret is on the screen', 'on-screen')
 }
 
 export const usedPath = (directory: string, { name }: Pick<Ready, 'name'>) => join(directory, usedName(name))
@@ -55,39 +52,19 @@ export function undelivered(
   { keyPath, directory, iccid, messages, signals, receipt }: Delivery,
   error: unknown,
 ): Failure {
-  const interrupted = signals.stop.aborted ? 'interrupted' : undefined
   const maybe = begun(taken, error instanceof WriteFailure ? error.possible : 0)
   const nameOf = (each: Ready) => `${each.iccid} (${usedPath(directory, each)})`
-  const isOne = taken.length === 1
-  if (!isOne) {
+  if (taken.length > 1) {
     for (const each of taken.slice(0, maybe))
       messages.warn(`claimed and may have been delivered: ${nameOf(each)}`)
     for (const each of taken.slice(maybe)) messages.warn(`claimed but not delivered: ${nameOf(each)}`)
   }
-  const withReceipt = receipt === undefined ? '' : ` --receipt ${quote(receipt.path)}`
-  const again = `softsim next -k ${quote(keyPath)} -i ${quote(directory)} --iccid ${isOne ? taken[0]?.iccid : '<ICCID>'}${withReceipt}`
-  return new Failure(
-    interrupted ?? (error instanceof Failure ? error.outcome : 'disk'),
-    `${whatOf(taken.map(nameOf), maybe)}: ${interrupted ?? reasonOf(error)}`,
-    {
-      hint: [...remedy(error), ...notAgain(taken, iccid), hintOf(taken, maybe, again)].join('; '),
-      cause: error,
-    },
-  )
-}
-
-/** What helps against a full or a broken disk. */
-function remedy(error: unknown): string[] {
-  const cause = error instanceof Error && errnoOf(error) === undefined ? error.cause : error
-  return ['ENOSPC', 'EDQUOT', 'EROFS', 'EFBIG'].includes(errnoOf(cause) ?? '') ? [remedyFor(cause)] : []
-}
-
-/** Without a device or an ICCID, the same command would use up one profile after the other. */
-function notAgain(taken: readonly Ready[], iccid: string | undefined): string[] {
-  if (iccid !== undefined || taken.every(({ device }) => device !== undefined)) return []
-  return [
-    `do not run the same command again: it takes ${taken.length === 1 ? 'another profile' : 'other profiles'}`,
-  ]
+  const iccids = taken.map((each) => each.iccid)
+  const isForDevices = taken.every(({ device }) => device !== undefined)
+  const call = { keyPath, directory, isNamed: iccid !== undefined, receipt: receipt?.path }
+  const facts = { kind: 'undelivered', iccids, begun: maybe, isForDevices, call } as const
+  const cause = signals.stop.aborted ? new Failure('interrupted', 'interrupted', error) : error
+  return new Failure(facts, `${whatOf(taken.map(nameOf), maybe)}: ${reasonOf(cause)}`, cause)
 }
 
 /** How many of the lines a reader may have begun to read. A line that is cut off can be enough for a device. */
@@ -106,14 +83,4 @@ function whatOf(named: readonly string[], maybe: number): string {
   if (not === 0) return `claimed and may have been delivered: ${which}`
   if (maybe === 0) return `claimed but not delivered: ${which}`
   return `claimed but not delivered: ${not} of ${which}; the first ${maybe} may have been delivered`
-}
-
-function hintOf(taken: readonly Ready[], maybe: number, again: string): string {
-  if (taken.every(({ device }) => device !== undefined))
-    return 'run the same command again: each device gets the same profile'
-  if (maybe === 0) return `to print ${taken.length === 1 ? 'it' : 'each of them'} again: ${again}`
-  if (taken.length === 1) return `find out whether a device has it; if none has it, print it again: ${again}`
-  return maybe < taken.length
-    ? `to print each that was not delivered again: ${again}; the first ${maybe} only if no device has them`
-    : `find out which of them a device has; to print each of the others again: ${again}`
 }

@@ -1,4 +1,4 @@
-import type { Level, Messages } from '../words.ts'
+import type { Concern, Level, Messages } from '../words.ts'
 
 /**
  * Keeps messages back between the claim and the delivery: writing one can take long, or forever if nobody reads
@@ -12,8 +12,8 @@ export class HeldMessages implements Messages {
     this.#messages = messages
   }
 
-  warn(text: string): void {
-    this.#pass(() => this.#messages.warn(text))
+  warn(text: string, concern?: Concern, subject?: string): void {
+    this.#pass(() => this.#messages.warn(text, concern, subject))
   }
 
   tell(level: Level, text: string): void {

@@ -1,7 +1,7 @@
-import type { KeyObject } from 'node:crypto'
-import { errnoOf, Failure, type Fault, type UnusableProfile } from '../failure.ts'
+import { Failure, type UnusableProfile } from '../failure.ts'
 import type { Decrypt } from '../key/decrypt.ts'
-import { hintFor, RIGHT_KEY } from '../key/wrong-key.ts'
+import type { PrivateKey } from '../key/private-key.ts'
+import { wrongKeyFacts } from '../key/wrong-key.ts'
 import { newerProblems } from '../profile/check.ts'
 import { encodeHex } from '../profile/hex.ts'
 import { iccidDigits } from '../profile/iccid.ts'
@@ -19,7 +19,7 @@ export type Format = keyof typeof FORMATS
 
 export interface Source {
   readonly directory: string
-  readonly key: KeyObject
+  readonly key: PrivateKey
   readonly format: Format
   /** Also selects the fields to check: those that the device gets. */
   readonly options: HexOptions
@@ -108,27 +108,11 @@ export async function readyFrom(
   }
 }
 
-const HINTS: Record<Fault, string> = {
-  damaged:
-    'copy the file from a backup, or ask the service provider for another profile; nothing was claimed',
-  locked: RIGHT_KEY,
-  unfit: 'take another profile, and tell the service provider about this one; nothing was claimed',
-  held: 'close the other program, then run the same command again; nothing was claimed',
-}
-
 /**
  * One that was asked for by name can't be handed out: there is no other one to take instead.
  * @param key the one that did not decrypt it
  */
-export function notHandedOut(what: string, cause: UnusableProfile, key?: KeyObject): Failure {
-  const isLocked = cause.fault === 'locked'
-  const isDenied = cause.fault === 'damaged' && errnoOf(cause.cause) === 'EACCES'
-  const usual = isDenied ? permitReading(cause.cause as NodeJS.ErrnoException) : HINTS[cause.fault]
-  return new Failure(isLocked ? 'key' : 'unusable', `${what} can't be handed out: ${cause.message}`, {
-    hint: isLocked && key !== undefined ? hintFor(key) : usual,
-    cause,
-  })
+export function notHandedOut(what: string, cause: UnusableProfile, key?: PrivateKey): Failure {
+  const facts = cause.fault === 'locked' && key !== undefined ? wrongKeyFacts(key, false) : cause.fault
+  return new Failure(facts, `${what} can't be handed out: ${cause.message}`, cause)
 }
-
-const permitReading = ({ path }: NodeJS.ErrnoException) =>
-  `give this user permission to read ${path}; nothing was claimed`

@@ -1,8 +1,8 @@
 import { closeSync, fstatSync, openSync, readSync, statfsSync, statSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { basename } from 'node:path'
-import { Failure, reasonOf, remedyFor } from '../failure.ts'
-import { fullPath, LEAVE_DELETED } from '../full-path.ts'
+import { Failure, reasonOf } from '../failure.ts'
+import { fullPath } from '../full-path.ts'
 import { flushFileSync } from '../store/flush/files.ts'
 import { isProfileName, usedName } from '../store/names.ts'
 import { fileRights, rightsOf } from '../store/rights.ts'
@@ -35,30 +35,20 @@ export class Receipt {
    */
   constructor(path: string, directory: string, count: number, devices: readonly string[] = []) {
     this.path = path
-    this.#directory = absolute(directory)
+    const full = fullPath(directory)
+    if (full === undefined) throw new Failure('current-directory-gone', 'the current directory is gone')
+    this.#directory = full
     try {
-      if (isProfileName(basename(path))) {
-        throw new Failure('usage', `${path}: a receipt can't have the name of a profile`, {
-          hint: 'name a file such as receipt.jsonl; nothing was claimed',
-        })
-      }
-      if (!takesReceipts(path)) {
-        throw new Failure('usage', `${path} is not a file of receipts`, {
-          hint: 'name a new file, such as receipt.jsonl; nothing was claimed',
-        })
-      }
+      if (isProfileName(basename(path)))
+        throw new Failure('profile-as-receipt', `${path}: a receipt can't have the name of a profile`)
+      if (!takesReceipts(path)) throw new Failure('no-receipts', `${path} is not a file of receipts`)
       this.#file = openSync(path, 'a+', fileRights(rightsOf(directory)))
-      if (!hasRoom(path, this.#file, this.#sizeOf(count, devices))) {
-        throw new Failure('disk', `not enough disk space for the receipt ${path}`, {
-          hint: 'free disk space, or name a file on another disk; nothing was claimed',
-        })
-      }
+      if (!hasRoom(path, this.#file, this.#sizeOf(count, devices)))
+        throw new Failure('space-for-receipt', `not enough disk space for the receipt ${path}`)
     } catch (error) {
       if (error instanceof Failure) throw error
-      throw new Failure('disk', `can't write the receipt ${path}: ${reasonOf(error)}`, {
-        hint: `${fullPath(path) === undefined ? LEAVE_DELETED : remedyFor(error, 'check --receipt and that its directory exists')}; nothing was claimed`,
-        cause: error,
-      })
+      const facts = { kind: 'unwritten-receipt', path } as const
+      throw new Failure(facts, `can't write the receipt ${path}: ${reasonOf(error)}`, error)
     }
   }
 
@@ -97,15 +87,6 @@ export class Receipt {
     )
     return lines.map((line) => `${line}\n`).join('')
   }
-}
-
-/** @throws {Failure} `disk` if the path is relative and the current directory was deleted */
-function absolute(directory: string): string {
-  const full = fullPath(directory)
-  if (full !== undefined) return full
-  throw new Failure('disk', 'the current directory is gone', {
-    hint: `${LEAVE_DELETED}; nothing was claimed`,
-  })
 }
 
 /**

@@ -1,50 +1,37 @@
+import { type Facts, Failure, type PlainKind } from '../failure.ts'
 import { durationOf } from '../words.ts'
 import { type Limit, readLimit, tooLongAskedMs } from './rate-limit.ts'
 
-export class CallFailure extends Error {
+export class CallFailure extends Failure {
   readonly isPassing: boolean
   /** Whether the service may have allocated profiles: the request was sent, but its answer did not arrive. */
   readonly mayHaveAllocated: boolean
-  readonly status: number | undefined
-  readonly hint: string | undefined
   /** The rate limit, if the service has answered and another try may help. */
   readonly limit: Limit | undefined
-  /** What it means for the whole fetch, where nothing else was brought. */
-  readonly outcome: 'api-key' | 'no-profiles' | 'service'
   /** A complete answer that could not be read. Its profiles are allocated. */
   readonly unread: Uint8Array | undefined
 
   constructor(
     message: string,
     traits: {
+      facts?: Facts | PlainKind
       isPassing?: boolean
       mayHaveAllocated?: boolean
-      status?: number
-      hint?: string | undefined
       limit?: Limit
-      outcome?: 'api-key' | 'no-profiles' | 'service'
       unread?: Uint8Array
       cause?: unknown
     } = {},
   ) {
-    super(message, { cause: traits.cause })
+    super(traits.facts ?? 'service', message, traits.cause)
     this.name = 'CallFailure'
     this.isPassing = traits.isPassing ?? false
     this.mayHaveAllocated = traits.mayHaveAllocated ?? false
-    this.status = traits.status
-    this.hint = traits.hint
     this.limit = traits.limit
-    this.outcome = traits.outcome ?? 'service'
     this.unread = traits.unread
   }
 }
 
 const LONGEST_TEXT = 200
-
-const KEY_HINT = 'set SOFTSIM_API_KEY to an API key for SoftSIM profiles'
-
-const URL_HINT =
-  '--url is wrong, or a proxy has answered: the answer is a web page, and the service does not send any'
 
 /** Not implemented, HTTP version not supported, network authentication required (RFC 9110 15.6, RFC 6585 6). */
 const NEVER_CARRIED_OUT = [501, 505, 511]
@@ -62,34 +49,25 @@ export function statusFailure(
   const said = text === '' ? '' : `: ${Array.from(text).slice(0, LONGEST_TEXT).join('')}`
   if (status === 401 || status === 403) {
     return new CallFailure(`the service does not accept the API key (${status})${said}`, {
-      status,
-      outcome: 'api-key',
-      hint: status === 403 ? `${KEY_HINT}, or correct --url: another address may answer 403 too` : KEY_HINT,
+      facts: { kind: 'api-key', status },
     })
   }
   if (status === 404 && isPage) {
     return new CallFailure(`there is no profile service at this address (404)${said}`, {
-      status,
-      hint: URL_HINT,
+      facts: 'no-service',
     })
   }
   if (status === 404) {
-    return new CallFailure(`the service has no more profiles (404)${said}`, {
-      status,
-      outcome: 'no-profiles',
-    })
+    return new CallFailure(`the service has no more profiles (404)${said}`, { facts: 'no-more' })
   }
   const longMs = tooLongAskedMs(status, headers)
   if (longMs !== undefined) {
-    const when = durationOf(longMs)
-    return new CallFailure(`the service asks for a pause of ${when} (${status})`, {
-      status,
-      hint: `run fetch again in ${when}`,
+    return new CallFailure(`the service asks for a pause of ${durationOf(longMs)} (${status})`, {
+      facts: { kind: 'pause', ms: longMs },
     })
   }
   const limit = readLimit(status, headers, Date.now())
-  if (status === 429)
-    return new CallFailure('the rate limit is reached (429)', { status, limit, isPassing: true })
+  if (status === 429) return new CallFailure('the rate limit is reached (429)', { limit, isPassing: true })
   // With 502, 504 or a status of its own, a gateway reports a request that it forwarded and lost. A service that
   // failed may have allocated profiles first. Only an answer that says when to retry means that nothing was started.
   const isPutOff = status === 503 && headers['retry-after'] !== undefined
@@ -97,7 +75,6 @@ export function statusFailure(
   // The body of another success status can't be used, and the service has probably allocated profiles.
   const isOdd = status >= 200 && status < 300
   return new CallFailure(`the service answered ${status}${said}`, {
-    status,
     limit,
     // 408: the request took too long to arrive, as on a slow line.
     isPassing: isLost || status === 408,

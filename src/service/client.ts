@@ -101,7 +101,7 @@ export class Client {
     const target = redirectTarget(this.#url, typeof location === 'string' ? location : undefined)
     if (target !== undefined) return target
     throw new CallFailure('the service redirects to an address that is not https on the same host', {
-      hint: 'if you trust the new address, give it with --url; the API key was not sent there',
+      facts: 'redirect',
     })
   }
 
@@ -165,7 +165,7 @@ function answerOf({ status, headers, body, bodyMs, totalMs }: Response): Answer 
       : 'the answer is not a list of profiles',
     {
       mayHaveAllocated: true,
-      hint: 'check --url; a proxy or a login page may have answered',
+      facts: 'not-a-list',
       unread: body,
     },
   )

@@ -4,7 +4,6 @@ import type Dispatcher from 'undici/lib/dispatcher/dispatcher.js'
 import EnvHttpProxyAgent from 'undici/lib/dispatcher/env-http-proxy-agent.js'
 import Pool from 'undici/lib/dispatcher/pool.js'
 import { Failure } from '../failure.ts'
-import { unsetting } from '../words.ts'
 
 /** Per address of a host. Node's default of a quarter of a second gives up addresses that are merely far away. */
 const ADDRESS_MS = 5000
@@ -57,9 +56,8 @@ export function throughProxy(bounds: Bounds): Dispatcher {
   const options = optionsOf(bounds)
   const { name, proxy } = chosenProxy()
   if (/^\s*socks/i.test(proxy)) {
-    throw new Failure('usage', `${name} names a SOCKS proxy, and softsim can use only HTTP proxies`, {
-      hint: `set ${name} to an HTTP proxy, in the form http://proxy.example:8080; without a proxy: ${unsetting(name)}`,
-    })
+    const facts = { kind: 'socks', variable: name } as const
+    throw new Failure(facts, `${name} names a SOCKS proxy, and softsim can use only HTTP proxies`)
   }
   try {
     return new EnvHttpProxyAgent({
@@ -73,10 +71,7 @@ export function throughProxy(bounds: Bounds): Dispatcher {
       clientFactory: (origin, more) => proxyPool(origin, { ...more, headersTimeout: bounds.silence }),
     })
   } catch (error) {
-    throw new Failure('usage', 'HTTPS_PROXY or HTTP_PROXY is not a valid proxy address', {
-      hint: 'use the form http://proxy.example:8080',
-      cause: error,
-    })
+    throw new Failure('bad-proxy', 'HTTPS_PROXY or HTTP_PROXY is not a valid proxy address', error)
   }
 }
 

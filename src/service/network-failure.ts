@@ -1,37 +1,22 @@
-import { errnoOf } from '../failure.ts'
+import { errnoOf, type PlainKind } from '../failure.ts'
 import { CallFailure } from './call-failure.ts'
 import { ProxyFailure } from './connection.ts'
 
 type Peer = 'service' | 'proxy'
 
-const NETWORK_HINT: Record<Peer, string> = {
-  service: 'check --url and the network of this machine',
-  proxy: 'check HTTPS_PROXY, and make sure that the proxy is running',
-}
-const REFUSED_HINT =
-  'check the host and the port in --url, and whether a firewall refuses the connection; if they are right, try again later'
-const CA_HINT =
-  'if a proxy or a test service uses its own CA, set NODE_EXTRA_CA_CERTS to the CA certificate file'
-const SYSTEM_CA_HINT = 'if this system trusts that CA, set NODE_USE_SYSTEM_CA=1 instead'
-const WEAK_HINT =
-  'ask the operator of the service for a stronger certificate; if a proxy replaces the certificate, ask the operator of the proxy'
-
 /** By Node's error code, or by OpenSSL's message if there is no code. */
-const CERTIFICATE: Record<string, readonly [problem: string, hint: string]> = {
-  CERT_HAS_EXPIRED: [
-    'has expired',
-    'check the clock of this machine; if it is right, tell the operator of the service',
-  ],
-  CERT_NOT_YET_VALID: ['is not valid yet', 'check the clock of this machine'],
-  DEPTH_ZERO_SELF_SIGNED_CERT: ['is self-signed', CA_HINT],
-  ERR_TLS_CERT_ALTNAME_INVALID: ['is for another host', 'check --url'],
-  SELF_SIGNED_CERT_IN_CHAIN: ['is issued by an unknown root CA', CA_HINT],
-  UNABLE_TO_GET_ISSUER_CERT: ['is issued by an unknown CA', CA_HINT],
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: ['is issued by an unknown CA', CA_HINT],
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: ['is issued by an unknown CA', CA_HINT],
-  'EE certificate key too weak': ['has a key that is too short', WEAK_HINT],
-  'CA certificate key too weak': ['is issued by a CA whose key is too short', WEAK_HINT],
-  'CA signature digest algorithm too weak': ['is signed with an insecure digest algorithm', WEAK_HINT],
+const CERTIFICATE: Record<string, readonly [problem: string, kind: PlainKind]> = {
+  CERT_HAS_EXPIRED: ['has expired', 'expired-certificate'],
+  CERT_NOT_YET_VALID: ['is not valid yet', 'wrong-clock'],
+  DEPTH_ZERO_SELF_SIGNED_CERT: ['is self-signed', 'unknown-ca'],
+  ERR_TLS_CERT_ALTNAME_INVALID: ['is for another host', 'other-host'],
+  SELF_SIGNED_CERT_IN_CHAIN: ['is issued by an unknown root CA', 'unknown-ca'],
+  UNABLE_TO_GET_ISSUER_CERT: ['is issued by an unknown CA', 'unknown-ca'],
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: ['is issued by an unknown CA', 'unknown-ca'],
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: ['is issued by an unknown CA', 'unknown-ca'],
+  'EE certificate key too weak': ['has a key that is too short', 'too-weak'],
+  'CA certificate key too weak': ['is issued by a CA whose key is too short', 'too-weak'],
+  'CA signature digest algorithm too weak': ['is signed with an insecure digest algorithm', 'too-weak'],
 }
 
 const PASSING: Record<string, (peer: Peer) => string> = {
@@ -61,59 +46,52 @@ export function networkFailure(error: unknown, sent: boolean, to?: Target): Call
   if (proxy?.status !== undefined) return refusal(proxy.status, error)
   const peer = proxy === undefined ? 'service' : 'proxy'
   const { code = '', name, message } = innermost(error)
-  const redirected = to?.isRedirected ? `the service redirected to ${to.url.origin}; ` : ''
-  const failure = (text: string, { isPassing = false, hint = NETWORK_HINT[peer] } = {}) =>
-    new CallFailure(text, { hint: redirected + hint, isPassing, mayHaveAllocated: sent, cause: error })
+  const failure = (text: string, why: PlainKind, isPassing = false) => {
+    const facts = to?.isRedirected ? ({ kind: 'redirected', to: to.url.origin, why } as const) : why
+    return new CallFailure(text, { facts, isPassing, mayHaveAllocated: sent, cause: error })
+  }
 
   for (const sign of [code, message]) {
-    const [problem, hint] = CERTIFICATE[sign] ?? []
-    if (hint !== undefined)
-      return failure(`the certificate of the ${peer} ${problem} (${sign})`, { hint: withSetCa(hint) })
+    const [problem, kind] = CERTIFICATE[sign] ?? []
+    if (kind !== undefined) return failure(`the certificate of the ${peer} ${problem} (${sign})`, kind)
   }
+  const usual = peer === 'proxy' ? 'no-proxy' : 'no-connection'
   const passing = PASSING[code]
   if (passing !== undefined) {
-    return failure(`${passing(peer)} (${code})`, { isPassing: true, hint: passingHint(code, peer, to) })
+    return failure(`${passing(peer)} (${code})`, peer === 'proxy' ? usual : kindOf(code, to), true)
   }
-  if (code === 'ENOTFOUND') return failure(`the host name of the ${peer} is unknown (${code})`)
-  if (name === 'HTTPParserError') return failure(`the ${peer} sent an invalid HTTP response`)
+  if (code === 'ENOTFOUND') return failure(`the host name of the ${peer} is unknown (${code})`, usual)
+  if (name === 'HTTPParserError') return failure(`the ${peer} sent an invalid HTTP response`, usual)
   if (code === 'EPROTO' || code.startsWith('ERR_SSL_')) {
-    const hint = 'check the scheme, the host and the port in --url'
-    return failure(`the TLS connection to the ${peer} failed (${code})`, { hint })
+    return failure(`the TLS connection to the ${peer} failed (${code})`, 'tls')
   }
-  return failure(`the request failed: ${message}`)
+  return failure(`the request failed: ${message}`, usual)
 }
 
-/** The variable may be set already, to another file. */
-function withSetCa(hint: string): string {
-  if (hint !== CA_HINT) return hint
-  const file = process.env['NODE_EXTRA_CA_CERTS']
-  return `${file ? `NODE_EXTRA_CA_CERTS is set to ${file}, but the CA of this certificate is not in it: add it if you trust it` : hint}; ${SYSTEM_CA_HINT}`
-}
-
-function passingHint(code: string, peer: Peer, to: Target | undefined): string {
-  if (code === 'ECONNREFUSED' && peer === 'service') return REFUSED_HINT
+function kindOf(code: string, to: Target | undefined): PlainKind {
+  if (code === 'ECONNREFUSED') return 'refused'
   // A port for TLS closes a connection that begins with anything else.
   const isPlain = to?.url.protocol === 'http:' && ['ECONNRESET', 'UND_ERR_SOCKET'].includes(code)
-  return isPlain ? `${NETWORK_HINT[peer]}; does this port need https?` : NETWORK_HINT[peer]
+  return isPlain ? 'needs-tls' : 'no-connection'
 }
 
 /** The proxy answered CONNECT (RFC 9110 9.3.6), but opened no connection: nothing was sent to the service. */
 function refusal(status: number, cause: unknown): CallFailure {
   if (status === 407) {
     return new CallFailure('the proxy requires a valid user name and password (407)', {
-      hint: 'set them in HTTPS_PROXY, in the form http://user:password@proxy.example:8080',
+      facts: 'proxy-login',
       cause,
     })
   }
   if (status >= 500 || status === 408 || status === 429) {
     return new CallFailure(`the proxy can't connect to the service (${status})`, {
       isPassing: true,
-      hint: 'check --url; if it is right, ask the operator of the proxy',
+      facts: 'service-behind-proxy',
       cause,
     })
   }
   return new CallFailure(`the proxy refuses to connect to the service (${status})`, {
-    hint: 'ask the operator of the proxy to allow it, or, if the proxy is not needed, add the host to NO_PROXY',
+    facts: 'proxy-refusal',
     cause,
   })
 }

@@ -1,6 +1,6 @@
-import type { KeyObject } from 'node:crypto'
 import { type Fault, UnusableProfile } from '../failure.ts'
 import { type Decrypt, decryptor } from '../key/decrypt.ts'
+import type { PrivateKey } from '../key/private-key.ts'
 import { newerProblems } from '../profile/check.ts'
 import { parsePlaintext, parseStored, refuseOutdated } from '../profile/parse.ts'
 import { refuseAssigned } from '../store/devices/record.ts'
@@ -13,9 +13,6 @@ import type { Messages } from '../words.ts'
 const AT_ONCE = 64
 
 const MOST_WARNINGS = 20
-
-const FIRST_ARE_LOCKED =
-  'the key does not decrypt the first profiles: it may be the wrong one; still checking the others, press Ctrl-C to stop'
 
 /** What a device would get by default, in `hex`. */
 const OPTIONS = { smsp: false, smsc: true, crc: true }
@@ -37,7 +34,7 @@ interface Check {
   readonly iccids: IccidList
   /** How many to open at most, the lowest first. */
   readonly most: number
-  readonly key: KeyObject
+  readonly key: PrivateKey
   readonly messages: Messages
   /** Receives the number of profiles checked so far. */
   readonly onProgress: (checked: number) => void
@@ -75,11 +72,12 @@ export async function checkProfiles({
     }
     onProgress(result.checked)
     // All of them can take long, and most likely it is the wrong key.
-    if (at === 0 && count > AT_ONCE && opensNone(result)) messages.warn(FIRST_ARE_LOCKED)
+    if (at === 0 && count > AT_ONCE && opensNone(result))
+      messages.warn('the key does not decrypt the first profiles', 'locked-first')
   }
   for (const warning of warnings) messages.warn(warning)
   const more = result.checked - result.usable - warnings.length
-  if (more > 0) messages.warn(`${more} more can't be used; -v names them`)
+  if (more > 0) messages.warn(`${more} more can't be used`, 'unlisted')
   return result
 }
 

@@ -1,7 +1,7 @@
 import { Failure, type Fault } from '../failure.ts'
 import { readKey } from '../key/key-file.ts'
 import { wrongKey } from '../key/wrong-key.ts'
-import { whereElse } from '../store/read.ts'
+import { whyNone } from '../store/read.ts'
 import { type Messages, several } from '../words.ts'
 import { type Checked, checkProfiles, opensNone } from './check.ts'
 import { countFiles } from './count.ts'
@@ -12,14 +12,12 @@ export type { Format } from './print.ts'
 
 const MOST_WARNINGS = 20
 
-/** What to do with the files that can't be used, if others can. */
-const ADVICE: Record<Fault, string> = {
-  damaged:
-    'damaged: move such files out of the directory, unless a device has them, and ask the service provider about their ICCIDs',
-  locked:
-    'not decrypted by the key: move such files to a directory of their own, for the key that they were fetched with',
-  unfit: 'rejected by a device: move such files out of the directory, and tell the service provider',
-  held: 'open in another program: close it',
+/** Why files can't be used. */
+const FAULTS: Record<Fault, string> = {
+  damaged: 'damaged',
+  locked: 'not decrypted by the key',
+  unfit: 'rejected by a device',
+  held: 'open in another program',
 }
 
 export interface Inquiry {
@@ -73,27 +71,20 @@ export async function showStatus(inquiry: Inquiry): Promise<void> {
   warnOfUnfinished(unfinished, messages)
   // Stations may have taken all of them since they were counted.
   if (counts.unused === 0 || checked?.checked === 0) {
-    throw new Failure('no-profiles', `no unused profile in ${directory}`, {
-      hint:
-        counts.used > 0
-          ? 'all profiles in it are used; fetch more: see softsim help fetch'
-          : whereElse(directory),
-    })
+    throw new Failure(whyNone(directory, counts.used), `no unused profile in ${directory}`)
   }
   if (checked === undefined) return
-  if (key !== undefined && opensNone(checked)) throw wrongKey(key, checked.faults.locked)
+  if (key !== undefined && opensNone(checked)) throw wrongKey(key, checked.faults.locked, false)
   if (checked.usable === 0 && checked.faults.held === checked.checked) {
-    throw new Failure('disk', `other programs have all unused profiles in ${directory} open`, {
-      hint: 'close them, or exclude the directory from virus scans and backups',
-    })
+    const facts = { kind: 'all-held', claims: false } as const
+    throw new Failure(facts, `other programs have all unused profiles in ${directory} open`)
   }
-  if (checked.usable === 0) {
-    throw new Failure('unusable', `none of the checked profiles in ${directory} can be used`, {
-      hint: 'the warnings say why, file by file',
-    })
+  if (checked.usable === 0)
+    throw new Failure('none-checked-usable', `none of the checked profiles in ${directory} can be used`)
+  for (const fault of Object.keys(FAULTS) as Fault[]) {
+    const count = checked.faults[fault]
+    if (count > 0) messages.warn(`${several(count, 'file')} ${FAULTS[fault]}`, fault)
   }
-  for (const [fault, count] of Object.entries(checked.faults))
-    if (count > 0) messages.warn(`${several(count, 'file')} ${ADVICE[fault as Fault]}`)
 }
 
 /** A killed call leaves both files. Moved apart, they would give one profile to two devices. */

@@ -8,10 +8,8 @@ import {
   readdirSync,
   readFileSync,
 } from 'node:fs'
-import { isAbsolute, join } from 'node:path'
+import { join } from 'node:path'
 import { errnoOf, Failure, reasonOf, UnusableProfile } from '../failure.ts'
-import { fullPath, LEAVE_DELETED } from '../full-path.ts'
-import { diskPresence, oddEnd, quote } from '../words.ts'
 import { OpenDirectory } from './flush/directory.ts'
 import { hasFiller, isProfileName, type Unused, unusedOf, usedOf } from './names.ts'
 import { isHeld, patiently } from './patience.ts'
@@ -22,12 +20,8 @@ const LARGEST_PROFILE = 64 * 1024
 /** The same with its device. Such a file is parsed and written again, which can make a number four times as long. */
 const LARGEST_RECORD = 8 * LARGEST_PROFILE
 
-const NAMES_AT_ONCE = 1024
-
 /** Of the directories in one without profiles. */
 const MOST_LOOKED_INTO = 20
-
-const MANY_NAMES = 10_000
 
 /** Does not follow a link out of the directory, nor wait for a pipe with the name of a profile. */
 const READ_SAFELY = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0)
@@ -70,24 +64,12 @@ export function hasFillers(directory: string): boolean {
 
 /** Some at a time: a list of a million names would take a hundred megabytes. */
 function* namesIn(directory: string): Generator<string> {
-  const opened = opendirSync(directory, { bufferSize: NAMES_AT_ONCE })
-  let count = 0
+  const opened = opendirSync(directory)
   try {
-    for (let entry = opened.readSync(); entry !== null; entry = opened.readSync()) {
-      yield entry.name
-      if (++count === MANY_NAMES) collectGarbageOften()
-    }
+    for (let entry = opened.readSync(); entry !== null; entry = opened.readSync()) yield entry.name
   } finally {
     opened.closeSync()
   }
-}
-
-/**
- * Else V8 would take 30 MB more for the garbage of a million names. Not at the start:
- * loading `node:v8` takes 4 to 7 ms, and most calls of `next` never get here.
- */
-function collectGarbageOften(): void {
-  process.getBuiltinModule('node:v8').setFlagsFromString('--semi-space-growth-factor=1')
 }
 
 function directoryFailure(directory: string, error: unknown): Failure {
@@ -95,34 +77,14 @@ function directoryFailure(directory: string, error: unknown): Failure {
   if (code === 'ENOENT' || code === 'ENOTDIR') {
     const what =
       code === 'ENOENT' ? `directory ${directory} does not exist` : `${directory} is not a directory`
-    return new Failure('no-profiles', what, { hint: whereToLook(directory), cause: error })
+    return new Failure({ kind: 'no-directory', directory }, what, error)
   }
-  return new Failure('disk', `can't read the directory ${directory}: ${reasonOf(error)}`, {
-    hint:
-      code === 'EACCES'
-        ? 'give this user permission to read and search the directory'
-        : 'check the disk, then run the same command again',
-    cause: error,
-  })
+  return new Failure('unread-directory', `can't read the directory ${directory}: ${reasonOf(error)}`, error)
 }
 
-/** Where a relative path leads nowhere, a wrong current directory is the usual cause. */
-function whereToLook(directory: string): string {
-  const full = fullPath(directory)
-  if (full === undefined) return LEAVE_DELETED
-  const end = oddEnd(directory)
-  if (end !== undefined) return `check -i: the name ${end}`
-  const inFull = isAbsolute(directory) ? '' : `, which stands for ${full},`
-  return `check -i${inFull} and ${diskPresence()}; softsim fetch creates the directory`
-}
-
-/** What to do about a directory without profiles. Its profiles may be one level below. */
-export function whereElse(directory: string): string {
-  const below = lotsIn(directory).find(hasUnused)
-  return below === undefined
-    ? `check -i and ${diskPresence()}, or download profiles with softsim fetch`
-    : `did you mean -i ${quote(below)}?`
-}
+/** Why no profile is unused, if so many are used. Without any, the profiles may be one level below. */
+export const whyNone = (directory: string, used: number) =>
+  used > 0 ? 'all-used' : ({ kind: 'no-profiles', below: lotsIn(directory).find(hasUnused) } as const)
 
 function lotsIn(directory: string): string[] {
   try {

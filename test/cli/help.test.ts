@@ -1,13 +1,13 @@
 import { stripVTControlCharacters } from 'node:util'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { OUTCOMES } from '../../src/cli/advice/outcomes.ts'
 import { FetchCommand } from '../../src/cli/commands/fetch.ts'
 import { HelpCommand } from '../../src/cli/commands/help.ts'
 import { NextCommand } from '../../src/cli/commands/next.ts'
 import { StatusCommand } from '../../src/cli/commands/status.ts'
 import { commandHelp, overview, type Topic } from '../../src/cli/help.ts'
 import { definitionOf } from '../../src/cli/options.ts'
-import { OUTCOMES } from '../../src/failure.ts'
 import { lines } from '../support/promises.ts'
 
 const topics: Topic[] = [FetchCommand, NextCommand, HelpCommand, StatusCommand].map((command) => ({

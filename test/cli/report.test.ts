@@ -1,8 +1,14 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { adviceOn } from '../../src/cli/advice/advice.ts'
+import { setting } from '../../src/cli/advice/shell.ts'
+import { UsageError } from '../../src/cli/advice/usage.ts'
 import { Report } from '../../src/cli/report.ts'
-import { Failure } from '../../src/failure.ts'
-import { type Level, printable, setting } from '../../src/words.ts'
+import { type Level, printable } from '../../src/words.ts'
+
+/** As `crash` does it. */
+const fail = (report: Report, error: unknown) =>
+  report.failure(adviceOn(error), error instanceof Error ? error.stack : undefined)
 
 /** What a report writes. */
 function written(tell: (report: Report) => void, level: Level = 0): string {
@@ -28,29 +34,29 @@ test('the verbosity controls which messages are printed', () => {
 })
 
 test('a failure is one line, and a hint that says what to do', () => {
-  const hinted = new Failure('disk', 'full', { hint: 'make room' })
-  expect(written((report) => report.failure(hinted))).toBe('softsim: error: full\nsoftsim: hint: make room\n')
+  const hinted = new UsageError('full', 'make room')
+  expect(written((report) => fail(report, hinted))).toBe('softsim: error: full\nsoftsim: hint: make room\n')
 })
 
 test('a hint for two shells is a line for each, so that either can be copied', () => {
   const hint = `set it: ${setting('A_KEY', 'win32')}`
-  expect(written((report) => report.failure(new Failure('usage', 'no key', { hint })))).toBe(
+  expect(written((report) => fail(report, new UsageError('no key', hint)))).toBe(
     'softsim: error: no key\nsoftsim: hint: set it: in cmd: set A_KEY=...\nsoftsim: hint: in PowerShell: $env:A_KEY = "..."\n',
   )
 })
 
 test('any other error is a bug, and the message says how to report it', () => {
-  const text = written((report) => report.failure(new TypeError('x is undefined')))
+  const text = written((report) => fail(report, new TypeError('x is undefined')))
   expect(text).toMatch(
     /^softsim: error: internal error in softsim: x is undefined\nsoftsim: hint: .*report.*\n$/,
   )
-  expect(written((report) => report.failure('thrown text'))).toContain('thrown text')
+  expect(written((report) => fail(report, 'thrown text'))).toContain('thrown text')
 })
 
 test('-vvv shows where the error happened', () => {
-  const error = new Failure('disk', 'full', { hint: 'make room' })
-  expect(written((report) => report.failure(error), 2)).not.toContain('report.test.ts')
-  const text = written((report) => report.failure(error), 3)
+  const error = new UsageError('full', 'make room')
+  expect(written((report) => fail(report, error), 2)).not.toContain('report.test.ts')
+  const text = written((report) => fail(report, error), 3)
   expect(text).toContain('report.test.ts')
   expect(text).toMatch(/^(softsim: .*\n)+$/)
 })
@@ -61,7 +67,7 @@ test('secrets are hidden everywhere, also in stack traces', () => {
     report.hide('other-secret')
     report.warn('hunter22, hunter22 and other-secret')
     report.tell(1, 'xhunter22x')
-    report.failure(new Failure('disk', 'hunter22\nhunter22', { hint: 'hunter22' }))
+    fail(report, new UsageError('hunter22\nhunter22', 'hunter22'))
   }, 3)
   expect(text).not.toMatch(/hunter22|other-secret/)
   expect(text).toContain('softsim: warning: ***, *** and ***\n')

@@ -1,10 +1,10 @@
 import { globSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
+import { OUTCOMES } from '../../src/cli/advice/outcomes.ts'
 import { FetchCommand } from '../../src/cli/commands/fetch.ts'
 import { NextCommand } from '../../src/cli/commands/next.ts'
 import { StatusCommand } from '../../src/cli/commands/status.ts'
 import { definitionOf } from '../../src/cli/options.ts'
-import { OUTCOMES } from '../../src/failure.ts'
 import { blocksOf, pageAt, rowsOf, sectionOf } from './pages.ts'
 
 const COMMAND_LINE = pageAt('src/cli/README.md')

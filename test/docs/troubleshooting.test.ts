@@ -1,18 +1,21 @@
 import { globSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { OUTCOMES } from '../../src/failure.ts'
+import { MESSAGES } from '../../src/cli/advice/usage.ts'
 import { pageAt, rowsOf } from './pages.ts'
 
-/** A failure or a warning, and its text where it stands beside it in the source. */
+/** A failure or a warning: perhaps its kind or its facts, then its text where it stands in the source. */
 const MESSAGE =
-  /(?:new (?:Failure|CallFailure|NotAdded|Shortage)|keyFailure|failure|warn)\(\s*(?:'[a-z-]+',\s*)?(?:'((?:[^'\\]|\\.)*)'|"([^"]*)"|`([^`]*)`)/g
+  /(?:new (?:Failure|CallFailure|Shortage|UsageError)|failure|warn)\(\s*(?:(?:'[a-z-]+'|\{[^}]*\}|\w+),\s*)?(?:'((?:[^'\\]|\\.)*)'|"([^"]*)"|`([^`]*)`)/g
 
-const messages = globSync('src/**/*.ts').flatMap((path) =>
-  [...readFileSync(path, 'utf8').matchAll(MESSAGE)]
-    .map(([, single, double, template]) => single ?? double ?? template ?? '')
-    .map((text) => text.replaceAll(/\$\{[^}]*\}/g, '…').replaceAll("\\'", "'"))
-    .filter((text) => /[a-z]{3}/.test(text) && !Object.hasOwn(OUTCOMES, text)),
-)
+const messages = [
+  ...Object.values(MESSAGES),
+  ...globSync('src/**/*.ts').flatMap((path) =>
+    [...readFileSync(path, 'utf8').matchAll(MESSAGE)]
+      .map(([, single, double, template]) => single ?? double ?? template ?? '')
+      .map((text) => text.replaceAll(/\$\{[^}]*\}/g, '…').replaceAll("\\'", "'"))
+      .filter((text) => / [a-z]{2}/.test(text)),
+  ),
+]
 
 /** The first column: parts of messages, with `…` for anything. */
 const symptoms = rowsOf(pageAt('src/cli/troubleshooting.md'))

@@ -62,7 +62,7 @@ test('profiles that already exist do not count', async () => {
 })
 
 test('404 ends the download and is not a failure', async () => {
-  const noMore = new CallFailure('no more', { outcome: 'no-profiles' })
+  const noMore = new CallFailure('no more', { facts: 'no-more' })
   const { run, kept } = job(2000, (size, call) => (call === 1 ? size : noMore))
   expect(await run()).toEqual(done({ requests: 2 }))
   expect(kept()).toBe(100)
@@ -78,7 +78,7 @@ test('a temporary failure is retried and reported; if it cost nothing, the size 
 })
 
 test('a permanent failure ends the download at once', async () => {
-  const failure = new CallFailure('no', { status: 400 })
+  const failure = new CallFailure('no')
   const { asked, run } = job(5000, () => failure)
   expect(await run()).toEqual(done({ requests: 1, failure }))
   expect(asked).toEqual([100])
@@ -198,7 +198,7 @@ function poorJob(count: number, good: number) {
 
 test('a service most of whose entries can not be used is not asked on and on', async () => {
   const { asked, aside, run, kept } = poorJob(5000, 10)
-  expect((await run()).failure).toMatchObject({ name: 'CallFailure', outcome: 'service', isPassing: false })
+  expect((await run()).failure).toMatchObject({ facts: { kind: 'mostly-refused' }, isPassing: false })
   expect([asked, aside, kept()]).toEqual([[100, 100], [90, 90], 20])
 })
 
@@ -242,7 +242,7 @@ test('profiles that could not be saved are not requested again', async () => {
 })
 
 test('a request without a result releases its reserved space', async () => {
-  const { run, reserved } = job(50, () => new CallFailure('no', { status: 400 }))
+  const { run, reserved } = job(50, () => new CallFailure('no'))
   await run()
   expect(reserved()).toBe(0)
 })

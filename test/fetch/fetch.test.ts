@@ -52,7 +52,10 @@ test('a request without a response is aborted after the grace period', async () 
   service.fault({ kind: 'hold', until: new Promise(() => {}) })
   const { fetching, stop, abort, said } = startFetch(directory)
   const ended = expect(fetching).rejects.toEqual(
-    expect.objectContaining({ outcome: 'interrupted', message: expect.stringContaining('stored 0 of 3') }),
+    expect.objectContaining({
+      facts: { kind: 'interrupted-fetch', left: 3 },
+      message: expect.stringContaining('stored 0 of 3'),
+    }),
   )
   await until(() => service.allocated.size === 3)
   stop.abort()
@@ -67,7 +70,7 @@ test('a disk that is full before all profiles have their names: those that have 
   disk.room = 2
   const { fetching, said } = startFetch(directory)
   await expect(fetching).rejects.toMatchObject({
-    outcome: 'disk',
+    facts: { kind: 'put-aside', stored: 2, known: 0 },
     message: expect.stringContaining('ENOSPC'),
   })
   expect(said()).toContain(`softsim: stored 2 of 3 profiles in ${directory}, 1 more put aside there (`)

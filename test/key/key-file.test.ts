@@ -3,18 +3,19 @@ import { createPrivateKey, generateKeyPairSync } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, inject, test } from 'vitest'
+import { type Advice, adviceOn } from '../../src/cli/advice/advice.ts'
 import { Failure } from '../../src/failure.ts'
 import { readKey } from '../../src/key/key-file.ts'
 import { temporaryDirectory } from '../support/directory.ts'
 import { makePipe } from '../support/pipe.ts'
 import { hasPosix } from '../support/system.ts'
 
-/** The failure that a path of a key ends with. */
-function refusal(path: string, platform?: NodeJS.Platform): Failure {
+/** What is said of a path of a key. */
+function refusal(path: string, platform?: NodeJS.Platform): Advice {
   try {
-    readKey(path, undefined, platform)
+    readKey(path, undefined)
   } catch (error) {
-    if (error instanceof Failure) return error
+    if (error instanceof Failure) return adviceOn(error, platform)
     throw error
   }
   throw new Error('it was read')
@@ -55,7 +56,7 @@ test.skipIf(!hasPosix)('a key that arrives through a pipe in parts is read compl
   writeFileSync(file, `${'Bag Attributes: <No Attributes>\n'.repeat(1500)}${privateKey}`)
   const pipe = makePipe()
   spawn('dd', [`if=${file}`, `of=${pipe}`, 'bs=2049'], { stdio: 'ignore' })
-  expect(readKey(pipe, undefined).equals(createPrivateKey(privateKey))).toBe(true)
+  expect(readKey(pipe, undefined).object.equals(createPrivateKey(privateKey))).toBe(true)
 })
 
 test.each([
@@ -91,5 +92,5 @@ test('a line of a key given as the path is not repeated, but a path that looks l
   const path = join(temporaryDirectory(), 'Line2KeyOfTheProductionInHall4ForNext2026')
   expect(refusal(path).message).toContain(`can't read the private key ${path}`)
   writeFileSync(path, privateKey)
-  expect(readKey(path, undefined).type).toBe('private')
+  expect(readKey(path, undefined).object.type).toBe('private')
 })

@@ -3,6 +3,7 @@ import { createPrivateKey, generateKeyPairSync, type KeyObject, X509Certificate 
 import { copyFileSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, inject, test } from 'vitest'
+import { adviceOn } from '../../src/cli/advice/advice.ts'
 import { Failure } from '../../src/failure.ts'
 import { parsePrivateKey } from '../../src/key/private-key.ts'
 import { temporaryDirectory } from '../support/directory.ts'
@@ -15,7 +16,7 @@ const PASSPHRASE = 'correct horse'
 const LOCK = { cipher: 'aes-256-cbc', passphrase: PASSPHRASE }
 
 const read = (bytes: Buffer | string, passphrase?: string) =>
-  parsePrivateKey(Buffer.from(bytes), 'keys/mine.pem', passphrase)
+  parsePrivateKey(Buffer.from(bytes), 'keys/mine.pem', passphrase).object
 
 /** The failure that reading these bytes ends with; what it says. */
 function refusal(
@@ -25,12 +26,13 @@ function refusal(
   platform?: NodeJS.Platform,
 ): string {
   try {
-    parsePrivateKey(Buffer.from(bytes), path, passphrase, platform)
+    parsePrivateKey(Buffer.from(bytes), path, passphrase)
   } catch (error) {
     if (!(error instanceof Failure)) throw error
-    expect(error.outcome).toBe('key')
-    expect(error.message).toContain(path)
-    return `${error.message}\n${error.hint}`
+    const { outcome, message, hint } = adviceOn(error, platform)
+    expect(outcome).toBe('key')
+    expect(message).toContain(path)
+    return `${message}\n${hint}`
   }
   throw new Error('it was read')
 }
@@ -148,7 +150,7 @@ test('the hints use the commands of the system', () => {
   const openSsh = readFileSync(sshKey('-t', 'rsa', '-b', '2048', '-N', ''))
   const locked = key.export({ type: 'pkcs8', format: 'pem', ...LOCK })
   const on = (platform: NodeJS.Platform) =>
-    [openSsh, locked, 'PuTTY-User-Key-File-3: ssh-rsa', 'not a key']
+    [openSsh, locked, Buffer.from('BEGIN', 'utf16le'), 'PuTTY-User-Key-File-3: ssh-rsa', 'not a key']
       .flatMap((bytes) => refusal(bytes, undefined, path, platform).split('\n').slice(1))
       .join('\n')
   const hints = on('win32')

@@ -1,11 +1,14 @@
-import { createPrivateKey, type KeyObject } from 'node:crypto'
+import { createPrivateKey } from 'node:crypto'
 import { expect, inject, test } from 'vitest'
-import { parsePrivateKey } from '../../src/key/private-key.ts'
-import { RIGHT_KEY, wrongKey } from '../../src/key/wrong-key.ts'
+import { adviceOn } from '../../src/cli/advice/advice.ts'
+import { Failure } from '../../src/failure.ts'
+import { type PrivateKey, parsePrivateKey } from '../../src/key/private-key.ts'
+import { wrongKey } from '../../src/key/wrong-key.ts'
 import { fixedPrivateKey } from '../support/keys.ts'
 
 const { privateKey } = inject('keys')
-const hintFor = (key: KeyObject) => wrongKey(key, 5, '; nothing was claimed').hint
+const RIGHT_KEY = adviceOn(new Failure('other-key')).hint
+const hintFor = (key: PrivateKey) => adviceOn(wrongKey(key, 5, true)).hint
 const read = (pem: string) => parsePrivateKey(Buffer.from(pem), 'softsim.pem', undefined)
 
 test('a key that fits together belongs to other profiles', () => {
@@ -16,14 +19,16 @@ test('a key whose modulus was changed is damaged', () => {
   const jwk = createPrivateKey(privateKey).export({ format: 'jwk' })
   const n = Buffer.from(jwk.n ?? '', 'base64url')
   n.writeUInt8(n.readUInt8(40) ^ 1, 40)
-  const key = createPrivateKey({ key: { ...jwk, n: n.toString('base64url') }, format: 'jwk' })
-  expect(hintFor(key)).toBe('the private key is damaged: copy it again; nothing was claimed')
+  const object = createPrivateKey({ key: { ...jwk, n: n.toString('base64url') }, format: 'jwk' })
+  expect(hintFor({ object, inFile: 1 })).toBe(
+    'the private key is damaged: copy it again; nothing was claimed',
+  )
 })
 
 test('of several keys in a file, only the first is tried', () => {
   const other = fixedPrivateKey().export({ type: 'pkcs1', format: 'pem' })
   const key = read(`${other}${privateKey}`)
-  expect(key.equals(fixedPrivateKey())).toBe(true)
+  expect(key.object.equals(fixedPrivateKey())).toBe(true)
   expect(hintFor(key)).toBe(
     `only the first of the 2 keys in its file was tried; ${RIGHT_KEY}; nothing was claimed`,
   )

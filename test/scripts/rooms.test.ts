@@ -1,7 +1,8 @@
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { globSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { DEFINITIONS } from '../support/commands.ts'
 import { temporaryDirectory } from '../support/directory.ts'
 
 const BIOME = resolve('node_modules', '@biomejs', 'biome', 'bin', 'biome')
@@ -108,5 +109,18 @@ describe('rooms', () => {
       expect(lines, `${parentPath}/${name}`).toBeLessThanOrEqual(200)
     }
     expect([...folders].filter(([, count]) => count > 10)).toEqual([])
+  })
+
+  test('below cli/, no text names an option or a command: what a person types is chosen in cli/advice', () => {
+    const options = DEFINITIONS.flatMap(({ values }) => [...values.keys()]).join('|')
+    const commands = DEFINITIONS.map(({ name }) => name).join('|')
+    const typed = RegExp(`(?<![\\w-])(?:${options})(?![\\w-])|\\b(?:softsim|run|see) (?:${commands})\\b`, 'g')
+    const files = globSync('src/**/*.ts').filter((path) => !/^src.(?:cli.|main\.ts$)/.test(path))
+    const found = files.flatMap((path) => {
+      const code = readFileSync(path, 'utf8').replace(/^ *(\*|\/[/*]).*$/gm, '')
+      return [...code.matchAll(typed)].map(([text]) => `${path}: ${text}`)
+    })
+    // An option of GNU's `sync`.
+    expect(found).toEqual([join('src', 'store', 'flush', 'file-system.ts: --version')])
   })
 })

@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, inject, test, vi } from 'vitest'
+import { adviceOn } from '../../src/cli/advice/advice.ts'
 import { CallFailure } from '../../src/service/call-failure.ts'
 import { Client, type Limits } from '../../src/service/client.ts'
 import { temporaryDirectory } from '../support/directory.ts'
@@ -77,7 +78,7 @@ test('reports the rate limit from every response', async () => {
   expect((await ask([])).limit).toEqual({ remaining: 599, waitMs: expect.any(Number) })
   service.fault({ kind: 'status', status: 503, headers: { 'retry-after': '3' } })
   const call = client.ask(1, new AbortController().signal)
-  await expect(call).rejects.toEqual(failed({ status: 503, limit: { remaining: 0, waitMs: 3000 } }))
+  await expect(call).rejects.toEqual(failed({ limit: { remaining: 0, waitMs: 3000 } }))
 })
 
 test.each<[string, Fault, Partial<Limits>]>([
@@ -94,7 +95,7 @@ async function hintFrom(locate: (service: Service) => string): Promise<string> {
   client = new Client({ url: new URL(locate(service)), apiKey: API_KEY, limits: PATIENT, trace: () => {} })
   const error = await client.ask(1, new AbortController().signal).catch((reason: unknown) => reason)
   expect(service.requests.filter(({ secure }) => secure)).toEqual([])
-  return (error as CallFailure).hint ?? ''
+  return adviceOn(error).hint
 }
 
 test('plain http to a port for TLS', async () => {
@@ -183,7 +184,7 @@ test.each<[status: number, isPassing: boolean, mayHaveAllocated: boolean, header
   '%i, temporary: %s, may have cost profiles: %s',
   async (status, isPassing, mayHaveAllocated, headers = {}) => {
     const fault: Fault = { kind: 'status', status, body: 'says why', headers }
-    await expect(ask([fault])).rejects.toEqual(failed({ status, isPassing, mayHaveAllocated }))
+    await expect(ask([fault])).rejects.toEqual(failed({ isPassing, mayHaveAllocated }))
   },
 )
 
@@ -207,7 +208,7 @@ test.each([
 
 test('an error page that never ends counts by its status', async () => {
   await expect(ask([{ kind: 'torn', status: 401 }])).rejects.toEqual(
-    failed({ status: 401, isPassing: false }),
+    failed({ facts: { kind: 'api-key', status: 401 }, isPassing: false }),
   )
 })
 

@@ -20,5 +20,7 @@ test('if stations take all profiles after they were counted, none is unused', as
       print: async () => {},
     } as const),
   }
-  await expect(showStatus(inquiry)).rejects.toEqual(expect.objectContaining({ outcome: 'no-profiles' }))
+  await expect(showStatus(inquiry)).rejects.toEqual(
+    expect.objectContaining({ facts: { kind: 'no-profiles', below: undefined } }),
+  )
 })

@@ -20,7 +20,7 @@ test('a directory that is missing or is not a directory', () => {
   for (const path of ['missing', 'file']) {
     expect(() => readUnused(join(directory, path))).toThrow(Failure)
     expect(() => readUnused(join(directory, path))).toThrow(
-      expect.objectContaining({ outcome: 'no-profiles' }),
+      expect.objectContaining({ facts: { kind: 'no-directory', directory: join(directory, path) } }),
     )
   }
 })

@@ -26,7 +26,9 @@ export interface Program {
 /** @param source the URL of the directory of the source, with a slash at its end */
 export async function loadProgram(source: string, platform: NodeJS.Platform): Promise<Program> {
   const get = (path: string): Promise<Loaded> => load(new URL(path, source).href, platform)
-  const { exitCode } = await get('failure.ts')
+  // Earlier versions have the exit code and the hint in the failure itself.
+  const { exitCode } = await get('cli/advice/outcomes.ts').catch(() => get('failure.ts'))
+  const { adviceOn = (failure: Loaded) => failure } = await get('cli/advice/advice.ts').catch(() => ({}))
   const { handOut } = await get('next/hand-out.ts')
   const { openTarget, closeTarget } = await get('store/incoming/target.ts')
   const { finishFetches } = await get('store/incoming/recover.ts')
@@ -51,8 +53,10 @@ export async function loadProgram(source: string, platform: NodeJS.Platform): Pr
         return { code: 0, error: '', hint: '', told, printed }
       } catch (thrown) {
         const error = thrown as Loaded
-        if (error?.name === 'Failure')
-          return { code: exitCode(error.outcome), error: error.message, hint: error.hint, told, printed }
+        if (error?.name === 'Failure') {
+          const { outcome, message, hint } = adviceOn(error)
+          return { code: exitCode(outcome), error: message, hint, told, printed }
+        }
         return { code: 1, error: String(error?.stack ?? error), hint: '', told, printed }
       }
     }

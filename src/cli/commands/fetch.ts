@@ -1,6 +1,7 @@
 import { Option } from 'clipanion'
-import { Failure } from '../../failure.ts'
-import { oddEnd, setting } from '../../words.ts'
+import { oddEnd } from '../../words.ts'
+import { setting } from '../advice/shell.ts'
+import { UsageError } from '../advice/usage.ts'
 import { onInterrupt } from '../signals.ts'
 import { writeStandardError } from '../terminal/standard-error.ts'
 import { BaseCommand, notEmpty, parseCount } from './base.ts'
@@ -104,16 +105,15 @@ function tuneProcess(): void {
 function checkApiKey(apiKey: string | undefined): string {
   const hint = `set it: ${setting('SOFTSIM_API_KEY')}`
   if (apiKey !== undefined) notEmpty('--api-key', apiKey)
-  else throw new Failure('usage', 'fetch needs an API key', { hint })
+  else throw new UsageError('fetch needs an API key', hint)
   if (/^(["']).*\1$/.test(apiKey))
-    throw new Failure('usage', 'the API key stands in quotation marks', { hint: `remove them; ${hint}` })
+    throw new UsageError('the API key stands in quotation marks', `remove them; ${hint}`)
   if (/^[\x21-\x7e]+$/.test(apiKey)) return apiKey
   const end = oddEnd(apiKey)
-  throw new Failure(
-    'usage',
+  throw new UsageError(
     end === undefined
       ? 'the API key contains a space, a control character or a non-ASCII character'
       : `the API key ${end}`,
-    { hint },
+    hint,
   )
 }

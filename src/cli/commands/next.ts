@@ -1,9 +1,9 @@
 import { fstat } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { Option } from 'clipanion'
-import { Failure } from '../../failure.ts'
 import { type Format, handOut } from '../../next/hand-out.ts'
 import { oddEnd } from '../../words.ts'
+import { UsageError } from '../advice/usage.ts'
 import { type Interrupt, onInterrupt } from '../signals.ts'
 import { BaseCommand, notEmpty, parseCount } from './base.ts'
 
@@ -65,9 +65,7 @@ export class NextCommand extends BaseCommand {
     const format = checkFormat(this.format)
     const count = parseCount(this.count ?? '1')
     if (this.iccid !== undefined && this.count !== undefined) {
-      throw new Failure('usage', "--iccid and --count can't be used together", {
-        hint: 'see softsim help next',
-      })
+      throw new UsageError("--iccid and --count can't be used together", 'see softsim help next')
     }
     const devices = this.devices?.map(serialNumber)
     for (const each of devices ?? []) {
@@ -75,18 +73,16 @@ export class NextCommand extends BaseCommand {
         report.warn(`device ${each} is taken as one serial number; for several devices, repeat --device`)
     }
     if (devices !== undefined && (this.iccid ?? this.count) !== undefined) {
-      throw new Failure('usage', "--device can't be used together with --iccid or --count", {
-        hint:
-          this.iccid === undefined
-            ? 'for a panel of devices, repeat --device'
-            : 'use --iccid without --device: it prints that profile, used or not',
-      })
+      throw new UsageError(
+        "--device can't be used together with --iccid or --count",
+        this.iccid === undefined
+          ? 'for a panel of devices, repeat --device'
+          : 'use --iccid without --device: it prints that profile, used or not',
+      )
     }
     const twice = devices?.find((each, at) => devices.indexOf(each) < at)
     if (twice !== undefined) {
-      throw new Failure('usage', `--device names the same device twice: ${twice}`, {
-        hint: 'give each serial number once',
-      })
+      throw new UsageError(`--device names the same device twice: ${twice}`, 'give each serial number once')
     }
     startThreads(devices?.length ?? count)
     let interrupt: Interrupt | undefined
@@ -124,18 +120,20 @@ function startThreads(count: number): void {
 
 function checkKeyPath(path: string | undefined): string {
   if (path !== undefined) return notEmpty('--key', path)
-  throw new Failure('usage', 'next needs the private key', {
-    hint: 'give its file with -k, for example: softsim next -k softsim.pem',
-  })
+  throw new UsageError(
+    'next needs the private key',
+    'give its file with -k, for example: softsim next -k softsim.pem',
+  )
 }
 
 /** Of the lengths that ITU-T E.118 allows, SIM cards have 19 or 20 digits. @returns the digits, without a filler */
 function checkIccid(text: string): string {
   const [, digits] = /^(\d{19,20})[Ff]?$/.exec(notEmpty('--iccid', text)) ?? []
   if (digits !== undefined) return digits
-  throw new Failure('usage', 'the value of --iccid is not 19 or 20 digits', {
-    hint: 'give the whole ICCID, as in the name of the file',
-  })
+  throw new UsageError(
+    'the value of --iccid is not 19 or 20 digits',
+    'give the whole ICCID, as in the name of the file',
+  )
 }
 
 /** A scanner may add blanks and a line break. */
@@ -143,41 +141,37 @@ function serialNumber(text: string): string {
   const serial = notEmpty('--device', text.trim())
   // Node replaces bytes that are not UTF-8: two different serial numbers would look the same.
   if (/[\p{C}\ufffd]/u.test(serial)) {
-    throw new Failure(
-      'usage',
+    throw new UsageError(
       'the value of --device contains a character that is not printable or not UTF-8',
-      {
-        hint: 'check the settings of the scanner and of the terminal',
-      },
+      'check the settings of the scanner and of the terminal',
     )
   }
   if (/^(%\w+%|!\w+!|\$[a-z_]\w*|\$?\{\w+\}|<[\w -]+>|undefined)$/i.test(serial)) {
-    throw new Failure('usage', `the value of --device is ${serial}: a variable that was not replaced`, {
-      hint: 'check how the script writes variables; --device takes the serial number itself',
-    })
+    throw new UsageError(
+      `the value of --device is ${serial}: a variable that was not replaced`,
+      'check how the script writes variables; --device takes the serial number itself',
+    )
   }
   if (Array.from(serial).length <= 128) return serial
-  throw new Failure('usage', 'the value of --device has more than 128 characters', {
-    hint: 'check that it is one serial number',
-  })
+  throw new UsageError(
+    'the value of --device has more than 128 characters',
+    'check that it is one serial number',
+  )
 }
 
 function checkReceipt(path: string): string {
   const end = oddEnd(path)
   if (end !== undefined)
-    throw new Failure('usage', `the name of the receipt ${end}`, {
-      hint: 'for example: --receipt receipt.jsonl',
-    })
+    throw new UsageError(`the name of the receipt ${end}`, 'for example: --receipt receipt.jsonl')
   if (path !== '-') return notEmpty('--receipt', path)
-  throw new Failure('usage', '--receipt names a file: standard output is for the device', {
-    hint: 'such as: --receipt receipt.jsonl',
-  })
+  throw new UsageError(
+    '--receipt names a file: standard output is for the device',
+    'such as: --receipt receipt.jsonl',
+  )
 }
 
 function checkFormat(format: string | boolean): Format {
   if (format === true) return 'hex'
   if (format === 'hex' || format === 'json' || format === 'raw') return format
-  throw new Failure('usage', 'the value of --format is not hex, json or raw', {
-    hint: 'see softsim help next',
-  })
+  throw new UsageError('the value of --format is not hex, json or raw', 'see softsim help next')
 }

@@ -1,6 +1,6 @@
 import { Option } from 'clipanion'
-import { Failure } from '../../failure.ts'
 import type { Format } from '../../status/status.ts'
+import { UsageError } from '../advice/usage.ts'
 import { BaseCommand, notEmpty, parseCount } from './base.ts'
 
 export class StatusCommand extends BaseCommand {
@@ -43,12 +43,13 @@ export class StatusCommand extends BaseCommand {
     const { report, env, print } = this.context
     const count = this.count === undefined ? Number.POSITIVE_INFINITY : parseCount(this.count)
     if (this.devices && (this.key ?? this.count) !== undefined) {
-      throw new Failure('usage', "--devices can't be used together with --key or --count", {
-        hint: 'see softsim help status',
-      })
+      throw new UsageError(
+        "--devices can't be used together with --key or --count",
+        'see softsim help status',
+      )
     }
     if (this.count !== undefined && this.key === undefined) {
-      throw new Failure('usage', '--count needs --key', { hint: 'see softsim help status' })
+      throw new UsageError('--count needs --key', 'see softsim help status')
     }
     const format = checkFormat(this.format)
     const { showStatus } = await import('../../status/status.ts')
@@ -78,7 +79,5 @@ export class StatusCommand extends BaseCommand {
 function checkFormat(format: string | boolean): Format {
   if (format === true) return 'text'
   if (format === 'text' || format === 'json' || format === 'csv') return format
-  throw new Failure('usage', 'the value of --format is not text, json or csv', {
-    hint: 'see softsim help status',
-  })
+  throw new UsageError('the value of --format is not text, json or csv', 'see softsim help status')
 }

@@ -1,4 +1,4 @@
-import { Failure, reasonOf, remedyFor, UnusableProfile } from '../../failure.ts'
+import { Failure, reasonOf, UnusableProfile } from '../../failure.ts'
 import type { Decrypt } from '../../key/decrypt.ts'
 import { pause } from '../../pause.ts'
 import { begin } from '../../store/claim/claim.ts'
@@ -94,15 +94,10 @@ const unsettled = ({ device, name, path, use }: Assignment) =>
   use.state === 'gone'
     ? // Its file was moved or deleted. Whether the device has the profile is not known.
       new Failure(
-        'no-profiles',
+        { kind: 'file-gone', name, record: path },
         `device ${device} was assigned the profile of ${name}, and that file is gone`,
-        {
-          hint: `put ${name} or its used file back; if the device has no profile, delete ${path} to give it another one`,
-        },
       )
-    : new Failure('no-profiles', `another call is claiming ${name}, which device ${device} was assigned`, {
-        hint: 'run the same command again, after a minute if that call was killed',
-      })
+    : new Failure('being-claimed', `another call is claiming ${name}, which device ${device} was assigned`)
 
 /**
  * @param name the profile that may stay marked as used
@@ -117,9 +112,6 @@ export function onDisk<T>(device: string, name: string | undefined, action: () =
       throw notHandedOut(`the profile of device ${device}`, error)
     const which = name === undefined ? 'which profile device' : `${name} for device`
     const has = name === undefined ? ' has' : ''
-    throw new Failure('disk', `can't record ${which} ${device}${has}: ${reasonOf(error)}`, {
-      hint: `${remedyFor(error)}, then run the same command again`,
-      cause: error,
-    })
+    throw new Failure('not-recorded', `can't record ${which} ${device}${has}: ${reasonOf(error)}`, error)
   }
 }

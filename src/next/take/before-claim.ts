@@ -5,7 +5,7 @@ import { isOutputClosed } from '../standard-output.ts'
 /** @throws {Failure} `interrupted` after a signal, before anything is claimed */
 export function checkStop({ stop }: Signals): void {
   if (!stop.aborted) return
-  throw new Failure('interrupted', 'interrupted; nothing was claimed', { hint: 'run the same command again' })
+  throw new Failure('interrupted', 'interrupted; nothing was claimed')
 }
 
 /**
@@ -14,10 +14,6 @@ export function checkStop({ stop }: Signals): void {
  */
 export function beforeClaim(signals: Signals): void {
   checkStop(signals)
-  if (isOutputClosed()) {
-    throw new Failure('disk', 'standard output is closed; nothing was claimed', {
-      hint: 'connect standard output to the device programmer',
-    })
-  }
+  if (isOutputClosed()) throw new Failure('no-output', 'standard output is closed; nothing was claimed')
   signals.hold()
 }

@@ -1,4 +1,4 @@
-import { Failure, reasonOf, remedyFor, UnusableProfile } from '../../failure.ts'
+import { Failure, reasonOf, UnusableProfile } from '../../failure.ts'
 import { type Decrypt, decryptor } from '../../key/decrypt.ts'
 import { pause } from '../../pause.ts'
 import { claim } from '../../store/claim/claim.ts'
@@ -28,9 +28,7 @@ export async function takeByIccid(source: Source, iccid: string): Promise<Taken>
     if (ready !== undefined) return { taken: [ready] }
     pause(UNSETTLED_PAUSE_MS)
   }
-  throw new Failure('no-profiles', `another call is claiming ${iccid}`, {
-    hint: 'run this command again; if no other call is running, see softsim status',
-  })
+  throw new Failure('busy-claim', `another call is claiming ${iccid}`)
 }
 
 /** @returns undefined if another call is about to change what the names say */
@@ -40,9 +38,7 @@ async function takeNow(source: Source, decrypt: Decrypt, iccid: string): Promise
   if (use.state === 'gone') {
     // If the directory itself is missing, report that instead.
     checkDirectory(directory)
-    throw new Failure('no-profiles', `no profile ${iccid} in ${directory}`, {
-      hint: 'check the ICCID and -i',
-    })
+    throw new Failure('no-such-profile', `no profile ${iccid} in ${directory}`)
   }
   const ready = await readyNow(source, decrypt, use)
   if (ready === undefined) return undefined
@@ -59,9 +55,7 @@ async function takeNow(source: Source, decrypt: Decrypt, iccid: string): Promise
     // Somebody may have renamed a used file back by hand.
     return deviceIn(ready.stored) === undefined ? ready : again(ready, messages)
   }
-  throw new Failure('no-profiles', `another call has just claimed ${iccid}`, {
-    hint: 'if that call was for the same device, run this command again',
-  })
+  throw new Failure('just-claimed', `another call has just claimed ${iccid}`)
 }
 
 /** @throws {Failure} `key` or `unusable`: no other profile can replace this one */
@@ -132,9 +126,6 @@ function onDisk<T>(what: string, action: () => T): T {
   } catch (error) {
     if (error instanceof Failure) throw error
     if (error instanceof UnusableProfile) throw notHandedOut(what, error)
-    throw new Failure('disk', `can't claim ${what}: ${reasonOf(error)}`, {
-      hint: `${remedyFor(error)}, then run the same command again`,
-      cause: error,
-    })
+    throw new Failure('not-recorded', `can't claim ${what}: ${reasonOf(error)}`, error)
   }
 }

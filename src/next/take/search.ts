@@ -1,6 +1,5 @@
 import { Failure, UnusableProfile } from '../../failure.ts'
 import type { Decrypt } from '../../key/decrypt.ts'
-import { LOCKED_IN_A_ROW } from '../../key/wrong-key.ts'
 import { begin, complete, release } from '../../store/claim/claim.ts'
 import { isTakenOver } from '../../store/claim/take-over.ts'
 import { refuseAssigned } from '../../store/devices/record.ts'
@@ -11,7 +10,7 @@ import { Queue } from '../../store/queue.ts'
 import { makeReady, type Ready, type Source } from '../ready.ts'
 import { beforeClaim, checkStop } from './before-claim.ts'
 import { Shortage, shortage } from './shortage.ts'
-import { Skipped } from './skipped.ts'
+import { LOCKED_IN_A_ROW, Skipped } from './skipped.ts'
 
 /** One call's way through the unused profiles. */
 export class Search {
@@ -58,7 +57,7 @@ export class Search {
       checkStop(this.#source.signals)
       const missing = count - ready.length
       // A few profiles are enough to find out that the key is wrong.
-      const iccids = this.queue.next(this.skipped.key.isRight ? missing : Math.min(missing, LOCKED_IN_A_ROW))
+      const iccids = this.queue.next(this.skipped.isRightKey ? missing : Math.min(missing, LOCKED_IN_A_ROW))
       if (iccids.length === 0) return ready
       ready.push(...(await this.#openAll(iccids.filter((iccid) => !this.#tried.has(iccid)))))
     }
@@ -76,7 +75,7 @@ export class Search {
       }
       this.queue.noteGone(result.value === undefined)
       if (result.value === undefined) return []
-      this.skipped.key.noteOpened()
+      this.skipped.noteOpened()
       return [result.value]
     })
   }
@@ -158,11 +157,7 @@ export class Search {
         stuck.push(error instanceof Failure ? error.message : name)
       }
     }
-    if (stuck.length > 0) {
-      throw new Failure('disk', stuck.join('; '), {
-        hint: 'check the disk and the permissions of the directory; softsim status names the profiles whose claims are not finished',
-      })
-    }
+    if (stuck.length > 0) throw new Failure('stuck-claims', stuck.join('; '))
     try {
       flushDirectorySync(directory)
     } catch {
@@ -171,20 +166,9 @@ export class Search {
   }
 
   tooFew(count: number, usable: number): Shortage {
-    const { used, twins } = this.queue.found
-    const { key, held, count: skipped } = this.skipped
-    if (key.isWrong) {
-      const { outcome, message, hint } = key.failure()
-      return new Shortage(outcome, message, { hint })
-    }
-    return shortage(this.#source.directory, {
-      count,
-      usable,
-      skipped,
-      isHeld: skipped > 0 && held === skipped,
-      used,
-      unfinished: twins.length,
-    })
+    const wrong = this.skipped.wrongKey
+    if (wrong !== undefined) return new Shortage(wrong.facts, wrong.message)
+    return shortage(this.#source.directory, { count, usable }, this.queue.found, this.skipped)
   }
 
   /** Ends a search that failed. After a shortage, it names the files that explain it. */

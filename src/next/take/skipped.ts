@@ -1,26 +1,43 @@
-import type { KeyObject } from 'node:crypto'
-import { Failure, remedyFor, UnusableProfile } from '../../failure.ts'
-import { WrongKeyCheck } from '../../key/wrong-key.ts'
+import { Failure, UnusableProfile } from '../../failure.ts'
+import type { PrivateKey } from '../../key/private-key.ts'
+import { wrongKey } from '../../key/wrong-key.ts'
 import { type Messages, several } from '../../words.ts'
 
 /** Another program may be using one file. If this many in a row can't be claimed, the directory is the problem. */
 const HELD_IN_A_ROW = 5
 
+/** One profile may be damaged. If this many in a row do not decrypt, the key is wrong. */
+export const LOCKED_IN_A_ROW = 5
+
 const MOST_WARNINGS = 20
 
 /** The files that a call skips: how many, and why. */
 export class Skipped {
-  readonly key: WrongKeyCheck
+  readonly #key: PrivateKey
   count = 0
   /** How many of them other programs have open. */
   held = 0
+  /** Whether the key decrypts any profile. */
+  isRightKey = false
   /** The first ones: a million would take too much memory. */
   readonly #warnings: string[] = []
   #more = 0
   #heldInARow = 0
+  #locked = 0
+  #lockedInARow = 0
 
-  constructor(key: KeyObject) {
-    this.key = new WrongKeyCheck(key)
+  constructor(key: PrivateKey) {
+    this.#key = key
+  }
+
+  noteOpened(): void {
+    this.isRightKey = true
+    this.#lockedInARow = 0
+  }
+
+  /** undefined if the key may be right. */
+  get wrongKey(): Failure | undefined {
+    return this.#locked > 0 && !this.isRightKey ? wrongKey(this.#key, this.#locked, true) : undefined
   }
 
   /**
@@ -33,8 +50,10 @@ export class Skipped {
     this.count++
     this.note(name, error.message)
     if (error.fault === 'held') this.held++
-    if (error.fault === 'unfit') this.key.noteOpened()
-    if (error.fault === 'locked') this.key.noteLocked()
+    if (error.fault === 'unfit') this.noteOpened()
+    if (error.fault === 'locked') this.#locked++
+    if (error.fault === 'locked' && ++this.#lockedInARow >= LOCKED_IN_A_ROW)
+      throw wrongKey(this.#key, this.#locked, true)
     if (error.fault === 'held' && ++this.#heldInARow >= HELD_IN_A_ROW) throw notClaimable(name, error)
   }
 
@@ -60,7 +79,8 @@ export class Skipped {
 }
 
 const notClaimable = (name: string, cause: UnusableProfile) =>
-  new Failure('disk', `${HELD_IN_A_ROW} profiles in a row can't be claimed; ${name}: ${cause.message}`, {
-    hint: `${remedyFor(cause.cause)}; nothing was claimed`,
+  new Failure(
+    'not-claimed',
+    `${HELD_IN_A_ROW} profiles in a row can't be claimed; ${name}: ${cause.message}`,
     cause,
-  })
+  )

@@ -16,7 +16,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { errnoOf, Failure, reasonOf, remedyFor, UnusableProfile } from '../../failure.ts'
+import { errnoOf, Failure, reasonOf, UnusableProfile } from '../../failure.ts'
 import { pause } from '../../pause.ts'
 import { isFat } from '../flush/directory.ts'
 import { flushFileSync } from '../flush/files.ts'
@@ -170,10 +170,7 @@ function notClaimed(directory: string, name: string, error: unknown, isInUse: bo
   if (existsSync(join(directory, usedName(name)))) return stuck(name, error)
   if (isInUse)
     return new UnusableProfile('held', `it can't be marked as used: ${reasonOf(error)}`, { cause: error })
-  return new Failure('disk', `can't mark ${name} as used: ${reasonOf(error)}`, {
-    hint: `${remedyFor(error)}; nothing was claimed`,
-    cause: error,
-  })
+  return new Failure('not-claimed', `can't mark ${name} as used: ${reasonOf(error)}`, error)
 }
 
 /** Under any spelling of its name. */

@@ -50,9 +50,8 @@ export function settleOne(directory: string, name: string, messages: Messages): 
     else if (outcome === 'complete') settleComplete(directory, name, messages, true)
     else if (outcome !== 'left') warnOfUnprinted(iccid, messages)
     if (isReleasing(directory, name)) {
-      messages.warn(
-        `${iccid} is set aside: a call did not finish releasing it; when no call is running, remove ${settledName(name)}, and the next call settles it`,
-      )
+      const why = `${iccid} is set aside: a call did not finish releasing it`
+      messages.warn(why, 'set-aside', settledName(name))
     }
   } catch (error) {
     messages.warn(`${iccid} is marked used, and its claim can't be settled: ${reasonOf(error)}`)
@@ -70,7 +69,7 @@ function settleComplete(directory: string, name: string, messages: Messages, isT
   if (use.state !== 'used' || use.unused === undefined) return
   const device = deviceIn(use.text)
   if (settleFor(directory, name, use.text, isTaken)) {
-    messages.warn(`${iccid} is the profile of device ${device}: a call for it was killed; call it again`)
+    messages.warn(`${iccid} is the profile of device ${device}: a call for it was killed`, 'call-killed')
     return
   }
   // The device has another profile: whoever takes this one over may use it.
@@ -92,7 +91,9 @@ const isReleasing = (directory: string, name: string) =>
 
 const warnOfUnprinted = (iccid: string, messages: Messages) =>
   messages.warn(
-    `${iccid} is marked used but was not printed: a call was killed while claiming it; use --iccid ${iccid} to print it`,
+    `${iccid} is marked used but was not printed: a call was killed while claiming it`,
+    'unprinted',
+    iccid,
   )
 
 function statusOf(directory: string, name: string): Stats | undefined {

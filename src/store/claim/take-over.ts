@@ -17,7 +17,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { errnoOf, Failure, reasonOf, remedyFor } from '../../failure.ts'
+import { errnoOf, Failure, reasonOf } from '../../failure.ts'
 import { flushDirectorySync } from '../flush/directory.ts'
 import { flushPathSync } from '../flush/files.ts'
 import { settledName, usedName } from '../names.ts'
@@ -128,7 +128,4 @@ export function isTakenOver(directory: string, name: string): boolean {
 }
 
 export const stuck = (name: string, error: unknown) =>
-  new Failure('disk', `${name} may now count as used but was not printed: ${reasonOf(error)}`, {
-    hint: `${remedyFor(error)}; softsim status names the profiles whose claims are not finished`,
-    cause: error,
-  })
+  new Failure('stuck', `${name} may now count as used but was not printed: ${reasonOf(error)}`, error)

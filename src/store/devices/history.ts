@@ -92,11 +92,8 @@ function restored(directory: string, device: string, path: string, begun?: strin
     .filter((each) => nameIn(each, device) !== undefined)
   if (text === undefined || another !== undefined) {
     throw new Failure(
-      'disk',
+      { kind: 'torn-record', path },
       `the record ${path} of device ${device} is not complete${begun === undefined ? '' : `; ${begun} may now count as used`}`,
-      {
-        hint: `run the same command again; if the device has no profile and no other call is running, delete ${path}`,
-      },
     )
   }
   const file = patiently(() => openSync(path, 'r+'))

@@ -12,28 +12,10 @@ import { publish } from './publish.ts'
 import { putAside, release } from './reserve.ts'
 import type { Target } from './target.ts'
 
-/** The disk failed before all profiles of an answer were stored. */
-export class NotAdded extends Failure {
-  readonly added: Added
-  /** How many are put aside, for the next call to publish. */
-  readonly putAside: number
-  readonly lost: number
-
-  constructor(
-    message: string,
-    details: { hint: string; cause: unknown; added?: Added; putAside?: number; lost?: number },
-  ) {
-    super('disk', message, details)
-    this.added = details.added ?? { stored: [], known: [] }
-    this.putAside = details.putAside ?? 0
-    this.lost = details.lost ?? 0
-  }
-}
-
 /**
  * A crash loses no profile once all of them are put aside in one file and flushed.
  * @param answer the name returned by `reserve`, if space was reserved
- * @throws {NotAdded} the next call of `fetch` or `next` publishes what was put aside
+ * @throws {Failure} `lost`, or `put-aside`: the next call of `fetch` or `next` publishes what was put aside
  */
 export async function add(
   target: Target,
@@ -48,18 +30,14 @@ export async function add(
     await putAside(target, answer, profiles)
   } catch (error) {
     const iccids = profiles.map(({ iccid }) => iccid)
-    throw new NotAdded(`received and can't be stored: ${iccids.join(' ')}: ${reasonOf(error)}`, {
-      hint: 'free disk space or repair the disk, and ask the service provider for these profiles: they are allocated but not stored',
-      cause: error,
-      lost: profiles.length,
-    })
+    throw new Failure('lost', `received and can't be stored: ${iccids.join(' ')}: ${reasonOf(error)}`, error)
   }
   return publishAnswer(target, answer, profiles)
 }
 
 /**
  * @param kept the path for a copy of the answer, if one must stay
- * @throws {NotAdded}
+ * @throws {Failure} `put-aside`
  */
 export async function publishAnswer(
   target: Target,
@@ -79,12 +57,8 @@ export async function publishAnswer(
     await flushDirectory(join(directory, INCOMING)).catch(ignoreIfGone)
     return added
   } catch (error) {
-    throw new NotAdded(`can't store profiles in ${directory}: ${reasonOf(error)}`, {
-      hint: 'run fetch or next again to store the profiles: they are put aside in the directory',
-      cause: error,
-      added,
-      putAside: profiles.length - added.stored.length - added.known.length,
-    })
+    const facts = { kind: 'put-aside', stored: added.stored.length, known: added.known.length } as const
+    throw new Failure(facts, `can't store profiles in ${directory}: ${reasonOf(error)}`, error)
   }
 }
 

@@ -20,9 +20,8 @@ export function checkSpaceForOrder({ directory }: Target, profiles: number): voi
   const shortage = shortageOf(statusOf(directory), profiles, LEAST_BYTES)
   if (shortage === undefined) return
   throw new Failure(
-    'disk',
+    'space-for-order',
     `not enough disk space for ${several(profiles, 'profile')} in ${directory}: at least ${shortage}`,
-    { hint: 'free disk space or fetch fewer; no profiles were requested' },
   )
 }
 
@@ -31,11 +30,8 @@ export function checkSpaceForBatch({ directory }: Target, profiles: number): voi
   const shortage = shortageOf(statusOf(directory), profiles, MOST_BYTES)
   if (shortage === undefined) return
   throw new Failure(
-    'disk',
+    'space-for-batch',
     `not enough disk space for ${several(profiles, 'more profile')} in ${directory}: ${shortage}`,
-    {
-      hint: 'free disk space or fetch fewer; these profiles were not requested',
-    },
   )
 }
 

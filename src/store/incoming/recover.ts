@@ -65,9 +65,8 @@ export async function recover(directory: string): Promise<Recovered | undefined>
     return all.length === 0 ? undefined : merged(all)
   } catch (error) {
     if (error instanceof Failure) throw error
-    const message = `can't store what an interrupted fetch received: ${reasonOf(error)}`
-    const hint = `check the disk and the permissions of ${directory}, then run the same command again: the profiles are kept there`
-    throw new Failure('disk', message, { hint, cause: error })
+    const facts = { kind: 'not-recovered', directory } as const
+    throw new Failure(facts, `can't store what an interrupted fetch received: ${reasonOf(error)}`, error)
   }
 }
 

@@ -7,8 +7,7 @@
 import { closeSync, ftruncateSync, openSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { errnoOf, Failure, reasonOf, remedyFor } from '../../failure.ts'
-import { several } from '../../words.ts'
+import { errnoOf, Failure, reasonOf } from '../../failure.ts'
 import { flushDirectory } from '../flush/directory.ts'
 import { flushFile } from '../flush/files.ts'
 import { patiently } from '../patience.ts'
@@ -45,10 +44,8 @@ export async function reserve(target: Target, profiles: number): Promise<string>
     return answer
   } catch (error) {
     release(target, answer)
-    throw new Failure('disk', `can't reserve disk space in ${target.directory}: ${reasonOf(error)}`, {
-      hint: `${remedyFor(error, 'free disk space or repair the disk')}; this batch of ${several(profiles, 'profile')} was not requested`,
-      cause: error,
-    })
+    const facts = { kind: 'no-reserve', count: profiles } as const
+    throw new Failure(facts, `can't reserve disk space in ${target.directory}: ${reasonOf(error)}`, error)
   }
 }
 

@@ -1,8 +1,7 @@
 import { closeSync, lstatSync, mkdirSync, openSync, rmdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { errnoOf, Failure, reasonOf, remedyFor } from '../../failure.ts'
-import { fullPath, LEAVE_DELETED } from '../../full-path.ts'
+import { errnoOf, Failure, reasonOf } from '../../failure.ts'
 import { flushDirectory, flushDirectorySync } from '../flush/directory.ts'
 import { FileSystemFlush } from '../flush/file-system.ts'
 import { fillFlushed } from '../flush/files.ts'
@@ -66,10 +65,8 @@ export async function openTarget(directory: string): Promise<OpenTarget> {
       }
     }
   } catch (error) {
-    throw new Failure('disk', `can't write to the directory ${directory}: ${reasonOf(error)}`, {
-      hint: `${fullPath(directory) === undefined ? LEAVE_DELETED : remedyFor(error)}, or use -o to name another directory; no profiles were requested`,
-      cause: error,
-    })
+    const facts = { kind: 'unwritten-directory', directory } as const
+    throw new Failure(facts, `can't write to the directory ${directory}: ${reasonOf(error)}`, error)
   }
 }
 

@@ -26,7 +26,7 @@ vi.mock('node:fs', async () => {
 
 const { diskSync } = await import('../../store/disk-fs.ts')
 const { privateKey, publicKey } = inject('keys')
-const key = createPrivateKey(privateKey)
+const key = { object: createPrivateKey(privateKey), inFile: 1 }
 const stored = new Map([1, 2, 3, 4].map((n) => [n, storedFile(plainProfile(n), publicKey)]))
 
 const directory = join(ROOT, 'profiles')
@@ -169,7 +169,7 @@ describe.skipIf(process.platform === 'win32')('one device, one profile', () => {
 
   test('too few for a panel: nothing is claimed, and no device has one', async () => {
     await expect(handOut('A', 'B', 'C', 'D', 'E')).rejects.toEqual(
-      expect.objectContaining({ outcome: 'no-profiles' }),
+      expect.objectContaining({ facts: { kind: 'too-few' } }),
     )
     expect(usedNames()).toEqual([])
     expect(await handOut('E')).toEqual([iccid(1)])

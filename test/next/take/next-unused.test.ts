@@ -39,7 +39,7 @@ vi.mock('node:fs', async () => {
 
 const { diskSync } = await import('../../store/disk-fs.ts')
 const { privateKey, publicKey } = inject('keys')
-const key = createPrivateKey(privateKey)
+const key = { object: createPrivateKey(privateKey), inFile: 1 }
 
 const directory = join(ROOT, 'profiles')
 const unused = (n: number) => `${iccid(n)}.json`
@@ -103,7 +103,7 @@ describe.skipIf(process.platform === 'win32')('before and during the claim', () 
         source(() => claimElsewhere(1)),
         iccid(1),
       )
-      await expect(taking).rejects.toEqual(expect.objectContaining({ outcome: 'no-profiles' }))
+      await expect(taking).rejects.toEqual(expect.objectContaining({ facts: { kind: 'just-claimed' } }))
       expect(names()).toContain(used(1))
     })
 
@@ -129,7 +129,7 @@ describe.skipIf(process.platform === 'win32')('before and during the claim', () 
 
     test('a panel that is then too small: the other claims are undone', async () => {
       const taking = takeNextUnused(source(once(() => claimElsewhere(2))), 4)
-      await expect(taking).rejects.toEqual(expect.objectContaining({ outcome: 'no-profiles' }))
+      await expect(taking).rejects.toEqual(expect.objectContaining({ facts: { kind: 'too-few' } }))
       expect(names().sort()).toEqual([unused(1), unused(3), unused(4), used(2)])
       expect((await takeNextUnused(source(), 3)).taken.map((each) => each.iccid)).toEqual([
         iccid(1),
@@ -162,7 +162,7 @@ describe.skipIf(process.platform === 'win32')('before and during the claim', () 
     disk.refuses = path(used(2))
     await expect(takeNextUnused(source(), 3)).rejects.toMatchObject({
       taken: [{ iccid: iccid(1) }],
-      cause: { outcome: 'disk', message: expect.stringContaining(unused(2)) },
+      cause: { facts: { kind: 'not-claimed' }, message: expect.stringContaining(unused(2)) },
     })
     expect(names().sort()).toEqual([unused(2), unused(3), unused(4), used(1)])
   })
@@ -174,7 +174,7 @@ describe.skipIf(process.platform === 'win32')('before and during the claim', () 
     expect(() => takeOver(directory, unused(1))).toThrow('EIO')
     disk.refuses = ''
     await expect(takeByIccid(source(), iccid(1))).rejects.toMatchObject({
-      outcome: 'no-profiles',
+      facts: { kind: 'busy-claim' },
       message: `another call is claiming ${iccid(1)}`,
     })
     expect(names().sort()).toEqual([...[1, 2, 3, 4].map(unused), used(1)])
@@ -183,8 +183,7 @@ describe.skipIf(process.platform === 'win32')('before and during the claim', () 
   test('other calls are claiming all that is left: run it again', async () => {
     for (const n of [1, 2, 3, 4]) beginClaim(directory, unused(n))
     await expect(takeNextUnused(source(), 1)).rejects.toMatchObject({
-      outcome: 'no-profiles',
-      hint: expect.stringMatching(/^other calls have not finished 4 claims: run the same command again/),
+      facts: { kind: 'unfinished', count: 4 },
     })
   })
 

@@ -75,6 +75,9 @@ test('if the file system reports nothing, it tries anyway', () => {
 test('the disk of this machine has space for one profile, but not for more than any disk holds', () => {
   expect(() => checkSpaceForBatch(target(), 1)).not.toThrow()
   expect(() => checkSpaceForBatch(target(), Number.MAX_SAFE_INTEGER)).toThrow(
-    expect.objectContaining({ outcome: 'disk', message: expect.stringContaining('not enough disk space') }),
+    expect.objectContaining({
+      facts: { kind: 'space-for-batch' },
+      message: expect.stringContaining('not enough disk space'),
+    }),
   )
 })

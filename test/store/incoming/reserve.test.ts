@@ -14,7 +14,7 @@ import {
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { add, NotAdded } from '../../../src/store/incoming/add.ts'
+import { add } from '../../../src/store/incoming/add.ts'
 import {
   ANSWER,
   END,
@@ -87,7 +87,7 @@ test.each<[string, (incoming: string, aside: string) => void]>([
     spoil(incoming, aside)
     if (what.startsWith('can')) {
       // Nothing can be written there at all: it is told, and nothing of it is left.
-      await expect(add(target, profiles(2), aside)).rejects.toBeInstanceOf(NotAdded)
+      await expect(add(target, profiles(2), aside)).rejects.toMatchObject({ facts: { kind: 'lost' } })
       expect(existsSync(join(incoming, aside + RESERVE))).toBe(false)
       return
     }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { remedyFor } from '../src/failure.ts'
+import { remedyFor } from '../../../src/cli/advice/disk.ts'
 
 test('a hint speaks of permissions only where they are missing', () => {
   const remedyOf = (code: string) => remedyFor(Object.assign(new Error(code), { code }))

@@ -1,0 +1,121 @@
+/**
+ * The exit code and the hint of each kind of failure. What happened is said where it is known; which option or command
+ * helps is said only here.
+ */
+import { isAbsolute } from 'node:path'
+import { errnoOf, Failure } from '../../failure.ts'
+import { fullPath } from '../../full-path.ts'
+import { oddEnd, several } from '../../words.ts'
+import { DISK, LEAVE_DELETED } from './disk.ts'
+import type { Hints } from './hint.ts'
+import { KEY } from './key.ts'
+import type { Outcome } from './outcomes.ts'
+import { SERVICE } from './service.ts'
+import { diskPresence, quote } from './shell.ts'
+import { MESSAGES, USAGE, UsageError } from './usage.ts'
+
+const REPORT =
+  'report it where you got softsim; include the line above and the output of the same command with -vvv'
+
+/** By outcome. */
+const ADVICE = {
+  usage: USAGE,
+  'no-profiles': {
+    'all-used': 'all profiles in it are used; fetch more: see softsim help fetch',
+    'being-claimed': 'run the same command again, after a minute if that call was killed',
+    'busy-claim': 'run this command again; if no other call is running, see softsim status',
+    'file-gone': ({ name, record }) =>
+      `put ${name} or its used file back; if the device has no profile, delete ${record} to give it another one`,
+    'just-claimed': 'if that call was for the same device, run this command again',
+    'no-directory': ({ directory }) => whereToLook(directory),
+    'no-more': 'ask the service provider for more profiles; if your account should have some, check --url',
+    'no-profiles': ({ below }) =>
+      below === undefined
+        ? `check -i and ${diskPresence()}, or download profiles with softsim fetch`
+        : `did you mean -i ${quote(below)}?`,
+    'no-such-profile': 'check the ICCID and -i',
+    received: ({ count }) =>
+      `${several(count, 'profile')} of a running or interrupted fetch will be stored: when it ends, or ten minutes after it was interrupted, by the next call`,
+    'too-few':
+      'softsim status -k counts those that can be used; take fewer, or fetch more; nothing was claimed',
+    unfinished: ({ count }) =>
+      `other calls have not finished ${several(count, 'claim')}: run the same command again, after a minute if a call was killed`,
+  },
+  key: KEY,
+  unusable: {
+    damaged: ({ cause }) => `${restoring(cause)}; nothing was claimed`,
+    held: 'close the other program, then run the same command again; nothing was claimed',
+    'none-checked-usable': 'the warnings say why, file by file',
+    'none-usable': 'see the warning for each file; nothing was claimed',
+    unfit: 'take another profile, and tell the service provider about this one; nothing was claimed',
+  },
+  'api-key': {
+    'api-key': ({ status }) =>
+      `set SOFTSIM_API_KEY to an API key for SoftSIM profiles${status === 403 ? ', or correct --url: another address may answer 403 too' : ''}`,
+  },
+  service: {
+    ...SERVICE,
+    redirected: ({ to, why }) => `the service redirected to ${to}; ${adviceOn(new Failure(why)).hint}`,
+  },
+  partial: { partial: ({ left, cause }) => `${adviceOn(cause).hint}; ${restOf(left)}` },
+  disk: DISK,
+  interrupted: {
+    interrupted: 'run the same command again',
+    'interrupted-fetch': ({ left }) => restOf(left),
+  },
+} as const satisfies { readonly [O in Outcome]?: Partial<Hints> }
+
+/** A kind without a hint does not compile. */
+const HINTS: Hints = {
+  ...{ ...ADVICE.usage, ...ADVICE['no-profiles'], ...ADVICE.key, ...ADVICE.unusable },
+  ...{ ...ADVICE['api-key'], ...ADVICE.service, ...ADVICE.partial, ...ADVICE.disk, ...ADVICE.interrupted },
+}
+
+export type Advice = Readonly<{ outcome: Outcome; message: string; hint: string }>
+
+/** @param platform the system whose commands the hint names */
+export function adviceOn(error: unknown, platform: NodeJS.Platform = process.platform): Advice {
+  if (error instanceof UsageError) return { outcome: 'usage', message: error.message, hint: error.hint }
+  const outcome = outcomeOf(error)
+  if (!(error instanceof Failure)) {
+    const message = `internal error in softsim: ${error instanceof Error ? error.message : String(error)}`
+    return { outcome, message, hint: REPORT }
+  }
+  const { facts, message, cause } = error
+  // TypeScript does not see that the hint is for these facts.
+  const hint: string | ((facts: never) => string) = HINTS[facts.kind]
+  return {
+    outcome,
+    message: MESSAGES[facts.kind] ?? message,
+    hint: typeof hint === 'string' ? hint : hint({ ...facts, cause, platform } as never),
+  }
+}
+
+function outcomeOf(error: unknown): Outcome {
+  if (!(error instanceof Failure)) return 'bug'
+  const { kind } = error.facts
+  if (kind === 'undelivered' && error.cause instanceof Failure) return outcomeOf(error.cause)
+  const [outcome] = Object.entries(ADVICE).find(([, hints]) => kind in hints) ?? []
+  return outcome as Outcome
+}
+
+/** Where a relative path leads nowhere, a wrong current directory is the usual cause. */
+function whereToLook(directory: string): string {
+  const full = fullPath(directory)
+  if (full === undefined) return LEAVE_DELETED
+  const end = oddEnd(directory)
+  if (end !== undefined) return `check -i: the name ${end}`
+  const inFull = isAbsolute(directory) ? '' : `, which stands for ${full},`
+  return `check -i${inFull} and ${diskPresence()}; softsim fetch creates the directory`
+}
+
+/** @param cause why the file can't be used */
+function restoring(cause: unknown): string {
+  const error = (cause instanceof Error ? cause.cause : undefined) as NodeJS.ErrnoException | undefined
+  return errnoOf(error) === 'EACCES'
+    ? `give this user permission to read ${error?.path}`
+    : 'copy the file from a backup, or ask the service provider for another profile'
+}
+
+const restOf = (left: number) =>
+  left > 0 ? `to fetch the rest, use -n ${left}` : 'the next fetch or next stores the rest'

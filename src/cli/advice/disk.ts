@@ -1,0 +1,73 @@
+import { errnoOf } from '../../failure.ts'
+import { fullPath } from '../../full-path.ts'
+import { several } from '../../words.ts'
+import type { Hints } from './hint.ts'
+import { printingAgain } from './undelivered.ts'
+
+const PERMIT = 'give this user permission to create, write, rename and remove files in the directory'
+
+const REMEDIES: Record<string, string> = {
+  EACCES: PERMIT,
+  EPERM: PERMIT,
+  EDQUOT: 'free disk space',
+  EFBIG: 'raise the file size limit (ulimit -f)',
+  EMFILE: 'raise the limit of open files (ulimit -n)',
+  ENOSPC: 'free disk space',
+  EROFS: 'make the file system writable',
+}
+
+/** Errors of a disk that end a call that has claimed profiles, and can be helped. */
+const HELPED = ['ENOSPC', 'EDQUOT', 'EROFS', 'EFBIG']
+
+/** What to do where a relative path leads nowhere because the current directory was deleted. */
+export const LEAVE_DELETED = 'change to a directory that exists: the current one was deleted'
+
+const STATUS_NAMES = 'softsim status names the profiles whose claims are not finished'
+
+/** What may help against an error of a disk. */
+export const remedyFor = (error: unknown, otherwise = 'check the disk') =>
+  REMEDIES[errnoOf(error) ?? ''] ?? otherwise
+
+const remedyAt = (path: string, error: unknown, otherwise?: string) =>
+  fullPath(path) === undefined ? LEAVE_DELETED : remedyFor(error, otherwise)
+
+export const DISK = {
+  'all-held': ({ claims }) =>
+    `close them, or exclude the directory from virus scans and backups${claims ? '; nothing was claimed' : ''}`,
+  'current-directory-gone': `${LEAVE_DELETED}; nothing was claimed`,
+  lost: 'ask the service provider for the profiles named above, which are allocated; the next fetch or next stores any that were put aside',
+  'no-output': 'connect standard output to the device programmer',
+  'no-reader': 'check the file or the program that receives the output',
+  'no-reserve': ({ count, cause }) =>
+    `${remedyFor(cause, 'free disk space or repair the disk')}; this batch of ${several(count, 'profile')} was not requested`,
+  'not-claimed': ({ cause }) => `${remedyFor(innermost(cause))}; nothing was claimed`,
+  'not-recorded': ({ cause }) => `${remedyFor(cause)}, then run the same command again`,
+  'not-recovered': ({ directory }) =>
+    `check the disk and the permissions of ${directory}, then run the same command again: the profiles are kept there`,
+  'put-aside': 'run fetch or next again to store the profiles: they are put aside in the directory',
+  'space-for-batch': 'free disk space or fetch fewer; these profiles were not requested',
+  'space-for-order': 'free disk space or fetch fewer; no profiles were requested',
+  'space-for-receipt': 'free disk space, or name a file on another disk; nothing was claimed',
+  stuck: ({ cause }) => `${remedyFor(cause)}; ${STATUS_NAMES}`,
+  'stuck-claims': `check the disk and the permissions of the directory; ${STATUS_NAMES}`,
+  'torn-record': ({ path }) =>
+    `run the same command again; if the device has no profile and no other call is running, delete ${path}`,
+  undelivered: (facts) => {
+    const reason = innermost(facts.cause)
+    const first = HELPED.includes(errnoOf(reason) ?? '') ? `${remedyFor(reason)}; ` : ''
+    return first + printingAgain(facts)
+  },
+  'unread-directory': ({ cause }) =>
+    errnoOf(cause) === 'EACCES'
+      ? 'give this user permission to read and search the directory'
+      : 'check the disk, then run the same command again',
+  'unwritten-directory': ({ directory, cause }) =>
+    `${remedyAt(directory, cause)}, or use -o to name another directory; no profiles were requested`,
+  'unwritten-receipt': ({ path, cause }) =>
+    `${remedyAt(path, cause, 'check --receipt and that its directory exists')}; nothing was claimed`,
+} as const satisfies Partial<Hints>
+
+/** The error of the system behind others. */
+function innermost(error: unknown): unknown {
+  return error instanceof Error && errnoOf(error) === undefined ? innermost(error.cause) : error
+}

@@ -1,0 +1,17 @@
+import type { Concern } from '../../words.ts'
+
+/** What follows the text of a warning. */
+export const CONCERNS: Readonly<Record<Concern, string | ((subject: string) => string)>> = {
+  'call-killed': '; call it again',
+  damaged:
+    ': move such files out of the directory, unless a device has them, and ask the service provider about their ICCIDs',
+  held: ': close it',
+  locked: ': move such files to a directory of their own, for the key that they were fetched with',
+  'locked-first': ': it may be the wrong one; still checking the others, press Ctrl-C to stop',
+  'on-screen': ': clear the screen and its history; use | or > to send a profile to a device',
+  'set-aside': (file) => `; when no call is running, remove ${file}, and the next call settles it`,
+  'slow-reader': '; press Ctrl-C to stop',
+  unfit: ': move such files out of the directory, and tell the service provider',
+  unlisted: '; -v names them',
+  unprinted: (iccid) => `; use --iccid ${iccid} to print it`,
+}
