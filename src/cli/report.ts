@@ -7,6 +7,7 @@
 import { Failure } from '../failure.ts'
 import { hiding } from '../secret.ts'
 import { type Level, type Messages, printable } from '../words.ts'
+import { type Origin, originHints } from './commands/origins.ts'
 import { writeStandardError } from './terminal/standard-error.ts'
 
 const SHORTEST_SECRET = 4
@@ -14,6 +15,8 @@ const SHORTEST_SECRET = 4
 export class Report implements Messages {
   /** 0: warnings and failures, 1: each step, 2: each request and file, 3: everything except secrets. */
   level = 0
+  /** The options whose values are from the environment. */
+  origins: readonly Origin[] = []
   /** The progress line, which stays below all messages. */
   lastLine: { clear(): void; render(): void } | undefined
   readonly #secrets: string[] = []
@@ -47,6 +50,7 @@ export class Report implements Messages {
     if (error instanceof Failure) {
       this.#line(`error: ${error.message}`)
       for (const line of error.hint.split('\n')) this.#line(`hint: ${line}`)
+      for (const line of originHints(error, this.origins)) this.#line(`hint: ${line}`)
     } else {
       this.#line(
         `error: internal error in softsim: ${error instanceof Error ? error.message : String(error)}`,

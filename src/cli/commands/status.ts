@@ -1,7 +1,8 @@
 import { Option } from 'clipanion'
 import { Failure } from '../../failure.ts'
 import type { Format } from '../../status/status.ts'
-import { BaseCommand, notEmpty, parseCount } from './base.ts'
+import { BaseCommand } from './base.ts'
+import { notEmpty, parseCount } from './values.ts'
 
 export class StatusCommand extends BaseCommand {
   static override paths = [['status']]
