@@ -12,6 +12,7 @@ const EMPTY_PIPE_PAUSE_MS = 5
 
 /** In characters. */
 const SHORTEST_TOKEN = 12
+
 /** Of what has no digits and only small letters. */
 const LONGEST_NAME = 20
 

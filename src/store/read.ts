@@ -90,7 +90,8 @@ function collectGarbageOften(): void {
   process.getBuiltinModule('node:v8').setFlagsFromString('--semi-space-growth-factor=1')
 }
 
-function directoryFailure(directory: string, error: unknown): Failure {
+/** Why a directory can't be read: `no-profiles` if there is none, `disk` otherwise. */
+export function directoryFailure(directory: string, error: unknown): Failure {
   const code = errnoOf(error)
   if (code === 'ENOENT' || code === 'ENOTDIR') {
     const what =
