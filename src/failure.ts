@@ -23,6 +23,7 @@ type Plain =
   | { kind: 'certificate' | 'cut-off-key' | 'escaped-line-breaks' | 'indented-key' | 'key-instead-of-file' }
   | { kind: 'lost-line-breaks' | 'missing-passphrase' | 'no-such-key' | 'other-key' | 'wrong-passphrase' }
   | { kind: Fault | 'all-used' | 'being-claimed' | 'busy-claim' | 'just-claimed' | 'no-such-profile' }
+  | { kind: 'contradiction' | 'nobodys' | 'not-receipts' | 'other-receipts' | 'unread-receipts' }
   | { kind: 'none-checked-usable' | 'none-usable' | 'not-claimed' | 'not-recorded' | 'too-few' }
   | { kind: 'no-receipts' | 'profile-as-receipt' | 'space-for-receipt' | 'stuck' | 'stuck-claims' }
   | { kind: 'lost' | 'mostly-refused' | 'no-more' | 'space-for-batch' | 'space-for-order' }

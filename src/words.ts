@@ -14,6 +14,7 @@ export type Concern =
   | 'unlisted'
   | 'unfit'
   | 'unprinted'
+  | 'unrecorded'
 
 export interface Messages {
   /** @param subject the ICCID or the file of the concern, if what helps names it */

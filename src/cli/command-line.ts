@@ -26,14 +26,25 @@ export function readArgv(typed: readonly string[], commands: readonly CommandDef
   const options: GivenOption[] = []
   const argv: string[] = []
   const left = [...typed]
+  const isCommand = (word: string) => commands.some(({ name }) => name === word)
   const takeValue = (name: string): string | undefined => {
     const [word] = left
     if (word === undefined || (isOption(word) && !isNumber(word))) return undefined
     const value = values.get(name)
     // The word after a bare `--format` may be the command.
-    const isValue =
-      value === 'required' || (value === 'optional' && !commands.some(({ name }) => name === word))
+    const isValue = value === 'required' || value === 'several' || (value === 'optional' && !isCommand(word))
     return isValue ? left.shift() : undefined
+  }
+  /** What follows the first value. */
+  const takeValues = (name: string): string[] => {
+    const found: string[] = []
+    // The command may stand behind its options.
+    while (words.length > 0 || !isCommand(left[0] ?? '')) {
+      const value = takeValue(name)
+      if (value === undefined) break
+      found.push(value)
+    }
+    return found
   }
   for (let word = left.shift(); word !== undefined; word = left.shift()) {
     if (word === '--') {
@@ -42,8 +53,10 @@ export function readArgv(typed: readonly string[], commands: readonly CommandDef
     } else if (isOption(word)) {
       for (const [name, glued] of split(word, values)) {
         const value = glued ?? takeValue(name)
-        options.push({ name, value })
-        argv.push(value === undefined ? name : `${name}=${value}`)
+        for (const each of [value, ...(values.get(name) === 'several' ? takeValues(name) : [])]) {
+          options.push({ name, value: each })
+          argv.push(each === undefined ? name : `${name}=${each}`)
+        }
       }
     } else {
       words.push(word)

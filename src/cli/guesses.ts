@@ -35,6 +35,8 @@ const ELSEWHERE: Readonly<Record<string, readonly string[]>> = {
 
 type Guess = readonly [word: RegExp, hint: string]
 
+const ICCID: Guess = [/^\d{19,20}F?$/i, 'give an ICCID with --iccid']
+
 const KEY_FILE: Guess = [/\.(pem|der|key|p8|pub)$/i, 'give the file of the key with -k']
 
 /** What a word without an option is likely to be, command by command. */
@@ -45,10 +47,10 @@ const BARE: Readonly<Record<string, readonly Guess[]>> = {
   ],
   next: [
     KEY_FILE,
-    [/^\d{19,20}F?$/i, 'give an ICCID with --iccid'],
+    ICCID,
     [/^/, 'give the serial number of a device with --device, and the directory with -i'],
   ],
-  status: [KEY_FILE, [/^/, 'give the directory with -i, for example: -i profiles']],
+  status: [KEY_FILE, ICCID, [/^/, 'give the directory with -i, for example: -i profiles']],
 }
 
 /** @returns a hint, if other tools have such an option and these commands have another one for it */

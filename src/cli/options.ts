@@ -1,11 +1,12 @@
 import { Command } from 'clipanion'
 
-export type Value = 'none' | 'optional' | 'required'
+/** Several: all words that follow are values, up to the next option. */
+export type Value = 'none' | 'optional' | 'required' | 'several'
 
 export interface OptionDefinition {
   readonly names: readonly string[]
   readonly value: Value
-  /** Begins with the name of the value, as in `<KEY>: …`, if the option takes one. */
+  /** Begins with the name of the value, as in `<KEY>: …` or `<FILE>...: …`, if the option takes one. */
   readonly description: string
 }
 
@@ -54,7 +55,8 @@ export function definitionOf(command: CommandClass): CommandDefinition {
   const operands: string[] = []
   const builder: Builder = {
     addOption({ names, arity, allowBinding = true, description = '' }) {
-      options.push({ names, value: arity > 0 ? 'required' : allowBinding ? 'optional' : 'none', description })
+      const required = /^<\w+>\.\.\.:/.test(description) ? 'several' : 'required'
+      options.push({ names, value: arity > 0 ? required : allowBinding ? 'optional' : 'none', description })
     },
     addPositional({ name }) {
       operands.push(name)

@@ -8,6 +8,7 @@ import { hiding } from '../secret.ts'
 import { type Concern, type Level, type Messages, printable } from '../words.ts'
 import type { Advice } from './advice/advice.ts'
 import { CONCERNS } from './advice/warnings.ts'
+import { type Origin, originHints } from './commands/origins.ts'
 import { writeStandardError } from './terminal/standard-error.ts'
 
 const SHORTEST_SECRET = 4
@@ -15,6 +16,8 @@ const SHORTEST_SECRET = 4
 export class Report implements Messages {
   /** 0: warnings and failures, 1: each step, 2: each request and file, 3: everything except secrets. */
   level = 0
+  /** The options whose values are from the environment. */
+  origins: readonly Origin[] = []
   /** The progress line, which stays below all messages. */
   lastLine: { clear(): void; render(): void } | undefined
   readonly #secrets: string[] = []
@@ -45,9 +48,11 @@ export class Report implements Messages {
   }
 
   /** Prints why the command failed. Only `-vvv` adds the stack trace. */
-  failure({ message, hint }: Advice, stack = ''): void {
+  failure(advice: Advice, stack = ''): void {
+    const { message, hint } = advice
     this.#line(`error: ${message}`)
     for (const line of hint.split('\n')) this.#line(`hint: ${line}`)
+    for (const line of originHints(advice, this.origins)) this.#line(`hint: ${line}`)
     if (this.level >= 3) for (const line of stack.split('\n').slice(1)) this.#line(line)
   }
 

@@ -7,6 +7,7 @@ import { UsageError } from './advice/usage.ts'
 import { type CommandLine, readArgv } from './command-line.ts'
 import { COMMANDS } from './commands/all.ts'
 import type { BaseCommand, Context } from './commands/base.ts'
+import { originsOf } from './commands/origins.ts'
 import { nearest } from './nearest.ts'
 import { definitionOf, forAttachedValues } from './options.ts'
 import { Report } from './report.ts'
@@ -48,6 +49,7 @@ async function execute(typed: readonly string[]): Promise<void> {
   if (line.asksVersion) return print(`${VERSION}\n`)
   const command = parse(line, { report, version: VERSION, env: process.env, showHelp: printHelp, print })
   report.level = command.verbosity
+  report.origins = originsOf(line, definitions, process.env)
   await command.validateAndExecute()
 }
 

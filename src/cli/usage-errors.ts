@@ -104,7 +104,7 @@ function wrongOption(line: CommandLine, commands: readonly CommandDefinition[]):
       const hint = RENAMED.get(name) ?? hints.filter((each) => each !== undefined).join('; ')
       return [`unknown option ${shown(name)}`, hint || undefined]
     }
-    if (takes === 'required' && value === undefined) return [`${name} needs a value`]
+    if ((takes === 'required' || takes === 'several') && value === undefined) return [`${name} needs a value`]
     if (takes === 'none' && value !== undefined) return [`${name} takes no value`]
     // The private key has its own message. Any other value may be repeated in one.
     if (value !== undefined && isKey(value) && !KEY.includes(name)) {

@@ -10,6 +10,11 @@ const EMPTY_PIPE_PAUSE_MS = 5
 /** In characters. */
 const SHORTEST_TOKEN = 12
 
+/** Of what has no digits and only small letters. */
+const LONGEST_NAME = 20
+
+const KEY_ENDING = /\.(asc|bak|bin|cer|crt|der|enc|gpg|key|old|p8|p12|pem|pfx|pgp|ppk|prv|pub|txt)$/i
+
 /** In bytes. */
 const LARGEST_KEY = 64 * 1024
 
@@ -68,10 +73,15 @@ function readSome(file: number, bytes: Buffer): number {
 const isBase64Line = (text: string) =>
   /^[A-Za-z0-9+/]{40,}={0,2}$/.test(text) && [/[A-Z]/, /[a-z]/, /\d/].every((each) => each.test(text))
 
-/** Short names, names with an ending such as `.pem`, and paths in a directory that exists, are not. */
+/**
+ * Short names, names that end as those of keys do, and paths in a directory that exists, are not. The last piece of a key
+ * can be short, and then often ends in padding.
+ */
 function isTokenLike(text: string): boolean {
   const { root, dir, base } = parse(text)
-  if (text.length < SHORTEST_TOKEN || /\.[A-Za-z]{1,4}\d?$|\.p(8|12)$/.test(base)) return false
+  if (/^-----|[+=]/.test(text)) return true
+  if (text.length < SHORTEST_TOKEN || KEY_ENDING.test(base.trimEnd())) return false
   const isInDirectory = dir !== '' && dir !== root && dir !== '.' && existsSync(dir)
-  return !isInDirectory && (/\d/.test(text) || (/[a-z]/.test(text) && /[A-Z]/.test(text)))
+  if (isInDirectory) return false
+  return text.length > LONGEST_NAME || /\d/.test(text) || (/[a-z]/.test(text) && /[A-Z]/.test(text))
 }

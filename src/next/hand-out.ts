@@ -13,6 +13,8 @@ import { takeNextUnused } from './take/next-unused.ts'
 
 export type { Format } from './ready.ts'
 
+const UNKNOWN_STOCK = 'this call does not know how many unused profiles are left in'
+
 export interface Handout extends Omit<Source, 'key' | 'signals'> {
   readonly keyPath: string
   readonly passphrase: string | undefined
@@ -24,6 +26,8 @@ export interface Handout extends Omit<Source, 'key' | 'signals'> {
   readonly devices: readonly string[] | undefined
   /** The file that receives a line for each profile. */
   readonly receipt: string | undefined
+  /** Warn if at most this many unused profiles are known to be left. */
+  readonly lowStock: number | undefined
   /**
    * From now on, signals are handled. It is called when the key is there: no handler can run while the call waits for a
    * key from a pipe or the keyboard, and a signal must end it then.
@@ -53,6 +57,7 @@ export async function handOut(handout: Handout): Promise<void> {
     })
     await deliver(taken.taken, delivery)
     tellOf(taken, directory, messages)
+    tellOfStock(taken, handout, messages)
   } finally {
     messages.release()
   }
@@ -69,7 +74,7 @@ function holdingBack(messages: HeldMessages, signals: Signals): Signals {
   }
 }
 
-function tellOf({ taken, left }: Taken, directory: string, messages: Messages): void {
+function tellOf({ taken }: Taken, directory: string, messages: Messages): void {
   for (const { iccid, device, newerProblems, ...each } of taken) {
     const whose = device === undefined ? '' : ` to device ${device}`
     messages.tell(1, `handed out ${iccid}${whose}, now ${usedPath(directory, each)}`)
@@ -78,9 +83,20 @@ function tellOf({ taken, left }: Taken, directory: string, messages: Messages): 
       `newer devices would reject ${iccid}: ${newerProblems.join(', ')}; printed only because it was handed out before: if the device rejects it, put the device aside`,
     )
   }
-  if (left === 0) messages.tell(1, `no other known unused profile in ${directory}`)
-  else if (left !== undefined)
-    messages.tell(1, `at most ${several(left, 'unused profile')} left in ${directory}`)
+}
+
+/** Only of what the call has read anyway. */
+function tellOfStock({ left }: Taken, { directory, lowStock }: Handout, messages: Messages): void {
+  if (left === undefined) {
+    if (lowStock !== undefined) messages.tell(0, `${UNKNOWN_STOCK} ${directory}`)
+    return
+  }
+  const stock =
+    left === 0
+      ? `no other known unused profile in ${directory}`
+      : `at most ${several(left, 'unused profile')} left in ${directory}`
+  if (lowStock !== undefined && left <= lowStock) messages.warn(stock)
+  else messages.tell(1, stock)
 }
 
 function taking(source: Source, { iccid, devices, count }: Handout): Promise<Taken> {

@@ -66,7 +66,7 @@ export class Undelivered extends Error {
 export interface Taken {
   readonly taken: readonly Ready[]
   /** How many unused profiles are left behind it, as far as that is known. */
-  readonly left?: number
+  readonly left?: number | undefined
 }
 
 /**

@@ -2,6 +2,10 @@ import { reasonOf } from '../failure.ts'
 import { iccidDigits } from '../profile/iccid.ts'
 import { deviceIn, fieldsOf } from '../store/claim/use.ts'
 import { readProfile, readUsed } from '../store/read.ts'
+import type { Messages } from '../words.ts'
+import { warnOfEach } from './warn.ts'
+
+export const DEVICE_FIELDS = ['claimed', 'station', 'device', 'iccid'] as const
 
 /** Who has a profile. */
 export interface DeviceRecord {
@@ -10,6 +14,8 @@ export interface DeviceRecord {
   /** RFC 3339. */
   readonly claimed: string
   readonly iccid: string
+  /** The name of the used file. */
+  readonly file: string
 }
 
 /** What the used files of a directory record. */
@@ -37,6 +43,7 @@ export function readRecords(directory: string): Records {
       station: textOf(station),
       claimed: textOf(claimed),
       iccid: iccidDigits(textOf(iccid)) ?? '',
+      file: name,
     })
   }
   const withoutDevice = names.length - devices.length - unreadable.length
@@ -44,12 +51,25 @@ export function readRecords(directory: string): Records {
 }
 
 /** The devices that have more than one profile, each with the ICCIDs of all of them. */
-export function devicesWithSeveral(devices: readonly DeviceRecord[]): [device: string, iccids: string[]][] {
+function devicesWithSeveral(devices: readonly DeviceRecord[]): [device: string, iccids: string[]][] {
   const iccids = Map.groupBy(devices, ({ device }) => device)
   return [...iccids]
     .filter(([, records]) => records.length > 1)
     .map(([device, records]) => [device, records.map(({ iccid }) => iccid)])
 }
+
+export const warnOfSeveral = (devices: readonly DeviceRecord[], messages: Messages): void =>
+  warnOfEach(messages, devicesWithSeveral(devices), {
+    words: ([device, iccids]) =>
+      `device ${device} has ${iccids.length} profiles: ${iccids.join(', ')}; find out which one it uses`,
+    more: (others) => `${others} more devices have several profiles`,
+  })
+
+export const warnOfUnreadable = (unreadable: readonly string[], messages: Messages): void =>
+  warnOfEach(messages, unreadable, {
+    words: (each) => each,
+    more: (others) => `${others} more files are left out`,
+  })
 
 const compare = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0)
 

@@ -1,13 +1,14 @@
 import { printable } from '../words.ts'
 import type { Checked } from './check.ts'
 import type { Counts } from './count.ts'
-import type { DeviceRecord } from './devices.ts'
+
+type Row<F extends string> = { readonly [Name in F]: string | null }
 
 interface Printer {
   /** Ends with a newline. */
   status(directory: string, counts: Counts, checked: Checked | undefined): string
-  /** Whole lines, each with its newline. */
-  devices(records: readonly DeviceRecord[]): Iterable<string>
+  /** Whole lines, each with its newline: these fields of each record, in this order. Null is what is not known. */
+  list<F extends string>(fields: readonly F[], records: readonly Row<F>[]): Iterable<string>
 }
 
 /** The fields of `json` and `csv`, in this order. What was not checked is null or empty. */
@@ -28,8 +29,6 @@ const fieldsOf = (
   held: checked?.faults.held ?? null,
 })
 
-const DEVICE_FIELDS = ['claimed', 'station', 'device', 'iccid'] as const
-
 const text: Printer = {
   status(directory, counts, checked) {
     const rows: [string, number][] = [
@@ -49,25 +48,25 @@ const text: Printer = {
     }
     return `${printable(directory)}\n${rows.map(([name, count]) => `  ${name.padEnd(24)} ${String(count).padStart(9)}\n`).join('')}`
   },
-  *devices(records) {
-    const widths = DEVICE_FIELDS.map((field) =>
-      records.reduce((width, record) => Math.max(width, printable(record[field]).length), field.length),
+  *list(fields, records) {
+    const widths = fields.map((field) =>
+      records.reduce((width, record) => Math.max(width, printable(record[field] ?? '').length), field.length),
     )
     const row = (cells: readonly string[]) =>
       `${cells
         .map((each, at) => each.padEnd(widths[at] ?? 0))
         .join('  ')
         .trimEnd()}\n`
-    yield row(DEVICE_FIELDS)
-    for (const record of records) yield row(DEVICE_FIELDS.map((field) => printable(record[field])))
+    yield row(fields)
+    for (const record of records) yield row(fields.map((field) => printable(record[field] ?? '')))
   },
 }
 
 const json: Printer = {
   status: (directory, counts, checked) => `${JSON.stringify({ directory, ...fieldsOf(counts, checked) })}\n`,
-  *devices(records) {
+  *list(fields, records) {
     for (const record of records)
-      yield `${JSON.stringify(Object.fromEntries(DEVICE_FIELDS.map((field) => [field, record[field]])))}\n`
+      yield `${JSON.stringify(Object.fromEntries(fields.map((field) => [field, record[field]])))}\n`
   },
 }
 
@@ -77,9 +76,9 @@ const csv: Printer = {
     const fields = { directory, ...fieldsOf(counts, checked) }
     return line(Object.keys(fields)) + line(Object.values(fields).map((value) => value ?? ''))
   },
-  *devices(records) {
-    yield line(DEVICE_FIELDS)
-    for (const record of records) yield line(DEVICE_FIELDS.map((field) => record[field]))
+  *list(fields, records) {
+    yield line(fields)
+    for (const record of records) yield line(fields.map((field) => record[field] ?? ''))
   },
 }
 
@@ -96,3 +95,30 @@ const defused = (text: string) => (/^[=+\-@]/.test(text) ? `'${text}` : text)
 export const PRINTERS = { text, json, csv }
 
 export type Format = keyof typeof PRINTERS
+
+/** Where a table goes to. */
+export interface Output {
+  readonly format: Format
+  readonly print: (text: string) => Promise<void>
+}
+
+/** Prints these fields of each record. */
+export async function printList<F extends string>(
+  { format, print }: Output,
+  fields: readonly F[],
+  records: readonly Row<F>[],
+): Promise<void> {
+  for (const lines of chunks(PRINTERS[format].list(fields, records))) await print(lines)
+}
+
+/** Joins lines, so that a long list takes few writes. */
+function* chunks(lines: Iterable<string>): Generator<string> {
+  let text = ''
+  for (const line of lines) {
+    text += line
+    if (text.length < 64 * 1024) continue
+    yield text
+    text = ''
+  }
+  yield text
+}

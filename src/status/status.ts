@@ -5,12 +5,11 @@ import { whyNone } from '../store/read.ts'
 import { type Messages, several } from '../words.ts'
 import { type Checked, checkProfiles, opensNone } from './check.ts'
 import { countFiles } from './count.ts'
-import { type DeviceRecord, devicesWithSeveral, readRecords } from './devices.ts'
-import { type Format, PRINTERS } from './print.ts'
+import { DEVICE_FIELDS, readRecords, warnOfSeveral, warnOfUnreadable } from './devices.ts'
+import { type Output, PRINTERS, printList } from './print.ts'
+import { warnOfUnfinished } from './unfinished.ts'
 
 export type { Format } from './print.ts'
-
-const MOST_WARNINGS = 20
 
 /** Why files can't be used. */
 const FAULTS: Record<Fault, string> = {
@@ -20,7 +19,7 @@ const FAULTS: Record<Fault, string> = {
   held: 'open in another program',
 }
 
-export interface Inquiry {
+export interface Inquiry extends Output {
   readonly directory: string
   /** The file of the private key. If given, unused profiles are opened and checked. */
   readonly keyPath: string | undefined
@@ -29,10 +28,8 @@ export interface Inquiry {
   readonly count: number
   /** List the devices that have a profile. */
   readonly devices: boolean
-  readonly format: Format
   readonly messages: Messages
   readonly progress: { follow(line: () => string): void }
-  readonly print: (text: string) => Promise<void>
 }
 
 /**
@@ -47,11 +44,9 @@ export async function showStatus(inquiry: Inquiry): Promise<void> {
   const printer = PRINTERS[inquiry.format]
   if (inquiry.devices) {
     const { devices, withoutDevice, unreadable } = readRecords(directory)
-    for (const lines of chunks(printer.devices(devices))) await print(lines)
+    await printList(inquiry, DEVICE_FIELDS, devices)
     warnOfSeveral(devices, messages)
-    for (const each of unreadable.slice(0, MOST_WARNINGS)) messages.warn(each)
-    if (unreadable.length > MOST_WARNINGS)
-      messages.warn(`${unreadable.length - MOST_WARNINGS} more files are left out`)
+    warnOfUnreadable(unreadable, messages)
     if (withoutDevice > 0) {
       messages.tell(0, `${several(withoutDevice, 'used profile')} without a device`)
     }
@@ -68,7 +63,7 @@ export async function showStatus(inquiry: Inquiry): Promise<void> {
     checked = await checkProfiles({ directory, iccids, most: inquiry.count, key, messages, onProgress })
   }
   await print(printer.status(directory, counts, checked))
-  warnOfUnfinished(unfinished, messages)
+  warnOfUnfinished(directory, unfinished, messages)
   // Stations may have taken all of them since they were counted.
   if (counts.unused === 0 || checked?.checked === 0) {
     throw new Failure(whyNone(directory, counts.used), `no unused profile in ${directory}`)
@@ -85,35 +80,4 @@ export async function showStatus(inquiry: Inquiry): Promise<void> {
     const count = checked.faults[fault]
     if (count > 0) messages.warn(`${several(count, 'file')} ${FAULTS[fault]}`, fault)
   }
-}
-
-/** A killed call leaves both files. Moved apart, they would give one profile to two devices. */
-function warnOfUnfinished(names: readonly string[], messages: Messages): void {
-  for (const name of names.slice(0, MOST_WARNINGS))
-    messages.warn(`${name}: a call is claiming it, or was killed while it did; do not move it`)
-  const more = names.length - MOST_WARNINGS
-  if (more > 0) messages.warn(`${more} more claims are not finished`)
-}
-
-function warnOfSeveral(devices: readonly DeviceRecord[], messages: Messages): void {
-  const found = devicesWithSeveral(devices)
-  for (const [device, iccids] of found.slice(0, MOST_WARNINGS)) {
-    messages.warn(
-      `device ${device} has ${iccids.length} profiles: ${iccids.join(', ')}; find out which one it uses`,
-    )
-  }
-  const more = found.length - MOST_WARNINGS
-  if (more > 0) messages.warn(`${more} more devices have several profiles`)
-}
-
-/** Joins lines, so that a long list takes few writes. */
-function* chunks(lines: Iterable<string>): Generator<string> {
-  let text = ''
-  for (const line of lines) {
-    text += line
-    if (text.length < 64 * 1024) continue
-    yield text
-    text = ''
-  }
-  yield text
 }

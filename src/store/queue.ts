@@ -45,7 +45,7 @@ export class Queue {
 
   /** Whether `count` profiles may be left. If not, a large request need not begin. */
   has(count: number): boolean {
-    if (count <= this.left) return true
+    if (this.left !== undefined && count <= this.left) return true
     this.#look()
     return count <= this.found.iccids.length
   }
@@ -61,8 +61,9 @@ export class Queue {
     this.#hint?.giveBack()
   }
 
-  get left(): number {
-    return this.#hint?.left ?? this.found.iccids.length - this.#position
+  /** How many unused profiles are left at most; undefined if neither the hint nor the directory was read. */
+  get left(): number | undefined {
+    return this.#hint?.left ?? (this.#hasLooked ? this.found.iccids.length - this.#position : undefined)
   }
 
   #nextFound(count: number): string[] {

@@ -72,7 +72,8 @@ function* namesIn(directory: string): Generator<string> {
   }
 }
 
-function directoryFailure(directory: string, error: unknown): Failure {
+/** Why a directory can't be read: `no-profiles` if there is none, `disk` otherwise. */
+export function directoryFailure(directory: string, error: unknown): Failure {
   const code = errnoOf(error)
   if (code === 'ENOENT' || code === 'ENOTDIR') {
     const what =

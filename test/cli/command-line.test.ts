@@ -99,6 +99,22 @@ describe('the forms of an option', () => {
       ['next', '--', '-k', '--'],
       ['next', '--', '-k', '--'],
     ],
+    [
+      ['status', '--receipts', 'a', 'b', '-v', 'c'],
+      ['status', '--receipts=a', '--receipts=b', '-v', 'c'],
+    ],
+    [
+      ['--receipts=a', 'b', 'status', 'c'],
+      ['--receipts=a', '--receipts=b', 'status', 'c'],
+    ],
+    [
+      ['status', '--receipts', 'a', 'next', '--', 'b'],
+      ['status', '--receipts=a', '--receipts=next', '--', 'b'],
+    ],
+    [
+      ['status', '--receipts'],
+      ['status', '--receipts'],
+    ],
   ])('%j', (typed, expected) => expect(read(...typed).argv).toEqual(expected))
 
   test('a command line in the normal form stays unchanged', () => {
@@ -134,6 +150,10 @@ describe('words and option values', () => {
       ['next', 'fetch'],
     ],
     [['-k', '-', 'next'], ['next']],
+    [
+      ['--receipts', 'a', 'b', 'status', 'c'],
+      ['status', 'c'],
+    ],
     [['-'], ['-']],
   ])('%j', (typed, words) => expect(read(...typed).words).toEqual(words))
 })

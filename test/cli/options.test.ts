@@ -10,7 +10,7 @@ test.each(DEFINITIONS.map((definition, at) => ({ ...definition, at })))(
   ({ options, operands, at }) => {
     const told = options
       .filter(({ names }) => !names.includes('--help'))
-      .map(({ names, value }) => names.join(',') + (value === 'required' ? ' #0' : ''))
+      .map(({ names, value }) => names.join(',') + (/^(required|several)$/.test(value) ? ' #0' : ''))
     expect(told).toEqual(definitions[at]?.options.map(({ definition }) => definition))
     for (const name of operands) expect(definitions[at]?.usage).toContain(`[${name}]`)
   },

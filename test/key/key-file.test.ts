@@ -68,6 +68,11 @@ test.each([
   'eyJhbGciOiJI.eyJzdWIi.c2lnbmF0dXJl',
   'ab/cd+ef01/gh==',
   '/ab9cdefghijkl',
+  'onok.a1b2c3d4e5f6.abcd',
+  'c2lnbmF0dXJl.c2ln.p9',
+  'abcdefghijklmnopqrstuvwx',
+  'LXA==',
+  '-----END RSA PRIVATE KEY-----',
 ])('what looks like an API key and is no file is not repeated: %s', (token) => {
   const { outcome, message, hint } = refusal(token)
   expect([outcome, `${message} ${hint}`.includes(token.slice(0, 12))]).toEqual(['key', false])

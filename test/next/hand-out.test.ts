@@ -53,7 +53,16 @@ beforeEach(() => {
 })
 
 const PLAIN: Handout = {
-  ...{ directory, keyPath, receipt, passphrase: undefined, count: 1, iccid: undefined, devices: undefined },
+  ...{
+    directory,
+    keyPath,
+    receipt,
+    passphrase: undefined,
+    lowStock: undefined,
+    count: 1,
+    iccid: undefined,
+    devices: undefined,
+  },
   ...{ format: 'raw', options: { smsp: false, smsc: true, crc: false }, messages: new Report(() => {}) },
   listen: () => ({ stop: new AbortController().signal, hold() {} }),
 }

@@ -33,7 +33,7 @@ const WORDS: [line: string, expected: readonly string[]][] = [
   ['softsim n', ['next']],
   ['softsim help ', names],
   ['softsim --v', ['--verbosity', '--version']],
-  ['softsim status -i profiles --d', ['--devices']],
+  ['softsim status -i profiles --dev', ['--device', '--devices']],
   ['softsim next --format=', ['hex', 'json', 'raw']],
   ['softsim status --format=', ['csv', 'json', 'text']],
   ['softsim status --format=j', ['json']],

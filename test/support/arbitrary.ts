@@ -44,11 +44,27 @@ const lookalike = fc.constantFrom(
 /** An option of some command, in any form, with a value that may look like anything. */
 const option = fc.oneof(
   fc.tuple(
-    fc.constantFrom('-k', '-i', '-n', '-o', '-u', '-a', '--key', '--in', '--out', '--url', '--iccid'),
+    fc.constantFrom(
+      '-k',
+      '-i',
+      '-n',
+      '-o',
+      '-u',
+      '-a',
+      '--key',
+      '--in',
+      '--out',
+      '--url',
+      '--iccid',
+      '--receipts',
+    ),
     lookalike,
   ),
   fc
-    .tuple(fc.constantFrom('-k', '-i', '-n', '-o', '--count=', '--out=', '--format=', '--in='), lookalike)
+    .tuple(
+      fc.constantFrom('-k', '-i', '-n', '-o', '--receipts=', '--count=', '--out=', '--format=', '--in='),
+      lookalike,
+    )
     .map((glued) => [glued.join('')]),
   fc
     .constantFrom('-v', '-vv', '--crc', '--no-crc', '--smsp', '--no-smsc', '--format', '--verbosity')

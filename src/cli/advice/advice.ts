@@ -33,6 +33,9 @@ const ADVICE = {
       below === undefined
         ? `check -i and ${diskPresence()}, or download profiles with softsim fetch`
         : `did you mean -i ${quote(below)}?`,
+    nobodys:
+      'check the serial number, in which case matters, or the ICCID; softsim status --devices lists all',
+    'other-receipts': 'check -i; a new directory, with other profiles, needs no comparison',
     'no-such-profile': 'check the ICCID and -i',
     received: ({ count }) =>
       `${several(count, 'profile')} of a running or interrupted fetch will be stored: when it ends, or ten minutes after it was interrupted, by the next call`,
@@ -43,6 +46,7 @@ const ADVICE = {
   },
   key: KEY,
   unusable: {
+    contradiction: 'stop the stations of this directory; the page of softsim status says what to do',
     damaged: ({ cause }) => `${restoring(cause)}; nothing was claimed`,
     held: 'close the other program, then run the same command again; nothing was claimed',
     'none-checked-usable': 'the warnings say why, file by file',

@@ -61,6 +61,8 @@ export const DISK = {
     errnoOf(cause) === 'EACCES'
       ? 'give this user permission to read and search the directory'
       : 'check the disk, then run the same command again',
+  'unread-receipts': ({ cause }) =>
+    remedyFor(cause, 'name each file, for example: --receipts line-1.jsonl line-2.jsonl'),
   'unwritten-directory': ({ directory, cause }) =>
     `${remedyAt(directory, cause)}, or use -o to name another directory; no profiles were requested`,
   'unwritten-receipt': ({ path, cause }) =>

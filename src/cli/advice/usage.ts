@@ -20,6 +20,7 @@ export const USAGE = {
     // `set` and `echo` of cmd would lose its line breaks.
     `save the key to a file, or send it to standard input: ${platform === 'win32' ? 'in PowerShell $env:KEY' : 'printenv KEY'} | softsim next -k -`,
   'no-receipts': 'name a new file, such as receipt.jsonl; nothing was claimed',
+  'not-receipts': 'name the files that next --receipt has written',
   'no-web-url': 'see softsim help fetch',
   'plain-http': 'use https; plain http is allowed only to this machine (127.0.0.1, ::1, localhost)',
   'profile-as-receipt': 'name a file such as receipt.jsonl; nothing was claimed',

@@ -13,5 +13,6 @@ export const CONCERNS: Readonly<Record<Concern, string | ((subject: string) => s
   'slow-reader': '; press Ctrl-C to stop',
   unfit: ': move such files out of the directory, and tell the service provider',
   unlisted: '; -v names them',
+  unrecorded: ': if it comes back, use --iccid, not --device',
   unprinted: (iccid) => `; use --iccid ${iccid} to print it`,
 }

@@ -1,6 +1,4 @@
 import { Command, Option } from 'clipanion'
-import { oddEnd } from '../../words.ts'
-import { UsageError } from '../advice/usage.ts'
 import type { Report } from '../report.ts'
 
 export interface Context {
@@ -20,23 +18,4 @@ export abstract class BaseCommand extends Command<Context & Command['context']> 
   })
 
   version = Option.Boolean('-V,--version', false, { description: 'print the version' })
-}
-
-/** Parses the value of `--count`. @throws {UsageError} */
-export function parseCount(text: string): number {
-  if (/^[1-9]\d{0,8}$/.test(text)) return Number(text)
-  const end = oddEnd(text)
-  throw new UsageError(
-    'the value of -n (--count) is not a whole number from 1 to 999999999',
-    end === undefined ? 'for example: -n 100' : `the value ${end}`,
-  )
-}
-
-/** An option value can be empty because a shell variable is unset. @throws {UsageError} */
-export function notEmpty(option: string, value: string): string {
-  if (value !== '') return value
-  throw new UsageError(
-    `the value of ${option} is empty`,
-    'give a value; if it is a shell variable, the variable is not set',
-  )
 }

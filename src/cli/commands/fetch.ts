@@ -4,7 +4,8 @@ import { setting } from '../advice/shell.ts'
 import { UsageError } from '../advice/usage.ts'
 import { onInterrupt } from '../signals.ts'
 import { writeStandardError } from '../terminal/standard-error.ts'
-import { BaseCommand, notEmpty, parseCount } from './base.ts'
+import { BaseCommand } from './base.ts'
+import { notEmpty, parseCount } from './values.ts'
 
 /** Time that pending requests get after Ctrl-C. Their profiles are already paid for. */
 const GRACE_MS = 10_000
@@ -44,12 +45,14 @@ export class FetchCommand extends BaseCommand {
   })
 
   directory = Option.String('-o,--out', 'profiles', {
-    description: '<DIR>: the directory to store them in, created if missing (default: profiles)',
+    env: 'SOFTSIM_DIR',
+    description: '<DIR>: the directory to store them in, created if missing (default: SOFTSIM_DIR, profiles)',
   })
 
   url = Option.String('-u,--url', 'https://api.onomondo.com/sims/profiles', {
+    env: 'SOFTSIM_URL',
     description:
-      '<URL>: the full URL of the service endpoint (default: https://api.onomondo.com/sims/profiles)',
+      '<URL>: the full URL of the service endpoint (default: SOFTSIM_URL, https://api.onomondo.com/sims/profiles)',
   })
 
   override async execute(): Promise<void> {

@@ -5,7 +5,8 @@ import { type Format, handOut } from '../../next/hand-out.ts'
 import { oddEnd } from '../../words.ts'
 import { UsageError } from '../advice/usage.ts'
 import { type Interrupt, onInterrupt } from '../signals.ts'
-import { BaseCommand, notEmpty, parseCount } from './base.ts'
+import { BaseCommand } from './base.ts'
+import { checkIccid, notEmpty, parseCount, serialNumber, wholeNumber } from './values.ts'
 
 export class NextCommand extends BaseCommand {
   static override paths = [['next']]
@@ -27,12 +28,14 @@ export class NextCommand extends BaseCommand {
   }
 
   key = Option.String('-k,--key', {
+    env: 'SOFTSIM_KEY_FILE',
     description:
-      '<KEY>: the file of the RSA private key, PKCS#1 or PKCS#8, PEM or DER, or - for standard input (required)',
+      '<KEY>: the file of the RSA private key, PEM or DER, or - for standard input (default: SOFTSIM_KEY_FILE)',
   })
 
   directory = Option.String('-i,--in', './profiles', {
-    description: '<DIR>: the directory of profiles (default: ./profiles)',
+    env: 'SOFTSIM_DIR',
+    description: '<DIR>: directory of profiles (default: SOFTSIM_DIR, ./profiles)',
   })
 
   count = Option.String('-n,--count', {
@@ -47,6 +50,10 @@ export class NextCommand extends BaseCommand {
 
   receipt = Option.String('--receipt', {
     description: '<FILE>: append a line of JSON for each profile, without secrets',
+  })
+
+  lowStock = Option.String('--low-stock', {
+    description: '<N>: warn if at most N unused profiles are known to be left',
   })
 
   format = Option.String('--format', 'hex', {
@@ -95,6 +102,7 @@ export class NextCommand extends BaseCommand {
         iccid: this.iccid === undefined ? undefined : checkIccid(this.iccid),
         devices,
         receipt: this.receipt === undefined ? undefined : checkReceipt(this.receipt),
+        lowStock: this.lowStock === undefined ? undefined : wholeNumber(this.lowStock, '--low-stock', 0),
         format,
         options: { smsp: this.smsp, smsc: !this.noSmsc, crc: this.crc },
         messages: report,
@@ -123,39 +131,6 @@ function checkKeyPath(path: string | undefined): string {
   throw new UsageError(
     'next needs the private key',
     'give its file with -k, for example: softsim next -k softsim.pem',
-  )
-}
-
-/** Of the lengths that ITU-T E.118 allows, SIM cards have 19 or 20 digits. @returns the digits, without a filler */
-function checkIccid(text: string): string {
-  const [, digits] = /^(\d{19,20})[Ff]?$/.exec(notEmpty('--iccid', text)) ?? []
-  if (digits !== undefined) return digits
-  throw new UsageError(
-    'the value of --iccid is not 19 or 20 digits',
-    'give the whole ICCID, as in the name of the file',
-  )
-}
-
-/** A scanner may add blanks and a line break. */
-function serialNumber(text: string): string {
-  const serial = notEmpty('--device', text.trim())
-  // Node replaces bytes that are not UTF-8: two different serial numbers would look the same.
-  if (/[\p{C}\ufffd]/u.test(serial)) {
-    throw new UsageError(
-      'the value of --device contains a character that is not printable or not UTF-8',
-      'check the settings of the scanner and of the terminal',
-    )
-  }
-  if (/^(%\w+%|!\w+!|\$[a-z_]\w*|\$?\{\w+\}|<[\w -]+>|undefined)$/i.test(serial)) {
-    throw new UsageError(
-      `the value of --device is ${serial}: a variable that was not replaced`,
-      'check how the script writes variables; --device takes the serial number itself',
-    )
-  }
-  if (Array.from(serial).length <= 128) return serial
-  throw new UsageError(
-    'the value of --device has more than 128 characters',
-    'check that it is one serial number',
   )
 }
 

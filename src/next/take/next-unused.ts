@@ -13,7 +13,7 @@ export async function takeNextUnused(source: Source, count: number): Promise<Tak
   const search = new Search(source, await decryptor(source.key, count))
   const taken: Ready[] = []
   try {
-    if (!search.queue.has(count)) throw search.tooFew(count, search.queue.left)
+    if (!search.queue.has(count)) throw search.tooFew(count, search.queue.found.iccids.length)
     while (taken.length < count) {
       // All of them are begun before the first is complete: only a claim that is not complete can be released.
       search.completeAll(await search.beginAll(count - taken.length), taken)

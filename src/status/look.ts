@@ -1,0 +1,19 @@
+import { UnusableProfile } from '../failure.ts'
+import { type Use, useOf } from '../store/claim/use.ts'
+import { fileName } from '../store/names.ts'
+import { directoryFailure } from '../store/read.ts'
+
+/**
+ * What the names of one profile say.
+ * @param iccid its digits
+ * @returns undefined if its used file can't be read: then the profile is used
+ * @throws {Failure} `disk` if nobody can tell; `no-profiles` if there is no such directory
+ */
+export function lookAt(directory: string, iccid: string): Use | undefined {
+  try {
+    return useOf(directory, fileName(iccid))
+  } catch (error) {
+    if (error instanceof UnusableProfile) return undefined
+    throw directoryFailure(directory, error)
+  }
+}

@@ -1,0 +1,117 @@
+import { lstatSync } from 'node:fs'
+import { join } from 'node:path'
+import { Failure } from '../failure.ts'
+import { iccidDigits } from '../profile/iccid.ts'
+import { deviceIn, fieldsOf } from '../store/claim/use.ts'
+import { recordsOf } from '../store/devices/look.ts'
+import { fileName, usedName } from '../store/names.ts'
+import { checkDirectory } from '../store/read.ts'
+import type { Messages } from '../words.ts'
+import { readRecords, warnOfSeveral, warnOfUnreadable } from './devices.ts'
+import { lookAt } from './look.ts'
+import { type Output, printList } from './print.ts'
+import { warnOfUnfinished } from './unfinished.ts'
+
+const MOST_NAMED = 20
+
+/** A profile that was asked for. Null is what is not recorded. */
+interface Found {
+  /** RFC 3339. */
+  readonly claimed: string | null
+  readonly station: string | null
+  readonly device: string | null
+  readonly iccid: string
+  /** Null if the file is gone, and only the record of the device is left. */
+  readonly file: string | null
+}
+
+/** `changed` is when the file was last renamed or changed. A copy from a backup has a time of its own. */
+const FIELDS = ['claimed', 'station', 'device', 'iccid', 'file', 'changed'] as const
+
+export interface Search extends Output {
+  readonly directory: string
+  /** Serial numbers. */
+  readonly devices: readonly string[]
+  /** Without a filler. */
+  readonly iccids: readonly string[]
+  readonly messages: Messages
+}
+
+/**
+ * Prints the profiles of these devices and these ICCIDs, and changes nothing.
+ * @throws {Failure} `no-profiles`, after printing the others, if there is none for one of them; `disk`
+ */
+export async function showProfiles(search: Search): Promise<void> {
+  const { directory, messages } = search
+  const [devices, iccids] = [[...new Set(search.devices)], [...new Set(search.iccids)]]
+  checkDirectory(directory)
+  const ofDevices = devices.length === 0 ? [] : findDevices(directory, devices, messages)
+  const ofIccids = iccids.flatMap((iccid) => findIccid(directory, iccid, messages) ?? [])
+  const found = [...ofDevices, ...ofIccids]
+  if (found.length > 0) {
+    const rows = found.map((each) => ({ ...each, changed: changedAt(directory, each.file) }))
+    await printList(search, FIELDS, rows)
+  }
+  const missing = [
+    ...devices
+      .filter((each) => !ofDevices.some(({ device }) => device === each))
+      .map((each) => `device ${each}`),
+    ...iccids.filter((each) => !ofIccids.some(({ iccid }) => iccid === each)).map((each) => `ICCID ${each}`),
+  ]
+  if (missing.length > 0) throw noneFor(missing, directory)
+}
+
+function noneFor(missing: readonly string[], directory: string): Failure {
+  const more = missing.length > MOST_NAMED ? `, and ${missing.length - MOST_NAMED} more` : ''
+  const named = missing.slice(0, MOST_NAMED).join(', ')
+  return new Failure('nobodys', `no profile in ${directory} for ${named}${more}`)
+}
+
+/** In the order in which they are asked for. All used files are read: the record of a device may be missing. */
+function findDevices(directory: string, asked: readonly string[], messages: Messages): Found[] {
+  const { devices, unreadable } = readRecords(directory)
+  const wanted = new Set(asked)
+  const records = devices.filter(({ device }) => wanted.has(device))
+  warnOfSeveral(records, messages)
+  warnOfUnreadable(unreadable, messages)
+  const unfinished = records.flatMap(({ iccid }) => lookAt(directory, iccid)?.unused ?? [])
+  warnOfUnfinished(directory, unfinished, messages)
+  const byDevice = Map.groupBy(records, ({ device }) => device)
+  return asked.flatMap((device) => byDevice.get(device) ?? recordedFor(directory, device, messages) ?? [])
+}
+
+/** What the last record of a device says, if no used file names the device. */
+function recordedFor(directory: string, device: string, messages: Messages): Found | undefined {
+  const [text] = recordsOf(directory, device)
+  if (text === undefined) return undefined
+  const iccid = iccidDigits(String(fieldsOf(text)['iccid'])) ?? ''
+  messages.warn(`device ${device} is recorded for ${iccid}, but no used file names it`)
+  return { ...wordsOf(text), iccid, file: findIccid(directory, iccid, messages)?.file ?? null }
+}
+
+/** @returns undefined if there is no such profile */
+function findIccid(directory: string, iccid: string, messages: Messages): Found | undefined {
+  const use = lookAt(directory, iccid)
+  if (use === undefined) {
+    const file = usedName(fileName(iccid))
+    messages.warn(`${file} can't be read: who has the profile is not known`)
+    return { ...wordsOf(''), iccid, file }
+  }
+  if (use.state === 'gone') return undefined
+  if (use.state === 'unused') return { ...wordsOf(''), iccid, file: use.unused }
+  if (use.unused !== undefined) warnOfUnfinished(directory, [use.unused], messages)
+  return { ...wordsOf(use.state === 'used' ? use.text : ''), iccid, file: use.used }
+}
+
+/** What a used file or a record says of its device. */
+function wordsOf(text: string): Pick<Found, 'claimed' | 'station' | 'device'> {
+  const { claimed, station } = fieldsOf(text)
+  return { claimed: textOrNull(claimed), station: textOrNull(station), device: deviceIn(text) ?? null }
+}
+
+const textOrNull = (value: unknown) => (typeof value === 'string' ? value : null)
+
+function changedAt(directory: string, file: string | null): string | null {
+  const status = file === null ? undefined : lstatSync(join(directory, file), { throwIfNoEntry: false })
+  return status?.ctime.toISOString() ?? null
+}

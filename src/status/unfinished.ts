@@ -1,0 +1,30 @@
+import { deviceIn, useOf } from '../store/claim/use.ts'
+import type { Messages } from '../words.ts'
+import { warnOfEach } from './warn.ts'
+
+/**
+ * A killed call leaves both files. Moved apart, they would give one profile to two devices.
+ * @param names unused files that have a used file beside them
+ */
+export const warnOfUnfinished = (directory: string, names: readonly string[], messages: Messages): void =>
+  warnOfEach(messages, names, {
+    words: (name) => claimOf(directory, name),
+    more: (others) => `${others} more claims are not finished`,
+  })
+
+function claimOf(directory: string, name: string): string {
+  const device = deviceOf(directory, name)
+  return device === undefined
+    ? `${name}: a call is claiming it, or was killed while it did; do not move it`
+    : `${name}: a call is claiming it for device ${device}, or was killed while it did: scan the device again; do not move it`
+}
+
+/** Undefined also if nobody can tell: the warning says enough. */
+function deviceOf(directory: string, name: string): string | undefined {
+  try {
+    const use = useOf(directory, name)
+    return use.state === 'used' ? deviceIn(use.text) : undefined
+  } catch {
+    return undefined
+  }
+}

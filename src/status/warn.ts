@@ -1,0 +1,21 @@
+import type { Concern, Messages } from '../words.ts'
+
+const MOST_WARNINGS = 20
+
+interface Words<T> {
+  words(thing: T): string
+  /** What is said of the others. */
+  more(others: number): string
+  readonly concern?: Concern
+}
+
+/** Warns of the first things of a list. */
+export function warnOfEach<T>(
+  messages: Messages,
+  things: readonly T[],
+  { words, more, concern }: Words<T>,
+): void {
+  for (const thing of things.slice(0, MOST_WARNINGS)) messages.warn(words(thing), concern)
+  const others = things.length - MOST_WARNINGS
+  if (others > 0) messages.warn(more(others))
+}
