@@ -4,7 +4,7 @@ import { errnoOf, Failure } from '../failure.ts'
 /** The first private key of a file. */
 export interface PrivateKey {
   readonly object: KeyObject
-  /** How many keys the file has. */
+  /** How many keys the file has, if it is PEM. */
   readonly inFile: number
 }
 
