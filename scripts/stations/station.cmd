@@ -21,8 +21,8 @@ if defined PORT set "PANEL=0" & for %%p in (!PORT!) do call :name_port %%p || ex
 where softsim > nul 2>&1 || (echo softsim is not on the PATH.>&2& exit /b 2)
 if not defined PORT where "!PROGRAM!" > nul 2>&1 || (echo !PROGRAM! is not on the PATH. Or name a port.>&2& exit /b 2)
 if defined SEND if "!SEND:%%s=!" == "!SEND!" (echo SEND has no %%s for the profile.>&2& exit /b 2)
-if not exist "!RESULTS!" > "!RESULTS!" echo time,station,device,result
 type nul >> "!RESULTS!" || (echo Can't write !RESULTS!.>&2& exit /b 2)
+for %%f in ("!RESULTS!") do if %%~zf == 0 >> "!RESULTS!" echo time,station,device,result
 if defined LOG type nul >> "!LOG!" || (echo Can't write !LOG!.>&2& exit /b 2)
 mkdir "!scratch!" || exit /b 2
 softsim status -i "!PROFILES!" -k "!KEY!" -n 20 > "!scratch!\messages"

@@ -153,7 +153,7 @@ function Read-Line($slot, $text) {
   if ($ports -and $slot.HasPassed -and $slot.HasSaid) { $slot.Result = 'pass' }
 }
 function Read-Port($slot) {
-  $all = ($slot.Said + $slot.Com.ReadExisting()) -split "`n"
+  $all = @(($slot.Said + $slot.Com.ReadExisting()) -split "`n")
   $slot.Said = $all[-1]
   for ($at = 0; $at -lt $all.Count - 1 -and -not $slot.Result; $at++) { Read-Line $slot $all[$at] }
 }

@@ -12,6 +12,8 @@ const KEY = inject('keys').privateKeyPath
 const SERIALS = ['SN-1', 'SN-2', 'SN-3', 'SN-4']
 const canRun = process.platform === 'linux' && hasProgram('script')
 
+const isRunning = (pid: number) => existsSync(`/proc/${pid}/stat`)
+
 type Run = ReturnType<ReturnType<typeof stationOf>['start']>
 
 async function scanAll(run: Run, serials: readonly string[]): Promise<void> {
@@ -111,6 +113,7 @@ describe.skipIf(!canRun)('a panel of four', () => {
       const run = start({ PANEL: '4', TIMEOUT: '600' })
       await scanAll(run, SERIALS)
       await until(() => station.hanging().length === 2 && station.programmed().length === 2)
+      await until(() => !station.limits().some(isRunning))
       await stop(run)
       await run.ended
       await until(() => station.results().length === 4)
@@ -120,7 +123,7 @@ describe.skipIf(!canRun)('a panel of four', () => {
         '"SN-3" pass',
         '"SN-4" unfinished',
       ])
-      await until(() => !station.hanging().some((pid) => existsSync(`/proc/${pid}/stat`)))
+      await until(() => !station.hanging().some(isRunning))
     },
   )
 

@@ -76,7 +76,7 @@ if [ -e hang ] || [ -e "hang-$DEVICE" ]; then
   echo $$ >> hanging; sleep 600
 fi
 cat says "says-$DEVICE" 2> /dev/null
-echo "$line" >> programmed; echo "$SLOT $DEVICE" >> slots`,
+echo "$SLOT $DEVICE" >> slots; echo "$PPID" >> limits; echo "$line" >> programmed`,
   )
   const linesOf = (name: string) =>
     existsSync(path(name)) ? readFileSync(path(name), 'utf8').split('\n').filter(Boolean) : []
@@ -86,6 +86,8 @@ echo "$line" >> programmed; echo "$SLOT $DEVICE" >> slots`,
     /** The processes of programmers that hang. */
     hanging: () => linesOf('hanging').map(Number),
     programmed: () => linesOf('programmed'),
+    /** The processes that limit the time of the programmers which have ended well. */
+    limits: () => linesOf('limits').map(Number),
     /** Slot and device of each that was programmed, sorted. */
     slots: () => linesOf('slots').sort(),
     linesOf,
