@@ -155,6 +155,7 @@ rem Finds out whether the device of a slot is programmed, and writes it down.
 set "serial=!serial%1!"
 call :receipt
 if "!again!" == "true" set /a repeated += 1 > nul
+if not defined iccid set "iccid=unknown"
 if defined PORT goto judge_port
 set "SLOT=%1" & set "DEVICE=!serial!"
 if defined READ (
@@ -205,7 +206,7 @@ set "at=!at:~8,-1!" & set "iccid=!iccid:~9,-1!" & set "again=!again:~-5,4!"
 exit /b
 
 :result
-if not defined at exit /b 0
+if not defined at if "%1" == "unfinished" exit /b 0
 >> "!RESULTS!" echo !at!,!COMPUTERNAME!,"!serial!",%1&& exit /b 0
 echo Can't write !RESULTS!.>&2
 set "code=9"

@@ -42,7 +42,9 @@ function Add-Result($serial, $result) {
 # If this window is closed, the next start names the devices in this file.
 function Save-Unfinished {
   $open = @(foreach ($serial in $state.Keys) { if ($state[$serial] -cne 'pass') { "$($state[$serial]) $serial" } })
-  if ($open) { [IO.File]::WriteAllLines($unfinished, [string[]] $open) } else { [IO.File]::Delete($unfinished) }
+  try {
+    if ($open) { [IO.File]::WriteAllLines($unfinished, [string[]] $open) } else { [IO.File]::Delete($unfinished) }
+  } catch { Say "Can't write ${unfinished}: $_" }
 }
 
 # What softsim prints. What it says is shown, except for what only -v says: of that, how many profiles are left.
@@ -143,7 +145,7 @@ function Read-Line($slot, $text) {
   if ($reads -and $text -cmatch $reads) {
     $slot.HasSaid = $true
     $iccid = $Matches[1]
-    if ($iccid -cne $slot.Iccid) {
+    if (-not $slot.Iccid -or $iccid -cne $slot.Iccid) {
       Say "Device $($slot.Serial) got $($slot.Iccid), but says ${iccid}: it may have another identity. Do not ship it."
       $slot.Result = 'fail'
       return
