@@ -1,20 +1,30 @@
-// A profile service to try the tool against: no account, no network, no leftovers.
+// A profile service to try the tool against: no account, no network, no leftovers. It prints the commands of the README.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
+import { blocksOf, pageAt, sectionOf } from '../test/docs/pages.ts'
 import { startService } from '../test/support/service.ts'
 import { makeKey } from './stock.ts'
 
 const API_KEY = 'sandbox-key'
-/** The Node on the PATH may be too old for the program. */
-const PROGRAM = `${join('node_modules', '.bin', 'node')} ${join('dist', 'softsim.cjs')}`
+/** The ICCIDs of the README. */
+const FIRST_ICCID = 1
+const SECTIONS = ['## Before the shift', '## During the shift', '## When something goes wrong']
 
-const directory = mkdtempSync(join(tmpdir(), 'softsim-sandbox-'))
-const keyPath = join(directory, 'private.pem')
-const { publicPem: publicKey } = makeKey(keyPath)
-const service = await startService({ apiKeys: [{ key: API_KEY, kind: 'softsim', publicKey }] })
+/** The commands of a section, without comments: zsh would pass them to the program. */
+const commandsOf = (heading: string): string[] =>
+  blocksOf(sectionOf(pageAt('README.md'), heading))
+    .filter(({ language }) => language === 'sh')
+    .flatMap(({ text }) => text.trim().split('\n'))
+    .map((line) => line.replace(/ +#.*/, ''))
+
 // Not ./profiles, where real ones may be: made-up profiles must not get among them, nor outlive their key.
-const profiles = join(directory, 'profiles')
+const directory = mkdtempSync(join(tmpdir(), 'softsim-sandbox-'))
+const { publicPem: publicKey } = makeKey(join(directory, 'softsim.pem'))
+const service = await startService({
+  apiKeys: [{ key: API_KEY, kind: 'softsim', publicKey }],
+  firstIccid: FIRST_ICCID,
+})
 
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
   process.once(signal, async () => {
@@ -24,18 +34,35 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
   })
 }
 
-console.log(`A profile service runs on this machine until you press Ctrl-C.
+/** This Node: the one on the PATH may be too old for the program. */
+const program = `'${process.execPath}' '${resolve('dist/softsim.cjs')}'`
+const [shell, setup] =
+  process.platform === 'win32'
+    ? [
+        'PowerShell',
+        [
+          `function softsim { & ${program} @args }`,
+          `$env:SOFTSIM_URL = '${service.url}'; $env:SOFTSIM_API_KEY = '${API_KEY}'`,
+          `cd '${directory}'`,
+        ],
+      ]
+    : [
+        'another terminal',
+        [
+          `alias softsim="${program}"`,
+          `export SOFTSIM_URL=${service.url} SOFTSIM_API_KEY=${API_KEY}`,
+          `cd '${directory}'`,
+        ],
+      ]
 
-  URL          ${service.url}
-  API key      ${API_KEY}
-  private key  ${keyPath}
+const block = (lines: readonly string[]) => lines.map((line) => `  ${line}`).join('\n')
 
-In another terminal, after \`npm run build\`, fetch ten profiles:
+console.log(`A profile service runs on this machine until you press Ctrl-C. In ${shell}, type:
 
-  ${PROGRAM} fetch -n 10 -u ${service.url} -a ${API_KEY} -o ${profiles}
+${block(setup)}
 
-Then take one profile at a time:
+Then try the commands of the README:
 
-  ${PROGRAM} next -k ${keyPath} -i ${profiles}
+${SECTIONS.map((heading) => block(commandsOf(heading))).join('\n\n')}
 
-Ctrl-C removes the key and these profiles.`)
+Ctrl-C here removes that directory, with its key and its profiles.`)

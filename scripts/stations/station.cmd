@@ -1,6 +1,6 @@
 @echo off
-rem Programs one device after another, each with its own profile. You can stop and start it at any time.
-rem Usage: station.cmd [PORT]. README.md beside this file describes the settings, which are environment variables.
+rem Programs devices, each with its own profile: one after another, or a panel at once. You can stop and start it at any
+rem time. Usage: station.cmd [PORT...]. README.md beside it describes the settings, which are environment variables.
 rem Use station.ps1 where PowerShell is allowed: it limits the time and reads the answer of a device on a serial port.
 setlocal EnableExtensions EnableDelayedExpansion
 if not defined PROFILES set "PROFILES=profiles"
@@ -9,78 +9,250 @@ if not defined RESULTS set "RESULTS=results.csv"
 if not defined RECEIPT set "RECEIPT=receipt.jsonl"
 if not defined BAUD set "BAUD=115200"
 if not defined PROGRAM set "PROGRAM=program-device"
-if not "%~1" == "" set "PORT=%~1"
-set "unfinished=!RESULTS!.unfinished" & set "nothing=!RESULTS!.nothing" & set "blank=0"
+if not defined PANEL set "PANEL=1"
+if not defined LOW_STOCK set "LOW_STOCK=50"
+if not "%~1" == "" set "PORT=%*"
+set "unfinished=!RESULTS!.unfinished" & set "scratch=!TEMP!\softsim-!RANDOM!!RANDOM!"
 set "letters=ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._:/#+-"
+set "blank=0" & set "most=0" & set "passed=0" & set "failed=0" & set "repeated=0" & set "left=0" & set "at="
+for /l %%s in (1,1,!PANEL!) do set "port%%s="
+if defined PORT set "PANEL=0" & for %%p in (!PORT!) do call :name_port %%p || exit /b 2
 
 where softsim > nul 2>&1 || (echo softsim is not on the PATH.>&2& exit /b 2)
-if defined PORT (call :open || exit /b 2) else (
-  where "!PROGRAM!" > nul 2>&1 || (echo !PROGRAM! is not on the PATH. Or name a serial port.>&2& exit /b 2)
-)
+if not defined PORT where "!PROGRAM!" > nul 2>&1 || (echo !PROGRAM! is not on the PATH. Or name a port.>&2& exit /b 2)
+if defined SEND if "!SEND:%%s=!" == "!SEND!" (echo SEND has no %%s for the profile.>&2& exit /b 2)
 type nul >> "!RESULTS!" || (echo Can't write !RESULTS!.>&2& exit /b 2)
-softsim status -i "!PROFILES!" -k "!KEY!" -n 20 > nul
+for %%f in ("!RESULTS!") do if %%~zf == 0 >> "!RESULTS!" echo time,station,device,result
+if defined LOG type nul >> "!LOG!" || (echo Can't write !LOG!.>&2& exit /b 2)
+mkdir "!scratch!" || exit /b 2
+softsim status -i "!PROFILES!" -k "!KEY!" -n 20 > "!scratch!\messages"
 set "code=!ERRORLEVEL!"
 rem 3: no unused profile is left. Devices that have one can still be repeated.
 if "!code!" == "3" if exist "!PROFILES!\.devices\" set "code=0"
-if not "!code!" == "0" exit /b !code!
-set "serial="
-if exist "!unfinished!" set /p "serial=" < "!unfinished!"
-if defined serial echo Device !serial! is not finished: scan it again.
+if not "!code!" == "0" (rmdir /s /q "!scratch!" & exit /b !code!)
+for /f "tokens=1,2" %%a in ('find "  unused  " ^< "!scratch!\messages"') do set "left=%%b"
+rem This is left by a station that was closed: its devices that have not passed, and where their profiles were kept.
+if exist "!unfinished!" for /f "usebackq tokens=1*" %%a in ("!unfinished!") do (
+  if "%%a" == "scratch" (if exist "%%b\messages" rmdir /s /q "%%b") else (
+    set "serial=%%b"
+    call :receipt
+    if "%%a" == "started" call :result unfinished
+    call :state failed
+    call :say Device !serial! is not finished: scan it again.
+  )
+)
 
-:next
+:panel
+call :save
+if !left! leq !LOW_STOCK! (call :say WARNING: profiles left: !left!. Fetch more.) else call :say Profiles left: !left!
+:early
 rem cmd can't discard what was typed or scanned too early: only Enter alone goes on.
 set "early="
 set /p "early=Put the next device in, then press Enter: "
-if defined early goto next
+if "!early!" == "exit" goto end
+if defined early goto early
+for /l %%s in (1,1,!PANEL!) do set "serial%%s="
+set "slot=1"
 :ask
+set "place=" & if defined PORT set "place= at !port%slot%!"
+set "question=Serial number of the device, or exit: "
+if not "!PANEL!" == "1" set "question=Serial number of device !slot! of !PANEL!!place!, or skip, or exit: "
 set "serial="
-set /p "serial=Serial number of the device, or exit: "
-if not defined serial (set /a blank += 1 > nul & if !blank! lss 100 (goto ask) else exit /b 0)
-if "!serial!" == "exit" exit /b 0
-set "blank=0" & set "others="
-for /f "eol=A delims=%letters%" %%c in ("!serial!") do set "others=%%c"
-if defined others (echo This is not a serial number of a device.& goto ask)
-find """!serial!"",pass" "!RESULTS!" > nul || goto take
+set /p "serial=!question!"
+if not defined serial (
+  set /a blank += 1 > nul
+  if !blank! geq 20 goto end
+  call :say Nothing was read. Is the label blank?
+  goto ask
+)
+set "blank=0" & set "wrong="
+if "!serial!" == "exit" goto end
+if "!serial!" == "skip" goto asked
+for /f "eol=A delims=%letters%" %%c in ("!serial!") do set "wrong=%%c"
+if not "!serial:~0,128!" == "!serial!" set "wrong=long"
+if defined wrong (call :say This is not a serial number of a device.& goto ask)
+for /l %%s in (1,1,!PANEL!) do call :compare_serial %%s
+if defined wrong (call :say Device !serial! is in this panel already.& goto ask)
+find """!serial!"",pass" < "!RESULTS!" > nul || goto fresh
 set "answer="
 set /p "answer=Device !serial! is already programmed. Is it this device? Type yes to program it again: "
-if not "!answer!" == "yes" goto next
+if not "!answer!" == "yes" goto ask
+:fresh
+set "serial!slot!=!serial!"
+call :state scanned
+:asked
+set /a slot += 1 > nul
+if !slot! leq !PANEL! goto ask
 
-:take
-if defined PORT call :open || goto next
-> "!unfinished!" echo !serial!
-echo Device !serial! is not finished until the next line says so. If this window closes, scan it again.
-if defined PORT goto port
-if exist "!nothing!" del "!nothing!"
-rem The exit code of a pipe is the exit code of its last program.
-set "next=softsim next -k "%KEY%" -i "%PROFILES%" --device="%serial%" --receipt="%RECEIPT%""
-(%next% || > "%nothing%" echo %serial%) | "%PROGRAM%"
+rem One call takes the profiles of the panel: all or none, in the order of the slots.
+set "devices=" & set "count=0" & set "slot=0"
+for /l %%s in (1,1,!PANEL!) do if defined serial%%s call :open %%s
+if "!count!" == "0" goto panel
+call :save
+echo These devices are not finished until the next lines say so. If this window closes, scan them again.
+softsim next -v -k "!KEY!" -i "!PROFILES!"!devices! --receipt="!RECEIPT!" > "!scratch!\lines" 2> "!scratch!\messages"
 set "code=!ERRORLEVEL!"
-if exist "!nothing!" (del "!nothing!" & goto stop)
-if "!code!" == "0" (goto pass) else goto fail
+for %%w in (error warning hint) do find "softsim: %%w: " < "!scratch!\messages" >&2
+if defined LOG type "!scratch!\messages" >> "!LOG!"
+if not "!code!" == "0" goto end
+for /f "tokens=4" %%n in ('find "softsim: at most " ^< "!scratch!\messages"') do set "left=%%n"
+find "softsim: no other known unused profile" < "!scratch!\messages" > nul && set "left=0"
+for /f "usebackq delims=" %%l in ("!scratch!\lines") do (
+  set "line=%%l"
+  call :frame
+)
+del "!scratch!\lines"
+if not "!count!" == "0" (call :say softsim has not printed a profile for each device.& set "code=1" & goto end)
+if defined PORT for /l %%s in (1,1,!PANEL!) do if defined serial%%s call :send %%s
+for /l %%s in (1,1,!PANEL!) do if defined serial%%s call :judge %%s
+if "!code!" == "0" goto panel
 
-:port
-softsim next -k "!KEY!" -i "!PROFILES!" --device="!serial!" --receipt="!RECEIPT!" > "\\.\!PORT!"
-if not "!ERRORLEVEL!" == "0" goto stop
-set "answer="
-set /p "answer=Has the device accepted the profile? Type yes or no: "
-if "!answer!" == "yes" goto pass
+:end
+call :say End of the shift: !passed! passed, !failed! failed, !repeated! repeated, !left! profiles left.
+for /l %%k in (1,1,!most!) do if defined begun%%k call :unfinished %%k
+rmdir /s /q "!scratch!"
+call :save
+exit /b !code!
 
-:fail
->> "!RESULTS!" echo "!DATE! !TIME!",!COMPUTERNAME!,"!serial!",fail
-echo Device !serial! failed. Scan it again to repeat: it gets the same profile.
-goto next
-
-:pass
->> "!RESULTS!" echo "!DATE! !TIME!",!COMPUTERNAME!,"!serial!",pass|| (echo Can't write !RESULTS!.>&2& goto stop)
-del "!unfinished!"
-echo Device !serial! is programmed.
-goto next
-
-:stop
-echo Device !serial! is not finished: scan it again.>&2
+rem Gives the next slot of the panel to a port. Two profiles would go to one device if a port were named twice.
+:name_port
+set /a PANEL += 1 > nul
+set "port!PANEL!="
+set "wrong="
+for /l %%s in (1,1,!PANEL!) do call :compare_port %%s %1
+if defined wrong (echo %~1 is named twice.>&2& exit /b 1)
+set "port!PANEL!=%~1"
+call :mode %~1 && exit /b 0
+echo %~1 is not a serial port. Check the cable.>&2
 exit /b 1
+:mode
+mode %1: BAUD=!BAUD! PARITY=n DATA=8 STOP=1 to=off xon=off odsr=off octs=off > nul
+exit /b !ERRORLEVEL!
 
+rem Adds the device of a slot to the call of softsim, unless its cable is unplugged.
 :open
-mode !PORT!: BAUD=!BAUD! PARITY=n DATA=8 STOP=1 to=off xon=off odsr=off octs=off > nul && exit /b 0
-echo !PORT! is not a serial port. Check the cable.>&2
+set "serial=!serial%1!"
+if defined PORT call :mode !port%1! || (
+  call :say !port%1! is not a serial port. Check the cable. Device !serial! is left out.
+  set "serial%1="
+  exit /b
+)
+set "devices=!devices! --device="!serial!"" & set /a count += 1 > nul
+call :state started
+exit /b
+
+rem Writes a line of softsim, in its frame, for the next slot that has a device.
+:frame
+set /a slot += 1 > nul
+if !slot! gtr !PANEL! exit /b
+if not defined serial!slot! goto frame
+set /a count -= 1 > nul
+if defined SEND (> "!scratch!\!slot!" echo !SEND:%%s=%line%!) else > "!scratch!\!slot!" echo !line!
+exit /b
+
+rem Finds out whether the device of a slot is programmed, and writes it down.
+:judge
+set "serial=!serial%1!"
+call :receipt
+if "!again!" == "true" set /a repeated += 1 > nul
+if not defined iccid set "iccid=unknown"
+if defined PORT goto judge_port
+set "SLOT=%1" & set "DEVICE=!serial!"
+if defined READ (
+  cmd /d /c call "!PROGRAM!" < "!scratch!\%1" > "!scratch!\said"
+) else cmd /d /c call "!PROGRAM!" < "!scratch!\%1"
+set "ended=!ERRORLEVEL!"
+del "!scratch!\%1"
+if not "!ended!" == "0" goto fail
+if not defined READ goto pass
+find "!READ!" < "!scratch!\said" > "!scratch!\iccids" || (call :say !PROGRAM! does not name the ICCID.& goto fail)
+set "other="
+for /f "usebackq delims=" %%i in ("!scratch!\iccids") do (set "said=%%i" & call :compare_iccid)
+if not defined other goto pass
+goto other
+:judge_port
+del "!scratch!\%1"
+set "answer="
+set /p "answer=Has device !serial! accepted the profile? Type yes or no: "
+if not "!answer!" == "yes" goto fail
+if not defined READ goto pass
+set "other="
+set /p "other=Which ICCID does device !serial! have now? "
+if "!other!" == "!iccid!" goto pass
+:other
+call :say Device !serial! got !iccid!, but has another ICCID: it may have another identity. Do not ship it.
+:fail
+call :result fail || exit /b
+set /a failed += 1 > nul
+call :state failed
+call :say Device !serial! failed. Scan it again to repeat: it gets the same profile.
+exit /b
+:pass
+call :result pass || exit /b
+set /a passed += 1 > nul
+call :state
+call :save
+call :say Device !serial! is programmed.
+exit /b
+
+rem The newest receipt of the device. cmd has no time in UTC; that of the receipt is used.
+:receipt
+set "at=" & set "iccid=" & set "again="
+if exist "!RECEIPT!" for /f "tokens=1,4,* delims={}," %%a in ('find """device"":""!serial!""," ^< "!RECEIPT!"') do (
+  set "at=%%a" & set "iccid=%%b" & set "again=%%c"
+)
+if not defined at exit /b
+set "at=!at:~8,-1!" & set "iccid=!iccid:~9,-1!" & set "again=!again:~-5,4!"
+exit /b
+
+:result
+if not defined at if "%1" == "unfinished" exit /b 0
+>> "!RESULTS!" echo !at!,!COMPUTERNAME!,"!serial!",%1&& exit /b 0
+echo Can't write !RESULTS!.>&2
+set "code=9"
 exit /b 1
+
+rem Remembers the state of a device until it has passed.
+:state
+set "place="
+for /l %%k in (1,1,!most!) do if not defined begun%%k set "place=%%k"
+for /l %%k in (1,1,!most!) do call :compare_begun %%k
+if not defined place set /a most += 1 > nul & set "place=!most!"
+if "%1" == "" (set "begun!place!=") else (set "begun!place!=!serial!" & set "state!place!=%1")
+exit /b
+
+:save
+if exist "!unfinished!" del "!unfinished!"
+for /l %%k in (1,1,!most!) do if defined begun%%k call :save_device %%k
+exit /b
+:save_device
+if not exist "!unfinished!" > "!unfinished!" echo scratch !scratch!
+>> "!unfinished!" echo !state%1! !begun%1!
+exit /b
+
+rem A variable whose name has a number: only %1 works for it in all versions of cmd.
+:compare_serial
+if "!serial%1!" == "!serial!" set "wrong=yes"
+exit /b
+:compare_port
+if /i "!port%1!" == "%~2" set "wrong=yes"
+exit /b
+:compare_begun
+if "!begun%1!" == "!serial!" set "place=%1"
+exit /b
+:compare_iccid
+if "!said:%iccid%=!" == "!said!" set "other=yes"
+exit /b
+:send
+type "!scratch!\%1" > "\\.\!port%1!"
+exit /b
+:unfinished
+set "serial=!begun%1!"
+if "!state%1!" == "started" call :receipt & call :result unfinished & call :state failed
+call :say Device !serial! is not finished: scan it again.
+exit /b
+
+:say
+echo %*
+if defined LOG >> "!LOG!" echo !at! %*
+exit /b

@@ -1,6 +1,5 @@
-# Programs one device after another, each with its own profile. You can stop and start it at any time.
-# Usage: station.ps1 [PORT]. README.md beside this file describes the settings, which are environment variables.
-param([string] $Port = $env:PORT)
+# Programs devices, each with its own profile: one after another, or a panel at once. You can stop and start it at any
+# time. Usage: station.ps1 [PORT...]. README.md beside it describes the settings, which are environment variables.
 Set-StrictMode -Version 2
 $ErrorActionPreference = 'Stop'
 $PSNativeCommandUseErrorActionPreference = $false
@@ -9,69 +8,70 @@ function Get-Setting($name, $default) {
   $value = [Environment]::GetEnvironmentVariable($name)
   if ($value) { $value } else { $default }
 }
+# .NET has a current directory of its own.
+function Get-FullPath($path) { $ExecutionContext.SessionState.Path.GetUnresolvedProviderPathFromPSPath($path) }
+$ports = @(if ($args) { $args } else { (Get-Setting PORT '') -split '\s+' -ne '' })
 $profiles = Get-Setting PROFILES 'profiles'; $key = Get-Setting KEY 'softsim.pem'
 $receipt = Get-Setting RECEIPT 'receipt.jsonl'; $program = Get-Setting PROGRAM 'program-device'
 $baud = [int] (Get-Setting BAUD 115200); $limit = [int] (Get-Setting TIMEOUT 30)
-$pass = Get-Setting PASS '^OK'; $fail = Get-Setting FAIL 'ERROR|FAIL'
+$size = [int] (Get-Setting PANEL 1); $lowStock = [int] (Get-Setting LOW_STOCK 50)
+$pass = Get-Setting PASS '^OK'; $fail = Get-Setting FAIL 'ERROR|FAIL'; $reads = Get-Setting READ ''
 $serials = Get-Setting SERIALS '^[A-Za-z0-9._:/#+-]{1,128}\z'
-# .NET has a current directory of its own.
-$results = $ExecutionContext.SessionState.Path.GetUnresolvedProviderPathFromPSPath((Get-Setting RESULTS 'results.csv'))
+$results = Get-FullPath (Get-Setting RESULTS 'results.csv'); $unfinished = "$results.unfinished"
+$log = if (Get-Setting LOG '') { Get-FullPath (Get-Setting LOG '') } else { '' }
+$send = Get-Setting SEND ''; $frame = if ($send) { "$send`r`n" } else { "%s`n" }
+if ($ports) { $size = $ports.Count }
 # In a hash table of PowerShell, SN-A and sn-a would be the same device.
 $state = New-Object 'System.Collections.Generic.Dictionary[string,string]'
-$com = $null
+$shift = @{ Passed = 0; Failed = 0; Repeated = 0; Left = '?'; Code = 0 }
+$panel = @()
 
-function Say($text) { [Console]::Error.WriteLine($text) }
+function Get-Time { [DateTime]::UtcNow.ToString('s', [Globalization.CultureInfo]::InvariantCulture) + 'Z' }
+function Write-Note($text) {
+  if ($log) { try { [IO.File]::AppendAllText($log, "$(Get-Time) $text`n") } catch { [Console]::Error.WriteLine("$_") } }
+}
+function Say($text) { [Console]::Error.WriteLine($text); Write-Note $text }
 function Find-Program($name) {
   Get-Command $name -CommandType Application -ErrorAction SilentlyContinue | Select-Object -First 1
 }
 function Add-Result($serial, $result) {
-  $time = [DateTime]::UtcNow.ToString('s') + 'Z'
-  $fields = $time, [Environment]::MachineName, ('"' + $serial.Replace('"', '""') + '"'), $result
-  [IO.File]::AppendAllText($results, ($fields -join ',') + "`n")
-  $state[$serial] = $result
+  $fields = (Get-Time), [Environment]::MachineName, ('"' + $serial.Replace('"', '""') + '"'), $result
+  try { [IO.File]::AppendAllText($results, ($fields -join ',') + "`n"); $state[$serial] = $result }
+  catch { Say "Can't write ${results}: $_"; $state[$serial] = 'unfinished'; $shift.Code = 9 }
 }
-
-function Open-Port {
-  $opened = New-Object System.IO.Ports.SerialPort $Port, $baud
-  $opened.NewLine = "`n"; $opened.ReadTimeout = 500; $opened.WriteTimeout = 5000
-  $opened.DtrEnable = $true; $opened.RtsEnable = $true
-  try { $opened.Open(); $opened } catch { Say "$Port can't be opened. Check the cable. $($_.Exception.Message)" }
-}
-
-function Send-ToPort($line) {
-  $end = [DateTime]::UtcNow.AddSeconds($limit)
-  $com.DiscardInBuffer()
-  $com.Write("$line`n")
-  while ([DateTime]::UtcNow -lt $end) {
-    try { $answer = $com.ReadLine().Trim() } catch [TimeoutException] { continue }
-    if ($answer -cmatch $fail) { Say "The device answers: $($answer.Replace($line, '(profile)'))"; return $false }
-    if ($answer -cmatch $pass) { return $true }
-  }
-  Say "No answer from the device (limit: $limit s)."
-  return $false
-}
-
-# Not through a pipe of PowerShell, which ends the line with CR LF and can begin it with a byte order mark.
-function Send-ToProgram($line) {
-  $start = New-Object System.Diagnostics.ProcessStartInfo (Find-Program $program).Path
-  $start.UseShellExecute = $false; $start.RedirectStandardInput = $true
-  $encoding = New-Object System.Text.UTF8Encoding $false
-  if ([Console]::InputEncoding.GetPreamble().Length) { [Console]::InputEncoding = $encoding }
-  $end = [DateTime]::UtcNow.AddSeconds($limit)
-  $process = [System.Diagnostics.Process]::Start($start)
+# If this window is closed, the next start names the devices in this file.
+function Save-Unfinished {
+  $open = @(foreach ($serial in $state.Keys) { if ($state[$serial] -cne 'pass') { "$($state[$serial]) $serial" } })
   try {
-    $bytes = [Text.Encoding]::ASCII.GetBytes("$line`n")
-    $process.StandardInput.BaseStream.Write($bytes, 0, $bytes.Length)
-    $process.StandardInput.Close()
-    while (-not $process.WaitForExit(200)) {
-      if ([DateTime]::UtcNow -gt $end) { Say "$program did not end (limit: $limit s)."; return $false }
-    }
-    return $process.ExitCode -eq 0
-  } finally {
-    if (-not $process.HasExited) { $null = & taskkill.exe /T /F /PID $process.Id }
-  }
+    if ($open) { [IO.File]::WriteAllLines($unfinished, [string[]] $open) } else { [IO.File]::Delete($unfinished) }
+  } catch { Say "Can't write ${unfinished}: $_" }
 }
 
+# What softsim prints. What it says is shown, except for what only -v says: of that, how many profiles are left.
+function Invoke-Softsim {
+  # Windows PowerShell 5.1 takes what a program writes to standard error for errors.
+  $ErrorActionPreference = 'Continue'
+  foreach ($line in @(& softsim @args 2>&1)) {
+    if ($line -isnot [Management.Automation.ErrorRecord]) { $line; continue }
+    if ("$line" -cmatch '^softsim: (?!error:|warning:|hint:)') { Write-Note "$line" } else { Say "$line" }
+    if ("$line" -cmatch 'at most (\d+) unused profile') { $shift.Left = [int] $Matches[1] }
+    if ("$line" -cmatch 'no other known unused profile') { $shift.Left = 0 }
+  }
+}
+function Show-Left {
+  if ($shift.Left -gt $lowStock) { Say "Profiles left: $($shift.Left)" }
+  else { Say "WARNING: profiles left: $($shift.Left). Fetch more." }
+}
+function Get-Receipt($serial) {
+  $lines = Select-String -LiteralPath $receipt -SimpleMatch -CaseSensitive -Pattern """device"":""$serial"","
+  $lines | Select-Object -Last 1 | ForEach-Object { $_.Line | ConvertFrom-Json }
+}
+
+function Open-Port($name) {
+  $opened = New-Object System.IO.Ports.SerialPort $name, $baud
+  $opened.WriteTimeout = 5000; $opened.DtrEnable = $true; $opened.RtsEnable = $true
+  try { $opened.Open(); $opened } catch { Say "$name can't be opened. Check the cable. $($_.Exception.Message)" }
+}
 function Clear-Keyboard {
   if ([Console]::IsInputRedirected) { return }
   do {
@@ -80,39 +80,191 @@ function Clear-Keyboard {
   } while ([Console]::KeyAvailable)
 }
 
+# Asks for the device of one slot. Returns its serial number, or nothing if it must be asked for again.
+function Read-Serial($number, $taken) {
+  $at = if ($ports) { " at $($ports[$number - 1])" } else { '' }
+  $question = if ($size -eq 1) { 'Serial number of the device' }
+    else { "Serial number of device $number of $size$at, or skip" }
+  $serial = "$(Read-Host $question)".Trim()
+  if ($serial -ceq 'exit') { exit 0 }
+  if ($serial -ceq 'skip') { return $serial }
+  if (-not $serial) { Say 'Nothing was read. Is the label blank?'; return }
+  if ($serial -cnotmatch $serials) { Say 'This is not a serial number of a device.'; return }
+  if ($taken -ccontains $serial) { Say "Device $serial is in this panel already."; return }
+  if (Select-String -LiteralPath $results -SimpleMatch -CaseSensitive -Quiet -Pattern ",""$serial"",pass") {
+    Clear-Keyboard
+    $answer = Read-Host "Device $serial is already programmed. Is it this device? Type yes to program it again"
+    if ($answer -cne 'yes') { return }
+  }
+  $serial
+}
+function Read-Panel {
+  $taken = @(); $isNew = $true; $number = 1
+  while ($number -le $size) {
+    # Drop what was scanned too early. Otherwise, the next label could get to the slot that is asked for again.
+    if ($isNew) { Clear-Keyboard }
+    $serial = Read-Serial $number $taken
+    $isNew = -not $serial
+    if ($isNew) { continue }
+    if ($serial -cne 'skip') {
+      $taken += $serial
+      if (-not $state.ContainsKey($serial)) { $state[$serial] = 'scanned' }
+      [pscustomobject]@{
+        Number = $number; Serial = $serial; Com = $null; Process = $null; Line = ''; Iccid = ''; Result = ''
+        Said = ''; Output = $null; HasPassed = $false; HasSaid = -not $reads
+      }
+    }
+    $number++
+  }
+}
+
+# Not through a pipe of PowerShell, which ends the line with CR LF and can begin it with a byte order mark.
+function Start-Program($slot) {
+  $start = New-Object System.Diagnostics.ProcessStartInfo (Find-Program $program).Path
+  $start.UseShellExecute = $false; $start.RedirectStandardInput = $true; $start.RedirectStandardOutput = [bool] $reads
+  $start.EnvironmentVariables['SLOT'] = "$($slot.Number)"; $start.EnvironmentVariables['DEVICE'] = $slot.Serial
+  $encoding = New-Object System.Text.UTF8Encoding $false
+  if ([Console]::InputEncoding.GetPreamble().Length) { [Console]::InputEncoding = $encoding }
+  $slot.Process = [System.Diagnostics.Process]::Start($start)
+  if ($reads) { $slot.Output = $slot.Process.StandardOutput.ReadToEndAsync() }
+  $bytes = [Text.Encoding]::ASCII.GetBytes($frame.Replace('%s', $slot.Line))
+  $slot.Process.StandardInput.BaseStream.Write($bytes, 0, $bytes.Length)
+  $slot.Process.StandardInput.Close()
+}
+function Start-Device($slot) {
+  if (-not $ports) { Start-Program $slot; return }
+  $slot.Com.DiscardInBuffer()
+  $slot.Com.Write($frame.Replace('%s', $slot.Line))
+}
+
+# Judges one line that a device says. If it has another ICCID than it got, two devices may have one identity.
+function Read-Line($slot, $text) {
+  $text = ($text -replace '\p{C}').Replace($slot.Line, '(profile)')
+  Write-Note "Device $($slot.Serial): $text"
+  if ($ports -and $text -cmatch $fail) { Say "Device $($slot.Serial) answers: $text"; $slot.Result = 'fail'; return }
+  if ($reads -and $text -cmatch $reads) {
+    $slot.HasSaid = $true
+    $iccid = $Matches[1]
+    if (-not $slot.Iccid -or $iccid -cne $slot.Iccid) {
+      Say "Device $($slot.Serial) got $($slot.Iccid), but says ${iccid}: it may have another identity. Do not ship it."
+      $slot.Result = 'fail'
+      return
+    }
+  }
+  if ($text -cmatch $pass) { $slot.HasPassed = $true }
+  if ($ports -and $slot.HasPassed -and $slot.HasSaid) { $slot.Result = 'pass' }
+}
+function Read-Port($slot) {
+  $all = @(($slot.Said + $slot.Com.ReadExisting()) -split "`n")
+  $slot.Said = $all[-1]
+  for ($at = 0; $at -lt $all.Count - 1 -and -not $slot.Result; $at++) { Read-Line $slot $all[$at] }
+}
+function Read-Program($slot) {
+  if (-not $slot.Process.HasExited) { return }
+  if ($slot.Process.ExitCode -ne 0) { $slot.Result = 'fail'; return }
+  if ($reads -and $slot.Output.Wait(5000)) {
+    foreach ($text in $slot.Output.Result -split "`n") { if (-not $slot.Result) { Read-Line $slot $text } }
+  }
+  if ($slot.Result) { return }
+  if (-not $slot.HasSaid) { Say "$program does not name the ICCID of device $($slot.Serial)." }
+  $slot.Result = if ($slot.HasSaid) { 'pass' } else { 'fail' }
+}
+function Stop-Device($slot) {
+  if ($slot.Com) { $slot.Com.Dispose() }
+  if ($slot.Process -and -not $slot.Process.HasExited) { $null = & taskkill.exe /T /F /PID $slot.Process.Id }
+}
+# Each device is judged by itself, and an error of one does not end the others.
+function Watch-Device($slot, $end) {
+  try {
+    if (-not $slot.Result) { if ($ports) { Read-Port $slot } else { Read-Program $slot } }
+    if (-not $slot.Result -and [DateTime]::UtcNow -gt $end) {
+      Say "No answer from device $($slot.Serial) (limit: $limit s)."
+      $slot.Result = 'fail'
+    }
+  } catch { Say "Device $($slot.Serial): $_"; $slot.Result = 'fail' }
+  if (-not $slot.Result) { return }
+  try { Stop-Device $slot } catch { Say "$_" }
+  Add-Result $slot.Serial $slot.Result
+  Save-Unfinished
+  switch ($state[$slot.Serial]) {
+    pass { $shift.Passed++; Say "Device $($slot.Serial) is programmed." }
+    fail { $shift.Failed++; Say "Device $($slot.Serial) failed. Scan it again to repeat: it gets the same profile." }
+  }
+}
+
 if (-not (Find-Program softsim)) { Say 'softsim is not on the PATH.'; exit 2 }
-if (-not $Port -and -not (Find-Program $program)) { Say "$program is not on the PATH. Or name a serial port."; exit 2 }
-try { [IO.File]::AppendAllText($results, '') } catch { Say "Can't write $results."; exit 2 }
-if ($Port) { $com = Open-Port; if (-not $com) { exit 2 }; $com.Dispose() }
-$null = & softsim status -i $profiles -k $key -n 20
+if (-not $ports -and -not (Find-Program $program)) { Say "$program is not on the PATH. Or name a serial port."; exit 2 }
+foreach ($pattern in $pass, $fail, $reads, $serials) {
+  try { $null = [regex] $pattern } catch { Say "$pattern is not a regular expression."; exit 2 }
+}
+if ($size -lt 1) { Say 'PANEL is 0.'; exit 2 }
+if ($reads -and -not $reads.Contains('(')) { Say 'READ has no (...) around the ICCID.'; exit 2 }
+if (-not $frame.Contains('%s')) { Say 'SEND has no %s for the profile.'; exit 2 }
+# Two profiles would go to one device.
+if (@($ports | Sort-Object -Unique).Count -ne $ports.Count) { Say 'A port is named twice.'; exit 2 }
+foreach ($name in $ports) { $com = Open-Port $name; if (-not $com) { exit 2 }; $com.Dispose() }
+try {
+  [IO.File]::AppendAllText($results, '')
+  $text = [IO.File]::ReadAllText($results)
+  if (-not $text) { [IO.File]::AppendAllText($results, "time,station,device,result`n") }
+  # A power cut can leave a part of a line.
+  elseif (-not $text.EndsWith("`n")) { [IO.File]::AppendAllText($results, "`n") }
+  if ($log) { [IO.File]::AppendAllText($log, '') }
+} catch { [Console]::Error.WriteLine("Can't write $results or $log."); exit 2 }
+$counts = Invoke-Softsim status -i $profiles -k $key -n 20 '--format=json'
+$code = $LASTEXITCODE
 # 3: no unused profile is left. Devices that have one can still be repeated.
-$canRepeat = $LASTEXITCODE -eq 3 -and (Test-Path -LiteralPath (Join-Path $profiles '.devices'))
-if ($LASTEXITCODE -ne 0 -and -not $canRepeat) { exit $LASTEXITCODE }
+if ($code -eq 3 -and (Test-Path -LiteralPath (Join-Path $profiles '.devices'))) { $code = 0 }
+if ($code -ne 0) { exit $code }
+$shift.Left = ($counts | ConvertFrom-Json).unused
 
 try {
+  foreach ($line in @(if (Test-Path -LiteralPath $unfinished) { [IO.File]::ReadAllLines($unfinished) })) {
+    $was, $serial = $line -split ' ', 2
+    if (-not $serial -or $was -ceq 'scratch') { continue }    # as station.cmd writes it
+    $state[$serial] = $was
+    if ($was -ceq 'started') { Add-Result $serial unfinished }
+    Say "Device $serial is not finished: scan it again."
+  }
   while ($true) {
-    Clear-Keyboard    # what was typed or scanned too early
-    $serial = "$(Read-Host 'Serial number of the device')".Trim()
-    if (-not $serial) { continue }
-    if ($serial -cnotmatch $serials) { Say 'This is not a serial number of a device.'; continue }
-    if (Select-String -LiteralPath $results -SimpleMatch -CaseSensitive -Quiet -Pattern ",""$serial"",pass") {
-      $answer = Read-Host "Device $serial is already programmed. Is it this device? Type yes to program it again"
-      if ($answer -cne 'yes') { continue }
+    Show-Left
+    $panel = @(Read-Panel)
+    if ($ports) {
+      foreach ($slot in $panel) {
+        $slot.Com = Open-Port $ports[$slot.Number - 1]
+        if (-not $slot.Com) { Say "Device $($slot.Serial) is left out." }
+      }
+      $panel = @($panel | Where-Object { $_.Com })
     }
-    if ($Port) { $com = Open-Port; if (-not $com) { continue } }
-    $state[$serial] = 'started'
-    $line = & softsim next -k $key -i $profiles "--device=$serial" "--receipt=$receipt"
+    if (-not $panel) { continue }
+    # One call takes the profiles of the panel: all or none, in the order of the slots.
+    $devices = @(foreach ($slot in $panel) { $state[$slot.Serial] = 'started'; "--device=$($slot.Serial)" })
+    Save-Unfinished
+    $lines = @(Invoke-Softsim next -v -k $key -i $profiles @devices "--receipt=$receipt")
     if ($LASTEXITCODE -ne 0) { exit $LASTEXITCODE }
-    try { $isDone = if ($Port) { Send-ToPort $line } else { Send-ToProgram $line } } catch { Say $_; $isDone = $false }
-    if ($com) { $com.Dispose() }
-    Add-Result $serial $(if ($isDone) { 'pass' } else { 'fail' })
-    if ($isDone) { Say "Device $serial is programmed." }
-    else { Say "Device $serial failed. Scan it again to repeat: it gets the same profile." }
+    if ($lines.Count -ne $panel.Count) { Say 'softsim has not printed a profile for each device.'; exit 1 }
+    for ($at = 0; $at -lt $panel.Count; $at++) {
+      $panel[$at].Line = $lines[$at]
+      $given = Get-Receipt $panel[$at].Serial
+      if ($given) { $panel[$at].Iccid = $given.iccid; if ($given.again) { $shift.Repeated++ } }
+    }
+    foreach ($slot in $panel) {
+      try { Start-Device $slot } catch { Say "Device $($slot.Serial): $_"; $slot.Result = 'fail' }
+    }
+    $end = [DateTime]::UtcNow.AddSeconds($limit)
+    while (@($panel | Where-Object { $state[$_.Serial] -ceq 'started' })) {
+      foreach ($slot in $panel) { if ($state[$slot.Serial] -ceq 'started') { Watch-Device $slot $end } }
+      Start-Sleep -Milliseconds 50
+    }
+    if ($shift.Code) { exit $shift.Code }
   }
 } finally {
-  if ($com) { $com.Dispose() }
+  foreach ($slot in $panel) { try { Stop-Device $slot } catch { Say "$_" } }
+  Say ('End of the shift: {0} passed, {1} failed, {2} repeated, {3} profiles left.' -f
+    $shift.Passed, $shift.Failed, $shift.Repeated, $shift.Left)
   foreach ($serial in @($state.Keys)) {
-    if ($state[$serial] -ne 'pass') { Say "Device $serial is not finished: scan it again." }
-    if ($state[$serial] -eq 'started') { Add-Result $serial unfinished }
+    if ($state[$serial] -ceq 'started') { Add-Result $serial unfinished }
+    if ($state[$serial] -cne 'pass') { Say "Device $serial is not finished: scan it again." }
   }
+  Save-Unfinished
 }

@@ -1,89 +1,231 @@
 #!/usr/bin/env bash
-# Programs one device after another, each with its own profile. You can stop and start it at any time.
-# Usage: station.sh [PORT]. README.md beside this file describes the settings, which are environment variables.
-set -u
+# Programs devices, each with its own profile: one after another, or a panel at once. You can stop and start it at any
+# time. Usage: station.sh [PORT...]. README.md beside this file describes the settings, which are environment variables.
+set -uf
 profiles=${PROFILES:-profiles} key=${KEY:-softsim.pem} results=${RESULTS:-results.csv} receipt=${RECEIPT:-receipt.jsonl}
-port=${1:-${PORT:-}} baud=${BAUD:-115200} program=${PROGRAM:-program-device} limit=${TIMEOUT:-30}
-pass=${PASS:-^OK} fail=${FAIL:-ERROR|FAIL} serials=${SERIALS:-'^[[:alnum:]._:/#+-]{1,128}$'}
-job='' send=send_to_program
+baud=${BAUD:-115200} program=${PROGRAM:-program-device} size=${PANEL:-1} limit=${TIMEOUT:-30} low=${LOW_STOCK:-50}
+pass=${PASS:-^OK} fail=${FAIL:-ERROR|FAIL} reads=${READ:-} log=${LOG:-}
+serials=${SERIALS:-'^[A-Za-z0-9._:/#+-]{1,128}$'}
+start=start_program before='' after=$'\n' ports=("$@")
+[ $# -gt 0 ] || read -ra ports <<< "${PORT:-}"
+[ ${#ports[@]} -eq 0 ] || { start=start_port size=${#ports[@]}; }
+[ -z "${SEND:-}" ] || before=${SEND%%'%s'*} after=${SEND#*'%s'}$'\r\n'
+# For each slot of the panel, from 1: the serial number, the profile, its ICCID, the open port, the running process.
+panel=() lines=() iccids=() open=() jobs=()
+begun=() passed=0 failed=0 repeated=0 left='' broken=''
 declare -A state
-[ -z "$port" ] || send=send_to_port
 
+# No other process is started for what is written down: Ctrl-C would end it.
+note() { [ -z "$log" ] || TZ=UTC printf '%(%FT%TZ)T %s\n' -1 "$1" >> "$log"; }
+say() { printf '%s\n' "$1" >&2; note "$1"; }
 stop() { echo "$1" >&2; exit 2; }
-quoted() { printf '"%s"' "${1//\"/\"\"}"; }
 record() {
-  printf '%s,%s,%s,%s\n' "$(date -u +%FT%TZ)" "$HOSTNAME" "$(quoted "$1")" "$2" >> "$results" && state[$1]=$2
+  TZ=UTC printf '%(%FT%TZ)T,%s,"%s",%s\n' -1 "$HOSTNAME" "${1//\"/\"\"}" "$2" >> "$results" && state[$1]=$2
 }
 discard() { local end=$((SECONDS + 3)); while ((SECONDS < end)) && IFS= read -rst 0.1 -n 1 -u "$1" _; do :; done; }
+# The same letters in every locale.
+is_serial() { local LC_ALL=C; [[ $1 =~ $serials ]]; }
 
-# Opens the port as descriptor 3. If the cable is unplugged, this must not create a file of that name.
+# If the cable is unplugged, this must not create a file of that name.
 open_port() {
+  local port=${ports[$1 - 1]} fd
   [ -c "$port" ] && stty -F "$port" "$baud" cs8 -parenb -cstopb -crtscts -hupcl clocal raw -echo \
-    && exec 3<> "$port" && [ -c /dev/fd/3 ] || { echo "$port is not a serial port. Check the cable." >&2; return 1; }
+    && exec {fd}<> "$port" && [ -c "/dev/fd/$fd" ] || { say "$port is not a serial port. Check the cable."; return 1; }
+  open[$1]=$fd
+}
+close_ports() { local fd; for fd in "${open[@]}"; do exec {fd}>&-; done; open=(); }
+
+# Asks for the device of one slot. Fails if it must be asked for again.
+scan() {
+  local serial answer other prompt='Serial number of the device: '
+  [ "$size" -eq 1 ] || prompt="Serial number of device $1 of $size${ports[$1 - 1]:+, at ${ports[$1 - 1]}}, or skip: "
+  read -rp "$prompt" serial || exit 0
+  case $serial in exit) exit 0 ;; skip) return 0 ;; '') say 'Nothing was read. Is the label blank?'; return 1 ;; esac
+  is_serial "$serial" || { say 'This is not a serial number of a device.'; return 1; }
+  for other in "${panel[@]}"; do
+    [ "$serial" != "$other" ] || { say "Device $serial is in this panel already."; return 1; }
+  done
+  if grep -qF -- ",\"${serial//\"/\"\"}\",pass" "$results"; then
+    [ ! -t 0 ] || discard 0
+    read -rp "Device $serial is already programmed. Is it this device? Type yes to program it again: " answer || exit 0
+    [ "$answer" = yes ] || return 1
+  fi
+  [ -n "${state[$serial]-}" ] || { begun+=("$serial"); state[$serial]=scanned; }
+  panel[$1]=$serial
+}
+scan_panel() {
+  local slot is_new=yes
+  panel=()
+  for ((slot = 1; slot <= size; slot++)); do
+    # Drop what was scanned too early. Otherwise, the next label could get to the slot that is asked for again.
+    [ -z "$is_new" ] || [ ! -t 0 ] || discard 0
+    if scan "$slot"; then is_new=''; else is_new=yes; ((slot -= 1)); fi
+  done
 }
 
-send_to_port() {
-  local line end=$((SECONDS + limit))
-  discard 3
-  printf '%s\n' "$profile" >&3
-  while ((SECONDS < end)) && IFS= read -rt $((end - SECONDS)) -u 3 line; do
-    line=${line//[^[:print:]]/}
-    [[ ! $line =~ $fail ]] || { echo "The device answers: ${line//"$profile"/(profile)}" >&2; return 1; }
-    [[ ! $line =~ $pass ]] || return 0
+# Takes the profiles of the panel with one call: all or none, in the order of the slots.
+take() {
+  local IFS=$'\n' slot serial receipts devices=() taken
+  for serial in "${panel[@]}"; do
+    devices+=("--device=$serial")
+    state[$serial]=started
   done
-  echo "No answer from the device (limit: $limit s)." >&2
+  taken=$(softsim next -v -k "$key" -i "$profiles" "${devices[@]}" --receipt="$receipt" 2> "$scratch/messages") || exit
+  relay
+  taken=($taken)
+  [ ${#taken[@]} -eq ${#panel[@]} ] || { say "softsim has not printed ${#panel[@]} profiles."; exit 1; }
+  lines=() iccids=()
+  for slot in "${!panel[@]}"; do
+    lines[slot]=${taken[${#lines[@]}]}
+    receipts=$(grep -F -- "\"device\":\"${panel[slot]}\"," "$receipt" | tail -n 1)
+    [[ $receipts =~ \"iccid\":\"([0-9]+)\" ]] && iccids[slot]=${BASH_REMATCH[1]} || iccids[slot]=''
+    [[ $receipts != *'"again":true'* ]] || ((repeated += 1))
+  done
+}
+
+# Shows what softsim has said, except for what only -v says: of that, how many profiles are left.
+relay() {
+  local line
+  while IFS= read -r line; do
+    if [[ $line == softsim:* && ! $line =~ ^softsim:\ (error|warning|hint): ]]; then note "$line"; else say "$line"; fi
+    [[ ! $line =~ at\ most\ ([0-9]+)\ unused\ profile ]] || left=${BASH_REMATCH[1]}
+    [[ $line != *'no other known unused profile'* ]] || left=0
+  done < "$scratch/messages"
+  true > "$scratch/messages"
+}
+tell_left() {
+  [ -n "$left" ] || return 0
+  if [ "$left" -gt "$low" ]; then say "Profiles left: $left"; else say "WARNING: profiles left: $left. Fetch more."; fi
+}
+
+# What a device says of itself is held against what it got. Fails if they differ: two devices may have one identity.
+is_same() {
+  [[ -n $reads && $2 =~ $reads ]] || return 0
+  has_said=${BASH_REMATCH[1]-nothing}
+  [ "$has_said" != "${iccids[$1]:-unknown}" ] || return 0
+  say "Device ${panel[$1]} got ${iccids[$1]}, but says $has_said: it may have another identity. Do not ship it."
+  return 1
+}
+# Cleans a line that a device says. A device may echo its profile.
+hear() {
+  line=${line//"${lines[$1]}"/(profile)}
+  line=${line//[^[:print:]]/}
+  note "Device ${panel[$1]}: $line"
+}
+
+start_port() { talk "$1" "${open[$1]}" & jobs[$1]=$!; }
+talk() {
+  local line has_passed='' has_said='' end=$((SECONDS + limit))
+  [ -n "$reads" ] || has_said=yes
+  discard "$2"
+  printf '%s' "$before${lines[$1]}$after" >&"$2" 2> /dev/null
+  while ((SECONDS < end)) && IFS= read -rt $((end - SECONDS)) -u "$2" line; do
+    hear "$1"
+    [[ ! $line =~ $fail ]] || { say "Device ${panel[$1]} answers: $line"; return 1; }
+    is_same "$1" "$line" || return 1
+    [[ ! $line =~ $pass ]] || has_passed=yes
+    [ -z "$has_passed" ] || [ -z "$has_said" ] || return 0
+  done
+  say "No answer${has_passed:+ that names the ICCID} from device ${panel[$1]} (limit: $limit s)."
   return 1
 }
 
 # In the background: bash handles Ctrl-C only when a program in the foreground has ended.
-send_to_program() {
-  local code
-  printf '%s\n' "$profile" | timeout -k 5 "$limit" "$program" & job=$!
-  wait "$job"; code=$?; job=''
-  case $code in 124 | 137) echo "$program did not end (limit: $limit s)." >&2 ;; esac
-  return "$code"
+start_program() {
+  local out=1
+  [ -z "$reads" ] || exec {out}> "$scratch/$1"
+  printf '%s' "$before${lines[$1]}$after" \
+    | SLOT=$1 DEVICE=${panel[$1]} timeout -k 5 "$limit" "$program" >&"$out" & jobs[$1]=$!
+  [ "$out" -eq 1 ] || exec {out}>&-
+}
+# Whether what the program has printed names the ICCID.
+has_right_iccid() {
+  local line has_said=''
+  while IFS= read -r line || [ -n "$line" ]; do
+    hear "$1"
+    is_same "$1" "$line" || return 1
+  done < "$scratch/$1"
+  [ -n "$has_said" ] || { say "$program does not name the ICCID of device ${panel[$1]}."; return 1; }
+}
+
+# Writes down what became of a device whose process has ended with this exit code.
+judge() {
+  local serial=${panel[$1]} code=$2
+  unset "jobs[$1]"
+  if [ "$start" = start_program ]; then
+    case $code in 124 | 137) say "$program did not end for device $serial (limit: $limit s)." ;; esac
+    [ "$code" -ne 0 ] || [ -z "$reads" ] || has_right_iccid "$1" || code=1
+  fi
+  if [ "$code" -eq 0 ]; then
+    record "$serial" pass || { broken=yes; return; }
+    ((passed += 1))
+    say "Device $serial is programmed."
+  else
+    record "$serial" fail || { broken=yes; return; }
+    ((failed += 1))
+    say "Device $serial failed. Scan it again to repeat: it gets the same profile."
+  fi
 }
 
 # A second Ctrl-C, or the second signal of a terminal that is closed, must not cut this off.
 finish() {
-  trap '' INT TERM HUP
-  [ -z "$job" ] || { kill "$job"; wait "$job"; } 2> /dev/null
-  for serial in "${!state[@]}"; do
+  local slot serial ended=()
+  trap '' INT TERM HUP PIPE
+  {
+    for slot in "${!jobs[@]}"; do kill "${jobs[slot]}"; done
+    # A device whose process ends with 0 all the same is programmed.
+    for slot in "${!jobs[@]}"; do if wait "${jobs[slot]}"; then ended+=("$slot"); fi; done
+  } 2> /dev/null
+  for slot in "${ended[@]}"; do judge "$slot" 0; done
+  relay
+  say "End of the shift: $passed passed, $failed failed, $repeated repeated, ${left:-?} profiles left."
+  for serial in "${begun[@]}"; do
     [ "${state[$serial]}" != started ] || record "$serial" unfinished
-    [ "${state[$serial]}" = pass ] || echo "Device $serial is not finished: scan it again." >&2
+    [ "${state[$serial]}" = pass ] || say "Device $serial is not finished: scan it again."
   done
+  rm -rf "$scratch"
 }
 
 for tool in softsim stty timeout; do command -v "$tool" > /dev/null || stop "$tool is not on the PATH."; done
-[ -n "$port" ] || command -v "$program" > /dev/null || stop "$program is not on the PATH. Or name a serial port."
-[ -z "$port" ] || open_port || exit 2
-true >> "$results" || stop "Can't write $results."
+[ "$start" = start_port ] || command -v "$program" > /dev/null \
+  || stop "$program is not on the PATH. Or name a serial port."
+for number in "$size" "$baud" "$limit" "$low"; do
+  [[ $number =~ ^(0|[1-9][0-9]{0,7})$ ]] || stop "$number is not a number."
+done
+[ "$size" -gt 0 ] || stop 'PANEL is 0.'
+for pattern in "$pass" "$fail" "$reads" "$serials"; do
+  [[ '' =~ $pattern ]] || [ $? -eq 1 ] || stop "$pattern is not a regular expression."
+done
+[[ -z $reads || $reads == *'('* ]] || stop 'READ has no (...) around the ICCID.'
+[[ -z ${SEND:-} || $SEND == *%s* ]] || stop 'SEND has no %s for the profile.'
+for ((slot = 1; slot <= ${#ports[@]}; slot++)); do open_port "$slot" || exit 2; done
+# Two profiles would go to one device.
+[ -z "$(readlink -f -- "${ports[@]}" /dev/null | sort | uniq -d)" ] || stop 'A port is named twice.'
+[ -s "$results" ] || echo time,station,device,result >> "$results" || stop "Can't write $results."
+# A power cut can leave a part of a line.
+[ -z "$(tail -c 1 "$results")" ] || echo >> "$results" || stop "Can't write $results."
+[ -z "$log" ] || true >> "$log" || stop "Can't write $log."
 # 3: no unused profile is left. Devices that have one can still be repeated.
-softsim status -i "$profiles" -k "$key" -n 20 > /dev/null
+status=$(softsim status -i "$profiles" -k "$key" -n 20 --format=json)
 code=$?
 [ "$code" -eq 0 ] || { [ "$code" -eq 3 ] && [ -d "$profiles/.devices" ]; } || exit "$code"
+[[ $status =~ \"unused\":([0-9]+) ]] && left=${BASH_REMATCH[1]}
+scratch=$(mktemp -d) && true > "$scratch/messages" || exit 2
 trap finish EXIT
 trap 'echo; exit 130' INT
 trap 'exit 143' TERM
 trap 'exit 129' HUP
 
 while :; do
-  [ ! -t 0 ] || discard 0    # what was typed or scanned too early
-  read -rp 'Serial number of the device: ' serial || break
-  [ -n "$serial" ] || continue
-  [[ $serial =~ $serials ]] || { echo 'This is not a serial number of a device.' >&2; continue; }
-  if grep -qF -- ",$(quoted "$serial"),pass" "$results"; then
-    read -rp "Device $serial is already programmed. Is it this device? Type yes to program it again: " answer
-    [ "$answer" = yes ] || continue
-  fi
-  [ -z "$port" ] || open_port || continue
-  state[$serial]=started
-  profile=$(softsim next -k "$key" -i "$profiles" --device="$serial" --receipt="$receipt") || exit
-  if $send; then
-    record "$serial" pass || exit 9
-    echo "Device $serial is programmed."
-  else
-    record "$serial" fail || exit 9
-    echo "Device $serial failed. Scan it again to repeat: it gets the same profile." >&2
-  fi
+  tell_left
+  scan_panel
+  close_ports
+  for ((slot = 1; slot <= ${#ports[@]}; slot++)); do
+    [ -z "${panel[slot]-}" ] || open_port "$slot" || { say "Device ${panel[slot]} is left out."; unset "panel[slot]"; }
+  done
+  [ ${#panel[@]} -gt 0 ] || continue
+  take
+  for slot in "${!panel[@]}"; do "$start" "$slot"; done
+  for slot in "${!panel[@]}"; do wait "${jobs[slot]}"; judge "$slot" $?; done
+  [ -z "$broken" ] || exit 9
 done

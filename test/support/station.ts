@@ -10,7 +10,7 @@ import { writesOf } from './process.ts'
 import { program, until } from './softsim.ts'
 
 const SCRIPT = resolve('scripts/stations/station.sh')
-const PROMPT = 'Serial number of the device: '
+const PROMPT = /Serial number of [^\n]*: $/
 const PRESSED_AGAIN_MS = 5000
 
 /** Runs a shell command at a new pseudo-terminal (script(1)); `type` is its keyboard, `shown` its screen. */
@@ -50,8 +50,9 @@ function startTerminal(command: string, env: NodeJS.ProcessEnv) {
 }
 
 /**
- * A station with its own PATH: softsim, and a device programmer that fails where there is a file `fail`, and hangs where
- * there is a file `hang`. While there is a file `hold`, `next` waits; Ctrl-C removes it.
+ * A station with its own PATH: softsim, and a device programmer that fails where there is a file `fail`, hangs where there
+ * is a file `hang`, and prints the file `says`; with `-SN-1` behind these names, only for device SN-1. While there is a file
+ * `hold`, `next` waits; Ctrl-C removes it.
  */
 export function stationOf(directory: string, place = temporaryDirectory()) {
   const path = (name: string) => join(place, name)
@@ -69,25 +70,34 @@ exec ${words.join(' ')} "$@"`,
   put(
     'program-device',
     // Until timeout(1) waits, a signal ends it alone: it may not know yet what it has started.
-    `cd '${place}'; read -r line; [ ! -e fail ] || exit 1
-if [ -e hang ]; then
+    `cd '${place}'; read -r line; [ ! -e fail ] && [ ! -e "fail-$DEVICE" ] || exit 1
+if [ -e hang ] || [ -e "hang-$DEVICE" ]; then
   until grep -q '^State:.S' /proc/$PPID/status; do :; done
-  echo $$ > hanging; sleep 600
+  echo $$ >> hanging; sleep 600
 fi
-echo "$line" >> programmed`,
+cat says "says-$DEVICE" 2> /dev/null
+echo "$SLOT $DEVICE" >> slots; echo "$PPID" >> limits; echo "$line" >> programmed`,
   )
   const linesOf = (name: string) =>
     existsSync(path(name)) ? readFileSync(path(name), 'utf8').split('\n').filter(Boolean) : []
   return {
     path,
     put: (name: string, text = '') => writeFileSync(path(name), text),
-    /** The process of a programmer that hangs, once it does. */
-    hanging: () => Number(linesOf('hanging')[0] ?? 0),
+    /** The processes of programmers that hang. */
+    hanging: () => linesOf('hanging').map(Number),
     programmed: () => linesOf('programmed'),
+    /** The processes that limit the time of the programmers which have ended well. */
+    limits: () => linesOf('limits').map(Number),
+    /** Slot and device of each that was programmed, sorted. */
+    slots: () => linesOf('slots').sort(),
+    linesOf,
     receipts: () => linesOf('receipt.jsonl').map((line) => JSON.parse(line)),
-    /** Device and result of each line. */
-    results: () => linesOf('results.csv').map((line) => line.split(',').slice(2).join(' ')),
-    start(settings: Record<string, string>, port = '') {
+    /** Device and result of each line, without the header. */
+    results: () =>
+      linesOf('results.csv')
+        .slice(1)
+        .map((line) => line.split(',').slice(2).join(' ')),
+    start(settings: Record<string, string>, ...ports: readonly string[]) {
       const env = {
         ...process.env,
         PATH: `${place}:${process.env['PATH']}`,
@@ -96,9 +106,9 @@ echo "$line" >> programmed`,
         RESULTS: path('results.csv'),
         ...settings,
       }
-      const terminal = startTerminal(`${SCRIPT} ${port}`, env)
+      const terminal = startTerminal([SCRIPT, ...ports].join(' '), env)
       const asks = async () => {
-        await until(() => terminal.shown.endsWith(PROMPT) || terminal.isGone())
+        await until(() => PROMPT.test(terminal.shown) || terminal.isGone())
         terminal.shown = ''
       }
       return {
