@@ -3,9 +3,9 @@ import { errnoOf, Failure, reasonOf, remedyFor } from '../failure.ts'
 import type { OpenDirectory } from '../store/flush/directory.ts'
 import { flushFiles } from '../store/flush/files.ts'
 import { usedName } from '../store/names.ts'
+import type { Receipt } from '../store/receipt.ts'
 import { type Messages, quote } from '../words.ts'
 import type { Ready, Signals } from './ready.ts'
-import type { Receipt } from './receipt.ts'
 import { isOnScreen, WriteFailure, writeOutput } from './standard-output.ts'
 
 const SLOW =

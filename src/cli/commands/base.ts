@@ -38,3 +38,16 @@ export function notEmpty(option: string, value: string): string {
     hint: 'give a value; if it is a shell variable, the variable is not set',
   })
 }
+
+/** Parses the value of `--receipt`. @throws {Failure} `usage` */
+export function checkReceipt(path: string): string {
+  const end = oddEnd(path)
+  if (end !== undefined)
+    throw new Failure('usage', `the name of the receipt ${end}`, {
+      hint: 'for example: --receipt receipt.jsonl',
+    })
+  if (path !== '-') return notEmpty('--receipt', path)
+  throw new Failure('usage', '--receipt names a file: standard output is for the device', {
+    hint: 'such as: --receipt receipt.jsonl',
+  })
+}

@@ -3,9 +3,8 @@ import { availableParallelism } from 'node:os'
 import { Option } from 'clipanion'
 import { Failure } from '../../failure.ts'
 import { type Format, handOut } from '../../next/hand-out.ts'
-import { oddEnd } from '../../words.ts'
 import { type Interrupt, onInterrupt } from '../signals.ts'
-import { BaseCommand, notEmpty, parseCount } from './base.ts'
+import { BaseCommand, checkReceipt, notEmpty, parseCount } from './base.ts'
 
 export class NextCommand extends BaseCommand {
   static override paths = [['next']]
@@ -159,18 +158,6 @@ function serialNumber(text: string): string {
   if (Array.from(serial).length <= 128) return serial
   throw new Failure('usage', 'the value of --device has more than 128 characters', {
     hint: 'check that it is one serial number',
-  })
-}
-
-function checkReceipt(path: string): string {
-  const end = oddEnd(path)
-  if (end !== undefined)
-    throw new Failure('usage', `the name of the receipt ${end}`, {
-      hint: 'for example: --receipt receipt.jsonl',
-    })
-  if (path !== '-') return notEmpty('--receipt', path)
-  throw new Failure('usage', '--receipt names a file: standard output is for the device', {
-    hint: 'such as: --receipt receipt.jsonl',
   })
 }
 

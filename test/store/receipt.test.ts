@@ -1,7 +1,7 @@
 import { closeSync, openSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { isOutput } from '../../src/next/standard-output.ts'
+import { isOutput } from '../../src/store/receipt.ts'
 import { temporaryDirectory } from '../support/directory.ts'
 
 test('the file that standard output goes to is recognized; what can’t be described is not a file', () => {

@@ -1,0 +1,55 @@
+import { Failure } from '../failure.ts'
+import { fullPath } from '../full-path.ts'
+import { claimDrafts, takeBack } from '../store/move/claim.ts'
+import { readDrafts, writeDrafts } from '../store/move/drafts.ts'
+import { type Move, unmark, whoseIs } from '../store/move/journal.ts'
+import { Movables } from '../store/move/movable.ts'
+import { fileName } from '../store/names.ts'
+import { Queue } from '../store/queue.ts'
+import { several } from '../words.ts'
+import type { Run } from './run.ts'
+
+/** Profiles whose drafts are written and flushed together. */
+const AT_ONCE = 64
+
+/**
+ * Claims so many profiles for a move: all of them or none. Those that a killed call has claimed count.
+ * @param count infinite if all unused profiles are to be claimed
+ * @throws {Failure} `no-profiles` or `interrupted`; in both cases, all profiles of the move are unused again
+ */
+export async function claimAll(run: Run, move: Move, count: number): Promise<void> {
+  const { source, target, messages, stop, tally } = run
+  const to = fullPath(target.directory) ?? target.directory
+  const queue = new Queue(source, messages)
+  const movables = new Movables(source, target)
+  let claimed = 0
+  const claim = (drafts: ReturnType<typeof readDrafts>) => {
+    const ours = claimDrafts(move, drafts, messages)
+    claimed += ours
+    tally.claimed += ours
+    queue.noteGone(ours < drafts.length)
+  }
+  claim(readDrafts(move))
+  const isAll = count === Number.POSITIVE_INFINITY
+  const canBeEnough = isAll || queue.has(count - claimed)
+  while (canBeEnough && claimed < count && whoseIs(move) === undefined && !stop.aborted) {
+    const iccids = queue.next(Math.min(count - claimed, AT_ONCE))
+    if (iccids.length === 0) break
+    claim(await writeDrafts(move, to, movables.read(iccids.map(fileName), messages)))
+  }
+  const isEnough = isAll ? claimed > 0 : claimed >= count
+  if (whoseIs(move) !== undefined || (isEnough && !stop.aborted)) return
+  const most = claimed + (canBeEnough ? 0 : queue.left)
+  queue.giveBack()
+  takeBack(move)
+  unmark(target.directory, move)
+  if (stop.aborted) {
+    throw new Failure('interrupted', 'interrupted; nothing was moved', { hint: 'run the same command again' })
+  }
+  if (isAll) return
+  throw new Failure(
+    'no-profiles',
+    `at most ${most} of ${several(count, 'profile')} in ${source} can be moved`,
+    { hint: 'move fewer, or use --all; these were not moved' },
+  )
+}

@@ -1,0 +1,124 @@
+import { dirname } from 'node:path'
+import { Failure, reasonOf, remedyFor } from '../failure.ts'
+import { fullPath } from '../full-path.ts'
+import { Hint } from '../store/hint.ts'
+import { checkSpaceForOrder } from '../store/incoming/free-space.ts'
+import { finishFetches } from '../store/incoming/recover.ts'
+import { closeTarget, openTarget } from '../store/incoming/target.ts'
+import { isDirectory } from '../store/make-directory.ts'
+import { takeBack } from '../store/move/claim.ts'
+import { targetOfMove } from '../store/move/drafts.ts'
+import {
+  beginMove,
+  decideMove,
+  isMarked,
+  isSame,
+  type Move,
+  openMoves,
+  sameDirectory,
+  unmark,
+  whoseIs,
+} from '../store/move/journal.ts'
+import { readUnused } from '../store/read.ts'
+import { Receipt } from '../store/receipt.ts'
+import { diskPresence, type Messages, several } from '../words.ts'
+import { claimAll } from './claim-all.ts'
+import { give } from './give.ts'
+import type { Run } from './run.ts'
+
+export interface Order {
+  readonly source: string
+  readonly target: string
+  /** Infinite if all unused profiles are to be moved. */
+  readonly count: number
+  /** The file that receives a line for each profile. */
+  readonly receipt: string | undefined
+  readonly stop: AbortSignal
+  readonly messages: Messages
+  readonly progress: { follow(line: () => string): void }
+}
+
+/**
+ * Moves unused profiles from one directory to another. A move that was interrupted is finished first, and counts.
+ * @throws {Failure}
+ */
+export async function moveProfiles(order: Order): Promise<void> {
+  const { source, target, messages } = order
+  try {
+    // If there is no such directory, this says so.
+    readUnused(source)
+    checkTarget(source, target)
+    await finishFetches(source, messages)
+    const [moved, canFlush] = await moveInto(order)
+    const { iccids } = readUnused(source)
+    const end = canFlush ? '' : '; unmount or eject its disk before you pull it out'
+    messages.tell(
+      0,
+      `${several(moved, 'profile')} moved to ${target}; ${iccids.length} unused left in ${source}${end}`,
+    )
+  } catch (error) {
+    if (error instanceof Failure) throw error
+    throw new Failure('disk', `can't move profiles from ${source} to ${target}: ${reasonOf(error)}`, {
+      hint: `${remedyFor(error)}, then run the same command again: it finishes the move`,
+      cause: error,
+    })
+  }
+}
+
+/**
+ * Looks at the target before anything is written there.
+ * @throws {Failure} `usage` or `no-profiles`
+ */
+function checkTarget(source: string, target: string): void {
+  if (isSame(source, target)) throw sameDirectory(source, target)
+  const above = dirname(target)
+  if (!isDirectory(above)) {
+    throw new Failure('disk', `the directory ${above} does not exist`, {
+      hint: `check -o and ${diskPresence()}; nothing was moved`,
+    })
+  }
+  const lost = openMoves(source).find(
+    (move) => targetOfMove(move) === fullPath(target) && !isMarked(target, move),
+  )
+  if (lost === undefined) return
+  throw new Failure('no-profiles', `a move to ${target} is not finished, and ${target} is another one now`, {
+    hint: `connect the disk that it began with; to move profiles to this one, give another name with -o; --back takes home what was not given yet`,
+  })
+}
+
+/** @returns how many profiles are in the target now, and whether they are there after a power cut */
+async function moveInto({ source, target: to, count, ...order }: Order): Promise<[number, boolean]> {
+  const { messages, progress, stop } = order
+  const target = await openTarget(to)
+  try {
+    const most = Math.min(count, readUnused(source).iccids.length)
+    checkSpaceForOrder(target, most)
+    const receipt = order.receipt === undefined ? undefined : new Receipt(order.receipt, source, most)
+    const tally = { claimed: 0, moved: 0 }
+    progress.follow(() => `${tally.claimed} claimed, ${tally.moved} moved`)
+    const run = { source, target, receipt, stop, messages, tally }
+    for (const move of openMoves(source).filter((each) => isMarked(to, each))) await finish(run, move, count)
+    if (tally.moved < count) await finish(run, beginMove(source, to), count)
+    if (tally.moved === 0)
+      throw new Failure('no-profiles', `no unused profile in ${source} can be moved`, {
+        hint: 'see softsim status',
+      })
+    return [tally.moved, target.canFlush]
+  } finally {
+    // The last flush of the target comes after both.
+    Hint.drop(to)
+    closeTarget(target)
+  }
+}
+
+/** @param count how many profiles the call is to move in all */
+async function finish(run: Run, move: Move, count: number): Promise<void> {
+  const { tally, target } = run
+  if (whoseIs(move) === undefined) await claimAll(run, move, count - tally.moved)
+  if (decideMove(move, 'target')) await give(run, move)
+  else {
+    // Another call has, or had begun to.
+    takeBack(move)
+    unmark(target.directory, move)
+  }
+}

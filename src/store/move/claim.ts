@@ -1,0 +1,119 @@
+/**
+ * How a profile leaves a directory. A move *claims* it: it creates a tombstone as its used file, and leaves the unused
+ * file. So all of a move can be *taken back*, until it is decided whose the profiles are. Only after that, it *completes*
+ * each claim: it removes the unused file. A tombstone that was completed stays for ever.
+ */
+import { lstatSync } from 'node:fs'
+import { join } from 'node:path'
+import { UnusableProfile } from '../../failure.ts'
+import type { Messages } from '../../words.ts'
+import { begin, release } from '../claim/claim.ts'
+import { decide, isTakenOver } from '../claim/take-over.ts'
+import { type Tombstone, tombstoneIn } from '../claim/use.ts'
+import { createFrom } from '../devices/draft.ts'
+import { flushDirectorySync } from '../flush/directory.ts'
+import { usedName } from '../names.ts'
+import { patiently } from '../patience.ts'
+import { removeIfThere } from '../remove.ts'
+import { dropDraft, type ProfileDraft, readDrafts, useFor } from './drafts.ts'
+import { decideMove, endMove, type Move, whoseIs } from './journal.ts'
+
+/**
+ * Claims the profiles of drafts that are still unused, unless it is decided meanwhile whose the profiles are.
+ * @returns how many of them are the move's
+ * @throws {Failure} `disk`
+ * @throws the system error
+ */
+export function claimDrafts(move: Move, drafts: readonly ProfileDraft[], messages: Messages): number {
+  let count = 0
+  for (const draft of drafts) {
+    const isOurs = useFor(move, draft).isOurs || claimOne(move, draft, messages)
+    if (isOurs) count++
+    else dropIfUseless(move, draft)
+  }
+  return count
+}
+
+/** Looks at the decision each time: who pauses here adds one profile to the move at most. */
+function claimOne(move: Move, draft: ProfileDraft, messages: Messages): boolean {
+  const { name, text } = draft
+  if (tombstoneIn(text) === undefined || whoseIs(move) !== undefined) return false
+  try {
+    if (!begin(move.source, name, (used) => create(draft, used))) return false
+    // Another call may have taken the move back.
+    if (whoseIs(move) === 'source') takeOneBack(move, name)
+    return useFor(move, draft).isOurs
+  } catch (error) {
+    if (!(error instanceof UnusableProfile)) throw error
+    messages.warn(`${name} is skipped: ${error.message}`)
+    return false
+  }
+}
+
+/** Whoever removed the draft found that the profile is not to be had. */
+function create(draft: ProfileDraft, used: string): void {
+  lstatSync(draft.path)
+  createFrom(draft, used)
+}
+
+/**
+ * Removes the draft of a profile that the move does not get.
+ * @returns false if that is not known yet: another call has begun to claim the profile, which may be one of the move
+ */
+export function dropIfUseless(move: Move, draft: ProfileDraft): boolean {
+  const { use, isOurs } = useFor(move, draft)
+  if (isOurs || use.state === 'begun') return false
+  dropDraft(draft)
+  return true
+}
+
+/**
+ * Completes the claim of a profile whose move is decided for the target.
+ * @returns the profile; undefined if it is not the move's: another call or another tool has taken it
+ * @throws {Failure} `disk`
+ * @throws the system error
+ */
+export function complete(move: Move, draft: ProfileDraft): Tombstone['profile'] | undefined {
+  if (!useFor(move, draft).isOurs || !isFree(move, draft)) return undefined
+  patiently(() => removeIfThere(join(move.source, draft.name)))
+  if (!isFree(move, draft)) return undefined
+  // Another tool may have renamed the unused file over the tombstone before that.
+  const { use, isOurs } = useFor(move, draft)
+  return isOurs && use.state === 'moved' ? use.tombstone.profile : undefined
+}
+
+/** Whether no call of an earlier version, to which a tombstone is damaged, has taken the claim over. */
+const isFree = ({ source }: Move, { name }: ProfileDraft) =>
+  !isTakenOver(source, name) || decide(source, name, 'device')
+
+/**
+ * Takes back all profiles of a move, unless it is decided for the target. They are unused again.
+ * @returns how many there were; undefined if it is decided for the target
+ * @throws {Failure} `disk`
+ * @throws the system error
+ */
+export function takeBack(move: Move): number | undefined {
+  if (!decideMove(move, 'source')) return undefined
+  let count = 0
+  for (const draft of readDrafts(move)) {
+    if (takeOneBack(move, draft.name)) count++
+    if (!useFor(move, draft).isOurs) dropDraft(draft)
+  }
+  flushDirectorySync(move.source)
+  endMove(move)
+  return count
+}
+
+/**
+ * Makes a profile unused again whose move is decided for the source.
+ * @returns false if it was already
+ * @throws {Failure} `disk`
+ */
+export function takeOneBack(move: Move, name: string): boolean {
+  const { use, isOurs } = useFor(move, { name })
+  if (!isOurs || use.unused === undefined) return false
+  release(move.source, name, (text) => tombstoneIn(text)?.move === move.id)
+  return true
+}
+
+export const usedPath = ({ source }: Move, { name }: ProfileDraft) => join(source, usedName(name))
