@@ -6,8 +6,8 @@ import { flushFiles } from '../store/flush/files.ts'
 import { add } from '../store/incoming/add.ts'
 import type { StoredProfile } from '../store/incoming/answers.ts'
 import { complete, dropIfUseless, usedPath } from '../store/move/claim.ts'
-import { dropDraft, type ProfileDraft, readDrafts, useFor } from '../store/move/drafts.ts'
-import { endMove, type Move } from '../store/move/journal.ts'
+import { type ProfileDraft, readDrafts, useFor } from '../store/move/drafts.ts'
+import type { Move } from '../store/move/journal.ts'
 import { several } from '../words.ts'
 import type { Run } from './run.ts'
 
@@ -16,11 +16,13 @@ const AT_ONCE = 1000
 
 /**
  * Gives the profiles of a move to the target, which it is decided for.
+ * @returns the drafts of those that the target has now
  * @throws {Failure} `disk` or `interrupted`; the same command goes on
  * @throws the system error
  */
-export async function give(run: Run, move: Move): Promise<void> {
+export async function give(run: Run, move: Move): Promise<ProfileDraft[]> {
   const drafts = readDrafts(move)
+  const given: ProfileDraft[] = []
   for (let at = 0; at < drafts.length; at += AT_ONCE) {
     if (run.stop.aborted) {
       const left = several(drafts.length - at, 'profile')
@@ -28,13 +30,13 @@ export async function give(run: Run, move: Move): Promise<void> {
         hint: 'run the same command again: it finishes the move',
       })
     }
-    await giveSome(run, move, drafts.slice(at, at + AT_ONCE))
+    given.push(...(await giveSome(run, move, drafts.slice(at, at + AT_ONCE))))
   }
-  endMove(move)
+  return given
 }
 
 /** In this order: the source never has a profile that the target may have. */
-async function giveSome(run: Run, move: Move, drafts: readonly ProfileDraft[]): Promise<void> {
+async function giveSome(run: Run, move: Move, drafts: readonly ProfileDraft[]) {
   const { source, target, receipt, tally, messages } = run
   const claimed = drafts.filter((draft) => useFor(move, draft).isOurs)
   await flushFiles(claimed.map((draft) => usedPath(move, draft)))
@@ -44,24 +46,34 @@ async function giveSome(run: Run, move: Move, drafts: readonly ProfileDraft[]): 
     const profile = complete(move, draft)
     if (profile !== undefined) profiles.set(draft.name, profile)
   }
-  await store(run, [...profiles.values()])
+  const isGiven = ({ name }: ProfileDraft) => profiles.has(name)
+  const known = new Set(await store(run, [...profiles.values()]))
   const to = fullPath(target.directory) ?? target.directory
   receipt?.append(
-    [...profiles].map(([name, profile]) => ({ iccid: iccidDigits(profile.iccid) ?? '', name, to })),
+    [...profiles].map(([name, { iccid }]) => ({
+      iccid: iccidDigits(iccid) ?? '',
+      name,
+      to,
+      isAgain: known.has(iccid),
+    })),
   )
-  for (const draft of drafts) {
-    if (profiles.has(draft.name)) dropDraft(draft)
-    else if (!dropIfUseless(move, draft))
+  const [given, others] = [drafts.filter(isGiven), drafts.filter((draft) => !isGiven(draft))]
+  for (const draft of others) {
+    if (!dropIfUseless(move, draft))
       messages.warn(`${draft.name} is not moved: another call has begun to claim it`)
   }
   tally.moved += profiles.size
   messages.tell(1, `${tally.moved} moved`)
+  return given
 }
 
-/** As an answer of the service is stored: a crash leaves it to the same command, or to the next call in the target. */
-async function store({ target }: Run, profiles: readonly StoredProfile[]): Promise<void> {
+/**
+ * As an answer of the service is stored: a crash leaves it to the same command, or to the next call in the target.
+ * @returns the ICCIDs of those that the target already had, because an interrupted call gave them
+ */
+async function store({ target }: Run, profiles: readonly StoredProfile[]): Promise<readonly string[]> {
   try {
-    await add(target, profiles)
+    return (await add(target, profiles)).known
   } catch (error) {
     const cause = error instanceof Failure ? error.cause : error
     throw new Failure('disk', `can't store profiles in ${target.directory}: ${reasonOf(cause)}`, {

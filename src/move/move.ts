@@ -7,10 +7,11 @@ import { finishFetches } from '../store/incoming/recover.ts'
 import { closeTarget, openTarget } from '../store/incoming/target.ts'
 import { isDirectory } from '../store/make-directory.ts'
 import { takeBack } from '../store/move/claim.ts'
-import { targetOfMove } from '../store/move/drafts.ts'
+import { dropDraft, targetOfMove } from '../store/move/drafts.ts'
 import {
   beginMove,
   decideMove,
+  endMove,
   isMarked,
   isSame,
   type Move,
@@ -49,13 +50,18 @@ export async function moveProfiles(order: Order): Promise<void> {
     readUnused(source)
     checkTarget(source, target)
     await finishFetches(source, messages)
-    const [moved, canFlush] = await moveInto(order)
+    const { given, moved, canFlush } = await moveInto(order)
     const { iccids } = readUnused(source)
     const end = canFlush ? '' : '; unmount or eject its disk before you pull it out'
     messages.tell(
       0,
       `${several(moved, 'profile')} moved to ${target}; ${iccids.length} unused left in ${source}${end}`,
     )
+    // Whoever has not read that runs the same command again. Until now, it moves no others.
+    for (const [move, drafts] of given) {
+      drafts.forEach(dropDraft)
+      endMove(move)
+    }
   } catch (error) {
     if (error instanceof Failure) throw error
     throw new Failure('disk', `can't move profiles from ${source} to ${target}: ${reasonOf(error)}`, {
@@ -86,8 +92,15 @@ function checkTarget(source: string, target: string): void {
   })
 }
 
-/** @returns how many profiles are in the target now, and whether they are there after a power cut */
-async function moveInto({ source, target: to, count, ...order }: Order): Promise<[number, boolean]> {
+interface Given {
+  readonly given: Run['given']
+  /** How many profiles the target got. */
+  readonly moved: number
+  /** Whether it has them after a power cut. */
+  readonly canFlush: boolean
+}
+
+async function moveInto({ source, target: to, count, ...order }: Order): Promise<Given> {
   const { messages, progress, stop } = order
   const target = await openTarget(to)
   try {
@@ -96,14 +109,14 @@ async function moveInto({ source, target: to, count, ...order }: Order): Promise
     const receipt = order.receipt === undefined ? undefined : new Receipt(order.receipt, source, most)
     const tally = { claimed: 0, moved: 0 }
     progress.follow(() => `${tally.claimed} claimed, ${tally.moved} moved`)
-    const run = { source, target, receipt, stop, messages, tally }
+    const run: Run = { source, target, receipt, stop, messages, tally, given: new Map() }
     for (const move of openMoves(source).filter((each) => isMarked(to, each))) await finish(run, move, count)
     if (tally.moved < count) await finish(run, beginMove(source, to), count)
     if (tally.moved === 0)
       throw new Failure('no-profiles', `no unused profile in ${source} can be moved`, {
         hint: 'see softsim status',
       })
-    return [tally.moved, target.canFlush]
+    return { given: run.given, moved: tally.moved, canFlush: target.canFlush }
   } finally {
     // The last flush of the target comes after both.
     Hint.drop(to)
@@ -115,7 +128,7 @@ async function moveInto({ source, target: to, count, ...order }: Order): Promise
 async function finish(run: Run, move: Move, count: number): Promise<void> {
   const { tally, target } = run
   if (whoseIs(move) === undefined) await claimAll(run, move, count - tally.moved)
-  if (decideMove(move, 'target')) await give(run, move)
+  if (decideMove(move, 'target')) run.given.set(move, await give(run, move))
   else {
     // Another call has, or had begun to.
     takeBack(move)

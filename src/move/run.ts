@@ -1,4 +1,6 @@
 import type { OpenTarget } from '../store/incoming/target.ts'
+import type { ProfileDraft } from '../store/move/drafts.ts'
+import type { Move } from '../store/move/journal.ts'
 import type { Receipt } from '../store/receipt.ts'
 import type { Messages } from '../words.ts'
 
@@ -11,6 +13,8 @@ export interface Run {
   readonly stop: AbortSignal
   readonly messages: Messages
   readonly tally: Tally
+  /** The drafts of what the target has now, move by move. */
+  readonly given: Map<Move, ProfileDraft[]>
 }
 
 /** How far it is. */

@@ -45,7 +45,7 @@ export interface Inquiry {
 export async function showStatus(inquiry: Inquiry): Promise<void> {
   const { directory, keyPath, messages, progress, print } = inquiry
   const key = keyPath === undefined ? undefined : readKey(keyPath, inquiry.passphrase)
-  const { counts, iccids, unfinished } = countFiles(directory)
+  const { counts, iccids, unfinished, inTransit } = countFiles(directory)
   const printer = PRINTERS[inquiry.format]
   if (inquiry.devices) {
     const { devices, withoutDevice, unreadable } = readRecords(directory)
@@ -71,6 +71,7 @@ export async function showStatus(inquiry: Inquiry): Promise<void> {
   }
   await print(printer.status(directory, counts, checked))
   warnOfUnfinished(unfinished, messages)
+  warnOfTransit(inTransit, messages)
   // Stations may have taken all of them since they were counted.
   if (counts.unused === 0 || checked?.checked === 0) {
     throw new Failure('no-profiles', `no unused profile in ${directory}`, {
@@ -102,6 +103,11 @@ function warnOfUnfinished(names: readonly string[], messages: Messages): void {
     messages.warn(`${name}: a call is claiming it, or was killed while it did; do not move it`)
   const more = names.length - MOST_WARNINGS
   if (more > 0) messages.warn(`${more} more claims are not finished`)
+}
+
+function warnOfTransit(inTransit: ReadonlyMap<string, string>, messages: Messages): void {
+  for (const to of new Set(inTransit.values()))
+    messages.warn(`a move to ${to} is not finished: run the same command again`)
 }
 
 function warnOfSeveral(devices: readonly DeviceRecord[], messages: Messages): void {

@@ -5,7 +5,7 @@
  * path may lead to another disk today.
  */
 import { randomUUID } from 'node:crypto'
-import { existsSync, lstatSync, mkdirSync, readdirSync, rmdirSync, statSync } from 'node:fs'
+import { lstatSync, mkdirSync, readdirSync, rmdirSync, statSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { errnoOf, Failure } from '../../failure.ts'
@@ -91,8 +91,12 @@ export function openMoves(source: string): Move[] {
     .filter((move) => namesIn(draftsPath(move)).length > 0)
 }
 
-/** Whether any profile was ever moved out of a directory, or into it. */
-export const hasMoves = (directory: string) => existsSync(join(directory, MOVES))
+/**
+ * Whether a move out of a directory was ever begun.
+ * @throws the system error
+ */
+export const hasMovesOut = (directory: string) =>
+  namesIn(join(directory, MOVES)).some((name) => !name.endsWith(MARK))
 
 /** The names of the drafts, sorted. */
 export const draftsOf = (move: Move) => namesIn(draftsPath(move)).sort()
