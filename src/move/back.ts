@@ -22,12 +22,17 @@ export function takeHome({ source, target, messages }: Return): void {
   const moves = openMoves(source).filter(
     (move) => targetOfMove(move) === fullPath(target) || isMarked(target, move),
   )
-  const counts = moves.map((move) => takeBack(move))
+  const counts = moves.map((move) => takeBack(move, messages))
   const back = counts.reduce<number>((sum, count) => sum + (count ?? 0), 0)
   if (back > 0) messages.tell(0, `${several(back, 'profile')} taken back to ${source}`)
   if (counts.includes(undefined)) {
     throw new Failure('no-profiles', `profiles that ${target} may have can't be taken back to ${source}`, {
       hint: 'run the move again: it gives the rest; what is unused there then can be moved to a new directory',
+    })
+  }
+  if (openMoves(source).some(({ id }) => moves.some((move) => move.id === id))) {
+    throw new Failure('no-profiles', 'another call is taking the move back', {
+      hint: 'run this command again',
     })
   }
   if (back > 0) return

@@ -1,7 +1,7 @@
-import { Failure } from '../failure.ts'
+import { errnoOf, Failure } from '../failure.ts'
 import { fullPath } from '../full-path.ts'
 import { claimDrafts, takeBack } from '../store/move/claim.ts'
-import { readDrafts, writeDrafts } from '../store/move/drafts.ts'
+import { type ProfileDraft, readDrafts, writeDrafts } from '../store/move/drafts.ts'
 import { type Move, unmark, whoseIs } from '../store/move/journal.ts'
 import { Movables } from '../store/move/movable.ts'
 import { fileName } from '../store/names.ts'
@@ -15,15 +15,16 @@ const AT_ONCE = 64
 /**
  * Claims so many profiles for a move: all of them or none. Those that a killed call has claimed count.
  * @param count infinite if all unused profiles are to be claimed
+ * @returns false if there are none, and all of them are wanted
  * @throws {Failure} `no-profiles` or `interrupted`; in both cases, all profiles of the move are unused again
  */
-export async function claimAll(run: Run, move: Move, count: number): Promise<void> {
+export async function claimAll(run: Run, move: Move, count: number): Promise<boolean> {
   const { source, target, messages, stop, tally } = run
   const to = fullPath(target.directory) ?? target.directory
   const queue = new Queue(source, messages)
   const movables = new Movables(source, target)
   let claimed = 0
-  const claim = (drafts: ReturnType<typeof readDrafts>) => {
+  const claim = (drafts: readonly ProfileDraft[]) => {
     const ours = claimDrafts(move, drafts, messages)
     claimed += ours
     tally.claimed += ours
@@ -35,18 +36,25 @@ export async function claimAll(run: Run, move: Move, count: number): Promise<voi
   while (canBeEnough && claimed < count && whoseIs(move) === undefined && !stop.aborted) {
     const iccids = queue.next(Math.min(count - claimed, AT_ONCE))
     if (iccids.length === 0) break
-    claim(await writeDrafts(move, to, movables.read(iccids.map(fileName), messages)))
+    const movable = movables.read(iccids.map(fileName), messages)
+    try {
+      claim(await writeDrafts(move, to, movable))
+    } catch (error) {
+      // Another call has found the move without a whole draft, and has ended it.
+      if (errnoOf(error) === 'ENOENT') return true
+      throw error
+    }
   }
   const isEnough = isAll ? claimed > 0 : claimed >= count
-  if (whoseIs(move) !== undefined || (isEnough && !stop.aborted)) return
+  if (whoseIs(move) !== undefined || (isEnough && !stop.aborted)) return true
   const most = claimed + (canBeEnough ? 0 : queue.left)
   queue.giveBack()
-  takeBack(move)
+  takeBack(move, messages)
   unmark(target.directory, move)
   if (stop.aborted) {
     throw new Failure('interrupted', 'interrupted; nothing was moved', { hint: 'run the same command again' })
   }
-  if (isAll) return
+  if (isAll) return false
   throw new Failure(
     'no-profiles',
     `at most ${most} of ${several(count, 'profile')} in ${source} can be moved`,

@@ -111,7 +111,7 @@ async function moveInto({ source, target: to, count, ...order }: Order): Promise
     progress.follow(() => `${tally.claimed} claimed, ${tally.moved} moved`)
     const run: Run = { source, target, receipt, stop, messages, tally, given: new Map() }
     for (const move of openMoves(source).filter((each) => isMarked(to, each))) await finish(run, move, count)
-    if (tally.moved < count) await finish(run, beginMove(source, to), count)
+    while (tally.moved < count && (await finish(run, beginMove(source, to), count)));
     if (tally.moved === 0)
       throw new Failure('no-profiles', `no unused profile in ${source} can be moved`, {
         hint: 'see softsim status',
@@ -124,14 +124,24 @@ async function moveInto({ source, target: to, count, ...order }: Order): Promise
   }
 }
 
-/** @param count how many profiles the call is to move in all */
-async function finish(run: Run, move: Move, count: number): Promise<void> {
-  const { tally, target } = run
-  if (whoseIs(move) === undefined) await claimAll(run, move, count - tally.moved)
+/**
+ * @param count how many profiles the call is to move in all
+ * @returns false if there are no more
+ */
+async function finish(run: Run, move: Move, count: number): Promise<boolean> {
+  const { tally, target, messages } = run
+  const isNew = whoseIs(move) === undefined
+  if (isNew && !(await claimAll(run, move, count - tally.moved))) return false
   if (decideMove(move, 'target')) run.given.set(move, await give(run, move))
   else {
-    // Another call has, or had begun to.
-    takeBack(move)
+    takeBack(move, messages)
     unmark(target.directory, move)
+    if (isNew) throw takenBack()
   }
+  return true
 }
+
+const takenBack = () =>
+  new Failure('no-profiles', 'another call has taken this move back', {
+    hint: 'run it again if that was wrong',
+  })

@@ -49,7 +49,7 @@ export function settleOne(directory: string, name: string, messages: Messages): 
     const use = useOf(directory, name)
     if (use.state === 'unused' || use.state === 'gone') return
     if (use.state === 'moved') {
-      settleMoved(directory, name, use.tombstone)
+      settleMoved(directory, name, use.tombstone, messages)
       return
     }
     const outcome = use.state === 'used' ? use.state : takeOver(directory, name, true)
@@ -67,10 +67,10 @@ export function settleOne(directory: string, name: string, messages: Messages): 
 }
 
 /** While nothing is decided, only the move itself goes on. */
-function settleMoved(directory: string, name: string, { move }: Tombstone): void {
+function settleMoved(directory: string, name: string, { move }: Tombstone, messages: Messages): void {
   const own = { id: move, source: directory }
   const whose = whoseIs(own)
-  if (whose === 'source') takeOneBack(own, name)
+  if (whose === 'source') takeOneBack(own, name, messages)
   else if (whose === 'target' && !isTakenOver(directory, name)) {
     keepDraft(own, name)
     removeSurplus(directory, name)

@@ -3,19 +3,19 @@
  * file. So all of a move can be *taken back*, until it is decided whose the profiles are. Only after that, it *completes*
  * each claim: it removes the unused file. A tombstone that was completed stays for ever.
  */
-import { lstatSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { UnusableProfile } from '../../failure.ts'
+import { Failure, reasonOf, UnusableProfile } from '../../failure.ts'
 import type { Messages } from '../../words.ts'
 import { begin, release } from '../claim/claim.ts'
 import { decide, isTakenOver } from '../claim/take-over.ts'
 import { type Tombstone, tombstoneIn } from '../claim/use.ts'
 import { createFrom } from '../devices/draft.ts'
 import { flushDirectorySync } from '../flush/directory.ts'
-import { usedName } from '../names.ts'
+import { settledName, usedName } from '../names.ts'
 import { patiently } from '../patience.ts'
 import { removeIfThere } from '../remove.ts'
-import { dropDraft, type ProfileDraft, readDrafts, useFor } from './drafts.ts'
+import { dropDraft, keepDraft, type ProfileDraft, readDrafts, useFor } from './drafts.ts'
 import { decideMove, endMove, type Move, whoseIs } from './journal.ts'
 
 /**
@@ -39,21 +39,16 @@ function claimOne(move: Move, draft: ProfileDraft, messages: Messages): boolean 
   const { name, text } = draft
   if (tombstoneIn(text) === undefined || whoseIs(move) !== undefined) return false
   try {
-    if (!begin(move.source, name, (used) => create(draft, used))) return false
-    // Another call may have taken the move back.
-    if (whoseIs(move) === 'source') takeOneBack(move, name)
+    if (!begin(move.source, name, (used) => createFrom(draft, used))) return false
+    // Another call may have taken the move back, or given all that it had before.
+    if (whoseIs(move) === 'source') takeOneBack(move, name, messages)
+    else if (!existsSync(draft.path)) keepDraft(move, name)
     return useFor(move, draft).isOurs
   } catch (error) {
     if (!(error instanceof UnusableProfile)) throw error
     messages.warn(`${name} is skipped: ${error.message}`)
     return false
   }
-}
-
-/** Whoever removed the draft found that the profile is not to be had. */
-function create(draft: ProfileDraft, used: string): void {
-  lstatSync(draft.path)
-  createFrom(draft, used)
 }
 
 /**
@@ -89,14 +84,13 @@ const isFree = ({ source }: Move, { name }: ProfileDraft) =>
 /**
  * Takes back all profiles of a move, unless it is decided for the target. They are unused again.
  * @returns how many there were; undefined if it is decided for the target
- * @throws {Failure} `disk`
  * @throws the system error
  */
-export function takeBack(move: Move): number | undefined {
+export function takeBack(move: Move, messages: Messages): number | undefined {
   if (!decideMove(move, 'source')) return undefined
   let count = 0
   for (const draft of readDrafts(move)) {
-    if (takeOneBack(move, draft.name)) count++
+    if (takeOneBack(move, draft.name, messages)) count++
     if (!useFor(move, draft).isOurs) dropDraft(draft)
   }
   flushDirectorySync(move.source)
@@ -106,14 +100,21 @@ export function takeBack(move: Move): number | undefined {
 
 /**
  * Makes a profile unused again whose move is decided for the source.
- * @returns false if it was already
- * @throws {Failure} `disk`
+ * @returns false if it was already, or if another call is doing that
+ * @throws the system error
  */
-export function takeOneBack(move: Move, name: string): boolean {
+export function takeOneBack(move: Move, name: string, messages: Messages): boolean {
   const { use, isOurs } = useFor(move, { name })
   if (!isOurs || use.unused === undefined) return false
-  release(move.source, name, (text) => tombstoneIn(text)?.move === move.id)
-  return true
+  try {
+    release(move.source, name, (text) => tombstoneIn(text)?.move === move.id)
+    return true
+  } catch (error) {
+    messages.warn(
+      `${name} is set aside: ${reasonOf(error instanceof Failure ? error.cause : error)}; when no call is running, remove ${settledName(name)}, and take the move back again`,
+    )
+    return false
+  }
 }
 
 export const usedPath = ({ source }: Move, { name }: ProfileDraft) => join(source, usedName(name))
