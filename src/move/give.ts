@@ -46,6 +46,7 @@ async function giveSome(run: Run, move: Move, drafts: readonly ProfileDraft[]) {
     const profile = complete(move, draft)
     if (profile !== undefined) profiles.set(draft.name, profile)
   }
+  await flushDirectory(source)
   const isGiven = ({ name }: ProfileDraft) => profiles.has(name)
   const known = new Set(await store(run, [...profiles.values()]))
   const to = fullPath(target.directory) ?? target.directory

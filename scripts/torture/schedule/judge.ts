@@ -287,7 +287,7 @@ function* tooMany(world: World, later: Aftermath, schedule: Schedule): Generator
     state === 'dead' &&
     !told.some((text) => text.includes(' moved to ')) &&
     moves.some(({ beganAt = 0 }) => beganAt >= pausedAt)
-  const commands = moves.filter((call) => !isRepeated(call)).length + (isMoved(schedule.start) ? 0 : 0)
+  const commands = moves.filter((call) => !isRepeated(call)).length
   const names = [STICK, THIRD]
     .flatMap((lot) => later.disk.namesOf(lot))
     .filter((name) => /^(__)?\d/.test(name))

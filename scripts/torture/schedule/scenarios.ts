@@ -33,7 +33,7 @@ const inTurn =
     const results: Result[] = []
     for (const body of bodies) results.push(await body(call))
     const told = results.flatMap((result) => result.told)
-    return { ...(results.find(({ code }) => code !== 0) ?? (results[0] as Result)), told }
+    return { ...(results.at(-1) as Result), told }
   }
 
 /** What a schedule calls each of them. */
