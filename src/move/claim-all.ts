@@ -1,7 +1,7 @@
 import { errnoOf, Failure } from '../failure.ts'
 import { fullPath } from '../full-path.ts'
 import { claimDrafts, takeBack } from '../store/move/claim.ts'
-import { type ProfileDraft, readDrafts, writeDrafts } from '../store/move/drafts.ts'
+import { flushDrafts, type ProfileDraft, readDrafts, writeDrafts } from '../store/move/drafts.ts'
 import { type Move, unmark, whoseIs } from '../store/move/journal.ts'
 import { Movables } from '../store/move/movable.ts'
 import { fileName } from '../store/names.ts'
@@ -30,20 +30,22 @@ export async function claimAll(run: Run, move: Move, count: number): Promise<boo
     tally.claimed += ours
     queue.noteGone(ours < drafts.length)
   }
-  claim(readDrafts(move))
   const isAll = count === Number.POSITIVE_INFINITY
-  const canBeEnough = isAll || queue.has(count - claimed)
-  while (canBeEnough && claimed < count && whoseIs(move) === undefined && !stop.aborted) {
-    const iccids = queue.next(Math.min(count - claimed, AT_ONCE))
-    if (iccids.length === 0) break
-    const movable = movables.read(iccids.map(fileName), messages)
-    try {
-      claim(await writeDrafts(move, to, movable))
-    } catch (error) {
-      // Another call has found the move without a whole draft, and has ended it.
-      if (errnoOf(error) === 'ENOENT') return true
-      throw error
+  let canBeEnough = true
+  try {
+    const known = readDrafts(move)
+    if (known.length > 0) await flushDrafts(move, known)
+    claim(known)
+    canBeEnough = isAll || queue.has(count - claimed)
+    while (canBeEnough && claimed < count && whoseIs(move) === undefined && !stop.aborted) {
+      const iccids = queue.next(Math.min(count - claimed, AT_ONCE))
+      if (iccids.length === 0) break
+      claim(await writeDrafts(move, to, movables.read(iccids.map(fileName), messages)))
     }
+  } catch (error) {
+    // Another call has found the move without a whole draft, and has ended it.
+    if (errnoOf(error) === 'ENOENT') return true
+    throw error
   }
   const isEnough = isAll ? claimed > 0 : claimed >= count
   if (whoseIs(move) !== undefined || (isEnough && !stop.aborted)) return true

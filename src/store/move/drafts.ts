@@ -6,7 +6,7 @@ import { fieldsOf, tombstoneIn, useOf } from '../claim/use.ts'
 import type { Draft } from '../devices/draft.ts'
 import { textOf } from '../devices/history.ts'
 import { flushDirectory, flushDirectorySync } from '../flush/directory.ts'
-import { flushFiles, flushPathSync, writeNewSync } from '../flush/files.ts'
+import { flushFiles, flushPathSync, flushUnlessGone, writeNewSync } from '../flush/files.ts'
 import { usedName } from '../names.ts'
 import { patiently } from '../patience.ts'
 import { removeIfThere } from '../remove.ts'
@@ -27,7 +27,7 @@ export interface Movable {
 }
 
 /**
- * Writes drafts and flushes them: a tombstone without a draft would belong to a move that does not know it.
+ * Writes drafts and flushes them.
  * @throws the system error
  */
 export async function writeDrafts(move: Move, to: string, profiles: readonly Movable[]) {
@@ -40,9 +40,21 @@ export async function writeDrafts(move: Move, to: string, profiles: readonly Mov
     writeNewSync(path, text, rights)
     return { name, path, text, rights }
   })
-  await flushFiles(drafts.map(({ path }) => path))
-  await flushDirectory(place)
+  await flushDrafts(move, drafts)
   return drafts
+}
+
+/**
+ * Flushes drafts. Before that, nobody may claim their profiles: a tombstone without a draft would belong to a move that
+ * does not know it.
+ * @throws the system error
+ */
+export async function flushDrafts(move: Move, drafts: readonly ProfileDraft[]): Promise<void> {
+  await flushFiles(
+    drafts.map(({ path }) => path),
+    flushUnlessGone,
+  )
+  await flushDirectory(draftsPath(move))
 }
 
 /**
