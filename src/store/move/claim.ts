@@ -12,6 +12,7 @@ import { decide, isTakenOver } from '../claim/take-over.ts'
 import { type Tombstone, tombstoneIn } from '../claim/use.ts'
 import { createFrom } from '../devices/draft.ts'
 import { flushDirectorySync } from '../flush/directory.ts'
+import { Hint } from '../hint.ts'
 import { settledName, usedName } from '../names.ts'
 import { patiently } from '../patience.ts'
 import { removeIfThere } from '../remove.ts'
@@ -94,6 +95,8 @@ export function takeBack(move: Move, messages: Messages): number | undefined {
     if (!useFor(move, draft).isOurs) dropDraft(draft)
   }
   flushDirectorySync(move.source)
+  // Other calls may have passed them.
+  Hint.drop(move.source)
   endMove(move)
   return count
 }
