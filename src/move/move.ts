@@ -9,6 +9,7 @@ import { isDirectory } from '../store/make-directory.ts'
 import { takeBack } from '../store/move/claim.ts'
 import { dropDraft, targetOfMove } from '../store/move/drafts.ts'
 import {
+  areOnOneDisk,
   beginMove,
   decideMove,
   endMove,
@@ -25,7 +26,10 @@ import { Receipt } from '../store/receipt.ts'
 import { diskPresence, type Messages, several } from '../words.ts'
 import { claimAll } from './claim-all.ts'
 import { give } from './give.ts'
-import type { Run } from './run.ts'
+import type { Run, Tally } from './run.ts'
+
+const UNPLUG = '; the disk can be unplugged'
+const EJECT = '; eject the disk before you unplug it'
 
 export interface Order {
   readonly source: string
@@ -52,11 +56,8 @@ export async function moveProfiles(order: Order): Promise<void> {
     await finishFetches(source, messages)
     const { given, moved, canFlush } = await moveInto(order)
     const { iccids } = readUnused(source)
-    const end = canFlush ? '' : '; unmount or eject its disk before you pull it out'
-    messages.tell(
-      0,
-      `${several(moved, 'profile')} moved to ${target}; ${iccids.length} unused left in ${source}${end}`,
-    )
+    const summary = `${several(moved, 'profile')} moved to ${target}; ${iccids.length} unused left in ${source}`
+    messages.tell(0, summary + (areOnOneDisk(source, target) ? '' : canFlush ? UNPLUG : EJECT))
     // Whoever has not read that runs the same command again. Until now, it moves no others.
     for (const [move, drafts] of given) {
       drafts.forEach(dropDraft)
@@ -79,7 +80,7 @@ function checkTarget(source: string, target: string): void {
   if (isSame(source, target)) throw sameDirectory(source, target)
   const above = dirname(target)
   if (!isDirectory(above)) {
-    throw new Failure('disk', `the directory ${above} does not exist`, {
+    throw new Failure('no-profiles', `the directory ${above} does not exist`, {
       hint: `check -o and ${diskPresence()}; nothing was moved`,
     })
   }
@@ -90,6 +91,11 @@ function checkTarget(source: string, target: string): void {
   throw new Failure('no-profiles', `a move to ${target} is not finished, and ${target} is another one now`, {
     hint: `connect the disk that it began with; to move profiles to this one, give another name with -o; --back takes home what was not given yet`,
   })
+}
+
+function lineOf({ claimed, moved }: Tally, most: number): string {
+  const all = Math.max(most, claimed, moved, 1)
+  return `${Math.floor(((claimed + moved) / (2 * all)) * 100)} % (${moved} of ${all} moved, ${claimed} claimed)`
 }
 
 interface Given {
@@ -108,7 +114,7 @@ async function moveInto({ source, target: to, count, ...order }: Order): Promise
     checkSpaceForOrder(target, most)
     const receipt = order.receipt === undefined ? undefined : new Receipt(order.receipt, source, most)
     const tally = { claimed: 0, moved: 0 }
-    progress.follow(() => `${tally.claimed} claimed, ${tally.moved} moved`)
+    progress.follow(() => lineOf(tally, most))
     const run: Run = { source, target, receipt, stop, messages, tally, given: new Map() }
     for (const move of openMoves(source).filter((each) => isMarked(to, each))) await finish(run, move, count)
     while (tally.moved < count && (await finish(run, beginMove(source, to), count)));
@@ -116,7 +122,9 @@ async function moveInto({ source, target: to, count, ...order }: Order): Promise
       throw new Failure('no-profiles', `no unused profile in ${source} can be moved`, {
         hint: 'see softsim status',
       })
-    return { given: run.given, moved: tally.moved, canFlush: target.canFlush }
+    // Windows does not flush directories. It may hold their names back, until the disk is ejected.
+    const canFlush = target.canFlush && process.platform !== 'win32'
+    return { given: run.given, moved: tally.moved, canFlush }
   } finally {
     // The last flush of the target comes after both.
     Hint.drop(to)

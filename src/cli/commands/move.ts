@@ -83,5 +83,5 @@ function required(option: string, value: string | undefined): string {
   if (value === undefined) throw new Failure('usage', `move needs ${option}`, { hint })
   const end = oddEnd(notEmpty(option, value))
   if (end === undefined) return value
-  throw new Failure('usage', `the value of ${option} ${end}`, { hint })
+  throw new Failure('usage', `the name of the directory ${end}`, { hint })
 }

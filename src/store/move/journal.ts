@@ -60,11 +60,17 @@ export function beginMove(source: string, target: string): Move {
   return move
 }
 
+const statusOf = (path: string) => statSync(path, { bigint: true, throwIfNoEntry: false })
+
 /** Whether two paths lead to the same directory, as far as its numbers say. */
 export function isSame(source: string, target: string): boolean {
-  const [one, other] = [source, target].map((path) => statSync(path, { bigint: true, throwIfNoEntry: false }))
+  const [one, other] = [statusOf(source), statusOf(target)]
   return other !== undefined && one?.dev === other.dev && one.ino === other.ino
 }
+
+/** Whether two directories are on one disk, or one partition of it. */
+export const areOnOneDisk = (source: string, target: string) =>
+  statusOf(source)?.dev === statusOf(target)?.dev
 
 export const sameDirectory = (source: string, target: string) =>
   new Failure('usage', `${source} and ${target} are the same directory`, {
