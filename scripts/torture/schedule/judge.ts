@@ -59,7 +59,7 @@ interface Faults {
 
 function faultsOf({ segments }: Schedule): Faults {
   return {
-    hasCut: segments.some(({ cut }) => cut !== undefined),
+    hasCut: segments.some(({ cut, isPull = false }) => cut !== undefined || isPull),
     hasKill: segments.some(({ isKill }) => isKill),
     refused: new Set(segments.flatMap(({ call, fault }) => (fault === undefined ? [] : [call]))),
   }
