@@ -23,12 +23,13 @@ export async function claimAll(run: Run, move: Move, count: number): Promise<boo
   const to = fullPath(target.directory) ?? target.directory
   const queue = new Queue(source, messages)
   const movables = new Movables(source, target)
-  let claimed = 0
+  const before = tally.claimed
+  const claimed = new Set<string>()
   const claim = (drafts: readonly ProfileDraft[]) => {
     const ours = claimDrafts(move, drafts, messages)
-    claimed += ours
-    tally.claimed += ours
-    queue.noteGone(ours < drafts.length)
+    for (const name of ours) claimed.add(name)
+    tally.claimed = before + claimed.size
+    queue.noteGone(ours.size < drafts.length)
   }
   const isAll = count === Number.POSITIVE_INFINITY
   let canBeEnough = true
@@ -36,9 +37,9 @@ export async function claimAll(run: Run, move: Move, count: number): Promise<boo
     const known = readDrafts(move)
     if (known.length > 0) await flushDrafts(move, known)
     claim(known)
-    canBeEnough = isAll || queue.has(count - claimed)
-    while (canBeEnough && claimed < count && whoseIs(move) === undefined && !stop.aborted) {
-      const iccids = queue.next(Math.min(count - claimed, AT_ONCE))
+    canBeEnough = isAll || queue.has(count - claimed.size)
+    while (canBeEnough && claimed.size < count && whoseIs(move) === undefined && !stop.aborted) {
+      const iccids = queue.next(Math.min(count - claimed.size, AT_ONCE))
       if (iccids.length === 0) break
       claim(await writeDrafts(move, to, movables.read(iccids.map(fileName), messages)))
     }
@@ -47,9 +48,9 @@ export async function claimAll(run: Run, move: Move, count: number): Promise<boo
     if (errnoOf(error) === 'ENOENT') return true
     throw error
   }
-  const isEnough = isAll ? claimed > 0 : claimed >= count
+  const isEnough = isAll ? claimed.size > 0 : claimed.size >= count
   if (whoseIs(move) !== undefined || (isEnough && !stop.aborted)) return true
-  const most = claimed + (canBeEnough ? 0 : queue.left)
+  const most = claimed.size + (canBeEnough ? 0 : queue.left)
   queue.giveBack()
   takeBack(move, messages)
   unmark(target.directory, move)

@@ -21,7 +21,8 @@ const AT_ONCE = 1000
  * @throws the system error
  */
 export async function give(run: Run, move: Move): Promise<ProfileDraft[]> {
-  const drafts = readDrafts(move)
+  // Two calls may have made one each for a profile.
+  const drafts = [...Map.groupBy(readDrafts(move), ({ name }) => name).values()]
   const given: ProfileDraft[] = []
   for (let at = 0; at < drafts.length; at += AT_ONCE) {
     if (run.stop.aborted) {
@@ -30,7 +31,7 @@ export async function give(run: Run, move: Move): Promise<ProfileDraft[]> {
         hint: 'run the same command again: it finishes the move',
       })
     }
-    given.push(...(await giveSome(run, move, drafts.slice(at, at + AT_ONCE))))
+    given.push(...(await giveSome(run, move, drafts.slice(at, at + AT_ONCE).flat())))
   }
   return given
 }

@@ -232,4 +232,9 @@ export const FIXED: readonly Fixed[] = [
     schedule: 'nolinks halfmoved/2 move+relay: B128 A83 B',
     found: 'exit code 9',
   },
+  {
+    name: 'a move can not read the tombstone that it has just linked',
+    schedule: 'fat fresh/2 move+next: A98=EIO',
+    found: 'it moved two profiles instead of one',
+  },
 ]

@@ -21,33 +21,40 @@ import { decideMove, endMove, type Move, whoseIs } from './journal.ts'
 
 /**
  * Claims the profiles of drafts that are still unused, unless it is decided meanwhile whose the profiles are.
- * @returns how many of them are the move's
+ * @returns the names of the unused files of those that are the move's
  * @throws {Failure} `disk`
  * @throws the system error
  */
-export function claimDrafts(move: Move, drafts: readonly ProfileDraft[], messages: Messages): number {
-  let count = 0
+export function claimDrafts(move: Move, drafts: readonly ProfileDraft[], messages: Messages): Set<string> {
+  const ours = new Set<string>()
   for (const draft of drafts) {
     const isOurs = useFor(move, draft).isOurs || claimOne(move, draft, messages)
-    if (isOurs) count++
+    if (isOurs) ours.add(draft.name)
     else dropIfUseless(move, draft)
   }
-  return count
+  return ours
 }
 
 /** Looks at the decision each time: who pauses here adds one profile to the move at most. */
 function claimOne(move: Move, draft: ProfileDraft, messages: Messages): boolean {
-  const { name, text } = draft
+  const { name, path, text } = draft
   if (tombstoneIn(text) === undefined || whoseIs(move) !== undefined) return false
+  if (!beginOne(move, draft, messages)) return false
+  // Another call may have taken the move back, or given all that it had before.
+  if (whoseIs(move) === 'source') {
+    takeOneBack(move, name, messages)
+    return false
+  }
+  if (!existsSync(path)) keepDraft(move, name)
+  return true
+}
+
+function beginOne({ source }: Move, draft: ProfileDraft, messages: Messages): boolean {
   try {
-    if (!begin(move.source, name, (used) => createFrom(draft, used))) return false
-    // Another call may have taken the move back, or given all that it had before.
-    if (whoseIs(move) === 'source') takeOneBack(move, name, messages)
-    else if (!existsSync(draft.path)) keepDraft(move, name)
-    return useFor(move, draft).isOurs
+    return begin(source, draft.name, (used) => createFrom(draft, used))
   } catch (error) {
     if (!(error instanceof UnusableProfile)) throw error
-    messages.warn(`${name} is skipped: ${error.message}`)
+    messages.warn(`${draft.name} is not moved: ${error.message}`)
     return false
   }
 }
