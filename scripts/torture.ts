@@ -1,7 +1,7 @@
 /**
  * The long tests that nothing is handed out twice and nothing is lost:
  *
- *     node scripts/torture.ts [--minutes N] [--seed S] [--only schedule,claim,kill,inject,power,pull,race,sshfs]
+ *     node scripts/torture.ts [--minutes N] [--seed S] [--only schedule,claim,kill,move,inject,power,pull,race,sshfs]
  *     node scripts/torture.ts --only claim --dirs A,B
  *
  * It runs calls step by step in every order, kills the program at its system calls, makes them fail, cuts the power
@@ -17,6 +17,7 @@ import { raceClaims } from './torture/claim.ts'
 import { unmountAll, whyNoImages, withoutKinds } from './torture/image.ts'
 import { inject } from './torture/inject.ts'
 import { kill } from './torture/kill.ts'
+import { move } from './torture/move.ts'
 import { power } from './torture/power.ts'
 import { pull } from './torture/pull.ts'
 import { race } from './torture/race.ts'
@@ -44,6 +45,7 @@ const PARTS: Record<string, Part> = {
   schedule: { share: 0.1, run: schedules },
   claim: { share: 0.05, run: (...all) => raceClaims(...all, values.dirs?.split(',')) },
   kill: { share: 0.3, whyNot: whyNoTrace, run: kill },
+  move: { share: 0.2, run: move },
   inject: { share: 0.2, whyNot: whyNoTrace, run: inject },
   power: { share: 0.35, ...images, run: power },
   pull: { share: 0.1, ...images, run: pull },

@@ -24,6 +24,16 @@ type Plain =
   | { kind: 'lost-line-breaks' | 'missing-passphrase' | 'no-such-key' | 'other-key' | 'wrong-passphrase' }
   | { kind: Fault | 'all-used' | 'being-claimed' | 'busy-claim' | 'just-claimed' | 'no-such-profile' }
   | { kind: 'contradiction' | 'nobodys' | 'not-receipts' | 'other-receipts' | 'unread-receipts' }
+  | { kind: 'busy-move' | 'interrupted-move' | 'moved' | 'no-move' | 'no-place' | 'none-to-move' }
+  | {
+      kind:
+        | 'not-taken-back'
+        | 'other-disk'
+        | 'same-directory'
+        | 'taken-back'
+        | 'too-few-to-move'
+        | 'unfinished-move'
+    }
   | { kind: 'none-checked-usable' | 'none-usable' | 'not-claimed' | 'not-recorded' | 'too-few' }
   | { kind: 'no-receipts' | 'profile-as-receipt' | 'space-for-receipt' | 'stuck' | 'stuck-claims' }
   | { kind: 'lost' | 'mostly-refused' | 'no-more' | 'space-for-batch' | 'space-for-order' }

@@ -27,6 +27,8 @@ const ELSEWHERE: Readonly<Record<string, readonly string[]>> = {
   '--key-path': ['--key'],
   '--private-key': ['--key'],
   '--pem': ['--key'],
+  '--from': ['--in'],
+  '--to': ['--out'],
   '--input': ['--in'],
   '--in': ['--out'],
   '-i': ['-o'],
@@ -49,6 +51,10 @@ const BARE: Readonly<Record<string, readonly Guess[]>> = {
     KEY_FILE,
     ICCID,
     [/^/, 'give the serial number of a device with --device, and the directory with -i'],
+  ],
+  move: [
+    [/^\d{1,9}$/, 'give the number of profiles with -n, for example: -n 100'],
+    [/^/, 'give the directories with -i and -o, for example: -i profiles -o station-2'],
   ],
   status: [KEY_FILE, ICCID, [/^/, 'give the directory with -i, for example: -i profiles']],
 }

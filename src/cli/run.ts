@@ -34,7 +34,7 @@ export async function run(argv: readonly string[]): Promise<number> {
 /** Reports an error and returns its exit code. */
 export function crash(error: unknown): number {
   const advice = adviceOn(error)
-  report.failure(advice, error instanceof Error ? error.stack : undefined)
+  report.failure(advice, error)
   // What was just said would not stay true if the reader went on now.
   if (isWritePending()) process.kill(process.pid, 'SIGINT')
   return exitCode(advice.outcome)

@@ -1,4 +1,4 @@
-import { fstatSync, readSync, type Stats, statSync, write } from 'node:fs'
+import { fstatSync, readSync, statSync, write } from 'node:fs'
 import { devNull } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { errnoOf, reasonOf } from '../failure.ts'
@@ -101,16 +101,6 @@ export function isOutputClosed(): boolean {
     if (device.isFile() || fstatSync(STANDARD_OUTPUT).rdev !== device.rdev) return false
     readSync(STANDARD_OUTPUT, Buffer.alloc(1))
     return true
-  } catch {
-    return false
-  }
-}
-
-/** Whether a file is the one that standard output goes to. Windows can't describe a serial port, which is not a file. */
-export function isOutput(file: Stats, output = STANDARD_OUTPUT): boolean {
-  try {
-    const { dev, ino } = fstatSync(output)
-    return file.dev === dev && file.ino === ino
   } catch {
     return false
   }

@@ -13,7 +13,7 @@ interface Printer {
 
 /** The fields of `json` and `csv`, in this order. What was not checked is null or empty. */
 const fieldsOf = (
-  { unused, used, unfinished, notProfiles, received }: Counts,
+  { unused, used, unfinished, moved, inTransit, notProfiles, received }: Counts,
   checked: Checked | undefined,
 ) => ({
   unused,
@@ -27,6 +27,8 @@ const fieldsOf = (
   locked: checked?.faults.locked ?? null,
   unfit: checked?.faults.unfit ?? null,
   held: checked?.faults.held ?? null,
+  moved,
+  inTransit,
 })
 
 const text: Printer = {
@@ -35,6 +37,8 @@ const text: Printer = {
       ['unused', counts.unused],
       ['used', counts.used],
       ['of these, not finished', counts.unfinished],
+      ['of these, moved', counts.moved],
+      ['of these, in transit', counts.inTransit],
       ['not profiles', counts.notProfiles],
       ['received, not stored yet', counts.received],
     ]

@@ -7,7 +7,7 @@ import { type Checked, checkProfiles, opensNone } from './check.ts'
 import { countFiles } from './count.ts'
 import { DEVICE_FIELDS, readRecords, warnOfSeveral, warnOfUnreadable } from './devices.ts'
 import { type Output, PRINTERS, printList } from './print.ts'
-import { warnOfUnfinished } from './unfinished.ts'
+import { warnOfTransit, warnOfUnfinished } from './unfinished.ts'
 
 export type { Format } from './print.ts'
 
@@ -40,7 +40,7 @@ export interface Inquiry extends Output {
 export async function showStatus(inquiry: Inquiry): Promise<void> {
   const { directory, keyPath, messages, progress, print } = inquiry
   const key = keyPath === undefined ? undefined : readKey(keyPath, inquiry.passphrase)
-  const { counts, iccids, unfinished } = countFiles(directory)
+  const { counts, iccids, unfinished, inTransit } = countFiles(directory)
   const printer = PRINTERS[inquiry.format]
   if (inquiry.devices) {
     const { devices, withoutDevice, unreadable } = readRecords(directory)
@@ -64,6 +64,7 @@ export async function showStatus(inquiry: Inquiry): Promise<void> {
   }
   await print(printer.status(directory, counts, checked))
   warnOfUnfinished(directory, unfinished, messages)
+  warnOfTransit(inTransit, messages)
   // Stations may have taken all of them since they were counted.
   if (counts.unused === 0 || checked?.checked === 0) {
     throw new Failure(whyNone(directory, counts.used), `no unused profile in ${directory}`)

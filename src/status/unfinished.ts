@@ -28,3 +28,9 @@ function deviceOf(directory: string, name: string): string | undefined {
     return undefined
   }
 }
+
+/** @param inTransit where the profiles go that interrupted moves have claimed, by their unused names */
+export function warnOfTransit(inTransit: ReadonlyMap<string, string>, messages: Messages): void {
+  for (const to of new Set(inTransit.values()))
+    messages.warn(`a move to ${to} is not finished: run the same command again`)
+}

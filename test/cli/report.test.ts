@@ -7,8 +7,7 @@ import { Report } from '../../src/cli/report.ts'
 import { type Level, printable } from '../../src/words.ts'
 
 /** As `crash` does it. */
-const fail = (report: Report, error: unknown) =>
-  report.failure(adviceOn(error), error instanceof Error ? error.stack : undefined)
+const fail = (report: Report, error: unknown) => report.failure(adviceOn(error), error)
 
 /** What a report writes. */
 function written(tell: (report: Report) => void, level: Level = 0): string {

@@ -14,7 +14,7 @@ function said(typed: readonly string[], platform: NodeJS.Platform = 'linux'): st
 
 const IN_QUOTES = 'put a value with spaces in double quotes'
 const A_DEVICE = 'give the serial number of a device with --device, and the directory with -i'
-const MISSING = 'no command given | use fetch, next, status or help; see softsim help'
+const MISSING = 'no command given | use fetch, next, move, status or help; see softsim help'
 
 test.each<[string[], string]>([
   [[], MISSING],

@@ -2,6 +2,7 @@ import { globSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { OUTCOMES } from '../../src/cli/advice/outcomes.ts'
 import { FetchCommand } from '../../src/cli/commands/fetch.ts'
+import { MoveCommand } from '../../src/cli/commands/move.ts'
 import { NextCommand } from '../../src/cli/commands/next.ts'
 import { StatusCommand } from '../../src/cli/commands/status.ts'
 import { definitionOf } from '../../src/cli/options.ts'
@@ -9,7 +10,7 @@ import { blocksOf, pageAt, rowsOf, sectionOf } from './pages.ts'
 
 const COMMAND_LINE = pageAt('src/cli/README.md')
 const GLOBAL = ['-v', '--verbosity', '-V', '--version', '-h', '--help']
-const COMMANDS = [FetchCommand, NextCommand, StatusCommand].map(definitionOf)
+const COMMANDS = [FetchCommand, NextCommand, MoveCommand, StatusCommand].map(definitionOf)
 
 /** The options in the tables of a page whose first column is called `option`. */
 const optionsIn = (text: string) =>

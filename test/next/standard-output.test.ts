@@ -1,8 +1,5 @@
-import { closeSync, openSync, statSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { isOutput, isWritePending, writeOutput } from '../../src/next/standard-output.ts'
-import { temporaryDirectory } from '../support/directory.ts'
+import { isWritePending, writeOutput } from '../../src/next/standard-output.ts'
 
 /** A standard output that does not block. */
 const output = vi.hoisted(() => ({
@@ -91,15 +88,4 @@ test('a reader that takes nothing is told of once, after two seconds; one that t
   await writeOutput(LINE, undefined, onSlow)
   vi.advanceTimersByTime(10_000)
   expect(onSlow).toHaveBeenCalledOnce()
-})
-
-test('the file that standard output goes to is recognized; what can’t be described is not a file', () => {
-  const path = join(temporaryDirectory(), 'receipt.jsonl')
-  const other = join(temporaryDirectory(), 'receipt.jsonl')
-  writeFileSync(other, '')
-  const output = openSync(path, 'w')
-  expect([isOutput(statSync(path), output), isOutput(statSync(other), output)]).toEqual([true, false])
-  closeSync(output)
-  // As a serial port on Windows, where fstat fails.
-  expect(isOutput(statSync(path), 2 ** 31 - 1)).toBe(false)
 })

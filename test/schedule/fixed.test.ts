@@ -22,7 +22,8 @@ test.each(FIXED.map(({ name, schedule }) => [name, schedule]))('%s: %s', (_name,
 })
 
 test('two calls in every order of their steps with at most two changes between them', () => {
-  const only = '^(links|nolinks) fresh/2 (next.next|deviceD.deviceD)$'
+  const only =
+    '^((links|nolinks) fresh/2 (next.next|deviceD.deviceD)|links (halfmoved|given)/2 (move|back).next)$'
   const lines = run(['--set', 'pairs', '--only', only])
   expect(lines.filter((line) => line.includes('--replay'))).toEqual([])
   expect(lines[0]).toMatch(/^pairs: \d{3,} schedules .*, complete$/)

@@ -3,7 +3,7 @@ import { iccid } from '../../../test/support/profiles.ts'
 import type { Call, Print, Result } from './call.ts'
 import type { Disk } from './disk.ts'
 import { World } from './engine.ts'
-import { LOT, OTHER } from './places.ts'
+import { LOT, LOTS, OTHER, STICK, THIRD } from './places.ts'
 import type { Program } from './program.ts'
 import { programFor } from './run.ts'
 import { WANTS } from './scenarios.ts'
@@ -15,6 +15,8 @@ export interface Aftermath {
   readonly disk: Disk
   /** Of the last `status`. */
   readonly unfinished: number
+  /** How many profiles are in transit in the end. */
+  readonly inTransit: number
   /** Who has a profile, or which profile is used, and does not get it printed in the end: each with the message. */
   readonly stuck: readonly string[]
 }
@@ -35,9 +37,8 @@ export const devicesOf = ({ calls, start }: Schedule) => [
 
 /** Once for each state of the disk: many schedules leave the same one. */
 export function aftermathOf(world: World, schedule: Schedule, isSplit: boolean): Promise<Aftermath> {
-  const key = [world.kind.name, devicesOf(schedule).join(), isSplit, world.disk.image(LOT, world.now)].join(
-    '\n',
-  )
+  const images = LOTS.map((each) => world.disk.image(each, world.now))
+  const key = [world.kind.name, devicesOf(schedule).join(), wantedOf(schedule), isSplit, ...images].join('\n')
   const found = known.get(key)
   if (found !== undefined) return found
   if (known.size > MOST_KNOWN) known.clear()
@@ -63,9 +64,29 @@ class After {
     return result
   }
 
-  end(unfinished: number, stuck: readonly string[] = []): Aftermath {
+  end(unfinished: number, inTransit = 0, stuck: readonly string[] = []): Aftermath {
     const { prints, disk } = this.world
-    return { prints, results: this.results, disk, unfinished, stuck }
+    return { prints, results: this.results, disk, unfinished, inTransit, stuck }
+  }
+
+  /** What `status` counts of the directories, in all. */
+  async count(program: Program, field: 'unfinished' | 'inTransit', directories = LOTS): Promise<number> {
+    let sum = 0
+    for (const each of directories) sum += countIn(await this.run(program.status(each)), field)
+    return sum
+  }
+
+  /** Whoever moved profiles runs the same command again if a move is not finished. */
+  async moveAgain(program: Program, count: number): Promise<void> {
+    if ((await this.count(program, 'inTransit', [STICK])) > 0) await this.run(program.move(ONWARD))
+    if ((await this.count(program, 'inTransit', [LOT])) > 0) await this.run(program.move({ count }))
+  }
+
+  /** Hands out all that is left. */
+  async empty(program: Program): Promise<void> {
+    for (const directory of LOTS)
+      for (let tries = 0; tries < MOST_CALLS; tries++)
+        if ((await this.run(program.next({ directory }))).code !== 0) break
   }
 
   /** Asks once more for what every device and every used profile has. */
@@ -79,22 +100,37 @@ class After {
     ]
     const stuck = []
     for (const [who, what] of asked) {
-      const { code, error } = await this.run(program.next(what))
-      if (code !== 0) stuck.push(`${who}: exit code ${code}, ${error}`)
+      const said: string[] = []
+      for (const directory of 'iccid' in what ? LOTS : [LOT]) {
+        const { code, error } = await this.run(program.next({ ...what, directory }))
+        if (code === 0) break
+        said.push(`exit code ${code}, ${error}`)
+        if (directory === ('iccid' in what ? THIRD : LOT)) stuck.push(`${who}: ${said.join('; ')}`)
+      }
     }
     return stuck
   }
 }
 
 /** What `status` counts that a later call is going to settle. */
-export function unfinishedIn({ printed }: Result): number {
+function countIn({ printed }: Result, field: 'unfinished' | 'inTransit'): number {
   try {
     const counts = JSON.parse(printed)
+    if (field === 'inTransit') return counts.inTransit ?? 0
     return (counts.unfinished ?? 0) + (counts.received ?? 0)
   } catch {
     return 0
   }
 }
+
+/** How many profiles are to be moved in all; none where there is no move. */
+export const wantedOf = ({ calls, start }: Schedule) =>
+  calls.map((name) => WANTS[name]?.moves ?? 0).find((count) => count > 0) ?? (isMoved(start) ? 1 : 0)
+
+/** Whether a start has a move that was killed. */
+export const isMoved = (start: string) => start === 'halfmoved' || start === 'given'
+
+const ONWARD = { count: Number.POSITIVE_INFINITY, source: STICK, target: THIRD }
 
 async function empty(world: World, schedule: Schedule): Promise<Aftermath> {
   const program = await programFor(world.kind.platform)
@@ -102,9 +138,14 @@ async function empty(world: World, schedule: Schedule): Promise<Aftermath> {
   await after.run(program.status())
   for (const device of devicesOf(schedule)) await after.run(program.next({ devices: [device] }))
   after.world.now += DAY_MS
-  for (let tries = 0; tries < MOST_CALLS; tries++) if ((await after.run(program.next({}))).code !== 0) break
-  const unfinished = unfinishedIn(await after.run(program.status()))
-  return after.end(unfinished, await after.stuck(program, devicesOf(schedule), schedule.profiles))
+  // What a call of `next` settles may be in transit then.
+  for (let tries = 0; tries < 2; tries++) {
+    await after.moveAgain(program, wantedOf(schedule) || Number.POSITIVE_INFINITY)
+    await after.empty(program)
+  }
+  const unfinished = await after.count(program, 'unfinished')
+  const inTransit = await after.count(program, 'inTransit')
+  return after.end(unfinished, inTransit, await after.stuck(program, devicesOf(schedule), schedule.profiles))
 }
 
 /** As `find profiles -name '[0-9]*' -exec mv {} other \;` does. */
@@ -112,7 +153,7 @@ async function split(world: World, schedule: Schedule): Promise<Aftermath> {
   const program = await programFor(world.kind.platform)
   const after = new After(world)
   const { disk } = after.world
-  const unfinished = unfinishedIn(await after.run(program.status()))
+  const unfinished = await after.count(program, 'unfinished', [LOT])
   if (unfinished > 0) return after.end(unfinished)
   const before = disk.namesOf(LOT)
   for (const name of before) if (/^\d/.test(name)) disk.rename(`${LOT}/${name}`, `${OTHER}/${name}`)

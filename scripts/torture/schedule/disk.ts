@@ -241,6 +241,12 @@ export class Disk {
     return same
   }
 
+  /** What is below a directory loses all that is not flushed. */
+  lose(path: string): void {
+    this.files.clear()
+    settle(this.find(path, 'lose'), () => 0, new Set())
+  }
+
   /** Cuts the power: keeps of each list of `length` unflushed changes or bytes the first `choose(length)`. */
   cutPower(choose: (length: number) => number): void {
     this.files.clear()

@@ -3,11 +3,12 @@
  * beginning, its first steps return what they returned before and do nothing, and after its last allowed step every
  * step throws `Paused`. Only an execution without a pause concludes anything.
  */
+import { dirname } from 'node:path'
 import { Call, type Change, type Entry, type Fault, type Print, type Result } from './call.ts'
 import { Disk } from './disk.ts'
 import { systemError } from './inode.ts'
 import type { Kind } from './kinds.ts'
-import { LOT } from './places.ts'
+import { LOT, STICK } from './places.ts'
 
 class Paused extends Error {}
 
@@ -114,6 +115,12 @@ export class World {
 
   isAlive(pid: number): boolean {
     return this.calls.some((call) => call.pid === pid && call.state === 'alive')
+  }
+
+  /** The stick loses what is not flushed; all calls are gone. */
+  pullStick(): void {
+    for (const call of this.calls) if (call.state === 'alive') call.state = 'dead'
+    this.disk.lose(dirname(STICK))
   }
 
   /** All calls are gone. */

@@ -1,7 +1,7 @@
 /**
  * All schedules of two calls with one fault and at most one change away from a call that could go on, before or after
  * the fault: a kill after each step that changes something, a power cut after each that changes or flushes, each step
- * refused, each step that changes something done and reported as an error. Changes between calls that make no
+ * refused, each step that changes something done and reported as an error, the stick pulled out. Changes between calls that make no
  * difference are left out, as in pairs.ts.
  */
 import type { Entry } from './call.ts'
@@ -82,12 +82,13 @@ async function changesBefore(first: number, length: number, run: Run, hasCuts: b
 }
 
 /** Nothing comes after a power cut. */
-const after = ({ cut }: Fault, call: number): Segment[] => (cut === undefined ? [{ call }] : [])
+const after = ({ cut, isPull }: Fault, call: number): Segment[] =>
+  cut === undefined && !isPull ? [{ call }] : []
 
 const stepsOf = (outcome: Outcome, at: number): Entry[] =>
   callOf(outcome, at).log.filter(({ isPoint }) => isPoint)
 
-function faultsAt({ name, touched }: Entry, hasCuts: boolean): Fault[] {
+function faultsAt({ name, path, touched }: Entry, hasCuts: boolean): Fault[] {
   const isChange = CHANGES.test(name) && touched.some((each) => each.startsWith('>'))
   const codes = REFUSALS.find(([step]) => step.test(name))?.[1] ?? []
   const found: Fault[] = codes.map((code) => ({ fault: { how: 'refused', code } }))
@@ -95,5 +96,6 @@ function faultsAt({ name, touched }: Entry, hasCuts: boolean): Fault[] {
   if (isChange || name === 'print') found.push({ isKill: true })
   if (hasCuts && (isChange || name === 'flush' || name === 'print'))
     found.push(...SHARES.map((cut) => ({ cut })))
+  if (hasCuts && path.startsWith('/stick/') && (isChange || name === 'flush')) found.push({ isPull: true })
   return found
 }

@@ -5,7 +5,7 @@ import * as real from 'node:fs'
 import { execution, HarnessError, isPause, step } from './engine.ts'
 import { systemError } from './inode.ts'
 import { at, on, plain, Status } from './look.ts'
-import { LOT } from './places.ts'
+import { LOTS } from './places.ts'
 import { checkScanner, wonToo } from './rules.ts'
 
 /** A file descriptor of standard input, output or error. */
@@ -128,7 +128,9 @@ const listed = (path: string) => at('list', path, ({ world: { disk } }) => disk.
 
 /** The directory itself may stay, but what is in it changes. */
 const list = (path: string) =>
-  path === LOT ? step('list', path, true, ({ world: { disk } }) => disk.list(path, 'scandir')) : listed(path)
+  LOTS.includes(path)
+    ? step('list', path, true, ({ world: { disk } }) => disk.list(path, 'scandir'))
+    : listed(path)
 
 const readdirSync = (path: unknown) => [...list(plain(path))].sort()
 

@@ -1,10 +1,10 @@
 /** What must be true after a schedule. */
 import { iccid } from '../../../test/support/profiles.ts'
-import { type Aftermath, aftermathOf } from './aftermath.ts'
+import { type Aftermath, aftermathOf, isMoved, wantedOf } from './aftermath.ts'
 import type { Call, Print, Result } from './call.ts'
 import type { Disk } from './disk.ts'
 import type { World } from './engine.ts'
-import { LOT } from './places.ts'
+import { LOT, LOTS, STICK, THIRD } from './places.ts'
 import { textOf, WANTS } from './scenarios.ts'
 import type { Schedule } from './text.ts'
 
@@ -38,8 +38,12 @@ export async function judge(world: World, schedule: Schedule): Promise<Violation
     ...prints.map((print) => withoutUsedFile(print, later.disk)),
     ...twins(later.disk, told, later.unfinished),
     ...stuck(world, later, schedule, told),
+    ...transit(later),
+    ...tooMany(world, later, schedule),
   ].find((each) => each !== undefined)
   if (found !== undefined) return found
+  // The recipe for that is `move` itself.
+  if (wantedOf(schedule) > 0) return undefined
   const { prints: more } = await aftermathOf(world, schedule, true)
   const both = [...world.prints, ...more]
   const apart = [...twice(both, world), ...severalFor(both)].find((each) => each !== undefined)
@@ -55,7 +59,7 @@ interface Faults {
 
 function faultsOf({ segments }: Schedule): Faults {
   return {
-    hasCut: segments.some(({ cut }) => cut !== undefined),
+    hasCut: segments.some(({ cut, isPull = false }) => cut !== undefined || isPull),
     hasKill: segments.some(({ isKill }) => isKill),
     refused: new Set(segments.flatMap(({ call, fault }) => (fault === undefined ? [] : [call]))),
   }
@@ -132,7 +136,7 @@ function codeOf(
   if (result === undefined || name === 'rename') return undefined
   const { code, error } = result
   const { refused, hasCut } = faults
-  const { count = 0, isIccid = false, devices } = WANTS[name] ?? {}
+  const { count = 0, isIccid = false, devices, isOnStick = false } = WANTS[name] ?? {}
   const printed = world.prints.filter((print) => print.call === id).length
   const wrong = (why: string) => ({
     rule: 'codes',
@@ -151,6 +155,7 @@ function codeOf(
   // A call for another device may be claiming the profile that a power cut left recorded and unused.
   if (code === 3 && schedule.start === 'assigned' && /another call is claiming/.test(error)) return undefined
   // A call that passes over a file because of an error may have had it for a moment.
+  if (isOnStick || isMoved(schedule.start)) return undefined
   if (code === 3 && count > 0 && !isIccid && refused.size === 0 && leastFree(world, call, schedule) >= count)
     return wrong('there were enough')
   return undefined
@@ -170,10 +175,12 @@ function leastFree({ changes }: World, { beganAt = 0, endedAt }: Call, { start }
   return Math.min(...counts) - (start === 'assigned' ? 1 : 0)
 }
 
-/** Whether a file holds the profile that it is named for. */
-function isWhole(disk: Disk, name: string): boolean {
+/** Whether a file of any directory holds the profile that it is named for. */
+const isWhole = (disk: Disk, name: string): boolean => LOTS.some((lot) => isWholeIn(disk, lot, name))
+
+function isWholeIn(disk: Disk, lot: string, name: string): boolean {
   try {
-    const { iccid, profile } = JSON.parse(textOf(disk, `${LOT}/${name}`))
+    const { iccid, profile } = JSON.parse(textOf(disk, `${lot}/${name}`))
     return name.includes(iccid) && typeof profile === 'string'
   } catch {
     return false
@@ -199,7 +206,7 @@ function* lost(
   const { disk, unfinished } = later
   for (const each of lotOf(world, schedule)) {
     if (isWhole(disk, `__${each}.json`)) continue
-    const names = disk.namesOf(LOT).filter((name) => name.includes(each))
+    const names = LOTS.flatMap((lot) => disk.namesOf(lot)).filter((name) => name.includes(each))
     const isNamed = unfinished > 0 || isTold(told, each)
     if (
       names.includes(`__${each}.json`) &&
@@ -239,8 +246,8 @@ const isTold = (results: readonly Result[], iccid: string) =>
   results.some(({ told, error, hint }) => [...told, error, hint].some((text) => text.includes(iccid)))
 
 function* twins(disk: Disk, told: readonly Result[], unfinished: number): Generator<Violation> {
-  for (const name of disk.namesOf(LOT)) {
-    const isTwin = /^\d/.test(name) && isWhole(disk, `__${name}`)
+  for (const [lot, name] of LOTS.flatMap((lot) => disk.namesOf(lot).map((name) => [lot, name] as const))) {
+    const isTwin = /^\d/.test(name) && disk.at(`${lot}/__${name}`)?.content.length
     if (isTwin && unfinished === 0 && !isTold(told, name.replace('.json', '')))
       yield { rule: 'twin', what: `${name} stays beside its used file, and nobody says so` }
   }
@@ -263,4 +270,28 @@ function* unnamed(
     if (!isTold(told, each))
       yield { rule: 'unnamed', what: `${each} is used, was not printed, and no call names it` }
   }
+}
+
+/** Whoever ran the command again has finished the move. */
+function* transit({ inTransit, results }: Aftermath): Generator<Violation> {
+  if (inTransit === 0) return
+  const said = results.flatMap(({ error, told }) => [error, ...told]).filter((text) => text.includes('mov'))
+  yield { rule: 'transit', what: `${inTransit} in transit in the end: ${said.join('; ')}` }
+}
+
+/** A command that is run again after a kill moves no others, unless the first one had said that it was done. */
+function* tooMany(world: World, later: Aftermath, schedule: Schedule): Generator<Violation> {
+  const count = wantedOf(schedule)
+  const moves = world.calls.filter((_, at) => (WANTS[schedule.calls[at] ?? '']?.moves ?? 0) > 0)
+  const isRepeated = ({ state, told, pausedAt }: Call) =>
+    state === 'dead' &&
+    !told.some((text) => text.includes(' moved to ')) &&
+    moves.some(({ beganAt = 0 }) => beganAt >= pausedAt)
+  const commands = moves.filter((call) => !isRepeated(call)).length
+  const names = [STICK, THIRD]
+    .flatMap((lot) => later.disk.namesOf(lot))
+    .filter((name) => /^(__)?\d/.test(name))
+  const moved = new Set(names.map((name) => name.replace('__', ''))).size
+  const most = count * Math.max(1, commands)
+  if (moved > most) yield { rule: 'too many', what: `${moved} moved, not ${most}` }
 }

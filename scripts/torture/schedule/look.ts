@@ -2,15 +2,15 @@
  * How a file looks, and which steps others can see.
  *
  * Other calls can't go on before these, because nobody else can see them or influence them: to close a file, to look at
- * an open file (only its type and its size limit matter), to look at or open the directory of profiles (it stays), to
+ * an open file (only its type and its size limit matter), to look at or open a directory of profiles (it stays), to
  * ask for free space, and everything below /receipt.
  */
 import { constants } from 'node:fs'
 import { execution, step } from './engine.ts'
 import type { Inode } from './inode.ts'
-import { LOT, RECEIPTS } from './places.ts'
+import { LOTS, RECEIPTS } from './places.ts'
 
-const isSeen = (path: string) => path !== LOT && !path.startsWith(RECEIPTS)
+const isSeen = (path: string) => !LOTS.includes(path) && !path.startsWith(RECEIPTS)
 
 export const plain = (path: unknown) => {
   const text = String(path)

@@ -1,7 +1,14 @@
 /** The directory of profiles on the disk of a schedule. */
 export const LOT = '/disk/profiles'
 
-/** Where its unused profiles are moved to. */
+/** Where `softsim move` moves profiles to, and from there. */
+export const STICK = '/stick/profiles'
+export const THIRD = '/third/profiles'
+
+/** Where tools move its unused profiles to. */
 export const OTHER = '/disk/other'
 
 export const RECEIPTS = '/receipt'
+
+/** The directories that a move can be between. */
+export const LOTS = [LOT, STICK, THIRD]

@@ -1,7 +1,7 @@
 /** The program's own entry points. Nothing else of these tests knows its modules. */
 import type { Call, Result } from './call.ts'
 import { load } from './hooks.ts'
-import { LOT, RECEIPTS } from './places.ts'
+import { LOT, RECEIPTS, STICK } from './places.ts'
 
 type Body = (call: Call) => Promise<Result>
 // biome-ignore lint/suspicious/noExplicitAny: the modules may come from another version of the program
@@ -18,6 +18,7 @@ export interface Program {
   /** What `fetch` does when an answer has arrived. */
   store(profiles: readonly StoredProfile[]): Body
   recover(): Body
+  move(how: { count?: number; source?: string; target?: string; isBack?: boolean }): Body
   status(directory?: string): Body
   /** Leaves a hint, as the end of `fetch` does. */
   hint(): Body
@@ -35,11 +36,14 @@ export async function loadProgram(source: string, platform: NodeJS.Platform): Pr
   const { Stock } = await get('fetch/stock.ts')
   const { leaveHint } = await get('store/queue.ts')
   const { showStatus } = await get('status/status.ts')
+  const { moveProfiles } = await get('move/move.ts')
+  const { takeHome } = await get('move/back.ts')
 
   const call =
     (action: (call: Call, messages: object, print: (text: string) => void) => Promise<void>): Body =>
     async (call) => {
       const told: string[] = []
+      call.told = told
       let printed = ''
       const messages = {
         warn: (text: string) => told.push(`warning: ${text}`),
@@ -94,6 +98,19 @@ export async function loadProgram(source: string, platform: NodeJS.Platform): Pr
         }
       }),
     recover: () => call((_call, messages) => finishFetches(LOT, messages)),
+    move: ({ count = 1, source = LOT, target = STICK, isBack = false }) =>
+      call(({ id }, messages) => {
+        if (isBack) return takeHome({ source, target, messages })
+        return moveProfiles({
+          source,
+          target,
+          count,
+          receipt: `${RECEIPTS}/${id}`,
+          stop: new AbortController().signal,
+          messages,
+          progress: { follow() {} },
+        })
+      }),
     status: (directory = LOT) =>
       call((_call, messages, print) =>
         showStatus({

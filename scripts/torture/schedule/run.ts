@@ -45,6 +45,7 @@ export async function run(schedule: Schedule, watch: Watch = {}): Promise<World>
     watch.segment?.(segment, call)
     await world.advance(call, segment.points, segment.fault)
     if (segment.isKill && call.state === 'alive') call.state = 'dead'
+    if (segment.isPull) world.pullStick()
     if (segment.cut !== undefined) {
       const share = segment.cut
       world.cutPower((length) => Math.round(share * length))

@@ -6,7 +6,7 @@ import type { Disk } from './disk.ts'
 import { step, World } from './engine.ts'
 import { files } from './fs.ts'
 import type { Kind } from './kinds.ts'
-import { LOT, OTHER, RECEIPTS } from './places.ts'
+import { LOT, OTHER, RECEIPTS, STICK, THIRD } from './places.ts'
 import type { Program, StoredProfile } from './program.ts'
 
 /** The nth profile, from 1 on. */
@@ -24,6 +24,18 @@ export const fileOf = (n: number) => JSON.stringify(profile(n))
 
 type Make = (program: Program, profiles: number) => (call: Call) => Promise<Result>
 
+const ONWARD = { count: Number.POSITIVE_INFINITY, source: STICK, target: THIRD }
+
+/** One call after the other, as one. */
+const inTurn =
+  (...bodies: ((call: Call) => Promise<Result>)[]) =>
+  async (call: Call) => {
+    const results: Result[] = []
+    for (const body of bodies) results.push(await body(call))
+    const told = results.flatMap((result) => result.told)
+    return { ...(results.at(-1) as Result), told }
+  }
+
 /** What a schedule calls each of them. */
 export const CALLS: Record<string, Make> = {
   next: (program) => program.next({}),
@@ -35,11 +47,31 @@ export const CALLS: Record<string, Make> = {
   status: (program) => program.status(),
   store: (program, profiles) => program.store([profile(1), profile(profiles + 1)]),
   recover: (program) => program.recover(),
+  move: (program) => program.move({}),
+  move2: (program) => program.move({ count: 2 }),
+  moveall: (program) => program.move({ count: Number.POSITIVE_INFINITY }),
+  relay: (program) => inTurn(program.move({}), program.move(ONWARD)),
+  handover: (program) => inTurn(program.move({}), program.next({ directory: STICK })),
+  back: (program) => program.move({ isBack: true }),
+  onward: (program) => program.move(ONWARD),
+  nextT: (program) => program.next({ directory: STICK }),
+  iccidT: (program) => program.next({ directory: STICK, iccid: iccid(1) }),
   rename: () => renameTool,
 }
 
+interface Want {
+  readonly devices?: string[]
+  /** How many profiles it prints. */
+  readonly count?: number
+  readonly isIccid?: boolean
+  /** How many profiles it moves to the stick. */
+  readonly moves?: number
+  /** In the directory of the stick. */
+  readonly isOnStick?: boolean
+}
+
 /** What each call wants, for the judge. */
-export const WANTS: Record<string, { devices?: string[]; count?: number; isIccid?: boolean }> = {
+export const WANTS: Record<string, Want> = {
   next: { count: 1 },
   next2: { count: 2 },
   deviceD: { devices: ['D'], count: 1 },
@@ -47,6 +79,13 @@ export const WANTS: Record<string, { devices?: string[]; count?: number; isIccid
   devicesDE: { devices: ['D', 'E'], count: 2 },
   iccid: { count: 1, isIccid: true },
   rename: { count: 1 },
+  move: { moves: 1 },
+  move2: { moves: 2 },
+  moveall: { moves: Number.POSITIVE_INFINITY },
+  relay: { moves: 1 },
+  handover: { moves: 1, count: 1, isOnStick: true },
+  nextT: { count: 1, isOnStick: true },
+  iccidT: { count: 1, isIccid: true, isOnStick: true },
 }
 
 const NAME = /^(\d+)\.json$/
@@ -125,6 +164,14 @@ export const STARTS: Record<string, (disk: Disk, now: number, profiles: number) 
     put(disk, `${LOT}/__${iccid(1)}.json`, '', now - 120_000)
   },
   answer: putAside,
+  halfmoved() {},
+  given() {},
+}
+
+/** In the starts with a move of one profile that was killed: when. */
+const KILLED: Record<string, (names: readonly string[]) => boolean> = {
+  halfmoved: (names) => names.some((name) => name.startsWith('__')),
+  given: (names) => names.some((name) => name.startsWith('__') && !names.includes(name.slice(2))),
 }
 
 /** Those with one more profile than the unused files. */
@@ -149,17 +196,35 @@ export async function begin(program: Program, kind: Kind, start: string, profile
 async function build(program: Program, kind: Kind, start: string, profiles: number) {
   const world = new World(kind)
   const { disk, now } = world
-  for (const path of ['/disk', LOT, OTHER, RECEIPTS]) disk.makeDirectory(path, 0o700)
+  for (const path of ['/disk', '/stick', '/third', LOT, STICK, THIRD, OTHER, RECEIPTS])
+    disk.makeDirectory(path, 0o700)
   for (let n = 1; n <= profiles; n++) put(disk, `${LOT}/${iccid(n)}.json`, fileOf(n), now - HOUR_MS)
   const more = STARTS[start]
   if (more === undefined) throw new Error(`there is no start ${start}`)
   more(disk, now + kind.skewMs, profiles)
-  for (const path of ['/', '/disk', LOT, OTHER, RECEIPTS, `${LOT}/.devices`, `${LOT}/.incoming`]) {
+  for (const path of [
+    '/',
+    '/disk',
+    '/stick',
+    '/third',
+    LOT,
+    STICK,
+    THIRD,
+    OTHER,
+    RECEIPTS,
+    `${LOT}/.devices`,
+    `${LOT}/.incoming`,
+  ]) {
     if (disk.at(path) === undefined) continue
     const file = disk.open(path, 'r')
     disk.flush(file)
     disk.close(file)
   }
   if (start === 'hint') await world.advance(world.add(program.hint(), 9))
+  const isThere = KILLED[start]
+  if (isThere !== undefined) {
+    const call = world.add(program.move({}), 9)
+    while (!isThere(disk.namesOf(LOT))) await world.advance(call, 1)
+  }
   return { disk, now: world.now }
 }

@@ -1,5 +1,6 @@
 /** Which scenarios there are, and the sets of schedules that are run. */
 import { Random } from '../random.ts'
+import { isMoved } from './aftermath.ts'
 import { allFaults } from './faults.ts'
 import { allOfPair } from './pairs.ts'
 import { CALLS, STARTS, WANTS } from './scenarios.ts'
@@ -44,6 +45,30 @@ const PAIRS: [string, string][] = [
   ['rename', 'iccid'],
 ]
 
+/** With moves to another directory. */
+const MOVES: [string, string][] = [
+  ['move', 'move'],
+  ['move', 'relay'],
+  ['move', 'handover'],
+  ['move', 'back'],
+  ['move', 'next'],
+  ['move', 'next2'],
+  ['move', 'deviceD'],
+  ['move', 'iccid'],
+  ['move', 'store'],
+  ['move', 'status'],
+  ['move', 'rename'],
+  ['move', 'nextT'],
+  ['move', 'recover'],
+  ['moveall', 'next'],
+  ['moveall', 'move'],
+  ['back', 'back'],
+  ['back', 'next'],
+  ['back', 'deviceD'],
+  ['back', 'iccid'],
+  ['back', 'store'],
+]
+
 /** Three calls of which each can come between the steps of the others. */
 const TRIPLES: string[][] = [
   ['next', 'next', 'next2'],
@@ -62,12 +87,21 @@ const TRIPLES: string[][] = [
   ['store', 'recover', 'next2'],
   ['recover', 'recover', 'next'],
   ['rename', 'deviceD', 'next2'],
+  ['move', 'move', 'back'],
+  ['move', 'back', 'next'],
+  ['move', 'relay', 'back'],
+  ['move', 'relay', 'next'],
+  ['move', 'handover', 'next2'],
+  ['moveall', 'deviceD', 'next'],
+  ['moveall', 'relay', 'iccid'],
 ]
 
 /** Where a start has to do with one of the calls. */
 function suits(start: string, calls: readonly string[]): boolean {
   if (start === 'answer') return calls.some((name) => name === 'recover' || name === 'next')
   if (calls.includes('recover')) return false
+  if (isMoved(start)) return calls.some((name) => name === 'move' || name === 'back')
+  if (calls.includes('back') && !calls.includes('move')) return false
   if (start === 'assigned' || start === 'claimed')
     return calls.some((name) => /device|iccid|store/.test(name))
   return true
@@ -92,7 +126,10 @@ const FAULTY = ['links', 'nolinks', 'fat']
 
 /** Two profiles, and so many that one call gets too few. */
 function lotsFor(calls: readonly string[]): number[] {
-  const wanted = calls.reduce((sum, name) => sum + (WANTS[name]?.count ?? 0), 0)
+  const wanted = calls.reduce(
+    (sum, name) => sum + (WANTS[name]?.isOnStick ? 0 : (WANTS[name]?.count ?? 0)),
+    0,
+  )
   return [...new Set([2, Math.max(1, wanted - 1)])]
 }
 
@@ -103,9 +140,9 @@ function bases(
 ): Base[] {
   return kinds.flatMap((kind) =>
     starts.flatMap((start) =>
-      PAIRS.filter((calls) => suits(start, calls) && isSafe(kind, calls)).flatMap((calls) =>
-        lots(calls).map((profiles) => ({ kind, start, calls, profiles })),
-      ),
+      [...PAIRS, ...MOVES]
+        .filter((calls) => suits(start, calls) && isSafe(kind, calls))
+        .flatMap((calls) => lots(calls).map((profiles) => ({ kind, start, calls, profiles }))),
     ),
   )
 }
@@ -124,7 +161,7 @@ export type GoesOn = () => boolean
 export const pairBases = () => bases(FAULTLESS, Object.keys(STARTS), lotsFor)
 
 export const faultBases = () =>
-  bases(FAULTY, ['fresh', 'assigned', 'claimed', 'halfclaim', 'answer'], () => [2])
+  bases(FAULTY, ['fresh', 'assigned', 'claimed', 'halfclaim', 'answer', 'halfmoved', 'given'], () => [2])
 
 export async function completePairs(
   trials: Trials,
@@ -170,7 +207,7 @@ export async function randomly(trials: Trials, seed: number, only: RegExp, goesO
 }
 
 function anyCalls(random: Random): readonly string[] {
-  if (random.chance(0.4)) return random.shuffled(random.pick(PAIRS))
+  if (random.chance(0.4)) return random.shuffled(random.pick([...PAIRS, ...MOVES]))
   if (random.chance(0.7)) return random.shuffled(random.pick(TRIPLES))
   return Array.from({ length: 3 }, () => random.pick(Object.keys(CALLS)))
 }

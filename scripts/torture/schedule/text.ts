@@ -5,7 +5,7 @@
  *
  * A12: the first call passes 12 points. A: it goes to its end. Then `!`: it is killed there. `=EIO`: the last of the
  * steps is refused. `~EIO`: it is done, and reported as an error. `^0`, `^.5`, `^1`: the power is cut, and that share of
- * what is not flushed stays. `@70s`: time passes (s, m or h). After all of that, the living calls go to their ends.
+ * what is not flushed stays. `%`: the stick is pulled out, and what is not flushed on it is lost. `@70s`: time passes (s, m or h). After all of that, the living calls go to their ends.
  */
 import type { Fault } from './call.ts'
 
@@ -18,6 +18,8 @@ export interface Segment {
   readonly isKill?: boolean
   /** The power is cut, and this share of what is not flushed stays. */
   readonly cut?: number
+  /** The stick is pulled out, and all calls end. */
+  readonly isPull?: boolean
   readonly napMs?: number
 }
 
@@ -31,7 +33,7 @@ export interface Schedule {
 }
 
 const UNITS: Record<string, number> = { s: 1000, m: 60_000, h: 3_600_000 }
-const SEGMENT = /^([A-Z])(\d*)(!|[=~][A-Z]+|\^[\d.]+)?(?:@(\d+)([smh]))?$/
+const SEGMENT = /^([A-Z])(\d*)([!%]|[=~][A-Z]+|\^[\d.]+)?(?:@(\d+)([smh]))?$/
 
 /** @throws {Error} where it is no schedule */
 export function parse(text: string): Schedule {
@@ -57,6 +59,7 @@ function parseSegment(text: string): Segment {
     ...(sign === '=' ? { fault: { how: 'refused', code: what.slice(1) } } : {}),
     ...(sign === '~' ? { fault: { how: 'told', code: what.slice(1) } } : {}),
     ...(sign === '!' ? { isKill: true } : {}),
+    ...(sign === '%' ? { isPull: true } : {}),
     ...(sign === '^' ? { cut: Number(what.slice(1)) } : {}),
     ...(nap === undefined ? {} : { napMs: Number(nap) * (UNITS[unit] ?? 0) }),
   }
@@ -67,12 +70,12 @@ export function format({ kind, start, profiles, calls, segments }: Schedule): st
   return `${kind} ${start}/${profiles} ${calls.join('+')}: ${parts}`.trim()
 }
 
-function formatSegment({ call, points, fault, isKill, cut, napMs }: Segment): string {
+function formatSegment({ call, points, fault, isKill, isPull, cut, napMs }: Segment): string {
   const what = fault && `${fault.how === 'refused' ? '=' : '~'}${fault.code}`
   return [
     String.fromCharCode(65 + call),
     points ?? '',
-    what ?? (isKill ? '!' : cut === undefined ? '' : `^${cut}`),
+    what ?? (isKill ? '!' : isPull ? '%' : cut === undefined ? '' : `^${cut}`),
     napMs === undefined ? '' : `@${napMs / 1000}s`,
   ].join('')
 }

@@ -17,6 +17,21 @@ import { MESSAGES, USAGE, UsageError } from './usage.ts'
 const REPORT =
   'report it where you got softsim; include the line above and the output of the same command with -vvv'
 
+/** Why nothing is moved, or not all of it. */
+export const MOVE = {
+  'busy-move': 'run this command again',
+  moved: 'give that directory with -i; if the move was interrupted, run it again',
+  'no-move': 'check -i and -o',
+  'no-place': ({ platform }) => `check -o and ${diskPresence(platform)}; nothing was moved`,
+  'none-to-move': 'see softsim status',
+  'not-taken-back':
+    'run the move again: it gives the rest; what is unused there then can be moved to a new directory',
+  'other-disk':
+    'connect the disk that it began with; to move profiles to this one, give another name with -o; --back takes home what was not given yet',
+  'taken-back': 'run it again if that was wrong',
+  'too-few-to-move': 'move fewer, or use --all; these were not moved',
+} as const satisfies Partial<Hints>
+
 /** By outcome. */
 const ADVICE = {
   usage: USAGE,
@@ -33,6 +48,7 @@ const ADVICE = {
       below === undefined
         ? `check -i and ${diskPresence()}, or download profiles with softsim fetch`
         : `did you mean -i ${quote(below)}?`,
+    ...MOVE,
     nobodys:
       'check the serial number, in which case matters, or the ICCID; softsim status --devices lists all',
     'other-receipts': 'check -i; a new directory, with other profiles, needs no comparison',
@@ -65,6 +81,7 @@ const ADVICE = {
   disk: DISK,
   interrupted: {
     interrupted: 'run the same command again',
+    'interrupted-move': 'run the same command again: it finishes the move',
     'interrupted-fetch': ({ left }) => restOf(left),
   },
 } as const satisfies { readonly [O in Outcome]?: Partial<Hints> }

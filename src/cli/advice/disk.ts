@@ -57,6 +57,8 @@ export const DISK = {
     const first = HELPED.includes(errnoOf(reason) ?? '') ? `${remedyFor(reason)}; ` : ''
     return first + printingAgain(facts)
   },
+  'unfinished-move': ({ cause }) =>
+    `${remedyFor(cause)}, then run the same command again: it finishes the move`,
   'unread-directory': ({ cause }) =>
     errnoOf(cause) === 'EACCES'
       ? 'give this user permission to read and search the directory'

@@ -24,6 +24,7 @@ export const USAGE = {
   'no-web-url': 'see softsim help fetch',
   'plain-http': 'use https; plain http is allowed only to this machine (127.0.0.1, ::1, localhost)',
   'profile-as-receipt': 'name a file such as receipt.jsonl; nothing was claimed',
+  'same-directory': 'check -i and -o; nothing was moved',
   socks: ({ variable, platform }) =>
     `set ${variable} to an HTTP proxy, in the form http://proxy.example:8080; without a proxy: ${unsetting(variable, platform)}`,
   'unchecked-tls': ({ platform }) =>

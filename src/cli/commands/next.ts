@@ -2,11 +2,10 @@ import { fstat } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { Option } from 'clipanion'
 import { type Format, handOut } from '../../next/hand-out.ts'
-import { oddEnd } from '../../words.ts'
 import { UsageError } from '../advice/usage.ts'
 import { type Interrupt, onInterrupt } from '../signals.ts'
 import { BaseCommand } from './base.ts'
-import { checkIccid, notEmpty, parseCount, serialNumber, wholeNumber } from './values.ts'
+import { checkIccid, checkReceipt, notEmpty, parseCount, serialNumber, wholeNumber } from './values.ts'
 
 export class NextCommand extends BaseCommand {
   static override paths = [['next']]
@@ -131,17 +130,6 @@ function checkKeyPath(path: string | undefined): string {
   throw new UsageError(
     'next needs the private key',
     'give its file with -k, for example: softsim next -k softsim.pem',
-  )
-}
-
-function checkReceipt(path: string): string {
-  const end = oddEnd(path)
-  if (end !== undefined)
-    throw new UsageError(`the name of the receipt ${end}`, 'for example: --receipt receipt.jsonl')
-  if (path !== '-') return notEmpty('--receipt', path)
-  throw new UsageError(
-    '--receipt names a file: standard output is for the device',
-    'such as: --receipt receipt.jsonl',
   )
 }
 

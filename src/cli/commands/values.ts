@@ -60,3 +60,15 @@ export function serialNumber(text: string): string {
     'check that it is one serial number',
   )
 }
+
+/** Parses the value of `--receipt`. @throws {UsageError} */
+export function checkReceipt(path: string): string {
+  const end = oddEnd(path)
+  if (end !== undefined)
+    throw new UsageError(`the name of the receipt ${end}`, 'for example: --receipt receipt.jsonl')
+  if (path !== '-') return notEmpty('--receipt', path)
+  throw new UsageError(
+    '--receipt names a file: standard output is for the device',
+    'such as: --receipt receipt.jsonl',
+  )
+}

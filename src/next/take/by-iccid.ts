@@ -4,7 +4,7 @@ import { pause } from '../../pause.ts'
 import { claim } from '../../store/claim/claim.ts'
 import { removeSurplus } from '../../store/claim/surplus.ts'
 import { finish, isTakenOver, takeOver } from '../../store/claim/take-over.ts'
-import { deviceIn, type Use, useOf } from '../../store/claim/use.ts'
+import { deviceIn, type Tombstone, type Use, useOf } from '../../store/claim/use.ts'
 import { settleFor } from '../../store/devices/record.ts'
 import { fileName } from '../../store/names.ts'
 import { checkDirectory } from '../../store/read.ts'
@@ -40,6 +40,7 @@ async function takeNow(source: Source, decrypt: Decrypt, iccid: string): Promise
     checkDirectory(directory)
     throw new Failure('no-such-profile', `no profile ${iccid} in ${directory}`)
   }
+  if (use.state === 'moved') throw moved(iccid, use.tombstone)
   const ready = await readyNow(source, decrypt, use)
   if (ready === undefined) return undefined
   beforeClaim(signals)
@@ -58,11 +59,13 @@ async function takeNow(source: Source, decrypt: Decrypt, iccid: string): Promise
   throw new Failure('just-claimed', `another call has just claimed ${iccid}`)
 }
 
+const moved = (iccid: string, { to }: Tombstone) => new Failure('moved', `${iccid} is moved to ${to}`)
+
 /** @throws {Failure} `key` or `unusable`: no other profile can replace this one */
 async function readyNow(
   source: Source,
   decrypt: Decrypt,
-  use: Exclude<Use, { state: 'gone' }>,
+  use: Exclude<Use, { state: 'gone' | 'moved' }>,
 ): Promise<Ready | undefined> {
   const file = use.state === 'used' ? use.used : use.unused
   try {

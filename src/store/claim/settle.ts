@@ -8,10 +8,13 @@ import { reasonOf } from '../../failure.ts'
 import { pause } from '../../pause.ts'
 import type { Messages } from '../../words.ts'
 import { settleFor } from '../devices/record.ts'
+import { takeOneBack } from '../move/claim.ts'
+import { keepDraft } from '../move/drafts.ts'
+import { whoseIs } from '../move/journal.ts'
 import { settledName, usedName } from '../names.ts'
 import { removeSurplus } from './surplus.ts'
 import { finish, isTakenOver, takeOver } from './take-over.ts'
-import { deviceIn, useOf } from './use.ts'
+import { deviceIn, type Tombstone, useOf } from './use.ts'
 
 /** No claim takes this long between its steps, unless its process has ended or is suspended. */
 const UNFINISHED_AFTER_MS = 60_000
@@ -45,6 +48,10 @@ export function settleOne(directory: string, name: string, messages: Messages): 
   try {
     const use = useOf(directory, name)
     if (use.state === 'unused' || use.state === 'gone') return
+    if (use.state === 'moved') {
+      settleMoved(directory, name, use.tombstone, messages)
+      return
+    }
     const outcome = use.state === 'used' ? use.state : takeOver(directory, name, true)
     if (outcome === 'used') settleComplete(directory, name, messages)
     else if (outcome === 'complete') settleComplete(directory, name, messages, true)
@@ -55,6 +62,17 @@ export function settleOne(directory: string, name: string, messages: Messages): 
     }
   } catch (error) {
     messages.warn(`${iccid} is marked used, and its claim can't be settled: ${reasonOf(error)}`)
+  }
+}
+
+/** While nothing is decided, only the move itself goes on. */
+function settleMoved(directory: string, name: string, { move }: Tombstone, messages: Messages): void {
+  const own = { id: move, source: directory }
+  const whose = whoseIs(own)
+  if (whose === 'source') takeOneBack(own, name, messages)
+  else if (whose === 'target' && !isTakenOver(directory, name)) {
+    keepDraft(own, name)
+    removeSurplus(directory, name)
   }
 }
 

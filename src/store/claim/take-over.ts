@@ -42,11 +42,12 @@ export function takeOver(
   // Not before this: a call for a device looks for the settled name after it has written the used file.
   const use = useOf(directory, name)
   if (use.state === 'used' && use.unused !== undefined) return 'complete'
-  if (outcome === 'ours' && use.state === 'unused') removeEmpty(join(directory, settledName(name)))
+  if (outcome === 'ours' && (use.state === 'unused' || use.state === 'moved'))
+    removeEmpty(join(directory, settledName(name)))
   return use.state === 'begun' && finish(directory, name) ? outcome : 'left'
 }
 
-/** The claim was released before it was taken over. */
+/** The claim was released before it was taken over, or it is a move's. */
 function removeEmpty(settled: string): void {
   try {
     rmdirSync(settled)
@@ -59,16 +60,23 @@ function removeEmpty(settled: string): void {
  * @returns whether it is decided this way
  * @throws the system error
  */
-export function decide(directory: string, name: string, whose: 'device' | 'nobody'): boolean {
-  const path = join(directory, settledName(name), 'whose')
+export const decide = (directory: string, name: string, whose: 'device' | 'nobody'): boolean =>
+  decideOnce(join(directory, settledName(name), 'whose'), whose === 'device', rightsOf(directory))
+
+/**
+ * Decides something, once, by the creation of a name: a file or a directory.
+ * @returns whether it is decided this way
+ * @throws the system error
+ */
+export function decideOnce(path: string, asFile: boolean, rights: number): boolean {
   try {
-    if (whose === 'device') closeSync(openSync(path, 'wx', fileRights(rightsOf(directory))))
-    else mkdirSync(path, { mode: rightsOf(directory) })
+    if (asFile) closeSync(openSync(path, 'wx', fileRights(rights)))
+    else mkdirSync(path, { mode: rights })
     return true
   } catch (error) {
     const decided = lstatSync(path, { throwIfNoEntry: false })
     if (decided === undefined) throw error
-    return decided.isDirectory() === (whose === 'nobody')
+    return decided.isDirectory() !== asFile
   }
 }
 

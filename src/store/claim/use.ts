@@ -1,8 +1,11 @@
 import { lstatSync } from 'node:fs'
 import { join } from 'node:path'
 import { iccidDigits } from '../../profile/iccid.ts'
-import { spellings, usedName } from '../names.ts'
+import { fileName, spellings, usedName } from '../names.ts'
 import { readProfile } from '../read.ts'
+
+/** It becomes a file name, so it is checked. */
+const MOVE = /^[0-9a-f-]{36}$/
 
 /** What the names of one profile say, under any spelling. */
 export type Use =
@@ -16,7 +19,24 @@ export type Use =
       readonly text: string
       readonly unused: string | undefined
     }
+  /** The used file names a move to another directory, which may not be complete. */
+  | {
+      readonly state: 'moved'
+      readonly used: string
+      readonly tombstone: Tombstone
+      readonly unused: string | undefined
+    }
   | { readonly state: 'gone'; readonly unused: undefined }
+
+/** What the used file of a profile says that is moved to another directory. */
+export interface Tombstone {
+  /** Which move it is. */
+  readonly move: string
+  /** The path of the other directory. */
+  readonly to: string
+  /** As it was stored. */
+  readonly profile: { readonly iccid: string; readonly profile: string }
+}
 
 /**
  * Also a broken link: nothing can be created there.
@@ -35,6 +55,9 @@ export function useOf(directory: string, name: string): Use {
   for (const used of names.map(usedName)) {
     const text = readProfile(directory, used)
     if (text === undefined) continue
+    const tombstone = tombstoneIn(text)
+    if (tombstone !== undefined && isOf(tombstone.profile.iccid, name))
+      return { state: 'moved', used, tombstone, unused }
     return unused === undefined || isComplete(text, name)
       ? { state: 'used', used, text, unused }
       : { state: 'begun', used, unused }
@@ -45,8 +68,22 @@ export function useOf(directory: string, name: string): Use {
 /** Whether a used file names its profile. */
 function isComplete(text: string, name: string): boolean {
   const { iccid, profile } = fieldsOf(text)
-  const digits = iccidDigits(String(iccid))
-  return typeof profile === 'string' && digits !== undefined && spellings(name).includes(`${digits}.json`)
+  return typeof profile === 'string' && isOf(String(iccid), name)
+}
+
+function isOf(iccid: string, name: string): boolean {
+  const digits = iccidDigits(iccid)
+  return digits !== undefined && spellings(name).includes(fileName(digits))
+}
+
+/** The tombstone that a file is. Its fields are not those of a profile, so that version 1.1 calls it damaged. */
+export function tombstoneIn(text: string): Tombstone | undefined {
+  const { move, to, moved } = fieldsOf(text)
+  if (typeof move !== 'string' || !MOVE.test(move) || typeof to !== 'string') return undefined
+  const { iccid, profile } = fieldsOf(JSON.stringify(moved ?? null))
+  return typeof iccid === 'string' && typeof profile === 'string'
+    ? { move, to, profile: { iccid, profile } }
+    : undefined
 }
 
 /** The device that a used file or a record names. */

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { linkSync, mkdirSync } from 'node:fs'
+import { existsSync, linkSync, mkdirSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { errnoOf } from '../../failure.ts'
@@ -42,7 +42,7 @@ export const removeDraft = ({ path }: Draft): void => tryToRemove(path)
 
 /**
  * Creates a file from a draft, at once complete where the file system has hard links.
- * @throws the system error, EEXIST if there is one of this name
+ * @throws the system error, EEXIST if there is one of this name, ENOENT if the draft is gone
  */
 export function createFrom({ path: draft, text, rights }: Draft, path: string): void {
   try {
@@ -51,6 +51,7 @@ export function createFrom({ path: draft, text, rights }: Draft, path: string): 
     // A disk that fails may have done what it was asked to do.
     if (textOf(dirname(path), basename(path)) === text) return
     if (isExisting(error, path)) throw error
+    if (!existsSync(draft)) throw Object.assign(new Error(`${draft} is gone`), { code: 'ENOENT' })
     writeNewSync(path, text, rights)
   }
 }

@@ -5,7 +5,7 @@
  * for ever: a tool that only renames took it.
  */
 import { createHash } from 'node:crypto'
-import { closeSync, ftruncateSync, openSync, writeSync } from 'node:fs'
+import { closeSync, ftruncateSync, lstatSync, openSync, readdirSync, writeSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { Failure, UnusableProfile } from '../../failure.ts'
 import { pause } from '../../pause.ts'
@@ -58,7 +58,7 @@ export function historyOf(directory: string, device: string): History {
   }
   const last = all.at(-1)
   // While the unused file is there, whoever else has begun to claim the profile may still release it.
-  const isTaken = last?.use.state === 'used' && last.use.unused === undefined
+  const isTaken = (last?.use.state === 'used' || last?.use.state === 'moved') && last.use.unused === undefined
   // An earlier version could assign another profile although the device kept its first one.
   return { assignment: all.findLast(namesDevice) ?? (isTaken ? undefined : last), records: all.length }
 }
@@ -105,6 +105,17 @@ function restored(directory: string, device: string, path: string, begun?: strin
     closeSync(file)
   }
   return text
+}
+
+/**
+ * The digits of the ICCIDs of all profiles that records name.
+ * @throws the system error
+ */
+export function recordedIccids(directory: string): Set<string> {
+  const place = join(directory, RECORDS)
+  const names = lstatSync(place, { throwIfNoEntry: false })?.isDirectory() ? readdirSync(place) : []
+  const records = names.filter((name) => /^[0-9a-f]{64}\.\d+$/.test(name))
+  return new Set(records.flatMap((name) => iccidDigits(String(fieldsOf(textOf(place, name))['iccid'])) ?? []))
 }
 
 /** The text of a file; empty if there is none, or if it is no profile. */

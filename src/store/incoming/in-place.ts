@@ -1,5 +1,6 @@
 import { closeSync, ftruncateSync, openSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
+import { errnoOf } from '../../failure.ts'
 import { isExisting } from '../claim/claim.ts'
 import { FLUSHES_AT_ONCE, flushFile } from '../flush/files.ts'
 import { fileName, hasFiller } from '../names.ts'
@@ -51,7 +52,7 @@ async function publishSome(target: Target, profiles: readonly StoredProfile[], a
   }
 }
 
-/** @returns undefined if another process has stored the profile in the meantime */
+/** @returns undefined if another process has stored the profile in the meantime, and a third one may have claimed it */
 function create({ directory, rights }: Target, profile: StoredProfile): number | undefined {
   const name = fileName(profile.iccid)
   const path = join(directory, name)
@@ -60,6 +61,15 @@ function create({ directory, rights }: Target, profile: StoredProfile): number |
   } catch (error) {
     if (!isExisting(error, path)) throw error
     if (isStored(directory, name)) return undefined
+    return openIfThere(path)
+  }
+}
+
+function openIfThere(path: string): number | undefined {
+  try {
     return patiently(() => openSync(path, 'r+'))
+  } catch (error) {
+    if (errnoOf(error) === 'ENOENT') return undefined
+    throw error
   }
 }

@@ -1,13 +1,22 @@
-import { closeSync, fstatSync, openSync, readSync, statfsSync, statSync, writeFileSync } from 'node:fs'
+import {
+  closeSync,
+  fstatSync,
+  openSync,
+  readSync,
+  type Stats,
+  statfsSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { hostname } from 'node:os'
 import { basename } from 'node:path'
 import { Failure, reasonOf } from '../failure.ts'
 import { fullPath } from '../full-path.ts'
-import { flushFileSync } from '../store/flush/files.ts'
-import { isProfileName, usedName } from '../store/names.ts'
-import { fileRights, rightsOf } from '../store/rights.ts'
-import type { Ready } from './ready.ts'
-import { isOutput } from './standard-output.ts'
+import { flushFileSync } from './flush/files.ts'
+import { isProfileName, usedName } from './names.ts'
+import { fileRights, rightsOf } from './rights.ts'
+
+const STANDARD_OUTPUT = 1
 
 /** What every receipt begins with. */
 const BEGINNING = '{"time":"'
@@ -17,9 +26,19 @@ const LONGEST_ICCID = '9'.repeat(20)
 /** In bytes: what `blocks` of a file counts. */
 const BLOCK = 512
 
-type HandedOut = Pick<Ready, 'iccid' | 'name' | 'isAgain' | 'device'>
+/** Where a profile went. */
+export interface Entry {
+  /** The digits, without a filler. */
+  readonly iccid: string
+  /** The name of the unused file. */
+  readonly name: string
+  readonly device?: string
+  readonly isAgain?: boolean
+  /** The directory that it is moved to. */
+  readonly to?: string
+}
 
-/** A file to which a line of JSON is appended for each profile that is about to be printed. No secret is in it. */
+/** A file to which a line of JSON is appended for each profile that is printed or moved. No secret is in it. */
 export class Receipt {
   readonly path: string
   readonly #file: number
@@ -56,7 +75,7 @@ export class Receipt {
    * Appends all lines with one write, and flushes them.
    * @throws {Error} that says so
    */
-  append(taken: readonly Ready[]): void {
+  append(taken: readonly Entry[]): void {
     const text = this.#textOf(taken)
     try {
       writeFileSync(this.#file, isTorn(this.#file) ? `\n${text}` : text)
@@ -72,9 +91,9 @@ export class Receipt {
     return 1 + count * Buffer.byteLength(line) + Buffer.byteLength(JSON.stringify(devices))
   }
 
-  #textOf(handedOut: readonly HandedOut[]): string {
+  #textOf(entries: readonly Entry[]): string {
     const [time, station] = [new Date().toISOString(), hostname()]
-    const lines = handedOut.map(({ device, iccid, name, isAgain }) =>
+    const lines = entries.map(({ device, iccid, name, isAgain, to }) =>
       JSON.stringify({
         time,
         station,
@@ -83,6 +102,7 @@ export class Receipt {
         directory: this.#directory,
         file: usedName(name),
         again: isAgain ?? false,
+        ...(to === undefined ? {} : { to }),
       }),
     )
     return lines.map((line) => `${line}\n`).join('')
@@ -138,4 +158,14 @@ function isTorn(file: number): boolean {
 function bytesOf(file: number, length: number, at: number): string {
   const bytes = Buffer.alloc(length)
   return bytes.toString('latin1', 0, readSync(file, bytes, 0, length, at))
+}
+
+/** Whether a file is the one that standard output goes to. Windows can't describe a serial port, which is not a file. */
+export function isOutput(file: Stats, output = STANDARD_OUTPUT): boolean {
+  try {
+    const { dev, ino } = fstatSync(output)
+    return file.dev === dev && file.ino === ino
+  } catch {
+    return false
+  }
 }

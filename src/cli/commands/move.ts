@@ -1,0 +1,87 @@
+import { Option } from 'clipanion'
+import { oddEnd } from '../../words.ts'
+import { UsageError } from '../advice/usage.ts'
+import { onInterrupt } from '../signals.ts'
+import { BaseCommand } from './base.ts'
+import { checkReceipt, notEmpty, parseCount } from './values.ts'
+
+const STOPPING = 'interrupted: stopping where the same command can go on; press Ctrl-C again to stop at once'
+
+export class MoveCommand extends BaseCommand {
+  static override paths = [['move']]
+  static override usage = {
+    description: 'move unused profiles to another directory',
+    details: [
+      'Both directories can be on any disk, stick or share, and other calls can work in them. What is used or recorded for a device stays. No profile is ever unused in both directories, whatever happens to the call, its computer or the disks.',
+      'If it is interrupted, run the same command again: it finishes the move, and moves no more than it was told to in all. With --back, it takes home what the other directory can not have.',
+    ].join('\n\n'),
+    examples: [
+      ['Move 500 profiles to a stick', 'softsim move -n 500 -i profiles -o /media/stick/profiles'],
+      ['Take an interrupted move back', 'softsim move --back -i profiles -o /media/stick/profiles'],
+    ] as [string, string][],
+  }
+
+  source = Option.String('-i,--in', {
+    description: '<DIR>: the directory that the profiles leave (required)',
+  })
+
+  target = Option.String('-o,--out', {
+    description: '<DIR>: the directory that they go to, created if missing (required)',
+  })
+
+  count = Option.String('-n,--count', { description: '<N>: how many profiles to move, all or none' })
+
+  all = Option.Boolean('--all', false, { description: 'move all unused profiles' })
+
+  back = Option.Boolean('--back', false, {
+    description: 'take home what an interrupted move has not begun to give',
+  })
+
+  receipt = Option.String('--receipt', {
+    description: '<FILE>: append a line of JSON for each profile, without secrets',
+  })
+
+  override async execute(): Promise<void> {
+    const { report } = this.context
+    const [source, target] = [required('-i (--in)', this.source), required('-o (--out)', this.target)]
+    const count = this.#count()
+    const receipt = this.receipt === undefined ? undefined : checkReceipt(this.receipt)
+    if (this.back) {
+      const { takeHome } = await import('../../move/back.ts')
+      takeHome({ source, target, messages: report })
+      return
+    }
+    const { moveProfiles } = await import('../../move/move.ts')
+    const { startProgress } = await import('../terminal/progress.ts')
+    const interrupt = onInterrupt(0, (isLast) => isLast || report.warn(STOPPING))
+    const progress = await startProgress(report)
+    try {
+      const { stop } = interrupt
+      await moveProfiles({ source, target, count, receipt, stop, messages: report, progress })
+    } finally {
+      progress.end()
+      interrupt.release()
+    }
+  }
+
+  /** How many profiles to move: infinitely many stand for all. */
+  #count(): number {
+    const given = [this.count !== undefined && '-n', this.all && '--all', this.back && '--back'].filter(
+      Boolean,
+    )
+    if (given.length === 1)
+      return this.count === undefined ? Number.POSITIVE_INFINITY : parseCount(this.count)
+    throw new UsageError(
+      given.length === 0 ? 'move needs -n, --all or --back' : `${given.join(' and ')} can't be used together`,
+      'for example: softsim move -n 500 -i profiles -o /media/stick/profiles',
+    )
+  }
+}
+
+function required(option: string, value: string | undefined): string {
+  const hint = 'for example: softsim move -n 500 -i profiles -o /media/stick/profiles'
+  if (value === undefined) throw new UsageError(`move needs ${option}`, hint)
+  const end = oddEnd(notEmpty(option, value))
+  if (end === undefined) return value
+  throw new UsageError(`the name of the directory ${end}`, hint)
+}

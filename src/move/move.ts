@@ -1,0 +1,146 @@
+import { dirname } from 'node:path'
+import { Failure, reasonOf } from '../failure.ts'
+import { fullPath } from '../full-path.ts'
+import { Hint } from '../store/hint.ts'
+import { checkSpaceForOrder } from '../store/incoming/free-space.ts'
+import { finishFetches } from '../store/incoming/recover.ts'
+import { closeTarget, openTarget } from '../store/incoming/target.ts'
+import { isDirectory } from '../store/make-directory.ts'
+import { takeBack } from '../store/move/claim.ts'
+import { dropDraft, targetOfMove } from '../store/move/drafts.ts'
+import {
+  areOnOneDisk,
+  beginMove,
+  decideMove,
+  endMove,
+  isMarked,
+  isSame,
+  type Move,
+  openMoves,
+  sameDirectory,
+  unmark,
+  whoseIs,
+} from '../store/move/journal.ts'
+import { readUnused } from '../store/read.ts'
+import { Receipt } from '../store/receipt.ts'
+import { type Messages, several } from '../words.ts'
+import { claimAll } from './claim-all.ts'
+import { give } from './give.ts'
+import type { Run, Tally } from './run.ts'
+
+const UNPLUG = '; the disk can be unplugged'
+const EJECT = '; eject the disk before you unplug it'
+
+export interface Order {
+  readonly source: string
+  readonly target: string
+  /** Infinite if all unused profiles are to be moved. */
+  readonly count: number
+  /** The file that receives a line for each profile. */
+  readonly receipt: string | undefined
+  readonly stop: AbortSignal
+  readonly messages: Messages
+  readonly progress: { follow(line: () => string): void }
+}
+
+/**
+ * Moves unused profiles from one directory to another. A move that was interrupted is finished first, and counts.
+ * @throws {Failure}
+ */
+export async function moveProfiles(order: Order): Promise<void> {
+  const { source, target, messages } = order
+  try {
+    // If there is no such directory, this says so.
+    readUnused(source)
+    checkTarget(source, target)
+    await finishFetches(source, messages)
+    const { given, moved, canFlush } = await moveInto(order)
+    const { iccids } = readUnused(source)
+    const summary = `${several(moved, 'profile')} moved to ${target}; ${iccids.length} unused left in ${source}`
+    messages.tell(0, summary + (areOnOneDisk(source, target) ? '' : canFlush ? UNPLUG : EJECT))
+    // Whoever has not read that runs the same command again. Until now, it moves no others.
+    for (const [move, drafts] of given) {
+      drafts.forEach(dropDraft)
+      endMove(move)
+    }
+  } catch (error) {
+    if (error instanceof Failure) throw error
+    throw new Failure(
+      'unfinished-move',
+      `can't move profiles from ${source} to ${target}: ${reasonOf(error)}`,
+      error,
+    )
+  }
+}
+
+/**
+ * Looks at the target before anything is written there.
+ * @throws {Failure} `usage` or `no-profiles`
+ */
+function checkTarget(source: string, target: string): void {
+  if (isSame(source, target)) throw sameDirectory(source, target)
+  const above = dirname(target)
+  if (!isDirectory(above)) {
+    throw new Failure('no-place', `the directory ${above} does not exist`)
+  }
+  const lost = openMoves(source).find(
+    (move) => targetOfMove(move) === fullPath(target) && !isMarked(target, move),
+  )
+  if (lost === undefined) return
+  throw new Failure('other-disk', `a move to ${target} is not finished, and ${target} is another one now`)
+}
+
+function lineOf({ claimed, moved }: Tally, most: number): string {
+  const all = Math.max(most, claimed, moved, 1)
+  return `${Math.floor(((claimed + moved) / (2 * all)) * 100)} % (${moved} of ${all} moved, ${claimed} claimed)`
+}
+
+interface Given {
+  readonly given: Run['given']
+  /** How many profiles the target got. */
+  readonly moved: number
+  /** Whether it has them after a power cut. */
+  readonly canFlush: boolean
+}
+
+async function moveInto({ source, target: to, count, ...order }: Order): Promise<Given> {
+  const { messages, progress, stop } = order
+  const target = await openTarget(to)
+  try {
+    const most = Math.min(count, readUnused(source).iccids.length)
+    checkSpaceForOrder(target, most)
+    const receipt = order.receipt === undefined ? undefined : new Receipt(order.receipt, source, most)
+    const tally = { claimed: 0, moved: 0 }
+    progress.follow(() => lineOf(tally, most))
+    const run: Run = { source, target, receipt, stop, messages, tally, given: new Map() }
+    for (const move of openMoves(source).filter((each) => isMarked(to, each))) await finish(run, move, count)
+    while (tally.moved < count && (await finish(run, beginMove(source, to), count)));
+    if (tally.moved === 0) throw new Failure('none-to-move', `no unused profile in ${source} can be moved`)
+    // Windows does not flush directories. It may hold their names back, until the disk is ejected.
+    const canFlush = target.canFlush && process.platform !== 'win32'
+    return { given: run.given, moved: tally.moved, canFlush }
+  } finally {
+    // The last flush of the target comes after both.
+    Hint.drop(to)
+    closeTarget(target)
+  }
+}
+
+/**
+ * @param count how many profiles the call is to move in all
+ * @returns false if there are no more
+ */
+async function finish(run: Run, move: Move, count: number): Promise<boolean> {
+  const { tally, target, messages } = run
+  const isNew = whoseIs(move) === undefined
+  if (isNew && !(await claimAll(run, move, count - tally.moved))) return false
+  if (decideMove(move, 'target')) run.given.set(move, await give(run, move))
+  else {
+    takeBack(move, messages)
+    unmark(target.directory, move)
+    if (isNew) throw takenBack()
+  }
+  return true
+}
+
+const takenBack = () => new Failure('taken-back', 'another call has taken this move back')

@@ -1,0 +1,24 @@
+import type { OpenTarget } from '../store/incoming/target.ts'
+import type { ProfileDraft } from '../store/move/drafts.ts'
+import type { Move } from '../store/move/journal.ts'
+import type { Receipt } from '../store/receipt.ts'
+import type { Messages } from '../words.ts'
+
+/** One call of `move`. */
+export interface Run {
+  readonly source: string
+  readonly target: OpenTarget
+  readonly receipt: Receipt | undefined
+  /** Aborted: stop where the same command can go on. */
+  readonly stop: AbortSignal
+  readonly messages: Messages
+  readonly tally: Tally
+  /** The drafts of what the target has now, move by move. */
+  readonly given: Map<Move, ProfileDraft[]>
+}
+
+/** How far it is. */
+export interface Tally {
+  claimed: number
+  moved: number
+}

@@ -1,0 +1,153 @@
+/**
+ * What a move is, in both of its directories. In the source, `.moves/<id>/` has a draft of the tombstone of each profile
+ * until the target has that profile. `.moves/<id>.whose` decides, once, whose all of them are: a file stands for the
+ * target, a directory for the source. In the target, `.moves/<id>.from` is the mark by which a repeated call knows it: a
+ * path may lead to another disk today.
+ */
+import { randomUUID } from 'node:crypto'
+import { lstatSync, mkdirSync, readdirSync, rmdirSync, statSync } from 'node:fs'
+import { hostname } from 'node:os'
+import { join } from 'node:path'
+import { errnoOf, Failure } from '../../failure.ts'
+import { decideOnce } from '../claim/take-over.ts'
+import { flushDirectorySync } from '../flush/directory.ts'
+import { flushPathSync, writeNewSync } from '../flush/files.ts'
+import { tryToRemove } from '../remove.ts'
+import { fileRights, rightsOf } from '../rights.ts'
+
+const MOVES = '.moves'
+const WHOSE = '.whose'
+const MARK = '.from'
+const ID = /^[0-9a-f-]{36}$/
+
+export interface Move {
+  readonly id: string
+  /** The directory that the profiles come from. */
+  readonly source: string
+}
+
+export type Side = 'source' | 'target'
+
+/** The directory of the drafts. */
+export const draftsPath = ({ id, source }: Move) => join(source, MOVES, id)
+
+const markPath = (target: string, id: string) => join(target, MOVES, id + MARK)
+
+/** @throws the system error */
+export const isMarked = (target: string, { id }: Move): boolean =>
+  lstatSync(markPath(target, id), { throwIfNoEntry: false }) !== undefined
+
+/**
+ * Begins a move: marks the target, then the source.
+ * @throws {Failure} `usage` if both are the same directory
+ * @throws the system error
+ */
+export function beginMove(source: string, target: string): Move {
+  const move = { id: randomUUID(), source }
+  const text = JSON.stringify({ from: source, station: hostname(), time: new Date().toISOString() })
+  makeFlushed(target, MOVES)
+  const mark = markPath(target, move.id)
+  writeNewSync(mark, text, fileRights(rightsOf(target)))
+  // Whatever the two paths are: through two mounts, one directory has two numbers.
+  if (isMarked(source, move)) {
+    unmark(target, move)
+    throw sameDirectory(source, target)
+  }
+  flushPathSync(mark)
+  flushDirectorySync(join(target, MOVES))
+  makeFlushed(source, MOVES)
+  makeFlushed(source, join(MOVES, move.id))
+  return move
+}
+
+const statusOf = (path: string) => statSync(path, { bigint: true, throwIfNoEntry: false })
+
+/** Whether two paths lead to the same directory, as far as its numbers say. */
+export function isSame(source: string, target: string): boolean {
+  const [one, other] = [statusOf(source), statusOf(target)]
+  return other !== undefined && one?.dev === other.dev && one.ino === other.ino
+}
+
+/** Whether two directories are on one disk, or one partition of it. */
+export const areOnOneDisk = (source: string, target: string) =>
+  statusOf(source)?.dev === statusOf(target)?.dev
+
+export const sameDirectory = (source: string, target: string) =>
+  new Failure('same-directory', `${source} and ${target} are the same directory`)
+
+/** After that, the target does not know the move. */
+export function unmark(target: string, { id }: Move): void {
+  tryToRemove(markPath(target, id))
+  try {
+    rmdirSync(join(target, MOVES))
+  } catch {}
+}
+
+/**
+ * Moves out of a directory that are not finished: the drafts of some of their profiles are there.
+ * @throws the system error
+ */
+export function openMoves(source: string): Move[] {
+  return namesIn(join(source, MOVES))
+    .filter((name) => ID.test(name))
+    .sort()
+    .map((id) => ({ id, source }))
+    .filter((move) => namesIn(draftsPath(move)).length > 0)
+}
+
+/**
+ * Whether a move out of a directory was ever begun.
+ * @throws the system error
+ */
+export const hasMovesOut = (directory: string) =>
+  namesIn(join(directory, MOVES)).some((name) => !name.endsWith(MARK))
+
+/** The names of the drafts, sorted. */
+export const draftsOf = (move: Move) => namesIn(draftsPath(move)).sort()
+
+/** Ends a move that has no drafts any more. */
+export function endMove(move: Move): void {
+  try {
+    rmdirSync(draftsPath(move))
+  } catch {}
+}
+
+/**
+ * Whose the profiles of a move are; undefined while that is not decided.
+ * @throws the system error
+ */
+export function whoseIs({ id, source }: Move): Side | undefined {
+  const decided = lstatSync(join(source, MOVES, id + WHOSE), { throwIfNoEntry: false })
+  return decided && (decided.isDirectory() ? 'source' : 'target')
+}
+
+/**
+ * Decides, once and durably, whose the profiles of a move are.
+ * @returns whether it is decided this way
+ * @throws the system error
+ */
+export function decideMove({ id, source }: Move, whose: Side): boolean {
+  const place = join(source, MOVES)
+  const isSo = decideOnce(join(place, id + WHOSE), whose === 'target', rightsOf(source))
+  // Also if another call decided it: it may have been killed before this flush.
+  flushDirectorySync(place)
+  return isSo
+}
+
+function makeFlushed(directory: string, name: string): void {
+  try {
+    mkdirSync(join(directory, name), { mode: rightsOf(directory) })
+  } catch (error) {
+    if (errnoOf(error) !== 'EEXIST') throw error
+  }
+  flushDirectorySync(join(directory, name, '..'))
+}
+
+function namesIn(path: string): string[] {
+  try {
+    return readdirSync(path)
+  } catch (error) {
+    if (errnoOf(error) === 'ENOENT') return []
+    throw error
+  }
+}

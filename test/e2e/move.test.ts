@@ -1,0 +1,334 @@
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  symlinkSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { dirname, join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { killMoveAt, pairOf, pointsOfMove } from '../../scripts/torture/move.ts'
+import { Random } from '../../scripts/torture/random.ts'
+import { Tally } from '../../scripts/torture/tally.ts'
+import { whyNoTrace } from '../../scripts/torture/trace.ts'
+import { Works } from '../../scripts/torture/works.ts'
+import { newAnswerName } from '../../src/store/incoming/answers.ts'
+import {
+  directoryOf,
+  namesIn,
+  someProfiles,
+  temporaryDirectory,
+  unusedIn,
+  usedIn,
+} from '../support/directory.ts'
+import { hasSmallDisks, smallDisk } from '../support/disk.ts'
+import { iccid, plainProfile, storedFile } from '../support/profiles.ts'
+import { failure, lines } from '../support/promises.ts'
+import { softsim } from '../support/softsim.ts'
+import { hasPosix } from '../support/system.ts'
+
+const { privateKeyPath: KEY, publicKey } = inject('keys')
+
+/** A directory with so many profiles, and the path of one that is not there yet. */
+const pair = (count = 5) =>
+  [directoryOf(someProfiles(count)), join(temporaryDirectory(), 'profiles')] as const
+
+const move = (source: string, target: string, ...more: string[]) =>
+  softsim(['move', '-i', source, '-o', target, ...more])
+const next = (directory: string, ...more: string[]) =>
+  softsim(['next', '-k', KEY, '-i', directory, '--format=raw', ...more])
+const status = async (directory: string) =>
+  JSON.parse((await softsim(['status', '-i', directory, '--format=json'])).stdout)
+
+const fileOf = (n: number) => `${iccid(n)}.json`
+const draftsIn = (source: string) => readdirSync(join(source, '.moves')).filter((name) => !name.includes('.'))
+
+test('the lowest profiles go to the other directory, byte for byte, and stations there and here go on', async () => {
+  const [source, target] = pair()
+  const before = readFileSync(join(source, fileOf(1)), 'utf8')
+  expect(await move(source, target, '-n', '2')).toEqual({
+    code: 0,
+    signal: null,
+    stdout: '',
+    stderr: `softsim: 2 profiles moved to ${target}; 3 unused left in ${source}\n`,
+  })
+  expect(namesIn(target)).toEqual([fileOf(1), fileOf(2)])
+  expect(JSON.parse(readFileSync(join(target, fileOf(1)), 'utf8'))).toEqual(JSON.parse(before))
+  expect(unusedIn(source)).toEqual([3, 4, 5].map(fileOf))
+  expect(JSON.parse((await next(target)).stdout).iccid).toBe(iccid(1))
+  expect(JSON.parse((await next(source)).stdout).iccid).toBe(iccid(3))
+  expect(await status(source)).toMatchObject({ unused: 2, used: 3, moved: 2, inTransit: 0, unfinished: 0 })
+  expect(await status(target)).toMatchObject({ unused: 1, used: 1, moved: 0, inTransit: 0 })
+})
+
+test('--all moves what is unused; what is used or recorded for a device stays', async () => {
+  const [source, target] = pair()
+  await next(source)
+  await next(source, '--device', 'SN-1')
+  // Only its record says so.
+  unlinkSync(join(source, `__${fileOf(2)}`))
+  cpSync(join(source, `__${fileOf(1)}`), join(source, fileOf(2)))
+  writeFileSync(join(source, fileOf(2)), storedFile(plainProfile(2), publicKey))
+  const run = await move(source, target, '--all')
+  expect(run.code).toBe(0)
+  expect(run.stderr).toContain(`${fileOf(2)} is not moved: it is recorded for a device`)
+  expect(namesIn(target)).toEqual([3, 4, 5].map(fileOf))
+  expect(JSON.parse((await next(source, '--device', 'SN-1')).stdout).iccid).toBe(iccid(2))
+})
+
+test('too few: nothing is moved, and nothing stays marked', async () => {
+  const [source, target] = pair(2)
+  expect(await move(source, target, '-n', '3')).toEqual(
+    failure(
+      3,
+      /at most 2 of 3 profiles in \S+ can be moved/,
+      /move fewer, or use --all; these were not moved/,
+    ),
+  )
+  expect(namesIn(source)).toEqual([fileOf(1), fileOf(2)])
+  expect(existsSync(target)).toBe(false)
+})
+
+test('--iccid in the source says where a moved profile is', async () => {
+  const [source, target] = pair()
+  await move(source, target, '-n', '1')
+  expect(await next(source, '--iccid', iccid(1))).toEqual(
+    failure(3, RegExp(`${iccid(1)} is moved to ${target}`), /.*-i.*/),
+  )
+  expect((await next(target, '--iccid', iccid(1))).code).toBe(0)
+})
+
+test('what a fetch stores again does not come back', async () => {
+  const [source, target] = pair(1)
+  await move(source, target, '--all')
+  mkdirSync(join(source, '.incoming'))
+  const answer = `${newAnswerName().replace(`~${process.pid}~`, '~4194999~')}.answer`
+  writeFileSync(join(source, '.incoming', answer), `${storedFile(plainProfile(1), publicKey)}\n`)
+  expect((await next(source)).code).toBe(3)
+  expect(unusedIn(source)).toEqual([])
+})
+
+test('what an interrupted fetch received is stored first', async () => {
+  const [source, target] = pair(1)
+  mkdirSync(join(source, '.incoming'))
+  const answer = `${newAnswerName().replace(`~${process.pid}~`, '~4194999~')}.answer`
+  const both = [1, 2].map((n) => `${storedFile(plainProfile(n), publicKey)}\n`)
+  writeFileSync(join(source, '.incoming', answer), both.join(''))
+  const run = await move(source, target, '--all')
+  expect(run.stderr).toContain('finished an interrupted fetch: 1 profile stored')
+  expect(namesIn(target)).toEqual([1, 2].map(fileOf))
+  expect(existsSync(join(source, '.incoming'))).toBe(false)
+})
+
+test('a receipt has a line for each profile', async () => {
+  const [source, target] = pair()
+  const receipt = join(temporaryDirectory(), 'receipt.jsonl')
+  await move(source, target, '-n', '2', '--receipt', receipt)
+  const entries = lines(readFileSync(receipt, 'utf8')).map((line) => JSON.parse(line))
+  expect(entries).toMatchObject(
+    [1, 2].map((n) => ({ iccid: iccid(n), directory: source, to: target, again: false })),
+  )
+})
+
+describe('the same directory', () => {
+  test.skipIf(!hasPosix)('under another name is refused', async () => {
+    const [source] = pair()
+    const link = join(temporaryDirectory(), 'link')
+    symlinkSync(source, link)
+    for (const other of [
+      source,
+      `${source}/`,
+      join(source, '..', 'x', '..', source.split('/').at(-1) ?? ''),
+      link,
+    ])
+      expect(await move(source, other, '--all')).toEqual(failure(2, /.* are the same directory/))
+    expect(readdirSync(source).filter((name) => name.startsWith('.'))).toEqual([])
+  })
+})
+
+test('a directory above that is missing is not created: the disk may not be mounted', async () => {
+  const [source] = pair()
+  const above = join(temporaryDirectory(), 'stick')
+  expect(await move(source, join(above, 'profiles'), '--all')).toEqual(
+    failure(3, RegExp(`the directory ${above} does not exist`)),
+  )
+  expect(existsSync(above)).toBe(false)
+})
+
+test.each([
+  [['-n', '1', '-i', 'a'], /move needs -o \(--out\)/],
+  [['-n', '1', '-o', 'a'], /move needs -i \(--in\)/],
+  [['-i', 'a', '-o', 'b'], /move needs -n, --all or --back/],
+  [['-i', 'a', '-o', 'b', '-n', '1', '--all'], /-n and --all can't be used together/],
+  [['-i', 'a', '-o', 'b', '-n', '0'], /the value of -n \(--count\) .*/],
+])('%j', async (options, why) => {
+  expect(await softsim(['move', ...options])).toEqual(failure(2, why))
+})
+
+/** A move of two that was killed: before it was decided whose they are, or right after. */
+async function halfMoved(whose?: 'target') {
+  const [source, target] = pair()
+  await move(source, target, '-n', '2')
+  const id = readdirSync(join(target, '.moves'))[0]?.replace('.from', '') ?? ''
+  const drafts = join(source, '.moves', id)
+  mkdirSync(drafts)
+  for (const n of [1, 2]) {
+    cpSync(join(source, `__${fileOf(n)}`), join(drafts, `${fileOf(n)}~1`))
+    renameSync(join(target, fileOf(n)), join(source, fileOf(n)))
+  }
+  if (whose === undefined) unlinkSync(join(source, '.moves', `${id}.whose`))
+  return { source, target }
+}
+
+describe('an interrupted move', () => {
+  test.each([undefined, 'target'] as const)(
+    'is finished by the same command, and moves no more (%s)',
+    async (whose) => {
+      const { source, target } = await halfMoved(whose)
+      expect(await status(source)).toMatchObject({ unused: 3, inTransit: 2, moved: 0, unfinished: 0 })
+      expect((await next(source, '--iccid', iccid(1))).code).toBe(3)
+      expect(await move(source, target, '-n', '2')).toMatchObject({ code: 0 })
+      expect(namesIn(target)).toEqual([1, 2].map(fileOf))
+      expect(await status(source)).toMatchObject({ unused: 3, inTransit: 0, moved: 2 })
+      expect(draftsIn(source)).toEqual([])
+    },
+  )
+
+  test('counts: a larger number moves the rest', async () => {
+    const { source, target } = await halfMoved('target')
+    expect((await move(source, target, '-n', '4')).stderr).toContain('4 profiles moved')
+    expect(namesIn(target)).toEqual([1, 2, 3, 4].map(fileOf))
+  })
+
+  test('another stick at the same mount point gets nothing', async () => {
+    const { source, target } = await halfMoved('target')
+    const stick = dirname(target)
+    renameSync(stick, `${stick}-away`)
+    mkdirSync(stick)
+    const other = failure(
+      3,
+      /a move to \S+ is not finished, and \S+ is another one now/,
+      /connect the disk .*/,
+    )
+    expect(await move(source, target, '-n', '2')).toEqual(other)
+    expect(readdirSync(stick)).toEqual([])
+    renameSync(`${stick}-away`, `${stick}-elsewhere`)
+    // The first stick at another mount point.
+    expect((await move(source, join(`${stick}-elsewhere`, 'profiles'), '-n', '2')).code).toBe(0)
+  })
+
+  test('--back without the stick takes home what the stick can not have', async () => {
+    const { source, target } = await halfMoved()
+    renameSync(target, `${target}-away`)
+    expect(await move(source, target, '--back')).toMatchObject({
+      code: 0,
+      stderr: `softsim: 2 profiles taken back to ${source}\n`,
+    })
+    expect(unusedIn(source)).toHaveLength(5)
+    expect(usedIn(source)).toEqual([])
+    // The stick comes back.
+    renameSync(`${target}-away`, target)
+    expect((await move(source, target, '-n', '1')).code).toBe(0)
+    expect(namesIn(target)).toEqual([fileOf(1)])
+  })
+
+  test('--back refuses what the stick may have', async () => {
+    const { source, target } = await halfMoved('target')
+    expect(await move(source, target, '--back')).toEqual(
+      failure(3, /profiles that \S+ may have can't be taken back to \S+/, /run the move again.*/),
+    )
+    expect(await status(source)).toMatchObject({ inTransit: 2 })
+    expect((await move(source, target, '-n', '2')).code).toBe(0)
+  })
+
+  test('a torn tombstone is nobody’s: it is named, and the rest is moved', async () => {
+    const { source, target } = await halfMoved('target')
+    writeFileSync(join(source, `__${fileOf(2)}`), '{"move":"')
+    const run = await move(source, target, '-n', '1')
+    expect(run.code).toBe(0)
+    expect(run.stderr).toContain(`${fileOf(2)} is not moved: another call has begun to claim it`)
+    expect(namesIn(target)).toEqual([fileOf(1)])
+  })
+})
+
+test('a chain: what went on from the second directory comes back to neither', async () => {
+  const [source, second] = pair(2)
+  const third = join(temporaryDirectory(), 'profiles')
+  await move(source, second, '--all')
+  await move(second, third, '--all')
+  expect(namesIn(third)).toEqual([1, 2].map(fileOf))
+  for (const home of [source, second]) {
+    const run = await move(third, home, '--all')
+    expect(run.code).toBe(3)
+    expect(run.stderr).toContain(`${join(home, `__${fileOf(1)}`)} says that it was used there`)
+  }
+  expect(unusedIn(third)).toHaveLength(2)
+})
+
+test('an earlier version does not print what was moved', () => {
+  // It takes a file for a profile that has these two fields.
+  expect.hasAssertions()
+  return pairMoved().then((source) => {
+    const tombstone = JSON.parse(readFileSync(join(source, `__${fileOf(1)}`), 'utf8'))
+    expect([tombstone.iccid, tombstone.profile]).toEqual([undefined, undefined])
+  })
+})
+
+async function pairMoved() {
+  const [source, target] = pair(1)
+  await move(source, target, '--all')
+  return source
+}
+
+describe.skipIf(!hasSmallDisks)('a full stick', () => {
+  test('leaves the move in transit; with space again, the same command finishes it', async () => {
+    const disk = await smallDisk(4)
+    try {
+      const source = directoryOf(someProfiles(60))
+      const target = join(disk.path, 'profiles')
+      expect((await move(source, target, '-n', '1')).code).toBe(0)
+      disk.fill(24)
+      const full = await move(source, target, '-n', '40')
+      expect(full.code).toBe(9)
+      expect(full.stderr).toMatch(/no space left/)
+      disk.clear()
+      expect(await move(source, target, '-n', '40')).toMatchObject({ code: 0 })
+      expect(namesIn(target)).toHaveLength(41)
+      expect(unusedIn(source)).toHaveLength(19)
+      expect(await status(source)).toMatchObject({ moved: 41, inTransit: 0 })
+    } finally {
+      await disk.close()
+    }
+  })
+})
+
+const reason = whyNoTrace()
+
+describe.skipIf(reason !== undefined)(
+  `killed in a system call${reason ? ` (skipped: ${reason})` : ''}`,
+  () => {
+    let works: Works
+    beforeAll(async () => {
+      works = await Works.open(new Random(1), inject('keys'), inject('root'))
+    })
+    afterAll(() => works.close())
+
+    test('at any step: again, it finishes, and nothing is in both directories or lost', async () => {
+      const template = works.newPath()
+      await works.fetch(template, 8)
+      const newPair = () => pairOf(template, works.root, works.root)
+      const tally = new Tally()
+      const changes = /^(rename|link|unlink|fsync|mkdir|rmdir)/
+      const all = (await pointsOfMove(works, newPair())).filter(
+        ({ matters, syscall }) => matters && changes.test(syscall),
+      )
+      for (const point of works.random.shuffled(all).slice(0, 12))
+        await killMoveAt(works, tally, newPair(), point)
+      expect(tally.of('kills of a move')).toBeGreaterThan(5)
+    })
+  },
+)
