@@ -1,5 +1,5 @@
 import { fstatSync } from 'node:fs'
-import { exitCode } from './cli/advice/outcomes.ts'
+import { exitCode } from './cli/advice/exit-codes.ts'
 import { unsetting } from './cli/advice/shell.ts'
 import { UsageError } from './cli/advice/usage.ts'
 import { crash, run } from './cli/run.ts'

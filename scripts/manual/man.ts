@@ -1,6 +1,6 @@
 /** The man page, in mdoc(7), which both mandoc and groff read. */
 
-import { OUTCOMES } from '../../src/cli/advice/outcomes.ts'
+import { OUTCOMES } from '../../src/cli/advice/exit-codes.ts'
 import { wrap } from '../../src/cli/help.ts'
 import { BUGS, ENVIRONMENT, FILES, MANUAL, PURPOSE } from './notes.ts'
 import { type Command, globalOptions, type Option } from './table.ts'

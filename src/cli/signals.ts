@@ -1,4 +1,4 @@
-import { exitCode } from './advice/outcomes.ts'
+import { exitCode } from './advice/exit-codes.ts'
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 

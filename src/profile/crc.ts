@@ -1,4 +1,4 @@
-import { encodeRecord } from './encode.ts'
+import { encodeRecord } from './encodings.ts'
 
 const TAG = 'fe'
 

@@ -1,5 +1,5 @@
 import { crcRecord } from './crc.ts'
-import { encodeAscii, encodeIccid, encodeImsi, encodeRecord, encodeSmsc } from './encode.ts'
+import { encodeAscii, encodeIccid, encodeImsi, encodeRecord, encodeSmsc } from './encodings.ts'
 import type { HexOptions, Profile } from './profile.ts'
 
 export interface HexRecord {

@@ -46,6 +46,19 @@ async function afterADiskDied(): Promise<void> {
   cpSync(backup, directory, { recursive: true })
 }
 
+test('receipts of a move: what left a directory must not be unused there, and may be unused where it went', async () => {
+  const [other, backup] = [join(temporaryDirectory(), 'other'), join(temporaryDirectory(), 'backup')]
+  cpSync(directory, backup, { recursive: true })
+  await softsim(['move', '-n', '2', '-i', directory, '-o', other, '--receipt', line1])
+  await softsim(['next', '-k', KEY, '-i', other, '--receipt', line2, '--device', 'SN-1'])
+  expect(await compare(line1, line2)).toMatchObject({ code: 0, stdout: '' })
+  const there = ['status', '-i', other, '--receipts', line1, line2]
+  expect(await softsim(there)).toMatchObject({ code: 0, stdout: '' })
+  rmSync(directory, { recursive: true })
+  cpSync(backup, directory, { recursive: true })
+  expect((await rowsOf(line1)).sort()).toEqual([1, 2].map((n) => `unused ${iccid(n)}  ${iccid(n)}.json`))
+})
+
 test('receipts that the directory agrees with', async () => {
   await next(line1, '--device', 'SN-1')
   await next(line1, '--device', 'SN-1')

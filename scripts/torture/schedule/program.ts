@@ -28,7 +28,7 @@ export interface Program {
 export async function loadProgram(source: string, platform: NodeJS.Platform): Promise<Program> {
   const get = (path: string): Promise<Loaded> => load(new URL(path, source).href, platform)
   // Earlier versions have the exit code and the hint in the failure itself.
-  const { exitCode } = await get('cli/advice/outcomes.ts').catch(() => get('failure.ts'))
+  const { exitCode } = await get('cli/advice/exit-codes.ts').catch(() => get('failure.ts'))
   const { adviceOn = (failure: Loaded) => failure } = await get('cli/advice/advice.ts').catch(() => ({}))
   const { handOut } = await get('next/hand-out.ts')
   const { openTarget, closeTarget } = await get('store/incoming/target.ts')

@@ -1,4 +1,5 @@
 import { Failure } from '../../failure.ts'
+import { fullPath } from '../../full-path.ts'
 import { fileName, usedName } from '../../store/names.ts'
 import { type Messages, several } from '../../words.ts'
 import { readRecords, warnOfUnreadable } from '../devices.ts'
@@ -26,7 +27,9 @@ export async function compareReceipts(comparison: Comparison): Promise<void> {
   const { directory, files, messages } = comparison
   // Before the directory: a claim is complete before its receipt is written, so stations may go on meanwhile.
   const read = [...new Set(files)].map(readReceipts)
-  const receipts = withoutCopies(read.flatMap((each) => each.receipts))
+  const all = withoutCopies(read.flatMap((each) => each.receipts))
+  // What was moved out of other directories may be unused in this one.
+  const receipts = all.filter(({ left }) => left === undefined || left === fullPath(directory))
   warnOfEach(
     messages,
     read.flatMap(({ torn }) => torn),

@@ -3,7 +3,7 @@ import { Failure, reasonOf } from '../../failure.ts'
 import { iccidDigits } from '../../profile/iccid.ts'
 import { fieldsOf } from '../../store/claim/use.ts'
 
-/** What `next --receipt` has written about one profile. */
+/** What `next --receipt` or `move --receipt` has written about one profile. */
 export interface Receipt {
   /** RFC 3339. */
   readonly time: string
@@ -12,8 +12,10 @@ export interface Receipt {
   readonly device: string | null
   /** Without a filler. */
   readonly iccid: string
-  /** Whether the profile was handed out before. */
+  /** Whether the profile was handed out before, or was moved and not handed out. */
   readonly again: boolean
+  /** The directory that it was moved out of, if it was moved. */
+  readonly left: string | undefined
   /** The file of the receipt and the number of its line, as in `receipt.jsonl:12`. */
   readonly source: string
 }
@@ -49,14 +51,15 @@ const isBegun = (line: string) => line.startsWith(BEGINNING) || BEGINNING.starts
 
 /** @returns undefined if the line is not a complete receipt */
 function parseReceipt(line: string, source: string): Receipt | undefined {
-  const { time, station, device, iccid, again } = fieldsOf(line)
+  const { time, station, device, iccid, again, directory, to } = fieldsOf(line)
   const digits = typeof iccid === 'string' ? iccidDigits(iccid) : undefined
   if (digits === undefined || typeof time !== 'string') return undefined
   return {
     ...{ time, iccid: digits, source },
     station: typeof station === 'string' ? station : '',
     device: typeof device === 'string' ? device : null,
-    again: again === true,
+    again: again === true || to !== undefined,
+    left: to === undefined ? undefined : String(directory),
   }
 }
 

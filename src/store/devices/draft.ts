@@ -9,7 +9,8 @@ import { flushDirectorySync } from '../flush/directory.ts'
 import { writeNewSync } from '../flush/files.ts'
 import { tryToRemove } from '../remove.ts'
 import { fileRights, rightsOf } from '../rights.ts'
-import { RECORDS, textOf } from './history.ts'
+import { RECORDS } from './file-names.ts'
+import { textOf } from './history.ts'
 
 /** What the used file of a device's profile says. */
 export const textFor = (device: string, { name, stored }: { name: string; stored: string }) =>

@@ -4,7 +4,6 @@
  * can do. A record is never changed and never removed. Another one follows only if the profile is used by somebody else,
  * for ever: a tool that only renames took it.
  */
-import { createHash } from 'node:crypto'
 import { closeSync, ftruncateSync, lstatSync, openSync, readdirSync, writeSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { Failure, UnusableProfile } from '../../failure.ts'
@@ -15,8 +14,7 @@ import { flushFileSync } from '../flush/files.ts'
 import { fileName, spellings } from '../names.ts'
 import { patiently } from '../patience.ts'
 import { readProfile, readUsed } from '../read.ts'
-
-export const RECORDS = '.devices'
+import { isRecord, pathOf, RECORDS } from './file-names.ts'
 
 /** A call writes its record right after it has created it. */
 const TORN_TRIES = 20
@@ -114,7 +112,7 @@ function restored(directory: string, device: string, path: string, begun?: strin
 export function recordedIccids(directory: string): Set<string> {
   const place = join(directory, RECORDS)
   const names = lstatSync(place, { throwIfNoEntry: false })?.isDirectory() ? readdirSync(place) : []
-  const records = names.filter((name) => /^[0-9a-f]{64}\.\d+$/.test(name))
+  const records = names.filter(isRecord)
   return new Set(records.flatMap((name) => iccidDigits(String(fieldsOf(textOf(place, name))['iccid'])) ?? []))
 }
 
@@ -135,10 +133,3 @@ function nameIn(text: string, device: string): string | undefined {
   if (named !== device || typeof file !== 'string' || digits === undefined) return undefined
   return spellings(fileName(digits)).includes(file) ? file : undefined
 }
-
-/** A serial number may contain any characters, and case matters: it can't be a file name itself. */
-export function pathOf(directory: string, device: string, number: number): string {
-  return join(directory, RECORDS, `${hashOf(device)}.${number}`)
-}
-
-export const hashOf = (device: string) => createHash('sha256').update(device).digest('hex')

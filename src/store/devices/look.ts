@@ -1,7 +1,8 @@
 import { basename, dirname } from 'node:path'
 import { iccidDigits } from '../../profile/iccid.ts'
 import { deviceIn, fieldsOf } from '../claim/use.ts'
-import { pathOf, textOf } from './history.ts'
+import { pathOf } from './file-names.ts'
+import { textOf } from './history.ts'
 
 /**
  * The texts of the records of a device, the last one first. It changes nothing: a torn record is left out, not restored.

@@ -13,7 +13,8 @@ import { readProfile } from '../read.ts'
 import { removeIfThere, tryToRemove } from '../remove.ts'
 import { fileRights, rightsOf } from '../rights.ts'
 import { createFrom, type Draft, removeDraft, writeDraft } from './draft.ts'
-import { type Assignment, hashOf, historyOf, namesDevice, pathOf, RECORDS, readRecord } from './history.ts'
+import { begunPath, pathOf } from './file-names.ts'
+import { type Assignment, historyOf, namesDevice, readRecord } from './history.ts'
 
 /** In gocryptfs, a file that another call removes at this moment is missing, although it would be created. */
 const NOTE_TRIES = 5
@@ -153,5 +154,3 @@ export function refuseAssigned(text: string): void {
  */
 export const isCompletable = (directory: string, { name, use }: Assignment) =>
   use.unused === undefined || !isTakenOver(directory, name) || decide(directory, name, 'device')
-
-const begunPath = (directory: string, device: string) => join(directory, RECORDS, `${hashOf(device)}.begun`)

@@ -7,7 +7,7 @@ import {
   encodeSmsc,
   hexByte,
   swapNibbles,
-} from '../../src/profile/encode.ts'
+} from '../../src/profile/encodings.ts'
 import { digits, hexDigits } from '../support/arbitrary.ts'
 
 test.each([
