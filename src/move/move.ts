@@ -1,5 +1,5 @@
 import { dirname } from 'node:path'
-import { Failure, reasonOf, remedyFor } from '../failure.ts'
+import { Failure } from '../failure.ts'
 import { fullPath } from '../full-path.ts'
 import { Hint } from '../store/hint.ts'
 import { checkSpaceForOrder } from '../store/incoming/free-space.ts'
@@ -26,7 +26,7 @@ import { Receipt } from '../store/receipt.ts'
 import { diskPresence, type Messages, several } from '../words.ts'
 import { claimAll } from './claim-all.ts'
 import { give } from './give.ts'
-import type { Run, Tally } from './run.ts'
+import { failureOf, type Run, type Tally } from './run.ts'
 
 const UNPLUG = '; the disk can be unplugged'
 const EJECT = '; eject the disk before you unplug it'
@@ -64,11 +64,7 @@ export async function moveProfiles(order: Order): Promise<void> {
       endMove(move)
     }
   } catch (error) {
-    if (error instanceof Failure) throw error
-    throw new Failure('disk', `can't move profiles from ${source} to ${target}: ${reasonOf(error)}`, {
-      hint: `${remedyFor(error)}, then run the same command again: it finishes the move`,
-      cause: error,
-    })
+    throw failureOf(error, order)
   }
 }
 

@@ -1,3 +1,4 @@
+import { Failure, reasonOf, remedyFor } from '../failure.ts'
 import type { OpenTarget } from '../store/incoming/target.ts'
 import type { ProfileDraft } from '../store/move/drafts.ts'
 import type { Move } from '../store/move/journal.ts'
@@ -21,4 +22,13 @@ export interface Run {
 export interface Tally {
   claimed: number
   moved: number
+}
+
+/** What a user is told of an error of a disk. */
+export function failureOf(error: unknown, { source, target }: { source: string; target: string }): Failure {
+  if (error instanceof Failure) return error
+  return new Failure('disk', `can't move profiles from ${source} to ${target}: ${reasonOf(error)}`, {
+    hint: `${remedyFor(error)}, then run the same command again`,
+    cause: error,
+  })
 }
