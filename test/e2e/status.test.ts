@@ -76,7 +76,7 @@ describe('status', () => {
     if (format === 'json') expect(JSON.parse(run.stdout)).toEqual({ directory, ...COUNTS, ...UNCHECKED })
     if (format === 'csv') {
       const header = Object.keys({ directory, ...COUNTS, ...UNCHECKED }).join()
-      expect(run.stdout).toBe(`${header}\r\n${directory},5,3,1,1,2,,,,,,\r\n`)
+      expect(run.stdout).toBe(`${header}\r\n${directory},5,3,1,1,2,,,,,,,0,0\r\n`)
     }
     if (format === 'text') {
       expect(lines(run.stdout)[0]).toBe(directory)
