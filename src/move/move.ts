@@ -81,7 +81,8 @@ function checkTarget(source: string, target: string): void {
     })
   }
   const lost = openMoves(source).find(
-    (move) => targetOfMove(move) === fullPath(target) && !isMarked(target, move),
+    (move) =>
+      !isMarked(target, move) && whoseIs(move) !== 'source' && targetOfMove(move) === fullPath(target),
   )
   if (lost === undefined) return
   throw new Failure('no-profiles', `a move to ${target} is not finished, and ${target} is another one now`, {
@@ -104,16 +105,18 @@ interface Given {
 
 async function moveInto({ source, target: to, count, ...order }: Order): Promise<Given> {
   const { messages, progress, stop } = order
-  const target = await openTarget(to)
+  const target = await open(to)
   try {
     const most = Math.min(count, readUnused(source).iccids.length)
-    checkSpaceForOrder(target, most)
+    await inWords(() => checkSpaceForOrder(target, most))
     const receipt = order.receipt === undefined ? undefined : new Receipt(order.receipt, source, most)
     const tally = { claimed: 0, moved: 0 }
     progress.follow(() => lineOf(tally, most))
     const run: Run = { source, target, receipt, stop, messages, tally, given: new Map() }
-    for (const move of openMoves(source).filter((each) => isMarked(to, each))) await finish(run, move, count)
-    while (tally.moved < count && (await finish(run, beginMove(source, to), count)));
+    for (const move of openMoves(source))
+      if (isMarked(to, move) || whoseIs(move) === 'source') await finish(run, move, count)
+    let goesOn = tally.moved < count
+    while (goesOn) goesOn = (await finish(run, beginMove(source, to), count)) && tally.moved < count
     if (tally.moved === 0)
       throw new Failure('no-profiles', `no unused profile in ${source} can be moved`, {
         hint: 'see softsim status',
@@ -125,6 +128,19 @@ async function moveInto({ source, target: to, count, ...order }: Order): Promise
     // The last flush of the target comes after both.
     Hint.drop(to)
     closeTarget(target)
+  }
+}
+
+const open = (target: string) => inWords(() => openTarget(target))
+
+/** What `fetch` says of its directory has other advice. */
+async function inWords<T>(action: () => T | Promise<T>): Promise<T> {
+  try {
+    return await action()
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error
+    const hint = 'free disk space, check the permissions, or give another -o; then run the same command again'
+    throw new Failure(error.outcome, error.message, { hint, cause: error })
   }
 }
 

@@ -1,6 +1,6 @@
 import { Failure, reasonOf, remedyFor } from '../failure.ts'
 import type { OpenTarget } from '../store/incoming/target.ts'
-import type { ProfileDraft } from '../store/move/drafts.ts'
+import type { ListedDraft } from '../store/move/drafts.ts'
 import type { Move } from '../store/move/journal.ts'
 import type { Receipt } from '../store/receipt.ts'
 import type { Messages } from '../words.ts'
@@ -15,7 +15,7 @@ export interface Run {
   readonly messages: Messages
   readonly tally: Tally
   /** The drafts of what the target has now, move by move. */
-  readonly given: Map<Move, ProfileDraft[]>
+  readonly given: Map<Move, ListedDraft[]>
 }
 
 /** How far it is. */
