@@ -28,6 +28,7 @@ type Plain =
   | {
       kind:
         | 'not-taken-back'
+        | 'unwritten-target'
         | 'other-disk'
         | 'same-directory'
         | 'taken-back'

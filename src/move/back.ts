@@ -5,6 +5,7 @@ import { targetOfMove } from '../store/move/drafts.ts'
 import { isMarked, openMoves } from '../store/move/journal.ts'
 import { readUnused } from '../store/read.ts'
 import { type Messages, several } from '../words.ts'
+import { failureOf } from './run.ts'
 
 export interface Return {
   readonly source: string
@@ -16,7 +17,15 @@ export interface Return {
  * Takes home what an interrupted move has claimed and not begun to give. The target may be away.
  * @throws {Failure} `no-profiles` if there is nothing, or if the target may have some of it
  */
-export function takeHome({ source, target, messages }: Return): void {
+export function takeHome(wanted: Return): void {
+  try {
+    takeAllBack(wanted)
+  } catch (error) {
+    throw failureOf(error, wanted)
+  }
+}
+
+function takeAllBack({ source, target, messages }: Return): void {
   // If there is no such directory, this says so.
   readUnused(source)
   const moves = openMoves(source).filter(

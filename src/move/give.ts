@@ -6,7 +6,7 @@ import { flushFiles } from '../store/flush/files.ts'
 import { add } from '../store/incoming/add.ts'
 import type { StoredProfile } from '../store/incoming/answers.ts'
 import { complete, dropIfUseless, usedPath } from '../store/move/claim.ts'
-import { type ProfileDraft, readDrafts, useFor } from '../store/move/drafts.ts'
+import { type ListedDraft, listDrafts, useFor } from '../store/move/drafts.ts'
 import type { Move } from '../store/move/journal.ts'
 import { several } from '../words.ts'
 import type { Run } from './run.ts'
@@ -20,10 +20,10 @@ const AT_ONCE = 1000
  * @throws {Failure} `disk` or `interrupted`; the same command goes on
  * @throws the system error
  */
-export async function give(run: Run, move: Move): Promise<ProfileDraft[]> {
+export async function give(run: Run, move: Move): Promise<ListedDraft[]> {
   // Two calls may have made one each for a profile.
-  const drafts = [...Map.groupBy(readDrafts(move), ({ name }) => name).values()]
-  const given: ProfileDraft[] = []
+  const drafts = [...Map.groupBy(listDrafts(move), ({ name }) => name).values()]
+  const given: ListedDraft[] = []
   for (let at = 0; at < drafts.length; at += AT_ONCE) {
     if (run.stop.aborted) {
       const left = several(drafts.length - at, 'profile')
@@ -35,7 +35,7 @@ export async function give(run: Run, move: Move): Promise<ProfileDraft[]> {
 }
 
 /** In this order: the source never has a profile that the target may have. */
-async function giveSome(run: Run, move: Move, drafts: readonly ProfileDraft[]) {
+async function giveSome(run: Run, move: Move, drafts: readonly ListedDraft[]) {
   const { source, target, receipt, tally, messages } = run
   const claimed = drafts.filter((draft) => useFor(move, draft).isOurs)
   await flushFiles(claimed.map((draft) => usedPath(move, draft)))
@@ -46,7 +46,7 @@ async function giveSome(run: Run, move: Move, drafts: readonly ProfileDraft[]) {
     if (profile !== undefined) profiles.set(draft.name, profile)
   }
   await flushDirectory(source)
-  const isGiven = ({ name }: ProfileDraft) => profiles.has(name)
+  const isGiven = ({ name }: ListedDraft) => profiles.has(name)
   const known = new Set(await store(run, [...profiles.values()]))
   const to = fullPath(target.directory) ?? target.directory
   receipt?.append(

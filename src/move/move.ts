@@ -1,5 +1,5 @@
 import { dirname } from 'node:path'
-import { Failure, reasonOf } from '../failure.ts'
+import { Failure } from '../failure.ts'
 import { fullPath } from '../full-path.ts'
 import { Hint } from '../store/hint.ts'
 import { checkSpaceForOrder } from '../store/incoming/free-space.ts'
@@ -26,7 +26,7 @@ import { Receipt } from '../store/receipt.ts'
 import { type Messages, several } from '../words.ts'
 import { claimAll } from './claim-all.ts'
 import { give } from './give.ts'
-import type { Run, Tally } from './run.ts'
+import { failureOf, type Run, type Tally } from './run.ts'
 
 const UNPLUG = '; the disk can be unplugged'
 const EJECT = '; eject the disk before you unplug it'
@@ -64,12 +64,7 @@ export async function moveProfiles(order: Order): Promise<void> {
       endMove(move)
     }
   } catch (error) {
-    if (error instanceof Failure) throw error
-    throw new Failure(
-      'unfinished-move',
-      `can't move profiles from ${source} to ${target}: ${reasonOf(error)}`,
-      error,
-    )
+    throw failureOf(error, order)
   }
 }
 
@@ -84,7 +79,8 @@ function checkTarget(source: string, target: string): void {
     throw new Failure('no-place', `the directory ${above} does not exist`)
   }
   const lost = openMoves(source).find(
-    (move) => targetOfMove(move) === fullPath(target) && !isMarked(target, move),
+    (move) =>
+      !isMarked(target, move) && whoseIs(move) !== 'source' && targetOfMove(move) === fullPath(target),
   )
   if (lost === undefined) return
   throw new Failure('other-disk', `a move to ${target} is not finished, and ${target} is another one now`)
@@ -105,16 +101,18 @@ interface Given {
 
 async function moveInto({ source, target: to, count, ...order }: Order): Promise<Given> {
   const { messages, progress, stop } = order
-  const target = await openTarget(to)
+  const target = await open(to)
   try {
     const most = Math.min(count, readUnused(source).iccids.length)
-    checkSpaceForOrder(target, most)
+    await inWords(() => checkSpaceForOrder(target, most))
     const receipt = order.receipt === undefined ? undefined : new Receipt(order.receipt, source, most)
     const tally = { claimed: 0, moved: 0 }
     progress.follow(() => lineOf(tally, most))
     const run: Run = { source, target, receipt, stop, messages, tally, given: new Map() }
-    for (const move of openMoves(source).filter((each) => isMarked(to, each))) await finish(run, move, count)
-    while (tally.moved < count && (await finish(run, beginMove(source, to), count)));
+    for (const move of openMoves(source))
+      if (isMarked(to, move) || whoseIs(move) === 'source') await finish(run, move, count)
+    let goesOn = tally.moved < count
+    while (goesOn) goesOn = (await finish(run, beginMove(source, to), count)) && tally.moved < count
     if (tally.moved === 0) throw new Failure('none-to-move', `no unused profile in ${source} can be moved`)
     // Windows does not flush directories. It may hold their names back, until the disk is ejected.
     const canFlush = target.canFlush && process.platform !== 'win32'
@@ -123,6 +121,18 @@ async function moveInto({ source, target: to, count, ...order }: Order): Promise
     // The last flush of the target comes after both.
     Hint.drop(to)
     closeTarget(target)
+  }
+}
+
+const open = (target: string) => inWords(() => openTarget(target))
+
+/** What `fetch` says of its directory has other advice. */
+async function inWords<T>(action: () => T | Promise<T>): Promise<T> {
+  try {
+    return await action()
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error
+    throw new Failure('unwritten-target', error.message, error)
   }
 }
 

@@ -44,11 +44,15 @@ export const checkDirectory = (directory: string): void =>
 export const openDirectory = (directory: string): OpenDirectory =>
   looking(directory, () => new OpenDirectory(directory))
 
-function looking<T>(directory: string, look: () => T): T {
+/**
+ * Does something with a directory of profiles.
+ * @throws {Failure} `no-profiles` if there is no such directory, `disk` if it can't be read
+ */
+export function looking<T>(directory: string, look: () => T): T {
   try {
     return look()
   } catch (error) {
-    throw directoryFailure(directory, error)
+    throw error instanceof Failure ? error : directoryFailure(directory, error)
   }
 }
 

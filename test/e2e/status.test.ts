@@ -55,8 +55,17 @@ async function eventful(): Promise<string> {
 
 const COUNTS = { unused: 5, used: 3, unfinished: 1, notProfiles: 1, received: 2 }
 const UNFINISHED = `softsim: warning: ${iccid(4)}.json: a call is claiming it, or was killed while it did; do not move it\n`
-const UNCHECKED = { checked: null, usable: null, damaged: null, locked: null, unfit: null, held: null }
-const CHECKED = { checked: 5, usable: 3, damaged: 2, locked: 0, unfit: 0, held: 0 }
+const NONE_MOVED = { moved: 0, inTransit: 0 }
+const UNCHECKED = {
+  checked: null,
+  usable: null,
+  damaged: null,
+  locked: null,
+  unfit: null,
+  held: null,
+  ...NONE_MOVED,
+}
+const CHECKED = { checked: 5, usable: 3, damaged: 2, locked: 0, unfit: 0, held: 0, ...NONE_MOVED }
 
 describe('status', () => {
   test.each(['text', 'json', 'csv'])('counts, and changes nothing (%s)', async (format) => {
@@ -67,7 +76,7 @@ describe('status', () => {
     if (format === 'json') expect(JSON.parse(run.stdout)).toEqual({ directory, ...COUNTS, ...UNCHECKED })
     if (format === 'csv') {
       const header = Object.keys({ directory, ...COUNTS, ...UNCHECKED }).join()
-      expect(run.stdout).toBe(`${header}\r\n${directory},5,3,1,1,2,,,,,,\r\n`)
+      expect(run.stdout).toBe(`${header}\r\n${directory},5,3,1,1,2,,,,,,,0,0\r\n`)
     }
     if (format === 'text') {
       expect(lines(run.stdout)[0]).toBe(directory)

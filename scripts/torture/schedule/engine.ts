@@ -79,6 +79,7 @@ export class World {
       paused: undefined,
     }
     call.beganAt ??= this.steps
+    call.told = []
     current = run
     let result: Result | undefined
     try {

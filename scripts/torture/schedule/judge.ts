@@ -285,7 +285,7 @@ function* tooMany(world: World, later: Aftermath, schedule: Schedule): Generator
   const moves = world.calls.filter((_, at) => (WANTS[schedule.calls[at] ?? '']?.moves ?? 0) > 0)
   const isRepeated = ({ state, told, pausedAt }: Call) =>
     state === 'dead' &&
-    !told.some((text) => text.includes(' moved to ')) &&
+    !told.flat().some((text) => text.includes(' moved to ')) &&
     moves.some(({ beganAt = 0 }) => beganAt >= pausedAt)
   const commands = moves.filter((call) => !isRepeated(call)).length
   const names = [STICK, THIRD]

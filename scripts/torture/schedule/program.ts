@@ -43,7 +43,7 @@ export async function loadProgram(source: string, platform: NodeJS.Platform): Pr
     (action: (call: Call, messages: object, print: (text: string) => void) => Promise<void>): Body =>
     async (call) => {
       const told: string[] = []
-      call.told = told
+      call.told.push(told)
       let printed = ''
       const messages = {
         warn: (text: string) => told.push(`warning: ${text}`),

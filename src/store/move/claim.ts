@@ -16,7 +16,7 @@ import { Hint } from '../hint.ts'
 import { settledName, usedName } from '../names.ts'
 import { patiently } from '../patience.ts'
 import { removeIfThere } from '../remove.ts'
-import { dropDraft, keepDraft, type ProfileDraft, readDrafts, useFor } from './drafts.ts'
+import { dropDraft, keepDraft, type ListedDraft, listDrafts, type ProfileDraft, useFor } from './drafts.ts'
 import { decideMove, endMove, type Move, whoseIs } from './journal.ts'
 
 /**
@@ -63,7 +63,7 @@ function beginOne({ source }: Move, draft: ProfileDraft, messages: Messages): bo
  * Removes the draft of a profile that the move does not get.
  * @returns false if that is not known yet: another call has begun to claim the profile, which may be one of the move
  */
-export function dropIfUseless(move: Move, draft: ProfileDraft): boolean {
+export function dropIfUseless(move: Move, draft: ListedDraft): boolean {
   const { use, isOurs } = useFor(move, draft)
   if (isOurs || use.state === 'begun') return false
   dropDraft(draft)
@@ -76,7 +76,7 @@ export function dropIfUseless(move: Move, draft: ProfileDraft): boolean {
  * @throws {Failure} `disk`
  * @throws the system error
  */
-export function complete(move: Move, draft: ProfileDraft): Tombstone['profile'] | undefined {
+export function complete(move: Move, draft: ListedDraft): Tombstone['profile'] | undefined {
   if (!useFor(move, draft).isOurs || !isFree(move, draft)) return undefined
   patiently(() => removeIfThere(join(move.source, draft.name)))
   if (!isFree(move, draft)) return undefined
@@ -86,7 +86,7 @@ export function complete(move: Move, draft: ProfileDraft): Tombstone['profile'] 
 }
 
 /** Whether no call of an earlier version, to which a tombstone is damaged, has taken the claim over. */
-const isFree = ({ source }: Move, { name }: ProfileDraft) =>
+const isFree = ({ source }: Move, { name }: ListedDraft) =>
   !isTakenOver(source, name) || decide(source, name, 'device')
 
 /**
@@ -97,7 +97,7 @@ const isFree = ({ source }: Move, { name }: ProfileDraft) =>
 export function takeBack(move: Move, messages: Messages): number | undefined {
   if (!decideMove(move, 'source')) return undefined
   let count = 0
-  for (const draft of readDrafts(move)) {
+  for (const draft of listDrafts(move)) {
     if (takeOneBack(move, draft.name, messages)) count++
     if (!useFor(move, draft).isOurs) dropDraft(draft)
   }
@@ -127,4 +127,4 @@ export function takeOneBack(move: Move, name: string, messages: Messages): boole
   }
 }
 
-export const usedPath = ({ source }: Move, { name }: ProfileDraft) => join(source, usedName(name))
+export const usedPath = ({ source }: Move, { name }: ListedDraft) => join(source, usedName(name))

@@ -1,6 +1,6 @@
 import { tombstoneIn } from '../claim/use.ts'
 import { textOf } from '../devices/history.ts'
-import { readUsed } from '../read.ts'
+import { looking, readUsed } from '../read.ts'
 import { draftsOf, hasMovesOut, openMoves, whoseIs } from './journal.ts'
 
 /** What has left a directory, or is about to. */
@@ -14,9 +14,10 @@ export interface Moved {
 /**
  * Reads all used files of a directory that profiles were moved out of: only they say who has a profile.
  * @throws {Failure} as `readUsed`
- * @throws the system error
  */
-export function countMoved(directory: string): Moved {
+export const countMoved = (directory: string): Moved => looking(directory, () => count(directory))
+
+function count(directory: string): Moved {
   const inTransit = new Map<string, string>()
   let moved = 0
   if (!hasMovesOut(directory)) return { moved, inTransit }

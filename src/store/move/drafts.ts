@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
 import { hostname } from 'node:os'
-import { join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { fieldsOf, tombstoneIn, useOf } from '../claim/use.ts'
 import type { Draft } from '../devices/draft.ts'
 import { textOf } from '../devices/history.ts'
@@ -14,10 +14,13 @@ import { fileRights, rightsOf } from '../rights.ts'
 import { draftsOf, draftsPath, type Move } from './journal.ts'
 
 /** The draft of a tombstone. Several calls of one move may have one each of the same profile. */
-export interface ProfileDraft extends Draft {
+export interface ListedDraft {
   /** The name of the unused file. */
   readonly name: string
+  readonly path: string
 }
+
+export interface ProfileDraft extends ListedDraft, Draft {}
 
 /** What is about to be claimed. */
 export interface Movable {
@@ -62,13 +65,18 @@ export async function flushDrafts(move: Move, drafts: readonly ProfileDraft[]): 
  * @throws the system error
  */
 export function readDrafts(move: Move): ProfileDraft[] {
-  const place = draftsPath(move)
   const rights = fileRights(rightsOf(move.source))
-  return draftsOf(move).map((each) => {
-    const [name = ''] = each.split('~')
-    return { name, path: join(place, each), text: textOf(place, each), rights }
-  })
+  return listDrafts(move).map((each) => ({ ...each, text: readDraft(each), rights }))
 }
+
+const readDraft = ({ path }: ListedDraft) => textOf(dirname(path), basename(path))
+
+/**
+ * The same without their texts, which of many would take much memory.
+ * @throws the system error
+ */
+export const listDrafts = (move: Move): ListedDraft[] =>
+  draftsOf(move).map((each) => ({ name: each.split('~')[0] ?? '', path: join(draftsPath(move), each) }))
 
 /**
  * Makes sure that a profile is given to the target: whoever claimed it may have been killed when another call had ended
@@ -86,13 +94,16 @@ export function keepDraft(move: Move, name: string): void {
 }
 
 /** Where the profiles of a move go; undefined if no draft is whole. */
-export const targetOfMove = (move: Move): string | undefined =>
-  readDrafts(move)
-    .map(({ text }) => tombstoneIn(text)?.to)
-    .find((to) => to !== undefined)
+export function targetOfMove(move: Move): string | undefined {
+  for (const draft of listDrafts(move)) {
+    const to = tombstoneIn(readDraft(draft))?.to
+    if (to !== undefined) return to
+  }
+  return undefined
+}
 
 /** What the names of the profile of a draft say, and whether it is the move's. */
-export function useFor(move: Move, { name }: Pick<ProfileDraft, 'name'>) {
+export function useFor(move: Move, { name }: Pick<ListedDraft, 'name'>) {
   const use = useOf(move.source, name)
   return { use, isOurs: use.state === 'moved' && use.tombstone.move === move.id }
 }
@@ -101,4 +112,4 @@ export function useFor(move: Move, { name }: Pick<ProfileDraft, 'name'>) {
  * Removes a draft. Until then, the profile of its tombstone is in transit.
  * @throws the system error
  */
-export const dropDraft = ({ path }: ProfileDraft) => patiently(() => removeIfThere(path))
+export const dropDraft = ({ path }: ListedDraft) => patiently(() => removeIfThere(path))
