@@ -1,8 +1,18 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { shortage } from '../../src/next/take/shortage.ts'
 import { temporaryDirectory } from '../support/directory.ts'
 
 const NONE = { count: 1, usable: 0, skipped: 0, isHeld: false, used: 0, unfinished: 0 }
+
+/** A directory in which a fetch has put one profile aside. */
+function receiving(): string {
+  const directory = temporaryDirectory()
+  mkdirSync(join(directory, '.incoming'))
+  writeFileSync(join(directory, '.incoming', 'x.answer'), '{"iccid":"8988","profile":"AAAA"}\n')
+  return directory
+}
 
 test.each([
   [1, '1 claim'],
@@ -11,4 +21,25 @@ test.each([
   expect(shortage(temporaryDirectory(), { ...NONE, unfinished }).hint).toMatch(
     RegExp(`^other calls have not finished ${claims}: run the same command again, `),
   )
+})
+
+test.each([
+  [{}, 'no-profiles', 'no unused profile in D'],
+  [{ skipped: 1, unfinished: 1 }, 'no-profiles', 'no unused profile in D can be used yet'],
+])('what a fetch has received comes first: %j', (found, outcome, message) => {
+  const directory = receiving()
+  const failure = shortage(directory, { ...NONE, ...found })
+  expect([failure.outcome, failure.message.replace(directory, 'D')]).toEqual([outcome, message])
+  expect(failure.hint).toMatch(/^1 profile of a running or interrupted fetch will be stored/)
+})
+
+test.each([
+  [{ used: 0 }, 'no-profiles', /^check -i/],
+  [{ used: 1 }, 'no-profiles', /^all profiles in it are used/],
+  [{ skipped: 1, isHeld: true }, 'disk', /^close them/],
+  [{ skipped: 1 }, 'unusable', /^see the warning for each file/],
+  [{ skipped: 1, usable: 1 }, 'no-profiles', /^softsim status -k counts/],
+])('too few: %j', (found, outcome, hint) => {
+  const failure = shortage(temporaryDirectory(), { ...NONE, ...found })
+  expect(failure).toMatchObject({ outcome, hint: expect.stringMatching(hint) })
 })

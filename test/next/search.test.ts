@@ -1,0 +1,70 @@
+import { createPrivateKey } from 'node:crypto'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, inject, test } from 'vitest'
+import type { Source } from '../../src/next/ready.ts'
+import { takeNextUnused } from '../../src/next/take/next-unused.ts'
+import { temporaryDirectory } from '../support/directory.ts'
+import { iccid } from '../support/profiles.ts'
+
+const key = createPrivateKey(inject('keys').privateKey)
+
+/** Thirty files with this text, and a call that reads them; `onRead` is called before each. */
+function thirty(text: (iccid: string) => string, onRead: () => void = () => {}) {
+  const directory = temporaryDirectory()
+  for (let n = 1; n <= 30; n++) writeFileSync(join(directory, `${iccid(n)}.json`), text(iccid(n)))
+  const stop = new AbortController()
+  const said: string[] = []
+  const read: string[] = []
+  const source: Source = {
+    directory,
+    key,
+    format: 'hex',
+    options: { smsp: false, smsc: true, crc: true },
+    signals: { stop: stop.signal, hold: () => {} },
+    messages: {
+      warn: (words) => void said.push(words),
+      tell: (_, words) => {
+        if (!words.startsWith('reading ')) return
+        read.push(words)
+        onRead()
+      },
+    },
+  }
+  return { source, stop, said, read }
+}
+
+const locked = (iccid: string) => JSON.stringify({ iccid, profile: Buffer.alloc(512, 1).toString('base64') })
+const damaged = () => '{}'
+
+test('five files are enough to find out that the key is wrong, however many profiles are wanted', async () => {
+  const { source, read } = thirty(locked)
+  await expect(takeNextUnused(source, 20)).rejects.toMatchObject({
+    outcome: 'key',
+    message: expect.stringContaining('(5 tried)'),
+  })
+  expect(read).toHaveLength(5)
+})
+
+test('a signal ends the search for a profile that can be used', async () => {
+  const { source, stop, read } = thirty(damaged, () => setImmediate(() => stop.abort()))
+  await expect(takeNextUnused(source, 1)).rejects.toMatchObject({ outcome: 'interrupted' })
+  // Each is read twice: a running fetch may be writing it.
+  expect(read.length).toBeLessThan(2 * 30)
+})
+
+test('twenty files that can’t be used are named, and the others are counted', async () => {
+  const { source, said } = thirty(damaged)
+  for (let n = 1; n <= 120; n++) writeFileSync(join(source.directory, `no-profile-${n}.json`), '')
+  await expect(takeNextUnused(source, 1)).rejects.toMatchObject({ outcome: 'unusable' })
+  expect(said).toHaveLength(21)
+  expect(said.at(-1)).toBe('130 more files skipped')
+})
+
+test('a file that a running fetch is writing is not damaged', async () => {
+  const { source, said } = thirty(damaged)
+  mkdirSync(join(source.directory, '.incoming'))
+  writeFileSync(join(source.directory, '.incoming', 'x.fetch'), '')
+  await expect(takeNextUnused(source, 1)).rejects.toMatchObject({ outcome: 'no-profiles' })
+  expect(said).toEqual([])
+})
