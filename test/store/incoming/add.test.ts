@@ -1,4 +1,13 @@
-import { chmodSync, chownSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { Hint } from '../../../src/store/hint.ts'
@@ -97,6 +106,12 @@ describe('add', () => {
       expect(read(directory, '89881.json')).toEqual(profile(1))
     },
   )
+
+  test('what has the name of a profile and can’t be read is left alone', async () => {
+    const directory = temporaryDirectory()
+    mkdirSync(join(directory, '89881.json'))
+    expect(await addTo(directory, several(2))).toEqual({ stored: ['89880'], known: ['89881'] })
+  })
 
   test('stores a profile once whose ICCID comes with a filler first, and without one later', async () => {
     const directory = temporaryDirectory()

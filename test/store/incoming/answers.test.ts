@@ -1,13 +1,20 @@
+import { mkdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
+import { join } from 'node:path'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
 import {
   ANSWER,
+  countReceived,
   FETCH_MARK,
   formatAnswer,
+  hasIncoming,
+  INCOMING,
   isAbandoned,
   newAnswerName,
   parseAnswerFile,
 } from '../../../src/store/incoming/answers.ts'
+import { temporaryDirectory } from '../../support/directory.ts'
+import { hasSymlinks } from '../../support/system.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
@@ -118,4 +125,34 @@ test('a line after the end of an answer makes it a damaged one', () => {
   const answer = formatAnswer([{ iccid: '8988', profile: 'AAAA' }])
   expect(parseAnswerFile(`${answer}\nwhat is left of the reserve`).isComplete).toBe(true)
   expect(parseAnswerFile(`${answer}\nanother line\n`).isComplete).toBe(false)
+})
+
+describe('what is put aside in a directory', () => {
+  const answer = formatAnswer([1, 2].map((n) => ({ iccid: `8988${n}`, profile: 'AAAA' })))
+
+  /** A directory in whose place for answers there is one file. */
+  function having(name: string): string {
+    const directory = temporaryDirectory()
+    mkdirSync(join(directory, INCOMING))
+    writeFileSync(join(directory, INCOMING, name), answer)
+    return directory
+  }
+
+  test.each([
+    ['x.answer', true, 2],
+    ['x.0', true, 0],
+    ['x.reserve', false, 0],
+    ['x.fetch', false, 0],
+    ['x.damaged', false, 0],
+  ])('%s: there is something to store: %s; profiles received: %i', (name, isThere, count) => {
+    const directory = having(name)
+    expect([hasIncoming(directory), countReceived(directory)]).toEqual([isThere, count])
+  })
+
+  test.skipIf(!hasSymlinks)('is not what a link leads to', () => {
+    const directory = having('x.answer')
+    renameSync(join(directory, INCOMING), join(directory, 'elsewhere'))
+    symlinkSync('elsewhere', join(directory, INCOMING), 'dir')
+    expect([hasIncoming(directory), countReceived(directory)]).toEqual([false, 0])
+  })
 })
