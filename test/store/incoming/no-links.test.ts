@@ -118,6 +118,13 @@ describe('without hard links', () => {
     expect(await addTo(directory)).toEqual({ stored: ['89881', '89883'], known: ['89882'] })
     expect(namesIn(directory)).toEqual(['89881.json', '89883.json', '__89882.json'])
   })
+  test('a disk that fails is reported as it says', async () => {
+    disk.meanwhile = (path) => {
+      if (path.endsWith('89882.json')) throw Object.assign(new Error('EIO'), { code: 'EIO' })
+    }
+    await expect(addTo(temporaryDirectory())).rejects.toThrow('the disk reports an input/output error (EIO)')
+  })
+
   test('one profile in two spellings is stored once', async () => {
     const directory = temporaryDirectory()
     const both = ['8988001F', '8988001'].map((iccid) => ({ iccid, profile: 'AAAA' }))

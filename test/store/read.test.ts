@@ -1,0 +1,130 @@
+import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join, relative } from 'node:path'
+import { afterEach, describe, expect, test, vi } from 'vitest'
+import { hasFillers, readProfile, readUnused, whereElse } from '../../src/store/read.ts'
+import { temporaryDirectory } from '../support/directory.ts'
+import { hasSymlinks, modesCount } from '../support/system.ts'
+
+/** What the disk says when a directory is opened. */
+const disk = vi.hoisted(() => ({ says: undefined as string | undefined }))
+
+vi.mock('node:fs', async (original) => {
+  const fs = await original<typeof import('node:fs')>()
+  const opendirSync: typeof fs.opendirSync = (path, options) => {
+    if (disk.says !== undefined) throw Object.assign(new Error(disk.says), { code: disk.says })
+    return fs.opendirSync(path, options)
+  }
+  return { ...fs, opendirSync, default: { ...fs, opendirSync } }
+})
+
+afterEach(() => {
+  disk.says = undefined
+})
+
+describe('the file of a profile', () => {
+  const KIB = 1024
+
+  test.each([
+    ['1.json', 64 * KIB],
+    ['__1.json', 512 * KIB],
+    ['record.1', 512 * KIB],
+  ])('%s has at most %i bytes', (name, most) => {
+    const directory = temporaryDirectory()
+    writeFileSync(join(directory, name), 'x'.repeat(most))
+    expect(readProfile(directory, name)).toHaveLength(most)
+    writeFileSync(join(directory, name), 'x'.repeat(most + 1))
+    expect(() => readProfile(directory, name)).toThrow(`it is too large for a profile (${most + 1} bytes)`)
+  })
+
+  test.skipIf(!hasSymlinks)('a link is none, wherever it leads', () => {
+    const directory = temporaryDirectory()
+    writeFileSync(join(directory, 'real.json'), '')
+    for (const [name, to] of [
+      ['1.json', 'real.json'],
+      ['2.json', 'nowhere'],
+    ] as const) {
+      symlinkSync(to, join(directory, name))
+      expect(() => readProfile(directory, name), name).toThrow(expect.objectContaining({ fault: 'damaged' }))
+    }
+    expect(readProfile(directory, '3.json')).toBeUndefined()
+  })
+})
+
+describe('a directory that can’t be read', () => {
+  const failureOf = (directory: string) => {
+    try {
+      readUnused(directory)
+    } catch (error) {
+      return error
+    }
+  }
+
+  test.each([
+    ['EACCES', /^give this user permission to read and search/],
+    ['EIO', /^check the disk/],
+  ])('%s', (code, hint) => {
+    disk.says = code
+    expect(failureOf(temporaryDirectory())).toMatchObject({
+      outcome: 'disk',
+      hint: expect.stringMatching(hint),
+    })
+  })
+
+  test('a file in its place, or a file above it', () => {
+    const file = join(temporaryDirectory(), 'file')
+    writeFileSync(file, '')
+    for (const path of [file, join(file, 'profiles')]) {
+      expect(failureOf(path)).toMatchObject({
+        outcome: 'no-profiles',
+        message: `${path} is not a directory`,
+      })
+    }
+  })
+
+  test('none: a relative path is completed, and an odd end is named', () => {
+    const missing = join(temporaryDirectory(), 'missing')
+    const hintFor = (path: string) => (failureOf(path) as { hint: string }).hint
+    expect(hintFor(missing)).toMatch(/^check -i and that the /)
+    expect(hintFor(relative('.', missing))).toContain(`check -i, which stands for ${missing}, and that the `)
+    expect(hintFor(`${missing}\r`)).toBe(
+      'check -i: the name ends in a carriage return: the script has Windows line ends',
+    )
+  })
+
+  test('then the name of any profile in it may have a filler', () => {
+    const directory = temporaryDirectory()
+    expect(hasFillers(directory)).toBe(false)
+    disk.says = 'EIO'
+    expect(hasFillers(directory)).toBe(true)
+  })
+})
+
+describe('a directory without profiles', () => {
+  /** Twenty directories in one, of which the last has this file. */
+  function twenty(name: string, last = 'lot-20'): string {
+    const directory = temporaryDirectory()
+    for (let n = 1; n < 20; n++) mkdirSync(join(directory, `lot-${n}`))
+    mkdirSync(join(directory, last))
+    writeFileSync(join(directory, last, name), '')
+    return directory
+  }
+
+  test('those of a directory in it are meant', () => {
+    const directory = twenty('1.json')
+    expect(whereElse(directory)).toContain(join(directory, 'lot-20'))
+  })
+
+  test.each([
+    ['is used', '__1.json', 'lot-20'],
+    ['is no profile', 'x.json', 'lot-20'],
+    ['is in a hidden directory', '1.json', '.lot-20'],
+  ])('but not what %s', (_, name, last) => {
+    expect(whereElse(twenty(name, last))).toMatch(/^check -i and /)
+  })
+
+  test.skipIf(!modesCount)('nor what can’t be looked into', () => {
+    const directory = twenty('1.json')
+    chmodSync(join(directory, 'lot-20'), 0)
+    expect(whereElse(directory)).toMatch(/^check -i and /)
+  })
+})
