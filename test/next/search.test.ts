@@ -4,13 +4,15 @@ import { join } from 'node:path'
 import { expect, inject, test } from 'vitest'
 import type { Source } from '../../src/next/ready.ts'
 import { takeNextUnused } from '../../src/next/take/next-unused.ts'
+import { Hint } from '../../src/store/hint.ts'
 import { temporaryDirectory } from '../support/directory.ts'
-import { iccid } from '../support/profiles.ts'
+import { iccid, plainProfile, storedFile } from '../support/profiles.ts'
 
-const key = createPrivateKey(inject('keys').privateKey)
+const { privateKey, publicKey } = inject('keys')
+const key = createPrivateKey(privateKey)
 
-/** Thirty files with this text, and a call that reads them; `onRead` is called before each. */
-function thirty(text: (iccid: string) => string, onRead: () => void = () => {}) {
+/** Thirty files with this text, and a call that reads them; `onRead` is called with the name of each before that. */
+function thirty(text: (iccid: string) => string, onRead: (name: string) => void = () => {}) {
   const directory = temporaryDirectory()
   for (let n = 1; n <= 30; n++) writeFileSync(join(directory, `${iccid(n)}.json`), text(iccid(n)))
   const stop = new AbortController()
@@ -27,7 +29,7 @@ function thirty(text: (iccid: string) => string, onRead: () => void = () => {}) 
       tell: (_, words) => {
         if (!words.startsWith('reading ')) return
         read.push(words)
-        onRead()
+        onRead(words.slice('reading '.length))
       },
     },
   }
@@ -38,12 +40,40 @@ const locked = (iccid: string) => JSON.stringify({ iccid, profile: Buffer.alloc(
 const damaged = () => '{}'
 
 test('five files are enough to find out that the key is wrong, however many profiles are wanted', async () => {
-  const { source, read } = thirty(locked)
+  const { source, read, said } = thirty(locked)
   await expect(takeNextUnused(source, 20)).rejects.toMatchObject({
     outcome: 'key',
     message: expect.stringContaining('(5 tried)'),
   })
-  expect(read).toHaveLength(5)
+  // The key is the cause, and none of the files.
+  expect([read.length, said]).toEqual([5, []])
+})
+
+test('more than there are: no file is read', async () => {
+  const { source, read } = thirty(locked)
+  await expect(takeNextUnused(source, 31)).rejects.toMatchObject({
+    outcome: 'no-profiles',
+    message: `at most 30 of 31 requested profiles are available in ${source.directory}`,
+  })
+  expect(read).toEqual([])
+})
+
+test('a list of profiles that are gone is given up after 64 of them', async () => {
+  const { source, read } = thirty(damaged)
+  const gone = Array.from({ length: 200 }, (_, n) => iccid(1000 + n))
+  Hint.write(source.directory, gone)
+  await expect(takeNextUnused(source, 1)).rejects.toMatchObject({ outcome: 'unusable' })
+  expect(read.filter((words) => words.includes(iccid(1063)))).toHaveLength(1)
+  expect(read.filter((words) => words.includes(iccid(1064)))).toEqual([])
+})
+
+test('a file that is complete at the second look is taken', async () => {
+  const { source, read } = thirty(damaged, (name) => {
+    const path = join(source.directory, name)
+    if (read.length === 2) writeFileSync(path, storedFile(plainProfile(1), publicKey))
+  })
+  const { taken } = await takeNextUnused(source, 1)
+  expect([taken.map((each) => each.iccid), read.length]).toEqual([[iccid(1)], 2])
 })
 
 test('a signal ends the search for a profile that can be used', async () => {
