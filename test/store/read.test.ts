@@ -51,9 +51,9 @@ describe('the file of a profile', () => {
 })
 
 describe('a directory that can’t be read', () => {
-  const failureOf = (directory: string) => {
+  function failureOf(directory: string): unknown {
     try {
-      readUnused(directory)
+      return readUnused(directory)
     } catch (error) {
       return error
     }
