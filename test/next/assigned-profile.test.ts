@@ -197,3 +197,13 @@ test('a recorded profile that is still unused leaves no draft', async () => {
   expect(await take('D')).toEqual([[iccid(1), false]])
   expect(readdirSync(join(directory, '.devices')).filter((name) => name.startsWith('~'))).toEqual([])
 })
+
+test('too few for a panel: what its devices have counts too', async () => {
+  const { directory, take } = line()
+  await take('A')
+  await expect(take('A', 'B', 'C', 'D')).rejects.toMatchObject({
+    outcome: 'no-profiles',
+    message: `at most 3 of 4 requested profiles are available in ${directory}`,
+  })
+  expect(namesIn(directory)).toEqual([unused(2), unused(3), `__${unused(1)}`])
+})

@@ -95,3 +95,16 @@ test.each([
     expect(await putAsideOn({ writes: times(1000, error) })).toEqual({ error, texts: [], pauses })
   },
 )
+
+test.each([
+  ['ENOSPC', /^free disk space; this batch of 2 profiles was not requested$/],
+  ['EIO', /^free disk space or repair the disk; this batch of 2 profiles was not requested$/],
+])('%s: no space can be reserved, and nothing of it is left', async (code, hint) => {
+  const target = await openTarget(temporaryDirectory())
+  disk.writes = [code]
+  await expect(reserve(target, 2)).rejects.toMatchObject({
+    outcome: 'disk',
+    hint: expect.stringMatching(hint),
+  })
+  expect(readdirSync(join(target.directory, INCOMING))).toEqual([target.mark])
+})
