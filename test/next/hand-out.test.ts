@@ -86,7 +86,7 @@ test.skipIf(process.platform === 'win32')('no receipt is written before the clai
   await handOut(PLAIN)
   const steps = events.map(({ step, path }) => `${step} ${path}`)
   expect(steps.lastIndexOf(`flush ${directory}`)).toBeGreaterThan(0)
-  expect(steps.indexOf(`write ${receipt}`)).toBeGreaterThan(steps.lastIndexOf(`flush ${directory}`))
+  expect(steps.lastIndexOf(`write ${receipt}`)).toBeGreaterThan(steps.lastIndexOf(`flush ${directory}`))
 })
 
 test.skipIf(process.platform === 'win32')(
