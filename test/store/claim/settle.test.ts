@@ -1,4 +1,5 @@
 import {
+  chmodSync,
   existsSync,
   lstatSync,
   mkdirSync,
@@ -6,6 +7,7 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  statSync,
   utimesSync,
   writeFileSync,
 } from 'node:fs'
@@ -15,6 +17,7 @@ import { settle, settleOne } from '../../../src/store/claim/settle.ts'
 import { textFor } from '../../../src/store/devices/draft.ts'
 import { historyOf, pathOf } from '../../../src/store/devices/history.ts'
 import { namesIn, temporaryDirectory } from '../../support/directory.ts'
+import { hasPosix } from '../../support/system.ts'
 
 /** What happens in each pause. */
 const station = vi.hoisted(() => ({ meanwhile: (_ms: number) => {} }))
@@ -197,4 +200,27 @@ test('a complete claim whose release another call began is nothing to report', (
   writeFileSync(path(`.${iccid(1)}.settled`), '')
   settleOne()
   expect(said).toEqual([])
+})
+
+describe.skipIf(!hasPosix)('what settling leaves is for the users of the directory:', () => {
+  const modeOf = (path: string) => statSync(path).mode & 0o777
+
+  test('a claim for nobody', () => {
+    const { directory, path, used, settleOne } = claimed('')
+    chmodSync(directory, 0o770)
+    process.umask(0)
+    settleOne()
+    const settled = path(`.${iccid(1)}.settled`)
+    expect([settled, join(settled, 'whose'), used].map(modeOf)).toEqual([0o770, 0o770, 0o660])
+  })
+
+  test('a claim for a device', () => {
+    const { directory, path, takeOver, settleOne } = claimed(textOf(1, 'D'))
+    chmodSync(directory, 0o770)
+    process.umask(0)
+    takeOver()
+    settleOne()
+    const paths = [path(`.${iccid(1)}.settled/whose`), path('.devices'), pathOf(directory, 'D', 1)]
+    expect(paths.map(modeOf)).toEqual([0o660, 0o770, 0o660])
+  })
 })
