@@ -5,6 +5,9 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  renameSync,
+  statSync,
+  symlinkSync,
   utimesSync,
   writeFileSync,
 } from 'node:fs'
@@ -22,7 +25,7 @@ import {
 } from '../../../src/store/incoming/answers.ts'
 import { finishFetches, recover } from '../../../src/store/incoming/recover.ts'
 import { namesIn, temporaryDirectory } from '../../support/directory.ts'
-import { hasPosix } from '../../support/system.ts'
+import { hasPosix, hasSymlinks } from '../../support/system.ts'
 
 const HOUR_MS = 3_600_000
 
@@ -88,6 +91,7 @@ const profile = (n: number, text = 'AAAA'): StoredProfile => ({ iccid: `8988${n}
 const several = (count: number) => Array.from({ length: count }, (_, n) => profile(n))
 const read = (directory: string, name: string) => JSON.parse(readFileSync(join(directory, name), 'utf8'))
 const incoming = (directory: string) => readdirSync(join(directory, INCOMING))
+const modeOf = (directory: string, name: string) => statSync(join(directory, INCOMING, name)).mode & 0o777
 
 /** A process that is gone: its number is higher than any system gives. */
 const gone = () => newAnswerName().replace(`~${process.pid}~`, '~4194999~')
@@ -186,11 +190,19 @@ test('the next call reads the directory: a list of unused profiles from before w
 })
 
 test.skipIf(!hasPosix)('what stays is for the users of the directory', async () => {
-  const directory = interrupted([])
+  const directory = temporaryDirectory()
+  mkdirSync(join(directory, INCOMING))
   chmodSync(directory, 0o770)
   process.umask(0)
-  writeFileSync(join(directory, INCOMING, gone() + ANSWER), '{')
+  writeFileSync(join(directory, INCOMING, gone() + ANSWER), '{', { mode: 0o660 })
+  // Its own copy is what the next call finds if this one is killed.
+  let copy = 0
+  disk.before = (call) => {
+    if (call === 'unlink' && copy === 0)
+      copy = Math.min(...incoming(directory).map((name) => modeOf(directory, name)))
+  }
   const [damaged = ''] = (await recover(directory))?.damaged ?? []
+  expect(copy).toBe(0o660)
   expect(lstatSync(damaged).mode & 0o777).toBe(0o660)
 })
 
@@ -268,4 +280,13 @@ test.each([
   const said: string[] = []
   await finishFetches(directory, { warn: (text) => said.push(text), tell: (_, text) => said.push(text) })
   expect(said).toEqual(expected)
+})
+
+test.skipIf(!hasSymlinks)('a link in the place of saved responses is not followed', async () => {
+  const directory = interrupted(several(1))
+  const elsewhere = join(temporaryDirectory(), 'elsewhere')
+  renameSync(join(directory, INCOMING), elsewhere)
+  symlinkSync(elsewhere, join(directory, INCOMING), 'dir')
+  expect(await recover(directory)).toBeUndefined()
+  expect(readdirSync(elsewhere)).toHaveLength(1)
 })
