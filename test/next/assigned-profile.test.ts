@@ -1,7 +1,7 @@
 /** `next --device` where the device has a profile already, as far as killed calls, other calls and the disk let it. */
 import { createPrivateKey, generateKeyPairSync } from 'node:crypto'
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { afterEach, describe, expect, inject, test, vi } from 'vitest'
 import { parsePrivateKey } from '../../src/key/private-key.ts'
 import { type Source, Undelivered } from '../../src/next/ready.ts'
@@ -191,12 +191,15 @@ describe('the disk fails:', () => {
   })
 })
 
-test('a recorded profile that is still unused leaves no draft', async () => {
-  const { directory, record, take } = line()
-  record('D')
-  expect(await take('D')).toEqual([[iccid(1), false]])
-  expect(readdirSync(join(directory, '.devices')).filter((name) => name.startsWith('~'))).toEqual([])
-})
+test.each(['', 'D'])(
+  'nothing but the record stays, whether the device had one or not: %j',
+  async (recorded) => {
+    const { directory, record, take } = line()
+    if (recorded !== '') record(recorded)
+    expect(await take('D')).toEqual([[iccid(1), false]])
+    expect(readdirSync(join(directory, '.devices'))).toEqual([basename(pathOf(directory, 'D', 1))])
+  },
+)
 
 test('too few for a panel: what its devices have counts too', async () => {
   const { directory, take } = line()

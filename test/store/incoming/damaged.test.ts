@@ -7,6 +7,7 @@ import {
   formatAnswer,
   INCOMING,
   newAnswerName,
+  toFile,
 } from '../../../src/store/incoming/answers.ts'
 import { recover } from '../../../src/store/incoming/recover.ts'
 import { bury, cutPower, events, format, fs, live, lived, ROOT } from '../disk.ts'
@@ -73,6 +74,8 @@ describe.skipIf(process.platform === 'win32').each([
     expect(recovered?.stored).toEqual(['89881', '89882'])
     expect([kept, texts]).toEqual([[expect.stringMatching(RegExp(`${DAMAGED}$`))], [text]])
     expect(fs.readdirSync(directory).map(String).sort()).toEqual([INCOMING, '89881.json', '89882.json'])
+    for (const each of profiles.slice(0, 2))
+      expect(String(fs.readFileSync(join(directory, `${each.iccid}.json`)))).toBe(toFile(each))
   })
 
   // Not every file system keeps the order of two changes in a directory.
