@@ -99,6 +99,14 @@ test.each<[string, (text: string) => string]>([
   expect(Hint.open(directory)).toBeUndefined()
 })
 
+test.runIf(process.platform === 'linux')('a hint that is none does not stay open', () => {
+  const { directory, path } = written()
+  writeFileSync(path, 'x'.repeat(99))
+  const before = readdirSync('/proc/self/fd').length
+  for (let n = 0; n < 20; n++) Hint.open(directory)
+  expect(readdirSync('/proc/self/fd').length).toBeLessThan(before + 20)
+})
+
 test.each<[string, (text: string) => string]>([
   ['has a position behind its end', (text) => text.replace(/\n0 /, '\n9 ')],
   ['has no position', (text) => text.replace(/\n0 /, '\nx ')],

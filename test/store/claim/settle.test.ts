@@ -11,7 +11,7 @@ import {
   utimesSync,
   writeFileSync,
 } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { settle, settleOne } from '../../../src/store/claim/settle.ts'
 import { textFor } from '../../../src/store/devices/draft.ts'
@@ -153,6 +153,7 @@ describe('a used file beside an unused one', () => {
     expect(said).toEqual(OF_DEVICE)
     expect(namesIn(directory)).toEqual([`__${unused(1)}`])
     expect(JSON.parse(usedText()).device).toBe('D')
+    expect(readdirSync(join(directory, '.devices'))).toEqual([basename(pathOf(directory, 'D', 1))])
     expect(historyOf(directory, 'D').assignment?.name).toBe(unused(1))
     if (whose !== undefined)
       expect(lstatSync(join(directory, `.${iccid(1)}.settled/whose`)).isFile()).toBe(true)
