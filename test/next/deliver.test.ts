@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { Failure } from '../../src/failure.ts'
 import { type Delivery, undelivered } from '../../src/next/deliver.ts'
@@ -42,8 +43,7 @@ describe('one profile', () => {
   test('was not printed: how to print it, and what not to do', () => {
     expect(failureOf([ready(1)], EIO)).toEqual({
       outcome: 'disk',
-      message:
-        'claimed but not delivered: 8981 (D/__8981.json): the disk reports an input/output error (EIO)',
+      message: `claimed but not delivered: 8981 (${join('D', '__8981.json')}): the disk reports an input/output error (EIO)`,
       hint: `${NOT_AGAIN} another profile; to print it again: ${AGAIN} 8981`,
       warnings: [],
     })
@@ -82,7 +82,7 @@ describe('a panel of three', () => {
     expect(at(0)).toMatchObject({
       message: expect.stringMatching(/^claimed but not delivered: 3 profiles listed above: /),
       hint: `${NOT_AGAIN} other profiles; to print each of them again: ${AGAIN} <ICCID>`,
-      warnings: [1, 2, 3].map((n) => `claimed but not delivered: 898${n} (D/__898${n}.json)`),
+      warnings: [1, 2, 3].map((n) => `claimed but not delivered: 898${n} (${join('D', `__898${n}.json`)})`),
     })
   })
 

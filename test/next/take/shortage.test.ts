@@ -1,8 +1,8 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { shortage } from '../../src/next/take/shortage.ts'
-import { temporaryDirectory } from '../support/directory.ts'
+import { shortage } from '../../../src/next/take/shortage.ts'
+import { temporaryDirectory } from '../../support/directory.ts'
 
 const NONE = { count: 1, usable: 0, skipped: 0, isHeld: false, used: 0, unfinished: 0 }
 

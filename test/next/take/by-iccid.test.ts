@@ -3,12 +3,12 @@ import { createPrivateKey } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, inject, test, vi } from 'vitest'
-import type { Source } from '../../src/next/ready.ts'
-import { takeByIccid } from '../../src/next/take/by-iccid.ts'
-import { textFor } from '../../src/store/devices/draft.ts'
-import { pathOf } from '../../src/store/devices/history.ts'
-import { directoryOf, namesIn, someProfiles, temporaryDirectory } from '../support/directory.ts'
-import { iccid } from '../support/profiles.ts'
+import type { Source } from '../../../src/next/ready.ts'
+import { takeByIccid } from '../../../src/next/take/by-iccid.ts'
+import { textFor } from '../../../src/store/devices/draft.ts'
+import { pathOf } from '../../../src/store/devices/history.ts'
+import { directoryOf, namesIn, someProfiles, temporaryDirectory } from '../../support/directory.ts'
+import { iccid } from '../../support/profiles.ts'
 
 /** What happens in each pause, and the error of each look at a name. */
 const station = vi.hoisted(() => ({
@@ -16,7 +16,7 @@ const station = vi.hoisted(() => ({
   looks: undefined as string | undefined,
 }))
 
-vi.mock('../../src/pause.ts', () => ({ pause: (ms: number) => station.meanwhile(ms) }))
+vi.mock('../../../src/pause.ts', () => ({ pause: (ms: number) => station.meanwhile(ms) }))
 vi.mock('node:fs', async (original) => {
   const fs = await original<typeof import('node:fs')>()
   const lstatSync = (path: string, options?: object) => {

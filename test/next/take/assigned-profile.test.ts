@@ -3,13 +3,13 @@ import { createPrivateKey, generateKeyPairSync } from 'node:crypto'
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { afterEach, describe, expect, inject, test, vi } from 'vitest'
-import { parsePrivateKey } from '../../src/key/private-key.ts'
-import { type Source, Undelivered } from '../../src/next/ready.ts'
-import { takeForDevices } from '../../src/next/take/for-devices.ts'
-import { textFor } from '../../src/store/devices/draft.ts'
-import { pathOf } from '../../src/store/devices/history.ts'
-import { directoryOf, namesIn, someProfiles } from '../support/directory.ts'
-import { iccid } from '../support/profiles.ts'
+import { parsePrivateKey } from '../../../src/key/private-key.ts'
+import { type Source, Undelivered } from '../../../src/next/ready.ts'
+import { takeForDevices } from '../../../src/next/take/for-devices.ts'
+import { textFor } from '../../../src/store/devices/draft.ts'
+import { pathOf } from '../../../src/store/devices/history.ts'
+import { directoryOf, namesIn, someProfiles } from '../../support/directory.ts'
+import { iccid } from '../../support/profiles.ts'
 
 /** What happens in each pause, and which paths the disk refuses, with which error. */
 const station = vi.hoisted(() => ({
@@ -17,7 +17,7 @@ const station = vi.hoisted(() => ({
   refuses: (_call: string, _path: string) => undefined as string | undefined,
 }))
 
-vi.mock('../../src/pause.ts', () => ({ pause: (ms: number) => station.meanwhile(ms) }))
+vi.mock('../../../src/pause.ts', () => ({ pause: (ms: number) => station.meanwhile(ms) }))
 vi.mock('node:fs', async (original) => {
   const fs = await original<typeof import('node:fs')>()
   const refusing =

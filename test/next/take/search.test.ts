@@ -2,12 +2,12 @@ import { createPrivateKey } from 'node:crypto'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, expect, inject, test, vi } from 'vitest'
-import type { Source, Taken } from '../../src/next/ready.ts'
-import { takeForDevices } from '../../src/next/take/for-devices.ts'
-import { takeNextUnused } from '../../src/next/take/next-unused.ts'
-import { Hint } from '../../src/store/hint.ts'
-import { temporaryDirectory, usedIn } from '../support/directory.ts'
-import { iccid, plainProfile, storedFile } from '../support/profiles.ts'
+import type { Source, Taken } from '../../../src/next/ready.ts'
+import { takeForDevices } from '../../../src/next/take/for-devices.ts'
+import { takeNextUnused } from '../../../src/next/take/next-unused.ts'
+import { Hint } from '../../../src/store/hint.ts'
+import { temporaryDirectory, usedIn } from '../../support/directory.ts'
+import { iccid, plainProfile, storedFile } from '../../support/profiles.ts'
 
 /** What happens right after a name is created. */
 const station = vi.hoisted(() => ({ created: (_path: string) => {} }))
