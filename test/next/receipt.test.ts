@@ -99,7 +99,7 @@ describe('what is there already', () => {
 test('it may be called as you like, but not like a profile', () => {
   const { directory } = place()
   for (const name of ['receipts.json', 'x8981.json']) new Receipt(join(directory, name), directory, 1)
-  for (const name of ['8981.json', '__8981F.json', '8981.JSON'])
+  for (const name of ['8981.json', '__8981F.json', '8981.JSON', '8981.json.'])
     expect(() => new Receipt(join(directory, name), directory, 1), name).toThrow('the name of a profile')
 })
 

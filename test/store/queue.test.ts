@@ -1,9 +1,12 @@
-import { rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { Hint } from '../../src/store/hint.ts'
 import { leaveHint, Queue } from '../../src/store/queue.ts'
+import type { Messages } from '../../src/words.ts'
 import { temporaryDirectory } from '../support/directory.ts'
+
+vi.mock('../../src/pause.ts', () => ({ pause: () => {} }))
 
 const SILENT = { warn: () => {}, tell: () => {} }
 const iccid = (n: number) => `8988000000000000${String(n).padStart(3, '0')}`
@@ -68,4 +71,36 @@ test('without any profile, no hint stays', () => {
   rmSync(join(directory, `${iccid(1)}.json`))
   leaveHint(directory, SILENT)
   expect(Hint.open(directory)).toBeUndefined()
+})
+
+test('where no hint can be written, the queue goes through what it has found', () => {
+  const directory = directoryOf(3)
+  rmSync(join(directory, '.unused'))
+  mkdirSync(join(directory, '.unused'))
+  const queue = new Queue(directory, SILENT)
+  expect([queue.next(2), queue.left]).toEqual([iccids(1, 2), 1])
+  // Somebody else has taken one of them: from the start.
+  queue.noteGone(true)
+  expect([queue.next(9), queue.next(9)]).toEqual([[iccid(3)], iccids(1, 3)])
+})
+
+test('what a call gives back is next for the others', () => {
+  const directory = directoryOf(3)
+  const queue = new Queue(directory, SILENT)
+  queue.next(2)
+  queue.giveBack()
+  expect(new Queue(directory, SILENT).next(1)).toEqual([iccid(1)])
+})
+
+test.each<[string, (directory: string, messages: Messages) => unknown]>([
+  ['a call that reads the directory', (directory, messages) => new Queue(directory, messages).has(99)],
+  ['a fetch at its end', leaveHint],
+])('%s settles old claims', (_, look) => {
+  const directory = directoryOf(2)
+  const used = join(directory, `__${iccid(1)}.json`)
+  writeFileSync(used, '')
+  utimesSync(used, 0, 0)
+  const said: string[] = []
+  look(directory, { ...SILENT, warn: (text) => said.push(text) })
+  expect(said).toEqual([expect.stringContaining(`${iccid(1)} is marked used but was not printed`)])
 })
