@@ -180,14 +180,17 @@ describe('the disk fails:', () => {
     expect(await take('D')).toEqual([[iccid(1), false]])
   })
 
-  test('at the third device of a panel: only what is newly claimed is named', async () => {
+  test('at a device that has a profile: only what is newly claimed for the others is named', async () => {
     const { directory, take } = line()
-    await take('A')
-    const record = pathOf(directory, 'C', 1)
-    station.refuses = (call, path) => (call === 'create' && path === record ? 'EIO' : undefined)
+    for (const device of ['A', 'B']) await take(device)
+    let isClaimed = false
+    station.refuses = (call, path) => {
+      if (path === pathOf(directory, 'C', 1)) isClaimed = true
+      return isClaimed && call === 'look' && path.endsWith(unused(2)) ? 'EIO' : undefined
+    }
     const error = await take('A', 'B', 'C').catch((error) => error)
     expect(error).toBeInstanceOf(Undelivered)
-    expect(error.taken).toMatchObject([{ iccid: iccid(2), device: 'B' }])
+    expect(error.taken).toMatchObject([{ iccid: iccid(3), device: 'C' }])
   })
 })
 
