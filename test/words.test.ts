@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { several, sizeOf } from '../src/words.ts'
+import { durationOf, oddEnd, printable, several, sizeOf } from '../src/words.ts'
 
 test('singular and plural', () =>
   expect([several(1, 'file'), several(2, 'file')]).toEqual(['1 file', '2 files']))
@@ -14,6 +14,31 @@ test('sizes', () =>
     '1.6 GB',
     '1024.0 GB',
   ]))
+
+test.each([
+  [0, '0 s'],
+  [1, '1 s'],
+  [99_000, '99 s'],
+  [99_001, '2 min'],
+  [120_001, '3 min'],
+  [99 * 60_000, '99 min'],
+  [99 * 60_000 + 1, '2 h'],
+])('a duration of %i ms, rounded up: %s', (ms, words) => expect(durationOf(ms)).toBe(words))
+
+test.each([
+  ['a\r', 'ends in a carriage return: the script has Windows line ends'],
+  ['a\n', 'ends in a line break'],
+  ['a ', 'ends in a space'],
+  [' a', undefined],
+])('the end of a name that nobody sees: %j', (name, words) => expect(oddEnd(name)).toBe(words))
+
+test('what a terminal would obey is escaped, and nothing else', () => {
+  // The last ones of each range, and what comes after them. They turn the direction of a text, or end a line.
+  for (const code of [0, 0x1b, 0x1f, 0x7f, 0x80, 0x9b, 0x9f, 0x2028, 0x202e, 0x2066, 0x2069])
+    expect(printable(String.fromCharCode(code))).toBe(`\\u{${code.toString(16)}}`)
+  const harmless = String.fromCharCode(0x20, 0x7e, 0xa0, 0xe4, 0x2027, 0x202f, 0x2065, 0x206a)
+  expect(printable(harmless)).toBe(harmless)
+})
 
 test('messages are ASCII: a log or a console can have any code page', () => {
   const files = readdirSync('src', { recursive: true, encoding: 'utf8' }).filter((each) =>

@@ -64,6 +64,13 @@ const WRONG: [code: number, ...argv: string[]][] = [
   [2, 'next', '-k', KEY, '-i', profiles, '-n', '0'],
   [2, 'next', '-k', KEY, '-i', profiles, '--iccid', '../x'],
   [2, 'next', '-k', KEY, '-i', profiles, '--iccid', '8988', '-n', '2'],
+  [2, 'next', '-k', KEY, '-i', profiles, '-n', '1000000000'],
+  [2, 'next', '-k', KEY, '-i', profiles, '-n', '01'],
+  [2, 'status', '-i', profiles, '-n', '1'],
+  [2, 'status', '-i', profiles, '--devices', '-k', KEY],
+  [2, 'status', '-i', profiles, '--devices', '-n', '1'],
+  [3, 'next', '-k', KEY, '-i', 'missing', '--device', '\u{1f4f1}'.repeat(128)],
+  [2, 'next', '-k', KEY, '-i', 'missing', '--device', '\u{1f4f1}'.repeat(129)],
   [3, 'next', '-k', KEY, '-i', 'missing'],
   [3, 'next', '-k', KEY, '-i', 'a-directory'],
   [2, 'next', '-k', KEY, '-i', profiles, '--iccid', '123'],
@@ -150,6 +157,11 @@ test.each<[string[], error: string, hint: RegExp]>([
     "--device can't be used together with --iccid or --count",
     /^use --iccid without --device: /,
   ],
+  [
+    ['next', '-k', KEY, '--device', 'A', '-n', '2'],
+    "--device can't be used together with --iccid or --count",
+    /^for a panel of devices, repeat --device$/,
+  ],
   [['fetch', '-a', '"key1"'], 'the API key stands in quotation marks', /^remove them; set it: .*KEY/],
   [['fetch', '-a', 'key1 '], 'the API key ends in a space', /^set it: /],
   [
@@ -186,9 +198,22 @@ test.each<[string[], error: string, hint: RegExp]>([
 })
 
 test('what looks odd, and may be right, gets a warning', async () => {
-  const device = ['next', '-k', KEY, '-i', 'missing', '--device', 'SN-80,SN-81', '--device', 'SN,']
+  const device = [
+    'next',
+    '-k',
+    KEY,
+    '-i',
+    'missing',
+    '--device',
+    'SN-80,SN-81',
+    '--device',
+    'SN,',
+    '--device',
+    'A1; B2',
+  ]
   expect((await softsim(device, { cwd })).stderr.match(/^softsim: warning: .*/gm)).toEqual([
     'softsim: warning: device SN-80,SN-81 is taken as one serial number; for several devices, repeat --device',
+    'softsim: warning: device A1; B2 is taken as one serial number; for several devices, repeat --device',
   ])
   const fetch = ['fetch', '-a', 'key1', '-o', 'a-file/ ', '-u', 'http://127.0.0.1:1/']
   expect((await softsim(fetch, { cwd })).stderr).toMatch(

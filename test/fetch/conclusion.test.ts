@@ -1,29 +1,107 @@
-import { expect, test } from 'vitest'
-import { adviceOn } from '../../src/cli/advice/advice.ts'
+import { describe, expect, test } from 'vitest'
+import { type Advice, adviceOn } from '../../src/cli/advice/advice.ts'
+import { Failure } from '../../src/failure.ts'
 import { conclude } from '../../src/fetch/conclusion.ts'
+import type { Download } from '../../src/fetch/download.ts'
+import type { Tally } from '../../src/fetch/stock.ts'
 import { CallFailure } from '../../src/service/call-failure.ts'
 
-const messages = { warn() {}, tell() {} }
-
-const order = { count: 10, directory: 'profiles', messages, stop: new AbortController().signal }
-
-/** The hint of a fetch of ten that stored three, put some aside, and then could not reach the service any more. */
-function hintWith(putAside: number): string {
-  const failure = new CallFailure('the connection was reset', { facts: 'other-host' })
-  const download = { requests: 3, broken: 0, brokenProfiles: 0, failure }
-  const tally = { stored: 3, known: 0, putAside, lost: 0, refused: 0 }
-  try {
-    conclude(order, download, tally, 1)
-  } catch (error) {
-    return adviceOn(error).hint
+/** What a fetch of ten profiles ends with: what it says, and its failure. */
+function endOf(tally: Partial<Tally>, download: Partial<Download> = {}, isStopped = false) {
+  const said: string[] = []
+  const messages = {
+    warn: (text: string) => void said.push(`warning: ${text}`),
+    tell: (level: number, text: string) => void said.push(`${level}: ${text}`),
   }
-  return ''
+  const stop = isStopped ? AbortSignal.abort() : new AbortController().signal
+  let failure: unknown
+  try {
+    conclude(
+      { count: 10, directory: 'D', messages, stop },
+      { requests: 3, broken: 0, brokenProfiles: 0, failure: undefined, ...download },
+      { stored: 0, known: 0, putAside: 0, lost: 0, refused: 0, ...tally },
+      1.25,
+    )
+  } catch (error) {
+    failure = error
+  }
+  const advice: Partial<Advice> = failure === undefined ? {} : adviceOn(failure)
+  return { said, failure, ...advice }
 }
 
-test('profiles that are put aside are not fetched again', () => {
-  expect([0, 4, 7].map(hintWith)).toEqual([
-    'check --url; to fetch the rest, use -n 7',
-    'check --url; to fetch the rest, use -n 3',
-    'check --url; the next fetch or next stores the rest',
+const BROKEN = new CallFailure('the connection was reset', { facts: 'other-host' })
+const FULL = new Failure('space-for-batch', 'no space')
+
+test('all are stored: this is told, also what went wrong on the way', () => {
+  expect(endOf({ stored: 10 }).said).toEqual(['0: stored 10 profiles in D (3 requests, 1.3 s)'])
+  const { said, failure } = endOf({ stored: 10, known: 1 }, { broken: 1, brokenProfiles: 4, failure: BROKEN })
+  expect(failure).toBeUndefined()
+  expect(said.slice(0, 2)).toEqual([
+    'warning: left unchanged: 1 profile already in D',
+    'warning: 1 request failed after it was sent: up to 4 profiles may have been allocated and not received',
   ])
+  expect(endOf({ stored: 10 }, { broken: 2, brokenProfiles: 8 }).said[0]).toMatch(
+    /^warning: 2 requests failed after they were sent: up to 8 profiles /,
+  )
+})
+
+test('what is not stored is listed', () => {
+  const { message } = endOf({ stored: 1, putAside: 2, lost: 3, refused: 4 }, { failure: BROKEN })
+  expect(message).toBe(
+    "stored 1 of 10 profiles in D, 2 more put aside there, 3 received but not stored, 4 received that can't be used (3 requests, 1.3 s): the connection was reset",
+  )
+})
+
+describe('the service', () => {
+  test.each([
+    [undefined, 'no-profiles', /^ask the service provider for more profiles; /],
+    [BROKEN, 'service', /^check --url$/],
+    [new CallFailure('odd'), 'service', /^check --url, and try again later; /],
+    [new CallFailure('key', { facts: { kind: 'api-key', status: 401 } }), 'api-key', /^set SOFTSIM_API_KEY /],
+  ])('nothing is stored: %s', (failure, outcome, hint) => {
+    const end = endOf({}, { failure })
+    expect([end.outcome, end.said]).toEqual([outcome, []])
+    expect(end.hint).toMatch(hint)
+  })
+
+  test.each([
+    [0, 'check --url; to fetch the rest, use -n 7'],
+    [4, 'check --url; to fetch the rest, use -n 3'],
+    [7, 'check --url; the next fetch or next stores the rest'],
+  ])('some are stored, and %i are put aside: those are not fetched again', (putAside, hint) => {
+    expect(endOf({ stored: 3, putAside }, { failure: BROKEN })).toMatchObject({ outcome: 'partial', hint })
+  })
+})
+
+describe('the disk', () => {
+  test('nothing was received: its failure says all', () => {
+    const { failure, said } = endOf({}, { failure: FULL })
+    expect([failure, said]).toEqual([FULL, []])
+  })
+
+  test.each([{ stored: 1 }, { putAside: 1 }])('what was received is summed up too: %j', (tally) => {
+    const { failure, said } = endOf(tally, { failure: FULL })
+    expect([failure, said.length]).toEqual([FULL, 1])
+  })
+
+  test('profiles are lost: the hint says whom to ask', () => {
+    const { failure, said, ...end } = endOf({ lost: 1 }, { failure: FULL })
+    expect(said).toHaveLength(1)
+    expect(end).toMatchObject({
+      outcome: 'disk',
+      message: 'no space',
+      hint: expect.stringMatching(/^ask the service provider for the profiles named above/),
+    })
+  })
+})
+
+test.each([
+  [{}, 'to fetch the rest, use -n 10'],
+  [{ stored: 4, putAside: 6 }, 'the next fetch or next stores the rest'],
+])('a signal: it is interrupted, whatever is stored: %j', (tally, hint) => {
+  expect(endOf(tally, { failure: BROKEN }, true)).toMatchObject({
+    outcome: 'interrupted',
+    message: expect.stringMatching(/^interrupted: stored /),
+    hint,
+  })
 })

@@ -1,8 +1,13 @@
 import { setImmediate as turn } from 'node:timers/promises'
-import { expect, test } from 'vitest'
+import { afterEach, expect, test, vi } from 'vitest'
 import { CallFailure } from '../../src/service/call-failure.ts'
 import type { Limit } from '../../src/service/rate-limit.ts'
 import { answerOf, downloadOf } from '../support/download.ts'
+
+afterEach(() => {
+  vi.useRealTimers()
+  vi.restoreAllMocks()
+})
 
 const answered = (size: number, limit: Limit) => ({ ...answerOf(size), limit })
 const noneFor = (waitMs: number): Limit => ({ remaining: 0, waitMs })
@@ -119,3 +124,20 @@ test('a download that is stopped before it begins sends nothing', async () => {
   expect(await run()).toMatchObject({ requests: 0, failure: undefined })
   expect(asked).toEqual([])
 })
+
+test.each([
+  ['not at all', 0, [1, 1, 2, 4, 8, 16]],
+  ['by half', 0.5, [1, 2, 3, 6, 12, 20]],
+])(
+  'the pauses between tries double, from half a second to twenty; chance makes them longer %s',
+  async (_, chance, seconds) => {
+    vi.useFakeTimers()
+    vi.spyOn(Math, 'random').mockReturnValue(chance)
+    const { run, said } = downloadOf(1, () => new CallFailure('broken', { isPassing: true }))
+    const running = run()
+    await vi.advanceTimersByTimeAsync(120_000)
+    await running
+    const pauses = said.map((each) => Number(/trying again in (\d+) s/.exec(each)?.[1]))
+    expect(pauses).toEqual(seconds)
+  },
+)

@@ -50,3 +50,23 @@ test('why it tries again, when, and for how long', () => {
     ['in 2 s', 'in 1 s', 'in 1 s', 'now', 'now'].map(line),
   )
 })
+
+test('messages: waits for the rate limit always, tries and steps with -v, bad entries as warnings', () => {
+  const said: string[] = []
+  const messages = {
+    warn: (text: string) => void said.push(`warning: ${text}`),
+    tell: (level: number, text: string) => void said.push(`${level}: ${text}`),
+  }
+  const view = new View(8, { stored: 4 }, messages)
+  view.noteLimit(1500, 0)
+  view.noteRetry('it refuses (ECONNREFUSED)', 1500, 'try 3 of 6', 0)
+  view.noteRefused(['entry 1: no ICCID', 'entry 2: no profile'])
+  view.noteStored(0)
+  expect(said).toEqual([
+    '0: waiting 2 s for the rate limit',
+    '1: it refuses (ECONNREFUSED); trying again in 2 s (try 3 of 6)',
+    'warning: entry 1: no ICCID; not stored',
+    'warning: entry 2: no profile; not stored',
+    '1: 4 of 8 profiles stored',
+  ])
+})

@@ -2,13 +2,29 @@ import { spawn } from 'node:child_process'
 import { createPrivateKey, generateKeyPairSync } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, inject, test } from 'vitest'
+import { afterEach, expect, inject, test, vi } from 'vitest'
 import { type Advice, adviceOn } from '../../src/cli/advice/advice.ts'
 import { Failure } from '../../src/failure.ts'
 import { readKey } from '../../src/key/key-file.ts'
 import { temporaryDirectory } from '../support/directory.ts'
 import { makePipe } from '../support/pipe.ts'
 import { hasPosix } from '../support/system.ts'
+
+/** What the disk says when a file is opened. */
+const disk = vi.hoisted(() => ({ says: undefined as string | undefined }))
+
+vi.mock('node:fs', async (original) => {
+  const fs = await original<typeof import('node:fs')>()
+  const openSync: typeof fs.openSync = (...args) => {
+    if (disk.says !== undefined) throw Object.assign(new Error(disk.says), { code: disk.says })
+    return fs.openSync(...args)
+  }
+  return { ...fs, openSync, default: { ...fs, openSync } }
+})
+
+afterEach(() => {
+  disk.says = undefined
+})
 
 /** What is said of a path of a key. */
 function refusal(path: string, platform?: NodeJS.Platform): Advice {
@@ -61,6 +77,8 @@ test.skipIf(!hasPosix)('a key that arrives through a pipe in parts is read compl
 
 test.each([
   'S3cr3t-K3y-0123456789',
+  'abCDefGHijKL',
+  './c0ffee00c0ffee00',
   'sk_live_51HqJx2eZvKYlo',
   'c0ffee00c0ffee00c0ffee00c0ffee00',
   '3e5d7b16-8f2a-4a51-9c5d-0a1b2c3d4e5f',
@@ -79,9 +97,16 @@ test.each([
   expect(message).toContain("can't read the private key")
 })
 
-test.each(['softsim.pem', 'softsim-2026-line-4.pem', 'keys/line4/softsim.key', 'id_rsa', 'production_line'])(
-  'a name of a file that is not there is repeated: %s',
-  (name) => expect(refusal(name).message).toContain(`can't read the private key ${name}: no such file`),
+test.each([
+  'softsim.pem',
+  'softsim-2026-line-4.pem',
+  'keys/line4/softsim.key',
+  'id_rsa',
+  'production_line',
+  'abCDefGHijK',
+  'test/c0ffee00c0ffee00',
+])('a name of a file that is not there is repeated: %s', (name) =>
+  expect(refusal(name).message).toContain(`can't read the private key ${name}: no such file`),
 )
 
 test.each([
@@ -98,4 +123,23 @@ test('a line of a key given as the path is not repeated, but a path that looks l
   expect(refusal(path).message).toContain(`can't read the private key ${path}`)
   writeFileSync(path, privateKey)
   expect(readKey(path, undefined).object.type).toBe('private')
+})
+
+test('no more than 64 KiB of a file are read', () => {
+  const { privateKey } = inject('keys')
+  const path = join(temporaryDirectory(), 'long.pem')
+  const before = '\n'.repeat(64 * 1024 - privateKey.length)
+  writeFileSync(path, before + privateKey)
+  expect(readKey(path, undefined).object.type).toBe('private')
+  writeFileSync(path, `${before}${'\n'.repeat(99)}${privateKey}`)
+  expect(refusal(path).message).toContain('is cut off')
+})
+
+test('a file that may not be read: the hint says who must permit it', () => {
+  const path = join(temporaryDirectory(), 'softsim.pem')
+  writeFileSync(path, '')
+  disk.says = 'EACCES'
+  expect(refusal(path).hint).toBe('give this user permission to read the file')
+  disk.says = 'EIO'
+  expect(refusal(path).hint).toBe('check -k: its value is the file of the private key')
 })

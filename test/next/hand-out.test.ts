@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, inject, test, vi } from 'vitest'
 import { adviceOn } from '../../src/cli/advice/advice.ts'
 import { Report } from '../../src/cli/report.ts'
 import { type Handout, handOut } from '../../src/next/hand-out.ts'
-import { cutPower, format, fs, live, ROOT } from '../store/disk.ts'
+import { cutPower, events, format, fs, live, ROOT } from '../store/disk.ts'
 import { iccid, plainProfile, storedFile } from '../support/profiles.ts'
 
 /** What happens when the first byte is about to be printed, and how much of it a reader takes before it goes away. */
@@ -90,6 +90,13 @@ describe.skipIf(process.platform === 'win32')('when the first byte is printed, a
     const receipts = left?.receipts.trimEnd().split('\n') ?? []
     expect(receipts.map((line) => JSON.parse(line).iccid)).toEqual(iccids)
   })
+})
+
+test.skipIf(process.platform === 'win32')('no receipt is written before the claim is durable', async () => {
+  await handOut(PLAIN)
+  const steps = events.map(({ step, path }) => `${step} ${path}`)
+  expect(steps.lastIndexOf(`flush ${directory}`)).toBeGreaterThan(0)
+  expect(steps.lastIndexOf(`write ${receipt}`)).toBeGreaterThan(steps.lastIndexOf(`flush ${directory}`))
 })
 
 test.skipIf(process.platform === 'win32')(

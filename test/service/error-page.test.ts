@@ -10,6 +10,12 @@ test.each([
     '<!DOCTYPE html><title>Error 1020</title><p>Access denied</p>',
     'Error 1020: Access denied',
   ],
+  [
+    'a title that is a word of the text',
+    '<html><title>no</title><p>There is no service',
+    'no: There is no service',
+  ],
+  ['a page after blanks', '\n <!doctype html><p>down</p>', 'down'],
   ['a page with only a title', '<html><head><title>Bad Gateway</title></head><body></body>', 'Bad Gateway'],
   [
     'scripts, styles and comments are removed',
@@ -26,6 +32,7 @@ test.each([
 
 test('a page is also recognized by its content type', () => {
   expect(plainText('<p>down</p>', 'text/html; charset=utf-8')).toBe('down')
+  expect(plainText('<p>down</p>', 'application/xhtml+xml')).toBe('down')
   expect(plainText('<p>down</p>', 'text/plain')).toBe('<p>down</p>')
 })
 

@@ -18,6 +18,8 @@ test.each([
 test.each([
   ['http://example.com/a', /plain http to example\.com/],
   ['http://localhost.example.com/a', /plain http/],
+  ['http://notlocalhost/a', /plain http/],
+  ['HTTPS://host:81810/a', /^bad-url$/],
   ['http://127.0.0.1.example.com/a', /plain http/],
   ['http://10.0.0.1/a', /plain http/],
   ['http://[::2]/a', /plain http/],

@@ -1,9 +1,39 @@
-import { renameSync } from 'node:fs'
+import { mkdirSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, inject, test } from 'vitest'
+import { describe, expect, inject, test } from 'vitest'
+import { adviceOn } from '../../src/cli/advice/advice.ts'
 import { Report } from '../../src/cli/report.ts'
-import { showStatus } from '../../src/status/status.ts'
-import { directoryOf, someProfiles, unusedIn } from '../support/directory.ts'
+import { type Inquiry, showStatus } from '../../src/status/status.ts'
+import { addProfile, directoryOf, someProfiles, temporaryDirectory, unusedIn } from '../support/directory.ts'
+import { iccid, plainProfile } from '../support/profiles.ts'
+
+const KEY = { keyPath: inject('keys').privateKeyPath }
+
+/** What `status` says of a directory; a message of level 1 begins with `-v`. */
+async function statusOf(directory: string, changes: Partial<Inquiry> = {}) {
+  const said: string[] = []
+  const printed: string[] = []
+  const report = new Report((line) => said.push(line.replace('softsim: warning: ', '').trimEnd()))
+  const failure = await showStatus({
+    directory,
+    keyPath: undefined,
+    passphrase: undefined,
+    count: Number.POSITIVE_INFINITY,
+    devices: false,
+    format: 'json',
+    messages: {
+      warn: (...warning) => report.warn(...warning),
+      tell: (level, text) => said.push(level === 0 ? text : `-v ${text}`),
+    },
+    progress: { follow: () => {} },
+    print: async (text) => void printed.push(text),
+    ...changes,
+  }).catch((error) => error)
+  return { said, printed, failure }
+}
+
+const numbers = (count: number) => Array.from({ length: count }, (_, n) => n + 1)
+const named = (said: readonly string[], words: string) => said.filter((each) => each.includes(words))
 
 test('if stations take all profiles after they were counted, none is unused', async () => {
   const directory = directoryOf(someProfiles(2))
@@ -11,16 +41,112 @@ test('if stations take all profiles after they were counted, none is unused', as
   const follow = () => {
     for (const name of unusedIn(directory)) renameSync(join(directory, name), join(directory, `__${name}`))
   }
-  const inquiry = {
-    ...{ directory, keyPath: inject('keys').privateKeyPath, passphrase: undefined, count: 9, devices: false },
-    ...({
-      format: 'json',
-      messages: new Report(() => {}),
-      progress: { follow },
-      print: async () => {},
-    } as const),
+  const { failure } = await statusOf(directory, { ...KEY, progress: { follow } })
+  expect(adviceOn(failure)).toMatchObject({ outcome: 'no-profiles' })
+})
+
+test('the progress counts what is to be checked', async () => {
+  let line = () => ''
+  const progress = {
+    follow: (next: () => string) => {
+      line = next
+    },
   }
-  await expect(showStatus(inquiry)).rejects.toEqual(
-    expect.objectContaining({ facts: { kind: 'no-profiles', below: undefined } }),
-  )
+  const directory = directoryOf(someProfiles(3))
+  const inquiry = { ...KEY, count: 2, progress }
+  const checking = statusOf(directory, inquiry)
+  expect(line()).toBe('0 of 2 profiles checked')
+  await checking
+  expect(line()).toBe('2 of 2 profiles checked')
+})
+
+describe('of long lists, twenty are named and the others are counted:', () => {
+  test('files that can’t be used', async () => {
+    const directory = directoryOf(someProfiles(1))
+    for (const n of numbers(25)) writeFileSync(join(directory, `${iccid(n + 1)}.json`), '{}')
+    const { said, failure } = await statusOf(directory, KEY)
+    expect(failure).toBeUndefined()
+    expect(named(said, 'encrypted profile').filter((each) => !each.startsWith('-v '))).toHaveLength(20)
+    expect(said.filter((each) => each.startsWith('-v '))).toHaveLength(5)
+    expect(said.slice(-2)).toEqual([
+      "5 more can't be used; -v names them",
+      expect.stringMatching(/^25 files damaged: /),
+    ])
+  })
+
+  test('claims that are not finished', async () => {
+    const directory = temporaryDirectory()
+    for (const n of numbers(22))
+      for (const mark of ['', '__']) writeFileSync(join(directory, `${mark}${iccid(n)}.json`), '')
+    const { said } = await statusOf(directory)
+    expect(named(said, 'a call is claiming it')).toHaveLength(20)
+    expect(said.at(-1)).toBe('2 more claims are not finished')
+  })
+
+  test('used files that can’t be read', async () => {
+    const directory = temporaryDirectory()
+    for (const n of numbers(22)) mkdirSync(join(directory, `__${iccid(n)}.json`))
+    writeFileSync(join(directory, '__1.json'), '{}')
+    const { said } = await statusOf(directory, { devices: true })
+    expect(named(said, 'is left out: ')).toHaveLength(20)
+    expect(said.slice(-2)).toEqual(['2 more files are left out', '1 used profile without a device'])
+  })
+
+  test('devices with several profiles', async () => {
+    const directory = temporaryDirectory()
+    for (const n of numbers(44)) {
+      const used = { iccid: iccid(n), device: `D${n % 22}`, station: 's', claimed: String(100 - n) }
+      writeFileSync(join(directory, `__${iccid(n)}.json`), JSON.stringify(used))
+    }
+    const { said, printed } = await statusOf(directory, { devices: true })
+    expect(named(said, 'find out which one it uses')).toHaveLength(20)
+    expect(said.at(-1)).toBe('2 more devices have several profiles')
+    // The oldest first, and all of it at once.
+    expect(printed).toHaveLength(1)
+    expect(printed[0]).toMatch(/^\{"claimed":"56",/)
+  })
+
+  test('up to that, nothing is counted', async () => {
+    const directory = directoryOf(someProfiles(1))
+    for (const n of numbers(20)) writeFileSync(join(directory, `${iccid(n + 1)}.json`), '{}')
+    expect((await statusOf(directory, KEY)).said).toHaveLength(21)
+  })
+})
+
+describe('the key', () => {
+  /** What the key of the tests does not decrypt. */
+  const locked = (iccid: string) =>
+    JSON.stringify({ iccid, profile: Buffer.alloc(512, 1).toString('base64') })
+
+  test.each([
+    [64, 0],
+    [65, 1],
+    [130, 1],
+  ])('does not decrypt the first of %i profiles: %i warnings before the others', async (count, warnings) => {
+    const directory = temporaryDirectory()
+    for (const n of numbers(count)) writeFileSync(join(directory, `${iccid(n)}.json`), locked(iccid(n)))
+    const { said, failure } = await statusOf(directory, KEY)
+    expect(named(said, 'it may be the wrong one')).toHaveLength(warnings)
+    expect(adviceOn(failure)).toMatchObject({
+      outcome: 'key',
+      message: expect.stringContaining(`(${count} tried)`),
+    })
+  })
+
+  test('is right if a device would reject what it decrypts', async () => {
+    const directory = directoryOf([])
+    addProfile(directory, plainProfile(1), { imsi: 'x' })
+    writeFileSync(join(directory, `${iccid(2)}.json`), locked(iccid(2)))
+    expect(adviceOn((await statusOf(directory, KEY)).failure)).toMatchObject({ outcome: 'unusable' })
+  })
+})
+
+test.each([
+  ['all are used', '__1.json', /^all profiles in it are used/],
+  ['there are none', 'list.txt', /^check -i/],
+])('no unused profile: %s', async (_, name, hint) => {
+  const directory = temporaryDirectory()
+  writeFileSync(join(directory, name), '')
+  const { failure } = await statusOf(directory)
+  expect(adviceOn(failure)).toMatchObject({ outcome: 'no-profiles', hint: expect.stringMatching(hint) })
 })

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { Report } from '../../../src/cli/report.ts'
 import { hasColour } from '../../../src/cli/terminal/colour.ts'
 import { cut, startLog } from '../../../src/cli/terminal/progress.ts'
@@ -16,6 +16,26 @@ test('without a terminal, it is told again and again, until it ends', async () =
   await until(() => at >= 3)
   progress.end()
   expect(said).toBe(Array.from({ length: at }, (_, n) => `softsim: step ${n + 1}\n`).join(''))
+})
+
+test('a log gets two lines a minute', () => {
+  vi.useFakeTimers()
+  let said = 0
+  const progress = startLog(new Report(() => void said++))
+  progress.follow(() => 'how far it is')
+  for (const [ms, lines] of [
+    [29_999, 0],
+    [1, 1],
+    [29_999, 1],
+    [1, 2],
+  ] as const) {
+    vi.advanceTimersByTime(ms)
+    expect(said).toBe(lines)
+  }
+  progress.end()
+  vi.advanceTimersByTime(60_000)
+  expect(said).toBe(2)
+  vi.useRealTimers()
 })
 
 test('without anything to follow, nothing is told', async () => {

@@ -1,6 +1,7 @@
 import { createPrivateKey } from 'node:crypto'
 import { basename, join } from 'node:path'
 import { beforeEach, describe, expect, inject, test, vi } from 'vitest'
+import { adviceOn } from '../../../src/cli/advice/advice.ts'
 import { Report } from '../../../src/cli/report.ts'
 import type { Source } from '../../../src/next/ready.ts'
 import { takeByIccid } from '../../../src/next/take/by-iccid.ts'
@@ -14,16 +15,20 @@ import { cutPower, events, format, fs, live, ROOT } from '../../store/disk.ts'
 import { chooser } from '../../store/model.ts'
 import { iccid, plainProfile, storedFile } from '../../support/profiles.ts'
 
-/** The path that the disk neither removes nor gives to a file. */
-const disk = vi.hoisted(() => ({ refuses: '' }))
+/** The path that the disk neither removes nor gives to a file, the one that it does not create, and its reason. */
+const disk = vi.hoisted(() => ({ refuses: '', neverCreates: '', reason: 'EIO' }))
 
 /** Nobody else is there to wait for. */
 vi.mock('../../../src/pause.ts', () => ({ pause() {} }))
 
 vi.mock('node:fs', async () => {
   const { diskSync } = await import('../../store/disk-fs.ts')
-  const refuse = (path: string) => {
-    if (path === disk.refuses) throw Object.assign(new Error('EIO'), { code: 'EIO' })
+  const refuse = (path: string, refused = disk.refuses) => {
+    if (path === refused) throw Object.assign(new Error(disk.reason), { code: disk.reason })
+  }
+  const openSync = (path: string, flags: string, mode?: number) => {
+    if (flags === 'wx') refuse(path, disk.neverCreates)
+    return diskSync.openSync(path, flags, mode)
   }
   const renameSync = (from: string, to: string) => {
     refuse(to)
@@ -33,7 +38,7 @@ vi.mock('node:fs', async () => {
     refuse(path)
     diskSync.unlinkSync(path)
   }
-  const fs = { ...diskSync, renameSync, unlinkSync }
+  const fs = { ...diskSync, openSync, renameSync, unlinkSync }
   return { ...fs, default: fs }
 })
 
@@ -77,7 +82,7 @@ function begin(disk = {}): void {
 }
 
 beforeEach(() => {
-  disk.refuses = ''
+  Object.assign(disk, { refuses: '', neverCreates: '', reason: 'EIO' })
   begin()
 })
 
@@ -129,7 +134,10 @@ describe.skipIf(process.platform === 'win32')('before and during the claim', () 
 
     test('a panel that is then too small: the other claims are undone', async () => {
       const taking = takeNextUnused(source(once(() => claimElsewhere(2))), 4)
-      await expect(taking).rejects.toEqual(expect.objectContaining({ facts: { kind: 'too-few' } }))
+      await expect(taking.catch(adviceOn)).resolves.toMatchObject({
+        outcome: 'no-profiles',
+        message: `at most 3 of 4 requested profiles are available in ${directory}`,
+      })
       expect(names().sort()).toEqual([unused(1), unused(3), unused(4), used(2)])
       expect((await takeNextUnused(source(), 3)).taken.map((each) => each.iccid)).toEqual([
         iccid(1),
@@ -165,6 +173,32 @@ describe.skipIf(process.platform === 'win32')('before and during the claim', () 
       cause: { facts: { kind: 'not-claimed' }, message: expect.stringContaining(unused(2)) },
     })
     expect(names().sort()).toEqual([unused(2), unused(3), unused(4), used(1)])
+  })
+
+  test('a panel that is too small, and one of its claims can’t be released: that one is named', async () => {
+    disk.neverCreates = path(`.${iccid(3)}.settled`)
+    const taking = takeNextUnused(source(once(() => claimElsewhere(2))), 4)
+    await expect(taking.catch(adviceOn)).resolves.toMatchObject({
+      outcome: 'disk',
+      message: expect.stringMatching(
+        RegExp(`^${unused(3)} may now count as used but was not printed: [^;]*$`),
+      ),
+    })
+    expect(names().sort()).toEqual([unused(1), unused(3), unused(4), used(2), used(3)])
+  })
+
+  test.each([
+    ['the only one', 'disk'],
+    ['not the only one', 'unusable'],
+  ])('another program has a profile open, which is %s that can’t be used', async (which, outcome) => {
+    const others = [2, 3, 4].map(unused)
+    for (const each of others) {
+      if (which === 'the only one') diskSync.unlinkSync(path(each))
+      else diskSync.writeFileSync(path(each), '{}')
+    }
+    Object.assign(disk, { refuses: path(used(1)), reason: 'EBUSY' })
+    await expect(takeNextUnused(source(), 1).catch(adviceOn)).resolves.toMatchObject({ outcome })
+    expect(names()).toContain(unused(1))
   })
 
   test('--iccid: a profile that another call has taken over and is about to print is left to it', async () => {

@@ -1,16 +1,58 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { adviceOn } from '../../../src/cli/advice/advice.ts'
 import { shortage } from '../../../src/next/take/shortage.ts'
 import { temporaryDirectory } from '../../support/directory.ts'
 
+interface Found {
+  readonly usable?: number
+  readonly used?: number
+  readonly unfinished?: number
+  readonly skipped?: number
+  readonly held?: number
+}
+
+/** What is said where one profile is wanted, and this was found. */
+function said(directory: string, found: Found) {
+  const { usable = 0, used = 0, unfinished = 0, skipped = 0, held = 0 } = found
+  const twins = Array.from({ length: unfinished }, (_, at) => `${at}.json`)
+  return adviceOn(shortage(directory, { count: 1, usable }, { used, twins }, { count: skipped, held }))
+}
+
+/** A directory in which a fetch has put one profile aside. */
+function receiving(): string {
+  const directory = temporaryDirectory()
+  mkdirSync(join(directory, '.incoming'))
+  writeFileSync(join(directory, '.incoming', 'x.answer'), '{"iccid":"8988","profile":"AAAA"}\n')
+  return directory
+}
+
 test.each([
   [1, '1 claim'],
   [2, '2 claims'],
 ])('%i claims of other calls', (unfinished, claims) => {
-  const twins = Array.from({ length: unfinished }, (_, at) => `${at}.json`)
-  const wanted = { count: 1, usable: 0 }
-  const failure = shortage(temporaryDirectory(), wanted, { used: 0, twins }, { count: 0, held: 0 })
-  expect(adviceOn(failure).hint).toMatch(
+  expect(said(temporaryDirectory(), { unfinished }).hint).toMatch(
     RegExp(`^other calls have not finished ${claims}: run the same command again, `),
   )
+})
+
+test.each([
+  [{}, 'no-profiles', 'no unused profile in D'],
+  [{ skipped: 1, unfinished: 1 }, 'no-profiles', 'no unused profile in D can be used yet'],
+])('what a fetch has received comes first: %j', (found, outcome, message) => {
+  const directory = receiving()
+  const advice = said(directory, found)
+  expect([advice.outcome, advice.message.replace(directory, 'D')]).toEqual([outcome, message])
+  expect(advice.hint).toMatch(/^1 profile of a running or interrupted fetch will be stored/)
+})
+
+test.each([
+  [{ used: 0 }, 'no-profiles', /^check -i/],
+  [{ used: 1 }, 'no-profiles', /^all profiles in it are used/],
+  [{ skipped: 1, held: 1 }, 'disk', /^close them/],
+  [{ skipped: 1 }, 'unusable', /^see the warning for each file/],
+  [{ skipped: 1, usable: 1 }, 'no-profiles', /^softsim status -k counts/],
+])('too few: %j', (found, outcome, hint) => {
+  expect(said(temporaryDirectory(), found)).toMatchObject({ outcome, hint: expect.stringMatching(hint) })
 })

@@ -31,6 +31,13 @@ describe('the used file of a recorded profile', () => {
     expect(repair(directory, assignment)).toBe(false)
   })
 
+  test('is finished for nobody if another call has decided that', () => {
+    const { directory, assignment, used } = torn(text.slice(0, -2))
+    mkdirSync(join(directory, '.89880000000000000017.settled', 'whose'), { recursive: true })
+    expect(repair(directory, assignment)).toBe(false)
+    expect(used()).toBe(stored)
+  })
+
   test.each(['', text.slice(0, 20), `${text.slice(0, -2)}x`])(
     'stays if it may be that of another call: %j',
     (beginning) => {

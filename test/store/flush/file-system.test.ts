@@ -45,8 +45,16 @@ describe.skipIf(process.platform !== 'linux')('the flush of a whole file system'
     expect(calls()).toEqual(['-f -- /profiles'])
   })
 
+  test.each(['5.8.0', '5.10.2-amd64', '6.0', '10.1'])('is made by a kernel %s', async (release) => {
+    system.release = release
+    provide('sync (GNU coreutils) 9.1')
+    expect(await fileSystemFlush().flush(MANY)).toBe(true)
+  })
+
   test.each([
     ['the file system was not tested', () => Object.assign(system, { type: 0x65735546 })],
+    ['it is FAT', () => Object.assign(system, { type: 0x4d44 })],
+    ['the kernel is a little too old', () => Object.assign(system, { release: '5.7.19' })],
     ['the kernel is old', () => Object.assign(system, { release: '5.4.0-generic' })],
     ['the kernel is unknown', () => Object.assign(system, { release: '' })],
     ['it is not GNU’s', () => provide('sync 0.0.30')],

@@ -6,23 +6,13 @@ import {
   readdirSync,
   readFileSync,
   statSync,
-  utimesSync,
   writeFileSync,
 } from 'node:fs'
-import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { Hint } from '../../../src/store/hint.ts'
 import { add } from '../../../src/store/incoming/add.ts'
-import {
-  ANSWER,
-  formatAnswer,
-  hasIncoming,
-  INCOMING,
-  newAnswerName,
-  type StoredProfile,
-} from '../../../src/store/incoming/answers.ts'
-import { recover } from '../../../src/store/incoming/recover.ts'
+import { INCOMING, type StoredProfile } from '../../../src/store/incoming/answers.ts'
 import { closeTarget, openTarget } from '../../../src/store/incoming/target.ts'
 import { namesIn, temporaryDirectory } from '../../support/directory.ts'
 
@@ -117,6 +107,12 @@ describe('add', () => {
     },
   )
 
+  test('what has the name of a profile and can’t be read is left alone', async () => {
+    const directory = temporaryDirectory()
+    mkdirSync(join(directory, '89881.json'))
+    expect(await addTo(directory, several(2))).toEqual({ stored: ['89880'], known: ['89881'] })
+  })
+
   test('stores a profile once whose ICCID comes with a filler first, and without one later', async () => {
     const directory = temporaryDirectory()
     const both = ['8988001F', '8988001'].map((iccid) => ({ iccid, profile: 'AAAA' }))
@@ -143,89 +139,5 @@ describe('add', () => {
         .sort(),
     )
     expect(namesIn(directory)).toHaveLength(150)
-  })
-})
-
-describe('recover', () => {
-  /** A process that is gone: its number is higher than any system gives. */
-  const gone = () => newAnswerName().replace(`~${process.pid}~`, '~4194999~')
-
-  /** A directory in which a call was killed after it had put an answer aside. */
-  function interrupted(profiles: StoredProfile[], name = gone()): string {
-    const directory = temporaryDirectory()
-    mkdirSync(join(directory, INCOMING))
-    writeFileSync(join(directory, INCOMING, name + ANSWER), formatAnswer(profiles))
-    return directory
-  }
-
-  test('stores a saved response and cleans up', async () => {
-    const directory = interrupted(several(3))
-    writeFileSync(join(directory, INCOMING, `${gone()}.0`), '{"icc')
-    expect(await recover(directory)).toEqual({ stored: ['89880', '89881', '89882'], known: [] })
-    expect(readdirSync(directory).sort()).toEqual(['89880.json', '89881.json', '89882.json'])
-    expect(await recover(directory)).toBeUndefined()
-  })
-
-  test('the contents of an empty used file are stored beside it, and the profile counts as used', async () => {
-    const directory = interrupted(several(2))
-    writeFileSync(join(directory, '__89880.json'), '')
-    await recover(directory)
-    expect(namesIn(directory)).toEqual(['89880.json', '89881.json', '__89880.json'])
-    expect(read(directory, '89880.json')).toEqual(profile(0))
-  })
-
-  test('does not restore profiles that were used in the meantime', async () => {
-    const directory = interrupted(several(2))
-    writeFileSync(join(directory, '__89880.json'), 'used')
-    expect(await recover(directory)).toEqual({ stored: ['89881'], known: ['89880'] })
-    expect(namesIn(directory)).toEqual(['89881.json', '__89880.json'])
-  })
-
-  test('stores the complete profiles of a truncated response and keeps a copy of the response', async () => {
-    const directory = temporaryDirectory()
-    const text = formatAnswer(several(3)).slice(0, -5)
-    mkdirSync(join(directory, INCOMING))
-    writeFileSync(join(directory, INCOMING, gone() + ANSWER), text)
-    const { stored, damaged = [] } = (await recover(directory)) ?? {}
-    expect(stored).toEqual(['89880', '89881'])
-    expect(damaged).toHaveLength(1)
-    expect(damaged.map((path) => readFileSync(path, 'utf8'))).toEqual([text])
-    expect(readdirSync(join(directory, INCOMING)).map((name) => join(directory, INCOMING, name))).toEqual(
-      damaged,
-    )
-    // It is for a person to look at, and nothing for the next call.
-    expect(hasIncoming(directory)).toBe(false)
-    expect(await recover(directory)).toBeUndefined()
-    expect(damaged.map((path) => readFileSync(path, 'utf8'))).toEqual([text])
-  })
-
-  test('an ICCID in a response never becomes a path', async () => {
-    const directory = interrupted([{ iccid: '../outside', profile: 'AAAA' }, profile(1)])
-    expect((await recover(directory))?.stored).toEqual(['89881'])
-    expect(existsSync(join(directory, '..', 'outside.json'))).toBe(false)
-  })
-
-  test('leaves alone what another process is about to store', async () => {
-    const directory = interrupted(several(2), newAnswerName())
-    expect(await recover(directory)).toBeUndefined()
-    expect(namesIn(directory)).toEqual([])
-  })
-
-  test('leaves alone what another machine saved, until it is old', async () => {
-    const name = newAnswerName()
-      .replace(hostname(), 'another-machine')
-      .replace(/^[^~]*/, 'another-machine')
-    const directory = interrupted(several(2), name)
-    expect(await recover(directory)).toBeUndefined()
-    const anHourAgo = new Date(Date.now() - 3_600_000)
-    utimesSync(join(directory, INCOMING, name + ANSWER), anHourAgo, anHourAgo)
-    expect((await recover(directory))?.stored).toHaveLength(2)
-  })
-
-  test('two recoveries of the same response store it once', async () => {
-    const directory = interrupted(several(100))
-    const results = await Promise.all([recover(directory), recover(directory)])
-    expect(results.flatMap((result) => result?.stored ?? [])).toHaveLength(100)
-    expect(namesIn(directory)).toHaveLength(100)
   })
 })

@@ -1,10 +1,19 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { add } from '../../../src/store/incoming/add.ts'
 import type { StoredProfile } from '../../../src/store/incoming/answers.ts'
 import { closeTarget, openTarget } from '../../../src/store/incoming/target.ts'
 import { namesIn, temporaryDirectory } from '../../support/directory.ts'
+import { hasPosix } from '../../support/system.ts'
 
 /** A file system without hard links, and what another process does right before a file is created. */
 const disk = vi.hoisted(() => ({ says: 'EPERM', meanwhile: (_path: string) => {} }))
@@ -30,12 +39,21 @@ afterEach(() => {
 const profiles: StoredProfile[] = [1, 2, 3].map((n) => ({ iccid: `8988${n}`, profile: 'AAAA' }))
 const iccids = profiles.map(({ iccid }) => iccid)
 
-async function addTo(directory: string) {
+async function addTo(directory: string, added = profiles) {
   const target = await openTarget(directory)
   try {
-    return await add(target, profiles)
+    return await add(target, added)
   } finally {
     await closeTarget(target)
+  }
+}
+
+/** What an open file of this process is. The descriptor that lists them is closed by then. */
+function linkOf(descriptor: string): string {
+  try {
+    return readlinkSync(`/proc/self/fd/${descriptor}`)
+  } catch {
+    return ''
   }
 }
 
@@ -99,5 +117,34 @@ describe('without hard links', () => {
     }
     expect(await addTo(directory)).toEqual({ stored: ['89881', '89883'], known: ['89882'] })
     expect(namesIn(directory)).toEqual(['89881.json', '89883.json', '__89882.json'])
+  })
+
+  test('a disk that fails is reported as it says', async () => {
+    disk.meanwhile = (path) => {
+      if (path.endsWith('89882.json')) throw Object.assign(new Error('EIO'), { code: 'EIO' })
+    }
+    await expect(addTo(temporaryDirectory())).rejects.toThrow('the disk reports an input/output error (EIO)')
+  })
+
+  test('one profile in two spellings is stored once', async () => {
+    const directory = temporaryDirectory()
+    const both = ['8988001F', '8988001'].map((iccid) => ({ iccid, profile: 'AAAA' }))
+    expect(await addTo(directory, both)).toEqual({ stored: ['8988001F'], known: ['8988001'] })
+    expect(namesIn(directory)).toEqual(['8988001F.json'])
+  })
+
+  test.skipIf(!hasPosix)('a file gets the rights of the directory', async () => {
+    const directory = temporaryDirectory()
+    chmodSync(directory, 0o770)
+    process.umask(0)
+    await addTo(directory)
+    expect(statSync(join(directory, '89881.json')).mode & 0o777).toBe(0o660)
+  })
+
+  test.runIf(process.platform === 'linux')('no file stays open', async () => {
+    const directory = temporaryDirectory()
+    await addTo(directory)
+    const openFiles = () => readdirSync('/proc/self/fd').filter((each) => linkOf(each).startsWith(directory))
+    expect(openFiles()).toEqual([])
   })
 })

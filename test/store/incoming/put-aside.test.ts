@@ -2,6 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, expect, test, vi } from 'vitest'
+import { adviceOn } from '../../../src/cli/advice/advice.ts'
 import { formatAnswer, INCOMING, type StoredProfile } from '../../../src/store/incoming/answers.ts'
 import { putAside, reserve } from '../../../src/store/incoming/reserve.ts'
 import { openTarget } from '../../../src/store/incoming/target.ts'
@@ -95,3 +96,16 @@ test.each([
     expect(await putAsideOn({ writes: times(1000, error) })).toEqual({ error, texts: [], pauses })
   },
 )
+
+test.each([
+  ['ENOSPC', /^free disk space; this batch of 2 profiles was not requested$/],
+  ['EIO', /^free disk space or repair the disk; this batch of 2 profiles was not requested$/],
+])('%s: no space can be reserved, and nothing of it is left', async (code, hint) => {
+  const target = await openTarget(temporaryDirectory())
+  disk.writes = [code]
+  await expect(reserve(target, 2).catch(adviceOn)).resolves.toMatchObject({
+    outcome: 'disk',
+    hint: expect.stringMatching(hint),
+  })
+  expect(readdirSync(join(target.directory, INCOMING))).toEqual([target.mark])
+})

@@ -1,101 +1,293 @@
-/** A damaged answer is paid for, and only a person can read the rest of it: no power cut may take it away. */
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test, vi } from 'vitest'
+import { adviceOn } from '../../../src/cli/advice/advice.ts'
+import { Hint } from '../../../src/store/hint.ts'
 import {
   ANSWER,
-  DAMAGED,
   formatAnswer,
+  hasIncoming,
   INCOMING,
   newAnswerName,
+  type StoredProfile,
 } from '../../../src/store/incoming/answers.ts'
-import { recover } from '../../../src/store/incoming/recover.ts'
-import { bury, cutPower, events, format, fs, live, lived, ROOT } from '../disk.ts'
-import { diskSync } from '../disk-fs.ts'
-import type { Choose } from '../model.ts'
+import { finishFetches, recover } from '../../../src/store/incoming/recover.ts'
+import { namesIn, temporaryDirectory } from '../../support/directory.ts'
+import { hasPosix, hasSymlinks } from '../../support/system.ts'
 
-vi.mock('node:fs', async () => {
-  const { diskSync } = await import('../disk-fs.ts')
-  return { ...diskSync, default: diskSync }
+const HOUR_MS = 3_600_000
+
+/** What happens right before a call of the file system, and in each pause; by how much the clock of the disk is behind. */
+const disk = vi.hoisted(() => ({
+  before: (_call: string, _path: string) => {},
+  meanwhile: (_ms: number) => {},
+  behindMs: 0,
+}))
+
+vi.mock('node:timers/promises', () => ({ setTimeout: async (ms: number) => disk.meanwhile(ms) }))
+
+vi.mock('node:fs', async (original) => {
+  const fs = await original<typeof import('node:fs')>()
+  const told =
+    <A extends [unknown, ...unknown[]], R>(name: string, call: (...args: A) => R) =>
+    (...args: A) => {
+      disk.before(name, String(args[0]))
+      return call(...args)
+    }
+  const changed = {
+    openSync: told('open', fs.openSync),
+    unlinkSync: told('unlink', fs.unlinkSync),
+  }
+  return { ...fs, ...changed, default: { ...fs, ...changed } }
 })
-vi.mock('node:fs/promises', async () => {
-  const { diskPromises } = await import('../disk-fs.ts')
-  return { ...diskPromises, default: diskPromises }
-})
 
-const directory = join(ROOT, 'profiles')
-const incoming = join(directory, INCOMING)
-const profiles = ['89881', '89882', '89883'].map((iccid) => ({ iccid, profile: 'AAAA' }))
-const text = formatAnswer(profiles).slice(0, -5)
-
-function flush(path: string): void {
-  const file = diskSync.openSync(path, 'r')
-  diskSync.fsyncSync(file)
-  diskSync.closeSync(file)
-}
-
-/** A disk on which a fetch was killed while it put an answer aside: all of that is durable. */
-function begin(disk: object): void {
-  format(disk)
-  live()
-  // More than any system gives.
-  const name = newAnswerName().replace(`~${process.pid}~`, '~4194999~') + ANSWER
-  for (const path of [directory, incoming]) diskSync.mkdirSync(path)
-  diskSync.writeFileSync(join(incoming, name), text)
-  for (const path of [join(incoming, name), incoming, directory, ROOT]) flush(path)
-}
-
-const NOTHING: Choose = () => 0
-const ALL: Choose = (length) => length
-
-/** Recovers until the process dies after so many steps, then cuts the power, which keeps that much of what was not flushed. */
-async function recoverOn(disk: object, keeps = NOTHING, steps?: number) {
-  begin(disk)
-  live(steps)
-  const recovered = await recover(directory).catch((error) => {
-    if (!lived().isDead) throw error
-  })
-  const { steps: made } = lived()
-  bury()
-  cutPower(keeps)
-  const kept = fs.readdirSync(incoming).map(String)
-  return { recovered, made, kept, texts: kept.map((name) => String(fs.readFileSync(join(incoming, name)))) }
-}
-
-afterEach(bury)
-
-/** The disk in memory has POSIX's rules and names. */
-describe.skipIf(process.platform === 'win32').each([
-  ['with hard links', {}],
-  ['on FAT', { fat: true }],
-])('a damaged answer, %s', (_, disk) => {
-  test('is kept, and so are its complete profiles', async () => {
-    const { recovered, kept, texts } = await recoverOn(disk)
-    expect(recovered?.stored).toEqual(['89881', '89882'])
-    expect([kept, texts]).toEqual([[expect.stringMatching(RegExp(`${DAMAGED}$`))], [text]])
-    expect(fs.readdirSync(directory).map(String).sort()).toEqual([INCOMING, '89881.json', '89882.json'])
-  })
-
-  // Not every file system keeps the order of two changes in a directory.
-  test('is removed only when the names are flushed, the new one included', async () => {
-    await recoverOn(disk)
-    const removals = events.flatMap(({ step, path }, at) =>
-      step === 'unlink' && path.endsWith(ANSWER) ? [events.slice(0, at)] : [],
-    )
-    // On FAT, the flush of a directory is followed by one of the directory above it.
-    const last = removals[0]?.findLast(({ path }) => path !== directory)
-    expect(last).toEqual({ step: 'flush', path: incoming })
-  })
-
-  test.each([
-    ['nothing', NOTHING],
-    ['all', ALL],
-  ])(
-    'is somewhere as a whole, wherever the power fails and %s is left of what was not flushed',
-    async (_, keeps) => {
-      const { made } = await recoverOn(disk, keeps)
-      for (let at = 0; at <= made; at++) {
-        expect((await recoverOn(disk, keeps, at)).texts, `step ${at}`).toContain(text)
-      }
+vi.mock('node:fs/promises', async (original) => {
+  const fs = await original<typeof import('node:fs/promises')>()
+  const changed = {
+    async readFile(path: string) {
+      disk.before('read', path)
+      return fs.readFile(path)
     },
+    async readdir(path: string) {
+      disk.before('list', path)
+      return fs.readdir(path)
+    },
+    async lstat(path: string) {
+      disk.before('look', path)
+      const status = await fs.lstat(path)
+      status.mtimeMs -= disk.behindMs
+      return status
+    },
+  }
+  return { ...fs, ...changed, default: { ...fs, ...changed } }
+})
+
+afterEach(() => {
+  disk.before = () => {}
+  disk.meanwhile = () => {}
+  disk.behindMs = 0
+})
+
+/** A call of the file system fails for paths that end like this. */
+function fail(call: string, ending: RegExp, code: string): void {
+  disk.before = (name, path) => {
+    if (name === call && ending.test(path)) throw Object.assign(new Error(code), { code })
+  }
+}
+
+const profile = (n: number, text = 'AAAA'): StoredProfile => ({ iccid: `8988${n}`, profile: text })
+const several = (count: number) => Array.from({ length: count }, (_, n) => profile(n))
+const read = (directory: string, name: string) => JSON.parse(readFileSync(join(directory, name), 'utf8'))
+const incoming = (directory: string) => readdirSync(join(directory, INCOMING))
+const modeOf = (directory: string, name: string) => statSync(join(directory, INCOMING, name)).mode & 0o777
+
+/** A process that is gone: its number is higher than any system gives. */
+const gone = () => newAnswerName().replace(`~${process.pid}~`, '~4194999~')
+
+/** A process of another machine. */
+const elsewhere = () => newAnswerName().replace(/^[^~]*/, 'another-machine')
+
+/** A directory in which a call was killed after it had put an answer aside. */
+function interrupted(profiles: StoredProfile[], name = gone()): string {
+  const directory = temporaryDirectory()
+  mkdirSync(join(directory, INCOMING))
+  writeFileSync(join(directory, INCOMING, name + ANSWER), formatAnswer(profiles))
+  return directory
+}
+
+test('stores a saved response and cleans up', async () => {
+  const directory = interrupted(several(3))
+  writeFileSync(join(directory, INCOMING, `${gone()}.0`), '{"icc')
+  expect(await recover(directory)).toEqual({ stored: ['89880', '89881', '89882'], known: [] })
+  expect(readdirSync(directory).sort()).toEqual(['89880.json', '89881.json', '89882.json'])
+  expect(await recover(directory)).toBeUndefined()
+})
+
+test('the contents of an empty used file are stored beside it, and the profile counts as used', async () => {
+  const directory = interrupted(several(2))
+  writeFileSync(join(directory, '__89880.json'), '')
+  await recover(directory)
+  expect(namesIn(directory)).toEqual(['89880.json', '89881.json', '__89880.json'])
+  expect(read(directory, '89880.json')).toEqual(profile(0))
+})
+
+test('does not restore profiles that were used in the meantime', async () => {
+  const directory = interrupted(several(2))
+  writeFileSync(join(directory, '__89880.json'), 'used')
+  expect(await recover(directory)).toEqual({ stored: ['89881'], known: ['89880'] })
+  expect(namesIn(directory)).toEqual(['89881.json', '__89880.json'])
+})
+
+test('stores the complete profiles of a truncated response and keeps a copy of the response', async () => {
+  const directory = temporaryDirectory()
+  const text = formatAnswer(several(3)).slice(0, -5)
+  mkdirSync(join(directory, INCOMING))
+  writeFileSync(join(directory, INCOMING, gone() + ANSWER), text)
+  const { stored, damaged = [] } = (await recover(directory)) ?? {}
+  expect(stored).toEqual(['89880', '89881'])
+  expect(damaged).toHaveLength(1)
+  expect(damaged.map((path) => readFileSync(path, 'utf8'))).toEqual([text])
+  expect(readdirSync(join(directory, INCOMING)).map((name) => join(directory, INCOMING, name))).toEqual(
+    damaged,
   )
+  // It is for a person to look at, and nothing for the next call.
+  expect(hasIncoming(directory)).toBe(false)
+  expect(await recover(directory)).toBeUndefined()
+  expect(damaged.map((path) => readFileSync(path, 'utf8'))).toEqual([text])
+})
+
+test('an ICCID in a response never becomes a path', async () => {
+  const directory = interrupted([{ iccid: '../outside', profile: 'AAAA' }, profile(1)])
+  expect((await recover(directory))?.stored).toEqual(['89881'])
+  expect(existsSync(join(directory, '..', 'outside.json'))).toBe(false)
+})
+
+test('leaves alone what another process is about to store', async () => {
+  const directory = interrupted(several(2), newAnswerName())
+  expect(await recover(directory)).toBeUndefined()
+  expect(namesIn(directory)).toEqual([])
+})
+
+test('leaves alone what another machine saved, until it is old', async () => {
+  const name = elsewhere()
+  const directory = interrupted(several(2), name)
+  expect(await recover(directory)).toBeUndefined()
+  const anHourAgo = new Date(Date.now() - HOUR_MS)
+  utimesSync(join(directory, INCOMING, name + ANSWER), anHourAgo, anHourAgo)
+  expect((await recover(directory))?.stored).toHaveLength(2)
+})
+
+test('two recoveries of the same response store it once', async () => {
+  const directory = interrupted(several(100))
+  const results = await Promise.all([recover(directory), recover(directory)])
+  expect(results.flatMap((result) => result?.stored ?? [])).toHaveLength(100)
+  expect(namesIn(directory)).toHaveLength(100)
+})
+
+test('a directory with the name of a saved response is left alone', async () => {
+  const directory = temporaryDirectory()
+  mkdirSync(join(directory, INCOMING, gone() + ANSWER), { recursive: true })
+  expect(await recover(directory)).toBeUndefined()
+})
+
+test('the next call reads the directory: a list of unused profiles from before would leave out the new ones', async () => {
+  const directory = interrupted(several(1))
+  Hint.write(directory, [])
+  await recover(directory)
+  expect(Hint.open(directory)).toBeUndefined()
+})
+
+test.skipIf(!hasPosix)('what stays is for the users of the directory', async () => {
+  const directory = temporaryDirectory()
+  mkdirSync(join(directory, INCOMING))
+  chmodSync(directory, 0o770)
+  process.umask(0)
+  writeFileSync(join(directory, INCOMING, gone() + ANSWER), '{', { mode: 0o660 })
+  // Its own copy is what the next call finds if this one is killed.
+  let copy = 0
+  disk.before = (call) => {
+    if (call === 'unlink' && copy === 0)
+      copy = Math.min(...incoming(directory).map((name) => modeOf(directory, name)))
+  }
+  const [damaged = ''] = (await recover(directory))?.damaged ?? []
+  expect(copy).toBe(0o660)
+  expect(lstatSync(damaged).mode & 0o777).toBe(0o660)
+})
+
+describe('what another machine saved, old by the clock of this one', () => {
+  /** Two saved responses: one is of a process that is gone, the other one seems to be an hour old. */
+  function twoSaved() {
+    const directory = interrupted(several(1))
+    const other = elsewhere() + ANSWER
+    const path = join(directory, INCOMING, other)
+    writeFileSync(path, formatAnswer([profile(7)]))
+    return { directory, other, path }
+  }
+
+  test('is left alone if the clock of the disk is an hour behind', async () => {
+    const { directory, other } = twoSaved()
+    disk.behindMs = HOUR_MS
+    expect((await recover(directory))?.stored).toEqual(['89880'])
+    expect(incoming(directory)).toEqual([other])
+  })
+
+  test('is left alone if it is written to within a second', async () => {
+    const { directory, other, path } = twoSaved()
+    const anHourAgo = new Date(Date.now() - HOUR_MS)
+    utimesSync(path, anHourAgo, anHourAgo)
+    disk.meanwhile = (ms) => {
+      if (ms === 1000) utimesSync(path, new Date(), new Date())
+    }
+    expect((await recover(directory))?.stored).toEqual(['89880'])
+    expect(incoming(directory)).toEqual([other])
+  })
+})
+
+describe('a disk error', () => {
+  test.each([
+    ['list', /\.incoming$/],
+    ['read', /\.answer$/],
+    ['unlink', /~4194999~.*\.answer$/],
+  ])('%s: exit code 9, and the response stays as it is, once', async (call, ending) => {
+    const directory = interrupted(several(2))
+    const before = incoming(directory)
+    fail(call, ending, 'EIO')
+    await expect(recover(directory).catch(adviceOn)).resolves.toMatchObject({
+      outcome: 'disk',
+      message: "can't store what an interrupted fetch received: the disk reports an input/output error (EIO)",
+      hint: expect.stringContaining('the profiles are kept there'),
+    })
+    disk.before = () => {}
+    expect(incoming(directory)).toEqual(before)
+    expect((await recover(directory))?.stored).toHaveLength(2)
+  })
+
+  test('while the profiles get their names: it says how many are put aside', async () => {
+    const directory = interrupted(several(3))
+    fail('open', /\.1$/, 'ENOSPC')
+    const error = await recover(directory).catch((error) => error)
+    // None of the three is stored or known.
+    expect(error).toMatchObject({ facts: { kind: 'put-aside', stored: 0, known: 0 } })
+    expect(adviceOn(error).outcome).toBe('disk')
+    expect(incoming(directory)).toEqual([expect.stringMatching(/\.answer$/)])
+  })
+})
+
+test('another call has removed the place meanwhile: there is nothing to do', async () => {
+  const directory = interrupted(several(1))
+  fail('list', /\.incoming$/, 'ENOENT')
+  expect(await recover(directory)).toBeUndefined()
+})
+
+test.each([
+  ['new profiles', [profile(1), profile(2)], ['finished an interrupted fetch: 2 profiles stored']],
+  ['only known ones', [profile(0)], ['finished an interrupted fetch: 0 profiles stored']],
+  ['nothing', [], []],
+])('says what an interrupted fetch received: %s', async (_, profiles, expected) => {
+  const directory = interrupted(profiles)
+  writeFileSync(join(directory, '89880.json'), JSON.stringify(profile(0)))
+  const said: string[] = []
+  await finishFetches(directory, { warn: (text) => said.push(text), tell: (_, text) => said.push(text) })
+  expect(said).toEqual(expected)
+})
+
+test.skipIf(!hasSymlinks)('a link in the place of saved responses is not followed', async () => {
+  const directory = interrupted(several(1))
+  const elsewhere = join(temporaryDirectory(), 'elsewhere')
+  renameSync(join(directory, INCOMING), elsewhere)
+  symlinkSync(elsewhere, join(directory, INCOMING), 'dir')
+  expect(await recover(directory)).toBeUndefined()
+  expect(readdirSync(elsewhere)).toHaveLength(1)
 })

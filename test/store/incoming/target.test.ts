@@ -1,13 +1,27 @@
-import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { closeSync, mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join, parse, resolve } from 'node:path'
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { closeTarget, openTarget } from '../../../src/store/incoming/target.ts'
+import { adviceOn } from '../../../src/cli/advice/advice.ts'
+import { INCOMING } from '../../../src/store/incoming/answers.ts'
+import { closeTarget, createIncoming, openTarget } from '../../../src/store/incoming/target.ts'
 import { isDirectory, makeDirectory } from '../../../src/store/make-directory.ts'
 import { temporaryDirectory } from '../../support/directory.ts'
 import { hasSymlinks } from '../../support/system.ts'
 
-/** As Windows answers to every path on a drive or share that is not there. */
-const drive = vi.hoisted(() => ({ isMissing: false }))
+/**
+ * Whether the drive answers as Windows does to every path on one that is not there; what happens before a file is created;
+ * what it says when a directory is made.
+ */
+const drive = vi.hoisted(() => ({
+  isMissing: false,
+  beforeCreation: (_path: string) => {},
+  refusesDirectories: undefined as string | undefined,
+}))
+
+/** The pauses, in milliseconds. */
+const pauses = vi.hoisted((): number[] => [])
+
+vi.mock('node:timers/promises', () => ({ setTimeout: async (ms: number) => void pauses.push(ms) }))
 
 vi.mock('node:fs', async (importOriginal) => {
   const fs = await importOriginal<typeof import('node:fs')>()
@@ -16,7 +30,13 @@ vi.mock('node:fs', async (importOriginal) => {
     ...fs,
     mkdirSync(path: string, options?: object) {
       if (drive.isMissing) throw missing()
+      const code = drive.refusesDirectories
+      if (code !== undefined) throw Object.assign(new Error(code), { code })
       return fs.mkdirSync(path, options)
+    },
+    openSync(path: string, flags: string, mode?: number) {
+      if (flags === 'wx') drive.beforeCreation(path)
+      return fs.openSync(path, flags, mode)
     },
     statSync: (path: string, options?: object) => (drive.isMissing ? undefined : fs.statSync(path, options)),
     lstatSync: (path: string, options?: object) =>
@@ -26,6 +46,10 @@ vi.mock('node:fs', async (importOriginal) => {
 
 afterEach(() => {
   drive.isMissing = false
+  drive.beforeCreation = () => {}
+  drive.refusesDirectories = undefined
+  pauses.length = 0
+  vi.restoreAllMocks()
 })
 
 describe('creating the directory', () => {
@@ -87,5 +111,65 @@ describe('creating the directory', () => {
   test('a path whose root does not exist', async () => {
     drive.isMissing = true
     await expect(makeDirectory(join('a', 'b'))).rejects.toMatchObject({ code: 'ENOENT' })
+  })
+})
+
+describe('another fetch ends at the same moment, and removes', () => {
+  test.each([
+    [1, []],
+    [3, [1000, 1000]],
+  ])(
+    '.incoming, %i times: it is made again; after the first time, that may take a while',
+    async (times, expected) => {
+      const directory = temporaryDirectory()
+      const { mark: _, ...target } = await openTarget(directory)
+      let left = times
+      drive.beforeCreation = () => {
+        if (left-- > 0) rmSync(join(directory, INCOMING), { recursive: true })
+      }
+      closeSync(await createIncoming(target, 'new'))
+      expect([readdirSync(join(directory, INCOMING)), pauses]).toEqual([['new'], expected])
+    },
+  )
+
+  test('the directory: it is made again', async () => {
+    const directory = join(temporaryDirectory(), 'profiles')
+    drive.beforeCreation = () => {
+      drive.beforeCreation = () => {}
+      rmSync(directory, { recursive: true })
+    }
+    const { mark } = await openTarget(directory)
+    expect(readdirSync(join(directory, INCOMING))).toEqual([mark])
+  })
+})
+
+test('a directory that is there, on a file system that does not say so when it is to be made', async () => {
+  const directory = temporaryDirectory()
+  mkdirSync(join(directory, INCOMING))
+  drive.refusesDirectories = 'EACCES'
+  const { mark } = await openTarget(directory)
+  expect(readdirSync(join(directory, INCOMING))).toEqual([mark])
+})
+
+describe('what to do where nothing can be written', () => {
+  test.each([
+    ['EACCES', 'give this user permission to create, write, rename and remove files in the directory'],
+    ['EIO', 'check the disk'],
+  ])('%s', async (code, remedy) => {
+    drive.refusesDirectories = code
+    await expect(openTarget(temporaryDirectory()).catch(adviceOn)).resolves.toMatchObject({
+      outcome: 'disk',
+      hint: `${remedy}, or use -o to name another directory; no profiles were requested`,
+    })
+  })
+
+  test('in a current directory that was deleted', async () => {
+    drive.refusesDirectories = 'ENOENT'
+    vi.spyOn(process, 'cwd').mockImplementation(() => {
+      throw new Error('ENOENT: uv_cwd')
+    })
+    await expect(openTarget('profiles-of-nobody').catch(adviceOn)).resolves.toMatchObject({
+      hint: expect.stringMatching(/^change to a directory that exists: /),
+    })
   })
 })

@@ -1,0 +1,127 @@
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { adviceOn } from '../../src/cli/advice/advice.ts'
+import { Failure } from '../../src/failure.ts'
+import { type Delivery, undelivered } from '../../src/next/deliver.ts'
+import type { Ready } from '../../src/next/ready.ts'
+import { WriteFailure } from '../../src/next/standard-output.ts'
+
+/** Each has a line of four bytes. */
+const ready = (n: number, device?: string): Ready => ({
+  iccid: `898${n}`,
+  name: `898${n}.json`,
+  stored: '',
+  newerProblems: [],
+  line: 'ü0',
+  ...(device === undefined ? {} : { device }),
+})
+
+const EIO = Object.assign(new Error('EIO'), { code: 'EIO' })
+const AGAIN = 'softsim next -k k.pem -i D --iccid'
+const NOT_AGAIN = 'do not run the same command again: it takes'
+
+/** What a call says that has claimed these profiles and could not deliver them. */
+function failureOf(
+  taken: Ready[],
+  error: unknown,
+  changes: Partial<Delivery> & { isStopped?: boolean } = {},
+) {
+  const warnings: string[] = []
+  const delivery = {
+    directory: 'D',
+    keyPath: 'k.pem',
+    iccid: undefined,
+    messages: { warn: (text: string) => void warnings.push(text), tell: () => {} },
+    signals: { stop: changes.isStopped ? AbortSignal.abort() : new AbortController().signal, hold: () => {} },
+    receipt: undefined,
+    ...changes,
+  }
+  return { ...adviceOn(undelivered(taken, delivery as unknown as Delivery, error)), warnings }
+}
+
+describe('one profile', () => {
+  test('was not printed: how to print it, and what not to do', () => {
+    expect(failureOf([ready(1)], EIO)).toEqual({
+      outcome: 'disk',
+      message: `claimed but not delivered: 8981 (${join('D', '__8981.json')}): the disk reports an input/output error (EIO)`,
+      hint: `${NOT_AGAIN} another profile; to print it again: ${AGAIN} 8981`,
+      warnings: [],
+    })
+  })
+
+  test('may have been printed in part', () => {
+    expect(failureOf([ready(1)], new WriteFailure(1, EIO))).toMatchObject({
+      message: expect.stringMatching(/^claimed and may have been delivered: 8981 /),
+      hint: `${NOT_AGAIN} another profile; find out whether a device has it; if none has it, print it again: ${AGAIN} 8981`,
+    })
+  })
+
+  test('was asked for by its ICCID: the same command prints it again', () => {
+    expect(failureOf([ready(1)], EIO, { iccid: '8981' }).hint).toBe(`to print it again: ${AGAIN} 8981`)
+  })
+
+  test('is a device’s: the same command prints it again', () => {
+    expect(failureOf([ready(1, 'A')], EIO).hint).toBe(
+      'run the same command again: each device gets the same profile',
+    )
+  })
+
+  test('has a receipt: the command that prints it again has it too', () => {
+    const receipt = { path: 'my receipts' } as unknown as NonNullable<Delivery['receipt']>
+    expect(failureOf([ready(1)], EIO, { receipt }).hint).toMatch(
+      /--iccid 8981 --receipt ['"]my receipts['"]$/,
+    )
+  })
+})
+
+describe('a panel of three', () => {
+  const panel = [1, 2, 3].map((n) => ready(n))
+  const at = (possible: number) => failureOf(panel, new WriteFailure(possible, EIO))
+
+  test('of which none was printed', () => {
+    expect(at(0)).toMatchObject({
+      message: expect.stringMatching(/^claimed but not delivered: 3 profiles listed above: /),
+      hint: `${NOT_AGAIN} other profiles; to print each of them again: ${AGAIN} <ICCID>`,
+      warnings: [1, 2, 3].map((n) => `claimed but not delivered: 898${n} (${join('D', `__898${n}.json`)})`),
+    })
+  })
+
+  test.each([
+    [1, 1],
+    [4, 1],
+    [5, 2],
+    [8, 2],
+  ])('of which %i bytes may have been read: the first %i may be in a device', (possible, first) => {
+    const { message, hint, warnings } = at(possible)
+    expect(message).toContain(
+      `claimed but not delivered: ${3 - first} of 3 profiles listed above; the first ${first} may have been delivered`,
+    )
+    expect(hint).toContain(`${AGAIN} <ICCID>; the first ${first} only if no device has them`)
+    expect(warnings.map((each) => each.includes('may have been'))).toEqual([0, 1, 2].map((n) => n < first))
+  })
+
+  test('of which all may have been read', () => {
+    const { message, hint } = at(9)
+    expect(message).toMatch(/^claimed and may have been delivered: 3 profiles listed above: /)
+    expect(hint).toMatch(/find out which of them a device has; to print each of the others again: /)
+  })
+
+  test('of which only some are devices’', () => {
+    expect(failureOf([ready(1, 'A'), ready(2)], EIO).hint).toContain(NOT_AGAIN)
+  })
+})
+
+describe('the cause', () => {
+  test.each(['ENOSPC', 'EDQUOT', 'EROFS', 'EFBIG'])('%s comes with what helps', (code) => {
+    const error = Object.assign(new Error(code), { code })
+    for (const each of [error, new Error('the receipt', { cause: error }), new WriteFailure(0, error)])
+      expect(failureOf([ready(1)], each).hint).toMatch(/^(free|make|raise) /)
+  })
+
+  test('a failure keeps its exit code; a signal has its own', () => {
+    const failure = new Failure('no-more', 'none')
+    expect(failureOf([ready(1)], failure).outcome).toBe('no-profiles')
+    const stopped = failureOf([ready(1)], failure, { isStopped: true })
+    expect([stopped.outcome, stopped.message.split(': ').at(-1)]).toEqual(['interrupted', 'interrupted'])
+  })
+})

@@ -1,0 +1,151 @@
+import { createPrivateKey } from 'node:crypto'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, expect, inject, test, vi } from 'vitest'
+import { adviceOn } from '../../../src/cli/advice/advice.ts'
+import type { Source, Taken } from '../../../src/next/ready.ts'
+import { takeForDevices } from '../../../src/next/take/for-devices.ts'
+import { takeNextUnused } from '../../../src/next/take/next-unused.ts'
+import { Hint } from '../../../src/store/hint.ts'
+import { temporaryDirectory, usedIn } from '../../support/directory.ts'
+import { iccid, plainProfile, storedFile } from '../../support/profiles.ts'
+
+/** What happens right after a name is created. */
+const station = vi.hoisted(() => ({ created: (_path: string) => {} }))
+
+vi.mock('node:fs', async (original) => {
+  const fs = await original<typeof import('node:fs')>()
+  const openSync: typeof fs.openSync = (path, flags, mode) => {
+    const file = fs.openSync(path, flags, mode)
+    if (flags === 'wx') station.created(String(path))
+    return file
+  }
+  const linkSync: typeof fs.linkSync = (from, to) => {
+    fs.linkSync(from, to)
+    station.created(String(to))
+  }
+  return { ...fs, openSync, linkSync, default: { ...fs, openSync, linkSync } }
+})
+
+afterEach(() => {
+  station.created = () => {}
+})
+
+const { privateKey, publicKey } = inject('keys')
+const key = { object: createPrivateKey(privateKey), inFile: 1 }
+
+/** Thirty files with this text, and a call that reads them; `onRead` is called with the name of each before that. */
+function thirty(text: (iccid: string) => string, onRead: (name: string) => void = () => {}) {
+  const directory = temporaryDirectory()
+  for (let n = 1; n <= 30; n++) writeFileSync(join(directory, `${iccid(n)}.json`), text(iccid(n)))
+  const stop = new AbortController()
+  const said: string[] = []
+  const read: string[] = []
+  const source: Source = {
+    directory,
+    key,
+    format: 'hex',
+    options: { smsp: false, smsc: true, crc: true },
+    signals: { stop: stop.signal, hold: () => {} },
+    messages: {
+      warn: (words) => void said.push(words),
+      tell: (_, words) => {
+        if (!words.startsWith('reading ')) return
+        read.push(words)
+        onRead(words.slice('reading '.length))
+      },
+    },
+  }
+  return { source, stop, said, read }
+}
+
+const locked = (iccid: string) => JSON.stringify({ iccid, profile: Buffer.alloc(512, 1).toString('base64') })
+const damaged = () => '{}'
+
+test('five files are enough to find out that the key is wrong, however many profiles are wanted', async () => {
+  const { source, read, said } = thirty(locked)
+  await expect(takeNextUnused(source, 20).catch(adviceOn)).resolves.toMatchObject({
+    outcome: 'key',
+    message: expect.stringContaining('(5 tried)'),
+  })
+  // The key is the cause, and none of the files.
+  expect([read.length, said]).toEqual([5, []])
+})
+
+test('more than there are: no file is read', async () => {
+  const { source, read } = thirty(locked)
+  await expect(takeNextUnused(source, 31).catch(adviceOn)).resolves.toMatchObject({
+    outcome: 'no-profiles',
+    message: `at most 30 of 31 requested profiles are available in ${source.directory}`,
+  })
+  expect(read).toEqual([])
+})
+
+test('a list of profiles that are gone is given up after 64 of them', async () => {
+  const { source, read } = thirty(damaged)
+  const gone = Array.from({ length: 200 }, (_, n) => iccid(1000 + n))
+  Hint.write(source.directory, gone)
+  await expect(takeNextUnused(source, 1).catch(adviceOn)).resolves.toMatchObject({ outcome: 'unusable' })
+  expect(read.filter((words) => words.includes(iccid(1063)))).toHaveLength(1)
+  expect(read.filter((words) => words.includes(iccid(1064)))).toEqual([])
+})
+
+test('a file that is complete at the second look is taken', async () => {
+  const { source, read } = thirty(damaged, (name) => {
+    const path = join(source.directory, name)
+    if (read.length === 2) writeFileSync(path, storedFile(plainProfile(1), publicKey))
+  })
+  const { taken } = await takeNextUnused(source, 1)
+  expect([taken.map((each) => each.iccid), read.length]).toEqual([[iccid(1)], 2])
+})
+
+test('a signal ends the search for a profile that can be used', async () => {
+  const { source, stop, read } = thirty(damaged, () => setImmediate(() => stop.abort()))
+  await expect(takeNextUnused(source, 1).catch(adviceOn)).resolves.toMatchObject({ outcome: 'interrupted' })
+  // Each is read twice: a running fetch may be writing it.
+  expect(read.length).toBeLessThan(2 * 30)
+})
+
+test('twenty files that can’t be used are named, and the others are counted', async () => {
+  const { source, said } = thirty(damaged)
+  for (let n = 1; n <= 120; n++) writeFileSync(join(source.directory, `no-profile-${n}.json`), '')
+  await expect(takeNextUnused(source, 1).catch(adviceOn)).resolves.toMatchObject({ outcome: 'unusable' })
+  expect(said).toHaveLength(21)
+  expect(said.at(-1)).toBe('130 more files skipped')
+})
+
+test('a file that a running fetch is writing is not damaged', async () => {
+  const { source, said } = thirty(damaged)
+  mkdirSync(join(source.directory, '.incoming'))
+  writeFileSync(join(source.directory, '.incoming', 'x.fetch'), '')
+  await expect(takeNextUnused(source, 1).catch(adviceOn)).resolves.toMatchObject({ outcome: 'no-profiles' })
+  expect(said).toEqual([])
+})
+
+const TAKERS: [string, (source: Source) => Promise<Taken>][] = [
+  ['the next one', (source) => takeNextUnused(source, 1)],
+  ['a device', (source) => takeForDevices(source, ['D'])],
+]
+
+test.each(TAKERS)('%s: a signal while the profile is decrypted: nothing is claimed', async (_, take) => {
+  const { source, stop } = thirty(
+    () => storedFile(plainProfile(1), publicKey),
+    () => stop.abort(),
+  )
+  await expect(take(source).catch(adviceOn)).resolves.toMatchObject({ outcome: 'interrupted' })
+  expect(usedIn(source.directory)).toEqual([])
+})
+
+test.each(TAKERS)(
+  '%s: another call takes the claim over: the next profile is taken, and a warning says so',
+  async (_, take) => {
+    const { source, said } = thirty(damaged)
+    for (const n of [1, 2])
+      writeFileSync(join(source.directory, `${iccid(n)}.json`), storedFile(plainProfile(n), publicKey))
+    station.created = (path) => {
+      if (path.endsWith(`__${iccid(1)}.json`)) mkdirSync(join(source.directory, `.${iccid(1)}.settled`))
+    }
+    expect((await take(source)).taken.map((each) => each.iccid)).toEqual([iccid(2)])
+    expect(said).toEqual([`${iccid(1)}.json is skipped: it is now used, but not claimed by this call`])
+  },
+)
