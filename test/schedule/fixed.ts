@@ -237,4 +237,9 @@ export const FIXED: readonly Fixed[] = [
     schedule: 'fat fresh/2 move+next: A98=EIO',
     found: 'it moved two profiles instead of one',
   },
+  {
+    name: 'the disk says that it failed when a profile is taken back, and --iccid takes it',
+    schedule: 'links halfmoved/2 back+iccid: A18~EIO B',
+    found: 'the printed profile had no file at all',
+  },
 ]

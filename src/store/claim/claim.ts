@@ -143,7 +143,8 @@ function removeUsed(used: string, settled: string, isOwn: (text: string) => bool
     patiently(() => renameSync(used, settled))
   } catch (error) {
     if (errnoOf(error) === 'ENOENT') throw error
-    patiently(() => unlinkSync(used))
+    // A disk that fails may have done what it was asked to do, and another call may have claimed the profile since.
+    if (isOwn(readFileSync(used, 'utf8'))) patiently(() => unlinkSync(used))
     return
   }
   if (!isOwn(readFileSync(settled, 'utf8'))) patiently(() => renameSync(settled, used))

@@ -121,7 +121,7 @@ export function takeOneBack(move: Move, name: string, messages: Messages): boole
     return true
   } catch (error) {
     messages.warn(
-      `${name} is set aside: ${reasonOf(error instanceof Failure ? error.cause : error)}; when no call is running, remove ${settledName(name)}, and take the move back again`,
+      `${name.replace(/\.json$/, '')} is set aside: another call did not finish taking it back, or still does (${reasonOf(error instanceof Failure ? error.cause : error)}); when no call is running, remove ${settledName(name)}, and take the move back again`,
     )
     return false
   }

@@ -27,8 +27,10 @@ function count(directory: string): Moved {
     const tombstone = tombstoneIn(textOf(directory, used))
     if (tombstone === undefined) continue
     const name = used.slice(2)
-    if (drafts.has(tombstone.move + name)) inTransit.set(name, tombstone.to)
-    else if (whoseIs({ id: tombstone.move, source: directory }) === 'target') moved++
+    const whose = whoseIs({ id: tombstone.move, source: directory })
+    // What is not taken back completely is settled as a claim is.
+    if (drafts.has(tombstone.move + name) && whose !== 'source') inTransit.set(name, tombstone.to)
+    else if (whose === 'target') moved++
   }
   return { moved, inTransit }
 }
