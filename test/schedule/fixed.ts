@@ -242,4 +242,9 @@ export const FIXED: readonly Fixed[] = [
     schedule: 'links halfmoved/2 back+iccid: A18~EIO B',
     found: 'the printed profile had no file at all',
   },
+  {
+    name: 'a move gives up and removes the empty place of its mark, where another one is about to create its own',
+    schedule: 'nolinks halfclaim/2 moveall+move: B103 A74 B',
+    found: 'exit code 9',
+  },
 ]

@@ -18,6 +18,7 @@ import { fileRights, rightsOf } from '../rights.ts'
 const MOVES = '.moves'
 const WHOSE = '.whose'
 const MARK = '.from'
+const MARK_TRIES = 5
 const ID = /^[0-9a-f-]{36}$/
 
 export interface Move {
@@ -44,10 +45,12 @@ export const isMarked = (target: string, { id }: Move): boolean =>
  */
 export function beginMove(source: string, target: string): Move {
   const move = { id: randomUUID(), source }
-  const text = JSON.stringify({ from: source, station: hostname(), time: new Date().toISOString() })
-  makeFlushed(target, MOVES)
   const mark = markPath(target, move.id)
-  writeNewSync(mark, text, fileRights(rightsOf(target)))
+  createMark(
+    target,
+    mark,
+    JSON.stringify({ from: source, station: hostname(), time: new Date().toISOString() }),
+  )
   // Whatever the two paths are: through two mounts, one directory has two numbers.
   if (isMarked(source, move)) {
     unmark(target, move)
@@ -58,6 +61,17 @@ export function beginMove(source: string, target: string): Move {
   makeFlushed(source, MOVES)
   makeFlushed(source, join(MOVES, move.id))
   return move
+}
+
+/** Another call may remove the place of the marks while it is empty. */
+function createMark(target: string, mark: string, text: string, tries = MARK_TRIES): void {
+  makeFlushed(target, MOVES)
+  try {
+    writeNewSync(mark, text, fileRights(rightsOf(target)))
+  } catch (error) {
+    if (tries <= 1 || errnoOf(error) !== 'ENOENT') throw error
+    createMark(target, mark, text, tries - 1)
+  }
 }
 
 const statusOf = (path: string) => statSync(path, { bigint: true, throwIfNoEntry: false })
