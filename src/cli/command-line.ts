@@ -1,3 +1,11 @@
+/**
+ * Reads the command line before Clipanion does, because Clipanion 3
+ * - does not know `-n5`, nor values that begin with a dash, and takes `-v` for its own version option;
+ * - repeats the whole line in its errors, with the API key, and prints them to standard output, which is the device's;
+ * - needs milliseconds for values in words of their own (scripts/package/README.md); this file, of 100 lines, needs half a one.
+ *
+ * What is wrong with a line is found here and in usage-errors.ts. Clipanion gets a line that it can't refuse.
+ */
 import type { CommandDefinition, Value } from './options.ts'
 
 export interface GivenOption {
