@@ -1,5 +1,5 @@
 // A profile service to try the tool against: no account, no network, no leftovers. It prints the commands of the README.
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { blocksOf, pageAt, sectionOf } from '../test/docs/pages.ts'
@@ -36,6 +36,10 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
 
 /** This Node: the one on the PATH may be too old for the program. */
 const program = `'${process.execPath}' '${resolve('dist/softsim.cjs')}'`
+// An alias would be missing in the scripts of the stations.
+const bin = join(directory, 'bin')
+mkdirSync(bin)
+writeFileSync(join(bin, 'softsim'), `#!/bin/sh\nexec ${program} "$@"\n`, { mode: 0o755 })
 const [shell, setup] =
   process.platform === 'win32'
     ? [
@@ -49,11 +53,17 @@ const [shell, setup] =
     : [
         'another terminal',
         [
-          `alias softsim="${program}"`,
+          `export PATH='${bin}':"$PATH"`,
           `export SOFTSIM_URL=${service.url} SOFTSIM_API_KEY=${API_KEY}`,
           `cd '${directory}'`,
         ],
       ]
+
+const station = `
+
+A station, where cat stands for the device:
+
+  PROGRAM=cat '${resolve('scripts/stations/station.sh')}'`
 
 const block = (lines: readonly string[]) => lines.map((line) => `  ${line}`).join('\n')
 
@@ -63,6 +73,6 @@ ${block(setup)}
 
 Then try the commands of the README:
 
-${SECTIONS.map((heading) => block(commandsOf(heading))).join('\n\n')}
+${SECTIONS.map((heading) => block(commandsOf(heading))).join('\n\n')}${process.platform === 'linux' ? station : ''}
 
 Ctrl-C here removes that directory, with its key and its profiles.`)

@@ -12,11 +12,17 @@ if not defined PROGRAM set "PROGRAM=program-device"
 if not defined PANEL set "PANEL=1"
 if not defined LOW_STOCK set "LOW_STOCK=50"
 if not "%~1" == "" set "PORT=%*"
+if defined PORT set "PANEL=0"
+for %%v in (PANEL BAUD LOW_STOCK) do for /f "eol=0 delims=0123456789" %%c in ("!%%v!") do (
+  echo %%v=!%%v! is not a number.>&2
+  exit /b 2
+)
 set "unfinished=!RESULTS!.unfinished" & set "scratch=!TEMP!\softsim-!RANDOM!!RANDOM!"
 set "letters=ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._:/#+-"
 set "blank=0" & set "most=0" & set "passed=0" & set "failed=0" & set "repeated=0" & set "left=0" & set "at="
 for /l %%s in (1,1,!PANEL!) do set "port%%s="
-if defined PORT set "PANEL=0" & for %%p in (!PORT!) do call :name_port %%p || exit /b 2
+if defined PORT for %%p in (!PORT!) do call :name_port %%p || exit /b 2
+if !PANEL! equ 0 (echo PANEL is 0.>&2& exit /b 2)
 
 where softsim > nul 2>&1 || (echo softsim is not on the PATH.>&2& exit /b 2)
 if not defined PORT where "!PROGRAM!" > nul 2>&1 || (echo !PROGRAM! is not on the PATH. Or name a port.>&2& exit /b 2)
@@ -49,7 +55,7 @@ if !left! leq !LOW_STOCK! (call :say WARNING: profiles left: !left!. Fetch more.
 rem cmd can't discard what was typed or scanned too early: only Enter alone goes on.
 set "early="
 set /p "early=Put the next device in, then press Enter: "
-if "!early!" == "exit" goto end
+if /i "!early!" == "exit" goto end
 if defined early goto early
 for /l %%s in (1,1,!PANEL!) do set "serial%%s="
 set "slot=1"
@@ -66,8 +72,10 @@ if not defined serial (
   goto ask
 )
 set "blank=0" & set "wrong="
-if "!serial!" == "exit" goto end
-if "!serial!" == "skip" goto asked
+if /i "!serial!" == "exit" goto end
+if /i "!serial!" == "skip" if not "!PANEL!" == "1" goto asked
+for %%w in (skip yes no quit help) do if /i "!serial!" == "%%w" set "wrong=word"
+if defined wrong (call :say !serial! is not a serial number. To end the shift, type exit.& goto ask)
 for /f "eol=A delims=%letters%" %%c in ("!serial!") do set "wrong=%%c"
 if not "!serial:~0,128!" == "!serial!" set "wrong=long"
 if defined wrong (call :say This is not a serial number of a device.& goto ask)

@@ -8,19 +8,23 @@ function Get-Setting($name, $default) {
   $value = [Environment]::GetEnvironmentVariable($name)
   if ($value) { $value } else { $default }
 }
+function Get-Number($name, $default) {
+  $value = Get-Setting $name $default
+  if ("$value" -cmatch '^(0|[1-9][0-9]{0,7})\z') { [int] $value }
+  else { [Console]::Error.WriteLine("$name=$value is not a number."); exit 2 }
+}
 # .NET has a current directory of its own.
 function Get-FullPath($path) { $ExecutionContext.SessionState.Path.GetUnresolvedProviderPathFromPSPath($path) }
 $ports = @(if ($args) { $args } else { (Get-Setting PORT '') -split '\s+' -ne '' })
 $profiles = Get-Setting PROFILES 'profiles'; $key = Get-Setting KEY 'softsim.pem'
 $receipt = Get-Setting RECEIPT 'receipt.jsonl'; $program = Get-Setting PROGRAM 'program-device'
-$baud = [int] (Get-Setting BAUD 115200); $limit = [int] (Get-Setting TIMEOUT 30)
-$size = [int] (Get-Setting PANEL 1); $lowStock = [int] (Get-Setting LOW_STOCK 50)
+$baud = Get-Number BAUD 115200; $limit = Get-Number TIMEOUT 30; $lowStock = Get-Number LOW_STOCK 50
+$size = if ($ports) { $ports.Count } else { Get-Number PANEL 1 }
 $pass = Get-Setting PASS '^OK'; $fail = Get-Setting FAIL 'ERROR|FAIL'; $reads = Get-Setting READ ''
 $serials = Get-Setting SERIALS '^[A-Za-z0-9._:/#+-]{1,128}\z'
 $results = Get-FullPath (Get-Setting RESULTS 'results.csv'); $unfinished = "$results.unfinished"
 $log = if (Get-Setting LOG '') { Get-FullPath (Get-Setting LOG '') } else { '' }
 $send = Get-Setting SEND ''; $frame = if ($send) { "$send`r`n" } else { "%s`n" }
-if ($ports) { $size = $ports.Count }
 # In a hash table of PowerShell, SN-A and sn-a would be the same device.
 $state = New-Object 'System.Collections.Generic.Dictionary[string,string]'
 $shift = @{ Passed = 0; Failed = 0; Repeated = 0; Left = '?'; Code = 0 }
@@ -86,9 +90,13 @@ function Read-Serial($number, $taken) {
   $question = if ($size -eq 1) { 'Serial number of the device' }
     else { "Serial number of device $number of $size$at, or skip" }
   $serial = "$(Read-Host $question)".Trim()
-  if ($serial -ceq 'exit') { exit 0 }
-  if ($serial -ceq 'skip') { return $serial }
+  if ($serial -eq 'exit') { exit 0 }
+  if ($serial -eq 'skip' -and $size -gt 1) { return $serial }
   if (-not $serial) { Say 'Nothing was read. Is the label blank?'; return }
+  if ('skip', 'yes', 'no', 'quit', 'help' -contains $serial) {
+    Say "$serial is not a serial number. To end the shift, type exit."
+    return
+  }
   if ($serial -cnotmatch $serials) { Say 'This is not a serial number of a device.'; return }
   if ($taken -ccontains $serial) { Say "Device $serial is in this panel already."; return }
   if (Select-String -LiteralPath $results -SimpleMatch -CaseSensitive -Quiet -Pattern ",""$serial"",pass") {
@@ -106,7 +114,7 @@ function Read-Panel {
     $serial = Read-Serial $number $taken
     $isNew = -not $serial
     if ($isNew) { continue }
-    if ($serial -cne 'skip') {
+    if ($serial -ne 'skip') {
       $taken += $serial
       if (-not $state.ContainsKey($serial)) { $state[$serial] = 'scanned' }
       [pscustomobject]@{

@@ -23,8 +23,6 @@ record() {
   TZ=UTC printf '%(%FT%TZ)T,%s,"%s",%s\n' -1 "$HOSTNAME" "${1//\"/\"\"}" "$2" >> "$results" && state[$1]=$2
 }
 discard() { local end=$((SECONDS + 3)); while ((SECONDS < end)) && IFS= read -rst 0.1 -n 1 -u "$1" _; do :; done; }
-# The same letters in every locale.
-is_serial() { local LC_ALL=C; [[ $1 =~ $serials ]]; }
 
 # If the cable is unplugged, this must not create a file of that name.
 open_port() {
@@ -38,10 +36,17 @@ close_ports() { local fd; for fd in "${open[@]}"; do exec {fd}>&-; done; open=()
 # Asks for the device of one slot. Fails if it must be asked for again.
 scan() {
   local serial answer other prompt='Serial number of the device: '
+  # The same letters in every locale.
+  local LC_ALL=C
   [ "$size" -eq 1 ] || prompt="Serial number of device $1 of $size${ports[$1 - 1]:+, at ${ports[$1 - 1]}}, or skip: "
   read -rp "$prompt" serial || exit 0
-  case $serial in exit) exit 0 ;; skip) return 0 ;; '') say 'Nothing was read. Is the label blank?'; return 1 ;; esac
-  is_serial "$serial" || { say 'This is not a serial number of a device.'; return 1; }
+  case ${serial,,} in
+    exit) exit 0 ;;
+    skip) [ "$size" -eq 1 ] || return 0 ;;&
+    '') say 'Nothing was read. Is the label blank?'; return 1 ;;
+    skip | yes | no | quit | help) say "$serial is not a serial number. To end the shift, type exit."; return 1 ;;
+  esac
+  [[ $serial =~ $serials ]] || { say 'This is not a serial number of a device.'; return 1; }
   for other in "${panel[@]}"; do
     [ "$serial" != "$other" ] || { say "Device $serial is in this panel already."; return 1; }
   done
@@ -189,8 +194,8 @@ finish() {
 for tool in softsim stty timeout; do command -v "$tool" > /dev/null || stop "$tool is not on the PATH."; done
 [ "$start" = start_port ] || command -v "$program" > /dev/null \
   || stop "$program is not on the PATH. Or name a serial port."
-for number in "$size" "$baud" "$limit" "$low"; do
-  [[ $number =~ ^(0|[1-9][0-9]{0,7})$ ]] || stop "$number is not a number."
+for setting in "PANEL=$size" "BAUD=$baud" "TIMEOUT=$limit" "LOW_STOCK=$low"; do
+  [[ ${setting#*=} =~ ^(0|[1-9][0-9]{0,7})$ ]] || stop "$setting is not a number."
 done
 [ "$size" -gt 0 ] || stop 'PANEL is 0.'
 for pattern in "$pass" "$fail" "$reads" "$serials"; do

@@ -1,6 +1,15 @@
 /** What receipts know that a directory from a backup has forgotten, and the commands of the manual. */
 import { execFileSync } from 'node:child_process'
-import { chmodSync, cpSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, inject, test } from 'vitest'
 import { blocksOf, pageAt, sectionOf } from '../docs/pages.ts'
@@ -230,7 +239,11 @@ describe.skipIf(!hasPosix)('the commands of the manual', () => {
   test('mark what the receipts name, and nothing else', async () => {
     await afterADiskDied()
     expect(bash(`${check.trimEnd()} || echo $?`)).toMatch(/unused.*\nunused.*\n5\n$/)
+    // It would count what is marked now as unused.
+    const hint = join(directory, '.unused')
+    expect(existsSync(hint)).toBe(true)
     bash(mark)
+    expect(existsSync(hint)).toBe(false)
     expect(bash(`${check.trimEnd()} && echo $?`)).toBe('0\n')
     expect(unusedIn(directory)).toEqual([4, 5, 6].map((n) => `${iccid(n)}.json`))
     // No other device gets one of them, and SN-1 keeps its own.

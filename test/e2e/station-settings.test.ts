@@ -2,7 +2,7 @@
 import { rmSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { beforeEach, describe, expect, inject, test } from 'vitest'
-import { directoryOf, someProfiles } from '../support/directory.ts'
+import { directoryOf, someProfiles, usedIn } from '../support/directory.ts'
 import { iccid } from '../support/profiles.ts'
 import { softsim } from '../support/softsim.ts'
 import { serialPort, stationOf } from '../support/station.ts'
@@ -62,6 +62,30 @@ describe.skipIf(!canRun)('the stations’ script', () => {
     await run.scan('SN._:/#+-1\n')
     await run.says('Device SN._:/#+-1 is programmed.')
   })
+
+  test.each([
+    [{}, 'EXIT'],
+    [{ PANEL: '2' }, 'Exit'],
+  ])('%j: words are not serial numbers, in any case, and %s ends the shift', async (settings, exit) => {
+    const run = start(settings)
+    for (const word of ['yes', 'NO', 'Quit', 'help', ...('PANEL' in settings ? [] : ['skip', 'SKIP'])]) {
+      await run.scan(`${word}\n`)
+      await run.says(`${word} is not a serial number. To end the shift, type exit.`)
+    }
+    if ('PANEL' in settings) await run.scan('Skip\n')
+    await run.scan(`${exit}\n`)
+    expect(await run.ended).toBe(0)
+    expect([station.receipts(), usedIn(directory)]).toEqual([[], []])
+  })
+
+  test.each(['PANEL', 'BAUD', 'TIMEOUT', 'LOW_STOCK'])(
+    '%s that is not a number is named',
+    async (setting) => {
+      const run = start({ [setting]: 'x' })
+      expect(await run.ended).toBe(2)
+      expect(run.terminal.shown).toContain(`${setting}=x is not a number.`)
+    },
+  )
 
   test('it says what is left, warns below the limit, and reports the shift', async () => {
     const run = start({ LOW_STOCK: '3' })

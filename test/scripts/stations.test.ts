@@ -15,6 +15,7 @@ const MESSAGES = [
   'WARNING: profiles left: ',
   'Nothing was read. Is the label blank?',
   'This is not a serial number of a device.',
+  'is not a serial number. To end the shift, type exit.',
   'is in this panel already.',
   'is left out.',
   'is already programmed. Is it this device? Type yes to program it again',
@@ -25,6 +26,8 @@ const MESSAGES = [
   'End of the shift: ',
   'is not finished: scan it again.',
   'named twice.',
+  'is not a number.',
+  'PANEL is 0.',
   'SEND has no %s for the profile.',
 ]
 
