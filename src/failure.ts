@@ -31,9 +31,9 @@ type Plain =
         | 'unwritten-target'
         | 'other-disk'
         | 'same-directory'
+        | 'space-for-move'
         | 'taken-back'
         | 'too-few-to-move'
-        | 'unfinished-move'
     }
   | { kind: 'none-checked-usable' | 'none-usable' | 'not-claimed' | 'not-recorded' | 'too-few' }
   | { kind: 'no-receipts' | 'profile-as-receipt' | 'space-for-receipt' | 'stuck' | 'stuck-claims' }
@@ -63,7 +63,7 @@ export type Facts = Readonly<
   | { kind: 'file-gone'; name: string; record: string }
   /** `below`: a directory in it that has profiles. */
   | { kind: 'no-profiles'; below: string | undefined }
-  | { kind: 'no-directory' | 'unwritten-directory' | 'not-recovered'; directory: string }
+  | { kind: 'no-directory' | 'unfinished-move' | 'unwritten-directory' | 'not-recovered'; directory: string }
   /** `begun`: how many of the first ones a reader may have. */
   | { kind: 'undelivered'; iccids: readonly string[]; begun: number; isForDevices: boolean; call: Call }
   | { kind: 'put-aside'; stored: number; known: number }

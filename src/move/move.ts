@@ -2,7 +2,7 @@ import { dirname } from 'node:path'
 import { Failure } from '../failure.ts'
 import { fullPath } from '../full-path.ts'
 import { Hint } from '../store/hint.ts'
-import { checkSpaceForOrder } from '../store/incoming/free-space.ts'
+import { checkSpaceForMove } from '../store/incoming/free-space.ts'
 import { finishFetches } from '../store/incoming/recover.ts'
 import { closeTarget, openTarget } from '../store/incoming/target.ts'
 import { isDirectory } from '../store/make-directory.ts'
@@ -12,6 +12,7 @@ import {
   areOnOneDisk,
   beginMove,
   decideMove,
+  draftsOf,
   endMove,
   isMarked,
   isSame,
@@ -25,7 +26,7 @@ import { readUnused } from '../store/read.ts'
 import { Receipt } from '../store/receipt.ts'
 import { type Messages, several } from '../words.ts'
 import { claimAll } from './claim-all.ts'
-import { give } from './give.ts'
+import { AT_ONCE, give, storePutAside } from './give.ts'
 import { failureOf, type Run, type Tally } from './run.ts'
 
 const UNPLUG = '; the disk can be unplugged'
@@ -103,8 +104,12 @@ async function moveInto({ source, target: to, count, ...order }: Order): Promise
   const { messages, progress, stop } = order
   const target = await open(to)
   try {
+    await storePutAside(target, messages)
     const most = Math.min(count, readUnused(source).iccids.length)
-    await inWords(() => checkSpaceForOrder(target, most))
+    // What is decided may be there already, and is not given up.
+    const decided = openMoves(source).filter((move) => isMarked(to, move) && whoseIs(move) === 'target')
+    const begun = decided.reduce((sum, move) => sum + draftsOf(move).length, 0)
+    checkSpaceForMove(target, Math.min(most, count - begun), AT_ONCE)
     const receipt = order.receipt === undefined ? undefined : new Receipt(order.receipt, source, most)
     const tally = { claimed: 0, moved: 0 }
     progress.follow(() => lineOf(tally, most))

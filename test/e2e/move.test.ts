@@ -169,16 +169,17 @@ test.each([
   expect(await softsim(['move', ...options])).toEqual(failure(2, why))
 })
 
-/** A move of two that was killed: before it was decided whose they are, or right after. */
-async function halfMoved(whose?: 'target') {
-  const [source, target] = pair()
-  await move(source, target, '-n', '2')
+/** A move that was killed: before it was decided whose the profiles are, or right after. Three others stay. */
+async function halfMoved(whose?: 'target', count = 2, target = pair()[1]) {
+  const source = directoryOf(someProfiles(count + 3))
+  await move(source, target, '-n', `${count}`)
   const id = readdirSync(join(target, '.moves'))[0]?.replace('.from', '') ?? ''
   const drafts = join(source, '.moves', id)
   mkdirSync(drafts)
-  for (const n of [1, 2]) {
+  for (let n = 1; n <= count; n++) {
     cpSync(join(source, `__${fileOf(n)}`), join(drafts, `${fileOf(n)}~1`))
-    renameSync(join(target, fileOf(n)), join(source, fileOf(n)))
+    cpSync(join(target, fileOf(n)), join(source, fileOf(n)))
+    unlinkSync(join(target, fileOf(n)))
   }
   if (whose === undefined) unlinkSync(join(source, '.moves', `${id}.whose`))
   return { source, target }
@@ -284,26 +285,66 @@ async function pairMoved() {
   return source
 }
 
-describe.skipIf(!hasSmallDisks)('a full stick', () => {
-  test('leaves the move in transit; with space again, the same command finishes it', async () => {
-    const disk = await smallDisk(4)
+describe.skipIf(!hasSmallDisks)('a stick that is too small', () => {
+  test('is refused before anything is claimed: each file takes a block', async () => {
+    const disk = await smallDisk(1)
     try {
-      const source = directoryOf(someProfiles(60))
+      const source = directoryOf(someProfiles(150))
       const target = join(disk.path, 'profiles')
-      expect((await move(source, target, '-n', '1')).code).toBe(0)
-      disk.fill(24)
-      const full = await move(source, target, '-n', '40')
-      expect(full.code).toBe(9)
-      expect(full.stderr).toMatch(/no space left/)
-      disk.clear()
-      expect(await move(source, target, '-n', '40')).toMatchObject({ code: 0 })
-      expect(namesIn(target)).toHaveLength(41)
-      expect(unusedIn(source)).toHaveLength(19)
-      expect(await status(source)).toMatchObject({ moved: 41, inTransit: 0 })
+      disk.fill(140)
+      const refused = /not enough disk space for 150 profiles in \S+: .* needed, .* free/
+      expect(await move(source, target, '--all')).toEqual(
+        failure(9, refused, /move fewer.*nothing was moved/),
+      )
+      expect(unusedIn(source)).toHaveLength(150)
+      expect(existsSync(target)).toBe(false)
+      expect(existsSync(join(source, '.moves'))).toBe(false)
     } finally {
       await disk.close()
     }
   })
+
+  test.each(['with space again', 'on a larger disk'])(
+    'that fills up: each call puts the profiles aside once (%s)',
+    async (where) => {
+      const disk = await smallDisk(1)
+      try {
+        const target = join(disk.path, 'profiles')
+        const { source } = await halfMoved('target', 40, target)
+        disk.fill(12)
+        for (const _ of [1, 2, 3])
+          expect(await move(source, target, '-n', '40')).toEqual(
+            failure(
+              9,
+              /can't store profiles in \S+: no space left .*/,
+              /free disk space.* to a larger disk.*/,
+            ),
+          )
+        expect((await status(target)).received).toBe(40)
+        const larger = join(temporaryDirectory(), 'larger')
+        if (where === 'on a larger disk') cpSync(target, larger, { recursive: true })
+        else disk.clear()
+        const now = existsSync(larger) ? larger : target
+        expect((await move(source, now, '-n', '40')).code).toBe(0)
+        expect(await status(now)).toMatchObject({ unused: 40, received: 0 })
+        expect(await status(source)).toMatchObject({ unused: 3, moved: 40, inTransit: 0 })
+      } finally {
+        await disk.close()
+      }
+    },
+  )
+})
+
+test('what a killed call has put aside in the other directory is stored, and not put aside again', async () => {
+  const { source, target } = await halfMoved('target')
+  const { moved } = JSON.parse(readFileSync(join(source, `__${fileOf(1)}`), 'utf8'))
+  unlinkSync(join(source, fileOf(1)))
+  mkdirSync(join(target, '.incoming'))
+  const answer = `${newAnswerName().replace(`~${process.pid}~`, '~4194999~')}.answer`
+  writeFileSync(join(target, '.incoming', answer), `${JSON.stringify(moved)}\n`)
+  expect((await move(source, target, '-n', '2')).code).toBe(0)
+  expect(await status(target)).toMatchObject({ unused: 2, received: 0 })
+  expect(existsSync(join(target, '.incoming'))).toBe(false)
 })
 
 const reason = whyNoTrace()
