@@ -134,6 +134,17 @@ test('a receipt has a line for each profile', async () => {
   )
 })
 
+test('receipts of the station that a profile was moved to: here, it is not one that is not recorded', async () => {
+  const [source, target] = pair()
+  await move(source, target, '-n', '2')
+  const receipt = join(temporaryDirectory(), 'receipt.jsonl')
+  await next(target, '--device', 'Q-1', '--receipt', receipt)
+  expect(await softsim(['status', '-i', source, '--receipts', receipt])).toMatchObject({
+    code: 0,
+    stderr: 'softsim: 1 receipt of 1 profile compared\n',
+  })
+})
+
 describe('the same directory', () => {
   test.skipIf(!hasPosix)('under another name is refused', async () => {
     const [source] = pair()
