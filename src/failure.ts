@@ -27,7 +27,9 @@ type Plain =
   | { kind: 'busy-move' | 'interrupted-move' | 'moved' | 'no-move' | 'no-place' | 'none-to-move' }
   | {
       kind:
+        | 'nested-directories'
         | 'not-taken-back'
+        | 'profile-as-target'
         | 'unwritten-target'
         | 'other-disk'
         | 'same-directory'

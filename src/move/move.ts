@@ -1,30 +1,26 @@
-import { dirname } from 'node:path'
 import { Failure } from '../failure.ts'
-import { fullPath } from '../full-path.ts'
 import { Hint } from '../store/hint.ts'
 import { checkSpaceForMove } from '../store/incoming/free-space.ts'
 import { finishFetches } from '../store/incoming/recover.ts'
 import { closeTarget, openTarget } from '../store/incoming/target.ts'
-import { isDirectory } from '../store/make-directory.ts'
 import { takeBack } from '../store/move/claim.ts'
-import { dropDraft, targetOfMove } from '../store/move/drafts.ts'
+import { dropDraft } from '../store/move/drafts.ts'
 import {
-  areOnOneDisk,
   beginMove,
   decideMove,
   draftsOf,
   endMove,
   isMarked,
-  isSame,
   type Move,
   openMoves,
-  sameDirectory,
   unmark,
   whoseIs,
 } from '../store/move/journal.ts'
+import { areOnOneDisk } from '../store/move/places.ts'
 import { readUnused } from '../store/read.ts'
 import { Receipt } from '../store/receipt.ts'
 import { type Messages, several } from '../words.ts'
+import { checkPlaces } from './check-places.ts'
 import { claimAll } from './claim-all.ts'
 import { AT_ONCE, give, storePutAside } from './give.ts'
 import { failureOf, type Run, type Tally } from './run.ts'
@@ -53,7 +49,7 @@ export async function moveProfiles(order: Order): Promise<void> {
   try {
     // If there is no such directory, this says so.
     readUnused(source)
-    checkTarget(source, target)
+    checkPlaces(source, target)
     await finishFetches(source, messages)
     const { given, moved, canFlush } = await moveInto(order)
     const { iccids } = readUnused(source)
@@ -67,24 +63,6 @@ export async function moveProfiles(order: Order): Promise<void> {
   } catch (error) {
     throw failureOf(error, order)
   }
-}
-
-/**
- * Looks at the target before anything is written there.
- * @throws {Failure} `usage` or `no-profiles`
- */
-function checkTarget(source: string, target: string): void {
-  if (isSame(source, target)) throw sameDirectory(source, target)
-  const above = dirname(target)
-  if (!isDirectory(above)) {
-    throw new Failure('no-place', `the directory ${above} does not exist`)
-  }
-  const lost = openMoves(source).find(
-    (move) =>
-      !isMarked(target, move) && whoseIs(move) !== 'source' && targetOfMove(move) === fullPath(target),
-  )
-  if (lost === undefined) return
-  throw new Failure('other-disk', `a move to ${target} is not finished, and ${target} is another one now`)
 }
 
 function lineOf({ claimed, moved }: Tally, most: number): string {

@@ -161,6 +161,17 @@ describe('the same directory', () => {
   })
 })
 
+test('a directory inside the other one, or with the name of a profile, is refused', async () => {
+  const [source] = pair()
+  const nested = /\S+ is inside \S+/
+  expect(await move(source, join(source, 'sub'), '--all')).toEqual(failure(2, nested, /.*nothing was moved/))
+  expect(await move(source, dirname(source), '--all')).toEqual(failure(2, nested))
+  expect(await move(source, join(dirname(source), fileOf(9)), '--all')).toEqual(
+    failure(2, /\S+: a directory can't have the name of a profile/),
+  )
+  expect(readdirSync(source)).toHaveLength(5)
+})
+
 test('a directory above that is missing is not created: the disk may not be mounted', async () => {
   const [source] = pair()
   const above = join(temporaryDirectory(), 'stick')

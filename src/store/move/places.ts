@@ -1,0 +1,32 @@
+/** Where two directories are, seen from each other. Their names say little: links and mounts lead anywhere. */
+import { realpathSync, statSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { Failure } from '../../failure.ts'
+
+const statusOf = (path: string) => statSync(path, { bigint: true, throwIfNoEntry: false })
+
+/** Whether two paths lead to the same directory, as far as its numbers say. */
+export function isSame(source: string, target: string): boolean {
+  const [one, other] = [statusOf(source), statusOf(target)]
+  return other !== undefined && one?.dev === other.dev && one.ino === other.ino
+}
+
+/** Whether two directories are on one disk, or one partition of it. */
+export const areOnOneDisk = (source: string, target: string) =>
+  statusOf(source)?.dev === statusOf(target)?.dev
+
+export const sameDirectory = (source: string, target: string) =>
+  new Failure('same-directory', `${source} and ${target} are the same directory`)
+
+/**
+ * Whether a directory, which exists, is inside another one, or is that one.
+ * @throws the system error
+ */
+export function isInside(inner: string, outer: string): boolean {
+  let place = realpathSync(inner)
+  while (!isSame(place, outer)) {
+    if (dirname(place) === place) return false
+    place = dirname(place)
+  }
+  return true
+}
