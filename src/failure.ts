@@ -22,11 +22,21 @@ type Plain =
   | { kind: 'current-directory-gone' | 'interrupted' | 'no-output' | 'no-reader' | 'unread-directory' }
   | { kind: 'certificate' | 'cut-off-key' | 'escaped-line-breaks' | 'indented-key' | 'key-instead-of-file' }
   | { kind: 'lost-line-breaks' | 'missing-passphrase' | 'no-such-key' | 'other-key' | 'wrong-passphrase' }
-  | { kind: Fault | 'all-used' | 'being-claimed' | 'busy-claim' | 'just-claimed' | 'no-such-profile' }
+  | {
+      kind:
+        | Fault
+        | 'all-moved'
+        | 'all-used'
+        | 'being-claimed'
+        | 'busy-claim'
+        | 'just-claimed'
+        | 'no-such-profile'
+    }
   | { kind: 'contradiction' | 'nobodys' | 'not-receipts' | 'other-receipts' | 'unread-receipts' }
   | { kind: 'busy-move' | 'interrupted-move' | 'moved' | 'no-move' | 'no-place' | 'none-to-move' }
   | {
       kind:
+        | 'left-target'
         | 'nested-directories'
         | 'not-taken-back'
         | 'profile-as-target'

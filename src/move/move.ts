@@ -4,7 +4,7 @@ import { checkSpaceForMove } from '../store/incoming/free-space.ts'
 import { finishFetches } from '../store/incoming/recover.ts'
 import { closeTarget, openTarget } from '../store/incoming/target.ts'
 import { takeBack } from '../store/move/claim.ts'
-import { dropDraft } from '../store/move/drafts.ts'
+import { dropDraft, listDrafts } from '../store/move/drafts.ts'
 import {
   beginMove,
   decideMove,
@@ -27,6 +27,8 @@ import { failureOf, type Run, type Tally } from './run.ts'
 
 const UNPLUG = '; the disk can be unplugged'
 const EJECT = '; eject the disk before you unplug it'
+
+const TOO_LATE = 'the interruption came too late: the move is complete, and the same command would move more'
 
 export interface Order {
   readonly source: string
@@ -54,6 +56,7 @@ export async function moveProfiles(order: Order): Promise<void> {
     const { given, moved, canFlush } = await moveInto(order)
     const { iccids } = readUnused(source)
     const summary = `${several(moved, 'profile')} moved to ${target}; ${iccids.length} unused left in ${source}`
+    if (order.stop.aborted) messages.warn(TOO_LATE)
     messages.tell(0, summary + (areOnOneDisk(source, target) ? '' : canFlush ? UNPLUG : EJECT))
     // Whoever has not read that runs the same command again. Until now, it moves no others.
     for (const [move, drafts] of given) {
@@ -89,14 +92,25 @@ async function moveInto({ source, target: to, count, ...order }: Order): Promise
     const begun = decided.reduce((sum, move) => sum + draftsOf(move).length, 0)
     checkSpaceForMove(target, Math.min(most, count - begun), AT_ONCE)
     const receipt = order.receipt === undefined ? undefined : new Receipt(order.receipt, source, most)
-    const tally = { claimed: 0, moved: 0 }
+    const tally = { claimed: 0, moved: 0, left: 0 }
     progress.follow(() => lineOf(tally, most))
     const run: Run = { source, target, receipt, stop, messages, tally, given: new Map() }
     for (const move of openMoves(source))
-      if (isMarked(to, move) || whoseIs(move) === 'source') await finish(run, move, count)
+      if (isMarked(to, move) || whoseIs(move) === 'source') {
+        const begun = new Set(listDrafts(move).map(({ name }) => name)).size
+        if (whoseIs(move) !== 'source')
+          messages.tell(
+            0,
+            `a move of ${several(begun, 'profile')} is not finished: it comes first, and counts`,
+          )
+        await finish(run, move, count)
+      }
     let goesOn = tally.moved < count
     while (goesOn) goesOn = (await finish(run, beginMove(source, to), count)) && tally.moved < count
-    if (tally.moved === 0) throw new Failure('none-to-move', `no unused profile in ${source} can be moved`)
+    if (tally.moved === 0) {
+      const kind = tally.left > 0 ? 'left-target' : 'none-to-move'
+      throw new Failure(kind, `no unused profile in ${source} can be moved`)
+    }
     // Windows does not flush directories. It may hold their names back, until the disk is ejected.
     const canFlush = target.canFlush && process.platform !== 'win32'
     return { given: run.given, moved: tally.moved, canFlush }

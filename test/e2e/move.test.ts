@@ -145,6 +145,28 @@ test('receipts of the station that a profile was moved to: here, it is not one t
   })
 })
 
+test('what was moved is neither used up nor without a device, and status says where it is', async () => {
+  const [source, target] = pair(2)
+  await move(source, target, '--all')
+  const all = /all profiles in it are used or moved.*/
+  expect(await next(source)).toEqual(failure(3, /no unused profile in \S+/, all))
+  expect((await softsim(['status', '-i', source])).stderr).toMatch(all)
+  expect((await softsim(['status', '-i', source, '--devices'])).stderr).toBe(
+    'softsim: 2 profiles moved to other directories, or in transit\n',
+  )
+  expect((await softsim(['status', '-i', source, '--iccid', iccid(1)])).stderr).toBe(
+    `softsim: ${iccid(1)} is moved to ${target}\n`,
+  )
+})
+
+test('profiles that are in the other directory already are warned of', async () => {
+  const [source, target] = pair(2)
+  cpSync(source, target, { recursive: true })
+  expect((await move(source, target, '--all')).stderr).toContain(
+    `warning: ${target} already has 2 profiles of these, such as ${join(target, fileOf(1))}: was one of the directories`,
+  )
+})
+
 describe('the same directory', () => {
   test.skipIf(!hasPosix)('under another name is refused', async () => {
     const [source] = pair()
@@ -223,7 +245,9 @@ describe('an interrupted move', () => {
 
   test('counts: a larger number moves the rest', async () => {
     const { source, target } = await halfMoved('target')
-    expect((await move(source, target, '-n', '4')).stderr).toContain('4 profiles moved')
+    const { stderr } = await move(source, target, '-n', '4')
+    expect(stderr).toContain('a move of 2 profiles is not finished: it comes first, and counts')
+    expect(stderr).toContain('4 profiles moved')
     expect(namesIn(target)).toEqual([1, 2, 3, 4].map(fileOf))
   })
 
@@ -285,9 +309,16 @@ test('a chain: what went on from the second directory comes back to neither', as
   await move(second, third, '--all')
   expect(namesIn(third)).toEqual([1, 2].map(fileOf))
   for (const home of [source, second]) {
-    const run = await move(third, home, '--all')
-    expect(run.code).toBe(3)
-    expect(run.stderr).toContain(`${join(home, `__${fileOf(1)}`)} says that it was used there`)
+    const left = `2 profiles not moved: used in ${home}, or moved away from there, as ${home}/__${fileOf(1)} says`
+    for (const which of [['--all'], ['-n', '2']]) {
+      const { code, stderr } = await move(third, home, ...which)
+      expect(code).toBe(3)
+      expect(lines(stderr)).toEqual([
+        `softsim: warning: ${left}`,
+        expect.stringContaining('can be moved'),
+        expect.stringMatching(/hint: are -i and -o swapped\?/),
+      ])
+    }
   }
   expect(unusedIn(third)).toHaveLength(2)
 })
@@ -334,14 +365,12 @@ describe.skipIf(!hasSmallDisks)('a stick that is too small', () => {
         const target = join(disk.path, 'profiles')
         const { source } = await halfMoved('target', 40, target)
         disk.fill(12)
-        for (const _ of [1, 2, 3])
-          expect(await move(source, target, '-n', '40')).toEqual(
-            failure(
-              9,
-              /can't store profiles in \S+: no space left .*/,
-              /free disk space.* to a larger disk.*/,
-            ),
-          )
+        for (const _ of [1, 2, 3]) {
+          const full = await move(source, target, '-n', '40')
+          expect(full.code).toBe(9)
+          expect(full.stderr).toMatch(/error: can't store profiles in \S+: no space left/)
+          expect(full.stderr).toMatch(/hint: free disk space.* to a larger disk/)
+        }
         expect((await status(target)).received).toBe(40)
         const larger = join(temporaryDirectory(), 'larger')
         if (where === 'on a larger disk') cpSync(target, larger, { recursive: true })

@@ -5,7 +5,8 @@ import { onInterrupt } from '../signals.ts'
 import { BaseCommand } from './base.ts'
 import { checkReceipt, notEmpty, parseCount } from './values.ts'
 
-const STOPPING = 'interrupted: stopping where the same command can go on; press Ctrl-C again to stop at once'
+const STOPPING =
+  'interrupted: stopping as soon as the last lines can say what to do; press Ctrl-C again to stop at once'
 
 export class MoveCommand extends BaseCommand {
   static override paths = [['move']]

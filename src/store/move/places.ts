@@ -1,6 +1,5 @@
 /** Where two directories are, seen from each other. Their names say little: links and mounts lead anywhere. */
-import { realpathSync, statSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { statSync } from 'node:fs'
 import { Failure } from '../../failure.ts'
 
 const statusOf = (path: string) => statSync(path, { bigint: true, throwIfNoEntry: false })
@@ -19,14 +18,16 @@ export const sameDirectory = (source: string, target: string) =>
   new Failure('same-directory', `${source} and ${target} are the same directory`)
 
 /**
- * Whether a directory, which exists, is inside another one, or is that one.
- * @throws the system error
+ * Whether a directory is inside another one, or is that one, as far as this user may look. The system finds the place
+ * above: the path of a mount or a link does not say it.
  */
 export function isInside(inner: string, outer: string): boolean {
-  let place = realpathSync(inner)
-  while (!isSame(place, outer)) {
-    if (dirname(place) === place) return false
-    place = dirname(place)
+  try {
+    for (let place = inner; ; place += '/..') {
+      if (isSame(place, outer)) return true
+      if (isSame(place, `${place}/..`)) return false
+    }
+  } catch {
+    return false
   }
-  return true
 }
