@@ -203,14 +203,15 @@ test('a directory above that is missing is not created: the disk may not be moun
   expect(existsSync(above)).toBe(false)
 })
 
-test.each([
+test.each<[string[], RegExp, RegExp?]>([
   [['-n', '1', '-i', 'a'], /move needs -o \(--out\)/],
   [['-n', '1', '-o', 'a'], /move needs -i \(--in\)/],
   [['-i', 'a', '-o', 'b'], /move needs -n, --all or --back/],
   [['-i', 'a', '-o', 'b', '-n', '1', '--all'], /-n and --all can't be used together/],
+  [['-i', 'a', '-o', 'b', '-n', '1', '--back'], /-n and --back .*/, /for example: softsim move --back .*/],
   [['-i', 'a', '-o', 'b', '-n', '0'], /the value of -n \(--count\) .*/],
-])('%j', async (options, why) => {
-  expect(await softsim(['move', ...options])).toEqual(failure(2, why))
+])('%j', async (options, why, hint = /.*/) => {
+  expect(await softsim(['move', ...options])).toEqual(failure(2, why, hint))
 })
 
 /** A move that was killed: before it was decided whose the profiles are, or right after. Three others stay. */

@@ -6,7 +6,7 @@ import { BaseCommand } from './base.ts'
 import { checkReceipt, notEmpty, parseCount } from './values.ts'
 
 const STOPPING =
-  'interrupted: stopping as soon as the last lines can say what to do; press Ctrl-C again to stop at once'
+  'interrupted: stopping soon; the last lines say what to do; press Ctrl-C again to stop at once'
 
 export class MoveCommand extends BaseCommand {
   static override paths = [['move']]
@@ -74,7 +74,7 @@ export class MoveCommand extends BaseCommand {
       return this.count === undefined ? Number.POSITIVE_INFINITY : parseCount(this.count)
     throw new UsageError(
       given.length === 0 ? 'move needs -n, --all or --back' : `${given.join(' and ')} can't be used together`,
-      'for example: softsim move -n 500 -i profiles -o /media/stick/profiles',
+      `for example: softsim move ${this.back ? '--back' : '-n 500'} -i profiles -o /media/stick/profiles`,
     )
   }
 }
