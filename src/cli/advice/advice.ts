@@ -29,7 +29,7 @@ export const MOVE = {
   'not-taken-back':
     'run the move again: it gives the rest; what is unused there then can be moved to a new directory',
   'other-disk':
-    'connect the disk that it began with; to move profiles to this one, give another name with -o; --back takes home what was not given yet',
+    'connect the disk that it began with; to move profiles to this one, give another name with -o; --back takes all of it back if nothing was given yet',
   'taken-back': 'run it again if that was wrong',
   'too-few-to-move': 'move fewer, or use --all; these were not moved',
 } as const satisfies Partial<Hints>
