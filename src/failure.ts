@@ -22,18 +22,30 @@ type Plain =
   | { kind: 'current-directory-gone' | 'interrupted' | 'no-output' | 'no-reader' | 'unread-directory' }
   | { kind: 'certificate' | 'cut-off-key' | 'escaped-line-breaks' | 'indented-key' | 'key-instead-of-file' }
   | { kind: 'lost-line-breaks' | 'missing-passphrase' | 'no-such-key' | 'other-key' | 'wrong-passphrase' }
-  | { kind: Fault | 'all-used' | 'being-claimed' | 'busy-claim' | 'just-claimed' | 'no-such-profile' }
+  | {
+      kind:
+        | Fault
+        | 'all-moved'
+        | 'all-used'
+        | 'being-claimed'
+        | 'busy-claim'
+        | 'just-claimed'
+        | 'no-such-profile'
+    }
   | { kind: 'contradiction' | 'nobodys' | 'not-receipts' | 'other-receipts' | 'unread-receipts' }
   | { kind: 'busy-move' | 'interrupted-move' | 'moved' | 'no-move' | 'no-place' | 'none-to-move' }
   | {
       kind:
+        | 'left-target'
+        | 'nested-directories'
         | 'not-taken-back'
+        | 'profile-as-target'
         | 'unwritten-target'
         | 'other-disk'
         | 'same-directory'
+        | 'space-for-move'
         | 'taken-back'
         | 'too-few-to-move'
-        | 'unfinished-move'
     }
   | { kind: 'none-checked-usable' | 'none-usable' | 'not-claimed' | 'not-recorded' | 'too-few' }
   | { kind: 'no-receipts' | 'profile-as-receipt' | 'space-for-receipt' | 'stuck' | 'stuck-claims' }
@@ -63,7 +75,7 @@ export type Facts = Readonly<
   | { kind: 'file-gone'; name: string; record: string }
   /** `below`: a directory in it that has profiles. */
   | { kind: 'no-profiles'; below: string | undefined }
-  | { kind: 'no-directory' | 'unwritten-directory' | 'not-recovered'; directory: string }
+  | { kind: 'no-directory' | 'unfinished-move' | 'unwritten-directory' | 'not-recovered'; directory: string }
   /** `begun`: how many of the first ones a reader may have. */
   | { kind: 'undelivered'; iccids: readonly string[]; begun: number; isForDevices: boolean; call: Call }
   | { kind: 'put-aside'; stored: number; known: number }

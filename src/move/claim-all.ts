@@ -48,6 +48,7 @@ export async function claimAll(run: Run, move: Move, count: number): Promise<boo
     if (errnoOf(error) === 'ENOENT') return true
     throw error
   }
+  tally.left += movables.warnOfKnown(messages)
   const isEnough = isAll ? claimed.size > 0 : claimed.size >= count
   if (whoseIs(move) !== undefined || (isEnough && !stop.aborted)) return true
   const most = claimed.size + (canBeEnough ? 0 : (queue.left ?? 0))
@@ -59,7 +60,7 @@ export async function claimAll(run: Run, move: Move, count: number): Promise<boo
   }
   if (isAll) return false
   throw new Failure(
-    'too-few-to-move',
+    tally.left > 0 && most === 0 ? 'left-target' : 'too-few-to-move',
     `at most ${most} of ${several(count, 'profile')} in ${source} can be moved`,
   )
 }

@@ -5,14 +5,16 @@ import { flushDirectory } from '../store/flush/directory.ts'
 import { flushFiles } from '../store/flush/files.ts'
 import { add } from '../store/incoming/add.ts'
 import type { StoredProfile } from '../store/incoming/answers.ts'
+import { finishFetches } from '../store/incoming/recover.ts'
+import type { Target } from '../store/incoming/target.ts'
 import { complete, dropIfUseless, usedPath } from '../store/move/claim.ts'
 import { type ListedDraft, listDrafts, useFor } from '../store/move/drafts.ts'
 import type { Move } from '../store/move/journal.ts'
-import { several } from '../words.ts'
+import { type Messages, several } from '../words.ts'
 import type { Run } from './run.ts'
 
-/** As many as a response of the service. */
-const AT_ONCE = 1000
+/** How many the target puts aside together: as many as a response of the service has. */
+export const AT_ONCE = 1000
 
 /**
  * Gives the profiles of a move to the target, which it is decided for.
@@ -75,11 +77,26 @@ async function store({ target }: Run, profiles: readonly StoredProfile[]): Promi
   try {
     return (await add(target, profiles)).known
   } catch (error) {
-    const cause = error instanceof Failure ? error.cause : error
-    throw new Failure(
-      'unfinished-move',
-      `can't store profiles in ${target.directory}: ${reasonOf(cause)}`,
-      cause,
-    )
+    throw notStored(target.directory, error)
   }
+}
+
+/**
+ * Stores what interrupted calls have put aside in the target. Without that, each call of a move would put its profiles
+ * aside once more.
+ * @throws {Failure} `disk`
+ */
+export async function storePutAside({ directory }: Target, messages: Messages): Promise<void> {
+  try {
+    await finishFetches(directory, messages)
+  } catch (error) {
+    throw notStored(directory, error)
+  }
+}
+
+function notStored(directory: string, error: unknown): Failure {
+  let cause = error
+  while (cause instanceof Failure) cause = cause.cause
+  const facts = { kind: 'unfinished-move', directory } as const
+  return new Failure(facts, `can't store profiles in ${directory}: ${reasonOf(cause)}`, cause)
 }

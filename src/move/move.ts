@@ -1,35 +1,34 @@
-import { dirname } from 'node:path'
 import { Failure } from '../failure.ts'
-import { fullPath } from '../full-path.ts'
 import { Hint } from '../store/hint.ts'
-import { checkSpaceForOrder } from '../store/incoming/free-space.ts'
+import { checkSpaceForMove } from '../store/incoming/free-space.ts'
 import { finishFetches } from '../store/incoming/recover.ts'
 import { closeTarget, openTarget } from '../store/incoming/target.ts'
-import { isDirectory } from '../store/make-directory.ts'
 import { takeBack } from '../store/move/claim.ts'
-import { dropDraft, targetOfMove } from '../store/move/drafts.ts'
+import { dropDraft, listDrafts } from '../store/move/drafts.ts'
 import {
-  areOnOneDisk,
   beginMove,
   decideMove,
+  draftsOf,
   endMove,
   isMarked,
-  isSame,
   type Move,
   openMoves,
-  sameDirectory,
   unmark,
   whoseIs,
 } from '../store/move/journal.ts'
+import { areOnOneDisk } from '../store/move/places.ts'
 import { readUnused } from '../store/read.ts'
 import { Receipt } from '../store/receipt.ts'
 import { type Messages, several } from '../words.ts'
+import { checkPlaces } from './check-places.ts'
 import { claimAll } from './claim-all.ts'
-import { give } from './give.ts'
+import { AT_ONCE, give, storePutAside } from './give.ts'
 import { failureOf, type Run, type Tally } from './run.ts'
 
 const UNPLUG = '; the disk can be unplugged'
 const EJECT = '; eject the disk before you unplug it'
+
+const TOO_LATE = 'the interruption came too late: the move is complete, and the same command would move more'
 
 export interface Order {
   readonly source: string
@@ -52,11 +51,12 @@ export async function moveProfiles(order: Order): Promise<void> {
   try {
     // If there is no such directory, this says so.
     readUnused(source)
-    checkTarget(source, target)
+    checkPlaces(source, target)
     await finishFetches(source, messages)
     const { given, moved, canFlush } = await moveInto(order)
     const { iccids } = readUnused(source)
     const summary = `${several(moved, 'profile')} moved to ${target}; ${iccids.length} unused left in ${source}`
+    if (order.stop.aborted) messages.warn(TOO_LATE)
     messages.tell(0, summary + (areOnOneDisk(source, target) ? '' : canFlush ? UNPLUG : EJECT))
     // Whoever has not read that runs the same command again. Until now, it moves no others.
     for (const [move, drafts] of given) {
@@ -66,24 +66,6 @@ export async function moveProfiles(order: Order): Promise<void> {
   } catch (error) {
     throw failureOf(error, order)
   }
-}
-
-/**
- * Looks at the target before anything is written there.
- * @throws {Failure} `usage` or `no-profiles`
- */
-function checkTarget(source: string, target: string): void {
-  if (isSame(source, target)) throw sameDirectory(source, target)
-  const above = dirname(target)
-  if (!isDirectory(above)) {
-    throw new Failure('no-place', `the directory ${above} does not exist`)
-  }
-  const lost = openMoves(source).find(
-    (move) =>
-      !isMarked(target, move) && whoseIs(move) !== 'source' && targetOfMove(move) === fullPath(target),
-  )
-  if (lost === undefined) return
-  throw new Failure('other-disk', `a move to ${target} is not finished, and ${target} is another one now`)
 }
 
 function lineOf({ claimed, moved }: Tally, most: number): string {
@@ -103,17 +85,32 @@ async function moveInto({ source, target: to, count, ...order }: Order): Promise
   const { messages, progress, stop } = order
   const target = await open(to)
   try {
+    await storePutAside(target, messages)
     const most = Math.min(count, readUnused(source).iccids.length)
-    await inWords(() => checkSpaceForOrder(target, most))
+    // What is decided may be there already, and is not given up.
+    const decided = openMoves(source).filter((move) => isMarked(to, move) && whoseIs(move) === 'target')
+    const begun = decided.reduce((sum, move) => sum + draftsOf(move).length, 0)
+    checkSpaceForMove(target, Math.min(most, count - begun), AT_ONCE)
     const receipt = order.receipt === undefined ? undefined : new Receipt(order.receipt, source, most)
-    const tally = { claimed: 0, moved: 0 }
+    const tally = { claimed: 0, moved: 0, left: 0 }
     progress.follow(() => lineOf(tally, most))
     const run: Run = { source, target, receipt, stop, messages, tally, given: new Map() }
     for (const move of openMoves(source))
-      if (isMarked(to, move) || whoseIs(move) === 'source') await finish(run, move, count)
+      if (isMarked(to, move) || whoseIs(move) === 'source') {
+        const begun = new Set(listDrafts(move).map(({ name }) => name)).size
+        if (whoseIs(move) !== 'source')
+          messages.tell(
+            0,
+            `a move of ${several(begun, 'profile')} is not finished: it comes first, and counts`,
+          )
+        await finish(run, move, count)
+      }
     let goesOn = tally.moved < count
     while (goesOn) goesOn = (await finish(run, beginMove(source, to), count)) && tally.moved < count
-    if (tally.moved === 0) throw new Failure('none-to-move', `no unused profile in ${source} can be moved`)
+    if (tally.moved === 0) {
+      const kind = tally.left > 0 ? 'left-target' : 'none-to-move'
+      throw new Failure(kind, `no unused profile in ${source} can be moved`)
+    }
     // Windows does not flush directories. It may hold their names back, until the disk is ejected.
     const canFlush = target.canFlush && process.platform !== 'win32'
     return { given: run.given, moved: tally.moved, canFlush }

@@ -22,6 +22,8 @@ export interface Run {
 export interface Tally {
   claimed: number
   moved: number
+  /** How many profiles can't be moved because they left the target before. */
+  left: number
 }
 
 /** What a user is told of an error of a disk. */

@@ -10,7 +10,7 @@ import type { Messages } from '../words.ts'
 import { readRecords, warnOfSeveral, warnOfUnreadable } from './devices.ts'
 import { lookAt } from './look.ts'
 import { type Output, printList } from './print.ts'
-import { warnOfUnfinished } from './unfinished.ts'
+import { warnOfTransit, warnOfUnfinished } from './unfinished.ts'
 
 const MOST_NAMED = 20
 
@@ -99,7 +99,10 @@ function findIccid(directory: string, iccid: string, messages: Messages): Found 
   }
   if (use.state === 'gone') return undefined
   if (use.state === 'unused') return { ...wordsOf(''), iccid, file: use.unused }
-  if (use.unused !== undefined) warnOfUnfinished(directory, [use.unused], messages)
+  if (use.state === 'moved') {
+    messages.tell(0, `${iccid} is moved to ${use.tombstone.to}`)
+    if (use.unused !== undefined) warnOfTransit(new Map([[use.unused, use.tombstone.to]]), messages)
+  } else if (use.unused !== undefined) warnOfUnfinished(directory, [use.unused], messages)
   return { ...wordsOf(use.state === 'used' ? use.text : ''), iccid, file: use.used }
 }
 

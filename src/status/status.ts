@@ -47,9 +47,10 @@ export async function showStatus(inquiry: Inquiry): Promise<void> {
     await printList(inquiry, DEVICE_FIELDS, devices)
     warnOfSeveral(devices, messages)
     warnOfUnreadable(unreadable, messages)
-    if (withoutDevice > 0) {
-      messages.tell(0, `${several(withoutDevice, 'used profile')} without a device`)
-    }
+    const moved = counts.moved + counts.inTransit
+    const others = withoutDevice - moved
+    if (others > 0) messages.tell(0, `${several(others, 'used profile')} without a device`)
+    if (moved > 0) messages.tell(0, `${several(moved, 'profile')} moved to other directories, or in transit`)
     return
   }
   let checked: Checked | undefined
@@ -67,7 +68,7 @@ export async function showStatus(inquiry: Inquiry): Promise<void> {
   warnOfTransit(inTransit, messages)
   // Stations may have taken all of them since they were counted.
   if (counts.unused === 0 || checked?.checked === 0) {
-    throw new Failure(whyNone(directory, counts.used), `no unused profile in ${directory}`)
+    throw new Failure(whyNone(directory, counts.used, counts.moved > 0), `no unused profile in ${directory}`)
   }
   if (checked === undefined) return
   if (key !== undefined && opensNone(checked)) throw wrongKey(key, checked.faults.locked, false)

@@ -87,9 +87,13 @@ export function directoryFailure(directory: string, error: unknown): Failure {
   return new Failure('unread-directory', `can't read the directory ${directory}: ${reasonOf(error)}`, error)
 }
 
-/** Why no profile is unused, if so many are used. Without any, the profiles may be one level below. */
-export const whyNone = (directory: string, used: number) =>
-  used > 0 ? 'all-used' : ({ kind: 'no-profiles', below: lotsIn(directory).find(hasUnused) } as const)
+/** Why no profile is unused, if so many are used, or moved. Without any, the profiles may be one level below. */
+export const whyNone = (directory: string, used: number, isAnyMoved: boolean) =>
+  used > 0
+    ? isAnyMoved
+      ? 'all-moved'
+      : 'all-used'
+    : ({ kind: 'no-profiles', below: lotsIn(directory).find(hasUnused) } as const)
 
 function lotsIn(directory: string): string[] {
   try {

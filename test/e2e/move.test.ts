@@ -134,6 +134,39 @@ test('a receipt has a line for each profile', async () => {
   )
 })
 
+test('receipts of the station that a profile was moved to: here, it is not one that is not recorded', async () => {
+  const [source, target] = pair()
+  await move(source, target, '-n', '2')
+  const receipt = join(temporaryDirectory(), 'receipt.jsonl')
+  await next(target, '--device', 'Q-1', '--receipt', receipt)
+  expect(await softsim(['status', '-i', source, '--receipts', receipt])).toMatchObject({
+    code: 0,
+    stderr: 'softsim: 1 receipt of 1 profile compared\n',
+  })
+})
+
+test('what was moved is neither used up nor without a device, and status says where it is', async () => {
+  const [source, target] = pair(2)
+  await move(source, target, '--all')
+  const all = /all profiles in it are used or moved.*/
+  expect(await next(source)).toEqual(failure(3, /no unused profile in \S+/, all))
+  expect((await softsim(['status', '-i', source])).stderr).toMatch(all)
+  expect((await softsim(['status', '-i', source, '--devices'])).stderr).toBe(
+    'softsim: 2 profiles moved to other directories, or in transit\n',
+  )
+  expect((await softsim(['status', '-i', source, '--iccid', iccid(1)])).stderr).toBe(
+    `softsim: ${iccid(1)} is moved to ${target}\n`,
+  )
+})
+
+test('profiles that are in the other directory already are warned of', async () => {
+  const [source, target] = pair(2)
+  cpSync(source, target, { recursive: true })
+  expect((await move(source, target, '--all')).stderr).toContain(
+    `warning: ${target} already has 2 profiles of these, such as ${join(target, fileOf(1))}: was one of the directories`,
+  )
+})
+
 describe('the same directory', () => {
   test.skipIf(!hasPosix)('under another name is refused', async () => {
     const [source] = pair()
@@ -150,6 +183,17 @@ describe('the same directory', () => {
   })
 })
 
+test('a directory inside the other one, or with the name of a profile, is refused', async () => {
+  const [source] = pair()
+  const nested = /\S+ is inside \S+/
+  expect(await move(source, join(source, 'sub'), '--all')).toEqual(failure(2, nested, /.*nothing was moved/))
+  expect(await move(source, dirname(source), '--all')).toEqual(failure(2, nested))
+  expect(await move(source, join(dirname(source), fileOf(9)), '--all')).toEqual(
+    failure(2, /\S+: a directory can't have the name of a profile/),
+  )
+  expect(readdirSync(source)).toHaveLength(5)
+})
+
 test('a directory above that is missing is not created: the disk may not be mounted', async () => {
   const [source] = pair()
   const above = join(temporaryDirectory(), 'stick')
@@ -159,26 +203,28 @@ test('a directory above that is missing is not created: the disk may not be moun
   expect(existsSync(above)).toBe(false)
 })
 
-test.each([
+test.each<[string[], RegExp, RegExp?]>([
   [['-n', '1', '-i', 'a'], /move needs -o \(--out\)/],
   [['-n', '1', '-o', 'a'], /move needs -i \(--in\)/],
   [['-i', 'a', '-o', 'b'], /move needs -n, --all or --back/],
   [['-i', 'a', '-o', 'b', '-n', '1', '--all'], /-n and --all can't be used together/],
+  [['-i', 'a', '-o', 'b', '-n', '1', '--back'], /-n and --back .*/, /for example: softsim move --back .*/],
   [['-i', 'a', '-o', 'b', '-n', '0'], /the value of -n \(--count\) .*/],
-])('%j', async (options, why) => {
-  expect(await softsim(['move', ...options])).toEqual(failure(2, why))
+])('%j', async (options, why, hint = /.*/) => {
+  expect(await softsim(['move', ...options])).toEqual(failure(2, why, hint))
 })
 
-/** A move of two that was killed: before it was decided whose they are, or right after. */
-async function halfMoved(whose?: 'target') {
-  const [source, target] = pair()
-  await move(source, target, '-n', '2')
+/** A move that was killed: before it was decided whose the profiles are, or right after. Three others stay. */
+async function halfMoved(whose?: 'target', count = 2, target = pair()[1]) {
+  const source = directoryOf(someProfiles(count + 3))
+  await move(source, target, '-n', `${count}`)
   const id = readdirSync(join(target, '.moves'))[0]?.replace('.from', '') ?? ''
   const drafts = join(source, '.moves', id)
   mkdirSync(drafts)
-  for (const n of [1, 2]) {
+  for (let n = 1; n <= count; n++) {
     cpSync(join(source, `__${fileOf(n)}`), join(drafts, `${fileOf(n)}~1`))
-    renameSync(join(target, fileOf(n)), join(source, fileOf(n)))
+    cpSync(join(target, fileOf(n)), join(source, fileOf(n)))
+    unlinkSync(join(target, fileOf(n)))
   }
   if (whose === undefined) unlinkSync(join(source, '.moves', `${id}.whose`))
   return { source, target }
@@ -200,7 +246,9 @@ describe('an interrupted move', () => {
 
   test('counts: a larger number moves the rest', async () => {
     const { source, target } = await halfMoved('target')
-    expect((await move(source, target, '-n', '4')).stderr).toContain('4 profiles moved')
+    const { stderr } = await move(source, target, '-n', '4')
+    expect(stderr).toContain('a move of 2 profiles is not finished: it comes first, and counts')
+    expect(stderr).toContain('4 profiles moved')
     expect(namesIn(target)).toEqual([1, 2, 3, 4].map(fileOf))
   })
 
@@ -262,9 +310,16 @@ test('a chain: what went on from the second directory comes back to neither', as
   await move(second, third, '--all')
   expect(namesIn(third)).toEqual([1, 2].map(fileOf))
   for (const home of [source, second]) {
-    const run = await move(third, home, '--all')
-    expect(run.code).toBe(3)
-    expect(run.stderr).toContain(`${join(home, `__${fileOf(1)}`)} says that it was used there`)
+    const left = `2 profiles not moved: used in ${home}, or moved away from there, as ${home}/__${fileOf(1)} says`
+    for (const which of [['--all'], ['-n', '2']]) {
+      const { code, stderr } = await move(third, home, ...which)
+      expect(code).toBe(3)
+      expect(lines(stderr)).toEqual([
+        `softsim: warning: ${left}`,
+        expect.stringContaining('can be moved'),
+        expect.stringMatching(/hint: are -i and -o swapped\?/),
+      ])
+    }
   }
   expect(unusedIn(third)).toHaveLength(2)
 })
@@ -284,26 +339,64 @@ async function pairMoved() {
   return source
 }
 
-describe.skipIf(!hasSmallDisks)('a full stick', () => {
-  test('leaves the move in transit; with space again, the same command finishes it', async () => {
-    const disk = await smallDisk(4)
+describe.skipIf(!hasSmallDisks)('a stick that is too small', () => {
+  test('is refused before anything is claimed: each file takes a block', async () => {
+    const disk = await smallDisk(1)
     try {
-      const source = directoryOf(someProfiles(60))
+      const source = directoryOf(someProfiles(150))
       const target = join(disk.path, 'profiles')
-      expect((await move(source, target, '-n', '1')).code).toBe(0)
-      disk.fill(24)
-      const full = await move(source, target, '-n', '40')
-      expect(full.code).toBe(9)
-      expect(full.stderr).toMatch(/no space left/)
-      disk.clear()
-      expect(await move(source, target, '-n', '40')).toMatchObject({ code: 0 })
-      expect(namesIn(target)).toHaveLength(41)
-      expect(unusedIn(source)).toHaveLength(19)
-      expect(await status(source)).toMatchObject({ moved: 41, inTransit: 0 })
+      disk.fill(140)
+      const refused = /not enough disk space for 150 profiles in \S+: .* needed, .* free/
+      expect(await move(source, target, '--all')).toEqual(
+        failure(9, refused, /move fewer.*nothing was moved/),
+      )
+      expect(unusedIn(source)).toHaveLength(150)
+      expect(existsSync(target)).toBe(false)
+      expect(existsSync(join(source, '.moves'))).toBe(false)
     } finally {
       await disk.close()
     }
   })
+
+  test.each(['with space again', 'on a larger disk'])(
+    'that fills up: each call puts the profiles aside once (%s)',
+    async (where) => {
+      const disk = await smallDisk(1)
+      try {
+        const target = join(disk.path, 'profiles')
+        const { source } = await halfMoved('target', 40, target)
+        disk.fill(12)
+        for (const _ of [1, 2, 3]) {
+          const full = await move(source, target, '-n', '40')
+          expect(full.code).toBe(9)
+          expect(full.stderr).toMatch(/error: can't store profiles in \S+: no space left/)
+          expect(full.stderr).toMatch(/hint: free disk space.* to a larger disk/)
+        }
+        expect((await status(target)).received).toBe(40)
+        const larger = join(temporaryDirectory(), 'larger')
+        if (where === 'on a larger disk') cpSync(target, larger, { recursive: true })
+        else disk.clear()
+        const now = existsSync(larger) ? larger : target
+        expect((await move(source, now, '-n', '40')).code).toBe(0)
+        expect(await status(now)).toMatchObject({ unused: 40, received: 0 })
+        expect(await status(source)).toMatchObject({ unused: 3, moved: 40, inTransit: 0 })
+      } finally {
+        await disk.close()
+      }
+    },
+  )
+})
+
+test('what a killed call has put aside in the other directory is stored, and not put aside again', async () => {
+  const { source, target } = await halfMoved('target')
+  const { moved } = JSON.parse(readFileSync(join(source, `__${fileOf(1)}`), 'utf8'))
+  unlinkSync(join(source, fileOf(1)))
+  mkdirSync(join(target, '.incoming'))
+  const answer = `${newAnswerName().replace(`~${process.pid}~`, '~4194999~')}.answer`
+  writeFileSync(join(target, '.incoming', answer), `${JSON.stringify(moved)}\n`)
+  expect((await move(source, target, '-n', '2')).code).toBe(0)
+  expect(await status(target)).toMatchObject({ unused: 2, received: 0 })
+  expect(existsSync(join(target, '.incoming'))).toBe(false)
 })
 
 const reason = whyNoTrace()

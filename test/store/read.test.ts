@@ -130,7 +130,7 @@ describe('a directory without profiles', () => {
 
   test('those of a directory in it are meant', () => {
     const directory = twenty('1.json')
-    expect(whyNone(directory, 0)).toEqual({ kind: 'no-profiles', below: join(directory, 'lot-20') })
+    expect(whyNone(directory, 0, false)).toEqual({ kind: 'no-profiles', below: join(directory, 'lot-20') })
   })
 
   test.each([
@@ -138,12 +138,12 @@ describe('a directory without profiles', () => {
     ['is no profile', 'x.json', 'lot-20'],
     ['is in a hidden directory', '1.json', '.lot-20'],
   ])('but not what %s', (_, name, last) => {
-    expect(whyNone(twenty(name, last), 0)).toEqual({ kind: 'no-profiles', below: undefined })
+    expect(whyNone(twenty(name, last), 0, false)).toEqual({ kind: 'no-profiles', below: undefined })
   })
 
   test.skipIf(!modesCount)('nor what can’t be looked into', () => {
     const directory = twenty('1.json')
     chmodSync(join(directory, 'lot-20'), 0)
-    expect(whyNone(directory, 0)).toEqual({ kind: 'no-profiles', below: undefined })
+    expect(whyNone(directory, 0, false)).toEqual({ kind: 'no-profiles', below: undefined })
   })
 })

@@ -20,6 +20,8 @@ const REPORT =
 /** Why nothing is moved, or not all of it. */
 export const MOVE = {
   'busy-move': 'run this command again',
+  'left-target':
+    'are -i and -o swapped? what left a directory can go to a new one only: give it with -o; nothing was moved',
   moved: 'give that directory with -i; if the move was interrupted, run it again',
   'no-move': 'check -i and -o',
   'no-place': ({ platform }) => `check -o and ${diskPresence(platform)}; nothing was moved`,
@@ -27,7 +29,7 @@ export const MOVE = {
   'not-taken-back':
     'run the move again: it gives the rest; what is unused there then can be moved to a new directory',
   'other-disk':
-    'connect the disk that it began with; to move profiles to this one, give another name with -o; --back takes home what was not given yet',
+    'connect the disk that it began with; to move profiles to this one, give another name with -o; --back takes all of it back if nothing was given yet',
   'taken-back': 'run it again if that was wrong',
   'too-few-to-move': 'move fewer, or use --all; these were not moved',
 } as const satisfies Partial<Hints>
@@ -36,6 +38,8 @@ export const MOVE = {
 const ADVICE = {
   usage: USAGE,
   'no-profiles': {
+    'all-moved':
+      'all profiles in it are used or moved, which softsim status counts; fetch more: see softsim help fetch',
     'all-used': 'all profiles in it are used; fetch more: see softsim help fetch',
     'being-claimed': 'run the same command again, after a minute if that call was killed',
     'busy-claim': 'run this command again; if no other call is running, see softsim status',

@@ -28,6 +28,8 @@ const STATUS_NAMES = 'softsim status names the profiles whose claims are not fin
 export const remedyFor = (error: unknown, otherwise = 'check the disk') =>
   REMEDIES[errnoOf(error) ?? ''] ?? otherwise
 
+const isFull = (error: unknown) => ['ENOSPC', 'EDQUOT'].includes(errnoOf(error) ?? '')
+
 const remedyAt = (path: string, error: unknown, otherwise?: string) =>
   fullPath(path) === undefined ? LEAVE_DELETED : remedyFor(error, otherwise)
 
@@ -46,6 +48,7 @@ export const DISK = {
     `check the disk and the permissions of ${directory}, then run the same command again: the profiles are kept there`,
   'put-aside': 'run fetch or next again to store the profiles: they are put aside in the directory',
   'space-for-batch': 'free disk space or fetch fewer; these profiles were not requested',
+  'space-for-move': 'move fewer, free space on that disk, or give -o on a larger one; nothing was moved',
   'space-for-order': 'free disk space or fetch fewer; no profiles were requested',
   'space-for-receipt': 'free disk space, or name a file on another disk; nothing was claimed',
   stuck: ({ cause }) => `${remedyFor(cause)}; ${STATUS_NAMES}`,
@@ -57,8 +60,8 @@ export const DISK = {
     const first = HELPED.includes(errnoOf(reason) ?? '') ? `${remedyFor(reason)}; ` : ''
     return first + printingAgain(facts)
   },
-  'unfinished-move': ({ cause }) =>
-    `${remedyFor(cause)}, then run the same command again: it finishes the move`,
+  'unfinished-move': ({ directory, cause }) =>
+    `${remedyFor(cause)}, then run the same command again: it finishes the move${isFull(cause) ? `; or take all of ${directory}, with its hidden files, to a larger disk, delete it here, and give its new place with -o` : ''}`,
   'unread-directory': ({ cause }) =>
     errnoOf(cause) === 'EACCES'
       ? 'give this user permission to read and search the directory'

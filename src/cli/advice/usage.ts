@@ -19,11 +19,13 @@ export const USAGE = {
   'key-instead-of-file': ({ platform }) =>
     // `set` and `echo` of cmd would lose its line breaks.
     `save the key to a file, or send it to standard input: ${platform === 'win32' ? 'in PowerShell $env:KEY' : 'printenv KEY'} | softsim next -k -`,
+  'nested-directories': 'give directories side by side; nothing was moved',
   'no-receipts': 'name a new file, such as receipt.jsonl; nothing was claimed',
   'not-receipts': 'name the files that next --receipt has written',
   'no-web-url': 'see softsim help fetch',
   'plain-http': 'use https; plain http is allowed only to this machine (127.0.0.1, ::1, localhost)',
   'profile-as-receipt': 'name a file such as receipt.jsonl; nothing was claimed',
+  'profile-as-target': 'check -o; nothing was moved',
   'same-directory': 'check -i and -o; nothing was moved',
   socks: ({ variable, platform }) =>
     `set ${variable} to an HTTP proxy, in the form http://proxy.example:8080; without a proxy: ${unsetting(variable, platform)}`,

@@ -5,7 +5,8 @@ import { onInterrupt } from '../signals.ts'
 import { BaseCommand } from './base.ts'
 import { checkReceipt, notEmpty, parseCount } from './values.ts'
 
-const STOPPING = 'interrupted: stopping where the same command can go on; press Ctrl-C again to stop at once'
+const STOPPING =
+  'interrupted: stopping soon; the last lines say what to do; press Ctrl-C again to stop at once'
 
 export class MoveCommand extends BaseCommand {
   static override paths = [['move']]
@@ -13,7 +14,7 @@ export class MoveCommand extends BaseCommand {
     description: 'move unused profiles to another directory',
     details: [
       'Both directories can be on any disk, stick or share, and other calls can work in them. What is used or recorded for a device stays. No profile is ever unused in both directories, whatever happens to the call, its computer or the disks.',
-      'If it is interrupted, run the same command again: it finishes the move, and moves no more than it was told to in all. With --back, it takes home what it has not begun to give.',
+      'If it is interrupted, run the same command again: it finishes the move, and moves no more than it was told to in all. With --back, it takes all of it back, unless it has begun to give.',
     ].join('\n\n'),
     examples: [
       ['Move 500 profiles to a stick', 'softsim move -n 500 -i profiles -o /media/stick/profiles'],
@@ -34,7 +35,7 @@ export class MoveCommand extends BaseCommand {
   all = Option.Boolean('--all', false, { description: 'move all unused profiles' })
 
   back = Option.Boolean('--back', false, {
-    description: 'take home what an interrupted move has not begun to give',
+    description: 'take an interrupted move back that has not begun to give',
   })
 
   receipt = Option.String('--receipt', {
@@ -73,7 +74,7 @@ export class MoveCommand extends BaseCommand {
       return this.count === undefined ? Number.POSITIVE_INFINITY : parseCount(this.count)
     throw new UsageError(
       given.length === 0 ? 'move needs -n, --all or --back' : `${given.join(' and ')} can't be used together`,
-      'for example: softsim move -n 500 -i profiles -o /media/stick/profiles',
+      `for example: softsim move ${this.back ? '--back' : '-n 500'} -i profiles -o /media/stick/profiles`,
     )
   }
 }

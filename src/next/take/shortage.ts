@@ -1,5 +1,6 @@
 import { Failure } from '../../failure.ts'
 import { countReceived } from '../../store/incoming/answers.ts'
+import { hasMovesOut } from '../../store/move/journal.ts'
 import type { Unused } from '../../store/names.ts'
 import { whyNone } from '../../store/read.ts'
 import type { Skipped } from './skipped.ts'
@@ -24,7 +25,9 @@ export function shortage(
   const pending = received > 0 ? ({ kind: 'received', count: received } as const) : undefined
   if (skipped.count === 0) {
     const why =
-      twins.length > 0 ? ({ kind: 'unfinished', count: twins.length } as const) : whyNone(directory, used)
+      twins.length > 0
+        ? ({ kind: 'unfinished', count: twins.length } as const)
+        : whyNone(directory, used, isAnyMoved(directory))
     return new Shortage(pending ?? why, `no unused profile in ${directory}`)
   }
   if (pending !== undefined) return new Shortage(pending, `no unused profile in ${directory} can be used yet`)
@@ -33,4 +36,13 @@ export function shortage(
     return new Shortage(facts, `other programs have all unused profiles in ${directory} open`)
   }
   return new Shortage('none-usable', `none of the unused profiles in ${directory} can be used`)
+}
+
+/** What can't be read does not hide why the call fails. */
+function isAnyMoved(directory: string): boolean {
+  try {
+    return hasMovesOut(directory)
+  } catch {
+    return false
+  }
 }

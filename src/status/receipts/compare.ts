@@ -77,10 +77,10 @@ function placeOf(directory: string, iccid: string): Place | undefined {
   const use = lookAt(directory, iccid)
   if (use === undefined) return { state: 'used', file: usedName(fileName(iccid)), statement: undefined }
   if (use.state === 'gone') return undefined
+  if (use.state === 'unused') return { state: 'unused', file: use.unused, statement: undefined }
   // A claim that is not complete counts as used.
-  return use.state === 'unused'
-    ? { state: 'unused', file: use.unused, statement: undefined }
-    : { state: 'used', file: use.used, statement: undefined }
+  const state = use.state === 'moved' ? 'moved' : 'used'
+  return { state, file: use.used, statement: undefined }
 }
 
 /** What is no contradiction, but worth knowing. */

@@ -5,7 +5,8 @@ export interface Statement extends Omit<Receipt, 'station' | 'left'> {}
 
 /** Where the directory has a profile. */
 export interface Place {
-  readonly state: 'unused' | 'used'
+  /** `moved`: another directory has it, and knows its device. */
+  readonly state: 'unused' | 'used' | 'moved'
   /** The name of its file. */
   readonly file: string
   /** What the used file says, if it names a device. */

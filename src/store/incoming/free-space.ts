@@ -9,6 +9,9 @@ const MOST_BYTES = 16 * 1024
 /** What no file system needs less for. The text of a profile with a key of 4096 bits has 700 bytes. */
 const LEAST_BYTES = 1024
 
+/** Larger blocks are not of a disk: network file systems report how much they transfer at once. */
+const MOST_BLOCK = 128 * 1024
+
 /** Some file systems have no limit on files. They report about a billion files, none of them free. */
 const MADE_UP_FILES = 900_000_000
 
@@ -23,6 +26,28 @@ export function checkSpaceForOrder({ directory }: Target, profiles: number): voi
     'space-for-order',
     `not enough disk space for ${several(profiles, 'profile')} in ${directory}: at least ${shortage}`,
   )
+}
+
+/**
+ * The same for profiles that are moved there, in whole blocks: a move can't be taken back once it gives.
+ * @param atOnce how many are put aside together
+ * @throws {Failure} `disk`
+ */
+export function checkSpaceForMove({ directory }: Target, profiles: number, atOnce: number): void {
+  if (profiles <= 0) return
+  const status = statusOf(directory)
+  const putAside = (LEAST_BYTES * Math.min(profiles, atOnce)) / profiles
+  const shortage = shortageOf(status, profiles, wholeBlocks(status, LEAST_BYTES) + putAside)
+  if (shortage === undefined) return
+  throw new Failure(
+    'space-for-move',
+    `not enough disk space for ${several(profiles, 'profile')} in ${directory}: ${shortage}`,
+  )
+}
+
+function wholeBlocks(status: StatsFs | undefined, bytes: number): number {
+  const block = status?.bsize ?? 0
+  return block > 0 && block <= MOST_BLOCK ? Math.ceil(bytes / block) * block : bytes
 }
 
 /** @throws {Failure} `disk` */

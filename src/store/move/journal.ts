@@ -5,15 +5,16 @@
  * path may lead to another disk today.
  */
 import { randomUUID } from 'node:crypto'
-import { lstatSync, mkdirSync, readdirSync, rmdirSync, statSync } from 'node:fs'
+import { lstatSync, mkdirSync, readdirSync, rmdirSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
-import { errnoOf, Failure } from '../../failure.ts'
+import { errnoOf } from '../../failure.ts'
 import { decideOnce } from '../claim/take-over.ts'
 import { flushDirectorySync } from '../flush/directory.ts'
 import { flushPathSync, writeNewSync } from '../flush/files.ts'
 import { tryToRemove } from '../remove.ts'
 import { fileRights, rightsOf } from '../rights.ts'
+import { sameDirectory } from './places.ts'
 
 const MOVES = '.moves'
 const WHOSE = '.whose'
@@ -73,21 +74,6 @@ function createMark(target: string, mark: string, text: string, tries = MARK_TRI
     createMark(target, mark, text, tries - 1)
   }
 }
-
-const statusOf = (path: string) => statSync(path, { bigint: true, throwIfNoEntry: false })
-
-/** Whether two paths lead to the same directory, as far as its numbers say. */
-export function isSame(source: string, target: string): boolean {
-  const [one, other] = [statusOf(source), statusOf(target)]
-  return other !== undefined && one?.dev === other.dev && one.ino === other.ino
-}
-
-/** Whether two directories are on one disk, or one partition of it. */
-export const areOnOneDisk = (source: string, target: string) =>
-  statusOf(source)?.dev === statusOf(target)?.dev
-
-export const sameDirectory = (source: string, target: string) =>
-  new Failure('same-directory', `${source} and ${target} are the same directory`)
 
 /** After that, the target does not know the move. */
 export function unmark(target: string, { id }: Move): void {

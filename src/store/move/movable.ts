@@ -1,7 +1,7 @@
 import { basename } from 'node:path'
 import { UnusableProfile } from '../../failure.ts'
 import { iccidDigits } from '../../profile/iccid.ts'
-import type { Messages } from '../../words.ts'
+import { type Messages, several } from '../../words.ts'
 import { recordedIccids } from '../devices/history.ts'
 import { refuseAssigned } from '../devices/record.ts'
 import { parseProfile } from '../incoming/answers.ts'
@@ -20,6 +20,10 @@ export class Movables {
   readonly #recorded: ReadonlySet<string>
   readonly #tried = new Set<string>()
   #skipped = 0
+  /** The files in the target of profiles that it used or gave away: they can't come back. */
+  readonly #left: string[] = []
+  /** The files in the target of profiles that are unused in both directories. */
+  readonly #twice: string[] = []
 
   /** @throws the system error */
   constructor(source: string, target: Target) {
@@ -49,7 +53,25 @@ export class Movables {
     })
   }
 
-  /** @returns undefined if there is no such file */
+  /**
+   * Names what the target had before: one line says as much as one for each profile.
+   * @returns how many profiles can't come back
+   */
+  warnOfKnown(messages: Messages): number {
+    const [left, twice] = [this.#left, this.#twice]
+    const to = this.#target.directory
+    if (left.length > 0)
+      messages.warn(
+        `${several(left.length, 'profile')} not moved: used in ${to}, or moved away from there, as ${left[0]} says`,
+      )
+    if (twice.length > 0)
+      messages.warn(
+        `${to} already has ${several(twice.length, 'profile')} of these, such as ${twice[0]}: was one of the directories copied, or restored from a backup?`,
+      )
+    return left.length
+  }
+
+  /** @returns undefined if there is no such file, or if it can't come back */
   #read(name: string): Movable | undefined {
     const stored = readProfile(this.#source, name)
     if (stored === undefined) return undefined
@@ -60,8 +82,9 @@ export class Movables {
     if (this.#recorded.has(iccidDigits(iccid) ?? ''))
       throw new UnusableProfile('damaged', 'it is recorded for a device')
     const known = find(this.#target, name)
-    if (known !== undefined && basename(known).startsWith(usedName('')))
-      throw new UnusableProfile('damaged', `${known} says that it was used there, or moved away from there`)
+    const isUsed = known !== undefined && basename(known).startsWith(usedName(''))
+    if (known !== undefined) (isUsed ? this.#left : this.#twice).push(known)
+    if (isUsed) return undefined
     return { name, stored }
   }
 }

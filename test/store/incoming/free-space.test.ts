@@ -1,7 +1,12 @@
 import type { StatsFs } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, expect, test, vi } from 'vitest'
-import { checkSpaceForBatch, checkSpaceForOrder, shortageOf } from '../../../src/store/incoming/free-space.ts'
+import {
+  checkSpaceForBatch,
+  checkSpaceForMove,
+  checkSpaceForOrder,
+  shortageOf,
+} from '../../../src/store/incoming/free-space.ts'
 import { temporaryDirectory } from '../../support/directory.ts'
 
 /** What the file system says; undefined for the real one. */
@@ -80,4 +85,16 @@ test('the disk of this machine has space for one profile, but not for more than 
       message: expect.stringContaining('not enough disk space'),
     }),
   )
+})
+
+test.each<[string, Partial<StatsFs>, boolean]>([
+  ['a block for each, and what is put aside first', { bavail: 150 }, true],
+  ['a block for each', { bavail: 100 }, false],
+  ['large blocks, as on a stick', { bsize: 32 * 1024, bavail: 50 }, false],
+  ['as much as a network transfers at once', { bsize: 1024 * 1024, bavail: 1 }, true],
+])('for a move: %s', (_, changes, isEnough) => {
+  disk.says = status(changes)
+  const check = expect(() => checkSpaceForMove(target(), 100, 1000))
+  if (isEnough) check.not.toThrow()
+  else check.toThrow(/not enough disk space for 100 profiles in .* needed, .* free/)
 })

@@ -1,0 +1,39 @@
+import { basename, dirname } from 'node:path'
+import { Failure } from '../failure.ts'
+import { fullPath } from '../full-path.ts'
+import { isDirectory } from '../store/make-directory.ts'
+import { targetOfMove } from '../store/move/drafts.ts'
+import { isMarked, openMoves, whoseIs } from '../store/move/journal.ts'
+import { isInside, isSame, sameDirectory } from '../store/move/places.ts'
+import { isProfileName } from '../store/names.ts'
+
+/**
+ * Looks at both directories before anything is written.
+ * @throws {Failure} `usage` or `no-profiles`
+ */
+export function checkPlaces(source: string, target: string): void {
+  if (isSame(source, target)) throw sameDirectory(source, target)
+  if (isProfileName(basename(target)))
+    throw new Failure('profile-as-target', `${target}: a directory can't have the name of a profile`)
+  const above = dirname(target)
+  if (!isDirectory(above)) {
+    throw new Failure('no-place', `the directory ${above} does not exist`)
+  }
+  const isThere = isDirectory(target)
+  if (isInside(isThere ? target : above, source)) throw nested(target, source)
+  if (isThere && isInside(source, target)) throw nested(source, target)
+  refuseOtherDisk(source, target)
+}
+
+/** Whoever copies the outer one takes the inner one for a part of it. */
+const nested = (inner: string, outer: string) =>
+  new Failure('nested-directories', `${inner} is inside ${outer}`)
+
+function refuseOtherDisk(source: string, target: string): void {
+  const lost = openMoves(source).find(
+    (move) =>
+      !isMarked(target, move) && whoseIs(move) !== 'source' && targetOfMove(move) === fullPath(target),
+  )
+  if (lost === undefined) return
+  throw new Failure('other-disk', `a move to ${target} is not finished, and ${target} is another one now`)
+}
