@@ -2,6 +2,9 @@
 import { statSync } from 'node:fs'
 import { Failure } from '../../failure.ts'
 
+/** A file system may have no end that can be seen. */
+const DEEPEST = 256
+
 const statusOf = (path: string) => statSync(path, { bigint: true, throwIfNoEntry: false })
 
 /** Whether two paths lead to the same directory, as far as its numbers say. */
@@ -23,11 +26,13 @@ export const sameDirectory = (source: string, target: string) =>
  */
 export function isInside(inner: string, outer: string): boolean {
   try {
-    for (let place = inner; ; place += '/..') {
+    let place = inner
+    for (let depth = 0; depth < DEEPEST; depth++) {
       if (isSame(place, outer)) return true
-      if (isSame(place, `${place}/..`)) return false
+      const above = `${place}/..`
+      if (isSame(place, above)) return false
+      place = above
     }
-  } catch {
-    return false
-  }
+  } catch {}
+  return false
 }
