@@ -14,6 +14,7 @@ import { Failure, reasonOf } from '../failure.ts'
 import { fullPath } from '../full-path.ts'
 import { flushFileSync } from './flush/files.ts'
 import { isProfileName, usedName } from './names.ts'
+import { patiently } from './patience.ts'
 import { fileRights, rightsOf } from './rights.ts'
 
 const STANDARD_OUTPUT = 1
@@ -61,7 +62,7 @@ export class Receipt {
       if (isProfileName(basename(path)))
         throw new Failure('profile-as-receipt', `${path}: a receipt can't have the name of a profile`)
       if (!takesReceipts(path)) throw new Failure('no-receipts', `${path} is not a file of receipts`)
-      this.#file = openSync(path, 'a+', fileRights(rightsOf(directory)))
+      this.#file = patiently(() => openSync(path, 'a+', fileRights(rightsOf(directory))))
       if (!hasRoom(path, this.#file, this.#sizeOf(count, devices)))
         throw new Failure('space-for-receipt', `not enough disk space for the receipt ${path}`)
     } catch (error) {

@@ -283,6 +283,7 @@ function* transit({ inTransit, results }: Aftermath): Generator<Violation> {
 
 /** A command that is run again after a kill moves no others, unless the first one had said that it was done. */
 function* tooMany(world: World, later: Aftermath, schedule: Schedule): Generator<Violation> {
+  if (schedule.calls.some((name) => WANTS[name]?.moves === Number.POSITIVE_INFINITY)) return
   const count = wantedOf(schedule)
   const moves = world.calls.filter((_, at) => (WANTS[schedule.calls[at] ?? '']?.moves ?? 0) > 0)
   const isRepeated = ({ state, told, pausedAt }: Call) =>

@@ -3,7 +3,7 @@ import { Random } from '../random.ts'
 import { isMoved } from './aftermath.ts'
 import { allFaults } from './faults.ts'
 import { allOfPair } from './pairs.ts'
-import { CALLS, STARTS, WANTS } from './scenarios.ts'
+import { STARTS, WANTS } from './scenarios.ts'
 import type { Schedule, Segment } from './text.ts'
 import type { Trials } from './trial.ts'
 
@@ -206,10 +206,13 @@ export async function randomly(trials: Trials, seed: number, only: RegExp, goesO
   }
 }
 
+/** The judge knows what comes of moves only beside the calls that they are paired with. */
+const WITHOUT_MOVES = [...new Set(PAIRS.flat())]
+
 function anyCalls(random: Random): readonly string[] {
   if (random.chance(0.4)) return random.shuffled(random.pick([...PAIRS, ...MOVES]))
   if (random.chance(0.7)) return random.shuffled(random.pick(TRIPLES))
-  return Array.from({ length: 3 }, () => random.pick(Object.keys(CALLS)))
+  return Array.from({ length: 3 }, () => random.pick(WITHOUT_MOVES))
 }
 
 function anyOf(random: Random): Schedule {
@@ -218,7 +221,9 @@ function anyOf(random: Random): Schedule {
   const faulty = new Set(random.chance(0.5) ? [] : [random.whole(1, length), random.whole(1, 2 * length)])
   const segments = Array.from({ length }, (_, at) => anySegment(random, calls.length, faulty.has(at + 1)))
   const kind = random.pick([...FAULTLESS, 'links', 'nolinks'])
-  return { kind, start: random.pick(Object.keys(STARTS)), profiles: random.whole(1, 3), calls, segments }
+  const hasMoves = calls.some((name) => !WITHOUT_MOVES.includes(name))
+  const starts = Object.keys(STARTS).filter((start) => (hasMoves ? suits(start, calls) : !isMoved(start)))
+  return { kind, start: random.pick(starts), profiles: hasMoves ? 2 : random.whole(1, 3), calls, segments }
 }
 
 function anySegment(random: Random, calls: number, isFaulty: boolean): Segment {
