@@ -59,8 +59,9 @@ export async function claimAll(run: Run, move: Move, count: number): Promise<boo
     throw new Failure('interrupted', 'interrupted; nothing was moved')
   }
   if (isAll) return false
+  const whyNone = tally.left > 0 ? 'left-target' : 'none-to-move'
   throw new Failure(
-    tally.left > 0 && most === 0 ? 'left-target' : 'too-few-to-move',
+    most === 0 ? whyNone : 'too-few-to-move',
     `at most ${most} of ${several(count, 'profile')} in ${source} can be moved`,
   )
 }

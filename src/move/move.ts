@@ -95,16 +95,7 @@ async function moveInto({ source, target: to, count, ...order }: Order): Promise
     const tally = { claimed: 0, moved: 0, left: 0 }
     progress.follow(() => lineOf(tally, most))
     const run: Run = { source, target, receipt, stop, messages, tally, given: new Map() }
-    for (const move of openMoves(source))
-      if (isMarked(to, move) || whoseIs(move) === 'source') {
-        const begun = new Set(listDrafts(move).map(({ name }) => name)).size
-        if (whoseIs(move) !== 'source')
-          messages.tell(
-            0,
-            `a move of ${several(begun, 'profile')} is not finished: it comes first, and counts`,
-          )
-        await finish(run, move, count)
-      }
+    for (const move of openMoves(source)) await finishEarlier(run, move, count)
     let goesOn = tally.moved < count
     while (goesOn) goesOn = (await finish(run, beginMove(source, to), count)) && tally.moved < count
     if (tally.moved === 0) {
@@ -131,6 +122,16 @@ async function inWords<T>(action: () => T | Promise<T>): Promise<T> {
     if (!(error instanceof Failure)) throw error
     throw new Failure('unwritten-target', error.message, error)
   }
+}
+
+/** Finishes a move that was interrupted, if it is one to this target, or was taken back. */
+async function finishEarlier(run: Run, move: Move, count: number): Promise<void> {
+  const isTakenBack = whoseIs(move) === 'source'
+  if (!isTakenBack && !isMarked(run.target.directory, move)) return
+  const begun = new Set(listDrafts(move).map(({ name }) => name)).size
+  if (!isTakenBack)
+    run.messages.tell(0, `a move of ${several(begun, 'profile')} is not finished: it comes first, and counts`)
+  await finish(run, move, count)
 }
 
 /**

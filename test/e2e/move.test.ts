@@ -80,6 +80,19 @@ test('--all moves what is unused; what is used or recorded for a device stays', 
   expect(JSON.parse((await next(source, '--device', 'SN-1')).stdout).iccid).toBe(iccid(2))
 })
 
+test('none: the hint does not say to move fewer', async () => {
+  const run = await softsim([
+    'move',
+    '-n',
+    '5',
+    '-i',
+    temporaryDirectory(),
+    '-o',
+    join(temporaryDirectory(), 'new'),
+  ])
+  expect(run).toEqual(failure(3, /at most 0 of 5 profiles in \S+ can be moved/, /see softsim status/))
+})
+
 test('too few: nothing is moved, and nothing stays marked', async () => {
   const [source, target] = pair(2)
   expect(await move(source, target, '-n', '3')).toEqual(
