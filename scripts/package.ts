@@ -8,6 +8,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os'
 import { extname, join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { bundle } from './package/bundle.ts'
 import { stripElf } from './package/elf.ts'
 import { binaryPath } from './package/host.ts'
 import { countSegment } from './package/macho.ts'
@@ -58,11 +59,22 @@ const SYSTEMS: System[] = [
   },
 ]
 
-const ASSETS = { program: `${CACHE}/program`, compiled: `${CACHE}/compiled` }
+/** What start.cjs chooses from, each with a call of it that has V8 compile what most calls need. */
+const PROGRAMS = {
+  softsim: ['status', '-k', 'key.pem', '-i', 'profiles'],
+  next: ['next', '-k', 'key.pem', '-i', 'profiles'],
+}
+const ASSETS = Object.fromEntries(
+  Object.keys(PROGRAMS)
+    .flatMap((name) => [name, compiled(name)])
+    .map((name) => [name, `${CACHE}/${name}`]),
+)
 
 const { only } = parseArgs({ options: { only: { type: 'string' } } }).values
 for (const directory of ['dist/bin', CACHE]) mkdirSync(directory, { recursive: true })
-wrapProgram()
+await bundle(`${CACHE}/next.cjs`, 'next')
+wrap('dist/softsim.cjs', `${CACHE}/softsim`)
+wrap(`${CACHE}/next.cjs`, `${CACHE}/next`)
 for (const system of SYSTEMS) {
   const isHost = system.platform === process.platform
   if (isHost) await packHost(system)
@@ -72,35 +84,35 @@ for (const system of SYSTEMS) {
   }
 }
 
-/** The bundle as the function Node makes of a CommonJS file. */
-function wrapProgram(): void {
-  const bundle = readFileSync('dist/softsim.cjs', 'utf8').replace(/^#!.*/, '')
-  writeFileSync(ASSETS.program, `(function (exports, require, module, __filename, __dirname) {${bundle}\n})`)
+function compiled(name: string): string {
+  return `${name}.compiled`
 }
 
-/** The host's own binary, of the Node that runs this script, with the code V8 compiles to hand out a profile. */
+/** Writes a bundle as the function Node makes of a CommonJS file. */
+function wrap(bundled: string, output: string): void {
+  const text = readFileSync(bundled, 'utf8').replace(/^#!.*/, '')
+  writeFileSync(output, `(function (exports, require, module, __filename, __dirname) {${text}\n})`)
+}
+
+/** The host's own binary, of the Node that runs this script, with the code V8 compiles. */
 async function packHost(system: System): Promise<void> {
-  const station = mkdtempSync(join(tmpdir(), 'softsim-package-'))
-  try {
-    stockUp(station, 2)
-    const next = [station, 'next', '-k', 'key.pem', '-i', 'profiles']
-    const rehearsal = [
-      '--predictable',
-      'scripts/package/rehearse.ts',
-      ASSETS.program,
-      ASSETS.compiled,
-      ...next,
-    ]
-    execFileSync(process.execPath, rehearsal, { stdio: ['ignore', 'pipe', 'inherit'] })
-  } finally {
-    rmSync(station, { recursive: true })
+  for (const [name, line] of Object.entries(PROGRAMS)) {
+    const station = mkdtempSync(join(tmpdir(), 'softsim-package-'))
+    try {
+      stockUp(station, 2)
+      const files = [name, compiled(name)].map((file) => `${CACHE}/${file}`)
+      const rehearsal = ['--predictable', 'scripts/package/rehearse.ts', ...files, station, ...line]
+      execFileSync(process.execPath, rehearsal, { stdio: ['ignore', 'pipe', 'inherit'] })
+    } finally {
+      rmSync(station, { recursive: true })
+    }
   }
   await packSystem(system, process.arch, readFileSync(process.execPath))
 }
 
 /** A binary for another system: compiled code would be of no use there, V8 takes its own platform's only. */
 async function packForeign(system: System, arch: string, node: string): Promise<void> {
-  writeFileSync(ASSETS.compiled, '')
+  for (const name of Object.keys(PROGRAMS)) writeFileSync(`${CACHE}/${compiled(name)}`, '')
   await packSystem(system, arch, foreignNode(node, system.executable))
 }
 

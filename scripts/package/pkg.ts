@@ -11,8 +11,8 @@ export interface Packed {
   arch: string
   /** The Node executable to put the program in. */
   node: string
-  /** The program, and what V8 compiled of it, which may be empty. */
-  assets: { program: string; compiled: string }
+  /** The files that start.cjs reads, by name. */
+  assets: Record<string, string>
   output: string
 }
 
