@@ -69,17 +69,17 @@ export function definitionOf(command: CommandClass): CommandDefinition {
 }
 
 /**
- * The same command for a line whose values are all attached to their options, as in `-n=5`. For values in words of their
- * own, Clipanion would add states to its machine, and add the transitions of all options to each of them: more work than
- * all the rest.
+ * The same command for a line whose values are all attached to their options, as in `-n=5`, and which has no other
+ * options than the given ones. For values in words of their own, Clipanion would add states to its machine, and to each
+ * of them the transitions of all options: more work than all the rest.
  */
-export function forAttachedValues<C extends CommandClass>(command: C): C {
+export function forAttachedValues<C extends CommandClass>(command: C, given: readonly string[]): C {
   return new Proxy(command, {
     construct(target) {
       const made = new target()
       for (const [, field] of declaredIn(made)) {
         const { definition } = field
-        field.definition = (builder, name) => definition(asFlags(builder), name)
+        field.definition = (builder, name) => definition(asFlags(builder, given), name)
       }
       return made
     },
@@ -87,10 +87,16 @@ export function forAttachedValues<C extends CommandClass>(command: C): C {
 }
 
 /** To Clipanion, a flag may have a value that is attached to it. */
-const asFlags = (builder: Builder): Builder => ({
-  addOption: (option) => builder.addOption({ ...option, arity: 0 }),
+const asFlags = (builder: Builder, given: readonly string[]): Builder => ({
+  addOption(option) {
+    const isGiven = option.names.some((name) => given.includes(name) || given.includes(negated(name)))
+    if (isGiven) builder.addOption({ ...option, arity: 0 })
+  },
   addPositional: (operand) => builder.addPositional(operand),
 })
+
+/** Clipanion adds this form to every flag. */
+const negated = (name: string) => name.replace(/^--/, '--no-')
 
 const declaredIn = (command: Command): [string, Declared][] =>
   Object.entries(command).filter(([, field]) => field?.[Command.isOption])
@@ -106,10 +112,7 @@ function valuesOf(options: readonly OptionDefinition[]): Map<string, Value> {
   for (const { names, value } of options) {
     for (const name of names) {
       values.set(name, value)
-      // Clipanion adds a `--no-` form to every flag.
-      if (value === 'none' && name !== '--help' && /^--(?!no-)/.test(name)) {
-        values.set(`--no-${name.slice(2)}`, value)
-      }
+      if (value === 'none' && name !== '--help' && /^--(?!no-)/.test(name)) values.set(negated(name), value)
     }
   }
   return values

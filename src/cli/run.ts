@@ -53,10 +53,13 @@ async function execute(typed: readonly string[]): Promise<void> {
   await command.validateAndExecute()
 }
 
-function parse({ words, argv }: CommandLine, context: Context): BaseCommand {
-  // For Clipanion, preparing the options of one command takes as long as decrypting a profile. Only the command that
-  // runs is prepared.
-  const own = COMMANDS.filter((command) => command.paths[0]?.[0] === words[0]).map(forAttachedValues)
+function parse({ words, options, argv }: CommandLine, context: Context): BaseCommand {
+  // For Clipanion, preparing the options of one command takes as long as decrypting a profile. Only what is typed is
+  // prepared.
+  const given = options.map(({ name }) => name)
+  const own = COMMANDS.filter(({ paths }) => paths[0]?.[0] === words[0]).map((command) =>
+    forAttachedValues(command, given),
+  )
   const cli = Cli.from(own, { binaryName: 'softsim', enableColors: false })
   try {
     return cli.process([...argv], context as BaseCommand['context']) as BaseCommand

@@ -120,8 +120,8 @@ export class NextCommand extends BaseCommand {
 
 /** libuv ends the process if it can't start its threads. Force that to happen before anything is claimed. */
 function startThreads(count: number): void {
-  // libuv reads this when it first needs a thread. Several profiles are decrypted on all cores.
-  if (count > 1) process.env['UV_THREADPOOL_SIZE'] ??= String(availableParallelism())
+  // libuv reads this when it first needs a thread. Several profiles are decrypted on all cores; one needs two flushes.
+  process.env['UV_THREADPOOL_SIZE'] ??= String(count > 1 ? availableParallelism() : 2)
   fstat(0, () => {})
 }
 
