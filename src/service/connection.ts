@@ -8,6 +8,9 @@ import { Failure } from '../failure.ts'
 /** Per address of a host. Node's default of a quarter of a second gives up addresses that are merely far away. */
 const ADDRESS_MS = 5000
 
+/** However long the service keeps a connection without a request, it is closed after this time. */
+const LONGEST_IDLE_MS = 10_000
+
 /** Times are in milliseconds. */
 export interface Bounds {
   /** At once. More requests would wait for one of them. */
@@ -16,7 +19,7 @@ export interface Bounds {
   readonly connect: number
   /** From the request to the headers of the answer, and between two parts of its body. */
   readonly silence: number
-  /** How long a connection without a request stays open. */
+  /** How long a connection without a request stays open, unless the service tells how long it keeps it. */
   readonly idle: number
 }
 
@@ -108,5 +111,5 @@ const optionsOf = ({ connections, connect, silence, idle }: Bounds) => ({
   headersTimeout: silence,
   bodyTimeout: silence,
   keepAliveTimeout: idle,
-  keepAliveMaxTimeout: idle,
+  keepAliveMaxTimeout: LONGEST_IDLE_MS,
 })

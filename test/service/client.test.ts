@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, describe, expect, inject, test, vi } from 'vitest'
 import { adviceOn } from '../../src/cli/advice/advice.ts'
 import { CallFailure } from '../../src/service/call-failure.ts'
@@ -20,9 +21,18 @@ const PATIENT: Limits = {
 let service: Service
 let client: Client
 
+interface Setting extends Partial<Limits> {
+  /** What the service promises. */
+  keepAliveMs?: number
+}
+
 /** Asks a service that shows these faults for three profiles. */
-async function ask(faults: Fault[], limits: Partial<Limits> = {}, signal = new AbortController().signal) {
-  service = await startService({ apiKeys })
+async function ask(
+  faults: Fault[],
+  { keepAliveMs, ...limits }: Setting = {},
+  signal = new AbortController().signal,
+) {
+  service = await startService({ apiKeys, ...(keepAliveMs !== undefined && { keepAliveMs }) })
   service.fault(...faults)
   const url = new URL(`${service.url}?version=1.0.0`)
   client = new Client({ url, apiKey: API_KEY, limits: { ...PATIENT, ...limits }, trace: () => {} })
@@ -67,10 +77,17 @@ describe('a connection', () => {
   })
 
   test('is closed when it was idle for long', async () => {
-    await ask([], { idle: 20 })
+    await ask([], { idle: 20, keepAliveMs: 0 })
     await until(() => service.openConnections() === 0)
     await again()
     expect(connections()).toBe(2)
+  })
+
+  test('is kept as long as the service promises to keep it', async () => {
+    await ask([], { idle: 1, keepAliveMs: 600_000 })
+    await sleep(50)
+    await again()
+    expect(connections()).toBe(1)
   })
 })
 

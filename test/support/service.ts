@@ -34,6 +34,8 @@ export interface ServiceOptions {
   supply?: number
   /** How long every answer takes. */
   latencyMs?: number
+  /** How long it keeps a connection without a request, and promises to; 0: for ever, without a promise. */
+  keepAliveMs?: number
   /** One ciphertext, without an ICCID in it, serves for all profiles: much faster. */
   allProfilesAlike?: boolean
   /** Where the ICCIDs are counted from; random by default. */
@@ -159,6 +161,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       sockets.add(socket)
       socket.once('close', () => sockets.delete(socket))
     })
+    server.keepAliveTimeout = options.keepAliveMs ?? 5000
     server.listen(port, '127.0.0.1')
     await once(server, 'listening')
     return (server.address() as AddressInfo).port
