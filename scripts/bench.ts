@@ -11,7 +11,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
-import { fetch, memory } from './bench/fetch.ts'
+import { far, fetch, memory } from './bench/fetch.ts'
 import { growth } from './bench/growth.ts'
 import { checkRoom, describeMachine } from './bench/machine.ts'
 import { many, start } from './bench/next.ts'
@@ -20,7 +20,7 @@ import { Place } from './bench/place.ts'
 import { FULL, QUICK, shrunk } from './bench/scale.ts'
 import { inShort, type Row, table } from './bench/table.ts'
 
-const SUITES = [start, many, panel, lot, stations, fetch, memory, growth]
+const SUITES = [start, many, panel, lot, stations, fetch, far, memory, growth]
 const NAMES = SUITES.map(({ name }) => name)
 const REPORTS = join(import.meta.dirname, '../.github')
 

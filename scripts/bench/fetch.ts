@@ -1,15 +1,15 @@
 /** What `fetch` costs, in time and in memory, from a service on the same machine. */
-import { execFileSync, spawn } from 'node:child_process'
-import { once } from 'node:events'
+import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
-import { BINARY, type Place } from './place.ts'
-import { type Line, pairs, peakMemory, settle, time, turns } from './run.ts'
+import type { Place } from './place.ts'
+import { pairs, peakMemory, settle, time, turns } from './run.ts'
 import type { Suite } from './scale.ts'
+import { fetchFrom } from './serve.ts'
 import { median } from './statistics.ts'
 import { grouped, type Row } from './table.ts'
 
-const API_KEY = 'bench-key'
 const SLOW_MS = 200
+const ROUND_TRIP_MS = 100
 const FLUSHES_AT_ONCE = 64
 const FEW = 10
 
@@ -19,7 +19,7 @@ export const fetch: Suite = {
   files: ({ fetched, fetchPairs }) => 4 * fetched * fetchPairs,
   async measure(place, { fetched, fetchPairs }) {
     const fetchSeconds = (latencyMs: number) => () =>
-      withService(place, latencyMs, fetched, (line) => time(line) / 1000)
+      fetchFrom(place, { latencyMs }, fetched, (line) => time(line) / 1000)
     const { quick, slow, plain, flushed } = await turns(place, fetchPairs, {
       quick: fetchSeconds(0),
       slow: fetchSeconds(SLOW_MS),
@@ -41,6 +41,29 @@ export const fetch: Suite = {
   },
 }
 
+/** What a network adds that is a round trip wide, and how many connections it takes. */
+export const far: Suite = {
+  name: 'far',
+  files: ({ fetchedFar, fetchPairs }) => 2 * fetchedFar * fetchPairs,
+  async measure(place, { fetchedFar, fetchPairs }) {
+    let connections = 0
+    const seconds = (roundTripMs: number) => () =>
+      fetchFrom(
+        place,
+        { roundTripMs, tellConnections: (count) => (connections = Math.max(connections, count)) },
+        fetchedFar,
+        (line) => time(line) / 1000,
+      )
+    const { distant, close } = await turns(place, fetchPairs, {
+      distant: seconds(ROUND_TRIP_MS),
+      close: seconds(0),
+    })
+    const first = `\`fetch\` of ${grouped(fetchedFar)} over TLS, round trip ${ROUND_TRIP_MS} ms`
+    const note = `at most ${connections} connections`
+    return { rows: [{ first, second: 'round trip 0 ms', unit: 's', firsts: distant, seconds: close, note }] }
+  },
+}
+
 /** The fewest against each of the others; one call each, as the largest takes minutes. Then `next` in the largest. */
 export const memory: Suite = {
   name: 'memory',
@@ -52,7 +75,7 @@ export const memory: Suite = {
     for (const count of counts) {
       directory = place.newPath()
       const began = performance.now()
-      const megabytes = await withService(place, 0, count, peakMemory, directory)
+      const megabytes = await fetchFrom(place, { directory }, count, peakMemory)
       peaks.push({ count, megabytes, seconds: (performance.now() - began) / 1000 })
     }
     const [fewest, ...others] = peaks
@@ -99,30 +122,6 @@ async function nextAfter(place: Place, directory: string, count: number, runs: n
       seconds,
     },
   ]
-}
-
-/** Fetches into a new directory from a new service in a process of its own. */
-async function withService<T>(
-  place: Place,
-  latencyMs: number,
-  count: number,
-  measure: (line: Line) => T | Promise<T>,
-  directory = place.newPath(),
-): Promise<T> {
-  const script = join(import.meta.dirname, 'service.ts')
-  const args = [script, String(latencyMs), API_KEY, place.publicKeyPath]
-  const service = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] })
-  const ended = once(service, 'exit')
-  try {
-    const [url] = await Promise.race([once(service.stdout.setEncoding('utf8'), 'data'), ended])
-    if (typeof url !== 'string') throw new Error(`the service exited with ${url}`)
-    settle()
-    const options = ['-u', url.trim(), '-a', API_KEY, '-n', String(count), '-o', directory]
-    return await measure([...BINARY, 'fetch', ...options])
-  } finally {
-    service.stdin.end()
-    await ended
-  }
 }
 
 /** Written by a process of its own, which tells how long it took without the start. */

@@ -31,7 +31,8 @@ export class Place {
   readonly ciphertext: Buffer
   readonly publicKeyPath: string
   readonly nthFile: NthFile
-  readonly #root: string
+  /** The directory itself. */
+  readonly root: string
   readonly #keyPath: string
   readonly #stop: AbortSignal
 
@@ -42,9 +43,9 @@ export class Place {
         throw new Error(`${file} is missing; create it with npm run package -- --only=host`)
     }
     this.#stop = stop
-    this.#root = mkdtempSync(join(above, 'softsim-bench-'))
-    this.#keyPath = join(this.#root, 'key.pem')
-    this.publicKeyPath = join(this.#root, 'public.pem')
+    this.root = mkdtempSync(join(above, 'softsim-bench-'))
+    this.#keyPath = join(this.root, 'key.pem')
+    this.publicKeyPath = join(this.root, 'public.pem')
     const { privateKey, publicKey, publicPem } = makeKey(this.#keyPath)
     writeFileSync(this.publicKeyPath, publicPem)
     this.privateKey = privateKey
@@ -74,7 +75,7 @@ export class Place {
 
   /** A path that nothing has been at before. */
   newPath(): string {
-    return join(this.#root, randomUUID())
+    return join(this.root, randomUUID())
   }
 
   /** A new directory of so many profiles. */
@@ -125,6 +126,6 @@ export class Place {
   }
 
   clear(): void {
-    rmSync(this.#root, { recursive: true, force: true, maxRetries: 5 })
+    rmSync(this.root, { recursive: true, force: true, maxRetries: 5 })
   }
 }

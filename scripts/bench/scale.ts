@@ -27,6 +27,8 @@ export interface Scale {
   readonly stationPairs: number
   readonly fetched: number
   readonly fetchPairs: number
+  /** From a service that is far away. */
+  readonly fetchedFar: number
   /** Profiles that are fetched to see the memory that it takes, fewest first. */
   readonly memory: readonly number[]
   /** Pairs whose first is the first call of `next` after the largest of them. */
@@ -50,6 +52,7 @@ export const FULL: Scale = {
   stationPairs: 3,
   fetched: 100_000,
   fetchPairs: 3,
+  fetchedFar: 20_000,
   memory: [10_000, 100_000, 1_000_000],
   afterPairs: 15,
   plotted: [10, 100, 1000, 10_000, 100_000, 1_000_000],
@@ -68,6 +71,7 @@ export const QUICK: Scale = {
   stationPairs: 2,
   fetched: 20_000,
   fetchPairs: 1,
+  fetchedFar: 10_000,
   memory: [5000, 20_000],
   afterPairs: 5,
   plotted: [10, 100, 1000, 10_000, 100_000],
