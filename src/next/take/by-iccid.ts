@@ -9,8 +9,15 @@ import { settleFor } from '../../store/devices/record.ts'
 import { fileName } from '../../store/names.ts'
 import { checkDirectory } from '../../store/read.ts'
 import type { Messages } from '../../words.ts'
-import { makeReady, notHandedOut, type Ready, readyFrom, type Source, type Taken } from '../ready.ts'
-import { beforeClaim } from './before-claim.ts'
+import {
+  beforeClaim,
+  makeReady,
+  notHandedOut,
+  type Ready,
+  readyFrom,
+  type Source,
+  type Taken,
+} from '../ready.ts'
 
 /** Another call may be completing or releasing its claim of the profile. */
 const UNSETTLED_TRIES = 20
