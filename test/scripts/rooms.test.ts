@@ -85,7 +85,7 @@ const ALLOWED: [path: string, specifier: string][] = [
   ['src/move/move.ts', '../store/move/claim.ts'],
   ['src/status/count.ts', '../store/move/count.ts'],
   ['src/next/take/search.ts', '../store/claim/claim.ts'],
-  ['src/service/profile-list.ts', '../profile/iccid.ts'],
+  ['src/service/response.ts', '../profile/iccid.ts'],
   ['src/status/check.ts', '../key/decrypt.ts'],
   ['src/status/check.ts', '../profile/parse.ts'],
   ['src/store/incoming/answers.ts', '../../profile/iccid.ts'],
