@@ -4,7 +4,6 @@ import { hiding } from '../secret.ts'
 import { several } from '../words.ts'
 import { CallFailure, statusFailure } from './call-failure.ts'
 import { type Bounds, beforeSending, directly, throughProxy } from './connection.ts'
-import { isPage, plainText } from './error-page.ts'
 import { networkFailure } from './network-failure.ts'
 import { type Answer, answerOf, type LeastRate, type Response, readStart, readWhole } from './response.ts'
 import { redirectTarget } from './url.ts'
@@ -88,8 +87,7 @@ export class Client {
 
   /** Masks the key before the text is shortened: a part of the key would not be masked. */
   #failureOf({ status, headers, body }: Response): CallFailure {
-    const [text, type] = [body.toString('utf8'), headers['content-type']]
-    return statusFailure(status, headers, this.#hide(plainText(text, type)), isPage(text, type))
+    return statusFailure(status, headers, this.#hide(body.toString('utf8')))
   }
 
   async #send(count: number, signal: AbortSignal): Promise<Response> {
