@@ -1,5 +1,5 @@
 /** What is given as the private key, if it is not the file of one that can be used. */
-import { createPublicKey, X509Certificate } from 'node:crypto'
+import { createPublicKey } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { parse } from 'node:path'
 import { errnoOf, Failure, reasonOf } from '../failure.ts'
@@ -88,12 +88,6 @@ export function diagnosis(
     const facts = { kind: 'public-key', path } as const
     return new Failure(facts, `${name} is a public key; decryption needs the private key`)
   }
-  if (isCertificate(bytes)) {
-    return new Failure(
-      'certificate',
-      `${name} is a certificate; decryption needs the private key that belongs to it`,
-    )
-  }
   if (text.startsWith('PuTTY-User-Key-File'))
     return new Failure({ kind: 'putty-key', path }, `${name} is in PuTTY's own format`)
   const facts = { kind: 'unreadable-key', path } as const
@@ -141,17 +135,10 @@ function isEncrypted(text: string, errors: readonly unknown[]): boolean {
 }
 
 const isDerPublicKey = (bytes: Buffer) =>
-  (['spki', 'pkcs1'] as const).some((type) =>
-    succeeds(() => createPublicKey({ key: bytes, format: 'der', type })),
-  )
-
-const isCertificate = (bytes: Buffer) => succeeds(() => new X509Certificate(bytes))
-
-function succeeds(action: () => unknown): boolean {
-  try {
-    action()
-    return true
-  } catch {
-    return false
-  }
-}
+  (['spki', 'pkcs1'] as const).some((type) => {
+    try {
+      return createPublicKey({ key: bytes, format: 'der', type }) !== undefined
+    } catch {
+      return false
+    }
+  })
