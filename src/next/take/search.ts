@@ -1,7 +1,7 @@
 import { Failure, UnusableProfile } from '../../failure.ts'
 import type { Decrypt } from '../../key/decrypt.ts'
 import { begin, complete, release } from '../../store/claim/claim.ts'
-import { isTakenOver } from '../../store/claim/take-over.ts'
+import { isTakenOver } from '../../store/claim/use.ts'
 import { refuseAssigned } from '../../store/devices/record.ts'
 import { flushDirectorySync } from '../../store/flush/directory.ts'
 import { isFetching } from '../../store/incoming/answers.ts'
