@@ -36,7 +36,7 @@ const LONGEST_TEXT = 200
 /** Not implemented, HTTP version not supported, network authentication required (RFC 9110 15.6, RFC 6585 6). */
 const NEVER_CARRIED_OUT = [501, 505, 511]
 
-const TITLE = /<title\b[^>]*>([^<]*)/i
+const TITLE = /<title\b[^>]*>([^<]*)<\/title/i
 
 /** The service never sends a web page, but gateways and proxies do. Its title says enough. */
 const isWebPage = (body: string, contentType: string | string[] | undefined) =>

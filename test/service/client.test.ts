@@ -194,7 +194,7 @@ test.each([
     undefined,
     ': 502 Bad Gateway',
   ],
-  ['\n<!DOCTYPE html><title lang="en">down', undefined, ': down'],
+  ['\n<!DOCTYPE html><title lang="en">down</title>', undefined, ': down'],
   ['<p>down</p>', 'text/html; charset=utf-8', ''],
   ['<p>down</p>', 'application/xhtml+xml', ''],
   [' <p>a < b &amp; c\n', 'text/plain', ': <p>a < b &amp; c'],
@@ -206,11 +206,12 @@ test.each([
 
 test.each([
   ['as it is', 'softsim-key'],
+  ['amid tags', 'soft<wbr>sim<b>-</b>key'],
   ['in entities', 'soft&#115;im-key'],
   ['at its end', `${' '.repeat(199)}softsim-key`],
   ['where it is truncated', `${' '.repeat(20_000)}softsim-key`.slice(0, 20_004)],
 ])('an error page that shows the key, %s, does not reveal it', async (_, text) => {
-  for (const body of [`<html><title>${text}`, text]) {
+  for (const body of [`<html><title>${text}</title>${text}`, `<html>${text}`]) {
     const fault: Fault = { kind: 'garbage', status: 500, body }
     const error = await ask([fault]).catch((reason: unknown) => reason)
     expect(String(error)).not.toMatch(/soft/)
