@@ -1,5 +1,6 @@
 import { fstatSync, readSync, statSync, write } from 'node:fs'
 import { devNull } from 'node:os'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { errnoOf, reasonOf } from '../failure.ts'
 
 const STANDARD_OUTPUT = 1
@@ -67,7 +68,7 @@ function writeSome(bytes: Buffer, signal?: AbortSignal): Promise<number> {
       pending = 0
       signal?.removeEventListener('abort', onAbort)
       if (error === null) resolve(written)
-      else if (errnoOf(error) === 'EAGAIN') setTimeout(resolve, FULL_PIPE_PAUSE_MS, 0)
+      else if (errnoOf(error) === 'EAGAIN') resolve(sleep(FULL_PIPE_PAUSE_MS, 0))
       else reject(error)
     })
   })
