@@ -218,7 +218,7 @@ test.concurrent('a service of whose entries few are good is not asked on and on'
 
 test.concurrent('a 404 that is a web page: the address is wrong, and not the account empty', async () => {
   const { fetch, fault } = await startSandbox()
-  fault({ kind: 'garbage', status: 404, body: '<h1>Not Found</h1>', contentType: 'text/html' })
+  fault({ kind: 'garbage', status: 404, body: '<title>Not Found</title>', contentType: 'text/html' })
   expect(await fetch()).toEqual(
     failure(7, /there is no profile service at this address \(404\): Not Found/, /--url is wrong, .*/),
   )
