@@ -20,7 +20,7 @@ interface Call {
 /** Failures of which the message and the cause say all that is known. */
 type Plain =
   | { kind: 'current-directory-gone' | 'interrupted' | 'no-output' | 'no-reader' | 'unread-directory' }
-  | { kind: 'certificate' | 'cut-off-key' | 'escaped-line-breaks' | 'indented-key' | 'key-instead-of-file' }
+  | { kind: 'cut-off-key' | 'escaped-line-breaks' | 'indented-key' | 'key-instead-of-file' }
   | { kind: 'lost-line-breaks' | 'missing-passphrase' | 'no-such-key' | 'other-key' | 'wrong-passphrase' }
   | {
       kind:

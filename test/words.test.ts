@@ -45,8 +45,7 @@ test('messages are ASCII: a log or a console can have any code page', () => {
     each.endsWith('.ts'),
   )
   expect(files.length).toBeGreaterThan(50)
-  // Texts of other services may contain these characters.
-  for (const file of files.filter((each) => !each.endsWith('error-page.ts'))) {
+  for (const file of files) {
     const code = readFileSync(join('src', file), 'utf8').replace(/^ *(\*|\/[/*]).*$/gm, '')
     // biome-ignore lint/suspicious/noControlCharactersInRegex: it is ASCII too
     expect(code, file).not.toMatch(/[^\x00-\x7f]/)

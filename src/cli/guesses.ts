@@ -18,15 +18,11 @@ const ELSEWHERE: Readonly<Record<string, readonly string[]>> = {
   '--json': ['--format=json'],
   '--csv': ['--format=csv'],
   '--raw': ['--format=raw'],
-  '--hex': ['--format=hex'],
   '--serial': ['--device'],
-  '--serial-number': ['--device'],
   '--sn': ['--device'],
   '--keyfile': ['--key'],
   '--key-file': ['--key'],
-  '--key-path': ['--key'],
   '--private-key': ['--key'],
-  '--pem': ['--key'],
   '--from': ['--in'],
   '--to': ['--out'],
   '--input': ['--in'],
@@ -35,28 +31,12 @@ const ELSEWHERE: Readonly<Record<string, readonly string[]>> = {
   '--output': ['--out'],
 }
 
-type Guess = readonly [word: RegExp, hint: string]
-
-const ICCID: Guess = [/^\d{19,20}F?$/i, 'give an ICCID with --iccid']
-
-const KEY_FILE: Guess = [/\.(pem|der|key|p8|pub)$/i, 'give the file of the key with -k']
-
-/** What a word without an option is likely to be, command by command. */
-const BARE: Readonly<Record<string, readonly Guess[]>> = {
-  fetch: [
-    [/^\d{1,9}$/, 'give the number of profiles with -n, for example: -n 100'],
-    [/^/, 'give the directory with -o, for example: -o profiles'],
-  ],
-  next: [
-    KEY_FILE,
-    ICCID,
-    [/^/, 'give the serial number of a device with --device, and the directory with -i'],
-  ],
-  move: [
-    [/^\d{1,9}$/, 'give the number of profiles with -n, for example: -n 100'],
-    [/^/, 'give the directories with -i and -o, for example: -i profiles -o station-2'],
-  ],
-  status: [KEY_FILE, ICCID, [/^/, 'give the directory with -i, for example: -i profiles']],
+/** What the options are for that a word without one may belong to, command by command. */
+const BARE: Readonly<Record<string, string>> = {
+  fetch: 'give the number of profiles with -n, and the directory with -o',
+  next: 'give the key with -k, a device with --device, and the directory with -i',
+  move: 'give the number of profiles with -n, and the directories with -i and -o',
+  status: 'give the directory with -i, and the key with -k',
 }
 
 /** @returns a hint, if other tools have such an option and these commands have another one for it */
@@ -79,5 +59,5 @@ export function meantByBareWord(
   commands: readonly CommandDefinition[],
 ): string | undefined {
   if (commands.some((each) => each.name === word)) return 'give one command only'
-  return BARE[name]?.find(([form]) => form.test(word))?.[1]
+  return BARE[name]
 }

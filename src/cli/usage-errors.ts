@@ -177,13 +177,11 @@ function wrongDashes({ name, value = '' }: GivenOption, known: readonly string[]
   return meant === undefined ? undefined : `did you mean ${meant}?`
 }
 
-/** Word processors and web pages turn hyphens into dashes. Options of Windows begin with a slash. */
+/** Word processors and web pages turn hyphens into dashes. */
 const dashHint = (word: string) =>
-  /^\/[a-z?]$/i.test(word)
-    ? 'options begin with a hyphen (-)'
-    : /^[\u2010-\u2015\u2212]/.test(word)
-      ? 'an option begins with a hyphen (-): this argument begins with a longer dash'
-      : undefined
+  /^[\u2010-\u2015\u2212]/.test(word)
+    ? 'an option begins with a hyphen (-): this argument begins with a longer dash'
+    : undefined
 
 /** Returns the option name only if it can't contain a secret. */
 function shown(name: string): string {

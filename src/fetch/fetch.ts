@@ -1,4 +1,5 @@
-import { Failure } from '../failure.ts'
+import { Failure, reasonOf } from '../failure.ts'
+import { CallFailure } from '../service/call-failure.ts'
 import { Client } from '../service/client.ts'
 import { endpoint } from '../service/url.ts'
 import { Hint } from '../store/hint.ts'
@@ -6,10 +7,9 @@ import { checkSpaceForOrder } from '../store/incoming/free-space.ts'
 import { finishFetches } from '../store/incoming/recover.ts'
 import { closeTarget, openTarget, type Target } from '../store/incoming/target.ts'
 import { leaveHint } from '../store/queue.ts'
-import type { Messages } from '../words.ts'
-import { conclude } from './conclusion.ts'
-import { download, type Parts } from './download.ts'
-import { Stock } from './stock.ts'
+import { type Messages, several } from '../words.ts'
+import { type Download, download, type Parts } from './download.ts'
+import { Stock, type Tally } from './stock.ts'
 import { View } from './view.ts'
 
 const NO_FLUSH =
@@ -50,15 +50,6 @@ export async function fetchProfiles(order: Order): Promise<void> {
   }
 }
 
-/** Reading a million names takes seconds. Here nobody waits for that; at a station, somebody would. */
-function renewHint(directory: string, messages: Messages): void {
-  try {
-    leaveHint(directory, messages)
-  } catch {
-    Hint.drop(directory)
-  }
-}
-
 async function fetchInto(target: Target, order: Order, client: Client): Promise<void> {
   const { count, messages, progress, stop, abort } = order
   const began = performance.now()
@@ -68,4 +59,57 @@ async function fetchInto(target: Target, order: Order, client: Client): Promise<
   progress.follow(() => view.line(performance.now()))
   const result = await download({ count, client, stock, view, stop, abort })
   conclude(order, result, stock.tally, (performance.now() - began) / 1000)
+}
+
+/** Reading a million names takes seconds. Here nobody waits for that; at a station, somebody would. */
+function renewHint(directory: string, messages: Messages): void {
+  try {
+    leaveHint(directory, messages)
+  } catch {
+    Hint.drop(directory)
+  }
+}
+
+/**
+ * Reports the result in one line.
+ * @throws {Failure} unless all profiles are stored
+ */
+export function conclude(
+  { count, directory, messages, stop }: Pick<Order, 'count' | 'directory' | 'messages' | 'stop'>,
+  { requests, broken, brokenProfiles, failure }: Download,
+  tally: Tally,
+  seconds: number,
+): void {
+  const { stored, known, putAside, lost } = tally
+  if (known > 0) messages.warn(`left unchanged: ${several(known, 'profile')} already in ${directory}`)
+  if (broken > 0) {
+    messages.warn(
+      `${several(broken, 'request')} failed after ${broken === 1 ? 'it was' : 'they were'} sent: up to ${several(brokenProfiles, 'profile')} may have been allocated and not received`,
+    )
+  }
+  const summary = `${storedOf(tally, count, directory)} (${several(requests, 'request')}, ${seconds.toFixed(1)} s)`
+  if (stored >= count) {
+    messages.tell(0, summary)
+    return
+  }
+  if (failure !== undefined && !(failure instanceof CallFailure)) {
+    if (stored + putAside + lost > 0) messages.tell(0, summary)
+    if (lost > 0) throw new Failure('lost', reasonOf(failure), failure)
+    throw failure
+  }
+  const left = count - stored - putAside
+  if (stop.aborted) throw new Failure({ kind: 'interrupted-fetch', left }, `interrupted: ${summary}`)
+  const cause = failure ?? new Failure('no-more', 'the service has no more profiles')
+  if (stored > 0) throw new Failure({ kind: 'partial', left }, `${summary}: ${cause.message}`, cause)
+  throw cause
+}
+
+function storedOf({ stored, putAside, lost, refused }: Tally, count: number, directory: string): string {
+  const what = stored < count ? `${stored} of ${several(count, 'profile')}` : several(stored, 'profile')
+  const more = [
+    putAside > 0 ? `, ${putAside} more put aside there` : '',
+    lost > 0 ? `, ${lost} received but not stored` : '',
+    refused > 0 ? `, ${refused} received that can't be used` : '',
+  ]
+  return `stored ${what} in ${directory}${more.join('')}`
 }

@@ -8,8 +8,8 @@
  * news change the plan only once.
  */
 import { CallFailure } from '../service/call-failure.ts'
-import type { Answer } from '../service/client.ts'
 import type { Limit } from '../service/rate-limit.ts'
+import type { Answer } from '../service/response.ts'
 
 /** The service's limit for one request. */
 export const LARGEST_BATCH = 1000

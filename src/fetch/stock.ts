@@ -2,9 +2,8 @@ import { Failure, reasonOf } from '../failure.ts'
 import { add } from '../store/incoming/add.ts'
 import type { StoredProfile } from '../store/incoming/answers.ts'
 import { checkSpaceForBatch } from '../store/incoming/free-space.ts'
-import { release, reserve } from '../store/incoming/reserve.ts'
+import { putAsideUnread, release, reserve } from '../store/incoming/reserve.ts'
 import type { Target } from '../store/incoming/target.ts'
-import { putAsideUnread } from '../store/incoming/unread.ts'
 import type { Messages } from '../words.ts'
 
 /** How many profiles of the answers are where. */

@@ -1,7 +1,7 @@
 import { basename, dirname } from 'node:path'
 import { Failure } from '../failure.ts'
 import { fullPath } from '../full-path.ts'
-import { isDirectory } from '../store/make-directory.ts'
+import { isDirectory } from '../store/incoming/target.ts'
 import { targetOfMove } from '../store/move/drafts.ts'
 import { isMarked, openMoves, whoseIs } from '../store/move/journal.ts'
 import { isInside, isSame, sameDirectory } from '../store/move/places.ts'

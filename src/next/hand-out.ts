@@ -1,5 +1,5 @@
 import { reasonOf } from '../failure.ts'
-import { readKey } from '../key/key-file.ts'
+import { readKey } from '../key/private-key.ts'
 import { hasIncoming } from '../store/incoming/answers.ts'
 import { openDirectory } from '../store/read.ts'
 import { Receipt } from '../store/receipt.ts'

@@ -1,16 +1,17 @@
+/** What comes before a claim: a profile that is ready to be printed, and a last look. */
 import { Failure, type UnusableProfile } from '../failure.ts'
 import type { Decrypt } from '../key/decrypt.ts'
 import type { PrivateKey } from '../key/private-key.ts'
 import { wrongKeyFacts } from '../key/wrong-key.ts'
-import { newerProblems } from '../profile/check.ts'
 import { encodeHex } from '../profile/hex.ts'
 import { iccidDigits } from '../profile/iccid.ts'
 import { encodeJson, encodeRaw } from '../profile/json.ts'
-import { parsePlaintext, parseStored, refuseOutdated } from '../profile/parse.ts'
+import { newerProblems, parsePlaintext, parseStored, refuseOutdated } from '../profile/parse.ts'
 import type { HexOptions } from '../profile/profile.ts'
 import { deviceIn } from '../store/claim/use.ts'
 import { readProfile } from '../store/read.ts'
 import type { Messages } from '../words.ts'
+import { isOutputClosed } from './standard-output.ts'
 
 /** Each encoder returns one line without its newline. */
 const FORMATS = { hex: encodeHex, json: encodeJson, raw: encodeRaw }
@@ -115,4 +116,20 @@ export async function readyFrom(
 export function notHandedOut(what: string, cause: UnusableProfile, key?: PrivateKey): Failure {
   const facts = cause.fault === 'locked' && key !== undefined ? wrongKeyFacts(key, false) : cause.fault
   return new Failure(facts, `${what} can't be handed out: ${cause.message}`, cause)
+}
+
+/** @throws {Failure} `interrupted` after a signal, before anything is claimed */
+export function checkStop({ stop }: Signals): void {
+  if (!stop.aborted) return
+  throw new Failure('interrupted', 'interrupted; nothing was claimed')
+}
+
+/**
+ * Checks once more for problems that are visible before a claim.
+ * @throws {Failure} `interrupted` or `disk`; in each case, nothing is claimed
+ */
+export function beforeClaim(signals: Signals): void {
+  checkStop(signals)
+  if (isOutputClosed()) throw new Failure('no-output', 'standard output is closed; nothing was claimed')
+  signals.hold()
 }

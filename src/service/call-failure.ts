@@ -36,16 +36,20 @@ const LONGEST_TEXT = 200
 /** Not implemented, HTTP version not supported, network authentication required (RFC 9110 15.6, RFC 6585 6). */
 const NEVER_CARRIED_OUT = [501, 505, 511]
 
-/**
- * @param text the text of the answer, without tags
- * @param isPage whether it is a web page, which the service never sends
- */
+const TITLE = /<title\b[^>]*>([^<]*)<\/title/i
+
+/** The service never sends a web page, but gateways and proxies do. Its title says enough. */
+const isWebPage = (body: string, contentType: string | string[] | undefined) =>
+  /\bx?html\b/i.test(String(contentType ?? '')) || /^\s*<(?:!doctype|html|\?xml)/i.test(body)
+
+/** @param body what the answer says, without secrets */
 export function statusFailure(
   status: number,
   headers: Readonly<Record<string, string | string[] | undefined>>,
-  text: string,
-  isPage: boolean,
+  body: string,
 ): CallFailure {
+  const isPage = isWebPage(body, headers['content-type'])
+  const text = (isPage ? (TITLE.exec(body)?.[1] ?? '').replace(/\s+/g, ' ') : body).trim()
   const said = text === '' ? '' : `: ${Array.from(text).slice(0, LONGEST_TEXT).join('')}`
   if (status === 401 || status === 403) {
     return new CallFailure(`the service does not accept the API key (${status})${said}`, {

@@ -2,16 +2,11 @@ import request from 'undici/lib/api/api-request.js'
 import type Dispatcher from 'undici/lib/dispatcher/dispatcher.js'
 import { hiding } from '../secret.ts'
 import { several } from '../words.ts'
-import { type LeastRate, readStart, readWhole } from './body.ts'
 import { CallFailure, statusFailure } from './call-failure.ts'
 import { type Bounds, beforeSending, directly, throughProxy } from './connection.ts'
-import { isPage, plainText } from './error-page.ts'
 import { networkFailure } from './network-failure.ts'
-import { type ProfileList, parseProfileList } from './profile-list.ts'
-import { type Limit, readLimit } from './rate-limit.ts'
+import { type Answer, answerOf, type LeastRate, type Response, readStart, readWhole } from './response.ts'
 import { redirectTarget } from './url.ts'
-
-type Headers = Record<string, string | string[] | undefined>
 
 const MOST_REDIRECTS = 5
 const REDIRECTS = [301, 302, 303, 307, 308]
@@ -39,21 +34,6 @@ export interface ClientOptions {
   readonly apiKey: string
   readonly limits?: Limits
   readonly trace: (level: 2 | 3, text: string) => void
-}
-
-interface Response {
-  readonly status: number
-  readonly headers: Headers
-  /** As it came. */
-  readonly body: Buffer
-  /** In milliseconds, from the first byte of the body to the last. */
-  readonly bodyMs: number
-  /** In milliseconds, from the request to the last byte. */
-  readonly totalMs: number
-}
-
-export interface Answer extends ProfileList, Pick<Response, 'body' | 'bodyMs' | 'totalMs'> {
-  readonly limit: Limit
 }
 
 /** Sends the one request that the service has. Retries, the rate limit and storage are up to the caller. */
@@ -107,8 +87,7 @@ export class Client {
 
   /** Masks the key before the text is shortened: a part of the key would not be masked. */
   #failureOf({ status, headers, body }: Response): CallFailure {
-    const [text, type] = [body.toString('utf8'), headers['content-type']]
-    return statusFailure(status, headers, this.#hide(plainText(text, type)), isPage(text, type))
+    return statusFailure(status, headers, this.#hide(body.toString('utf8')))
   }
 
   async #send(count: number, signal: AbortSignal): Promise<Response> {
@@ -150,23 +129,5 @@ export class Client {
   }
 }
 
-/** Generous enough for 16384-bit keys. */
+/** In bytes. Generous enough for 16384-bit keys. */
 const largestAnswer = (count: number) => 64 * 1024 + count * 4 * 1024
-
-function answerOf({ status, headers, body, bodyMs, totalMs }: Response): Answer {
-  // What is compressed, or only said to be, shows here.
-  const list = parseProfileList(body.toString('utf8'))
-  if (list !== undefined)
-    return { ...list, body, bodyMs, totalMs, limit: readLimit(status, headers, Date.now()) }
-  const isCompressed = !['', 'identity'].includes(String(headers['content-encoding'] ?? '').toLowerCase())
-  throw new CallFailure(
-    isCompressed
-      ? 'the answer is compressed, but compression was not requested'
-      : 'the answer is not a list of profiles',
-    {
-      mayHaveAllocated: true,
-      facts: 'not-a-list',
-      unread: body,
-    },
-  )
-}

@@ -1,5 +1,5 @@
 import { Failure, type Fault } from '../failure.ts'
-import { readKey } from '../key/key-file.ts'
+import { readKey } from '../key/private-key.ts'
 import { wrongKey } from '../key/wrong-key.ts'
 import { whyNone } from '../store/read.ts'
 import { type Messages, several } from '../words.ts'

@@ -13,7 +13,8 @@ function said(typed: readonly string[], platform: NodeJS.Platform = 'linux'): st
 }
 
 const IN_QUOTES = 'put a value with spaces in double quotes'
-const A_DEVICE = 'give the serial number of a device with --device, and the directory with -i'
+const OF_NEXT = 'give the key with -k, a device with --device, and the directory with -i'
+const OF_FETCH = 'give the number of profiles with -n, and the directory with -o'
 const MISSING = 'no command given | use fetch, next, move, status or help; see softsim help'
 
 test.each<[string[], string]>([
@@ -92,7 +93,7 @@ describe('options of other tools', () => {
     [['fetch', '--dir=x'], 'unknown option --dir | did you mean --out? see'],
     [['next', '--directory=x'], 'unknown option --directory | did you mean --in? see'],
     [['fetch', '--directory=x'], 'unknown option --directory | did you mean --out? see'],
-    ...['--keyfile', '--key-file', '--key-path', '--private-key', '--pem'].map((name): [string[], string] => [
+    ...['--keyfile', '--key-file', '--private-key'].map((name): [string[], string] => [
       ['next', `${name}=x`],
       `unknown option ${name} | did you mean --key? see`,
     ]),
@@ -145,27 +146,23 @@ describe('a slip of the fingers', () => {
 
 describe('an argument too many: the message says where, and never repeats it', () => {
   test.each<[string[], string]>([
-    [['next', 'SECRET1'], `after next | ${A_DEVICE}; see`],
-    [['next', '-k', 'my', 'SECRET1'], `after the value of -k | ${A_DEVICE}; ${IN_QUOTES}`],
-    [['next', '--in=my', 'SECRET1'], `after the value of --in | ${A_DEVICE}; ${IN_QUOTES}`],
-    [['next', '-n', '8', 'SECRET1'], `after the value of -n | ${A_DEVICE}; see`],
-    [['next', '-k', 'x', '--smsp', 'SECRET1'], `after --smsp | ${A_DEVICE}`],
-    [['next', 'SECRET1.pem'], 'after next | give the file of the key with -k; see'],
-    [['next', '89880000000000000017'], 'after next | give an ICCID with --iccid; see'],
+    [['next', 'SECRET1'], `after next | ${OF_NEXT}; see`],
+    [['next', '-k', 'my', 'SECRET1'], `after the value of -k | ${OF_NEXT}; ${IN_QUOTES}`],
+    [['next', '--in=my', 'SECRET1'], `after the value of --in | ${OF_NEXT}; ${IN_QUOTES}`],
+    [['next', '-n', '8', 'SECRET1'], `after the value of -n | ${OF_NEXT}; see`],
+    [['next', '-k', 'x', '--smsp', 'SECRET1'], `after --smsp | ${OF_NEXT}`],
     [
       ['next', '-k', '-----BEGIN', 'SECRET1', '-----END'],
       'after the value of -k | -k takes the file of the key',
     ],
-    [['fetch', '--', '-SECRET1'], 'after -- | give the directory with -o'],
+    [['fetch', '--', '-SECRET1'], `after -- | ${OF_FETCH}`],
     [['fetch', '-a', 'x', 'SECRET1'], `; ${IN_QUOTES}`],
-    [['fetch', '100'], 'after fetch | give the number of profiles with -n, for example: -n 100; see'],
-    [['fetch', 'SECRET1'], 'after fetch | give the directory with -o, for example: -o profiles; see'],
+    [['fetch', 'SECRET1'], `after fetch | ${OF_FETCH}; see`],
     [['fetch', '-n5', 'next', '-v'], 'after the value of -n | give one command only; see'],
-    [['status', 'SECRET1'], 'after status | give the directory with -i, for example: -i profiles; see'],
+    [['status', 'SECRET1'], 'after status | give the directory with -i, and the key with -k; see'],
     [['help', 'next', 'SECRET1'], 'on the command line | options begin with a dash; see'],
     [['next', 'key=SECRET1'], 'after next | did you mean --key?'],
     [['fetch', 'cuont', '5'], 'after fetch | did you mean --count?'],
-    [['next', '/k', 'x'], 'after next | options begin with a hyphen (-); see'],
     [['next', '\u2013k', 'x'], 'after next | an option begins with a hyphen (-)'],
   ])('%j', (typed, expected) => {
     expect(said(typed)).toMatch(/^unexpected argument /)

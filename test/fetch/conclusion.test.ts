@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { type Advice, adviceOn } from '../../src/cli/advice/advice.ts'
 import { Failure } from '../../src/failure.ts'
-import { conclude } from '../../src/fetch/conclusion.ts'
 import type { Download } from '../../src/fetch/download.ts'
+import { conclude } from '../../src/fetch/fetch.ts'
 import type { Tally } from '../../src/fetch/stock.ts'
 import { CallFailure } from '../../src/service/call-failure.ts'
 

@@ -1,7 +1,7 @@
 import { afterEach, expect, test, vi } from 'vitest'
 import type { Download } from '../../src/fetch/download.ts'
 import { CallFailure } from '../../src/service/call-failure.ts'
-import type { Answer } from '../../src/service/client.ts'
+import type { Answer } from '../../src/service/response.ts'
 import { answerOf, downloadOf as job } from '../support/download.ts'
 
 const all = (size: number) => size

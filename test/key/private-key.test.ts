@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process'
-import { createPrivateKey, generateKeyPairSync, type KeyObject, X509Certificate } from 'node:crypto'
+import { createPrivateKey, generateKeyPairSync, type KeyObject } from 'node:crypto'
 import { copyFileSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, inject, test } from 'vitest'
@@ -198,13 +198,6 @@ test.each([
 test('for a .pub file, the hint names the private key beside it', () => {
   const said = refusal(readFileSync(`${privateKeyPath}.pub`), undefined, 'keys/mine.pub')
   expect(said).toMatch(/ in keys\/mine$/)
-})
-
-test('a certificate, PEM and DER', () => {
-  const { cert } = selfSigned(temporaryDirectory())
-  for (const bytes of [cert, new X509Certificate(cert).raw]) {
-    expect(refusal(bytes)).toMatch(/is a certificate; .*private key.*\n.*openssl/)
-  }
 })
 
 describe('a PKCS#12 bundle', () => {

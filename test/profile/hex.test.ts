@@ -1,10 +1,19 @@
-import { crc32 } from 'node:zlib'
+import { crc32 as zlib } from 'node:zlib'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { newerProblems, problems } from '../../src/profile/check.ts'
-import { encodeHex } from '../../src/profile/hex.ts'
+import {
+  crc32,
+  encodeAscii,
+  encodeHex,
+  encodeIccid,
+  encodeImsi,
+  encodeSmsc,
+  hexByte,
+  swapNibbles,
+} from '../../src/profile/hex.ts'
+import { newerProblems, problems } from '../../src/profile/parse.ts'
 import type { Profile } from '../../src/profile/profile.ts'
-import { acceptable, hexOptions } from '../support/arbitrary.ts'
+import { acceptable, digits, hexDigits, hexOptions } from '../support/arbitrary.ts'
 import { plainProfile } from '../support/profiles.ts'
 import { dataOf, readTlv } from '../support/tlv.ts'
 
@@ -76,7 +85,7 @@ test('a filler at the end of an ICCID does not count as a digit', () => {
 test('the CRC keeps its leading zeros', () => {
   // The one of these profiles whose CRC begins with a zero: found, not chosen, so that the test shows that it is one.
   const crcs = Array.from({ length: 100 }, (_, n) => encodeHex(plainProfile(n), { ...PLAIN, crc: true }))
-  const short = crcs.filter((text) => crc32(text.slice(0, -12)) < 0x10000000)
+  const short = crcs.filter((text) => zlib(text.slice(0, -12)) < 0x10000000)
   expect(short).not.toHaveLength(0)
   for (const text of short) expect(text.slice(-12)).toMatch(/^fe080[0-9a-f]{7}$/)
 })
@@ -110,10 +119,10 @@ const textOf = (data: string | undefined) => (data === undefined ? null : Buffer
 function decoded(text: string): Profile {
   const data = (tag: string) => dataOf(text, tag)
   const [imsi, smsc] = [data('01') ?? '', data('0c')]
-  const digits = swapped(imsi.slice(2, 2 + 2 * Number.parseInt(imsi.slice(0, 2), 16)))
+  const read = swapped(imsi.slice(2, 2 + 2 * Number.parseInt(imsi.slice(0, 2), 16)))
   return {
     iccid: swapped(data('02')).replace(/f$/, ''),
-    imsi: digits.startsWith('9') ? digits.slice(1) : digits.slice(1, -1),
+    imsi: read.startsWith('9') ? read.slice(1) : read.slice(1, -1),
     opc: data('03') ?? null,
     k: data('04') ?? null,
     kic: data('05') ?? null,
@@ -148,9 +157,88 @@ test('a device reads every acceptable profile back from its line, and nothing el
         smsp: options.smsp ? lower(profile.smsp) : null,
         smsc: options.smsc ? profile.smsc : null,
       })
-      const crc = crc32(text.slice(0, -12)).toString(16).padStart(8, '0')
+      const crc = zlib(text.slice(0, -12)).toString(16).padStart(8, '0')
       expect(text.slice(-12) === `fe08${crc}`).toBe(options.crc)
     }),
     { numRuns: 200 },
+  )
+})
+
+test.each([
+  ['001010123456063', '080910101032540636'],
+  ['234602102350049', '082943061220530094'],
+  ['234602102349958', '082943061220439985'],
+])('IMSI %s', (imsi, expected) => expect(encodeImsi(imsi)).toBe(expected))
+
+test('an IMSI with an even number of digits has the other parity and a filler', () => {
+  expect(encodeImsi('00101012345606')).toBe('0801101010325406f6')
+})
+
+test('a short IMSI states its length in bytes and is padded to the length for a device', () => {
+  expect(encodeImsi('310170')).toBe('04310171f0ffffffff')
+})
+
+test.each([
+  ['89457300000013500452', '98543700000031054025'],
+  ['89000123456789012341', '98001032547698103214'],
+  ['8988000000000000017', '988800000000000010f7'],
+])('ICCID %s', (iccid, expected) => expect(encodeIccid(iccid)).toBe(expected))
+
+test.each([
+  ['+447797704848', '0791447779078484ffffffff'],
+  ['+44779770484', '07914477790784f4ffffffff'],
+  ['0044 (7797) 70-4848', '089100447779078484ffffff'],
+  ['12345678901234567890', '0b9121436587092143658709'],
+])('SMSC %s', (number, expected) => expect(encodeSmsc(number)).toBe(expected))
+
+test('PIN 1234', () => expect(encodeAscii('1234')).toBe('31323334'))
+
+test('a byte is two hex digits, whatever its value', () => {
+  expect([0, 9, 10, 15, 16, 255].map(hexByte)).toEqual(['00', '09', '0a', '0f', '10', 'ff'])
+})
+
+test('swapping nibbles twice changes nothing', () => {
+  fc.assert(
+    fc.property(hexDigits(20), (text) => {
+      expect(swapNibbles(swapNibbles(text))).toBe(text)
+    }),
+  )
+})
+
+test('the digits of every IMSI can be read back as a SIM reads them', () => {
+  fc.assert(
+    fc.property(digits(6, 15), (imsi) => {
+      const field = encodeImsi(imsi)
+      expect(field).toHaveLength(18)
+      const bytes = Number.parseInt(field.slice(0, 2), 16)
+      const nibbles = swapNibbles(field.slice(2, 2 + bytes * 2))
+      expect(Number(nibbles[0]) & 8 ? nibbles.slice(1) : nibbles.slice(1, -1)).toBe(imsi)
+      expect(Number(nibbles[0]) & 7).toBe(1)
+    }),
+  )
+})
+
+test('every number of a message centre fits into its record', () => {
+  fc.assert(
+    fc.property(digits(1, 20), (number) => {
+      const field = encodeSmsc(number)
+      expect(field).toHaveLength(24)
+      const bytes = Number.parseInt(field.slice(0, 2), 16)
+      expect(swapNibbles(field.slice(4, 2 + bytes * 2)).replace('f', '')).toBe(number)
+      expect(field.slice(2 + bytes * 2)).toMatch(/^f*$/)
+    }),
+  )
+})
+
+test.each([
+  ['', 0],
+  ['123456789', 0xcbf43926],
+])('the check value of %j', (text, expected) => expect(crc32(text)).toBe(expected))
+
+test('the CRC matches that of zlib', () => {
+  fc.assert(
+    fc.property(fc.string({ unit: 'binary-ascii', maxLength: 500 }), (text) => {
+      expect(crc32(text)).toBe(zlib(text))
+    }),
   )
 })

@@ -205,22 +205,34 @@ test.each<[status: number, isPassing: boolean, mayHaveAllocated: boolean, header
   },
 )
 
-test('the text of an error page is reported', async () => {
-  const body = `<html>\r\n<head><title>502 Bad Gateway</title></head><body><center><h1>502 Bad&nbsp;Gateway</h1>
-    </center><hr><center>nginx &amp; co</center></body></html>`
-  const fault: Fault = { kind: 'garbage', status: 502, body, contentType: 'text/html' }
-  await expect(ask([fault])).rejects.toThrow(/^the service answered 502: 502 Bad Gateway nginx & co$/)
+test.each([
+  [
+    '<html>\r\n<head><title>502 Bad\r\n Gateway</title></head><body>nginx</body></html>',
+    undefined,
+    ': 502 Bad Gateway',
+  ],
+  ['\n<!DOCTYPE html><title lang="en">down</title>', undefined, ': down'],
+  ['<p>down</p>', 'text/html; charset=utf-8', ''],
+  ['<p>down</p>', 'application/xhtml+xml', ''],
+  [' <p>a < b &amp; c\n', 'text/plain', ': <p>a < b &amp; c'],
+])('of an error page, the title is reported; of another text, all: %j', async (body, contentType, said) => {
+  const fault: Fault = { kind: 'garbage', status: 502, body, ...(contentType && { contentType }) }
+  const error = await ask([fault]).catch((reason: unknown) => reason)
+  expect((error as CallFailure).message).toBe(`the service answered 502${said}`)
 })
 
 test.each([
-  ['amid tags', '<p>soft<wbr>sim<b>-</b>key</p>'],
-  ['in entities', 'soft&#115;im-key'],
-  ['at its end', `${' '.repeat(199)}softsim-key`],
+  ['as it is', 'softsim-key</title>'],
+  ['amid tags', 'soft<wbr>sim<b>-</b>key</title>'],
+  ['in entities', 'soft&#115;im-key</title>'],
+  ['at its end', `${' '.repeat(199)}softsim-key</title>`],
   ['where it is truncated', `${' '.repeat(20_000)}softsim-key`.slice(0, 20_004)],
 ])('an error page that shows the key, %s, does not reveal it', async (_, text) => {
-  const fault: Fault = { kind: 'garbage', status: 500, body: `<html>${text}`, contentType: 'text/html' }
-  const error = await ask([fault]).catch((reason: unknown) => reason)
-  expect(String(error)).not.toMatch(/soft/)
+  for (const body of [`<html><title>${text}`, `<html>${text}`]) {
+    const fault: Fault = { kind: 'garbage', status: 500, body }
+    const error = await ask([fault]).catch((reason: unknown) => reason)
+    expect(String(error)).not.toMatch(/soft/)
+  }
 })
 
 test('an error page that never ends counts by its status', async () => {

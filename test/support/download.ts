@@ -2,7 +2,7 @@
 import { type Download, download, type Parts } from '../../src/fetch/download.ts'
 import { View } from '../../src/fetch/view.ts'
 import { CallFailure } from '../../src/service/call-failure.ts'
-import type { Answer } from '../../src/service/client.ts'
+import type { Answer } from '../../src/service/response.ts'
 
 const NO_LIMIT = { remaining: undefined, waitMs: undefined }
 

@@ -75,7 +75,7 @@ class FileSystemFlush {
 }
 
 const OWN: Record<string, Record<string, unknown>> = {
-  'key/key-file.ts': { readKey: () => ({}) },
+  'key/private-key.ts': { readKey: () => ({}) },
   'key/decrypt.ts': { decryptor, THREADS: 1 },
   'next/standard-output.ts': {
     writeOutput,
@@ -88,6 +88,7 @@ const OWN: Record<string, Record<string, unknown>> = {
   'store/flush/file-system.ts': { FileSystemFlush },
   // In earlier versions.
   'store/flush/whole.ts': { WholeFlush: FileSystemFlush },
+  'key/key-file.ts': { readKey: () => ({}) },
 }
 
 /** The process that the program sees while it is loaded. */

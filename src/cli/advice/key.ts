@@ -10,8 +10,6 @@ const RIGHT_KEY =
   'use the RSA private key that matches the public key registered with the service when the profiles were fetched'
 
 export const KEY = {
-  certificate:
-    'extract it from the PKCS#12 bundle: openssl pkcs12 -in bundle.p12 -nocerts -nodes -out softsim.pem',
   'cut-off-key': 'copy it again',
   'escaped-line-breaks': 'put a line break in place of each "\\n"',
   'indented-key': 'remove them',

@@ -1,13 +1,12 @@
 import { Failure, reasonOf, UnusableProfile } from '../../failure.ts'
-import type { Decrypt } from '../../key/decrypt.ts'
 import { pause } from '../../pause.ts'
 import { begin } from '../../store/claim/claim.ts'
 import { settleOne } from '../../store/claim/settle.ts'
 import { createFrom, removeDraft, writeDraft } from '../../store/devices/draft.ts'
-import { type Assignment, type History, historyOf, namesDevice } from '../../store/devices/history.ts'
-import { completeFor, isCompletable, recordBegun } from '../../store/devices/record.ts'
+import { type Assignment, historyOf, namesDevice } from '../../store/devices/history.ts'
+import { completeFor, isCompletable } from '../../store/devices/record.ts'
 import { repair } from '../../store/devices/repair.ts'
-import { notHandedOut, type Ready, readyFrom, type Source } from '../ready.ts'
+import { notHandedOut, type Ready, type Source } from '../ready.ts'
 
 /** Another call may be claiming the profile, after a power cut that left only the record of the device. */
 const UNSETTLED_TRIES = 20
@@ -17,42 +16,6 @@ const UNSETTLED_PAUSE_MS = 50
 export interface AssignedProfile {
   readonly text: string
   readonly ready: Ready
-}
-
-/**
- * @returns the profiles of the devices that have one, and for each of the other devices how many records it has
- * @throws {Failure}
- */
-export async function assignedTo(
-  source: Source,
-  decrypt: Decrypt,
-  devices: readonly string[],
-): Promise<{ assigned: Map<string, AssignedProfile>; unassigned: Map<string, number> }> {
-  const assigned = new Map<string, AssignedProfile>()
-  const unassigned = new Map<string, number>()
-  for (const device of devices) {
-    const { assignment, records } = onDisk(device, undefined, () => historyNow(source.directory, device))
-    if (assignment === undefined) {
-      unassigned.set(device, records)
-      continue
-    }
-    const { name, text } = assignment
-    try {
-      assigned.set(device, { text, ready: await readyFrom(source, decrypt, name, text) })
-    } catch (error) {
-      throw error instanceof UnusableProfile
-        ? notHandedOut(`the profile of device ${device}`, error, source.key)
-        : error
-    }
-  }
-  return { assigned, unassigned }
-}
-
-export function historyNow(directory: string, device: string): History {
-  const history = historyOf(directory, device)
-  return history.assignment === undefined && recordBegun(directory, device, history.records)
-    ? historyOf(directory, device)
-    : history
 }
 
 /**

@@ -3,14 +3,21 @@ import { type Decrypt, decryptor } from '../../key/decrypt.ts'
 import { pause } from '../../pause.ts'
 import { claim } from '../../store/claim/claim.ts'
 import { removeSurplus } from '../../store/claim/surplus.ts'
-import { finish, isTakenOver, takeOver } from '../../store/claim/take-over.ts'
-import { deviceIn, type Tombstone, type Use, useOf } from '../../store/claim/use.ts'
+import { finish, takeOver } from '../../store/claim/take-over.ts'
+import { deviceIn, isTakenOver, type Tombstone, type Use, useOf } from '../../store/claim/use.ts'
 import { settleFor } from '../../store/devices/record.ts'
 import { fileName } from '../../store/names.ts'
 import { checkDirectory } from '../../store/read.ts'
 import type { Messages } from '../../words.ts'
-import { makeReady, notHandedOut, type Ready, readyFrom, type Source, type Taken } from '../ready.ts'
-import { beforeClaim } from './before-claim.ts'
+import {
+  beforeClaim,
+  makeReady,
+  notHandedOut,
+  type Ready,
+  readyFrom,
+  type Source,
+  type Taken,
+} from '../ready.ts'
 
 /** Another call may be completing or releasing its claim of the profile. */
 const UNSETTLED_TRIES = 20

@@ -1,10 +1,18 @@
-import { decryptor } from '../../key/decrypt.ts'
+import { UnusableProfile } from '../../failure.ts'
+import { type Decrypt, decryptor } from '../../key/decrypt.ts'
 import { createFrom, removeDraft, textFor, writeDraft } from '../../store/devices/draft.ts'
 import type { Assignment } from '../../store/devices/history.ts'
-import { completeFor, noteBegun, record } from '../../store/devices/record.ts'
-import { type Ready, type Source, type Taken, Undelivered } from '../ready.ts'
-import { assignedTo, historyNow, onDisk, settleAssigned } from './assigned-profile.ts'
-import { beforeClaim } from './before-claim.ts'
+import { completeFor, historyNow, noteBegun, record } from '../../store/devices/record.ts'
+import {
+  beforeClaim,
+  notHandedOut,
+  type Ready,
+  readyFrom,
+  type Source,
+  type Taken,
+  Undelivered,
+} from '../ready.ts'
+import { type AssignedProfile, onDisk, settleAssigned } from './assigned-profile.ts'
 import { Search } from './search.ts'
 
 /**
@@ -44,6 +52,35 @@ export async function takeForDevices(source: Source, devices: readonly string[])
     const claimed = [...had.values()].filter(({ isAgain }) => !isAgain)
     throw claimed.length > 0 ? new Undelivered(claimed, error) : error
   }
+}
+
+/**
+ * @returns the profiles of the devices that have one, and for each of the other devices how many records it has
+ * @throws {Failure}
+ */
+async function assignedTo(
+  source: Source,
+  decrypt: Decrypt,
+  devices: readonly string[],
+): Promise<{ assigned: Map<string, AssignedProfile>; unassigned: Map<string, number> }> {
+  const assigned = new Map<string, AssignedProfile>()
+  const unassigned = new Map<string, number>()
+  for (const device of devices) {
+    const { assignment, records } = onDisk(device, undefined, () => historyNow(source.directory, device))
+    if (assignment === undefined) {
+      unassigned.set(device, records)
+      continue
+    }
+    const { name, text } = assignment
+    try {
+      assigned.set(device, { text, ready: await readyFrom(source, decrypt, name, text) })
+    } catch (error) {
+      throw error instanceof UnusableProfile
+        ? notHandedOut(`the profile of device ${device}`, error, source.key)
+        : error
+    }
+  }
+  return { assigned, unassigned }
 }
 
 function noteHad(had: Map<string, Ready>, device: string, ready: Ready | undefined): void {

@@ -24,8 +24,7 @@ import { settledName, spellings, usedName } from '../names.ts'
 import { isHeld, patiently } from '../patience.ts'
 import { tryToRemove } from '../remove.ts'
 import { fileRights, rightsOf } from '../rights.ts'
-import { isTakenOver, stuck } from './take-over.ts'
-import { exists } from './use.ts'
+import { exists, isTakenOver, stuck } from './use.ts'
 
 /** Over SFTP, EPERM may also mean that another call had the used name, and has released it since. */
 const CREATE_TRIES = 5

@@ -13,8 +13,8 @@ import { keepDraft } from '../move/drafts.ts'
 import { whoseIs } from '../move/journal.ts'
 import { settledName, usedName } from '../names.ts'
 import { removeSurplus } from './surplus.ts'
-import { finish, isTakenOver, takeOver } from './take-over.ts'
-import { deviceIn, type Tombstone, useOf } from './use.ts'
+import { finish, takeOver } from './take-over.ts'
+import { deviceIn, isTakenOver, type Tombstone, useOf } from './use.ts'
 
 /** No claim takes this long between its steps, unless its process has ended or is suspended. */
 const UNFINISHED_AFTER_MS = 60_000

@@ -17,13 +17,13 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { errnoOf, Failure, reasonOf } from '../../failure.ts'
+import { errnoOf } from '../../failure.ts'
 import { flushDirectorySync } from '../flush/directory.ts'
 import { flushPathSync } from '../flush/files.ts'
 import { settledName, usedName } from '../names.ts'
 import { patiently } from '../patience.ts'
 import { fileRights, rightsOf } from '../rights.ts'
-import { useOf } from './use.ts'
+import { isTakenOver, useOf } from './use.ts'
 
 /**
  * Takes over a claim that another call has begun, and completes it. That call can't print the profile any more.
@@ -121,19 +121,3 @@ export function settleFirst(directory: string, name: string): 'ours' | 'finished
     throw error
   }
 }
-
-/**
- * Whether another call has taken over the claim of a profile.
- * @throws {Failure} `disk` if nobody can tell
- */
-export function isTakenOver(directory: string, name: string): boolean {
-  const settled = join(directory, settledName(name))
-  try {
-    return lstatSync(settled, { throwIfNoEntry: false })?.isDirectory() ?? false
-  } catch (error) {
-    throw stuck(name, error)
-  }
-}
-
-export const stuck = (name: string, error: unknown) =>
-  new Failure('stuck', `${name} may now count as used but was not printed: ${reasonOf(error)}`, error)

@@ -1,7 +1,8 @@
 import { lstatSync } from 'node:fs'
 import { join } from 'node:path'
+import { Failure, reasonOf } from '../../failure.ts'
 import { iccidDigits } from '../../profile/iccid.ts'
-import { fileName, spellings, usedName } from '../names.ts'
+import { fileName, settledName, spellings, usedName } from '../names.ts'
 import { readProfile } from '../read.ts'
 
 /** It becomes a file name, so it is checked. */
@@ -75,6 +76,22 @@ function isOf(iccid: string, name: string): boolean {
   const digits = iccidDigits(iccid)
   return digits !== undefined && spellings(name).includes(fileName(digits))
 }
+
+/**
+ * Whether another call has taken over the claim of a profile.
+ * @throws {Failure} `disk` if nobody can tell
+ */
+export function isTakenOver(directory: string, name: string): boolean {
+  const settled = join(directory, settledName(name))
+  try {
+    return lstatSync(settled, { throwIfNoEntry: false })?.isDirectory() ?? false
+  } catch (error) {
+    throw stuck(name, error)
+  }
+}
+
+export const stuck = (name: string, error: unknown) =>
+  new Failure('stuck', `${name} may now count as used but was not printed: ${reasonOf(error)}`, error)
 
 /** The tombstone that a file is. Its fields are not those of a profile, so that version 1.1 calls it damaged. */
 export function tombstoneIn(text: string): Tombstone | undefined {

@@ -3,8 +3,8 @@ import { basename, dirname, join } from 'node:path'
 import { errnoOf, UnusableProfile } from '../../failure.ts'
 import { iccidDigits } from '../../profile/iccid.ts'
 import { isExisting, release } from '../claim/claim.ts'
-import { decide, isTakenOver } from '../claim/take-over.ts'
-import { deviceIn, useOf } from '../claim/use.ts'
+import { decide } from '../claim/take-over.ts'
+import { deviceIn, isTakenOver, useOf } from '../claim/use.ts'
 import { flushDirectorySync } from '../flush/directory.ts'
 import { flushPathSync } from '../flush/files.ts'
 import { spellings } from '../names.ts'
@@ -14,7 +14,7 @@ import { removeIfThere, tryToRemove } from '../remove.ts'
 import { fileRights, rightsOf } from '../rights.ts'
 import { createFrom, type Draft, removeDraft, writeDraft } from './draft.ts'
 import { begunPath, pathOf } from './file-names.ts'
-import { type Assignment, historyOf, namesDevice, readRecord } from './history.ts'
+import { type Assignment, type History, historyOf, namesDevice, readRecord } from './history.ts'
 
 /** In gocryptfs, a file that another call removes at this moment is missing, although it would be created. */
 const NOTE_TRIES = 5
@@ -65,12 +65,18 @@ export function noteBegun(directory: string, device: string, name: string, tries
 }
 
 /**
- * Records for a device the profile that a call for it had begun to claim when it was killed.
- * @param records as in `record`
- * @returns false if there is none
+ * As `historyOf`, after recording what a killed call for the device had begun to claim.
  * @throws as `historyOf`
  */
-export function recordBegun(directory: string, device: string, records: number): boolean {
+export function historyNow(directory: string, device: string): History {
+  const history = historyOf(directory, device)
+  return history.assignment === undefined && recordBegun(directory, device, history.records)
+    ? historyOf(directory, device)
+    : history
+}
+
+/** @returns false if there is nothing to record */
+function recordBegun(directory: string, device: string, records: number): boolean {
   const path = begunPath(directory, device)
   const name = readProfile(dirname(path), basename(path))
   if (name === undefined || iccidDigits(name.replace(/\.json$/, '')) === undefined) return false

@@ -1,14 +1,15 @@
-import { readFileSync } from 'node:fs'
+import { closeSync, linkSync, openSync, readFileSync, renameSync, unlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { errnoOf, Failure, reasonOf } from '../../failure.ts'
 import { flushDirectory } from '../flush/directory.ts'
-import { writeFlushed } from '../flush/files.ts'
+import { FLUSHES_AT_ONCE, flushFile, flushFiles, writeFlushed } from '../flush/files.ts'
+import { fileName, hasFiller } from '../names.ts'
 import { patiently } from '../patience.ts'
 import { removeIfThere } from '../remove.ts'
 import { fileRights } from '../rights.ts'
-import { ANSWER, INCOMING, incomingPath, newAnswerName, type StoredProfile } from './answers.ts'
-import type { Added } from './known.ts'
-import { publish } from './publish.ts'
+import { ANSWER, INCOMING, incomingPath, newAnswerName, type StoredProfile, toFile } from './answers.ts'
+import { publishInPlace } from './in-place.ts'
+import { type Added, find, flushKnown, isUsedSince } from './known.ts'
 import { putAside, release } from './reserve.ts'
 import type { Target } from './target.ts'
 
@@ -36,6 +37,8 @@ export async function add(
 }
 
 /**
+ * Gives profiles their names in the directory, each complete and flushed.
+ * @param answer the name of the answer, without its suffix
  * @param kept the path for a copy of the answer, if one must stay
  * @throws {Failure} `put-aside`
  */
@@ -49,7 +52,11 @@ export async function publishAnswer(
   const path = incomingPath(directory, answer + ANSWER)
   const added: Added = { stored: [], known: [] }
   try {
-    await publish(target, answer, profiles, added)
+    target.hasLinks ??= hasLinks(directory, answer)
+    // Without hard links (FAT, exFAT), a file is written under its final name: a rename may leave both names on the disk
+    // for the same clusters, and removing one would then destroy the contents of the other.
+    if (target.hasLinks) await publishByRename(target, answer, profiles, added)
+    else await publishInPlace(target, profiles, added)
     await flushDirectory(directory)
     if (kept !== undefined) await writeFlushed(kept, readFileSync(path), fileRights(target.rights))
     patiently(() => removeIfThere(path))
@@ -60,6 +67,80 @@ export async function publishAnswer(
     const facts = { kind: 'put-aside', stored: added.stored.length, known: added.known.length } as const
     throw new Failure(facts, `can't store profiles in ${directory}: ${reasonOf(error)}`, error)
   }
+}
+
+/**
+ * Tests for hard links with the answer itself. File systems without them report this with many different errors. If the
+ * disk is really broken, writing in place fails as well and reports it.
+ */
+function hasLinks(directory: string, answer: string): boolean {
+  const name = incomingPath(directory, `${answer}.0`)
+  try {
+    linkSync(incomingPath(directory, answer + ANSWER), name)
+  } catch {
+    return false
+  }
+  patiently(() => unlinkSync(name))
+  return true
+}
+
+/**
+ * @param added collects the profiles as they get their names
+ * @throws the system error; some profiles may have their names
+ */
+async function publishByRename(
+  target: Target,
+  answer: string,
+  profiles: readonly StoredProfile[],
+  added: Added,
+): Promise<void> {
+  const { directory } = target
+  const prefix = incomingPath(directory, answer)
+  const temporary = new Map<string, StoredProfile>()
+  const known: string[] = []
+  try {
+    for (const [index, profile] of profiles.entries()) temporary.set(`${prefix}.${index}`, profile)
+    await writeAll(target, temporary)
+    for (const [path, profile] of temporary) {
+      const name = fileName(profile.iccid)
+      const found = find(target, name)
+      if (found !== undefined) known.push(found)
+      else {
+        patiently(() => renameSync(path, join(directory, name)))
+        temporary.delete(path)
+        if (hasFiller(name)) target.hasFillers = true
+      }
+      const isNew = found === undefined && !isUsedSince(target, name)
+      const list = isNew ? added.stored : added.known
+      list.push(profile.iccid)
+    }
+    await flushFiles(known, flushKnown)
+  } finally {
+    for (const path of temporary.keys()) patiently(() => removeIfThere(path))
+  }
+}
+
+/** Writes files and flushes them, all at once where that is known to work. */
+async function writeAll(
+  { fileSystem, rights }: Target,
+  files: ReadonlyMap<string, StoredProfile>,
+): Promise<void> {
+  const paths = [...files.keys()]
+  const isForAll = (await fileSystem?.isFor(paths.length)) === true
+  for (let at = 0; at < paths.length; at += FLUSHES_AT_ONCE) {
+    const written: number[] = []
+    try {
+      for (const path of paths.slice(at, at + FLUSHES_AT_ONCE)) {
+        const file = openSync(path, 'wx', fileRights(rights))
+        written.push(file)
+        writeFileSync(file, toFile(files.get(path) as StoredProfile))
+      }
+      if (!isForAll) await Promise.all(written.map(flushFile))
+    } finally {
+      for (const file of written) closeSync(file)
+    }
+  }
+  if (isForAll && !(await fileSystem?.flush(paths.length))) await flushFiles(paths)
 }
 
 /** Another call has removed the empty place. */

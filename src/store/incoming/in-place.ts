@@ -11,12 +11,12 @@ import { type Added, find, flushKnown, isStored, isUsedSince } from './known.ts'
 import type { Target } from './target.ts'
 
 /**
- * For file systems without hard links. A crash can leave a torn file, but the answer that repairs it is still put aside.
+ * Publishes where the file system has no hard links. A crash can leave a torn file, but the answer that repairs it is
+ * still put aside.
  * @throws the system error
  */
 export async function publishInPlace(
   target: Target,
-  _answer: string,
   profiles: readonly StoredProfile[],
   added: Added,
 ): Promise<void> {

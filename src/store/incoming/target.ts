@@ -1,11 +1,10 @@
-import { closeSync, lstatSync, mkdirSync, openSync, rmdirSync } from 'node:fs'
-import { join } from 'node:path'
+import { closeSync, lstatSync, mkdirSync, openSync, rmdirSync, statSync } from 'node:fs'
+import { dirname, join, parse } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { errnoOf, Failure, reasonOf } from '../../failure.ts'
 import { flushDirectory, flushDirectorySync } from '../flush/directory.ts'
 import { FileSystemFlush } from '../flush/file-system.ts'
 import { fillFlushed } from '../flush/files.ts'
-import { isDirectory, makeDirectory } from '../make-directory.ts'
 import { patiently } from '../patience.ts'
 import { hasFillers } from '../read.ts'
 import { tryToRemove } from '../remove.ts'
@@ -68,6 +67,35 @@ export async function openTarget(directory: string): Promise<OpenTarget> {
     const facts = { kind: 'unwritten-directory', directory } as const
     throw new Failure(facts, `can't write to the directory ${directory}: ${reasonOf(error)}`, error)
   }
+}
+
+/**
+ * Node's recursive mkdir reports a misleading reason when it fails.
+ * @returns the directories that were made, the deepest first
+ * @throws {Error} with the reason
+ */
+export async function makeDirectory(path: string): Promise<string[]> {
+  const above = dirname(path)
+  const made = above !== path && !isDirectory(above) ? await makeDirectory(above) : []
+  try {
+    mkdirSync(path, { mode: 0o700 })
+    made.unshift(path)
+  } catch (error) {
+    if (!isDirectory(path)) throw whyNone(path, error)
+  }
+  // Also if it already exists: the call that made it may have been killed before this flush.
+  for (const place of [above, dirname(above)]) await flushDirectory(place).catch(() => {})
+  return made
+}
+
+export const isDirectory = (path: string) => statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false
+
+function whyNone(path: string, error: unknown): unknown {
+  // Windows reports the same error for every path on a missing drive or share.
+  if (parse(path).root === path) return new Error(`drive or share ${path} does not exist`)
+  const status = lstatSync(path, { throwIfNoEntry: false })
+  if (status === undefined) return error
+  return new Error(`${path} ${status.isSymbolicLink() ? 'is a broken link' : 'is not a directory'}`)
 }
 
 async function markTarget(target: Omit<OpenTarget, 'mark' | 'canFlush'>): Promise<OpenTarget> {

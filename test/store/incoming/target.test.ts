@@ -3,8 +3,13 @@ import { join, parse, resolve } from 'node:path'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { adviceOn } from '../../../src/cli/advice/advice.ts'
 import { INCOMING } from '../../../src/store/incoming/answers.ts'
-import { closeTarget, createIncoming, openTarget } from '../../../src/store/incoming/target.ts'
-import { isDirectory, makeDirectory } from '../../../src/store/make-directory.ts'
+import {
+  closeTarget,
+  createIncoming,
+  isDirectory,
+  makeDirectory,
+  openTarget,
+} from '../../../src/store/incoming/target.ts'
 import { temporaryDirectory } from '../../support/directory.ts'
 import { hasSymlinks } from '../../support/system.ts'
 
