@@ -13,10 +13,7 @@ if not defined PANEL set "PANEL=1"
 if not defined LOW_STOCK set "LOW_STOCK=50"
 if not "%~1" == "" set "PORT=%*"
 if defined PORT set "PANEL=0"
-for %%v in (PANEL BAUD LOW_STOCK) do for /f "eol=0 delims=0123456789" %%c in ("!%%v!") do (
-  echo %%v=!%%v! is not a number.>&2
-  exit /b 2
-)
+for %%v in (PANEL BAUD LOW_STOCK) do call :check_number %%v || exit /b 2
 set "unfinished=!RESULTS!.unfinished" & set "scratch=!TEMP!\softsim-!RANDOM!!RANDOM!"
 set "letters=ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._:/#+-"
 set "blank=0" & set "most=0" & set "passed=0" & set "failed=0" & set "repeated=0" & set "left=0" & set "at="
@@ -121,6 +118,15 @@ for /l %%k in (1,1,!most!) do if defined begun%%k call :unfinished %%k
 rmdir /s /q "!scratch!"
 call :save
 exit /b !code!
+
+:check_number
+set "wrong="
+for /f "eol=0 delims=0123456789" %%c in ("!%1!") do set "wrong=%%c"
+if "!%1:~0,1!" == "0" if not "!%1!" == "0" set "wrong=octal"
+if not "!%1:~0,8!" == "!%1!" set "wrong=long"
+if not defined wrong exit /b 0
+echo %1=!%1! is not a number.>&2
+exit /b 1
 
 rem Gives the next slot of the panel to a port. Two profiles would go to one device if a port were named twice.
 :name_port
