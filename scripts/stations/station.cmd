@@ -62,6 +62,9 @@ set "question=Serial number of the device, or exit: "
 if not "!PANEL!" == "1" set "question=Serial number of device !slot! of !PANEL!!place!, or skip, or exit: "
 set "serial="
 set /p "serial=!question!"
+:trim
+if defined serial if "!serial:~-1!" == " " (set "serial=!serial:~0,-1!" & goto trim)
+if defined serial if "!serial:~0,1!" == " " (set "serial=!serial:~1!" & goto trim)
 if not defined serial (
   set /a blank += 1 > nul
   if !blank! geq 20 goto end
@@ -74,6 +77,8 @@ if /i "!serial!" == "skip" if not "!PANEL!" == "1" goto asked
 for %%w in (skip yes no quit help) do if /i "!serial!" == "%%w" set "wrong=word"
 if defined wrong (call :say !serial! is not a serial number. To end the shift, type exit.& goto ask)
 for /f "eol=A delims=%letters%" %%c in ("!serial!") do set "wrong=%%c"
+rem cmd takes an exclamation mark out of %%c.
+for /f "tokens=1* delims=^!" %%a in ("x!serial!x") do if not "%%b" == "" set "wrong=mark"
 if not "!serial:~0,128!" == "!serial!" set "wrong=long"
 if defined wrong (call :say This is not a serial number of a device.& goto ask)
 for /l %%s in (1,1,!PANEL!) do call :compare_serial %%s
@@ -85,6 +90,7 @@ if not "!answer!" == "yes" goto ask
 :fresh
 set "serial!slot!=!serial!"
 call :state scanned
+call :save
 :asked
 set /a slot += 1 > nul
 if !slot! leq !PANEL! goto ask
@@ -235,13 +241,18 @@ if not defined place set /a most += 1 > nul & set "place=!most!"
 if "%1" == "" (set "begun!place!=") else (set "begun!place!=!serial!" & set "state!place!=%1")
 exit /b
 
+rem If this window is closed meanwhile, the old file or the new one is there.
 :save
-if exist "!unfinished!" del "!unfinished!"
+> "!unfinished!.new" echo scratch !scratch!
+set "open="
 for /l %%k in (1,1,!most!) do if defined begun%%k call :save_device %%k
+if defined open (
+  move /y "!unfinished!.new" "!unfinished!" > nul || type "!unfinished!.new" >> "!unfinished!"
+) else del "!unfinished!.new" "!unfinished!" 2> nul
 exit /b
 :save_device
-if not exist "!unfinished!" > "!unfinished!" echo scratch !scratch!
->> "!unfinished!" echo !state%1! !begun%1!
+set "open=yes"
+>> "!unfinished!.new" echo !state%1! !begun%1!
 exit /b
 
 rem A variable whose name has a number: only %1 works for it in all versions of cmd.
