@@ -101,13 +101,13 @@ function findIccid(directory: string, iccid: string, messages: Messages): Found 
   if (use.state === 'gone') return undefined
   if (use.state === 'unused') return { ...wordsOf(''), iccid, file: use.unused }
   if (use.state === 'moved') {
-    const { used, tombstone } = use
+    const { used, unused, tombstone } = use
     const fate = looking(directory, () => fatesIn(directory)(used, tombstone))
-    if (fate !== undefined) messages.tell(0, `${iccid} is ${fate} to ${tombstone.to}`)
+    if (fate !== undefined || unused === undefined)
+      messages.tell(0, `${iccid} is ${fate ?? 'moved'} to ${tombstone.to}`)
+    else warnOfUnfinished(directory, [unused], messages)
     if (fate === 'in transit') warnOfTransit(new Map([[used.slice(2), tombstone.to]]), messages)
-    if (fate !== undefined) return { ...wordsOf(''), iccid, file: used }
-  }
-  if (use.unused !== undefined) warnOfUnfinished(directory, [use.unused], messages)
+  } else if (use.unused !== undefined) warnOfUnfinished(directory, [use.unused], messages)
   return { ...wordsOf(use.state === 'used' ? use.text : ''), iccid, file: use.used }
 }
 
