@@ -13,10 +13,7 @@ if not defined PANEL set "PANEL=1"
 if not defined LOW_STOCK set "LOW_STOCK=50"
 if not "%~1" == "" set "PORT=%*"
 if defined PORT set "PANEL=0"
-for %%v in (PANEL BAUD LOW_STOCK) do for /f "eol=0 delims=0123456789" %%c in ("!%%v!") do (
-  echo %%v=!%%v! is not a number.>&2
-  exit /b 2
-)
+for %%v in (PANEL BAUD LOW_STOCK) do call :check_number %%v || exit /b 2
 set "unfinished=!RESULTS!.unfinished" & set "scratch=!TEMP!\softsim-!RANDOM!!RANDOM!"
 set "letters=ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._:/#+-"
 set "blank=0" & set "most=0" & set "passed=0" & set "failed=0" & set "repeated=0" & set "left=0" & set "at="
@@ -65,6 +62,9 @@ set "question=Serial number of the device, or exit: "
 if not "!PANEL!" == "1" set "question=Serial number of device !slot! of !PANEL!!place!, or skip, or exit: "
 set "serial="
 set /p "serial=!question!"
+:trim
+if defined serial if "!serial:~-1!" == " " (set "serial=!serial:~0,-1!" & goto trim)
+if defined serial if "!serial:~0,1!" == " " (set "serial=!serial:~1!" & goto trim)
 if not defined serial (
   set /a blank += 1 > nul
   if !blank! geq 20 goto end
@@ -77,6 +77,8 @@ if /i "!serial!" == "skip" if not "!PANEL!" == "1" goto asked
 for %%w in (skip yes no quit help) do if /i "!serial!" == "%%w" set "wrong=word"
 if defined wrong (call :say !serial! is not a serial number. To end the shift, type exit.& goto ask)
 for /f "eol=A delims=%letters%" %%c in ("!serial!") do set "wrong=%%c"
+rem cmd takes an exclamation mark out of %%c.
+for /f "tokens=1* delims=^!" %%a in ("x!serial!x") do if not "%%b" == "" set "wrong=mark"
 if not "!serial:~0,128!" == "!serial!" set "wrong=long"
 if defined wrong (call :say This is not a serial number of a device.& goto ask)
 for /l %%s in (1,1,!PANEL!) do call :compare_serial %%s
@@ -88,6 +90,7 @@ if not "!answer!" == "yes" goto ask
 :fresh
 set "serial!slot!=!serial!"
 call :state scanned
+call :save
 :asked
 set /a slot += 1 > nul
 if !slot! leq !PANEL! goto ask
@@ -121,6 +124,15 @@ for /l %%k in (1,1,!most!) do if defined begun%%k call :unfinished %%k
 rmdir /s /q "!scratch!"
 call :save
 exit /b !code!
+
+:check_number
+set "wrong="
+for /f "eol=0 delims=0123456789" %%c in ("!%1!") do set "wrong=%%c"
+if "!%1:~0,1!" == "0" if not "!%1!" == "0" set "wrong=octal"
+if not "!%1:~0,8!" == "!%1!" set "wrong=long"
+if not defined wrong exit /b 0
+echo %1=!%1! is not a number.>&2
+exit /b 1
 
 rem Gives the next slot of the panel to a port. Two profiles would go to one device if a port were named twice.
 :name_port
@@ -229,13 +241,18 @@ if not defined place set /a most += 1 > nul & set "place=!most!"
 if "%1" == "" (set "begun!place!=") else (set "begun!place!=!serial!" & set "state!place!=%1")
 exit /b
 
+rem If this window is closed meanwhile, the old file or the new one is there.
 :save
-if exist "!unfinished!" del "!unfinished!"
+> "!unfinished!.new" echo scratch !scratch!
+set "open="
 for /l %%k in (1,1,!most!) do if defined begun%%k call :save_device %%k
+if defined open (
+  move /y "!unfinished!.new" "!unfinished!" > nul || type "!unfinished!.new" >> "!unfinished!"
+) else del "!unfinished!.new" "!unfinished!" 2> nul
 exit /b
 :save_device
-if not exist "!unfinished!" > "!unfinished!" echo scratch !scratch!
->> "!unfinished!" echo !state%1! !begun%1!
+set "open=yes"
+>> "!unfinished!.new" echo !state%1! !begun%1!
 exit /b
 
 rem A variable whose name has a number: only %1 works for it in all versions of cmd.

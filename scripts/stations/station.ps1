@@ -43,7 +43,7 @@ function Add-Result($serial, $result) {
   try { [IO.File]::AppendAllText($results, ($fields -join ',') + "`n"); $state[$serial] = $result }
   catch { Say "Can't write ${results}: $_"; $state[$serial] = 'unfinished'; $shift.Code = 9 }
 }
-# If this window is closed, the next start names the devices in this file.
+# If this window is closed, or Ctrl-C ends PowerShell before the report, the next start names the devices in this file.
 function Save-Unfinished {
   $open = @(foreach ($serial in $state.Keys) { if ($state[$serial] -cne 'pass') { "$($state[$serial]) $serial" } })
   try {
@@ -116,7 +116,7 @@ function Read-Panel {
     if ($isNew) { continue }
     if ($serial -ne 'skip') {
       $taken += $serial
-      if (-not $state.ContainsKey($serial)) { $state[$serial] = 'scanned' }
+      if (-not $state.ContainsKey($serial)) { $state[$serial] = 'scanned'; Save-Unfinished }
       [pscustomobject]@{
         Number = $number; Serial = $serial; Com = $null; Process = $null; Line = ''; Iccid = ''; Result = ''
         Said = ''; Output = $null; HasPassed = $false; HasSaid = -not $reads
@@ -130,6 +130,7 @@ function Read-Panel {
 function Start-Program($slot) {
   $start = New-Object System.Diagnostics.ProcessStartInfo (Find-Program $program).Path
   $start.UseShellExecute = $false; $start.RedirectStandardInput = $true; $start.RedirectStandardOutput = [bool] $reads
+  $start.WorkingDirectory = Get-FullPath '.'
   $start.EnvironmentVariables['SLOT'] = "$($slot.Number)"; $start.EnvironmentVariables['DEVICE'] = $slot.Serial
   $encoding = New-Object System.Text.UTF8Encoding $false
   if ([Console]::InputEncoding.GetPreamble().Length) { [Console]::InputEncoding = $encoding }

@@ -112,12 +112,10 @@ async function moveInto({ source, target: to, count, ...order }: Order): Promise
   }
 }
 
-const open = (target: string) => inWords(() => openTarget(target))
-
 /** What `fetch` says of its directory has other advice. */
-async function inWords<T>(action: () => T | Promise<T>): Promise<T> {
+async function open(target: string) {
   try {
-    return await action()
+    return await openTarget(target)
   } catch (error) {
     if (!(error instanceof Failure)) throw error
     throw new Failure('unwritten-target', error.message, error)

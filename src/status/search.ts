@@ -4,8 +4,9 @@ import { Failure } from '../failure.ts'
 import { iccidDigits } from '../profile/iccid.ts'
 import { deviceIn, fieldsOf } from '../store/claim/use.ts'
 import { recordsOf } from '../store/devices/look.ts'
+import { fatesIn } from '../store/move/count.ts'
 import { fileName, usedName } from '../store/names.ts'
-import { checkDirectory } from '../store/read.ts'
+import { checkDirectory, looking } from '../store/read.ts'
 import type { Messages } from '../words.ts'
 import { readRecords, warnOfSeveral, warnOfUnreadable } from './devices.ts'
 import { lookAt } from './look.ts'
@@ -100,8 +101,12 @@ function findIccid(directory: string, iccid: string, messages: Messages): Found 
   if (use.state === 'gone') return undefined
   if (use.state === 'unused') return { ...wordsOf(''), iccid, file: use.unused }
   if (use.state === 'moved') {
-    messages.tell(0, `${iccid} is moved to ${use.tombstone.to}`)
-    if (use.unused !== undefined) warnOfTransit(new Map([[use.unused, use.tombstone.to]]), messages)
+    const { used, unused, tombstone } = use
+    const fate = looking(directory, () => fatesIn(directory)(used, tombstone))
+    if (fate !== undefined || unused === undefined)
+      messages.tell(0, `${iccid} is ${fate ?? 'moved'} to ${tombstone.to}`)
+    else warnOfUnfinished(directory, [unused], messages)
+    if (fate === 'in transit') warnOfTransit(new Map([[used.slice(2), tombstone.to]]), messages)
   } else if (use.unused !== undefined) warnOfUnfinished(directory, [use.unused], messages)
   return { ...wordsOf(use.state === 'used' ? use.text : ''), iccid, file: use.used }
 }

@@ -33,4 +33,5 @@ function deviceOf(directory: string, name: string): string | undefined {
 export function warnOfTransit(inTransit: ReadonlyMap<string, string>, messages: Messages): void {
   for (const to of new Set(inTransit.values()))
     messages.warn(`a move to ${to} is not finished: run the same command again`)
+  for (const [name, to] of inTransit) messages.tell(1, `${name} is in transit to ${to}`)
 }

@@ -257,6 +257,22 @@ describe('an interrupted move', () => {
     },
   )
 
+  test('status says which profiles are in transit, and where to', async () => {
+    const { source, target } = await halfMoved('target')
+    const warning = `softsim: warning: a move to ${target} is not finished: run the same command again`
+    const { stderr } = await softsim(['status', '-v', '-i', source])
+    expect(lines(stderr)).toEqual([
+      warning,
+      ...[1, 2].map((n) => `softsim: ${fileOf(n)} is in transit to ${target}`),
+    ])
+    // The claim is complete, and nothing is given.
+    unlinkSync(join(source, fileOf(1)))
+    expect(lines((await softsim(['status', '-i', source, '--iccid', iccid(1)])).stderr)).toEqual([
+      `softsim: ${iccid(1)} is in transit to ${target}`,
+      warning,
+    ])
+  })
+
   test('counts: a larger number moves the rest', async () => {
     const { source, target } = await halfMoved('target')
     const { stderr } = await move(source, target, '-n', '4')

@@ -14,6 +14,7 @@ import {
   usedIn,
 } from '../support/directory.ts'
 import { iccid, plainProfile, storedFile } from '../support/profiles.ts'
+import { failure } from '../support/promises.ts'
 import { startSandbox } from '../support/sandbox.ts'
 import { softsim } from '../support/softsim.ts'
 import { hasSymlinks } from '../support/system.ts'
@@ -140,6 +141,14 @@ describe.skipIf(reason !== undefined)(`an unusual system${reason ? ` (skipped: $
         { code: 0 },
       )
     })
+  })
+
+  test('move to a read-only file system: the hint does not speak of space', async () => {
+    const [source, target] = [directoryOf(someProfiles(1)), temporaryDirectory()]
+    const incoming = failing(MKDIR, 'error=EROFS', join(target, '.incoming'))
+    expect(await softsim(['move', '--all', '-i', source, '-o', target], incoming)).toEqual(
+      failure(9, /.*: the file system is read-only \(EROFS\)/, /make the file system writable, or .* -o; .*/),
+    )
   })
 
   test('next: a used file that can’t be flushed is named and not printed', async () => {

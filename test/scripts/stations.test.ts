@@ -55,6 +55,9 @@ describe.each(['station.sh', 'station.ps1', 'station.cmd'])('%s', (name) => {
     expect(MESSAGES.filter((message) => !said.includes(message))).toEqual([])
   })
 
+  // cmd under Wine, the only one that the script was run with, looks for a variable of that name.
+  test('has no variable whose name is that of a loop', () => expect(text).not.toMatch(/!%%\w!/))
+
   test('every label that it jumps to is there', () => {
     if (!isCmd) return
     const labels = new Set([...text.matchAll(/^:(\w+)/gm)].map(([, label]) => label))

@@ -70,8 +70,8 @@ export const DISK = {
     remedyFor(cause, 'name each file, for example: --receipts line-1.jsonl line-2.jsonl'),
   'unwritten-directory': ({ directory, cause }) =>
     `${remedyAt(directory, cause)}, or use -o to name another directory; no profiles were requested`,
-  'unwritten-target':
-    'free disk space, check the permissions, or give another -o; then run the same command again',
+  'unwritten-target': ({ cause }) =>
+    `${remedyFor(innermost(cause))}, or give another -o; then run the same command again`,
   'unwritten-receipt': ({ path, cause }) =>
     `${remedyAt(path, cause, 'check --receipt and that its directory exists')}; nothing was claimed`,
 } as const satisfies Partial<Hints>

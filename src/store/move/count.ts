@@ -1,4 +1,4 @@
-import { tombstoneIn } from '../claim/use.ts'
+import { type Tombstone, tombstoneIn } from '../claim/use.ts'
 import { textOf } from '../devices/history.ts'
 import { looking, readUsed } from '../read.ts'
 import { draftsOf, hasMovesOut, openMoves, whoseIs } from './journal.ts'
@@ -21,16 +21,29 @@ function count(directory: string): Moved {
   const inTransit = new Map<string, string>()
   let moved = 0
   if (!hasMovesOut(directory)) return { moved, inTransit }
-  const open = openMoves(directory)
-  const drafts = new Set(open.flatMap((move) => draftsOf(move).map((name) => move.id + name.split('~')[0])))
+  const fateOf = fatesIn(directory)
   for (const used of readUsed(directory)) {
     const tombstone = tombstoneIn(textOf(directory, used))
     if (tombstone === undefined) continue
-    const name = used.slice(2)
-    const whose = whoseIs({ id: tombstone.move, source: directory })
-    // What is not taken back completely is settled as a claim is.
-    if (drafts.has(tombstone.move + name) && whose !== 'source') inTransit.set(name, tombstone.to)
-    else if (whose === 'target') moved++
+    const fate = fateOf(used, tombstone)
+    if (fate === 'in transit') inTransit.set(used.slice(2), tombstone.to)
+    else if (fate === 'moved') moved++
   }
   return { moved, inTransit }
+}
+
+/**
+ * Reads the drafts of a directory once.
+ * @returns what became of the profile of a tombstone: undefined if it is settled as a claim is
+ * @throws the system error
+ */
+export function fatesIn(directory: string) {
+  const drafts = new Set(
+    openMoves(directory).flatMap((move) => draftsOf(move).map((name) => move.id + name.split('~')[0])),
+  )
+  return (used: string, { move }: Tombstone): 'moved' | 'in transit' | undefined => {
+    const whose = whoseIs({ id: move, source: directory })
+    if (drafts.has(move + used.slice(2)) && whose !== 'source') return 'in transit'
+    return whose === 'target' ? 'moved' : undefined
+  }
 }
