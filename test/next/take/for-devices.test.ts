@@ -13,7 +13,7 @@ import { flushDirectorySync } from '../../../src/store/flush/directory.ts'
 import { flushPath } from '../../../src/store/flush/files.ts'
 import { Hint } from '../../../src/store/hint.ts'
 import { settledName, usedName } from '../../../src/store/names.ts'
-import { bury, cutPower, format, fs, live, lived, ROOT } from '../../store/disk.ts'
+import { bury, cutPower, format, fs, image, live, load, ROOT, saved, watched } from '../../store/disk.ts'
 import { iccid, plainProfile, storedFile } from '../../support/profiles.ts'
 
 /** Nobody else is there to wait for. */
@@ -287,65 +287,74 @@ describe.skipIf(process.platform === 'win32')('one device, one profile', () => {
     ],
   ]
 
-  /** undefined: the process is killed; otherwise the power is cut, and that share of what is not flushed stays. */
-  const ENDS: [string, number | undefined][] = [
-    ['kill -9', undefined],
-    ['a power cut that keeps nothing', 0],
-    ['a power cut that keeps half', 0.5],
-    ['a power cut that keeps everything', 1],
-  ]
+  /** The process is killed, or the power is cut and that share of what is not flushed stays. */
+  const ENDS = [undefined, 0, 0.5, 1]
 
-  /** Ends a call after each of its steps. Each time, asks once more for every device, and then looks at the disk. */
+  /**
+   * Ends a call before each of its steps, in each way. From each disk that this leaves, asks once more for every device,
+   * and then looks at the disk.
+   */
   async function crashAnywhere(
     disk: object,
-    share: number | undefined,
     [, before, devices]: (typeof STORIES)[number],
     look: (plain: number) => void,
   ) {
-    for (let steps = 0; ; steps++) {
-      begin(disk)
-      await before()
-      const plain = owners().filter((owner) => owner === '').length
-      flush(directory)
-      live(steps)
-      const printed = await handOut(...devices).catch(() => undefined)
-      const { isDead } = lived()
-      bury()
-      if (share !== undefined) cutPower((length) => Math.round(length * share))
-      live()
-      const again = []
-      for (const device of devices) again.push(...(await handOut(device)))
-      expect(new Set(again).size, `crash at step ${steps}`).toBe(devices.length)
-      if (printed !== undefined) expect(again).toEqual(printed)
-      for (const device of devices) expect(owners().filter((owner) => owner === device)).toHaveLength(1)
-      look(plain)
-      bury()
-      if (!isDead) break
+    begin(disk)
+    await before()
+    const plain = owners().filter((owner) => owner === '').length
+    flush(directory)
+    const wrecks: ReturnType<typeof saved>[] = []
+    live()
+    const printed = await watched(
+      () => void wrecks.push(saved()),
+      () => handOut(...devices),
+    )
+    bury()
+    const whole = saved()
+    const seen = new Set<string>()
+    for (const [step, wreck] of [...wrecks, whole].entries()) {
+      for (const share of ENDS) {
+        load(wreck)
+        if (share !== undefined) cutPower((length) => Math.round(length * share))
+        const has = wreck === whole ? printed : undefined
+        if (seen.size === seen.add(`${has} ${image()}`).size) continue
+        live()
+        const again = []
+        for (const device of devices) again.push(...(await handOut(device)))
+        const when = `crash at step ${step}, of what was not flushed stays ${share}`
+        expect(new Set(again).size, when).toBe(devices.length)
+        if (has !== undefined) expect(again, when).toEqual(has)
+        for (const device of devices)
+          expect(
+            owners().filter((owner) => owner === device),
+            when,
+          ).toHaveLength(1)
+        look(plain)
+        bury()
+      }
     }
   }
 
-  describe.each(ENDS)('after %s', (_, share) => {
-    // A crash right after the used name is created leaves it empty: the profile counts as used and is not lost.
-    test.each(STORIES)('anywhere in %s, each device gets exactly one', async (...story) => {
-      await crashAnywhere({}, share, story, (plain) => {
-        const aside = names().filter((name) => names().includes(`__${name}`))
-        expect(aside.length).toBeLessThanOrEqual(1)
-        expect(owners().filter((owner) => owner === '')).toHaveLength(plain)
-      })
+  // A crash right after the used name is created leaves it empty: the profile counts as used and is not lost.
+  test.each(STORIES)('after a crash anywhere in %s, each device gets exactly one', async (...story) => {
+    await crashAnywhere({}, story, (plain) => {
+      const aside = names().filter((name) => names().includes(`__${name}`))
+      expect(aside.length).toBeLessThanOrEqual(1)
+      expect(owners().filter((owner) => owner === '')).toHaveLength(plain)
     })
-
-    // There, a crash may leave a used name without a device: the profile counts as used and is not lost.
-    test.each(STORIES.filter(([name]) => name !== 'a panel'))(
-      'anywhere in %s on FAT, each device gets exactly one',
-      async (...story) => {
-        await crashAnywhere({ fat: true }, share, story, (plain) => {
-          expect(owners().filter((owner) => owner === '').length - plain).toBeOneOf([0, 1])
-          for (const [n, text] of stored) {
-            const texts = [unused(n), used(n)].filter((name) => names().includes(name)).map(read)
-            expect(texts.some((each) => each.includes(JSON.parse(text).profile))).toBe(true)
-          }
-        })
-      },
-    )
   })
+
+  // There, a crash may leave a used name without a device: the profile counts as used and is not lost.
+  test.each(STORIES.filter(([name]) => name !== 'a panel'))(
+    'after a crash anywhere in %s on FAT, each device gets exactly one',
+    async (...story) => {
+      await crashAnywhere({ fat: true }, story, (plain) => {
+        expect(owners().filter((owner) => owner === '').length - plain).toBeOneOf([0, 1])
+        for (const [n, text] of stored) {
+          const texts = [unused(n), used(n)].filter((name) => names().includes(name)).map(read)
+          expect(texts.some((each) => each.includes(JSON.parse(text).profile))).toBe(true)
+        }
+      })
+    },
+  )
 })
