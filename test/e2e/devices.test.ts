@@ -20,7 +20,6 @@ import {
   unusedIn,
   usedIn,
 } from '../support/directory.ts'
-import { rsaKeyPair } from '../support/keys.ts'
 import { iccid } from '../support/profiles.ts'
 import { failure, lines } from '../support/promises.ts'
 import { softsim } from '../support/softsim.ts'
@@ -206,7 +205,7 @@ describe('next --device', () => {
   test('a device whose profile this key does not open gets no other one', async () => {
     const directory = directoryOf(someProfiles(2))
     await nextOf(directory, '--device', 'A')
-    const { privateKeyPath } = rsaKeyPair(temporaryDirectory(), 2048)
+    const { privateKeyPath } = inject('otherKeys')
     const run = await softsim(['next', '-k', privateKeyPath, '-i', directory, '--device', 'A'])
     expect(run).toEqual(failure(4, /the profile of device A can't be handed out: .*/, /.+/))
     expect(usedIn(directory)).toEqual([`__${iccid(1)}.json`])

@@ -428,7 +428,7 @@ describe.skipIf(reason !== undefined)(
       await works.fetch(template, 8)
       const newPair = () => pairOf(template, works.root, works.root)
       const tally = new Tally()
-      const changes = /^(rename|link|unlink|fsync|mkdir|rmdir)/
+      const changes = /^(rename|link|unlink|mkdir|rmdir)/
       const all = (await pointsOfMove(works, newPair())).filter(
         ({ matters, syscall }) => matters && changes.test(syscall),
       )

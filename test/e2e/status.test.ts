@@ -12,14 +12,13 @@ import { join } from 'node:path'
 import { describe, expect, inject, test } from 'vitest'
 import { formatAnswer, newAnswerName } from '../../src/store/incoming/answers.ts'
 import { addProfile, directoryOf, someProfiles, temporaryDirectory } from '../support/directory.ts'
-import { rsaKeyPair } from '../support/keys.ts'
 import { iccid, plainProfile, storedFile } from '../support/profiles.ts'
 import { failure, lines } from '../support/promises.ts'
 import { softsim } from '../support/softsim.ts'
 import { hasPosix } from '../support/system.ts'
 
 const { privateKeyPath: KEY } = inject('keys')
-const { privateKeyPath: OTHER_KEY, publicKey: OTHER_PUBLIC_KEY } = rsaKeyPair(temporaryDirectory())
+const { privateKeyPath: OTHER_KEY, publicKey: OTHER_PUBLIC_KEY } = inject('otherKeys')
 
 const status = (directory: string, ...args: string[]) => softsim(['status', '-i', directory, ...args])
 const next = (directory: string, ...args: string[]) => softsim(['next', '-k', KEY, '-i', directory, ...args])
