@@ -15,7 +15,14 @@ const onNode = [...BY_NODE, ...(process.env['SOFTSIM_NODE'] ? ON_OTHER_NODE : []
 /** End-to-end tests on one build of the program, dist/softsim.cjs where none is named. */
 const endToEnd = (name: string, { binary, include = [E2E] }: { binary?: string; include?: string[] }) => ({
   extends: true as const,
-  test: { name, include, ...(binary ? { env: { SOFTSIM_BIN: binary } } : {}) },
+  // They have no module of the program in their own process: what one file has loaded does for all.
+  test: {
+    name,
+    include,
+    isolate: false,
+    setupFiles: 'test/support/after-file.ts',
+    ...(binary ? { env: { SOFTSIM_BIN: binary } } : {}),
+  },
 })
 
 const unit = {

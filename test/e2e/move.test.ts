@@ -432,7 +432,7 @@ describe.skipIf(reason !== undefined)(
       const all = (await pointsOfMove(works, newPair())).filter(
         ({ matters, syscall }) => matters && changes.test(syscall),
       )
-      for (const point of works.random.shuffled(all).slice(0, 12))
+      for (const point of works.random.shuffled(all).slice(0, 10))
         await killMoveAt(works, tally, newPair(), point)
       expect(tally.of('kills of a move')).toBeGreaterThan(5)
     })

@@ -12,6 +12,12 @@ vi.mock('node:fs/promises', async () => {
   return { ...diskPromises, default: diskPromises }
 })
 
+/** So that the same disk comes of the same steps. */
+vi.mock('node:crypto', async (original) => {
+  const model = await import('./model.ts')
+  return { ...(await original<typeof import('node:crypto')>()), randomUUID: () => model.nextUuid() }
+})
+
 vi.mock('../../src/store/flush/file-system.ts', async () => {
   const { flushAll } = await import('./disk.ts')
   return {

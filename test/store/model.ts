@@ -43,6 +43,12 @@ export interface Start {
   readonly nested?: boolean
 }
 
+let uuids = 0
+
+/** The next one of the running process. */
+export const nextUuid = () =>
+  `00000000-0000-4000-8000-${String(process.pid * 1000 + uuids++).padStart(12, '0')}`
+
 /** More than any process has: a process of the model is gone for the next one. */
 const FIRST_PID = 5_000_000
 const own = process.pid
@@ -143,6 +149,7 @@ export class Model {
   /** Runs an operation as a process of its own, which crashes after `steps`. */
   async run(operation: Operation, steps?: number): Promise<Life> {
     setPid(FIRST_PID + this.#processes++)
+    uuids = 0
     live(steps)
     try {
       await this.#do(operation)
