@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config'
+import { BaseSequencer, type TestSpecification } from 'vitest/node'
 import { hostBinary } from './scripts/package/host.ts'
 
 const E2E = 'test/e2e/**/*.test.ts'
@@ -41,9 +42,20 @@ const everything = [
   endToEnd('binary', { binary: hostBinary }),
 ]
 
+/** They take 10 s and more, one of them waits for half a minute: at the end, all the others would wait for them. */
+const LONGEST = /\/(exit-codes|kill-at-each-step|model|interrupted-move|status|devices)\.test\.ts$/
+
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const isLong = ({ moduleId }: TestSpecification) => LONGEST.test(moduleId)
+    return (await super.sort(files)).sort((one, other) => Number(isLong(other)) - Number(isLong(one)))
+  }
+}
+
 export default defineConfig({
   test: {
     projects: given ? [endToEnd('given', { binary: given })] : everything,
+    sequence: { sequencer: LongestFirst },
     globalSetup: 'test/support/setup.ts',
     // Clipanion's modules can be read by a bundler only: they import directories.
     server: { deps: { inline: ['clipanion'] } },
