@@ -3,7 +3,7 @@ import { afterAll } from 'vitest'
 import { closeAll } from './sandbox.ts'
 import { endAll } from './softsim.ts'
 
-// Not after each test: tests that mostly wait run side by side. A test that failed may have left one that waits for ever.
+// Not after each test: tests that mostly wait run side by side. One that failed may have left a process.
 afterAll(async () => {
   endAll()
   await closeAll()

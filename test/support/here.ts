@@ -1,4 +1,4 @@
-/** Commands in the process of the tests, for what a process of its own makes no difference to: it takes seven times as long. */
+/** Commands in the process of the tests, where one of their own makes no difference: it takes seven times as long. */
 import { adviceOn } from '../../src/cli/advice/advice.ts'
 import { exitCode } from '../../src/cli/advice/exit-codes.ts'
 import { Report } from '../../src/cli/report.ts'

@@ -50,8 +50,8 @@ describe.skipIf(process.platform === 'win32')('one device, one profile', () => {
   const ENDS = [undefined, 0, 0.5, 1]
 
   /**
-   * Ends a call before each of its steps, in each way. From each disk that this leaves, asks once more for every device,
-   * and then looks at the disk.
+   * Ends a call before each of its steps, in each way. From each disk that this leaves, asks once more for every
+   * device, and then looks at the disk.
    */
   async function crashAnywhere(
     disk: object,
