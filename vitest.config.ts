@@ -1,30 +1,31 @@
 import { defineConfig } from 'vitest/config'
+import { BaseSequencer, type TestSpecification } from 'vitest/node'
 import { hostBinary } from './scripts/package/host.ts'
 
 const E2E = 'test/e2e/**/*.test.ts'
 const given = process.env['SOFTSIM_BIN']
 
-/** What may differ on the user's Node: start, streams, signals, the environment, the network, threads. */
-const ON_NODE = [
-  'closed',
-  'command-line',
-  'environment',
-  'exit-codes',
-  'fetch',
-  'next',
-  'receipt',
-  'secrets',
-  'signals',
-  'terminal',
-].map((name) => `test/e2e/${name}.test.ts`)
+/** What may differ where Node starts the program, and not the program Node: streams, signals, the environment. */
+const BY_NODE = ['closed', 'environment', 'exit-codes', 'signals', 'terminal']
+
+/** What may also differ on another Node than that of the executable: files, the network, threads, messages. */
+const ON_OTHER_NODE = ['command-line', 'fetch', 'next', 'receipt', 'secrets']
+
+const onNode = [...BY_NODE, ...(process.env['SOFTSIM_NODE'] ? ON_OTHER_NODE : [])]
 
 /** End-to-end tests on one build of the program, dist/softsim.cjs where none is named. */
 const endToEnd = (name: string, { binary, include = [E2E] }: { binary?: string; include?: string[] }) => ({
   extends: true as const,
-  test: { name, include, ...(binary ? { env: { SOFTSIM_BIN: binary } } : {}) },
+  // They have no module of the program in their own process: what one file has loaded does for all.
+  test: {
+    name,
+    include,
+    isolate: false,
+    setupFiles: 'test/support/after-file.ts',
+    ...(binary ? { env: { SOFTSIM_BIN: binary } } : {}),
+  },
 })
 
-/** All properties are here: fast-check is needed nowhere else. */
 const unit = {
   extends: true as const,
   test: {
@@ -37,13 +38,24 @@ const unit = {
 
 const everything = [
   unit,
-  endToEnd('bundle', { include: ON_NODE }),
+  endToEnd('bundle', { include: onNode.map((name) => `test/e2e/${name}.test.ts`) }),
   endToEnd('binary', { binary: hostBinary }),
 ]
+
+/** They take 10 s and more, one of them waits for half a minute: at the end, all the others would wait for them. */
+const LONGEST = /\/(exit-codes|kill-at-each-step|model|interrupted-move|status|devices)\.test\.ts$/
+
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const isLong = ({ moduleId }: TestSpecification) => LONGEST.test(moduleId)
+    return (await super.sort(files)).sort((one, other) => Number(isLong(other)) - Number(isLong(one)))
+  }
+}
 
 export default defineConfig({
   test: {
     projects: given ? [endToEnd('given', { binary: given })] : everything,
+    sequence: { sequencer: LongestFirst },
     globalSetup: 'test/support/setup.ts',
     // Clipanion's modules can be read by a bundler only: they import directories.
     server: { deps: { inline: ['clipanion'] } },

@@ -1,8 +1,8 @@
 import { createPublicKey, KeyObject } from 'node:crypto'
-import { lstatSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { lstatSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
-import { expect, inject, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { Failure, UnusableProfile } from '../src/failure.ts'
 import { parsePrivateKey } from '../src/key/private-key.ts'
 import { encodeHex } from '../src/profile/hex.ts'
@@ -12,51 +12,13 @@ import { parsePlaintext, parseStored } from '../src/profile/parse.ts'
 import { parseProfileList } from '../src/service/response.ts'
 import { parseAnswerFile } from '../src/store/incoming/answers.ts'
 import { unusedOf } from '../src/store/names.ts'
-import { acceptable, hexOptions } from './support/arbitrary.ts'
-import {
-  addProfile,
-  directoryOf,
-  namesIn,
-  someProfiles,
-  temporaryDirectory,
-  usedIn,
-} from './support/directory.ts'
+import './support/after-file.ts'
+import { acceptable, answer, anyIccid, anyText, hexOptions } from './support/arbitrary.ts'
+import { namesIn } from './support/directory.ts'
+import { fetchHere } from './support/here.ts'
 import { fixedPrivateKey } from './support/keys.ts'
-import { iccid, plainProfile, storedFile } from './support/profiles.ts'
-import { lines } from './support/promises.ts'
-import { startSandbox } from './support/sandbox.ts'
-import { softsim } from './support/softsim.ts'
-import { hasSymlinks, isWindows } from './support/system.ts'
-
-/** Real processes are slow: this many of each kind. */
-const PROCESSES = { numRuns: 20 }
-
-const anyText = fc.string({ unit: 'binary', maxLength: 60 })
-const anyIccid = fc.oneof(
-  fc.constantFrom(
-    iccid(1),
-    `${iccid(2, 19)}F`,
-    '',
-    '1',
-    '../x',
-    '/etc/passwd',
-    '__1',
-    `${iccid(3)}\n`,
-    '\u0661',
-  ),
-  anyText,
-)
-const entry = fc.oneof(
-  fc.record({ iccid: anyIccid, profile: fc.oneof(fc.base64String(), anyText) }, { requiredKeys: [] }),
-  fc.jsonValue(),
-)
-const answer = fc.oneof(
-  fc
-    .record({ count: fc.integer(), profiles: fc.array(entry, { maxLength: 6 }) })
-    .map((each) => JSON.stringify(each)),
-  fc.json(),
-  anyText,
-)
+import { iccid } from './support/profiles.ts'
+import { API_KEY, startSandbox } from './support/sandbox.ts'
 
 /** Some text with one thing wrong: cut off, one character another, something put in. */
 const spoilt = (text: string) =>
@@ -170,124 +132,19 @@ test('a private key is read, or one line says what the file is instead', () => {
   )
 })
 
-/** Without NUL, which no command line can hold; no API key that could be one, for nothing here may leave this machine. */
-const OPTIONS =
-  '-n -n5 -n=2 --count -i -o -k -u --format --format=json --iccid --crc --no-crc --smsp -v -vv -V -h --help=1 -h=1 -- - --no-such -a'
-const word = fc.oneof(
-  fc.constantFrom('fetch', 'next', 'help', '-a=x y', ...OPTIONS.split(' ')),
-  fc.constantFrom('0', '-1', '1e3', '99999999999999999999', '.', '/', '/dev/null', 'nowhere', iccid(1)),
-  anyText.map((text) => text.replaceAll('\0', '')),
-)
-
-test('any command line: a documented exit code, and no output unless it is 0', async () => {
-  await fc.assert(
-    fc.asyncProperty(fc.array(word, { maxLength: 7 }), async (words) => {
-      // A word after -a could be a key.
-      const args = words.flatMap((each) => (each === '-a' ? ['-a', 'no key'] : [each]))
-      const { code } = await softsim(args, {
-        cwd: temporaryDirectory(),
-        env: { HTTPS_PROXY: 'http://127.0.0.1:9', HTTP_PROXY: 'http://127.0.0.1:9' },
-      })
-      // It is in the table for what nobody foresaw.
-      expect(code).not.toBe(1)
-    }),
-    { numRuns: 40 },
-  )
-})
-
-/** Something in a profile directory that nobody should have put there. */
-interface Litter {
-  name: string
-  is: 'file' | 'directory' | 'link'
-  text: string
-}
-
-const litter: fc.Arbitrary<Litter> = fc.record({
-  name: fc.oneof(
-    fc.constantFrom(
-      '.unused',
-      '.incoming',
-      'profiles.json',
-      '.json',
-      '__.json',
-      `${iccid(1)}.JSON`,
-      `__${iccid(90)}.json`,
-    ),
-    fc.nat(40).map((number) => `${iccid(number)}.json`),
-    fc.stringMatching(/^[^/\0]{1,20}$/).map((text) => `${text}.json`),
-  ),
-  is: fc.constantFrom(
-    'file' as const,
-    'file' as const,
-    'file' as const,
-    'directory' as const,
-    'link' as const,
-  ),
-  text: fc.oneof(
-    answer,
-    fc.nat(40).map((number) => JSON.stringify({ iccid: iccid(number), profile: 'AAAA' })),
-  ),
-})
-
-/** What has made the next test fail at some time. */
-const FOUND: [Litter[], number][] = [[[{ name: '__ .json', is: 'file', text: '' }], 1]]
-
-test.skipIf(isWindows || !hasSymlinks)(
-  'any directory: a profile is printed and marked used, or neither',
-  async () => {
-    const { privateKeyPath } = inject('keys')
-    await fc.assert(
-      fc.asyncProperty(
-        fc.array(litter, { maxLength: 25 }),
-        fc.integer({ min: 1, max: 3 }),
-        async (all, count) => {
-          const directory = directoryOf(someProfiles(3))
-          for (const each of all) drop(directory, each)
-          const before = usedIn(directory)
-          const { code, stdout } = await softsim([
-            'next',
-            '-k',
-            privateKeyPath,
-            '-i',
-            directory,
-            '-n',
-            String(count),
-          ])
-          const taken = usedIn(directory).filter((name) => !before.includes(name))
-          expect(code).not.toBe(1)
-          expect(lines(stdout)).toHaveLength(code === 0 ? count : 0)
-          expect(taken).toHaveLength(code === 0 ? count : 0)
-        },
-      ),
-      { ...PROCESSES, examples: FOUND },
-    )
-  },
-)
-
-function drop(directory: string, { name, is, text }: Litter): void {
-  const path = join(directory, name)
-  try {
-    if (is === 'directory') mkdirSync(path)
-    else if (is === 'link') symlinkSync(text.replaceAll('\0', '').slice(0, 40) || 'nowhere', path)
-    else writeFileSync(path, text, { flag: 'wx' })
-  } catch {
-    // There is something of that name, or there can be none.
-  }
-}
-
 test('any response: fetch ends with a documented exit code and stores only files with profile names', async () => {
-  const { fault, fetch, directory } = await startSandbox()
+  const { fault, url, directory } = await startSandbox()
   await fc.assert(
     fc.asyncProperty(
       answer,
       fc.constantFrom('application/json', 'text/html', ''),
       async (body, contentType) => {
         fault({ kind: 'garbage', body, contentType })
-        const { code } = await fetch(['-n', '3'])
+        const { code } = await fetchHere({ url, apiKey: API_KEY, directory, count: 3 })
         expect([0, 3, 7, 8]).toContain(code)
       },
     ),
-    PROCESSES,
+    { numRuns: 20 },
   )
   // What could not be read is put aside, for a person to look at.
   for (const name of readdirSync(join(directory, '.incoming'))) expect(name).toMatch(/\.damaged$/)
@@ -295,27 +152,4 @@ test('any response: fetch ends with a documented exit code and stores only files
     expect(name).toMatch(/^\d{1,20}[Ff]?\.json$/)
     expect(lstatSync(join(directory, name)).isFile()).toBe(true)
   }
-})
-
-test('a profile file with one changed byte is skipped, or gives the same profile', async () => {
-  const { privateKeyPath, publicKey } = inject('keys')
-  const whole = Buffer.from(storedFile(plainProfile(1), publicKey))
-  const { stdout: right } = await softsim([
-    'next',
-    '-k',
-    privateKeyPath,
-    '-i',
-    directoryOf([plainProfile(1)]),
-  ])
-  await fc.assert(
-    fc.asyncProperty(fc.nat(whole.length - 1), fc.nat(255), async (at, byte) => {
-      const directory = directoryOf([])
-      writeFileSync(join(directory, `${iccid(1)}.json`), Buffer.from(whole).fill(byte, at, at + 1))
-      addProfile(directory, plainProfile(2))
-      const { code, stdout } = await softsim(['next', '-k', privateKeyPath, '-i', directory])
-      expect(code).toBe(0)
-      if (usedIn(directory).includes(`__${iccid(1)}.json`)) expect(stdout).toBe(right)
-    }),
-    PROCESSES,
-  )
 })

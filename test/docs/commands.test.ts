@@ -5,6 +5,7 @@ import { chmodSync, copyFileSync, cpSync, mkdirSync, writeFileSync } from 'node:
 import { join } from 'node:path'
 import { text as read } from 'node:stream/consumers'
 import { describe, expect, inject, test } from 'vitest'
+import '../support/after-file.ts'
 import { directoryOf, someProfiles, temporaryDirectory } from '../support/directory.ts'
 import { API_KEY, startSandbox } from '../support/sandbox.ts'
 import { program } from '../support/softsim.ts'

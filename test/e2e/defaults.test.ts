@@ -2,13 +2,12 @@
 import { join } from 'node:path'
 import { describe, expect, inject, test } from 'vitest'
 import { directoryOf, namesIn, someProfiles, temporaryDirectory } from '../support/directory.ts'
-import { rsaKeyPair } from '../support/keys.ts'
 import { failure } from '../support/promises.ts'
 import { API_KEY, startSandbox } from '../support/sandbox.ts'
 import { softsim } from '../support/softsim.ts'
 
 const { privateKeyPath: SOFTSIM_KEY_FILE, privateKey } = inject('keys')
-const { privateKeyPath: OTHER_KEY } = rsaKeyPair(temporaryDirectory())
+const { privateKeyPath: OTHER_KEY } = inject('otherKeys')
 
 describe('the variable stands for the option, and the option wins', () => {
   test('next and status', async () => {

@@ -10,8 +10,11 @@ import { Tally } from '../../scripts/torture/tally.ts'
 import { type Call, type Point, traced, whyNoTrace } from '../../scripts/torture/trace.ts'
 import { Works } from '../../scripts/torture/works.ts'
 
-/** `npm run torture` kills at every call of every scene; here it is those at which something becomes durable. */
-const CHANGES = /^(rename|link|unlink|fsync|fdatasync|mkdir|pwrite)/
+/**
+ * `npm run torture` kills at every call of every scene; here it is those that change what the next call finds. Before a
+ * flush, it finds what it finds before the change that follows.
+ */
+const CHANGES = /^(rename|link|unlink|mkdir|rmdir|pwrite)/
 
 const reason = whyNoTrace()
 

@@ -4,48 +4,22 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
-  renameSync,
   symlinkSync,
   unlinkSync,
   writeFileSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
-import { killMoveAt, pairOf, pointsOfMove } from '../../scripts/torture/move.ts'
-import { Random } from '../../scripts/torture/random.ts'
-import { Tally } from '../../scripts/torture/tally.ts'
-import { whyNoTrace } from '../../scripts/torture/trace.ts'
-import { Works } from '../../scripts/torture/works.ts'
+import { describe, expect, inject, test } from 'vitest'
 import { newAnswerName } from '../../src/store/incoming/answers.ts'
-import {
-  directoryOf,
-  namesIn,
-  someProfiles,
-  temporaryDirectory,
-  unusedIn,
-  usedIn,
-} from '../support/directory.ts'
+import { directoryOf, namesIn, someProfiles, temporaryDirectory, unusedIn } from '../support/directory.ts'
 import { hasSmallDisks, smallDisk } from '../support/disk.ts'
+import { fileOf, halfMoved, move, next, pair, status } from '../support/moves.ts'
 import { iccid, plainProfile, storedFile } from '../support/profiles.ts'
 import { failure, lines } from '../support/promises.ts'
 import { softsim } from '../support/softsim.ts'
 import { hasPosix } from '../support/system.ts'
 
-const { privateKeyPath: KEY, publicKey } = inject('keys')
-
-/** A directory with so many profiles, and the path of one that is not there yet. */
-const pair = (count = 5) =>
-  [directoryOf(someProfiles(count)), join(temporaryDirectory(), 'profiles')] as const
-
-const move = (source: string, target: string, ...more: string[]) =>
-  softsim(['move', '-i', source, '-o', target, ...more])
-const next = (directory: string, ...more: string[]) =>
-  softsim(['next', '-k', KEY, '-i', directory, '--format=raw', ...more])
-const status = async (directory: string) =>
-  JSON.parse((await softsim(['status', '-i', directory, '--format=json'])).stdout)
-
-const fileOf = (n: number) => `${iccid(n)}.json`
-const draftsIn = (source: string) => readdirSync(join(source, '.moves')).filter((name) => !name.includes('.'))
+const { publicKey } = inject('keys')
 
 test('the lowest profiles go to the other directory, byte for byte, and stations there and here go on', async () => {
   const [source, target] = pair()
@@ -227,111 +201,6 @@ test.each<[string[], RegExp, RegExp?]>([
   expect(await softsim(['move', ...options])).toEqual(failure(2, why, hint))
 })
 
-/** A move that was killed: before it was decided whose the profiles are, or right after. Three others stay. */
-async function halfMoved(whose?: 'target', count = 2, target = pair()[1]) {
-  const source = directoryOf(someProfiles(count + 3))
-  await move(source, target, '-n', `${count}`)
-  const id = readdirSync(join(target, '.moves'))[0]?.replace('.from', '') ?? ''
-  const drafts = join(source, '.moves', id)
-  mkdirSync(drafts)
-  for (let n = 1; n <= count; n++) {
-    cpSync(join(source, `__${fileOf(n)}`), join(drafts, `${fileOf(n)}~1`))
-    cpSync(join(target, fileOf(n)), join(source, fileOf(n)))
-    unlinkSync(join(target, fileOf(n)))
-  }
-  if (whose === undefined) unlinkSync(join(source, '.moves', `${id}.whose`))
-  return { source, target }
-}
-
-describe('an interrupted move', () => {
-  test.each([undefined, 'target'] as const)(
-    'is finished by the same command, and moves no more (%s)',
-    async (whose) => {
-      const { source, target } = await halfMoved(whose)
-      expect(await status(source)).toMatchObject({ unused: 3, inTransit: 2, moved: 0, unfinished: 0 })
-      expect((await next(source, '--iccid', iccid(1))).code).toBe(3)
-      expect(await move(source, target, '-n', '2')).toMatchObject({ code: 0 })
-      expect(namesIn(target)).toEqual([1, 2].map(fileOf))
-      expect(await status(source)).toMatchObject({ unused: 3, inTransit: 0, moved: 2 })
-      expect(draftsIn(source)).toEqual([])
-    },
-  )
-
-  test('status says which profiles are in transit, and where to', async () => {
-    const { source, target } = await halfMoved('target')
-    const warning = `softsim: warning: a move to ${target} is not finished: run the same command again`
-    const { stderr } = await softsim(['status', '-v', '-i', source])
-    expect(lines(stderr)).toEqual([
-      warning,
-      ...[1, 2].map((n) => `softsim: ${fileOf(n)} is in transit to ${target}`),
-    ])
-    // The claim is complete, and nothing is given.
-    unlinkSync(join(source, fileOf(1)))
-    expect(lines((await softsim(['status', '-i', source, '--iccid', iccid(1)])).stderr)).toEqual([
-      `softsim: ${iccid(1)} is in transit to ${target}`,
-      warning,
-    ])
-  })
-
-  test('counts: a larger number moves the rest', async () => {
-    const { source, target } = await halfMoved('target')
-    const { stderr } = await move(source, target, '-n', '4')
-    expect(stderr).toContain('a move of 2 profiles is not finished: it comes first, and counts')
-    expect(stderr).toContain('4 profiles moved')
-    expect(namesIn(target)).toEqual([1, 2, 3, 4].map(fileOf))
-  })
-
-  test('another stick at the same mount point gets nothing', async () => {
-    const { source, target } = await halfMoved('target')
-    const stick = dirname(target)
-    renameSync(stick, `${stick}-away`)
-    mkdirSync(stick)
-    const other = failure(
-      3,
-      /a move to \S+ is not finished, and \S+ is another one now/,
-      /connect the disk .*/,
-    )
-    expect(await move(source, target, '-n', '2')).toEqual(other)
-    expect(readdirSync(stick)).toEqual([])
-    renameSync(`${stick}-away`, `${stick}-elsewhere`)
-    // The first stick at another mount point.
-    expect((await move(source, join(`${stick}-elsewhere`, 'profiles'), '-n', '2')).code).toBe(0)
-  })
-
-  test('--back without the stick takes home what the stick can not have', async () => {
-    const { source, target } = await halfMoved()
-    renameSync(target, `${target}-away`)
-    expect(await move(source, target, '--back')).toMatchObject({
-      code: 0,
-      stderr: `softsim: 2 profiles taken back to ${source}\n`,
-    })
-    expect(unusedIn(source)).toHaveLength(5)
-    expect(usedIn(source)).toEqual([])
-    // The stick comes back.
-    renameSync(`${target}-away`, target)
-    expect((await move(source, target, '-n', '1')).code).toBe(0)
-    expect(namesIn(target)).toEqual([fileOf(1)])
-  })
-
-  test('--back refuses what the stick may have', async () => {
-    const { source, target } = await halfMoved('target')
-    expect(await move(source, target, '--back')).toEqual(
-      failure(3, /profiles that \S+ may have can't be taken back to \S+/, /run the move again.*/),
-    )
-    expect(await status(source)).toMatchObject({ inTransit: 2 })
-    expect((await move(source, target, '-n', '2')).code).toBe(0)
-  })
-
-  test('a torn tombstone is nobody’s: it is named, and the rest is moved', async () => {
-    const { source, target } = await halfMoved('target')
-    writeFileSync(join(source, `__${fileOf(2)}`), '{"move":"')
-    const run = await move(source, target, '-n', '1')
-    expect(run.code).toBe(0)
-    expect(run.stderr).toContain(`${fileOf(2)} is not moved: another call has begun to claim it`)
-    expect(namesIn(target)).toEqual([fileOf(1)])
-  })
-})
-
 test('a chain: what went on from the second directory comes back to neither', async () => {
   const [source, second] = pair(2)
   const third = join(temporaryDirectory(), 'profiles')
@@ -415,42 +284,3 @@ describe.skipIf(!hasSmallDisks)('a stick that is too small', () => {
     },
   )
 })
-
-test('what a killed call has put aside in the other directory is stored, and not put aside again', async () => {
-  const { source, target } = await halfMoved('target')
-  const { moved } = JSON.parse(readFileSync(join(source, `__${fileOf(1)}`), 'utf8'))
-  unlinkSync(join(source, fileOf(1)))
-  mkdirSync(join(target, '.incoming'))
-  const answer = `${newAnswerName().replace(`~${process.pid}~`, '~4194999~')}.answer`
-  writeFileSync(join(target, '.incoming', answer), `${JSON.stringify(moved)}\n`)
-  expect((await move(source, target, '-n', '2')).code).toBe(0)
-  expect(await status(target)).toMatchObject({ unused: 2, received: 0 })
-  expect(existsSync(join(target, '.incoming'))).toBe(false)
-})
-
-const reason = whyNoTrace()
-
-describe.skipIf(reason !== undefined)(
-  `killed in a system call${reason ? ` (skipped: ${reason})` : ''}`,
-  () => {
-    let works: Works
-    beforeAll(async () => {
-      works = await Works.open(new Random(1), inject('keys'), inject('root'))
-    })
-    afterAll(() => works.close())
-
-    test('at any step: again, it finishes, and nothing is in both directories or lost', async () => {
-      const template = works.newPath()
-      await works.fetch(template, 8)
-      const newPair = () => pairOf(template, works.root, works.root)
-      const tally = new Tally()
-      const changes = /^(rename|link|unlink|fsync|mkdir|rmdir)/
-      const all = (await pointsOfMove(works, newPair())).filter(
-        ({ matters, syscall }) => matters && changes.test(syscall),
-      )
-      for (const point of works.random.shuffled(all).slice(0, 12))
-        await killMoveAt(works, tally, newPair(), point)
-      expect(tally.of('kills of a move')).toBeGreaterThan(5)
-    })
-  },
-)

@@ -16,7 +16,6 @@ import {
 import { join } from 'node:path'
 import { describe, expect, inject, test } from 'vitest'
 import { addProfile, directoryOf, namesIn, temporaryDirectory, usedIn } from '../support/directory.ts'
-import { rsaKeyPair } from '../support/keys.ts'
 import { iccid, plainProfile, storedFile } from '../support/profiles.ts'
 import { lines } from '../support/promises.ts'
 import { softsim } from '../support/softsim.ts'
@@ -27,7 +26,7 @@ const next = (directory: string, ...more: string[]) => softsim(['next', '-k', KE
 
 /** The name of the file that is tried first. */
 const FIRST = `${iccid(1)}.json`
-const otherKey = rsaKeyPair(temporaryDirectory())
+const otherKey = inject('otherKeys')
 
 /** One flipped bit in the ciphertext. */
 function flipped(text: string): string {

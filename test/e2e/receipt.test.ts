@@ -1,8 +1,9 @@
 /** What a file of receipts may look like before a call, and who may read it after. */
-import { chmodSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { appendFileSync, chmodSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { describe, expect, inject, test } from 'vitest'
-import { directoryOf, someProfiles, temporaryDirectory, usedIn } from '../support/directory.ts'
+import { directoryOf, someProfiles, temporaryDirectory, unusedIn, usedIn } from '../support/directory.ts'
 import { hasSmallDisks, smallDisk } from '../support/disk.ts'
 import { iccid } from '../support/profiles.ts'
 import { failure, lines } from '../support/promises.ts'
@@ -181,4 +182,89 @@ test.skipIf(!hasPosix)('in a current directory that was deleted, nothing is clai
   expect(usedIn(directory)).toEqual([])
   // With absolute names, nothing depends on it.
   expect(await next(directory, join(cwd, 'receipt.jsonl'), [], { cwd, shell })).toMatchObject({ code: 0 })
+})
+
+describe('next --receipt', () => {
+  const nextOf = (directory: string, ...more: string[]) =>
+    softsim(['next', '-k', KEY, '-i', directory, '--format=raw', ...more])
+  const receiptIn = (path: string) => lines(readFileSync(path, 'utf8')).map((line) => JSON.parse(line))
+
+  test('appends a line for each profile, with or without a device, and no secret', async () => {
+    const directory = directoryOf(someProfiles(4))
+    const path = join(temporaryDirectory(), 'receipt.jsonl')
+    const before = '{"time":"2026-11-21T18:08:20.856Z","again":false}\n'
+    appendFileSync(path, before)
+    const runs = [
+      await nextOf(directory, '--receipt', path, '--device', 'A'),
+      await nextOf(directory, '--receipt', path, '--device', 'A'),
+      await nextOf(directory, '--receipt', path, '-n', '2'),
+      await nextOf(directory, '--receipt', path, '--iccid', iccid(1)),
+    ]
+    expect(runs.map(({ code }) => code)).toEqual([0, 0, 0, 0])
+    const [earlier, ...told] = receiptIn(path)
+    expect(`${JSON.stringify(earlier)}\n`).toBe(before)
+    const line = {
+      time: expect.stringMatching(/^\d{4}-.*Z$/),
+      station: expect.stringMatching(/./),
+      directory,
+    }
+    expect(told).toEqual(
+      [
+        { device: 'A', iccid: iccid(1), again: false },
+        { device: 'A', iccid: iccid(1), again: true },
+        { device: null, iccid: iccid(2), again: false },
+        { device: null, iccid: iccid(3), again: false },
+        { device: 'A', iccid: iccid(1), again: true },
+      ].map((each) => ({ ...line, ...each, file: `__${each.iccid}.json` })),
+    )
+    const { k } = JSON.parse(runs[0]?.stdout ?? '')
+    expect(readFileSync(path, 'utf8')).not.toContain(k)
+  })
+
+  test.skipIf(!hasPosix)(
+    'a new file is as private as the profiles, and another one keeps its mode',
+    async () => {
+      const directory = directoryOf(someProfiles(3))
+      const path = join(temporaryDirectory(), 'receipt.jsonl')
+      const modeAfter = async (receipt: string) => {
+        expect(await nextOf(directory, '--receipt', receipt)).toMatchObject({ code: 0 })
+        return (statSync(receipt).mode & 0o777).toString(8)
+      }
+      expect(await modeAfter(path)).toBe('600')
+      chmodSync(path, 0o644)
+      expect(await modeAfter(path)).toBe('644')
+      chmodSync(directory, 0o770)
+      expect(await modeAfter(`${path}.2`)).toBe('660')
+    },
+  )
+
+  test('a file of something else is not spoiled: a key, a profile', async () => {
+    const directory = directoryOf(someProfiles(2))
+    for (const path of [KEY, join(directory, `${iccid(2)}.json`), directory, '/dev/null', '/dev/stdout']) {
+      const isFile = existsSync(path) && statSync(path).isFile()
+      const before = isFile ? readFileSync(path, 'utf8') : ''
+      expect(await nextOf(directory, '--receipt', path)).toEqual(
+        failure(2, /.* (is not a file of receipts|a receipt can't have the name of a profile)/, /.+/),
+      )
+      if (isFile) expect(readFileSync(path, 'utf8')).toBe(before)
+    }
+    expect(usedIn(directory)).toEqual([])
+  })
+
+  test.skipIf(!hasPosix)('standard output, or a pipe without a reader, is refused at once', async () => {
+    const directory = directoryOf(someProfiles(2))
+    const path = join(temporaryDirectory(), 'out')
+    const args = ['next', '-k', KEY, '-i', directory, '--receipt', path]
+    expect(await softsim(args, { shell: `"$@" > '${path}'` })).toMatchObject({ code: 2 })
+    execFileSync('mkfifo', [`${path}.pipe`])
+    expect(await nextOf(directory, '--receipt', `${path}.pipe`)).toMatchObject({ code: 2 })
+    expect(usedIn(directory)).toEqual([])
+  })
+
+  test('a file that can not be written is found out before the claim', async () => {
+    const directory = directoryOf(someProfiles(1))
+    const path = join(temporaryDirectory(), 'missing', 'receipt.jsonl')
+    expect(await nextOf(directory, '--receipt', path)).toEqual(failure(9, /can't write the receipt .*/, /.+/))
+    expect([unusedIn(directory).length, existsSync(path)]).toEqual([1, false])
+  })
 })

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { Disk } from '../../scripts/torture/schedule/disk.ts'
+import { plain } from '../../scripts/torture/schedule/look.ts'
 
 const all = (length: number) => length
 const none = () => 0
@@ -79,6 +80,14 @@ test('a copy keeps links, and changes alone', () => {
   expect(textOf(disk, '/b')).toBe('text')
   copy.cutPower(all)
   expect(copy.namesOf('/')).toEqual(['a', 'b'])
+})
+
+test('the way up ends at the root', () => {
+  expect(['/disk/profiles/..', '/disk/profiles/../..', '/disk/profiles/../../..'].map(plain)).toEqual([
+    '/disk',
+    '/',
+    '/',
+  ])
 })
 
 test('system errors have the codes of Node', () => {

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
-import { afterEach, describe, expect, test, vi } from 'vitest'
+import { afterEach, describe, test, vi } from 'vitest'
 import { cutPower } from './disk.ts'
-import { chooser, endModel, Model, type Operation, type Start, story } from './model.ts'
+import { chooser, crashAnywhere, endModel, Model, type Operation, onlyNew, type Start } from './model.ts'
 
 vi.mock('node:fs', async () => {
   const { diskSync } = await import('./disk-fs.ts')
@@ -10,6 +10,12 @@ vi.mock('node:fs', async () => {
 vi.mock('node:fs/promises', async () => {
   const { diskPromises } = await import('./disk-fs.ts')
   return { ...diskPromises, default: diskPromises }
+})
+
+/** So that the same disk comes of the same steps. */
+vi.mock('node:crypto', async (original) => {
+  const model = await import('./model.ts')
+  return { ...(await original<typeof import('node:crypto')>()), randomUUID: () => model.nextUuid() }
 })
 
 vi.mock('../../src/store/flush/file-system.ts', async () => {
@@ -62,22 +68,14 @@ describe.skipIf(process.platform === 'win32')('no duplicate, no loss', () => {
 
   test.each(FLUSHES)('for any calls, wherever the last one crashes: %s', async (_, start) => {
     await fc.assert(
-      fc.asyncProperty(operations, async (all) => {
-        const { steps } = await story(new Model(start), all)
-        for (let at = 0; at < steps; at++)
-          expect(await story(new Model(start), all, at)).toMatchObject({ isDead: true })
-      }),
+      fc.asyncProperty(operations, (all) => crashAnywhere(start, all)),
       { numRuns: 30, examples: [[EXAMPLE], [EXAMPLE.slice(0, 1)], [[...EXAMPLE, next(3)]]] },
     )
   })
 
   test.each(FLUSHES)('the same with a power cut, which undoes unflushed changes: %s', async (_, start) => {
     await fc.assert(
-      fc.asyncProperty(operations, shares, async (all, shares) => {
-        const choose = chooser(shares)
-        const { steps } = await story(new Model(start), all, undefined, choose)
-        for (let at = 0; at < steps; at++) await story(new Model(start), all, at, choose)
-      }),
+      fc.asyncProperty(operations, shares, (all, shares) => crashAnywhere(start, all, chooser(shares))),
       {
         numRuns: 30,
         examples: [
@@ -100,7 +98,7 @@ describe.skipIf(process.platform === 'win32')('no duplicate, no loss', () => {
   const blow: fc.Arbitrary<Blow> = fc.record({ operation, steps: fc.nat(30), cut: fc.option(shares) })
 
   const blows = fc.asyncProperty(fc.array(blow, { minLength: 1, maxLength: 8 }), async (all) => {
-    const model = new Model()
+    const model = Model.begin()
     for (const { operation, steps, cut } of all) {
       const { isDead } = await model.run(operation, steps)
       if (cut !== null) cutPower(chooser(cut))
@@ -131,24 +129,21 @@ describe.skipIf(process.platform === 'win32')('no duplicate, no loss', () => {
   test.each(STARTS)(
     'a crash anywhere in a fetch, and a power cut anywhere in the next one, %s',
     async (_, start, cut) => {
-      const { steps: first } = await new Model(start).run(fetch(1))
-      for (let crash = 0; crash <= first; crash++) {
-        const begin = async () => {
-          const model = new Model(start)
-          await model.run(fetch(1), crash)
-          model.check(false)
-          return model
-        }
-        const { steps: second } = await (await begin()).run(fetch(1))
-        for (let at = 0; at <= second; at++) {
-          await story(await begin(), [fetch(1)], at, chooser(cut))
+      const isNew = onlyNew()
+      for (const first of await Model.begin(start).wrecks(fetch(1))) {
+        const survivor = first.resume()
+        survivor.check(false)
+        for (const second of await survivor.wrecks(fetch(1))) {
+          const last = second.resume(chooser(cut))
+          last.check(false)
+          if (isNew(last)) await last.finish()
         }
       }
     },
   )
 
   const pulled = fc.asyncProperty(operations, async (all) => {
-    const model = new Model({ fat: true })
+    const model = Model.begin({ fat: true })
     for (const each of all) {
       await model.run(each)
       // Nothing waits to be flushed that matters: of all else the pulled stick has nothing.
@@ -163,15 +158,14 @@ describe.skipIf(process.platform === 'win32')('no duplicate, no loss', () => {
   })
 
   test('a FAT stick that is pulled out after a recovery', async () => {
-    const { steps } = await new Model({ fat: true }).run(fetch(3))
-    for (let crash = 0; crash <= steps; crash++) {
-      for (const second of [fetch(1), { does: 'next', count: 1 } as const]) {
-        const model = new Model({ fat: true })
-        await model.run(fetch(3), crash)
+    const isNew = onlyNew()
+    for (const first of await Model.begin({ fat: true }).wrecks(fetch(3))) {
+      for (const second of [fetch(1), next(1)]) {
+        const model = first.resume()
         await model.run(second)
         cutPower(() => 0)
         model.check(false)
-        await model.finish()
+        if (isNew(model)) await model.finish()
       }
     }
   })

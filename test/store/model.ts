@@ -13,7 +13,7 @@ import { fileName, usedName } from '../../src/store/names.ts'
 import { Queue } from '../../src/store/queue.ts'
 import { readProfile, readUnused } from '../../src/store/read.ts'
 import { iccid } from '../support/profiles.ts'
-import { bury, cutPower, events, format, fs, live, lived, ROOT } from './disk.ts'
+import { bury, cutPower, events, format, fs, image, live, lived, load, ROOT, saved, watched } from './disk.ts'
 import { diskSync } from './disk-fs.ts'
 
 /** What the stations and the fetches of a directory do. */
@@ -43,6 +43,12 @@ export interface Start {
   readonly nested?: boolean
 }
 
+let uuids = 0
+
+/** The next one of the running process. */
+export const nextUuid = () =>
+  `00000000-0000-4000-8000-${String(process.pid * 1000 + uuids++).padStart(12, '0')}`
+
 /** More than any process has: a process of the model is gone for the next one. */
 const FIRST_PID = 5_000_000
 const own = process.pid
@@ -59,22 +65,91 @@ const NOBODY = { warn() {}, tell() {} }
 
 const SEALED = `${'A'.repeat(683)}=`
 
+/** What has become of the profiles so far. */
+interface Known {
+  readonly printed: readonly string[]
+  /** Those that must not be lost. */
+  readonly kept: ReadonlySet<string>
+  readonly last: readonly string[]
+  readonly profiles: number
+  readonly processes: number
+}
+
+const NOTHING: Known = { printed: [], kept: new Set(), last: [], profiles: 0, processes: 0 }
+
+/** The disk and the model at some moment of an operation. */
+export interface Wreck {
+  /** Whether the operation was cut off. */
+  readonly isDead: boolean
+  /** Goes on from there, after a power cut if `choose` says what it keeps. It can be done any number of times. */
+  readonly resume: (choose?: Choose) => Model
+}
+
 export class Model {
   readonly directory: string
-  readonly printed: string[] = []
-  readonly kept = new Set<string>()
-  #last: string[] = []
-  #profiles = 0
-  #processes = 0
+  readonly printed: string[]
+  readonly kept: Set<string>
+  #last: readonly string[]
+  #profiles: number
+  #processes: number
+  /** What the response of the `fetch` that is running has. */
+  #received: readonly string[] = []
 
-  constructor({ links = true, fat = false, whole = false, nested = false }: Start = {}) {
+  private constructor(directory: string, { printed, kept, last, profiles, processes }: Known) {
+    this.directory = directory
+    this.printed = [...printed]
+    this.kept = new Set(kept)
+    this.#last = last
+    this.#profiles = profiles
+    this.#processes = processes
+  }
+
+  static begin({ links = true, fat = false, whole = false, nested = false }: Start = {}): Model {
     format({ links, fat, whole })
-    this.directory = nested ? join(ROOT, 'made', 'profiles') : join(ROOT, 'profiles')
+    return new Model(nested ? join(ROOT, 'made', 'profiles') : join(ROOT, 'profiles'), NOTHING)
+  }
+
+  #known(): Known {
+    const kept = new Set([...this.kept, ...this.#durable()])
+    return {
+      printed: [...this.printed],
+      kept,
+      last: this.#last,
+      profiles: this.#profiles,
+      processes: this.#processes,
+    }
+  }
+
+  /** The same for two models that have the same future. */
+  key(): string {
+    const { kept, ...others } = this.#known()
+    return JSON.stringify([[...kept], others, image()])
+  }
+
+  /** Runs an operation to its end. @returns where it could have been cut off, and its end */
+  async wrecks(operation: Operation): Promise<Wreck[]> {
+    const wrecks: Wreck[] = []
+    const note = (isDead: boolean) => {
+      const [disk, known] = [saved(), this.#known()]
+      const resume = (choose?: Choose) => {
+        load(disk)
+        if (choose !== undefined) cutPower(choose)
+        return new Model(this.directory, known)
+      }
+      wrecks.push({ isDead, resume })
+    }
+    await watched(
+      () => note(true),
+      () => this.run(operation),
+    )
+    note(false)
+    return wrecks
   }
 
   /** Runs an operation as a process of its own, which crashes after `steps`. */
   async run(operation: Operation, steps?: number): Promise<Life> {
     setPid(FIRST_PID + this.#processes++)
+    uuids = 0
     live(steps)
     try {
       await this.#do(operation)
@@ -100,22 +175,28 @@ export class Model {
     await recover(this.directory)
     events.length = 0
     const fresh = Array.from({ length: count }, () => iccid(++this.#profiles))
-    const iccids = again ? [...this.#last.slice(0, 1), ...fresh] : fresh
+    this.#received = again ? [...this.#last.slice(0, 1), ...fresh] : fresh
     this.#last = fresh
     try {
       await add(
         target,
-        iccids.map((each) => ({ iccid: each, profile: SEALED })),
+        this.#received.map((each) => ({ iccid: each, profile: SEALED })),
       )
-      for (const each of iccids) this.kept.add(each)
+      for (const each of this.#received) this.kept.add(each)
     } finally {
-      const isAside = events.some(({ step, path }) => step === 'flush' && path.endsWith('.incoming'))
-      const isPublished = events.some(
-        ({ step, path }) => /^(link|rename)$/.test(step) && iccids.some((each) => path.includes(each)),
-      )
-      if (isAside || isPublished) for (const each of iccids) this.kept.add(each)
+      for (const each of this.#durable()) this.kept.add(each)
+      this.#received = []
     }
     await closeTarget(target)
+  }
+
+  /** What has been received, if it is put aside or has a name. */
+  #durable(): readonly string[] {
+    const isAside = events.some(({ step, path }) => step === 'flush' && path.endsWith('.incoming'))
+    const isPublished = events.some(
+      ({ step, path }) => /^(link|rename)$/.test(step) && this.#received.some((each) => path.includes(each)),
+    )
+    return isAside || isPublished ? this.#received : []
   }
 
   /** As `softsim next` does; there is nothing to decrypt. */
@@ -189,18 +270,26 @@ export class Model {
   }
 }
 
-/** Runs them all; the last one crashes after `steps`, and a power cut keeps what `choose` says. */
-export async function story(model: Model, operations: readonly Operation[], steps?: number, choose?: Choose) {
+/** Those that differ from all that were seen before. */
+export function onlyNew(): (model: Model) => boolean {
+  const seen = new Set<string>()
+  return (model) => seen.size < seen.add(model.key()).size
+}
+
+/** Runs them all; the last one is cut off anywhere, and a power cut keeps what `choose` says. */
+export async function crashAnywhere(start: Start, operations: readonly Operation[], choose?: Choose) {
+  const model = Model.begin(start)
   for (const each of operations.slice(0, -1)) {
     await model.run(each)
     model.check(true)
   }
-  const last = operations.at(-1)
-  const life = last === undefined ? { steps: 0, isDead: false } : await model.run(last, steps)
-  if (choose !== undefined) cutPower(choose)
-  model.check(!life.isDead && choose === undefined)
-  await model.finish()
-  return life
+  const isNew = onlyNew()
+  for (const last of operations.slice(-1))
+    for (const { isDead, resume } of await model.wrecks(last)) {
+      const survivor = resume(choose)
+      survivor.check(!isDead && choose === undefined)
+      if (isNew(survivor)) await survivor.finish()
+    }
 }
 
 /** Keeps one share of the first list, another one of the next, and begins again at the end. */

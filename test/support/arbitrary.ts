@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import type { Profile } from '../../src/profile/profile.ts'
+import { iccid } from './profiles.ts'
 
 const from = (characters: string, minLength: number, maxLength = minLength) =>
   fc.string({ unit: fc.constantFrom(...characters), minLength, maxLength })
@@ -12,6 +13,34 @@ const printable = fc.string({
   unit: fc.integer({ min: 0x21, max: 0x7e }).map((code) => String.fromCharCode(code)),
 })
 const secret = printable.filter((text) => text.length >= 4 && text.length <= 8)
+
+export const anyText = fc.string({ unit: 'binary', maxLength: 60 })
+export const anyIccid = fc.oneof(
+  fc.constantFrom(
+    iccid(1),
+    `${iccid(2, 19)}F`,
+    '',
+    '1',
+    '../x',
+    '/etc/passwd',
+    '__1',
+    `${iccid(3)}\n`,
+    '\u0661',
+  ),
+  anyText,
+)
+const entry = fc.oneof(
+  fc.record({ iccid: anyIccid, profile: fc.oneof(fc.base64String(), anyText) }, { requiredKeys: [] }),
+  fc.jsonValue(),
+)
+/** Any response of the service. */
+export const answer = fc.oneof(
+  fc
+    .record({ count: fc.integer(), profiles: fc.array(entry, { maxLength: 6 }) })
+    .map((each) => JSON.stringify(each)),
+  fc.json(),
+  anyText,
+)
 
 const absentOr = (field: fc.Arbitrary<string>) => fc.option(field, { nil: null })
 

@@ -1,4 +1,4 @@
-import { afterAll, inject } from 'vitest'
+import { inject } from 'vitest'
 import { temporaryDirectory } from './directory.ts'
 import { type Service, type ServiceOptions, startService } from './service.ts'
 import { type Options, softsim, startSoftsim } from './softsim.ts'
@@ -57,7 +57,7 @@ export async function startSandbox(options: Partial<ServiceOptions> = {}): Promi
   }
 }
 
-// Not after each test: tests that mostly wait run side by side.
-afterAll(async () => {
+/** Stops all of them. */
+export async function closeAll(): Promise<void> {
   for (const service of running.splice(0)) await service.close()
-})
+}

@@ -11,6 +11,8 @@ declare module 'vitest' {
     root: string
     /** The key pair that all tests share: making one of 4096 bits takes seconds. */
     keys: RsaKeyPair
+    /** One that opens nothing of what these have encrypted. */
+    otherKeys: RsaKeyPair
   }
 }
 
@@ -21,5 +23,6 @@ export default function setup({ provide }: TestProject): () => void {
   const root = mkdtempSync(join(realpathSync(tmpdir()), 'softsim-test-'))
   provide('root', root)
   provide('keys', rsaKeyPair(root))
+  provide('otherKeys', rsaKeyPair(root))
   return () => rmSync(root, { recursive: true, force: true, maxRetries: 5 })
 }

@@ -9,7 +9,7 @@ import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { afterAll, inject, vi } from 'vitest'
+import { inject, vi } from 'vitest'
 import { type Ended, expectPromisesKept } from './promises.ts'
 
 export interface Options {
@@ -39,10 +39,10 @@ const PROGRESS = /^softsim: (\d+ % \(\d+ of \d+.*\).*|\d+ of \d+ profiles? check
 
 const running = new Set<ChildProcess>()
 
-// A test that failed may have left one that waits for ever.
-afterAll(() => {
+/** Ends those that a test has left. */
+export function endAll(): void {
   for (const child of running) child.kill('SIGKILL')
-})
+}
 
 /** Runs the program to its end. Whatever it was asked, it must keep the promises that hold for every call. */
 export const softsim = (args: readonly string[], options?: Options): Promise<Ended> =>

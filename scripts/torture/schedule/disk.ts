@@ -1,13 +1,13 @@
 /**
- * A disk in memory that can be copied: the names and files of now, and what a power cut would leave of them. It follows
- * the rules of test/store/disk.ts. Beyond them, it has the clock of the schedule, and it notes what each step touches.
+ * A disk in memory that can be copied: the names and files of now, and what a power cut would leave of them. It has the
+ * clock of the schedule, and notes what each step touches.
  */
-import { constants } from 'node:fs'
 import { basename, dirname } from 'node:path'
 import {
   type Actor,
   apply,
   type Change,
+  constants,
   copyOf,
   EMPTY,
   flagsOf,

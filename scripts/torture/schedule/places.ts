@@ -12,3 +12,6 @@ export const RECEIPTS = '/receipt'
 
 /** The directories that a move can be between. */
 export const LOTS = [LOT, STICK, THIRD]
+
+/** They are there from the beginning to the end. */
+export const STAY = [...LOTS, '/', '/disk', '/stick', '/third']

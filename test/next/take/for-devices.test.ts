@@ -1,20 +1,30 @@
-import { createHash, createPrivateKey } from 'node:crypto'
+import { createHash } from 'node:crypto'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, inject, test, vi } from 'vitest'
-import { Report } from '../../../src/cli/report.ts'
-import type { Source } from '../../../src/next/ready.ts'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { takeForDevices } from '../../../src/next/take/for-devices.ts'
 import { takeNextUnused } from '../../../src/next/take/next-unused.ts'
 import { begin as beginClaim } from '../../../src/store/claim/claim.ts'
-import { deviceIn } from '../../../src/store/claim/use.ts'
 import { createFrom, removeDraft, textFor, writeDraft } from '../../../src/store/devices/draft.ts'
 import { completeFor, noteBegun, record } from '../../../src/store/devices/record.ts'
-import { flushDirectorySync } from '../../../src/store/flush/directory.ts'
-import { flushPath } from '../../../src/store/flush/files.ts'
 import { Hint } from '../../../src/store/hint.ts'
-import { settledName, usedName } from '../../../src/store/names.ts'
-import { bury, cutPower, format, fs, live, lived, ROOT } from '../../store/disk.ts'
-import { iccid, plainProfile, storedFile } from '../../support/profiles.ts'
+import { settledName } from '../../../src/store/names.ts'
+import { bury, fs } from '../../store/disk.ts'
+import { iccid } from '../../support/profiles.ts'
+import {
+  begin,
+  directory,
+  giveAway,
+  handOut,
+  names,
+  owners,
+  path,
+  read,
+  source,
+  stored,
+  unused,
+  used,
+  usedNames,
+} from './lot.ts'
 
 /** Nobody else is there to wait for. */
 vi.mock('../../../src/pause.ts', () => ({ pause() {} }))
@@ -25,33 +35,6 @@ vi.mock('node:fs', async () => {
 })
 
 const { diskSync } = await import('../../store/disk-fs.ts')
-const { privateKey, publicKey } = inject('keys')
-const key = { object: createPrivateKey(privateKey), inFile: 1 }
-const stored = new Map([1, 2, 3, 4].map((n) => [n, storedFile(plainProfile(n), publicKey)]))
-
-const directory = join(ROOT, 'profiles')
-const unused = (n: number) => `${iccid(n)}.json`
-const used = (n: number) => `__${unused(n)}`
-const path = (name: string) => join(directory, name)
-const read = (name: string) => String(fs.readFileSync(path(name)))
-const names = () => fs.readdirSync(directory).map(String)
-const usedNames = () => names().filter((name) => name.startsWith('__'))
-
-/** @param beforeClaim what happens when the profiles are ready and nothing is claimed yet */
-function source(beforeClaim: () => void = () => {}): Source {
-  const options = { smsp: false, smsc: true, crc: false }
-  const signals = { stop: new AbortController().signal, hold: beforeClaim }
-  return { directory, key, options, format: 'raw', messages: new Report(() => {}), signals }
-}
-
-/** As `next --device` does, up to the moment when it prints. */
-async function handOut(...devices: string[]): Promise<string[]> {
-  const { taken } = await takeForDevices(source(), devices)
-  for (const { name } of taken) await flushPath(path(usedName(name)))
-  flushDirectorySync(directory)
-  return taken.map(({ line }) => JSON.parse(line).iccid)
-}
-
 const profileOf = (n: number) => ({ name: unused(n), stored: stored.get(n) ?? '' })
 
 /** What another call does for a device. */
@@ -70,41 +53,6 @@ function assign(device: string, n: number, turn = 1): void {
   diskSync.mkdirSync(path('.devices'), { recursive: true })
   diskSync.writeFileSync(path(`.devices/${hash}.${turn}`), textFor(device, profileOf(n)))
 }
-
-/** Makes it so that a call was cut off before it could claim its profile, and that another call took that one. */
-function giveAway(n: number): void {
-  diskSync.unlinkSync(path(used(n)))
-  diskSync.writeFileSync(path(used(n)), stored.get(n) ?? '')
-  flush(path(used(n)))
-}
-
-function flush(file: string): void {
-  const opened = diskSync.openSync(file, 'r')
-  diskSync.fsyncSync(opened)
-  diskSync.closeSync(opened)
-}
-
-/** Begins with four profiles that are durable. */
-function begin(disk = {}): void {
-  format(disk)
-  live()
-  diskSync.mkdirSync(directory)
-  for (const [n, text] of stored) {
-    diskSync.writeFileSync(path(unused(n)), text)
-    flush(path(unused(n)))
-  }
-  flush(directory)
-  flush(ROOT)
-}
-
-/**
- * The devices that have a profile, each as often as it has one; '' for a profile that no device has. A crash can leave
- * one used file beside its unused one, which no call prints: it is set aside.
- */
-const owners = () =>
-  usedNames()
-    .filter((name) => !names().includes(name.slice(2)))
-    .map((name) => deviceIn(read(name)) ?? '')
 
 beforeEach(() => begin())
 afterEach(() => {
@@ -269,83 +217,5 @@ describe.skipIf(process.platform === 'win32')('one device, one profile', () => {
     const { taken } = await takeForDevices(rival, ['A'])
     expect(taken.map(({ name }) => name)).toEqual([unused(2)])
     expect(owners()).toEqual(['', 'A'])
-  })
-
-  /** What happened before, and what the call that crashes is for. */
-  const STORIES: [string, () => Promise<unknown>, string[]][] = [
-    ['the first call', async () => {}, ['A']],
-    ['a panel', async () => {}, ['A', 'B', 'C']],
-    ['a panel in which some have theirs', () => handOut('B'), ['A', 'B', 'C']],
-    ['the same once more', () => handOut('A'), ['A']],
-    [
-      'a device whose profile went to another one',
-      async () => {
-        await handOut('A')
-        giveAway(1)
-      },
-      ['A'],
-    ],
-  ]
-
-  /** undefined: the process is killed; otherwise the power is cut, and that share of what is not flushed stays. */
-  const ENDS: [string, number | undefined][] = [
-    ['kill -9', undefined],
-    ['a power cut that keeps nothing', 0],
-    ['a power cut that keeps half', 0.5],
-    ['a power cut that keeps everything', 1],
-  ]
-
-  /** Ends a call after each of its steps. Each time, asks once more for every device, and then looks at the disk. */
-  async function crashAnywhere(
-    disk: object,
-    share: number | undefined,
-    [, before, devices]: (typeof STORIES)[number],
-    look: (plain: number) => void,
-  ) {
-    for (let steps = 0; ; steps++) {
-      begin(disk)
-      await before()
-      const plain = owners().filter((owner) => owner === '').length
-      flush(directory)
-      live(steps)
-      const printed = await handOut(...devices).catch(() => undefined)
-      const { isDead } = lived()
-      bury()
-      if (share !== undefined) cutPower((length) => Math.round(length * share))
-      live()
-      const again = []
-      for (const device of devices) again.push(...(await handOut(device)))
-      expect(new Set(again).size, `crash at step ${steps}`).toBe(devices.length)
-      if (printed !== undefined) expect(again).toEqual(printed)
-      for (const device of devices) expect(owners().filter((owner) => owner === device)).toHaveLength(1)
-      look(plain)
-      bury()
-      if (!isDead) break
-    }
-  }
-
-  describe.each(ENDS)('after %s', (_, share) => {
-    // A crash right after the used name is created leaves it empty: the profile counts as used and is not lost.
-    test.each(STORIES)('anywhere in %s, each device gets exactly one', async (...story) => {
-      await crashAnywhere({}, share, story, (plain) => {
-        const aside = names().filter((name) => names().includes(`__${name}`))
-        expect(aside.length).toBeLessThanOrEqual(1)
-        expect(owners().filter((owner) => owner === '')).toHaveLength(plain)
-      })
-    })
-
-    // There, a crash may leave a used name without a device: the profile counts as used and is not lost.
-    test.each(STORIES.filter(([name]) => name !== 'a panel'))(
-      'anywhere in %s on FAT, each device gets exactly one',
-      async (...story) => {
-        await crashAnywhere({ fat: true }, share, story, (plain) => {
-          expect(owners().filter((owner) => owner === '').length - plain).toBeOneOf([0, 1])
-          for (const [n, text] of stored) {
-            const texts = [unused(n), used(n)].filter((name) => names().includes(name)).map(read)
-            expect(texts.some((each) => each.includes(JSON.parse(text).profile))).toBe(true)
-          }
-        })
-      },
-    )
   })
 })

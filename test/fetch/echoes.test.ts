@@ -1,10 +1,11 @@
 import fc from 'fast-check'
 import { expect, inject, test } from 'vitest'
+import '../support/after-file.ts'
 import { temporaryDirectory } from '../support/directory.ts'
 import { anyKey, echoOf, piecesIn } from '../support/escapes.ts'
+import { fetchHere } from '../support/here.ts'
 import { startSandbox } from '../support/sandbox.ts'
 import { seed } from '../support/seed.ts'
-import { softsim } from '../support/softsim.ts'
 
 const KEYS = 50
 const ECHOES_A_KEY = 10
@@ -35,8 +36,11 @@ test.concurrent.each(cases)(
     const body = `${'.'.repeat(before)}${first}`
     const headers = Object.fromEntries(others.map((echo, at) => [`x-echo-${at}`, echo]))
     fault({ kind: 'status', status: 400, body, headers })
-    const { code, stderr } = await softsim(['fetch', '-u', url, '-o', temporaryDirectory(), '-vvv'], {
-      env: { SOFTSIM_API_KEY: key },
+    const { code, stderr } = await fetchHere({
+      url,
+      apiKey: key,
+      directory: temporaryDirectory(),
+      verbosity: 3,
     })
     expect(code).toBe(7)
     for (const at of others.keys()) expect(stderr).toContain(`"x-echo-${at}":"***"`)
