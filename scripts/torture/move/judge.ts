@@ -14,6 +14,8 @@ export interface Trial {
   readonly had: ReadonlySet<string>
   /** Directories to which profiles may have gone besides. */
   readonly others: string[]
+  /** Without hard links, a killed call of `move` leaves one claim incomplete at most. */
+  readonly mostIncomplete: number
   readonly printed: string[]
   /** Printed in the source. */
   readonly stayed: Set<string>
@@ -23,7 +25,9 @@ export interface Trial {
 export function trialOf(works: Works, pair: Pair): Trial {
   const { unused, asides } = look(pair.source)
   const had = new Set([...unused, ...asides.flatMap(({ iccids }) => iccids)])
-  return { works, pair, had, others: [], printed: [], stayed: new Set(), problems: [] }
+  const { from, to } = pair.disks
+  const mostIncomplete = [from, to].filter(({ name }) => ['vfat', 'exfat'].includes(name)).length
+  return { works, pair, had, others: [], mostIncomplete, printed: [], stayed: new Set(), problems: [] }
 }
 
 /** Prints what there is to print in a directory. */
@@ -50,7 +54,7 @@ export async function checkPlaces({ pair, had, problems }: Trial): Promise<void>
   const [source, target] = [look(pair.source), look(pair.target)]
   const transit = inTransit(pair.source)
   const received = new Set(target.asides.flatMap(({ iccids }) => iccids))
-  const waits = new Set(source.asides.flatMap(({ iccids }) => iccids))
+  const waits = new Set([...source.asides.flatMap(({ iccids }) => iccids), ...source.halfClaimed])
   const has = (iccid: string) =>
     (target.unused.has(iccid) && !target.torn.includes(`${iccid}.json`)) ||
     target.used.has(iccid) ||
@@ -69,16 +73,22 @@ export async function checkPlaces({ pair, had, problems }: Trial): Promise<void>
 /** Everything is handed out, each profile once. `count` left the source, if that is certain. */
 export async function checkEnd(trial: Trial, count?: number): Promise<void> {
   const { pair, had, stayed, printed, problems } = trial
-  const halfway = [...look(pair.source).used].filter((each) => look(pair.source).unused.has(each))
-  for (const each of [pair.source, pair.target, ...trial.others]) await handOutAll(trial, each)
-  // Without hard links, a call may die between creating a tombstone and writing it.
-  for (const each of [...had].filter((iccid) => !printed.includes(iccid)))
-    if ((await handOut(trial, pair.source, '--iccid', each)).length > 0) halfway.push(each)
-  const hasLinks = !['vfat', 'exfat'].includes(pair.disks.from.name)
-  if (hasLinks && halfway.length > 0) problems.push(`claimed and not moved: ${halfway.join(', ')}`)
+  const places = [pair.source, pair.target, ...trial.others]
+  for (const each of places) await handOutAll(trial, each)
+  let incomplete = 0
+  for (const place of places) {
+    for (const iccid of bothIn(place)) incomplete += (await handOut(trial, place, '--iccid', iccid)).length
+  }
+  if (incomplete > trial.mostIncomplete) problems.push(`${incomplete} claims are not complete`)
   const left = [...had].filter((iccid) => !stayed.has(iccid))
   if (count !== undefined && left.length !== count) problems.push(`${left.length} moved, not ${count}`)
   problems.push(...wrong(printed, [...had]), ...wrongReceipts(pair.receipt, left, count !== undefined))
+}
+
+/** Claims that are not complete. */
+function bothIn(directory: string): string[] {
+  const { unused, used, halfClaimed } = look(directory)
+  return [...new Set([...halfClaimed, ...[...unused].filter((iccid) => used.has(iccid))])]
 }
 
 /** What is received and not stored is there after the first of these calls. */
