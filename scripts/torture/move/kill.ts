@@ -75,7 +75,8 @@ export async function pauseMoveAt(works: Works, tally: Tally, pair: Pair, point:
     hasEnded ? 'moves that ended before the pause' : `old moves that go on after a chain ${kindOf(pair)}`,
   )
   first.signal('SIGCONT')
-  const codes = [other.code, (await first.ended).code]
+  // One that was paused for too long has been killed.
+  const codes = [other, await first.ended].filter(({ hung }) => !hung).map(({ code }) => code)
   if (codes.some((code) => code !== 0 && code !== 3))
     trial.problems.push(`ended with ${codes}: ${other.stderr}`)
   const last = await run(['move', '--all', '-i', pair.source, '-o', pair.target, '--receipt', pair.receipt])

@@ -2,20 +2,20 @@
  * How a file looks, and which steps others can see.
  *
  * Other calls can't go on before these, because nobody else can see them or influence them: to close a file, to look at
- * an open file (only its type and its size limit matter), to look at or open a directory of profiles (it stays), to
- * ask for free space, and everything below /receipt.
+ * an open file (only its type and its size limit matter), to look at or open a directory of profiles or one above (it
+ * stays), to ask for free space, and everything below /receipt.
  */
 import { constants } from 'node:fs'
+import { posix } from 'node:path'
 import { execution, step } from './engine.ts'
 import type { Inode } from './inode.ts'
 import { LOTS, RECEIPTS } from './places.ts'
 
-const isSeen = (path: string) => !LOTS.includes(path) && !path.startsWith(RECEIPTS)
+const isSeen = (path: string) =>
+  !LOTS.some((lot) => `${lot}/`.startsWith(path === '/' ? path : `${path}/`)) && !path.startsWith(RECEIPTS)
 
-export const plain = (path: unknown) => {
-  const text = String(path)
-  return text.endsWith('/..') ? text.slice(0, text.lastIndexOf('/', text.length - 4)) || '/' : text
-}
+/** Without dots: the disk of a schedule has no links. */
+export const plain = (path: unknown) => posix.normalize(String(path))
 
 export type Run = NonNullable<ReturnType<typeof execution>>
 
