@@ -38,7 +38,7 @@ export async function handOut(trial: Trial, directory: string, ...options: strin
   return printed
 }
 
-/** What the first lines of `src/move/README.md` on interruptions count. */
+/** Those with a draft, and a tombstone of the same move. */
 export function inTransit(source: string): Set<string> {
   const moves = join(source, '.moves')
   const open = namesIn(moves).filter(
