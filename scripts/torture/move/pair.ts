@@ -37,7 +37,10 @@ export function pairOf(works: Works, template?: string, { from, to } = onThisDis
   return { disks: { from, to }, source, target, receipt: works.newPath('receipt') }
 }
 
-const onThisDisk = (works: Works): Pair['disks'] => ({ from: hereOf(works), to: hereOf(works) })
+function onThisDisk(works: Works): Pair['disks'] {
+  const here = hereOf(works)
+  return { from: here, to: here }
+}
 
 export const kindOf = ({ disks: { from, to } }: Pair) =>
   from === to ? `on ${from.name}` : `from ${from.name} to ${to.name}`
