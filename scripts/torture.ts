@@ -41,11 +41,19 @@ interface Part {
 
 const images = { whyNot: () => whyNoImages() ?? whyNoTrace(), without: withoutKinds }
 
+const withoutMoves = () => {
+  const [noImages, noTrace] = [whyNoImages(), whyNoTrace()]
+  return [
+    ...(noImages ? [`disks that are pulled: ${noImages}`] : withoutKinds()),
+    ...(noTrace ? [`kills: ${noTrace}`] : []),
+  ]
+}
+
 const PARTS: Record<string, Part> = {
   schedule: { share: 0.1, run: schedules },
   claim: { share: 0.05, run: (...all) => raceClaims(...all, values.dirs?.split(',')) },
   kill: { share: 0.3, whyNot: whyNoTrace, run: kill },
-  move: { share: 0.2, run: move },
+  move: { share: 0.2, without: withoutMoves, run: move },
   inject: { share: 0.2, whyNot: whyNoTrace, run: inject },
   power: { share: 0.35, ...images, run: power },
   pull: { share: 0.1, ...images, run: pull },

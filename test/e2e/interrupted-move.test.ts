@@ -9,7 +9,8 @@ import {
 } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
-import { killMoveAt, pairOf, pointsOfMove } from '../../scripts/torture/move.ts'
+import { killMoveAt, plain } from '../../scripts/torture/move/kill.ts'
+import { pairOf, pointsOfMove } from '../../scripts/torture/move/pair.ts'
 import { Random } from '../../scripts/torture/random.ts'
 import { Tally } from '../../scripts/torture/tally.ts'
 import { whyNoTrace } from '../../scripts/torture/trace.ts'
@@ -18,8 +19,8 @@ import { newAnswerName } from '../../src/store/incoming/answers.ts'
 import { namesIn, unusedIn, usedIn } from '../support/directory.ts'
 import { draftsIn, fileOf, halfMoved, move, next, status } from '../support/moves.ts'
 import { iccid } from '../support/profiles.ts'
-import { failure } from '../support/promises.ts'
-import { lines, softsim } from '../support/softsim.ts'
+import { failure, lines } from '../support/promises.ts'
+import { softsim } from '../support/softsim.ts'
 
 describe('an interrupted move', () => {
   test.each([undefined, 'target'] as const)(
@@ -136,15 +137,15 @@ describe.skipIf(reason !== undefined)(
     test('at any step: again, it finishes, and nothing is in both directories or lost', async () => {
       const template = works.newPath()
       await works.fetch(template, 8)
-      const newPair = () => pairOf(template, works.root, works.root)
+      const newPair = () => pairOf(works, template)
       const tally = new Tally()
       const changes = /^(rename|link|unlink|mkdir|rmdir)/
       const all = (await pointsOfMove(works, newPair())).filter(
         ({ matters, syscall }) => matters && changes.test(syscall),
       )
       for (const point of works.random.shuffled(all).slice(0, 10))
-        await killMoveAt(works, tally, newPair(), point)
-      expect(tally.of('kills of a move')).toBeGreaterThan(5)
+        await killMoveAt(works, tally, newPair(), plain(point))
+      expect(tally.of('kills of a move on this disk')).toBeGreaterThan(5)
     })
   },
 )

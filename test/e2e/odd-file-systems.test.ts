@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, inject, test } from 'vitest'
-import { whyNoTrace } from '../../scripts/torture/trace.ts'
+import { readCalls, whyNoTrace } from '../../scripts/torture/trace.ts'
 import { newAnswerName } from '../../src/store/incoming/answers.ts'
 import {
   directoryOf,
@@ -93,6 +93,20 @@ describe.skipIf(reason !== undefined)(`an unusual system${reason ? ` (skipped: $
       expect([code, usedIn(directory)]).toEqual([9, used])
       expect(stderr).toMatch(/^softsim: error: can't read the directory .*: permission denied \(EACCES\)\n/)
     })
+  })
+
+  test('without hard links, move flushes each tombstone before it creates the next one', async () => {
+    const [source, above] = [directoryOf(someProfiles(3)), temporaryDirectory()]
+    const log = join(above, 'trace')
+    const line = `strace -f -qq -y -o ${log} -e trace=openat,fsync,link -e inject=link:error=EPERM`
+    const args = ['move', '--all', '-i', source, '-o', join(above, 'profiles')]
+    expect(await softsim(args, { shell: `exec ${line} "$@"` })).toMatchObject({ code: 0 })
+    const calls = readCalls(readFileSync(log, 'utf8')).flatMap(({ name, args }) => {
+      const [, iccid] = /\/__(\d+)\.json[">]/.exec(args) ?? []
+      return iccid && (name === 'fsync' || args.includes('O_CREAT')) ? [`${name} ${iccid}`] : []
+    })
+    const each = [1, 2, 3].flatMap((n) => [`openat ${iccid(n)}`, `fsync ${iccid(n)}`])
+    expect(calls.slice(0, each.length)).toEqual(each)
   })
 
   describe('fetch', () => {

@@ -204,37 +204,37 @@ export const FIXED: readonly Fixed[] = [
   },
   {
     name: 'two calls of one move: one ends it while the other is about to link a draft',
-    schedule: 'links fresh/2 move+move: A56 B76',
+    schedule: 'links fresh/2 move+move: A58 B87',
     found: 'the tombstone had no draft, and the profile was lost',
   },
   {
     name: 'a call of a move writes a draft where another call has just ended the move',
-    schedule: 'links fresh/2 move+move: B56',
+    schedule: 'links fresh/2 move+move: B58',
     found: 'exit code 9',
   },
   {
     name: 'a move is taken back while another call is taking it back',
-    schedule: 'links fresh/2 move+back: A75 B17',
+    schedule: 'links fresh/2 move+back: A77 B15',
     found: 'exit code 9',
   },
   {
     name: 'a call links a draft that another call has not flushed, and the power fails',
-    schedule: 'links fresh/2 move+move: A57 B66^0',
+    schedule: 'links fresh/2 move+move: A59 B60^0',
     found: 'the profile was in no list of those in transit',
   },
   {
     name: 'the power fails when the drafts are gone and the removal of the unused file is not flushed',
-    schedule: 'links fresh/2 move+move: A33 B A2^0',
+    schedule: 'links fresh/2 move+move: A35 B A2^0',
     found: 'the unused file came back beside its tombstone',
   },
   {
     name: 'without hard links, a move meets the empty file of another call that publishes the same profile',
-    schedule: 'nolinks halfmoved/2 move+relay: B131 A84 B',
+    schedule: 'nolinks halfmoved/2 move+relay: B140 A109 B',
     found: 'exit code 9',
   },
   {
     name: 'a move can not read the tombstone that it has just linked',
-    schedule: 'fat fresh/2 move+next: A98=EIO',
+    schedule: 'fat fresh/2 move+next: A97=EIO',
     found: 'it moved two profiles instead of one',
   },
   {
@@ -244,7 +244,7 @@ export const FIXED: readonly Fixed[] = [
   },
   {
     name: 'a move gives up and removes the empty place of its mark, where another one is about to create its own',
-    schedule: 'nolinks halfclaim/2 moveall+move: B103 A74 B',
+    schedule: 'nolinks halfclaim/2 moveall+move: B105 A86 B',
     found: 'exit code 9',
   },
 ]

@@ -43,17 +43,20 @@ export const removeDraft = ({ path }: Draft): void => tryToRemove(path)
 
 /**
  * Creates a file from a draft, at once complete where the file system has hard links.
+ * @returns false if it has none: until the file is flushed, a power cut can leave it incomplete
  * @throws the system error, EEXIST if there is one of this name, ENOENT if the draft is gone
  */
-export function createFrom({ path: draft, text, rights }: Draft, path: string): void {
+export function createFrom({ path: draft, text, rights }: Draft, path: string): boolean {
   try {
     linkSync(draft, path)
+    return true
   } catch (error) {
     // A disk that fails may have done what it was asked to do.
-    if (textOf(dirname(path), basename(path)) === text) return
+    if (textOf(dirname(path), basename(path)) === text) return true
     if (isExisting(error, path)) throw error
     if (!existsSync(draft)) throw Object.assign(new Error(`${draft} is gone`), { code: 'ENOENT' })
     writeNewSync(path, text, rights)
+    return false
   }
 }
 

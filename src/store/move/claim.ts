@@ -12,6 +12,7 @@ import { decide } from '../claim/take-over.ts'
 import { isTakenOver, type Tombstone, tombstoneIn } from '../claim/use.ts'
 import { createFrom } from '../devices/draft.ts'
 import { flushDirectorySync } from '../flush/directory.ts'
+import { flushPathSync } from '../flush/files.ts'
 import { Hint } from '../hint.ts'
 import { settledName, usedName } from '../names.ts'
 import { patiently } from '../patience.ts'
@@ -51,7 +52,10 @@ function claimOne(move: Move, draft: ProfileDraft, messages: Messages): boolean 
 
 function beginOne({ source }: Move, draft: ProfileDraft, messages: Messages): boolean {
   try {
-    return begin(source, draft.name, (used) => createFrom(draft, used))
+    return begin(source, draft.name, (used) => {
+      // One by one: a power cut may leave one tombstone incomplete, but not all those of the move.
+      if (!createFrom(draft, used)) flushPathSync(used)
+    })
   } catch (error) {
     if (!(error instanceof UnusableProfile)) throw error
     messages.warn(`${draft.name} is not moved: ${error.message}`)
