@@ -234,7 +234,7 @@ export const FIXED: readonly Fixed[] = [
   },
   {
     name: 'a move can not read the tombstone that it has just linked',
-    schedule: 'fat fresh/2 move+next: A97=EIO',
+    schedule: 'fat fresh/2 move+next: A92=EIO',
     found: 'it moved two profiles instead of one',
   },
   {
