@@ -55,7 +55,7 @@ async function giveSome(run: Run, move: Move, drafts: readonly ListedDraft[]) {
     [...profiles].map(([name, { iccid }]) => ({
       iccid: iccidDigits(iccid) ?? '',
       name,
-      to,
+      to: { directory: to, move: move.id },
       isAgain: known.has(iccid),
     })),
   )

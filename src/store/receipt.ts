@@ -35,8 +35,8 @@ export interface Entry {
   readonly name: string
   readonly device?: string
   readonly isAgain?: boolean
-  /** The directory that it is moved to. */
-  readonly to?: string
+  /** The directory that it is moved to, and the move. */
+  readonly to?: { readonly directory: string; readonly move: string }
 }
 
 /** A file to which a line of JSON is appended for each profile that is printed or moved. No secret is in it. */
@@ -103,7 +103,7 @@ export class Receipt {
         directory: this.#directory,
         file: usedName(name),
         again: isAgain ?? false,
-        ...(to === undefined ? {} : { to }),
+        ...(to === undefined ? {} : { to: to.directory, move: to.move }),
       }),
     )
     return lines.map((line) => `${line}\n`).join('')

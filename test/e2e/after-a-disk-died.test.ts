@@ -6,6 +6,7 @@ import {
   existsSync,
   mkdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   symlinkSync,
   writeFileSync,
@@ -68,6 +69,31 @@ test('receipts of a move: what left a directory must not be unused there, and ma
   expect((await rowsOf(line1)).sort()).toEqual([1, 2].map((n) => `unused ${iccid(n)}  ${iccid(n)}.json`))
 })
 
+test('receipts of a chain of moves: only the last directory may have the profiles, wherever the disks are today', async () => {
+  const above = temporaryDirectory()
+  const [second, third, backup] = ['second', 'third', 'backup'].map((name) => join(above, name)) as [
+    string,
+    string,
+    string,
+  ]
+  await softsim(['move', '-n', '2', '-i', directory, '-o', second, '--receipt', line1])
+  cpSync(second, backup, { recursive: true })
+  await softsim(['move', '--all', '-i', second, '-o', third, '--receipt', line2])
+  renameSync(third, `${third}-elsewhere`)
+  const compared = async (place: string, ...files: string[]) => {
+    const { code, stderr } = await softsim(['status', '-i', place, '--receipts', ...files])
+    return [code, lines(stderr)[0]]
+  }
+  const all = [line1, line2]
+  expect(await compared(directory, ...all)).toEqual([0, 'softsim: 4 receipts of 2 profiles compared'])
+  expect(await compared(second, ...all)).toEqual([0, 'softsim: 4 receipts of 2 profiles compared'])
+  expect(await compared(`${third}-elsewhere`, ...all)).toEqual([0, expect.anything()])
+  expect(await compared(directoryOf(someProfiles(9).slice(6)), line1)).toEqual([3, expect.anything()])
+  expect((await compared(backup, ...all))[0]).toBe(5)
+  const restored = directoryOf(someProfiles(6))
+  for (const files of [all, [line1], [line2]]) expect((await compared(restored, ...files))[0]).toBe(5)
+})
+
 test('receipts that the directory agrees with', async () => {
   await next(line1, '--device', 'SN-1')
   await next(line1, '--device', 'SN-1')
@@ -91,7 +117,7 @@ test('a backup that has forgotten two: each is named, with its receipt, and noth
     ['unused', iccid(3), expect.stringMatching(/Z$/), `${line2}:1`, `${iccid(3)}.json`],
   ])
   expect(run.stderr).toMatch(
-    /: error: the receipts contradict each other or .+: 2 ICCIDs handed out, but unused in the directory\n.*: hint: /,
+    /: error: the receipts contradict each other or .+: 2 ICCIDs handed out or moved, but unused in the directory\n.*: hint: /,
   )
   expect(namesIn(directory)).toEqual(before)
 })

@@ -9,7 +9,7 @@ let lines = 0
 function receipt(iccid: string, device: string | null, again = false): Receipt {
   lines++
   const time = new Date(lines * 1000).toISOString()
-  return { time, station: 'line-1', device, iccid, again, left: undefined, source: `receipt.jsonl:${lines}` }
+  return { time, station: 'line-1', device, iccid, again, move: undefined, source: `receipt.jsonl:${lines}` }
 }
 
 const unused = (iccid: string): [string, Place] => [

@@ -1,6 +1,7 @@
 import { Failure } from '../../failure.ts'
-import { fullPath } from '../../full-path.ts'
+import { movesInto } from '../../store/move/journal.ts'
 import { fileName, usedName } from '../../store/names.ts'
+import { looking } from '../../store/read.ts'
 import { type Messages, several } from '../../words.ts'
 import { readRecords, warnOfUnreadable } from '../devices.ts'
 import { lookAt } from '../look.ts'
@@ -27,9 +28,7 @@ export async function compareReceipts(comparison: Comparison): Promise<void> {
   const { directory, files, messages } = comparison
   // Before the directory: a claim is complete before its receipt is written, so stations may go on meanwhile.
   const read = [...new Set(files)].map(readReceipts)
-  const all = withoutCopies(read.flatMap((each) => each.receipts))
-  // What was moved out of other directories may be unused in this one.
-  const receipts = all.filter(({ left }) => left === undefined || left === fullPath(directory))
+  const receipts = withoutCopies(read.flatMap((each) => each.receipts))
   warnOfEach(
     messages,
     read.flatMap(({ torn }) => torn),
@@ -39,7 +38,11 @@ export async function compareReceipts(comparison: Comparison): Promise<void> {
     },
   )
   const places = placesOf(directory, receipts, messages)
-  const found = contradictionsIn(receipts, places)
+  const arrived = arrivedIn(directory, receipts)
+  const found = contradictionsIn(
+    receipts.filter(({ iccid, move }) => move === undefined || !arrived.has(iccid)),
+    places,
+  )
   if (found.length > 0) await printList(comparison, FIELDS, found)
   tellOfOthers(directory, receipts, places, messages)
   if (found.length > 0) {
@@ -51,6 +54,21 @@ export async function compareReceipts(comparison: Comparison): Promise<void> {
   if (receipts.length > 0 && !receipts.some(({ iccid }) => places.has(iccid))) {
     throw new Failure('other-receipts', `${directory} has none of the profiles that the receipts name`)
   }
+}
+
+/**
+ * The ICCIDs that were moved to a directory, and not on from it: they may be unused there. Its path may be another one
+ * today, so that only its own marks tell.
+ * @throws {Failure} as `readUnused`
+ */
+function arrivedIn(directory: string, receipts: readonly Receipt[]): Set<string> {
+  const marks = looking(directory, () => movesInto(directory))
+  const last = new Map<string, Receipt>()
+  for (const each of receipts) {
+    const { iccid, time, move } = each
+    if (move !== undefined && time >= (last.get(iccid)?.time ?? '')) last.set(iccid, each)
+  }
+  return new Set([...last.values()].filter(({ move }) => marks.has(move ?? '')).map(({ iccid }) => iccid))
 }
 
 /** Where the directory has what receipts or used files name. */
@@ -118,7 +136,7 @@ function summary(found: readonly Contradiction[]): string {
     new Set(found.filter((each) => each.problem === problem).map(keyOf)).size
   const parts: [number, string][] = [
     [count('two-devices', ({ iccid }) => iccid), 'on several devices'],
-    [count('unused', ({ iccid }) => iccid), 'handed out, but unused in the directory'],
+    [count('unused', ({ iccid }) => iccid), 'handed out or moved, but unused in the directory'],
   ]
   const devices = count('two-profiles', ({ device }) => device)
   return [

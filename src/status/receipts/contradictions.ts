@@ -1,7 +1,7 @@
 import type { Receipt } from './read.ts'
 
 /** Who says that a profile was handed out: a receipt, or the used file. */
-export interface Statement extends Omit<Receipt, 'station' | 'left'> {}
+export interface Statement extends Omit<Receipt, 'station' | 'move'> {}
 
 /** Where the directory has a profile. */
 export interface Place {

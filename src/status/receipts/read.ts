@@ -14,8 +14,8 @@ export interface Receipt {
   readonly iccid: string
   /** Whether the profile was handed out before, or was moved and not handed out. */
   readonly again: boolean
-  /** The directory that it was moved out of, if it was moved. */
-  readonly left: string | undefined
+  /** Which move it was, if the profile was moved; empty if the receipt does not say which. */
+  readonly move: string | undefined
   /** The file of the receipt and the number of its line, as in `receipt.jsonl:12`. */
   readonly source: string
 }
@@ -51,7 +51,7 @@ const isBegun = (line: string) => line.startsWith(BEGINNING) || BEGINNING.starts
 
 /** @returns undefined if the line is not a complete receipt */
 function parseReceipt(line: string, source: string): Receipt | undefined {
-  const { time, station, device, iccid, again, directory, to } = fieldsOf(line)
+  const { time, station, device, iccid, again, to, move } = fieldsOf(line)
   const digits = typeof iccid === 'string' ? iccidDigits(iccid) : undefined
   if (digits === undefined || typeof time !== 'string') return undefined
   return {
@@ -59,7 +59,7 @@ function parseReceipt(line: string, source: string): Receipt | undefined {
     station: typeof station === 'string' ? station : '',
     device: typeof device === 'string' ? device : null,
     again: again === true || to !== undefined,
-    left: to === undefined ? undefined : String(directory),
+    move: to === undefined ? undefined : String(move ?? ''),
   }
 }
 

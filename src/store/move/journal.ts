@@ -75,6 +75,15 @@ function createMark(target: string, mark: string, text: string, tries = MARK_TRI
   }
 }
 
+/**
+ * The moves into a directory.
+ * @throws the system error
+ */
+export const movesInto = (target: string): Set<string> =>
+  new Set(
+    namesIn(join(target, MOVES)).flatMap((name) => (name.endsWith(MARK) ? name.slice(0, -MARK.length) : [])),
+  )
+
 /** After that, the target does not know the move. */
 export function unmark(target: string, { id }: Move): void {
   tryToRemove(markPath(target, id))
