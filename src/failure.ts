@@ -36,6 +36,7 @@ type Plain =
   | { kind: 'busy-move' | 'interrupted-move' | 'moved' | 'no-move' | 'no-place' | 'none-to-move' }
   | {
       kind:
+        | 'disk-away'
         | 'left-target'
         | 'nested-directories'
         | 'not-taken-back'

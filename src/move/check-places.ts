@@ -2,10 +2,12 @@ import { basename, dirname } from 'node:path'
 import { Failure } from '../failure.ts'
 import { fullPath } from '../full-path.ts'
 import { isDirectory } from '../store/incoming/target.ts'
+import { countMoved } from '../store/move/count.ts'
 import { targetOfMove } from '../store/move/drafts.ts'
 import { isMarked, openMoves, whoseIs } from '../store/move/journal.ts'
 import { isInside, isSame, sameDirectory } from '../store/move/places.ts'
 import { isProfileName } from '../store/names.ts'
+import { several } from '../words.ts'
 
 /**
  * Looks at both directories before anything is written.
@@ -16,13 +18,23 @@ export function checkPlaces(source: string, target: string): void {
   if (isProfileName(basename(target)))
     throw new Failure('profile-as-target', `${target}: a directory can't have the name of a profile`)
   const above = dirname(target)
-  if (!isDirectory(above)) {
-    throw new Failure('no-place', `the directory ${above} does not exist`)
-  }
+  if (!isDirectory(above)) throw noPlace(source, above)
   const isThere = isDirectory(target)
   if (isInside(isThere ? target : above, source)) throw nested(target, source)
   if (isThere && isInside(source, target)) throw nested(source, target)
   refuseOtherDisk(source, target)
+}
+
+/** Whoever believes that nothing has left the source begins another move. */
+function noPlace(source: string, above: string) {
+  const missing = `the directory ${above} does not exist`
+  const { inTransit } = countMoved(source)
+  if (inTransit.size === 0) return new Failure('no-place', missing)
+  const places = [...new Set(inTransit.values())].join(' and ')
+  return new Failure(
+    'disk-away',
+    `${missing}, with ${several(inTransit.size, 'profile')} in transit to ${places}`,
+  )
 }
 
 /** Whoever copies the outer one takes the inner one for a part of it. */

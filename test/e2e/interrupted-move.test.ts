@@ -77,6 +77,31 @@ describe('an interrupted move', () => {
     expect((await move(source, join(`${stick}-elsewhere`, 'profiles'), '-n', '2')).code).toBe(0)
   })
 
+  test.each([undefined, 'target'] as const)(
+    'without the stick, it is named, and nobody is told that nothing was moved (%s)',
+    async (whose) => {
+      const { source, target } = await halfMoved(whose)
+      const stick = dirname(target)
+      renameSync(stick, `${stick}-away`)
+      const away = failure(
+        3,
+        RegExp(`the directory ${stick} does not exist, with 2 profiles in transit to ${target}`),
+        /connect that disk, .*: it finishes the move; --back takes all of it back if nothing was given yet/,
+      )
+      expect(await move(source, target, '-n', '2')).toEqual(away)
+      expect(existsSync(stick)).toBe(false)
+      renameSync(`${stick}-away`, stick)
+      expect((await move(source, target, '-n', '2')).code).toBe(0)
+      renameSync(stick, `${stick}-away`)
+      const done = failure(
+        3,
+        RegExp(`the directory ${stick} does not exist`),
+        /check -o .*; nothing was moved/,
+      )
+      expect(await move(source, target, '-n', '2')).toEqual(done)
+    },
+  )
+
   test('--back without the stick takes home what the stick can not have', async () => {
     const { source, target } = await halfMoved()
     renameSync(target, `${target}-away`)

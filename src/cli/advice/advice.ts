@@ -20,6 +20,8 @@ const REPORT =
 /** Why nothing is moved, or not all of it. */
 export const MOVE = {
   'busy-move': 'run this command again',
+  'disk-away':
+    'connect that disk, check -o, and run the same command again: it finishes the move; --back takes all of it back if nothing was given yet',
   'left-target':
     'are -i and -o swapped? what left a directory can go to a new one only: give it with -o; nothing was moved',
   moved: 'give that directory with -i; if the move was interrupted, run it again',
