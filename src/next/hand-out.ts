@@ -104,12 +104,12 @@ function taking(source: Source, { iccid, devices, count }: Handout): Promise<Tak
   return devices === undefined ? takeNextUnused(source, count) : takeForDevices(source, devices)
 }
 
-/** Profiles that an interrupted fetch received but did not store are unused profiles too. */
+/** Profiles that an interrupted call received but did not store are unused profiles too. */
 async function tryToFinishFetches(directory: string, messages: Messages): Promise<void> {
   try {
     const { finishFetches } = await import('../store/incoming/recover.ts')
     await finishFetches(directory, messages)
   } catch (error) {
-    messages.warn(`profiles that an interrupted fetch received can't be stored: ${reasonOf(error)}`)
+    messages.warn(`profiles that an interrupted call received can't be stored: ${reasonOf(error)}`)
   }
 }

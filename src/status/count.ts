@@ -15,7 +15,7 @@ export interface Counts {
   readonly inTransit: number
   /** Named like a profile, but not after an ICCID. */
   readonly notProfiles: number
-  /** Received by a `fetch` that has not stored them yet. */
+  /** Received by a `fetch` or a `move` that has not stored them yet. */
   readonly received: number
 }
 

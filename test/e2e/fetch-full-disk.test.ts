@@ -45,7 +45,7 @@ describe.skipIf(!hasSmallDisks)('a disk that fills up during a request', () => {
       disk.clear()
       const again = await sandbox.fetch(['-n', '1', '-o', directory])
       expect(again).toMatchObject({ code: 0 })
-      expect(again.stderr).toContain(`finished an interrupted fetch: ${aside} profiles stored`)
+      expect(again.stderr).toContain(`stored what an interrupted call received: ${aside} new profiles`)
       expect(namesIn(directory)).toEqual([...sandbox.delivered.keys()].map((iccid) => `${iccid}.json`).sort())
       expect(readdirSync(directory).filter((name) => name.startsWith('.'))).toEqual(['.unused'])
     },

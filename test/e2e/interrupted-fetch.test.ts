@@ -59,7 +59,7 @@ test('if a response is only partly readable, next says where the rest is kept', 
   const { code, stderr } = await softsim(['next', '-k', KEY, '-i', directory])
   expect(code).toBe(0)
   const path =
-    /^softsim: warning: part of what an interrupted fetch received can't be read; the rest is kept in (.+)$/m.exec(
+    /^softsim: warning: part of what an interrupted call received can't be read; the rest is kept in (.+)$/m.exec(
       stderr,
     )?.[1]
   expect(readFileSync(path ?? '', 'utf8')).toBe(text)

@@ -143,7 +143,10 @@ test('what a killed call has put aside in the other directory is stored, and not
   mkdirSync(join(target, '.incoming'))
   const answer = `${newAnswerName().replace(`~${process.pid}~`, '~4194999~')}.answer`
   writeFileSync(join(target, '.incoming', answer), `${JSON.stringify(moved)}\n`)
-  expect((await move(source, target, '-n', '2')).code).toBe(0)
+  const { code, stderr } = await move(source, target, '-n', '2')
+  expect(code).toBe(0)
+  // Nobody fetched.
+  expect(lines(stderr)[0]).toBe('softsim: stored what an interrupted call received: 1 new profile')
   expect(await status(target)).toMatchObject({ unused: 2, received: 0 })
   expect(existsSync(join(target, '.incoming'))).toBe(false)
 })

@@ -106,7 +106,7 @@ test('what an interrupted fetch received is stored first', async () => {
   const both = [1, 2].map((n) => `${storedFile(plainProfile(n), publicKey)}\n`)
   writeFileSync(join(source, '.incoming', answer), both.join(''))
   const run = await move(source, target, '--all')
-  expect(run.stderr).toContain('finished an interrupted fetch: 1 profile stored')
+  expect(run.stderr).toContain('stored what an interrupted call received: 1 new profile')
   expect(namesIn(target)).toEqual([1, 2].map(fileOf))
   expect(existsSync(join(source, '.incoming'))).toBe(false)
 })

@@ -188,7 +188,7 @@ describe.skipIf(reason !== undefined)(`an unusual system${reason ? ` (skipped: $
     )
     expect([code, stdout.length > 0, usedIn(directory)]).toEqual([0, true, [`__${iccid(1)}.json`]])
     expect(stderr).toMatch(
-      /^softsim: warning: profiles that an interrupted fetch received can't be stored: .*\(EIO\)\n$/,
+      /^softsim: warning: profiles that an interrupted call received can't be stored: .*\(EIO\)\n$/,
     )
   })
 

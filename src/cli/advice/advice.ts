@@ -60,7 +60,7 @@ const ADVICE = {
     'other-receipts': 'check -i; a new directory, with other profiles, needs no comparison',
     'no-such-profile': 'check the ICCID and -i',
     received: ({ count }) =>
-      `${several(count, 'profile')} of a running or interrupted fetch will be stored: when it ends, or ten minutes after it was interrupted, by the next call`,
+      `${several(count, 'profile')} that a running or interrupted call received will be stored: when it ends, or ten minutes after it was interrupted, by the next call`,
     'too-few':
       'softsim status -k counts those that can be used; take fewer, or fetch more; nothing was claimed',
     unfinished: ({ count }) =>

@@ -34,12 +34,12 @@ export interface Recovered extends Added {
 /** @throws {Failure} `disk` */
 export async function finishFetches(directory: string, messages: Messages): Promise<void> {
   const { stored = [], known = [], damaged = [] } = (await recover(directory)) ?? {}
-  // A fetch may have been interrupted before it received anything.
+  // A fetch or a move may have been interrupted before it received anything.
   if (stored.length + known.length > 0) {
-    messages.tell(0, `finished an interrupted fetch: ${several(stored.length, 'profile')} stored`)
+    messages.tell(0, `stored what an interrupted call received: ${several(stored.length, 'new profile')}`)
   }
   for (const path of damaged) {
-    messages.warn(`part of what an interrupted fetch received can't be read; the rest is kept in ${path}`)
+    messages.warn(`part of what an interrupted call received can't be read; the rest is kept in ${path}`)
   }
 }
 
@@ -66,7 +66,7 @@ export async function recover(directory: string): Promise<Recovered | undefined>
   } catch (error) {
     if (error instanceof Failure) throw error
     const facts = { kind: 'not-recovered', directory } as const
-    throw new Failure(facts, `can't store what an interrupted fetch received: ${reasonOf(error)}`, error)
+    throw new Failure(facts, `can't store what an interrupted call received: ${reasonOf(error)}`, error)
   }
 }
 

@@ -44,7 +44,7 @@ test.each([
   const directory = receiving()
   const advice = said(directory, found)
   expect([advice.outcome, advice.message.replace(directory, 'D')]).toEqual([outcome, message])
-  expect(advice.hint).toMatch(/^1 profile of a running or interrupted fetch will be stored/)
+  expect(advice.hint).toMatch(/^1 profile that a running or interrupted call received will be stored/)
 })
 
 test.each([

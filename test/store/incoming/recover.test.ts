@@ -246,7 +246,7 @@ describe('a disk error', () => {
     fail(call, ending, 'EIO')
     await expect(recover(directory).catch(adviceOn)).resolves.toMatchObject({
       outcome: 'disk',
-      message: "can't store what an interrupted fetch received: the disk reports an input/output error (EIO)",
+      message: "can't store what an interrupted call received: the disk reports an input/output error (EIO)",
       hint: expect.stringContaining('the profiles are kept there'),
     })
     disk.before = () => {}
@@ -272,10 +272,10 @@ test('another call has removed the place meanwhile: there is nothing to do', asy
 })
 
 test.each([
-  ['new profiles', [profile(1), profile(2)], ['finished an interrupted fetch: 2 profiles stored']],
-  ['only known ones', [profile(0)], ['finished an interrupted fetch: 0 profiles stored']],
+  ['new profiles', [profile(1), profile(2)], ['stored what an interrupted call received: 2 new profiles']],
+  ['only known ones', [profile(0)], ['stored what an interrupted call received: 0 new profiles']],
   ['nothing', [], []],
-])('says what an interrupted fetch received: %s', async (_, profiles, expected) => {
+])('says what an interrupted call received: %s', async (_, profiles, expected) => {
   const directory = interrupted(profiles)
   writeFileSync(join(directory, '89880.json'), JSON.stringify(profile(0)))
   const said: string[] = []
