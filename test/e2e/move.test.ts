@@ -135,7 +135,7 @@ test('receipts of the station that a profile was moved to: here, it is not one t
 test('what was moved is neither used up nor without a device, and status says where it is', async () => {
   const [source, target] = pair(2)
   await move(source, target, '--all')
-  const all = /all profiles in it are used or moved.*/
+  const all = /all profiles in it are used or moved, .*: check -i, or fetch more.*/
   expect(await next(source)).toEqual(failure(3, /no unused profile in \S+/, all))
   expect((await softsim(['status', '-i', source])).stderr).toMatch(all)
   expect((await softsim(['status', '-i', source, '--devices'])).stderr).toBe(

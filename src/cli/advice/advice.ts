@@ -41,7 +41,7 @@ const ADVICE = {
   usage: USAGE,
   'no-profiles': {
     'all-moved':
-      'all profiles in it are used or moved, which softsim status counts; fetch more: see softsim help fetch',
+      'all profiles in it are used or moved, which softsim status counts: check -i, or fetch more: see softsim help fetch',
     'all-used': 'all profiles in it are used; fetch more: see softsim help fetch',
     'being-claimed': 'run the same command again, after a minute if that call was killed',
     'busy-claim': 'run this command again; if no other call is running, see softsim status',
