@@ -173,11 +173,10 @@ export const record = {
     files.delete(file)
   },
 
-  /** @param at where in the file, at its end where it is left out */
-  written(file: number, text: string | Buffer, at?: number | null): void {
+  /** @param at where in the file; after what was written last where it is left out */
+  written(file: number, text: string | Buffer, at: number | null = null): void {
     const known = files.get(file)
-    if (known !== undefined)
-      disk.write(known, Buffer.from(text), at ?? disk.opened(known).inode.content.length)
+    if (known !== undefined) disk.write(known, Buffer.from(text), at)
   },
 
   truncated(file: number, length: number): void {

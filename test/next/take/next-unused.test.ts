@@ -11,6 +11,7 @@ import { begin as beginClaim } from '../../../src/store/claim/claim.ts'
 import { decide, settleFirst, takeOver } from '../../../src/store/claim/take-over.ts'
 import { textFor } from '../../../src/store/devices/draft.ts'
 import { noteBegun } from '../../../src/store/devices/record.ts'
+import { flushDirectorySync } from '../../../src/store/flush/directory.ts'
 import { cutPower, events, format, fs, live, ROOT } from '../../store/disk.ts'
 import { chooser } from '../../store/model.ts'
 import { iccid, plainProfile, storedFile } from '../../support/profiles.ts'
@@ -164,6 +165,16 @@ describe.skipIf(process.platform === 'win32')('before and during the claim', () 
       cutPower(() => 0)
       expect([1, 3, 4].map((n) => String(fs.readFileSync(path(unused(n)))))).toEqual(before)
     })
+  })
+
+  test('a claim on FAT is whole when another call flushes its names and the power fails', async () => {
+    begin({ fat: true })
+    const before = String(fs.readFileSync(path(unused(1))))
+    await takeNextUnused(source(), 1)
+    flushDirectorySync(directory)
+    cutPower(() => 0)
+    expect(names()).not.toContain(unused(1))
+    expect(String(fs.readFileSync(path(used(1))))).toBe(before)
   })
 
   test('a panel whose second claim can’t be completed: the first is named, and the third is released', async () => {

@@ -1,10 +1,11 @@
-import { closeSync, existsSync, mkdirSync, rmdirSync, rmSync } from 'node:fs'
+import { closeSync, existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { flushDirectorySync } from '../../../src/store/flush/directory.ts'
-import { INCOMING } from '../../../src/store/incoming/answers.ts'
+import { ANSWER, formatAnswer, INCOMING } from '../../../src/store/incoming/answers.ts'
+import { putAside, reserve } from '../../../src/store/incoming/reserve.ts'
 import { createIncoming, openTarget } from '../../../src/store/incoming/target.ts'
-import { bury, cutPower, format, live, ROOT } from '../disk.ts'
+import { bury, cutPower, format, live, lived, ROOT } from '../disk.ts'
 
 vi.mock('node:fs', async () => {
   const { diskSync } = await import('../disk-fs.ts')
@@ -49,3 +50,27 @@ describe.skipIf(isWindows)('.incoming survives a power cut', () => {
     expectPlaceAfterPowerCut()
   })
 })
+
+test.skipIf(isWindows).each([false, true])(
+  'an answer that is put aside survives a power cut, and is never on the disk beside its reserve; FAT: %s',
+  async (fat) => {
+    const answer = [{ iccid: '89881', profile: 'AAAA' }]
+    for (let steps = 0, isAside = false; !isAside; steps++) {
+      format({ fat })
+      live()
+      const target = await openTarget(directory)
+      const name = await reserve(target, 1)
+      live(steps)
+      await putAside(target, name, answer).catch(() => {})
+      isAside = !lived().isDead
+      bury()
+      cutPower(() => 0)
+      const place = join(directory, INCOMING)
+      const kept = readdirSync(place).filter((each) => each.startsWith(name))
+      const isWhole = kept.some((each) => readFileSync(join(place, each), 'utf8') === formatAnswer(answer))
+      if (isAside) expect(isWhole).toBe(true)
+      // The removal of the reserve would take its clusters, which are those of the answer.
+      if (isWhole) expect(kept).toEqual([name + ANSWER])
+    }
+  },
+)
