@@ -32,8 +32,11 @@ const CREATE_TRIES = 5
 /** Errors if another program has the file open. On other systems, the other codes mean missing permissions. */
 const CANT_CREATE = process.platform === 'win32' ? ['EACCES', 'EBUSY', 'EPERM'] : ['EBUSY']
 
-/** Another call may have released the same profile right before. */
-const RELEASE_TRIES = 50
+/** Longer than FUSE, and so sshfs, remembers the size of a file whose name has changed. */
+const REMEMBERED_MS = 1500
+
+/** Another call may be releasing the same profile. */
+const RELEASE_TRIES = 150
 const RELEASE_PAUSE_MS = 20
 
 /**
@@ -81,9 +84,10 @@ export function complete(directory: string, name: string, stored: string): boole
     if (isFat(directory)) copy(stored, unused, used)
     else patiently(() => renameSync(unused, used))
   } catch (error) {
+    const isGone = errnoOf(error) === 'ENOENT'
     // A complete copy may be another tool's.
-    release(directory, name, (text) => text !== stored && stored.startsWith(text))
-    if (errnoOf(error) === 'ENOENT') return false
+    release(directory, name, (text) => text !== stored && stored.startsWith(text), isGone)
+    if (isGone) return false
     throw notClaimed(directory, name, error, isHeld(error))
   }
   return !isTakenOver(directory, name)
@@ -117,17 +121,19 @@ export const claim = (directory: string, name: string, stored: string) =>
  * Releases a claim that this call has begun and not completed. While the settled name is a file, no other call takes the
  * claim over. If another one has, it keeps the profile.
  * @param isOwn whether a used file with this text is this call's: another tool may have renamed the unused file over it
+ * @param isGone whether the unused file is gone: probably it has
  * @throws {Failure} `disk` if the profile stays marked as used
  */
 export function release(
   directory: string,
   name: string,
   isOwn: (text: string) => boolean = (text) => text === '',
+  isGone = false,
 ): void {
   const [used, settled] = [join(directory, usedName(name)), join(directory, settledName(name))]
   if (!createSettled(directory, name)) return
   try {
-    if (isOwn(readFileSync(used, 'utf8'))) removeUsed(used, settled, isOwn)
+    if (isOwn(readFileSync(used, 'utf8'))) removeUsed(used, settled, isOwn, isGone)
   } catch (error) {
     if (errnoOf(error) !== 'ENOENT') throw stuck(name, error)
   } finally {
@@ -137,7 +143,7 @@ export function release(
 }
 
 /** Another tool may rename the unused file over it at this moment, so it is renamed away first, if that is possible. */
-function removeUsed(used: string, settled: string, isOwn: (text: string) => boolean): void {
+function removeUsed(used: string, settled: string, isOwn: (text: string) => boolean, isGone: boolean): void {
   try {
     patiently(() => renameSync(used, settled))
   } catch (error) {
@@ -146,6 +152,8 @@ function removeUsed(used: string, settled: string, isOwn: (text: string) => bool
     if (isOwn(readFileSync(used, 'utf8'))) patiently(() => unlinkSync(used))
     return
   }
+  // To this machine, it may look as it was before.
+  if (isGone) pause(REMEMBERED_MS)
   if (!isOwn(readFileSync(settled, 'utf8'))) patiently(() => renameSync(settled, used))
 }
 
