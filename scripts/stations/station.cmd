@@ -102,8 +102,9 @@ softsim status -i "!PROFILES!" --device="!serial!" > nul 2> "!scratch!\messages"
 set "known=!ERRORLEVEL!"
 if "!known!" == "0" goto fresh
 if not "!known!" == "3" (type "!scratch!\messages" >&2 & set "code=!known!" & goto end)
-call :say Device !serial! has a profile that this directory does not know. Is it from a backup, or another directory?
-call :say Put the device aside. Its own: softsim next --iccid !iccid!, see After a disk died in the manual of status.
+call :say Device !serial! has a profile that this directory does not know. Put the device aside.
+call :say Is the directory from a backup? Then type exit: other devices can get profiles that are in use.
+call :say Its own profile: softsim next --iccid !iccid!. See After a disk died in the manual of status.
 call :result fail || goto end
 set /a failed += 1 > nul
 call :state failed

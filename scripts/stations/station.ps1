@@ -91,8 +91,9 @@ function Test-Known($serial, $iccid) {
     $shift.Code = $code
     exit $code
   }
-  Say "Device $serial has a profile that this directory does not know. Is it from a backup, or another directory?"
-  Say "Put the device aside. Its own: softsim next --iccid $iccid, see After a disk died in the manual of status."
+  Say "Device $serial has a profile that this directory does not know. Put the device aside."
+  Say 'Is the directory from a backup? Then type exit: other devices can get profiles that are in use.'
+  Say "Its own profile: softsim next --iccid $iccid. See After a disk died in the manual of status."
   Add-Result $serial fail
   Save-Unfinished
   if ($shift.Code) { exit $shift.Code }

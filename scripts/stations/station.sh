@@ -41,8 +41,9 @@ is_known() {
   code=$?
   [ "$code" -eq 3 ] || { relay; [ "$code" -eq 0 ] || exit "$code"; return 0; }
   true > "$scratch/messages"
-  say "Device $1 has a profile that this directory does not know. Is it from a backup, or another directory?"
-  say "Put the device aside. Its own: softsim next --iccid $2, see After a disk died in the manual of status."
+  say "Device $1 has a profile that this directory does not know. Put the device aside."
+  say "Is the directory from a backup? Then type exit: other devices can get profiles that are in use."
+  say "Its own profile: softsim next --iccid $2. See After a disk died in the manual of status."
   record "$1" fail || exit 9
   ((failed += 1))
   return 1

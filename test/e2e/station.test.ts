@@ -103,7 +103,7 @@ describe.skipIf(!canRun)('the stations’ script with a device programmer', () =
         run.type('yes\n')
       }
       await run.says('Device SN-1 has a profile that this directory does not know.')
-      await run.says(`Put the device aside. Its own: softsim next --iccid ${iccid(1)}, see`)
+      await run.says(`Its own profile: softsim next --iccid ${iccid(1)}. See`)
       expect([station.receipts().length, usedIn(directory)]).toEqual([1, []])
       await softsim(['next', '-k', KEY, '-i', directory, '--iccid', iccid(1)])
       await run.scan('SN-2\n')
@@ -179,11 +179,16 @@ describe.skipIf(!canRun)('the stations’ script with a device programmer', () =
     await run.scan(CTRL_D)
     await run.ended
     await softsim(['next', '-k', KEY, '-i', directory, '--device', 'SN-3'])
+    // Of another station: the newest result of a device counts, whichever file has it.
+    station.put(
+      'results-2.csv',
+      'time,station,device,result\n2999-01-01T00:00:00Z,b,"SN-2",pass\n2000-01-01T00:00:00Z,b,"SN-1",pass\n',
+    )
     symlinkSync(directory, station.path('profiles'))
     const env = { ...process.env, PATH: `${station.path('.')}:${process.env['PATH']}` }
     const text = command?.text ?? ''
     expect(execFileSync('bash', ['-c', text], { cwd: station.path('.'), env, encoding: 'utf8' })).toBe(
-      'SN-1\nSN-2\nSN-3\n',
+      'SN-1\nSN-3\n',
     )
   })
 
