@@ -24,30 +24,34 @@ if !PANEL! equ 0 (echo PANEL is 0.>&2& exit /b 2)
 where softsim > nul 2>&1 || (echo softsim is not on the PATH.>&2& exit /b 2)
 if not defined PORT where "!PROGRAM!" > nul 2>&1 || (echo !PROGRAM! is not on the PATH. Or name a port.>&2& exit /b 2)
 if defined SEND if "!SEND:%%s=!" == "!SEND!" (echo SEND has no %%s for the profile.>&2& exit /b 2)
-type nul >> "!RESULTS!" || (echo Can't write !RESULTS!.>&2& exit /b 2)
-for %%f in ("!RESULTS!") do if %%~zf == 0 >> "!RESULTS!" echo time,station,device,result
-if defined LOG type nul >> "!LOG!" || (echo Can't write !LOG!.>&2& exit /b 2)
 mkdir "!scratch!" || exit /b 2
 softsim status -i "!PROFILES!" -k "!KEY!" -n 20 > "!scratch!\messages"
 set "code=!ERRORLEVEL!"
 rem 3: no unused profile is left. Devices that have one can still be repeated.
 if "!code!" == "3" if exist "!PROFILES!\.devices\" set "code=0"
 if not "!code!" == "0" (rmdir /s /q "!scratch!" & exit /b !code!)
+set "wrong="
+type nul >> "!RESULTS!" || set "wrong=!RESULTS!"
+if defined LOG type nul >> "!LOG!" || set "wrong=!LOG!"
+if defined wrong (echo Can't write !wrong!.>&2& rmdir /s /q "!scratch!" & exit /b 2)
+for %%f in ("!RESULTS!") do if %%~zf == 0 >> "!RESULTS!" echo time,station,device,result
 for /f "tokens=1,2" %%a in ('find "  unused  " ^< "!scratch!\messages"') do set "left=%%b"
 rem This is left by a station that was closed: its devices that have not passed, and where their profiles were kept.
 if exist "!unfinished!" for /f "usebackq tokens=1*" %%a in ("!unfinished!") do (
   if "%%a" == "scratch" (if exist "%%b\messages" rmdir /s /q "%%b") else (
     set "serial=%%b"
-    call :receipt
-    if "%%a" == "started" call :result unfinished
-    call :state failed
-    call :say Device !serial! is not finished: scan it again.
+    call :state %%a
+    call :unfinished !place!
   )
 )
 
 :panel
 call :save
-if !left! leq !LOW_STOCK! (call :say WARNING: profiles left: !left!. Fetch more.) else call :say Profiles left: !left!
+set "short="
+if not "!PANEL!" == "1" if !left! lss !PANEL! set "short=yes"
+if defined short (call :say WARNING: profiles left: !left!. Fetch more, or type skip for slots that get none.
+) else if !left! leq !LOW_STOCK! (call :say WARNING: profiles left: !left!. Fetch more.
+) else call :say Profiles left: !left!
 :early
 rem cmd can't discard what was typed or scanned too early: only Enter alone goes on.
 set "early="
@@ -83,10 +87,29 @@ if not "!serial:~0,128!" == "!serial!" set "wrong=long"
 if defined wrong (call :say This is not a serial number of a device.& goto ask)
 for /l %%s in (1,1,!PANEL!) do call :compare_serial %%s
 if defined wrong (call :say Device !serial! is in this panel already.& goto ask)
-find """!serial!"",pass" < "!RESULTS!" > nul || goto fresh
+set "before=!at!"
+call :receipt
+if not defined at set "at=!before!"
+find """!serial!"",pass" < "!RESULTS!" > nul || goto unpassed
 set "answer="
 set /p "answer=Device !serial! is already programmed. Is it this device? Type yes to program it again: "
 if not "!answer!" == "yes" goto ask
+if not defined iccid set "iccid=ICCID"
+:unpassed
+if not defined iccid goto fresh
+rem A directory from a backup, or another one, would give this device a second profile.
+softsim status -i "!PROFILES!" --device="!serial!" > nul 2> "!scratch!\messages"
+set "known=!ERRORLEVEL!"
+if "!known!" == "0" goto fresh
+if not "!known!" == "3" (type "!scratch!\messages" >&2 & set "code=!known!" & goto end)
+call :say Device !serial! has a profile that this directory does not know. Put the device aside.
+call :say Is the directory from a backup? Then type exit: other devices can get profiles that are in use.
+call :say Its own profile: softsim next --iccid !iccid!. See After a disk died in the manual of status.
+call :result fail || goto end
+set /a failed += 1 > nul
+call :state failed
+call :save
+goto ask
 :fresh
 set "serial!slot!=!serial!"
 call :state scanned
@@ -105,6 +128,8 @@ softsim next -v -k "!KEY!" -i "!PROFILES!"!devices! --receipt="!RECEIPT!" > "!sc
 set "code=!ERRORLEVEL!"
 for %%w in (error warning hint) do find "softsim: %%w: " < "!scratch!\messages" >&2
 if defined LOG type "!scratch!\messages" >> "!LOG!"
+rem 3: nothing is claimed.
+if "!code!" == "3" for /l %%s in (1,1,!PANEL!) do if defined serial%%s call :untake %%s
 if not "!code!" == "0" goto end
 for /f "tokens=4" %%n in ('find "softsim: at most " ^< "!scratch!\messages"') do set "left=%%n"
 find "softsim: no other known unused profile" < "!scratch!\messages" > nul && set "left=0"
@@ -119,7 +144,10 @@ for /l %%s in (1,1,!PANEL!) do if defined serial%%s call :judge %%s
 if "!code!" == "0" goto panel
 
 :end
-call :say End of the shift: !passed! passed, !failed! failed, !repeated! repeated, !left! profiles left.
+set "why=End of the shift"
+if not "!code!" == "0" set "why=Stopped with exit code !code!"
+if "!code!" == "3" set "why=Too few profiles are left"
+call :say !why!: !passed! passed, !failed! failed, !repeated! repeated, !left! profiles left.
 for /l %%k in (1,1,!most!) do if defined begun%%k call :unfinished %%k
 rmdir /s /q "!scratch!"
 call :save
@@ -159,6 +187,10 @@ if defined PORT call :mode !port%1! || (
 )
 set "devices=!devices! --device="!serial!"" & set /a count += 1 > nul
 call :state started
+exit /b
+:untake
+set "serial=!serial%1!"
+call :state scanned
 exit /b
 
 rem Writes a line of softsim, in its frame, for the next slot that has a device.
@@ -274,6 +306,7 @@ exit /b
 :unfinished
 set "serial=!begun%1!"
 if "!state%1!" == "started" call :receipt & call :result unfinished & call :state failed
+if "!state%1!" == "scanned" (call :say Device !serial! was scanned, but not programmed: scan it again.& exit /b)
 call :say Device !serial! is not finished: scan it again.
 exit /b
 

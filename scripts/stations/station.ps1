@@ -63,12 +63,42 @@ function Invoke-Softsim {
   }
 }
 function Show-Left {
-  if ($shift.Left -gt $lowStock) { Say "Profiles left: $($shift.Left)" }
+  if ($size -gt 1 -and $shift.Left -lt $size) {
+    Say "WARNING: profiles left: $($shift.Left). Fetch more, or type skip for slots that get none."
+  } elseif ($shift.Left -gt $lowStock) { Say "Profiles left: $($shift.Left)" }
   else { Say "WARNING: profiles left: $($shift.Left). Fetch more." }
 }
+function Show-Unfinished($serial) {
+  switch ($state[$serial]) {
+    pass { }
+    scanned { Say "Device $serial was scanned, but not programmed: scan it again." }
+    default { Say "Device $serial is not finished: scan it again." }
+  }
+}
 function Get-Receipt($serial) {
+  if (-not (Test-Path -LiteralPath $receipt)) { return }
   $lines = Select-String -LiteralPath $receipt -SimpleMatch -CaseSensitive -Pattern """device"":""$serial"","
-  $lines | Select-Object -Last 1 | ForEach-Object { $_.Line | ConvertFrom-Json }
+  $lines | Select-Object -Last 1 | ForEach-Object { $_.Line }
+}
+# A directory from a backup, or another one, would give this device a second profile.
+function Test-Known($serial, $iccid) {
+  $ErrorActionPreference = 'Continue'
+  $said = @(& softsim status -i $profiles "--device=$serial" 2>&1)
+  $code = $LASTEXITCODE
+  if ($code -eq 0) { return $true }
+  if ($code -ne 3) {
+    foreach ($line in $said) { Say "$line" }
+    $shift.Code = $code
+    exit $code
+  }
+  Say "Device $serial has a profile that this directory does not know. Put the device aside."
+  Say 'Is the directory from a backup? Then type exit: other devices can get profiles that are in use.'
+  Say "Its own profile: softsim next --iccid $iccid. See After a disk died in the manual of status."
+  Add-Result $serial fail
+  Save-Unfinished
+  if ($shift.Code) { exit $shift.Code }
+  $shift.Failed++
+  $false
 }
 
 function Open-Port($name) {
@@ -99,11 +129,15 @@ function Read-Serial($number, $taken) {
   }
   if ($serial -cnotmatch $serials) { Say 'This is not a serial number of a device.'; return }
   if ($taken -ccontains $serial) { Say "Device $serial is in this panel already."; return }
+  $iccid = ''
   if (Select-String -LiteralPath $results -SimpleMatch -CaseSensitive -Quiet -Pattern ",""$serial"",pass") {
     Clear-Keyboard
     $answer = Read-Host "Device $serial is already programmed. Is it this device? Type yes to program it again"
     if ($answer -cne 'yes') { return }
+    $iccid = 'ICCID'
   }
+  if ("$(Get-Receipt $serial)" -cmatch '"iccid":"(\d+)"') { $iccid = $Matches[1] }
+  if ($iccid -and -not (Test-Known $serial $iccid)) { return }
   $serial
 }
 function Read-Panel {
@@ -212,6 +246,11 @@ if (-not $frame.Contains('%s')) { Say 'SEND has no %s for the profile.'; exit 2 
 # Two profiles would go to one device.
 if (@($ports | Sort-Object -Unique).Count -ne $ports.Count) { Say 'A port is named twice.'; exit 2 }
 foreach ($name in $ports) { $com = Open-Port $name; if (-not $com) { exit 2 }; $com.Dispose() }
+$counts = Invoke-Softsim status -i $profiles -k $key -n 20 '--format=json'
+$code = $LASTEXITCODE
+# 3: no unused profile is left. Devices that have one can still be repeated.
+if ($code -eq 3 -and (Test-Path -LiteralPath (Join-Path $profiles '.devices'))) { $code = 0 }
+if ($code -ne 0) { exit $code }
 try {
   [IO.File]::AppendAllText($results, '')
   $text = [IO.File]::ReadAllText($results)
@@ -220,11 +259,6 @@ try {
   elseif (-not $text.EndsWith("`n")) { [IO.File]::AppendAllText($results, "`n") }
   if ($log) { [IO.File]::AppendAllText($log, '') }
 } catch { [Console]::Error.WriteLine("Can't write $results or $log."); exit 2 }
-$counts = Invoke-Softsim status -i $profiles -k $key -n 20 '--format=json'
-$code = $LASTEXITCODE
-# 3: no unused profile is left. Devices that have one can still be repeated.
-if ($code -eq 3 -and (Test-Path -LiteralPath (Join-Path $profiles '.devices'))) { $code = 0 }
-if ($code -ne 0) { exit $code }
 $shift.Left = ($counts | ConvertFrom-Json).unused
 
 try {
@@ -233,7 +267,7 @@ try {
     if (-not $serial -or $was -ceq 'scratch') { continue }    # as station.cmd writes it
     $state[$serial] = $was
     if ($was -ceq 'started') { Add-Result $serial unfinished }
-    Say "Device $serial is not finished: scan it again."
+    Show-Unfinished $serial
   }
   while ($true) {
     Show-Left
@@ -250,12 +284,19 @@ try {
     $devices = @(foreach ($slot in $panel) { $state[$slot.Serial] = 'started'; "--device=$($slot.Serial)" })
     Save-Unfinished
     $lines = @(Invoke-Softsim next -v -k $key -i $profiles @devices "--receipt=$receipt")
-    if ($LASTEXITCODE -ne 0) { exit $LASTEXITCODE }
-    if ($lines.Count -ne $panel.Count) { Say 'softsim has not printed a profile for each device.'; exit 1 }
+    $shift.Code = $LASTEXITCODE
+    # 3: nothing is claimed.
+    if ($shift.Code -eq 3) { foreach ($slot in $panel) { $state[$slot.Serial] = 'scanned' } }
+    if (-not $shift.Code -and $lines.Count -ne $panel.Count) {
+      Say 'softsim has not printed a profile for each device.'
+      $shift.Code = 1
+    }
+    if ($shift.Code) { exit $shift.Code }
     for ($at = 0; $at -lt $panel.Count; $at++) {
       $panel[$at].Line = $lines[$at]
-      $given = Get-Receipt $panel[$at].Serial
-      if ($given) { $panel[$at].Iccid = $given.iccid; if ($given.again) { $shift.Repeated++ } }
+      $given = "$(Get-Receipt $panel[$at].Serial)"
+      if ($given -cmatch '"iccid":"(\d+)"') { $panel[$at].Iccid = $Matches[1] }
+      if ($given -cmatch '"again":true') { $shift.Repeated++ }
     }
     foreach ($slot in $panel) {
       try { Start-Device $slot } catch { Say "Device $($slot.Serial): $_"; $slot.Result = 'fail' }
@@ -269,11 +310,16 @@ try {
   }
 } finally {
   foreach ($slot in $panel) { try { Stop-Device $slot } catch { Say "$_" } }
-  Say ('End of the shift: {0} passed, {1} failed, {2} repeated, {3} profiles left.' -f
-    $shift.Passed, $shift.Failed, $shift.Repeated, $shift.Left)
+  $why = switch ($shift.Code) {
+    0 { 'End of the shift' }
+    3 { 'Too few profiles are left' }
+    default { "Stopped with exit code $_" }
+  }
+  Say ('{0}: {1} passed, {2} failed, {3} repeated, {4} profiles left.' -f
+    $why, $shift.Passed, $shift.Failed, $shift.Repeated, $shift.Left)
   foreach ($serial in @($state.Keys)) {
     if ($state[$serial] -ceq 'started') { Add-Result $serial unfinished }
-    if ($state[$serial] -cne 'pass') { Say "Device $serial is not finished: scan it again." }
+    Show-Unfinished $serial
   }
   Save-Unfinished
 }

@@ -33,9 +33,24 @@ open_port() {
 }
 close_ports() { local fd; for fd in "${open[@]}"; do exec {fd}>&-; done; open=(); }
 
+last_receipt() { grep -F -- "\"device\":\"$1\"," "$receipt" 2> /dev/null | tail -n 1; }
+# A directory from a backup, or another one, would give this device a second profile. Fails if it does not know it.
+is_known() {
+  local code
+  softsim status -i "$profiles" --device="$1" > /dev/null 2> "$scratch/messages"
+  code=$?
+  [ "$code" -eq 3 ] || { relay; [ "$code" -eq 0 ] || exit "$code"; return 0; }
+  true > "$scratch/messages"
+  say "Device $1 has a profile that this directory does not know. Put the device aside."
+  say "Is the directory from a backup? Then type exit: other devices can get profiles that are in use."
+  say "Its own profile: softsim next --iccid $2. See After a disk died in the manual of status."
+  record "$1" fail || exit 9
+  ((failed += 1))
+  return 1
+}
 # Asks for the device of one slot. Fails if it must be asked for again.
 scan() {
-  local serial answer other prompt='Serial number of the device: '
+  local serial answer other iccid='' prompt='Serial number of the device: '
   # The same letters in every locale.
   local LC_ALL=C
   [ "$size" -eq 1 ] || prompt="Serial number of device $1 of $size${ports[$1 - 1]:+, at ${ports[$1 - 1]}}, or skip: "
@@ -54,8 +69,11 @@ scan() {
     [ ! -t 0 ] || discard 0
     read -rp "Device $serial is already programmed. Is it this device? Type yes to program it again: " answer || exit 0
     [ "$answer" = yes ] || return 1
+    iccid=ICCID
   fi
   [ -n "${state[$serial]-}" ] || { begun+=("$serial"); state[$serial]=scanned; }
+  [[ ! $(last_receipt "$serial") =~ \"iccid\":\"([0-9]+)\" ]] || iccid=${BASH_REMATCH[1]}
+  [ -z "$iccid" ] || is_known "$serial" "$iccid" || return 1
   panel[$1]=$serial
 }
 scan_panel() {
@@ -70,19 +88,23 @@ scan_panel() {
 
 # Takes the profiles of the panel with one call: all or none, in the order of the slots.
 take() {
-  local IFS=$'\n' slot serial receipts devices=() taken
+  local IFS=$'\n' slot serial receipts devices=() taken code
   for serial in "${panel[@]}"; do
     devices+=("--device=$serial")
     state[$serial]=started
   done
-  taken=$(softsim next -v -k "$key" -i "$profiles" "${devices[@]}" --receipt="$receipt" 2> "$scratch/messages") || exit
+  taken=$(softsim next -v -k "$key" -i "$profiles" "${devices[@]}" --receipt="$receipt" 2> "$scratch/messages")
+  code=$?
+  # 3: nothing is claimed.
+  [ "$code" -ne 3 ] || for serial in "${panel[@]}"; do state[$serial]=scanned; done
+  [ "$code" -eq 0 ] || exit "$code"
   relay
   taken=($taken)
   [ ${#taken[@]} -eq ${#panel[@]} ] || { say "softsim has not printed ${#panel[@]} profiles."; exit 1; }
   lines=() iccids=()
   for slot in "${!panel[@]}"; do
     lines[slot]=${taken[${#lines[@]}]}
-    receipts=$(grep -F -- "\"device\":\"${panel[slot]}\"," "$receipt" | tail -n 1)
+    receipts=$(last_receipt "${panel[slot]}")
     [[ $receipts =~ \"iccid\":\"([0-9]+)\" ]] && iccids[slot]=${BASH_REMATCH[1]} || iccids[slot]=''
     [[ $receipts != *'"again":true'* ]] || ((repeated += 1))
   done
@@ -100,7 +122,10 @@ relay() {
 }
 tell_left() {
   [ -n "$left" ] || return 0
-  if [ "$left" -gt "$low" ]; then say "Profiles left: $left"; else say "WARNING: profiles left: $left. Fetch more."; fi
+  if [ "$left" -lt "$size" ] && [ "$size" -gt 1 ]; then
+    say "WARNING: profiles left: $left. Fetch more, or type skip for slots that get none."
+  elif [ "$left" -gt "$low" ]; then say "Profiles left: $left"
+  else say "WARNING: profiles left: $left. Fetch more."; fi
 }
 
 # What a device says of itself is held against what it got. Fails if they differ: two devices may have one identity.
@@ -174,7 +199,7 @@ judge() {
 
 # A second Ctrl-C, or the second signal of a terminal that is closed, must not cut this off.
 finish() {
-  local slot serial ended=()
+  local code=$? why='End of the shift' slot serial ended=()
   trap '' INT TERM HUP PIPE
   {
     for slot in "${!jobs[@]}"; do kill "${jobs[slot]}"; done
@@ -183,10 +208,19 @@ finish() {
   } 2> /dev/null
   for slot in "${ended[@]}"; do judge "$slot" 0; done
   relay
-  say "End of the shift: $passed passed, $failed failed, $repeated repeated, ${left:-?} profiles left."
+  case $code in
+    0 | 129 | 130 | 143) ;;
+    3) why='Too few profiles are left' ;;
+    *) why="Stopped with exit code $code" ;;
+  esac
+  say "$why: $passed passed, $failed failed, $repeated repeated, ${left:-?} profiles left."
   for serial in "${begun[@]}"; do
     [ "${state[$serial]}" != started ] || record "$serial" unfinished
-    [ "${state[$serial]}" = pass ] || say "Device $serial is not finished: scan it again."
+    case ${state[$serial]} in
+      pass) ;;
+      scanned) say "Device $serial was scanned, but not programmed: scan it again." ;;
+      *) say "Device $serial is not finished: scan it again." ;;
+    esac
   done
   rm -rf "$scratch"
 }
@@ -206,15 +240,15 @@ done
 for ((slot = 1; slot <= ${#ports[@]}; slot++)); do open_port "$slot" || exit 2; done
 # Two profiles would go to one device.
 [ -z "$(readlink -f -- "${ports[@]}" /dev/null | sort | uniq -d)" ] || stop 'A port is named twice.'
-[ -s "$results" ] || echo time,station,device,result >> "$results" || stop "Can't write $results."
-# A power cut can leave a part of a line.
-[ -z "$(tail -c 1 "$results")" ] || echo >> "$results" || stop "Can't write $results."
-[ -z "$log" ] || true >> "$log" || stop "Can't write $log."
 # 3: no unused profile is left. Devices that have one can still be repeated.
 status=$(softsim status -i "$profiles" -k "$key" -n 20 --format=json)
 code=$?
 [ "$code" -eq 0 ] || { [ "$code" -eq 3 ] && [ -d "$profiles/.devices" ]; } || exit "$code"
 [[ $status =~ \"unused\":([0-9]+) ]] && left=${BASH_REMATCH[1]}
+[ -s "$results" ] || echo time,station,device,result >> "$results" || stop "Can't write $results."
+# A power cut can leave a part of a line.
+[ -z "$(tail -c 1 "$results")" ] || echo >> "$results" || stop "Can't write $results."
+[ -z "$log" ] || true >> "$log" || stop "Can't write $log."
 scratch=$(mktemp -d) && true > "$scratch/messages" || exit 2
 trap finish EXIT
 trap 'echo; exit 130' INT

@@ -1,9 +1,10 @@
 /** scripts/stations/station.sh, the file itself, at a terminal: one device after another, with a device programmer. */
 import { execFileSync } from 'node:child_process'
-import { existsSync, rmSync, symlinkSync } from 'node:fs'
+import { cpSync, existsSync, rmSync, symlinkSync } from 'node:fs'
+import { join } from 'node:path'
 import { beforeEach, describe, expect, inject, test } from 'vitest'
 import { blocksOf, pageAt } from '../docs/pages.ts'
-import { directoryOf, someProfiles, usedIn } from '../support/directory.ts'
+import { directoryOf, someProfiles, temporaryDirectory, usedIn } from '../support/directory.ts'
 import { iccid } from '../support/profiles.ts'
 import { softsim, until } from '../support/softsim.ts'
 import { stationOf } from '../support/station.ts'
@@ -84,6 +85,39 @@ describe.skipIf(!canRun)('the stations’ script with a device programmer', () =
     expect(station.results()).toEqual(['"SN-1" pass', '"SN-1" pass'])
   })
 
+  test.each(['pass', 'fail'])(
+    'a backup that has forgotten a device (its result: %s): no second profile, and the way to its own',
+    async (result) => {
+      const backup = join(temporaryDirectory(), 'backup')
+      cpSync(directory, backup, { recursive: true })
+      const run = start()
+      if (result === 'fail') station.put('fail')
+      await run.scan('SN-1\n')
+      await run.says(result === 'fail' ? 'Device SN-1 failed.' : 'Device SN-1 is programmed.')
+      rmSync(station.path('fail'), { force: true })
+      rmSync(directory, { recursive: true })
+      cpSync(backup, directory, { recursive: true })
+      await run.scan('SN-1\n')
+      if (result === 'pass') {
+        await run.says('already programmed')
+        run.type('yes\n')
+      }
+      await run.says('Device SN-1 has a profile that this directory does not know.')
+      await run.says(`Its own profile: softsim next --iccid ${iccid(1)}. See`)
+      expect([station.receipts().length, usedIn(directory)]).toEqual([1, []])
+      await softsim(['next', '-k', KEY, '-i', directory, '--iccid', iccid(1)])
+      await run.scan('SN-2\n')
+      await run.says('Device SN-2 is programmed.')
+      await run.scan('exit\n')
+      expect(await run.ended).toBe(0)
+      expect(station.results()).toEqual([`"SN-1" ${result}`, '"SN-1" fail', '"SN-2" pass'])
+      expect(station.receipts().map((receipt) => [receipt.device, receipt.iccid])).toEqual([
+        ['SN-1', iccid(1)],
+        ['SN-2', iccid(2)],
+      ])
+    },
+  )
+
   test('what is not a serial number is asked for again', async () => {
     const run = start()
     await run.scan('SN"1\n')
@@ -145,11 +179,16 @@ describe.skipIf(!canRun)('the stations’ script with a device programmer', () =
     await run.scan(CTRL_D)
     await run.ended
     await softsim(['next', '-k', KEY, '-i', directory, '--device', 'SN-3'])
+    // Of another station: the newest result of a device counts, whichever file has it.
+    station.put(
+      'results-2.csv',
+      'time,station,device,result\n2999-01-01T00:00:00Z,b,"SN-2",pass\n2000-01-01T00:00:00Z,b,"SN-1",pass\n',
+    )
     symlinkSync(directory, station.path('profiles'))
     const env = { ...process.env, PATH: `${station.path('.')}:${process.env['PATH']}` }
     const text = command?.text ?? ''
     expect(execFileSync('bash', ['-c', text], { cwd: station.path('.'), env, encoding: 'utf8' })).toBe(
-      'SN-1\nSN-2\nSN-3\n',
+      'SN-1\nSN-3\n',
     )
   })
 
@@ -209,6 +248,7 @@ describe.skipIf(!canRun)('the stations’ script with a device programmer', () =
 
   test('it does not start with a wrong key, an empty directory or without its tools; nothing is claimed', async () => {
     expect(await start({ KEY: '/nowhere/key.pem' }).ended).toBe(4)
+    expect(existsSync(station.path('results.csv'))).toBe(false)
     expect(await start({ PROFILES: directoryOf([]) }).ended).toBe(3)
     expect(await start({ PROGRAM: 'no-such-program' }).ended).toBe(2)
     expect(await start({ RESULTS: '/nowhere/results.csv' }).ended).toBe(2)
@@ -224,6 +264,11 @@ describe.skipIf(!canRun)('the stations’ script with a device programmer', () =
     await first.scan('SN-2\n')
     expect(await first.ended).toBe(3)
     expect(first.terminal.shown).toContain('no unused profile')
+    expect(first.terminal.shown).toContain(
+      'Too few profiles are left: 0 passed, 1 failed, 0 repeated, 0 profiles left.',
+    )
+    expect(first.terminal.shown).toContain('Device SN-1 is not finished: scan it again.')
+    expect(first.terminal.shown).toContain('Device SN-2 was scanned, but not programmed: scan it again.')
     rmSync(station.path('fail'))
     const second = start()
     await second.scan('SN-1\n')
