@@ -89,6 +89,12 @@ test.concurrent.each([
   }
 })
 
+test('the key of the environment as the directory of a command that needs none', async () => {
+  const { stderr } = await softsim(['status', '-i', SECRET], { env: { SOFTSIM_API_KEY: SECRET } })
+  expect(stderr).toContain('directory *** does not exist')
+  expect(stderr).not.toContain(SECRET)
+})
+
 test('certificates, redirects and proxies', async () => {
   const tls = selfSigned(temporaryDirectory())
   const { url, httpsUrl = '' } = await startSandbox({ apiKeys, tls, redirect: true })
