@@ -32,11 +32,8 @@ const CREATE_TRIES = 5
 /** Errors if another program has the file open. On other systems, the other codes mean missing permissions. */
 const CANT_CREATE = process.platform === 'win32' ? ['EACCES', 'EBUSY', 'EPERM'] : ['EBUSY']
 
-/** Longer than FUSE, and so sshfs, remembers the size of a file whose name has changed. */
-const REMEMBERED_MS = 1500
-
-/** Another call may be releasing the same profile. */
-const RELEASE_TRIES = 150
+/** Another call may have released the same profile right before. */
+const RELEASE_TRIES = 50
 const RELEASE_PAUSE_MS = 20
 
 /**
@@ -84,10 +81,11 @@ export function complete(directory: string, name: string, stored: string): boole
     if (isFat(directory)) copy(stored, unused, used)
     else patiently(() => renameSync(unused, used))
   } catch (error) {
-    const isGone = errnoOf(error) === 'ENOENT'
+    // The unused file is gone: a tool that only renames may have put it in the place of the used one. Over a network, that
+    // can still look empty.
+    if (errnoOf(error) === 'ENOENT') return false
     // A complete copy may be another tool's.
-    release(directory, name, (text) => text !== stored && stored.startsWith(text), isGone)
-    if (isGone) return false
+    release(directory, name, (text) => text !== stored && stored.startsWith(text))
     throw notClaimed(directory, name, error, isHeld(error))
   }
   return !isTakenOver(directory, name)
@@ -121,19 +119,17 @@ export const claim = (directory: string, name: string, stored: string) =>
  * Releases a claim that this call has begun and not completed. While the settled name is a file, no other call takes the
  * claim over. If another one has, it keeps the profile.
  * @param isOwn whether a used file with this text is this call's: another tool may have renamed the unused file over it
- * @param isGone whether the unused file is gone: probably it has
  * @throws {Failure} `disk` if the profile stays marked as used
  */
 export function release(
   directory: string,
   name: string,
   isOwn: (text: string) => boolean = (text) => text === '',
-  isGone = false,
 ): void {
   const [used, settled] = [join(directory, usedName(name)), join(directory, settledName(name))]
   if (!createSettled(directory, name)) return
   try {
-    if (isOwn(readFileSync(used, 'utf8'))) removeUsed(used, settled, isOwn, isGone)
+    if (isOwn(readFileSync(used, 'utf8'))) removeUsed(used, settled, isOwn)
   } catch (error) {
     if (errnoOf(error) !== 'ENOENT') throw stuck(name, error)
   } finally {
@@ -143,7 +139,7 @@ export function release(
 }
 
 /** Another tool may rename the unused file over it at this moment, so it is renamed away first, if that is possible. */
-function removeUsed(used: string, settled: string, isOwn: (text: string) => boolean, isGone: boolean): void {
+function removeUsed(used: string, settled: string, isOwn: (text: string) => boolean): void {
   try {
     patiently(() => renameSync(used, settled))
   } catch (error) {
@@ -152,8 +148,6 @@ function removeUsed(used: string, settled: string, isOwn: (text: string) => bool
     if (isOwn(readFileSync(used, 'utf8'))) patiently(() => unlinkSync(used))
     return
   }
-  // To this machine, it may look as it was before.
-  if (isGone) pause(REMEMBERED_MS)
   if (!isOwn(readFileSync(settled, 'utf8'))) patiently(() => renameSync(settled, used))
 }
 

@@ -1,6 +1,6 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { UnusableProfile } from '../../../src/failure.ts'
@@ -162,6 +162,14 @@ describe('a claim that is begun and not complete', () => {
     expect(complete(directory, '1.json')).toBe(false)
     release(directory, '1.json')
     expect(readFileSync(join(directory, '__1.json'), 'utf8')).toBe('1.json')
+  })
+
+  test('leaves the used name if the unused one is gone: over a network, what another tool put there may look empty', () => {
+    const directory = directoryWith('1.json')
+    begin(directory, '1.json')
+    renameSync(join(directory, '1.json'), join(directory, 'elsewhere'))
+    expect(complete(directory, '1.json')).toBe(false)
+    expect(readdirSync(directory).sort()).toEqual(['__1.json', 'elsewhere'])
   })
 
   test('is lost although its rename succeeds, as it can on Windows and SMB', () => {
