@@ -60,7 +60,7 @@ export default defineConfig({
     // Clipanion's modules can be read by a bundler only: they import directories.
     server: { deps: { inline: ['clipanion'] } },
     // Most of the time a test waits, for a process or for a service.
-    maxWorkers: 4,
+    maxWorkers: 6,
     // Only a test that hangs takes so long, however busy the machine is.
     testTimeout: 300_000,
     hookTimeout: 300_000,
