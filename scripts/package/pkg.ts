@@ -21,7 +21,14 @@ type Sea = (entry: string, options: object) => Promise<void>
 const START = 'scripts/package/start.cjs'
 
 /** Node's options in the executable. README.md says what each is for. */
-const OPTIONS = ['--min-semi-space-size=2', '--v8-pool-size=1', '--random-seed=32', '--disable-sigusr1']
+const OPTIONS = [
+  '--min-semi-space-size=2',
+  '--v8-pool-size=1',
+  '--random-seed=32',
+  '--no-concurrent-recompilation',
+  '--no-concurrent-sparkplug',
+  '--disable-sigusr1',
+]
 
 /** An empty configuration of OpenSSL, by the names that Node's `os.devNull` has on each system. */
 const noOpenSslConfig = (platform: string) =>

@@ -183,6 +183,17 @@ test('two fetches into one directory at once', async () => {
   expect(delivered.size).toBe(2400)
 })
 
+test('on a busy machine, a process that has stored everything ends', async () => {
+  const { fetch } = await startSandbox()
+  const above = temporaryDirectory()
+  const fetchInTurns = async (name: string) => {
+    for (let turn = 0; turn < 5; turn++) {
+      expect(await fetch(['-n', '500', '-o', join(above, name + turn)])).toMatchObject({ code: 0 })
+    }
+  }
+  await Promise.all(['a', 'b', 'c', 'd'].map(fetchInTurns))
+})
+
 test('-v reports what is stored, -vv each request and each file', async () => {
   const { fetch, directory } = await startSandbox()
   expect((await fetch(['-n', '3', '-v'])).stderr).toMatch(/3 of 3 profiles stored/)
