@@ -29,7 +29,7 @@ const PLOT =
 const INTRODUCTION = `# Performance of softsim
 
 \`npm run bench\` writes this page. Each row compares A with B, which are measured in turns, in pairs. The ratio is the
-median of the ratios of the pairs. The time of a process is the time from its start to its end. The key has 4096 bits.
+median of the ratios of the pairs. Times of processes include their start. The key has 4096 bits.
 `
 
 const { quick, only, dir } = parseArgs({

@@ -6,10 +6,10 @@
  *
  * It runs calls step by step in every order, kills the program at its system calls, makes them fail, cuts the power
  * under its file system, pulls its disk out, and runs many processes that compete. SOFTSIM_BIN names a build other than
- * dist/softsim.cjs. `--dirs` runs competing claims on your own directory; name it once for each station, with the path
- * that the station sees. At the beginning and the end, the script prints what it skips on this machine. Exit code 1 means
- * that something was taken twice or lost, or that a call did not do what it promises; the script leaves that directory
- * unchanged.
+ * this system's executable. `--dirs` runs competing claims on your own directory; name it once for each station, with
+ * the path that the station sees. At the beginning and the end, the script prints what it skips on this machine. Exit
+ * code 1 means that something was taken twice or lost, or that a call did not do what it promises; the script leaves
+ * that directory unchanged.
  */
 import { randomInt } from 'node:crypto'
 import { parseArgs } from 'node:util'

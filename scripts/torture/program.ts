@@ -1,13 +1,13 @@
 /**
- * Runs the built program as a process of its own. SOFTSIM_BIN names another build of it: a binary, or a bundle that
- * the Node at hand runs.
+ * Runs the executable as a process of its own. SOFTSIM_BIN names another build of it: a binary, or a bundle that the
+ * Node at hand runs.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { resolve } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { join, resolve } from 'node:path'
+import { hostBinary } from '../package/host.ts'
 
-const BUNDLE = fileURLToPath(new URL('../../dist/softsim.cjs', import.meta.url))
+const BINARY = join(import.meta.dirname, '../..', hostBinary)
 
 /** Nothing that the program is asked here takes longer than seconds. */
 const HANGS_AFTER_MS = 60_000
@@ -37,7 +37,7 @@ export interface Started {
 /** The words that start the program. */
 export function programLine(): string[] {
   const other = process.env['SOFTSIM_BIN']
-  const path = other ? resolve(other) : BUNDLE
+  const path = other ? resolve(other) : BINARY
   return /\.c?js$/.test(path) ? [process.execPath, path] : [path]
 }
 
