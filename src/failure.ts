@@ -73,7 +73,7 @@ export type Facts = Readonly<
   | { kind: 'wrong-key'; isDamaged: boolean; inFile: number; claims: boolean }
   | { kind: 'all-held'; claims: boolean }
   | { kind: 'received' | 'unfinished' | 'no-reserve'; count: number }
-  | { kind: 'file-gone'; name: string; record: string }
+  | { kind: 'file-gone'; name: string }
   /** `below`: a directory in it that has profiles. */
   | { kind: 'no-profiles'; below: string | undefined }
   | { kind: 'no-directory' | 'unfinished-move' | 'unwritten-directory' | 'not-recovered'; directory: string }

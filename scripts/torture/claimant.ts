@@ -2,20 +2,23 @@
 import { renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { reasonOf } from '../../src/failure.ts'
-import { begin, claim, release } from '../../src/store/claim/claim.ts'
+import { claimAll, comeBack, nextName, usedText } from '../../src/store/claim.ts'
 import { readProfile } from '../../src/store/read.ts'
 import { pause } from './pause.ts'
 
-function claimAsNext(directory: string, name: string): boolean {
+async function claimAsNext(directory: string, name: string): Promise<boolean> {
   const stored = readProfile(directory, name)
-  return stored !== undefined && claim(directory, name, stored)
+  if (stored === undefined) return false
+  const [outcome] = await claimAll(directory, [usedText({ name, stored })])
+  if (outcome !== undefined && 'error' in outcome) throw outcome.error
+  return outcome?.state === 'ours'
 }
 
 /** What a station does to a file, and whether it has won it then. */
 const WAYS = {
   claim: claimAsNext,
   /** The public tool of the service's vendor. */
-  'bare rename': (directory: string, name: string) => {
+  'bare rename': async (directory: string, name: string) => {
     try {
       renameSync(join(directory, name), join(directory, `__${name}`))
       return true
@@ -23,13 +26,13 @@ const WAYS = {
       return false
     }
   },
-  /** What is begun is released, and whoever is first then keeps it. */
-  release: (directory: string, name: string) => {
-    if (!begin(directory, name)) return false
-    release(directory, name)
-    return claimAsNext(directory, name)
+  /** What is claimed comes back, and whoever is first then keeps it. */
+  back: async (directory: string, name: string) => {
+    const stored = readProfile(directory, name)
+    if (stored !== undefined && (await claimAsNext(directory, name))) await comeBack(directory, [{ name, stored }])
+    return claimAsNext(directory, nextName(name))
   },
-} satisfies Record<string, (directory: string, name: string) => boolean>
+} satisfies Record<string, (directory: string, name: string) => Promise<boolean>>
 
 export type Way = keyof typeof WAYS
 
@@ -61,7 +64,7 @@ function waitUntil(time: number): void {
   while (now() < time);
 }
 
-function play({ directory, way, names, at }: Turn): Outcome {
+async function play({ directory, way, names, at }: Turn): Promise<Outcome> {
   const won: string[] = []
   const failures: string[] = []
   waitUntil(at[0] ?? 0)
@@ -69,7 +72,7 @@ function play({ directory, way, names, at }: Turn): Outcome {
   for (const [index, name] of names.entries()) {
     waitUntil(at[index] ?? 0)
     try {
-      if (WAYS[way](directory, name)) won.push(name)
+      if (await WAYS[way](directory, name)) won.push(name)
     } catch (error) {
       failures.push(error instanceof Error ? error.message : reasonOf(error))
     }
@@ -77,4 +80,4 @@ function play({ directory, way, names, at }: Turn): Outcome {
   return { won, failures, milliseconds: now() - began }
 }
 
-process.on('message', (turn: Turn) => process.send?.(play(turn)))
+process.on('message', async (turn: Turn) => process.send?.(await play(turn)))

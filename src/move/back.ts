@@ -1,11 +1,10 @@
 import { Failure } from '../failure.ts'
 import { fullPath } from '../full-path.ts'
-import { takeBack } from '../store/move/claim.ts'
-import { targetOfMove } from '../store/move/drafts.ts'
-import { isMarked, openMoves } from '../store/move/journal.ts'
+import { append, isMarked, journalOf, type Move, openMoves } from '../store/moves.ts'
 import { readUnused } from '../store/read.ts'
 import { type Messages, several } from '../words.ts'
-import { failureOf } from './run.ts'
+import { failureOf } from './failure.ts'
+import { takeBack } from './move.ts'
 
 export interface Return {
   readonly source: string
@@ -15,31 +14,42 @@ export interface Return {
 
 /**
  * Takes home what an interrupted move has claimed and not begun to give. The target may be away.
- * @throws {Failure} `no-profiles` if there is nothing, or if the target may have some of it
+ * @throws {Failure} `no-move` if there is nothing, `not-taken-back` if the target may have some of it
  */
-export function takeHome(wanted: Return): void {
+export async function takeHome(wanted: Return): Promise<void> {
   try {
-    takeAllBack(wanted)
+    await takeAllBack(wanted)
   } catch (error) {
     throw failureOf(error, wanted)
   }
 }
 
-function takeAllBack({ source, target, messages }: Return): void {
+async function takeAllBack({ source, target, messages }: Return): Promise<void> {
   // If there is no such directory, this says so.
   readUnused(source)
   const moves = openMoves(source).filter(
-    (move) => targetOfMove(move) === fullPath(target) || isMarked(target, move),
+    (move) => journalOf(move).plan?.to === fullPath(target) || isMarked(target, move),
   )
-  const counts = moves.map((move) => takeBack(move, messages))
-  const back = counts.reduce<number>((sum, count) => sum + (count ?? 0), 0)
+  let back = 0
+  let isAnyGiven = false
+  for (const move of moves) {
+    const count = await takeOneBack(move, messages)
+    if (count === undefined) isAnyGiven = true
+    else back += count
+  }
   if (back > 0) messages.tell(0, `${several(back, 'profile')} taken back to ${source}`)
-  if (counts.includes(undefined)) {
+  if (isAnyGiven)
     throw new Failure('not-taken-back', `profiles that ${target} may have can't be taken back to ${source}`)
-  }
-  if (openMoves(source).some(({ id }) => moves.some((move) => move.id === id))) {
-    throw new Failure('busy-move', 'another call is taking the move back')
-  }
   if (back > 0) return
   throw new Failure('no-move', `no interrupted move from ${source} to ${target}`)
+}
+
+/** @returns undefined if it is decided that the target gets them */
+async function takeOneBack(move: Move, messages: Messages): Promise<number | undefined> {
+  for (;;) {
+    const journal = journalOf(move)
+    if (journal.plan === undefined || journal.fate === 'given') return undefined
+    if (journal.fate === 'back') return takeBack(move, journal, messages)
+    await append(move, journal, { fate: 'back' })
+  }
 }

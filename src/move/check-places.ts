@@ -2,11 +2,9 @@ import { basename, dirname } from 'node:path'
 import { Failure } from '../failure.ts'
 import { fullPath } from '../full-path.ts'
 import { isDirectory } from '../store/incoming/target.ts'
-import { countMoved } from '../store/move/count.ts'
-import { targetOfMove } from '../store/move/drafts.ts'
-import { isMarked, openMoves, whoseIs } from '../store/move/journal.ts'
-import { isInside, isSame, sameDirectory } from '../store/move/places.ts'
+import { countMoved, isMarked, journalOf, openMoves } from '../store/moves.ts'
 import { isProfileName } from '../store/names.ts'
+import { isInside, isSame, sameDirectory } from '../store/places.ts'
 import { several } from '../words.ts'
 
 /**
@@ -42,10 +40,10 @@ const nested = (inner: string, outer: string) =>
   new Failure('nested-directories', `${inner} is inside ${outer}`)
 
 function refuseOtherDisk(source: string, target: string): void {
-  const lost = openMoves(source).find(
-    (move) =>
-      !isMarked(target, move) && whoseIs(move) !== 'source' && targetOfMove(move) === fullPath(target),
-  )
+  const lost = openMoves(source).find((move) => {
+    const { plan, fate } = journalOf(move)
+    return fate !== 'back' && plan?.to === fullPath(target) && !isMarked(target, move)
+  })
   if (lost === undefined) return
   throw new Failure('other-disk', `a move to ${target} is not finished, and ${target} is another one now`)
 }

@@ -1,34 +1,53 @@
-import { Failure } from '../failure.ts'
+/**
+ * How profiles go from one directory to another: they are planned, claimed, given, and then the move is closed. Each of
+ * these steps can be done again by the same command, after a crash or beside the call that began it.
+ */
+import { errnoOf, Failure, reasonOf } from '../failure.ts'
+import { fullPath } from '../full-path.ts'
+import { iccidDigits } from '../profile/iccid.ts'
+import { claimAll, comeBack } from '../store/claim.ts'
+import { settle } from '../store/create.ts'
+import { flushDirectory } from '../store/flush/directory.ts'
 import { Hint } from '../store/hint.ts'
 import { checkSpaceForMove } from '../store/incoming/free-space.ts'
 import { finishFetches } from '../store/incoming/recover.ts'
-import { closeTarget, openTarget } from '../store/incoming/target.ts'
-import { takeBack } from '../store/move/claim.ts'
-import { dropDraft, listDrafts } from '../store/move/drafts.ts'
+import { closeTarget, type OpenTarget, openTarget } from '../store/incoming/target.ts'
+import { Movables } from '../store/movable.ts'
 import {
+  append,
   beginMove,
-  decideMove,
-  draftsOf,
-  endMove,
+  claimedBy,
+  closeMove,
+  type Fate,
   isMarked,
+  type Journal,
+  journalOf,
   type Move,
   openMoves,
+  store,
+  tombstoneText,
   unmark,
-  whoseIs,
-} from '../store/move/journal.ts'
-import { areOnOneDisk } from '../store/move/places.ts'
+} from '../store/moves.ts'
+import { fileName } from '../store/names.ts'
+import { areOnOneDisk } from '../store/places.ts'
+import { Queue } from '../store/queue.ts'
 import { readUnused } from '../store/read.ts'
 import { Receipt } from '../store/receipt.ts'
+import { keyOfName, type Tombstone, useAt } from '../store/use.ts'
 import { type Messages, several } from '../words.ts'
 import { checkPlaces } from './check-places.ts'
-import { claimAll } from './claim-all.ts'
-import { AT_ONCE, give, storePutAside } from './give.ts'
-import { failureOf, type Run, type Tally } from './run.ts'
+import { failureOf } from './failure.ts'
 
 const UNPLUG = '; the disk can be unplugged'
 const EJECT = '; eject the disk before you unplug it'
 
 const TOO_LATE = 'the interruption came too late: the move is complete, and the same command would move more'
+
+/** As long as the id of a move. */
+const NO_MOVE = '-'.repeat(36)
+
+/** How many profiles are claimed or given together. */
+const AT_ONCE = 256
 
 export interface Order {
   readonly source: string
@@ -42,8 +61,16 @@ export interface Order {
   readonly progress: { follow(line: () => string): void }
 }
 
+/** One call of `move`. */
+interface Run extends Order {
+  readonly open: OpenTarget
+  readonly receipts: Receipt | undefined
+  /** How far it is. */
+  readonly tally: { claimed: number; moved: number; most: number }
+}
+
 /**
- * Moves unused profiles from one directory to another. A move that was interrupted is finished first, and counts.
+ * Moves unused profiles from one directory to another. A move that was interrupted is finished instead.
  * @throws {Failure}
  */
 export async function moveProfiles(order: Order): Promise<void> {
@@ -53,67 +80,70 @@ export async function moveProfiles(order: Order): Promise<void> {
     readUnused(source)
     checkPlaces(source, target)
     await finishFetches(source, messages)
-    const { given, moved, canFlush } = await moveInto(order)
-    const { iccids } = readUnused(source)
-    const summary = `${several(moved, 'profile')} moved to ${target}; ${iccids.length} unused left in ${source}`
-    if (order.stop.aborted) messages.warn(TOO_LATE)
-    messages.tell(0, summary + (areOnOneDisk(source, target) ? '' : canFlush ? UNPLUG : EJECT))
-    // Whoever has not read that runs the same command again. Until now, it moves no others.
-    for (const [move, drafts] of given) {
-      drafts.forEach(dropDraft)
-      endMove(move)
+    const open = await openFor(target)
+    try {
+      await storePutAside(target, messages)
+      const moves = openMoves(source).filter((move) => isMarked(target, move))
+      await moveInto(await runOf(order, open), moves)
+    } finally {
+      // The last flush of the target comes after both.
+      Hint.drop(target)
+      closeTarget(open)
     }
   } catch (error) {
     throw failureOf(error, order)
   }
 }
 
-function lineOf({ claimed, moved }: Tally, most: number): string {
+async function runOf(order: Order, open: OpenTarget): Promise<Run> {
+  const { source, count, receipt, progress } = order
+  const most = Math.min(count, readUnused(source).iccids.length)
+  checkSpaceForMove(open, most, AT_ONCE)
+  const receipts =
+    receipt === undefined
+      ? undefined
+      : new Receipt(receipt, source, most, { to: { directory: fullPath(order.target) ?? order.target, move: NO_MOVE } })
+  const tally = { claimed: 0, moved: 0, most }
+  progress.follow(() => lineOf(tally))
+  return { ...order, open, receipts, tally }
+}
+
+function lineOf({ claimed, moved, most }: Run['tally']): string {
   const all = Math.max(most, claimed, moved, 1)
   return `${Math.floor(((claimed + moved) / (2 * all)) * 100)} % (${moved} of ${all} moved, ${claimed} claimed)`
 }
 
-interface Given {
-  readonly given: Run['given']
-  /** How many profiles the target got. */
-  readonly moved: number
-  /** Whether it has them after a power cut. */
-  readonly canFlush: boolean
-}
-
-async function moveInto({ source, target: to, count, ...order }: Order): Promise<Given> {
-  const { messages, progress, stop } = order
-  const target = await open(to)
-  try {
-    await storePutAside(target, messages)
-    const most = Math.min(count, readUnused(source).iccids.length)
-    // What is decided may be there already, and is not given up.
-    const decided = openMoves(source).filter((move) => isMarked(to, move) && whoseIs(move) === 'target')
-    const begun = decided.reduce((sum, move) => sum + draftsOf(move).length, 0)
-    checkSpaceForMove(target, Math.min(most, count - begun), AT_ONCE)
-    const receipt = order.receipt === undefined ? undefined : new Receipt(order.receipt, source, most)
-    const tally = { claimed: 0, moved: 0, left: 0 }
-    progress.follow(() => lineOf(tally, most))
-    const run: Run = { source, target, receipt, stop, messages, tally, given: new Map() }
-    for (const move of openMoves(source)) await finishEarlier(run, move, count)
-    let goesOn = tally.moved < count
-    while (goesOn) goesOn = (await finish(run, beginMove(source, to), count)) && tally.moved < count
-    if (tally.moved === 0) {
-      const kind = tally.left > 0 ? 'left-target' : 'none-to-move'
-      throw new Failure(kind, `no unused profile in ${source} can be moved`)
+/** Finishes what was interrupted, or else begins a move. */
+async function moveInto(run: Run, earlier: readonly Move[]): Promise<void> {
+  const { source, target, messages, tally, stop, open } = run
+  const given: Move[] = []
+  let isAny = false
+  for (const move of earlier) {
+    const { plan, fate } = journalOf(move)
+    if (plan === undefined) continue
+    if (fate !== 'back') {
+      messages.tell(0, `a move to ${target} was interrupted: it is finished, and nothing else is moved`)
+      isAny = true
     }
-    // Windows does not flush directories. It may hold their names back, until the disk is ejected.
-    const canFlush = target.canFlush && process.platform !== 'win32'
-    return { given: run.given, moved: tally.moved, canFlush }
-  } finally {
-    // The last flush of the target comes after both.
-    Hint.drop(to)
-    closeTarget(target)
+    if ((await finish(run, move)) === 'given') given.push(move)
   }
+  if (!isAny) {
+    const move = await begin(run)
+    if ((await finish(run, move)) === 'back') throw tooFew(run, tally.claimed)
+    given.push(move)
+  }
+  const { iccids } = readUnused(source)
+  // Windows does not flush directories. It may hold their names back, until the disk is ejected.
+  const canFlush = open.canFlush && process.platform !== 'win32'
+  const summary = `${several(tally.moved, 'profile')} moved to ${target}; ${iccids.length} unused left in ${source}`
+  if (stop.aborted) messages.warn(TOO_LATE)
+  messages.tell(0, summary + (areOnOneDisk(source, target) ? '' : canFlush ? UNPLUG : EJECT))
+  // Whoever has not read that runs the same command again. Until now, it moves no others.
+  given.forEach(closeMove)
 }
 
 /** What `fetch` says of its directory has other advice. */
-async function open(target: string) {
+async function openFor(target: string): Promise<OpenTarget> {
   try {
     return await openTarget(target)
   } catch (error) {
@@ -122,31 +152,200 @@ async function open(target: string) {
   }
 }
 
-/** Finishes a move that was interrupted, if it is one to this target, or was taken back. */
-async function finishEarlier(run: Run, move: Move, count: number): Promise<void> {
-  const isTakenBack = whoseIs(move) === 'source'
-  if (!isTakenBack && !isMarked(run.target.directory, move)) return
-  const begun = new Set(listDrafts(move).map(({ name }) => name)).size
-  if (!isTakenBack)
-    run.messages.tell(0, `a move of ${several(begun, 'profile')} is not finished: it comes first, and counts`)
-  await finish(run, move, count)
+/** Stores what interrupted calls have put aside in the target. */
+async function storePutAside(directory: string, messages: Messages): Promise<void> {
+  try {
+    await finishFetches(directory, messages)
+  } catch (error) {
+    throw notStored(directory, error)
+  }
+}
+
+function notStored(directory: string, error: unknown): Failure {
+  let cause = error
+  while (cause instanceof Failure) cause = cause.cause
+  const facts = { kind: 'unfinished-move', directory } as const
+  return new Failure(facts, `can't store profiles in ${directory}: ${reasonOf(cause)}`, cause)
+}
+
+/** Writes the first plan: profiles that can be moved, as many as are wanted. */
+async function begin(run: Run): Promise<Move> {
+  const { source, target, count, stop, messages } = run
+  const movables = new Movables(source, target)
+  const names = planned(run, movables, count, new Set())
+  movables.warnOfKnown(messages)
+  if (stop.aborted) throw new Failure('interrupted', 'interrupted; nothing was moved')
+  const isEnough = count === Number.POSITIVE_INFINITY ? names.length > 0 : names.length >= count
+  if (!isEnough) throw tooFew(run, names.length, movables.left)
+  const move = beginMove(source, target)
+  try {
+    const to = fullPath(target) ?? target
+    await append(move, journalOf(move), { to, count: Number.isFinite(count) ? count : null, names })
+  } catch (error) {
+    unmark(target, move)
+    throw error
+  }
+  return move
+}
+
+/** The names of the next profiles that can be moved. */
+function planned({ source, messages }: Run, movables: Movables, count: number, known: ReadonlySet<string>): string[] {
+  const queue = new Queue(source, messages)
+  const names: string[] = []
+  try {
+    if (Number.isFinite(count) && !queue.has(count)) return names
+    while (names.length < count) {
+      const some = queue.next(Math.min(count - names.length, AT_ONCE)).map(fileName)
+      if (some.length === 0) break
+      for (const name of some)
+        if (!known.has(name) && movables.read(name, messages) !== undefined) names.push(name)
+    }
+    return names
+  } finally {
+    queue.giveBack()
+  }
+}
+
+function tooFew({ source, count }: Run, most: number, left = 0): Failure {
+  if (!Number.isFinite(count) || most === 0)
+    return new Failure(left > 0 ? 'left-target' : 'none-to-move', `no unused profile in ${source} can be moved`)
+  return new Failure('too-few-to-move', `at most ${most} of ${several(count, 'profile')} in ${source} can be moved`)
+}
+
+/** @returns what became of the move */
+async function finish(run: Run, move: Move): Promise<Fate> {
+  const { source, target, messages } = run
+  const movables = new Movables(source, target)
+  for (;;) {
+    const journal = journalOf(move)
+    const { plan, fate } = journal
+    // Another call has finished it.
+    if (plan === undefined) return 'given'
+    if (fate === 'back') {
+      await takeBack(move, journal, messages)
+      return fate
+    }
+    if (fate === 'given') {
+      await give(run, move, journal)
+      return fate
+    }
+    const claimed = await claimPlanned(run, move, plan.names, movables)
+    await flushDirectory(source)
+    const missing = (plan.count ?? Math.min(1, plan.names.length)) - claimed
+    const more = missing > 0 && plan.count !== null ? planned(run, movables, missing, new Set(plan.names)) : []
+    const entry =
+      missing <= 0
+        ? { fate: 'given' as const }
+        : more.length < missing
+          ? { fate: 'back' as const }
+          : { ...plan, names: more }
+    await appendUnlessGone(move, journal, entry)
+  }
+}
+
+/** The journal is gone if another call has given all. */
+async function appendUnlessGone(move: Move, journal: Journal, entry: Parameters<typeof append>[2]): Promise<void> {
+  try {
+    await append(move, journal, entry)
+  } catch (error) {
+    if (errnoOf(error) !== 'ENOENT') throw error
+  }
+}
+
+/** @returns how many profiles of the plan are the move's */
+async function claimPlanned(run: Run, move: Move, names: readonly string[], movables: Movables): Promise<number> {
+  const { source, messages, stop, tally } = run
+  const to = fullPath(run.target) ?? run.target
+  let claimed = 0
+  for (let at = 0; at < names.length; at += AT_ONCE) {
+    if (stop.aborted) throw interrupted(claimed)
+    const some = names.slice(at, at + AT_ONCE)
+    const stored = some.flatMap((name) => movables.read(name, messages) ?? [])
+    const outcomes = await claimAll(
+      source,
+      stored.map((each) => tombstoneText(move, to, each)),
+    )
+    for (const outcome of outcomes) if ('error' in outcome) throw outcome.error
+    for (const name of some) {
+      if (claimedBy(move, name) === undefined && useAt(source, name).state === 'claimed')
+        settle(source, keyOfName(name))
+      if (claimedBy(move, name) !== undefined) claimed++
+    }
+    tally.claimed = claimed
+  }
+  return claimed
+}
+
+const interrupted = (count: number) =>
+  new Failure('interrupted-move', `interrupted: ${several(count, 'profile')} in transit`)
+
+/** Not before the claims are durable: the source never has a profile that the target may have. */
+async function give(run: Run, move: Move, { plan, isEarlier }: Journal): Promise<void> {
+  const { source, target, receipts, messages, stop, tally } = run
+  const names = plan?.names ?? []
+  await flushDirectory(source)
+  for (let at = 0; at < names.length; at += AT_ONCE) {
+    if (stop.aborted) throw interrupted(names.length - at)
+    const ours = names.slice(at, at + AT_ONCE).flatMap((name) => {
+      const tombstone = claimedBy(move, name)
+      return tombstone === undefined ? [] : [{ name, tombstone }]
+    })
+    const known = await storeSome(target, move, isEarlier, ours)
+    receipts?.append(
+      ours.map(({ name, tombstone: { to, profile } }) => ({
+        iccid: iccidDigits(profile.iccid) ?? '',
+        name,
+        to: { directory: to, move: move.id },
+        isAgain: known.has(name),
+      })),
+    )
+    tally.moved += ours.length
+    messages.tell(1, `${tally.moved} moved`)
+  }
+}
+
+/** @returns the names of those that the target had already */
+async function storeSome(
+  target: string,
+  move: Move,
+  isEarlier: boolean,
+  ours: readonly { name: string; tombstone: Tombstone }[],
+): Promise<Set<string>> {
+  try {
+    const outcomes = await store(
+      target,
+      move,
+      isEarlier,
+      ours.map(({ tombstone }) => tombstone),
+    )
+    for (const outcome of outcomes) if ('error' in outcome) throw outcome.error
+    await flushDirectory(target)
+    return new Set(ours.filter((_, at) => outcomes[at]?.state === 'others').map(({ name }) => name))
+  } catch (error) {
+    throw notStored(target, error)
+  }
 }
 
 /**
- * @param count how many profiles the call is to move in all
- * @returns false if there are no more
+ * Makes profiles unused again that a move has claimed whose fate is to come back: under their next number.
+ * @returns how many came back
+ * @throws the system error
  */
-async function finish(run: Run, move: Move, count: number): Promise<boolean> {
-  const { tally, target, messages } = run
-  const isNew = whoseIs(move) === undefined
-  if (isNew && !(await claimAll(run, move, count - tally.moved))) return false
-  if (decideMove(move, 'target')) run.given.set(move, await give(run, move))
-  else {
-    takeBack(move, messages)
-    unmark(target.directory, move)
-    if (isNew) throw takenBack()
+export async function takeBack(move: Move, { plan }: Journal, messages: Messages): Promise<number> {
+  const names = plan?.names ?? []
+  let count = 0
+  for (let at = 0; at < names.length; at += AT_ONCE) {
+    const texts = names.slice(at, at + AT_ONCE).flatMap((name) => {
+      const tombstone = claimedBy(move, name)
+      return tombstone === undefined ? [] : [{ name, stored: JSON.stringify(tombstone.profile) }]
+    })
+    const outcomes = await comeBack(move.source, texts)
+    for (const outcome of outcomes) if ('error' in outcome) throw outcome.error
+    count += outcomes.filter(({ state }) => state === 'ours').length
   }
-  return true
+  await flushDirectory(move.source)
+  // Other calls may have passed them.
+  if (count > 0) Hint.drop(move.source)
+  messages.tell(1, `${several(count, 'profile')} taken back`)
+  return count
 }
-
-const takenBack = () => new Failure('taken-back', 'another call has taken this move back')

@@ -48,7 +48,7 @@ export async function handOut(handout: Handout): Promise<void> {
   if (hasIncoming(directory)) await tryToFinishFetches(directory, messages)
   const opened = openDirectory(directory)
   const receipt =
-    handout.receipt === undefined ? undefined : new Receipt(handout.receipt, directory, count, devices)
+    handout.receipt === undefined ? undefined : new Receipt(handout.receipt, directory, count, { devices })
   const source = { directory, key, format, options, messages, signals }
   const delivery = { directory, iccid, keyPath, messages, urgent: handout.messages, signals, opened, receipt }
   try {

@@ -2,10 +2,10 @@ import { type Fault, UnusableProfile } from '../failure.ts'
 import { type Decrypt, decryptor } from '../key/decrypt.ts'
 import type { PrivateKey } from '../key/private-key.ts'
 import { newerProblems, parsePlaintext, parseStored, refuseOutdated } from '../profile/parse.ts'
-import { refuseAssigned } from '../store/devices/record.ts'
 import type { IccidList } from '../store/iccid-list.ts'
 import { fileName } from '../store/names.ts'
 import { readProfile } from '../store/read.ts'
+import { refuseAssigned } from '../store/use.ts'
 import type { Messages } from '../words.ts'
 
 /** Enough to keep all processors busy. */

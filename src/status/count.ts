@@ -1,7 +1,10 @@
-import type { IccidList } from '../store/iccid-list.ts'
+import { openClaims } from '../store/create.ts'
+import { IccidList } from '../store/iccid-list.ts'
 import { countReceived } from '../store/incoming/answers.ts'
-import { countMoved, type Moved } from '../store/move/count.ts'
+import { fileName } from '../store/names.ts'
+import { countMoved, type Moved } from '../store/moves.ts'
 import { readUnused } from '../store/read.ts'
+import { useAt } from '../store/use.ts'
 
 /** How many files of each kind a directory has, by their names. */
 export interface Counts {
@@ -35,10 +38,12 @@ export interface Found {
 export function countFiles(directory: string): Found {
   const { iccids, used, notProfileCount, twins } = readUnused(directory)
   const { moved, inTransit } = countMoved(directory)
-  const unfinished = twins.filter((name) => !inTransit.has(name))
+  const claimed = claimedIn(directory)
+  iccids.remove(claimed)
+  const unfinished = [...claimed, ...twins.filter((name) => !inTransit.has(name)).map(stem)].map(fileName)
   const counts = {
     unused: iccids.length,
-    used,
+    used: used + claimed.length,
     unfinished: unfinished.length,
     moved,
     inTransit: inTransit.size,
@@ -46,4 +51,13 @@ export function countFiles(directory: string): Found {
     received: countReceived(directory),
   }
   return { counts, iccids, unfinished, inTransit }
+}
+
+const stem = (name: string) => name.replace(/\.json$/, '')
+
+/** Profiles that are decided to be somebody's, and whose used files have not come yet. */
+function claimedIn(directory: string): IccidList {
+  const claimed = new IccidList()
+  for (const key of openClaims(directory)) if (useAt(directory, fileName(key)).state === 'claimed') claimed.add(key)
+  return claimed.sort()
 }

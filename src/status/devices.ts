@@ -1,7 +1,8 @@
 import { reasonOf } from '../failure.ts'
 import { iccidDigits } from '../profile/iccid.ts'
-import { deviceIn, fieldsOf } from '../store/claim/use.ts'
+import { fieldsOf } from '../store/fields.ts'
 import { readProfile, readUsed } from '../store/read.ts'
+import { deviceIn } from '../store/use.ts'
 import type { Messages } from '../words.ts'
 import { warnOfEach } from './warn.ts'
 

@@ -1,6 +1,5 @@
 import { UnusableProfile } from '../failure.ts'
-import { type Use, useOf } from '../store/claim/use.ts'
-import { fileName } from '../store/names.ts'
+import { type Use, useOf } from '../store/use.ts'
 import { directoryFailure } from '../store/read.ts'
 
 /**
@@ -11,7 +10,7 @@ import { directoryFailure } from '../store/read.ts'
  */
 export function lookAt(directory: string, iccid: string): Use | undefined {
   try {
-    return useOf(directory, fileName(iccid))
+    return useOf(directory, iccid)
   } catch (error) {
     if (error instanceof UnusableProfile) return undefined
     throw directoryFailure(directory, error)

@@ -2,11 +2,12 @@ import { lstatSync } from 'node:fs'
 import { join } from 'node:path'
 import { Failure } from '../failure.ts'
 import { iccidDigits } from '../profile/iccid.ts'
-import { deviceIn, fieldsOf } from '../store/claim/use.ts'
-import { recordsOf } from '../store/devices/look.ts'
-import { fatesIn } from '../store/move/count.ts'
+import { recordsOf } from '../store/devices.ts'
+import { fieldsOf } from '../store/fields.ts'
+import { fatesIn } from '../store/moves.ts'
 import { fileName, usedName } from '../store/names.ts'
 import { checkDirectory, looking } from '../store/read.ts'
+import { deviceIn, tombstoneIn, type Use } from '../store/use.ts'
 import type { Messages } from '../words.ts'
 import { readRecords, warnOfSeveral, warnOfUnreadable } from './devices.ts'
 import { lookAt } from './look.ts'
@@ -75,7 +76,7 @@ function findDevices(directory: string, asked: readonly string[], messages: Mess
   const records = devices.filter(({ device }) => wanted.has(device))
   warnOfSeveral(records, messages)
   warnOfUnreadable(unreadable, messages)
-  const unfinished = records.flatMap(({ iccid }) => lookAt(directory, iccid)?.unused ?? [])
+  const unfinished = records.flatMap(({ iccid }) => unfinishedOf(lookAt(directory, iccid)))
   warnOfUnfinished(directory, unfinished, messages)
   const byDevice = Map.groupBy(records, ({ device }) => device)
   return asked.flatMap((device) => byDevice.get(device) ?? recordedFor(directory, device, messages) ?? [])
@@ -99,17 +100,21 @@ function findIccid(directory: string, iccid: string, messages: Messages): Found 
     return { ...wordsOf(''), iccid, file }
   }
   if (use.state === 'gone') return undefined
-  if (use.state === 'unused') return { ...wordsOf(''), iccid, file: use.unused }
-  if (use.state === 'moved') {
-    const { used, unused, tombstone } = use
-    const fate = looking(directory, () => fatesIn(directory)(used, tombstone))
-    if (fate !== undefined || unused === undefined)
-      messages.tell(0, `${iccid} is ${fate ?? 'moved'} to ${tombstone.to}`)
-    else warnOfUnfinished(directory, [unused], messages)
-    if (fate === 'in transit') warnOfTransit(new Map([[used.slice(2), tombstone.to]]), messages)
-  } else if (use.unused !== undefined) warnOfUnfinished(directory, [use.unused], messages)
-  return { ...wordsOf(use.state === 'used' ? use.text : ''), iccid, file: use.used }
+  if (use.state === 'unused') return { ...wordsOf(''), iccid, file: use.name }
+  const tombstone = use.state === 'used' ? tombstoneIn(use.text) : undefined
+  if (tombstone === undefined) warnOfUnfinished(directory, unfinishedOf(use), messages)
+  else {
+    const fate = looking(directory, () => fatesIn(directory)(usedName(use.name), tombstone))
+    messages.tell(0, `${iccid} is ${fate ?? 'moved'} to ${tombstone.to}`)
+    if (fate === 'in transit') warnOfTransit(new Map([[use.name, tombstone.to]]), messages)
+  }
+  const text = tombstone === undefined ? use.text : ''
+  return { ...wordsOf(text), iccid, file: use.state === 'claimed' ? null : usedName(use.name) }
 }
+
+/** The unused file of a claim that is not finished. */
+const unfinishedOf = (use: Use | undefined): string[] =>
+  use?.state === 'claimed' || ((use?.state === 'used' || use?.state === 'torn') && use.isTwin) ? [use.name] : []
 
 /** What a used file or a record says of its device. */
 function wordsOf(text: string): Pick<Found, 'claimed' | 'station' | 'device'> {

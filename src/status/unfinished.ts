@@ -1,4 +1,4 @@
-import { deviceIn, useOf } from '../store/claim/use.ts'
+import { deviceIn, useAt } from '../store/use.ts'
 import type { Messages } from '../words.ts'
 import { warnOfEach } from './warn.ts'
 
@@ -22,8 +22,8 @@ function claimOf(directory: string, name: string): string {
 /** Undefined also if nobody can tell: the warning says enough. */
 function deviceOf(directory: string, name: string): string | undefined {
   try {
-    const use = useOf(directory, name)
-    return use.state === 'used' ? deviceIn(use.text) : undefined
+    const use = useAt(directory, name)
+    return use.state === 'used' || use.state === 'claimed' ? deviceIn(use.text) : undefined
   } catch {
     return undefined
   }

@@ -14,7 +14,7 @@ import {
   writeSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { iccidDigits } from '../profile/iccid.ts'
+import { fileName, parseName } from './names.ts'
 import { patiently } from './patience.ts'
 import { removeIfThere, tryToRemove } from './remove.ts'
 import { fileRights, rightsOf } from './rights.ts'
@@ -90,7 +90,7 @@ export class Hint {
     if (!this.#move(to)) return undefined
     this.#reserved = { from: this.#reserved?.from ?? from, to }
     return readLines(this.#file, LIST_LINE + from, to - from).filter(
-      (text) => iccidDigits(text) !== undefined,
+      (text) => parseName(fileName(text)) !== undefined,
     )
   }
 

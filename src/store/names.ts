@@ -4,22 +4,43 @@ import { IccidList } from './iccid-list.ts'
 const USED = '__'
 const ENDING = '.json'
 
-export const fileName = (iccid: string) => iccid + ENDING
+/** The number of a profile that came back to its directory; the first time, it has none. */
+const NUMBERED = /^(.*)\.([2-9]|[1-9]\d{1,5})$/
+
+/** @param profile an ICCID, with the number of its return: what `Unused` lists */
+export const fileName = (profile: string) => profile + ENDING
 
 export const usedName = (name: string) => USED + name
 
-/**
- * The name that decides what becomes of a claim that is not complete: a file while the call that began it releases it, a
- * directory once another call has taken it over.
- */
-export const settledName = (name: string) => `.${name.slice(0, -ENDING.length)}.settled`
+/** What the name of a profile's file says. */
+export interface ProfileName {
+  /** The ICCID without a filler. */
+  readonly digits: string
+  /** From 1 on: how often the profile has come to its directory. The highest one counts. */
+  readonly number: number
+  readonly isUsed: boolean
+}
+
+/** @returns undefined if the file is not named after an ICCID */
+export function parseName(name: string): ProfileName | undefined {
+  const isUsed = name.startsWith(USED)
+  if (!name.endsWith(ENDING)) return undefined
+  const stem = name.slice(isUsed ? USED.length : 0, -ENDING.length)
+  const [, before, number] = NUMBERED.exec(stem) ?? [undefined, stem, '1']
+  const digits = iccidDigits(before ?? '')
+  return digits === undefined ? undefined : { digits, number: Number(number), isUsed }
+}
+
+/** What stands for a profile among the claims: whatever the filler, there is one only. */
+export const keyOf = ({ digits, number }: Pick<ProfileName, 'digits' | 'number'>) =>
+  number === 1 ? digits : `${digits}.${number}`
 
 /** Whether a file of this name is a profile on any system: Windows ignores case, and dots and spaces at the end. */
 export const isProfileName = (name: string) =>
-  iccidDigits(/^(?:__)?(.*)\.json[. ]*$/i.exec(name)?.[1] ?? '') !== undefined
+  parseName(name.replace(/[. ]+$/, '').replace(/\.json$/i, ENDING)) !== undefined
 
 export interface Unused {
-  /** Lowest first. */
+  /** Lowest first: ICCIDs, each with its number if it came back. */
   readonly iccids: IccidList
   /** File names that look like profiles but are not ICCIDs: the first ones, sorted, and how many there are. */
   readonly notProfiles: readonly string[]
@@ -32,25 +53,28 @@ export interface Unused {
 /** Of a million foreign files, nobody wants to see more. */
 const MOST_NAMED = 100
 
-export const hasFiller = (name: string) => /[Ff]\.json$/.test(name)
+export const hasFiller = (name: string) => /[Ff](\.\d+)?\.json$/.test(name)
 
 /** The given spelling comes first. A filler F at the end of an ICCID does not make it a different identity. */
 export function spellings(name: string): string[] {
-  const digits = iccidDigits(name.slice(0, -ENDING.length))
-  if (digits === undefined) return [name]
-  return [name, ...['', 'F', 'f'].map((filler) => fileName(digits + filler)).filter((each) => each !== name)]
+  const parsed = parseName(name)
+  if (parsed === undefined) return [name]
+  const all = ['', 'F', 'f'].map((filler) => fileName(keyOf({ ...parsed, digits: parsed.digits + filler })))
+  return [name, ...all.filter((each) => each !== name)]
 }
 
 /** As a file system or a tool that changes case has written it: a profile that nobody finds. */
 const isInCapitals = (name: string) => name.slice(-ENDING.length).toLowerCase() === ENDING
 
 /**
- * Ignores names that do not end in `.json`, in small letters or capitals, or that begin with a dot or with `profiles`. A profile with a used twin
- * counts as used, in any spelling. Of several spellings of one unused profile, only the first counts.
+ * Ignores names that do not end in `.json`, in small letters or capitals, or that begin with a dot or with `profiles`. A
+ * profile with a used twin counts as used, in any spelling, and so does one that has come back since. Of several
+ * spellings of one unused profile, only the first counts.
  */
 export function unusedOf(names: Iterable<string>): Unused {
   const used = new IccidList()
   const iccids = new IccidList()
+  const back: string[] = []
   const notProfiles: string[] = []
   let notProfileCount = 0
   for (const name of names) {
@@ -60,10 +84,23 @@ export function unusedOf(names: Iterable<string>): Unused {
     const stem = name.slice(isUsed ? USED.length : 0, -ENDING.length)
     if (isProfile && isUsed) used.add(stem)
     else if (isProfile && iccidDigits(stem) !== undefined) iccids.add(stem)
+    else if (isProfile && parseName(name) !== undefined) back.push(stem)
     else if (++notProfileCount <= MOST_NAMED) notProfiles.push(name)
   }
+  for (const stem of back) iccids.add(stem)
   const twins = iccids.sort().remove(used.sort()).map(fileName)
+  iccids.remove(earlierOf([...back, ...twins]))
   return { iccids, notProfiles: notProfiles.sort(), notProfileCount, twins, used: used.length }
+}
+
+/** What profiles that came back were before. */
+function earlierOf(stems: readonly string[]): IccidList {
+  const earlier = new IccidList()
+  for (const stem of stems) {
+    const { digits = '', number = 1 } = parseName(stem.endsWith(ENDING) ? stem : fileName(stem)) ?? {}
+    for (let before = 1; before < number; before++) earlier.add(keyOf({ digits, number: before }))
+  }
+  return earlier.sort()
 }
 
 /** The names of used files, sorted. */

@@ -1,5 +1,5 @@
 import type { Messages } from '../words.ts'
-import { settle } from './claim/settle.ts'
+import { settleAll } from './claim.ts'
 import { Hint } from './hint.ts'
 import { IccidList } from './iccid-list.ts'
 import type { Unused } from './names.ts'
@@ -80,7 +80,7 @@ export class Queue {
   #look(): void {
     this.found = readUnused(this.#directory)
     const { iccids, twins } = this.found
-    settle(this.#directory, twins, this.#messages)
+    settleAll(this.#directory, twins, this.#messages)
     this.#hasLooked = true
     this.#goneSinceLook = 0
     this.#goneInARow = 0
@@ -96,6 +96,6 @@ export class Queue {
  */
 export function leaveHint(directory: string, messages: Messages): void {
   const { iccids, twins } = readUnused(directory)
-  settle(directory, twins, messages)
+  settleAll(directory, twins, messages)
   if (iccids.length === 0 || !Hint.write(directory, iccids)) Hint.drop(directory)
 }

@@ -28,13 +28,13 @@ const READ_SAFELY = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constant
 
 /** @throws {Failure} `no-profiles` if there is no such directory, `disk` if it can't be read */
 export const readUnused = (directory: string): Unused =>
-  looking(directory, () => unusedOf(namesIn(directory)))
+  looking(directory, () => unusedOf(namesOf(directory)))
 
 /**
  * The names of the used files of a directory, sorted.
  * @throws {Failure} as `readUnused`
  */
-export const readUsed = (directory: string): string[] => looking(directory, () => usedOf(namesIn(directory)))
+export const readUsed = (directory: string): string[] => looking(directory, () => usedOf(namesOf(directory)))
 
 /** @throws {Failure} as `readUnused` */
 export const checkDirectory = (directory: string): void =>
@@ -59,7 +59,7 @@ export function looking<T>(directory: string, look: () => T): T {
 /** Whether the name of any profile in a directory has a filler. If the directory can't be read, some may. */
 export function hasFillers(directory: string): boolean {
   try {
-    for (const name of namesIn(directory)) if (hasFiller(name)) return true
+    for (const name of namesOf(directory)) if (hasFiller(name)) return true
     return false
   } catch {
     return true
@@ -67,7 +67,7 @@ export function hasFillers(directory: string): boolean {
 }
 
 /** Some at a time: a list of a million names would take a hundred megabytes. */
-function* namesIn(directory: string): Generator<string> {
+export function* namesOf(directory: string): Generator<string> {
   const opened = opendirSync(directory)
   try {
     for (let entry = opened.readSync(); entry !== null; entry = opened.readSync()) yield entry.name
@@ -108,23 +108,24 @@ function lotsIn(directory: string): string[] {
 
 function hasUnused(directory: string): boolean {
   try {
-    for (const name of namesIn(directory)) if (isProfileName(name) && !name.startsWith('__')) return true
+    for (const name of namesOf(directory)) if (isProfileName(name) && !name.startsWith('__')) return true
   } catch {}
   return false
 }
 
 /**
+ * @param most in bytes
  * @returns undefined if it does not exist: another process may have claimed it in the meantime
  * @throws {UnusableProfile}
  */
-export function readProfile(directory: string, name: string): string | undefined {
+export function readProfile(directory: string, name: string, most?: number): string | undefined {
   const path = join(directory, name)
   let file: number | undefined
   try {
     file = patiently(() => openSync(path, READ_SAFELY))
     const status = fstatSync(file)
     if (!status.isFile()) throw new UnusableProfile('damaged', 'it is not a regular file')
-    if (status.size > (isUnused(name) ? LARGEST_PROFILE : LARGEST_RECORD))
+    if (status.size > (most ?? (isUnused(name) ? LARGEST_PROFILE : LARGEST_RECORD)))
       throw new UnusableProfile('damaged', `it is too large for a profile (${status.size} bytes)`)
     return readFileSync(file, 'utf8')
   } catch (error) {

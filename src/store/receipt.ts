@@ -39,6 +39,13 @@ export interface Entry {
   readonly to?: { readonly directory: string; readonly move: string }
 }
 
+/** What makes the lines of a receipt longer. */
+export interface Longest {
+  /** All serial numbers. */
+  readonly devices?: readonly string[] | undefined
+  readonly to?: Entry['to']
+}
+
 /** A file to which a line of JSON is appended for each profile that is printed or moved. No secret is in it. */
 export class Receipt {
   readonly path: string
@@ -50,10 +57,10 @@ export class Receipt {
    * Opened before anything is claimed, so that a file that can't be written is found out then.
    * @param directory that of the profiles; a new file gets their rights
    * @param count how many lines are to come
-   * @param devices their serial numbers, if any are named
+   * @param longest what a line may have beside the ICCID: one for each, or one for all
    * @throws {Failure} `usage` or `disk`
    */
-  constructor(path: string, directory: string, count: number, devices: readonly string[] = []) {
+  constructor(path: string, directory: string, count: number, longest: Longest = {}) {
     this.path = path
     const full = fullPath(directory)
     if (full === undefined) throw new Failure('current-directory-gone', 'the current directory is gone')
@@ -63,7 +70,7 @@ export class Receipt {
         throw new Failure('profile-as-receipt', `${path}: a receipt can't have the name of a profile`)
       if (!takesReceipts(path)) throw new Failure('no-receipts', `${path} is not a file of receipts`)
       this.#file = patiently(() => openSync(path, 'a+', fileRights(rightsOf(directory))))
-      if (!hasRoom(path, this.#file, this.#sizeOf(count, devices)))
+      if (!hasRoom(path, this.#file, this.#sizeOf(count, longest)))
         throw new Failure('space-for-receipt', `not enough disk space for the receipt ${path}`)
     } catch (error) {
       if (error instanceof Failure) throw error
@@ -87,8 +94,8 @@ export class Receipt {
   }
 
   /** In bytes, at most: a line break before the lines, and the lines. */
-  #sizeOf(count: number, devices: readonly string[]): number {
-    const line = this.#textOf([{ iccid: LONGEST_ICCID, name: `${LONGEST_ICCID}.json` }])
+  #sizeOf(count: number, { devices = [], to }: Longest): number {
+    const line = this.#textOf([{ iccid: LONGEST_ICCID, name: `${LONGEST_ICCID}.json`, ...(to && { to }) }])
     return 1 + count * Buffer.byteLength(line) + Buffer.byteLength(JSON.stringify(devices))
   }
 

@@ -45,8 +45,7 @@ const ADVICE = {
     'all-used': 'all profiles in it are used; fetch more: see softsim help fetch',
     'being-claimed': 'run the same command again, after a minute if that call was killed',
     'busy-claim': 'run this command again; if no other call is running, see softsim status',
-    'file-gone': ({ name, record }) =>
-      `put ${name} or its used file back; if the device has no profile, delete ${record} to give it another one`,
+    'file-gone': ({ name }) => `put ${name} or its used file back`,
     'just-claimed': 'if that call was for the same device, run this command again',
     'no-directory': ({ directory }) => whereToLook(directory),
     'no-more': 'ask the service provider for more profiles; if your account should have some, check --url',

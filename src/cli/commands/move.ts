@@ -49,7 +49,7 @@ export class MoveCommand extends BaseCommand {
     const receipt = this.receipt === undefined ? undefined : checkReceipt(this.receipt)
     if (this.back) {
       const { takeHome } = await import('../../move/back.ts')
-      takeHome({ source, target, messages: report })
+      await takeHome({ source, target, messages: report })
       return
     }
     const { moveProfiles } = await import('../../move/move.ts')

@@ -1,23 +1,31 @@
-import { UnusableProfile } from '../../failure.ts'
+import { Failure, reasonOf, UnusableProfile } from '../../failure.ts'
 import { type Decrypt, decryptor } from '../../key/decrypt.ts'
-import { createFrom, removeDraft, textFor, writeDraft } from '../../store/devices/draft.ts'
-import type { Assignment } from '../../store/devices/history.ts'
-import { completeFor, historyNow, noteBegun, record } from '../../store/devices/record.ts'
-import {
-  beforeClaim,
-  notHandedOut,
-  type Ready,
-  readyFrom,
-  type Source,
-  type Taken,
-  Undelivered,
-} from '../ready.ts'
-import { type AssignedProfile, onDisk, settleAssigned } from './assigned-profile.ts'
-import { Search } from './search.ts'
+import { pause } from '../../pause.ts'
+import { usedText } from '../../store/claim.ts'
+import { settle } from '../../store/create.ts'
+import { type Assignment, historyOf, recordAll } from '../../store/devices.ts'
+import { keyOfName, removeTwin } from '../../store/use.ts'
+import { beforeClaim, notHandedOut, type Ready, readyFrom, type Source, type Taken, Undelivered } from '../ready.ts'
+import { Search, type Wanted } from './search.ts'
+
+/** Other calls for the same devices may be in between. Each of them needs few steps. */
+const TRIES = 100
+const PAUSE_MS = 20
+
+/** The profile that a device has, or that only it may get, ready to be printed. */
+interface Assigned extends Wanted {
+  readonly use: Assignment['use']
+}
+
+/** Which of the devices have a record, and how many records the others have. */
+interface Known {
+  readonly assigned: ReadonlyMap<string, Assigned>
+  readonly unassigned: ReadonlyMap<string, number>
+}
 
 /**
- * Returns the profile of each device, in their order: the one that the device has, or the next unused one. A profile
- * that is recorded here belongs to its device even if the call fails. The next call for the device prints it.
+ * Returns the profile of each device, in their order: the one that the device has, or the next unused one. What is
+ * recorded here belongs to its device even if the call fails: the next call for the device prints it.
  * @throws {Failure} `no-profiles`, `unusable`, `key` or `disk`; in each case, nothing is claimed
  * @throws {Undelivered} if it failed when some devices had got their profiles
  */
@@ -26,21 +34,34 @@ export async function takeForDevices(source: Source, devices: readonly string[])
   const decrypt = await decryptor(source.key, devices.length)
   const search = new Search(source, decrypt)
   const had = new Map<string, Ready>()
-  const fresh: Ready[] = []
+  let fresh: Ready[] = []
   try {
-    while (had.size < devices.length) {
+    for (let tries = TRIES; had.size < devices.length; tries--) {
+      if (tries < TRIES) pause(PAUSE_MS)
       const waiting = devices.filter((device) => !had.has(device))
-      const { assigned, unassigned } = await assignedTo(source, decrypt, waiting)
-      fresh.push(...(await search.gather(unassigned.size - fresh.length)))
+      const { assigned, unassigned } = await knownOf(source, decrypt, waiting)
+      if (tries === 0) throw new Failure('being-claimed', `another call is claiming the profile of device ${waiting[0]}`)
+      for (const each of await search.gather(unassigned.size - fresh.length, had.size > 0)) fresh.push(each)
       if (fresh.length < unassigned.size) {
         // Another call for one of them may have taken the last profile.
-        if ([...unassigned.keys()].some((device) => hasProfile(directory, device))) continue
+        if (tries > 0 && [...unassigned.keys()].some((device) => hasProfile(directory, device))) continue
         throw search.tooFew(devices.length, devices.length - unassigned.size + fresh.length)
       }
-      beforeClaim(signals)
-      for (const [device, records] of unassigned)
-        noteHad(had, device, claimNew(search, source, { device, records }, fresh))
-      for (const [device, each] of assigned) noteHad(had, device, settleAssigned(source, device, each))
+      if (had.size === 0) beforeClaim(signals)
+      const wanted = [...unassigned].map(([device, records], at) => {
+        const ready = fresh[at] as Ready
+        return { device, records, ready, text: usedText(ready, device) }
+      })
+      const recorded = await recordWanted(directory, wanted)
+      fresh = fresh.filter((ready) => !recorded.some((each) => each.ready === ready))
+      for (const [device, each] of assigned) if (each.use.state === 'used') had.set(device, printedAgain(source, device, each))
+      const begun = [...assigned].flatMap(([device, each]) => {
+        if (each.use.state === 'claimed') onDisk(device, () => settle(directory, keyOfName(each.ready.name)))
+        return each.use.state === 'unused' ? [{ ...each, device }] : []
+      })
+      const open = [...recorded, ...begun]
+      const ours = new Set(await claimFor(search, open))
+      for (const { device, ready } of open) if (ours.has(ready)) had.set(device, { ...ready, device })
     }
     const taken = devices.map((device) => had.get(device) as Ready)
     for (const { iccid, device } of taken.filter((each) => each.isAgain))
@@ -49,77 +70,99 @@ export async function takeForDevices(source: Source, devices: readonly string[])
     return { taken, left: search.queue.left }
   } catch (error) {
     search.giveUp(error)
-    const claimed = [...had.values()].filter(({ isAgain }) => !isAgain)
-    throw claimed.length > 0 ? new Undelivered(claimed, error) : error
+    const also = error instanceof Undelivered ? error.taken : []
+    const claimed = [...[...had.values()].filter(({ isAgain }) => !isAgain), ...also]
+    if (claimed.length === 0) throw error
+    throw new Undelivered(claimed, error instanceof Undelivered ? error.cause : error)
   }
 }
 
-/**
- * @returns the profiles of the devices that have one, and for each of the other devices how many records it has
- * @throws {Failure}
- */
-async function assignedTo(
-  source: Source,
-  decrypt: Decrypt,
-  devices: readonly string[],
-): Promise<{ assigned: Map<string, AssignedProfile>; unassigned: Map<string, number> }> {
-  const assigned = new Map<string, AssignedProfile>()
+type ForDevice = Wanted & { readonly device: string }
+
+/** @throws {Undelivered} whose profiles name their devices */
+async function claimFor(search: Search, open: readonly ForDevice[]): Promise<Ready[]> {
+  try {
+    return await search.claim(open)
+  } catch (error) {
+    if (!(error instanceof Undelivered)) throw error
+    const taken = open.filter(({ ready }) => error.taken.includes(ready))
+    throw new Undelivered(
+      taken.map(({ ready, device }) => ({ ...ready, device })),
+      error.cause,
+    )
+  }
+}
+
+/** @throws {Failure} */
+async function knownOf(source: Source, decrypt: Decrypt, devices: readonly string[]): Promise<Known> {
+  const assigned = new Map<string, Assigned>()
   const unassigned = new Map<string, number>()
   for (const device of devices) {
-    const { assignment, records } = onDisk(device, undefined, () => historyNow(source.directory, device))
-    if (assignment === undefined) {
-      unassigned.set(device, records)
-      continue
-    }
-    const { name, text } = assignment
-    try {
-      assigned.set(device, { text, ready: await readyFrom(source, decrypt, name, text) })
-    } catch (error) {
-      throw error instanceof UnusableProfile
-        ? notHandedOut(`the profile of device ${device}`, error, source.key)
-        : error
-    }
+    const { assignment, records } = onDisk(device, () => historyOf(source.directory, device))
+    if (assignment === undefined) unassigned.set(device, records)
+    else assigned.set(device, await assignedFrom(source, decrypt, device, assignment))
   }
   return { assigned, unassigned }
 }
 
-function noteHad(had: Map<string, Ready>, device: string, ready: Ready | undefined): void {
-  if (ready !== undefined) had.set(device, { ...ready, device })
+async function assignedFrom(
+  source: Source,
+  decrypt: Decrypt,
+  device: string,
+  { name, text, use }: Assignment,
+): Promise<Assigned> {
+  // Its file was moved or deleted. Whether somebody has the profile is not known.
+  if (use.state === 'gone')
+    throw new Failure(
+      { kind: 'file-gone', name },
+      `device ${device} was assigned the profile of ${name}, and that file is gone`,
+    )
+  try {
+    return { ready: await readyFrom(source, decrypt, name, text), text, use: use.state === 'torn' ? usedBy(name, text) : use }
+  } catch (error) {
+    throw error instanceof UnusableProfile
+      ? notHandedOut(`the profile of device ${device}`, error, source.key)
+      : error
+  }
+}
+
+/** The record has all that a torn used file lacks. */
+const usedBy = (name: string, text: string) => ({ state: 'used', name, text, isTwin: false }) as const
+
+function printedAgain({ directory }: Source, device: string, { ready, use }: Assigned): Ready {
+  onDisk(device, () => removeTwin(directory, use))
+  return { ...ready, device, isAgain: true }
 }
 
 const hasProfile = (directory: string, device: string) =>
-  onDisk(device, undefined, () => historyNow(directory, device)).assignment !== undefined
+  onDisk(device, () => historyOf(directory, device)).assignment !== undefined
 
 /**
- * Claims the first of `fresh` for a device, and takes it from there.
- * @returns undefined if another process has it, or if another call for the device was first
+ * @returns those that are recorded now
+ * @throws {Failure} `not-recorded`; what is recorded by then stays the device's
  */
-function claimNew(
-  search: Search,
-  { directory }: Source,
-  { device, records }: { device: string; records: number },
-  fresh: Ready[],
-): Ready | undefined {
-  const ready = fresh.shift()
-  if (ready === undefined) return undefined
-  const { name } = ready
-  const draft = onDisk(device, undefined, () => writeDraft(directory, textFor(device, ready)))
-  let assignment: Assignment | undefined
+async function recordWanted<T extends ForDevice & { readonly records: number }>(
+  directory: string,
+  wanted: readonly T[],
+): Promise<T[]> {
+  const outcomes = await recordAll(directory, wanted).catch((error) => {
+    throw notRecorded(wanted[0]?.device ?? '', error)
+  })
+  for (const [at, outcome] of outcomes.entries())
+    if ('error' in outcome) throw notRecorded(wanted[at]?.device ?? '', outcome.error)
+  return wanted.filter((_, at) => outcomes[at]?.state === 'ours')
+}
+
+const notRecorded = (device: string, error: unknown) =>
+  new Failure('not-recorded', `can't record which profile device ${device} has: ${reasonOf(error)}`, error)
+
+/** @throws {Failure} */
+function onDisk<T>(device: string, action: () => T): T {
   try {
-    onDisk(device, undefined, () => noteBegun(directory, device, name))
-    if (!search.begin(ready, (path) => createFrom(draft, path)) || search.isLost(ready)) return undefined
-    assignment = onDisk(device, name, () => record(directory, { device, name }, draft, records))
-  } finally {
-    removeDraft(draft)
+    return action()
+  } catch (error) {
+    if (error instanceof Failure) throw error
+    if (error instanceof UnusableProfile) throw notHandedOut(`the profile of device ${device}`, error)
+    throw notRecorded(device, error)
   }
-  if (assignment === undefined) {
-    // It is released.
-    fresh.unshift(ready)
-    return undefined
-  }
-  const outcome = onDisk(device, assignment.name, () => completeFor(directory, assignment))
-  // Another call for the device may have completed the claim.
-  if (outcome !== 'lost') return { ...ready, isAgain: outcome === 'had' }
-  search.noteLost(name)
-  return undefined
 }

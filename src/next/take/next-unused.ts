@@ -1,27 +1,36 @@
 import { decryptor } from '../../key/decrypt.ts'
-import { type Ready, type Source, type Taken, Undelivered } from '../ready.ts'
-import { Search } from './search.ts'
+import { usedText } from '../../store/claim.ts'
+import { beforeClaim, type Source, type Taken, Undelivered } from '../ready.ts'
+import { Search, type Wanted } from './search.ts'
 
 /**
  * Claims the next `count` profiles that decrypt and that a device would accept: all of them or none. Skipped files
- * stay unchanged and are named in a warning. The claims are not flushed yet.
+ * stay unchanged and are named in a warning.
  * @throws {Failure} `no-profiles`, `unusable`, `key` or `disk`; in each case, nothing is claimed
- * @throws {Undelivered} if the disk failed, or other calls took over, when some claims were complete
+ * @throws {Undelivered} if the disk failed when some profiles were claimed
  */
 export async function takeNextUnused(source: Source, count: number): Promise<Taken> {
-  const { messages } = source
+  const { messages, signals } = source
   const search = new Search(source, await decryptor(source.key, count))
-  const taken: Ready[] = []
+  const taken: Wanted[] = []
   try {
     if (!search.queue.has(count)) throw search.tooFew(count, search.queue.found.iccids.length)
     while (taken.length < count) {
-      // All of them are begun before the first is complete: only a claim that is not complete can be released.
-      search.completeAll(await search.beginAll(count - taken.length), taken)
+      const missing = count - taken.length
+      const found = await search.gather(missing, taken.length > 0)
+      if (found.length < missing) await search.giveBack(taken.splice(0), search.tooFew(count, taken.length + found.length))
+      if (taken.length === 0) beforeClaim(signals)
+      const wanted = found.map((ready) => ({ ready, text: usedText(ready) }))
+      const ours = new Set(await search.claim(wanted))
+      for (const each of wanted) if (ours.has(each.ready)) taken.push(each)
     }
     search.skipped.warn(messages)
-    return { taken, left: search.queue.left }
+    return { taken: taken.map(({ ready }) => ready), left: search.queue.left }
   } catch (error) {
     search.giveUp(error)
-    throw taken.length > 0 ? new Undelivered(taken, error) : error
+    if (taken.length === 0) throw error
+    const also = error instanceof Undelivered ? error.taken : []
+    const cause = error instanceof Undelivered ? error.cause : error
+    throw new Undelivered([...taken.map(({ ready }) => ready), ...also], cause)
   }
 }

@@ -1,15 +1,21 @@
-import { Failure, UnusableProfile } from '../../failure.ts'
+import { Failure, reasonOf, UnusableProfile } from '../../failure.ts'
 import type { Decrypt } from '../../key/decrypt.ts'
-import { begin, complete, release } from '../../store/claim/claim.ts'
-import { isTakenOver } from '../../store/claim/use.ts'
-import { refuseAssigned } from '../../store/devices/record.ts'
-import { flushDirectorySync } from '../../store/flush/directory.ts'
+import { claimAll, comeBack } from '../../store/claim.ts'
+import type { Outcome } from '../../store/create.ts'
 import { isFetching } from '../../store/incoming/answers.ts'
 import { fileName } from '../../store/names.ts'
+import { isHeld } from '../../store/patience.ts'
 import { Queue } from '../../store/queue.ts'
-import { beforeClaim, checkStop, makeReady, type Ready, type Source } from '../ready.ts'
+import { refuseAssigned } from '../../store/use.ts'
+import { checkStop, makeReady, type Ready, type Source, Undelivered } from '../ready.ts'
 import { Shortage, shortage } from './shortage.ts'
 import { LOCKED_IN_A_ROW, Skipped } from './skipped.ts'
+
+/** A profile, and what its used file is to say. */
+export interface Wanted {
+  readonly ready: Ready
+  readonly text: string
+}
 
 /** One call's way through the unused profiles. */
 export class Search {
@@ -27,38 +33,20 @@ export class Search {
   }
 
   /**
-   * Begins to claim the next `count` profiles that can be handed out: all of them or none.
-   * @throws {Failure} in each case, nothing is claimed, or the profiles that stay claimed are named
+   * Returns the next `count` profiles that can be handed out, or fewer at the end. They are not claimed yet.
+   * @param isBegun whether the call has claimed any: then a signal does not end it here
    */
-  async beginAll(count: number): Promise<Ready[]> {
-    const begun: Ready[] = []
-    try {
-      while (begun.length < count) {
-        const missing = count - begun.length
-        const found = await this.gather(missing)
-        if (found.length < missing) throw this.tooFew(count, begun.length + found.length)
-        beforeClaim(this.#source.signals)
-        for (const ready of found) if (this.begin(ready)) begun.push(ready)
-      }
-      return begun
-    } catch (error) {
-      this.releaseAll(begun)
-      throw error
-    }
-  }
-
-  /** Returns the next `count` profiles that can be handed out, or fewer at the end. They are not claimed yet. */
-  async gather(count: number): Promise<Ready[]> {
+  async gather(count: number, isBegun: boolean): Promise<Ready[]> {
     const ready: Ready[] = []
     for (let isFirst = true; ready.length < count; isFirst = false) {
       // Many files that can't be used take long, and a signal is only seen when nothing else is to be done.
       if (!isFirst) await new Promise((resolve) => setImmediate(resolve))
-      checkStop(this.#source.signals)
+      if (!isBegun) checkStop(this.#source.signals)
       const missing = count - ready.length
       // A few profiles are enough to find out that the key is wrong.
       const iccids = this.queue.next(this.skipped.isRightKey ? missing : Math.min(missing, LOCKED_IN_A_ROW))
       if (iccids.length === 0) return ready
-      ready.push(...(await this.#openAll(iccids.filter((iccid) => !this.#tried.has(iccid)))))
+      for (const each of await this.#openAll(iccids.filter((iccid) => !this.#tried.has(iccid)))) ready.push(each)
     }
     return ready
   }
@@ -91,77 +79,51 @@ export class Search {
     }
   }
 
-  /** Returns false if another process was first or is using the file. */
-  begin({ name }: Ready, create?: (path: string) => void): boolean {
+  /**
+   * Claims profiles.
+   * @returns those that are this call's
+   * @throws {Failure} `not-claimed`; nothing is claimed
+   * @throws {Undelivered} with what is claimed, or may be
+   */
+  async claim(wanted: readonly Wanted[]): Promise<Ready[]> {
+    const { directory } = this.#source
+    const outcomes = await claimAll(
+      directory,
+      wanted.map(({ text }) => text),
+    ).catch((error): Outcome[] => wanted.map(() => ({ state: 'unclaimed', error })))
+    const ours = wanted.filter((_, at) => outcomes[at]?.state === 'ours')
+    const maybe = wanted.filter((_, at) => ['ours', 'unknown'].includes(outcomes[at]?.state ?? ''))
     try {
-      const isOurs = begin(this.#source.directory, name, create)
-      this.queue.noteGone(!isOurs)
-      return isOurs
+      for (const [at, outcome] of outcomes.entries()) this.#note(wanted[at]?.ready.name ?? '', outcome)
     } catch (error) {
-      this.skipped.add(name, error)
-      return false
+      throw maybe.length > 0 ? new Undelivered(maybe.map(({ ready }) => ready), error) : error
     }
+    return ours.map(({ ready }) => ready)
+  }
+
+  #note(name: string, outcome: Outcome): void {
+    this.queue.noteGone(outcome.state === 'others')
+    if (outcome.state === 'ours') this.skipped.noteClaimed()
+    if (outcome.state === 'others') this.skipped.note(name, 'another call has claimed it')
+    if (!('error' in outcome)) return
+    const { state, error } = outcome
+    if (state === 'unclaimed' && isHeld(error))
+      this.skipped.add(name, new UnusableProfile('held', `it can't be marked as used: ${reasonOf(error)}`, { cause: error }))
+    else throw new Failure('not-claimed', `can't mark ${name} as used: ${reasonOf(error)}`, error)
   }
 
   /**
-   * Completes plain claims. If one fails, the rest is released.
-   * @param taken receives the profiles that are this call's
-   * @throws {Failure} `disk`
+   * Makes what the call has claimed unused again, because it is too little.
+   * @throws {Undelivered} with the profiles that stay used
    */
-  completeAll(begun: readonly Ready[], taken: Ready[]): void {
-    for (const [at, ready] of begun.entries()) {
-      try {
-        if (this.#complete(ready)) taken.push(ready)
-      } catch (error) {
-        this.releaseAll(begun.slice(at + 1))
-        throw error
-      }
-    }
-  }
-
-  /** Returns false if another process has the profile, or is using the file. */
-  #complete({ name, stored }: Ready): boolean {
-    try {
-      const isOurs = complete(this.#source.directory, name, stored)
-      if (isOurs) this.skipped.noteClaimed()
-      else this.noteLost(name)
-      return isOurs
-    } catch (error) {
-      this.skipped.add(name, error)
-      return false
-    }
-  }
-
-  /** Whether another call has taken over the claim of a profile, before it is recorded for a device. */
-  isLost({ name }: Ready): boolean {
-    const isLost = isTakenOver(this.#source.directory, name)
-    if (isLost) this.noteLost(name)
-    return isLost
-  }
-
-  noteLost(name: string): void {
-    this.queue.noteGone(true)
-    this.skipped.note(name, 'it is now used, but not claimed by this call')
-  }
-
-  /** @throws {Failure} `disk`, with the names of the profiles that stay claimed */
-  releaseAll(begun: readonly Ready[]): void {
-    if (begun.length === 0) return
-    const { directory } = this.#source
-    const stuck: string[] = []
-    for (const { name } of begun) {
-      try {
-        release(directory, name)
-      } catch (error) {
-        stuck.push(error instanceof Failure ? error.message : name)
-      }
-    }
-    if (stuck.length > 0) throw new Failure('stuck-claims', stuck.join('; '))
-    try {
-      flushDirectorySync(directory)
-    } catch {
-      // After a power cut, the next call that reads the directory finds claims that are not complete.
-    }
+  async giveBack(taken: readonly Wanted[], error: unknown): Promise<never> {
+    if (taken.length === 0) throw error
+    const outcomes = await comeBack(
+      this.#source.directory,
+      taken.map(({ ready }) => ready),
+    ).catch((): Outcome[] => [])
+    const stuck = taken.filter((_, at) => outcomes[at]?.state !== 'ours')
+    throw stuck.length > 0 ? new Undelivered(stuck.map(({ ready }) => ready), error) : error
   }
 
   tooFew(count: number, usable: number): Shortage {

@@ -1,6 +1,6 @@
 import { Failure } from '../../failure.ts'
 import { countReceived } from '../../store/incoming/answers.ts'
-import { hasMovesOut } from '../../store/move/journal.ts'
+import { hasMovesOut } from '../../store/moves.ts'
 import type { Unused } from '../../store/names.ts'
 import { whyNone } from '../../store/read.ts'
 import type { Skipped } from './skipped.ts'

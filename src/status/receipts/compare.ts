@@ -1,6 +1,7 @@
 import { Failure } from '../../failure.ts'
-import { movesInto } from '../../store/move/journal.ts'
+import { movesInto } from '../../store/moves.ts'
 import { fileName, usedName } from '../../store/names.ts'
+import { tombstoneIn } from '../../store/use.ts'
 import { looking } from '../../store/read.ts'
 import { type Messages, several } from '../../words.ts'
 import { readRecords, warnOfUnreadable } from '../devices.ts'
@@ -95,10 +96,9 @@ function placeOf(directory: string, iccid: string): Place | undefined {
   const use = lookAt(directory, iccid)
   if (use === undefined) return { state: 'used', file: usedName(fileName(iccid)), statement: undefined }
   if (use.state === 'gone') return undefined
-  if (use.state === 'unused') return { state: 'unused', file: use.unused, statement: undefined }
-  // A claim that is not complete counts as used.
-  const state = use.state === 'moved' ? 'moved' : 'used'
-  return { state, file: use.used, statement: undefined }
+  if (use.state === 'unused') return { state: 'unused', file: use.name, statement: undefined }
+  const isMoved = use.state !== 'torn' && tombstoneIn(use.text) !== undefined
+  return { state: isMoved ? 'moved' : 'used', file: usedName(use.name), statement: undefined }
 }
 
 /** What is no contradiction, but worth knowing. */

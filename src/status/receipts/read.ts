@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { Failure, reasonOf } from '../../failure.ts'
 import { iccidDigits } from '../../profile/iccid.ts'
-import { fieldsOf } from '../../store/claim/use.ts'
+import { fieldsOf } from '../../store/fields.ts'
 
 /** What `next --receipt` or `move --receipt` has written about one profile. */
 export interface Receipt {

@@ -1,7 +1,7 @@
 import { closeSync, ftruncateSync, openSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { errnoOf } from '../../failure.ts'
-import { isExisting } from '../claim/claim.ts'
+import { isExisting } from '../create.ts'
 import { FLUSHES_AT_ONCE, flushFile } from '../flush/files.ts'
 import { fileName, hasFiller } from '../names.ts'
 import { patiently } from '../patience.ts'

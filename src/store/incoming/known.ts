@@ -1,11 +1,11 @@
 import { lstatSync } from 'node:fs'
 import { join } from 'node:path'
 import { UnusableProfile } from '../../failure.ts'
-import { removeSurplus } from '../claim/surplus.ts'
-import { exists } from '../claim/use.ts'
+import { CLAIMS, exists } from '../create.ts'
 import { flushUnlessGone } from '../flush/files.ts'
 import { fileName, hasFiller, spellings, usedName } from '../names.ts'
 import { readProfile } from '../read.ts'
+import { keyOfName } from '../use.ts'
 import { parseProfile } from './answers.ts'
 import type { Target } from './target.ts'
 
@@ -15,23 +15,20 @@ export interface Added {
   readonly known: string[]
 }
 
-/** Unused names come first, so that a profile that is claimed during the search is found in one of the two places. */
+/** In the order in which a claim goes, so that a profile that is claimed during the search is found in one place. */
 export function find(target: Target, name: string): string | undefined {
   const { directory } = target
   const names = namesOf(target, name)
   const unused = names.find((each) => isStored(directory, each))
-  const found = unused ?? names.map(usedName).find((each) => isFilled(join(directory, each)))
+  const claim = join(CLAIMS, keyOfName(name))
+  const isClaimed = unused === undefined && exists(join(directory, claim))
+  const found = unused ?? (isClaimed ? claim : names.map(usedName).find((each) => isFilled(join(directory, each))))
   return found === undefined ? undefined : join(directory, found)
 }
 
-/**
- * Since the search, another process may have stored the same profile, and a third one claimed it.
- * @returns whether the profile is used, and its unused file, which was surplus, is removed
- * @throws as `removeSurplus`
- */
+/** Whether a profile is used: since the search, another process may have stored it, and a third one claimed it. */
 export const isUsedSince = (target: Target, name: string): boolean =>
-  namesOf(target, name).some((each) => exists(join(target.directory, usedName(each)))) &&
-  removeSurplus(target.directory, name)
+  namesOf(target, name).some((each) => exists(join(target.directory, usedName(each))))
 
 const namesOf = ({ hasFillers }: Target, name: string) =>
   hasFillers === false && !hasFiller(name) ? [name] : spellings(name)
@@ -41,7 +38,7 @@ export async function flushKnown(path: string): Promise<void> {
   if (lstatSync(path, { throwIfNoEntry: false })?.isFile()) await flushUnlessGone(path)
 }
 
-/** An empty used file is an unfinished claim. */
+/** An empty used file is a claim that an earlier version did not finish. */
 function isFilled(path: string): boolean {
   const status = lstatSync(path, { throwIfNoEntry: false })
   return status !== undefined && !(status.isFile() && status.size === 0)

@@ -1,6 +1,6 @@
 /** Where two directories are, seen from each other. Their names say little: links and mounts lead anywhere. */
 import { statSync } from 'node:fs'
-import { Failure } from '../../failure.ts'
+import { Failure } from '../failure.ts'
 
 /** A file system may have no end that can be seen. */
 const DEEPEST = 256

@@ -1,0 +1,89 @@
+/** How a profile becomes used, and how it comes back: each is the creation of one file. */
+import { randomUUID } from 'node:crypto'
+import { hostname } from 'node:os'
+import { join } from 'node:path'
+import { reasonOf } from '../failure.ts'
+import type { Messages } from '../words.ts'
+import { type Creation, createAll, openClaims, type Outcome, settle } from './create.ts'
+import { fieldsOf } from './fields.ts'
+import { fileName, keyOf, parseName } from './names.ts'
+import { patiently } from './patience.ts'
+import { removeIfThere } from './remove.ts'
+import { keyOfName, useOf } from './use.ts'
+
+/** The text of a file in a directory of profiles, and the file's name. */
+export interface Stored {
+  readonly name: string
+  readonly stored: string
+}
+
+/** What a used file says. It differs from that of any other call: `claim` is a random number. */
+export const usedText = ({ name, stored }: Stored, device?: string): string =>
+  JSON.stringify({
+    ...fieldsOf(stored),
+    device,
+    station: hostname(),
+    claimed: new Date().toISOString(),
+    file: name,
+    claim: randomUUID(),
+  })
+
+/**
+ * Claims profiles.
+ * @param texts of their used files
+ * @returns what became of each
+ * @throws the system error if nothing is claimed
+ */
+export const claimAll = (directory: string, texts: readonly string[]): Promise<Outcome[]> =>
+  createAll(directory, texts.map(claimOf))
+
+const claimOf = (text: string): Creation => ({ key: keyOfName(String(fieldsOf(text)['file'])), text })
+
+/**
+ * Makes profiles unused again that were claimed: under their next number. Only for the owner of the used files, who has
+ * not given them away.
+ * @param all what was stored of them
+ * @throws the system error if nothing came back
+ */
+export function comeBack(directory: string, all: readonly Stored[]): Promise<Outcome[]> {
+  return createAll(
+    directory,
+    all.map(({ name, stored }) => ({ key: keyOfName(nextName(name)), text: stored })),
+  )
+}
+
+/** The name of a profile that comes once more. */
+export function nextName(name: string): string {
+  const { digits = '', number = 1 } = parseName(name) ?? {}
+  return fileName(keyOf({ digits, number: number + 1 }))
+}
+
+/**
+ * Finishes what killed calls have decided, and removes unused files beside their used ones. It names what no call can
+ * hand out by itself.
+ * @param twins unused files that have a used file beside them
+ */
+export function settleAll(directory: string, twins: readonly string[], messages: Messages): void {
+  const keys = tryTo(messages, 'claims', () => openClaims(directory)) ?? []
+  for (const key of keys) tryTo(messages, key, () => settle(directory, key))
+  for (const name of twins) {
+    const { digits = '', number = 0 } = parseName(name) ?? {}
+    tryTo(messages, digits, () => {
+      const use = useOf(directory, digits)
+      if (use.state === 'gone') return
+      const isLast = parseName(use.name)?.number === number
+      if (isLast && use.state === 'torn' && use.isTwin)
+        messages.warn(`${digits} is set aside: its used file is not complete, and nobody has it`, 'unprinted', digits)
+      else if (!isLast || use.state === 'used') patiently(() => removeIfThere(join(directory, name)))
+    })
+  }
+}
+
+function tryTo<T>(messages: Messages, what: string, action: () => T): T | undefined {
+  try {
+    return action()
+  } catch (error) {
+    messages.warn(`${what}: a claim can't be finished: ${reasonOf(error)}`)
+    return undefined
+  }
+}

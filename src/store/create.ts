@@ -1,0 +1,325 @@
+/**
+ * The one decision of this room: a complete file comes to be under a name that must be new. It holds on every file
+ * system, with and without hard links. The text is written to a new directory, flushed, and that directory is renamed to
+ * the one name among the claims that stands for the file: a directory that is not empty is replaced by nobody. From then
+ * on it is decided, and whoever finds the claim does the rest: remove what the file replaces, put the file in its place,
+ * remove the claim. Each of these steps may be done again by anybody, at any time.
+ */
+import { randomUUID } from 'node:crypto'
+import {
+  closeSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmdirSync,
+  writeFileSync,
+} from 'node:fs'
+import { dirname, join } from 'node:path'
+import { errnoOf } from '../failure.ts'
+import { pause } from '../pause.ts'
+import { flushDirectorySync, isFat, isTested } from './flush/directory.ts'
+import { FLUSHES_AT_ONCE, flushFile, flushFileSync } from './flush/files.ts'
+import { patiently } from './patience.ts'
+import { type Place, placeOf } from './place.ts'
+import { removeIfThere, tryToRemove } from './remove.ts'
+import { fileRights, rightsOf } from './rights.ts'
+
+/** The hidden directory of claims that are being placed. */
+export const CLAIMS = '.claims'
+
+/** What begins so is not decided, and nobody reads it. */
+const DRAFT = '~'
+
+/** Another program, or a call that is about to finish, may have the name for a moment. */
+const TRIES = 50
+const PAUSE_MS = 20
+
+/** What systems say if a directory is not empty, or in use. */
+const IN_THE_WAY = ['ENOTEMPTY', 'EEXIST', 'EACCES', 'EBUSY', 'EPERM']
+
+/** What a claim is: with its key, its text says what becomes of it. */
+export interface Creation {
+  /** The name that stands for the file among the claims. */
+  readonly key: string
+  /** No other call's text is the same. */
+  readonly text: string
+}
+
+/** `others`: somebody was first; `unknown`: the disk failed, and the file may be there or come. */
+export type Outcome =
+  | { readonly state: 'ours' | 'others' }
+  | { readonly state: 'unclaimed' | 'unknown'; readonly error: unknown }
+
+interface Draft extends Creation {
+  readonly nonce: string
+  readonly place: Place
+  outcome?: Outcome
+}
+
+const OURS: Outcome = { state: 'ours' }
+const OTHERS: Outcome = { state: 'others' }
+
+/**
+ * Creates files, each complete and each only if there is none. What is created is durable once its directory is flushed.
+ * @returns what became of each
+ * @throws the system error if nothing is created
+ */
+export async function createAll(directory: string, all: readonly Creation[]): Promise<Outcome[]> {
+  const isOrdered = isTested(directory)
+  const drafts = all.map((creation): Draft => {
+    const draft = { ...creation, nonce: randomUUID(), place: placeOf(directory, creation) }
+    return isTaken(draft.place) ? { ...draft, outcome: OTHERS } : draft
+  })
+  const open = () => drafts.filter(({ outcome }) => outcome === undefined)
+  await writeDrafts(directory, open(), isOrdered)
+  for (const draft of open()) decideSafely(directory, draft)
+  const won = open()
+  if (won.length > 0) {
+    // Without a journal, the name of the claim may reach the disk after the removal of what it replaces.
+    if (!isOrdered) flushDirectorySync(join(directory, CLAIMS))
+    for (const draft of won) placeSafely(directory, draft)
+    if (!isOrdered) for (const place of new Set(won.map((each) => dirname(each.place.path)))) flushDirectorySync(place)
+    for (const { key } of won) clear(directory, key)
+  }
+  return drafts.map(({ outcome }) => outcome ?? OTHERS)
+}
+
+/** Writes texts under names that nobody reads, and flushes them. */
+async function writeDrafts(directory: string, drafts: readonly Draft[], isOrdered: boolean): Promise<void> {
+  const rights = rightsOf(directory)
+  try {
+    for (let at = 0; at < drafts.length; at += FLUSHES_AT_ONCE) {
+      const files: number[] = []
+      const some = drafts.slice(at, at + FLUSHES_AT_ONCE)
+      try {
+        for (const { text, nonce } of some) {
+          makeDraft(directory, nonce, rights)
+          const path = join(draftPath(directory, nonce), nonce)
+          const file = patiently(() => openSync(path, 'wx', fileRights(rights)))
+          files.push(file)
+          writeFileSync(file, text)
+        }
+        await Promise.all(files.map(flushFile))
+      } finally {
+        files.forEach(closeSync)
+      }
+      if (!isOrdered) for (const { nonce } of some) flushDirectorySync(draftPath(directory, nonce))
+    }
+  } catch (error) {
+    for (const { nonce } of drafts) drop(directory, nonce)
+    throw error
+  }
+}
+
+const draftPath = (directory: string, nonce: string) => join(directory, CLAIMS, DRAFT + nonce)
+
+function makeDraft(directory: string, nonce: string, mode: number): void {
+  const path = draftPath(directory, nonce)
+  try {
+    mkdirSync(path, { mode })
+  } catch (error) {
+    if (errnoOf(error) !== 'ENOENT') throw error
+    makeThere(directory, CLAIMS)
+    mkdirSync(path, { mode })
+  }
+}
+
+/**
+ * Makes a directory that stays, unless it is there.
+ * @throws the system error
+ */
+export function makeThere(directory: string, name: string): void {
+  const path = join(directory, name)
+  try {
+    mkdirSync(path, { mode: rightsOf(directory) })
+  } catch (error) {
+    if (!exists(path)) throw error
+  }
+  flushDirectorySync(dirname(path))
+}
+
+function drop(directory: string, nonce: string): void {
+  tryToRemove(join(draftPath(directory, nonce), nonce))
+  removeEmpty(draftPath(directory, nonce))
+}
+
+function decideSafely(directory: string, draft: Draft): void {
+  try {
+    if (decide(directory, draft)) return
+    draft.outcome = OTHERS
+  } catch (error) {
+    draft.outcome = { state: isUndecided(directory, draft) ? 'unclaimed' : 'unknown', error }
+  }
+  if (draft.outcome.state !== 'unknown') drop(directory, draft.nonce)
+}
+
+/** @returns false if another call's text is decided */
+function decide(directory: string, draft: Draft): boolean {
+  const { key, nonce, place } = draft
+  const [from, claim] = [draftPath(directory, nonce), join(directory, CLAIMS, key)]
+  for (let tries = TRIES; ; tries--) {
+    try {
+      renameSync(from, claim)
+      return true
+    } catch (error) {
+      const texts = namesIn(claim)
+      // A disk or a server that says no may have done it, and somebody else the rest.
+      if (texts.includes(nonce) || isThere(draft)) return true
+      if (texts.length > 0 || isTaken(place)) return false
+      if (tries <= 0 || !IN_THE_WAY.includes(errnoOf(error) ?? '')) throw error
+      // Windows does not replace an empty directory, and a scanner may have the text.
+      removeEmpty(claim)
+      if (process.platform === 'win32') pause(PAUSE_MS)
+    }
+  }
+}
+
+/** Whether a text is still where nobody reads it. */
+function isUndecided(directory: string, { nonce }: Draft): boolean {
+  try {
+    return exists(join(draftPath(directory, nonce), nonce))
+  } catch {
+    return false
+  }
+}
+
+function placeSafely(directory: string, draft: Draft): void {
+  try {
+    placeText(draft.place, join(directory, CLAIMS, draft.key, draft.nonce), draft.text)
+    draft.outcome = isThere(draft) ? OURS : OTHERS
+  } catch (error) {
+    draft.outcome = { state: 'unknown', error }
+  }
+}
+
+/**
+ * Finishes a claim that somebody has decided, if there is one.
+ * @throws the system error
+ */
+export function settle(directory: string, key: string): void {
+  const claims = claimsOf(directory, key)
+  for (const { path, text, place } of claims) placeText(place, path, text)
+  for (const above of new Set(claims.map(({ place }) => dirname(place.path)))) flushDirectorySync(above)
+  clear(directory, key)
+}
+
+/** The texts of a claim: one, or none. */
+export function claimsOf(directory: string, key: string) {
+  const claim = join(directory, CLAIMS, key)
+  return namesIn(claim).flatMap((name) => {
+    const path = join(claim, name)
+    const text = readIfThere(path)
+    return text === undefined ? [] : { path, text, place: placeOf(directory, { key, text }) }
+  })
+}
+
+/**
+ * The keys of claims that are being placed, or were left by killed calls.
+ * @throws the system error
+ */
+export const openClaims = (directory: string): string[] =>
+  namesIn(join(directory, CLAIMS)).filter((key) => !key.startsWith(DRAFT))
+
+/**
+ * In this order: a tool that only renames takes the unused file, or finds none. Only then the used name is created, and
+ * that is won by one, whatever this machine remembers of the names on a server.
+ */
+function placeText(place: Place, claim: string, text: string): void {
+  const { path, replaces } = place
+  if (isTakenByOthers(place)) return
+  if (replaces !== undefined) patiently(() => removeIfThere(replaces))
+  try {
+    patiently(() => closeSync(openSync(path, 'wx', fileRights(rightsOf(dirname(path))))))
+  } catch (error) {
+    const there = readIfThere(path)
+    if (there === undefined) throw error
+    if (!isTornFrom(text, there)) return
+  }
+  if (isFat(dirname(path))) write(path, text)
+  else moveIn(claim, path)
+}
+
+/** Nobody else's text gets to a place before this one is complete there. */
+const isTornFrom = (text: string, there: string) => there !== text && text.startsWith(there)
+
+/** On FAT, a renamed file has no contents on the disk until it is flushed, and may share its clusters with the old name. */
+function write(path: string, text: string): void {
+  const file = patiently(() => openSync(path, 'r+'))
+  try {
+    writeFileSync(file, text)
+    flushFileSync(file)
+  } finally {
+    closeSync(file)
+  }
+}
+
+function moveIn(claim: string, path: string): void {
+  try {
+    patiently(() => renameSync(claim, path))
+  } catch (error) {
+    // Somebody else has done it.
+    if (errnoOf(error) !== 'ENOENT') throw error
+  }
+}
+
+/** Removes a claim whose file is in its place, or which came too late. What stays does no harm. */
+function clear(directory: string, key: string): void {
+  try {
+    for (const { path, text, place } of claimsOf(directory, key)) {
+      const there = readIfThere(place.path)
+      if (isTakenByOthers(place) || (there !== undefined && !isTornFrom(text, there))) tryToRemove(path)
+    }
+  } catch {}
+  removeEmpty(join(directory, CLAIMS, key))
+}
+
+function removeEmpty(path: string): void {
+  try {
+    rmdirSync(path)
+  } catch {}
+}
+
+const isTakenByOthers = ({ unless }: Place) => unless.some(exists)
+
+const isTaken = (place: Place) => exists(place.path) || isTakenByOthers(place)
+
+/** Whether the file has the text that it was to have. */
+const isThere = ({ place, text }: Draft) => readIfThere(place.path) === text
+
+/**
+ * The names in a directory; none if there is none.
+ * @throws the system error
+ */
+export function namesIn(path: string): string[] {
+  try {
+    return readdirSync(path)
+  } catch (error) {
+    if (errnoOf(error) === 'ENOENT') return []
+    throw error
+  }
+}
+
+/**
+ * Whether a name could not be created because it exists. Over SFTP (sshfs), the server gives no reason for that, and it
+ * becomes EPERM.
+ */
+export const isExisting = (error: unknown, path: string) =>
+  errnoOf(error) === 'EEXIST' || (errnoOf(error) === 'EPERM' && exists(path))
+
+/**
+ * Also a broken link: nothing can be created there.
+ * @throws the system error if nobody can tell
+ */
+export const exists = (path: string) => lstatSync(path, { throwIfNoEntry: false }) !== undefined
+
+function readIfThere(path: string): string | undefined {
+  try {
+    return patiently(() => readFileSync(path, 'utf8'))
+  } catch (error) {
+    if (errnoOf(error) === 'ENOENT') return undefined
+    throw error
+  }
+}

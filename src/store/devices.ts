@@ -1,0 +1,116 @@
+/**
+ * Which profile a device has. Its records are a chain: each is created once, and is the future text of a used file. The
+ * first one whose used file names the device is in force. If a used file names anybody else, it never will name the
+ * device, and the next record is created.
+ */
+import { createHash } from 'node:crypto'
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { iccidDigits } from '../profile/iccid.ts'
+import { createAll, exists, makeThere, type Outcome, settle } from './create.ts'
+import { notedFor, restoredRecord } from './earlier.ts'
+import { fieldsOf } from './fields.ts'
+import { isRecord, RECORDS } from './place.ts'
+import { readProfile } from './read.ts'
+import { textOf } from './text.ts'
+import { deviceIn, type Use, useAt } from './use.ts'
+
+/** The profile that is recorded for a device. */
+export interface Assignment {
+  /** The name of the profile's file while it is unused. */
+  readonly name: string
+  /** The text of the used file: the profile, and the device that has it. */
+  readonly text: string
+  readonly use: Use
+}
+
+/** What is recorded of a device. */
+export interface History {
+  /** Undefined if the device has no profile, and none that only it may get. */
+  readonly assignment: Assignment | undefined
+  /** How many records there are. */
+  readonly records: number
+}
+
+/** A serial number may contain any characters, and case matters: it can't be a file name itself. */
+const hashOf = (device: string) => createHash('sha256').update(device).digest('hex')
+
+const keyFor = (device: string, number: number) => `${hashOf(device)}.${number}`
+
+/**
+ * @throws {Failure} `torn-record` if a record of an earlier version is torn and can't be restored
+ * @throws {UnusableProfile} if a used file can't be read
+ * @throws the system error
+ */
+export function historyOf(directory: string, device: string): History {
+  const all: Assignment[] = []
+  const assignmentOf = (text: string): Assignment => {
+    const name = String(fieldsOf(text)['file'])
+    return { name, text, use: useAt(directory, name) }
+  }
+  for (let text = recordOf(directory, device, 1); text !== undefined; text = recordOf(directory, device, all.length + 1))
+    all.push(assignmentOf(text))
+  const last = all.at(-1)
+  const inForce = all.findLast(namesDevice) ?? (last && isOpen(last) ? last : undefined)
+  const noted = inForce === undefined ? notedFor(directory, device, hashOf(device)) : undefined
+  const assignment = noted === undefined ? inForce : assignmentOf(noted)
+  return { assignment, records: all.length }
+}
+
+/** Whether the used file, or the claim that becomes it, names the device of the record. */
+export function namesDevice({ text, use }: Assignment): boolean {
+  if (use.state === 'used' || use.state === 'claimed') return deviceIn(use.text) === deviceIn(text)
+  // A power cut has torn what an earlier version wrote.
+  return use.state === 'torn' && text.startsWith(use.text) && use.text.includes(JSON.stringify(deviceIn(text)))
+}
+
+/** Whether the used file may still come to name the device. */
+const isOpen = ({ use: { state } }: Assignment) => state === 'unused' || state === 'claimed' || state === 'gone'
+
+/** A record that a killed call has decided is finished. */
+function recordOf(directory: string, device: string, number: number): string | undefined {
+  const [place, key] = [join(directory, RECORDS), keyFor(device, number)]
+  settle(directory, key)
+  const text = readProfile(place, key)
+  return text === undefined || deviceIn(text) === device ? text : restoredRecord(directory, device, join(place, key))
+}
+
+/**
+ * Records profiles for devices.
+ * @param texts what their used files will say, and how many records each device has
+ * @returns what became of each
+ * @throws the system error if nothing is recorded
+ */
+export async function recordAll(
+  directory: string,
+  texts: readonly { readonly text: string; readonly records: number }[],
+): Promise<Outcome[]> {
+  if (texts.length > 0 && !exists(join(directory, RECORDS))) makeThere(directory, RECORDS)
+  return createAll(
+    directory,
+    texts.map(({ text, records }) => ({ key: keyFor(deviceIn(text) ?? '', records + 1), text })),
+  )
+}
+
+/**
+ * The digits of the ICCIDs of all profiles that records name.
+ * @throws the system error
+ */
+export function recordedIccids(directory: string): Set<string> {
+  const place = join(directory, RECORDS)
+  const records = exists(place) ? readdirSync(place).filter(isRecord) : []
+  return new Set(records.flatMap((name) => iccidDigits(String(fieldsOf(textOf(place, name))['iccid'])) ?? []))
+}
+
+/**
+ * The texts of the records of a device, the last one first. It changes nothing.
+ * @throws the system error
+ */
+export function recordsOf(directory: string, device: string): string[] {
+  const texts: string[] = []
+  for (let number = 1; ; number++) {
+    const text = textOf(join(directory, RECORDS), keyFor(device, number))
+    if (text === '') return texts.reverse()
+    if (deviceIn(text) === device && iccidDigits(String(fieldsOf(text)['iccid'])) !== undefined) texts.push(text)
+  }
+}

@@ -1,0 +1,90 @@
+import { UnusableProfile } from '../failure.ts'
+import { iccidDigits } from '../profile/iccid.ts'
+import { type Messages, several } from '../words.ts'
+import type { Stored } from './claim.ts'
+import { recordedIccids } from './devices.ts'
+import { parseProfile } from './incoming/answers.ts'
+import { fileName, usedName } from './names.ts'
+import { readProfile } from './read.ts'
+import { refuseAssigned, tombstoneIn, useOf } from './use.ts'
+
+const MOST_WARNINGS = 20
+
+/** Which profiles may leave a directory for another one. */
+export class Movables {
+  readonly #source: string
+  readonly #target: string
+  readonly #recorded: ReadonlySet<string>
+  readonly #tried = new Set<string>()
+  #skipped = 0
+  /** The files in the target of profiles that it used: they can't come back. */
+  readonly #used = new Set<string>()
+  /** The files in the target of profiles that are unused in both directories. */
+  readonly #twice = new Set<string>()
+
+  /** @throws the system error */
+  constructor(source: string, target: string) {
+    this.#source = source
+    this.#target = target
+    this.#recorded = recordedIccids(source)
+  }
+
+  /** How many profiles can't be moved because the target has used them. */
+  get left(): number {
+    return this.#used.size
+  }
+
+  /**
+   * Reads an unused profile. One that can't be moved is named in a warning, once.
+   * @param name of its file
+   * @returns undefined if it can't be moved, or if there is no such file
+   * @throws the system error
+   */
+  read(name: string, messages: Messages): Stored | undefined {
+    try {
+      return this.#read(name)
+    } catch (error) {
+      if (!(error instanceof UnusableProfile)) throw error
+      if (this.#tried.has(name)) return undefined
+      this.#tried.add(name)
+      this.#skipped++
+      if (this.#skipped <= MOST_WARNINGS) messages.warn(`${name} is not moved: ${error.message}`)
+      else messages.tell(1, `${name} is not moved: ${error.message}`)
+      return undefined
+    }
+  }
+
+  /** Names what the target had before: one line says as much as one for each profile. */
+  warnOfKnown(messages: Messages): void {
+    const [used] = this.#used
+    if (used !== undefined)
+      messages.warn(`${several(this.#used.size, 'profile')} not moved: used in ${this.#target}, as ${used} says`)
+    const [twice] = this.#twice
+    if (twice !== undefined)
+      messages.warn(
+        `${this.#target} already has ${several(this.#twice.size, 'profile')} of these, such as ${twice}: was one of the directories copied, or restored from a backup?`,
+      )
+  }
+
+  #read(name: string): Stored | undefined {
+    const stored = readProfile(this.#source, name)
+    if (stored === undefined) return undefined
+    refuseAssigned(stored)
+    const { iccid } = parseProfile(stored) ?? {}
+    const digits = iccidDigits(iccid ?? '')
+    if (digits === undefined || iccidDigits(name.replace(/(\.\d+)?\.json$/, '')) !== digits)
+      throw new UnusableProfile('damaged', 'it does not contain an encrypted profile of that ICCID')
+    if (this.#recorded.has(digits)) throw new UnusableProfile('damaged', 'it is recorded for a device')
+    return this.#isUsedInTarget(digits) ? undefined : { name, stored }
+  }
+
+  /** What the target gave away may return to it. */
+  #isUsedInTarget(digits: string): boolean {
+    const use = useOf(this.#target, digits)
+    if (use.state === 'unused') this.#twice.add(use.name)
+    if (use.state === 'gone' || use.state === 'unused') return false
+    if (use.state === 'used' && tombstoneIn(use.text) !== undefined) return false
+    this.#used.add(usedName(use.name ?? fileName(digits)))
+    return true
+  }
+}

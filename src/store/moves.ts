@@ -1,0 +1,280 @@
+/**
+ * What a move is, in both of its directories. Its journal, `.moves/<id>/` in the source, is a chain of entries, each
+ * created once: first a plan, the profiles to be claimed; another plan if somebody else got some of them; in the end
+ * whether they are given or come back. In the target, `.moves/<id>.from` is the mark by which a repeated call knows the
+ * move: a path may lead to another disk today. A move that is given has no journal any more.
+ */
+import { randomUUID } from 'node:crypto'
+import { renameSync, rmdirSync } from 'node:fs'
+import { hostname } from 'node:os'
+import { join } from 'node:path'
+import { errnoOf } from '../failure.ts'
+import { type Creation, createAll, exists, makeThere, namesIn, type Outcome, settle } from './create.ts'
+import { earlierEntries } from './earlier.ts'
+import { fieldsOf } from './fields.ts'
+import { flushDirectorySync } from './flush/directory.ts'
+import { flushPathSync, writeNewSync } from './flush/files.ts'
+import { keyOf, parseName, usedName } from './names.ts'
+import { patiently } from './patience.ts'
+import { MOVES } from './place.ts'
+import { sameDirectory } from './places.ts'
+import { looking, namesOf, readProfile } from './read.ts'
+import { tryToRemove } from './remove.ts'
+import { fileRights, rightsOf } from './rights.ts'
+import { textOf } from './text.ts'
+import { type Tombstone, tombstoneIn, useAt } from './use.ts'
+
+const MARK = '.from'
+const ID = /^[0-9a-f-]{36}$/
+const CLOSED = '~'
+
+export interface Move {
+  readonly id: string
+  /** The directory that the profiles come from. */
+  readonly source: string
+}
+
+/** The names of the unused files to be claimed, and how many of them must be; `null` stands for any number. */
+export interface Plan {
+  readonly to: string
+  readonly count: number | null
+  readonly names: readonly string[]
+}
+
+export type Fate = 'given' | 'back'
+
+export interface Journal {
+  /** Undefined if the journal is gone: then all is given. */
+  readonly plan: Plan | undefined
+  readonly fate: Fate | undefined
+  /** The number of the next entry. */
+  readonly next: number
+  /** Whether version 1.1 began it: the target does not say what came by it. */
+  readonly isEarlier: boolean
+}
+
+const placeOfMove = ({ id, source }: Move) => join(source, MOVES, id)
+
+const markPath = (target: string, id: string) => join(target, MOVES, id + MARK)
+
+/** @throws the system error */
+export const isMarked = (target: string, { id }: Move): boolean => exists(markPath(target, id))
+
+/**
+ * The moves into a directory.
+ * @throws the system error
+ */
+export const movesInto = (target: string): Set<string> =>
+  new Set(
+    namesIn(join(target, MOVES)).flatMap((name) => (name.endsWith(MARK) ? name.slice(0, -MARK.length) : [])),
+  )
+
+/**
+ * Whether a move out of a directory was ever begun.
+ * @throws the system error
+ */
+export const hasMovesOut = (directory: string) =>
+  namesIn(join(directory, MOVES)).some((name) => !name.endsWith(MARK))
+
+/**
+ * Begins a move: marks the target, then makes the journal.
+ * @throws {Failure} `same-directory`
+ * @throws the system error
+ */
+export function beginMove(source: string, target: string): Move {
+  const move = { id: randomUUID(), source }
+  const mark = markPath(target, move.id)
+  makeThere(target, MOVES)
+  const text = JSON.stringify({ from: source, station: hostname(), time: new Date().toISOString() })
+  writeNewSync(mark, text, fileRights(rightsOf(target)))
+  // Whatever the two paths are: through two mounts, one directory has two numbers.
+  if (isMarked(source, move)) {
+    unmark(target, move)
+    throw sameDirectory(source, target)
+  }
+  flushPathSync(mark)
+  flushDirectorySync(join(target, MOVES))
+  makeThere(source, MOVES)
+  makeThere(source, join(MOVES, move.id))
+  return move
+}
+
+/** Forgets a move that has no plan. */
+export function unmark(target: string, move: Move): void {
+  tryToRemove(markPath(target, move.id))
+  try {
+    rmdirSync(placeOfMove(move))
+  } catch {}
+}
+
+/**
+ * Moves out of a directory that are not given yet, or that were taken back: whoever was paused meanwhile may still claim
+ * a profile for one.
+ * @throws the system error
+ */
+export function openMoves(source: string): Move[] {
+  return namesIn(join(source, MOVES))
+    .filter((name) => ID.test(name))
+    .sort()
+    .map((id) => ({ id, source }))
+    .filter((move) => journalOf(move).plan !== undefined)
+}
+
+/** @throws the system error */
+export function journalOf(move: Move): Journal {
+  const earlier = earlierEntries(move.source, move.id)
+  const entries = [...earlier]
+  let next = 1
+  for (; ; next++) {
+    settle(move.source, entryKey(move, next))
+    const text = readProfile(placeOfMove(move), String(next), Number.POSITIVE_INFINITY)
+    if (text === undefined) break
+    entries.push(fieldsOf(text))
+  }
+  const plans = entries.filter((each) => Array.isArray(each['names']))
+  const fate = entries.find((each) => each['fate'] === 'given' || each['fate'] === 'back')?.['fate'] as Fate | undefined
+  const [first] = plans
+  const plan = first && {
+    to: String(first['to']),
+    count: typeof first['count'] === 'number' ? first['count'] : null,
+    names: [...new Set(plans.flatMap((each) => each['names'] as string[]))].filter((name) => parseName(name)),
+  }
+  return { plan, fate, next, isEarlier: earlier.length > 0 }
+}
+
+const entryKey = ({ id }: Move, number: number) => `${id}.${number}`
+
+/**
+ * Appends an entry to a journal, unless another call has appended one.
+ * @throws the system error, ENOENT if the journal is gone
+ */
+export async function append(move: Move, { next }: Journal, entry: Plan | { readonly fate: Fate }): Promise<void> {
+  const text = JSON.stringify({ ...entry, station: hostname(), time: new Date().toISOString(), entry: randomUUID() })
+  const [outcome] = await createAll(move.source, [{ key: entryKey(move, next), text }])
+  if (outcome !== undefined && 'error' in outcome) throw outcome.error
+  flushDirectorySync(placeOfMove(move))
+}
+
+/** Closes the journal of a move whose profiles the target has, in one step. */
+export function closeMove(move: Move): void {
+  const closed = join(move.source, MOVES, CLOSED + move.id)
+  try {
+    patiently(() => renameSync(placeOfMove(move), closed))
+    flushDirectorySync(join(move.source, MOVES))
+  } catch (error) {
+    // Another call has closed it.
+    if (errnoOf(error) !== 'ENOENT') throw error
+  }
+  for (const name of namesIn(closed)) tryToRemove(join(closed, name))
+  try {
+    rmdirSync(closed)
+  } catch {}
+}
+
+/** What the used file of a profile says that a move claims. */
+export const tombstoneText = (move: Move, to: string, { name, stored }: { name: string; stored: string }) =>
+  JSON.stringify({
+    move: move.id,
+    to,
+    station: hostname(),
+    time: new Date().toISOString(),
+    file: name,
+    moved: fieldsOf(stored),
+  })
+
+/**
+ * The tombstone of a profile, if the move has claimed it.
+ * @param name of the unused file
+ * @throws the system error
+ */
+export function claimedBy({ id, source }: Move, name: string): Tombstone | undefined {
+  const tombstone = tombstoneIn(textOf(source, usedName(name)))
+  return tombstone?.move === id ? tombstone : undefined
+}
+
+/**
+ * Stores profiles that a move has claimed in its target, unless they came by it before.
+ * @returns what became of each; `others`: the target has it
+ * @throws the system error
+ */
+export async function store(
+  target: string,
+  { id }: Move,
+  isEarlier: boolean,
+  tombstones: readonly Tombstone[],
+): Promise<Outcome[]> {
+  const creations = tombstones.map(({ profile }): Creation | undefined => {
+    const key = keyInTarget(target, id, isEarlier, profile.iccid)
+    return key === undefined ? undefined : { key, text: JSON.stringify({ ...profile, from: id }) }
+  })
+  const outcomes = await createAll(
+    target,
+    creations.filter((each) => each !== undefined),
+  )
+  return creations.map((creation) => {
+    const outcome: Outcome = (creation && outcomes.shift()) ?? { state: 'others' }
+    // Another call of this move has decided it.
+    if (creation !== undefined && outcome.state === 'others') settle(target, creation.key)
+    return outcome
+  })
+}
+
+/** @returns what a profile is to be in the target; undefined if it came by this move, or if the target has it otherwise */
+function keyInTarget(target: string, id: string, isEarlier: boolean, iccid: string): string | undefined {
+  const { digits = '' } = parseName(`${iccid}.json`) ?? {}
+  for (let number = 1; ; number++) {
+    const key = keyOf({ digits, number })
+    const use = useAt(target, `${key}.json`)
+    if (use.state === 'gone') return number === 1 ? iccidKey(digits) : key
+    if (use.state !== 'used' || isEarlier) return undefined
+    const tombstone = tombstoneIn(use.text)
+    if (tombstone === undefined || tombstone.profile.from === id) return undefined
+  }
+}
+
+const iccidKey = (digits: string) => keyOf({ digits, number: 1 })
+
+/** What has left a directory, or is about to. */
+export interface Moved {
+  /** How many profiles other directories have. */
+  readonly moved: number
+  /** The names of the unused files of profiles that an interrupted move has claimed, each with where it goes. */
+  readonly inTransit: ReadonlyMap<string, string>
+}
+
+/**
+ * Reads all used files of a directory that profiles were moved out of: only they say who has a profile.
+ * @throws {Failure} `no-directory` if there is no such directory, `unread-directory` if it can't be read
+ */
+export const countMoved = (directory: string): Moved => looking(directory, () => count(directory))
+
+function count(directory: string): Moved {
+  const inTransit = new Map<string, string>()
+  let moved = 0
+  if (!hasMovesOut(directory)) return { moved, inTransit }
+  const fateOf = fatesIn(directory)
+  for (const used of namesOf(directory)) {
+    if (parseName(used)?.isUsed !== true) continue
+    const tombstone = tombstoneIn(textOf(directory, used))
+    if (tombstone === undefined) continue
+    const fate = fateOf(used, tombstone)
+    if (fate === 'in transit') inTransit.set(used.slice(2), tombstone.to)
+    else if (fate === 'moved') moved++
+  }
+  return { moved, inTransit }
+}
+
+/**
+ * Reads the journals of a directory once.
+ * @returns what became of the profile of a tombstone: undefined if it came back
+ * @throws the system error
+ */
+export function fatesIn(directory: string) {
+  const open = new Set(openMoves(directory).map(({ id }) => id))
+  return (used: string, { move }: Tombstone): 'moved' | 'in transit' | undefined => {
+    const { digits = '', number = 1 } = parseName(used) ?? {}
+    const next = useAt(directory, `${keyOf({ digits, number: number + 1 })}.json`)
+    if (next.state !== 'gone') return undefined
+    return open.has(move) ? 'in transit' : 'moved'
+  }
+}

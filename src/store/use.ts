@@ -1,0 +1,117 @@
+/** What the names of one profile say: who has it. */
+import { join } from 'node:path'
+import { UnusableProfile } from '../failure.ts'
+import { iccidDigits } from '../profile/iccid.ts'
+import { claimsOf, exists } from './create.ts'
+import { fieldsOf } from './fields.ts'
+import { fileName, keyOf, parseName, spellings, usedName } from './names.ts'
+import { patiently } from './patience.ts'
+import { readProfile } from './read.ts'
+import { removeIfThere } from './remove.ts'
+
+/** In each, `name` is that of the unused file, whether it is there or not. */
+export type Use =
+  | { readonly state: 'unused'; readonly name: string }
+  /** It is decided whose it is, and the used file is about to come. */
+  | { readonly state: 'claimed'; readonly name: string; readonly text: string }
+  /** `isTwin`: the unused file is still there. */
+  | { readonly state: 'used'; readonly name: string; readonly text: string; readonly isTwin: boolean }
+  /** The used file is empty or torn: an earlier version was killed, or the power failed. Nobody has the profile. */
+  | { readonly state: 'torn'; readonly name: string; readonly text: string; readonly isTwin: boolean }
+  | { readonly state: 'gone' }
+
+/** What the used file of a profile says that a move has claimed. */
+export interface Tombstone {
+  /** Which move it is. */
+  readonly move: string
+  /** The path of the other directory. */
+  readonly to: string
+  /** As it was stored. */
+  readonly profile: { readonly iccid: string; readonly profile: string; readonly from?: string }
+}
+
+/**
+ * Of a profile that came back, the last time counts.
+ * @param iccid its digits
+ * @throws {UnusableProfile} if the used file can't be read
+ * @throws the system error
+ */
+export function useOf(directory: string, iccid: string): Use {
+  let last: Use = { state: 'gone' }
+  for (let number = 1; ; number++) {
+    const use = useAt(directory, fileName(keyOf({ digits: iccid, number })))
+    if (use.state === 'gone') return last
+    last = use
+  }
+}
+
+/**
+ * The same of one coming of a profile. In this order, because a claim goes this way: what is not claimed yet when it is
+ * looked for among the claims, and not used after that, was unused.
+ * @param name of the unused file
+ */
+export function useAt(directory: string, name: string): Use {
+  const names = spellings(name)
+  const unused = names.find((each) => exists(join(directory, each)))
+  const [claim] = claimsOf(directory, keyOfName(name))
+  for (const each of names) {
+    const text = readProfile(directory, usedName(each))
+    if (text === undefined) continue
+    if (isComplete(text, each)) return { state: 'used', name: each, text, isTwin: unused !== undefined }
+    if (claim?.place.replaces === undefined)
+      return { state: 'torn', name: unused ?? each, text, isTwin: unused !== undefined }
+  }
+  if (claim?.place.replaces !== undefined)
+    return { state: 'claimed', name: String(fieldsOf(claim.text)['file']), text: claim.text }
+  return unused === undefined ? { state: 'gone' } : { state: 'unused', name: unused }
+}
+
+/** What stands for the profile of a file among the claims. */
+export const keyOfName = (name: string) => {
+  const parsed = parseName(name)
+  return parsed === undefined ? name : keyOf(parsed)
+}
+
+/** Whether a used file names its profile. */
+function isComplete(text: string, name: string): boolean {
+  const { iccid, profile } = tombstoneIn(text)?.profile ?? fieldsOf(text)
+  return typeof profile === 'string' && iccidDigits(String(iccid)) === parseName(name)?.digits
+}
+
+/** It becomes a file name, so it is checked. */
+const MOVE = /^[0-9a-f-]{36}$/
+
+/** The tombstone that a file is. Its fields are not those of a profile, so that version 1.1 calls it damaged. */
+export function tombstoneIn(text: string): Tombstone | undefined {
+  const { move, to, moved } = fieldsOf(text)
+  if (typeof move !== 'string' || !MOVE.test(move) || typeof to !== 'string') return undefined
+  const { iccid, profile, from } = (moved ?? {}) as Record<string, unknown>
+  if (typeof iccid !== 'string' || typeof profile !== 'string') return undefined
+  return { move, to, profile: { iccid, profile, ...(typeof from === 'string' ? { from } : {}) } }
+}
+
+/** The device that a used file or a record names. */
+export function deviceIn(text: string): string | undefined {
+  const { device } = fieldsOf(text)
+  return typeof device === 'string' ? device : undefined
+}
+
+/**
+ * Removes the unused file beside a used one: a killed call of an earlier version left it, or somebody put it back.
+ * @throws the system error
+ */
+export function removeTwin(directory: string, use: Use): void {
+  if (use.state !== 'used' || !use.isTwin) return
+  for (const name of spellings(use.name)) patiently(() => removeIfThere(join(directory, name)))
+}
+
+/**
+ * Somebody may have renamed a used file back by hand. It is still the device's.
+ * @param text of an unused file
+ * @throws {UnusableProfile} `damaged` if it names a device
+ */
+export function refuseAssigned(text: string): void {
+  const device = deviceIn(text)
+  if (device === undefined) return
+  throw new UnusableProfile('damaged', `device ${device} has it, and only that device can get it again`)
+}
