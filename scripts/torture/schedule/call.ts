@@ -5,6 +5,8 @@ export interface Fault {
   /** `refused` is not done, `told` is done; both are reported as `code`. */
   readonly how: 'refused' | 'told'
   readonly code: string
+  /** From then on, each step of the call on that disk fails the same way. */
+  readonly lasts?: boolean
 }
 
 export interface Entry {
@@ -58,6 +60,12 @@ export class Call {
   endedAt = Number.POSITIVE_INFINITY
   /** How many steps all calls had made when this one was paused. */
   pausedAt = 0
+  /** How many steps it had made when it was asked to stop. */
+  stopsAt = Number.POSITIVE_INFINITY
+  /** Whether it holds signals back, because it has claimed something. */
+  isHeld = false
+  /** The disk that is dead for it, and what that says. */
+  dead: { readonly root: string; readonly code: string } | undefined
 
   constructor(id: string, pid: number, body: (call: Call) => Promise<Result>, host = 'station') {
     this.id = id

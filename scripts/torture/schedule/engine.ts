@@ -132,6 +132,12 @@ export class World {
   }
 }
 
+/** The disk of a path. */
+const rootOf = (path: string) => path.slice(0, path.indexOf('/', 1) + 1) || 'no disk'
+
+/** Whether the call that is being executed has been asked to stop. */
+export const isStopped = () => current !== undefined && current.at >= current.call.stopsAt
+
 /**
  * One step of the call that is being executed.
  * @param isPoint whether others can see it or influence it
@@ -173,6 +179,9 @@ export function step<T>(name: string, path: string, isPoint: boolean, action: (r
   let value: T | undefined
   let error: unknown
   try {
+    if (call.dead !== undefined && name !== 'close' && path.startsWith(call.dead.root))
+      throw systemError(call.dead.code, name, path)
+    if (hasFault && run.fault?.lasts) call.dead = { root: rootOf(path), code: run.fault.code }
     if (hasFault && run.fault?.how === 'refused') throw systemError(run.fault.code, name, path)
     value = action(run)
     if (hasFault && run.fault !== undefined) throw systemError(run.fault.code, name, path)
