@@ -6,7 +6,8 @@
  *
  * `--set` chooses what is run: all schedules of two calls with at most two changes between them, all with one fault and
  * one change, or random ones until the time is over. `--only` chooses scenarios by their names, such as
- * 'nolinks .*deviceD'; `--share 0/2` is the first half of them. `--check` judges the schedules on standard input.
+ * 'nolinks .*deviceD'; `--share 0/2` is the first half of them. `--check` judges the schedules on standard input, in which `?`
+ * stands for any number of steps.
  * `--src` names the source of another version of the program. With `--lines` and `--check`, the output is JSON, one
  * object a line. Exit code 1 means that a schedule violates a rule; schedule/judge.ts has the rules.
  */
@@ -18,7 +19,8 @@ import { install } from './schedule/hooks.ts'
 import { replay } from './schedule/replay.ts'
 import { setSource, source } from './schedule/run.ts'
 import { completeFaults, completePairs, randomly } from './schedule/sets.ts'
-import { parse } from './schedule/text.ts'
+import { sweep } from './schedule/sweep.ts'
+import { format, parse } from './schedule/text.ts'
 import { type Found, Trials, tryOne } from './schedule/trial.ts'
 
 const MOST_FOUND = 20
@@ -54,8 +56,15 @@ else {
 /** Judges the schedules on standard input, one a line. */
 async function check(): Promise<void> {
   for await (const schedule of createInterface(process.stdin)) {
-    const { violation } = await tryOne(parse(schedule))
-    console.log(JSON.stringify({ schedule, violation }))
+    let count = 0
+    let found: Found | undefined
+    await sweep(schedule, async (each) => {
+      count++
+      const outcome = await tryOne(each)
+      if (outcome.violation !== undefined) found ??= { ...outcome.violation, schedule: format(each) }
+      return outcome
+    })
+    console.log(JSON.stringify({ schedule, count, found }))
   }
 }
 

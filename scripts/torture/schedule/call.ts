@@ -26,9 +26,9 @@ export interface Entry {
 export interface Change {
   readonly at: number
   readonly call: string
-  /** The names of the files that are there. */
+  /** The ICCIDs of the files that are there. */
   readonly unused: readonly string[]
-  /** Those without a used name, and with something in them. */
+  /** Those without a used file, with something in them, and that nobody is claiming. */
   readonly free: readonly string[]
 }
 
@@ -81,6 +81,8 @@ export interface Print {
   readonly iccid: string
   readonly device: string | undefined
   readonly isAgain: boolean
+  /** The call that had written the used file. */
+  readonly owner: string | undefined
   /** How many steps all calls had made. */
   readonly at: number
 }

@@ -8,7 +8,8 @@ import { Call, type Change, type Entry, type Fault, type Print, type Result } fr
 import { Disk } from './disk.ts'
 import { systemError } from './inode.ts'
 import type { Kind } from './kinds.ts'
-import { LOT, STICK } from './places.ts'
+import { profilesIn } from './names.ts'
+import { LOT, LOTS, STICK } from './places.ts'
 
 class Paused extends Error {}
 
@@ -41,6 +42,8 @@ const BEGIN_MS = 1_767_225_600_000
 export class World {
   readonly kind: Kind
   disk: Disk
+  /** The names in each directory before the first call. */
+  before: ReadonlyMap<string, readonly string[]> = new Map()
   now = BEGIN_MS
   steps = 0
   readonly calls: Call[] = []
@@ -101,12 +104,25 @@ export class World {
 
   /** Notes which profiles there are, after a step that changed names in their directory. */
   note(call: string, names: readonly string[]): void {
-    const unused = names.filter((name) => /^\d+\.json$/.test(name))
-    const used = new Set(names.filter((name) => name.startsWith('__')))
-    const free = unused.filter(
-      (name) => !used.has(`__${name}`) && this.disk.at(`${LOT}/${name}`)?.content.length !== 0,
+    const all = [...profilesIn(names).values()].filter(({ unused }) => unused !== undefined)
+    const claims = this.disk.namesOf(`${LOT}/.claims`)
+    const free = all.filter(
+      ({ iccid, unused, used }) =>
+        used === undefined &&
+        this.disk.at(`${LOT}/${unused}`)?.content.length !== 0 &&
+        !claims.some((name) => name.includes(iccid)),
     )
-    this.changes.push({ at: this.steps, call, unused, free })
+    const iccidsOf = (profiles: typeof all) => profiles.map(({ iccid }) => iccid)
+    this.changes.push({ at: this.steps, call, unused: iccidsOf(all), free: iccidsOf(free) })
+  }
+
+  /** Which call has written the used file of a profile. */
+  ownerOf(iccid: string): string | undefined {
+    for (const lot of LOTS) {
+      const used = profilesIn(this.disk.namesOf(lot)).get(iccid)?.used
+      if (used !== undefined) return this.disk.at(`${lot}/${used}`)?.creator
+    }
+    return undefined
   }
 
   fail(message: string): HarnessError {
@@ -196,7 +212,8 @@ export function step<T>(name: string, path: string, isPoint: boolean, action: (r
   const entry: Entry = { name, path, value, error, isPoint, touched: disk.touched, at: world.steps }
   call.log.push(entry)
   run.at++
-  if (disk.touched.includes(`>${LOT}/`)) world.note(call.id, disk.namesOf(LOT))
+  if (disk.touched.some((each) => each === `>${LOT}/` || each === `>${LOT}/.claims/`))
+    world.note(call.id, disk.namesOf(LOT))
   world.trace?.(call, entry)
   if (error !== undefined) throw error
   return value as T

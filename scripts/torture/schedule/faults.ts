@@ -19,7 +19,7 @@ const REFUSALS: [step: RegExp, codes: readonly string[]][] = [
   [/^(open|read|list|stat|rmdir|chmod|truncate|print)/, ['EIO']],
 ]
 
-const CHANGES = /^(open (wx|w)|rename|unlink|link|write|mkdir|rmdir|truncate)/
+export const CHANGES = /^(open (wx|w)|rename|unlink|link|write|mkdir|rmdir|truncate)/
 const SHARES = [0, 0.5, 1]
 
 type Fault = Omit<Segment, 'call' | 'points'>

@@ -1,9 +1,8 @@
 /** Which scenarios there are, and the sets of schedules that are run. */
 import { Random } from '../random.ts'
-import { isMoved } from './aftermath.ts'
 import { allFaults } from './faults.ts'
 import { allOfPair } from './pairs.ts'
-import { STARTS, WANTS } from './scenarios.ts'
+import { begunMoves, STARTS, WANTS } from './scenarios.ts'
 import type { Schedule, Segment } from './text.ts'
 import type { Trials } from './trial.ts'
 
@@ -100,7 +99,7 @@ const TRIPLES: string[][] = [
 function suits(start: string, calls: readonly string[]): boolean {
   if (start === 'answer') return calls.some((name) => name === 'recover' || name === 'next')
   if (calls.includes('recover')) return false
-  if (isMoved(start)) return calls.some((name) => name === 'move' || name === 'back')
+  if (begunMoves(start).length > 0) return calls.some((name) => name === 'move' || name === 'back')
   if (calls.includes('back') && !calls.includes('move')) return false
   if (start === 'assigned' || start === 'claimed')
     return calls.some((name) => /device|iccid|store/.test(name))
@@ -222,7 +221,9 @@ function anyOf(random: Random): Schedule {
   const segments = Array.from({ length }, (_, at) => anySegment(random, calls.length, faulty.has(at + 1)))
   const kind = random.pick([...FAULTLESS, 'links', 'nolinks'])
   const hasMoves = calls.some((name) => !WITHOUT_MOVES.includes(name))
-  const starts = Object.keys(STARTS).filter((start) => (hasMoves ? suits(start, calls) : !isMoved(start)))
+  const starts = Object.keys(STARTS).filter((start) =>
+    hasMoves ? suits(start, calls) : begunMoves(start).length === 0,
+  )
   return { kind, start: random.pick(starts), profiles: hasMoves ? 2 : random.whole(1, 3), calls, segments }
 }
 
