@@ -62,6 +62,8 @@ export class Call {
   pausedAt = 0
   /** How many steps it had made when it was asked to stop. */
   stopsAt = Number.POSITIVE_INFINITY
+  /** After how many steps it has looked whether it is to stop. */
+  readonly asked = new Set<number>()
   /** Whether it holds signals back, because it has claimed something. */
   isHeld = false
   /** The disk that is dead for it, and what that says. */

@@ -152,7 +152,11 @@ export class World {
 const rootOf = (path: string) => path.slice(0, path.indexOf('/', 1) + 1) || 'no disk'
 
 /** Whether the call that is being executed has been asked to stop. */
-export const isStopped = () => current !== undefined && current.at >= current.call.stopsAt
+export function isStopped(): boolean {
+  if (current === undefined) return false
+  current.call.asked.add(current.at)
+  return current.at >= current.call.stopsAt
+}
 
 /**
  * One step of the call that is being executed.
