@@ -1,5 +1,4 @@
 /** What goes wrong in a schedule, apart from the program. */
-import { WANTS } from './scenarios.ts'
 import type { Schedule } from './text.ts'
 
 /** What a call has put aside counts as left by a dead one then. */
@@ -19,11 +18,15 @@ export interface Faults {
   readonly isStopped: ReadonlySet<number>
 }
 
-export function faultsOf({ segments, calls }: Schedule): Faults {
+/** Whether a call of this name claims nothing before it holds signals back, and settles nothing either. */
+const isClaim = (name = '') => /^(next|device)/.test(name)
+
+export function faultsOf({ segments, calls, start }: Schedule): Faults {
   return {
     hasCut: segments.some(({ cut, isPull = false }) => cut !== undefined || isPull),
     hasKill: segments.some(
-      ({ isKill, signals = 0, call }) => isKill || (signals > 1 && WANTS[calls[call] ?? '']?.moves),
+      ({ isKill, signals = 0, call }) =>
+        isKill || (signals > 1 && !(isClaim(calls[call]) && /^(fresh|hint)$/.test(start))),
     ),
     isStopped: new Set(segments.flatMap(({ call, signals = 0 }) => (signals > 0 ? [call] : []))),
     refused: new Set(segments.flatMap(({ call, fault }) => (fault === undefined ? [] : [call]))),

@@ -21,13 +21,17 @@ export function* transit({ inTransit, results }: Aftermath): Generator<Violation
 /** Whichever call of several with the same command is the last one, the first one had not said that it was done. */
 function isRepeated(world: World, { calls }: Schedule, call: Call): boolean {
   const { state, told, pausedAt, result } = call
+  const name = calls[world.calls.indexOf(call)] ?? ''
+  if (state !== 'dead' && !isMove(name)) return false
   const hasEnded = state === 'dead' && told.flat().some((text) => text.includes(' moved to '))
   if (hasEnded || (state !== 'dead' && result?.code === 0)) return false
-  const name = calls[world.calls.indexOf(call)]
   return world.calls.some(
     ({ beganAt = -1 }, at) => world.calls[at] !== call && calls[at] === name && beganAt >= pausedAt,
   )
 }
+
+/** Whether the move of the start is finished. */
+const isOver = ({ start }: Schedule) => start === 'moved' || start === 'restored'
 
 /** A command that is run again moves no others, unless the first one had said that it was done. */
 export function* tooMany(world: World, later: Aftermath, schedule: Schedule): Generator<Violation> {
@@ -37,7 +41,9 @@ export function* tooMany(world: World, later: Aftermath, schedule: Schedule): Ge
   const commands = world.calls.flatMap((call, at) =>
     isRepeated(world, schedule, call) ? [] : movesAway(schedule.calls[at]),
   )
-  const most = Math.max(sumOf(begunMoves(schedule.start)), sumOf(commands))
+  const same = ({ target, count }: Move) =>
+    commands.every((each) => each.target !== target || each.count !== count)
+  const most = sumOf(commands) + sumOf(isOver(schedule) ? [] : begunMoves(schedule.start).filter(same))
   const names = [STICK, THIRD].flatMap((lot) => [...profilesIn(later.disk.namesOf(lot)).keys()])
   const before = new Set([STICK, THIRD].flatMap((lot) => [...profilesIn(world.before.get(lot) ?? []).keys()]))
   const moved = new Set(names.filter((iccid) => !before.has(iccid))).size

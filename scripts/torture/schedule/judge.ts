@@ -20,6 +20,7 @@ export async function judge(world: World, schedule: Schedule): Promise<Violation
     ...severalFor(world.prints),
     ...unnamed(world, schedule, faults),
     ...unusedTwice(world.disk),
+    ...freed(world, schedule),
     ...moveCodes(world, schedule, faults),
     ...said(world, schedule, faults),
   ]
@@ -104,9 +105,6 @@ function* severalFor(prints: readonly Print[]): Generator<Violation> {
 /** What a call says of one profile that it was asked for, and that nobody has ever removed. */
 const NOT_THERE = /file is gone|check the ICCID|from a backup/
 
-/**
- * Without hard links, the record of a device is empty until it is written: a call may wait for that, and then name it.
- */
 function codeOf(
   world: World,
   schedule: Schedule,
@@ -120,7 +118,7 @@ function codeOf(
   if (result === undefined || name === 'rename') return undefined
   const { code, error } = result
   const { refused, hasCut, isStopped } = faults
-  const { count = 0, isIccid = false, devices, isOnStick = false } = WANTS[name] ?? {}
+  const { count = 0, isIccid = false, isOnStick = false } = WANTS[name] ?? {}
   const printed = world.prints.filter((print) => print.call === id).length
   const wrong = (why: string) => ({
     rule: 'codes',
@@ -137,10 +135,8 @@ function codeOf(
   if (code !== 0 && /^rounds?$/.test(name) && schedule.calls.length === 1 && !hasFault(faults))
     return wrong('the lot comes home')
   if (code === 5) return wrong('nothing is damaged')
-  const text = error + result.hint
-  const isTorn = devices !== undefined && world.kind.noLinks !== undefined && text.includes('.devices')
-  if (code === 9 && !hasFault(faults) && !isTorn && !isPausedForLong(schedule)) return wrong('nothing failed')
-  if (code === 3 && NOT_THERE.test(text)) return wrong('it is there')
+  if (code === 9 && !hasFault(faults) && !isPausedForLong(schedule)) return wrong('nothing failed')
+  if (code === 3 && !isOnStick && NOT_THERE.test(error + result.hint)) return wrong('it is there')
   // A call for another device may be claiming the profile that a power cut left recorded and unused.
   if (code === 3 && schedule.start === 'assigned' && /another call is claiming/.test(error)) return undefined
   // A call that passes over a file because of an error may have had it for a moment.
@@ -229,7 +225,12 @@ function* stuck(
   if (isTornByCut(world, schedule)) return
   for (const what of later.stuck) {
     const [who] = what.split(':')
-    if (world.kind.noLinks !== undefined && /the record \S+ of device . is not complete/.test(what)) continue
+    if (
+      hasFault(faultsOf(schedule)) &&
+      world.kind.noLinks !== undefined &&
+      /the record \S+ of device . is not complete/.test(what)
+    )
+      continue
     if (!told.some((each) => each.told.some((text) => text.includes(`${who} is set aside`))))
       yield { rule: 'stuck', what }
   }
@@ -241,6 +242,21 @@ const isTornByCut = ({ kind }: World, { segments, calls }: Schedule) =>
 
 const withoutUsedFile = (print: Print, disk: Disk): Violation | undefined =>
   isWhole(disk, print.iccid, 'used') ? undefined : { rule: 'printed without used file', what: shown(print) }
+
+/** Alone, `next` finds all that there is: the next call finds no more. */
+function* freed({ calls }: World, { calls: names, segments }: Schedule): Generator<Violation> {
+  for (const [at, { beganAt = 0, endedAt, result }] of calls.entries()) {
+    const after = calls[at + 1]
+    if (names[at] !== 'next' || names[at + 1] !== 'next' || result?.code !== 3) continue
+    const isAlone = calls.every(
+      (other, index) =>
+        index === at || index === at + 1 || other.state === 'dead' || other.endedAt <= beganAt,
+    )
+    const isAtOnce = after?.beganAt === endedAt && !segments.some(({ call, napMs }) => call === at && napMs)
+    if (isAlone && isAtOnce && after.result?.code === 0)
+      yield { rule: 'freed', what: `${result.error}, and then there is one` }
+  }
+}
 
 const isTold = (results: readonly Result[], iccid: string) =>
   results.some(({ told, error, hint }) => [...told, error, hint].some((text) => text.includes(iccid)))

@@ -108,7 +108,7 @@ export const WANTS: Record<string, Want> = {
   home: { moves: [HOME] },
   homeall: { moves: [{ ...HOME, count: ALL }] },
   round: { moves: [MOVE, HOME] },
-  rounds: { moves: [MOVE, HOME] },
+  rounds: { moves: [MOVE, HOME, MOVE, HOME] },
   nextT: { count: 1, isOnStick: true },
   iccidT: { count: 1, isIccid: true, isOnStick: true },
 }
