@@ -4,7 +4,7 @@
  * refused, each step that changes something done and reported as an error, the disk dead from a step on, a reply lost, a signal, the stick pulled out. Changes between calls that make no
  * difference are left out, as in pairs.ts.
  */
-import type { Entry } from './call.ts'
+import type { Call, Entry } from './call.ts'
 import { callOf, conflictsAny, pointsOf, type Touched } from './pairs.ts'
 import type { Schedule, Segment } from './text.ts'
 import type { Outcome, Trial } from './trial.ts'
@@ -86,7 +86,7 @@ async function changesBefore(first: number, length: number, run: Run, kind: stri
 
 /** What can go wrong in a call, and at which of its points. */
 function* faultsOf(outcome: Outcome, at: number, kind: string): Generator<{ points: number; fault: Fault }> {
-  const looks = looksOf(outcome, at)
+  const looks = looksOf(callOf(outcome, at))
   for (const [index, entry] of stepsOf(outcome, at).entries()) {
     for (const fault of faultsAt(entry, kind)) yield { points: index + 1, fault }
     if (looks.has(index + 1)) yield { points: index + 1, fault: SIGNAL }
@@ -101,8 +101,7 @@ export const stepsOf = (outcome: Outcome, at: number): Entry[] =>
   callOf(outcome, at).log.filter(({ isPoint }) => isPoint)
 
 /** After how many points a call looks whether it is to stop. A signal is the same anywhere before. */
-export function looksOf(outcome: Outcome, at: number): ReadonlySet<number> {
-  const { log, asked } = callOf(outcome, at)
+export function looksOf({ log, asked }: Call): ReadonlySet<number> {
   const found = new Set<number>()
   let points = 0
   for (const [index, { isPoint }] of log.entries()) {
