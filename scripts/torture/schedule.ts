@@ -2,11 +2,12 @@
  * Runs the real code of the calls step by step, in orders that schedules say:
  *
  *     node scripts/torture/schedule.ts --replay 'links fresh/2 next+next: A12 B A'
- *     node scripts/torture/schedule.ts [--set pairs,faults,random] [--minutes N] [--seed S] [--only REGEXP] [--stop]
+ *     node scripts/torture/schedule.ts [--set pairs,faults,double,random] [--minutes N] [--seed S] [--only REGEXP] [--stop]
  *
  * `--set` chooses what is run: all schedules of two calls with at most two changes between them, all with one fault and
- * one change, or random ones until the time is over. `--only` chooses scenarios by their names, such as
- * 'nolinks .*deviceD'; `--share 0/2` is the first half of them. `--check` judges the schedules on standard input.
+ * one change, all of one call with two faults, or random ones until the time is over. `--only` chooses scenarios by their names, such as
+ * 'nolinks .*deviceD'; `--share 0/2` is the first half of them. `--check` judges the schedules on standard input, in which `?`
+ * stands for any number of steps.
  * `--src` names the source of another version of the program. With `--lines` and `--check`, the output is JSON, one
  * object a line. Exit code 1 means that a schedule violates a rule; schedule/judge.ts has the rules.
  */
@@ -17,8 +18,9 @@ import { parseArgs } from 'node:util'
 import { install } from './schedule/hooks.ts'
 import { replay } from './schedule/replay.ts'
 import { setSource, source } from './schedule/run.ts'
-import { completeFaults, completePairs, randomly } from './schedule/sets.ts'
-import { parse } from './schedule/text.ts'
+import { completeFaults, completePairs, doubleFaults, randomly } from './schedule/sets.ts'
+import { sweep } from './schedule/sweep.ts'
+import { format, parse } from './schedule/text.ts'
 import { type Found, Trials, tryOne } from './schedule/trial.ts'
 
 const MOST_FOUND = 20
@@ -28,7 +30,7 @@ const { values } = parseArgs({
     src: { type: 'string' },
     replay: { type: 'string' },
     check: { type: 'boolean', default: false },
-    set: { type: 'string', default: 'pairs,faults,random' },
+    set: { type: 'string', default: 'pairs,faults,double,random' },
     minutes: { type: 'string', default: '5' },
     seed: { type: 'string', default: '1' },
     only: { type: 'string', default: '' },
@@ -54,8 +56,15 @@ else {
 /** Judges the schedules on standard input, one a line. */
 async function check(): Promise<void> {
   for await (const schedule of createInterface(process.stdin)) {
-    const { violation } = await tryOne(parse(schedule))
-    console.log(JSON.stringify({ schedule, violation }))
+    let count = 0
+    let found: Found | undefined
+    await sweep(schedule, async (each) => {
+      count++
+      const outcome = await tryOne(each)
+      if (outcome.violation !== undefined) found ??= { ...outcome.violation, schedule: format(each) }
+      return outcome
+    })
+    console.log(JSON.stringify({ schedule, count, found }))
   }
 }
 
@@ -77,6 +86,7 @@ async function search(): Promise<void> {
   const sets = {
     pairs: () => completePairs(trials, { index, of }, only, goesOn),
     faults: () => completeFaults(trials, { index, of }, only, goesOn),
+    double: () => doubleFaults(trials, { index, of }, only, goesOn),
     random: () => randomly(trials, Number(seed) + index, only, goesOn),
   }
   const say = () => {
@@ -86,7 +96,7 @@ async function search(): Promise<void> {
   }
   const ticking = setInterval(() => performance.now() - saidAt > 1000 && say(), 1000)
   for (const name of values.set.split(',')) {
-    if (!(name in sets)) throw new Error('--set takes pairs, faults, random')
+    if (!(name in sets)) throw new Error('--set takes pairs, faults, double, random')
     const [before, at] = [trials.count, performance.now()]
     await sets[name as keyof typeof sets]()
     const seconds = (performance.now() - at) / 1000

@@ -3,10 +3,11 @@ import { iccid } from '../../../test/support/profiles.ts'
 import type { Call, Print, Result } from './call.ts'
 import type { Disk } from './disk.ts'
 import { World } from './engine.ts'
+import { profilesIn } from './names.ts'
 import { LOT, LOTS, OTHER, STICK, THIRD } from './places.ts'
 import type { Program } from './program.ts'
 import { programFor } from './run.ts'
-import { WANTS } from './scenarios.ts'
+import { begunMoves, type Move, WANTS } from './scenarios.ts'
 import type { Schedule } from './text.ts'
 
 export interface Aftermath {
@@ -17,6 +18,9 @@ export interface Aftermath {
   readonly unfinished: number
   /** How many profiles are in transit in the end. */
   readonly inTransit: number
+  /** The same, right after the schedule. */
+  readonly inTransitAtFirst: number
+  readonly freed: string | undefined
   /** Who has a profile, or which profile is used, and does not get it printed in the end: each with the message. */
   readonly stuck: readonly string[]
 }
@@ -38,7 +42,8 @@ export const devicesOf = ({ calls, start }: Schedule) => [
 /** Once for each state of the disk: many schedules leave the same one. */
 export function aftermathOf(world: World, schedule: Schedule, isSplit: boolean): Promise<Aftermath> {
   const images = LOTS.map((each) => world.disk.image(each, world.now))
-  const key = [world.kind.name, devicesOf(schedule).join(), wantedOf(schedule), isSplit, ...images].join('\n')
+  const moves = JSON.stringify(movesOf(schedule).map((each) => ({ ...each, count: String(each.count) })))
+  const key = [world.kind.name, devicesOf(schedule).join(), moves, isSplit, ...images].join('\n')
   const found = known.get(key)
   if (found !== undefined) return found
   if (known.size > MOST_KNOWN) known.clear()
@@ -50,6 +55,10 @@ export function aftermathOf(world: World, schedule: Schedule, isSplit: boolean):
 class After {
   readonly world: World
   readonly results: Result[] = []
+  #inTransitAtFirst: number | undefined
+
+  /** What `next` hands out right after it has said that there is nothing. */
+  freed: string | undefined
 
   constructor({ kind, disk, now }: World) {
     this.world = new World(kind, disk.copy())
@@ -66,7 +75,9 @@ class After {
 
   end(unfinished: number, inTransit = 0, stuck: readonly string[] = []): Aftermath {
     const { prints, disk } = this.world
-    return { prints, results: this.results, disk, unfinished, inTransit, stuck }
+    const inTransitAtFirst = this.#inTransitAtFirst ?? 0
+    const { results, freed } = this
+    return { prints, results, disk, unfinished, inTransit, inTransitAtFirst, freed, stuck }
   }
 
   /** What `status` counts of the directories, in all. */
@@ -76,17 +87,30 @@ class After {
     return sum
   }
 
-  /** Whoever moved profiles runs the same command again if a move is not finished. */
-  async moveAgain(program: Program, count: number): Promise<void> {
-    if ((await this.count(program, 'inTransit', [STICK])) > 0) await this.run(program.move(ONWARD))
-    if ((await this.count(program, 'inTransit', [LOT])) > 0) await this.run(program.move({ count }))
+  /** Whoever moved profiles runs the same command again if `status` says that the move is not finished. */
+  async moveAgain(program: Program, moves: readonly Move[]): Promise<void> {
+    let sum = 0
+    for (const source of [STICK, THIRD, LOT]) {
+      const said = await this.run(program.status(source))
+      const inTransit = countIn(said, 'inTransit')
+      sum += inTransit
+      if (inTransit === 0) continue
+      const known = moves.filter((each) => each.source === source)
+      const named = known.filter(({ target }) => said.told.some((text) => text.includes(target)))
+      for (const each of named.length > 0 ? named : known) await this.run(program.move(each))
+    }
+    this.#inTransitAtFirst ??= sum
   }
 
   /** Hands out all that is left. */
   async empty(program: Program): Promise<void> {
-    for (const directory of LOTS)
-      for (let tries = 0; tries < MOST_CALLS; tries++)
-        if ((await this.run(program.next({ directory }))).code !== 0) break
+    for (const directory of LOTS) {
+      let tries = 0
+      while (tries++ < MOST_CALLS) if ((await this.run(program.next({ directory }))).code !== 0) break
+      if (tries > MOST_CALLS) continue
+      const again = await this.run(program.next({ directory }))
+      if (again.code === 0) this.freed = `${directory} has none, and then it has`
+    }
   }
 
   /** Asks once more for what every device and every used profile has. */
@@ -123,14 +147,11 @@ function countIn({ printed }: Result, field: 'unfinished' | 'inTransit'): number
   }
 }
 
-/** How many profiles are to be moved in all; none where there is no move. */
-export const wantedOf = ({ calls, start }: Schedule) =>
-  calls.map((name) => WANTS[name]?.moves ?? 0).find((count) => count > 0) ?? (isMoved(start) ? 1 : 0)
-
-/** Whether a start has a move that was killed. */
-export const isMoved = (start: string) => start === 'halfmoved' || start === 'given'
-
-const ONWARD = { count: Number.POSITIVE_INFINITY, source: STICK, target: THIRD }
+/** The different commands that move profiles. */
+export function movesOf({ calls, start }: Schedule): Move[] {
+  const all = [...begunMoves(start), ...calls.flatMap((name) => WANTS[name]?.moves ?? [])]
+  return [...new Map(all.map((each) => [Object.values(each).join(), each])).values()]
+}
 
 async function empty(world: World, schedule: Schedule): Promise<Aftermath> {
   const program = await programFor(world.kind.platform)
@@ -140,7 +161,7 @@ async function empty(world: World, schedule: Schedule): Promise<Aftermath> {
   after.world.now += DAY_MS
   // What a call of `next` settles may be in transit then.
   for (let tries = 0; tries < 2; tries++) {
-    await after.moveAgain(program, wantedOf(schedule) || Number.POSITIVE_INFINITY)
+    await after.moveAgain(program, movesOf(schedule))
     await after.empty(program)
   }
   const unfinished = await after.count(program, 'unfinished')
@@ -159,7 +180,8 @@ async function split(world: World, schedule: Schedule): Promise<Aftermath> {
   for (const name of before) if (/^\d/.test(name)) disk.rename(`${LOT}/${name}`, `${OTHER}/${name}`)
   for (const device of devicesOf(schedule)) await after.run(program.next({ devices: [device] }))
   for (let n = 1; n <= schedule.profiles + 1; n++)
-    if (before.includes(`__${iccid(n)}.json`)) await after.run(program.next({ iccid: iccid(n) }))
+    if (profilesIn(before).get(iccid(n))?.used !== undefined)
+      await after.run(program.next({ iccid: iccid(n) }))
   for (let tries = 0; tries < MOST_CALLS; tries++)
     if ((await after.run(program.next({ directory: OTHER }))).code !== 0) break
   return after.end(unfinished)

@@ -5,6 +5,8 @@ export interface Fault {
   /** `refused` is not done, `told` is done; both are reported as `code`. */
   readonly how: 'refused' | 'told'
   readonly code: string
+  /** From then on, each step of the call on that disk fails the same way. */
+  readonly lasts?: boolean
 }
 
 export interface Entry {
@@ -24,9 +26,9 @@ export interface Entry {
 export interface Change {
   readonly at: number
   readonly call: string
-  /** The names of the files that are there. */
+  /** The ICCIDs of the files that are there. */
   readonly unused: readonly string[]
-  /** Those without a used name, and with something in them. */
+  /** Those without a used file, with something in them, and that nobody is claiming. */
   readonly free: readonly string[]
 }
 
@@ -58,6 +60,14 @@ export class Call {
   endedAt = Number.POSITIVE_INFINITY
   /** How many steps all calls had made when this one was paused. */
   pausedAt = 0
+  /** How many steps it had made when it was asked to stop. */
+  stopsAt = Number.POSITIVE_INFINITY
+  /** After how many steps it has looked whether it is to stop. */
+  readonly asked = new Set<number>()
+  /** Whether it holds signals back, because it has claimed something. */
+  isHeld = false
+  /** The disk that is dead for it, and what that says. */
+  dead: { readonly root: string; readonly code: string } | undefined
 
   constructor(id: string, pid: number, body: (call: Call) => Promise<Result>, host = 'station') {
     this.id = id
@@ -73,6 +83,8 @@ export interface Print {
   readonly iccid: string
   readonly device: string | undefined
   readonly isAgain: boolean
+  /** The call that had written the used file. */
+  readonly owner: string | undefined
   /** How many steps all calls had made. */
   readonly at: number
 }

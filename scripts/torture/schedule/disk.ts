@@ -17,6 +17,7 @@ import {
   imageOf,
   type Names,
   type OpenFile,
+  pathsBelow,
   settle,
   systemError,
 } from './inode.ts'
@@ -220,7 +221,10 @@ export class Disk {
   rename(from: string, to: string): void {
     const found = this.find(from, 'rename')
     if (this.at(to) === found && from !== to) return
-    const inode = this.hasFatRules ? this.#unflushed(found) : found
+    this.#checkPlace(found, from, to)
+    const isFile = found.names === undefined
+    const inode = this.hasFatRules && isFile ? this.#unflushed(found) : found
+    if (!isFile) this.touched.push(...[from, to].flatMap((path) => pathsBelow(path, found)))
     this.#namesIn(dirname(to), 'rename')
     if (dirname(from) === dirname(to)) {
       this.#changeAll(dirname(from), 'rename', [
@@ -231,6 +235,18 @@ export class Disk {
     }
     this.#change(to, 'rename', inode)
     this.#change(from, 'rename', undefined)
+  }
+
+  /** A directory replaces only an empty one, a file only a file. */
+  #checkPlace({ names }: Inode, from: string, to: string): void {
+    this.touched.push(`<${to}`)
+    const there = this.at(to)
+    if (there === undefined) return
+    if (names === undefined && there.names !== undefined) throw systemError('EISDIR', 'rename', from)
+    if (names === undefined) return
+    this.touched.push(`<${to}/`)
+    if (there.names === undefined) throw systemError('ENOTDIR', 'rename', from)
+    if (there.names.now.size > 0) throw systemError('ENOTEMPTY', 'rename', from)
   }
 
   /** On FAT, the same file under a name that has nothing in it yet. */

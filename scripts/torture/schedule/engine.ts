@@ -8,7 +8,8 @@ import { Call, type Change, type Entry, type Fault, type Print, type Result } fr
 import { Disk } from './disk.ts'
 import { systemError } from './inode.ts'
 import type { Kind } from './kinds.ts'
-import { LOT, STICK } from './places.ts'
+import { profilesIn } from './names.ts'
+import { LOT, LOTS, STICK } from './places.ts'
 
 class Paused extends Error {}
 
@@ -41,6 +42,8 @@ const BEGIN_MS = 1_767_225_600_000
 export class World {
   readonly kind: Kind
   disk: Disk
+  /** The names in each directory before the first call. */
+  before: ReadonlyMap<string, readonly string[]> = new Map()
   now = BEGIN_MS
   steps = 0
   readonly calls: Call[] = []
@@ -101,12 +104,25 @@ export class World {
 
   /** Notes which profiles there are, after a step that changed names in their directory. */
   note(call: string, names: readonly string[]): void {
-    const unused = names.filter((name) => /^\d+\.json$/.test(name))
-    const used = new Set(names.filter((name) => name.startsWith('__')))
-    const free = unused.filter(
-      (name) => !used.has(`__${name}`) && this.disk.at(`${LOT}/${name}`)?.content.length !== 0,
+    const all = [...profilesIn(names).values()].filter(({ unused }) => unused !== undefined)
+    const claims = this.disk.namesOf(`${LOT}/.claims`)
+    const free = all.filter(
+      ({ iccid, unused, used }) =>
+        used === undefined &&
+        this.disk.at(`${LOT}/${unused}`)?.content.length !== 0 &&
+        !claims.some((name) => name.includes(iccid)),
     )
-    this.changes.push({ at: this.steps, call, unused, free })
+    const iccidsOf = (profiles: typeof all) => profiles.map(({ iccid }) => iccid)
+    this.changes.push({ at: this.steps, call, unused: iccidsOf(all), free: iccidsOf(free) })
+  }
+
+  /** Which call has written the used file of a profile. */
+  ownerOf(iccid: string): string | undefined {
+    for (const lot of LOTS) {
+      const used = profilesIn(this.disk.namesOf(lot)).get(iccid)?.used
+      if (used !== undefined) return this.disk.at(`${lot}/${used}`)?.creator
+    }
+    return undefined
   }
 
   fail(message: string): HarnessError {
@@ -130,6 +146,16 @@ export class World {
     // Windows can't flush a directory: NTFS journals the names itself.
     this.disk.cutPower(this.kind.platform === 'win32' ? (length) => length : choose)
   }
+}
+
+/** The disk of a path. */
+const rootOf = (path: string) => path.slice(0, path.indexOf('/', 1) + 1) || 'no disk'
+
+/** Whether the call that is being executed has been asked to stop. */
+export function isStopped(): boolean {
+  if (current === undefined) return false
+  current.call.asked.add(current.at)
+  return current.at >= current.call.stopsAt
 }
 
 /**
@@ -173,6 +199,9 @@ export function step<T>(name: string, path: string, isPoint: boolean, action: (r
   let value: T | undefined
   let error: unknown
   try {
+    if (call.dead !== undefined && name !== 'close' && path.startsWith(call.dead.root))
+      throw systemError(call.dead.code, name, path)
+    if (hasFault && run.fault?.lasts) call.dead = { root: rootOf(path), code: run.fault.code }
     if (hasFault && run.fault?.how === 'refused') throw systemError(run.fault.code, name, path)
     value = action(run)
     if (hasFault && run.fault !== undefined) throw systemError(run.fault.code, name, path)
@@ -187,7 +216,8 @@ export function step<T>(name: string, path: string, isPoint: boolean, action: (r
   const entry: Entry = { name, path, value, error, isPoint, touched: disk.touched, at: world.steps }
   call.log.push(entry)
   run.at++
-  if (disk.touched.includes(`>${LOT}/`)) world.note(call.id, disk.namesOf(LOT))
+  if (disk.touched.some((each) => each === `>${LOT}/` || each === `>${LOT}/.claims/`))
+    world.note(call.id, disk.namesOf(LOT))
   world.trace?.(call, entry)
   if (error !== undefined) throw error
   return value as T

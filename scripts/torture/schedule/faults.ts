@@ -1,10 +1,10 @@
 /**
  * All schedules of two calls with one fault and at most one change away from a call that could go on, before or after
  * the fault: a kill after each step that changes something, a power cut after each that changes or flushes, each step
- * refused, each step that changes something done and reported as an error, the stick pulled out. Changes between calls that make no
+ * refused, each step that changes something done and reported as an error, the disk dead from a step on, a reply lost, a signal, the stick pulled out. Changes between calls that make no
  * difference are left out, as in pairs.ts.
  */
-import type { Entry } from './call.ts'
+import type { Call, Entry } from './call.ts'
 import { callOf, conflictsAny, pointsOf, type Touched } from './pairs.ts'
 import type { Schedule, Segment } from './text.ts'
 import type { Outcome, Trial } from './trial.ts'
@@ -19,25 +19,29 @@ const REFUSALS: [step: RegExp, codes: readonly string[]][] = [
   [/^(open|read|list|stat|rmdir|chmod|truncate|print)/, ['EIO']],
 ]
 
-const CHANGES = /^(open (wx|w)|rename|unlink|link|write|mkdir|rmdir|truncate)/
+export const CHANGES = /^(open (wx|w)|rename|unlink|link|write|mkdir|rmdir|truncate)/
 const SHARES = [0, 0.5, 1]
 
-type Fault = Omit<Segment, 'call' | 'points'>
+/** What a client of NFS is told of what it has done if the reply was lost and it asked again. */
+const LOST: [step: RegExp, code: string][] = [
+  [/^(rename|unlink|rmdir)/, 'ENOENT'],
+  [/^(link|mkdir|open wx)/, 'EEXIST'],
+]
 
-/** @param hasCuts whether power cuts are wanted too */
-export async function allFaults(base: Base, trial: Trial, hasCuts: boolean): Promise<void> {
+export type Fault = Omit<Segment, 'call' | 'points'>
+
+export async function allFaults(base: Base, trial: Trial): Promise<void> {
   const run = (...segments: Segment[]) => trial({ ...base, segments })
   for (const first of base.calls[0] === base.calls[1] ? [0] : [0, 1]) {
     const other = 1 - first
-    const alone = stepsOf(await run({ call: first }), first)
-    for (const [at, entry] of alone.entries()) {
-      for (const fault of faultsAt(entry, hasCuts)) {
-        const faulty = { call: first, points: at + 1, ...fault }
-        if (fault.fault === undefined) await run(faulty)
-        else await changesAfter(faulty, other, run)
-      }
+    const outcome = await run({ call: first })
+    const alone = stepsOf(outcome, first)
+    for (const { points, fault } of faultsOf(outcome, first, base.kind)) {
+      const faulty = { call: first, points, ...fault }
+      if (fault.fault === undefined && fault.signals === undefined) await run(faulty)
+      else await changesAfter(faulty, other, run)
     }
-    await changesBefore(first, alone.length, run, hasCuts)
+    await changesBefore(first, alone.length, run, base.kind)
   }
 }
 
@@ -57,7 +61,7 @@ async function changesAfter(faulty: Segment, other: number, run: Run): Promise<v
 }
 
 /** The first call is interrupted by the other one; the fault hits that one, or the first one when it goes on. */
-async function changesBefore(first: number, length: number, run: Run, hasCuts: boolean): Promise<void> {
+async function changesBefore(first: number, length: number, run: Run, kind: string): Promise<void> {
   const other = 1 - first
   let its: readonly Touched[] | undefined
   let before: readonly Touched[] = []
@@ -67,17 +71,25 @@ async function changesBefore(first: number, length: number, run: Run, hasCuts: b
     const outcome = await run(part, { call: other }, { call: first })
     before = pointsOf(callOf(outcome, first))
     its = pointsOf(callOf(outcome, other))
-    for (const [at, entry] of stepsOf(outcome, other).entries())
-      for (const fault of faultsAt(entry, hasCuts))
+    for (const { points: at, fault } of faultsOf(outcome, other, kind))
+      await run(part, { call: other, points: at, ...fault }, ...after(fault, other), ...after(fault, first))
+    for (const { points: at, fault } of faultsOf(outcome, first, kind))
+      if (at > points)
         await run(
           part,
-          { call: other, points: at + 1, ...fault },
-          ...after(fault, other),
+          { call: other },
+          { call: first, points: at - points, ...fault },
           ...after(fault, first),
         )
-    for (const [at, entry] of stepsOf(outcome, first).slice(points).entries())
-      for (const fault of faultsAt(entry, hasCuts))
-        await run(part, { call: other }, { call: first, points: at + 1, ...fault }, ...after(fault, first))
+  }
+}
+
+/** What can go wrong in a call, and at which of its points. */
+function* faultsOf(outcome: Outcome, at: number, kind: string): Generator<{ points: number; fault: Fault }> {
+  const looks = looksOf(callOf(outcome, at))
+  for (const [index, entry] of stepsOf(outcome, at).entries()) {
+    for (const fault of faultsAt(entry, kind)) yield { points: index + 1, fault }
+    if (looks.has(index + 1)) yield { points: index + 1, fault: SIGNAL }
   }
 }
 
@@ -85,17 +97,60 @@ async function changesBefore(first: number, length: number, run: Run, hasCuts: b
 const after = ({ cut, isPull }: Fault, call: number): Segment[] =>
   cut === undefined && !isPull ? [{ call }] : []
 
-const stepsOf = (outcome: Outcome, at: number): Entry[] =>
+export const stepsOf = (outcome: Outcome, at: number): Entry[] =>
   callOf(outcome, at).log.filter(({ isPoint }) => isPoint)
 
-function faultsAt({ name, path, touched }: Entry, hasCuts: boolean): Fault[] {
+/** After how many points a call looks whether it is to stop. A signal is the same anywhere before. */
+export function looksOf({ log, asked }: Call): ReadonlySet<number> {
+  const found = new Set<number>()
+  let points = 0
+  for (const [index, { isPoint }] of log.entries()) {
+    if (asked.has(index)) found.add(points)
+    if (isPoint) points++
+  }
+  if (asked.has(log.length)) found.add(points)
+  return found
+}
+
+/** @param kind of disk */
+export function faultsAt({ name, path, touched }: Entry, kind: string): Fault[] {
+  const hasCuts = kind !== 'nolinks'
   const isChange = CHANGES.test(name) && touched.some((each) => each.startsWith('>'))
   const codes = REFUSALS.find(([step]) => step.test(name))?.[1] ?? []
   const found: Fault[] = codes.map((code) => ({ fault: { how: 'refused', code } }))
-  if (isChange) found.push({ fault: { how: 'told', code: 'EIO' } })
+  if (isChange) found.push(told('EIO'), { fault: { how: 'told', code: 'EIO', lasts: true } })
+  if (isChange || name === 'flush') found.push({ fault: { how: 'refused', code: 'EIO', lasts: true } })
+  const lost = LOST.find(([step]) => step.test(name))?.[1]
+  if (isChange && lost !== undefined && kind !== 'fat') found.push(told(lost))
   if (isChange || name === 'print') found.push({ isKill: true })
   if (hasCuts && (isChange || name === 'flush' || name === 'print'))
     found.push(...SHARES.map((cut) => ({ cut })))
   if (hasCuts && path.startsWith('/stick/') && (isChange || name === 'flush')) found.push({ isPull: true })
   return found
+}
+
+const told = (code: string): Fault => ({ fault: { how: 'told', code } })
+
+const SIGNAL: Fault = { signals: 1 }
+
+/** The first fault of two is one of a few: of the others, the call says so at once. */
+const isFirst = ({ fault, signals }: Fault) =>
+  signals !== undefined || (fault !== undefined && (fault.how === 'told' || /EIO|EBUSY/.test(fault.code)))
+
+/** And after it, the power does not fail too. */
+const isSecond = ({ fault, cut, isPull }: Fault) =>
+  cut === undefined && !isPull && (fault === undefined || fault.how === 'told' || fault.code === 'EIO')
+
+/** All schedules of one call with two faults, and then the same command again. */
+export async function twoFaults(base: Base, trial: Trial): Promise<void> {
+  const run = (...segments: Segment[]) => trial({ ...base, segments })
+  const alone = await run({ call: 0 })
+  for (const { points, fault } of faultsOf(alone, 0, base.kind)) {
+    if (!isFirst(fault)) continue
+    const first = { call: 0, points, ...fault }
+    const outcome = await run(first, { call: 0 }, { call: 1 })
+    for (const { points: at, fault: more } of faultsOf(outcome, 0, base.kind))
+      if (at > points && isSecond(more))
+        await run(first, { call: 0, points: at - points, ...more }, { call: 0 }, { call: 1 })
+  }
 }

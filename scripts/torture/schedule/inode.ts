@@ -145,3 +145,9 @@ export function flushEntry(inode: Inode, directory: Inode): void {
     else flushEntry(inode, child)
   }
 }
+
+/** What changes for others when a directory gets another name. */
+export function pathsBelow(path: string, { names }: Inode): string[] {
+  if (names === undefined) return [`>${path}`]
+  return [`>${path}/`, ...[...names.now].flatMap(([name, child]) => pathsBelow(`${path}/${name}`, child))]
+}

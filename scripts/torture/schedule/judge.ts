@@ -1,20 +1,15 @@
 /** What must be true after a schedule. */
 import { iccid } from '../../../test/support/profiles.ts'
-import { type Aftermath, aftermathOf, isMoved, wantedOf } from './aftermath.ts'
+import { type Aftermath, aftermathOf, movesOf } from './aftermath.ts'
 import type { Call, Print, Result } from './call.ts'
 import type { Disk } from './disk.ts'
 import type { World } from './engine.ts'
-import { LOT, LOTS, STICK, THIRD } from './places.ts'
-import { textOf, WANTS } from './scenarios.ts'
+import { type Faults, faultsOf, hasFault, isPausedForLong, type Violation } from './faulty.ts'
+import { moveCodes, nothingMoved, said, tooMany, transit, unusedTwice } from './judge-moves.ts'
+import { parseName, profilesIn } from './names.ts'
+import { LOT, LOTS } from './places.ts'
+import { begunMoves, textOf, WANTS } from './scenarios.ts'
 import type { Schedule } from './text.ts'
-
-/** What a call has put aside counts as left by a dead one then. */
-const ABANDONED_MS = 10 * 60_000
-
-export interface Violation {
-  readonly rule: string
-  readonly what: string
-}
 
 /** @returns what was violated; undefined if nothing was */
 export async function judge(world: World, schedule: Schedule): Promise<Violation | undefined> {
@@ -24,6 +19,10 @@ export async function judge(world: World, schedule: Schedule): Promise<Violation
     ...twice(world.prints, world),
     ...severalFor(world.prints),
     ...unnamed(world, schedule, faults),
+    ...unusedTwice(world.disk),
+    ...freed(world, schedule),
+    ...moveCodes(world, schedule, faults),
+    ...said(world, schedule, faults),
   ]
   const first = now.find((each) => each !== undefined)
   if (first !== undefined) return first
@@ -40,40 +39,26 @@ export async function judge(world: World, schedule: Schedule): Promise<Violation
     ...stuck(world, later, schedule, told),
     ...transit(later),
     ...tooMany(world, later, schedule),
+    ...nothingMoved(world, later, schedule),
+    ...unusedTwice(later.disk),
+    later.freed === undefined ? undefined : { rule: 'freed', what: later.freed },
   ].find((each) => each !== undefined)
   if (found !== undefined) return found
   // The recipe for that is `move` itself.
-  if (wantedOf(schedule) > 0) return undefined
+  if (movesOf(schedule).length > 0) return undefined
   const { prints: more } = await aftermathOf(world, schedule, true)
   const both = [...world.prints, ...more]
   const apart = [...twice(both, world), ...severalFor(both)].find((each) => each !== undefined)
   return apart && { rule: 'split', what: `the unused files are moved elsewhere: ${apart.what}` }
 }
 
-interface Faults {
-  readonly hasCut: boolean
-  readonly hasKill: boolean
-  /** Calls of which a step was refused or wrongly told. */
-  readonly refused: ReadonlySet<number>
-}
-
-function faultsOf({ segments }: Schedule): Faults {
-  return {
-    hasCut: segments.some(({ cut, isPull = false }) => cut !== undefined || isPull),
-    hasKill: segments.some(({ isKill }) => isKill),
-    refused: new Set(segments.flatMap(({ call, fault }) => (fault === undefined ? [] : [call]))),
-  }
-}
-
-const hasFault = ({ hasCut, hasKill, refused }: Faults) => hasCut || hasKill || refused.size > 0
-
 const shown = ({ iccid, device, isAgain, call }: Print) =>
   `${iccid} by ${call}${device === undefined ? '' : ` for ${device}`}${isAgain ? ' again' : ''}`
 
 /**
  * An ICCID is printed for the first time once, or by several calls at once for one device. What is printed again is for
- * the same device. It may come before the first print only if the call of the first print had removed the unused file
- * before the other one looked.
+ * the same device. It may come before the first print only if the profile was that call's by then: the used file was
+ * its own, or it had removed the unused file before the other one looked.
  */
 function* twice(prints: readonly Print[], world: World): Generator<Violation | undefined> {
   for (const [iccid, all] of Map.groupBy(prints, (print) => print.iccid)) {
@@ -96,14 +81,16 @@ function* twice(prints: readonly Print[], world: World): Generator<Violation | u
 function isEarly(print: Print, first: Print, all: readonly Print[], world: World): boolean {
   if (all.indexOf(print) > all.indexOf(first)) return false
   if (first.device !== undefined && print.device === first.device) return false
-  const name = `${print.iccid}.json`
+  if (print.owner === first.call) return false
   const call = world.calls.find(({ id }) => id === print.call)
   const looked = call?.log.findLast(
     (entry) =>
-      entry.name.startsWith('open') && entry.path === `${LOT}/__${name}` && entry.error === undefined,
+      entry.name.startsWith('open') &&
+      entry.path === `${LOT}/__${print.iccid}.json` &&
+      entry.error === undefined,
   )
   const before = world.changes.filter(({ at }) => at <= (looked?.at ?? 0))
-  const gone = before.findLastIndex(({ unused }) => unused.includes(name))
+  const gone = before.findLastIndex(({ unused }) => unused.includes(print.iccid))
   return before[gone + 1]?.call !== first.call
 }
 
@@ -118,11 +105,6 @@ function* severalFor(prints: readonly Print[]): Generator<Violation> {
 /** What a call says of one profile that it was asked for, and that nobody has ever removed. */
 const NOT_THERE = /file is gone|check the ICCID|from a backup/
 
-const isPausedForLong = ({ segments }: Schedule) => segments.some(({ napMs = 0 }) => napMs >= ABANDONED_MS)
-
-/**
- * Without hard links, the record of a device is empty until it is written: a call may wait for that, and then name it.
- */
 function codeOf(
   world: World,
   schedule: Schedule,
@@ -135,8 +117,8 @@ function codeOf(
   // How another tool ends is its own affair.
   if (result === undefined || name === 'rename') return undefined
   const { code, error } = result
-  const { refused, hasCut } = faults
-  const { count = 0, isIccid = false, devices, isOnStick = false } = WANTS[name] ?? {}
+  const { refused, hasCut, isStopped } = faults
+  const { count = 0, isIccid = false, isOnStick = false } = WANTS[name] ?? {}
   const printed = world.prints.filter((print) => print.call === id).length
   const wrong = (why: string) => ({
     rule: 'codes',
@@ -144,21 +126,33 @@ function codeOf(
   })
   const internal = internalError(result)
   if (internal !== undefined) return internal
+  if (name === 'iccidall') return undefined
   if (code === 0 && printed !== count) return wrong(`${printed} printed`)
   if (code !== 0 && printed > 0) return wrong(`${printed} printed`)
   if (hasCut || refused.has(at)) return undefined
+  if (schedule.start === 'damaged' && isOnStick) return isSilent(world, call) ? wrong(UNSAID) : undefined
+  if (isStopped.has(at) && code === 130) return undefined
+  if (code !== 0 && /^rounds?$/.test(name) && schedule.calls.length === 1 && !hasFault(faults))
+    return wrong('the lot comes home')
   if (code === 5) return wrong('nothing is damaged')
-  const text = error + result.hint
-  const isTorn = devices !== undefined && world.kind.noLinks !== undefined && text.includes('.devices')
-  if (code === 9 && !hasFault(faults) && !isTorn && !isPausedForLong(schedule)) return wrong('nothing failed')
-  if (code === 3 && NOT_THERE.test(text)) return wrong('it is there')
+  if (code === 9 && !hasFault(faults) && !isPausedForLong(schedule)) return wrong('nothing failed')
+  if (code === 3 && !isOnStick && NOT_THERE.test(error + result.hint)) return wrong('it is there')
   // A call for another device may be claiming the profile that a power cut left recorded and unused.
   if (code === 3 && schedule.start === 'assigned' && /another call is claiming/.test(error)) return undefined
   // A call that passes over a file because of an error may have had it for a moment.
-  if (isOnStick || isMoved(schedule.start)) return undefined
+  if (isOnStick || begunMoves(schedule.start).length > 0) return undefined
   if (code === 3 && count > 0 && !isIccid && refused.size === 0 && leastFree(world, call, schedule) >= count)
     return wrong('there were enough')
   return undefined
+}
+
+const UNSAID = 'and does not name the damaged file'
+
+/** Nobody else is writing files: whoever finds none says why. */
+function isSilent({ calls }: World, call: Call): boolean {
+  const { result, beganAt = 0 } = call
+  const isAlone = calls.every((other) => other === call || other.state === 'dead' || other.endedAt <= beganAt)
+  return isAlone && result !== undefined && result.code !== 0 && !isTold([result], iccid(9))
 }
 
 function internalError({ code, error }: Result): Violation | undefined {
@@ -175,8 +169,12 @@ function leastFree({ changes }: World, { beganAt = 0, endedAt }: Call, { start }
   return Math.min(...counts) - (start === 'assigned' ? 1 : 0)
 }
 
-/** Whether a file of any directory holds the profile that it is named for. */
-const isWhole = (disk: Disk, name: string): boolean => LOTS.some((lot) => isWholeIn(disk, lot, name))
+/** Whether the used, or the unused, file of a profile holds it in any directory. */
+const isWhole = (disk: Disk, iccid: string, which: 'used' | 'unused'): boolean =>
+  LOTS.some((lot) => {
+    const name = profilesIn(disk.namesOf(lot)).get(iccid)?.[which]
+    return name !== undefined && isWholeIn(disk, lot, name)
+  })
 
 function isWholeIn(disk: Disk, lot: string, name: string): boolean {
   try {
@@ -205,12 +203,12 @@ function* lost(
 ): Generator<Violation> {
   const { disk, unfinished } = later
   for (const each of lotOf(world, schedule)) {
-    if (isWhole(disk, `__${each}.json`)) continue
+    if (isWhole(disk, each, 'used')) continue
     const names = LOTS.flatMap((lot) => disk.namesOf(lot)).filter((name) => name.includes(each))
     const isNamed = unfinished > 0 || isTold(told, each)
     if (
-      names.includes(`__${each}.json`) &&
-      (isTornByCut(world, schedule) || (isWhole(disk, `${each}.json`) && isNamed))
+      names.some((name) => parseName(name)?.isUsed) &&
+      (isTornByCut(world, schedule) || (isWhole(disk, each, 'unused') && isNamed))
     )
       continue
     yield { rule: 'lost', what: `${each} is not used in the end; there is ${names.join(', ') || 'nothing'}` }
@@ -227,7 +225,12 @@ function* stuck(
   if (isTornByCut(world, schedule)) return
   for (const what of later.stuck) {
     const [who] = what.split(':')
-    if (world.kind.noLinks !== undefined && /the record \S+ of device . is not complete/.test(what)) continue
+    if (
+      hasFault(faultsOf(schedule)) &&
+      world.kind.noLinks !== undefined &&
+      /the record \S+ of device . is not complete/.test(what)
+    )
+      continue
     if (!told.some((each) => each.told.some((text) => text.includes(`${who} is set aside`))))
       yield { rule: 'stuck', what }
   }
@@ -238,9 +241,22 @@ const isTornByCut = ({ kind }: World, { segments, calls }: Schedule) =>
   kind.hasFatRules && segments.some(({ cut }) => cut !== undefined && (cut > 0 || calls.includes('rename')))
 
 const withoutUsedFile = (print: Print, disk: Disk): Violation | undefined =>
-  isWhole(disk, `__${print.iccid}.json`)
-    ? undefined
-    : { rule: 'printed without used file', what: shown(print) }
+  isWhole(disk, print.iccid, 'used') ? undefined : { rule: 'printed without used file', what: shown(print) }
+
+/** Alone, `next` finds all that there is: the next call finds no more. */
+function* freed({ calls }: World, { calls: names, segments }: Schedule): Generator<Violation> {
+  for (const [at, { beganAt = 0, endedAt, result }] of calls.entries()) {
+    const after = calls[at + 1]
+    if (names[at] !== 'next' || names[at + 1] !== 'next' || result?.code !== 3) continue
+    const isAlone = calls.every(
+      (other, index) =>
+        index === at || index === at + 1 || other.state === 'dead' || other.endedAt <= beganAt,
+    )
+    const isAtOnce = after?.beganAt === endedAt && !segments.some(({ call, napMs }) => call === at && napMs)
+    if (isAlone && isAtOnce && after.result?.code === 0)
+      yield { rule: 'freed', what: `${result.error}, and then there is one` }
+  }
+}
 
 const isTold = (results: readonly Result[], iccid: string) =>
   results.some(({ told, error, hint }) => [...told, error, hint].some((text) => text.includes(iccid)))
@@ -248,7 +264,7 @@ const isTold = (results: readonly Result[], iccid: string) =>
 function* twins(disk: Disk, told: readonly Result[], unfinished: number): Generator<Violation> {
   for (const [lot, name] of LOTS.flatMap((lot) => disk.namesOf(lot).map((name) => [lot, name] as const))) {
     const isTwin = /^\d/.test(name) && disk.at(`${lot}/__${name}`)?.content.length
-    if (isTwin && unfinished === 0 && !isTold(told, name.replace('.json', '')))
+    if (isTwin && unfinished === 0 && !isTold(told, parseName(name)?.iccid ?? name))
       yield { rule: 'twin', what: `${name} stays beside its used file, and nobody says so` }
   }
 }
@@ -265,36 +281,9 @@ function* unnamed(
   const printed = new Set(world.prints.map((print) => print.iccid))
   const told = world.calls.flatMap(({ result }) => result ?? [])
   for (const each of lotOf(world, schedule)) {
-    if (printed.has(each) || !isWhole(world.disk, `__${each}.json`)) continue
+    if (printed.has(each) || !isWhole(world.disk, each, 'used')) continue
     if (schedule.start === 'claimed' && each === iccid(1)) continue
     if (!isTold(told, each))
       yield { rule: 'unnamed', what: `${each} is used, was not printed, and no call names it` }
   }
-}
-
-/** Whoever ran the command again has finished the move. */
-function* transit({ inTransit, results }: Aftermath): Generator<Violation> {
-  if (inTransit === 0) return
-  const said = results.flatMap(({ error, told }) => [error, ...told]).filter((text) => text.includes('mov'))
-  // Only the call that began to take a profile back may finish that.
-  if (said.some((text) => text.includes('is set aside'))) return
-  yield { rule: 'transit', what: `${inTransit} in transit in the end: ${said.join('; ')}` }
-}
-
-/** A command that is run again after a kill moves no others, unless the first one had said that it was done. */
-function* tooMany(world: World, later: Aftermath, schedule: Schedule): Generator<Violation> {
-  if (schedule.calls.some((name) => WANTS[name]?.moves === Number.POSITIVE_INFINITY)) return
-  const count = wantedOf(schedule)
-  const moves = world.calls.filter((_, at) => (WANTS[schedule.calls[at] ?? '']?.moves ?? 0) > 0)
-  const isRepeated = ({ state, told, pausedAt }: Call) =>
-    state === 'dead' &&
-    !told.flat().some((text) => text.includes(' moved to ')) &&
-    moves.some(({ beganAt = 0 }) => beganAt >= pausedAt)
-  const commands = moves.filter((call) => !isRepeated(call)).length
-  const names = [STICK, THIRD]
-    .flatMap((lot) => later.disk.namesOf(lot))
-    .filter((name) => /^(__)?\d/.test(name))
-  const moved = new Set(names.map((name) => name.replace('__', ''))).size
-  const most = count * Math.max(1, commands)
-  if (moved > most) yield { rule: 'too many', what: `${moved} moved, not ${most}` }
 }

@@ -1,5 +1,6 @@
 /** The program's own entry points. Nothing else of these tests knows its modules. */
 import type { Call, Result } from './call.ts'
+import { isStopped } from './engine.ts'
 import { load } from './hooks.ts'
 import { LOT, RECEIPTS, STICK } from './places.ts'
 
@@ -24,6 +25,12 @@ export interface Program {
   hint(): Body
 }
 
+/** It is aborted from some step on, also when the call is run again from its beginning. */
+function stopSignal(): AbortSignal {
+  const { signal } = new AbortController()
+  return Object.defineProperty(signal, 'aborted', { get: isStopped })
+}
+
 /** @param source the URL of the directory of the source, with a slash at its end */
 export async function loadProgram(source: string, platform: NodeJS.Platform): Promise<Program> {
   const get = (path: string): Promise<Loaded> => load(new URL(path, source).href, platform)
@@ -39,7 +46,7 @@ export async function loadProgram(source: string, platform: NodeJS.Platform): Pr
   const { moveProfiles } = await get('move/move.ts')
   const { takeHome } = await get('move/back.ts')
 
-  const call =
+  const called =
     (action: (call: Call, messages: object, print: (text: string) => void) => Promise<void>): Body =>
     async (call) => {
       const told: string[] = []
@@ -67,7 +74,7 @@ export async function loadProgram(source: string, platform: NodeJS.Platform): Pr
 
   return {
     next: ({ count = 1, iccid, devices, directory = LOT }) =>
-      call(({ id }, messages) =>
+      called((call, messages) =>
         handOut({
           keyPath: 'key.pem',
           passphrase: undefined,
@@ -75,15 +82,21 @@ export async function loadProgram(source: string, platform: NodeJS.Platform): Pr
           count,
           iccid,
           devices,
-          receipt: `${RECEIPTS}/${id}`,
+          receipt: `${RECEIPTS}/${call.id}`,
           format: 'raw',
           options: { smsp: false, smsc: true, crc: true },
           messages,
-          listen: () => ({ stop: new AbortController().signal, hold() {} }),
+          lowStock: undefined,
+          listen: () => ({
+            stop: stopSignal(),
+            hold() {
+              call.isHeld = true
+            },
+          }),
         }),
       ),
     store: (profiles) =>
-      call(async (_call, messages) => {
+      called(async (_call, messages) => {
         const target = await openTarget(LOT)
         try {
           await finishFetches(LOT, messages)
@@ -97,22 +110,22 @@ export async function loadProgram(source: string, platform: NodeJS.Platform): Pr
           }
         }
       }),
-    recover: () => call((_call, messages) => finishFetches(LOT, messages)),
+    recover: () => called((_call, messages) => finishFetches(LOT, messages)),
     move: ({ count = 1, source = LOT, target = STICK, isBack = false }) =>
-      call(({ id }, messages) => {
+      called(({ id }, messages) => {
         if (isBack) return takeHome({ source, target, messages })
         return moveProfiles({
           source,
           target,
           count,
           receipt: `${RECEIPTS}/${id}`,
-          stop: new AbortController().signal,
+          stop: stopSignal(),
           messages,
           progress: { follow() {} },
         })
       }),
     status: (directory = LOT) =>
-      call((_call, messages, print) =>
+      called((_call, messages, print) =>
         showStatus({
           directory,
           keyPath: undefined,
@@ -125,6 +138,6 @@ export async function loadProgram(source: string, platform: NodeJS.Platform): Pr
           print,
         }),
       ),
-    hint: () => call(async (_call, messages) => leaveHint(LOT, messages)),
+    hint: () => called(async (_call, messages) => leaveHint(LOT, messages)),
   }
 }

@@ -1,7 +1,8 @@
 /** Prints a schedule step by step. */
 import type { Call, Entry } from './call.ts'
 import type { World } from './engine.ts'
-import { judge, type Violation } from './judge.ts'
+import type { Violation } from './faulty.ts'
+import { judge } from './judge.ts'
 import { LOT } from './places.ts'
 import { run } from './run.ts'
 import type { Schedule } from './text.ts'

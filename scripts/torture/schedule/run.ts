@@ -45,6 +45,7 @@ export async function run(schedule: Schedule, watch: Watch = {}): Promise<World>
     watch.segment?.(segment, call)
     await world.advance(call, segment.points, segment.fault)
     if (segment.isKill && call.state === 'alive') call.state = 'dead'
+    if (segment.signals !== undefined) signal(call, segment.signals)
     if (segment.isPull) world.pullStick()
     if (segment.cut !== undefined) {
       const share = segment.cut
@@ -58,4 +59,12 @@ export async function run(schedule: Schedule, watch: Watch = {}): Promise<World>
     await world.advance(call)
   }
   return world
+}
+
+/** The first one asks for an end; another one is the end, unless the call holds it back. */
+function signal(call: Call, signals: number): void {
+  if (call.state !== 'alive') return
+  const isSecond = signals > 1 || call.stopsAt < Number.POSITIVE_INFINITY
+  call.stopsAt = Math.min(call.stopsAt, call.log.length)
+  if (isSecond && !call.isHeld) call.state = 'dead'
 }

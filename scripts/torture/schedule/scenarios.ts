@@ -6,7 +6,8 @@ import type { Disk } from './disk.ts'
 import { step, World } from './engine.ts'
 import { files } from './fs.ts'
 import type { Kind } from './kinds.ts'
-import { LOT, OTHER, RECEIPTS, STICK, THIRD } from './places.ts'
+import { parseName } from './names.ts'
+import { LOT, LOTS, OTHER, RECEIPTS, STICK, THIRD } from './places.ts'
 import type { Program, StoredProfile } from './program.ts'
 
 /** The nth profile, from 1 on. */
@@ -24,7 +25,17 @@ export const fileOf = (n: number) => JSON.stringify(profile(n))
 
 type Make = (program: Program, profiles: number) => (call: Call) => Promise<Result>
 
-const ONWARD = { count: Number.POSITIVE_INFINITY, source: STICK, target: THIRD }
+/** A command of `move`. */
+export interface Move {
+  readonly count: number
+  readonly source: string
+  readonly target: string
+}
+
+const ALL = Number.POSITIVE_INFINITY
+const MOVE: Move = { count: 1, source: LOT, target: STICK }
+const ONWARD: Move = { count: ALL, source: STICK, target: THIRD }
+const HOME: Move = { count: 1, source: STICK, target: LOT }
 
 /** One call after the other, as one. */
 const inTurn =
@@ -47,16 +58,24 @@ export const CALLS: Record<string, Make> = {
   status: (program) => program.status(),
   store: (program, profiles) => program.store([profile(1), profile(profiles + 1)]),
   recover: (program) => program.recover(),
-  move: (program) => program.move({}),
-  move2: (program) => program.move({ count: 2 }),
-  moveall: (program) => program.move({ count: Number.POSITIVE_INFINITY }),
-  relay: (program) => inTurn(program.move({}), program.move(ONWARD)),
-  handover: (program) => inTurn(program.move({}), program.next({ directory: STICK })),
+  move: (program) => program.move(MOVE),
+  move2: (program) => program.move({ ...MOVE, count: 2 }),
+  moveall: (program) => program.move({ ...MOVE, count: ALL }),
+  move3rd: (program) => program.move({ ...MOVE, target: THIRD }),
+  relay: (program) => inTurn(program.move(MOVE), program.move(ONWARD)),
+  handover: (program) => inTurn(program.move(MOVE), program.next({ directory: STICK })),
+  home: (program) => program.move(HOME),
+  homeall: (program) => program.move({ ...HOME, count: ALL }),
+  round: (program) => inTurn(program.move(MOVE), program.move(HOME)),
+  rounds: (program) => inTurn(...[MOVE, HOME, MOVE, HOME].map((each) => program.move(each))),
   back: (program) => program.move({ isBack: true }),
   onward: (program) => program.move(ONWARD),
   nextT: (program) => program.next({ directory: STICK }),
   iccidT: (program) => program.next({ directory: STICK, iccid: iccid(1) }),
-  rename: () => renameTool,
+  iccidall: (program) =>
+    inTurn(...[LOT, STICK, THIRD].map((directory) => program.next({ directory, iccid: iccid(1) }))),
+  rename: () => renameTool(LOT),
+  renameT: () => renameTool(STICK),
 }
 
 interface Want {
@@ -64,8 +83,7 @@ interface Want {
   /** How many profiles it prints. */
   readonly count?: number
   readonly isIccid?: boolean
-  /** How many profiles it moves to the stick. */
-  readonly moves?: number
+  readonly moves?: readonly Move[]
   /** In the directory of the stick. */
   readonly isOnStick?: boolean
 }
@@ -79,42 +97,56 @@ export const WANTS: Record<string, Want> = {
   devicesDE: { devices: ['D', 'E'], count: 2 },
   iccid: { count: 1, isIccid: true },
   rename: { count: 1 },
-  move: { moves: 1 },
-  move2: { moves: 2 },
-  moveall: { moves: Number.POSITIVE_INFINITY },
-  relay: { moves: 1 },
-  handover: { moves: 1, count: 1, isOnStick: true },
+  renameT: { count: 1, isOnStick: true },
+  move: { moves: [MOVE] },
+  move2: { moves: [{ ...MOVE, count: 2 }] },
+  moveall: { moves: [{ ...MOVE, count: ALL }] },
+  move3rd: { moves: [{ ...MOVE, target: THIRD }] },
+  relay: { moves: [MOVE, ONWARD] },
+  handover: { moves: [MOVE], count: 1, isOnStick: true },
+  onward: { moves: [ONWARD] },
+  home: { moves: [HOME] },
+  homeall: { moves: [{ ...HOME, count: ALL }] },
+  round: { moves: [MOVE, HOME] },
+  rounds: { moves: [MOVE, HOME, MOVE, HOME] },
   nextT: { count: 1, isOnStick: true },
   iccidT: { count: 1, isIccid: true, isOnStick: true },
 }
 
-const NAME = /^(\d+)\.json$/
-
 /** Another tool, which claims by a rename alone. */
-async function renameTool({ id }: Call): Promise<Result> {
-  await null
-  const done = { code: 0, error: '', hint: '', told: [], printed: '' }
-  try {
-    for (const name of files.readdirSync(LOT)) {
-      const [, found] = NAME.exec(name) ?? []
-      if (found === undefined || !renames(name)) continue
-      for (const path of [`${LOT}/__${name}`, LOT]) files.fsyncSync(files.openSync(path))
-      step('print', '', true, ({ world }) => {
-        const device = `the tool of ${id}`
-        world.prints.push({ call: id, iccid: found, device, isAgain: false, at: world.steps })
-      })
-      return done
+const renameTool =
+  (directory: string) =>
+  async ({ id }: Call): Promise<Result> => {
+    await null
+    const done = { code: 0, error: '', hint: '', told: [], printed: '' }
+    try {
+      for (const name of files.readdirSync(directory)) {
+        const found = parseName(name)
+        if (found === undefined || found.isUsed || !renames(directory, name)) continue
+        for (const path of [`${directory}/__${name}`, directory]) files.fsyncSync(files.openSync(path))
+        step('print', '', true, ({ world }) => {
+          const device = `the tool of ${id}`
+          world.prints.push({
+            call: id,
+            iccid: found.iccid,
+            device,
+            isAgain: false,
+            owner: id,
+            at: world.steps,
+          })
+        })
+        return done
+      }
+      return { ...done, code: 3 }
+    } catch (error) {
+      return { ...done, code: 9, error: String(error) }
     }
-    return { ...done, code: 3 }
-  } catch (error) {
-    return { ...done, code: 9, error: String(error) }
   }
-}
 
 /** @returns false if another call was first */
-function renames(name: string): boolean {
+function renames(directory: string, name: string): boolean {
   try {
-    files.renameSync(`${LOT}/${name}`, `${LOT}/__${name}`)
+    files.renameSync(`${directory}/${name}`, `${directory}/__${name}`)
     return true
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false
@@ -166,7 +198,16 @@ export const STARTS: Record<string, (disk: Disk, now: number, profiles: number) 
   answer: putAside,
   halfmoved() {},
   given() {},
+  moved() {},
+  restored() {},
+  damaged(disk, now) {
+    put(disk, `${STICK}/${iccid(9)}.json`, '{', now - HOUR_MS)
+  },
 }
+
+/** The command of the starts with a move. */
+export const begunMoves = (start: string): readonly Move[] =>
+  start in KILLED || start === 'moved' || start === 'restored' ? [MOVE] : []
 
 /** In the starts with a move of one profile that was killed: when. */
 const KILLED: Record<string, (names: readonly string[]) => boolean> = {
@@ -190,6 +231,7 @@ export async function begin(program: Program, kind: Kind, start: string, profile
   const world = new World(kind, known.disk.copy())
   world.now = known.now
   world.note('', world.disk.namesOf(LOT))
+  world.before = new Map(LOTS.map((lot) => [lot, world.disk.namesOf(lot)]))
   return world
 }
 
@@ -223,8 +265,11 @@ async function build(program: Program, kind: Kind, start: string, profiles: numb
   if (start === 'hint') await world.advance(world.add(program.hint(), 9))
   const isThere = KILLED[start]
   if (isThere !== undefined) {
-    const call = world.add(program.move({}), 9)
+    const call = world.add(program.move(MOVE), 9)
     while (!isThere(disk.namesOf(LOT))) await world.advance(call, 1)
   }
+  if (start === 'moved' || start === 'restored') await world.advance(world.add(program.move(MOVE), 9))
+  // As `cp -an` puts a backup back.
+  if (start === 'restored') put(disk, `${LOT}/${iccid(1)}.json`, fileOf(1), now - HOUR_MS)
   return { disk, now: world.now }
 }

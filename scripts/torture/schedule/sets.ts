@@ -1,9 +1,8 @@
 /** Which scenarios there are, and the sets of schedules that are run. */
 import { Random } from '../random.ts'
-import { isMoved } from './aftermath.ts'
-import { allFaults } from './faults.ts'
+import { allFaults, twoFaults } from './faults.ts'
 import { allOfPair } from './pairs.ts'
-import { STARTS, WANTS } from './scenarios.ts'
+import { begunMoves, STARTS, WANTS } from './scenarios.ts'
 import type { Schedule, Segment } from './text.ts'
 import type { Trials } from './trial.ts'
 
@@ -37,12 +36,18 @@ const PAIRS: [string, string][] = [
   ['recover', 'deviceD'],
   ['recover', 'recover'],
   ['recover', 'store'],
+  ['iccid', 'store'],
+  ['iccid', 'recover'],
+  ['iccid', 'status'],
   ['status', 'next'],
   ['status', 'deviceD'],
   ['rename', 'next'],
   ['rename', 'next2'],
   ['rename', 'deviceD'],
+  ['rename', 'devicesDE'],
   ['rename', 'iccid'],
+  ['rename', 'store'],
+  ['rename', 'recover'],
 ]
 
 /** With moves to another directory. */
@@ -67,6 +72,32 @@ const MOVES: [string, string][] = [
   ['back', 'deviceD'],
   ['back', 'iccid'],
   ['back', 'store'],
+  ['back', 'rename'],
+  ['move', 'move2'],
+  ['move', 'move3rd'],
+  ['moveall', 'move3rd'],
+  ['move', 'home'],
+  ['relay', 'home'],
+  ['handover', 'home'],
+  ['round', 'next'],
+  ['round', 'move'],
+  ['round', 'iccidall'],
+  ['rounds', 'next'],
+  ['home', 'home'],
+  ['home', 'next'],
+  ['home', 'nextT'],
+  ['home', 'move3rd'],
+  ['move3rd', 'next'],
+  ['move3rd', 'nextT'],
+  ['move2', 'move2'],
+  ['move2', 'next2'],
+  ['move2', 'back'],
+  ['move', 'devicesDE'],
+  ['move', 'renameT'],
+  ['move', 'iccidT'],
+  ['move', 'iccidall'],
+  ['moveall', 'iccid'],
+  ['moveall', 'deviceD'],
 ]
 
 /** Three calls of which each can come between the steps of the others. */
@@ -94,13 +125,49 @@ const TRIPLES: string[][] = [
   ['move', 'handover', 'next2'],
   ['moveall', 'deviceD', 'next'],
   ['moveall', 'relay', 'iccid'],
+  ['next2', 'next2', 'rename'],
+  ['next2', 'next2', 'iccid'],
+  ['next2', 'devicesDE', 'rename'],
+  ['devicesDE', 'devicesDE', 'rename'],
+  ['next', 'next2', 'rename'],
+  ['store', 'store', 'rename'],
+  ['recover', 'recover', 'rename'],
+  ['recover', 'recover', 'iccid'],
+  ['move', 'move2', 'next'],
+  ['move', 'move2', 'back'],
+  ['move2', 'move2', 'back'],
+  ['move2', 'move2', 'next'],
+  ['move', 'move', 'handover'],
+  ['move', 'move', 'renameT'],
+  ['move', 'move', 'home'],
+  ['move', 'move3rd', 'back'],
+  ['move', 'move3rd', 'next'],
+  ['move', 'back', 'rename'],
+  ['move', 'home', 'next'],
+  ['move', 'home', 'nextT'],
+  ['move', 'relay', 'handover'],
+  ['move', 'move', 'relay', 'handover'],
+  ['move', 'move', 'nextT', 'relay'],
+  ['move', 'move', 'next', 'nextT'],
+  ['next2', 'next2', 'next', 'rename'],
+  ['round', 'move', 'next'],
+  ['round', 'round', 'next'],
+  ['round', 'relay', 'iccidall'],
+  ['back', 'back', 'next2'],
 ]
+
+/** What is on the stick only after a move. */
+const IS_ON_STICK = /^(home|nextT|iccidT|renameT|iccidall)/
 
 /** Where a start has to do with one of the calls. */
 function suits(start: string, calls: readonly string[]): boolean {
+  if (start === 'damaged') return calls.includes('nextT')
+  if (start === 'moved') return calls.some((name) => IS_ON_STICK.test(name))
+  if (start === 'restored') return calls.some((name) => /^(move3rd|next|home|iccid)/.test(name))
+  if (calls.every((name) => name === 'home' || name === 'next')) return !calls.includes('home')
   if (start === 'answer') return calls.some((name) => name === 'recover' || name === 'next')
   if (calls.includes('recover')) return false
-  if (isMoved(start)) return calls.some((name) => name === 'move' || name === 'back')
+  if (begunMoves(start).length > 0) return calls.some((name) => /^(move|back|round)/.test(name))
   if (calls.includes('back') && !calls.includes('move')) return false
   if (start === 'assigned' || start === 'claimed')
     return calls.some((name) => /device|iccid|store/.test(name))
@@ -161,7 +228,11 @@ export type GoesOn = () => boolean
 export const pairBases = () => bases(FAULTLESS, Object.keys(STARTS), lotsFor)
 
 export const faultBases = () =>
-  bases(FAULTY, ['fresh', 'assigned', 'claimed', 'halfclaim', 'answer', 'halfmoved', 'given'], () => [2])
+  bases(
+    FAULTY,
+    ['fresh', 'assigned', 'claimed', 'halfclaim', 'answer', 'halfmoved', 'given', 'moved', 'damaged'],
+    () => [2],
+  )
 
 export async function completePairs(
   trials: Trials,
@@ -183,8 +254,31 @@ export async function completeFaults(
 ): Promise<void> {
   for (const base of mine(faultBases(), share)) {
     if (!goesOn()) return
-    if (only.test(nameOf(base)))
-      await allFaults(base, trials.trial(`faults ${nameOf(base)}`), base.kind !== 'nolinks')
+    if (only.test(nameOf(base))) await allFaults(base, trials.trial(`faults ${nameOf(base)}`))
+  }
+}
+
+/** Commands that are given again after two faults. */
+const AGAIN = ['next', 'next2', 'deviceD', 'devicesDE', 'iccid', 'move', 'move2', 'back', 'round', 'recover']
+
+export const doubleBases = (): Base[] =>
+  FAULTY.flatMap((kind) =>
+    ['fresh', 'claimed', 'halfmoved', 'given', 'answer'].flatMap((start) =>
+      AGAIN.map((name) => [name, name])
+        .filter((calls) => suits(start, calls))
+        .map((calls) => ({ kind, start, calls, profiles: 3 })),
+    ),
+  )
+
+export async function doubleFaults(
+  trials: Trials,
+  share: Share,
+  only: RegExp,
+  goesOn: GoesOn,
+): Promise<void> {
+  for (const base of mine(doubleBases(), share)) {
+    if (!goesOn()) return
+    if (only.test(nameOf(base))) await twoFaults(base, trials.trial(`double ${nameOf(base)}`))
   }
 }
 
@@ -193,6 +287,7 @@ export const nameOf = ({ kind, start, calls, profiles }: Base) =>
 
 const NAPS_MS = [70_000, 11 * 60_000, 25 * 3_600_000]
 const CODES = ['EIO', 'ENOSPC', 'EACCES', 'EBUSY']
+const LOST_REPLIES = ['ENOENT', 'EEXIST', 'EIO']
 /** About as many points as a call has. */
 const LONGEST = 70
 
@@ -222,8 +317,10 @@ function anyOf(random: Random): Schedule {
   const segments = Array.from({ length }, (_, at) => anySegment(random, calls.length, faulty.has(at + 1)))
   const kind = random.pick([...FAULTLESS, 'links', 'nolinks'])
   const hasMoves = calls.some((name) => !WITHOUT_MOVES.includes(name))
-  const starts = Object.keys(STARTS).filter((start) => (hasMoves ? suits(start, calls) : !isMoved(start)))
-  return { kind, start: random.pick(starts), profiles: hasMoves ? 2 : random.whole(1, 3), calls, segments }
+  const starts = Object.keys(STARTS).filter((start) =>
+    hasMoves ? suits(start, calls) : begunMoves(start).length === 0,
+  )
+  return { kind, start: random.pick(starts), profiles: random.whole(1, hasMoves ? 4 : 3), calls, segments }
 }
 
 function anySegment(random: Random, calls: number, isFaulty: boolean): Segment {
@@ -233,9 +330,11 @@ function anySegment(random: Random, calls: number, isFaulty: boolean): Segment {
     ...(random.chance(0.15) ? { napMs: random.pick(NAPS_MS) } : {}),
   }
   if (!isFaulty) return segment
-  const what = random.whole(0, 3)
+  const what = random.whole(0, 5)
   if (what === 0) return { ...segment, isKill: true }
   if (what === 1) return { ...segment, cut: random.pick([0, 0.5, 1]) }
-  const code = what === 2 ? random.pick(CODES) : 'EIO'
-  return { ...segment, fault: { how: what === 2 ? 'refused' : 'told', code } }
+  if (what === 2) return { ...segment, signals: random.whole(1, 2) }
+  const how = random.chance(0.5) ? 'refused' : 'told'
+  if (what === 3) return { ...segment, fault: { how, code: 'EIO', lasts: true } }
+  return { ...segment, fault: { how, code: random.pick(how === 'refused' ? CODES : LOST_REPLIES) } }
 }

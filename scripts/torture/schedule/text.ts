@@ -4,7 +4,9 @@
  *     nolinks hint/2 next+deviceD: A12 B7! A3=EIO B@70s A
  *
  * A12: the first call passes 12 points. A: it goes to its end. Then `!`: it is killed there. `=EIO`: the last of the
- * steps is refused. `~EIO`: it is done, and reported as an error. `^0`, `^.5`, `^1`: the power is cut, and that share of
+ * steps is refused. `~EIO`: it is done, and reported as an error. `+` after it: so is each later step of the call
+ * on that disk. `$`: it is asked to stop by a signal, `$$`: by two, and the second one ends it unless it holds them
+ * back. `^0`, `^.5`, `^1`: the power is cut, and that share of
  * what is not flushed stays. `%`: the stick is pulled out, and what is not flushed on it is lost. `@70s`: time passes (s, m or h). After all of that, the living calls go to their ends.
  */
 import type { Fault } from './call.ts'
@@ -16,6 +18,8 @@ export interface Segment {
   readonly points?: number
   readonly fault?: Fault
   readonly isKill?: boolean
+  /** How many signals it gets. */
+  readonly signals?: number
   /** The power is cut, and this share of what is not flushed stays. */
   readonly cut?: number
   /** The stick is pulled out, and all calls end. */
@@ -33,7 +37,7 @@ export interface Schedule {
 }
 
 const UNITS: Record<string, number> = { s: 1000, m: 60_000, h: 3_600_000 }
-const SEGMENT = /^([A-Z])(\d*)([!%]|[=~][A-Z]+|\^[\d.]+)?(?:@(\d+)([smh]))?$/
+const SEGMENT = /^([A-Z])(\d*)([!%]|\$\$?|[=~][A-Z]+\+?|\^[\d.]+)?(?:@(\d+)([smh]))?$/
 
 /** @throws {Error} where it is no schedule */
 export function parse(text: string): Schedule {
@@ -56,8 +60,8 @@ function parseSegment(text: string): Segment {
   return {
     call: call.charCodeAt(0) - 65,
     ...(points === '' ? {} : { points: Number(points) }),
-    ...(sign === '=' ? { fault: { how: 'refused', code: what.slice(1) } } : {}),
-    ...(sign === '~' ? { fault: { how: 'told', code: what.slice(1) } } : {}),
+    ...(sign === '=' || sign === '~' ? { fault: parseFault(what) } : {}),
+    ...(sign === '$' ? { signals: what.length } : {}),
     ...(sign === '!' ? { isKill: true } : {}),
     ...(sign === '%' ? { isPull: true } : {}),
     ...(sign === '^' ? { cut: Number(what.slice(1)) } : {}),
@@ -65,13 +69,19 @@ function parseSegment(text: string): Segment {
   }
 }
 
+function parseFault(what: string): Fault {
+  const fault: Fault = { how: what[0] === '=' ? 'refused' : 'told', code: what.slice(1).replace('+', '') }
+  return what.endsWith('+') ? { ...fault, lasts: true } : fault
+}
+
 export function format({ kind, start, profiles, calls, segments }: Schedule): string {
   const parts = segments.map(formatSegment).join(' ')
   return `${kind} ${start}/${profiles} ${calls.join('+')}: ${parts}`.trim()
 }
 
-function formatSegment({ call, points, fault, isKill, isPull, cut, napMs }: Segment): string {
-  const what = fault && `${fault.how === 'refused' ? '=' : '~'}${fault.code}`
+function formatSegment({ call, points, fault, isKill, signals = 0, isPull, cut, napMs }: Segment): string {
+  const error = fault && `${fault.how === 'refused' ? '=' : '~'}${fault.code}${fault.lasts ? '+' : ''}`
+  const what = error ?? (signals > 0 ? '$'.repeat(signals) : undefined)
   return [
     String.fromCharCode(65 + call),
     points ?? '',

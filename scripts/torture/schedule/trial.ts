@@ -1,6 +1,7 @@
 /** Runs schedules one after the other, judges each of them and counts. */
 import type { World } from './engine.ts'
-import { judge, type Violation } from './judge.ts'
+import type { Violation } from './faulty.ts'
+import { judge } from './judge.ts'
 import { run } from './run.ts'
 import { format, type Schedule } from './text.ts'
 

@@ -1,0 +1,40 @@
+/** What goes wrong in a schedule, apart from the program. */
+import type { Schedule } from './text.ts'
+
+/** What a call has put aside counts as left by a dead one then. */
+const ABANDONED_MS = 10 * 60_000
+
+export interface Violation {
+  readonly rule: string
+  readonly what: string
+}
+
+export interface Faults {
+  readonly hasCut: boolean
+  readonly hasKill: boolean
+  /** Calls of which a step was refused or wrongly told. */
+  readonly refused: ReadonlySet<number>
+  /** Calls that were asked to stop. A call that two signals end at once has claimed nothing. */
+  readonly isStopped: ReadonlySet<number>
+}
+
+/** Whether a call of this name claims nothing before it holds signals back, and settles nothing either. */
+const isClaim = (name = '') => /^(next|device)/.test(name)
+
+export function faultsOf({ segments, calls, start }: Schedule): Faults {
+  return {
+    hasCut: segments.some(({ cut, isPull = false }) => cut !== undefined || isPull),
+    hasKill: segments.some(
+      ({ isKill, signals = 0, call }) =>
+        isKill || (signals > 1 && !(isClaim(calls[call]) && /^(fresh|hint)$/.test(start))),
+    ),
+    isStopped: new Set(segments.flatMap(({ call, signals = 0 }) => (signals > 0 ? [call] : []))),
+    refused: new Set(segments.flatMap(({ call, fault }) => (fault === undefined ? [] : [call]))),
+  }
+}
+
+export const hasFault = ({ hasCut, hasKill, refused, isStopped }: Faults) =>
+  hasCut || hasKill || refused.size + isStopped.size > 0
+
+export const isPausedForLong = ({ segments }: Schedule) =>
+  segments.some(({ napMs = 0 }) => napMs >= ABANDONED_MS)

@@ -1,0 +1,120 @@
+/** What must be true of moves after a schedule. */
+import type { Aftermath } from './aftermath.ts'
+import type { Call } from './call.ts'
+import type { Disk } from './disk.ts'
+import type { World } from './engine.ts'
+import { type Faults, hasFault, isPausedForLong, type Violation } from './faulty.ts'
+import { profilesIn } from './names.ts'
+import { LOT, LOTS, STICK, THIRD } from './places.ts'
+import { begunMoves, type Move, WANTS } from './scenarios.ts'
+import type { Schedule } from './text.ts'
+
+/** Whoever ran the command again has finished the move. */
+export function* transit({ inTransit, results }: Aftermath): Generator<Violation> {
+  if (inTransit === 0) return
+  const said = results.flatMap(({ error, told }) => [error, ...told]).filter((text) => text.includes('mov'))
+  // Only the call that began to take a profile back may finish that.
+  if (said.some((text) => text.includes('is set aside'))) return
+  yield { rule: 'transit', what: `${inTransit} in transit in the end: ${said.join('; ')}` }
+}
+
+/** Whichever call of several with the same command is the last one, the first one had not said that it was done. */
+function isRepeated(world: World, { calls }: Schedule, call: Call): boolean {
+  const { state, told, pausedAt, result } = call
+  const name = calls[world.calls.indexOf(call)] ?? ''
+  if (state !== 'dead' && !isMove(name)) return false
+  const hasEnded = state === 'dead' && told.flat().some((text) => text.includes(' moved to '))
+  if (hasEnded || (state !== 'dead' && result?.code === 0)) return false
+  return world.calls.some(
+    ({ beganAt = -1 }, at) => world.calls[at] !== call && calls[at] === name && beganAt >= pausedAt,
+  )
+}
+
+/** Whether the move of the start is finished. */
+const isOver = ({ start }: Schedule) => start === 'moved' || start === 'restored'
+
+/** A command that is run again moves no others, unless the first one had said that it was done. */
+export function* tooMany(world: World, later: Aftermath, schedule: Schedule): Generator<Violation> {
+  const movesAway = (name: string | undefined) =>
+    (WANTS[name ?? '']?.moves ?? []).filter(({ source }) => source === LOT)
+  const sumOf = (moves: readonly Move[]) => moves.reduce((sum, { count }) => sum + count, 0)
+  const commands = world.calls.flatMap((call, at) =>
+    isRepeated(world, schedule, call) ? [] : movesAway(schedule.calls[at]),
+  )
+  const same = ({ target, count }: Move) =>
+    commands.every((each) => each.target !== target || each.count !== count)
+  const most = sumOf(commands) + sumOf(isOver(schedule) ? [] : begunMoves(schedule.start).filter(same))
+  const names = [STICK, THIRD].flatMap((lot) => [...profilesIn(later.disk.namesOf(lot)).keys()])
+  const before = new Set([STICK, THIRD].flatMap((lot) => [...profilesIn(world.before.get(lot) ?? []).keys()]))
+  const moved = new Set(names.filter((iccid) => !before.has(iccid))).size
+  if (moved > most) yield { rule: 'too many', what: `${moved} moved, not ${most}` }
+  // All or none, each time.
+  const [only] = schedule.calls
+  const count = sumOf(movesAway(only))
+  if (schedule.calls.every((name) => name === only) && begunMoves(schedule.start).length === 0)
+    if (count < Number.POSITIVE_INFINITY && moved % count > 0)
+      yield { rule: 'too many', what: `${moved} moved, with ${count} at a time` }
+}
+
+/** A profile is unused in one directory at most, whatever has happened. */
+export function* unusedTwice(disk: Disk): Generator<Violation> {
+  const unused = LOTS.flatMap((lot) =>
+    [...profilesIn(disk.namesOf(lot)).values()]
+      .filter(({ used }) => used === undefined)
+      .map(({ iccid, unused }) => ({ iccid, path: `${lot}/${unused}` })),
+  )
+  for (const [iccid, all] of Map.groupBy(unused, (each) => each.iccid))
+    if (all.length > 1)
+      yield { rule: 'unused twice', what: `${iccid}: ${all.map(({ path }) => path).join(', ')}` }
+}
+
+const isMove = (name: string) => /^move\w*$/.test(name)
+
+/** Nothing fails, nobody takes anything back, and there are enough profiles: one move at least succeeds. */
+export function* moveCodes(world: World, schedule: Schedule, faults: Faults): Generator<Violation> {
+  const { calls, start, profiles } = schedule
+  if (hasFault(faults) || !/^(fresh|hint)$/.test(start) || isPausedForLong(schedule)) return
+  if (calls.some((name) => /back|home|round|iccid/.test(name))) return
+  const wants = calls.map((name) => WANTS[name] ?? {})
+  const wanted = wants.flatMap(({ count = 0, isOnStick, moves = [] }) => [
+    isOnStick ? 0 : count,
+    ...moves.filter(({ source }) => source === LOT).map((each) => each.count),
+  ])
+  if (wanted.reduce((sum, count) => sum + count, 0) > profiles) return
+  const results = calls.flatMap((name, at) => (isMove(name) ? (world.calls[at]?.result ?? []) : []))
+  if (results.length > 0 && results.every(({ code }) => code !== 0))
+    yield { rule: 'codes', what: `all moves failed: ${results.map(({ error }) => error).join('; ')}` }
+}
+
+/** What a move says that it has moved has come to the other directory meanwhile. */
+export function* said(world: World, { calls }: Schedule, { hasCut }: Faults): Generator<Violation> {
+  if (hasCut) return
+  for (const [at, { told }] of world.calls.entries()) {
+    const [move] = isMove(calls[at] ?? '') ? (WANTS[calls[at] ?? '']?.moves ?? []) : []
+    if (move === undefined) continue
+    const before = profilesIn(world.before.get(move.target) ?? [])
+    const now = [...profilesIn(world.disk.namesOf(move.target)).values()]
+    const come = now.filter(({ iccid, number }) => number > (before.get(iccid)?.number ?? 0)).length
+    for (const text of told.flat()) {
+      const said = Number(/^(\d+) profiles? moved to /.exec(text)?.[1] ?? 0)
+      if (said > come) yield { rule: 'said', what: `${text}, but ${come} have come` }
+    }
+  }
+}
+
+/** A move that says that it has moved nothing has left nothing behind. */
+export function* nothingMoved(
+  world: World,
+  { inTransitAtFirst, disk }: Aftermath,
+  { calls, start }: Schedule,
+): Generator<Violation> {
+  const results = world.calls.flatMap(({ result }, at) => (isMove(calls[at] ?? '') ? (result ?? []) : []))
+  if (calls.filter(isMove).length > 1 || !results[0]?.error.includes('nothing was moved')) return
+  if (begunMoves(start).length > 0 || calls.some((name) => WANTS[name]?.moves && !isMove(name))) return
+  const names = [STICK, THIRD].flatMap((lot) => [...profilesIn(disk.namesOf(lot)).keys()])
+  if (inTransitAtFirst + names.length > 0 && start !== 'damaged')
+    yield {
+      rule: 'said',
+      what: `nothing was moved, but ${inTransitAtFirst} in transit, ${names.length} moved`,
+    }
+}

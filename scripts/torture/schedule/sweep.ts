@@ -1,0 +1,104 @@
+/**
+ * Schedules of which a part is left open: with `?` in the place of a number of steps, a text stands for the schedules
+ * with all numbers, up to the end of the call. So it stays what it is when the program gets other steps.
+ *
+ *     links fresh/3 move+move2: A?$ B A
+ */
+import type { Call } from './call.ts'
+import { CHANGES, looksOf } from './faults.ts'
+import { conflictsAny, pointsOf } from './pairs.ts'
+import { run } from './run.ts'
+import { format, parse, type Schedule } from './text.ts'
+import type { Outcome, Trial } from './trial.ts'
+
+export const isSweep = (text: string) => text.includes('?')
+
+/**
+ * Runs the schedules of a text, without those that are the same as one before: a pause one step later is, if the step
+ * has nothing to do with what the others do, and a kill after a step that changes nothing.
+ * @throws {Error} where it is none
+ */
+export async function sweep(text: string, trial: Trial): Promise<void> {
+  await sweepAll(text, trial)
+}
+
+/** What each call touches, in all schedules of a text. */
+type All = ReadonlyMap<number, ReadonlySet<string>>
+
+async function sweepAll(text: string, trial: Trial): Promise<All> {
+  const schedule = parse(text.replaceAll('?', ''))
+  const [first, ...others] = openIn(text)
+  if (first === undefined) return touchedIn(await trial(schedule))
+  const all = new Map<number, Set<string>>()
+  const segment = schedule.segments[first]
+  const goesOn = schedule.segments[first + 1]?.call === segment?.call
+  let theirs: string[] | undefined
+  for (const { points, isSame, touched } of await stepsAt(schedule, first)) {
+    if (theirs !== undefined && isSame && (goesOn || !conflictsAny(touched, [theirs]))) continue
+    const segments = schedule.segments.map((each, at) => (at === first ? { ...each, points } : each))
+    const found = await sweepAll(opened({ ...schedule, segments }, others), trial)
+    for (const [call, keys] of found) all.set(call, new Set([...(all.get(call) ?? []), ...keys]))
+    theirs = [...found].flatMap(([call, keys]) => (call === segment?.call ? [] : [...keys]))
+  }
+  return all
+}
+
+const touchedIn = ({ world }: Outcome): All =>
+  new Map(world.calls.map(({ log }, at) => [at, new Set(log.flatMap(({ touched }) => touched))]))
+
+/** The words before the first segment: the kind, the start and the calls. */
+const SEGMENTS_AT = 3
+
+const opened = (schedule: Schedule, open: readonly number[]) =>
+  format(schedule)
+    .split(' ')
+    .map((part, at) => (open.includes(at - SEGMENTS_AT) ? part.replace(/^[A-Z]/, '$&?') : part))
+    .join(' ')
+
+const openIn = (text: string) =>
+  text
+    .trim()
+    .split(/\s+/)
+    .slice(SEGMENTS_AT)
+    .flatMap((part, at) => (part.includes('?') ? [at] : []))
+
+interface Step {
+  /** How many steps the segment has up to there. */
+  readonly points: number
+  /** Whether it makes no difference for the call itself that it ends here and not one step before. */
+  readonly isSame: boolean
+  /** What the last step touches. */
+  readonly touched: readonly string[]
+}
+
+/** After which steps of a segment it may make a difference what happens there. */
+async function stepsAt(schedule: Schedule, at: number): Promise<Step[]> {
+  const segment = schedule.segments[at]
+  if (segment === undefined) return []
+  let before = 0
+  let seen = 0
+  const segments = [...schedule.segments.slice(0, at), { call: segment.call }]
+  const world = await run(
+    { ...schedule, segments },
+    {
+      segment(_segment, call) {
+        if (seen++ === at) before = call.points
+      },
+    },
+  )
+  const call = world.calls[segment.call] as Call
+  const looks = looksOf(call)
+  const { fault, isKill, signals, cut, isPull } = segment
+  const touches = pointsOf(call).slice(before)
+  const names = call.log.filter(({ isPoint }) => isPoint).slice(before)
+  return names.flatMap(({ name }, step) => {
+    const points = step + 1
+    const touched = touches[step] ?? []
+    const isChange = touched.some((each) => each.startsWith('>'))
+    if (fault?.how === 'told' && !(isChange && CHANGES.test(name))) return []
+    if (isKill && !isChange && name !== 'print' && step > 0) return []
+    const isPlain = fault === undefined && cut === undefined && !isPull && !isKill
+    const isSame = isPlain && !(signals !== undefined && looks.has(before + step))
+    return [{ points, isSame, touched }]
+  })
+}
