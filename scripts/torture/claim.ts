@@ -10,8 +10,8 @@ import type { Works } from './works.ts'
 const RACES: readonly Race[] = [
   { name: 'claims in lockstep', ways: ['claim', 'claim'], isTimed: false },
   { name: 'claims at the same instant', ways: ['claim', 'claim'], isTimed: true },
-  { name: 'claims released, in lockstep', ways: ['release', 'release'], isTimed: false },
-  { name: 'claims released, at the same instant', ways: ['release', 'claim'], isTimed: true },
+  { name: 'claims that come back, in lockstep', ways: ['back', 'back'], isTimed: false },
+  { name: 'claims that come back, at the same instant', ways: ['back', 'claim'], isTimed: true },
   { name: 'claims and bare renames, in lockstep', ways: ['claim', 'bare rename'], isTimed: false },
   { name: 'claims and bare renames, at the same instant', ways: ['claim', 'bare rename'], isTimed: true },
 ]

@@ -42,7 +42,7 @@ export function parseStored(name: string, text: string): Sealed {
   if (!isStored(stored)) throw new UnusableProfile('damaged', 'it does not contain an encrypted profile')
   const iccid = iccidDigits(stored.iccid)
   if (iccid === undefined) throw new UnusableProfile('damaged', 'the ICCID in it is not 1 to 20 digits')
-  if (iccidDigits(name.replace(/\.json$/, '')) !== iccid) {
+  if (iccidDigits(name.replace(/(\.\d+)?\.json$/, '')) !== iccid) {
     throw new UnusableProfile('damaged', `its name does not match the ICCID in it, ${iccid}`)
   }
   return { iccid: stored.iccid, ciphertext: Buffer.from(stored.profile, 'base64') }

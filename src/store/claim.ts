@@ -6,8 +6,9 @@ import { reasonOf } from '../failure.ts'
 import type { Messages } from '../words.ts'
 import { type Creation, createAll, openClaims, type Outcome, settle } from './create.ts'
 import { fieldsOf } from './fields.ts'
-import { fileName, keyOf, parseName } from './names.ts'
+import { fileName, keyOf, parseName, type Unused } from './names.ts'
 import { patiently } from './patience.ts'
+import { readUnused } from './read.ts'
 import { removeIfThere } from './remove.ts'
 import { keyOfName, useOf } from './use.ts'
 
@@ -59,14 +60,15 @@ export function nextName(name: string): string {
 }
 
 /**
- * Finishes what killed calls have decided, and removes unused files beside their used ones. It names what no call can
- * hand out by itself.
- * @param twins unused files that have a used file beside them
+ * Reads the names in a directory, after finishing what killed calls have decided. It removes unused files beside their
+ * used ones, and names what no call can hand out by itself.
+ * @throws {Failure} as `readUnused`
  */
-export function settleAll(directory: string, twins: readonly string[], messages: Messages): void {
+export function readSettled(directory: string, messages: Messages): Unused {
   const keys = tryTo(messages, 'claims', () => openClaims(directory)) ?? []
   for (const key of keys) tryTo(messages, key, () => settle(directory, key))
-  for (const name of twins) {
+  const found = readUnused(directory)
+  for (const name of found.twins) {
     const { digits = '', number = 0 } = parseName(name) ?? {}
     tryTo(messages, digits, () => {
       const use = useOf(directory, digits)
@@ -77,6 +79,7 @@ export function settleAll(directory: string, twins: readonly string[], messages:
       else if (!isLast || use.state === 'used') patiently(() => removeIfThere(join(directory, name)))
     })
   }
+  return found
 }
 
 function tryTo<T>(messages: Messages, what: string, action: () => T): T | undefined {

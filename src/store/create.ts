@@ -188,8 +188,8 @@ function isUndecided(directory: string, { nonce }: Draft): boolean {
 
 function placeSafely(directory: string, draft: Draft): void {
   try {
-    placeText(draft.place, join(directory, CLAIMS, draft.key, draft.nonce), draft.text)
-    draft.outcome = isThere(draft) ? OURS : OTHERS
+    const isSure = placeText(draft.place, join(directory, CLAIMS, draft.key, draft.nonce), draft.text)
+    draft.outcome = isSure || isThere(draft) ? OURS : OTHERS
   } catch (error) {
     draft.outcome = { state: 'unknown', error }
   }
@@ -204,6 +204,25 @@ export function settle(directory: string, key: string): void {
   for (const { path, text, place } of claims) placeText(place, path, text)
   for (const above of new Set(claims.map(({ place }) => dirname(place.path)))) flushDirectorySync(above)
   clear(directory, key)
+}
+
+/**
+ * Reads what only a claim creates, and finishes the claim before that if it is needed.
+ * @returns undefined if there is none
+ * @throws the system error
+ */
+export function readDecided(
+  directory: string,
+  key: string,
+  read: () => string | undefined,
+): string | undefined {
+  for (let before = read(); ; ) {
+    if (before?.endsWith('}')) return before
+    settle(directory, key)
+    const text = read()
+    if (text === before) return text
+    before = text
+  }
 }
 
 /** The texts of a claim: one, or none. */
@@ -226,20 +245,22 @@ export const openClaims = (directory: string): string[] =>
 /**
  * In this order: a tool that only renames takes the unused file, or finds none. Only then the used name is created, and
  * that is won by one, whatever this machine remembers of the names on a server.
+ * @returns false if the file may be another's, or in its place already
  */
-function placeText(place: Place, claim: string, text: string): void {
+function placeText(place: Place, claim: string, text: string): boolean {
   const { path, replaces } = place
-  if (isTakenByOthers(place)) return
+  if (isTakenByOthers(place)) return false
   if (replaces !== undefined) patiently(() => removeIfThere(replaces))
   try {
     patiently(() => closeSync(openSync(path, 'wx', fileRights(rightsOf(dirname(path))))))
   } catch (error) {
     const there = readIfThere(path)
     if (there === undefined) throw error
-    if (!isTornFrom(text, there)) return
+    if (!isTornFrom(text, there)) return false
   }
-  if (isFat(dirname(path))) write(path, text)
-  else moveIn(claim, path)
+  if (!isFat(dirname(path))) return moveIn(claim, path)
+  write(path, text)
+  return true
 }
 
 /** Nobody else's text gets to a place before this one is complete there. */
@@ -256,17 +277,20 @@ function write(path: string, text: string): void {
   }
 }
 
-function moveIn(claim: string, path: string): void {
+/** @returns false if somebody else has done it */
+function moveIn(claim: string, path: string): boolean {
   try {
     patiently(() => renameSync(claim, path))
+    return true
   } catch (error) {
-    // Somebody else has done it.
     if (errnoOf(error) !== 'ENOENT') throw error
+    return false
   }
 }
 
 /** Removes a claim whose file is in its place, or which came too late. What stays does no harm. */
 function clear(directory: string, key: string): void {
+  if (removeEmpty(join(directory, CLAIMS, key))) return
   try {
     for (const { path, text, place } of claimsOf(directory, key)) {
       const there = readIfThere(place.path)
@@ -276,10 +300,13 @@ function clear(directory: string, key: string): void {
   removeEmpty(join(directory, CLAIMS, key))
 }
 
-function removeEmpty(path: string): void {
+function removeEmpty(path: string): boolean {
   try {
     rmdirSync(path)
-  } catch {}
+    return true
+  } catch {
+    return false
+  }
 }
 
 const isTakenByOthers = ({ unless }: Place) => unless.some(exists)

@@ -7,7 +7,7 @@ import { createHash } from 'node:crypto'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { iccidDigits } from '../profile/iccid.ts'
-import { createAll, exists, makeThere, type Outcome, settle } from './create.ts'
+import { createAll, exists, makeThere, type Outcome, readDecided } from './create.ts'
 import { notedFor, restoredRecord } from './earlier.ts'
 import { fieldsOf } from './fields.ts'
 import { isRecord, RECORDS } from './place.ts'
@@ -70,8 +70,7 @@ const isOpen = ({ use: { state } }: Assignment) => state === 'unused' || state =
 /** A record that a killed call has decided is finished. */
 function recordOf(directory: string, device: string, number: number): string | undefined {
   const [place, key] = [join(directory, RECORDS), keyFor(device, number)]
-  settle(directory, key)
-  const text = readProfile(place, key)
+  const text = readDecided(directory, key, () => readProfile(place, key))
   return text === undefined || deviceIn(text) === device ? text : restoredRecord(directory, device, join(place, key))
 }
 

@@ -9,7 +9,7 @@ import { renameSync, rmdirSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { errnoOf } from '../failure.ts'
-import { type Creation, createAll, exists, makeThere, namesIn, type Outcome, settle } from './create.ts'
+import { type Creation, createAll, exists, makeThere, namesIn, type Outcome, readDecided, settle } from './create.ts'
 import { earlierEntries } from './earlier.ts'
 import { fieldsOf } from './fields.ts'
 import { flushDirectorySync } from './flush/directory.ts'
@@ -126,8 +126,9 @@ export function journalOf(move: Move): Journal {
   const entries = [...earlier]
   let next = 1
   for (; ; next++) {
-    settle(move.source, entryKey(move, next))
-    const text = readProfile(placeOfMove(move), String(next), Number.POSITIVE_INFINITY)
+    const text = readDecided(move.source, entryKey(move, next), () =>
+      readProfile(placeOfMove(move), String(next), Number.POSITIVE_INFINITY),
+    )
     if (text === undefined) break
     entries.push(fieldsOf(text))
   }

@@ -1,9 +1,8 @@
 import type { Messages } from '../words.ts'
-import { settleAll } from './claim.ts'
+import { readSettled } from './claim.ts'
 import { Hint } from './hint.ts'
 import { IccidList } from './iccid-list.ts'
 import type { Unused } from './names.ts'
-import { readUnused } from './read.ts'
 
 /** This many missing files in a row are not due to another station: the hint is outdated. */
 const GONE_IN_A_ROW = 64
@@ -78,9 +77,8 @@ export class Queue {
   }
 
   #look(): void {
-    this.found = readUnused(this.#directory)
-    const { iccids, twins } = this.found
-    settleAll(this.#directory, twins, this.#messages)
+    this.found = readSettled(this.#directory, this.#messages)
+    const { iccids } = this.found
     this.#hasLooked = true
     this.#goneSinceLook = 0
     this.#goneInARow = 0
@@ -95,7 +93,6 @@ export class Queue {
  * @throws {Failure} as `readUnused`
  */
 export function leaveHint(directory: string, messages: Messages): void {
-  const { iccids, twins } = readUnused(directory)
-  settleAll(directory, twins, messages)
+  const { iccids } = readSettled(directory, messages)
   if (iccids.length === 0 || !Hint.write(directory, iccids)) Hint.drop(directory)
 }

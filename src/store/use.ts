@@ -51,6 +51,12 @@ export function useOf(directory: string, iccid: string): Use {
  * @param name of the unused file
  */
 export function useAt(directory: string, name: string): Use {
+  const use = lookAt(directory, name)
+  // What is torn may be about to become complete.
+  return use.state === 'torn' ? lookAt(directory, name) : use
+}
+
+function lookAt(directory: string, name: string): Use {
   const names = spellings(name)
   const unused = names.find((each) => exists(join(directory, each)))
   const [claim] = claimsOf(directory, keyOfName(name))

@@ -12,6 +12,7 @@ import {
   EMPTY,
   flagsOf,
   flushEntry,
+  forgetSteps,
   freeClusters,
   type Inode,
   imageOf,
@@ -19,13 +20,18 @@ import {
   type OpenFile,
   pathsBelow,
   settle,
+  stepsIn,
   systemError,
+  writeUntil,
 } from './inode.ts'
 
 const NOBODY: Actor = { call: '', points: 0, now: 0 }
 
 export class Disk {
   readonly hasFatRules: boolean
+  /** Whether changes of names reach the disk in their order, whatever their directories. */
+  readonly hasJournal: boolean
+  #steps = 0
   /** Keys of the names and contents that were read (`<`) or changed (`>`) since they were last taken away. */
   touched: string[] = []
   actor = NOBODY
@@ -34,8 +40,9 @@ export class Disk {
   #descriptors = 10
   #tree: Inode
 
-  constructor(hasFatRules = false) {
+  constructor(hasFatRules = false, hasJournal = false) {
     this.hasFatRules = hasFatRules
+    this.hasJournal = hasJournal
     this.#tree = this.#create(true, 0o700)
   }
 
@@ -56,7 +63,8 @@ export class Disk {
 
   /** A copy with nothing open. */
   copy(): Disk {
-    const same = new Disk(this.hasFatRules)
+    const same = new Disk(this.hasFatRules, this.hasJournal)
+    same.#steps = this.#steps
     same.#inodes = this.#inodes
     same.#tree = copyOf(this.#tree)
     return same
@@ -102,7 +110,7 @@ export class Disk {
     for (const [name] of change) this.touched.push(`>${directory}/${name}`)
     this.touched.push(`>${directory}/`)
     apply(change, names.now)
-    names.changes.push(change)
+    names.changes.push({ at: ++this.#steps, change })
   }
 
   open(path: string, flags: number | string, mode = 0o666): number {
@@ -171,15 +179,29 @@ export class Disk {
   }
 
   flush(file: number): void {
-    const { inode } = this.opened(file)
+    const { inode, path } = this.opened(file)
     inode.flushed = inode.content
     const { names } = inode
+    if (this.hasJournal) {
+      this.#writeJournal(path, inode)
+      return
+    }
     if (names === undefined) {
       if (this.hasFatRules) flushEntry(inode, this.#tree)
       return
     }
     names.flushed = new Map(names.now)
     names.changes = []
+  }
+
+  /** Up to the last change of the file's name, or of a name in the directory. */
+  #writeJournal(path: string, inode: Inode): void {
+    const root = this.at(path.slice(0, path.indexOf('/', 1))) ?? this.#tree
+    const steps = stepsIn(root).filter(
+      (step) => inode.names?.changes.includes(step) || step.change.some(([, each]) => each === inode),
+    )
+    const last = steps.at(-1)
+    if (last !== undefined) writeUntil(root, last.at)
   }
 
   list(path: string, syscall: string): string[] {
@@ -266,6 +288,13 @@ export class Disk {
   /** Cuts the power: keeps of each list of `length` unflushed changes or bytes the first `choose(length)`. */
   cutPower(choose: (length: number) => number): void {
     this.files.clear()
+    if (this.hasJournal)
+      for (const root of this.#tree.names?.now.values() ?? []) {
+        const steps = stepsIn(root)
+        const last = steps[choose(steps.length) - 1]
+        if (last !== undefined) writeUntil(root, last.at)
+        forgetSteps(root)
+      }
     settle(this.#tree, choose, new Set())
   }
 }

@@ -4,6 +4,7 @@
 import * as real from 'node:fs'
 import { execution, HarnessError, isPause, step } from './engine.ts'
 import { systemError } from './inode.ts'
+import type { Kind } from './kinds.ts'
 import { at, on, plain, Status } from './look.ts'
 import { LOTS } from './places.ts'
 import { checkScanner, wonToo } from './rules.ts'
@@ -214,6 +215,9 @@ const rmSync = (path: unknown, options?: { force?: boolean }) => {
   unlinkSync(path)
 }
 
+/** What Linux calls FAT, ext4, and a file system that the program does not know. */
+const typeOf = (kind: Kind | undefined) => (kind?.hasFatRules ? 0x4d44 : kind?.hasJournal ? 0xef53 : 0)
+
 /** By their names in `node:fs`. */
 export const files = {
   openSync,
@@ -245,7 +249,7 @@ export const files = {
   copyFileSync,
   rmSync,
   statfsSync: (path: unknown) => ({
-    type: execution()?.world.kind.hasFatRules ? 0x4d44 : 0xef53,
+    type: typeOf(execution()?.world.kind),
     bavail: 1e6,
     blocks: 1e6,
     bsize: 4096,

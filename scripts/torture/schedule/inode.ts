@@ -23,12 +23,19 @@ type Entries = Map<string, Inode>
 
 export interface Names {
   flushed: Entries
-  changes: Change[]
+  /** What is not flushed, in its order. */
+  changes: Step[]
   now: Entries
 }
 
 /** A name gets an inode, or loses its own. */
 export type Change = readonly (readonly [name: string, inode: Inode | undefined])[]
+
+/** A change, and when it was made. */
+export interface Step {
+  readonly at: number
+  readonly change: Change
+}
 
 export interface OpenFile {
   readonly inode: Inode
@@ -74,9 +81,10 @@ export function copyOf(inode: Inode, copies = new Map<Inode, Inode>()): Inode {
   if (names === undefined || own === undefined) return copied
   for (const [name, child] of names.flushed) own.flushed.set(name, copyOf(child, copies))
   for (const [name, child] of names.now) own.now.set(name, copyOf(child, copies))
-  own.changes = names.changes.map((change) =>
-    change.map(([name, child]) => [name, child && copyOf(child, copies)] as const),
-  )
+  own.changes = names.changes.map(({ at, change }) => ({
+    at,
+    change: change.map(([name, child]) => [name, child && copyOf(child, copies)] as const),
+  }))
   return copied
 }
 
@@ -123,7 +131,7 @@ export function settle(inode: Inode, choose: (length: number) => number, done: S
     inode.flushed = inode.content
     return
   }
-  for (const change of names.changes.slice(0, choose(names.changes.length))) apply(change, names.flushed)
+  for (const { change } of names.changes.slice(0, choose(names.changes.length))) apply(change, names.flushed)
   names.changes = []
   names.now = new Map(names.flushed)
   for (const child of names.now.values()) settle(child, choose, done)
@@ -150,4 +158,31 @@ export function flushEntry(inode: Inode, directory: Inode): void {
 export function pathsBelow(path: string, { names }: Inode): string[] {
   if (names === undefined) return [`>${path}`]
   return [`>${path}/`, ...[...names.now].flatMap(([name, child]) => pathsBelow(`${path}/${name}`, child))]
+}
+
+/** All directories below one, in what is there, what was, and what is about to be. */
+function* directoriesIn(inode: Inode, done = new Set<Inode>()): Generator<Names> {
+  const { names } = inode
+  if (names === undefined || done.has(inode)) return
+  done.add(inode)
+  yield names
+  const changed = names.changes.flatMap(({ change }) => change.flatMap(([, child]) => child ?? []))
+  for (const child of [...names.now.values(), ...names.flushed.values(), ...changed])
+    yield* directoriesIn(child, done)
+}
+
+/** The steps below a directory that are not flushed, in their order. */
+export const stepsIn = (root: Inode): Step[] =>
+  [...directoriesIn(root)].flatMap(({ changes }) => changes).sort((one, other) => one.at - other.at)
+
+/** A journal: what was done until then is on the disk. */
+export function writeUntil(root: Inode, at: number): void {
+  for (const names of [...directoriesIn(root)]) {
+    for (const { change } of names.changes.filter((each) => each.at <= at)) apply(change, names.flushed)
+    names.changes = names.changes.filter((each) => each.at > at)
+  }
+}
+
+export function forgetSteps(root: Inode): void {
+  for (const names of [...directoriesIn(root)]) names.changes = []
 }

@@ -3,6 +3,8 @@ export interface Kind {
   readonly name: string
   readonly platform: NodeJS.Platform
   readonly hasFatRules: boolean
+  /** As ext4, xfs and btrfs: changes of names reach the disk in their order. */
+  readonly hasJournal: boolean
   /** The error of link(2) where there are no hard links. */
   readonly noLinks?: string
   /** How far the clock of the files is ahead of the clock of the calls. */
@@ -17,13 +19,13 @@ export interface Kind {
   readonly goesStale?: boolean
 }
 
-const PLAIN = { platform: 'linux', hasFatRules: false, skewMs: 0 } as const
+const PLAIN = { platform: 'linux', hasFatRules: false, hasJournal: true, skewMs: 0 } as const
 
 const ALL: Kind[] = [
   { ...PLAIN, name: 'links' },
-  { ...PLAIN, name: 'nolinks', noLinks: 'EPERM' },
+  { ...PLAIN, name: 'nolinks', hasJournal: false, noLinks: 'EPERM' },
   { ...PLAIN, name: 'erange', noLinks: 'ERANGE' },
-  { ...PLAIN, name: 'fat', noLinks: 'EPERM', hasFatRules: true },
+  { ...PLAIN, name: 'fat', noLinks: 'EPERM', hasFatRules: true, hasJournal: false },
   { ...PLAIN, name: 'two-win', letsTwoWin: true },
   { ...PLAIN, name: 'behind', skewMs: -90_000 },
   { ...PLAIN, name: 'ahead', skewMs: 90_000 },
