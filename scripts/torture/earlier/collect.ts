@@ -197,11 +197,17 @@ for (const kind of ALL_KINDS) {
     }
   }
 }
+/** Null where there is a directory. */
+function textAt(names: Found['names'], path: string): string | null | undefined {
+  const text = names[path]
+  return text?.startsWith('=') ? textAt(names, text.slice(1)) : text
+}
+
 /** What kind of text a file has. */
 function classOf(names: Found['names'], path: string): string {
-  const text = names[path]
-  if (text === null || text === undefined) return 'directory'
-  if (text.startsWith('=')) return classOf(names, text.slice(1))
+  const text = textAt(names, path)
+  if (text === undefined) return 'none'
+  if (text === null) return 'directory'
   if (text.startsWith('{') && !text.trimEnd().endsWith('}')) return 'torn'
   if (text.includes('"moved":')) return 'tombstone'
   return /"device":"(.)"/.exec(text)?.[1] ?? (text === '' ? 'empty' : 'text')
@@ -215,7 +221,23 @@ function partsOf({ names }: Found): string[] {
     const kind = `${path.replaceAll(/#\d/g, '#').replaceAll(/#m\d+/g, '#m')}: ${classOf(names, path)}`
     parts.set(whose, [...(parts.get(whose) ?? []), kind])
   }
+  for (const [whose, kinds] of parts) if (/^#\d/.test(whose)) kinds.push(claimOf(names, whose))
   return [...parts.values()].map((kinds) => [...new Set(kinds)].sort().join('\n'))
+}
+
+/** What else is there of the claim of a profile: the record of the device, or the names of the move. */
+function claimOf(names: Found['names'], whose: string): string {
+  const used = `source/__${whose}.json`
+  const record = textAt(names, `source/.devices/#${classOf(names, used)}.1`)
+  if (record) return `recorded: ${record.includes(iccid(Number(whose.slice(1))))}`
+  const [, move] = /"move":"(#m\d+)"/.exec(textAt(names, used) ?? '') ?? []
+  if (move === undefined) return ''
+  const drafts = Object.keys(names).filter((path) => path.startsWith(`source/.moves/${move}/${whose}.json`))
+  const decided = classOf(
+    names,
+    `source/.moves/${move}.whose${names[`source/.moves/${move}.whose/`] === null ? '/' : ''}`,
+  )
+  return `whose: ${decided}, drafts: ${drafts.length > 0}, mark: ${classOf(names, `target/.moves/${move}.from`)}`
 }
 
 /** Of the states that have nothing that others do not have, too, only the first is kept. */

@@ -113,8 +113,12 @@ export async function ask(
 
 /** Who has what, as the files say that the earlier version left. */
 interface Owners {
-  /** The devices that a record or a used file names, by ICCID. */
-  readonly devices: ReadonlyMap<string, ReadonlySet<string>>
+  /**
+   * The device that a used file names, by ICCID, unless it has another profile: of two calls for one device, the second
+   * one was killed before it released its own. A record alone says less: version 1.0 recorded a profile before it claimed
+   * it, and any call may have claimed it since.
+   */
+  readonly devices: ReadonlyMap<string, string>
   /** Used files that are no tombstones, complete or not. */
   readonly used: ReadonlySet<string>
   /** What a move has claimed that is decided for the other directory. */
@@ -139,17 +143,16 @@ function fieldsOf(text: string): Fields {
 }
 
 function ownersOf(state: State, texts: readonly string[]): Owners {
-  const devices = new Map<string, Set<string>>()
+  const devices = new Map<string, string>()
   const [used, given, known] = [new Set<string>(), new Set<string>(), new Set<string>()]
   for (const path of Object.keys(state.names)) {
     const text = textIn(state, texts, path) ?? ''
     for (const each of ICCIDS) if (text.includes(`"${each}"`)) known.add(each)
     const name = /^source\/__#(\d)\.json$/.exec(path)?.[1]
-    const isRecord = /^source\/\.devices\/#.\.\d+$/.test(path)
-    const { iccid: its, device, move, moved } = fieldsOf(text)
-    if ((isRecord || name !== undefined) && its !== undefined && device !== undefined)
-      devices.set(its, (devices.get(its) ?? new Set()).add(device))
     if (name === undefined) continue
+    const { iccid: its, device, move, moved } = fieldsOf(text)
+    const record = fieldsOf(textIn(state, texts, `source/.devices/#${device}.1`) ?? '')
+    if (its !== undefined && device !== undefined && (record.iccid ?? its) === its) devices.set(its, device)
     if (moved === undefined) used.add(iccid(Number(name)))
     // A file stands for the target, a directory for the source.
     else if (typeof state.names[`source/.moves/${move}.whose`] === 'number') given.add(moved.iccid)
@@ -198,10 +201,8 @@ function* severalOwners({ printed }: State, all: readonly Asked[]): Generator<st
 function* notItsOwn({ devices, used, given }: Owners, all: readonly Asked[]): Generator<string> {
   for (const { what, directory, prints } of all) {
     for (const print of prints) {
-      // Version 1.0 recorded a profile before it claimed it: then nobody has it yet.
-      const its = used.has(print.iccid) ? devices.get(print.iccid) : undefined
-      if (its !== undefined && !its.has(print.device ?? ''))
-        yield `${shown(print)}, which is that of ${[...its].join()}`
+      const its = devices.get(print.iccid)
+      if (its !== undefined && its !== print.device) yield `${shown(print)}, which is that of ${its}`
       if (what === 'next' && used.has(print.iccid)) yield `${shown(print)}, which counts as used`
       if (directory === LOT && given.has(print.iccid)) yield `${shown(print)}, which ${STICK} may have`
     }
