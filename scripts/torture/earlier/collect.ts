@@ -197,6 +197,27 @@ for (const kind of ALL_KINDS) {
     }
   }
 }
+
+/** Without hard links: while --iccid takes a claim over, the call for the device writes its used file. */
+const LATE: Scene = { start: 'fresh', profiles: 2, calls: ['deviceD', 'iccid'] }
+const isUsedFile = (path: string) => path.includes('/__')
+for (let points = 1; ; points++) {
+  const { call } = await begun('nolinks', LATE, points)
+  if (call.state !== 'alive') break
+  const last = call.log.findLast(({ isPoint }) => isPoint)
+  if (last?.name !== 'open wx' || !isUsedFile(last.path)) continue
+  for (let others = 1; ; others++) {
+    const { world, call: first } = await begun('nolinks', LATE, points)
+    const second = world.add(bodyOf('iccid', LATE.profiles))
+    await world.advance(second, others)
+    if (second.state !== 'alive') break
+    await world.advance(first, 1)
+    const before = `A${points} B${others} A1 `
+    await killAtEach(world, 'nolinks', second, LATE, before)
+    await killAtEach(world, 'nolinks', first, LATE, `${before}B `)
+  }
+}
+
 /** Null where there is a directory. */
 function textAt(names: Found['names'], path: string): string | null | undefined {
   const text = names[path]

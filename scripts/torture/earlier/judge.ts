@@ -115,8 +115,8 @@ export async function ask(
 interface Owners {
   /**
    * The device that a used file names, by ICCID, unless it has another profile: of two calls for one device, the second
-   * one was killed before it released its own. A record alone says less: version 1.0 recorded a profile before it claimed
-   * it, and any call may have claimed it since.
+   * one was killed before it released its own. Nor has it one that another call took over, unless that is decided for it.
+   * A record alone says less: version 1.0 recorded a profile before it claimed it, and any call may have claimed it since.
    */
   readonly devices: ReadonlyMap<string, string>
   /** Used files that are no tombstones, complete or not. */
@@ -152,7 +152,10 @@ function ownersOf(state: State, texts: readonly string[]): Owners {
     if (name === undefined) continue
     const { iccid: its, device, move, moved } = fieldsOf(text)
     const record = fieldsOf(textIn(state, texts, `source/.devices/#${device}.1`) ?? '')
-    if (its !== undefined && device !== undefined && (record.iccid ?? its) === its) devices.set(its, device)
+    const settled = `source/.#${name}.settled/`
+    const isItsOwn = !(settled in state.names) || typeof state.names[`${settled}whose`] === 'number'
+    if (its !== undefined && device !== undefined && isItsOwn && (record.iccid ?? its) === its)
+      devices.set(its, device)
     if (moved === undefined) used.add(iccid(Number(name)))
     // A file stands for the target, a directory for the source.
     else if (typeof state.names[`source/.moves/${move}.whose`] === 'number') given.add(moved.iccid)
