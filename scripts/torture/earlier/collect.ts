@@ -149,6 +149,8 @@ async function killAtEach(world: World, kind: string, call: Call, scene: Scene, 
     const last = call.log.findLast(({ isPoint }) => isPoint)
     const inode = last?.name === 'write' ? world.disk.at(last.path) : undefined
     if (inode === undefined || kind === 'links') continue
+    // Another call has put another file in its place.
+    if (!last?.touched.includes(`>#${inode.id}`)) continue
     // Where names can't be linked, a file gets its name before its text.
     const { content } = inode
     inode.content = content.subarray(0, content.length / 2)
