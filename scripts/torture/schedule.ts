@@ -7,7 +7,7 @@
  * `--set` chooses what is run: all schedules of two calls with at most two changes between them, all with one fault and
  * one change, all of one call with two faults, or random ones until the time is over. `--only` chooses scenarios by their names, such as
  * 'nolinks .*deviceD'; `--share 0/2` is the first half of them. `--check` judges the schedules on standard input, in which `?`
- * stands for any number of steps.
+ * stands for any number of steps; `--steps` prints how long their last call is at most.
  * `--src` names the source of another version of the program. With `--lines` and `--check`, the output is JSON, one
  * object a line. Exit code 1 means that a schedule violates a rule; schedule/judge.ts has the rules.
  */
@@ -17,7 +17,7 @@ import { pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
 import { install } from './schedule/hooks.ts'
 import { replay } from './schedule/replay.ts'
-import { setSource, source } from './schedule/run.ts'
+import { run, setSource, source } from './schedule/run.ts'
 import { completeFaults, completePairs, doubleFaults, randomly } from './schedule/sets.ts'
 import { sweep } from './schedule/sweep.ts'
 import { format, parse } from './schedule/text.ts'
@@ -30,6 +30,7 @@ const { values } = parseArgs({
     src: { type: 'string' },
     replay: { type: 'string' },
     check: { type: 'boolean', default: false },
+    steps: { type: 'boolean', default: false },
     set: { type: 'string', default: 'pairs,faults,double,random' },
     minutes: { type: 'string', default: '5' },
     seed: { type: 'string', default: '1' },
@@ -46,6 +47,7 @@ install(source)
 // The stacks of all the errors of a disk would take half of the time.
 Error.stackTraceLimit = 0
 if (values.check) await check()
+else if (values.steps) await steps()
 else if (values.replay === undefined) await search()
 else {
   Error.stackTraceLimit = 3
@@ -65,6 +67,19 @@ async function check(): Promise<void> {
       return outcome
     })
     console.log(JSON.stringify({ schedule, count, found }))
+  }
+}
+
+/** Prints how many steps the last call makes at most, in the schedules on standard input. */
+async function steps(): Promise<void> {
+  for await (const schedule of createInterface(process.stdin)) {
+    let most = 0
+    await sweep(schedule, async (each) => {
+      const world = await run(each)
+      most = Math.max(most, world.calls.at(-1)?.points ?? 0)
+      return { world, violation: undefined }
+    })
+    console.log(JSON.stringify({ schedule, most }))
   }
 }
 
