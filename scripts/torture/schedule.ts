@@ -2,12 +2,12 @@
  * Runs the real code of the calls step by step, in orders that schedules say:
  *
  *     node scripts/torture/schedule.ts --replay 'links fresh/2 next+next: A12 B A'
- *     node scripts/torture/schedule.ts [--set pairs,faults,double,random] [--minutes N] [--seed S] [--only REGEXP] [--stop]
+ *     node scripts/torture/schedule.ts [--set sweeps,pairs,faults,double,random] [--minutes N] [--seed S] [--only REGEXP] [--stop]
  *
- * `--set` chooses what is run: all schedules of two calls with at most two changes between them, all with one fault and
+ * `--set` chooses what is run: those of test/schedule/sweeps.ts, all schedules of two calls with at most two changes between them, all with one fault and
  * one change, all of one call with two faults, or random ones until the time is over. `--only` chooses scenarios by their names, such as
  * 'nolinks .*deviceD'; `--share 0/2` is the first half of them. `--check` judges the schedules on standard input, in which `?`
- * stands for any number of steps.
+ * stands for any number of steps; `--steps` prints how long their last call is at most.
  * `--src` names the source of another version of the program. With `--lines` and `--check`, the output is JSON, one
  * object a line. Exit code 1 means that a schedule violates a rule; schedule/judge.ts has the rules.
  */
@@ -17,9 +17,9 @@ import { pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
 import { install } from './schedule/hooks.ts'
 import { replay } from './schedule/replay.ts'
-import { setSource, source } from './schedule/run.ts'
+import { run, setSource, source } from './schedule/run.ts'
 import { completeFaults, completePairs, doubleFaults, randomly } from './schedule/sets.ts'
-import { sweep } from './schedule/sweep.ts'
+import { sweep, sweeps } from './schedule/sweep.ts'
 import { format, parse } from './schedule/text.ts'
 import { type Found, Trials, tryOne } from './schedule/trial.ts'
 
@@ -30,7 +30,8 @@ const { values } = parseArgs({
     src: { type: 'string' },
     replay: { type: 'string' },
     check: { type: 'boolean', default: false },
-    set: { type: 'string', default: 'pairs,faults,double,random' },
+    steps: { type: 'boolean', default: false },
+    set: { type: 'string', default: 'sweeps,pairs,faults,double,random' },
     minutes: { type: 'string', default: '5' },
     seed: { type: 'string', default: '1' },
     only: { type: 'string', default: '' },
@@ -46,6 +47,7 @@ install(source)
 // The stacks of all the errors of a disk would take half of the time.
 Error.stackTraceLimit = 0
 if (values.check) await check()
+else if (values.steps) await steps()
 else if (values.replay === undefined) await search()
 else {
   Error.stackTraceLimit = 3
@@ -68,6 +70,19 @@ async function check(): Promise<void> {
   }
 }
 
+/** Prints how many steps the last call makes at most, in the schedules on standard input. */
+async function steps(): Promise<void> {
+  for await (const schedule of createInterface(process.stdin)) {
+    let most = 0
+    await sweep(schedule, async (each) => {
+      const world = await run(each)
+      most = Math.max(most, world.calls.at(-1)?.points ?? 0)
+      return { world, violation: undefined }
+    })
+    console.log(JSON.stringify({ schedule, most }))
+  }
+}
+
 async function search(): Promise<void> {
   const { seed, lines } = values
   const [index = 0, of = 1] = values.share.split('/').map(Number)
@@ -86,6 +101,7 @@ async function search(): Promise<void> {
   const sets = {
     pairs: () => completePairs(trials, { index, of }, only, goesOn),
     faults: () => completeFaults(trials, { index, of }, only, goesOn),
+    sweeps: () => sweeps(trials, { index, of }, only, goesOn),
     double: () => doubleFaults(trials, { index, of }, only, goesOn),
     random: () => randomly(trials, Number(seed) + index, only, goesOn),
   }
@@ -96,7 +112,7 @@ async function search(): Promise<void> {
   }
   const ticking = setInterval(() => performance.now() - saidAt > 1000 && say(), 1000)
   for (const name of values.set.split(',')) {
-    if (!(name in sets)) throw new Error('--set takes pairs, faults, double, random')
+    if (!(name in sets)) throw new Error('--set takes sweeps, pairs, faults, double, random')
     const [before, at] = [trials.count, performance.now()]
     await sets[name as keyof typeof sets]()
     const seconds = (performance.now() - at) / 1000

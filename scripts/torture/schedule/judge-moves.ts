@@ -37,7 +37,7 @@ const isOver = ({ start }: Schedule) => start === 'moved' || start === 'restored
 export function* tooMany(world: World, later: Aftermath, schedule: Schedule): Generator<Violation> {
   const movesAway = (name: string | undefined) =>
     (WANTS[name ?? '']?.moves ?? []).filter(({ source }) => source === LOT)
-  const sumOf = (moves: readonly Move[]) => moves.reduce((sum, { count }) => sum + count, 0)
+  const sumOf = (moves: readonly Move[]) => sum(moves.map(({ count }) => count))
   const commands = world.calls.flatMap((call, at) =>
     isRepeated(world, schedule, call) ? [] : movesAway(schedule.calls[at]),
   )
@@ -70,17 +70,20 @@ export function* unusedTwice(disk: Disk): Generator<Violation> {
 
 const isMove = (name: string) => /^move\w*$/.test(name)
 
+const sum = (all: readonly number[]) => all.reduce((total, each) => total + each, 0)
+
 /** Nothing fails, nobody takes anything back, and there are enough profiles: one move at least succeeds. */
 export function* moveCodes(world: World, schedule: Schedule, faults: Faults): Generator<Violation> {
   const { calls, start, profiles } = schedule
   if (hasFault(faults) || !/^(fresh|hint)$/.test(start) || isPausedForLong(schedule)) return
   if (calls.some((name) => /back|home|round|iccid/.test(name))) return
   const wants = calls.map((name) => WANTS[name] ?? {})
-  const wanted = wants.flatMap(({ count = 0, isOnStick, moves = [] }) => [
-    isOnStick ? 0 : count,
-    ...moves.filter(({ source }) => source === LOT).map((each) => each.count),
-  ])
-  if (wanted.reduce((sum, count) => sum + count, 0) > profiles) return
+  const moved = wants.flatMap(({ moves = [] }) =>
+    moves.filter(({ source }) => source === LOT).map(({ count }) => count),
+  )
+  const others = sum(wants.map(({ count = 0, isOnStick }) => (isOnStick ? 0 : count)))
+  // Of two that want two, each may have claimed one.
+  if (others + (moved.every((count) => count === 1) ? 1 : sum(moved)) > profiles) return
   const results = calls.flatMap((name, at) => (isMove(name) ? (world.calls[at]?.result ?? []) : []))
   if (results.length > 0 && results.every(({ code }) => code !== 0))
     yield { rule: 'codes', what: `all moves failed: ${results.map(({ error }) => error).join('; ')}` }

@@ -220,7 +220,7 @@ export interface Share {
   readonly of: number
 }
 
-const mine = <T>(all: readonly T[], { index, of }: Share) => all.filter((_, at) => at % of === index)
+export const mine = <T>(all: readonly T[], { index, of }: Share) => all.filter((_, at) => at % of === index)
 
 /** May it go on? */
 export type GoesOn = () => boolean

@@ -4,12 +4,14 @@
  *
  *     links fresh/3 move+move2: A?$ B A
  */
+import { SWEEPS } from '../../../test/schedule/sweeps.ts'
 import type { Call } from './call.ts'
 import { CHANGES, looksOf } from './faults.ts'
 import { conflictsAny, pointsOf } from './pairs.ts'
 import { run } from './run.ts'
+import { type GoesOn, mine, type Share } from './sets.ts'
 import { format, parse, type Schedule } from './text.ts'
-import type { Outcome, Trial } from './trial.ts'
+import type { Outcome, Trial, Trials } from './trial.ts'
 
 export const isSweep = (text: string) => text.includes('?')
 
@@ -20,6 +22,14 @@ export const isSweep = (text: string) => text.includes('?')
  */
 export async function sweep(text: string, trial: Trial): Promise<void> {
   await sweepAll(text, trial)
+}
+
+/** Runs those that have found a mistake. */
+export async function sweeps(trials: Trials, share: Share, only: RegExp, goesOn: GoesOn): Promise<void> {
+  for (const { schedule } of mine(SWEEPS, share)) {
+    if (!goesOn()) return
+    if (only.test(schedule)) await sweep(schedule, trials.trial(`sweeps ${schedule}`))
+  }
 }
 
 /** What each call touches, in all schedules of a text. */
