@@ -29,7 +29,8 @@ const WAYS = {
   /** What is claimed comes back, and whoever is first then keeps it. */
   back: async (directory: string, name: string) => {
     const stored = readProfile(directory, name)
-    if (stored !== undefined && (await claimAsNext(directory, name))) await comeBack(directory, [{ name, stored }])
+    if (stored !== undefined && (await claimAsNext(directory, name)))
+      await comeBack(directory, [{ name, stored }])
     return claimAsNext(directory, nextName(name))
   },
 } satisfies Record<string, (directory: string, name: string) => Promise<boolean>>

@@ -2,7 +2,7 @@
  * How profiles go from one directory to another: they are planned, claimed, given, and then the move is closed. Each of
  * these steps can be done again by the same command, after a crash or beside the call that began it.
  */
-import { errnoOf, Failure, reasonOf } from '../failure.ts'
+import { Failure, reasonOf } from '../failure.ts'
 import { fullPath } from '../full-path.ts'
 import { iccidDigits } from '../profile/iccid.ts'
 import { claimAll, comeBack } from '../store/claim.ts'
@@ -102,7 +102,9 @@ async function runOf(order: Order, open: OpenTarget): Promise<Run> {
   const receipts =
     receipt === undefined
       ? undefined
-      : new Receipt(receipt, source, most, { to: { directory: fullPath(order.target) ?? order.target, move: NO_MOVE } })
+      : new Receipt(receipt, source, most, {
+          to: { directory: fullPath(order.target) ?? order.target, move: NO_MOVE },
+        })
   const tally = { claimed: 0, moved: 0, most }
   progress.follow(() => lineOf(tally))
   return { ...order, open, receipts, tally }
@@ -128,8 +130,8 @@ async function moveInto(run: Run, earlier: readonly Move[]): Promise<void> {
     if ((await finish(run, move)) === 'given') given.push(move)
   }
   if (!isAny) {
-    const move = await begin(run)
-    if ((await finish(run, move)) === 'back') throw tooFew(run, tally.claimed)
+    const { move, names } = await begin(run)
+    if ((await finish(run, move, names)) === 'back') throw tooFew(run, tally.claimed)
     given.push(move)
   }
   const { iccids } = readUnused(source)
@@ -169,7 +171,7 @@ function notStored(directory: string, error: unknown): Failure {
 }
 
 /** Writes the first plan: profiles that can be moved, as many as are wanted. */
-async function begin(run: Run): Promise<Move> {
+async function begin(run: Run): Promise<{ move: Move; names: readonly string[] }> {
   const { source, target, count, stop, messages } = run
   const movables = new Movables(source, target)
   const names = planned(run, movables, count, new Set())
@@ -180,16 +182,22 @@ async function begin(run: Run): Promise<Move> {
   const move = beginMove(source, target)
   try {
     const to = fullPath(target) ?? target
-    await append(move, journalOf(move), { to, count: Number.isFinite(count) ? count : null, names })
+    const plan = { to, count: Number.isFinite(count) ? count : null, names }
+    await append(move, journalOf(move), plan)
   } catch (error) {
     unmark(target, move)
     throw error
   }
-  return move
+  return { move, names }
 }
 
 /** The names of the next profiles that can be moved. */
-function planned({ source, messages }: Run, movables: Movables, count: number, known: ReadonlySet<string>): string[] {
+function planned(
+  { source, messages }: Run,
+  movables: Movables,
+  count: number,
+  known: ReadonlySet<string>,
+): string[] {
   const queue = new Queue(source, messages)
   const names: string[] = []
   try {
@@ -208,19 +216,33 @@ function planned({ source, messages }: Run, movables: Movables, count: number, k
 
 function tooFew({ source, count }: Run, most: number, left = 0): Failure {
   if (!Number.isFinite(count) || most === 0)
-    return new Failure(left > 0 ? 'left-target' : 'none-to-move', `no unused profile in ${source} can be moved`)
-  return new Failure('too-few-to-move', `at most ${most} of ${several(count, 'profile')} in ${source} can be moved`)
+    return new Failure(
+      left > 0 ? 'left-target' : 'none-to-move',
+      `no unused profile in ${source} can be moved`,
+    )
+  return new Failure(
+    'too-few-to-move',
+    `at most ${most} of ${several(count, 'profile')} in ${source} can be moved`,
+  )
 }
 
-/** @returns what became of the move */
-async function finish(run: Run, move: Move): Promise<Fate> {
-  const { source, target, messages } = run
+/**
+ * @param names those of its first plan, as far as they are known
+ * @returns what became of the move
+ */
+async function finish(run: Run, move: Move, names: readonly string[] = []): Promise<Fate> {
+  const { source, target, messages, tally } = run
+  let known = names
   const movables = new Movables(source, target)
   for (;;) {
     const journal = journalOf(move)
     const { plan, fate } = journal
     // Another call has finished it.
-    if (plan === undefined) return 'given'
+    if (plan === undefined) {
+      tally.moved += known.filter((name) => claimedBy(move, name) !== undefined).length
+      return 'given'
+    }
+    known = plan.names
     if (fate === 'back') {
       await takeBack(move, journal, messages)
       return fate
@@ -232,28 +254,25 @@ async function finish(run: Run, move: Move): Promise<Fate> {
     const claimed = await claimPlanned(run, move, plan.names, movables)
     await flushDirectory(source)
     const missing = (plan.count ?? Math.min(1, plan.names.length)) - claimed
-    const more = missing > 0 && plan.count !== null ? planned(run, movables, missing, new Set(plan.names)) : []
+    const more =
+      missing > 0 && plan.count !== null ? planned(run, movables, missing, new Set(plan.names)) : []
     const entry =
       missing <= 0
         ? { fate: 'given' as const }
         : more.length < missing
           ? { fate: 'back' as const }
           : { ...plan, names: more }
-    await appendUnlessGone(move, journal, entry)
-  }
-}
-
-/** The journal is gone if another call has given all. */
-async function appendUnlessGone(move: Move, journal: Journal, entry: Parameters<typeof append>[2]): Promise<void> {
-  try {
     await append(move, journal, entry)
-  } catch (error) {
-    if (errnoOf(error) !== 'ENOENT') throw error
   }
 }
 
 /** @returns how many profiles of the plan are the move's */
-async function claimPlanned(run: Run, move: Move, names: readonly string[], movables: Movables): Promise<number> {
+async function claimPlanned(
+  run: Run,
+  move: Move,
+  names: readonly string[],
+  movables: Movables,
+): Promise<number> {
   const { source, messages, stop, tally } = run
   const to = fullPath(run.target) ?? run.target
   let claimed = 0

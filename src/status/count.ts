@@ -1,8 +1,8 @@
 import { openClaims } from '../store/create.ts'
 import { IccidList } from '../store/iccid-list.ts'
 import { countReceived } from '../store/incoming/answers.ts'
-import { fileName } from '../store/names.ts'
 import { countMoved, type Moved } from '../store/moves.ts'
+import { fileName } from '../store/names.ts'
 import { readUnused } from '../store/read.ts'
 import { useAt } from '../store/use.ts'
 
@@ -58,6 +58,7 @@ const stem = (name: string) => name.replace(/\.json$/, '')
 /** Profiles that are decided to be somebody's, and whose used files have not come yet. */
 function claimedIn(directory: string): IccidList {
   const claimed = new IccidList()
-  for (const key of openClaims(directory)) if (useAt(directory, fileName(key)).state === 'claimed') claimed.add(key)
+  for (const key of openClaims(directory))
+    if (useAt(directory, fileName(key)).state === 'claimed') claimed.add(key)
   return claimed.sort()
 }

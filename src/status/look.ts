@@ -1,6 +1,6 @@
 import { UnusableProfile } from '../failure.ts'
-import { type Use, useOf } from '../store/use.ts'
 import { directoryFailure } from '../store/read.ts'
+import { type Use, useOf } from '../store/use.ts'
 
 /**
  * What the names of one profile say.

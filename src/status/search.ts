@@ -114,7 +114,9 @@ function findIccid(directory: string, iccid: string, messages: Messages): Found 
 
 /** The unused file of a claim that is not finished. */
 const unfinishedOf = (use: Use | undefined): string[] =>
-  use?.state === 'claimed' || ((use?.state === 'used' || use?.state === 'torn') && use.isTwin) ? [use.name] : []
+  use?.state === 'claimed' || ((use?.state === 'used' || use?.state === 'torn') && use.isTwin)
+    ? [use.name]
+    : []
 
 /** What a used file or a record says of its device. */
 function wordsOf(text: string): Pick<Found, 'claimed' | 'station' | 'device'> {

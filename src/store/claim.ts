@@ -4,7 +4,7 @@ import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { reasonOf } from '../failure.ts'
 import type { Messages } from '../words.ts'
-import { type Creation, createAll, openClaims, type Outcome, settle } from './create.ts'
+import { type Creation, createAll, type Outcome, openClaims, settle } from './create.ts'
 import { fieldsOf } from './fields.ts'
 import { fileName, keyOf, parseName, type Unused } from './names.ts'
 import { patiently } from './patience.ts'
@@ -75,7 +75,11 @@ export function readSettled(directory: string, messages: Messages): Unused {
       if (use.state === 'gone') return
       const isLast = parseName(use.name)?.number === number
       if (isLast && use.state === 'torn' && use.isTwin)
-        messages.warn(`${digits} is set aside: its used file is not complete, and nobody has it`, 'unprinted', digits)
+        messages.warn(
+          `${digits} is set aside: its used file is not complete, and nobody has it`,
+          'unprinted',
+          digits,
+        )
       else if (!isLast || use.state === 'used') patiently(() => removeIfThere(join(directory, name)))
     })
   }

@@ -81,7 +81,7 @@ export async function createAll(directory: string, all: readonly Creation[]): Pr
     // Without a journal, the name of the claim may reach the disk after the removal of what it replaces.
     if (!isOrdered) flushDirectorySync(join(directory, CLAIMS))
     for (const draft of won) placeSafely(directory, draft)
-    if (!isOrdered) for (const place of new Set(won.map((each) => dirname(each.place.path)))) flushDirectorySync(place)
+    if (!isOrdered) flushAbove(won)
     for (const { key } of won) clear(directory, key)
   }
   return drafts.map(({ outcome }) => outcome ?? OTHERS)
@@ -202,8 +202,21 @@ function placeSafely(directory: string, draft: Draft): void {
 export function settle(directory: string, key: string): void {
   const claims = claimsOf(directory, key)
   for (const { path, text, place } of claims) placeText(place, path, text)
-  for (const above of new Set(claims.map(({ place }) => dirname(place.path)))) flushDirectorySync(above)
+  flushAbove(claims)
   clear(directory, key)
+}
+
+/** A journal may be closed meanwhile. */
+export function flushUnlessGone(directory: string): void {
+  try {
+    flushDirectorySync(directory)
+  } catch (error) {
+    if (errnoOf(error) !== 'ENOENT') throw error
+  }
+}
+
+function flushAbove(all: readonly { readonly place: Place }[]): void {
+  for (const above of new Set(all.map(({ place }) => dirname(place.path)))) flushUnlessGone(above)
 }
 
 /**
@@ -255,8 +268,9 @@ function placeText(place: Place, claim: string, text: string): boolean {
     patiently(() => closeSync(openSync(path, 'wx', fileRights(rightsOf(dirname(path))))))
   } catch (error) {
     const there = readIfThere(path)
-    if (there === undefined) throw error
-    if (!isTornFrom(text, there)) return false
+    // A journal is gone when it is closed.
+    if (there === undefined && !['EEXIST', 'ENOENT'].includes(errnoOf(error) ?? '')) throw error
+    if (there === undefined || !isTornFrom(text, there)) return false
   }
   if (!isFat(dirname(path))) return moveIn(claim, path)
   write(path, text)
@@ -294,7 +308,8 @@ function clear(directory: string, key: string): void {
   try {
     for (const { path, text, place } of claimsOf(directory, key)) {
       const there = readIfThere(place.path)
-      if (isTakenByOthers(place) || (there !== undefined && !isTornFrom(text, there))) tryToRemove(path)
+      const isDone = there === undefined ? !exists(dirname(place.path)) : !isTornFrom(text, there)
+      if (isDone || isTakenByOthers(place)) tryToRemove(path)
     }
   } catch {}
   removeEmpty(join(directory, CLAIMS, key))

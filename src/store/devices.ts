@@ -48,7 +48,11 @@ export function historyOf(directory: string, device: string): History {
     const name = String(fieldsOf(text)['file'])
     return { name, text, use: useAt(directory, name) }
   }
-  for (let text = recordOf(directory, device, 1); text !== undefined; text = recordOf(directory, device, all.length + 1))
+  for (
+    let text = recordOf(directory, device, 1);
+    text !== undefined;
+    text = recordOf(directory, device, all.length + 1)
+  )
     all.push(assignmentOf(text))
   const last = all.at(-1)
   const inForce = all.findLast(namesDevice) ?? (last && isOpen(last) ? last : undefined)
@@ -61,17 +65,22 @@ export function historyOf(directory: string, device: string): History {
 export function namesDevice({ text, use }: Assignment): boolean {
   if (use.state === 'used' || use.state === 'claimed') return deviceIn(use.text) === deviceIn(text)
   // A power cut has torn what an earlier version wrote.
-  return use.state === 'torn' && text.startsWith(use.text) && use.text.includes(JSON.stringify(deviceIn(text)))
+  return (
+    use.state === 'torn' && text.startsWith(use.text) && use.text.includes(JSON.stringify(deviceIn(text)))
+  )
 }
 
 /** Whether the used file may still come to name the device. */
-const isOpen = ({ use: { state } }: Assignment) => state === 'unused' || state === 'claimed' || state === 'gone'
+const isOpen = ({ use: { state } }: Assignment) =>
+  state === 'unused' || state === 'claimed' || state === 'gone'
 
 /** A record that a killed call has decided is finished. */
 function recordOf(directory: string, device: string, number: number): string | undefined {
   const [place, key] = [join(directory, RECORDS), keyFor(device, number)]
   const text = readDecided(directory, key, () => readProfile(place, key))
-  return text === undefined || deviceIn(text) === device ? text : restoredRecord(directory, device, join(place, key))
+  return text === undefined || deviceIn(text) === device
+    ? text
+    : restoredRecord(directory, device, join(place, key))
 }
 
 /**
@@ -110,6 +119,7 @@ export function recordsOf(directory: string, device: string): string[] {
   for (let number = 1; ; number++) {
     const text = textOf(join(directory, RECORDS), keyFor(device, number))
     if (text === '') return texts.reverse()
-    if (deviceIn(text) === device && iccidDigits(String(fieldsOf(text)['iccid'])) !== undefined) texts.push(text)
+    if (deviceIn(text) === device && iccidDigits(String(fieldsOf(text)['iccid'])) !== undefined)
+      texts.push(text)
   }
 }

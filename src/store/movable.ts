@@ -58,7 +58,9 @@ export class Movables {
   warnOfKnown(messages: Messages): void {
     const [used] = this.#used
     if (used !== undefined)
-      messages.warn(`${several(this.#used.size, 'profile')} not moved: used in ${this.#target}, as ${used} says`)
+      messages.warn(
+        `${several(this.#used.size, 'profile')} not moved: used in ${this.#target}, as ${used} says`,
+      )
     const [twice] = this.#twice
     if (twice !== undefined)
       messages.warn(

@@ -9,7 +9,17 @@ import { renameSync, rmdirSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { errnoOf } from '../failure.ts'
-import { type Creation, createAll, exists, makeThere, namesIn, type Outcome, readDecided, settle } from './create.ts'
+import {
+  type Creation,
+  createAll,
+  exists,
+  flushUnlessGone,
+  makeThere,
+  namesIn,
+  type Outcome,
+  readDecided,
+  settle,
+} from './create.ts'
 import { earlierEntries } from './earlier.ts'
 import { fieldsOf } from './fields.ts'
 import { flushDirectorySync } from './flush/directory.ts'
@@ -133,7 +143,9 @@ export function journalOf(move: Move): Journal {
     entries.push(fieldsOf(text))
   }
   const plans = entries.filter((each) => Array.isArray(each['names']))
-  const fate = entries.find((each) => each['fate'] === 'given' || each['fate'] === 'back')?.['fate'] as Fate | undefined
+  const fate = entries.find((each) => each['fate'] === 'given' || each['fate'] === 'back')?.['fate'] as
+    | Fate
+    | undefined
   const [first] = plans
   const plan = first && {
     to: String(first['to']),
@@ -147,13 +159,22 @@ const entryKey = ({ id }: Move, number: number) => `${id}.${number}`
 
 /**
  * Appends an entry to a journal, unless another call has appended one.
- * @throws the system error, ENOENT if the journal is gone
+ * @throws the system error
  */
-export async function append(move: Move, { next }: Journal, entry: Plan | { readonly fate: Fate }): Promise<void> {
-  const text = JSON.stringify({ ...entry, station: hostname(), time: new Date().toISOString(), entry: randomUUID() })
+export async function append(
+  move: Move,
+  { next }: Journal,
+  entry: Plan | { readonly fate: Fate },
+): Promise<void> {
+  const text = JSON.stringify({
+    ...entry,
+    station: hostname(),
+    time: new Date().toISOString(),
+    entry: randomUUID(),
+  })
   const [outcome] = await createAll(move.source, [{ key: entryKey(move, next), text }])
   if (outcome !== undefined && 'error' in outcome) throw outcome.error
-  flushDirectorySync(placeOfMove(move))
+  flushUnlessGone(placeOfMove(move))
 }
 
 /** Closes the journal of a move whose profiles the target has, in one step. */

@@ -3,10 +3,21 @@ import { type Decrypt, decryptor } from '../../key/decrypt.ts'
 import { pause } from '../../pause.ts'
 import { nextName, usedText } from '../../store/claim.ts'
 import { settle } from '../../store/create.ts'
+import { historyOf } from '../../store/devices.ts'
+import { fieldsOf } from '../../store/fields.ts'
+import { parseName } from '../../store/names.ts'
 import { checkDirectory } from '../../store/read.ts'
 import { deviceIn, keyOfName, removeTwin, type Tombstone, tombstoneIn, useOf } from '../../store/use.ts'
 import type { Messages } from '../../words.ts'
-import { beforeClaim, makeReady, notHandedOut, type Ready, readyFrom, type Source, type Taken } from '../ready.ts'
+import {
+  beforeClaim,
+  makeReady,
+  notHandedOut,
+  type Ready,
+  readyFrom,
+  type Source,
+  type Taken,
+} from '../ready.ts'
 import { Search } from './search.ts'
 
 /** Another call may be claiming the profile. Each time, it needs few steps more. */
@@ -46,6 +57,8 @@ async function takeNow(source: Source, decrypt: Decrypt, iccid: string): Promise
   if (use.state === 'used') {
     const tombstone = tombstoneIn(use.text)
     if (tombstone !== undefined) throw moved(iccid, tombstone)
+    if (onDisk(iccid, () => isNobodys(directory, iccid, use.text)))
+      return takeAnew(source, decrypt, name, use.text)
     const ready = await orNot(source, name, readyFrom(source, decrypt, name, use.text))
     beforeClaim(signals)
     onDisk(iccid, () => removeTwin(directory, use))
@@ -55,11 +68,40 @@ async function takeNow(source: Source, decrypt: Decrypt, iccid: string): Promise
     throw notHandedOut(name, new UnusableProfile('damaged', 'its used file is not complete'))
   const ready = await orNot(source, name, makeReady(source, decrypt, name))
   if (ready === undefined) return undefined
+  if (use.state === 'torn') return takeAnew(source, decrypt, name, ready.stored)
   beforeClaim(signals)
-  const wanted = use.state === 'torn' ? { ...ready, name: nextName(name) } : ready
-  const [ours] = await new Search(source, decrypt).claim([{ ready: wanted, text: usedText(wanted) }])
+  const [ours] = await new Search(source, decrypt).claim([{ ready, text: usedText(ready) }])
   // Somebody may have renamed a used file back by hand.
   return ours === undefined || deviceIn(ready.stored) === undefined ? ours : again(ours, messages)
+}
+
+/** Whether a used file names a device that has another profile: a call of version 1.1 was killed while it released it. */
+function isNobodys(directory: string, iccid: string, text: string): boolean {
+  const device = deviceIn(text)
+  if (device === undefined) return false
+  const { assignment } = historyOf(directory, device)
+  return assignment !== undefined && parseName(assignment.name)?.digits !== iccid
+}
+
+/** Claims, under its next number, a profile that is marked used and is nobody's. */
+async function takeAnew(
+  source: Source,
+  decrypt: Decrypt,
+  name: string,
+  text: string,
+): Promise<Ready | undefined> {
+  const { iccid, profile } = fieldsOf(text)
+  const next = nextName(name)
+  const ready = await orNot(
+    source,
+    name,
+    readyFrom(source, decrypt, next, JSON.stringify({ iccid, profile })),
+  )
+  beforeClaim(source.signals)
+  const [ours] = await new Search(source, decrypt).claim([{ ready, text: usedText(ready) }])
+  if (ours !== undefined)
+    source.messages.warn(`${ours.iccid} was set aside: a call was killed while it claimed it`)
+  return ours
 }
 
 const moved = (iccid: string, { to }: Tombstone) => new Failure('moved', `${iccid} is moved to ${to}`)

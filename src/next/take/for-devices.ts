@@ -5,7 +5,15 @@ import { usedText } from '../../store/claim.ts'
 import { settle } from '../../store/create.ts'
 import { type Assignment, historyOf, recordAll } from '../../store/devices.ts'
 import { keyOfName, removeTwin } from '../../store/use.ts'
-import { beforeClaim, notHandedOut, type Ready, readyFrom, type Source, type Taken, Undelivered } from '../ready.ts'
+import {
+  beforeClaim,
+  notHandedOut,
+  type Ready,
+  readyFrom,
+  type Source,
+  type Taken,
+  Undelivered,
+} from '../ready.ts'
 import { Search, type Wanted } from './search.ts'
 
 /** Other calls for the same devices may be in between. Each of them needs few steps. */
@@ -40,7 +48,8 @@ export async function takeForDevices(source: Source, devices: readonly string[])
       if (tries < TRIES) pause(PAUSE_MS)
       const waiting = devices.filter((device) => !had.has(device))
       const { assigned, unassigned } = await knownOf(source, decrypt, waiting)
-      if (tries === 0) throw new Failure('being-claimed', `another call is claiming the profile of device ${waiting[0]}`)
+      if (tries === 0)
+        throw new Failure('being-claimed', `another call is claiming the profile of device ${waiting[0]}`)
       for (const each of await search.gather(unassigned.size - fresh.length, had.size > 0)) fresh.push(each)
       if (fresh.length < unassigned.size) {
         // Another call for one of them may have taken the last profile.
@@ -54,7 +63,8 @@ export async function takeForDevices(source: Source, devices: readonly string[])
       })
       const recorded = await recordWanted(directory, wanted)
       fresh = fresh.filter((ready) => !recorded.some((each) => each.ready === ready))
-      for (const [device, each] of assigned) if (each.use.state === 'used') had.set(device, printedAgain(source, device, each))
+      for (const [device, each] of assigned)
+        if (each.use.state === 'used') had.set(device, printedAgain(source, device, each))
       const begun = [...assigned].flatMap(([device, each]) => {
         if (each.use.state === 'claimed') onDisk(device, () => settle(directory, keyOfName(each.ready.name)))
         return each.use.state === 'unused' ? [{ ...each, device }] : []
@@ -118,7 +128,11 @@ async function assignedFrom(
       `device ${device} was assigned the profile of ${name}, and that file is gone`,
     )
   try {
-    return { ready: await readyFrom(source, decrypt, name, text), text, use: use.state === 'torn' ? usedBy(name, text) : use }
+    return {
+      ready: await readyFrom(source, decrypt, name, text),
+      text,
+      use: use.state === 'torn' ? usedBy(name, text) : use,
+    }
   } catch (error) {
     throw error instanceof UnusableProfile
       ? notHandedOut(`the profile of device ${device}`, error, source.key)

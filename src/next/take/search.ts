@@ -46,7 +46,8 @@ export class Search {
       // A few profiles are enough to find out that the key is wrong.
       const iccids = this.queue.next(this.skipped.isRightKey ? missing : Math.min(missing, LOCKED_IN_A_ROW))
       if (iccids.length === 0) return ready
-      for (const each of await this.#openAll(iccids.filter((iccid) => !this.#tried.has(iccid)))) ready.push(each)
+      for (const each of await this.#openAll(iccids.filter((iccid) => !this.#tried.has(iccid))))
+        ready.push(each)
     }
     return ready
   }
@@ -96,7 +97,12 @@ export class Search {
     try {
       for (const [at, outcome] of outcomes.entries()) this.#note(wanted[at]?.ready.name ?? '', outcome)
     } catch (error) {
-      throw maybe.length > 0 ? new Undelivered(maybe.map(({ ready }) => ready), error) : error
+      throw maybe.length > 0
+        ? new Undelivered(
+            maybe.map(({ ready }) => ready),
+            error,
+          )
+        : error
     }
     return ours.map(({ ready }) => ready)
   }
@@ -108,7 +114,10 @@ export class Search {
     if (!('error' in outcome)) return
     const { state, error } = outcome
     if (state === 'unclaimed' && isHeld(error))
-      this.skipped.add(name, new UnusableProfile('held', `it can't be marked as used: ${reasonOf(error)}`, { cause: error }))
+      this.skipped.add(
+        name,
+        new UnusableProfile('held', `it can't be marked as used: ${reasonOf(error)}`, { cause: error }),
+      )
     else throw new Failure('not-claimed', `can't mark ${name} as used: ${reasonOf(error)}`, error)
   }
 
@@ -123,7 +132,12 @@ export class Search {
       taken.map(({ ready }) => ready),
     ).catch((): Outcome[] => [])
     const stuck = taken.filter((_, at) => outcomes[at]?.state !== 'ours')
-    throw stuck.length > 0 ? new Undelivered(stuck.map(({ ready }) => ready), error) : error
+    throw stuck.length > 0
+      ? new Undelivered(
+          stuck.map(({ ready }) => ready),
+          error,
+        )
+      : error
   }
 
   tooFew(count: number, usable: number): Shortage {

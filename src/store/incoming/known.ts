@@ -22,7 +22,8 @@ export function find(target: Target, name: string): string | undefined {
   const unused = names.find((each) => isStored(directory, each))
   const claim = join(CLAIMS, keyOfName(name))
   const isClaimed = unused === undefined && exists(join(directory, claim))
-  const found = unused ?? (isClaimed ? claim : names.map(usedName).find((each) => isFilled(join(directory, each))))
+  const found =
+    unused ?? (isClaimed ? claim : names.map(usedName).find((each) => isFilled(join(directory, each))))
   return found === undefined ? undefined : join(directory, found)
 }
 
