@@ -21,7 +21,8 @@ const { privateKeyPath: KEY } = inject('keys')
 const { privateKeyPath: OTHER_KEY, publicKey: OTHER_PUBLIC_KEY } = inject('otherKeys')
 
 const status = (directory: string, ...args: string[]) => softsim(['status', '-i', directory, ...args])
-const next = (directory: string, ...args: string[]) => softsim(['next', '-k', KEY, '-i', directory, ...args])
+const next = (directory: string, ...args: string[]) =>
+  softsim(['next', '-k', KEY, '-i', directory, ...args], { env: { SOFTSIM_DEVICE_FORMAT: '.+' } })
 
 /** Everything that a look must leave alone: names, times and contents. */
 function everythingIn(directory: string): unknown[] {

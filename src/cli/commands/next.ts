@@ -5,7 +5,8 @@ import { type Format, handOut } from '../../next/hand-out.ts'
 import { UsageError } from '../advice/usage.ts'
 import { type Interrupt, onInterrupt } from '../signals.ts'
 import { BaseCommand } from './base.ts'
-import { checkIccid, checkReceipt, notEmpty, parseCount, serialNumber, wholeNumber } from './values.ts'
+import { deviceFor, deviceFormat } from './serial-number.ts'
+import { checkIccid, checkReceipt, notEmpty, parseCount, wholeNumber } from './values.ts'
 
 export class NextCommand extends BaseCommand {
   static override paths = [['next']]
@@ -73,11 +74,8 @@ export class NextCommand extends BaseCommand {
     if (this.iccid !== undefined && this.count !== undefined) {
       throw new UsageError("--iccid and --count can't be used together", 'see softsim help next')
     }
-    const devices = this.devices?.map(serialNumber)
-    for (const each of devices ?? []) {
-      if (/\w\s*[,;]\s*\w/.test(each))
-        report.warn(`device ${each} is taken as one serial number; for several devices, repeat --device`)
-    }
+    const pattern = deviceFormat(env)
+    const devices = this.devices?.map((each) => deviceFor(each, pattern))
     if (devices !== undefined && (this.iccid ?? this.count) !== undefined) {
       throw new UsageError(
         "--device can't be used together with --iccid or --count",

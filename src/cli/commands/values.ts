@@ -38,29 +38,6 @@ export function checkIccid(text: string): string {
   )
 }
 
-/** A scanner may add blanks and a line break. @throws {UsageError} */
-export function serialNumber(text: string): string {
-  const serial = notEmpty('--device', text.trim())
-  // Node replaces bytes that are not UTF-8: two different serial numbers would look the same.
-  if (/[\p{C}\ufffd]/u.test(serial)) {
-    throw new UsageError(
-      'the value of --device contains a character that is not printable or not UTF-8',
-      'check the settings of the scanner and of the terminal',
-    )
-  }
-  if (/^(%\w+%|!\w+!|\$[a-z_]\w*|\$?\{\w+\}|<[\w -]+>|undefined)$/i.test(serial)) {
-    throw new UsageError(
-      `the value of --device is ${serial}: a variable that was not replaced`,
-      'check how the script writes variables; --device takes the serial number itself',
-    )
-  }
-  if (Array.from(serial).length <= 128) return serial
-  throw new UsageError(
-    'the value of --device has more than 128 characters',
-    'check that it is one serial number',
-  )
-}
-
 /** Parses the value of `--receipt`. @throws {UsageError} */
 export function checkReceipt(path: string): string {
   const end = oddEnd(path)
