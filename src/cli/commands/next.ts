@@ -49,7 +49,8 @@ export class NextCommand extends BaseCommand {
   })
 
   receipt = Option.String('--receipt', {
-    description: '<FILE>: append a line of JSON for each profile, without secrets',
+    env: 'SOFTSIM_RECEIPT',
+    description: '<FILE>: append a receipt per profile (default: SOFTSIM_RECEIPT)',
   })
 
   lowStock = Option.String('--low-stock', {
@@ -88,17 +89,19 @@ export class NextCommand extends BaseCommand {
     if (twice !== undefined) {
       throw new UsageError(`--device names the same device twice: ${twice}`, 'give each serial number once')
     }
+    const directory = notEmpty('--in', this.directory)
+    const receipt = checkReceipt(this.receipt, report, directory)
     startThreads(devices?.length ?? count)
     let interrupt: Interrupt | undefined
     try {
       await handOut({
         keyPath: checkKeyPath(this.key),
         passphrase: env['SOFTSIM_KEY_PASSPHRASE'],
-        directory: notEmpty('--in', this.directory),
+        directory,
         count,
         iccid: this.iccid === undefined ? undefined : checkIccid(this.iccid),
         devices,
-        receipt: this.receipt === undefined ? undefined : checkReceipt(this.receipt),
+        receipt,
         lowStock: this.lowStock === undefined ? undefined : wholeNumber(this.lowStock, '--low-stock', 0),
         format,
         options: { smsp: this.smsp, smsc: !this.noSmsc, crc: this.crc },
