@@ -68,7 +68,8 @@ const ADVICE = {
   },
   key: KEY,
   unusable: {
-    contradiction: 'stop the stations of this directory; the page of softsim status says what to do',
+    contradiction:
+      'stop the stations of this directory; the manual of softsim status says what to do, under "After a disk died"',
     damaged: ({ cause }) => `${restoring(cause)}; nothing was claimed`,
     held: 'close the other program, then run the same command again; nothing was claimed',
     'none-checked-usable': 'the warnings say why, file by file',

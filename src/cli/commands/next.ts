@@ -63,10 +63,8 @@ export class NextCommand extends BaseCommand {
   })
 
   smsp = Option.Boolean('--smsp', false, { description: 'include the SMSP record' })
-  noSmsc = Option.Boolean('--no-smsc', false, { description: 'leave out the SMSC record' })
-  crc = Option.Boolean('--crc', true, {
-    description: 'CRC-32 record at the end (default); --no-crc omits it',
-  })
+  smsc = Option.Boolean('--smsc', true, { hidden: true, description: 'leave out the SMSC record' })
+  crc = Option.Boolean('--crc', true, { hidden: true, description: 'leave out the CRC-32 record' })
 
   override async execute(): Promise<void> {
     const { report, env } = this.context
@@ -104,7 +102,7 @@ export class NextCommand extends BaseCommand {
         receipt,
         lowStock: this.lowStock === undefined ? undefined : wholeNumber(this.lowStock, '--low-stock', 0),
         format,
-        options: { smsp: this.smsp, smsc: !this.noSmsc, crc: this.crc },
+        options: { smsp: this.smsp, smsc: this.smsc, crc: this.crc },
         messages: report,
         listen() {
           interrupt = onInterrupt(0)
