@@ -62,7 +62,14 @@ export type PlainKind = Plain['kind']
 export type Facts = Readonly<
   | Plain
   | {
-      kind: 'old-pkcs12' | 'openssh-key' | 'pkcs12' | 'public-key' | 'putty-key' | 'retired-cipher'
+      kind:
+        | 'empty-key'
+        | 'old-pkcs12'
+        | 'openssh-key'
+        | 'pkcs12'
+        | 'public-key'
+        | 'putty-key'
+        | 'retired-cipher'
       path: string
     }
   | {

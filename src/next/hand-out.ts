@@ -43,7 +43,7 @@ export interface Handout extends Omit<Source, 'key' | 'signals'> {
 export async function handOut(handout: Handout): Promise<void> {
   const { directory, devices, format, iccid, keyPath, options } = handout
   const count = devices?.length ?? handout.count
-  const key = readKey(keyPath, handout.passphrase)
+  const key = readKey(keyPath, handout.passphrase, handout.messages)
   const messages = new HeldMessages(handout.messages)
   const signals = holdingBack(messages, handout.listen())
   if (hasIncoming(directory)) await tryToFinishFetches(directory, messages)

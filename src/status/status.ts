@@ -39,7 +39,7 @@ export interface Inquiry extends Output {
  */
 export async function showStatus(inquiry: Inquiry): Promise<void> {
   const { directory, keyPath, messages, progress, print } = inquiry
-  const key = keyPath === undefined ? undefined : readKey(keyPath, inquiry.passphrase)
+  const key = keyPath === undefined ? undefined : readKey(keyPath, inquiry.passphrase, messages)
   const { counts, iccids, unfinished, inTransit } = countFiles(directory)
   const printer = PRINTERS[inquiry.format]
   if (inquiry.devices) {

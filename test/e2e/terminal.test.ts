@@ -15,6 +15,13 @@ const terminal = (columns: number) => ({
 
 const hasTerminal = process.platform === 'linux' && hasProgram('script')
 
+test.skipIf(!hasTerminal)('-k - at a terminal says what it waits for', async () => {
+  const { stdout } = await softsim(['status', '-k', '-', '-i', temporaryDirectory()], terminal(80))
+  expect(stdout).toMatch(
+    /^softsim: waiting for the private key, from the keyboard: after it, press Ctrl-D\r\n/,
+  )
+})
+
 describe.skipIf(!hasTerminal)('fetch at a terminal', () => {
   /** Fetches where the first request fails, and waits until the terminal shows what is expected, or it ends. */
   async function shownBy(columns: number, expected: RegExp, env: Record<string, string> = {}) {
