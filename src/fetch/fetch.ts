@@ -38,13 +38,17 @@ export async function fetchProfiles(order: Order): Promise<void> {
   try {
     const target = await openTarget(directory)
     if (!target.canFlush) messages.warn(NO_FLUSH)
+    let unused: number | undefined
     try {
       await finishFetches(directory, messages)
       await fetchInto(target, order, client)
     } finally {
-      renewHint(directory, messages)
+      unused = renewHint(directory, messages)
       closeTarget(target)
     }
+    const isNew = target.made.length > 0 ? 'is new, and ' : ''
+    if (unused !== undefined)
+      messages.tell(0, `${directory} ${isNew}has ${several(unused, 'unused profile')} now`)
   } finally {
     await client.close()
   }
@@ -61,12 +65,16 @@ async function fetchInto(target: Target, order: Order, client: Client): Promise<
   conclude(order, result, stock.tally, (performance.now() - began) / 1000)
 }
 
-/** Reading a million names takes seconds. Here nobody waits for that; at a station, somebody would. */
-function renewHint(directory: string, messages: Messages): void {
+/**
+ * Reading a million names takes seconds. Here nobody waits for that; at a station, somebody would.
+ * @returns how many profiles are unused, if the directory can be read
+ */
+function renewHint(directory: string, messages: Messages): number | undefined {
   try {
-    leaveHint(directory, messages)
+    return leaveHint(directory, messages)
   } catch {
     Hint.drop(directory)
+    return undefined
   }
 }
 

@@ -23,7 +23,8 @@ const next = (directory: string, ...more: string[]) => softsim(['next', '-k', KE
 describe('0: done', () => {
   test('fetch', async () => {
     const { fetch, directory } = await startSandbox()
-    const summary = /^softsim: stored 3 profiles in .+ \(1 requests?, [\d.]+ s\)\n$/
+    const summary =
+      /^softsim: stored 3 profiles in .+ \(1 requests?, [\d.]+ s\)\nsoftsim: .+ 3 unused profiles now\n$/
     expect(await fetch(['-n', '3'])).toEqual({
       code: 0,
       signal: null,

@@ -66,7 +66,10 @@ describe.skipIf(!hasTerminal)('fetch at a terminal', () => {
   test('without any control sequence under TERM=dumb', async () => {
     const { fetch } = await startSandbox()
     const { code, stdout } = await fetch(['-n', '3'], { ...terminal(80), env: { TERM: 'dumb' } })
-    expect([code, stdout]).toEqual([0, expect.stringMatching(/^softsim: stored 3 profiles in .*\r\n$/)])
+    expect([code, stdout]).toEqual([
+      0,
+      expect.stringMatching(/^softsim: stored 3 profiles in .*\r\n.* 3 unused profiles now\r\n$/),
+    ])
   })
 
   test('shows no progress below its last message', async () => {
