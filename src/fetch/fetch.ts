@@ -21,7 +21,12 @@ export interface Order extends Pick<Parts, 'count' | 'stop' | 'abort'> {
   readonly url: string
   readonly version: string
   readonly messages: Messages
-  readonly progress: { follow(line: () => string): void }
+  readonly progress: {
+    follow(line: () => string): void
+    /** Something has changed that should be shown soon. */
+    note(): void
+    end(): void
+  }
 }
 
 /** @throws {Failure} */
@@ -59,9 +64,10 @@ async function fetchInto(target: Target, order: Order, client: Client): Promise<
   const began = performance.now()
   checkSpaceForOrder(target, count)
   const stock = new Stock(target, messages)
-  const view = new View(count, stock.tally, messages)
+  const view = new View(count, stock.tally, messages, () => progress.note())
   progress.follow(() => view.line(performance.now()))
   const result = await download({ count, client, stock, view, stop, abort })
+  progress.end()
   conclude(order, result, stock.tally, (performance.now() - began) / 1000)
 }
 
@@ -84,7 +90,7 @@ function renewHint(directory: string, messages: Messages): number | undefined {
  */
 export function conclude(
   { count, directory, messages, stop }: Pick<Order, 'count' | 'directory' | 'messages' | 'stop'>,
-  { requests, broken, brokenProfiles, failure }: Download,
+  { requests, broken, brokenProfiles, failure, trouble }: Download,
   tally: Tally,
   seconds: number,
 ): void {
@@ -106,7 +112,10 @@ export function conclude(
     throw failure
   }
   const left = count - stored - putAside
-  if (stop.aborted) throw new Failure({ kind: 'interrupted-fetch', left }, `interrupted: ${summary}`)
+  if (stop.aborted) {
+    const last = trouble === undefined ? '' : `: ${trouble.message}`
+    throw new Failure({ kind: 'interrupted-fetch', left }, `interrupted: ${summary}${last}`)
+  }
   const cause = failure ?? new Failure('no-more', 'the service has no more profiles')
   if (stored > 0) throw new Failure({ kind: 'partial', left }, `${summary}: ${cause.message}`, cause)
   throw cause

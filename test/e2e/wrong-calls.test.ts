@@ -173,11 +173,32 @@ test.each<[string[], error: string, hint: RegExp]>([
     /^for a panel of devices, repeat --device$/,
   ],
   [['fetch', '-a', '"key1"'], 'the API key stands in quotation marks', /^remove them; set it: .*KEY/],
-  [['fetch', '-a', 'key1 '], 'the API key ends in a space', /^set it: /],
   [
-    ['fetch', '-a', 'key1\r'],
-    'the API key ends in a carriage return: the script has Windows line ends',
-    /^set it: /,
+    ['fetch', '-a', 'Bearer key1'],
+    'the API key begins with "Bearer"',
+    /^the service takes the key alone; set/,
+  ],
+  [['fetch', '-a', 'Authorization: key1'], 'the API key begins with "Authorization"', /^the service takes /],
+  [
+    ['fetch', '-a', 'key 1'],
+    'the API key contains a space, a control character or a non-ASCII character',
+    /^set/,
+  ],
+  [['fetch', '-a', ' \r\n'], 'the value of --api-key is empty', /^give a value; /],
+  [
+    ['fetch', '-a', 'key1', '-u', 'api.onomondo.com'],
+    'the value of --url is not an http or https URL',
+    /^did you mean https:\/\/api\.onomondo\.com\/sims\/profiles\?$/,
+  ],
+  [
+    ['fetch', '-a', 'key1', '-u', 'host.example:8443/sims/other'],
+    'the value of --url is not an http or https URL',
+    /^did you mean https:\/\/host\.example:8443\/sims\/other\?$/,
+  ],
+  [
+    ['fetch', '-a', 'key1', '-u', 'eyJhbGciOi.eyJzdWIiOi.SflKxwRJSMeKKF2QT4fwpM'],
+    'the value of --url is not an http or https URL',
+    /^see softsim help fetch$/,
   ],
   [
     ['fetch', '-a', 'key1', '-n', '5\r'],

@@ -57,6 +57,8 @@ const ADVICE = {
     ...MOVE,
     nobodys:
       'check the serial number, in which case matters, or the ICCID; softsim status --devices lists all',
+    'other-path':
+      'check --url: the path is usually /sims/profiles; if it is right, ask the service provider for more profiles',
     'other-receipts': 'check -i; a new directory, with other profiles, needs no comparison',
     'no-such-profile': 'check the ICCID and -i',
     received: ({ count }) =>
