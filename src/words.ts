@@ -14,6 +14,7 @@ export type Concern =
   | 'unlisted'
   | 'unfit'
   | 'unprinted'
+  | 'unreadable'
   | 'unrecorded'
 
 export interface Messages {
