@@ -15,6 +15,7 @@ export type Concern =
   | 'unlisted'
   | 'unfit'
   | 'unprinted'
+  | 'unreadable'
   | 'unrecorded'
 
 export interface Messages {

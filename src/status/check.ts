@@ -28,8 +28,10 @@ export interface Checked {
   checked: number
   /** They decrypt, and a device would accept them. */
   usable: number
-  /** Of the others: torn or not a profile, not decrypted by the key, rejected by a device, or held by a program. */
+  /** Of the others: torn or not a profile, not readable now, not decrypted by the key, rejected by a device, or held by a program. */
   readonly faults: Record<Fault, number>
+  /** Why the last of the unreadable ones can't be read. */
+  unread?: UnusableProfile
 }
 
 /** Whether the key is wrong: there is something to decrypt, and it decrypts nothing. */
@@ -55,7 +57,11 @@ export async function checkProfiles({
   messages,
   onProgress,
 }: Check): Promise<Checked> {
-  const result: Checked = { checked: 0, usable: 0, faults: { damaged: 0, locked: 0, unfit: 0, held: 0 } }
+  const result: Checked = {
+    checked: 0,
+    usable: 0,
+    faults: { damaged: 0, unreadable: 0, locked: 0, unfit: 0, held: 0 },
+  }
   const count = Math.min(most, iccids.length)
   const decrypt = await decryptor(key, count)
   const warnings: string[] = []
@@ -73,6 +79,7 @@ export async function checkProfiles({
       else if (!(error instanceof UnusableProfile)) throw error
       else {
         result.faults[error.fault]++
+        if (error.fault === 'unreadable') result.unread = error
         const warning = `${names[index]}: ${error.message}`
         if (warnings.length < MOST_WARNINGS) warnings.push(warning)
         else messages.tell(1, warning)

@@ -16,6 +16,7 @@ export type { Format } from './print.ts'
 /** Why files can't be used. */
 const FAULTS: Record<Fault, string> = {
   damaged: 'damaged',
+  unreadable: "can't be read",
   locked: 'not decrypted by the key',
   unfit: 'rejected by a device',
   held: 'open in another program',
@@ -78,7 +79,12 @@ export async function showStatus(inquiry: Inquiry): Promise<void> {
   }
   if (checked === undefined) return
   if (key !== undefined && opensNone(checked)) throw wrongKey(key, checked.faults.locked, false)
-  if (checked.usable === 0 && checked.faults.held === checked.checked) {
+  const { held, unreadable } = checked.faults
+  if (checked.usable === 0 && unreadable > 0) {
+    const what = several(unreadable, 'unused profile')
+    throw new Failure('unreadable', `${what} in ${directory} can't be read`, checked.unread)
+  }
+  if (checked.usable === 0 && held === checked.checked) {
     const facts = { kind: 'all-held', claims: false } as const
     throw new Failure(facts, `other programs have all unused profiles in ${directory} open`)
   }

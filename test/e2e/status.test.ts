@@ -65,8 +65,18 @@ const UNCHECKED = {
   unfit: null,
   held: null,
   ...NONE_MOVED,
+  unreadable: null,
 }
-const CHECKED = { checked: 5, usable: 3, damaged: 2, locked: 0, unfit: 0, held: 0, ...NONE_MOVED }
+const CHECKED = {
+  checked: 5,
+  usable: 3,
+  damaged: 2,
+  locked: 0,
+  unfit: 0,
+  held: 0,
+  ...NONE_MOVED,
+  unreadable: 0,
+}
 
 describe('status', () => {
   test.each(['text', 'json', 'csv'])('counts, and changes nothing (%s)', async (format) => {
@@ -77,7 +87,7 @@ describe('status', () => {
     if (format === 'json') expect(JSON.parse(run.stdout)).toEqual({ directory, ...COUNTS, ...UNCHECKED })
     if (format === 'csv') {
       const header = Object.keys({ directory, ...COUNTS, ...UNCHECKED }).join()
-      expect(run.stdout).toBe(`${header}\r\n${directory},5,3,1,1,2,,,,,,,0,0\r\n`)
+      expect(run.stdout).toBe(`${header}\r\n${directory},5,3,1,1,2,,,,,,,0,0,\r\n`)
     }
     if (format === 'text') {
       expect(lines(run.stdout)[0]).toBe(directory)

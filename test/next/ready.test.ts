@@ -68,13 +68,22 @@ test('a profile without KIC and KID is taken, and they are named only where a de
 })
 
 describe('one that was asked for by name', () => {
-  const denied = Object.assign(new Error('EACCES'), { code: 'EACCES', path: '/p/1.json' })
+  const errorOf = (code: string) => Object.assign(new Error(code), { code, path: '/p/1.json' })
+  const denied = errorOf('EACCES')
 
   test.each([
     ['damaged', undefined, 'unusable', /^copy the file from a backup/],
-    ['damaged', denied, 'unusable', /^give this user permission to read \/p\/1\.json; nothing was claimed$/],
+    ['unreadable', denied, 'disk', /^give this user permission to read \/p\/1\.json, then run the same /],
+    ['unreadable', errorOf('EHOSTDOWN'), 'disk', /^connect the share, or check the disk, then run the same /],
+    [
+      'unreadable',
+      errorOf('EMFILE'),
+      'disk',
+      /^raise the limit of open files \(ulimit -n\), then run the same /,
+    ],
+    ['unreadable', errorOf('EBUSY'), 'disk', /^close the other program, then run the same /],
     ['unfit', undefined, 'unusable', /^take another profile/],
-    ['held', denied, 'unusable', /^close the other program/],
+    ['held', denied, 'disk', /^close the other program/],
     ['locked', undefined, 'key', /^use the RSA private key that matches/],
   ] as const)('is %s (%s): %s', (fault, cause, outcome, hint) => {
     const advice = adviceOn(notHandedOut('1.json', new UnusableProfile(fault, 'why', { cause }), key))

@@ -14,6 +14,7 @@ export const CONCERNS: Readonly<Record<Concern, string | ((subject: string) => s
   'set-aside': (file) => `; when no call is running, remove ${file}, and the next call settles it`,
   'slow-reader': '; press Ctrl-C to stop',
   unfit: ': move such files out of the directory, and tell the service provider',
+  unreadable: ': leave them there, and check the permissions, the share and the disk',
   unlisted: '; -v names them',
   unrecorded: ': if it comes back, use --iccid, not --device',
   unprinted: (iccid) => `; use --iccid ${iccid} to print it`,

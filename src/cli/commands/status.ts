@@ -73,7 +73,7 @@ export class StatusCommand extends BaseCommand {
       if (this.receipts !== undefined) {
         const { compareReceipts } = await import('../../status/receipts/compare.ts')
         const files = this.receipts.map((each) => notEmpty('--receipts', each))
-        return await compareReceipts({ ...usual, files })
+        return await compareReceipts({ ...usual, files, progress })
       }
       if (this.device !== undefined || this.iccid !== undefined) {
         const { showProfiles } = await import('../../status/search.ts')
