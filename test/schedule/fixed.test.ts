@@ -40,6 +40,19 @@ test.fails('after a move that was killed, next is as fast as ever, however many 
   expect(many).toBeLessThan(2 * few)
 })
 
+/** A whole move; one that was killed at any step, and then finished, or taken back. Without hard links, FAT tears a claim. */
+const MOVES = [
+  ...['links', 'nolinks', 'fat'].flatMap((kind) => [`${kind} fresh/1 move:`, `${kind} fresh/3 move2:`]),
+  ...['links', 'nolinks'].flatMap((kind) =>
+    ['back', 'move'].map((name) => `${kind} fresh/1 move+${name}: A?! B`),
+  ),
+]
+
+test('moves flush what takes the place of something before they remove it', () => {
+  const lines = run(['--order'], MOVES.join('\n')).map((line) => JSON.parse(line))
+  expect(lines).toEqual(MOVES.map((schedule) => ({ schedule, found: [] })))
+})
+
 test('two calls in every order of their steps with at most two changes between them', () => {
   const only =
     '^((links|nolinks) fresh/2 next.next|links fresh/2 deviceD.deviceD|links (halfmoved|given)/2 (move|back).next)$'
