@@ -138,13 +138,19 @@ export class World {
 
   /** The stick loses what is not flushed; all calls are gone. */
   pullStick(): void {
-    for (const call of this.calls) if (call.state === 'alive') call.state = 'dead'
+    this.#endAll()
     this.disk.lose(dirname(STICK))
+  }
+
+  /** Those that have not begun can begin afterwards. */
+  #endAll(): void {
+    for (const call of this.calls)
+      if (call.state === 'alive' && call.beganAt !== undefined) call.state = 'dead'
   }
 
   /** All calls are gone. */
   cutPower(choose: (length: number) => number): void {
-    for (const call of this.calls) if (call.state === 'alive') call.state = 'dead'
+    this.#endAll()
     // Windows can't flush a directory: NTFS journals the names itself.
     this.disk.cutPower(this.kind.platform === 'win32' ? (length) => length : choose)
   }
