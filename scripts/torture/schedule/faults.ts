@@ -68,7 +68,7 @@ async function changesBefore(first: number, length: number, run: Run, kind: stri
   /** What the other call does with each fault, and after how many steps of the first one. */
   const ran = new Map<string, { readonly points: number; readonly its: readonly Touched[] }>()
   for (let points = 1; points < length; points++) {
-    if (its !== undefined && !conflictsAny(before[points - 1], its)) continue
+    if (its !== undefined && !conflictsAny(before[points - 1], its, true)) continue
     const part = { call: first, points }
     const outcome = await run(part, { call: other }, { call: first })
     before = pointsOf(callOf(outcome, first))
