@@ -1,6 +1,8 @@
 import { reasonOf } from '../failure.ts'
 import { readKey } from '../key/private-key.ts'
+import { FLUSHES_AT_ONCE } from '../store/flush/files.ts'
 import { hasIncoming } from '../store/incoming/answers.ts'
+import { checkOpenFiles } from '../store/open-files.ts'
 import { openDirectory } from '../store/read.ts'
 import { Receipt } from '../store/receipt.ts'
 import { type Messages, several } from '../words.ts'
@@ -47,6 +49,7 @@ export async function handOut(handout: Handout): Promise<void> {
   const signals = holdingBack(messages, handout.listen())
   if (hasIncoming(directory)) await tryToFinishFetches(directory, messages)
   const opened = openDirectory(directory)
+  checkOpenFiles(directory, Math.min(count, FLUSHES_AT_ONCE))
   const receipt =
     handout.receipt === undefined ? undefined : new Receipt(handout.receipt, directory, count, devices)
   const source = { directory, key, format, options, messages, signals }

@@ -1,6 +1,7 @@
 import { Failure, type Fault } from '../failure.ts'
 import { readKey } from '../key/private-key.ts'
 import { wrongKey } from '../key/wrong-key.ts'
+import { warnOfVendorList } from '../store/incoming/vendor-list.ts'
 import { whyNone } from '../store/read.ts'
 import { type Messages, several } from '../words.ts'
 import { type Checked, checkProfiles, opensNone } from './check.ts'
@@ -66,6 +67,7 @@ export async function showStatus(inquiry: Inquiry): Promise<void> {
   await print(printer.status(directory, counts, checked))
   warnOfUnfinished(directory, unfinished, messages)
   warnOfTransit(inTransit, messages)
+  warnOfVendorList(directory, messages)
   // Stations may have taken all of them since they were counted.
   if (counts.unused === 0 || checked?.checked === 0) {
     throw new Failure(whyNone(directory, counts.used, counts.moved > 0), `no unused profile in ${directory}`)
