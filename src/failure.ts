@@ -51,7 +51,15 @@ type Plain =
         | 'too-few-to-move'
     }
   | { kind: 'none-checked-usable' | 'none-usable' | 'not-claimed' | 'not-recorded' | 'too-few' }
-  | { kind: 'no-receipts' | 'profile-as-receipt' | 'space-for-receipt' | 'stuck' | 'stuck-claims' }
+  | {
+      kind:
+        | 'no-receipts'
+        | 'open-files'
+        | 'profile-as-receipt'
+        | 'space-for-receipt'
+        | 'stuck'
+        | 'stuck-claims'
+    }
   | { kind: 'lost' | 'mostly-refused' | 'no-more' | 'other-path' | 'space-for-batch' | 'space-for-order' }
   | { kind: 'bad-proxy' | 'bad-url' | 'plain-http' | 'unchecked-tls' | 'user-in-url' }
   | {

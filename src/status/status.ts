@@ -1,6 +1,7 @@
 import { Failure, type Fault } from '../failure.ts'
 import { readKey } from '../key/private-key.ts'
 import { wrongKey } from '../key/wrong-key.ts'
+import { warnOfVendorList } from '../store/incoming/vendor-list.ts'
 import { whyNoProfile } from '../store/names.ts'
 import { whyNone } from '../store/read.ts'
 import { type Messages, several } from '../words.ts'
@@ -73,6 +74,7 @@ export async function showStatus(inquiry: Inquiry): Promise<void> {
     words: (name) => `${name} is no profile: ${whyNoProfile(name)}`,
     more: () => `${counts.notProfiles} files are no profiles`,
   })
+  warnOfVendorList(directory, messages)
   // Stations may have taken all of them since they were counted.
   if (counts.unused === 0 || checked?.checked === 0) {
     throw new Failure(whyNone(directory, counts.used, counts.moved > 0), `no unused profile in ${directory}`)

@@ -14,6 +14,7 @@ import { formatAnswer, newAnswerName } from '../../src/store/incoming/answers.ts
 import { addProfile, directoryOf, someProfiles, temporaryDirectory } from '../support/directory.ts'
 import { iccid, plainProfile, storedFile } from '../support/profiles.ts'
 import { failure, lines } from '../support/promises.ts'
+import { startSandbox } from '../support/sandbox.ts'
 import { softsim } from '../support/softsim.ts'
 import { hasPosix } from '../support/system.ts'
 
@@ -328,4 +329,26 @@ describe('status', () => {
     await stations
     expect((await status(directory)).code).toBe(3)
   })
+})
+
+test('the list of the vendor’s tool: which of its profiles have no file', async () => {
+  const [used, unused, torn, missing] = someProfiles(4).map(({ iccid }) => iccid)
+  const directory = directoryOf(someProfiles(3))
+  await next(directory)
+  writeFileSync(join(directory, `${torn}.json`), '{"iccid":')
+  const list = [used, unused, torn, missing].map((each) => ({ iccid: each, profile: 'AAAA' }))
+  writeFileSync(join(directory, 'profiles.json'), JSON.stringify([...list, null]))
+  const warning =
+    /^softsim: warning: 2 profiles of profiles\.json not in .*: the vendor's tool did not store them/m
+  const { code, stderr } = await status(directory, '-v')
+  expect([code, stderr]).toEqual([0, expect.stringMatching(warning)])
+  expect(stderr.match(/\d+ is only in profiles.json/g)).toEqual(
+    [torn, missing].map((each) => `${each} is only in profiles.json`),
+  )
+  const { fetch, directory: target } = await startSandbox()
+  mkdirSync(target)
+  writeFileSync(join(target, 'profiles.json'), JSON.stringify(list.slice(2)))
+  expect(await fetch()).toMatchObject({ code: 0, stderr: expect.stringMatching(warning) })
+  writeFileSync(join(directory, 'profiles.json'), '[{"iccid":')
+  expect((await status(directory)).stderr).not.toContain('profiles.json')
 })

@@ -58,6 +58,8 @@ export const DISK = {
   'not-recorded': ({ cause }) => `${remedyFor(cause)}, then run the same command again`,
   'not-recovered': ({ directory }) =>
     `check the disk and the permissions of ${directory}, then run the same command again: the profiles are kept there`,
+  'open-files':
+    'raise it: ulimit -n 1024 as root, LimitNOFILE=1024 in a systemd unit, --ulimit nofile=1024 for a container; nothing was requested or claimed',
   'put-aside': 'run fetch or next again to store the profiles: they are put aside in the directory',
   'space-for-batch': 'free disk space or fetch fewer; these profiles were not requested',
   'space-for-move': 'move fewer, free space on that disk, or give -o on a larger one; nothing was moved',
