@@ -81,6 +81,8 @@ export const DISK = {
       : 'check the disk, then run the same command again',
   'unread-receipts': ({ cause }) =>
     remedyFor(cause, 'name each file, for example: --receipts line-1.jsonl line-2.jsonl'),
+  'unread-results': ({ cause }) =>
+    remedyFor(cause, 'name each file, for example: --failed results-1.csv results-2.csv'),
   'unwritten-directory': ({ directory, cause }) =>
     `${remedyAt(directory, cause)}, or use -o to name another directory; no profiles were requested`,
   'unwritten-target': ({ cause }) =>

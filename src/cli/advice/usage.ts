@@ -22,6 +22,7 @@ export const USAGE = {
   'nested-directories': 'give directories side by side; nothing was moved',
   'no-receipts': 'name a new file, such as receipt.jsonl; nothing was claimed',
   'not-receipts': 'name the files that next --receipt has written',
+  'not-results': 'name the files that the scripts of the stations have written: results.csv',
   'no-web-url': 'see softsim help fetch',
   'plain-http': 'use https; plain http is allowed only to this machine (127.0.0.1, ::1, localhost)',
   'profile-as-receipt': 'name a file such as receipt.jsonl; nothing was claimed',
