@@ -35,6 +35,7 @@ type Plain =
         | 'no-such-profile'
     }
   | { kind: 'contradiction' | 'nobodys' | 'not-receipts' | 'other-receipts' | 'unread-receipts' }
+  | { kind: 'not-results' | 'unread-results' }
   | { kind: 'busy-move' | 'interrupted-move' | 'moved' | 'no-move' | 'no-place' | 'none-to-move' }
   | {
       kind:

@@ -9,11 +9,8 @@ export type Concern =
   | 'locked'
   | 'locked-first'
   | 'on-screen'
-<<<<<<< HEAD
   | 'open-key'
-=======
   | 'only-listed'
->>>>>>> h37
   | 'set-aside'
   | 'slow-reader'
   | 'unlisted'

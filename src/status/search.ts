@@ -8,7 +8,7 @@ import { fatesIn } from '../store/move/count.ts'
 import { fileName, usedName } from '../store/names.ts'
 import { checkDirectory, looking } from '../store/read.ts'
 import type { Messages } from '../words.ts'
-import { readRecords, warnOfSeveral, warnOfUnreadable } from './devices.ts'
+import { readRecords, warnOfSeveral, warnOfUnreadable } from './devices/records.ts'
 import { lookAt } from './look.ts'
 import { type Output, printList } from './print.ts'
 import { warnOfTransit, warnOfUnfinished } from './unfinished.ts'
@@ -22,15 +22,23 @@ interface Found {
   readonly station: string | null
   readonly device: string | null
   readonly iccid: string
-  /** Null if the file is gone, and only the record of the device is left. */
+  /** Null if the file is gone, and only the record of the device is left; then no state is known either. */
   readonly file: string | null
+  readonly state: State | null
+  /** The directory that has it now, or is about to. */
+  readonly movedTo: string | null
 }
 
+type State = 'unused' | 'claimed' | 'used' | 'moved' | 'inTransit'
+
 /** `changed` is when the file was last renamed or changed. A copy from a backup has a time of its own. */
-const FIELDS = ['claimed', 'station', 'device', 'iccid', 'file', 'changed'] as const
+const FIELDS = [
+  ...(['claimed', 'station', 'device', 'iccid', 'file', 'changed', 'state', 'movedTo'] as const),
+  'directory',
+] as const
 
 export interface Search extends Output {
-  readonly directory: string
+  readonly directories: readonly string[]
   /** Serial numbers. */
   readonly devices: readonly string[]
   /** Without a filler. */
@@ -43,23 +51,21 @@ export interface Search extends Output {
  * @throws {Failure} `no-profiles`, after printing the others, if there is none for one of them; `disk`
  */
 export async function showProfiles(search: Search): Promise<void> {
-  const { directory, messages } = search
+  const { directories, messages } = search
   const [devices, iccids] = [[...new Set(search.devices)], [...new Set(search.iccids)]]
-  checkDirectory(directory)
-  const ofDevices = devices.length === 0 ? [] : findDevices(directory, devices, messages)
-  const ofIccids = iccids.flatMap((iccid) => findIccid(directory, iccid, messages) ?? [])
-  const found = [...ofDevices, ...ofIccids]
-  if (found.length > 0) {
-    const rows = found.map((each) => ({ ...each, changed: changedAt(directory, each.file) }))
-    await printList(search, FIELDS, rows)
-  }
+  for (const directory of directories) checkDirectory(directory)
+  const found = directories.flatMap((directory) => {
+    const ofDevices = devices.length === 0 ? [] : findDevices(directory, devices, messages)
+    const ofIccids = iccids.flatMap((iccid) => findIccid(directory, iccid, messages) ?? [])
+    const all = [...ofDevices, ...ofIccids]
+    return all.map((each) => ({ ...each, changed: changedAt(directory, each.file), directory }))
+  })
+  if (found.length > 0) await printList(search, FIELDS, found, directories)
   const missing = [
-    ...devices
-      .filter((each) => !ofDevices.some(({ device }) => device === each))
-      .map((each) => `device ${each}`),
-    ...iccids.filter((each) => !ofIccids.some(({ iccid }) => iccid === each)).map((each) => `ICCID ${each}`),
+    ...devices.filter((each) => !found.some(({ device }) => device === each)).map((each) => `device ${each}`),
+    ...iccids.filter((each) => !found.some(({ iccid }) => iccid === each)).map((each) => `ICCID ${each}`),
   ]
-  if (missing.length > 0) throw noneFor(missing, directory)
+  if (missing.length > 0) throw noneFor(missing, directories.join(', '))
 }
 
 function noneFor(missing: readonly string[], directory: string): Failure {
@@ -75,9 +81,13 @@ function findDevices(directory: string, asked: readonly string[], messages: Mess
   const records = devices.filter(({ device }) => wanted.has(device))
   warnOfSeveral(records, messages)
   warnOfUnreadable(unreadable, messages)
-  const unfinished = records.flatMap(({ iccid }) => lookAt(directory, iccid)?.unused ?? [])
+  const found = records.map((each): Found & { unused: string | undefined } => {
+    const unused = lookAt(directory, each.iccid)?.unused
+    return { ...each, state: usedOr(unused), movedTo: null, unused }
+  })
+  const unfinished = found.flatMap(({ unused }) => unused ?? [])
   warnOfUnfinished(directory, unfinished, messages)
-  const byDevice = Map.groupBy(records, ({ device }) => device)
+  const byDevice = Map.groupBy(found, ({ device }) => device)
   return asked.flatMap((device) => byDevice.get(device) ?? recordedFor(directory, device, messages) ?? [])
 }
 
@@ -87,7 +97,8 @@ function recordedFor(directory: string, device: string, messages: Messages): Fou
   if (text === undefined) return undefined
   const iccid = iccidDigits(String(fieldsOf(text)['iccid'])) ?? ''
   messages.warn(`device ${device} is recorded for ${iccid}, but no used file names it`)
-  return { ...wordsOf(text), iccid, file: findIccid(directory, iccid, messages)?.file ?? null }
+  const { file = null, state = null, movedTo = null } = findIccid(directory, iccid, messages) ?? {}
+  return { ...wordsOf(text), iccid, file, state, movedTo }
 }
 
 /** @returns undefined if there is no such profile */
@@ -96,20 +107,29 @@ function findIccid(directory: string, iccid: string, messages: Messages): Found 
   if (use === undefined) {
     const file = usedName(fileName(iccid))
     messages.warn(`${file} can't be read: who has the profile is not known`)
-    return { ...wordsOf(''), iccid, file }
+    return { ...wordsOf(''), iccid, file, state: 'used', movedTo: null }
   }
   if (use.state === 'gone') return undefined
-  if (use.state === 'unused') return { ...wordsOf(''), iccid, file: use.unused }
-  if (use.state === 'moved') {
-    const { used, unused, tombstone } = use
-    const fate = looking(directory, () => fatesIn(directory)(used, tombstone))
-    if (fate !== undefined || unused === undefined)
-      messages.tell(0, `${iccid} is ${fate ?? 'moved'} to ${tombstone.to}`)
-    else warnOfUnfinished(directory, [unused], messages)
-    if (fate === 'in transit') warnOfTransit(new Map([[used.slice(2), tombstone.to]]), messages)
-  } else if (use.unused !== undefined) warnOfUnfinished(directory, [use.unused], messages)
-  return { ...wordsOf(use.state === 'used' ? use.text : ''), iccid, file: use.used }
+  if (use.state === 'unused')
+    return { ...wordsOf(''), iccid, file: use.unused, state: 'unused', movedTo: null }
+  const { used: file, unused } = use
+  if (use.state !== 'moved') {
+    if (unused !== undefined) warnOfUnfinished(directory, [unused], messages)
+    const words = wordsOf(use.state === 'used' ? use.text : '')
+    return { ...words, iccid, file, state: usedOr(unused), movedTo: null }
+  }
+  const { tombstone } = use
+  const fate = looking(directory, () => fatesIn(directory)(file, tombstone))
+  const isClaimed = fate === undefined && unused !== undefined
+  if (isClaimed) warnOfUnfinished(directory, [unused], messages)
+  else messages.tell(0, `${iccid} is ${fate ?? 'moved'} to ${tombstone.to}`)
+  if (fate === 'in transit') warnOfTransit(new Map([[file.slice(2), tombstone.to]]), messages)
+  const state = isClaimed ? 'claimed' : fate === 'in transit' ? 'inTransit' : 'moved'
+  return { ...wordsOf(''), iccid, file, state, movedTo: isClaimed ? null : tombstone.to }
 }
+
+/** A used file beside an unused one is a claim that is not finished. */
+const usedOr = (unused: string | undefined) => (unused === undefined ? 'used' : 'claimed')
 
 /** What a used file or a record says of its device. */
 function wordsOf(text: string): Pick<Found, 'claimed' | 'station' | 'device'> {
