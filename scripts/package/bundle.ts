@@ -54,5 +54,8 @@ export async function bundle(outfile: string, command?: 'next'): Promise<Metafil
     legalComments: 'none',
     metafile: true,
   })
+  // The binary reads it as Latin-1, and V8 takes the compiled code of no other text. esbuild leaves regular expressions alone.
+  const odd = /[^\t\n\r -~].{0,20}/.exec(readFileSync(outfile, 'utf8'))
+  if (odd !== null) throw new Error(`not ASCII in the program: ${odd[0]}`)
   return metafile
 }
