@@ -234,7 +234,7 @@ function tooFew({ source, count }: Run, most: number, left = 0): Failure {
  * @returns what became of the move
  */
 async function finish(run: Run, move: Move, names: readonly string[] = []): Promise<Fate> {
-  const { source, target, messages, tally, stop } = run
+  const { source, messages, tally, stop } = run
   let known = names
   for (;;) {
     const journal = journalOf(move)
