@@ -69,8 +69,9 @@ const writeFileSync = (
 
 const renameSync = (from: string, to: string) =>
   step('rename', to, () => {
-    fs.renameSync(from, to)
+    // The record refuses what a disk refuses: that in memory replaces a directory that is not empty.
     record.renamed(from, to)
+    fs.renameSync(from, to)
   })
 
 const linkSync = (from: string, to: string) =>

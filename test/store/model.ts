@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import { expect } from 'vitest'
 import { look } from '../../scripts/torture/sight.ts'
-import { claim } from '../../src/store/claim/claim.ts'
+import { claimAll, usedText } from '../../src/store/claim.ts'
 import { flushDirectorySync } from '../../src/store/flush/directory.ts'
 import { flushFiles } from '../../src/store/flush/files.ts'
 import { add } from '../../src/store/incoming/add.ts'
@@ -208,14 +208,16 @@ export class Model {
     while (taken.length < count) {
       const iccids = queue.next(count - taken.length)
       if (iccids.length === 0) break
-      for (const each of iccids) {
-        const text = readProfile(this.directory, fileName(each))
-        // It would be passed over as damaged.
-        if (text === '') continue
-        const isOurs = text !== undefined && claim(this.directory, fileName(each), text)
-        queue.noteGone(!isOurs)
-        if (isOurs) taken.push(each)
-      }
+      const found = iccids.flatMap((each) => {
+        const [name, stored] = [fileName(each), readProfile(this.directory, fileName(each))]
+        // What is empty would be passed over as damaged.
+        return stored === undefined || stored === '' ? [] : [{ each, text: usedText({ name, stored }) }]
+      })
+      const outcomes = await claimAll(
+        this.directory,
+        found.map(({ text }) => text),
+      )
+      taken.push(...found.filter((_, at) => outcomes[at]?.state === 'ours').map(({ each }) => each))
     }
     if (taken.length === 0) return
     await flushFiles(taken.map((each) => join(this.directory, usedName(fileName(each)))))
