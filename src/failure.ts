@@ -1,6 +1,8 @@
 export type Fault =
-  /** The file is not a valid profile file: truncated, not JSON, under a wrong name, or unreadable. */
+  /** The file is not a valid profile file: truncated, not JSON, or under a wrong name. */
   | 'damaged'
+  /** The system does not let this user read it, or can't at the moment: nobody knows what is in it. */
+  | 'unreadable'
   /** The key does not decrypt it: it belongs to another key, or it is damaged. */
   | 'locked'
   /** It decrypts, but a device would reject it. */
@@ -50,9 +52,19 @@ type Plain =
     }
   | { kind: 'none-checked-usable' | 'none-usable' | 'not-claimed' | 'not-recorded' | 'too-few' }
   | { kind: 'no-receipts' | 'profile-as-receipt' | 'space-for-receipt' | 'stuck' | 'stuck-claims' }
-  | { kind: 'lost' | 'mostly-refused' | 'no-more' | 'space-for-batch' | 'space-for-order' }
-  | { kind: 'bad-proxy' | 'bad-url' | 'no-web-url' | 'plain-http' | 'unchecked-tls' | 'user-in-url' }
-  | { kind: 'no-service' | 'not-a-list' | 'redirect' | 'refused' | 'service' | 'service-behind-proxy' }
+  | { kind: 'lost' | 'mostly-refused' | 'no-more' | 'other-path' | 'space-for-batch' | 'space-for-order' }
+  | { kind: 'bad-proxy' | 'bad-url' | 'plain-http' | 'unchecked-tls' | 'user-in-url' }
+  | {
+      kind:
+        | 'no-service'
+        | 'not-a-list'
+        | 'not-understood'
+        | 'redirect'
+        | 'refused'
+        | 'refused-by-proxy'
+        | 'service'
+        | 'service-behind-proxy'
+    }
   | { kind: 'needs-tls' | 'no-connection' | 'no-proxy' | 'proxy-login' | 'proxy-refusal' | 'tls' }
   | { kind: 'expired-certificate' | 'other-host' | 'unknown-ca' | 'too-weak' | 'wrong-clock' }
 
@@ -62,7 +74,14 @@ export type PlainKind = Plain['kind']
 export type Facts = Readonly<
   | Plain
   | {
-      kind: 'old-pkcs12' | 'openssh-key' | 'pkcs12' | 'public-key' | 'putty-key' | 'retired-cipher'
+      kind:
+        | 'empty-key'
+        | 'old-pkcs12'
+        | 'openssh-key'
+        | 'pkcs12'
+        | 'public-key'
+        | 'putty-key'
+        | 'retired-cipher'
       path: string
     }
   | {
@@ -84,6 +103,7 @@ export type Facts = Readonly<
   | { kind: 'interrupted-fetch' | 'partial'; left: number }
   | { kind: 'api-key'; status: number }
   | { kind: 'pause'; ms: number }
+  | { kind: 'no-web-url'; text: string }
   | { kind: 'socks'; variable: string }
   /** `why`: what is wrong there. */
   | { kind: 'redirected'; to: string; why: PlainKind }
@@ -121,28 +141,32 @@ const ERRNO: Record<string, string> = {
   EDQUOT: 'the disk quota is exceeded',
   EEXIST: 'it already exists',
   EFBIG: 'the file would be too large',
+  EHOSTDOWN: 'the file server is down',
   EIO: 'the disk reports an input/output error',
   EISDIR: 'it is a directory',
+  EINVAL: 'the file system refuses it',
   ELOOP: 'it is a symbolic link',
   EMFILE: 'too many open files',
   ENAMETOOLONG: 'the name is too long',
+  ENFILE: 'too many open files on this machine',
   ENOENT: 'no such file or directory',
   ENOSPC: 'no space left on the disk',
   ENOTDIR: 'it is not a directory',
   EPERM: 'operation not permitted',
   EPIPE: 'the reader closed the pipe',
   EROFS: 'the file system is read-only',
+  ESTALE: 'the file server does not know it any more',
+  ETIMEDOUT: 'the file server does not answer in time',
 }
 
-/** Linux's number for a full quota. libuv has no name for it. */
-const EDQUOT = -122
+/** Linux's numbers of errors for which libuv has no name. */
+const UNNAMED: Readonly<Record<number, string>> = { [-116]: 'ESTALE', [-122]: 'EDQUOT' }
 
 /** Returns the errno name of a system error (`ENOSPC`, …), or undefined for any other value. */
 export function errnoOf(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined
   const { code, errno } = error as NodeJS.ErrnoException
-  if (errno === EDQUOT) return 'EDQUOT'
-  return typeof code === 'string' ? code : undefined
+  return UNNAMED[errno ?? 0] ?? (typeof code === 'string' ? code : undefined)
 }
 
 export function reasonOf(error: unknown): string {

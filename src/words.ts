@@ -9,11 +9,13 @@ export type Concern =
   | 'locked'
   | 'locked-first'
   | 'on-screen'
+  | 'open-key'
   | 'set-aside'
   | 'slow-reader'
   | 'unlisted'
   | 'unfit'
   | 'unprinted'
+  | 'unreadable'
   | 'unrecorded'
 
 export interface Messages {

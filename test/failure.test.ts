@@ -4,9 +4,13 @@ import { errnoOf, reasonOf } from '../src/failure.ts'
 test('why something failed', () => {
   const error = (code: string, errno = 0) => Object.assign(new Error('x'), { code, errno })
   expect(reasonOf(error('ENOSPC'))).toBe('no space left on the disk (ENOSPC)')
-  expect(reasonOf(error('ESTALE'))).toBe('ESTALE')
-  // libuv has no name for a full quota.
-  expect([errnoOf(error('UNKNOWN', -122)), errnoOf(error('UNKNOWN', -121))]).toEqual(['EDQUOT', 'UNKNOWN'])
+  expect(reasonOf(error('ELIBBAD'))).toBe('ELIBBAD')
+  // libuv has no names for these.
+  expect([-122, -116, -121].map((errno) => errnoOf(error('UNKNOWN', errno)))).toEqual([
+    'EDQUOT',
+    'ESTALE',
+    'UNKNOWN',
+  ])
   expect(errnoOf('ENOSPC')).toBeUndefined()
   expect([new Error('said'), 'said'].map(reasonOf)).toEqual(['said', 'said'])
   expect([new Error(''), ''].map(reasonOf)).toEqual(['for an unknown reason', 'for an unknown reason'])

@@ -7,7 +7,8 @@
  * `--set` chooses what is run: those of test/schedule/sweeps.ts, all schedules of two calls with at most two changes between them, all with one fault and
  * one change, all of one call with two faults, or random ones until the time is over. `--only` chooses scenarios by their names, such as
  * 'nolinks .*deviceD'; `--share 0/2` is the first half of them. `--check` judges the schedules on standard input, in which `?`
- * stands for any number of steps; `--steps` prints how long their last call is at most.
+ * stands for any number of steps; `--steps` prints how long their last call is at most,
+ * `--order` which rules of schedule/order.ts they violate.
  * `--src` names the source of another version of the program. With `--lines` and `--check`, the output is JSON, one
  * object a line. Exit code 1 means that a schedule violates a rule; schedule/judge.ts has the rules.
  */
@@ -16,6 +17,7 @@ import { createInterface } from 'node:readline'
 import { pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
 import { install } from './schedule/hooks.ts'
+import { order } from './schedule/order.ts'
 import { replay } from './schedule/replay.ts'
 import { run, setSource, source } from './schedule/run.ts'
 import { completeFaults, completePairs, doubleFaults, randomly } from './schedule/sets.ts'
@@ -31,6 +33,7 @@ const { values } = parseArgs({
     replay: { type: 'string' },
     check: { type: 'boolean', default: false },
     steps: { type: 'boolean', default: false },
+    order: { type: 'boolean', default: false },
     set: { type: 'string', default: 'sweeps,pairs,faults,double,random' },
     minutes: { type: 'string', default: '5' },
     seed: { type: 'string', default: '1' },
@@ -48,6 +51,7 @@ install(source)
 Error.stackTraceLimit = 0
 if (values.check) await check()
 else if (values.steps) await steps()
+else if (values.order) await orders()
 else if (values.replay === undefined) await search()
 else {
   Error.stackTraceLimit = 3
@@ -80,6 +84,19 @@ async function steps(): Promise<void> {
       return { world, violation: undefined }
     })
     console.log(JSON.stringify({ schedule, most }))
+  }
+}
+
+/** Prints which rules of schedule/order.ts the schedules on standard input violate. */
+async function orders(): Promise<void> {
+  for await (const schedule of createInterface(process.stdin)) {
+    const found = new Set<string>()
+    await sweep(schedule, async (each) => {
+      const { world, violations } = await order(each)
+      for (const what of violations) found.add(`${format(each)}: ${what}`)
+      return { world, violation: undefined }
+    })
+    console.log(JSON.stringify({ schedule, found: [...found] }))
   }
 }
 

@@ -30,6 +30,12 @@ export interface Sight {
   readonly asides: Aside[]
 }
 
+/** What has come back has a number, and the highest one counts. */
+function parsed(name: string) {
+  const [, mark, iccid, number = '1'] = /^(__)?(\d+)(?:\.(\d+))?\.json$/.exec(name) ?? []
+  return { mark, iccid, number: Number(number) }
+}
+
 /** What there is in a directory; nothing where there is no directory. */
 export function look(directory: string): Sight {
   const sight: Sight = {
@@ -40,9 +46,15 @@ export function look(directory: string): Sight {
     torn: [],
     asides: [],
   }
-  for (const name of namesIn(directory)) {
-    const [, mark, iccid = ''] = /^(__)?(\d+)\.json$/.exec(name) ?? []
-    if (iccid === '') continue
+  const names = namesIn(directory)
+  const numbers = new Map<string, number>()
+  for (const name of names) {
+    const { iccid = '', number } = parsed(name)
+    numbers.set(iccid, Math.max(number, numbers.get(iccid) ?? 0))
+  }
+  for (const name of names) {
+    const { mark, iccid = '', number } = parsed(name)
+    if (iccid === '' || number < (numbers.get(iccid) ?? 0)) continue
     const text = readOf(join(directory, name))
     if (mark === undefined) sight.unused.add(iccid)
     else sight.used.add(iccid)

@@ -1,12 +1,19 @@
 import { type Fault, UnusableProfile } from '../failure.ts'
 import { type Decrypt, decryptor } from '../key/decrypt.ts'
 import type { PrivateKey } from '../key/private-key.ts'
-import { newerProblems, parsePlaintext, parseStored, refuseOutdated } from '../profile/parse.ts'
+import {
+  missingKeys,
+  NRF_REJECTS,
+  newerProblems,
+  parsePlaintext,
+  parseStored,
+  refuseOutdated,
+} from '../profile/parse.ts'
 import type { IccidList } from '../store/iccid-list.ts'
 import { fileName } from '../store/names.ts'
 import { readProfile } from '../store/read.ts'
 import { refuseAssigned } from '../store/use.ts'
-import type { Messages } from '../words.ts'
+import { type Messages, several } from '../words.ts'
 
 /** Enough to keep all processors busy. */
 const AT_ONCE = 64
@@ -21,8 +28,10 @@ export interface Checked {
   checked: number
   /** They decrypt, and a device would accept them. */
   usable: number
-  /** Of the others: torn or not a profile, not decrypted by the key, rejected by a device, or held by a program. */
+  /** Of the others: torn or not a profile, not readable now, not decrypted by the key, rejected by a device, or held by a program. */
   readonly faults: Record<Fault, number>
+  /** Why the last of the unreadable ones can't be read. */
+  unread?: UnusableProfile
 }
 
 /** Whether the key is wrong: there is something to decrypt, and it decrypts nothing. */
@@ -48,22 +57,29 @@ export async function checkProfiles({
   messages,
   onProgress,
 }: Check): Promise<Checked> {
-  const result: Checked = { checked: 0, usable: 0, faults: { damaged: 0, locked: 0, unfit: 0, held: 0 } }
+  const result: Checked = {
+    checked: 0,
+    usable: 0,
+    faults: { damaged: 0, unreadable: 0, locked: 0, unfit: 0, held: 0 },
+  }
   const count = Math.min(most, iccids.length)
   const decrypt = await decryptor(key, count)
   const warnings: string[] = []
+  let withoutKeys = 0
   for (let at = 0; at < count; at += AT_ONCE) {
     const names = iccids.slice(at, Math.min(at + AT_ONCE, count)).map(fileName)
     const results = await Promise.allSettled(names.map((name) => check(directory, name, decrypt)))
     for (const [index, each] of results.entries()) {
       // A station has claimed it in the meantime.
-      if (each.status === 'fulfilled' && !each.value) continue
+      if (each.status === 'fulfilled' && each.value === undefined) continue
       result.checked++
+      if (each.status === 'fulfilled' && each.value?.length) withoutKeys++
       const error = each.status === 'rejected' ? each.reason : undefined
       if (error === undefined) result.usable++
       else if (!(error instanceof UnusableProfile)) throw error
       else {
         result.faults[error.fault]++
+        if (error.fault === 'unreadable') result.unread = error
         const warning = `${names[index]}: ${error.message}`
         if (warnings.length < MOST_WARNINGS) warnings.push(warning)
         else messages.tell(1, warning)
@@ -77,16 +93,17 @@ export async function checkProfiles({
   for (const warning of warnings) messages.warn(warning)
   const more = result.checked - result.usable - warnings.length
   if (more > 0) messages.warn(`${more} more can't be used`, 'unlisted')
+  if (withoutKeys > 0) messages.warn(`${several(withoutKeys, 'profile')} without KIC or KID: ${NRF_REJECTS}`)
   return result
 }
 
-/** @returns false if there is no such file */
-async function check(directory: string, name: string, decrypt: Decrypt): Promise<boolean> {
+/** @returns the keys that a usable profile does without; undefined if there is no such file */
+async function check(directory: string, name: string, decrypt: Decrypt): Promise<string[] | undefined> {
   const text = readProfile(directory, name)
-  if (text === undefined) return false
+  if (text === undefined) return undefined
   refuseAssigned(text)
   const sealed = parseStored(name, text)
   const profile = parsePlaintext(sealed, await decrypt(sealed.ciphertext), OPTIONS)
   refuseOutdated(newerProblems(profile, true))
-  return true
+  return missingKeys(profile)
 }

@@ -29,6 +29,8 @@ export interface Found {
   /** The files of claims that are not finished. */
   readonly unfinished: readonly string[]
   readonly inTransit: Moved['inTransit']
+  /** The first files that are named like a profile, but not after an ICCID. */
+  readonly notProfiles: readonly string[]
 }
 
 /**
@@ -36,7 +38,7 @@ export interface Found {
  * @throws {Failure} `no-profiles` if there is no such directory, `disk` if it can't be read
  */
 export function countFiles(directory: string): Found {
-  const { iccids, used, notProfileCount, twins } = readUnused(directory)
+  const { iccids, used, notProfiles, notProfileCount, twins } = readUnused(directory)
   const { moved, inTransit } = countMoved(directory)
   const claimed = claimedIn(directory)
   iccids.remove(claimed)
@@ -50,7 +52,7 @@ export function countFiles(directory: string): Found {
     notProfiles: notProfileCount,
     received: countReceived(directory),
   }
-  return { counts, iccids, unfinished, inTransit }
+  return { counts, iccids, unfinished, inTransit, notProfiles }
 }
 
 const stem = (name: string) => name.replace(/\.json$/, '')

@@ -35,20 +35,24 @@ export function readRecords(directory: string): Records {
   const names = readUsed(directory)
   const unreadable: string[] = []
   for (const name of names) {
-    const text = readSafely(directory, name, unreadable)
-    const device = deviceIn(text)
-    if (device === undefined) continue
-    const { station, claimed, iccid } = fieldsOf(text)
-    devices.push({
-      device,
-      station: textOf(station),
-      claimed: textOf(claimed),
-      iccid: iccidDigits(textOf(iccid)) ?? '',
-      file: name,
-    })
+    const record = recordIn(directory, name, unreadable)
+    if (record !== undefined) devices.push(record)
   }
   const withoutDevice = names.length - devices.length - unreadable.length
   return { devices: devices.sort((a, b) => compare(a.claimed, b.claimed)), withoutDevice, unreadable }
+}
+
+/** @param unreadable receives why the file can't be read */
+export const recordIn = (directory: string, name: string, unreadable: string[]): DeviceRecord | undefined =>
+  recordOf(name, readSafely(directory, name, unreadable))
+
+/** What a used file says; undefined if it names no device. */
+export function recordOf(file: string, text: string): DeviceRecord | undefined {
+  const device = deviceIn(text)
+  if (device === undefined) return undefined
+  const { station, claimed, iccid } = fieldsOf(text)
+  const digits = iccidDigits(textOf(iccid)) ?? ''
+  return { device, station: textOf(station), claimed: textOf(claimed), iccid: digits, file }
 }
 
 /** The devices that have more than one profile, each with the ICCIDs of all of them. */
@@ -72,7 +76,7 @@ export const warnOfUnreadable = (unreadable: readonly string[], messages: Messag
     more: (others) => `${others} more files are left out`,
   })
 
-const compare = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0)
+export const compare = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0)
 
 const textOf = (value: unknown) => (typeof value === 'string' ? value : '')
 

@@ -29,6 +29,7 @@ const fieldsOf = (
   held: checked?.faults.held ?? null,
   moved,
   inTransit,
+  unreadable: checked?.faults.unreadable ?? null,
 })
 
 const text: Printer = {
@@ -44,11 +45,9 @@ const text: Printer = {
     ]
     if (checked !== undefined) {
       rows.push(['checked with the key', checked.checked], ['usable', checked.usable])
-      rows.push(['damaged', checked.faults.damaged], ['not decrypted by the key', checked.faults.locked])
-      rows.push(
-        ['rejected by a device', checked.faults.unfit],
-        ['open in another program', checked.faults.held],
-      )
+      const { damaged, unreadable, locked, unfit, held } = checked.faults
+      rows.push(['damaged', damaged], ['unreadable', unreadable], ['not decrypted by the key', locked])
+      rows.push(['rejected by a device', unfit], ['open in another program', held])
     }
     return `${printable(directory)}\n${rows.map(([name, count]) => `  ${name.padEnd(24)} ${String(count).padStart(9)}\n`).join('')}`
   },

@@ -1,6 +1,7 @@
 import { Failure, type Fault } from '../failure.ts'
 import { readKey } from '../key/private-key.ts'
 import { wrongKey } from '../key/wrong-key.ts'
+import { whyNoProfile } from '../store/names.ts'
 import { whyNone } from '../store/read.ts'
 import { type Messages, several } from '../words.ts'
 import { type Checked, checkProfiles, opensNone } from './check.ts'
@@ -8,12 +9,14 @@ import { countFiles } from './count.ts'
 import { DEVICE_FIELDS, readRecords, warnOfSeveral, warnOfUnreadable } from './devices.ts'
 import { type Output, PRINTERS, printList } from './print.ts'
 import { warnOfTransit, warnOfUnfinished } from './unfinished.ts'
+import { warnOfEach } from './warn.ts'
 
 export type { Format } from './print.ts'
 
 /** Why files can't be used. */
 const FAULTS: Record<Fault, string> = {
   damaged: 'damaged',
+  unreadable: "can't be read",
   locked: 'not decrypted by the key',
   unfit: 'rejected by a device',
   held: 'open in another program',
@@ -39,8 +42,8 @@ export interface Inquiry extends Output {
  */
 export async function showStatus(inquiry: Inquiry): Promise<void> {
   const { directory, keyPath, messages, progress, print } = inquiry
-  const key = keyPath === undefined ? undefined : readKey(keyPath, inquiry.passphrase)
-  const { counts, iccids, unfinished, inTransit } = countFiles(directory)
+  const key = keyPath === undefined ? undefined : readKey(keyPath, inquiry.passphrase, messages)
+  const { counts, iccids, unfinished, inTransit, notProfiles } = countFiles(directory)
   const printer = PRINTERS[inquiry.format]
   if (inquiry.devices) {
     const { devices, withoutDevice, unreadable } = readRecords(directory)
@@ -66,13 +69,22 @@ export async function showStatus(inquiry: Inquiry): Promise<void> {
   await print(printer.status(directory, counts, checked))
   warnOfUnfinished(directory, unfinished, messages)
   warnOfTransit(inTransit, messages)
+  warnOfEach(messages, notProfiles, {
+    words: (name) => `${name} is no profile: ${whyNoProfile(name)}`,
+    more: () => `${counts.notProfiles} files are no profiles`,
+  })
   // Stations may have taken all of them since they were counted.
   if (counts.unused === 0 || checked?.checked === 0) {
     throw new Failure(whyNone(directory, counts.used, counts.moved > 0), `no unused profile in ${directory}`)
   }
   if (checked === undefined) return
   if (key !== undefined && opensNone(checked)) throw wrongKey(key, checked.faults.locked, false)
-  if (checked.usable === 0 && checked.faults.held === checked.checked) {
+  const { held, unreadable } = checked.faults
+  if (checked.usable === 0 && unreadable > 0) {
+    const what = several(unreadable, 'unused profile')
+    throw new Failure('unreadable', `${what} in ${directory} can't be read`, checked.unread)
+  }
+  if (checked.usable === 0 && held === checked.checked) {
     const facts = { kind: 'all-held', claims: false } as const
     throw new Failure(facts, `other programs have all unused profiles in ${directory} open`)
   }

@@ -39,6 +39,17 @@ export const keyOf = ({ digits, number }: Pick<ProfileName, 'digits' | 'number'>
 export const isProfileName = (name: string) =>
   parseName(name.replace(/[. ]+$/, '').replace(/\.json$/i, ENDING)) !== undefined
 
+/** As Windows, macOS and file managers name a copy: `… (1).json`, `… - Copy.json`, `… copy 2.json`. */
+const COPY = /^((?:__)?\d+[Ff]?)( ?\(\d+\)| - [^.]+| copy( \d+)?)\.json$/i
+
+/** Why a file does not count, although its name ends as that of a profile. */
+export function whyNoProfile(name: string): string {
+  const [, original] = COPY.exec(name) ?? []
+  return original === undefined
+    ? 'its name is not an ICCID and .json'
+    : `its name is that of a copy of ${fileName(original)}`
+}
+
 export interface Unused {
   /** Lowest first: ICCIDs, each with its number if it came back. */
   readonly iccids: IccidList
@@ -82,10 +93,11 @@ export function unusedOf(names: Iterable<string>): Unused {
     if (!(isProfile || isInCapitals(name)) || name.startsWith('.') || name.startsWith('profiles')) continue
     const isUsed = name.startsWith(USED)
     const stem = name.slice(isUsed ? USED.length : 0, -ENDING.length)
-    if (isProfile && isUsed) used.add(stem)
-    else if (isProfile && iccidDigits(stem) !== undefined) iccids.add(stem)
-    else if (isProfile && parseName(name) !== undefined) back.push(stem)
-    else if (++notProfileCount <= MOST_NAMED) notProfiles.push(name)
+    if (isProfile && iccidDigits(stem) !== undefined) (isUsed ? used : iccids).add(stem)
+    else if (isProfile && parseName(name) !== undefined) {
+      if (isUsed) used.add(stem)
+      else back.push(stem)
+    } else if (++notProfileCount <= MOST_NAMED) notProfiles.push(name)
   }
   for (const stem of back) iccids.add(stem)
   const twins = iccids.sort().remove(used.sort()).map(fileName)

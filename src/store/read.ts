@@ -9,7 +9,7 @@ import {
   readFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { errnoOf, Failure, reasonOf, UnusableProfile } from '../failure.ts'
+import { errnoOf, Failure, type Fault, reasonOf, UnusableProfile } from '../failure.ts'
 import { OpenDirectory } from './flush/directory.ts'
 import { hasFiller, isProfileName, type Unused, unusedOf, usedOf } from './names.ts'
 import { isHeld, patiently } from './patience.ts'
@@ -25,6 +25,9 @@ const MOST_LOOKED_INTO = 20
 
 /** Does not follow a link out of the directory, nor wait for a pipe with the name of a profile. */
 const READ_SAFELY = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0)
+
+/** Errors that say what a file is. All others say that it can't be read now. */
+const NO_FILE = ['EISDIR', 'ELOOP', 'ENOENT', 'ENXIO']
 
 /** @throws {Failure} `no-profiles` if there is no such directory, `disk` if it can't be read */
 export const readUnused = (directory: string): Unused =>
@@ -127,15 +130,20 @@ export function readProfile(directory: string, name: string, most?: number): str
     if (!status.isFile()) throw new UnusableProfile('damaged', 'it is not a regular file')
     if (status.size > (most ?? (isUnused(name) ? LARGEST_PROFILE : LARGEST_RECORD)))
       throw new UnusableProfile('damaged', `it is too large for a profile (${status.size} bytes)`)
-    return readFileSync(file, 'utf8')
+    // Some editors begin a file with a byte order mark.
+    return readFileSync(file, 'utf8').replace(/^\ufeff/, '')
   } catch (error) {
     if (error instanceof UnusableProfile) throw error
     if (errnoOf(error) === 'ENOENT' && !isLink(path)) return undefined
-    const fault = process.platform === 'win32' && isHeld(error) ? 'held' : 'damaged'
-    throw new UnusableProfile(fault, `it can't be read: ${reasonOf(error)}`, { cause: error })
+    throw new UnusableProfile(faultOf(error), `it can't be read: ${reasonOf(error)}`, { cause: error })
   } finally {
     if (file !== undefined) closeSync(file)
   }
+}
+
+function faultOf(error: unknown): Fault {
+  if (process.platform === 'win32' && isHeld(error)) return 'held'
+  return NO_FILE.includes(errnoOf(error) ?? '') ? 'damaged' : 'unreadable'
 }
 
 /** Used files and the records of devices have other names. */

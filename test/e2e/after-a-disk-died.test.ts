@@ -34,7 +34,9 @@ beforeEach(() => {
 })
 
 const next = (receipt: string, ...args: string[]) =>
-  softsim(['next', '-k', KEY, '-i', directory, '--receipt', receipt, ...args])
+  softsim(['next', '-k', KEY, '-i', directory, '--receipt', receipt, ...args], {
+    env: { SOFTSIM_DEVICE_FORMAT: 'SN.+' },
+  })
 
 const compare = (...args: string[]) => softsim(['status', '-i', directory, '--receipts', ...args])
 
@@ -92,6 +94,10 @@ test('receipts of a chain of moves: only the last directory may have the profile
   expect((await compared(backup, ...all))[0]).toBe(5)
   const restored = directoryOf(someProfiles(6))
   for (const files of [all, [line1], [line2]]) expect((await compared(restored, ...files))[0]).toBe(5)
+  // The clock of the second station is years behind.
+  writeFileSync(line2, readFileSync(line2, 'utf8').replaceAll(/"time":"\d{4}/g, '"time":"2020'))
+  expect((await compared(backup, ...all))[0]).toBe(5)
+  expect((await compared(`${third}-elsewhere`, ...all))[0]).toBe(0)
 })
 
 test('receipts that the directory agrees with', async () => {
@@ -103,6 +109,9 @@ test('receipts that the directory agrees with', async () => {
     signal: null,
     stdout: '',
     stderr: 'softsim: 4 receipts of 3 profiles compared\n',
+  })
+  expect(JSON.parse((await compare(line1, line2, '--format=json')).stdout)).toEqual({
+    ...{ directory, receipts: 4, profiles: 3, elsewhere: 0, torn: 0 },
   })
 })
 

@@ -95,6 +95,69 @@ describe.skipIf(reason !== undefined)(`an unusual system${reason ? ` (skipped: $
     })
   })
 
+  describe('a file that can’t be read is not damaged', () => {
+    const ERRORS = [
+      'EACCES',
+      'EPERM',
+      'EIO',
+      'ESTALE',
+      'ETIMEDOUT',
+      'EHOSTDOWN',
+      'EMFILE',
+      'ENFILE',
+      'EINVAL',
+    ]
+    const AGAIN = /.+, then run the same command again/
+
+    test.each(ERRORS)('%s of one: the next one is taken; of all: exit code 9', async (error) => {
+      const directory = directoryOf(someProfiles(2))
+      const [first = '', second = ''] = namesIn(directory).map((name) => join(directory, name))
+      const call = (args: string[], ...paths: string[]) =>
+        softsim(args, failing(OPEN, `error=${error}`, ...paths))
+      const all = await call(nextOf(directory), first, second)
+      expect([all.code, all.stdout, all.stderr.split('\n').slice(0, -1)]).toEqual([
+        9,
+        '',
+        [
+          ...[1, 2].map((n) =>
+            expect.stringMatching(
+              `${iccid(n)}.json is skipped: it can't be read: (.* \\(${error}\\)|${error})$`,
+            ),
+          ),
+          `softsim: error: 2 unused profiles in ${directory} can't be read`,
+          expect.stringMatching(AGAIN),
+        ],
+      ])
+      const status = ['status', '-i', directory, '-k', KEY, '--format=json']
+      const checked = await call(status, first)
+      expect([checked.code, JSON.parse(checked.stdout)]).toMatchObject([
+        0,
+        { usable: 1, unreadable: 1, damaged: 0 },
+      ])
+      expect(checked.stderr).toContain("warning: 1 file can't be read: leave them there")
+      expect(await call(status, first, second)).toMatchObject({
+        code: 9,
+        stderr: expect.stringMatching(AGAIN),
+      })
+      expect(await call(nextOf(directory), first)).toMatchObject({ code: 0 })
+      expect(usedIn(directory)).toEqual([`__${iccid(2)}.json`])
+    })
+
+    test.each(ERRORS)('%s of the used file or the record of a device', async (error) => {
+      const directory = directoryOf(someProfiles(2))
+      const again = [...nextOf(directory), '--device', 'SN-1']
+      expect(await softsim(again)).toMatchObject({ code: 0 })
+      const used = join(directory, `__${iccid(1)}.json`)
+      const [record = ''] = readdirSync(join(directory, '.devices'))
+      const failed = failure(9, /.+ can't be handed out: it can't be read: .+/, AGAIN)
+      const call = (args: string[], path: string) => softsim(args, failing(OPEN, `error=${error}`, path))
+      expect(await call(again, used)).toEqual(failed)
+      expect(await call(again, join(directory, '.devices', record))).toEqual(failed)
+      expect(await call([...nextOf(directory), '--iccid', iccid(1)], used)).toEqual(failed)
+      expect(usedIn(directory)).toHaveLength(1)
+    })
+  })
+
   test('without hard links, move flushes each tombstone before it creates the next one', async () => {
     const [source, above] = [directoryOf(someProfiles(3)), temporaryDirectory()]
     const log = join(above, 'trace')

@@ -7,7 +7,11 @@ const RECORDS = [
   { claimed: '2026-11-21', station: '', device: 'a\u001b[2J,"b"', iccid: '89' },
 ]
 const COUNTS = { unused: 1, used: 2, unfinished: 3, notProfiles: 4, received: 5, moved: 12, inTransit: 13 }
-const CHECKED = { checked: 6, usable: 7, faults: { damaged: 8, locked: 9, unfit: 10, held: 11 } }
+const CHECKED = {
+  checked: 6,
+  usable: 7,
+  faults: { damaged: 8, locked: 9, unfit: 10, held: 11, unreadable: 14 },
+}
 
 const devices = (format: keyof typeof PRINTERS) => [...PRINTERS[format].list(DEVICE_FIELDS, RECORDS)].join('')
 
@@ -41,12 +45,12 @@ test('devices as JSON: a line for each, as it is recorded', () => {
 test('the counts; for scripts, newer ones come last', () => {
   const numbers = (text: string) => text.match(/\b\d+\b/g)?.map(Number)
   const ofFiles = [1, 2, 3, 12, 13, 4, 5]
-  expect(numbers(PRINTERS.text.status('D\n', COUNTS, CHECKED))).toEqual([...ofFiles, 6, 7, 8, 9, 10, 11])
+  expect(numbers(PRINTERS.text.status('D\n', COUNTS, CHECKED))).toEqual([...ofFiles, 6, 7, 8, 14, 9, 10, 11])
   expect(numbers(PRINTERS.json.status('D', COUNTS, CHECKED))).toEqual([
-    1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13,
+    1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14,
   ])
-  expect(PRINTERS.csv.status('D', COUNTS, CHECKED)).toMatch(/\r\nD,1,2,3,4,5,6,7,8,9,10,11,12,13\r\n$/)
-  expect(PRINTERS.csv.status('D', COUNTS, undefined)).toMatch(/\r\nD,1,2,3,4,5,,,,,,,12,13\r\n$/)
+  expect(PRINTERS.csv.status('D', COUNTS, CHECKED)).toMatch(/\r\nD,1,2,3,4,5,6,7,8,9,10,11,12,13,14\r\n$/)
+  expect(PRINTERS.csv.status('D', COUNTS, undefined)).toMatch(/\r\nD,1,2,3,4,5,,,,,,,12,13,\r\n$/)
   expect(numbers(PRINTERS.text.status('D', COUNTS, undefined))).toEqual(ofFiles)
   expect(PRINTERS.text.status('D\n', COUNTS, undefined).split('\n')[0]).toBe('D\\u{a}')
 })

@@ -2,7 +2,16 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { fileName, keyOf, parseName, spellings, type Unused, unusedOf, usedName } from '../../src/store/names.ts'
+import {
+  fileName,
+  keyOf,
+  parseName,
+  spellings,
+  type Unused,
+  unusedOf,
+  usedName,
+  whyNoProfile,
+} from '../../src/store/names.ts'
 import { hasFillers } from '../../src/store/read.ts'
 import { digits } from '../support/arbitrary.ts'
 import { temporaryDirectory } from '../support/directory.ts'
@@ -49,15 +58,29 @@ test('other files are ignored', () => {
 })
 
 test('a name that looks like a profile but is not an ICCID is listed separately', () => {
-  const notProfiles = ['8988 (1).json', 'backup.json', '８９８８.json']
+  const notProfiles = ['8988 (1).json', '__8988 (1).json', '__backup.json', 'backup.json', '８９８８.json']
   expect(listed(unusedOf([...notProfiles, '8988.json']))).toEqual({
     iccids: ['8988'],
     notProfiles: notProfiles.sort(),
-    notProfileCount: 3,
+    notProfileCount: 5,
     twins: [],
     used: 0,
   })
 })
+
+test.each([
+  ['8988 (1).json', '8988.json'],
+  ['__8988(12).json', '__8988.json'],
+  ['8988F - Copy.json', '8988F.json'],
+  ['8988 - Kopie (2).json', '8988.json'],
+  ['8988 copy 2.json', '8988.json'],
+])('%s is a copy of %s', (name, original) =>
+  expect(whyNoProfile(name)).toBe(`its name is that of a copy of ${original}`),
+)
+
+test.each(['package.json', '{}.json', '8988x.json', 'copy (1).json', '8988-1.json'])('%s is none', (name) =>
+  expect(whyNoProfile(name)).toBe('its name is not an ICCID and .json'),
+)
 
 test('of many such names, some are listed and all are counted', () => {
   const { notProfiles, notProfileCount } = unusedOf(Array.from({ length: 150 }, (_, n) => `copy ${n}.json`))
@@ -133,7 +156,7 @@ describe('a profile that came back', () => {
     ['also beside what it was before', ['8988.json', '8988.2.json', '8988.3.json'], ['8988.3'], []],
     ['used: what it was before is not unused', ['__8988.json', '8988.2.json', '__8988.2.json'], [], ['8988.2.json']],
     ['used again, and both unused files are back', ['8988.json', '__8988.json', '8988.2.json', '__8988.2.json'], [], ['8988.json', '8988.2.json']],
-    ['in another spelling', ['__8988F.json', '8988.2.json', '__8988F.2.json'], [], ['8988.2.json']],
+    ['used with a filler, and back without', ['8988F.json', '__8988F.json', '8988.2.json'], ['8988.2'], ['8988F.json']],
   ])('%s', (_, names, iccids, twins) => {
     const found = unusedOf(names)
     expect([[...found.iccids], found.twins]).toEqual([iccids, twins])

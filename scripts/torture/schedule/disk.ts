@@ -27,6 +27,19 @@ import {
 
 const NOBODY: Actor = { call: '', points: 0, now: 0 }
 
+const MOST_PATHS = 10_000
+const paths = new Map<string, readonly string[]>()
+
+/** The same paths come again and again. */
+function partsOf(path: string): readonly string[] {
+  const known = paths.get(path)
+  if (known !== undefined) return known
+  if (paths.size > MOST_PATHS) paths.clear()
+  const parts = path.split('/').filter((name) => name !== '' && name !== '.')
+  paths.set(path, parts)
+  return parts
+}
+
 export class Disk {
   readonly hasFatRules: boolean
   /** Whether changes of names reach the disk in their order, whatever their directories. */
@@ -73,7 +86,7 @@ export class Disk {
   /** The inode at a path. */
   at(path: string): Inode | undefined {
     let inode: Inode | undefined = this.#tree
-    for (const name of path.split('/')) if (name !== '' && name !== '.') inode = inode?.names?.now.get(name)
+    for (const name of partsOf(path)) inode = inode?.names?.now.get(name)
     return inode
   }
 

@@ -52,6 +52,8 @@ export class World {
   readonly moves: { readonly what: string; readonly call: string; readonly at: number }[] = []
   readonly changes: Change[] = []
   trace: ((call: Call, entry: Entry) => void) | undefined
+  /** Is called before each step that is made. */
+  watch: ((world: World, name: string, path: string) => void) | undefined
   #broken: HarnessError | undefined
 
   constructor(kind: Kind, disk: Disk = new Disk(kind.hasFatRules, kind.hasJournal)) {
@@ -136,13 +138,19 @@ export class World {
 
   /** The stick loses what is not flushed; all calls are gone. */
   pullStick(): void {
-    for (const call of this.calls) if (call.state === 'alive') call.state = 'dead'
+    this.#endAll()
     this.disk.lose(dirname(STICK))
+  }
+
+  /** Those that have not begun can begin afterwards. */
+  #endAll(): void {
+    for (const call of this.calls)
+      if (call.state === 'alive' && call.beganAt !== undefined) call.state = 'dead'
   }
 
   /** All calls are gone. */
   cutPower(choose: (length: number) => number): void {
-    for (const call of this.calls) if (call.state === 'alive') call.state = 'dead'
+    this.#endAll()
     // Windows can't flush a directory: NTFS journals the names itself.
     this.disk.cutPower(this.kind.platform === 'win32' ? (length) => length : choose)
   }
@@ -184,6 +192,7 @@ export function step<T>(name: string, path: string, isPoint: boolean, action: (r
     run.paused = new Paused('paused')
     throw run.paused
   }
+  world.watch?.(world, name, path)
   let hasFault = false
   if (isPoint) {
     run.left--

@@ -65,14 +65,29 @@ async function changesBefore(first: number, length: number, run: Run, kind: stri
   const other = 1 - first
   let its: readonly Touched[] | undefined
   let before: readonly Touched[] = []
+  /** What the other call does with each fault, and after how many steps of the first one. */
+  const ran = new Map<string, { readonly points: number; readonly its: readonly Touched[] }>()
   for (let points = 1; points < length; points++) {
-    if (its !== undefined && !conflictsAny(before[points - 1], its)) continue
+    if (its !== undefined && !conflictsAny(before[points - 1], its, true)) continue
     const part = { call: first, points }
     const outcome = await run(part, { call: other }, { call: first })
     before = pointsOf(callOf(outcome, first))
     its = pointsOf(callOf(outcome, other))
-    for (const { points: at, fault } of faultsOf(outcome, other, kind))
-      await run(part, { call: other, points: at, ...fault }, ...after(fault, other), ...after(fault, first))
+    for (const { points: at, fault } of faultsOf(outcome, other, kind)) {
+      const key = JSON.stringify([at, fault])
+      const last = ran.get(key)
+      // What the first call has done since then has nothing to do with what the other one does in this case.
+      if (
+        last !== undefined &&
+        !before.slice(last.points, points).some((each) => conflictsAny(each, last.its))
+      )
+        continue
+      const faulty = { call: other, points: at, ...fault }
+      const now = await run(part, faulty, ...after(fault, other), ...after(fault, first))
+      // After a power cut, the first call does not go on.
+      if (fault.cut === undefined && !fault.isPull)
+        ran.set(key, { points, its: pointsOf(callOf(now, other)) })
+    }
     for (const { points: at, fault } of faultsOf(outcome, first, kind))
       if (at > points)
         await run(

@@ -136,7 +136,7 @@ const list = (path: string) =>
 const readdirSync = (path: unknown) => [...list(plain(path))].sort()
 
 function opendirSync(path: unknown) {
-  const names = [...list(plain(path))]
+  const names = readdirSync(path)
   return {
     readSync: () => {
       const name = names.shift()

@@ -22,14 +22,19 @@ export function pointsOf({ log }: Call): Touched[] {
   return points
 }
 
-function conflicts(one: Touched, other: Touched): boolean {
+/** Two names in one directory can change in any order, unless the power is cut after that. */
+function conflicts(one: Touched, other: Touched, hasCut: boolean): boolean {
   return one.some((each) =>
-    other.some((its) => (each[0] === '>' || its[0] === '>') && each.slice(1) === its.slice(1)),
+    other.some(
+      (its) =>
+        each.slice(1) === its.slice(1) &&
+        (each[0] !== its[0] || (each[0] === '>' && (hasCut || !each.endsWith('/')))),
+    ),
   )
 }
 
-export const conflictsAny = (one: Touched | undefined, others: readonly Touched[]) =>
-  one !== undefined && others.some((other) => conflicts(one, other))
+export const conflictsAny = (one: Touched | undefined, others: readonly Touched[], hasCut = false) =>
+  one !== undefined && others.some((other) => conflicts(one, other, hasCut))
 
 export const callOf = ({ world }: Outcome, at: number): Call => world.calls[at] as Call
 

@@ -24,6 +24,7 @@ export function programFor(platform: NodeJS.Platform): Promise<Program> {
 
 export interface Watch {
   trace?: World['trace']
+  before?: World['watch']
   segment?: (segment: Segment | undefined, call: Call) => void
 }
 
@@ -34,6 +35,7 @@ export async function run(schedule: Schedule, watch: Watch = {}): Promise<World>
   const program = await programFor(kind.platform)
   const world = await begin(program, kind, schedule.start, schedule.profiles)
   world.trace = watch.trace
+  world.watch = watch.before
   for (const name of schedule.calls) {
     const make = CALLS[name]
     if (make === undefined) throw new Error(`there is no call ${name}`)

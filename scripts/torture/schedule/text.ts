@@ -4,10 +4,11 @@
  *     nolinks hint/2 next+deviceD: A12 B7! A3=EIO B@70s A
  *
  * A12: the first call passes 12 points. A: it goes to its end. Then `!`: it is killed there. `=EIO`: the last of the
- * steps is refused. `~EIO`: it is done, and reported as an error. `+` after it: so is each later step of the call
- * on that disk. `$`: it is asked to stop by a signal, `$$`: by two, and the second one ends it unless it holds them
- * back. `^0`, `^.5`, `^1`: the power is cut, and that share of
- * what is not flushed stays. `%`: the stick is pulled out, and what is not flushed on it is lost. `@70s`: time passes (s, m or h). After all of that, the living calls go to their ends.
+ * steps is refused. `~EIO`: it is done, and reported as an error. `+` after it: so is each later step of the call on
+ * that disk. `$`: it is asked to stop by a signal; `$$`: by two, and the second one ends it unless it holds them back.
+ * `^0`, `^.5`, `^1`: the power is cut, and that share of what is not flushed stays. `%`: the stick is pulled out, and
+ * what is not flushed on it is lost. Calls that begin later are not affected. `@70s`: time passes (s, m or h). After all
+ * of that, the living calls go to their ends.
  */
 import type { Fault } from './call.ts'
 

@@ -3,7 +3,7 @@
  * helps is said only here.
  */
 import { isAbsolute } from 'node:path'
-import { errnoOf, Failure } from '../../failure.ts'
+import { Failure } from '../../failure.ts'
 import { fullPath } from '../../full-path.ts'
 import { oddEnd, several } from '../../words.ts'
 import { DISK, LEAVE_DELETED } from './disk.ts'
@@ -56,6 +56,8 @@ const ADVICE = {
     ...MOVE,
     nobodys:
       'check the serial number, in which case matters, or the ICCID; softsim status --devices lists all',
+    'other-path':
+      'check --url: the path is usually /sims/profiles; if it is right, ask the service provider for more profiles',
     'other-receipts': 'check -i; a new directory, with other profiles, needs no comparison',
     'no-such-profile': 'check the ICCID and -i',
     received: ({ count }) =>
@@ -67,9 +69,10 @@ const ADVICE = {
   },
   key: KEY,
   unusable: {
-    contradiction: 'stop the stations of this directory; the page of softsim status says what to do',
-    damaged: ({ cause }) => `${restoring(cause)}; nothing was claimed`,
-    held: 'close the other program, then run the same command again; nothing was claimed',
+    contradiction:
+      'stop the stations of this directory; the manual of softsim status says what to do, under "After a disk died"',
+    damaged:
+      'copy the file from a backup, or ask the service provider for another profile; nothing was claimed',
     'none-checked-usable': 'the warnings say why, file by file',
     'none-usable': 'see the warning for each file; nothing was claimed',
     unfit: 'take another profile, and tell the service provider about this one; nothing was claimed',
@@ -133,14 +136,6 @@ function whereToLook(directory: string): string {
   if (end !== undefined) return `check -i: the name ${end}`
   const inFull = isAbsolute(directory) ? '' : `, which stands for ${full},`
   return `check -i${inFull} and ${diskPresence()}; softsim fetch creates the directory`
-}
-
-/** @param cause why the file can't be used */
-function restoring(cause: unknown): string {
-  const error = (cause instanceof Error ? cause.cause : undefined) as NodeJS.ErrnoException | undefined
-  return errnoOf(error) === 'EACCES'
-    ? `give this user permission to read ${error?.path}`
-    : 'copy the file from a backup, or ask the service provider for another profile'
 }
 
 const restOf = (left: number) =>

@@ -8,10 +8,12 @@ const PERMIT = 'give this user permission to create, write, rename and remove fi
 
 const REMEDIES: Record<string, string> = {
   EACCES: PERMIT,
+  EBUSY: 'close the other program',
   EPERM: PERMIT,
   EDQUOT: 'free disk space',
   EFBIG: 'raise the file size limit (ulimit -f)',
   EMFILE: 'raise the limit of open files (ulimit -n)',
+  ENFILE: 'close other programs',
   ENOSPC: 'free disk space',
   EROFS: 'make the file system writable',
 }
@@ -33,10 +35,20 @@ const isFull = (error: unknown) => ['ENOSPC', 'EDQUOT'].includes(errnoOf(error) 
 const remedyAt = (path: string, error: unknown, otherwise?: string) =>
   fullPath(path) === undefined ? LEAVE_DELETED : remedyFor(error, otherwise)
 
+/** What may help if a file can't be read. Nothing is known to be wrong with it. */
+function readingRemedy(error: unknown): string {
+  const { path = 'the file' } = error as NodeJS.ErrnoException
+  const remedy = ['EACCES', 'EPERM'].includes(errnoOf(error) ?? '')
+    ? `give this user permission to read ${path}`
+    : remedyFor(error, 'connect the share, or check the disk')
+  return `${remedy}, then run the same command again`
+}
+
 export const DISK = {
   'all-held': ({ claims }) =>
     `close them, or exclude the directory from virus scans and backups${claims ? '; nothing was claimed' : ''}`,
   'current-directory-gone': `${LEAVE_DELETED}; nothing was claimed`,
+  held: 'close the other program, then run the same command again; nothing was claimed',
   lost: 'ask the service provider for the profiles named above, which are allocated; the next fetch or next stores any that were put aside',
   'no-output': 'connect standard output to the device programmer',
   'no-reader': 'check the file or the program that receives the output',
@@ -62,6 +74,7 @@ export const DISK = {
   },
   'unfinished-move': ({ directory, cause }) =>
     `${remedyFor(cause)}, then run the same command again: it finishes the move${isFull(cause) ? `; or take all of ${directory}, with its hidden files, to a larger disk, delete it here, and give its new place with -o` : ''}`,
+  unreadable: ({ cause }) => readingRemedy(innermost(cause)),
   'unread-directory': ({ cause }) =>
     errnoOf(cause) === 'EACCES'
       ? 'give this user permission to read and search the directory'

@@ -2,7 +2,8 @@ import { Option } from 'clipanion'
 import type { Format } from '../../status/status.ts'
 import { UsageError } from '../advice/usage.ts'
 import { BaseCommand } from './base.ts'
-import { checkIccid, notEmpty, parseCount, serialNumber } from './values.ts'
+import { serialNumber } from './serial-number.ts'
+import { checkIccid, notEmpty, parseCount } from './values.ts'
 
 export class StatusCommand extends BaseCommand {
   static override paths = [['status']]
@@ -72,7 +73,7 @@ export class StatusCommand extends BaseCommand {
       if (this.receipts !== undefined) {
         const { compareReceipts } = await import('../../status/receipts/compare.ts')
         const files = this.receipts.map((each) => notEmpty('--receipts', each))
-        return await compareReceipts({ ...usual, files })
+        return await compareReceipts({ ...usual, files, progress })
       }
       if (this.device !== undefined || this.iccid !== undefined) {
         const { showProfiles } = await import('../../status/search.ts')

@@ -3,7 +3,7 @@ import type { Decrypt } from '../../key/decrypt.ts'
 import { claimAll, comeBack } from '../../store/claim.ts'
 import type { Outcome } from '../../store/create.ts'
 import { isFetching } from '../../store/incoming/answers.ts'
-import { fileName } from '../../store/names.ts'
+import { fileName, whyNoProfile } from '../../store/names.ts'
 import { isHeld } from '../../store/patience.ts'
 import { Queue } from '../../store/queue.ts'
 import { refuseAssigned } from '../../store/use.ts'
@@ -76,7 +76,9 @@ export class Search {
     } catch (error) {
       // A running fetch may be writing it, where the file system has no hard links.
       if (isSecond || !(error instanceof UnusableProfile) || error.fault !== 'damaged') throw error
-      return isFetching(this.#source.directory) ? undefined : this.#open(name, true)
+      if (!isFetching(this.#source.directory)) return this.#open(name, true)
+      this.skipped.note(name, `a fetch may be writing it: ${error.message}`)
+      return undefined
     }
   }
 
@@ -150,7 +152,7 @@ export class Search {
   giveUp(error: unknown): void {
     if (error instanceof Shortage) {
       const { notProfiles, notProfileCount } = this.queue.found
-      for (const name of notProfiles) this.skipped.note(name, 'its name is not an ICCID and .json')
+      for (const name of notProfiles) this.skipped.note(name, whyNoProfile(name))
       this.skipped.noteMore(notProfileCount - notProfiles.length)
       this.skipped.warn(this.#source.messages)
     }

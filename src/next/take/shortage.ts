@@ -3,6 +3,7 @@ import { countReceived } from '../../store/incoming/answers.ts'
 import { hasMovesOut } from '../../store/moves.ts'
 import type { Unused } from '../../store/names.ts'
 import { whyNone } from '../../store/read.ts'
+import { several } from '../../words.ts'
 import type { Skipped } from './skipped.ts'
 
 /** Too few profiles can be handed out. The files that were skipped explain why. */
@@ -13,8 +14,13 @@ export function shortage(
   directory: string,
   { count, usable }: Readonly<{ count: number; usable: number }>,
   { used, twins }: Pick<Unused, 'used' | 'twins'>,
-  skipped: Pick<Skipped, 'count' | 'held'>,
+  skipped: Pick<Skipped, 'count' | 'held' | 'unreadable' | 'unread'>,
 ): Shortage {
+  const { unreadable } = skipped
+  if (unreadable > 0 && (usable === 0 || usable + unreadable >= count)) {
+    const what = several(unreadable, 'unused profile')
+    return new Shortage('unreadable', `${what} in ${directory} can't be read`, skipped.unread)
+  }
   if (usable > 0) {
     return new Shortage(
       'too-few',

@@ -17,6 +17,9 @@ export class Skipped {
   count = 0
   /** How many of them other programs have open. */
   held = 0
+  /** How many of them can't be read, and why the last one can't be. */
+  unreadable = 0
+  unread: UnusableProfile | undefined
   /** Whether the key decrypts any profile. */
   isRightKey = false
   /** The first ones: a million would take too much memory. */
@@ -50,6 +53,10 @@ export class Skipped {
     this.count++
     this.note(name, error.message)
     if (error.fault === 'held') this.held++
+    if (error.fault === 'unreadable') {
+      this.unreadable++
+      this.unread = error
+    }
     if (error.fault === 'unfit') this.noteOpened()
     if (error.fault === 'locked') this.#locked++
     if (error.fault === 'locked' && ++this.#lockedInARow >= LOCKED_IN_A_ROW)

@@ -1,15 +1,21 @@
 import { Failure } from '../../failure.ts'
 import { movesInto } from '../../store/moves.ts'
-import { fileName, usedName } from '../../store/names.ts'
-import { looking } from '../../store/read.ts'
-import { tombstoneIn } from '../../store/use.ts'
+import { looking, readUsed } from '../../store/read.ts'
+import { Groups } from '../../store/receipts/groups.ts'
+import { deniedBy, holdersIn, withSeveralIccids } from '../../store/receipts/last.ts'
+import { Receipts } from '../../store/receipts/read.ts'
 import { type Messages, several } from '../../words.ts'
-import { readRecords, warnOfUnreadable } from '../devices.ts'
-import { lookAt } from '../look.ts'
+import { recordIn, warnOfUnreadable } from '../devices.ts'
 import { type Output, printList } from '../print.ts'
 import { warnOfEach } from '../warn.ts'
-import { type Contradiction, contradictionsIn, type Place, type Problem } from './contradictions.ts'
-import { type Receipt, readReceipts, withoutCopies } from './read.ts'
+import {
+  type Contradiction,
+  placeOf,
+  rowsOf,
+  type Statement,
+  statementOf,
+  summary,
+} from './contradictions.ts'
 
 const FIELDS = ['problem', 'iccid', 'device', 'time', 'source', 'file'] as const
 
@@ -18,6 +24,7 @@ export interface Comparison extends Output {
   /** The files of receipts of all stations. */
   readonly files: readonly string[]
   readonly messages: Messages
+  readonly progress: { follow(line: () => string): void }
 }
 
 /**
@@ -26,123 +33,97 @@ export interface Comparison extends Output {
  *   file or the directory can't be read
  */
 export async function compareReceipts(comparison: Comparison): Promise<void> {
-  const { directory, files, messages } = comparison
+  const { files, messages, progress } = comparison
+  const byDevice = new Groups()
+  let read = 0
+  progress.follow(() => `${several(read, 'receipt')} read`)
   // Before the directory: a claim is complete before its receipt is written, so stations may go on meanwhile.
-  const read = [...new Set(files)].map(readReceipts)
-  const receipts = withoutCopies(read.flatMap((each) => each.receipts))
-  warnOfEach(
-    messages,
-    read.flatMap(({ torn }) => torn),
-    {
-      words: (source) => `${source} is not a complete receipt`,
+  const receipts = await Receipts.read(files, ({ device }, line) => {
+    read++
+    if (device !== null) byDevice.add(device, line)
+  })
+  try {
+    warnOfEach(messages, receipts.torn, {
+      words: (line) => `${receipts.sourceOf(line)} is not a complete receipt`,
       more: (others) => `${others} more receipts are not complete`,
-    },
+    })
+    await hold(receipts, byDevice, comparison)
+  } finally {
+    receipts.close()
+  }
+}
+
+/** @throws {Failure} as `compareReceipts` */
+async function hold(receipts: Receipts, byDevice: Groups, comparison: Comparison): Promise<void> {
+  const { directory, messages, format, print, progress } = comparison
+  const tally = { receipts: 0, profiles: 0, elsewhere: 0, torn: receipts.torn.length }
+  progress.follow(() => `${several(tally.profiles, 'profile')} compared`)
+  const statementAt = addUsed(receipts, byDevice, comparison)
+  const arrived = looking(directory, () => movesInto(directory))
+  const found: Contradiction[] = []
+  const forgotten: string[] = []
+  for (const each of receipts.profiles()) {
+    const iccid = each[0]?.iccid ?? ''
+    tally.receipts += each.length
+    // Progress is only seen when nothing else is to be done.
+    if (tally.profiles++ % 1000 === 0) await new Promise((resolve) => setImmediate(resolve))
+    const place = placeOf(directory, iccid)
+    if (place === undefined) {
+      tally.elsewhere++
+      messages.tell(1, `${iccid} is not in ${directory}`)
+    }
+    const { state, statement } = place ?? {}
+    const all = statement === undefined ? each : [...each, statement]
+    if (holdersIn(all).length > 1) found.push({ problem: 'two-devices', statements: all })
+    const denied = place?.state === 'unused' ? deniedBy(each, place.file, arrived) : []
+    if (denied.length > 0) found.push({ problem: 'unused', statements: denied })
+    if (state !== 'used' || statement !== undefined) continue
+    for (const device of new Set(each.flatMap(({ device }) => device ?? [])))
+      forgotten.push(`${iccid} is used, but not recorded for device ${device}`)
+  }
+  for (const statements of withSeveralIccids(byDevice, statementAt))
+    found.push({ problem: 'two-profiles', statements })
+  if (found.length > 0) await printList(comparison, FIELDS, rowsOf(directory, found))
+  else if (format === 'json') await print(`${JSON.stringify({ directory, ...tally })}\n`)
+  warnOfEach(messages, forgotten, {
+    words: (each) => each,
+    more: (others) => `${others} more devices are not recorded`,
+    concern: 'unrecorded',
+  })
+  const where = tally.elsewhere === 0 ? '' : `; ${tally.elsewhere} of them not in ${directory}`
+  messages.tell(
+    0,
+    `${several(tally.receipts, 'receipt')} of ${several(tally.profiles, 'profile')} compared${where}`,
   )
-  const places = placesOf(directory, receipts, messages)
-  const arrived = arrivedIn(directory, receipts)
-  const found = contradictionsIn(
-    receipts.filter(({ iccid, move }) => move === undefined || !arrived.has(iccid)),
-    places,
-  )
-  if (found.length > 0) await printList(comparison, FIELDS, found)
-  tellOfOthers(directory, receipts, places, messages)
   if (found.length > 0) {
     throw new Failure(
       'contradiction',
       `the receipts contradict each other or ${directory}: ${summary(found)}`,
     )
   }
-  if (receipts.length > 0 && !receipts.some(({ iccid }) => places.has(iccid))) {
+  if (tally.profiles > 0 && tally.elsewhere === tally.profiles)
     throw new Failure('other-receipts', `${directory} has none of the profiles that the receipts name`)
-  }
 }
 
 /**
- * The ICCIDs that were moved to a directory, and not on from it: they may be unused there. Its path may be another one
- * today, so that only its own marks tell.
- * @throws {Failure} as `readUnused`
+ * Adds the used files of a directory that name a device.
+ * @returns what reads a statement again, by its number among the receipts and these files
  */
-function arrivedIn(directory: string, receipts: readonly Receipt[]): Set<string> {
-  const marks = looking(directory, () => movesInto(directory))
-  const last = new Map<string, Receipt>()
-  for (const each of receipts) {
-    const { iccid, time, move } = each
-    if (move !== undefined && time >= (last.get(iccid)?.time ?? '')) last.set(iccid, each)
+function addUsed(
+  receipts: Receipts,
+  byDevice: Groups,
+  { directory, messages }: Comparison,
+): (entry: number) => Statement | undefined {
+  const used = readUsed(directory)
+  const unreadable: string[] = []
+  for (const [at, name] of used.entries()) {
+    const { device, iccid = '' } = recordIn(directory, name, unreadable) ?? {}
+    if (device !== undefined && iccid !== '') byDevice.add(device, receipts.length + at)
   }
-  return new Set([...last.values()].filter(({ move }) => marks.has(move ?? '')).map(({ iccid }) => iccid))
-}
-
-/** Where the directory has what receipts or used files name. */
-function placesOf(directory: string, receipts: readonly Receipt[], messages: Messages): Map<string, Place> {
-  const { devices, unreadable } = readRecords(directory)
   warnOfUnreadable(unreadable, messages)
-  const places = new Map<string, Place>(
-    devices
-      .filter(({ iccid }) => iccid !== '')
-      .map(({ iccid, device, claimed, file }) => {
-        const statement = { iccid, device, time: claimed, source: file, again: true }
-        return [iccid, { state: 'used', file, statement }]
-      }),
-  )
-  for (const { iccid } of receipts) {
-    if (places.has(iccid)) continue
-    const place = placeOf(directory, iccid)
-    if (place !== undefined) places.set(iccid, place)
+  return (entry) => {
+    if (entry < receipts.length) return receipts.at(entry)
+    const record = recordIn(directory, used[entry - receipts.length] ?? '', [])
+    return record && statementOf(record)
   }
-  return places
-}
-
-function placeOf(directory: string, iccid: string): Place | undefined {
-  const use = lookAt(directory, iccid)
-  if (use === undefined) return { state: 'used', file: usedName(fileName(iccid)), statement: undefined }
-  if (use.state === 'gone') return undefined
-  if (use.state === 'unused') return { state: 'unused', file: use.name, statement: undefined }
-  const isMoved = use.state !== 'torn' && tombstoneIn(use.text) !== undefined
-  return { state: isMoved ? 'moved' : 'used', file: usedName(use.name), statement: undefined }
-}
-
-/** What is no contradiction, but worth knowing. */
-function tellOfOthers(
-  directory: string,
-  receipts: readonly Receipt[],
-  places: ReadonlyMap<string, Place>,
-  messages: Messages,
-): void {
-  const iccids = new Set(receipts.map(({ iccid }) => iccid))
-  const gone = [...iccids].filter((iccid) => !places.has(iccid))
-  for (const iccid of gone) messages.tell(1, `${iccid} is not in ${directory}`)
-  const forgotten = new Map(
-    receipts.flatMap(({ device, iccid }) =>
-      device !== null && isForgotten(places.get(iccid)) ? [[device, iccid] as const] : [],
-    ),
-  )
-  warnOfEach(messages, [...forgotten], {
-    words: ([device, iccid]) => `${iccid} is used, but not recorded for device ${device}`,
-    more: (others) => `${others} more devices are not recorded`,
-    concern: 'unrecorded',
-  })
-  const where = gone.length === 0 ? '' : `; ${gone.length} of them not in ${directory}`
-  messages.tell(
-    0,
-    `${several(receipts.length, 'receipt')} of ${several(iccids.size, 'profile')} compared${where}`,
-  )
-}
-
-const isForgotten = (place: Place | undefined) => place?.state === 'used' && place.statement === undefined
-
-/** Of a problem, each ICCID or device is counted once. */
-function summary(found: readonly Contradiction[]): string {
-  const count = (problem: Problem, keyOf: (each: Contradiction) => string | null) =>
-    new Set(found.filter((each) => each.problem === problem).map(keyOf)).size
-  const parts: [number, string][] = [
-    [count('two-devices', ({ iccid }) => iccid), 'on several devices'],
-    [count('unused', ({ iccid }) => iccid), 'handed out or moved, but unused in the directory'],
-  ]
-  const devices = count('two-profiles', ({ device }) => device)
-  return [
-    ...parts
-      .filter(([number]) => number > 0)
-      .map(([number, words]) => `${several(number, 'ICCID')} ${words}`),
-    ...(devices > 0 ? [`${several(devices, 'device')} with several ICCIDs`] : []),
-  ].join(', ')
 }

@@ -2,6 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { adviceOn } from '../../../src/cli/advice/advice.ts'
+import { UnusableProfile } from '../../../src/failure.ts'
 import { shortage } from '../../../src/next/take/shortage.ts'
 import { temporaryDirectory } from '../../support/directory.ts'
 
@@ -11,13 +12,19 @@ interface Found {
   readonly unfinished?: number
   readonly skipped?: number
   readonly held?: number
+  readonly unreadable?: number
+  readonly count?: number
 }
+
+const EIO = Object.assign(new Error('EIO'), { code: 'EIO' })
 
 /** What is said where one profile is wanted, and this was found. */
 function said(directory: string, found: Found) {
-  const { usable = 0, used = 0, unfinished = 0, skipped = 0, held = 0 } = found
+  const { count = 1, usable = 0, used = 0, unfinished = 0, skipped = 0, held = 0, unreadable = 0 } = found
   const twins = Array.from({ length: unfinished }, (_, at) => `${at}.json`)
-  return adviceOn(shortage(directory, { count: 1, usable }, { used, twins }, { count: skipped, held }))
+  const unread = unreadable > 0 ? new UnusableProfile('unreadable', 'why', { cause: EIO }) : undefined
+  const files = { count: skipped, held, unreadable, unread }
+  return adviceOn(shortage(directory, { count, usable }, { used, twins }, files))
 }
 
 /** A directory in which a fetch has put one profile aside. */
@@ -53,6 +60,10 @@ test.each([
   [{ skipped: 1, held: 1 }, 'disk', /^close them/],
   [{ skipped: 1 }, 'unusable', /^see the warning for each file/],
   [{ skipped: 1, usable: 1 }, 'no-profiles', /^softsim status -k counts/],
+  [{ skipped: 2, unreadable: 1 }, 'disk', /^connect the share/],
+  [{ skipped: 1, unreadable: 1, count: 3 }, 'disk', /^connect the share/],
+  [{ skipped: 1, unreadable: 1, count: 3, usable: 2 }, 'disk', /^connect the share/],
+  [{ skipped: 1, unreadable: 1, count: 3, usable: 1 }, 'no-profiles', /^softsim status -k counts/],
 ])('too few: %j', (found, outcome, hint) => {
   expect(said(temporaryDirectory(), found)).toMatchObject({ outcome, hint: expect.stringMatching(hint) })
 })

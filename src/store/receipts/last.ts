@@ -1,0 +1,100 @@
+/**
+ * What became of a profile, by its receipts. The clocks of stations differ, so no time decides: moves form a chain, from
+ * directory to directory, and a profile that is handed out is moved no more.
+ */
+import type { Groups } from './groups.ts'
+import { type Receipt, withoutCopies } from './parse.ts'
+
+type Move = Receipt & { readonly move: NonNullable<Receipt['move']> }
+
+/** What the receipts of one profile come to. With several in a list, they contradict each other. */
+export type Last =
+  | { readonly state: 'handed-out'; readonly holders: readonly Receipt[] }
+  /** The last moves: several if the receipts do not tell which one was the last. */
+  | { readonly state: 'moved'; readonly moves: readonly Move[] }
+
+/** @param receipts of one profile, each once, in any order; at least one */
+export function lastOf(receipts: readonly Receipt[]): Last {
+  const holders = holdersIn(receipts)
+  return holders.length > 0
+    ? { state: 'handed-out', holders }
+    : { state: 'moved', moves: lastMoves(movesIn(receipts)) }
+}
+
+/**
+ * Who has a profile, one statement for each. Without a serial number, each hand-out that was not a repetition was for
+ * another device.
+ */
+export function holdersIn<S extends Pick<Receipt, 'device' | 'again'> & { readonly move?: Receipt['move'] }>(
+  statements: readonly S[],
+): S[] {
+  const handOuts = statements.filter(({ move }) => move === undefined)
+  const ofDevices = Map.groupBy(
+    handOuts.filter(({ device }) => device !== null),
+    ({ device }) => device,
+  )
+  const holders = [
+    ...[...ofDevices.values()].flatMap((each) => each.find(({ again }) => !again) ?? each[0] ?? []),
+    ...handOuts.filter(({ device, again }) => device === null && !again),
+  ]
+  return holders.length > 0 ? holders : handOuts.slice(0, 1)
+}
+
+/**
+ * The statements about each device that has several ICCIDs.
+ * @param byDevice the numbers of all statements that name a device
+ */
+export function* withSeveralIccids<S extends Partial<Receipt>>(
+  byDevice: Groups,
+  statementAt: (number: number) => S | undefined,
+): Generator<S[]> {
+  for (const numbers of byDevice) {
+    if (numbers.length < 2) continue
+    const all = numbers.flatMap((number) => statementAt(number) ?? [])
+    for (const statements of Map.groupBy(all, ({ device }) => device).values())
+      if (new Set(statements.map(({ iccid }) => iccid)).size > 1) yield withoutCopies(statements)
+  }
+}
+
+/**
+ * The receipts that can't be true of a profile that is unused in a directory: it was handed out, or it left this directory.
+ * What they leave open counts as a contradiction.
+ * @param file the name of its unused file
+ * @param arrived the moves into the directory that its own marks name: its path may be another one today
+ */
+export function deniedBy(
+  receipts: readonly Receipt[],
+  file: string,
+  arrived: ReadonlySet<string>,
+): Receipt[] {
+  const moves = movesIn(receipts)
+  const isMarked = ({ move }: Move) => arrived.has(move.id)
+  const places = Map.groupBy(lastMoves(moves), ({ move }) => move.to)
+  const isHere = places.size > 0 && [...places.values()].every((into) => into.some(isMarked))
+  // A profile that comes back to a directory gets the next number there: it left under another one.
+  const left = moves.filter((each) => !isMarked(each) && numberOf(each.file) === numberOf(file))
+  return [...receipts.filter(({ move }) => move === undefined), ...(isHere ? [] : left)]
+}
+
+/** The moves to the directories that no later move left. Where the chain is closed, any of them can be the last one. */
+function lastMoves(moves: readonly Move[]): readonly Move[] {
+  const balance = new Map<string, number>()
+  const add = (directory: string, number: number) =>
+    balance.set(directory, (balance.get(directory) ?? 0) + number)
+  for (const { directory, move } of moves) {
+    add(move.to, 1)
+    add(directory, -1)
+  }
+  const last = moves.filter(({ move }) => (balance.get(move.to) ?? 0) > 0)
+  return last.length > 0 ? last : moves
+}
+
+/** Each once: a call that finishes a move may write its receipts again, and see the directory at another path. */
+function movesIn(receipts: readonly Receipt[]): Move[] {
+  const moves = receipts.filter((each): each is Move => each.move !== undefined)
+  const keyOf = ({ directory, move: { id, to } }: Move) => id || JSON.stringify([directory, to])
+  return [...new Map(moves.map((each) => [keyOf(each), each])).values()]
+}
+
+/** How often a profile came to a directory, by the name of its file there: `<iccid>.2.json` is the second time. */
+const numberOf = (file: string) => Number(/\.(\d+)\.json$/.exec(file)?.[1] ?? 1)
