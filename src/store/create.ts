@@ -20,7 +20,7 @@ import {
 import { dirname, join } from 'node:path'
 import { errnoOf } from '../failure.ts'
 import { pause } from '../pause.ts'
-import { flushDirectorySync, isTested } from './flush/directory.ts'
+import { flushDirectorySync, isFat, isTested } from './flush/directory.ts'
 import { FLUSHES_AT_ONCE, flushFile, flushFileSync } from './flush/files.ts'
 import { patiently } from './patience.ts'
 import { type Place, placeOf } from './place.ts'
@@ -286,8 +286,8 @@ function placeText(place: Place, claim: string, text: string): boolean {
 const isTornFrom = (text: string, there: string) => there !== text && text.startsWith(there)
 
 /**
- * A power cut may leave neither of two names in two directories. On FAT, a renamed file has no contents on the disk until it
- * is flushed, and may share its clusters with the old name.
+ * A power cut may leave neither of two names in two directories. On FAT, a renamed file has no contents on the disk until
+ * it is flushed, and may share its clusters with the old name.
  */
 function write(path: string, text: string): void {
   const file = patiently(() => openSync(path, 'r+'))
