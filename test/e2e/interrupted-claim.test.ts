@@ -101,7 +101,7 @@ describe.skipIf(reason !== undefined)(
     test('--iccid says so', async () => {
       const directory = directoryOf(someProfiles(2))
       const { code, stdout, stderr } = await nextWith(directory, 1, 'EBUSY', '--iccid', iccid(1))
-      expect([code, stdout]).toEqual([5, ''])
+      expect([code, stdout]).toEqual([9, ''])
       expect(stderr).toMatch(RegExp(`^softsim: error: ${iccid(1)}\\.json can't be handed out: .*EBUSY`))
       expect(usedIn(directory)).toEqual([])
     })
