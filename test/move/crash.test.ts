@@ -58,6 +58,7 @@ const ENDS = [undefined, 0, 0.5, 1]
 /** The disk in memory has POSIX's rules and names. */
 describe.skipIf(process.platform === 'win32').each([
   ['', {}],
+  ['with a journal, ', { journal: true }],
   ['on FAT, ', { fat: true }],
 ])('%sa move that ends before any of its steps', (_, disk) => {
   async function endAnywhere(after: (when: string, isDone: boolean) => Promise<void>): Promise<void> {
@@ -86,7 +87,7 @@ describe.skipIf(process.platform === 'win32').each([
   test('is finished by the same command: each profile is unused in one place', async () => {
     await endAnywhere(async (when, isDone) => {
       if (isDone) expect(unused(target), when).toHaveLength(2)
-      else await move().catch((error) => expect([error.facts.kind, unused(target).length], when).toEqual(['too-few-to-move', 2]))
+      else await move().catch((error) => expect([error.facts.kind, unused(target).length], when).toEqual([expect.stringMatching(/^too-few-to-move|none-to-move$/), 2]))
       expect([...unused(source), ...unused(target)].sort(), when).toEqual(ALL)
       expect(unused(target), when).toHaveLength(2)
       expect(openMoves(source).filter((each) => journalOf(each).fate !== 'back'), when).toEqual([])

@@ -40,6 +40,8 @@ export interface Start {
   readonly fat?: boolean
   /** Whether all of the disk can be flushed in one go. */
   readonly whole?: boolean
+  /** Whether changes of names reach the disk in their order, whatever their directories. */
+  readonly journal?: boolean
   /** Whether the directory above the profiles is missing too. */
   readonly nested?: boolean
 }
@@ -105,8 +107,8 @@ export class Model {
     this.#processes = processes
   }
 
-  static begin({ links = true, fat = false, whole = false, nested = false }: Start = {}): Model {
-    format({ links, fat, whole })
+  static begin({ nested = false, ...disk }: Start = {}): Model {
+    format(disk)
     return new Model(nested ? join(ROOT, 'made', 'profiles') : join(ROOT, 'profiles'), NOTHING)
   }
 
