@@ -62,7 +62,7 @@ describe('the journal', () => {
     await append(move, journalOf(move), plan(target, 1))
     const late = journalOf(move)
     for (const _ of ['once', 'by another call']) closeMove(move)
-    expect([readdirSync(join(source, '.moves')), openMoves(source), isMarked(target, move)]).toEqual([[], [], true])
+    expect([readdirSync(join(source, '.moves')), openMoves(source), isMarked(target, move)]).toEqual([[`~${move.id}`], [], true])
     await append(move, late, { fate: 'back' }).catch(() => {})
     expect([journalOf(move).plan, journalOf(move).fate]).toEqual([undefined, undefined])
   })
