@@ -68,7 +68,10 @@ export function look(directory: string): Sight {
   }
   const incoming = join(directory, '.incoming')
   for (const name of namesIn(incoming)) {
-    if (name.endsWith('.answer')) sight.asides.push({ name, ...lines(readOf(join(incoming, name))) })
+    if (!name.endsWith('.answer')) continue
+    // Of version 1.1, a file.
+    const text = readOf(join(incoming, name, 'answer')) || readOf(join(incoming, name))
+    sight.asides.push({ name, ...lines(text) })
   }
   return sight
 }

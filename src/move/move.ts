@@ -355,6 +355,7 @@ export async function takeBack(move: Move, { plan }: Journal, messages: Messages
   let count = 0
   for (let at = 0; at < names.length; at += AT_ONCE) {
     const texts = names.slice(at, at + AT_ONCE).flatMap((name) => {
+      if (useAt(move.source, name).state === 'claimed') settle(move.source, keyOfName(name))
       const tombstone = claimedBy(move, name)
       return tombstone === undefined ? [] : [{ name, stored: JSON.stringify(tombstone.profile) }]
     })

@@ -20,7 +20,7 @@ import {
 import { dirname, join } from 'node:path'
 import { errnoOf } from '../failure.ts'
 import { pause } from '../pause.ts'
-import { flushDirectorySync, isFat, isTested } from './flush/directory.ts'
+import { flushDirectorySync, isTested } from './flush/directory.ts'
 import { FileSystemFlush } from './flush/file-system.ts'
 import { FLUSHES_AT_ONCE, flushFile, flushFileSync, flushFiles } from './flush/files.ts'
 import { patiently } from './patience.ts'
@@ -272,7 +272,7 @@ function placeText(place: Place, claim: string, text: string): boolean {
   const { path, replaces, isUnused } = place
   if (isTakenByOthers(place)) return false
   const isReplaced = replaces !== undefined && patiently(() => removeIfThere(replaces))
-  const hasCopies = isFat(dirname(path))
+  const hasCopies = !isTested(dirname(path))
   // Whoever has removed the unused file is the first. And an unused file does not stay where it is, so its name may be new
   // again, but the text has its name among the claims only once.
   if ((isReplaced || isUnused) && !hasCopies) return moveIn(claim, path)
@@ -293,7 +293,10 @@ function placeText(place: Place, claim: string, text: string): boolean {
 /** Nobody else's text gets to a place before this one is complete there. */
 const isTornFrom = (text: string, there: string) => there !== text && text.startsWith(there)
 
-/** On FAT, a renamed file has no contents on the disk until it is flushed, and may share its clusters with the old name. */
+/**
+ * A power cut may leave neither of two names in two directories. On FAT, a renamed file has no contents on the disk until
+ * it is flushed, and may share its clusters with the old name.
+ */
 function write(path: string, text: string): void {
   const file = patiently(() => openSync(path, 'r+'))
   try {

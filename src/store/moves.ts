@@ -205,10 +205,10 @@ export const tombstoneText = (move: Move, to: string, { name, stored }: { name: 
 /**
  * The tombstone of a profile, if the move has claimed it.
  * @param name of the unused file
- * @throws the system error
+ * @throws {UnusableProfile} if the used file can't be read: then nobody knows
  */
 export function claimedBy({ id, source }: Move, name: string): Tombstone | undefined {
-  const tombstone = tombstoneIn(textOf(source, usedName(name)))
+  const tombstone = tombstoneIn(readProfile(source, usedName(name)) ?? '')
   return tombstone?.move === id ? tombstone : undefined
 }
 

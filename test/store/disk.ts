@@ -38,10 +38,14 @@ export const events: { step: string; path: string }[] = []
  * @param fat whether the disk has the rules of FAT: no links, a new name has nothing in it until the file is flushed
  *   again, which flushes the name too, and the removal of one name of a file takes the contents of any other
  * @param whole whether all of it can be flushed in one go
+ * @param journal whether changes of names reach the disk in their order, whatever their directories
  */
-export function format({ links = true, fat = false, whole = false } = {}): void {
-  disk = new Disk(fat)
+export function format({ links = true, fat = false, whole = false, journal = false } = {}): void {
+  disk = new Disk(fat, journal)
   disk.makeDirectory(ROOT, 0o700)
+  const top = disk.open('/', 'r')
+  disk.flush(top)
+  disk.close(top)
   hasWholeFlush = whole
   hasLinks = links && !fat
   show()
@@ -50,8 +54,8 @@ export function format({ links = true, fat = false, whole = false } = {}): void 
 /** Whether the disk has hard links. */
 export const canLink = () => hasLinks
 
-/** Whether the disk has the rules of FAT. */
-export const isFat = () => disk.hasFatRules
+/** What Linux calls the type of the file system: FAT, ext4, or none that the program knows. */
+export const typeOfDisk = () => (disk.hasFatRules ? 0x4d44 : disk.hasJournal ? 0xef53 : 1)
 
 /** From now on the process lives for that many steps. */
 export function live(count = Number.POSITIVE_INFINITY): void {
@@ -98,6 +102,7 @@ export const image = () => disk.image(ROOT, 0)
 
 /** Cuts the power: keeps of each list of `length` unflushed changes or bytes the first `choose(length)`. */
 export function cutPower(choose: (length: number) => number): void {
+  if (disk.hasJournal) disk.cutPower(choose)
   disk.files.clear()
   settle(disk.find(ROOT, 'cut'), choose, new Set())
   show()

@@ -64,6 +64,7 @@ describe.skipIf(process.platform === 'win32')('no duplicate, no loss', () => {
   const FLUSHES: [string, Start][] = [
     ['each file is flushed', {}],
     ['all is flushed in one go', { whole: true }],
+    ['names have a journal', { journal: true }],
   ]
 
   test.each(FLUSHES)('for any calls, wherever the last one crashes: %s', async (_, start) => {
@@ -122,6 +123,7 @@ describe.skipIf(process.platform === 'win32')('no duplicate, no loss', () => {
   const STARTS: [string, Start, number[]][] = [
     ['with hard links', { nested: true }, [0]],
     ['flushed in one go', { nested: true, whole: true }, [0, 1]],
+    ['with a journal', { nested: true, journal: true }, [0]],
     ['without hard links', { nested: true, links: false }, [0, 1]],
     ['on FAT', { nested: true, fat: true }, [0, 1]],
   ]

@@ -1,8 +1,17 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
-import { expect, test } from 'vitest'
-import { fileName, type Unused, unusedOf, usedName, whyNoProfile } from '../../src/store/names.ts'
+import { describe, expect, test } from 'vitest'
+import {
+  fileName,
+  keyOf,
+  parseName,
+  spellings,
+  type Unused,
+  unusedOf,
+  usedName,
+  whyNoProfile,
+} from '../../src/store/names.ts'
 import { hasFillers } from '../../src/store/read.ts'
 import { digits } from '../support/arbitrary.ts'
 import { temporaryDirectory } from '../support/directory.ts'
@@ -121,4 +130,39 @@ test('a name in capitals is not a profile: it is counted and named, and not hand
     2,
     0,
   ])
+})
+
+describe('a profile that came back', () => {
+  test.each<[name: string, says: ReturnType<typeof parseName>]>([
+    ['8988.json', { digits: '8988', number: 1, isUsed: false }],
+    ['__8988F.json', { digits: '8988', number: 1, isUsed: true }],
+    ['8988.2.json', { digits: '8988', number: 2, isUsed: false }],
+    ['__8988f.12.json', { digits: '8988', number: 12, isUsed: true }],
+  ])('%s says: %j', (name, says) => {
+    expect(parseName(name)).toEqual(says)
+  })
+
+  test.each(['8988.1.json', '8988.02.json', '8988.2', '8988.2.3.json', '8988.-2.json', 'x.2.json'])(
+    'has another name than %s',
+    (name) => {
+      expect(parseName(name)).toBeUndefined()
+    },
+  )
+
+  test('has the same key in each spelling', () => {
+    expect(spellings('8988F.2.json')).toEqual(['8988F.2.json', '8988.2.json', '8988f.2.json'])
+    const keys = spellings('8988.2.json').map((name) => keyOf(parseName(name) ?? { digits: '', number: 0 }))
+    expect(new Set(keys)).toEqual(new Set(['8988.2']))
+  })
+
+  test.each([
+    ['unused: only the last time counts', ['__8988.json', '8988.2.json'], ['8988.2'], []],
+    ['also beside what it was before', ['8988.json', '8988.2.json', '8988.3.json'], ['8988.3'], []],
+    ['used: what it was before is not unused', ['__8988.json', '8988.2.json', '__8988.2.json'], [], ['8988.2.json']],
+    ['used again, and both unused files are back', ['8988.json', '__8988.json', '8988.2.json', '__8988.2.json'], [], ['8988.json', '8988.2.json']],
+    ['used with a filler, and back without', ['8988F.json', '__8988F.json', '8988.2.json'], ['8988.2'], ['8988F.json']],
+  ])('%s', (_, names, iccids, twins) => {
+    const found = unusedOf(names)
+    expect([[...found.iccids], found.twins]).toEqual([iccids, twins])
+  })
 })

@@ -125,7 +125,7 @@ describe('there must be room for it', () => {
       const bytes = Math.floor((least + most) / 2)
       disk.space = spaceOf(bytes)
       try {
-        new Receipt(path, directory, count, devices)
+        new Receipt(path, directory, count, { devices })
         most = bytes
       } catch (error) {
         expect(adviceOn(error)).toMatchObject({
@@ -154,7 +154,7 @@ describe('there must be room for it', () => {
     const all = Array.from({ length: count }, (_, n) =>
       taken('9'.repeat(20), devices ? { device: devices[n] ?? '' } : {}),
     )
-    new Receipt(path, directory, count, devices).append(all)
+    new Receipt(path, directory, count, { devices }).append(all)
     const needed = statSync(path).size - 1
     expect(bytes).toBeGreaterThanOrEqual(needed)
     expect(bytes).toBeLessThan(needed + 50)

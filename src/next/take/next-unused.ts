@@ -18,8 +18,10 @@ export async function takeNextUnused(source: Source, count: number): Promise<Tak
     while (taken.length < count) {
       const missing = count - taken.length
       const found = await search.gather(missing, taken.length > 0)
-      if (found.length < missing)
-        await search.giveBack(taken.splice(0), search.tooFew(count, taken.length + found.length))
+      if (found.length < missing) {
+        const tooFew = search.tooFew(count, taken.length + found.length)
+        await search.giveBack(taken.splice(0), tooFew)
+      }
       if (taken.length === 0) beforeClaim(signals)
       const wanted = found.map((ready) => ({ ready, text: usedText(ready) }))
       const ours = new Set(await search.claim(wanted))

@@ -1,7 +1,7 @@
 import { createPrivateKey } from 'node:crypto'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, expect, inject, test, vi } from 'vitest'
+import { expect, inject, test } from 'vitest'
 import { adviceOn } from '../../../src/cli/advice/advice.ts'
 import type { Source, Taken } from '../../../src/next/ready.ts'
 import { takeForDevices } from '../../../src/next/take/for-devices.ts'
@@ -9,27 +9,6 @@ import { takeNextUnused } from '../../../src/next/take/next-unused.ts'
 import { Hint } from '../../../src/store/hint.ts'
 import { temporaryDirectory, usedIn } from '../../support/directory.ts'
 import { iccid, plainProfile, storedFile } from '../../support/profiles.ts'
-
-/** What happens right after a name is created. */
-const station = vi.hoisted(() => ({ created: (_path: string) => {} }))
-
-vi.mock('node:fs', async (original) => {
-  const fs = await original<typeof import('node:fs')>()
-  const openSync: typeof fs.openSync = (path, flags, mode) => {
-    const file = fs.openSync(path, flags, mode)
-    if (flags === 'wx') station.created(String(path))
-    return file
-  }
-  const linkSync: typeof fs.linkSync = (from, to) => {
-    fs.linkSync(from, to)
-    station.created(String(to))
-  }
-  return { ...fs, openSync, linkSync, default: { ...fs, openSync, linkSync } }
-})
-
-afterEach(() => {
-  station.created = () => {}
-})
 
 const { privateKey, publicKey } = inject('keys')
 const key = { object: createPrivateKey(privateKey), inFile: 1 }
@@ -136,16 +115,11 @@ test.each(TAKERS)('%s: a signal while the profile is decrypted: nothing is claim
   expect(usedIn(source.directory)).toEqual([])
 })
 
-test.each(TAKERS)(
-  '%s: another call takes the claim over: the next profile is taken, and a warning says so',
-  async (_, take) => {
-    const { source, said } = thirty(damaged)
-    for (const n of [1, 2])
-      writeFileSync(join(source.directory, `${iccid(n)}.json`), storedFile(plainProfile(n), publicKey))
-    station.created = (path) => {
-      if (path.endsWith(`__${iccid(1)}.json`)) mkdirSync(join(source.directory, `.${iccid(1)}.settled`))
-    }
-    expect((await take(source)).taken.map((each) => each.iccid)).toEqual([iccid(2)])
-    expect(said).toEqual([`${iccid(1)}.json is skipped: it is now used, but not claimed by this call`])
-  },
-)
+test.each(TAKERS)('%s: another call claims it first: the next one is taken, and a warning says so', async (_, take) => {
+  const { source, said } = thirty(damaged)
+  for (const n of [1, 2])
+    writeFileSync(join(source.directory, `${iccid(n)}.json`), storedFile(plainProfile(n), publicKey))
+  source.signals.hold = () => writeFileSync(join(source.directory, `__${iccid(1)}.json`), 'theirs')
+  expect((await take(source)).taken.map((each) => each.iccid)).toEqual([iccid(2)])
+  expect(said).toContain(`${iccid(1)}.json is skipped: another call has claimed it`)
+})

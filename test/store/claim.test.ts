@@ -1,0 +1,84 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { hostname } from 'node:os'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { claimAll, comeBack, nextName, readSettled, usedText } from '../../src/store/claim.ts'
+import { namesIn, temporaryDirectory } from '../support/directory.ts'
+
+const profile = (n: number) => ({
+  name: `898${n}.json`,
+  stored: JSON.stringify({ iccid: `898${n}`, profile: 'AAAA', from: 'a move' }),
+})
+
+/** A directory with these files, and all that is said of it. */
+function place(...files: (readonly [name: string, text: string])[]) {
+  const directory = temporaryDirectory()
+  for (const [name, text] of files) writeFileSync(join(directory, name), text)
+  const said: unknown[][] = []
+  const messages = { warn: (...words: unknown[]) => void said.push(words), tell() {} }
+  return { directory, said, messages, read: (name: string) => readFileSync(join(directory, name), 'utf8') }
+}
+const unused = (n: number) => [profile(n).name, profile(n).stored] as const
+const claim = (directory: string, key: string, text: string) => {
+  mkdirSync(join(directory, '.claims', key), { recursive: true })
+  writeFileSync(join(directory, '.claims', key, 'nonce'), text)
+}
+
+test('a used file says who has the profile, and no two say the same', () => {
+  const text = usedText(profile(1), 'D')
+  const { claimed, claim, ...others } = JSON.parse(text)
+  expect(others).toEqual({ ...JSON.parse(profile(1).stored), device: 'D', station: hostname(), file: '8981.json' })
+  expect(Date.parse(claimed)).toBeGreaterThan(0)
+  expect(JSON.parse(usedText(profile(1), 'D')).claim).not.toBe(claim)
+  // What somebody has renamed back by hand is not whose it was.
+  expect(JSON.parse(usedText({ ...profile(1), stored: text })).device).toBeUndefined()
+})
+
+test('what is claimed comes back as it was stored, under the next number, once', async () => {
+  const { directory, read } = place(unused(1), unused(2))
+  const texts = [1, 2].map((n) => usedText(profile(n)))
+  expect((await claimAll(directory, texts)).map(({ state }) => state)).toEqual(['ours', 'ours'])
+  expect(namesIn(directory)).toEqual(['__8981.json', '__8982.json'])
+  for (const state of ['ours', 'others']) expect(await comeBack(directory, [profile(1)])).toEqual([{ state }])
+  expect([namesIn(directory), read('8981.2.json')]).toEqual([
+    ['8981.2.json', '__8981.json', '__8982.json'],
+    profile(1).stored,
+  ])
+  const again = { ...profile(1), name: '8981.2.json' }
+  expect(await claimAll(directory, [usedText(again)])).toEqual([{ state: 'ours' }])
+  // Whoever was paused for an hour gives nothing back any more.
+  expect(await comeBack(directory, [profile(1)])).toEqual([{ state: 'others' }])
+  expect(await comeBack(directory, [again])).toEqual([{ state: 'ours' }])
+  expect(namesIn(directory)).toEqual(['8981.3.json', '__8981.2.json', '__8981.json', '__8982.json'])
+})
+
+test('the next name has no filler', () => {
+  expect(['8988.json', '8988F.json', '8988F.9.json'].map(nextName)).toEqual(['8988.2.json', '8988.2.json', '8988.10.json'])
+})
+
+test('whoever reads a directory finishes what killed calls have decided, and removes what is left beside', () => {
+  const { directory, said, messages, read } = place(unused(1), unused(2), unused(3), unused(4), ['__8984.json', profile(4).stored])
+  const text = usedText(profile(1))
+  claim(directory, '8981', text)
+  claim(directory, '8982.2', profile(2).stored)
+  writeFileSync(join(directory, '__8982.json'), usedText(profile(2)))
+  const found = readSettled(directory, messages)
+  expect([...found.iccids].sort()).toEqual(['8982.2', '8983'])
+  expect(namesIn(directory)).toEqual(['8982.2.json', '8983.json', '__8981.json', '__8982.json', '__8984.json'])
+  expect([read('__8981.json'), read('8982.2.json'), said]).toEqual([text, profile(2).stored, []])
+})
+
+test('what an earlier version has set aside stays and is named, unless it came once more', () => {
+  const { directory, said, messages } = place(unused(1), ['__8981.json', ''], unused(2), ['__8982.json', '{"ic'], ['8982.2.json', profile(2).stored])
+  expect([...readSettled(directory, messages).iccids]).toEqual(['8982.2'])
+  expect(namesIn(directory)).toEqual(['8981.json', '8982.2.json', '__8981.json', '__8982.json'])
+  expect(said).toEqual([['8981 is set aside: its used file is not complete, and nobody has it', 'unprinted', '8981']])
+})
+
+test('what can’t be finished is said, and the others are', () => {
+  const { directory, said, messages } = place(unused(1), unused(2))
+  claim(directory, '8982', usedText(profile(2)))
+  writeFileSync(join(directory, '.claims', '8981'), '')
+  expect([...readSettled(directory, messages).iccids]).toEqual(['8981'])
+  expect([namesIn(directory), said]).toEqual([['8981.json', '__8982.json'], [[expect.stringMatching(/^8981: a claim can't be finished: /)]]])
+})

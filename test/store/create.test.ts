@@ -1,0 +1,183 @@
+import { mkdirSync, readdirSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { CLAIMS, createAll, openClaims, readDecided, settle } from '../../src/store/create.ts'
+import { namesIn, temporaryDirectory } from '../support/directory.ts'
+
+/** What happens at a step with a path; it may throw. `type`: that of the file system. */
+const disk = vi.hoisted(() => ({
+  before: (_step: string, _path: string) => {},
+  after: (_step: string, _path: string) => {},
+  type: undefined as number | undefined,
+}))
+
+vi.mock('node:fs', async (original) => {
+  const fs = await original<typeof import('node:fs')>()
+  const told = <T>(step: string, path: unknown, action: () => T): T => {
+    disk.before(step, String(path))
+    const result = action()
+    disk.after(step, String(path))
+    return result
+  }
+  const replaced = {
+    openSync: (path: string, flags: string, mode?: number) =>
+      told(`open ${flags}`, path, () => fs.openSync(path, flags, mode)),
+    renameSync: (from: string, to: string) => told('rename', to, () => fs.renameSync(from, to)),
+    unlinkSync: (path: string) => told('unlink', path, () => fs.unlinkSync(path)),
+    statfsSync: (path: string) => ({ ...fs.statfsSync(path), ...(disk.type && { type: disk.type }) }),
+  }
+  return { ...fs, ...replaced, default: { ...fs, ...replaced } }
+})
+
+const STORED = JSON.stringify({ iccid: '8988001', profile: 'AAAA' })
+const NAME = '8988001.json'
+const USED = `__${NAME}`
+const textOf = (claim: string) => JSON.stringify({ ...JSON.parse(STORED), file: NAME, claim })
+const claim = (name: string) => ({ key: '8988001', text: textOf(name) })
+const fails = (code = 'EIO') => {
+  throw Object.assign(new Error(code), { code })
+}
+
+let directory = ''
+const path = (name: string) => join(directory, name)
+const read = (name: string) => readFileSync(path(name), 'utf8')
+/** Also those that nobody reads. */
+const claims = () => readdirSync(path(CLAIMS))
+const states = async (...names: string[]) =>
+  (await createAll(directory, names.map(claim))).map(({ state }) => state)
+
+beforeEach(() => {
+  directory = temporaryDirectory()
+  writeFileSync(path(NAME), STORED)
+})
+afterEach(() => {
+  Object.assign(disk, { before: () => {}, after: () => {}, type: undefined })
+})
+
+/** FAT's type: there, what is renamed is written again. */
+describe.each([
+  ['as usual', undefined],
+  ['on FAT', 0x4d44],
+])('%s', (_, type) => {
+  beforeEach(() => {
+    disk.type = process.platform === 'linux' ? type : undefined
+  })
+
+  test('what is created is complete, replaces the unused file, and leaves nothing else', async () => {
+    expect(await states('one')).toEqual(['ours'])
+    expect([read(USED), namesIn(directory), claims()]).toEqual([textOf('one'), [USED], []])
+  })
+
+  test('of many at once, and of all that come later, one is told that it is its own', async () => {
+    const all = await Promise.all([...'abcdefgh'].map((each) => states(each)))
+    expect(all.flat().sort()).toEqual(['others', 'others', 'others', 'others', 'others', 'others', 'others', 'ours'])
+    const winner = 'abcdefgh'[all.findIndex(([state]) => state === 'ours')] ?? ''
+    expect(await states('late', 'later')).toEqual(['others', 'others'])
+    expect([read(USED), namesIn(directory), claims()]).toEqual([textOf(winner), [USED], []])
+  })
+
+  /** How far a call may have come that was killed, or is about to go on. */
+  const LEFT: [string, () => void][] = [
+    ['the claim', () => {}],
+    ['the claim, and no unused file', () => unlinkSync(path(NAME))],
+    ['an empty used name', () => writeFileSync(path(USED), '')],
+    ['a part of the used file', () => writeFileSync(path(USED), textOf('dead').slice(0, 20))],
+    ['the complete used file', () => writeFileSync(path(USED), textOf('dead'))],
+  ]
+
+  test.each(LEFT)('a killed call left %s: nobody else wins, and anybody finishes it', async (_, leave) => {
+    mkdirSync(path(`${CLAIMS}/8988001`), { recursive: true })
+    writeFileSync(path(`${CLAIMS}/8988001/nonce`), textOf('dead'))
+    leave()
+    expect(await states('late')).toEqual(['others'])
+    expect(openClaims(directory)).toEqual(['8988001'])
+    for (const _ of ['once', 'and once more']) settle(directory, '8988001')
+    expect([read(USED), namesIn(directory), claims()]).toEqual([textOf('dead'), [USED], []])
+  })
+})
+
+test('two claims in one call for one profile: the second is another’s', async () => {
+  expect(await states('one', 'two')).toEqual(['ours', 'others'])
+  expect(read(USED)).toBe(textOf('one'))
+})
+
+test.each([USED, '__8988001F.json'])('what is there as %s stays as it is', async (name) => {
+  writeFileSync(path(name), 'theirs')
+  expect(await states('late')).toEqual(['others'])
+  expect([read(name), namesIn(directory)]).toEqual(['theirs', [NAME, name]])
+})
+
+test('a tool that renames is faster than a call that has decided: the file is the tool’s, and the claim goes', async () => {
+  disk.before = (step, to) => {
+    if (step !== 'unlink' || to !== path(NAME)) return
+    writeFileSync(path(USED), STORED)
+  }
+  expect(await states('one')).toEqual(['others'])
+  expect([read(USED), namesIn(directory), claims()]).toEqual([STORED, [USED], []])
+})
+
+test('somebody else finishes what a call has decided: it is the call’s', async () => {
+  disk.after = (step, to) => {
+    if (step === 'rename' && to === path(`${CLAIMS}/8988001`)) settle(directory, '8988001')
+  }
+  expect(await states('one')).toEqual(['ours'])
+  expect([read(USED), claims()]).toEqual([textOf('one'), []])
+})
+
+test('a claim that was left empty is in nobody’s way', async () => {
+  mkdirSync(path(`${CLAIMS}/8988001`), { recursive: true })
+  expect(await states('one')).toEqual(['ours'])
+})
+
+describe('a disk that fails', () => {
+  test('while the texts are written: nothing is created, and nothing stays', async () => {
+    disk.before = (step, file) => {
+      if (step === 'open wx' && file.includes(CLAIMS)) fails('ENOSPC')
+    }
+    await expect(states('one')).rejects.toThrow('ENOSPC')
+    expect([namesIn(directory), claims()]).toEqual([[NAME], []])
+  })
+
+  test('before the decision: the profile is not claimed, and nothing stays', async () => {
+    disk.before = (step) => step === 'rename' && fails()
+    const outcomes = await createAll(directory, [claim('one')])
+    expect(outcomes).toMatchObject([{ state: 'unclaimed', error: { code: 'EIO' } }])
+    expect([namesIn(directory), claims()]).toEqual([[NAME], []])
+  })
+
+  test('after the decision, which it has made: the claim is the call’s', async () => {
+    disk.after = (step, to) => to === path(`${CLAIMS}/8988001`) && step === 'rename' && fails()
+    expect(await states('one')).toEqual(['ours'])
+    expect(read(USED)).toBe(textOf('one'))
+  })
+
+  test.each([
+    ['unlink', NAME],
+    ['open wx', USED],
+    ['rename', USED],
+  ])('after the decision, at %s %s: that is not known, and somebody finishes it', async (step, name) => {
+    disk.before = (now, file) => now === step && file === path(name) && fails()
+    writeFileSync(path('8988002.json'), STORED)
+    const other = { key: '8988002', text: textOf('two').replaceAll('8988001', '8988002') }
+    const outcomes = await createAll(directory, [claim('one'), other])
+    expect(outcomes.map(({ state }) => state)).toEqual(['unknown', 'ours'])
+    disk.before = () => {}
+    expect(await states('late')).toEqual(['others'])
+    settle(directory, '8988001')
+    expect([read(USED), namesIn(directory), claims()]).toEqual([textOf('one'), [USED, '__8988002.json'], []])
+  })
+})
+
+test('what only claims create is read when it is complete, and finished before', () => {
+  const key = `${'0'.repeat(36)}.1`
+  const place = join(directory, '.moves', '0'.repeat(36))
+  const text = () => readDecided(directory, key, () => {
+    const found = readdirSync(place)
+    return found.length === 0 ? undefined : readFileSync(join(place, '1'), 'utf8')
+  })
+  mkdirSync(place, { recursive: true })
+  expect(text()).toBeUndefined()
+  mkdirSync(path(`${CLAIMS}/${key}`), { recursive: true })
+  writeFileSync(path(`${CLAIMS}/${key}/nonce`), '{"fate":"back"}')
+  expect([text(), openClaims(directory)]).toEqual(['{"fate":"back"}', []])
+})
