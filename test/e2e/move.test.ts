@@ -280,31 +280,28 @@ describe.skipIf(!hasSmallDisks)('a stick that is too small', () => {
     }
   })
 
-  test.each(['with space again', 'on a larger disk'])(
-    'that fills up: the move waits (%s)',
-    async (where) => {
-      const disk = await smallDisk(1)
-      try {
-        const target = join(disk.path, 'profiles')
-        const { source } = await halfMoved('given', 40, target)
-        disk.fill(12)
-        for (const _ of [1, 2, 3]) {
-          const full = await move(source, target, '-n', '40')
-          expect(full.code).toBe(9)
-          expect(full.stderr).toMatch(/error: can't store profiles in \S+: no space left/)
-          expect(full.stderr).toMatch(/hint: free disk space.* to a larger disk/)
-        }
-        expect(namesIn(join(target, '.claims'))).toEqual([])
-        const larger = join(temporaryDirectory(), 'larger')
-        if (where === 'on a larger disk') cpSync(target, larger, { recursive: true })
-        else disk.clear()
-        const now = existsSync(larger) ? larger : target
-        expect((await move(source, now, '-n', '40')).code).toBe(0)
-        expect(await status(now)).toMatchObject({ unused: 40 })
-        expect(await status(source)).toMatchObject({ unused: 3, moved: 40, inTransit: 0 })
-      } finally {
-        await disk.close()
+  test.each(['with space again', 'on a larger disk'])('that fills up: the move waits (%s)', async (where) => {
+    const disk = await smallDisk(1)
+    try {
+      const target = join(disk.path, 'profiles')
+      const { source } = await halfMoved('given', 40, target)
+      disk.fill(12)
+      for (const _ of [1, 2, 3]) {
+        const full = await move(source, target, '-n', '40')
+        expect(full.code).toBe(9)
+        expect(full.stderr).toMatch(/error: can't store profiles in \S+: no space left/)
+        expect(full.stderr).toMatch(/hint: free disk space.* to a larger disk/)
       }
-    },
-  )
+      expect(namesIn(join(target, '.claims'))).toEqual([])
+      const larger = join(temporaryDirectory(), 'larger')
+      if (where === 'on a larger disk') cpSync(target, larger, { recursive: true })
+      else disk.clear()
+      const now = existsSync(larger) ? larger : target
+      expect((await move(source, now, '-n', '40')).code).toBe(0)
+      expect(await status(now)).toMatchObject({ unused: 40 })
+      expect(await status(source)).toMatchObject({ unused: 3, moved: 40, inTransit: 0 })
+    } finally {
+      await disk.close()
+    }
+  })
 })
