@@ -35,6 +35,7 @@ type Plain =
         | 'no-such-profile'
     }
   | { kind: 'contradiction' | 'nobodys' | 'not-receipts' | 'other-receipts' | 'unread-receipts' }
+  | { kind: 'not-results' | 'unread-results' }
   | { kind: 'busy-move' | 'interrupted-move' | 'moved' | 'no-move' | 'no-place' | 'none-to-move' }
   | {
       kind:
@@ -51,7 +52,15 @@ type Plain =
         | 'too-few-to-move'
     }
   | { kind: 'none-checked-usable' | 'none-usable' | 'not-claimed' | 'not-recorded' | 'too-few' }
-  | { kind: 'no-receipts' | 'profile-as-receipt' | 'space-for-receipt' | 'stuck' | 'stuck-claims' }
+  | {
+      kind:
+        | 'no-receipts'
+        | 'open-files'
+        | 'profile-as-receipt'
+        | 'space-for-receipt'
+        | 'stuck'
+        | 'stuck-claims'
+    }
   | { kind: 'lost' | 'mostly-refused' | 'no-more' | 'other-path' | 'space-for-batch' | 'space-for-order' }
   | { kind: 'bad-proxy' | 'bad-url' | 'plain-http' | 'unchecked-tls' | 'user-in-url' }
   | {

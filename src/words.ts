@@ -10,6 +10,7 @@ export type Concern =
   | 'locked-first'
   | 'on-screen'
   | 'open-key'
+  | 'only-listed'
   | 'set-aside'
   | 'slow-reader'
   | 'unlisted'

@@ -54,5 +54,9 @@ export async function bundle(outfile: string, command?: 'next'): Promise<Metafil
     legalComments: 'none',
     metafile: true,
   })
+  // The binary reads it as Latin-1, and V8 takes the compiled code of no other text. esbuild leaves regular expressions alone.
+  const text = readFileSync(outfile, 'utf8')
+  const odd = [...text].findIndex((character) => character > '~')
+  if (odd >= 0) throw new Error(`not ASCII in the program: ${text.slice(odd, odd + 40)}`)
   return metafile
 }

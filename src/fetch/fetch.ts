@@ -2,13 +2,17 @@ import { Failure, reasonOf } from '../failure.ts'
 import { CallFailure } from '../service/call-failure.ts'
 import { Client } from '../service/client.ts'
 import { endpoint } from '../service/url.ts'
+import { FLUSHES_AT_ONCE } from '../store/flush/files.ts'
 import { Hint } from '../store/hint.ts'
 import { checkSpaceForOrder } from '../store/incoming/free-space.ts'
 import { finishFetches } from '../store/incoming/recover.ts'
 import { closeTarget, openTarget, type Target } from '../store/incoming/target.ts'
+import { warnOfVendorList } from '../store/incoming/vendor-list.ts'
+import { checkOpenFiles } from '../store/open-files.ts'
 import { leaveHint } from '../store/queue.ts'
 import { type Messages, several } from '../words.ts'
 import { type Download, download, type Parts } from './download.ts'
+import { MOST_ANSWERS } from './planner.ts'
 import { Stock, type Tally } from './stock.ts'
 import { View } from './view.ts'
 
@@ -46,6 +50,7 @@ export async function fetchProfiles(order: Order): Promise<void> {
     let unused: number | undefined
     try {
       await finishFetches(directory, messages)
+      warnOfVendorList(directory, messages)
       await fetchInto(target, order, client)
     } finally {
       unused = renewHint(directory, messages)
@@ -63,6 +68,7 @@ async function fetchInto(target: Target, order: Order, client: Client): Promise<
   const { count, messages, progress, stop, abort } = order
   const began = performance.now()
   checkSpaceForOrder(target, count)
+  checkOpenFiles(target.directory, Math.min(count, MOST_ANSWERS * FLUSHES_AT_ONCE))
   const stock = new Stock(target, messages)
   const view = new View(count, stock.tally, messages, () => progress.note())
   progress.follow(() => view.line(performance.now()))

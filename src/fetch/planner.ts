@@ -18,7 +18,7 @@ export const LARGEST_BATCH = 1000
 const MOST_REQUESTS = 4
 
 /** Answers that are pending or being stored. Network and disk work in parallel, and memory use stays bounded. */
-const MOST_ANSWERS = 6
+export const MOST_ANSWERS = 6
 
 const MOST = MOST_REQUESTS * LARGEST_BATCH
 const START = 100

@@ -174,11 +174,10 @@ function notStored(directory: string, error: unknown): Failure {
 async function begin(run: Run): Promise<{ move: Move; names: readonly string[] }> {
   const { source, target, count, stop, messages } = run
   const movables = new Movables(source, target)
-  const names = planned(run, movables, count, new Set())
+  const { names, most } = await planned(run, movables, count)
   movables.warnOfKnown(messages)
   if (stop.aborted) throw new Failure('interrupted', 'interrupted; nothing was moved')
-  const isEnough = count === Number.POSITIVE_INFINITY ? names.length > 0 : names.length >= count
-  if (!isEnough) throw tooFew(run, names.length, movables.left)
+  if (names.length === 0) throw tooFew(run, most, movables.left)
   const move = beginMove(source, target)
   try {
     const to = fullPath(target) ?? target
@@ -191,27 +190,32 @@ async function begin(run: Run): Promise<{ move: Move; names: readonly string[] }
   return { move, names }
 }
 
-/** The names of the next profiles that can be moved. */
-function planned(
-  { source, messages }: Run,
+/**
+ * The names of the next profiles that can be moved: as many as are wanted, or none.
+ * @returns also how many there are at most
+ */
+async function planned(
+  { source, messages, stop }: Run,
   movables: Movables,
   count: number,
-  known: ReadonlySet<string>,
-): string[] {
+  known: ReadonlySet<string> = new Set(),
+): Promise<{ names: string[]; most: number }> {
   const queue = new Queue(source, messages)
   const names: string[] = []
-  try {
-    if (Number.isFinite(count) && !queue.has(count)) return names
-    while (names.length < count) {
-      const some = queue.next(Math.min(count - names.length, AT_ONCE)).map(fileName)
-      if (some.length === 0) break
-      for (const name of some)
-        if (!known.has(name) && movables.read(name, messages) !== undefined) names.push(name)
-    }
-    return names
-  } finally {
-    queue.giveBack()
+  const isAll = count === Number.POSITIVE_INFINITY
+  while ((isAll || queue.has(count - names.length)) && names.length < count && !stop.aborted) {
+    const some = queue.next(Math.min(count - names.length, AT_ONCE)).map(fileName)
+    if (some.length === 0) break
+    for (const name of some)
+      if (!known.has(name) && movables.read(name, messages) !== undefined) names.push(name)
+    // A signal is only seen when nothing else is to be done.
+    await new Promise((resolve) => setImmediate(resolve))
   }
+  const isEnough = !stop.aborted && (isAll ? names.length > 0 : names.length === count)
+  if (isEnough) return { names, most: names.length }
+  const most = names.length + (isAll ? 0 : (queue.left ?? 0))
+  queue.giveBack()
+  return { names: [], most }
 }
 
 function tooFew({ source, count }: Run, most: number, left = 0): Failure {
@@ -231,7 +235,7 @@ function tooFew({ source, count }: Run, most: number, left = 0): Failure {
  * @returns what became of the move
  */
 async function finish(run: Run, move: Move, names: readonly string[] = []): Promise<Fate> {
-  const { source, target, messages, tally } = run
+  const { source, target, messages, tally, stop } = run
   let known = names
   const movables = new Movables(source, target)
   for (;;) {
@@ -254,14 +258,11 @@ async function finish(run: Run, move: Move, names: readonly string[] = []): Prom
     const claimed = await claimPlanned(run, move, plan.names, movables)
     await flushDirectory(source)
     const missing = (plan.count ?? Math.min(1, plan.names.length)) - claimed
-    const more =
-      missing > 0 && plan.count !== null ? planned(run, movables, missing, new Set(plan.names)) : []
-    const entry =
-      missing <= 0
-        ? { fate: 'given' as const }
-        : more.length < missing
-          ? { fate: 'back' as const }
-          : { ...plan, names: more }
+    const isShort = missing > 0 && plan.count !== null
+    const more = isShort ? (await planned(run, movables, missing, new Set(plan.names))).names : []
+    if (stop.aborted) throw interrupted(claimed)
+    const end = { fate: missing <= 0 ? 'given' : 'back' } as const
+    const entry = more.length > 0 ? { ...plan, names: more } : end
     await append(move, journal, entry)
   }
 }

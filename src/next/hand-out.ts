@@ -1,7 +1,9 @@
 import { reasonOf } from '../failure.ts'
 import { readKey } from '../key/private-key.ts'
 import { NRF_REJECTS } from '../profile/parse.ts'
+import { FLUSHES_AT_ONCE } from '../store/flush/files.ts'
 import { hasIncoming } from '../store/incoming/answers.ts'
+import { checkOpenFiles } from '../store/open-files.ts'
 import { openDirectory } from '../store/read.ts'
 import { Receipt } from '../store/receipt.ts'
 import { type Messages, several } from '../words.ts'
@@ -48,6 +50,7 @@ export async function handOut(handout: Handout): Promise<void> {
   const signals = holdingBack(messages, handout.listen())
   if (hasIncoming(directory)) await tryToFinishFetches(directory, messages)
   const opened = openDirectory(directory)
+  checkOpenFiles(directory, Math.min(count, FLUSHES_AT_ONCE))
   const receipt =
     handout.receipt === undefined ? undefined : new Receipt(handout.receipt, directory, count, { devices })
   const source = { directory, key, format, options, messages, signals }

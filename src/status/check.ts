@@ -31,7 +31,7 @@ export interface Checked {
   /** Of the others: torn or not a profile, not readable now, not decrypted by the key, rejected by a device, or held by a program. */
   readonly faults: Record<Fault, number>
   /** Why the last of the unreadable ones can't be read. */
-  unread?: UnusableProfile
+  unread?: UnusableProfile | undefined
 }
 
 /** Whether the key is wrong: there is something to decrypt, and it decrypts nothing. */

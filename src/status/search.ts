@@ -9,7 +9,7 @@ import { fileName, usedName } from '../store/names.ts'
 import { checkDirectory, looking } from '../store/read.ts'
 import { deviceIn, tombstoneIn, type Use } from '../store/use.ts'
 import type { Messages } from '../words.ts'
-import { readRecords, warnOfSeveral, warnOfUnreadable } from './devices.ts'
+import { readRecords, warnOfSeveral, warnOfUnreadable } from './devices/records.ts'
 import { lookAt } from './look.ts'
 import { type Output, printList } from './print.ts'
 import { warnOfTransit, warnOfUnfinished } from './unfinished.ts'
@@ -23,15 +23,23 @@ interface Found {
   readonly station: string | null
   readonly device: string | null
   readonly iccid: string
-  /** Null if the file is gone, and only the record of the device is left. */
+  /** Null if the file is gone, and only the record of the device is left; then no state is known either. */
   readonly file: string | null
+  readonly state: State | null
+  /** The directory that has it now, or is about to. */
+  readonly movedTo: string | null
 }
 
+type State = 'unused' | 'claimed' | 'used' | 'moved' | 'inTransit'
+
 /** `changed` is when the file was last renamed or changed. A copy from a backup has a time of its own. */
-const FIELDS = ['claimed', 'station', 'device', 'iccid', 'file', 'changed'] as const
+const FIELDS = [
+  ...(['claimed', 'station', 'device', 'iccid', 'file', 'changed', 'state', 'movedTo'] as const),
+  'directory',
+] as const
 
 export interface Search extends Output {
-  readonly directory: string
+  readonly directories: readonly string[]
   /** Serial numbers. */
   readonly devices: readonly string[]
   /** Without a filler. */
@@ -44,23 +52,21 @@ export interface Search extends Output {
  * @throws {Failure} `no-profiles`, after printing the others, if there is none for one of them; `disk`
  */
 export async function showProfiles(search: Search): Promise<void> {
-  const { directory, messages } = search
+  const { directories, messages } = search
   const [devices, iccids] = [[...new Set(search.devices)], [...new Set(search.iccids)]]
-  checkDirectory(directory)
-  const ofDevices = devices.length === 0 ? [] : findDevices(directory, devices, messages)
-  const ofIccids = iccids.flatMap((iccid) => findIccid(directory, iccid, messages) ?? [])
-  const found = [...ofDevices, ...ofIccids]
-  if (found.length > 0) {
-    const rows = found.map((each) => ({ ...each, changed: changedAt(directory, each.file) }))
-    await printList(search, FIELDS, rows)
-  }
+  for (const directory of directories) checkDirectory(directory)
+  const found = directories.flatMap((directory) => {
+    const ofDevices = devices.length === 0 ? [] : findDevices(directory, devices, messages)
+    const ofIccids = iccids.flatMap((iccid) => findIccid(directory, iccid, messages) ?? [])
+    const all = [...ofDevices, ...ofIccids]
+    return all.map((each) => ({ ...each, changed: changedAt(directory, each.file), directory }))
+  })
+  if (found.length > 0) await printList(search, FIELDS, found, directories)
   const missing = [
-    ...devices
-      .filter((each) => !ofDevices.some(({ device }) => device === each))
-      .map((each) => `device ${each}`),
-    ...iccids.filter((each) => !ofIccids.some(({ iccid }) => iccid === each)).map((each) => `ICCID ${each}`),
+    ...devices.filter((each) => !found.some(({ device }) => device === each)).map((each) => `device ${each}`),
+    ...iccids.filter((each) => !found.some(({ iccid }) => iccid === each)).map((each) => `ICCID ${each}`),
   ]
-  if (missing.length > 0) throw noneFor(missing, directory)
+  if (missing.length > 0) throw noneFor(missing, directories.join(', '))
 }
 
 function noneFor(missing: readonly string[], directory: string): Failure {
@@ -76,9 +82,13 @@ function findDevices(directory: string, asked: readonly string[], messages: Mess
   const records = devices.filter(({ device }) => wanted.has(device))
   warnOfSeveral(records, messages)
   warnOfUnreadable(unreadable, messages)
-  const unfinished = records.flatMap(({ iccid }) => unfinishedOf(lookAt(directory, iccid)))
+  const found = records.map((each): Found & { unfinished: readonly string[] } => {
+    const unfinished = unfinishedOf(lookAt(directory, each.iccid))
+    return { ...each, state: usedOr(unfinished), movedTo: null, unfinished }
+  })
+  const unfinished = found.flatMap((each) => each.unfinished)
   warnOfUnfinished(directory, unfinished, messages)
-  const byDevice = Map.groupBy(records, ({ device }) => device)
+  const byDevice = Map.groupBy(found, ({ device }) => device)
   return asked.flatMap((device) => byDevice.get(device) ?? recordedFor(directory, device, messages) ?? [])
 }
 
@@ -88,7 +98,8 @@ function recordedFor(directory: string, device: string, messages: Messages): Fou
   if (text === undefined) return undefined
   const iccid = iccidDigits(String(fieldsOf(text)['iccid'])) ?? ''
   messages.warn(`device ${device} is recorded for ${iccid}, but no used file names it`)
-  return { ...wordsOf(text), iccid, file: findIccid(directory, iccid, messages)?.file ?? null }
+  const { file = null, state = null, movedTo = null } = findIccid(directory, iccid, messages) ?? {}
+  return { ...wordsOf(text), iccid, file, state, movedTo }
 }
 
 /** @returns undefined if there is no such profile */
@@ -97,19 +108,22 @@ function findIccid(directory: string, iccid: string, messages: Messages): Found 
   if (use === undefined) {
     const file = usedName(fileName(iccid))
     messages.warn(`${file} can't be read: who has the profile is not known`)
-    return { ...wordsOf(''), iccid, file }
+    return { ...wordsOf(''), iccid, file, state: 'used', movedTo: null }
   }
   if (use.state === 'gone') return undefined
-  if (use.state === 'unused') return { ...wordsOf(''), iccid, file: use.name }
-  const tombstone = use.state === 'used' ? tombstoneIn(use.text) : undefined
-  if (tombstone === undefined) warnOfUnfinished(directory, unfinishedOf(use), messages)
-  else {
-    const fate = looking(directory, () => fatesIn(directory)(usedName(use.name), tombstone))
-    messages.tell(0, `${iccid} is ${fate ?? 'moved'} to ${tombstone.to}`)
-    if (fate === 'in transit') warnOfTransit(new Map([[use.name, tombstone.to]]), messages)
+  if (use.state === 'unused') return { ...wordsOf(''), iccid, file: use.name, state: 'unused', movedTo: null }
+  const unfinished = unfinishedOf(use)
+  const file = use.state === 'claimed' ? null : usedName(use.name)
+  const tombstone = tombstoneIn(use.text)
+  const fate = tombstone && looking(directory, () => fatesIn(directory)(usedName(use.name), tombstone))
+  if (tombstone === undefined) {
+    warnOfUnfinished(directory, unfinished, messages)
+    return { ...wordsOf(use.text), iccid, file, state: usedOr(unfinished), movedTo: null }
   }
-  const text = tombstone === undefined ? use.text : ''
-  return { ...wordsOf(text), iccid, file: use.state === 'claimed' ? null : usedName(use.name) }
+  messages.tell(0, `${iccid} is ${fate ?? 'moved'} to ${tombstone.to}`)
+  if (fate === 'in transit') warnOfTransit(new Map([[use.name, tombstone.to]]), messages)
+  const state = fate === 'in transit' ? 'inTransit' : 'moved'
+  return { ...wordsOf(''), iccid, file, state, movedTo: tombstone.to }
 }
 
 /** The unused file of a claim that is not finished. */
@@ -117,6 +131,8 @@ const unfinishedOf = (use: Use | undefined): string[] =>
   use?.state === 'claimed' || ((use?.state === 'used' || use?.state === 'torn') && use.isTwin)
     ? [use.name]
     : []
+
+const usedOr = (unfinished: readonly string[]) => (unfinished.length === 0 ? 'used' : 'claimed')
 
 /** What a used file or a record says of its device. */
 function wordsOf(text: string): Pick<Found, 'claimed' | 'station' | 'device'> {

@@ -1,13 +1,13 @@
 import { Failure, type Fault } from '../failure.ts'
 import { readKey } from '../key/private-key.ts'
 import { wrongKey } from '../key/wrong-key.ts'
+import { warnOfVendorList } from '../store/incoming/vendor-list.ts'
 import { whyNoProfile } from '../store/names.ts'
 import { whyNone } from '../store/read.ts'
 import { type Messages, several } from '../words.ts'
 import { type Checked, checkProfiles, opensNone } from './check.ts'
 import { countFiles } from './count.ts'
-import { DEVICE_FIELDS, readRecords, warnOfSeveral, warnOfUnreadable } from './devices.ts'
-import { type Output, PRINTERS, printList } from './print.ts'
+import { type Output, PRINTERS, type Summary } from './print.ts'
 import { warnOfTransit, warnOfUnfinished } from './unfinished.ts'
 import { warnOfEach } from './warn.ts'
 
@@ -23,75 +23,101 @@ const FAULTS: Record<Fault, string> = {
 }
 
 export interface Inquiry extends Output {
-  readonly directory: string
+  readonly directories: readonly string[]
   /** The file of the private key. If given, unused profiles are opened and checked. */
   readonly keyPath: string | undefined
   readonly passphrase: string | undefined
-  /** How many profiles to check at most. */
+  /** How many profiles to check at most in each directory. */
   readonly count: number
-  /** List the devices that have a profile. */
-  readonly devices: boolean
   readonly messages: Messages
   readonly progress: { follow(line: () => string): void }
 }
 
 /**
- * Prints what is in a directory, and changes nothing.
+ * Prints what is in directories, and changes nothing.
  * @throws {Failure} after printing: `no-profiles` if none is unused, `key`, `unusable` or `disk` if none can be used; before it,
- *   if the key or the directory can't be read
+ *   if the key or a directory can't be read
  */
 export async function showStatus(inquiry: Inquiry): Promise<void> {
-  const { directory, keyPath, messages, progress, print } = inquiry
+  const { directories, keyPath, messages, progress } = inquiry
   const key = keyPath === undefined ? undefined : readKey(keyPath, inquiry.passphrase, messages)
-  const { counts, iccids, unfinished, inTransit, notProfiles } = countFiles(directory)
-  const printer = PRINTERS[inquiry.format]
-  if (inquiry.devices) {
-    const { devices, withoutDevice, unreadable } = readRecords(directory)
-    await printList(inquiry, DEVICE_FIELDS, devices)
-    warnOfSeveral(devices, messages)
-    warnOfUnreadable(unreadable, messages)
-    const moved = counts.moved + counts.inTransit
-    const others = withoutDevice - moved
-    if (others > 0) messages.tell(0, `${several(others, 'used profile')} without a device`)
-    if (moved > 0) messages.tell(0, `${several(moved, 'profile')} moved to other directories, or in transit`)
-    return
-  }
-  let checked: Checked | undefined
-  if (key !== undefined) {
-    const total = several(Math.min(inquiry.count, iccids.length), 'profile')
-    let done = 0
-    progress.follow(() => `${done} of ${total} checked`)
-    const onProgress = (now: number) => {
-      done = now
+  const all = directories.map((directory) => ({ directory, ...countFiles(directory) }))
+  const summaries: Summary[] = []
+  const most = ({ length }: { length: number }) => Math.min(inquiry.count, length)
+  const goal = several(
+    all.reduce((sum, { iccids }) => sum + most(iccids), 0),
+    'profile',
+  )
+  let done = 0
+  for (const { directory, counts, iccids } of all) {
+    if (key === undefined) {
+      summaries.push({ directory, counts, checked: undefined })
+      continue
     }
-    checked = await checkProfiles({ directory, iccids, most: inquiry.count, key, messages, onProgress })
+    const before = done
+    progress.follow(() => `${done} of ${goal} checked`)
+    const onProgress = (now: number) => {
+      done = before + now
+    }
+    const check = { directory, iccids, most: most(iccids), key, messages, onProgress }
+    summaries.push({ directory, counts, checked: await checkProfiles(check) })
   }
-  await print(printer.status(directory, counts, checked))
-  warnOfUnfinished(directory, unfinished, messages)
-  warnOfTransit(inTransit, messages)
-  warnOfEach(messages, notProfiles, {
-    words: (name) => `${name} is no profile: ${whyNoProfile(name)}`,
-    more: () => `${counts.notProfiles} files are no profiles`,
-  })
+  const total = totalOf(summaries)
+  const lines = summaries.length > 1 ? [...summaries, total] : summaries
+  await inquiry.print(PRINTERS[inquiry.format].status(lines))
+  for (const { directory, counts, unfinished, inTransit, notProfiles } of all) {
+    warnOfUnfinished(directory, unfinished, messages)
+    warnOfTransit(inTransit, messages)
+    warnOfEach(messages, notProfiles, {
+      words: (name) => `${name} is no profile: ${whyNoProfile(name)}`,
+      more: () => `${counts.notProfiles} files are no profiles`,
+    })
+    warnOfVendorList(directory, messages)
+  }
+  const [first = ''] = directories
+  const place = directories.join(', ')
+  const { counts, checked } = total
   // Stations may have taken all of them since they were counted.
-  if (counts.unused === 0 || checked?.checked === 0) {
-    throw new Failure(whyNone(directory, counts.used, counts.moved > 0), `no unused profile in ${directory}`)
-  }
-  if (checked === undefined) return
-  if (key !== undefined && opensNone(checked)) throw wrongKey(key, checked.faults.locked, false)
-  const { held, unreadable } = checked.faults
-  if (checked.usable === 0 && unreadable > 0) {
-    const what = several(unreadable, 'unused profile')
-    throw new Failure('unreadable', `${what} in ${directory} can't be read`, checked.unread)
-  }
-  if (checked.usable === 0 && held === checked.checked) {
-    const facts = { kind: 'all-held', claims: false } as const
-    throw new Failure(facts, `other programs have all unused profiles in ${directory} open`)
-  }
-  if (checked.usable === 0)
-    throw new Failure('none-checked-usable', `none of the checked profiles in ${directory} can be used`)
+  if (counts.unused === 0 || checked?.checked === 0)
+    throw new Failure(whyNone(first, counts.used, counts.moved > 0), `no unused profile in ${place}`)
+  if (checked === undefined || key === undefined) return
+  if (opensNone(checked)) throw wrongKey(key, checked.faults.locked, false)
+  if (checked.usable === 0) throw noneUsable(checked, place)
   for (const fault of Object.keys(FAULTS) as Fault[]) {
     const count = checked.faults[fault]
     if (count > 0) messages.warn(`${several(count, 'file')} ${FAULTS[fault]}`, fault)
   }
+}
+
+function noneUsable({ checked, faults: { held, unreadable }, unread }: Checked, place: string): Failure {
+  if (unreadable > 0) {
+    const what = several(unreadable, 'unused profile')
+    return new Failure('unreadable', `${what} in ${place} can't be read`, unread)
+  }
+  if (held === checked) {
+    const facts = { kind: 'all-held', claims: false } as const
+    return new Failure(facts, `other programs have all unused profiles in ${place} open`)
+  }
+  return new Failure('none-checked-usable', `none of the checked profiles in ${place} can be used`)
+}
+
+function totalOf(summaries: readonly Summary[]): Summary {
+  const counts = sum(summaries.map((each) => each.counts))
+  const all = summaries.flatMap(({ checked }) => checked ?? [])
+  if (all.length === 0) return { directory: null, counts, checked: undefined }
+  const { checked, usable } = sum(all.map(({ checked, usable }) => ({ checked, usable })))
+  const unread = all.find((each) => each.unread !== undefined)?.unread
+  return {
+    directory: null,
+    counts,
+    checked: { checked, usable, faults: sum(all.map(({ faults }) => faults)), unread },
+  }
+}
+
+/** Adds up numbers by their names. */
+function sum<K extends string>(all: readonly Readonly<Record<K, number>>[]): Record<K, number> {
+  const [first, ...others] = all
+  const total = { ...first } as Record<K, number>
+  for (const each of others) for (const name of Object.keys(total) as K[]) total[name] += each[name]
+  return total
 }

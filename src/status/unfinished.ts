@@ -1,3 +1,4 @@
+import { fieldsOf } from '../store/fields.ts'
 import { deviceIn, useAt } from '../store/use.ts'
 import type { Messages } from '../words.ts'
 import { warnOfEach } from './warn.ts'
@@ -13,19 +14,23 @@ export const warnOfUnfinished = (directory: string, names: readonly string[], me
   })
 
 function claimOf(directory: string, name: string): string {
-  const device = deviceOf(directory, name)
+  const text = textOf(directory, name)
+  const device = deviceIn(text)
+  const { station, claimed } = fieldsOf(text)
+  const known = [station, claimed].filter((each) => typeof each === 'string')
+  const whose = known.length > 0 ? ` (${known.join(', ')})` : ''
   return device === undefined
-    ? `${name}: a call is claiming it, or was killed while it did; do not move it`
+    ? `${name}: a call${whose} is claiming it, or was killed while it did; do not move it`
     : `${name}: a call is claiming it for device ${device}, or was killed while it did: scan the device again; do not move it`
 }
 
-/** Undefined also if nobody can tell: the warning says enough. */
-function deviceOf(directory: string, name: string): string | undefined {
+/** Empty also if nobody can tell: the warning says enough. */
+function textOf(directory: string, name: string): string {
   try {
     const use = useAt(directory, name)
-    return use.state === 'used' || use.state === 'claimed' ? deviceIn(use.text) : undefined
+    return use.state === 'used' || use.state === 'claimed' ? use.text : ''
   } catch {
-    return undefined
+    return ''
   }
 }
 

@@ -77,12 +77,14 @@ export async function createAll(directory: string, all: readonly Creation[]): Pr
   await writeDrafts(directory, open(), isOrdered)
   for (const draft of open()) decideSafely(directory, draft)
   const won = open()
-  if (won.length > 0) {
+  try {
     // Without a journal, the name of the claim may reach the disk after the removal of what it replaces.
-    if (!isOrdered) flushDirectorySync(join(directory, CLAIMS))
+    if (!isOrdered && won.length > 0) flushDirectorySync(join(directory, CLAIMS))
     for (const draft of won) placeSafely(directory, draft)
     if (!isOrdered) flushAbove(won)
     for (const { key } of won) clear(directory, key)
+  } catch (error) {
+    for (const draft of won) draft.outcome = { state: 'unknown', error }
   }
   return drafts.map(({ outcome }) => outcome ?? OTHERS)
 }
@@ -261,9 +263,11 @@ export const openClaims = (directory: string): string[] =>
  * @returns false if the file may be another's, or in its place already
  */
 function placeText(place: Place, claim: string, text: string): boolean {
-  const { path, replaces } = place
+  const { path, replaces, isUnused } = place
   if (isTakenByOthers(place)) return false
   if (replaces !== undefined) patiently(() => removeIfThere(replaces))
+  // An unused file does not stay where it is, so its name may be new again. The text has its name among the claims once.
+  if (isUnused && !isFat(dirname(path))) return moveIn(claim, path)
   try {
     patiently(() => closeSync(openSync(path, 'wx', fileRights(rightsOf(dirname(path))))))
   } catch (error) {
@@ -274,6 +278,7 @@ function placeText(place: Place, claim: string, text: string): boolean {
   }
   if (!isFat(dirname(path))) return moveIn(claim, path)
   write(path, text)
+  if (isUnused && isTakenByOthers(place)) patiently(() => removeIfThere(path))
   return true
 }
 

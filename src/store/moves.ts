@@ -187,10 +187,8 @@ export function closeMove(move: Move): void {
     // Another call has closed it.
     if (errnoOf(error) !== 'ENOENT') throw error
   }
+  // The empty directory stays: it says that profiles were moved.
   for (const name of namesIn(closed)) tryToRemove(join(closed, name))
-  try {
-    rmdirSync(closed)
-  } catch {}
 }
 
 /** What the used file of a profile says that a move claims. */

@@ -7,6 +7,8 @@ export interface Place {
   readonly path: string
   /** The unused file that goes when this one comes. */
   readonly replaces?: string
+  /** Whether it is a profile that comes. */
+  readonly isUnused?: boolean
   /** If there is one of these, the claim came too late. */
   readonly unless: readonly string[]
 }
@@ -43,5 +45,5 @@ export function placeOf(directory: string, { key, text }: { key: string; text: s
   }
   const spelled = fileName(String(iccid))
   const path = join(directory, spellings(fileName(key)).includes(spelled) ? spelled : fileName(key))
-  return { path, unless: [...used, ...names.filter((each) => each !== path)] }
+  return { path, isUnused: true, unless: [...used, ...names.filter((each) => each !== path)] }
 }

@@ -111,7 +111,7 @@ test('receipts that the directory agrees with', async () => {
     stderr: 'softsim: 4 receipts of 3 profiles compared\n',
   })
   expect(JSON.parse((await compare(line1, line2, '--format=json')).stdout)).toEqual({
-    ...{ directory, receipts: 4, profiles: 3, elsewhere: 0, torn: 0 },
+    ...{ directory, receipts: 4, profiles: 3, elsewhere: 0, torn: 0, version: 1 },
   })
 })
 

@@ -29,11 +29,12 @@ async function found(...args: string[]): Promise<unknown[]> {
 
 const ofDevice = (device: string, n: number) => ({
   ...{ claimed: TIME, station: expect.stringMatching(/./), device, changed: TIME },
-  ...{ iccid: iccid(n), file: `__${iccid(n)}.json` },
+  ...{ iccid: iccid(n), file: `__${iccid(n)}.json`, state: 'used', movedTo: null, directory, version: 1 },
 })
 const ofNobody = (n: number, file: string) => ({
   ...{ claimed: null, station: null, device: null, changed: TIME },
-  ...{ iccid: iccid(n), file },
+  ...{ iccid: iccid(n), file, state: file.startsWith('__') ? 'used' : 'unused' },
+  ...{ movedTo: null, directory, version: 1 },
 })
 
 test('devices and ICCIDs, in the order in which they are asked for', async () => {
@@ -50,10 +51,12 @@ test('devices and ICCIDs, in the order in which they are asked for', async () =>
 test('each format has the same fields', async () => {
   const text = await status('--iccid', `${iccid(1)}F`)
   expect(text).toMatchObject({ code: 0, stderr: '' })
-  expect(text.stdout).toMatch(/^claimed +station +device +iccid +file +changed\n\S+Z +\S+ +SN-1 .+Z\n$/)
+  expect(text.stdout).toMatch(
+    /^claimed +station +device +iccid +file +changed +state\n\S+Z +\S+ +SN-1 .+Z +used\n$/,
+  )
   const csv = await status('--device', 'SN 2, é "x"', '--format=csv')
   expect(csv.stdout).toMatch(
-    /^claimed,station,device,iccid,file,changed\r\n.+,"SN 2, é ""x""",\d+,__\d+.json,.+Z\r\n$/,
+    /^claimed,station,device,iccid,file,changed,state,movedTo,directory,version\r\n.+,"SN 2, é ""x""",\d+,__\d+.json,.+Z,used,,.+,1\r\n$/,
   )
 })
 
@@ -80,11 +83,15 @@ test('a device whose record is missing is found by its used file, and all of its
 test('a device whose used file is missing is found by its record', async () => {
   const warning = `softsim: warning: device SN-1 is recorded for ${iccid(1)}, but no used file names it\n`
   rmSync(join(directory, `__${iccid(1)}.json`))
-  expect(await found('--device', 'SN-1')).toEqual([{ ...ofDevice('SN-1', 1), file: null, changed: null }])
+  expect(await found('--device', 'SN-1')).toEqual([
+    { ...ofDevice('SN-1', 1), file: null, changed: null, state: null },
+  ])
   expect((await status('--device', 'SN-1')).stderr).toBe(warning)
   // Only the record survived a power cut.
   writeFileSync(join(directory, `${iccid(1)}.json`), '{}')
-  expect(await found('--device', 'SN-1')).toEqual([{ ...ofDevice('SN-1', 1), file: `${iccid(1)}.json` }])
+  expect(await found('--device', 'SN-1')).toEqual([
+    { ...ofDevice('SN-1', 1), file: `${iccid(1)}.json`, state: 'unused' },
+  ])
 })
 
 test('a torn record is left as it is', async () => {
@@ -103,10 +110,32 @@ test('a claim that is not finished is named with its device', async () => {
     expect(await status(...args)).toMatchObject({ code: 0, stderr: warning })
   // Without a device, the used file is empty.
   writeFileSync(join(directory, used), '')
-  expect(await found('--iccid', iccid(1))).toEqual([ofNobody(1, used)])
+  expect(await found('--iccid', iccid(1))).toEqual([{ ...ofNobody(1, used), state: 'claimed' }])
   expect((await status('--iccid', iccid(1))).stderr).toContain(
     `${iccid(1)}.json: a call is claiming it, or was killed`,
   )
+})
+
+test('a claim without a device has its station and its time, where the used file says so', async () => {
+  const used = join(directory, `__${iccid(3)}.json`)
+  const profile = JSON.parse(readFileSync(used, 'utf8'))
+  writeFileSync(used, JSON.stringify({ ...profile, station: 'line-7', claimed: '2026-11-23T06:00:00.000Z' }))
+  expect(await found('--iccid', iccid(3))).toMatchObject([
+    { device: null, station: 'line-7', claimed: '2026-11-23T06:00:00.000Z', state: 'used' },
+  ])
+  writeFileSync(join(directory, `${iccid(3)}.json`), JSON.stringify(profile))
+  const warning = `softsim: warning: ${iccid(3)}.json: a call (line-7, 2026-11-23T06:00:00.000Z) is claiming it, or was killed while it did; do not move it\n`
+  expect((await status()).stderr).toBe(warning)
+  expect(await found('--iccid', iccid(3))).toMatchObject([{ station: 'line-7', state: 'claimed' }])
+})
+
+test('a profile that was moved, in both directories', async () => {
+  const target = join(directory, '..', 'elsewhere')
+  await softsim(['move', '-i', directory, '-o', target, '-n', '1'])
+  expect(await found('-i', target, '--iccid', iccid(4))).toMatchObject([
+    { directory, file: `__${iccid(4)}.json`, state: 'moved', movedTo: target },
+    { directory: target, file: `${iccid(4)}.json`, state: 'unused', movedTo: null },
+  ])
 })
 
 test('a used file that can’t be read', async () => {

@@ -14,6 +14,7 @@ import { formatAnswer, newAnswerName } from '../../src/store/incoming/answers.ts
 import { addProfile, directoryOf, someProfiles, temporaryDirectory } from '../support/directory.ts'
 import { iccid, plainProfile, storedFile } from '../support/profiles.ts'
 import { failure, lines } from '../support/promises.ts'
+import { startSandbox } from '../support/sandbox.ts'
 import { softsim } from '../support/softsim.ts'
 import { hasPosix } from '../support/system.ts'
 
@@ -66,6 +67,7 @@ const UNCHECKED = {
   held: null,
   ...NONE_MOVED,
   unreadable: null,
+  version: 1,
 }
 const CHECKED = {
   checked: 5,
@@ -76,6 +78,7 @@ const CHECKED = {
   held: 0,
   ...NONE_MOVED,
   unreadable: 0,
+  version: 1,
 }
 
 describe('status', () => {
@@ -87,7 +90,7 @@ describe('status', () => {
     if (format === 'json') expect(JSON.parse(run.stdout)).toEqual({ directory, ...COUNTS, ...UNCHECKED })
     if (format === 'csv') {
       const header = Object.keys({ directory, ...COUNTS, ...UNCHECKED }).join()
-      expect(run.stdout).toBe(`${header}\r\n${directory},5,3,1,1,2,,,,,,,0,0,\r\n`)
+      expect(run.stdout).toBe(`${header}\r\n${directory},5,3,1,1,2,,,,,,,0,0,,1\r\n`)
     }
     if (format === 'text') {
       expect(lines(run.stdout)[0]).toBe(directory)
@@ -199,16 +202,18 @@ describe('status', () => {
     const record = { claimed: expect.stringMatching(/^\d{4}-/), station: expect.stringMatching(/./) }
     const { stdout } = await status(directory, '--devices', '--format=json')
     expect(lines(stdout).map((line) => JSON.parse(line))).toEqual([
-      { ...record, device: 'SN "1", a', iccid: iccid(2) },
+      { ...record, device: 'SN "1", a', iccid: iccid(2), state: 'used', directory, version: 1 },
     ])
     const csv = await status(directory, '--devices', '--format=csv')
     expect(csv.stdout).toMatch(
-      RegExp(`^claimed,station,device,iccid\\r\\n[^\\r]*,"SN ""1"", a",${iccid(2)}\\r\\n$`),
+      RegExp(
+        `^claimed,station,device,iccid,state,directory,version\\r\\n[^\\r]*,"SN ""1"", a",${iccid(2)},used,${directory},1\\r\\n$`,
+      ),
     )
     const text = await status(directory, '--devices')
     expect(text.stdout).toMatch(
       RegExp(
-        `^claimed {19}station {2,}device {4,}iccid\\n\\d{4}-\\S+Z {2}\\S+ +SN "1", a {2}${iccid(2)}\\n$`,
+        `^claimed {19}station {2,}device {4,}iccid {17}state\\n\\d{4}-\\S+Z {2}\\S+ +SN "1", a {2}${iccid(2)} {2}used\\n$`,
       ),
     )
     expect(lines(text.stderr)).toEqual(['softsim: 2 used profiles without a device'])
@@ -233,10 +238,10 @@ describe('status', () => {
     const { stdout, stderr } = await status(directory, '--devices')
     expect([lines(stdout), stderr]).toEqual([
       [
-        'claimed     station  device         iccid',
-        `2026-03-01  line-1   a longer name  ${iccid(2)}`,
-        `2026-03-02  line-1   SN-1           ${iccid(1)}`,
-        `2026-03-03  line-1   SN-3           ${iccid(3)}`,
+        'claimed     station  device         iccid                 state',
+        `2026-03-01  line-1   a longer name  ${iccid(2)}  used`,
+        `2026-03-02  line-1   SN-1           ${iccid(1)}  used`,
+        `2026-03-03  line-1   SN-3           ${iccid(3)}  used`,
       ],
       '',
     ])
@@ -251,13 +256,110 @@ describe('status', () => {
     ])
   })
 
+  describe('the devices of a shift', () => {
+    /** The devices that are listed. */
+    async function devicesIn(directories: string[], ...args: string[]): Promise<string[]> {
+      const places = directories.flatMap((each) => ['-i', each])
+      const { code, stdout } = await softsim(['status', ...places, '--format=json', ...args])
+      expect(code).toBe(0)
+      return lines(stdout).map((line) => JSON.parse(line).device)
+    }
+
+    const claims: [device: string, claimed: string][] = [
+      ['SN-1', '2026-03-01T05:59:59.999Z'],
+      ['SN-2', '2026-03-01T06:00:00.000Z'],
+      ['SN-3', '2026-03-02T06:00:00.000Z'],
+    ]
+
+    test.each([
+      ['2026-03-01T06:00Z', ['SN-2', 'SN-3']],
+      ['2026-03-01T07:00:00+01:00', ['SN-2', 'SN-3']],
+      ['2026-03-01 06:00:00.001Z', ['SN-3']],
+      ['2026-02-27', ['SN-1', 'SN-2', 'SN-3']],
+    ])('since %s', async (since, devices) => {
+      expect(await devicesIn([claimedBy(...claims)], '--devices', '--since', since)).toEqual(devices)
+    })
+
+    test('of one station', async () => {
+      const directory = claimedBy(...claims)
+      const other = join(directory, `__${iccid(2)}.json`)
+      writeFileSync(other, readFileSync(other, 'utf8').replace('line-1', 'line-2'))
+      expect(await devicesIn([directory], '--devices', '--station=line-2')).toEqual(['SN-2'])
+      expect(await devicesIn([directory], '--devices', '--station', 'line-3')).toEqual([])
+    })
+
+    test('of several directories: the oldest first, each with its directory', async () => {
+      const [one, other] = [claimedBy(...claims), claimedBy(['SN-4', '2026-03-01T12:00:00.000Z'])]
+      expect(await devicesIn([one, other], '--devices')).toEqual(['SN-1', 'SN-2', 'SN-4', 'SN-3'])
+      const found = await softsim(['status', '-i', one, '-i', other, '--device', 'SN-4', '--device', 'SN-3'])
+      expect(lines(found.stdout).map((line) => line.split(/ {2,}/).at(-1))).toEqual(['directory', one, other])
+    })
+
+    test('that did not pass last', async () => {
+      const directory = claimedBy(...claims, ['SN "4", b', '2026-03-03'], ['SN-5', '2026-03-04'])
+      const [one, other] = ['1.csv', '2.csv'].map((name) => join(temporaryDirectory(), name)) as [
+        string,
+        string,
+      ]
+      const header = 'time,station,device,result\n'
+      const row = (time: string, device: string, result: string) =>
+        `2026-03-${time},b,${device},${result}\r\n`
+      writeFileSync(
+        one,
+        // Within a file, the last line counts: a clock was set back.
+        `${header}${row('09', 'SN-1', 'fail')}${row('08', 'SN-1', 'pass')}${row('05', '"SN-2"', 'pass')}`,
+      )
+      const rows = [row('06', 'SN-2', 'unfinished'), row('05', 'SN-3', 'pass'), row('01', 'SN-9', 'fail')]
+      writeFileSync(other, `${header}${rows.join('')}${row('07', '"SN ""4"", b"', 'fail')}2026-03-09,b,"SN-`)
+      const failed = ['--failed', one, other]
+      expect(await devicesIn([directory], ...failed)).toEqual(['SN-2', 'SN "4", b', 'SN-5'])
+      expect(await devicesIn([directory], ...failed, '--since', '2026-03-04')).toEqual(['SN-5'])
+      const { stdout } = await status(directory, ...failed)
+      expect(lines(stdout).map((line) => line.split(/ {2,}/).slice(4))).toEqual([
+        ['state', 'result'],
+        ['used', 'unfinished'],
+        ['used', 'fail'],
+        ['used'],
+      ])
+      const receipts = join(temporaryDirectory(), 'receipts.jsonl')
+      await next(directoryOf(someProfiles(1)), '--receipt', receipts)
+      expect(await status(directory, '--failed', receipts)).toEqual(
+        failure(2, /.+ is not a file of results/, /name the files .+/),
+      )
+      expect(await status(directory, '--failed', 'nope')).toEqual(
+        failure(9, /can't read the results nope: .+/, /name each file, .+/),
+      )
+    })
+  })
+
+  test('several directories, and the total', async () => {
+    const [one, other] = [directoryOf(someProfiles(3)), directoryOf(someProfiles(9).slice(7))]
+    await next(one)
+    const args = ['status', '-i', one, '-i', other, '-i', one, '-k', KEY]
+    const { code, stdout, stderr } = await softsim([...args, '--format=json'])
+    expect([code, stderr]).toEqual([0, ''])
+    expect(lines(stdout).map((line) => JSON.parse(line))).toMatchObject([
+      { directory: one, unused: 2, used: 1, checked: 2, usable: 2, damaged: 0 },
+      { directory: other, unused: 2, used: 0, checked: 2, usable: 2, damaged: 0 },
+      { directory: null, unused: 4, used: 1, checked: 4, usable: 4, damaged: 0 },
+    ])
+    expect((await softsim(args)).stdout).toMatch(/\ntotal\n {2}unused +4\n {2}used +1\n {2}checked +4\n/)
+    const missing = join(temporaryDirectory(), 'nope')
+    expect(await softsim(['status', '-i', one, '-i', missing])).toEqual(
+      failure(3, /directory .*nope does not exist/, /.+/),
+    )
+    const empty = directoryOf([])
+    expect(await softsim(['status', '-i', one, '-i', empty])).toMatchObject({ code: 0 })
+    expect(await softsim(['status', '-i', empty, '-i', temporaryDirectory()])).toMatchObject({ code: 3 })
+  })
+
   test('a serial number is no formula of a spreadsheet, and is unchanged in JSON', async () => {
     const serials = ['=1+1', '+1', '-1', '@SUM(A1)', '=cmd|"/c calc"!A0', '1-1=0', ' =1', 'a,=1']
     const directory = claimedBy(...serials.map((each, at): [string, string] => [each, `2026-03-0${at + 1}`]))
     const csv = await status(directory, '--devices', '--format=csv')
     expect(csv.stdout.split('\r\n').slice(1, -1)).toEqual(
       ["'=1+1", "'+1", "'-1", "'@SUM(A1)", `"'=cmd|""/c calc""!A0"`, '1-1=0', ' =1', '"a,=1"'].map(
-        (cell, at) => `2026-03-0${at + 1},line-1,${cell},${iccid(at + 1)}`,
+        (cell, at) => `2026-03-0${at + 1},line-1,${cell},${iccid(at + 1)},used,${directory},1`,
       ),
     )
     const json = await status(directory, '--devices', '--format=json')
@@ -300,12 +402,13 @@ describe('status', () => {
     expect(await status(directory)).toEqual(failure(3, /directory .* does not exist/, /.+/))
   })
 
-  test.each([[['-n', '3']], [['--format=xml']], [['-k', '']], [['-n', '0', '-k', KEY]]])(
-    'a wrong command line: %j',
-    async (args) => {
-      expect(await status(directoryOf(someProfiles(1)), ...args)).toEqual(failure(2, /.+/, /.+/))
-    },
-  )
+  test.each([
+    ...[[['-n', '3']], [['--format=xml']], [['-k', '']], [['-n', '0', '-k', KEY]], [['-i', '']]],
+    ...[[['--devices', '--since', 'yesterday']], [['--since', '2026-11-23']], [['--station', 'line-1']]],
+    ...[[['--failed', 'x', '--device', 'y']], [['--receipts', 'x', '-i', 'another']]],
+  ])('a wrong command line: %j', async (args) => {
+    expect(await status(directoryOf(someProfiles(1)), ...args)).toEqual(failure(2, /.+/, /.+/))
+  })
 
   test('while stations and a fetch are at work, it never fails', async () => {
     const directory = directoryOf(someProfiles(24))
@@ -328,4 +431,26 @@ describe('status', () => {
     await stations
     expect((await status(directory)).code).toBe(3)
   })
+})
+
+test('the list of the vendor’s tool: which of its profiles have no file', async () => {
+  const [used, unused, torn, missing] = someProfiles(4).map(({ iccid }) => iccid)
+  const directory = directoryOf(someProfiles(3))
+  await next(directory)
+  writeFileSync(join(directory, `${torn}.json`), '{"iccid":')
+  const list = [used, unused, torn, missing].map((each) => ({ iccid: each, profile: 'AAAA' }))
+  writeFileSync(join(directory, 'profiles.json'), JSON.stringify([...list, null]))
+  const warning =
+    /^softsim: warning: 2 profiles of profiles\.json not in .*: the vendor's tool did not store them/m
+  const { code, stderr } = await status(directory, '-v')
+  expect([code, stderr]).toEqual([0, expect.stringMatching(warning)])
+  expect(stderr.match(/\d+ is only in profiles.json/g)).toEqual(
+    [torn, missing].map((each) => `${each} is only in profiles.json`),
+  )
+  const { fetch, directory: target } = await startSandbox()
+  mkdirSync(target)
+  writeFileSync(join(target, 'profiles.json'), JSON.stringify(list.slice(2)))
+  expect(await fetch()).toMatchObject({ code: 0, stderr: expect.stringMatching(warning) })
+  writeFileSync(join(directory, 'profiles.json'), '[{"iccid":')
+  expect((await status(directory)).stderr).not.toContain('profiles.json')
 })

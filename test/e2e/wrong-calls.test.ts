@@ -145,6 +145,11 @@ test.each<[string[], error: string, hint: RegExp]>([
     'the value of --device is SN-80; SN-81: a list of serial numbers',
     /^write --device SN-80 --device SN-81$/,
   ],
+  [
+    ['next', '-k', KEY, '-i', profiles, '--device', '“SN-80”'],
+    'the value of --device is “SN-80”: in quotation marks',
+    /^write --device SN-80$/,
+  ],
   ...['8988000000000000017.json', '__8988000000000000017.json', 'lots/8988000000000000017F.json'].map(
     (path): [string[], string, RegExp] => [
       ['next', '-k', KEY, '-i', profiles, '--receipt', path],

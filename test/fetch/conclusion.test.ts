@@ -105,3 +105,9 @@ test.each([
     hint,
   })
 })
+
+test('a signal while it tries again: the last cause is named', () => {
+  expect(endOf({}, { trouble: BROKEN }, true).message).toMatch(
+    /^interrupted: stored 0 .*: the connection was reset$/,
+  )
+})

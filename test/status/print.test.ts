@@ -1,6 +1,7 @@
-import { expect, test } from 'vitest'
-import { DEVICE_FIELDS } from '../../src/status/devices.ts'
-import { PRINTERS } from '../../src/status/print.ts'
+import { describe, expect, test } from 'vitest'
+import { PRINTERS, type Summary } from '../../src/status/print.ts'
+
+const FIELDS = ['claimed', 'station', 'device', 'iccid'] as const
 
 const RECORDS = [
   { claimed: '2026-11-20', station: 'line-4', device: 'SN-1', iccid: '8988' },
@@ -13,7 +14,7 @@ const CHECKED = {
   faults: { damaged: 8, locked: 9, unfit: 10, held: 11, unreadable: 14 },
 }
 
-const devices = (format: keyof typeof PRINTERS) => [...PRINTERS[format].list(DEVICE_FIELDS, RECORDS)].join('')
+const devices = (format: keyof typeof PRINTERS) => [...PRINTERS[format].list(FIELDS, RECORDS)].join('')
 
 test('devices as text: columns as wide as what is in them, without blanks at the end', () => {
   expect(devices('text')).toBe(
@@ -28,29 +29,53 @@ test('devices as text: columns as wide as what is in them, without blanks at the
 
 test('devices as CSV (RFC 4180), and nothing in it that a terminal would obey', () => {
   expect(devices('csv')).toBe(
-    'claimed,station,device,iccid\r\n2026-11-20,line-4,SN-1,8988\r\n2026-11-21,,"a\\u{1b}[2J,""b""",89\r\n',
+    'claimed,station,device,iccid,version\r\n2026-11-20,line-4,SN-1,8988,1\r\n2026-11-21,,"a\\u{1b}[2J,""b""",89,1\r\n',
   )
 })
 
 test.each(['=', '+', '-', '@'])('a text in CSV that begins with %s is no formula', (sign) => {
   const record = { claimed: '', station: `a${sign}`, device: `${sign}1`, iccid: '' }
-  expect([...PRINTERS.csv.list(DEVICE_FIELDS, [record])][1]).toBe(`,a${sign},'${sign}1,\r\n`)
+  expect([...PRINTERS.csv.list(FIELDS, [record])][1]).toBe(`,a${sign},'${sign}1,,1\r\n`)
 })
 
 test('devices as JSON: a line for each, as it is recorded', () => {
   const lines = devices('json').trimEnd().split('\n')
-  expect(lines.map((line) => JSON.parse(line))).toEqual(RECORDS)
+  expect(lines.map((line) => JSON.parse(line))).toEqual(RECORDS.map((each) => ({ ...each, version: 1 })))
 })
 
-test('the counts; for scripts, newer ones come last', () => {
-  const numbers = (text: string) => text.match(/\b\d+\b/g)?.map(Number)
-  const ofFiles = [1, 2, 3, 12, 13, 4, 5]
-  expect(numbers(PRINTERS.text.status('D\n', COUNTS, CHECKED))).toEqual([...ofFiles, 6, 7, 8, 14, 9, 10, 11])
-  expect(numbers(PRINTERS.json.status('D', COUNTS, CHECKED))).toEqual([
-    1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14,
-  ])
-  expect(PRINTERS.csv.status('D', COUNTS, CHECKED)).toMatch(/\r\nD,1,2,3,4,5,6,7,8,9,10,11,12,13,14\r\n$/)
-  expect(PRINTERS.csv.status('D', COUNTS, undefined)).toMatch(/\r\nD,1,2,3,4,5,,,,,,,12,13,\r\n$/)
-  expect(numbers(PRINTERS.text.status('D', COUNTS, undefined))).toEqual(ofFiles)
-  expect(PRINTERS.text.status('D\n', COUNTS, undefined).split('\n')[0]).toBe('D\\u{a}')
+describe('the counts', () => {
+  const summary = (changes: Partial<Summary> = {}): Summary[] => [
+    { directory: 'D\n', counts: COUNTS, checked: CHECKED, ...changes },
+  ]
+  const text = (changes?: Partial<Summary>) => PRINTERS.text.status(summary(changes)).split('\n')
+  const names = (lines: string[]) => lines.map((line) => line.replace(/ +\d+$/, '').trim())
+
+  test('as text: the fields in words', () => {
+    expect(names(text())).toEqual([
+      'D\\u{a}',
+      ...['unused', 'used', 'unfinished', 'moved', 'in transit', 'not profiles', 'received'],
+      ...['checked', 'usable', 'damaged', 'unreadable', 'locked', 'unfit', 'held', ''],
+    ])
+    expect(text()[5]).toBe('  in transit           13')
+  })
+
+  test('as text, what there is none of is left out, except unused profiles', () => {
+    const none = { unused: 0, used: 3, unfinished: 0, notProfiles: 0, received: 0, moved: 0, inTransit: 0 }
+    expect(names(text({ counts: none, checked: undefined }))).toEqual(['D\\u{a}', 'unused', 'used', ''])
+  })
+
+  test('for scripts, newer ones come last', () => {
+    const numbers = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 1]
+    expect(Object.values(JSON.parse(PRINTERS.json.status(summary()))).slice(1)).toEqual(numbers)
+    expect(PRINTERS.csv.status(summary())).toMatch(/\r\nD\\u\{a\},1,2,3,4,5,6,7,8,9,10,11,12,13,14,1\r\n$/)
+    expect(PRINTERS.csv.status(summary({ checked: undefined }))).toMatch(/,1,2,3,4,5,,,,,,,12,13,,1\r\n$/)
+  })
+
+  test('of several directories, and of all of them', () => {
+    const all = [...summary(), ...summary({ directory: null })]
+    expect(names(PRINTERS.text.status(all).split('\n'))).toContain('total')
+    const lines = PRINTERS.json.status(all).trimEnd().split('\n')
+    expect(lines.map((line) => JSON.parse(line).directory)).toEqual(['D\n', null])
+    expect(PRINTERS.csv.status(all).split('\r\n')[2]).toMatch(/^,1,2,/)
+  })
 })

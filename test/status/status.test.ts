@@ -3,33 +3,53 @@ import { join } from 'node:path'
 import { describe, expect, inject, test } from 'vitest'
 import { adviceOn } from '../../src/cli/advice/advice.ts'
 import { Report } from '../../src/cli/report.ts'
+import { listDevices } from '../../src/status/devices/list.ts'
 import { type Inquiry, showStatus } from '../../src/status/status.ts'
 import { addProfile, directoryOf, someProfiles, temporaryDirectory, unusedIn } from '../support/directory.ts'
 import { iccid, plainProfile } from '../support/profiles.ts'
 
 const KEY = { keyPath: inject('keys').privateKeyPath }
 
-/** What `status` says of a directory; a message of level 1 begins with `-v`. */
-async function statusOf(directory: string, changes: Partial<Inquiry> = {}) {
+/** Collects what is said and printed; a message of level 1 begins with `-v`. */
+function listener() {
   const said: string[] = []
   const printed: string[] = []
   const report = new Report((line) => said.push(line.replace('softsim: warning: ', '').trimEnd()))
+  const output = {
+    format: 'json' as const,
+    messages: {
+      warn: (...warning: Parameters<Report['warn']>) => report.warn(...warning),
+      tell: (level: number, text: string) => void said.push(level === 0 ? text : `-v ${text}`),
+    },
+    print: async (text: string) => void printed.push(text),
+  }
+  return { said, printed, output }
+}
+
+/** What `status` says of a directory. */
+async function statusOf(directory: string, changes: Partial<Inquiry> = {}) {
+  const { said, printed, output } = listener()
   const failure = await showStatus({
-    directory,
+    directories: [directory],
     keyPath: undefined,
     passphrase: undefined,
     count: Number.POSITIVE_INFINITY,
-    devices: false,
-    format: 'json',
-    messages: {
-      warn: (...warning) => report.warn(...warning),
-      tell: (level, text) => said.push(level === 0 ? text : `-v ${text}`),
-    },
     progress: { follow: () => {} },
-    print: async (text) => void printed.push(text),
+    ...output,
     ...changes,
   }).catch((error) => error)
   return { said, printed, failure }
+}
+
+/** What `status --devices` says of a directory. */
+async function listOf(directory: string) {
+  const { said, printed, output } = listener()
+  await listDevices({
+    directories: [directory],
+    ...{ since: undefined, station: undefined, results: undefined },
+    ...output,
+  })
+  return { said, printed }
 }
 
 const numbers = (count: number) => Array.from({ length: count }, (_, n) => n + 1)
@@ -87,7 +107,7 @@ describe('of long lists, twenty are named and the others are counted:', () => {
     const directory = temporaryDirectory()
     for (const n of numbers(22)) mkdirSync(join(directory, `__${iccid(n)}.json`))
     writeFileSync(join(directory, '__1.json'), '{}')
-    const { said } = await statusOf(directory, { devices: true })
+    const { said } = await listOf(directory)
     expect(named(said, 'is left out: ')).toHaveLength(20)
     expect(said.slice(-2)).toEqual(['2 more files are left out', '1 used profile without a device'])
   })
@@ -98,7 +118,7 @@ describe('of long lists, twenty are named and the others are counted:', () => {
       const used = { iccid: iccid(n), device: `D${n % 22}`, station: 's', claimed: String(100 - n) }
       writeFileSync(join(directory, `__${iccid(n)}.json`), JSON.stringify(used))
     }
-    const { said, printed } = await statusOf(directory, { devices: true })
+    const { said, printed } = await listOf(directory)
     expect(named(said, 'find out which one it uses')).toHaveLength(20)
     expect(said.at(-1)).toBe('2 more devices have several profiles')
     // The oldest first, and all of it at once.

@@ -74,7 +74,8 @@ describe('a directory that can’t be read', () => {
 
   test.each([
     ['EACCES', /^give this user permission to read and search/],
-    ['EIO', /^check the disk/],
+    ['EIO', /^connect the share, or check the disk, then run the same command again$/],
+    ['EMFILE', /^raise the limit of open files/],
   ])('%s', (code, hint) => {
     disk.says = code
     expect(adviceOn(failureOf(temporaryDirectory()))).toMatchObject({

@@ -68,7 +68,7 @@ export function* unusedTwice(disk: Disk): Generator<Violation> {
       yield { rule: 'unused twice', what: `${iccid}: ${all.map(({ path }) => path).join(', ')}` }
 }
 
-const isMove = (name: string) => /^move\w*$/.test(name)
+const isMove = (name: string) => /^(move\w*|relay|handover)$/.test(name)
 
 const sum = (all: readonly number[]) => all.reduce((total, each) => total + each, 0)
 

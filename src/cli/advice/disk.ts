@@ -35,12 +35,14 @@ const isFull = (error: unknown) => ['ENOSPC', 'EDQUOT'].includes(errnoOf(error) 
 const remedyAt = (path: string, error: unknown, otherwise?: string) =>
   fullPath(path) === undefined ? LEAVE_DELETED : remedyFor(error, otherwise)
 
+const AWAY = 'connect the share, or check the disk'
+
 /** What may help if a file can't be read. Nothing is known to be wrong with it. */
 function readingRemedy(error: unknown): string {
   const { path = 'the file' } = error as NodeJS.ErrnoException
   const remedy = ['EACCES', 'EPERM'].includes(errnoOf(error) ?? '')
     ? `give this user permission to read ${path}`
-    : remedyFor(error, 'connect the share, or check the disk')
+    : remedyFor(error, AWAY)
   return `${remedy}, then run the same command again`
 }
 
@@ -55,9 +57,11 @@ export const DISK = {
   'no-reserve': ({ count, cause }) =>
     `${remedyFor(cause, 'free disk space or repair the disk')}; this batch of ${several(count, 'profile')} was not requested`,
   'not-claimed': ({ cause }) => `${remedyFor(innermost(cause))}; nothing was claimed`,
-  'not-recorded': ({ cause }) => `${remedyFor(cause)}, then run the same command again`,
+  'not-recorded': ({ cause }) => `${remedyFor(innermost(cause))}, then run the same command again`,
   'not-recovered': ({ directory }) =>
     `check the disk and the permissions of ${directory}, then run the same command again: the profiles are kept there`,
+  'open-files':
+    'raise it: ulimit -n 1024 as root, LimitNOFILE=1024 in a systemd unit, --ulimit nofile=1024 for a container; nothing was requested or claimed',
   'put-aside': 'run fetch or next again to store the profiles: they are put aside in the directory',
   'space-for-batch': 'free disk space or fetch fewer; these profiles were not requested',
   'space-for-move': 'move fewer, free space on that disk, or give -o on a larger one; nothing was moved',
@@ -78,9 +82,11 @@ export const DISK = {
   'unread-directory': ({ cause }) =>
     errnoOf(cause) === 'EACCES'
       ? 'give this user permission to read and search the directory'
-      : 'check the disk, then run the same command again',
+      : `${remedyFor(cause, AWAY)}, then run the same command again`,
   'unread-receipts': ({ cause }) =>
     remedyFor(cause, 'name each file, for example: --receipts line-1.jsonl line-2.jsonl'),
+  'unread-results': ({ cause }) =>
+    remedyFor(cause, 'name each file, for example: --failed results-1.csv results-2.csv'),
   'unwritten-directory': ({ directory, cause }) =>
     `${remedyAt(directory, cause)}, or use -o to name another directory; no profiles were requested`,
   'unwritten-target': ({ cause }) =>

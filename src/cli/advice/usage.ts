@@ -27,6 +27,7 @@ export const USAGE = {
   'nested-directories': 'give directories side by side; nothing was moved',
   'no-receipts': 'name a new file, such as receipt.jsonl; nothing was claimed',
   'not-receipts': 'name the files that next --receipt has written',
+  'not-results': 'name the files that the scripts of the stations have written: results.csv',
   'no-web-url': ({ text }) =>
     HOST.test(text)
       ? `did you mean https://${text}${text.includes('/') ? '' : USUAL_PATH}?`

@@ -11,6 +11,8 @@ export const CONCERNS: Readonly<Record<Concern, string | ((subject: string) => s
   'locked-first': ': it may be the wrong one; still checking the others, press Ctrl-C to stop',
   'on-screen': ': clear the screen and its history; use | or > to send a profile to a device',
   'open-key': (file) => (file === '-' ? '' : `; take that away: chmod o-rwx ${quote(file)}`),
+  'only-listed':
+    ": the vendor's tool did not store them, or somebody has moved them; -v names them; each is in that list as its file would be",
   'set-aside': (file) => `; when no call is running, remove ${file}, and the next call settles it`,
   'slow-reader': '; press Ctrl-C to stop',
   unfit: ': move such files out of the directory, and tell the service provider',

@@ -25,7 +25,8 @@ const VARIABLE =
 /** A cell with an error, and a number that has lost its last digits. */
 const CELL = /^(#N\/A|#[A-Z0/]+[!?]|\d([.,]\d+)?E\+\d+)$/i
 
-const QUOTE = /["'`´‘’‚“”„«»‹›]/
+/** Of keyboards, word processors and several languages. */
+const QUOTE = /["'`\u00b4\u00ab\u00bb\u2018-\u201f\u2039\u203a]/
 const QUOTED = new RegExp(`"|^${QUOTE.source}|${QUOTE.source}$`)
 /** What stands round a value, also as Python prints bytes. */
 const ENDS = new RegExp(`^\\s*b?${QUOTE.source}+|${QUOTE.source}+\\s*$`, 'g')

@@ -3,28 +3,26 @@ import type { Format } from '../../status/status.ts'
 import { UsageError } from '../advice/usage.ts'
 import { BaseCommand } from './base.ts'
 import { serialNumber } from './serial-number.ts'
-import { checkIccid, notEmpty, parseCount } from './values.ts'
+import { checkIccid, notEmpty, parseCount, parseTime } from './values.ts'
 
 export class StatusCommand extends BaseCommand {
   static override paths = [['status']]
-  static repeatable = ['--device', '--iccid', '--receipts']
+  static repeatable = ['-i', '--in', '--device', '--iccid', '--receipts', '--failed']
   static override usage = {
     description: 'show what is in a directory of profiles, and change nothing',
     details: [
-      'Prints how many profiles are unused and used, and how many a fetch has received and not stored yet.',
-      'With --key, it also opens the unused profiles, and names those that the key does not decrypt or that a device would reject. Use this before a shift: it takes no profile. The exit code is 0 if any profile can be used, 3 if none is unused, 4 if the key decrypts none, and 5 if none can be used.',
-      'With --devices, --device or --iccid, it shows who has which profile: time, station, serial number and ICCID. With --receipts, it names what the receipts of all stations contradict. No format contains a secret.',
+      'Counts unused and used profiles, and those that a fetch has received and not stored yet. With several -i, the total follows.',
+      "With --key, it also opens the unused profiles, and names those that can't be used; it takes none. The exit code is 0 if any can be used, 3 if none is unused, 4 if the key decrypts none, 5 if none can be used, and 9 if they can't be read.",
+      '--devices, --failed, --device and --iccid show who has which profile. --receipts names what the receipts of all stations contradict. No format contains a secret.',
     ].join('\n\n'),
     examples: [
-      ['Count the profiles', 'softsim status -i profiles'],
       ['Check 500 profiles before a shift', 'softsim status -i profiles -k softsim.pem -n 500 || exit'],
-      ['List who got what, for a spreadsheet', 'softsim status --devices --format=csv'],
+      ['List who got what in a shift', 'softsim status --devices --since 2026-11-23T06:00 --format=csv'],
       ['Check a directory from a backup', 'softsim status --receipts line-1.jsonl line-2.jsonl'],
     ] as [string, string][],
   }
 
-  directory = Option.String('-i,--in', './profiles', {
-    env: 'SOFTSIM_DIR',
+  directories = Option.Array('-i,--in', {
     description: '<DIR>: directory of profiles (default: SOFTSIM_DIR, ./profiles)',
   })
 
@@ -38,6 +36,18 @@ export class StatusCommand extends BaseCommand {
   })
 
   devices = Option.Boolean('--devices', false, { description: 'list the devices that have a profile' })
+
+  since = Option.String('--since', {
+    description: '<TIME>: of the devices, those claimed from this time on',
+  })
+
+  station = Option.String('--station', {
+    description: '<NAME>: of the devices, those that this station claimed',
+  })
+
+  failed = Option.Array('--failed', {
+    description: '<FILE>...: list those that did not pass, by results.csv',
+  })
 
   device = Option.Array('--device', { description: '<SERIAL>: show the profile of this device' })
 
@@ -61,29 +71,39 @@ export class StatusCommand extends BaseCommand {
     if (this.count !== undefined && key === undefined) {
       throw new UsageError('--count needs --key', 'see softsim help status')
     }
-    const directory = notEmpty('--in', this.directory)
+    const given = this.directories ?? [env['SOFTSIM_DIR'] || './profiles']
+    const directories = [...new Set(given.map((each) => notEmpty('--in', each)))]
+    const since = this.since === undefined ? undefined : parseTime(this.since)
     const { startProgress } = await import('../terminal/progress.ts')
     const progress = await startProgress(report)
     const print = (text: string) => {
       progress.end()
       return this.context.print(text)
     }
-    const usual = { directory, format: checkFormat(this.format), messages: report, print }
+    const usual = { directories, format: checkFormat(this.format), messages: report, print }
     try {
       if (this.receipts !== undefined) {
+        const [directory = '', another] = directories
+        if (another !== undefined)
+          throw new UsageError('--receipts is for one directory', 'give -i once, for each directory in turn')
         const { compareReceipts } = await import('../../status/receipts/compare.ts')
         const files = this.receipts.map((each) => notEmpty('--receipts', each))
-        return await compareReceipts({ ...usual, files, progress })
+        return await compareReceipts({ ...usual, directory, files, progress })
       }
       if (this.device !== undefined || this.iccid !== undefined) {
         const { showProfiles } = await import('../../status/search.ts')
         const devices = (this.device ?? []).map(serialNumber)
         return await showProfiles({ ...usual, devices, iccids: (this.iccid ?? []).map(checkIccid) })
       }
+      if (this.devices || this.failed !== undefined) {
+        const { listDevices } = await import('../../status/devices/list.ts')
+        const results = this.failed?.map((each) => notEmpty('--failed', each))
+        return await listDevices({ ...usual, since, station: this.station, results })
+      }
       const { showStatus } = await import('../../status/status.ts')
       const keyPath = key === undefined ? undefined : notEmpty('--key', key)
       const passphrase = env['SOFTSIM_KEY_PASSPHRASE']
-      await showStatus({ ...usual, keyPath, passphrase, count, devices: this.devices, progress })
+      await showStatus({ ...usual, keyPath, passphrase, count, progress })
     } finally {
       progress.end()
     }
@@ -94,10 +114,14 @@ export class StatusCommand extends BaseCommand {
     const questions = [
       ['--receipts', this.receipts !== undefined],
       ['--device or --iccid', (this.device ?? this.iccid) !== undefined],
-      ['--devices', this.devices],
+      ['--devices or --failed', this.devices || this.failed !== undefined],
       ['--key or --count', (this.key ?? this.count) !== undefined],
     ] as const
     const [one, another] = questions.filter(([, isAsked]) => isAsked)
+    if ((this.since ?? this.station) !== undefined && one?.[0] !== '--devices or --failed') {
+      const name = this.since === undefined ? '--station' : '--since'
+      throw new UsageError(`${name} needs --devices or --failed`, 'see softsim help status')
+    }
     if (one === undefined || another === undefined) return
     throw new UsageError(`${one[0]} can't be used together with ${another[0]}`, 'see softsim help status')
   }

@@ -17,6 +17,15 @@ export function wholeNumber(text: string, option: string, least: 0 | 1): number 
   )
 }
 
+/** Parses the value of `--since`, in local time unless it has a zone. @throws {UsageError} */
+export function parseTime(text: string): Date {
+  const [, day, time = '00:00', zone = ''] =
+    /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d+)?)?)(Z|[+-]\d\d:\d\d)?)?$/.exec(text) ?? []
+  const parsed = new Date(`${day}T${time}${zone}`)
+  if (!Number.isNaN(parsed.getTime())) return parsed
+  throw new UsageError('the value of --since is not a time', 'for example: --since 2026-11-23T06:00')
+}
+
 /** An option value can be empty because a shell variable is unset. @throws {UsageError} */
 export function notEmpty(option: string, value: string): string {
   if (value !== '') return value

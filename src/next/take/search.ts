@@ -76,7 +76,9 @@ export class Search {
     } catch (error) {
       // A running fetch may be writing it, where the file system has no hard links.
       if (isSecond || !(error instanceof UnusableProfile) || error.fault !== 'damaged') throw error
-      return isFetching(this.#source.directory) ? undefined : this.#open(name, true)
+      if (!isFetching(this.#source.directory)) return this.#open(name, true)
+      this.skipped.note(name, `a fetch may be writing it: ${error.message}`)
+      return undefined
     }
   }
 

@@ -5,8 +5,8 @@ import { Groups } from '../../store/receipts/groups.ts'
 import { deniedBy, holdersIn, withSeveralIccids } from '../../store/receipts/last.ts'
 import { Receipts } from '../../store/receipts/read.ts'
 import { type Messages, several } from '../../words.ts'
-import { recordIn, warnOfUnreadable } from '../devices.ts'
-import { type Output, printList } from '../print.ts'
+import { recordIn, warnOfUnreadable } from '../devices/records.ts'
+import { type Output, printJson, printList } from '../print.ts'
 import { warnOfEach } from '../warn.ts'
 import {
   type Contradiction,
@@ -55,7 +55,7 @@ export async function compareReceipts(comparison: Comparison): Promise<void> {
 
 /** @throws {Failure} as `compareReceipts` */
 async function hold(receipts: Receipts, byDevice: Groups, comparison: Comparison): Promise<void> {
-  const { directory, messages, format, print, progress } = comparison
+  const { directory, messages, format, progress } = comparison
   const tally = { receipts: 0, profiles: 0, elsewhere: 0, torn: receipts.torn.length }
   progress.follow(() => `${several(tally.profiles, 'profile')} compared`)
   const statementAt = addUsed(receipts, byDevice, comparison)
@@ -84,7 +84,7 @@ async function hold(receipts: Receipts, byDevice: Groups, comparison: Comparison
   for (const statements of withSeveralIccids(byDevice, statementAt))
     found.push({ problem: 'two-profiles', statements })
   if (found.length > 0) await printList(comparison, FIELDS, rowsOf(directory, found))
-  else if (format === 'json') await print(`${JSON.stringify({ directory, ...tally })}\n`)
+  else if (format === 'json') await printJson(comparison, { directory, ...tally })
   warnOfEach(messages, forgotten, {
     words: (each) => each,
     more: (others) => `${others} more devices are not recorded`,

@@ -2,7 +2,7 @@ import { fileName, usedName } from '../../store/names.ts'
 import type { Receipt } from '../../store/receipts/parse.ts'
 import { tombstoneIn } from '../../store/use.ts'
 import { several } from '../../words.ts'
-import { compare, type DeviceRecord, recordOf } from '../devices.ts'
+import { compare, type DeviceRecord, recordOf } from '../devices/records.ts'
 import { lookAt } from '../look.ts'
 
 /** What can't be true, or must not stay so. */

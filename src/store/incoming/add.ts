@@ -1,16 +1,25 @@
 import { closeSync, linkSync, openSync, readFileSync, renameSync, unlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { errnoOf, Failure, reasonOf } from '../../failure.ts'
+import { exists } from '../create.ts'
 import { flushDirectory } from '../flush/directory.ts'
 import { FLUSHES_AT_ONCE, flushFile, flushFiles, writeFlushed } from '../flush/files.ts'
 import { fileName, hasFiller } from '../names.ts'
 import { patiently } from '../patience.ts'
 import { removeIfThere } from '../remove.ts'
 import { fileRights } from '../rights.ts'
-import { ANSWER, INCOMING, incomingPath, newAnswerName, type StoredProfile, toFile } from './answers.ts'
+import {
+  ANSWER,
+  answerPath,
+  INCOMING,
+  incomingPath,
+  newAnswerName,
+  type StoredProfile,
+  toFile,
+} from './answers.ts'
 import { publishInPlace } from './in-place.ts'
-import { type Added, find, flushKnown, isUsedSince } from './known.ts'
-import { putAside, release } from './reserve.ts'
+import { type Added, find, flushKnown } from './known.ts'
+import { putAside, release, removeAnswer } from './reserve.ts'
 import type { Target } from './target.ts'
 
 /**
@@ -49,7 +58,7 @@ export async function publishAnswer(
   kept?: string,
 ): Promise<Added> {
   const { directory } = target
-  const path = incomingPath(directory, answer + ANSWER)
+  const path = answerPath(directory, answer)
   const added: Added = { stored: [], known: [] }
   try {
     target.hasLinks ??= hasLinks(directory, answer)
@@ -59,7 +68,7 @@ export async function publishAnswer(
     else await publishInPlace(target, profiles, added)
     await flushDirectory(directory)
     if (kept !== undefined) await writeFlushed(kept, readFileSync(path), fileRights(target.rights))
-    patiently(() => removeIfThere(path))
+    removeAnswer(directory, answer)
     // FAT would lose stored profiles if the space of the answer were reused while the disk still has its name.
     await flushDirectory(join(directory, INCOMING)).catch(ignoreIfGone)
     return added
@@ -74,11 +83,12 @@ export async function publishAnswer(
  * disk is really broken, writing in place fails as well and reports it.
  */
 function hasLinks(directory: string, answer: string): boolean {
-  const name = incomingPath(directory, `${answer}.0`)
+  const name = partPath(directory, answer, 0)
   try {
-    linkSync(incomingPath(directory, answer + ANSWER), name)
+    linkSync(answerPath(directory, answer), name)
   } catch {
-    return false
+    // If another call has taken the answer away, nothing can be published in place either.
+    return !exists(answerPath(directory, answer))
   }
   patiently(() => unlinkSync(name))
   return true
@@ -95,22 +105,20 @@ async function publishByRename(
   added: Added,
 ): Promise<void> {
   const { directory } = target
-  const prefix = incomingPath(directory, answer)
   const temporary = new Map<string, StoredProfile>()
   const known: string[] = []
   try {
-    for (const [index, profile] of profiles.entries()) temporary.set(`${prefix}.${index}`, profile)
+    for (const [index, profile] of profiles.entries())
+      temporary.set(partPath(directory, answer, index), profile)
     await writeAll(target, temporary)
     for (const [path, profile] of temporary) {
       const name = fileName(profile.iccid)
       const found = find(target, name)
       if (found !== undefined) known.push(found)
-      else {
-        patiently(() => renameSync(path, join(directory, name)))
-        temporary.delete(path)
-        if (hasFiller(name)) target.hasFillers = true
-      }
-      const isNew = found === undefined && !isUsedSince(target, name)
+      // Otherwise, another call has taken the answer away, and stores the profile.
+      const isNew = found === undefined && publish(path, join(directory, name))
+      if (isNew) temporary.delete(path)
+      if (isNew && hasFiller(name)) target.hasFillers = true
       const list = isNew ? added.stored : added.known
       list.push(profile.iccid)
     }
@@ -119,6 +127,20 @@ async function publishByRename(
     for (const path of temporary.keys()) patiently(() => removeIfThere(path))
   }
 }
+
+/** @returns false if the file is not there any more */
+function publish(from: string, to: string): boolean {
+  try {
+    patiently(() => renameSync(from, to))
+    return true
+  } catch (error) {
+    if (errnoOf(error) !== 'ENOENT') throw error
+    return false
+  }
+}
+
+const partPath = (directory: string, answer: string, index: number) =>
+  join(incomingPath(directory, answer + ANSWER), String(index))
 
 /** Writes files and flushes them, all at once where that is known to work. */
 async function writeAll(

@@ -14,7 +14,10 @@ export interface StoredProfile {
 /** The hidden directory in which answers are put aside until their profiles are published. */
 export const INCOMING = '.incoming'
 
-/** The suffix of a whole answer. A file without a suffix listed here is a profile on its way out of an answer. */
+/**
+ * The suffix of an answer: a directory with the answer in it, and the profiles on their way out of it. Whoever finishes
+ * what another call has put aside takes the directory away first, and that call can't go on. Of version 1.1, a file.
+ */
 export const ANSWER = '.answer'
 
 /** The suffix of the space that is reserved for a pending answer. */
@@ -26,14 +29,21 @@ export const FETCH_MARK = '.fetch'
 /** The suffix of an answer that could not be read completely. It is kept for a person to inspect. */
 export const DAMAGED = '.damaged'
 
-const NO_ANSWER = [DAMAGED, FETCH_MARK, RESERVE]
+/** The suffix of an answer that was taken away, and is put aside elsewhere. */
+export const TAKEN = '.taken'
+
+const NO_ANSWER = [DAMAGED, FETCH_MARK, RESERVE, TAKEN]
 
 const SEPARATOR = '~'
-const OURS = /^[^~]+~\d+~[0-9a-f-]{36}(\.\d+|\.answer|\.reserve|\.fetch)$/
+const OURS = /^[^~]+~\d+~[0-9a-f-]{36}(\.\d+|\.answer|\.reserve|\.fetch|\.taken)$/
 const ABANDONED_AFTER_MS = 10 * 60 * 1000
 const LONGEST_FETCH_MS = 24 * 60 * 60 * 1000
 
 export const incomingPath = (directory: string, name: string) => join(directory, INCOMING, name)
+
+/** The path of the profiles of an answer, as they came. */
+export const answerPath = (directory: string, answer: string) =>
+  join(incomingPath(directory, answer + ANSWER), 'answer')
 
 /** Without a suffix. */
 export function newAnswerName(): string {
@@ -66,7 +76,10 @@ export function isFetching(directory: string): boolean {
 export function countReceived(directory: string): number {
   const place = join(directory, INCOMING)
   const answers = namesIn(place).filter((name) => name.endsWith(ANSWER))
-  return answers.reduce((sum, name) => sum + countIn(join(place, name)), 0)
+  return answers.reduce(
+    (sum, name) => sum + countIn(join(place, name)) + countIn(join(place, name, 'answer')),
+    0,
+  )
 }
 
 /** It may be stored and removed by now. */

@@ -1,4 +1,4 @@
-import { closeSync, existsSync, unlinkSync } from 'node:fs'
+import { closeSync, existsSync, renameSync, unlinkSync } from 'node:fs'
 import { lstat, readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -13,6 +13,7 @@ import { fileRights } from '../rights.ts'
 import { publishAnswer } from './add.ts'
 import {
   ANSWER,
+  answerPath,
   DAMAGED,
   FETCH_MARK,
   INCOMING,
@@ -20,9 +21,11 @@ import {
   isAbandoned,
   newAnswerName,
   parseAnswerFile,
+  TAKEN,
 } from './answers.ts'
 import type { Added } from './known.ts'
-import { closeTarget, createIncoming, type Target, targetOf } from './target.ts'
+import { removeAll, removeAnswer } from './reserve.ts'
+import { closeTarget, createIncoming, makeIncoming, type Target, targetOf } from './target.ts'
 
 const SECOND_LOOK_MS = 1000
 
@@ -56,6 +59,7 @@ export async function recover(directory: string): Promise<Recovered | undefined>
     try {
       for (const name of names) {
         if (name.endsWith(ANSWER)) all.push(...(await finish(target, name)))
+        else if (name.endsWith(TAKEN)) removeAll(incomingPath(directory, name))
         else tryToRemove(incomingPath(directory, name))
       }
     } finally {
@@ -77,30 +81,43 @@ function merged(all: readonly Recovered[]): Recovered {
 }
 
 /**
- * If several calls find an answer, the one that removes it continues, with its own copy. A rename would not do: on
- * FAT, the new name has no contents on the disk until the file is flushed again.
+ * If several calls find an answer, the one that takes it away continues, with its own copy. A rename alone would not do:
+ * on FAT, a power cut could leave neither name. The call that had it can't publish anything of it from then on.
  */
 async function finish(target: Target, name: string): Promise<Recovered[]> {
   const { directory } = target
   const own = newAnswerName()
-  const copy = incomingPath(directory, own + ANSWER)
+  const [theirs, path] = [incomingPath(directory, name), answerPath(directory, own)]
   let text: Buffer
   try {
-    text = await readFile(incomingPath(directory, name))
-    await writeFlushed(copy, text, fileRights(target.rights))
+    const isFile = (await lstat(theirs)).isFile()
+    text = await readFile(isFile ? theirs : join(theirs, 'answer')).catch(nothingIfGone)
+    await makeIncoming(target, own + ANSWER)
+    await writeFlushed(path, text, fileRights(target.rights))
+    await flushDirectory(incomingPath(directory, own + ANSWER))
     await flushDirectory(join(directory, INCOMING))
-    patiently(() => unlinkSync(incomingPath(directory, name)))
+    if (isFile) patiently(() => unlinkSync(theirs))
+    else {
+      patiently(() => renameSync(theirs, incomingPath(directory, own + TAKEN)))
+      removeAll(incomingPath(directory, own + TAKEN))
+    }
   } catch (error) {
     const isGone = errnoOf(error) === 'ENOENT'
     // A disk that fails may have removed it all the same.
-    if (isGone || existsSync(incomingPath(directory, name))) tryToRemove(copy)
+    if (isGone || existsSync(theirs)) removeAnswer(directory, own)
     if (isGone) return []
     throw error
   }
   const { profiles, isComplete } = parseAnswerFile(text.toString('utf8'))
-  const kept = isComplete ? undefined : incomingPath(directory, own + DAMAGED)
+  const kept = isComplete || text.length === 0 ? undefined : incomingPath(directory, own + DAMAGED)
   const added = await publishAnswer(target, own, profiles, kept)
-  return [kept === undefined ? added : { ...added, damaged: [kept] }]
+  return text.length === 0 ? [] : [kept === undefined ? added : { ...added, damaged: [kept] }]
+}
+
+/** The call was killed before it had received anything, or after it had stored all. */
+function nothingIfGone(error: unknown): Buffer {
+  if (errnoOf(error) === 'ENOENT') return Buffer.alloc(0)
+  throw error
 }
 
 async function abandoned(directory: string): Promise<string[]> {
@@ -122,7 +139,7 @@ async function abandonedAt(now: number, directory: string, names: Iterable<strin
   const found = new Map<string, 'dead' | 'old'>()
   for (const name of names) {
     const status = await lstat(incomingPath(directory, name)).catch(() => undefined)
-    const why = status?.isFile() && isAbandoned(name, now - status.mtimeMs)
+    const why = status !== undefined && isAbandoned(name, now - status.mtimeMs)
     if (why) found.set(name, why)
   }
   return found

@@ -4,16 +4,26 @@
  * that write in place (ext4, xfs, FAT, NTFS). Others (btrfs, ZFS, APFS) need the space first: there, the reserve is
  * removed and the answer is written anew.
  */
-import { closeSync, ftruncateSync, openSync, renameSync, writeFileSync } from 'node:fs'
+import {
+  closeSync,
+  ftruncateSync,
+  openSync,
+  readdirSync,
+  renameSync,
+  rmdirSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { errnoOf, Failure, reasonOf } from '../../failure.ts'
 import { flushDirectory } from '../flush/directory.ts'
-import { flushFile } from '../flush/files.ts'
+import { flushFile, writeFlushed } from '../flush/files.ts'
 import { patiently } from '../patience.ts'
 import { tryToRemove } from '../remove.ts'
+import { fileRights } from '../rights.ts'
 import {
   ANSWER,
+  answerPath,
   DAMAGED,
   END,
   formatAnswer,
@@ -24,7 +34,7 @@ import {
   type StoredProfile,
   toReserve,
 } from './answers.ts'
-import { type Target, writeIncoming } from './target.ts'
+import { makeIncoming, type Target, writeIncoming } from './target.ts'
 
 /** For each profile. Enough for a key of 8192 bits. */
 const BYTES_RESERVED = 1536
@@ -51,7 +61,21 @@ export async function reserve(target: Target, profiles: number): Promise<string>
 }
 
 export function release({ directory }: Target, answer: string): void {
-  for (const ending of [RESERVE, ANSWER]) tryToRemove(incomingPath(directory, answer + ending))
+  tryToRemove(incomingPath(directory, answer + RESERVE))
+  removeAnswer(directory, answer)
+}
+
+/** Removes an answer and what is left of its way out. */
+export function removeAnswer(directory: string, answer: string): void {
+  removeAll(incomingPath(directory, answer + ANSWER))
+}
+
+/** Removes a directory with files in it. What stays is rubbish. */
+export function removeAll(place: string): void {
+  try {
+    for (const name of readdirSync(place)) tryToRemove(join(place, name))
+    rmdirSync(place)
+  } catch {}
 }
 
 /**
@@ -66,6 +90,7 @@ export async function putAside(
   const text = formatAnswer(profiles)
   const place = join(target.directory, INCOMING)
   try {
+    await makeIncoming(target, answer + ANSWER)
     await writeOver(target, answer, text)
     await flushDirectory(place)
     return
@@ -74,7 +99,9 @@ export async function putAside(
   }
   for (let tries = TRIES; ; tries--) {
     try {
-      await writeIncoming(target, answer + ANSWER, text)
+      await makeIncoming(target, answer + ANSWER)
+      await writeFlushed(answerPath(target.directory, answer), Buffer.from(text), fileRights(target.rights))
+      await flushDirectory(incomingPath(target.directory, answer + ANSWER))
       await flushDirectory(place)
       return
     } catch (error) {
@@ -88,9 +115,10 @@ export async function putAside(
 
 /** The rename comes first, so that a crash leaves what is written to the next call. */
 async function writeOver({ directory }: Target, answer: string, text: string): Promise<void> {
-  const path = incomingPath(directory, answer + ANSWER)
+  const path = answerPath(directory, answer)
   patiently(() => renameSync(incomingPath(directory, answer + RESERVE), path))
-  // On FAT, both names may be on the disk until this flush, for the same clusters.
+  // On FAT, both names may be on the disk until these flushes, for the same clusters.
+  await flushDirectory(incomingPath(directory, answer + ANSWER))
   await flushDirectory(join(directory, INCOMING))
   const file = patiently(() => openSync(path, 'r+'))
   try {

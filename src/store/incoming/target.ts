@@ -116,12 +116,21 @@ async function markTarget(target: Omit<OpenTarget, 'mark' | 'canFlush'>): Promis
  * @returns the open file
  * @throws the system error
  */
-export async function createIncoming(target: Target, name: string): Promise<number> {
-  const { directory, rights } = target
+export const createIncoming = (target: Target, name: string): Promise<number> =>
+  inIncoming(target, () => openSync(incomingPath(target.directory, name), 'wx', fileRights(target.rights)))
+
+/**
+ * The same for a directory, unless it is there.
+ * @throws the system error
+ */
+export const makeIncoming = (target: Target, name: string): Promise<boolean> =>
+  inIncoming(target, () => makeOne(incomingPath(target.directory, name), target.rights))
+
+async function inIncoming<T>(target: Target, make: () => T): Promise<T> {
   for (let tries = TRIES; ; tries--) {
-    await makeIncoming(target)
+    await makePlace(target)
     try {
-      return patiently(() => openSync(incomingPath(directory, name), 'wx', fileRights(rights)))
+      return patiently(make)
     } catch (error) {
       if (errnoOf(error) !== 'ENOENT' || tries <= 0) throw error
       // A network file system may report for a while that the removed place still exists.
@@ -134,7 +143,7 @@ export async function createIncoming(target: Target, name: string): Promise<numb
 export const writeIncoming = async (target: Target, name: string, contents: string | Uint8Array) =>
   fillFlushed(await createIncoming(target, name), contents)
 
-async function makeIncoming({ directory, rights, mark }: Target): Promise<void> {
+async function makePlace({ directory, rights, mark }: Target): Promise<void> {
   const place = join(directory, INCOMING)
   const isNew = makeOne(place, rights)
   // Without a mark, others may still remove the place. It is flushed later.

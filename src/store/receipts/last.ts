@@ -73,7 +73,10 @@ export function deniedBy(
   const isHere = places.size > 0 && [...places.values()].every((into) => into.some(isMarked))
   // A profile that comes back to a directory gets the next number there: it left under another one.
   const left = moves.filter((each) => !isMarked(each) && numberOf(each.file) === numberOf(file))
-  return [...receipts.filter(({ move }) => move === undefined), ...(isHere ? [] : left)]
+  // If it is here, it left the other places before that. But what has left this path may have left the directory at hand,
+  // from a backup, and come to another one, which has the path today.
+  const denying = isHere ? left.filter(({ directory }) => places.has(directory)) : left
+  return [...receipts.filter(({ move }) => move === undefined), ...denying]
 }
 
 /** The moves to the directories that no later move left. Where the chain is closed, any of them can be the last one. */

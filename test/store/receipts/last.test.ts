@@ -114,6 +114,8 @@ describe('an unused profile in a directory', () => {
   test('came home and left again', () => {
     expect(denied([outAgain, home, out], unused(2), '1', '3')).toEqual([])
     expect(denied([outAgain, home, out], unused(2), '2')).toEqual(['3'])
+    // The backup of a stick, and another stick has its path now.
+    expect(denied([outAgain, home, out], unused(), '1')).toEqual(['2'])
     expect(denied([outAgain, home, out], unused())).toEqual(['2', '1'])
   })
 

@@ -1,0 +1,53 @@
+import { type Messages, several } from '../../words.ts'
+import { countFiles } from '../count.ts'
+import { type Output, printList } from '../print.ts'
+import { compare, readRecords, warnOfSeveral, warnOfUnreadable } from './records.ts'
+import { lastResults } from './results.ts'
+
+const FIELDS = ['claimed', 'station', 'device', 'iccid', 'state', 'directory'] as const
+
+const RESULT_FIELDS = [...FIELDS, 'result'] as const
+
+export interface DeviceList extends Output {
+  readonly directories: readonly string[]
+  /** Only what was claimed from this time on. What has no time is listed, too. */
+  readonly since: Date | undefined
+  /** Only what this station has claimed. */
+  readonly station: string | undefined
+  /** The files of results of all stations: only the devices that did not pass last. */
+  readonly results: readonly string[] | undefined
+  readonly messages: Messages
+}
+
+/**
+ * Prints the devices that have a profile, the oldest claim first, and changes nothing.
+ * @throws {Failure} `no-profiles`, `usage` or `disk`
+ */
+export async function listDevices(list: DeviceList): Promise<void> {
+  const { directories, since, station, messages } = list
+  const results = list.results && lastResults(list.results)
+  const all = directories.map((directory) => {
+    const { counts, unfinished } = countFiles(directory)
+    const claimed = new Set(unfinished.map((name) => `__${name}`))
+    const records = readRecords(directory)
+    const stateOf = (file: string) => (claimed.has(file) ? 'claimed' : 'used')
+    const devices = records.devices.map((each) => ({ ...each, directory, state: stateOf(each.file) }))
+    return { ...records, counts, devices }
+  })
+  const devices = all.flatMap((each) => each.devices).sort((a, b) => compare(a.claimed, b.claimed))
+  const asked = devices
+    .filter((each) => !(since !== undefined && Date.parse(each.claimed) < since.getTime()))
+    .filter((each) => station === undefined || each.station === station)
+    .map((each) => ({ ...each, result: results?.get(each.device) ?? null }))
+    .filter(({ result }) => results === undefined || result !== 'pass')
+  await printList(list, results === undefined ? FIELDS : RESULT_FIELDS, asked, directories)
+  warnOfSeveral(devices, messages)
+  const unreadable = all.flatMap((each) => each.unreadable)
+  warnOfUnreadable(unreadable, messages)
+  const sum = (numberOf: (each: (typeof all)[number]) => number) =>
+    all.reduce((total, each) => total + numberOf(each), 0)
+  const moved = sum(({ counts }) => counts.moved + counts.inTransit)
+  const others = sum(({ withoutDevice }) => withoutDevice) - moved
+  if (others > 0) messages.tell(0, `${several(others, 'used profile')} without a device`)
+  if (moved > 0) messages.tell(0, `${several(moved, 'profile')} moved to other directories, or in transit`)
+}
