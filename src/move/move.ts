@@ -200,19 +200,20 @@ async function planned(
   known: ReadonlySet<string> = new Set(),
 ): Promise<{ names: string[]; most: number }> {
   const queue = new Queue(source, messages)
-  const names: string[] = []
+  // The queue repeats itself when it has read the directory.
+  const names = new Set<string>()
   const isAll = count === Number.POSITIVE_INFINITY
-  while ((isAll || queue.has(count - names.length)) && names.length < count && !stop.aborted) {
-    const some = queue.next(Math.min(count - names.length, AT_ONCE)).map(fileName)
+  while ((isAll || queue.has(count - names.size)) && names.size < count && !stop.aborted) {
+    const some = queue.next(Math.min(count - names.size, AT_ONCE)).map(fileName)
     if (some.length === 0) break
     for (const name of some)
-      if (!known.has(name) && movables.read(name, messages) !== undefined) names.push(name)
+      if (!known.has(name) && !names.has(name) && movables.read(name, messages) !== undefined) names.add(name)
     // A signal is only seen when nothing else is to be done.
     await new Promise((resolve) => setImmediate(resolve))
   }
-  const isEnough = !stop.aborted && (isAll ? names.length > 0 : names.length === count)
-  if (isEnough) return { names, most: names.length }
-  const most = names.length + (isAll ? 0 : (queue.left ?? 0))
+  const isEnough = !stop.aborted && (isAll ? names.size > 0 : names.size === count)
+  if (isEnough) return { names: [...names], most: names.size }
+  const most = names.size + (isAll ? 0 : (queue.left ?? 0))
   queue.giveBack()
   return { names: [], most }
 }

@@ -71,8 +71,8 @@ const OTHERS: Outcome = { state: 'others' }
 export async function createAll(directory: string, all: readonly Creation[]): Promise<Outcome[]> {
   const isOrdered = isTested(directory)
   const drafts = all.map((creation): Draft => {
-    const draft = { ...creation, nonce: randomUUID(), place: placeOf(directory, creation) }
-    return exists(draft.place.path) ? { ...draft, outcome: OTHERS } : draft
+    const place = placeOf(directory, creation)
+    return { ...creation, nonce: randomUUID(), place, ...beforehand(place) }
   })
   const open = () => drafts.filter(({ outcome }) => outcome === undefined)
   await writeDrafts(directory, open(), isOrdered)
@@ -88,6 +88,18 @@ export async function createAll(directory: string, all: readonly Creation[]): Pr
     for (const draft of won) draft.outcome = { state: 'unknown', error }
   }
   return drafts.map(({ outcome }) => outcome ?? OTHERS)
+}
+
+/** @returns the outcome if the file is there, or if what it replaces can't be removed: Windows lets no rename of that pass */
+function beforehand({ path, replaces }: Place): { outcome?: Outcome } {
+  if (exists(path)) return { outcome: OTHERS }
+  try {
+    if (replaces !== undefined && process.platform === 'win32')
+      patiently(() => renameSync(replaces, replaces))
+    return {}
+  } catch (error) {
+    return { outcome: errnoOf(error) === 'ENOENT' ? OTHERS : { state: 'unclaimed', error } }
+  }
 }
 
 /** Writes texts under names that nobody reads, and flushes them, all at once where that is known to work. */
