@@ -55,7 +55,8 @@ export async function bundle(outfile: string, command?: 'next'): Promise<Metafil
     metafile: true,
   })
   // The binary reads it as Latin-1, and V8 takes the compiled code of no other text. esbuild leaves regular expressions alone.
-  const odd = /[^\t\n\r -~].{0,20}/.exec(readFileSync(outfile, 'utf8'))
-  if (odd !== null) throw new Error(`not ASCII in the program: ${odd[0]}`)
+  const text = readFileSync(outfile, 'utf8')
+  const odd = [...text].findIndex((character) => character > '~')
+  if (odd >= 0) throw new Error(`not ASCII in the program: ${text.slice(odd, odd + 40)}`)
   return metafile
 }
