@@ -53,9 +53,19 @@ type Plain =
     }
   | { kind: 'none-checked-usable' | 'none-usable' | 'not-claimed' | 'not-recorded' | 'too-few' }
   | { kind: 'no-receipts' | 'profile-as-receipt' | 'space-for-receipt' | 'stuck' | 'stuck-claims' }
-  | { kind: 'lost' | 'mostly-refused' | 'no-more' | 'space-for-batch' | 'space-for-order' }
-  | { kind: 'bad-proxy' | 'bad-url' | 'no-web-url' | 'plain-http' | 'unchecked-tls' | 'user-in-url' }
-  | { kind: 'no-service' | 'not-a-list' | 'redirect' | 'refused' | 'service' | 'service-behind-proxy' }
+  | { kind: 'lost' | 'mostly-refused' | 'no-more' | 'other-path' | 'space-for-batch' | 'space-for-order' }
+  | { kind: 'bad-proxy' | 'bad-url' | 'plain-http' | 'unchecked-tls' | 'user-in-url' }
+  | {
+      kind:
+        | 'no-service'
+        | 'not-a-list'
+        | 'not-understood'
+        | 'redirect'
+        | 'refused'
+        | 'refused-by-proxy'
+        | 'service'
+        | 'service-behind-proxy'
+    }
   | { kind: 'needs-tls' | 'no-connection' | 'no-proxy' | 'proxy-login' | 'proxy-refusal' | 'tls' }
   | { kind: 'expired-certificate' | 'other-host' | 'unknown-ca' | 'too-weak' | 'wrong-clock' }
 
@@ -65,7 +75,14 @@ export type PlainKind = Plain['kind']
 export type Facts = Readonly<
   | Plain
   | {
-      kind: 'old-pkcs12' | 'openssh-key' | 'pkcs12' | 'public-key' | 'putty-key' | 'retired-cipher'
+      kind:
+        | 'empty-key'
+        | 'old-pkcs12'
+        | 'openssh-key'
+        | 'pkcs12'
+        | 'public-key'
+        | 'putty-key'
+        | 'retired-cipher'
       path: string
     }
   | {
@@ -87,6 +104,7 @@ export type Facts = Readonly<
   | { kind: 'interrupted-fetch' | 'partial'; left: number }
   | { kind: 'api-key'; status: number }
   | { kind: 'pause'; ms: number }
+  | { kind: 'no-web-url'; text: string }
   | { kind: 'socks'; variable: string }
   /** `why`: what is wrong there. */
   | { kind: 'redirected'; to: string; why: PlainKind }

@@ -9,6 +9,7 @@ export type Concern =
   | 'locked'
   | 'locked-first'
   | 'on-screen'
+  | 'open-key'
   | 'set-aside'
   | 'slow-reader'
   | 'unlisted'

@@ -23,7 +23,7 @@ export function draw(steps: readonly Step[]): string {
   const lines = steps.flatMap(({ command, output }, at) => [
     ...(at === 0 ? [] : [{ kind: 'typed', text: '' }]),
     ...wrapped('typed', `$ ${command}`),
-    ...alwaysTheSame(output.trimEnd()).flatMap((line) =>
+    ...(output === '' ? [] : alwaysTheSame(output.trimEnd())).flatMap((line) =>
       /^[0-9a-f]+$/.test(line) ? cut(line) : wrapped('printed', line),
     ),
   ])

@@ -22,6 +22,7 @@ const FIRST_ICCID = 1
 
 const COMMANDS = [
   'softsim fetch -n 50 -o profiles',
+  'export SOFTSIM_RECEIPT=receipt.jsonl',
   'softsim next -k softsim.pem -i profiles --device SN-0042',
   'softsim next -k softsim.pem -i profiles --device SN-0042',
   'softsim next -k softsim.pem -i profiles --device SN-0043',
@@ -49,11 +50,18 @@ export async function session(
   })
   try {
     const steps: Step[] = []
+    const env = { ...process.env, SOFTSIM_API_KEY: API_KEY }
     for (const command of COMMANDS) {
-      const [, ...args] = command.split(' ')
+      const [first, ...args] = command.split(' ')
+      if (first === 'export') {
+        const [name = '', value] = args.join(' ').split('=')
+        Object.assign(env, { [name]: value })
+        steps.push({ command, output: '' })
+        continue
+      }
       // The address is another one in every run, so the session does not show it.
       if (args[0] === 'fetch') args.push('-u', service.url)
-      steps.push({ command, output: await run([...program, ...args], directory) })
+      steps.push({ command, output: await run([...program, ...args], directory, env) })
     }
     return steps
   } finally {
@@ -63,10 +71,13 @@ export async function session(
 }
 
 /** Both streams go to one file, so that their lines stay in order. */
-async function run([file = '', ...args]: readonly string[], cwd: string): Promise<string> {
+async function run(
+  [file = '', ...args]: readonly string[],
+  cwd: string,
+  env: NodeJS.ProcessEnv,
+): Promise<string> {
   const path = join(cwd, 'output')
   const output = openSync(path, 'w')
-  const env = { ...process.env, SOFTSIM_API_KEY: API_KEY }
   const child = spawn(file, args, { cwd, env, stdio: ['ignore', output, output] })
   closeSync(output)
   const [code] = await once(child, 'close')

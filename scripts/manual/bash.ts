@@ -1,5 +1,5 @@
 /** Completion for bash 4 and later; older ones, such as that of macOS, also offer files where a directory is wanted. */
-import { type Command, globalOptions, type Values } from './table.ts'
+import { type Command, globalOptions, topicsOf, type Values } from './table.ts'
 
 export function bashCompletion(commands: readonly Command[]): string {
   const names = commands.map(({ name }) => name)
@@ -13,7 +13,7 @@ export function bashCompletion(commands: readonly Command[]): string {
       }),
   )
   const words = commands.map(({ name, options, operands }) => {
-    const offered = operands.length > 0 ? names.join(' ') : flags(options)
+    const offered = operands.length > 0 ? topicsOf(commands).join(' ') : flags(options)
     return `    ${name}:*) words='${offered}' ;;`
   })
   return `# Completion of softsim for bash, made from its table of options.

@@ -1,14 +1,14 @@
 /** Completion for fish. */
-import { type Command, globalOptions, type Option } from './table.ts'
+import { type Command, globalOptions, type Option, topicsOf } from './table.ts'
 
 export function fishCompletion(commands: readonly Command[]): string {
-  const names = commands.map(({ name }) => name).join(' ')
+  const topics = topicsOf(commands).join(' ')
   const lines = commands.flatMap(({ name, description, options, operands }) => {
     const inside = complete(`__fish_seen_subcommand_from ${name}`)
     return [
       `${complete('__fish_use_subcommand')} -a ${name} -d ${quote(description)}`,
       ...options.map((option) => `${inside} ${spec(option)}`),
-      ...(operands.length > 0 ? [`${inside} -a ${quote(names)}`] : []),
+      ...(operands.length > 0 ? [`${inside} -a ${quote(topics)}`] : []),
     ]
   })
   return `# Completion of softsim for fish, made from its table of options.

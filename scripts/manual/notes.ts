@@ -9,7 +9,9 @@ export const ENVIRONMENT: readonly Note[] = [
   ['SOFTSIM_API_KEY', 'the API key for fetch'],
   ['SOFTSIM_KEY_FILE', 'the file of the private key, for next without -k and for status with -n'],
   ['SOFTSIM_DIR', 'the directory of profiles, without -i or -o'],
+  ['SOFTSIM_RECEIPT', 'the file of receipts, for next and move without --receipt'],
   ['SOFTSIM_URL', 'the URL that fetch uses without -u'],
+  ['SOFTSIM_DEVICE_FORMAT', 'a regular expression for the serial numbers that next takes'],
   ['SOFTSIM_KEY_PASSPHRASE', 'the passphrase of the private key'],
   [
     'HTTPS_PROXY , HTTP_PROXY , NO_PROXY',
@@ -18,7 +20,7 @@ export const ENVIRONMENT: readonly Note[] = [
   ['NODE_EXTRA_CA_CERTS', 'a file of certificates that fetch trusts besides its own'],
   ['NODE_USE_SYSTEM_CA', 'with the value 1, fetch also trusts the CAs that the system trusts'],
   ['NODE_TLS_REJECT_UNAUTHORIZED', 'with the value 0, fetch refuses to run'],
-  ['UV_THREADPOOL_SIZE', 'the number of threads (default: 32 for fetch, one per processor for next)'],
+  ['UV_THREADPOOL_SIZE', 'how many threads (default: 32 for fetch, one per processor for a panel, else 2)'],
   ['NO_COLOR', 'with any value, no colour'],
   ['TERM', 'with the value dumb, no colour, and the progress is not redrawn'],
 ]

@@ -1,11 +1,11 @@
 /** Completion for PowerShell. */
-import { type Command, globalOptions } from './table.ts'
+import { type Command, globalOptions, topicsOf } from './table.ts'
 
 export function powershellCompletion(commands: readonly Command[]): string {
   const names = commands.map(({ name }) => name)
   const flags = (options: Command['options']) => options.flatMap((option) => option.names)
   const words = commands.map(({ name, options, operands }) =>
-    entry(name, operands.length > 0 ? names : flags(options)),
+    entry(name, operands.length > 0 ? topicsOf(commands) : flags(options)),
   )
   const values = commands.flatMap(({ name: command, options }) =>
     options

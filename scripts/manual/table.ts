@@ -1,6 +1,6 @@
 /** The program's one table of commands and options, as the man page and the completions need it. */
 import { COMMANDS } from '../../src/cli/commands/all.ts'
-import type { Topic } from '../../src/cli/help.ts'
+import { EXIT_CODES, type Topic } from '../../src/cli/help.ts'
 import { definitionOf, type OptionDefinition, splitDescription } from '../../src/cli/options.ts'
 
 /** What a shell can offer as the value of an option: nothing, the names of files, or these words. */
@@ -24,14 +24,15 @@ export const commands: readonly Command[] = COMMANDS.map((each) => {
   return { ...definition, ...each.usage, options: options.map(optionOf) }
 })
 
+/** What `help` takes. */
+export const topicsOf = (commands: readonly Command[]) => [...commands.map(({ name }) => name), EXIT_CODES]
+
 /** The options of every command. */
 export const globalOptions = commands.find(({ name }) => name === 'help')?.options ?? []
 
 function optionOf({ names, description }: OptionDefinition): Option {
   const [value, words] = splitDescription(description)
-  // Every flag has a --no- form, but only one that its description names is of use.
-  const no = words.match(/--no-[a-z]+/g) ?? []
-  return { names: [...names, ...no], value, words, values: valuesOf(value, words) }
+  return { names, value, words, values: valuesOf(value, words) }
 }
 
 function valuesOf(value: string, words: string): Values {

@@ -1,11 +1,10 @@
 /** Completion for zsh: the file goes to a directory of `$fpath`. */
-import { type Command, globalOptions, type Option } from './table.ts'
+import { type Command, globalOptions, type Option, topicsOf } from './table.ts'
 
 export function zshCompletion(commands: readonly Command[]): string {
   const described = commands.map(({ name, description }) => quote(`${plain(name)}:${description}`)).join(' ')
   const cases = commands.map(({ name, options, operands }) => {
-    const operand =
-      operands.length > 0 ? [`'1:command:(${commands.map((each) => each.name).join(' ')})'`] : []
+    const operand = operands.length > 0 ? [`'1:command:(${topicsOf(commands).join(' ')})'`] : []
     return `    ${name}) _arguments -s ${[...options.flatMap(specs), ...operand].join(' \\\n      ')} ;;`
   })
   return `#compdef softsim

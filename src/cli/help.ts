@@ -17,6 +17,12 @@ const NARROWEST = 40
 const WIDEST = 110
 /** Where less room is left beside the terms, each meaning stands below its term. */
 const NARROWEST_COLUMN = 24
+const EXAMPLES = [
+  'softsim fetch -n 1000 -o profiles',
+  'softsim next -k softsim.pem -i profiles --device SN-0042 --receipt receipt.jsonl',
+]
+/** The topic of the help that is no command. */
+export const EXIT_CODES = 'exit-codes'
 const GLOBAL = ['--verbosity', '--version', '--help']
 
 export function overview(topics: readonly Topic[], version: string, style: Style): string {
@@ -28,10 +34,12 @@ export function overview(topics: readonly Topic[], version: string, style: Style
     ['Usage', [indented('softsim <command> [options]', 2)]],
     ['Commands', table(commands)],
     ['Global options', table(optionRows(topics[0], true))],
-    ['Exit codes', table(exitRows())],
-    ['More', [indented('softsim help <command>', 2)]],
+    ['Examples', EXAMPLES.map((example) => indented(`$ ${example}`, 4))],
+    ['More', ['<command>', EXIT_CODES].map((topic) => indented(`softsim help ${topic}`, 2))],
   ])
 }
+
+export const exitCodeHelp = (style: Style) => page(style, [['Exit codes', table(exitRows())]])
 
 export function commandHelp(topic: Topic, style: Style): string {
   return page(style, [
@@ -40,7 +48,7 @@ export function commandHelp(topic: Topic, style: Style): string {
     ['Options', table(optionRows(topic, false))],
     ['Global options', table(optionRows(topic, true))],
     ...(topic.details ?? '').split('\n\n').map((words) => text(words)),
-    text('softsim help lists the exit codes.'),
+    text(`softsim help ${EXIT_CODES} lists the exit codes.`),
     ['Examples', topic.examples.flatMap(([label, command]) => [text(label, 2), indented(`$ ${command}`, 4)])],
   ])
 }

@@ -30,6 +30,7 @@ interface ClipanionOption {
   names: string[]
   arity: number
   allowBinding?: boolean
+  hidden?: boolean
   description?: string
 }
 
@@ -54,9 +55,11 @@ export function definitionOf(command: CommandClass): CommandDefinition {
   const options: OptionDefinition[] = []
   const operands: string[] = []
   const builder: Builder = {
-    addOption({ names, arity, allowBinding = true, description = '' }) {
+    addOption({ names, arity, allowBinding = true, hidden = false, description = '' }) {
       const required = /^<\w+>\.\.\.:/.test(description) ? 'several' : 'required'
-      options.push({ names, value: arity > 0 ? required : allowBinding ? 'optional' : 'none', description })
+      const value = arity > 0 ? required : allowBinding ? 'optional' : 'none'
+      // Of a flag that is on by default, only the negation has an effect.
+      options.push({ names: hidden ? names.map(negated) : names, value, description })
     },
     addPositional({ name }) {
       operands.push(name)
@@ -95,8 +98,9 @@ const asFlags = (builder: Builder, given: readonly string[]): Builder => ({
   addPositional: (operand) => builder.addPositional(operand),
 })
 
-/** Clipanion adds this form to every flag. */
-const negated = (name: string) => name.replace(/^--/, '--no-')
+/** Clipanion accepts both forms of every flag. */
+const negated = (name: string) =>
+  name.startsWith('--no-') ? name.replace('no-', '') : name.replace(/^--/, '--no-')
 
 const declaredIn = (command: Command): [string, Declared][] =>
   Object.entries(command).filter(([, field]) => field?.[Command.isOption])
@@ -112,7 +116,7 @@ function valuesOf(options: readonly OptionDefinition[]): Map<string, Value> {
   for (const { names, value } of options) {
     for (const name of names) {
       values.set(name, value)
-      if (value === 'none' && name !== '--help' && /^--(?!no-)/.test(name)) values.set(negated(name), value)
+      if (value === 'none' && name !== '--help' && name.startsWith('--')) values.set(negated(name), value)
     }
   }
   return values

@@ -30,8 +30,9 @@ export class Report implements Messages {
   }
 
   /** From now on, masks this text in every message, however it is escaped. */
-  hide(secret: string | undefined): void {
-    if (secret === undefined || secret.length < SHORTEST_SECRET) return
+  hide(text = ''): void {
+    const secret = text.trim()
+    if (secret.length < SHORTEST_SECRET) return
     this.#secrets.push(secret)
     // Longer secrets first, because one secret can be a prefix of another.
     this.#secrets.sort((a, b) => b.length - a.length)

@@ -91,7 +91,7 @@ async function print(text: string): Promise<void> {
 
 async function printHelp(command?: string): Promise<void> {
   const { isatty } = await import('node:tty')
-  const { commandHelp, overview } = await import('./help.ts')
+  const { commandHelp, EXIT_CODES, exitCodeHelp, overview } = await import('./help.ts')
   const { hasColour } = await import('./terminal/colour.ts')
   const isTerminal = isatty(1)
   const style = {
@@ -100,12 +100,10 @@ async function printHelp(command?: string): Promise<void> {
   }
   const topics = COMMANDS.map((each) => ({ ...definitionOf(each), ...each.usage }))
   if (command === undefined) return print(overview(topics, VERSION, style))
+  if (command === EXIT_CODES) return print(exitCodeHelp(style))
   const topic = topics.find(({ name }) => name === command)
   if (topic === undefined) {
-    const meant = nearest(
-      command,
-      topics.map(({ name }) => name),
-    )
+    const meant = nearest(command, [...topics.map(({ name }) => name), EXIT_CODES])
     throw new UsageError(
       unknownCommand(command),
       meant === undefined

@@ -25,8 +25,10 @@ export interface Download {
   broken: number
   /** How many profiles the service may have allocated for them. */
   brokenProfiles: number
-  /** Why the download ended early. undefined if it is complete or no more profiles are available. */
+  /** Why the download ended early. undefined if it is complete, or if the service sends nothing new. */
   failure: unknown
+  /** Why the last request failed, if none has been answered since. */
+  trouble: CallFailure | undefined
 }
 
 /**
@@ -37,7 +39,13 @@ export const download = (parts: Parts): Promise<Download> => new Downloader(part
 
 class Downloader {
   readonly #parts: Parts
-  readonly #result: Download = { requests: 0, broken: 0, brokenProfiles: 0, failure: undefined }
+  readonly #result: Download = {
+    requests: 0,
+    broken: 0,
+    brokenProfiles: 0,
+    failure: undefined,
+    trouble: undefined,
+  }
   readonly #end = new AbortController()
   readonly #over: AbortSignal
   readonly #limit = pLimit(1)
@@ -81,7 +89,8 @@ class Downloader {
         onFailedAttempt: ({ error, retryDelay }) => {
           const now = performance.now()
           if (!planner.isWorthAnotherTry(this.#plan, error, now)) throw error
-          this.#parts.view.noteRetry(error.message, retryDelay, planner.triesOf(this.#plan), now)
+          this.#result.trouble = error
+          this.#parts.view.noteRetry(error.message, retryDelay, planner.triesOf(this.#plan, error), now)
         },
       })
     } catch (error) {
@@ -103,6 +112,7 @@ class Downloader {
       reserve = await stock.reserve(size)
       this.#result.requests++
       const answer = await client.ask(size, abort)
+      this.#result.trouble = undefined
       this.#follow(planner.afterAnswer(this.#plan, then, answer, performance.now()))
       this.#track(this.#store(then, answer, reserve))
     } catch (error) {
@@ -151,11 +161,18 @@ class Downloader {
   /** Requests that are waiting when the download ends must not be reported as its cause. */
   #stopFor(error: unknown): void {
     const isStopped = error instanceof CallFailure && this.#parts.stop.aborted
-    if (!isAbort(error) && !isNoMore(error) && !isStopped) this.#result.failure ??= error
+    if (
+      !isAbort(error) &&
+      !isStopped &&
+      (this.#result.failure === undefined || isNoMore(this.#result.failure))
+    )
+      this.#result.failure = error
     this.#end.abort()
   }
 }
 
 const isAbort = (error: unknown) => error instanceof Error && error.name === 'AbortError'
 
-const isNoMore = (error: unknown) => error instanceof CallFailure && error.facts.kind === 'no-more'
+/** Any other failure says more. */
+const isNoMore = (error: unknown) =>
+  error instanceof CallFailure && ['no-more', 'other-path'].includes(error.facts.kind)

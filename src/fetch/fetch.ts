@@ -21,7 +21,12 @@ export interface Order extends Pick<Parts, 'count' | 'stop' | 'abort'> {
   readonly url: string
   readonly version: string
   readonly messages: Messages
-  readonly progress: { follow(line: () => string): void }
+  readonly progress: {
+    follow(line: () => string): void
+    /** Something has changed that should be shown soon. */
+    note(): void
+    end(): void
+  }
 }
 
 /** @throws {Failure} */
@@ -38,13 +43,17 @@ export async function fetchProfiles(order: Order): Promise<void> {
   try {
     const target = await openTarget(directory)
     if (!target.canFlush) messages.warn(NO_FLUSH)
+    let unused: number | undefined
     try {
       await finishFetches(directory, messages)
       await fetchInto(target, order, client)
     } finally {
-      renewHint(directory, messages)
+      unused = renewHint(directory, messages)
       closeTarget(target)
     }
+    const isNew = target.made.length > 0 ? 'is new, and ' : ''
+    if (unused !== undefined)
+      messages.tell(0, `${directory} ${isNew}has ${several(unused, 'unused profile')} now`)
   } finally {
     await client.close()
   }
@@ -55,18 +64,23 @@ async function fetchInto(target: Target, order: Order, client: Client): Promise<
   const began = performance.now()
   checkSpaceForOrder(target, count)
   const stock = new Stock(target, messages)
-  const view = new View(count, stock.tally, messages)
+  const view = new View(count, stock.tally, messages, () => progress.note())
   progress.follow(() => view.line(performance.now()))
   const result = await download({ count, client, stock, view, stop, abort })
+  progress.end()
   conclude(order, result, stock.tally, (performance.now() - began) / 1000)
 }
 
-/** Reading a million names takes seconds. Here nobody waits for that; at a station, somebody would. */
-function renewHint(directory: string, messages: Messages): void {
+/**
+ * Reading a million names takes seconds. Here nobody waits for that; at a station, somebody would.
+ * @returns how many profiles are unused, if the directory can be read
+ */
+function renewHint(directory: string, messages: Messages): number | undefined {
   try {
-    leaveHint(directory, messages)
+    return leaveHint(directory, messages)
   } catch {
     Hint.drop(directory)
+    return undefined
   }
 }
 
@@ -76,7 +90,7 @@ function renewHint(directory: string, messages: Messages): void {
  */
 export function conclude(
   { count, directory, messages, stop }: Pick<Order, 'count' | 'directory' | 'messages' | 'stop'>,
-  { requests, broken, brokenProfiles, failure }: Download,
+  { requests, broken, brokenProfiles, failure, trouble }: Download,
   tally: Tally,
   seconds: number,
 ): void {
@@ -98,7 +112,10 @@ export function conclude(
     throw failure
   }
   const left = count - stored - putAside
-  if (stop.aborted) throw new Failure({ kind: 'interrupted-fetch', left }, `interrupted: ${summary}`)
+  if (stop.aborted) {
+    const last = trouble === undefined ? '' : `: ${trouble.message}`
+    throw new Failure({ kind: 'interrupted-fetch', left }, `interrupted: ${summary}${last}`)
+  }
   const cause = failure ?? new Failure('no-more', 'the service has no more profiles')
   if (stored > 0) throw new Failure({ kind: 'partial', left }, `${summary}: ${cause.message}`, cause)
   throw cause

@@ -3,9 +3,9 @@
  * tried again, and when. A plan is a value: pure functions make the next one from an answer or a failure.
  *
  * If the connection breaks, all profiles that are requested at once may be lost. As in TCP (RFC 5681), their number
- * grows while all goes well and drops to a minimum after a failure. It is also limited to what the line delivers in a
- * few seconds. A request remembers the plan that it was sent with (`then`), so that parallel requests with the same
- * news change the plan only once.
+ * grows while all goes well, and drops after a failure: to one, until a request succeeds. It is also limited to what the
+ * line delivers in a few seconds. A request remembers the plan that it was sent with (`then`), so that parallel requests
+ * with the same news change the plan only once.
  */
 import { CallFailure } from '../service/call-failure.ts'
 import type { Limit } from '../service/rate-limit.ts'
@@ -22,8 +22,10 @@ const MOST_ANSWERS = 6
 
 const MOST = MOST_REQUESTS * LARGEST_BATCH
 const START = 100
-const LEAST = 25
+const PROBE = 1
 const STEP = 50
+/** The number grows to so few in any case. */
+const FEW = 25
 
 /** Everything requested should arrive within this time. */
 const TARGET_MS = 10_000
@@ -40,7 +42,6 @@ export const PAUSES = {
   retries: Number.POSITIVE_INFINITY,
   minTimeout: 500,
   maxTimeout: 20_000,
-  factor: 2,
   randomize: true,
 } as const
 
@@ -51,12 +52,10 @@ const MOST_BROKEN = 6
 const FEWEST_TRIES = 4
 
 /** What has never worked is unlikely to start working. What has worked may come back when a router has restarted. */
-const FIRST_PATIENCE_MS = 30_000
-const PATIENCE_MS = 120_000
+const PATIENCE_MS = { refused: 3000, first: 30_000, later: 120_000 }
 
 /** With more, the download ends if they are also more than half of what was received. Each may be paid for. */
 const MOST_REFUSED = 100
-
 /** Times are in milliseconds. */
 export interface Plan {
   /** Profiles that are neither stored nor requested. */
@@ -103,7 +102,7 @@ export const firstPlan = (count: number): Plan => ({
 export const requestsAtOnce = ({ atOnce, allowed }: Plan) =>
   Math.max(1, Math.min(Math.floor(atOnce / LARGEST_BATCH), allowed))
 
-/** Whether another request may begin, while so many have no answer, and so many answers are awaited or not stored. */
+/** Whether another request may begin, while so many have no answer, and so many answers are not stored. */
 export const mayBegin = (plan: Plan, requests: number, answers: number) =>
   plan.missing > 0 && requests < requestsAtOnce(plan) && answers < (plan.received > 0 ? MOST_ANSWERS : 1)
 
@@ -136,7 +135,9 @@ export function afterFailure(plan: Plan, then: Plan, error: unknown, now: number
     since: plan.failures === 0 ? now : plan.since,
   }
   if (!isBroken) return next
-  return { ...next, atOnce: LEAST, threshold: Math.max(LEAST, Math.floor(then.atOnce / 2)) }
+  // A failed probe says nothing about the size that breaks.
+  const half = then.atOnce > PROBE ? Math.max(FEW, Math.floor(then.atOnce / 2)) : plan.threshold
+  return { ...next, atOnce: PROBE, threshold: half }
 }
 
 /** @param stored how many new profiles the answer has brought */
@@ -153,17 +154,20 @@ export const isMostlyRefused = ({ received, refused }: Plan) =>
 /** Whether a request that failed is worth another try. */
 export function isWorthAnotherTry(plan: Plan, error: unknown, now: number): error is CallFailure {
   const { failures, broken, since } = plan
-  const isOver = broken >= MOST_BROKEN || (failures >= FEWEST_TRIES && now - since >= patienceMs(plan))
+  const isOver = broken >= MOST_BROKEN || (failures >= FEWEST_TRIES && now - since >= patienceMs(plan, error))
   return error instanceof CallFailure && error.isPassing && !isOver
 }
 
 /** Which try is next, and how many or how long there will be, for people. */
-export const triesOf = (plan: Plan) =>
-  `try ${plan.failures + 1}${plan.broken === plan.failures ? ` of ${MOST_BROKEN}` : `, up to ${patienceMs(plan) / 1000} s`}`
+export const triesOf = (plan: Plan, error: unknown) =>
+  `try ${plan.failures + 1}${plan.broken === plan.failures ? ` of ${MOST_BROKEN}` : `, up to ${patienceMs(plan, error) / 1000} s`}`
 
-const patienceMs = ({ hasWorked }: Plan) => (hasWorked ? PATIENCE_MS : FIRST_PATIENCE_MS)
+function patienceMs({ hasWorked }: Plan, error: unknown): number {
+  if (hasWorked) return PATIENCE_MS.later
+  return error instanceof CallFailure && error.isRefused ? PATIENCE_MS.refused : PATIENCE_MS.first
+}
 
-/** The pending requests are among those that are left: the service may not have counted them yet. */
+/** Pending requests are among those that are left: they may not be counted yet. */
 const allowedBy = ({ remaining = Number.POSITIVE_INFINITY, waitMs = 0 }: Limit, now: number) => ({
   allowed: remaining,
   resetAt: now + waitMs,
@@ -178,7 +182,7 @@ function grown(now: Plan, then: Plan, { profiles, bodyMs, totalMs }: Answer): nu
   const target = wholeBatches(then.atOnce * (TARGET_MS / Math.max(fullMs, 1)))
   if (target < then.atOnce) return Math.min(now.atOnce, target)
   // An answer to a request from before a drop must not make it grow either.
-  if (totalMs > LONG_MS || then.atOnce > now.atOnce) return now.atOnce
+  if ((totalMs > LONG_MS && then.atOnce >= FEW) || then.atOnce > now.atOnce) return now.atOnce
   const step = then.atOnce < LARGEST_BATCH ? STEP : LARGEST_BATCH
   // The service may take the time, not the line: eight times as many could take eight times as long.
   const isFast = fullMs <= FAST_MS && GROWTH.fast * totalMs <= LONG_MS && then.threshold === MOST
@@ -191,6 +195,6 @@ function grown(now: Plan, then: Plan, { profiles, bodyMs, totalMs }: Answer): nu
 
 /** Above one batch, only whole batches count. Otherwise it would grow by sizes that no request has tried. */
 function wholeBatches(size: number): number {
-  const within = Math.min(Math.max(Math.floor(size), LEAST), MOST)
+  const within = Math.min(Math.max(Math.floor(size), 1), MOST)
   return within > LARGEST_BATCH ? within - (within % LARGEST_BATCH) : within
 }

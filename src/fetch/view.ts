@@ -13,15 +13,20 @@ export class View {
   readonly #count: number
   readonly #tally: { readonly stored: number }
   readonly #messages: Messages
+  readonly #note: () => void
   /** When profiles were stored first, and how many: there is no rate before there are more. */
   #first: { readonly at: number; readonly stored: number } | undefined
   #wait: Wait | undefined
 
-  /** @param tally says at any time how many profiles are stored */
-  constructor(count: number, tally: { readonly stored: number }, messages: Messages) {
+  /**
+   * @param tally says at any time how many profiles are stored
+   * @param note is called when it has to wait
+   */
+  constructor(count: number, tally: { readonly stored: number }, messages: Messages, note: () => void) {
     this.#count = count
     this.#tally = tally
     this.#messages = messages
+    this.#note = note
   }
 
   /** @param now in milliseconds, as everywhere here */
@@ -30,7 +35,8 @@ export class View {
       until: now + ms,
       words: (seconds) => (seconds > 0 ? `waiting ${seconds} s for the rate limit` : undefined),
     }
-    this.#messages.tell(0, `waiting ${Math.ceil(ms / 1000)} s for the rate limit`)
+    this.#messages.tell(1, `waiting ${Math.ceil(ms / 1000)} s for the rate limit`)
+    this.#note()
   }
 
   /** @param tries which try is next, and how many there will be */
@@ -43,6 +49,7 @@ export class View {
       words: (seconds) => `${short}; trying again ${when(seconds)} (${tries})`,
     }
     this.#messages.tell(1, `${reason}; trying again in ${Math.ceil(ms / 1000)} s (${tries})`)
+    this.#note()
   }
 
   noteRefused(entries: readonly string[]): void {

@@ -1,7 +1,8 @@
 import { createPrivateKey, type KeyObject } from 'node:crypto'
-import { closeSync, openSync, readSync } from 'node:fs'
+import { closeSync, fstatSync, openSync, readSync, statSync } from 'node:fs'
 import { errnoOf, Failure } from '../failure.ts'
 import { pause } from '../pause.ts'
+import type { Messages } from '../words.ts'
 import { diagnosis, isKeyItself, nameOf, notRsa, unread } from './unusable-key.ts'
 
 const STANDARD_INPUT = 0
@@ -21,20 +22,24 @@ export interface PrivateKey {
  * Reads the private key from a file or a pipe (`-k <(gpg -d softsim.pem.gpg)`), or from standard input (`-k -`).
  * @throws {Failure} if `path` is not a path, or the key can't be used
  */
-export function readKey(path: string, passphrase: string | undefined): PrivateKey {
+export function readKey(path: string, passphrase: string | undefined, messages: Messages): PrivateKey {
   if (isKeyItself(path)) throw new Failure('key-instead-of-file')
   let bytes: Buffer
   try {
-    bytes = readBounded(path)
+    bytes = readBounded(path, messages)
   } catch (error) {
     throw unread(path, error)
   }
   return parsePrivateKey(bytes, path, passphrase)
 }
 
-function readBounded(path: string): Buffer {
+function readBounded(path: string, messages: Messages): Buffer {
+  const writer = writerOf(path)
+  if (writer !== undefined) messages.tell(0, `waiting for the private key, from ${writer}`)
   const file = path === '-' ? STANDARD_INPUT : openSync(path, 'r')
   try {
+    if (isOpenToAll(file))
+      messages.warn(`every user of this machine can change ${nameOf(path)}`, 'open-key', path)
     const bytes = Buffer.alloc(LARGEST_KEY)
     let length = 0
     for (let read = -1; read !== 0 && length < bytes.length; length += read) {
@@ -44,6 +49,25 @@ function readBounded(path: string): Buffer {
   } finally {
     if (file !== STANDARD_INPUT) closeSync(file)
   }
+}
+
+/** Who must write the key while this call waits: not a program that the shell has started for it. */
+function writerOf(path: string): string | undefined {
+  if (path !== '-') {
+    const isNamedPipe = !/^\/(dev|proc)\//.test(path) && statSync(path).isFIFO()
+    return isNamedPipe ? `a program that writes it to the pipe ${path}` : undefined
+  }
+  if (!process.getBuiltinModule('node:tty').isatty(STANDARD_INPUT)) return undefined
+  return `the keyboard: after it, press ${process.platform === 'win32' ? 'Ctrl-Z and Enter' : 'Ctrl-D'}`
+}
+
+const WRITE_BY_OTHERS = 0o002
+
+/** Windows has no such rights. */
+function isOpenToAll(file: number): boolean {
+  if (process.platform === 'win32') return false
+  const status = fstatSync(file)
+  return status.isFile() && (status.mode & WRITE_BY_OTHERS) !== 0
 }
 
 /** Returns 0 at the end. */

@@ -60,7 +60,7 @@ export function diagnosis(
 ): Failure {
   const name = nameOf(path)
   const text = bytes.toString('latin1')
-  if (bytes.length === 0) return new Failure('other-key', `${name} is empty`)
+  if (bytes.length === 0) return new Failure({ kind: 'empty-key', path }, `${name} is empty`)
   if (isUtf16(bytes)) return new Failure({ kind: 'utf16-key', path }, `${name} is a text file in UTF-16`)
   if (NO_LINE_BREAKS.test(text)) {
     const kind = text.includes('\\n') ? 'escaped-line-breaks' : 'lost-line-breaks'

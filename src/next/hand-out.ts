@@ -1,5 +1,6 @@
 import { reasonOf } from '../failure.ts'
 import { readKey } from '../key/private-key.ts'
+import { NRF_REJECTS } from '../profile/parse.ts'
 import { hasIncoming } from '../store/incoming/answers.ts'
 import { openDirectory } from '../store/read.ts'
 import { Receipt } from '../store/receipt.ts'
@@ -42,7 +43,7 @@ export interface Handout extends Omit<Source, 'key' | 'signals'> {
 export async function handOut(handout: Handout): Promise<void> {
   const { directory, devices, format, iccid, keyPath, options } = handout
   const count = devices?.length ?? handout.count
-  const key = readKey(keyPath, handout.passphrase)
+  const key = readKey(keyPath, handout.passphrase, handout.messages)
   const messages = new HeldMessages(handout.messages)
   const signals = holdingBack(messages, handout.listen())
   if (hasIncoming(directory)) await tryToFinishFetches(directory, messages)
@@ -75,9 +76,11 @@ function holdingBack(messages: HeldMessages, signals: Signals): Signals {
 }
 
 function tellOf({ taken }: Taken, directory: string, messages: Messages): void {
-  for (const { iccid, device, newerProblems, ...each } of taken) {
+  for (const { iccid, device, newerProblems, missingKeys, ...each } of taken) {
     const whose = device === undefined ? '' : ` to device ${device}`
     messages.tell(1, `handed out ${iccid}${whose}, now ${usedPath(directory, each)}`)
+    if (missingKeys.length > 0)
+      messages.warn(`${iccid} has no ${missingKeys.join(' and no ')}: ${NRF_REJECTS}`)
     if (newerProblems.length === 0) continue
     messages.warn(
       `newer devices would reject ${iccid}: ${newerProblems.join(', ')}; printed only because it was handed out before: if the device rejects it, put the device aside`,

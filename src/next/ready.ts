@@ -6,7 +6,7 @@ import { wrongKeyFacts } from '../key/wrong-key.ts'
 import { encodeHex } from '../profile/hex.ts'
 import { iccidDigits } from '../profile/iccid.ts'
 import { encodeJson, encodeRaw } from '../profile/json.ts'
-import { newerProblems, parsePlaintext, parseStored, refuseOutdated } from '../profile/parse.ts'
+import { missingKeys, newerProblems, parsePlaintext, parseStored, refuseOutdated } from '../profile/parse.ts'
 import type { HexOptions } from '../profile/profile.ts'
 import { deviceIn } from '../store/claim/use.ts'
 import { readProfile } from '../store/read.ts'
@@ -48,6 +48,8 @@ export interface Ready {
   readonly isAgain?: boolean
   /** Why newer devices would reject it. Then it is only for a device that has it already. */
   readonly newerProblems: readonly string[]
+  /** Of a profile that a device gets as it is printed. */
+  readonly missingKeys: readonly string[]
   /** The output, made before the claim, so that only printing can fail after it. */
   readonly line: string
 }
@@ -100,11 +102,13 @@ export async function readyFrom(
   const sealed = parseStored(name, stored)
   const plaintext = await decrypt(sealed.ciphertext)
   const profile = parsePlaintext(sealed, plaintext, options)
+  const isHex = format === 'hex'
   return {
     iccid: iccidDigits(sealed.iccid) ?? '',
     name,
     stored,
-    newerProblems: newerProblems(profile, format === 'hex'),
+    newerProblems: newerProblems(profile, isHex),
+    missingKeys: isHex ? missingKeys(profile) : [],
     line: FORMATS[format](profile, options),
   }
 }

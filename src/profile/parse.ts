@@ -99,18 +99,25 @@ export function problems(profile: Profile, options: HexOptions): string[] {
   return found.filter((problem) => typeof problem === 'string')
 }
 
+/** What happens to a profile with `missingKeys`. */
+export const NRF_REJECTS =
+  'nRF firmware rejects such a profile since the end of July 2026; other devices take it'
+
+/** The keys for changes over the air that a profile does without. The generic library calls them optional. */
+export const missingKeys = ({ kic, kid }: Profile): string[] => [
+  ...(kic ? [] : ['KIC']),
+  ...(kid ? [] : ['KID']),
+]
+
 /**
  * Returns the reasons why newer devices would reject this profile, or an empty list. A device that has such a profile
- * may be an older one, which takes it: decoders used to ignore a code that is too short, and nRF firmware from before
- * the end of July 2026 did without KIC and KID.
+ * may be an older one, which takes it: decoders used to ignore a code that is too short.
  * @param profile has no `problems`
  * @param isHex whether a device gets it as it is printed; otherwise, only the PIN matters
  */
-export function newerProblems({ kic, kid, pin, puk, adm }: Profile, isHex: boolean): string[] {
+export function newerProblems({ pin, puk, adm }: Profile, isHex: boolean): string[] {
   const isShort = (code: string | null) => code && code.length < SHORTEST_CODE
   const inHex = [
-    !kic && 'no KIC',
-    !kid && 'no KID',
     isShort(puk) && 'the PUK has fewer than 4 characters',
     isShort(adm) && 'the ADM has fewer than 4 characters',
   ]

@@ -1,6 +1,7 @@
 import { type Facts, Failure, type PlainKind } from '../failure.ts'
 import { durationOf } from '../words.ts'
 import { type Limit, readLimit, tooLongAskedMs } from './rate-limit.ts'
+import { USUAL_PATH } from './url.ts'
 
 export class CallFailure extends Failure {
   readonly isPassing: boolean
@@ -29,6 +30,11 @@ export class CallFailure extends Failure {
     this.limit = traits.limit
     this.unread = traits.unread
   }
+
+  /** Whether nothing listens at the address of the service or of the proxy. */
+  get isRefused(): boolean {
+    return ['refused', 'refused-by-proxy'].includes(this.facts.kind)
+  }
 }
 
 const LONGEST_TEXT = 200
@@ -42,11 +48,15 @@ const TITLE = /<title\b[^>]*>([^<]*)<\/title/i
 const isWebPage = (body: string, contentType: string | string[] | undefined) =>
   /\bx?html\b/i.test(String(contentType ?? '')) || /^\s*<(?:!doctype|html|\?xml)/i.test(body)
 
-/** @param body what the answer says, without secrets */
+/**
+ * @param body what the answer says, without secrets
+ * @param path where the request was sent
+ */
 export function statusFailure(
   status: number,
   headers: Readonly<Record<string, string | string[] | undefined>>,
   body: string,
+  path = USUAL_PATH,
 ): CallFailure {
   const isPage = isWebPage(body, headers['content-type'])
   const text = (isPage ? (TITLE.exec(body)?.[1] ?? '').replace(/\s+/g, ' ') : body).trim()
@@ -62,7 +72,16 @@ export function statusFailure(
     })
   }
   if (status === 404) {
-    return new CallFailure(`the service has no more profiles (404)${said}`, { facts: 'no-more' })
+    const isUsual = path === USUAL_PATH
+    const where = isUsual ? '' : `, or none at ${path}`
+    return new CallFailure(`the service has no more profiles${where} (404)${said}`, {
+      facts: isUsual ? 'no-more' : 'other-path',
+    })
+  }
+  if (status === 407) {
+    return new CallFailure(`a proxy requires a valid user name and password (407)${said}`, {
+      facts: 'proxy-login',
+    })
   }
   const longMs = tooLongAskedMs(status, headers)
   if (longMs !== undefined) {
@@ -79,6 +98,7 @@ export function statusFailure(
   // The body of another success status can't be used, and the service has probably allocated profiles.
   const isOdd = status >= 200 && status < 300
   return new CallFailure(`the service answered ${status}${said}`, {
+    facts: status >= 400 && status < 500 && status !== 408 ? 'not-understood' : 'service',
     limit,
     // 408: the request took too long to arrive, as on a slow line.
     isPassing: isLost || status === 408,

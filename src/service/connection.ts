@@ -1,3 +1,7 @@
+import { subscribe } from 'node:diagnostics_channel'
+import { isIP, type Socket } from 'node:net'
+import { getCACertificates, setDefaultCACertificates } from 'node:tls'
+import type { buildConnector } from 'undici'
 import openTunnel from 'undici/lib/api/api-connect.js'
 import Agent from 'undici/lib/dispatcher/agent.js'
 import type Dispatcher from 'undici/lib/dispatcher/dispatcher.js'
@@ -7,6 +11,9 @@ import { Failure } from '../failure.ts'
 
 /** Per address of a host. Node's default of a quarter of a second gives up addresses that are merely far away. */
 const ADDRESS_MS = 5000
+
+const CONTINUE = /^(?:HTTP\/1\.\d 100[\s\S]*?\r\n\r\n)+/
+const LONGEST_CONTINUE = 1024
 
 /** However long the service keeps a connection without a request, it is closed after this time. */
 const LONGEST_IDLE_MS = 10_000
@@ -23,6 +30,8 @@ export interface Bounds {
   readonly idle: number
 }
 
+type Connector = buildConnector.connector
+
 /** No connection to the proxy, or through it, could be opened. Nothing was sent to the service. */
 export class ProxyFailure extends Error {
   readonly status: number | undefined
@@ -33,6 +42,12 @@ export class ProxyFailure extends Error {
     this.status = details.status
   }
 }
+
+/** TLS names no IP address (RFC 6066 3), but undici does. Node would print a warning. */
+const namingNoIp =
+  (connect: Connector): Connector =>
+  ({ servername = '', ...to }, done) =>
+    connect({ ...to, servername: isIP(servername) ? '' : servername }, done)
 
 /** Connections to a proxy. Their errors must be distinguishable from errors behind the proxy. */
 function proxyPool(origin: URL, options: Pool.Options): Dispatcher {
@@ -52,7 +67,7 @@ function proxyPool(origin: URL, options: Pool.Options): Dispatcher {
 export const directly = (bounds: Bounds): Dispatcher => new Agent(optionsOf(bounds))
 
 /**
- * Follows HTTPS_PROXY, HTTP_PROXY and NO_PROXY.
+ * Follows HTTPS_PROXY, ALL_PROXY, HTTP_PROXY and NO_PROXY.
  * @throws {Failure} `usage`
  */
 export function throughProxy(bounds: Bounds): Dispatcher {
@@ -71,20 +86,40 @@ export function throughProxy(bounds: Bounds): Dispatcher {
       proxyTls: { autoSelectFamilyAttemptTimeout: ADDRESS_MS } as NonNullable<
         EnvHttpProxyAgent.Options['proxyTls']
       >,
-      clientFactory: (origin, more) => proxyPool(origin, { ...more, headersTimeout: bounds.silence }),
+      clientFactory: (origin, { connect }: { connect: Connector }) =>
+        proxyPool(origin, { connect: namingNoIp(connect), headersTimeout: bounds.silence }),
     })
   } catch (error) {
-    throw new Failure('bad-proxy', 'HTTPS_PROXY or HTTP_PROXY is not a valid proxy address', error)
+    throw new Failure('bad-proxy', `${name} is not a valid proxy address`, error)
   }
 }
 
 /** The proxy for https, and the variable that names it. An empty one stands for no proxy. */
 function chosenProxy(env: NodeJS.ProcessEnv = process.env): { name: string; proxy: string } {
-  const nameOf = (lower: string) => (env[lower] === undefined ? lower.toUpperCase() : lower)
-  const secure = nameOf('https_proxy')
-  const name = env[secure] ? secure : nameOf('http_proxy')
+  const names = ['https_proxy', 'all_proxy', 'http_proxy'].map((lower) =>
+    env[lower] === undefined ? lower.toUpperCase() : lower,
+  )
+  const name = names.find((each) => env[each]) ?? ''
   return { name, proxy: env[name] ?? '' }
 }
+
+/** Also trusts the CAs of this system, beside those that Node brings and NODE_EXTRA_CA_CERTS names. */
+export const trustSystem = (): void =>
+  setDefaultCACertificates([...getCACertificates('default'), ...getCACertificates('system')])
+
+/**
+ * Skips each 100 (Continue), which a service or a proxy may send unasked (RFC 9110 15.2): undici would close the
+ * connection, and the profiles of the answer would be lost. No body has these bytes, and each comes in one piece.
+ */
+subscribe('undici:client:connected', (message) => {
+  const { socket } = message as { socket: Socket }
+  const read = socket.read.bind(socket)
+  socket.read = (size) => {
+    const bytes: Buffer | null = read(size)
+    const [interim = ''] = CONTINUE.exec(bytes?.toString('latin1', 0, LONGEST_CONTINUE) ?? '') ?? []
+    return bytes?.subarray(interim.length) ?? null
+  }
+})
 
 /** Calls back when a connection is about to send the request: from then on it may cost profiles. */
 export const beforeSending =

@@ -58,7 +58,7 @@ export function networkFailure(error: unknown, sent: boolean, to?: Target): Call
   const usual = peer === 'proxy' ? 'no-proxy' : 'no-connection'
   const passing = PASSING[code]
   if (passing !== undefined) {
-    return failure(`${passing(peer)} (${code})`, peer === 'proxy' ? usual : kindOf(code, to), true)
+    return failure(`${passing(peer)} (${code})`, kindOf(code, peer, to), true)
   }
   if (code === 'ENOTFOUND') return failure(`the host name of the ${peer} is unknown (${code})`, usual)
   if (name === 'HTTPParserError') return failure(`the ${peer} sent an invalid HTTP response`, usual)
@@ -68,7 +68,8 @@ export function networkFailure(error: unknown, sent: boolean, to?: Target): Call
   return failure(`the request failed: ${message}`, usual)
 }
 
-function kindOf(code: string, to: Target | undefined): PlainKind {
+function kindOf(code: string, peer: Peer, to: Target | undefined): PlainKind {
+  if (peer === 'proxy') return code === 'ECONNREFUSED' ? 'refused-by-proxy' : 'no-proxy'
   if (code === 'ECONNREFUSED') return 'refused'
   // A port for TLS closes a connection that begins with anything else.
   const isPlain = to?.url.protocol === 'http:' && ['ECONNRESET', 'UND_ERR_SOCKET'].includes(code)

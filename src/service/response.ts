@@ -105,15 +105,18 @@ async function* steady(
 
 /** @throws {CallFailure} if it has no list of profiles */
 export function answerOf({ status, headers, body, bodyMs, totalMs }: Response): Answer {
+  const text = body.toString('utf8')
   // What is compressed, or only said to be, shows here.
-  const list = parseProfileList(body.toString('utf8'))
+  const list = parseProfileList(text)
   if (list !== undefined)
     return { ...list, body, bodyMs, totalMs, limit: readLimit(status, headers, Date.now()) }
+  // No part of a list begins like this.
+  if (/^\s*</.test(text)) throw new CallFailure('the answer is a web page', { facts: 'no-service' })
   const isCompressed = !['', 'identity'].includes(String(headers['content-encoding'] ?? '').toLowerCase())
   throw new CallFailure(
     isCompressed
       ? 'the answer is compressed, but compression was not requested'
-      : 'the answer is not a list of profiles',
+      : 'the answer is not JSON with a list named "profiles"',
     {
       mayHaveAllocated: true,
       facts: 'not-a-list',

@@ -1,5 +1,8 @@
 import { Failure } from '../failure.ts'
 
+/** Where the service is, on any host. */
+export const USUAL_PATH = '/sims/profiles'
+
 /** Addresses of this machine. Plain text sent to them does not leave it. */
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/
 
@@ -10,7 +13,7 @@ const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/
 export function endpoint(text: string, version: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (url === undefined && /^https?:/i.test(text)) throw new Failure('bad-url')
-  if (url === undefined || !/^https?:$/.test(url.protocol)) throw new Failure('no-web-url')
+  if (url === undefined || !/^https?:$/.test(url.protocol)) throw new Failure({ kind: 'no-web-url', text })
   if (url.username !== '' || url.password !== '') throw new Failure('user-in-url')
   if (url.protocol === 'http:' && !LOOPBACK.test(url.hostname))
     throw new Failure('plain-http', `plain http to ${url.hostname} would expose the API key to the network`)

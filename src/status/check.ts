@@ -1,12 +1,19 @@
 import { type Fault, UnusableProfile } from '../failure.ts'
 import { type Decrypt, decryptor } from '../key/decrypt.ts'
 import type { PrivateKey } from '../key/private-key.ts'
-import { newerProblems, parsePlaintext, parseStored, refuseOutdated } from '../profile/parse.ts'
+import {
+  missingKeys,
+  NRF_REJECTS,
+  newerProblems,
+  parsePlaintext,
+  parseStored,
+  refuseOutdated,
+} from '../profile/parse.ts'
 import { refuseAssigned } from '../store/devices/record.ts'
 import type { IccidList } from '../store/iccid-list.ts'
 import { fileName } from '../store/names.ts'
 import { readProfile } from '../store/read.ts'
-import type { Messages } from '../words.ts'
+import { type Messages, several } from '../words.ts'
 
 /** Enough to keep all processors busy. */
 const AT_ONCE = 64
@@ -58,13 +65,15 @@ export async function checkProfiles({
   const count = Math.min(most, iccids.length)
   const decrypt = await decryptor(key, count)
   const warnings: string[] = []
+  let withoutKeys = 0
   for (let at = 0; at < count; at += AT_ONCE) {
     const names = iccids.slice(at, Math.min(at + AT_ONCE, count)).map(fileName)
     const results = await Promise.allSettled(names.map((name) => check(directory, name, decrypt)))
     for (const [index, each] of results.entries()) {
       // A station has claimed it in the meantime.
-      if (each.status === 'fulfilled' && !each.value) continue
+      if (each.status === 'fulfilled' && each.value === undefined) continue
       result.checked++
+      if (each.status === 'fulfilled' && each.value?.length) withoutKeys++
       const error = each.status === 'rejected' ? each.reason : undefined
       if (error === undefined) result.usable++
       else if (!(error instanceof UnusableProfile)) throw error
@@ -84,16 +93,17 @@ export async function checkProfiles({
   for (const warning of warnings) messages.warn(warning)
   const more = result.checked - result.usable - warnings.length
   if (more > 0) messages.warn(`${more} more can't be used`, 'unlisted')
+  if (withoutKeys > 0) messages.warn(`${several(withoutKeys, 'profile')} without KIC or KID: ${NRF_REJECTS}`)
   return result
 }
 
-/** @returns false if there is no such file */
-async function check(directory: string, name: string, decrypt: Decrypt): Promise<boolean> {
+/** @returns the keys that a usable profile does without; undefined if there is no such file */
+async function check(directory: string, name: string, decrypt: Decrypt): Promise<string[] | undefined> {
   const text = readProfile(directory, name)
-  if (text === undefined) return false
+  if (text === undefined) return undefined
   refuseAssigned(text)
   const sealed = parseStored(name, text)
   const profile = parsePlaintext(sealed, await decrypt(sealed.ciphertext), OPTIONS)
   refuseOutdated(newerProblems(profile, true))
-  return true
+  return missingKeys(profile)
 }

@@ -26,6 +26,8 @@ export interface Found {
   /** The files of claims that are not finished. */
   readonly unfinished: readonly string[]
   readonly inTransit: Moved['inTransit']
+  /** The first files that are named like a profile, but not after an ICCID. */
+  readonly notProfiles: readonly string[]
 }
 
 /**
@@ -33,7 +35,7 @@ export interface Found {
  * @throws {Failure} `no-profiles` if there is no such directory, `disk` if it can't be read
  */
 export function countFiles(directory: string): Found {
-  const { iccids, used, notProfileCount, twins } = readUnused(directory)
+  const { iccids, used, notProfiles, notProfileCount, twins } = readUnused(directory)
   const { moved, inTransit } = countMoved(directory)
   const unfinished = twins.filter((name) => !inTransit.has(name))
   const counts = {
@@ -45,5 +47,5 @@ export function countFiles(directory: string): Found {
     notProfiles: notProfileCount,
     received: countReceived(directory),
   }
-  return { counts, iccids, unfinished, inTransit }
+  return { counts, iccids, unfinished, inTransit, notProfiles }
 }

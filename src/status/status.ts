@@ -1,12 +1,14 @@
 import { Failure, type Fault } from '../failure.ts'
 import { readKey } from '../key/private-key.ts'
 import { wrongKey } from '../key/wrong-key.ts'
+import { whyNoProfile } from '../store/names.ts'
 import { whyNone } from '../store/read.ts'
 import { type Messages, several } from '../words.ts'
 import { type Checked, checkProfiles, opensNone } from './check.ts'
 import { countFiles } from './count.ts'
 import { type Output, PRINTERS, type Summary } from './print.ts'
 import { warnOfTransit, warnOfUnfinished } from './unfinished.ts'
+import { warnOfEach } from './warn.ts'
 
 export type { Format } from './print.ts'
 
@@ -37,7 +39,7 @@ export interface Inquiry extends Output {
  */
 export async function showStatus(inquiry: Inquiry): Promise<void> {
   const { directories, keyPath, messages, progress } = inquiry
-  const key = keyPath === undefined ? undefined : readKey(keyPath, inquiry.passphrase)
+  const key = keyPath === undefined ? undefined : readKey(keyPath, inquiry.passphrase, messages)
   const all = directories.map((directory) => ({ directory, ...countFiles(directory) }))
   const summaries: Summary[] = []
   const most = ({ length }: { length: number }) => Math.min(inquiry.count, length)
@@ -62,9 +64,13 @@ export async function showStatus(inquiry: Inquiry): Promise<void> {
   const total = totalOf(summaries)
   const lines = summaries.length > 1 ? [...summaries, total] : summaries
   await inquiry.print(PRINTERS[inquiry.format].status(lines))
-  for (const { directory, unfinished, inTransit } of all) {
+  for (const { directory, counts, unfinished, inTransit, notProfiles } of all) {
     warnOfUnfinished(directory, unfinished, messages)
     warnOfTransit(inTransit, messages)
+    warnOfEach(messages, notProfiles, {
+      words: (name) => `${name} is no profile: ${whyNoProfile(name)}`,
+      more: () => `${counts.notProfiles} files are no profiles`,
+    })
   }
   const [first = ''] = directories
   const place = directories.join(', ')

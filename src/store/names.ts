@@ -18,6 +18,17 @@ export const settledName = (name: string) => `.${name.slice(0, -ENDING.length)}.
 export const isProfileName = (name: string) =>
   iccidDigits(/^(?:__)?(.*)\.json[. ]*$/i.exec(name)?.[1] ?? '') !== undefined
 
+/** As Windows, macOS and file managers name a copy: `… (1).json`, `… - Copy.json`, `… copy 2.json`. */
+const COPY = /^((?:__)?\d+[Ff]?)( ?\(\d+\)| - [^.]+| copy( \d+)?)\.json$/i
+
+/** Why a file does not count, although its name ends as that of a profile. */
+export function whyNoProfile(name: string): string {
+  const [, original] = COPY.exec(name) ?? []
+  return original === undefined
+    ? 'its name is not an ICCID and .json'
+    : `its name is that of a copy of ${fileName(original)}`
+}
+
 export interface Unused {
   /** Lowest first. */
   readonly iccids: IccidList
@@ -58,8 +69,7 @@ export function unusedOf(names: Iterable<string>): Unused {
     if (!(isProfile || isInCapitals(name)) || name.startsWith('.') || name.startsWith('profiles')) continue
     const isUsed = name.startsWith(USED)
     const stem = name.slice(isUsed ? USED.length : 0, -ENDING.length)
-    if (isProfile && isUsed) used.add(stem)
-    else if (isProfile && iccidDigits(stem) !== undefined) iccids.add(stem)
+    if (isProfile && iccidDigits(stem) !== undefined) (isUsed ? used : iccids).add(stem)
     else if (++notProfileCount <= MOST_NAMED) notProfiles.push(name)
   }
   const twins = iccids.sort().remove(used.sort()).map(fileName)

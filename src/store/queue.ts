@@ -92,10 +92,12 @@ export class Queue {
 
 /**
  * Leaves a hint for the next call, which then need not read the directory; none if no profile is unused.
+ * @returns how many profiles are unused
  * @throws {Failure} as `readUnused`
  */
-export function leaveHint(directory: string, messages: Messages): void {
+export function leaveHint(directory: string, messages: Messages): number {
   const { iccids, twins } = readUnused(directory)
   settle(directory, twins, messages)
   if (iccids.length === 0 || !Hint.write(directory, iccids)) Hint.drop(directory)
+  return iccids.length
 }

@@ -129,7 +129,8 @@ export function readProfile(directory: string, name: string): string | undefined
     if (!status.isFile()) throw new UnusableProfile('damaged', 'it is not a regular file')
     if (status.size > (isUnused(name) ? LARGEST_PROFILE : LARGEST_RECORD))
       throw new UnusableProfile('damaged', `it is too large for a profile (${status.size} bytes)`)
-    return readFileSync(file, 'utf8')
+    // Some editors begin a file with a byte order mark.
+    return readFileSync(file, 'utf8').replace(/^\ufeff/, '')
   } catch (error) {
     if (error instanceof UnusableProfile) throw error
     if (errnoOf(error) === 'ENOENT' && !isLink(path)) return undefined

@@ -6,7 +6,7 @@ import { FetchCommand } from '../../src/cli/commands/fetch.ts'
 import { HelpCommand } from '../../src/cli/commands/help.ts'
 import { NextCommand } from '../../src/cli/commands/next.ts'
 import { StatusCommand } from '../../src/cli/commands/status.ts'
-import { commandHelp, overview, type Topic } from '../../src/cli/help.ts'
+import { commandHelp, exitCodeHelp, overview, type Topic } from '../../src/cli/help.ts'
 import { definitionOf } from '../../src/cli/options.ts'
 import { lines } from '../support/promises.ts'
 
@@ -32,18 +32,33 @@ test.each([
   ['fetch', fetchHelp, ['-a, --api-key <API_KEY>', '-n, --count <N>', '-o, --out <DIR>']],
   ['fetch', fetchHelp, ['-u, --url <URL>', 'https://api.onomondo.com/sims/profiles', 'SOFTSIM_API_KEY']],
   ['next', nextHelp, ['-k, --key <KEY>', '-i, --in <DIR>', '--format[=<FORMAT>]', '--smsp']],
-  ['next', nextHelp, ['--no-smsc', '--crc', '--no-crc', 'SOFTSIM_KEY_PASSPHRASE']],
+  ['next', nextHelp, ['--no-smsc', '--no-crc', 'SOFTSIM_KEY_PASSPHRASE']],
 ])('the help of %s has every option', (_, help, options) => {
   for (const option of options) expect(help).toContain(option)
-  for (const option of ['-v, --verbosity', '-V, --version', '-h, --help']) expect(help).toContain(option)
+  for (const option of ['-v, --verbosity, --verbose', '-V, --version', '-h, --help'])
+    expect(help).toContain(option)
 })
 
-test('the overview has all exit codes, and the help of a command says where they are', () => {
+test('the overview shows how to fetch and to hand out', () => {
+  expect(lines(overviewHelp).filter(isToBePasted)).toEqual([
+    expect.stringContaining('softsim fetch -n'),
+    expect.stringContaining('softsim next -k softsim.pem -i profiles --device'),
+  ])
+})
+
+test('what is on by default has no option, and is accepted', () => {
+  const { options, values } = definitionOf(NextCommand)
+  expect(nextHelp).not.toMatch(/ --(crc|smsc)\b/)
+  expect(options.flatMap(({ names }) => names)).not.toContain('--crc')
+  expect(values.get('--crc')).toBe('none')
+})
+
+test('the exit codes are a page of their own, and every other page says where they are', () => {
   const codesIn = (help: string) => [...help.matchAll(/^ {2,4}(\d+) {2}\S/gm)].map(([, code]) => Number(code))
-  expect(codesIn(overviewHelp)).toEqual(Object.values(OUTCOMES).map(([code]) => code))
-  for (const help of [fetchHelp, nextHelp]) {
+  expect(codesIn(exitCodeHelp(PLAIN))).toEqual(Object.values(OUTCOMES).map(([code]) => code))
+  for (const help of [overviewHelp, fetchHelp, nextHelp]) {
     expect(codesIn(help)).toEqual([])
-    expect(help).toContain('\nsoftsim help lists the exit codes.\n')
+    expect(help).toContain('softsim help exit-codes')
   }
 })
 

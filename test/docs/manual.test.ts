@@ -9,7 +9,7 @@ import { definitionOf } from '../../src/cli/options.ts'
 import { blocksOf, pageAt, rowsOf, sectionOf } from './pages.ts'
 
 const COMMAND_LINE = pageAt('src/cli/README.md')
-const GLOBAL = ['-v', '--verbosity', '-V', '--version', '-h', '--help']
+const GLOBAL = ['-v', '--verbosity', '--verbose', '-V', '--version', '-h', '--help']
 const COMMANDS = [FetchCommand, NextCommand, MoveCommand, StatusCommand].map(definitionOf)
 
 /** The options in the tables of a page whose first column is called `option`. */

@@ -34,7 +34,9 @@ beforeEach(() => {
 })
 
 const next = (receipt: string, ...args: string[]) =>
-  softsim(['next', '-k', KEY, '-i', directory, '--receipt', receipt, ...args])
+  softsim(['next', '-k', KEY, '-i', directory, '--receipt', receipt, ...args], {
+    env: { SOFTSIM_DEVICE_FORMAT: 'SN.+' },
+  })
 
 const compare = (...args: string[]) => softsim(['status', '-i', directory, '--receipts', ...args])
 

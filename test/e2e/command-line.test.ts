@@ -95,7 +95,7 @@ test.each([
   const runs = await Promise.all(ways.map((argv) => softsim(argv)))
   const [first] = runs
   expect(first).toMatchObject({ code: 0, stderr: '' })
-  expect(first?.stdout).toMatch(/^softsim [\s\S]*\nUsage\n[\s\S]*exit codes/i)
+  expect(first?.stdout).toMatch(/^softsim [\s\S]*\nUsage\n[\s\S]*exit-codes/i)
   for (const run of runs) expect(run).toEqual(first)
 })
 

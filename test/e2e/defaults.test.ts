@@ -1,8 +1,9 @@
 /** Variables of the environment that stand for options. */
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, inject, test } from 'vitest'
 import { directoryOf, namesIn, someProfiles, temporaryDirectory } from '../support/directory.ts'
-import { failure } from '../support/promises.ts'
+import { failure, lines } from '../support/promises.ts'
 import { API_KEY, startSandbox } from '../support/sandbox.ts'
 import { softsim } from '../support/softsim.ts'
 
@@ -20,6 +21,22 @@ describe('the variable stands for the option, and the option wins', () => {
     const other = directoryOf(someProfiles(1))
     expect(await softsim(['next', '-i', other], { env })).toMatchObject({ code: 0 })
     expect([namesIn(other)[0], namesIn(SOFTSIM_DIR).length]).toEqual([expect.stringMatching(/^__/), 2])
+  })
+
+  test('the receipt of next and move', async () => {
+    const directory = directoryOf(someProfiles(3))
+    const [path, other] = ['receipt.jsonl', 'other.jsonl'].map((name) => join(temporaryDirectory(), name))
+    const env = { SOFTSIM_RECEIPT: path ?? '', SOFTSIM_KEY_FILE }
+    const files = () => [path, other].map((each) => existsSync(each ?? '') && linesOf(each ?? ''))
+    const linesOf = (each: string) => lines(readFileSync(each, 'utf8')).length
+    expect(await softsim(['next', '-i', directory], { env })).toMatchObject({ code: 0, stderr: '' })
+    expect(files()).toEqual([1, false])
+    const args = ['next', '-i', directory, '--receipt', other ?? '']
+    expect(await softsim(args, { env })).toMatchObject({ code: 0, stderr: '' })
+    expect(files()).toEqual([1, 1])
+    const moved = join(temporaryDirectory(), 'moved')
+    expect(await softsim(['move', '--all', '-i', directory, '-o', moved], { env })).toMatchObject({ code: 0 })
+    expect(files()).toEqual([2, 1])
   })
 
   test('fetch', async () => {
@@ -66,6 +83,10 @@ test('a failure that names an option says which variable its value is from, with
   ])
   expect(await hints(['fetch'])).toEqual(['-u has its value from SOFTSIM_URL'])
   expect(await hints(['next', '-n', 'x'])).toEqual([])
+  const SOFTSIM_RECEIPT = 'nowhere/receipt.jsonl'
+  expect(await hints(['next'], { SOFTSIM_DIR: directoryOf([]), SOFTSIM_RECEIPT })).toEqual([
+    '--receipt has its value from SOFTSIM_RECEIPT',
+  ])
 })
 
 /** What somebody may paste into it: the key, or the API key. */

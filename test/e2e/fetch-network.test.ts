@@ -33,14 +33,15 @@ describe('certificates', () => {
   })
 
   test.skipIf(process.platform !== 'linux')(
-    'a CA of the system is accepted with NODE_USE_SYSTEM_CA=1',
+    'a CA of the system is accepted, also through a proxy',
     async () => {
-      const service = await startSandbox({ tls: good })
+      const [service, proxy] = [await startSandbox({ tls: good }), await startTunnel({ tls: good })]
       const system = { SSL_CERT_FILE: ca.certPath }
-      const hint = /.*NODE_EXTRA_CA_CERTS.*NODE_USE_SYSTEM_CA=1.*/
-      expect(await fetchFrom(httpsUrl(service), system).run).toEqual(failure(7, /.*unknown CA.*/, hint))
-      const { run } = fetchFrom(httpsUrl(service), { ...system, NODE_USE_SYSTEM_CA: '1' })
-      expect(await run).toMatchObject({ code: 0 })
+      const https = { ...system, HTTPS_PROXY: proxy.url.replace('127.0.0.1', 'localhost') }
+      expect(await fetchFrom(httpsUrl(service), system).run).toMatchObject({ code: 0 })
+      expect(await fetchFrom(httpsUrl(service), https).run).toMatchObject({ code: 0 })
+      expect(service.requests).toHaveLength(2)
+      proxy.close()
     },
   )
 
@@ -143,7 +144,7 @@ describe('a proxy', () => {
     for (const each of tunnels.splice(0)) each.close()
   })
 
-  test.each(['HTTPS_PROXY', 'https_proxy'])(
+  test.each(['HTTPS_PROXY', 'https_proxy', 'ALL_PROXY', 'all_proxy', 'HTTP_PROXY'])(
     '%s is used for https, and the proxy sees only encrypted data',
     async (name) => {
       const [service, proxy] = [await startSandbox({ tls: good }), await tunnel()]
@@ -154,6 +155,26 @@ describe('a proxy', () => {
       expect(JSON.stringify(proxy.headers)).not.toContain(API_KEY)
     },
   )
+
+  test('HTTPS_PROXY comes before ALL_PROXY, and that before HTTP_PROXY', async () => {
+    const [service, first, second] = [await startSandbox({ tls: good }), await tunnel(), await tunnel()]
+    const pairs = [
+      { HTTPS_PROXY: first.url, ALL_PROXY: second.url },
+      { ALL_PROXY: first.url, HTTP_PROXY: second.url },
+    ]
+    for (const pair of pairs) await fetchFrom(httpsUrl(service), { ...TRUSTED, ...pair }).run
+    expect([first.targets.length, second.targets.length]).toEqual([2, 0])
+  })
+
+  test('with TLS and an IP address: no warning of Node', async () => {
+    const own = selfSigned(certificates, { ca, host: '127.0.0.1' })
+    const [service, proxy] = [await startSandbox({ tls: good }), await tunnel({ tls: own })]
+    const { run } = fetchFrom(httpsUrl(service), { ...TRUSTED, HTTPS_PROXY: proxy.url })
+    expect(await run).toMatchObject({
+      code: 0,
+      stderr: expect.stringMatching(/^softsim: stored 1 profile .*\n$/),
+    })
+  })
 
   test.each(['localhost', '*', '.test,localhost'])('NO_PROXY=%s bypasses it', async (hosts) => {
     const [service, proxy] = [await startSandbox({ tls: good }), await tunnel()]
@@ -205,6 +226,8 @@ describe('a proxy', () => {
       const service = await startSandbox({ tls: good })
       const { run } = fetchFrom(httpsUrl(service), { ...TRUSTED, HTTPS_PROXY: `${scheme}://127.0.0.1:1` })
       expect(await run).toEqual(failure(2, /HTTPS_PROXY names a SOCKS proxy, .*/, /.*http:\/\/proxy.*/))
+      const all = fetchFrom(httpsUrl(service), { ALL_PROXY: `${scheme}://127.0.0.1:1` })
+      expect(await all.run).toEqual(failure(2, /ALL_PROXY names a SOCKS proxy, .*/, /.*http:\/\/proxy.*/))
       expect(service.requests).toEqual([])
     },
   )

@@ -1,6 +1,6 @@
 import { chmodSync, mkdirSync, readdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, inject, test } from 'vitest'
 import { namesIn, temporaryDirectory, unusedIn, usedIn } from '../support/directory.ts'
 import { iccid } from '../support/profiles.ts'
 import { failure, lines } from '../support/promises.ts'
@@ -16,11 +16,24 @@ function fingerprint(directory: string, name: string) {
 
 const filesOf = (iccids: Iterable<string>) => [...iccids].map((each) => `${each}.json`).sort()
 
+test('it says how many profiles the directory has now, and whether it is a new one', async () => {
+  const { fetch, directory } = await startSandbox()
+  const last = async (...args: string[]) => lines((await fetch(args)).stderr).at(-1)
+  expect(await last()).toBe(`softsim: ${directory} is new, and has 1 unused profile now`)
+  expect(await last('-n', '4')).toBe(`softsim: ${directory} has 5 unused profiles now`)
+  await softsim(['next', '-k', inject('keys').privateKeyPath, '-i', directory])
+  expect(await last()).toBe(`softsim: ${directory} has 5 unused profiles now`)
+  const other = join(temporaryDirectory(), 'proflies')
+  expect(await last('-o', other)).toBe(`softsim: ${other} is new, and has 1 unused profile now`)
+})
+
 test('2345 profiles: it asks for few at first, then for more, and stores each in its own file', async () => {
   const { fetch, asked, delivered, directory, requests } = await startSandbox()
   const run = await fetch(['-n', '2345'])
   expect(run).toMatchObject({ code: 0, stdout: '' })
-  expect(run.stderr).toMatch(/^softsim: stored 2345 profiles in .+ \(\d+ requests, [\d.]+ s\)\n$/)
+  expect(run.stderr).toMatch(
+    /^softsim: stored 2345 profiles in .+ \(\d+ requests, [\d.]+ s\)\nsoftsim: .+ is new, and has 2345 unused profiles now\n$/,
+  )
 
   // How much more depends on the time that the first one took.
   expect(asked()[0]).toBe(100)

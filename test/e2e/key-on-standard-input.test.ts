@@ -5,7 +5,7 @@ import { makePipe } from '../support/pipe.ts'
 import { hasProc, readsOf } from '../support/process.ts'
 import { failure, lines } from '../support/promises.ts'
 import { softsim, startSoftsim, until } from '../support/softsim.ts'
-import { isRunByNode } from '../support/system.ts'
+import { hasPosix, isRunByNode } from '../support/system.ts'
 
 const { privateKey, publicKey, privateKeyPath } = inject('keys')
 
@@ -26,6 +26,15 @@ test('status -k - too', async () => {
   const argv = ['status', '-k', '-', '-i', directoryOf(someProfiles(2)), '--format=json']
   const { stdout } = await softsim(argv, { stdin: privateKey })
   expect(JSON.parse(stdout)).toMatchObject({ checked: 2, usable: 2 })
+})
+
+test.skipIf(!hasPosix)('nothing from a command: the hint is about this command', async () => {
+  for (const path of ['-', '/dev/stdin']) {
+    const argv = ['next', '-k', path, '-i', directoryOf(someProfiles(1))]
+    expect(await softsim(argv, { shell: ': | "$@"' })).toEqual(
+      failure(4, /.+ is empty/, /the command that prints the key has printed nothing: .+/),
+    )
+  }
 })
 
 test.each([
@@ -93,6 +102,7 @@ test.skipIf(!hasProc || isRunByNode)(
     writeSync(writer, privateKey)
     closeSync(writer)
     const { code, stdout, stderr } = await ended
-    expect([code, lines(stdout).length, stderr]).toEqual([0, 1, ''])
+    const waiting = `softsim: waiting for the private key, from a program that writes it to the pipe ${pipe}\n`
+    expect([code, lines(stdout).length, stderr]).toEqual([0, 1, waiting])
   },
 )

@@ -14,7 +14,8 @@ let directory: string
 
 beforeEach(async () => {
   directory = directoryOf(someProfiles(5))
-  await next('--device', 'SN-1', '--device', 'SN 2, é "x"')
+  const devices = ['next', '-k', KEY, '-i', directory, '--device', 'SN-1', '--device', 'SN 2, é "x"']
+  await softsim(devices, { env: { SOFTSIM_DEVICE_FORMAT: 'SN.+' } })
   await next()
 })
 

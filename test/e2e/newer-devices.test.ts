@@ -21,8 +21,6 @@ function outdated(changes: object): string {
 const iccidIn = (line: string) => dataOf(line.trim(), '02')?.replace(/(.)(.)/g, '$2$1')
 
 describe.each([
-  [{ kic: null }, 'no KIC'],
-  [{ kid: '' }, 'no KID'],
   [{ pin: '123' }, 'the PIN has fewer than 4 digits'],
   [{ puk: '12' }, 'the PUK has fewer than 4 characters'],
   [{ adm: '1' }, 'the ADM has fewer than 4 characters'],
@@ -55,12 +53,12 @@ describe.each([
 
 describe('a device that has one gets it again, with a warning', () => {
   const handedOut = async () => {
-    const directory = outdated({ kic: null, puk: '123' })
+    const directory = outdated({ puk: '123' })
     // As the version before did in hex.
     await next(directory, '--device', 'SN-1', '--format=raw')
     return directory
   }
-  const WARNING = `softsim: warning: newer devices would reject ${iccid(1)}: no KIC, the PUK has fewer than 4 characters; `
+  const WARNING = `softsim: warning: newer devices would reject ${iccid(1)}: the PUK has fewer than 4 characters; `
 
   test('alone, and in a panel', async () => {
     const directory = await handedOut()
@@ -83,6 +81,35 @@ describe('a device that has one gets it again, with a warning', () => {
       expect([code, iccidIn(stdout)]).toEqual([0, iccid(1)])
       expect(stderr).toContain(WARNING)
     }
+  })
+})
+
+describe('without KIC or KID', () => {
+  const REJECTS = 'nRF firmware rejects such a profile since the end of July 2026; other devices take it\n'
+
+  test.each([
+    [{ kic: null }, 'no KIC'],
+    [{ kid: '' }, 'no KID'],
+    [{ kic: null, kid: null }, 'no KIC and no KID'],
+  ])('%j: it is printed, and the warning names the firmware', async (changes, what) => {
+    const warning = `softsim: warning: ${iccid(1)} has ${what}: ${REJECTS}`
+    for (const args of [[], ['--device', 'SN-1'], ['--iccid', iccid(1)]]) {
+      const { code, stdout, stderr } = await next(outdated(changes), ...args)
+      expect([code, iccidIn(stdout), stderr]).toEqual([0, iccid(1), warning])
+    }
+  })
+
+  test('in a panel, each has its own', async () => {
+    const directory = outdated({ kic: null })
+    addProfile(directory, plainProfile(2), { kid: null })
+    const { code, stderr } = await next(directory, '-n', '3')
+    expect([code, lines(stderr).length]).toEqual([0, 2])
+  })
+
+  test('status -k counts it as usable, and says so', async () => {
+    const { code, stdout, stderr } = await softsim(['status', '-i', outdated({ kic: null }), '-k', KEY])
+    expect([code, stderr]).toEqual([0, `softsim: warning: 1 profile without KIC or KID: ${REJECTS}`])
+    expect(stdout).toMatch(/usable +3\n/)
   })
 })
 

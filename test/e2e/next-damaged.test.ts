@@ -211,6 +211,23 @@ describe('files in a row that the key does not decrypt', () => {
   )
 })
 
+test('a byte order mark is no damage: in an unused file, a used one and a moved one', async () => {
+  const directory = directoryOf([])
+  for (const n of [1, 2, 3])
+    writeFileSync(join(directory, `${iccid(n)}.json`), `\ufeff${storedFile(plainProfile(n), publicKey)}`)
+  const status = await softsim(['status', '-i', directory, '-k', KEY, '--format=json'])
+  expect(JSON.parse(status.stdout)).toMatchObject({ usable: 3, damaged: 0 })
+  const first = await next(directory)
+  expect(first).toMatchObject({ code: 0, stderr: '' })
+  expect(await next(directory, '--iccid', iccid(1))).toMatchObject({ code: 0, stdout: first.stdout })
+  const second = await next(directory, '--device', 'SN-1')
+  expect(second).toMatchObject({ code: 0, stderr: '' })
+  expect(await next(directory, '--device', 'SN-1')).toMatchObject({ code: 0, stdout: second.stdout })
+  const moved = join(temporaryDirectory(), 'moved')
+  await softsim(['move', '--all', '-i', directory, '-o', moved])
+  expect(await next(moved)).toMatchObject({ code: 0, stderr: '' })
+})
+
 test('the key does not decrypt the only file: it is named, and the key may be wrong', async () => {
   const directory = directoryOf([])
   writeFileSync(join(directory, FIRST), flipped(whole))

@@ -1,6 +1,14 @@
 /** What a file of receipts may look like before a call, and who may read it after. */
 import { execFileSync } from 'node:child_process'
-import { appendFileSync, chmodSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import {
+  appendFileSync,
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { basename, join } from 'node:path'
 import { describe, expect, inject, test } from 'vitest'
 import { directoryOf, someProfiles, temporaryDirectory, unusedIn, usedIn } from '../support/directory.ts'
@@ -67,6 +75,20 @@ describe('a torn line', () => {
       await disk.close()
     },
   )
+})
+
+test('in the directory of profiles, it is written with a warning, once a call', async () => {
+  const directory = directoryOf(someProfiles(4))
+  const path = join(directory, 'receipts', 'line-1.jsonl')
+  mkdirSync(join(directory, 'receipts'))
+  const warning = `softsim: warning: the receipt ${path} is in a directory of profiles: keep it where it is not lost with them\n`
+  expect(await next(directory, path, ['-n', '3'])).toMatchObject({ code: 0, stderr: warning })
+  expect(receiptsIn(path)).toHaveLength(3)
+  const beside = `${directory}.jsonl`
+  expect(await next(directory, beside)).toMatchObject({ code: 0, stderr: '' })
+  const relative = ['move', '--all', '-i', '.', '-o', '../moved', '--receipt', 'moves.jsonl']
+  const move = await softsim(relative, { cwd: directory })
+  expect(move.stderr).toContain('warning: the receipt moves.jsonl is in a directory of profiles')
 })
 
 describe.skipIf(!hasSmallDisks)('a full disk', () => {
@@ -243,9 +265,10 @@ describe('next --receipt', () => {
     for (const path of [KEY, join(directory, `${iccid(2)}.json`), directory, '/dev/null', '/dev/stdout']) {
       const isFile = existsSync(path) && statSync(path).isFile()
       const before = isFile ? readFileSync(path, 'utf8') : ''
-      expect(await nextOf(directory, '--receipt', path)).toEqual(
-        failure(2, /.* (is not a file of receipts|a receipt can't have the name of a profile)/, /.+/),
-      )
+      const why =
+        / (is not a file of receipts|a receipt can't have the name of a profile)\nsoftsim: hint: .+\n$/
+      const stderr = expect.stringMatching(why)
+      expect(await nextOf(directory, '--receipt', path)).toMatchObject({ code: 2, stdout: '', stderr })
       if (isFile) expect(readFileSync(path, 'utf8')).toBe(before)
     }
     expect(usedIn(directory)).toEqual([])

@@ -125,11 +125,11 @@ describe.skipIf(!canRun)('the stations’ script with a device programmer', () =
     await run.says('not a serial number')
     await run.scan('-n=\u001b[A\n')
     await run.says('not a serial number')
-    await run.scan('--\n')
-    await run.says('Device -- is programmed.')
+    await run.scan('--9\n')
+    await run.says('Device --9 is programmed.')
     await run.scan(CTRL_D)
     expect(await run.ended).toBe(0)
-    expect(station.receipts().map(({ device }) => device)).toEqual(['--'])
+    expect(station.receipts().map(({ device }) => device)).toEqual(['--9'])
   })
 
   test('Ctrl-C at the prompt: no device is unfinished, except one that failed', async () => {

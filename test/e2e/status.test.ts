@@ -21,7 +21,8 @@ const { privateKeyPath: KEY } = inject('keys')
 const { privateKeyPath: OTHER_KEY, publicKey: OTHER_PUBLIC_KEY } = inject('otherKeys')
 
 const status = (directory: string, ...args: string[]) => softsim(['status', '-i', directory, ...args])
-const next = (directory: string, ...args: string[]) => softsim(['next', '-k', KEY, '-i', directory, ...args])
+const next = (directory: string, ...args: string[]) =>
+  softsim(['next', '-k', KEY, '-i', directory, ...args], { env: { SOFTSIM_DEVICE_FORMAT: '.+' } })
 
 /** Everything that a look must leave alone: names, times and contents. */
 function everythingIn(directory: string): unknown[] {
@@ -54,6 +55,7 @@ async function eventful(): Promise<string> {
 
 const COUNTS = { unused: 5, used: 3, unfinished: 1, notProfiles: 1, received: 2 }
 const UNFINISHED = `softsim: warning: ${iccid(4)}.json: a call is claiming it, or was killed while it did; do not move it\n`
+const FOREIGN = 'softsim: warning: hello.json is no profile: its name is not an ICCID and .json\n'
 const NONE_MOVED = { moved: 0, inTransit: 0 }
 const UNCHECKED = {
   checked: null,
@@ -83,7 +85,7 @@ describe('status', () => {
     const directory = await eventful()
     const before = everythingIn(directory)
     const run = await status(directory, `--format=${format}`)
-    expect(run).toMatchObject({ code: 0, stderr: UNFINISHED })
+    expect(run).toMatchObject({ code: 0, stderr: UNFINISHED + FOREIGN })
     if (format === 'json') expect(JSON.parse(run.stdout)).toEqual({ directory, ...COUNTS, ...UNCHECKED })
     if (format === 'csv') {
       const header = Object.keys({ directory, ...COUNTS, ...UNCHECKED }).join()
@@ -106,6 +108,7 @@ describe('status', () => {
       expect.stringMatching(`^softsim: warning: ${iccid(3)}\\.json: `),
       expect.stringMatching(`^softsim: warning: ${iccid(5)}\\.json: `),
       UNFINISHED.trimEnd(),
+      FOREIGN.trimEnd(),
       expect.stringMatching('^softsim: warning: 2 files damaged: move '),
     ])
     expect(everythingIn(directory)).toEqual(before)
@@ -128,6 +131,21 @@ describe('status', () => {
     const run = await status(directory, '-k', OTHER_KEY, '--format=json')
     expect([run.code, JSON.parse(run.stdout)]).toMatchObject([4, { checked: 7, usable: 0, locked: 7 }])
     expect(run.stderr).toMatch(/^softsim: error: the private key does not decrypt .*\(7 tried\)$/m)
+  })
+
+  test('what is no profile is named, and not counted as one', async () => {
+    const directory = directoryOf(someProfiles(2))
+    const copy = `${iccid(1)} (1).json`
+    for (const name of ['package.json', '{}.json', copy, `__${copy}`])
+      writeFileSync(join(directory, name), '{}')
+    const { code, stdout, stderr } = await status(directory, '--format=json')
+    expect([code, JSON.parse(stdout)]).toMatchObject([0, { unused: 2, used: 0, notProfiles: 4 }])
+    expect(lines(stderr)).toEqual([
+      `softsim: warning: ${copy} is no profile: its name is that of a copy of ${iccid(1)}.json`,
+      `softsim: warning: __${copy} is no profile: its name is that of a copy of __${iccid(1)}.json`,
+      'softsim: warning: package.json is no profile: its name is not an ICCID and .json',
+      'softsim: warning: {}.json is no profile: its name is not an ICCID and .json',
+    ])
   })
 
   test('the wrong key for many: it says so at the beginning', async () => {
@@ -369,7 +387,7 @@ describe('status', () => {
         expect(stderr).toContain('softsim: 2 used profiles without a device\n')
       // biome-ignore lint/suspicious/noControlCharactersInRegex: these must not be there
       expect(text.stdout + csv.stdout).not.toMatch(/[\u001b\u202e]/)
-      expect(await status(directory)).toMatchObject({ code: 0, stderr: UNFINISHED })
+      expect(await status(directory)).toMatchObject({ code: 0, stderr: UNFINISHED + FOREIGN })
     },
   )
 

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
 import { describe, expect, inject, test } from 'vitest'
 import { directoryOf, namesIn, someProfiles, temporaryDirectory } from '../support/directory.ts'
-import { startSandbox } from '../support/sandbox.ts'
+import { API_KEY, startSandbox } from '../support/sandbox.ts'
 import { softsim, until } from '../support/softsim.ts'
 import { hasProgram } from '../support/system.ts'
 
@@ -14,6 +14,13 @@ const terminal = (columns: number) => ({
 })
 
 const hasTerminal = process.platform === 'linux' && hasProgram('script')
+
+test.skipIf(!hasTerminal)('-k - at a terminal says what it waits for', async () => {
+  const { stdout } = await softsim(['status', '-k', '-', '-i', temporaryDirectory()], terminal(80))
+  expect(stdout).toMatch(
+    /^softsim: waiting for the private key, from the keyboard: after it, press Ctrl-D\r\n/,
+  )
+})
 
 describe.skipIf(!hasTerminal)('fetch at a terminal', () => {
   /** Fetches where the first request fails, and waits until the terminal shows what is expected, or it ends. */
@@ -59,18 +66,25 @@ describe.skipIf(!hasTerminal)('fetch at a terminal', () => {
   test('without any control sequence under TERM=dumb', async () => {
     const { fetch } = await startSandbox()
     const { code, stdout } = await fetch(['-n', '3'], { ...terminal(80), env: { TERM: 'dumb' } })
-    expect([code, stdout]).toEqual([0, expect.stringMatching(/^softsim: stored 3 profiles in .*\r\n$/)])
+    expect([code, stdout]).toEqual([
+      0,
+      expect.stringMatching(/^softsim: stored 3 profiles in .*\r\n.* 3 unused profiles now\r\n$/),
+    ])
   })
 
   test('shows no progress below its last message', async () => {
     const { fetch } = await startSandbox()
     const path = join(temporaryDirectory(), 'shown')
     const shell = `${terminal(80).shell} > ${path}`
-    const { code } = await fetch(['-n', '3'], { shell, env: { SOFTSIM_API_KEY: 'another-key' } })
-    const [before, after] = readFileSync(path, 'utf8').split('softsim: error: ')
-    expect(code).toBe(6)
-    expect(before).toContain('0 of 3')
-    expect(after).not.toContain('0 of 3')
+    for (const [key, end, last] of [
+      ['another-key', 'softsim: error: ', '0 % (0 of 3)'],
+      [API_KEY, 'softsim: stored ', '100 % (3 of 3)'],
+    ] as const) {
+      await fetch(['-n', '3'], { shell, env: { SOFTSIM_API_KEY: key } })
+      const [before, after] = readFileSync(path, 'utf8').split(end)
+      expect(before).toContain(last)
+      expect(after).not.toContain('of 3)')
+    }
   })
 
   test('with zero columns, as some serial consoles report: it still ends', async () => {

@@ -69,8 +69,8 @@ const WRONG: [code: number, ...argv: string[]][] = [
   [2, 'status', '-i', profiles, '-n', '1'],
   [2, 'status', '-i', profiles, '--devices', '-k', KEY],
   [2, 'status', '-i', profiles, '--devices', '-n', '1'],
-  [3, 'next', '-k', KEY, '-i', 'missing', '--device', '\u{1f4f1}'.repeat(128)],
-  [2, 'next', '-k', KEY, '-i', 'missing', '--device', '\u{1f4f1}'.repeat(129)],
+  [3, 'next', '-k', KEY, '-i', 'missing', '--device', '\u{1d400}'.repeat(128)],
+  [2, 'next', '-k', KEY, '-i', 'missing', '--device', '\u{1d400}'.repeat(129)],
   [3, 'next', '-k', KEY, '-i', 'missing'],
   [3, 'next', '-k', KEY, '-i', 'a-directory'],
   [2, 'next', '-k', KEY, '-i', profiles, '--iccid', '123'],
@@ -128,13 +128,28 @@ test.each<[string[], error: string, hint: RegExp]>([
     'no unused profile in lots',
     /^did you mean -i lots[\\/]b\?$/,
   ]),
-  ...['%SN%', '$SN', '\u0024{SN}', '{serial}', '<serial>', '!SN!', 'undefined'].map(
+  ...['%SN%', '$SN', '\u0024{SN}', '{serial}', '<serial>', '!SN!'].map(
     (serial): [string[], string, RegExp] => [
       ['next', '-k', KEY, '-i', profiles, '--device', serial],
       `the value of --device is ${serial}: a variable that was not replaced`,
       /^check how the script writes variables; /,
     ],
   ),
+  [
+    ['next', '-k', KEY, '-i', profiles, '--device', ' NoRead\r\n'],
+    'the value of --device is NoRead: the scanner has read nothing',
+    /^scan the device again$/,
+  ],
+  [
+    ['next', '-k', KEY, '-i', profiles, '--device', 'SN-80; SN-81'],
+    'the value of --device is SN-80; SN-81: a list of serial numbers',
+    /^write --device SN-80 --device SN-81$/,
+  ],
+  [
+    ['next', '-k', KEY, '-i', profiles, '--device', '“SN-80”'],
+    'the value of --device is “SN-80”: in quotation marks',
+    /^write --device SN-80$/,
+  ],
   ...['8988000000000000017.json', '__8988000000000000017.json', 'lots/8988000000000000017F.json'].map(
     (path): [string[], string, RegExp] => [
       ['next', '-k', KEY, '-i', profiles, '--receipt', path],
@@ -163,11 +178,32 @@ test.each<[string[], error: string, hint: RegExp]>([
     /^for a panel of devices, repeat --device$/,
   ],
   [['fetch', '-a', '"key1"'], 'the API key stands in quotation marks', /^remove them; set it: .*KEY/],
-  [['fetch', '-a', 'key1 '], 'the API key ends in a space', /^set it: /],
   [
-    ['fetch', '-a', 'key1\r'],
-    'the API key ends in a carriage return: the script has Windows line ends',
-    /^set it: /,
+    ['fetch', '-a', 'Bearer key1'],
+    'the API key begins with "Bearer"',
+    /^the service takes the key alone; set/,
+  ],
+  [['fetch', '-a', 'Authorization: key1'], 'the API key begins with "Authorization"', /^the service takes /],
+  [
+    ['fetch', '-a', 'key 1'],
+    'the API key contains a space, a control character or a non-ASCII character',
+    /^set/,
+  ],
+  [['fetch', '-a', ' \r\n'], 'the value of --api-key is empty', /^give a value; /],
+  [
+    ['fetch', '-a', 'key1', '-u', 'api.onomondo.com'],
+    'the value of --url is not an http or https URL',
+    /^did you mean https:\/\/api\.onomondo\.com\/sims\/profiles\?$/,
+  ],
+  [
+    ['fetch', '-a', 'key1', '-u', 'host.example:8443/sims/other'],
+    'the value of --url is not an http or https URL',
+    /^did you mean https:\/\/host\.example:8443\/sims\/other\?$/,
+  ],
+  [
+    ['fetch', '-a', 'key1', '-u', 'eyJhbGciOi.eyJzdWIiOi.SflKxwRJSMeKKF2QT4fwpM'],
+    'the value of --url is not an http or https URL',
+    /^see softsim help fetch$/,
   ],
   [
     ['fetch', '-a', 'key1', '-n', '5\r'],
@@ -198,26 +234,24 @@ test.each<[string[], error: string, hint: RegExp]>([
 })
 
 test('what looks odd, and may be right, gets a warning', async () => {
-  const device = [
-    'next',
-    '-k',
-    KEY,
-    '-i',
-    'missing',
-    '--device',
-    'SN-80,SN-81',
-    '--device',
-    'SN,',
-    '--device',
-    'A1; B2',
-  ]
-  expect((await softsim(device, { cwd })).stderr.match(/^softsim: warning: .*/gm)).toEqual([
-    'softsim: warning: device SN-80,SN-81 is taken as one serial number; for several devices, repeat --device',
-    'softsim: warning: device A1; B2 is taken as one serial number; for several devices, repeat --device',
-  ])
   const fetch = ['fetch', '-a', 'key1', '-o', 'a-file/ ', '-u', 'http://127.0.0.1:1/']
   expect((await softsim(fetch, { cwd })).stderr).toMatch(
     /^softsim: warning: the name of the directory ends in a space$/m,
+  )
+})
+
+test('SOFTSIM_DEVICE_FORMAT decides which serial numbers next takes, and status looks for any', async () => {
+  const call = (format: string, ...argv: string[]) =>
+    softsim([...argv, '-i', 'missing'], { cwd, env: { SOFTSIM_DEVICE_FORMAT: format } })
+  const next = ['next', '-k', KEY, '--device']
+  expect(await call('A|SN-\\d+', ...next, 'SN-9')).toMatchObject({ code: 3 })
+  expect(await call('.*', ...next, 'a;b')).toMatchObject({ code: 3 })
+  expect(await call('SN-\\d+', 'status', '--device', 'NOREAD')).toMatchObject({ code: 3 })
+  expect(await call('A|SN-\\d+', ...next, 'SN-95X')).toEqual(
+    failure(2, /the value of --device is SN-95X: not what SOFTSIM_DEVICE_FORMAT describes/, /scan .+/),
+  )
+  expect(await call('SN-(', 'next', '-k', KEY)).toEqual(
+    failure(2, /SOFTSIM_DEVICE_FORMAT is not a regular expression of JavaScript/, /for example: .+/),
   )
 })
 

@@ -18,7 +18,7 @@ function endOf(tally: Partial<Tally>, download: Partial<Download> = {}, isStoppe
   try {
     conclude(
       { count: 10, directory: 'D', messages, stop },
-      { requests: 3, broken: 0, brokenProfiles: 0, failure: undefined, ...download },
+      { requests: 3, broken: 0, brokenProfiles: 0, failure: undefined, trouble: undefined, ...download },
       { stored: 0, known: 0, putAside: 0, lost: 0, refused: 0, ...tally },
       1.25,
     )

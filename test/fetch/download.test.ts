@@ -10,6 +10,7 @@ const done = (changes: Partial<Download>) => ({
   broken: 0,
   brokenProfiles: 0,
   failure: undefined,
+  trouble: undefined,
   ...changes,
 })
 
@@ -61,11 +62,18 @@ test('profiles that already exist do not count', async () => {
   expect(asked).toEqual([3, 1])
 })
 
-test('404 ends the download and is not a failure', async () => {
+test('404 ends the download, and any other failure says more', async () => {
   const noMore = new CallFailure('no more', { facts: 'no-more' })
   const { run, kept } = job(2000, (size, call) => (call === 1 ? size : noMore))
-  expect(await run()).toEqual(done({ requests: 2 }))
+  expect(await run()).toEqual(done({ requests: 2, failure: noMore }))
   expect(kept()).toBe(100)
+  const broken = new Error('disk')
+  const keep = async () => {
+    await new Promise(setImmediate)
+    throw broken
+  }
+  const fails = job(50_000, (size, call) => (call < 5 ? size : noMore), { keep })
+  expect((await fails.run()).failure).toBe(broken)
 })
 
 test('a temporary failure is retried and reported; if it cost nothing, the size stays the same', async () => {
@@ -87,7 +95,7 @@ test('a permanent failure ends the download at once', async () => {
 test('after a broken request it asks for less, and counts what the request may have cost', async () => {
   const { asked, run, kept, reserved } = job(1500, (size, call) => (call === 2 ? passing(true) : size))
   expect(await run()).toEqual(done({ requests: asked.length, broken: 1, brokenProfiles: 800 }))
-  expect(asked).toEqual([100, 800, 25, 50, 100, 200, 400, 450, 175])
+  expect(asked).toEqual([100, 800, 1, 2, 4, 8, 16, 32, 64, 128, 256, 400, 450, 39])
   expect([kept(), reserved()]).toEqual([1500, 0])
 })
 
@@ -108,7 +116,7 @@ test('after four parallel requests break, only one runs at a time', async () => 
     return answerOf(size)
   })
   expect(await run()).toEqual(done({ requests: asked.length, broken: 4, brokenProfiles: 4000 }))
-  expect(asked.slice(asked.lastIndexOf(25), asked.lastIndexOf(25) + 3)).toEqual([25, 50, 100])
+  expect(asked.slice(asked.lastIndexOf(1), asked.lastIndexOf(1) + 3)).toEqual([1, 2, 4])
   expect([most, kept()]).toEqual([1, 20_000])
 })
 
@@ -122,7 +130,7 @@ test('a request breaks while others wait for the rate limit: what these then lea
   const running = run()
   await vi.advanceTimersByTimeAsync(60_000)
   expect(await running).toEqual(done({ requests: asked.length, broken: 1, brokenProfiles: 1000 }))
-  expect([kept(), Math.min(...asked)]).toEqual([20_000, 25])
+  expect([kept(), Math.min(...asked)]).toEqual([20_000, 1])
 })
 
 test.each([

@@ -40,7 +40,7 @@ function startFetch(directory: string) {
   const { url } = service
   const fetching = fetchProfiles({
     ...{ apiKey: API_KEY, count: 3, directory, url, version: '1.2.3', messages },
-    progress: { follow() {} },
+    progress: { follow() {}, note() {}, end() {} },
     stop: stop.signal,
     abort: abort.signal,
   })

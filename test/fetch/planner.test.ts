@@ -120,17 +120,24 @@ test('it does not grow after a response most of whose entries can’t be used', 
   expect([50, 51].map(after)).toEqual([800, 100])
 })
 
-test('after a broken request it starts again, doubles up to half of that size, and then grows in steps', () => {
+test('after a broken request it asks for one, doubles up to half of that size, and then grows in steps', () => {
   const first = afterBreak(plan({ atOnce: 1000 }))
-  expect(sizes(plans(9, 100_000, first))).toBe('25 50 100 200 400 500 550 600 650')
+  expect(sizes(plans(13, 100_000, first))).toBe('1 2 4 8 16 32 64 128 256 500 550 600 650')
+})
+
+test('it asks for one until a request succeeds, and remembers what size broke', () => {
+  const twice = afterBreak(afterBreak(plan({ atOnce: 1000 })))
+  expect(twice).toMatchObject({ atOnce: 1, threshold: 500 })
+  // However slow the service is, it does not go on one by one.
+  expect(sizes(plans(8, 100_000, twice, 61_000))).toBe('1 2 4 8 16 32 32 32')
 })
 
 test('four parallel requests that break change it once, and the results of the others do not undo that', () => {
   const then = plan({ atOnce: 4000 })
   const now = afterBreak(then)
-  expect(sizes([now, afterFailure(now, then, failure(true), 0)])).toBe('25 25')
+  expect(sizes([now, afterFailure(now, then, failure(true), 0)])).toBe('1 1')
   expect(afterFailure(now, then, failure(true), 0).threshold).toBe(2000)
-  expect(afterArrival(now, then, over(then, 100_000))).toMatchObject({ atOnce: 25, threshold: 2000 })
+  expect(afterArrival(now, then, over(then, 100_000))).toMatchObject({ atOnce: 1, threshold: 2000 })
 })
 
 test('four slow parallel requests change it once', () => {
@@ -158,7 +165,7 @@ test('a request always asks for 1 to 1000 profiles, and at most four run', () =>
         const size = nextSize(now)
         expect(Number.isInteger(size) && size >= 1 && size <= LARGEST_BATCH).toBe(true)
         expect([1, 2, 3, 4]).toContain(requestsAtOnce(now))
-        if (breaks) expect(now.atOnce).toBe(25)
+        if (breaks) expect(now.atOnce).toBe(1)
       }
     }),
   )
@@ -234,6 +241,18 @@ test('failures without cost are retried for half a minute, and for two minutes a
   expect([119_000, 120_000].map((ms) => isOver(failed(WORKED, false, ...seconds), ms))).toEqual([false, true])
 })
 
+const REFUSED = new CallFailure('refused', { facts: 'refused', isPassing: true })
+
+test('a first connection that is refused is tried for a few seconds, four times', () => {
+  const over = (from: Plan, ...seconds: number[]) =>
+    !isWorthAnotherTry(failed(from, false, ...seconds), REFUSED, (seconds.at(-1) ?? 0) * 1000)
+  expect([over(FIRST, 0, 1, 3), over(FIRST, 0, 1, 2, 3), over(WORKED, 0, 1, 2, 3)]).toEqual([
+    false,
+    true,
+    false,
+  ])
+})
+
 test('tries at least four times, however long each one takes', () => {
   expect(isOver(failed(FIRST, false, 0, 100, 200), 200_000)).toBe(false)
   expect(isOver(failed(FIRST, false, 0, 100, 200, 300), 300_000)).toBe(true)
@@ -245,9 +264,10 @@ test('only a passing failure of a request is tried again', () => {
 })
 
 test('which try is next, and how many there will be', () => {
-  expect(triesOf(failed(FIRST, true, 0, 1))).toBe('try 3 of 6')
-  expect(triesOf(failed(FIRST, false, 0))).toBe('try 2, up to 30 s')
-  expect(triesOf(failed(failed(WORKED, true, 0), false, 1))).toBe('try 3, up to 120 s')
+  expect(triesOf(failed(FIRST, true, 0, 1), failure(true))).toBe('try 3 of 6')
+  expect(triesOf(failed(FIRST, false, 0), failure(false))).toBe('try 2, up to 30 s')
+  expect(triesOf(failed(FIRST, false, 0), REFUSED)).toBe('try 2, up to 3 s')
+  expect(triesOf(failed(failed(WORKED, true, 0), false, 1), REFUSED)).toBe('try 3, up to 120 s')
 })
 
 test('parallel requests that fail together count as one failure', () => {

@@ -5,7 +5,7 @@ const silent = { warn() {}, tell() {} }
 const tally = { stored: 0 }
 const viewOf = (count: number) => {
   tally.stored = 0
-  return new View(count, tally, silent)
+  return new View(count, tally, silent, () => {})
 }
 
 test('how far it is, and how long it will take', () => {
@@ -51,22 +51,24 @@ test('why it tries again, when, and for how long', () => {
   )
 })
 
-test('messages: waits for the rate limit always, tries and steps with -v, bad entries as warnings', () => {
+test('messages: waits, tries and steps with -v, bad entries as warnings; waits and tries are noted', () => {
   const said: string[] = []
   const messages = {
     warn: (text: string) => void said.push(`warning: ${text}`),
     tell: (level: number, text: string) => void said.push(`${level}: ${text}`),
   }
-  const view = new View(8, { stored: 4 }, messages)
+  let notes = 0
+  const view = new View(8, { stored: 4 }, messages, () => void notes++)
   view.noteLimit(1500, 0)
   view.noteRetry('it refuses (ECONNREFUSED)', 1500, 'try 3 of 6', 0)
   view.noteRefused(['entry 1: no ICCID', 'entry 2: no profile'])
   view.noteStored(0)
   expect(said).toEqual([
-    '0: waiting 2 s for the rate limit',
+    '1: waiting 2 s for the rate limit',
     '1: it refuses (ECONNREFUSED); trying again in 2 s (try 3 of 6)',
     'warning: entry 1: no ICCID; not stored',
     'warning: entry 2: no profile; not stored',
     '1: 4 of 8 profiles stored',
   ])
+  expect(notes).toBe(2)
 })

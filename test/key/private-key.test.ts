@@ -301,7 +301,7 @@ test('a key that is cut off, or whose lines begin with spaces', () => {
   }
 })
 
-test('an empty file', () => expect(refusal('')).toMatch(/is empty\nuse the RSA private key/))
+test('an empty file', () => expect(refusal('')).toMatch(/is empty\ncopy the private key to it again$/))
 
 test.each([
   ['words', 'not a key'],

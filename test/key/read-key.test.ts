@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { createPrivateKey, generateKeyPairSync } from 'node:crypto'
-import { writeFileSync } from 'node:fs'
+import { chmodSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, expect, inject, test, vi } from 'vitest'
 import { type Advice, adviceOn } from '../../src/cli/advice/advice.ts'
@@ -8,7 +8,7 @@ import { Failure } from '../../src/failure.ts'
 import { readKey } from '../../src/key/private-key.ts'
 import { temporaryDirectory } from '../support/directory.ts'
 import { makePipe } from '../support/pipe.ts'
-import { hasPosix } from '../support/system.ts'
+import { hasPosix, modesCount } from '../support/system.ts'
 
 /** What the disk says when a file is opened. */
 const disk = vi.hoisted(() => ({ says: undefined as string | undefined }))
@@ -26,10 +26,12 @@ afterEach(() => {
   disk.says = undefined
 })
 
+const SILENT = { warn() {}, tell() {} }
+
 /** What is said of a path of a key. */
 function refusal(path: string, platform?: NodeJS.Platform): Advice {
   try {
-    readKey(path, undefined)
+    readKey(path, undefined, SILENT)
   } catch (error) {
     if (error instanceof Failure) return adviceOn(error, platform)
     throw error
@@ -72,7 +74,7 @@ test.skipIf(!hasPosix)('a key that arrives through a pipe in parts is read compl
   writeFileSync(file, `${'Bag Attributes: <No Attributes>\n'.repeat(1500)}${privateKey}`)
   const pipe = makePipe()
   spawn('dd', [`if=${file}`, `of=${pipe}`, 'bs=2049'], { stdio: 'ignore' })
-  expect(readKey(pipe, undefined).object.equals(createPrivateKey(privateKey))).toBe(true)
+  expect(readKey(pipe, undefined, SILENT).object.equals(createPrivateKey(privateKey))).toBe(true)
 })
 
 test.each([
@@ -122,7 +124,7 @@ test('a line of a key given as the path is not repeated, but a path that looks l
   const path = join(temporaryDirectory(), 'Line2KeyOfTheProductionInHall4ForNext2026')
   expect(refusal(path).message).toContain(`can't read the private key ${path}`)
   writeFileSync(path, privateKey)
-  expect(readKey(path, undefined).object.type).toBe('private')
+  expect(readKey(path, undefined, SILENT).object.type).toBe('private')
 })
 
 test('no more than 64 KiB of a file are read', () => {
@@ -130,7 +132,7 @@ test('no more than 64 KiB of a file are read', () => {
   const path = join(temporaryDirectory(), 'long.pem')
   const before = '\n'.repeat(64 * 1024 - privateKey.length)
   writeFileSync(path, before + privateKey)
-  expect(readKey(path, undefined).object.type).toBe('private')
+  expect(readKey(path, undefined, SILENT).object.type).toBe('private')
   writeFileSync(path, `${before}${'\n'.repeat(99)}${privateKey}`)
   expect(refusal(path).message).toContain('is cut off')
 })
@@ -142,4 +144,16 @@ test('a file that may not be read: the hint says who must permit it', () => {
   expect(refusal(path).hint).toBe('give this user permission to read the file')
   disk.says = 'EIO'
   expect(refusal(path).hint).toBe('check -k: its value is the file of the private key')
+})
+
+test.skipIf(!modesCount)('a key that every user can change is read with a warning', () => {
+  const path = join(temporaryDirectory(), 'key')
+  writeFileSync(path, inject('keys').privateKey)
+  const said: unknown[] = []
+  const messages = { ...SILENT, warn: (...words: unknown[]) => said.push(words) }
+  for (const mode of [0o600, 0o660, 0o644, 0o666]) {
+    chmodSync(path, mode)
+    expect(readKey(path, undefined, messages).inFile).toBe(1)
+  }
+  expect(said).toEqual([[`every user of this machine can change ${path}`, 'open-key', path]])
 })

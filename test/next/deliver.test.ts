@@ -12,6 +12,7 @@ const ready = (n: number, device?: string): Ready => ({
   name: `898${n}.json`,
   stored: '',
   newerProblems: [],
+  missingKeys: [],
   line: 'ü0',
   ...(device === undefined ? {} : { device }),
 })

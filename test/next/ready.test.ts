@@ -38,12 +38,12 @@ test('an ICCID is its digits, whatever its file is called', async () => {
   expect((await makeReady(sourceOf('raw'), decrypt, name))?.iccid).toBe(iccid(2).slice(0, 19))
 })
 
-describe('a profile without KIC, which newer devices reject,', () => {
-  const name = addProfile(directory, plainProfile(3), { kic: null })
+describe('a profile with a short PUK, which newer devices reject,', () => {
+  const name = addProfile(directory, plainProfile(3), { puk: '123' })
 
   test('is refused where a device would get it', async () => {
     await expect(makeReady(sourceOf('hex'), decrypt, name)).rejects.toThrow(
-      'newer devices would reject it: no KIC',
+      'newer devices would reject it: the PUK has fewer than 4 characters',
     )
   })
 
@@ -55,8 +55,16 @@ describe('a profile without KIC, which newer devices reject,', () => {
     const text = JSON.parse(readFileSync(join(directory, name), 'utf8'))
     const own = name.replace('.json', 'F.json')
     writeFileSync(join(directory, own), JSON.stringify({ ...text, device: 'D' }))
-    expect(await makeReady(sourceOf('hex'), decrypt, own)).toMatchObject({ newerProblems: ['no KIC'] })
+    expect(await makeReady(sourceOf('hex'), decrypt, own)).toMatchObject({
+      newerProblems: ['the PUK has fewer than 4 characters'],
+    })
   })
+})
+
+test('a profile without KIC and KID is taken, and they are named only where a device gets it', async () => {
+  const name = addProfile(directory, plainProfile(4), { kic: null, kid: null })
+  expect(await makeReady(sourceOf('hex'), decrypt, name)).toMatchObject({ missingKeys: ['KIC', 'KID'] })
+  expect(await makeReady(sourceOf('json'), decrypt, name)).toMatchObject({ missingKeys: [] })
 })
 
 describe('one that was asked for by name', () => {

@@ -72,10 +72,10 @@ test('the profile first, then where it is now and how many are left', async () =
 
 test('what newer devices reject is printed again, and then named', async () => {
   const directory = directoryOf([])
-  addProfile(directory, plainProfile(1), { kic: null })
+  addProfile(directory, plainProfile(1), { puk: '123' })
   renameSync(join(directory, `${iccid(1)}.json`), join(directory, `__${iccid(1)}.json`))
   expect((await next(directory, { iccid: iccid(1) })).at(-1)).toMatch(
-    RegExp(`^warning: newer devices would reject ${iccid(1)}: no KIC; `),
+    RegExp(`^warning: newer devices would reject ${iccid(1)}: the PUK has fewer than 4 characters; `),
   )
 })
 

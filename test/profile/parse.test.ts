@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { UnusableProfile } from '../../src/failure.ts'
-import { newerProblems, parsePlaintext, parseStored, problems } from '../../src/profile/parse.ts'
+import { missingKeys, newerProblems, parsePlaintext, parseStored, problems } from '../../src/profile/parse.ts'
 import { FIELDS, type Field, type Profile } from '../../src/profile/profile.ts'
 import { plainProfile } from '../support/profiles.ts'
 
@@ -202,8 +202,6 @@ test('fields that are left out are not checked', () => {
 
 describe('newer devices', () => {
   test.each<[Field, string | null]>([
-    ['kic', null],
-    ['kid', null],
     ['pin', '123'],
     ['puk', '123'],
     ['adm', '1'],
@@ -217,6 +215,8 @@ describe('newer devices', () => {
   })
 
   test.each<[Field, string | null]>([
+    ['kic', null],
+    ['kid', null],
     ['pin', null],
     ['pin', '1234'],
     ['puk', null],
@@ -229,9 +229,13 @@ describe('newer devices', () => {
   })
 
   test('every reason is given', () => {
-    expect(newerProblems({ ...GOOD, kic: null, kid: null, pin: '1', puk: '2', adm: '3' }, true)).toHaveLength(
-      5,
-    )
+    expect(newerProblems({ ...GOOD, pin: '1', puk: '2', adm: '3' }, true)).toHaveLength(3)
+  })
+
+  test('KIC and KID are named where they are missing', () => {
+    expect(missingKeys(GOOD)).toEqual([])
+    expect(missingKeys({ ...GOOD, kid: null })).toEqual(['KID'])
+    expect(missingKeys({ ...GOOD, kic: null, kid: null })).toEqual(['KIC', 'KID'])
   })
 })
 

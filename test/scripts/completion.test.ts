@@ -5,12 +5,10 @@ import { describe, expect, test } from 'vitest'
 import { bashCompletion } from '../../scripts/manual/bash.ts'
 import { fishCompletion } from '../../scripts/manual/fish.ts'
 import { powershellCompletion } from '../../scripts/manual/powershell.ts'
-import { commands } from '../../scripts/manual/table.ts'
+import { commands, topicsOf } from '../../scripts/manual/table.ts'
 import { zshCompletion } from '../../scripts/manual/zsh.ts'
 import { temporaryDirectory } from '../support/directory.ts'
 import { bashShell, fishShell, powershells, type Shell, zshShell } from '../support/shells.ts'
-
-const names = commands.map(({ name }) => name)
 
 const longOptions = (command: string) =>
   commands
@@ -31,8 +29,8 @@ const DIRECTORIES = FILES.slice(0, 2)
 
 const WORDS: [line: string, expected: readonly string[]][] = [
   ['softsim n', ['next']],
-  ['softsim help ', names],
-  ['softsim --v', ['--verbosity', '--version']],
+  ['softsim help ', topicsOf(commands)],
+  ['softsim --v', ['--verbose', '--verbosity', '--version']],
   ['softsim status -i profiles --dev', ['--device', '--devices']],
   ['softsim next --format=', ['hex', 'json', 'raw']],
   ['softsim status --format=', ['csv', 'json', 'text']],

@@ -127,8 +127,11 @@ test('a failure after a redirect says where it leads', async () => {
 })
 
 test.each([
-  ['', /^if a proxy or .* set NODE_EXTRA_CA_CERTS to the CA certificate file; if this system /],
-  ['ca.pem', /^NODE_EXTRA_CA_CERTS is set to ca\.pem, but the CA .* is not in it: .*; if this system /],
+  [
+    '',
+    /^if a proxy or .* set NODE_EXTRA_CA_CERTS to the CA certificate file, or add it to those that this system trusts$/,
+  ],
+  ['ca.pem', /^NODE_EXTRA_CA_CERTS is set to ca\.pem, but the CA .* is not in it: add it if you trust it$/],
 ])('NODE_EXTRA_CA_CERTS=%s, and an unknown CA', async (file, expected) => {
   vi.stubEnv('NODE_EXTRA_CA_CERTS', file)
   expect(await hintFrom(({ httpsUrl }) => httpsUrl ?? '')).toMatch(expected)
@@ -165,12 +168,23 @@ test('a connection that is refused costs nothing', async () => {
 
 test.each<[string, Fault]>([
   ['compressed', { kind: 'gzip' }],
-  ['without profiles', { kind: 'garbage', body: '<html>Log in</html>', contentType: 'text/html' }],
+  ['without profiles', { kind: 'garbage', body: '[]' }],
   ['with truncated JSON', { kind: 'garbage', body: '{"count":1,"profiles":[' }],
   ['larger than any that was requested', { kind: 'huge', bytes: 10_000_000 }],
   ['without end', { kind: 'huge' }],
 ])('a response %s is invalid and is not requested again', async (_, fault) => {
   await expect(ask([fault])).rejects.toEqual(failed({ isPassing: false, mayHaveAllocated: true }))
+})
+
+test('a web page can hold no profiles', async () => {
+  const page = { kind: 'garbage', body: ' <html>Log in</html>', contentType: 'text/html' } as const
+  await expect(ask([page])).rejects.toEqual(
+    failed({ isPassing: false, mayHaveAllocated: false, unread: undefined }),
+  )
+})
+
+test('100 (Continue), unasked and twice, comes before an answer like any other', async () => {
+  expect((await ask([{ kind: 'interim', count: 2 }])).profiles).toHaveLength(3)
 })
 
 const RETRY_LATER = { 'retry-after': '1' }

@@ -73,7 +73,7 @@ test.each([
 test('proxy not reachable: the message blames the proxy, not the service', async () => {
   const failure = await failureThrough(`http://${NOWHERE}`)
   expect(failure).toEqual(failed(/^the proxy refuses the connection \(ECONNREFUSED\)$/, true))
-  expect(failure).toHaveProperty('facts', { kind: 'no-proxy' })
+  expect(failure).toHaveProperty('facts', { kind: 'refused-by-proxy' })
 })
 
 test('service not reachable behind the proxy: the message does not blame the proxy', async () => {

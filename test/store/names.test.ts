@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { fileName, type Unused, unusedOf, usedName } from '../../src/store/names.ts'
+import { fileName, type Unused, unusedOf, usedName, whyNoProfile } from '../../src/store/names.ts'
 import { hasFillers } from '../../src/store/read.ts'
 import { digits } from '../support/arbitrary.ts'
 import { temporaryDirectory } from '../support/directory.ts'
@@ -49,15 +49,29 @@ test('other files are ignored', () => {
 })
 
 test('a name that looks like a profile but is not an ICCID is listed separately', () => {
-  const notProfiles = ['8988 (1).json', 'backup.json', '８９８８.json']
+  const notProfiles = ['8988 (1).json', '__8988 (1).json', '__backup.json', 'backup.json', '８９８８.json']
   expect(listed(unusedOf([...notProfiles, '8988.json']))).toEqual({
     iccids: ['8988'],
     notProfiles: notProfiles.sort(),
-    notProfileCount: 3,
+    notProfileCount: 5,
     twins: [],
     used: 0,
   })
 })
+
+test.each([
+  ['8988 (1).json', '8988.json'],
+  ['__8988(12).json', '__8988.json'],
+  ['8988F - Copy.json', '8988F.json'],
+  ['8988 - Kopie (2).json', '8988.json'],
+  ['8988 copy 2.json', '8988.json'],
+])('%s is a copy of %s', (name, original) =>
+  expect(whyNoProfile(name)).toBe(`its name is that of a copy of ${original}`),
+)
+
+test.each(['package.json', '{}.json', '8988x.json', 'copy (1).json', '8988-1.json'])('%s is none', (name) =>
+  expect(whyNoProfile(name)).toBe('its name is not an ICCID and .json'),
+)
 
 test('of many such names, some are listed and all are counted', () => {
   const { notProfiles, notProfileCount } = unusedOf(Array.from({ length: 150 }, (_, n) => `copy ${n}.json`))

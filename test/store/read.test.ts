@@ -43,6 +43,8 @@ describe('the file of a profile', () => {
     writeFileSync(join(directory, '1.json'), 'stored')
     mkdirSync(join(directory, '2.json'))
     expect(readProfile(directory, '1.json')).toBe('stored')
+    writeFileSync(join(directory, '1.json'), '\ufeffstored')
+    expect(readProfile(directory, '1.json')).toBe('stored')
     expect(readProfile(directory, '3.json')).toBeUndefined()
     expect(() => readProfile(directory, '2.json')).toThrow(UnusableProfile)
   })

@@ -41,6 +41,7 @@ const taken = (iccid: string, more: Partial<Ready> = {}): Ready => ({
   name: `${iccid}.json`,
   stored: '',
   newerProblems: [],
+  missingKeys: [],
   line: '',
   ...more,
 })

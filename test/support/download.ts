@@ -38,7 +38,12 @@ export function downloadOf(count: number, service: Service, { perSecond = 1e6, .
     count,
     stop: changes.stop ?? never,
     abort: changes.abort ?? never,
-    view: new View(count, { stored: 0 }, { warn: () => {}, tell: (_, text) => void said.push(text) }),
+    view: new View(
+      count,
+      { stored: 0 },
+      { warn: () => {}, tell: (_, text) => void said.push(text) },
+      () => {},
+    ),
     client: {
       async ask(size) {
         const call = asked.push(size)

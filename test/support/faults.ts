@@ -18,6 +18,7 @@ export type Fault = { times?: number } & (
   | { kind: 'delay'; ms: number } // allocates, then keeps the client waiting
   | { kind: 'hold'; until: Promise<unknown> } // allocates, then keeps the client waiting until that has come
   | { kind: 'drip'; ms: number; bytes?: number } // allocates, then sends so many bytes, or one, each `ms`
+  | { kind: 'interim'; count: number } // allocates, and says 100 (Continue) first, so many times
   | { kind: 'short'; by: number } // allocates fewer than asked
   | { kind: 'gzip' } // allocates, and compresses though nobody asked for it
   | { kind: 'dressed'; encoding?: string; before?: string } // allocates; the answer has this header, and this first
@@ -80,6 +81,7 @@ export async function write(
     res.writeHead(status, headers)
     return pipeline(spaces(fault.bytes ?? Number.POSITIVE_INFINITY), res)
   }
+  if (fault.kind === 'interim') for (let each = 0; each < fault.count; each++) res.writeContinue()
   const torn = fault.kind === 'torn' ? fault : undefined
   res.writeHead(torn?.status ?? status, { ...headers, ...torn?.headers, 'content-length': body.length })
   if (fault.kind === 'torn') {

@@ -23,7 +23,7 @@ export async function fetchHere({ count = 1, verbosity = 0, ...order }: Order) {
   report.level = verbosity
   report.hide(order.apiKey)
   const { signal } = new AbortController()
-  const progress = { follow() {} }
+  const progress = { follow() {}, note() {}, end() {} }
   try {
     await fetchProfiles({
       ...order,

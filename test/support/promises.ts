@@ -24,7 +24,7 @@ export function expectPromisesKept(args: readonly string[], { code, signal, stdo
 /** How often -v was given, or more than that. */
 const verbosityOf = (args: readonly string[]) =>
   args
-    .map((word) => (word === '--verbosity' ? 1 : (/^-(v*)/.exec(word)?.[1]?.length ?? 0)))
+    .map((word) => (/^--verbos(e|ity)$/.test(word) ? 1 : (/^-(v*)/.exec(word)?.[1]?.length ?? 0)))
     .reduce((a, b) => a + b, 0)
 
 /** On Windows, the hint for cmd may be followed by one for PowerShell. */

@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import http from 'node:http'
+import https from 'node:https'
 import { type AddressInfo, connect } from 'node:net'
 
 export interface Tunnel {
@@ -17,14 +18,17 @@ export interface TunnelOptions {
   user?: string
   /** The statuses it answers to its first calls, one after the other; 0 hangs up. */
   refusals?: number[]
+  /** PEM; then it is an HTTPS proxy. */
+  tls?: { key: string; cert: string }
 }
 
 /** An HTTP proxy on loopback that does nothing but CONNECT (RFC 9110 9.3.6), or answers it with a refusal. */
-export async function startTunnel({ user = '', refusals = [] }: TunnelOptions = {}): Promise<Tunnel> {
+export async function startTunnel({ user = '', refusals = [], tls }: TunnelOptions = {}): Promise<Tunnel> {
   const left = [...refusals]
   const targets: string[] = []
   const headers: http.IncomingHttpHeaders[] = []
-  const server = http.createServer((_, response) => response.writeHead(405).end())
+  const refuse: http.RequestListener = (_, response) => response.writeHead(405).end()
+  const server = tls === undefined ? http.createServer(refuse) : https.createServer(tls, refuse)
   server.on('connect', (request, socket, head) => {
     const { hostname, port } = new URL(`http://${request.url}`)
     targets.push(request.url ?? '')
@@ -43,7 +47,7 @@ export async function startTunnel({ user = '', refusals = [] }: TunnelOptions = 
   await once(server.listen(0, '127.0.0.1'), 'listening')
   const { port } = server.address() as AddressInfo
   return {
-    url: `http://${user && `${user}@`}127.0.0.1:${port}`,
+    url: `http${tls === undefined ? '' : 's'}://${user && `${user}@`}127.0.0.1:${port}`,
     targets,
     headers,
     close: () => server.close(),

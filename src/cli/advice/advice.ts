@@ -57,6 +57,8 @@ const ADVICE = {
     ...MOVE,
     nobodys:
       'check the serial number, in which case matters, or the ICCID; softsim status --devices lists all',
+    'other-path':
+      'check --url: the path is usually /sims/profiles; if it is right, ask the service provider for more profiles',
     'other-receipts': 'check -i; a new directory, with other profiles, needs no comparison',
     'no-such-profile': 'check the ICCID and -i',
     received: ({ count }) =>
@@ -68,7 +70,8 @@ const ADVICE = {
   },
   key: KEY,
   unusable: {
-    contradiction: 'stop the stations of this directory; the page of softsim status says what to do',
+    contradiction:
+      'stop the stations of this directory; the manual of softsim status says what to do, under "After a disk died"',
     damaged:
       'copy the file from a backup, or ask the service provider for another profile; nothing was claimed',
     'none-checked-usable': 'the warnings say why, file by file',

@@ -11,6 +11,10 @@ const RIGHT_KEY =
 
 export const KEY = {
   'cut-off-key': 'copy it again',
+  'empty-key': ({ path }) =>
+    /^(-$|\/dev\/|\/proc\/)/.test(path)
+      ? 'the command that prints the key has printed nothing: try it alone, such as: gpg -d softsim.pem.gpg'
+      : 'copy the private key to it again',
   'escaped-line-breaks': 'put a line break in place of each "\\n"',
   'indented-key': 'remove them',
   locked: RIGHT_KEY,

@@ -13,6 +13,11 @@ export class UsageError extends Error {
   }
 }
 
+/** It can't be an API key, which would be repeated: the last part is short. */
+const HOST = /^([a-z0-9-]{1,30}\.){1,4}[a-z]{2,12}(:\d{1,5})?(\/[a-z/]*)?$/i
+
+const USUAL_PATH = '/sims/profiles'
+
 export const USAGE = {
   'bad-proxy': 'use the form http://proxy.example:8080',
   'bad-url': 'check its host and its port: a host contains no space, and a port is at most 65535',
@@ -23,7 +28,10 @@ export const USAGE = {
   'no-receipts': 'name a new file, such as receipt.jsonl; nothing was claimed',
   'not-receipts': 'name the files that next --receipt has written',
   'not-results': 'name the files that the scripts of the stations have written: results.csv',
-  'no-web-url': 'see softsim help fetch',
+  'no-web-url': ({ text }) =>
+    HOST.test(text)
+      ? `did you mean https://${text}${text.includes('/') ? '' : USUAL_PATH}?`
+      : 'see softsim help fetch',
   'plain-http': 'use https; plain http is allowed only to this machine (127.0.0.1, ::1, localhost)',
   'profile-as-receipt': 'name a file such as receipt.jsonl; nothing was claimed',
   'profile-as-target': 'check -o; nothing was moved',

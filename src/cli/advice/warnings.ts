@@ -1,4 +1,5 @@
 import type { Concern } from '../../words.ts'
+import { quote } from './shell.ts'
 
 /** What follows the text of a warning. */
 export const CONCERNS: Readonly<Record<Concern, string | ((subject: string) => string)>> = {
@@ -9,6 +10,7 @@ export const CONCERNS: Readonly<Record<Concern, string | ((subject: string) => s
   locked: ': move such files to a directory of their own, for the key that they were fetched with',
   'locked-first': ': it may be the wrong one; still checking the others, press Ctrl-C to stop',
   'on-screen': ': clear the screen and its history; use | or > to send a profile to a device',
+  'open-key': (file) => (file === '-' ? '' : `; take that away: chmod o-rwx ${quote(file)}`),
   'set-aside': (file) => `; when no call is running, remove ${file}, and the next call settles it`,
   'slow-reader': '; press Ctrl-C to stop',
   unfit: ': move such files out of the directory, and tell the service provider',

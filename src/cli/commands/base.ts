@@ -13,7 +13,7 @@ export interface Context {
 
 /** The options of every command. If an option takes a value, its description begins with the name of the value. */
 export abstract class BaseCommand extends Command<Context & Command['context']> {
-  verbosity = Option.Counter('-v,--verbosity', 0, {
+  verbosity = Option.Counter('-v,--verbosity,--verbose', 0, {
     description: 'print more: -v each step, -vv each request and file, -vvv everything except secrets',
   })
 

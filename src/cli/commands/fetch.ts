@@ -25,9 +25,9 @@ export class FetchCommand extends BaseCommand {
   static override usage = {
     description: 'download encrypted profiles into a directory, before production',
     details: [
-      'Requests profiles from the service in batches of at most 1000, within its rate limit, and stores each profile in its own file, <iccid>.json. Profiles that are already in the directory are never overwritten.',
+      'Requests profiles from the service in batches of at most 1000, within its rate limit, and stores each profile in its own file, <iccid>.json. The only file that it overwrites is an unused one that is incomplete or damaged.',
       'Give the API key in the environment variable SOFTSIM_API_KEY rather than with -a: ps shows options to every user of the machine.',
-      'fetch uses the environment variables HTTPS_PROXY, HTTP_PROXY, NO_PROXY, NODE_EXTRA_CA_CERTS and NODE_USE_SYSTEM_CA. After Ctrl-C, it waits up to ten seconds for pending requests, stores the profiles that arrive, and stops. A second Ctrl-C stops it at once.',
+      'fetch uses the environment variables HTTPS_PROXY, ALL_PROXY, HTTP_PROXY, NO_PROXY and NODE_EXTRA_CA_CERTS. After Ctrl-C, it waits up to ten seconds for pending requests, stores the profiles that arrive, and stops. A second Ctrl-C stops it at once.',
     ].join('\n\n'),
     examples: [
       ['Fetch one profile as a test (with SOFTSIM_API_KEY set)', 'softsim fetch'],
@@ -59,7 +59,8 @@ export class FetchCommand extends BaseCommand {
     const { report, version } = this.context
     report.hide(this.apiKey)
     const apiKey = checkApiKey(this.apiKey)
-    const count = parseCount(this.count)
+    // As in the vendor's tool, 02 is 2.
+    const count = parseCount(this.count.replace(/^0+(?=\d)/, ''))
     const directory = notEmpty('--out', this.directory)
     const end = oddEnd(directory)
     if (end !== undefined) report.warn(`the name of the directory ${end}`)
@@ -104,19 +105,16 @@ function tuneProcess(): void {
   setFlagsFromString('--semi-space-growth-factor=1')
 }
 
-/** The key becomes an HTTP header value. Any other character is a copying mistake. */
-function checkApiKey(apiKey: string | undefined): string {
+/** The key becomes an HTTP header value. Any other character is a copying mistake; around the key, it does no harm. */
+function checkApiKey(text: string | undefined): string {
   const hint = `set it: ${setting('SOFTSIM_API_KEY')}`
-  if (apiKey !== undefined) notEmpty('--api-key', apiKey)
-  else throw new UsageError('fetch needs an API key', hint)
+  const apiKey = text === undefined ? undefined : notEmpty('--api-key', text.trim())
+  if (apiKey === undefined) throw new UsageError('fetch needs an API key', hint)
   if (/^(["']).*\1$/.test(apiKey))
     throw new UsageError('the API key stands in quotation marks', `remove them; ${hint}`)
+  const [, word] = /^(Authorization|Basic|Bearer|Token)[\s:]/i.exec(apiKey) ?? []
+  if (word !== undefined)
+    throw new UsageError(`the API key begins with "${word}"`, `the service takes the key alone; ${hint}`)
   if (/^[\x21-\x7e]+$/.test(apiKey)) return apiKey
-  const end = oddEnd(apiKey)
-  throw new UsageError(
-    end === undefined
-      ? 'the API key contains a space, a control character or a non-ASCII character'
-      : `the API key ${end}`,
-    hint,
-  )
+  throw new UsageError('the API key contains a space, a control character or a non-ASCII character', hint)
 }

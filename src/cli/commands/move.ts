@@ -39,14 +39,15 @@ export class MoveCommand extends BaseCommand {
   })
 
   receipt = Option.String('--receipt', {
-    description: '<FILE>: append a line of JSON for each profile, without secrets',
+    env: 'SOFTSIM_RECEIPT',
+    description: '<FILE>: append a receipt per profile (default: SOFTSIM_RECEIPT)',
   })
 
   override async execute(): Promise<void> {
     const { report } = this.context
     const [source, target] = [required('-i (--in)', this.source), required('-o (--out)', this.target)]
     const count = this.#count()
-    const receipt = this.receipt === undefined ? undefined : checkReceipt(this.receipt)
+    const receipt = checkReceipt(this.receipt, report, source, target)
     if (this.back) {
       const { takeHome } = await import('../../move/back.ts')
       takeHome({ source, target, messages: report })

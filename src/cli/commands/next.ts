@@ -5,7 +5,8 @@ import { type Format, handOut } from '../../next/hand-out.ts'
 import { UsageError } from '../advice/usage.ts'
 import { type Interrupt, onInterrupt } from '../signals.ts'
 import { BaseCommand } from './base.ts'
-import { checkIccid, checkReceipt, notEmpty, parseCount, serialNumber, wholeNumber } from './values.ts'
+import { deviceFor, deviceFormat } from './serial-number.ts'
+import { checkIccid, checkReceipt, notEmpty, parseCount, wholeNumber } from './values.ts'
 
 export class NextCommand extends BaseCommand {
   static override paths = [['next']]
@@ -48,7 +49,8 @@ export class NextCommand extends BaseCommand {
   })
 
   receipt = Option.String('--receipt', {
-    description: '<FILE>: append a line of JSON for each profile, without secrets',
+    env: 'SOFTSIM_RECEIPT',
+    description: '<FILE>: append a receipt per profile (default: SOFTSIM_RECEIPT)',
   })
 
   lowStock = Option.String('--low-stock', {
@@ -61,10 +63,8 @@ export class NextCommand extends BaseCommand {
   })
 
   smsp = Option.Boolean('--smsp', false, { description: 'include the SMSP record' })
-  noSmsc = Option.Boolean('--no-smsc', false, { description: 'leave out the SMSC record' })
-  crc = Option.Boolean('--crc', true, {
-    description: 'CRC-32 record at the end (default); --no-crc omits it',
-  })
+  smsc = Option.Boolean('--smsc', true, { hidden: true, description: 'leave out the SMSC record' })
+  crc = Option.Boolean('--crc', true, { hidden: true, description: 'leave out the CRC-32 record' })
 
   override async execute(): Promise<void> {
     const { report, env } = this.context
@@ -73,11 +73,8 @@ export class NextCommand extends BaseCommand {
     if (this.iccid !== undefined && this.count !== undefined) {
       throw new UsageError("--iccid and --count can't be used together", 'see softsim help next')
     }
-    const devices = this.devices?.map(serialNumber)
-    for (const each of devices ?? []) {
-      if (/\w\s*[,;]\s*\w/.test(each))
-        report.warn(`device ${each} is taken as one serial number; for several devices, repeat --device`)
-    }
+    const pattern = deviceFormat(env)
+    const devices = this.devices?.map((each) => deviceFor(each, pattern))
     if (devices !== undefined && (this.iccid ?? this.count) !== undefined) {
       throw new UsageError(
         "--device can't be used together with --iccid or --count",
@@ -90,20 +87,22 @@ export class NextCommand extends BaseCommand {
     if (twice !== undefined) {
       throw new UsageError(`--device names the same device twice: ${twice}`, 'give each serial number once')
     }
+    const directory = notEmpty('--in', this.directory)
+    const receipt = checkReceipt(this.receipt, report, directory)
     startThreads(devices?.length ?? count)
     let interrupt: Interrupt | undefined
     try {
       await handOut({
         keyPath: checkKeyPath(this.key),
         passphrase: env['SOFTSIM_KEY_PASSPHRASE'],
-        directory: notEmpty('--in', this.directory),
+        directory,
         count,
         iccid: this.iccid === undefined ? undefined : checkIccid(this.iccid),
         devices,
-        receipt: this.receipt === undefined ? undefined : checkReceipt(this.receipt),
+        receipt,
         lowStock: this.lowStock === undefined ? undefined : wholeNumber(this.lowStock, '--low-stock', 0),
         format,
-        options: { smsp: this.smsp, smsc: !this.noSmsc, crc: this.crc },
+        options: { smsp: this.smsp, smsc: this.smsc, crc: this.crc },
         messages: report,
         listen() {
           interrupt = onInterrupt(0)

@@ -26,9 +26,9 @@ export function originsOf(
 }
 
 /** A failure that names an option which nobody has typed says where its value is from. */
-export function originHints({ message, hint, outcome }: Advice, origins: readonly Origin[]): string[] {
-  // The hints of these have complete commands.
-  if (outcome === 'disk' || outcome === 'interrupted') return []
+export function originHints({ message, hint }: Advice, origins: readonly Origin[]): string[] {
+  // A complete command has all of its options.
+  if (/softsim \w+ -/.test(hint)) return []
   const words = `${message} ${hint}`.split(/[\s,:;?]+/)
   return origins
     .filter(({ names }) => names.some((name) => words.includes(name)))

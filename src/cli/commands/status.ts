@@ -2,7 +2,8 @@ import { Option } from 'clipanion'
 import type { Format } from '../../status/status.ts'
 import { UsageError } from '../advice/usage.ts'
 import { BaseCommand } from './base.ts'
-import { checkIccid, notEmpty, parseCount, parseTime, serialNumber } from './values.ts'
+import { serialNumber } from './serial-number.ts'
+import { checkIccid, notEmpty, parseCount, parseTime } from './values.ts'
 
 export class StatusCommand extends BaseCommand {
   static override paths = [['status']]

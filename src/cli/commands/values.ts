@@ -1,5 +1,7 @@
 /** What the values of options must be. */
-import { oddEnd } from '../../words.ts'
+import { sep } from 'node:path'
+import { fullPath } from '../../full-path.ts'
+import { type Messages, oddEnd } from '../../words.ts'
 import { UsageError } from '../advice/usage.ts'
 
 /** Parses the value of `--count`. @throws {UsageError} */
@@ -47,37 +49,27 @@ export function checkIccid(text: string): string {
   )
 }
 
-/** A scanner may add blanks and a line break. @throws {UsageError} */
-export function serialNumber(text: string): string {
-  const serial = notEmpty('--device', text.trim())
-  // Node replaces bytes that are not UTF-8: two different serial numbers would look the same.
-  if (/[\p{C}\ufffd]/u.test(serial)) {
-    throw new UsageError(
-      'the value of --device contains a character that is not printable or not UTF-8',
-      'check the settings of the scanner and of the terminal',
-    )
-  }
-  if (/^(%\w+%|!\w+!|\$[a-z_]\w*|\$?\{\w+\}|<[\w -]+>|undefined)$/i.test(serial)) {
-    throw new UsageError(
-      `the value of --device is ${serial}: a variable that was not replaced`,
-      'check how the script writes variables; --device takes the serial number itself',
-    )
-  }
-  if (Array.from(serial).length <= 128) return serial
-  throw new UsageError(
-    'the value of --device has more than 128 characters',
-    'check that it is one serial number',
-  )
-}
-
-/** Parses the value of `--receipt`. @throws {UsageError} */
-export function checkReceipt(path: string): string {
-  const end = oddEnd(path)
+/**
+ * Parses the value of `--receipt`.
+ * @param directories of profiles. A receipt says what a backup of them has forgotten, and must not die with them
+ * @throws {UsageError}
+ */
+export function checkReceipt(
+  path: string | undefined,
+  messages: Pick<Messages, 'warn'>,
+  ...directories: readonly string[]
+): string | undefined {
+  if (path === undefined) return undefined
+  const end = oddEnd(notEmpty('--receipt', path))
   if (end !== undefined)
     throw new UsageError(`the name of the receipt ${end}`, 'for example: --receipt receipt.jsonl')
-  if (path !== '-') return notEmpty('--receipt', path)
-  throw new UsageError(
-    '--receipt names a file: standard output is for the device',
-    'such as: --receipt receipt.jsonl',
-  )
+  if (path === '-') {
+    throw new UsageError(
+      '--receipt names a file: standard output is for the device',
+      'such as: --receipt receipt.jsonl',
+    )
+  }
+  if (directories.some((each) => fullPath(path)?.startsWith(`${fullPath(each)}${sep}`)))
+    messages.warn(`the receipt ${path} is in a directory of profiles: keep it where it is not lost with them`)
+  return path
 }

@@ -6,20 +6,24 @@ import { hasColour } from './colour.ts'
 export interface Progress {
   /** @param line what to show from now on, whenever it is asked */
   follow(line: () => string): void
+  /** The line has changed, and that should be seen soon. */
+  note(): void
   end(): void
 }
 
 const REDRAW_MS = 100
 
-/** A log needs no more than this to show that the program is alive. */
-const LOG_MS = 30_000
+/** A log has at most one line in this time. */
+const LOG_MS = 10_000
+
+/** If nothing changes, it has a line in this time: the program is alive. */
+const SAME_MS = 30_000
 
 /** What the spinner, a blank and the cursor take. */
 const BESIDE = 3
 
 /**
- * Shows the progress on standard error: on a terminal as a line below all messages, elsewhere as a message twice a
- * minute.
+ * Shows the progress on standard error: on a terminal as a line below all messages, elsewhere as messages.
  */
 export async function startProgress(report: Report): Promise<Progress> {
   // Some serial consoles report zero columns, and ora divides by that number.
@@ -32,9 +36,10 @@ async function startLine(report: Report): Promise<Progress> {
   const color = hasColour() ? 'cyan' : false
   const spinner = ora({ stream: process.stderr, discardStdin: false, isEnabled: true, color })
   let timer: NodeJS.Timeout | undefined
+  let draw = () => {}
   return {
     follow(line) {
-      const draw = () => {
+      draw = () => {
         spinner.text = cut(printable(line()), process.stderr.columns - BESIDE)
       }
       draw()
@@ -43,24 +48,38 @@ async function startLine(report: Report): Promise<Progress> {
       spinner.start()
       report.lastLine = spinner
     },
+    note() {},
     end() {
       clearInterval(timer)
       report.lastLine = undefined
       // Even one that has not started would write to the terminal.
-      if (spinner.isSpinning) spinner.stop()
+      if (!spinner.isSpinning) return
+      draw()
+      spinner.render().stop()
     },
   }
 }
 
-/** @param everyMs the time between two messages */
+/** @param everyMs the least time between two messages */
 export function startLog(report: Report, everyMs = LOG_MS): Progress {
   let line: (() => string) | undefined
-  const timer = setInterval(() => {
-    if (line !== undefined) report.tell(0, line())
-  }, everyMs)
+  let said = { state: '', at: Number.NEGATIVE_INFINITY }
+  const say = () => {
+    const [text = '', at] = [line?.(), performance.now()]
+    // That time passes is no change.
+    const state = text.replace(/\d+ (s|min|h)\b/g, '')
+    if (text === '' || (state === said.state && at - said.at < SAME_MS)) return
+    said = { state, at }
+    timer.refresh()
+    report.tell(0, text)
+  }
+  const timer = setInterval(say, everyMs)
   return {
     follow(next) {
       line = next
+    },
+    note() {
+      if (performance.now() - said.at >= everyMs) say()
     },
     end: () => clearInterval(timer),
   }

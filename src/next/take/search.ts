@@ -5,7 +5,7 @@ import { isTakenOver } from '../../store/claim/use.ts'
 import { refuseAssigned } from '../../store/devices/record.ts'
 import { flushDirectorySync } from '../../store/flush/directory.ts'
 import { isFetching } from '../../store/incoming/answers.ts'
-import { fileName } from '../../store/names.ts'
+import { fileName, whyNoProfile } from '../../store/names.ts'
 import { Queue } from '../../store/queue.ts'
 import { beforeClaim, checkStop, makeReady, type Ready, type Source } from '../ready.ts'
 import { Shortage, shortage } from './shortage.ts'
@@ -174,7 +174,7 @@ export class Search {
   giveUp(error: unknown): void {
     if (error instanceof Shortage) {
       const { notProfiles, notProfileCount } = this.queue.found
-      for (const name of notProfiles) this.skipped.note(name, 'its name is not an ICCID and .json')
+      for (const name of notProfiles) this.skipped.note(name, whyNoProfile(name))
       this.skipped.noteMore(notProfileCount - notProfiles.length)
       this.skipped.warn(this.#source.messages)
     }

@@ -18,23 +18,30 @@ test('without a terminal, it is told again and again, until it ends', async () =
   expect(said).toBe(Array.from({ length: at }, (_, n) => `softsim: step ${n + 1}\n`).join(''))
 })
 
-test('a log gets two lines a minute', () => {
+test('a log gets a line when something changes, at most one in ten seconds, and else two a minute', () => {
   vi.useFakeTimers()
   let said = 0
+  let line = '0 %'
   const progress = startLog(new Report(() => void said++))
-  progress.follow(() => 'how far it is')
-  for (const [ms, lines] of [
-    [29_999, 0],
-    [1, 1],
-    [29_999, 1],
-    [1, 2],
-  ] as const) {
+  progress.follow(() => line)
+  const after = (ms: number) => {
     vi.advanceTimersByTime(ms)
-    expect(said).toBe(lines)
+    return said
   }
+  expect([after(9999), after(1), after(29_999), after(1)]).toEqual([0, 1, 1, 2])
+  // A countdown is no change.
+  line = '0 %, waiting 9 s'
+  expect([after(9999), after(1)]).toEqual([2, 3])
+  line = '0 %, waiting 8 s'
+  expect(after(20_000)).toBe(3)
+  line = '0 %, the service is down'
+  progress.note()
+  expect(said).toBe(4)
+  line = '1 %'
+  progress.note()
+  expect([said, after(9999), after(1)]).toEqual([4, 4, 5])
   progress.end()
-  vi.advanceTimersByTime(60_000)
-  expect(said).toBe(2)
+  expect(after(60_000)).toBe(5)
   vi.useRealTimers()
 })
 

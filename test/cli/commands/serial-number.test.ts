@@ -1,0 +1,120 @@
+import { describe, expect, test } from 'vitest'
+import { deviceFor, deviceFormat } from '../../../src/cli/commands/serial-number.ts'
+
+const formatOf = (SOFTSIM_DEVICE_FORMAT: string) => deviceFormat({ SOFTSIM_DEVICE_FORMAT })
+
+/** What is said of a serial number; undefined if it is taken as it stands. */
+function said(text: string, format?: string): string | undefined {
+  try {
+    expect(deviceFor(text, format === undefined ? undefined : formatOf(format))).toBe(text.trim())
+    return undefined
+  } catch (error) {
+    if (!(error instanceof Error && 'hint' in error)) throw error
+    expect(error.message).toContain(text.trim())
+    return `${error.message.split(': ').at(-1)} | ${error.hint}`
+  }
+}
+
+const NO_READ = /^the scanner has read nothing \| scan the device again$/
+const NO_VALUE = /^the script has no serial number \| check where the script gets it from; /
+const VARIABLE = /^a variable that was not replaced \| check how the script writes variables; /
+const CELL = /^a spreadsheet has lost the serial number \| make its column text, /
+
+describe('what stands for no device is refused', () => {
+  test.each([
+    [
+      NO_READ,
+      ['NOREAD', 'NoRead', ' NO READ\r\n', 'NO-READ', 'no_read', 'NOTREAD', 'BAD READ', 'ERROR', 'err'],
+    ],
+    [NO_READ, ['?', '???', '*****', '---', '.', '##########', '[TIMEOUT]', 'NOCODE', 'Fail']],
+    [
+      NO_VALUE,
+      ['null', 'NULL', '(null)', 'None', 'nil', 'undefined', 'NaN', 'n/a', 'unknown', 'True', 'False'],
+    ],
+    [
+      NO_VALUE,
+      ['[object Object]', 'System.Object[]', 'To Be Filled By O.E.M.', 'Default string', 'Not Specified'],
+    ],
+    [
+      VARIABLE,
+      [
+        '$SN',
+        '$1',
+        '$env:SN',
+        '$(SN)',
+        '$(cat sn.txt)',
+        '\u0024{SN}',
+        '\u0024{env:SN}',
+        '\u0024{{ inputs.sn }}',
+      ],
+    ],
+    [VARIABLE, ['%SN%', '%%a', '%1', '%~1', '%s', '!SN!', '{{serial}}', '{{ serial }}', '{serial}', '{0}']],
+    [
+      VARIABLE,
+      ['<SN>', '<serial number>', '<nil>', '<Device object at 0x7f3a>', '@SN@', '#{sn}', '__SERIAL__'],
+    ],
+    [VARIABLE, ['SN', 'serial', 'Serial Number', 'SERIAL_NUMBER', 'device', 'barcode']],
+    [CELL, ['#N/A', '#REF!', '#NAME?', '#DIV/0!', '8.98E+18', '8,98E+18', '1e+15']],
+  ])('%s', (expected, texts) => {
+    for (const text of texts) expect(said(text), text).toMatch(expected)
+  })
+})
+
+test.each([
+  ['"SN-9"', 'in quotation marks | write --device SN-9'],
+  ["'SN-9'", 'in quotation marks | write --device SN-9'],
+  ['“SN-9”', 'in quotation marks | write --device SN-9'],
+  ['„SN-9“', 'in quotation marks | write --device SN-9'],
+  ['`SN-9`', 'in quotation marks | write --device SN-9'],
+  ['SN-9"', 'in quotation marks | write --device SN-9'],
+  ["b'SN-9'", 'in quotation marks | write --device SN-9'],
+  ['SN-1,SN-2', 'a list of serial numbers | write --device SN-1 --device SN-2'],
+  ['"SN-1"; "SN-2"', 'a list of serial numbers | write --device SN-1 --device SN-2'],
+  ['SN-1,', 'a list of serial numbers | write --device SN-1'],
+])('%s: says what to type', (text, expected) => expect(said(text)).toBe(expected))
+
+test.each([
+  ...['NULL-MODEM-3', 'ERR0R5', 'NOREAD-7', 'ERROR 42', 'SN-1', 'sn1', 'device-1', 'True7', '0', '000000'],
+  ...['a:b', 'Prüfgerät-Ü', '東京-5', 'é', 'SN 2', '(01)09501101530003(21)SN42', 'A/B.C_D+E', '50%', 'P$5'],
+  ...['{3F2504E0-4F89-11D3-9A0C-0305E82C3301}', '#12', '1E5', "O'Neil-5", 'x'.repeat(128), ' SN-1\r\n'],
+  // A list from Windows has a byte order mark and line ends of its own.
+  '\ufeffSN-1\r',
+])('%s is a serial number', (text) => expect(said(text)).toBeUndefined())
+
+describe('SOFTSIM_DEVICE_FORMAT', () => {
+  test.each([
+    ['SN-\\d+', 'SN-9'],
+    ['^SN-\\d+$', 'SN-9'],
+    ['A|SN-9', 'SN-9'],
+    ['\\p{L}+', 'Ü'],
+    ['.+', 'SN-1,SN-2'],
+    ['[A-Z]{4}', 'NULL'],
+    ['', 'SN-9'],
+  ])('%s allows %s', (format, text) => expect(said(text, format)).toBeUndefined())
+
+  test.each([
+    ['SN-\\d+', 'XSN-9'],
+    ['SN-\\d+', 'SN-9X'],
+    ['A|SN-9', 'SN-95'],
+    ['SN-\\d+', '4006381333931'],
+  ])('%s does not allow %s', (format, text) =>
+    expect(said(text, format)).toBe(
+      'not what SOFTSIM_DEVICE_FORMAT describes | scan the device again, or correct the variable',
+    ),
+  )
+
+  test('a placeholder that does not match it is named as what it is', () =>
+    expect(said('NOREAD', 'SN-\\d+')).toMatch(NO_READ))
+
+  test.each([
+    ['(', /is not a regular expression of JavaScript$/],
+    ['a)|(b', /is not a regular expression of JavaScript$/],
+    ['\\p{Nonsense}', /is not a regular expression of JavaScript$/],
+    ['SN-[0-9]+\r', /^SOFTSIM_DEVICE_FORMAT ends in a carriage return: /],
+  ])('%j is refused', (format, message) => expect(() => formatOf(format)).toThrow(message))
+
+  test('does not allow what can be read as two serial numbers', () => {
+    for (const text of ['SN\u200b-1', 'SN\ufffd', 'x'.repeat(129)])
+      expect(() => deviceFor(text, formatOf('.*'))).toThrow(/^the value of --device /)
+  })
+})
