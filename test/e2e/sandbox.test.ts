@@ -52,7 +52,7 @@ describe.skipIf(process.platform === 'win32' || !hasProgram('bash'))('the sandbo
     copyFileSync(privateKeyPath, join(directory, 'softsim.pem'))
     writeFileSync(join(directory, 'softsim.public.pem'), publicKey)
     const args = ['--public-key', 'softsim.public.pem', '--supply', '8', '--faults']
-    const { typed } = await startSandbox(args, directory)
+    const { child, typed } = await startSandbox(args, directory)
     const [path = '', settings = '', change = ''] = typed
     expect(change).toContain(directory)
     const output = type([
@@ -65,5 +65,7 @@ describe.skipIf(process.platform === 'win32' || !hasProgram('bash'))('the sandbo
     // The line that is cut loses the last four.
     expect(output).toMatch(/^exit 3\n[0-9a-f]{200,}\n$/)
     expect(readdirSync(join(directory, 'profiles')).filter((name) => /json$/.test(name))).toHaveLength(4)
+    child.kill('SIGINT')
+    await once(child, 'close')
   })
 })
