@@ -12,6 +12,9 @@ import { readUnused } from './read.ts'
 import { removeIfThere } from './remove.ts'
 import { keyOfName, useOf } from './use.ts'
 
+/** How many claims are finished together. */
+const AT_ONCE = 64
+
 /** The text of a file in a directory of profiles, and the file's name. */
 export interface Stored {
   readonly name: string
@@ -66,7 +69,10 @@ export function nextName(name: string): string {
  */
 export function readSettled(directory: string, messages: Messages): Unused {
   const keys = tryTo(messages, 'claims', () => openClaims(directory)) ?? []
-  for (const key of keys) tryTo(messages, key, () => settle(directory, key))
+  for (let at = 0; at < keys.length; at += AT_ONCE) {
+    const some = keys.slice(at, at + AT_ONCE)
+    tryTo(messages, some.join(', '), () => settle(directory, ...some))
+  }
   const found = readUnused(directory)
   for (const name of found.twins) {
     const { digits = '', number = 0 } = parseName(name) ?? {}
