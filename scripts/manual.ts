@@ -1,12 +1,12 @@
 /**
- * Writes the man page, dist/manual/softsim.1, and the completions for shells, dist/manual/completions, from the
+ * Writes the man pages of an archive, dist/manual/*.1, and the completions for shells, dist/manual/completions, from the
  * program's table of options.
  */
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { bashCompletion } from './manual/bash.ts'
 import { fishCompletion } from './manual/fish.ts'
-import { manPage } from './manual/man.ts'
+import { manPage, stationPage } from './manual/man.ts'
 import { powershellCompletion } from './manual/powershell.ts'
 import { commands } from './manual/table.ts'
 import { zshCompletion } from './manual/zsh.ts'
@@ -16,7 +16,8 @@ const OUTPUT = 'dist/manual'
 
 const { version } = JSON.parse(readFileSync('package.json', 'utf8'))
 const files = {
-  'softsim.1': manPage(commands, version, commitTime()),
+  'softsim.1': manPage(commands, version, commitTime(), 'the folder of this page'),
+  'softsim-station.1': stationPage(version, commitTime()),
   'completions/softsim.bash': bashCompletion(commands),
   'completions/_softsim': zshCompletion(commands),
   'completions/softsim.fish': fishCompletion(commands),

@@ -1,7 +1,11 @@
-/** Writes the picture in README.md, .github/session.svg, from what the program prints. A second run changes nothing. */
+/** Writes the pictures of the manual to .github, from what the program prints and from text. A second run changes nothing. */
 import { writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { draw } from './demo/draw.ts'
 import { session } from './demo/session.ts'
+import { drawDiagram } from './picture/diagram.ts'
+import { DIAGRAMS } from './picture/diagrams.ts'
 
 writeFileSync('.github/session.svg', draw(await session([process.execPath, resolve('dist/softsim.cjs')])))
+for (const [name, diagram] of Object.entries(DIAGRAMS))
+  writeFileSync(`.github/${name}.svg`, drawDiagram(diagram))

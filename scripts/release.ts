@@ -5,7 +5,7 @@
  */
 import { execFileSync, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, join, resolve } from 'node:path'
 import { commitTime } from './package/commit-time.ts'
@@ -22,19 +22,21 @@ const PACKAGED: Record<string, { deb: string; rpm: string }> = {
   'softsim-linux-arm64': { deb: 'arm64', rpm: 'aarch64' },
 }
 
+const MADE_ON_A_MAC = 'softsim-macos-arm64'
+const EXECUTABLES = [...Object.keys(PACKAGED), 'softsim-macos-x64', MADE_ON_A_MAC, 'softsim-win-x64.exe']
+
 const { name, version, description } = JSON.parse(readFileSync('package.json', 'utf8'))
 // Time stamps are the commit's, and the release of a commit therefore always the same.
 const about = { version, description, time: commitTime() }
 const hasRpmbuild = spawnSync('rpmbuild', ['--version']).status === 0
-if (!hasRpmbuild)
-  console.warn('There is no rpmbuild here (Debian has it in the package rpm): no .rpm is made.')
-
 rmSync(OUTPUT, { recursive: true, force: true })
 mkdirSync(OUTPUT, { recursive: true })
 writeFileSync('dist/notes.md', `${changes()}\n`)
 const work = mkdtempSync(join(tmpdir(), 'softsim-release-'))
 try {
-  for (const file of readdirSync('dist/bin').filter((each) => each.startsWith(`${name}-`))) {
+  const found = readdirSync('dist/bin').filter((each) => each.startsWith(`${name}-`))
+  for (const file of found) {
+    console.log(`Compressing ${file}`)
     checkVersion(join('dist/bin', file))
     archive(join('dist/bin', file))
     if (PACKAGED[file]) makePackages(join('dist/bin', file), PACKAGED[file])
@@ -44,6 +46,22 @@ try {
 }
 writeFileSync(join(OUTPUT, `${name}.cdx.json`), sbom())
 writeFileSync(join(OUTPUT, 'SHA256SUMS'), checksums())
+
+for (const line of missing()) console.warn(line)
+console.log(`Made ${readdirSync(OUTPUT).length} files in ${OUTPUT}`)
+
+/** What a release has besides, and why it could not be made here. */
+function missing(): string[] {
+  const absent = EXECUTABLES.filter((file) => !existsSync(join('dist/bin', file)))
+  return [
+    ...absent.map((file) =>
+      file === MADE_ON_A_MAC
+        ? `Not made: ${file}: it must be signed, and only a Mac can do that`
+        : `Not made: ${file}: npm run package makes it, all of them on Linux`,
+    ),
+    ...(hasRpmbuild ? [] : ['Not made: .rpm: there is no rpmbuild here (Debian has it in the package rpm)']),
+  ]
+}
 
 /** An executable may have been left there by an earlier version. */
 function checkVersion(binary: string): void {
@@ -69,12 +87,18 @@ function makePackages(binary: string, { deb, rpm }: { deb: string; rpm: string }
   makeDeb(
     path(`${name}_${deb}.deb`),
     deb,
-    packageContents(binary, 'vendor-completions'),
+    packageContents(binary, 'vendor-completions', about),
     about,
     join(work, deb),
   )
   if (!hasRpmbuild) return
-  makeRpm(path(`${name}.${rpm}.rpm`), rpm, packageContents(binary, 'site-functions'), about, join(work, rpm))
+  makeRpm(
+    path(`${name}.${rpm}.rpm`),
+    rpm,
+    packageContents(binary, 'site-functions', about),
+    about,
+    join(work, rpm),
+  )
 }
 
 /** This version's section of the change log. */

@@ -1,9 +1,15 @@
-// A profile service to try the tool against: no account, no network, no leftovers. It prints the commands of the README.
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+/**
+ * A profile service to try the tool against: no account, no network, no leftovers. It prints the commands of the README.
+ * With --public-key FILE, profiles are for your own key, with --supply N, there are so many, and with --faults, calls go
+ * wrong as they do on a bad day.
+ */
+import { createPublicKey } from 'node:crypto'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
+import { parseArgs } from 'node:util'
 import { blocksOf, pageAt, sectionOf } from '../test/docs/pages.ts'
-import { startService } from '../test/support/service.ts'
+import { type Fault, startService } from '../test/support/service.ts'
 import { makeKey } from './stock.ts'
 
 const API_KEY = 'sandbox-key'
@@ -11,25 +17,48 @@ const API_KEY = 'sandbox-key'
 const FIRST_ICCID = 1
 const SECTIONS = ['## Before the shift', '## During the shift', '## When something goes wrong']
 
+/** What each call meets in turn. A line that is cut loses what the service has allocated for that call. */
+const FAULTS: readonly Fault[] = [
+  { kind: 'status', status: 429, headers: { 'retry-after': '2' } },
+  { kind: 'status', status: 500 },
+  { kind: 'drip', ms: 100, bytes: 4000 },
+  { kind: 'torn' },
+  { kind: 'none' },
+]
+const MANY_CALLS = 1000
+
 /** The commands of a section, without comments: zsh would pass them to the program. */
 const commandsOf = (heading: string): string[] =>
   blocksOf(sectionOf(pageAt('README.md'), heading))
-    .filter(({ language }) => language === 'sh')
+    .filter(({ language, notRun }) => language === 'sh' && !notRun)
     .flatMap(({ text }) => text.trim().split('\n'))
     .map((line) => line.replace(/ +#.*/, ''))
 
+const { values } = parseArgs({
+  options: { 'public-key': { type: 'string' }, supply: { type: 'string' }, faults: { type: 'boolean' } },
+})
+const supply = Number(values.supply ?? Number.POSITIVE_INFINITY)
+if (!(supply > 0)) stop('--supply is not a number')
+// npm runs this in the root of the project.
+const keyFile = values['public-key'] && resolve(process.env['INIT_CWD'] ?? '', values['public-key'])
+
+const made = mkdtempSync(join(tmpdir(), 'softsim-sandbox-'))
+process.once('exit', () => rmSync(made, { recursive: true, force: true }))
+const publicKey = keyFile ? readPublicKey(keyFile) : makeKey(join(made, 'softsim.pem')).publicPem
 // Not ./profiles, where real ones may be: made-up profiles must not get among them, nor outlive their key.
-const directory = mkdtempSync(join(tmpdir(), 'softsim-sandbox-'))
-const { publicPem: publicKey } = makeKey(join(directory, 'softsim.pem'))
+const directory = keyFile ? dirname(keyFile) : made
+if (existsSync(join(directory, 'profiles')))
+  stop(`there is a directory ${join(directory, 'profiles')}: put the key into a directory of its own`)
 const service = await startService({
   apiKeys: [{ key: API_KEY, kind: 'softsim', publicKey }],
   firstIccid: FIRST_ICCID,
+  supply,
 })
+if (values.faults) service.fault(...Array.from({ length: MANY_CALLS }, () => FAULTS).flat())
 
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
   process.once(signal, async () => {
     await service.close()
-    rmSync(directory, { recursive: true, force: true })
     process.exit()
   })
 }
@@ -37,8 +66,10 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
 /** This Node: the one on the PATH may be too old for the program. */
 const program = `'${process.execPath}' '${resolve('dist/softsim.cjs')}'`
 // An alias would be missing in the scripts of the stations.
-const bin = join(directory, 'bin')
+const bin = join(made, 'bin')
 mkdirSync(bin)
+const script = resolve('scripts/stations/softsim-station')
+if (process.platform === 'linux') symlinkSync(script, join(bin, 'softsim-station'))
 writeFileSync(join(bin, 'softsim'), `#!/bin/sh\nexec ${program} "$@"\n`, { mode: 0o755 })
 const [shell, setup] =
   process.platform === 'win32'
@@ -63,7 +94,7 @@ const station = `
 
 A station, where cat stands for the device:
 
-  PROGRAM=cat '${resolve('scripts/stations/station.sh')}'`
+  PROGRAM=cat softsim-station`
 
 const block = (lines: readonly string[]) => lines.map((line) => `  ${line}`).join('\n')
 
@@ -75,4 +106,20 @@ Then try the commands of the README:
 
 ${SECTIONS.map((heading) => block(commandsOf(heading))).join('\n\n')}${process.platform === 'linux' ? station : ''}
 
-Ctrl-C here removes that directory, with its key and its profiles.`)
+${keyFile ? 'Afterwards, delete the profiles: they are not real.' : 'Ctrl-C here removes that directory, with its key and its profiles.'}`)
+
+function readPublicKey(path: string): string {
+  try {
+    const key = createPublicKey(readFileSync(path))
+    const bits = key.asymmetricKeyDetails?.modulusLength ?? 0
+    if (bits < 4096) stop(`the key in ${path} is too small: RSA with 4096 bits is needed`)
+    return key.export({ type: 'spki', format: 'pem' }).toString()
+  } catch (error) {
+    return stop(`can't read the public key ${path}: ${error}`)
+  }
+}
+
+function stop(why: string): never {
+  console.error(why)
+  process.exit(2)
+}

@@ -1,8 +1,9 @@
-/** The man page, in mdoc(7), which both mandoc and groff read. */
+/** The man pages, in mdoc(7), which both mandoc and groff read. */
+import { readFileSync } from 'node:fs'
 
 import { OUTCOMES } from '../../src/cli/advice/exit-codes.ts'
 import { wrap } from '../../src/cli/help.ts'
-import { BUGS, ENVIRONMENT, FILES, MANUAL, PURPOSE } from './notes.ts'
+import { BUGS, ENVIRONMENT, FILES, manualIn, PURPOSE } from './notes.ts'
 import { type Command, globalOptions, type Option } from './table.ts'
 
 type Row = readonly [term: string, words: string]
@@ -13,16 +14,11 @@ const WIDTH = 70
 /**
  * @param version that of the program, which the page shows at its bottom
  * @param date that of the last change
+ * @param place where the pages of the manual are
  */
-export function manPage(commands: readonly Command[], version: string, date: Date): string {
-  const day = date.toLocaleDateString('en-US', { dateStyle: 'long', timeZone: 'UTC' })
+export function manPage(commands: readonly Command[], version: string, date: Date, place: string): string {
   return `${[
-    `.Dd ${day}`,
-    '.Dt SOFTSIM 1',
-    `.Os softsim ${version}`,
-    '.Sh NAME',
-    '.Nm softsim',
-    '.Nd fetch SoftSIM profiles and hand them out, one per device',
+    ...head('softsim', 'fetch SoftSIM profiles and hand them out, one per device', version, date),
     '.Sh SYNOPSIS',
     ...commands.flatMap(({ name, operands }) => ['.Nm', `.Cm ${name}`, `.Op Ar ${operands[0] ?? 'options'}`]),
     '.Sh DESCRIPTION',
@@ -41,11 +37,37 @@ export function manPage(commands: readonly Command[], version: string, date: Dat
     '.Sh EXAMPLES',
     ...commands.flatMap(({ examples }) => examples).flatMap(example),
     '.Sh SEE ALSO',
-    ...text(MANUAL),
+    '.Xr softsim\\-station 1',
+    '.Pp',
+    ...text(manualIn(place)),
     '.Sh BUGS',
     ...text(BUGS),
   ].join('\n')}\n`
 }
+
+/** The page of the script for stations: what its --help prints. */
+export function stationPage(version: string, date: Date): string {
+  const script = readFileSync('scripts/stations/softsim-station', 'utf8')
+  const [, help = ''] = /<< 'END'\n([\s\S]*?)\nEND\n/.exec(script) ?? []
+  return `${[
+    ...head('softsim-station', 'program devices, each with its own SoftSIM profile', version, date),
+    '.Sh DESCRIPTION',
+    '.Bd -literal',
+    ...help.split('\n').map(roff),
+    '.Ed',
+    '.Sh SEE ALSO',
+    '.Xr softsim 1',
+  ].join('\n')}\n`
+}
+
+const head = (name: string, description: string, version: string, date: Date) => [
+  `.Dd ${date.toLocaleDateString('en-US', { dateStyle: 'long', timeZone: 'UTC' })}`,
+  `.Dt ${roff(name.toUpperCase())} 1`,
+  `.Os softsim ${version}`,
+  '.Sh NAME',
+  `.Nm ${roff(name)}`,
+  `.Nd ${description}`,
+]
 
 function command({ name, description, details, options }: Command): string[] {
   const paragraphs = [

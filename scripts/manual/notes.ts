@@ -29,6 +29,8 @@ export const FILES: readonly Note[] = [
   ['<iccid>.json', 'an unused profile'],
   ['__<iccid>.json', 'a used profile'],
   ['.devices', 'the profile of each device that --device has named; keep it together with the used files'],
+  ['.moves', 'moves of profiles to and from other directories; leave it alone'],
+  ['.<iccid>.settled', 'a claim that another call has settled; leave it alone'],
   [
     '.incoming',
     'what fetch has received and not yet stored; do not touch it: the next call finishes the work',
@@ -36,8 +38,8 @@ export const FILES: readonly Note[] = [
   ['.unused', 'a list of unused profiles, which makes next fast; you can delete it at any time'],
 ]
 
-export const MANUAL =
-  'README.md and the pages that it leads to are in the archive that softsim came in. src/cli/troubleshooting.md there lists every message, with its cause and what to do.'
+export const manualIn = (place: string) =>
+  `README.md and the pages that it leads to are in ${place}. troubleshooting.md there lists every message, with its cause and what to do.`
 
 export const BUGS =
   'Report a bug on the page that you downloaded softsim from. Include the version, the command, and what it prints on standard error with -vvv. Never include a profile or a key. Report privately what could expose a secret or give one profile to two devices.'

@@ -1,5 +1,6 @@
 /** The package for Debian, Ubuntu and their like. */
 import { execFileSync } from 'node:child_process'
+import { gzipSync } from 'node:zlib'
 import { type Files, writeTree } from './tree.ts'
 
 /** What every package says of itself. */
@@ -20,11 +21,17 @@ export const SUMMARY = 'fetches SoftSIM profiles and hands them out, one per dev
 const COPYRIGHT = `Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/
 
 Files: *
-Copyright: the softsim project
+Copyright: 2026 the softsim project
 License: Apache-2.0
  The text is in the file LICENSE beside this one. THIRD-PARTY-LICENSES.txt has
  those of Node and of the packages that the program contains.
 `
+
+/** Debian wants an address. */
+const MAINTAINER = 'the softsim project <softsim@users.noreply.github.com>'
+
+/** What lintian finds in the Node that the executable is made of. */
+const OVERRIDES = 'softsim: embedded-library\nsoftsim: hardening-no-pie\n'
 
 const HOW = ['--root-owner-group', '-Zxz', '-z2', '--threads-max=1']
 
@@ -34,7 +41,12 @@ const HOW = ['--root-owner-group', '-Zxz', '-z2', '--threads-max=1']
  * @param tree a directory that does not exist yet
  */
 export function makeDeb(output: string, arch: string, files: Files, about: About, tree: string): void {
-  const own = { 'DEBIAN/control': control(arch, files, about), 'usr/share/doc/softsim/copyright': COPYRIGHT }
+  const own = {
+    'DEBIAN/control': control(arch, files, about),
+    'usr/share/doc/softsim/copyright': COPYRIGHT,
+    'usr/share/doc/softsim/changelog.gz': gzipSync(changelog(about), { level: 9 }),
+    'usr/share/lintian/overrides/softsim': OVERRIDES,
+  }
   writeTree(tree, new Map([...files, ...Object.entries(own)]), about.time)
   const epoch = String(about.time.getTime() / 1000)
   execFileSync('dpkg-deb', [...HOW, '--build', tree, output], {
@@ -49,15 +61,25 @@ function control(arch: string, files: Files, { version, description }: About): s
   return `Package: softsim
 Version: ${packageVersion(version)}
 Architecture: ${arch}
-Maintainer: the softsim project
+Maintainer: ${MAINTAINER}
 Installed-Size: ${Math.ceil(bytes / 1024)}
 Depends: ${depends.join(', ')}
 Section: utils
 Priority: optional
 Description: ${SUMMARY}
- ${description}.
+${description.replace(/(.{1,70})(?: |$)/g, ' $1\n').trimEnd()}.
 `
 }
+
+const changelog = ({
+  version,
+  time,
+}: About): string => `softsim (${packageVersion(version)}) stable; urgency=medium
+
+  * See CHANGELOG.md beside this file.
+
+ -- ${MAINTAINER}  ${time.toUTCString().replace('GMT', '+0000')}
+`
 
 /** The version as packages order it: 1.2.0~rc.1 is older than 1.2.0. */
 export const packageVersion = (version: string): string => version.replace('-', '~')

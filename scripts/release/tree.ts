@@ -5,8 +5,8 @@ import { dirname, join } from 'node:path'
 /** Contents by path, with forward slashes. */
 export type Files = ReadonlyMap<string, string | Buffer>
 
-/** The program, at the top of an archive or in a package's /usr/bin, and scripts. */
-const RUNS = /(^|\/bin\/)softsim(\.exe)?$|\.sh$/
+/** The program and its script, at the top of an archive or in a package's /usr/bin. */
+const RUNS = /(^|\/bin\/)softsim(\.exe|-station)?$/
 
 /**
  * Writes files below a directory that does not exist yet. Modes do not depend on the umask, and all time stamps are

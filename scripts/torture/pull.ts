@@ -81,10 +81,9 @@ async function pullAfter(stick: Stick, call: string, play: (stick: Stick) => Pro
   image.pull()
   ledger.print(printedIn(stdout))
   ledger.check(directory, true)
-  const { used, halfClaimed } = look(directory)
+  const { used } = look(directory)
   const unprinted = [...used].filter((iccid) => !ledger.printed.has(iccid))
   if (code !== 0) ledger.problems.push(`it ended with ${code}: ${stderr}`)
-  if (halfClaimed.size > 0) ledger.problems.push(`half claimed: ${[...halfClaimed].join(', ')}`)
   if (unprinted.length > 0) ledger.problems.push(`marked used and not printed: ${unprinted.join(', ')}`)
   if (ledger.problems.length === 0) return
   image.unmount()

@@ -21,8 +21,6 @@ export interface Aside {
 export interface Sight {
   readonly unused: Set<string>
   readonly used: Set<string>
-  /** Those whose used name is empty, while the unused file is still there: they count as used. */
-  readonly halfClaimed: Set<string>
   /** Used files that name a device. Until that device is named again, a killed call may have left the unused file beside. */
   readonly owned: Set<string>
   /** Files that have a profile's name and do not hold it. */
@@ -36,17 +34,25 @@ function parsed(name: string) {
   return { mark, iccid, number: Number(number) }
 }
 
+/** What is decided and not in its place yet: the texts of files, by their names. */
+export function claimsIn(directory: string): Map<string, string> {
+  const claims = join(directory, '.claims')
+  const keys = namesIn(claims).filter((key) => /^[\d.]+$/.test(key))
+  return new Map(
+    keys.flatMap((key) =>
+      namesIn(join(claims, key)).map((nonce) => {
+        const text = readOf(join(claims, key, nonce))
+        return [`${text.includes('"file":') ? '__' : ''}${key}.json`, text] as const
+      }),
+    ),
+  )
+}
+
 /** What there is in a directory; nothing where there is no directory. */
 export function look(directory: string): Sight {
-  const sight: Sight = {
-    unused: new Set(),
-    used: new Set(),
-    halfClaimed: new Set(),
-    owned: new Set(),
-    torn: [],
-    asides: [],
-  }
-  const names = namesIn(directory)
+  const sight: Sight = { unused: new Set(), used: new Set(), owned: new Set(), torn: [], asides: [] }
+  const claims = claimsIn(directory)
+  const names = new Set([...namesIn(directory), ...claims.keys()])
   const numbers = new Map<string, number>()
   for (const name of names) {
     const { iccid = '', number } = parsed(name)
@@ -54,17 +60,12 @@ export function look(directory: string): Sight {
   }
   for (const name of names) {
     const { mark, iccid = '', number } = parsed(name)
-    if (iccid === '' || number < (numbers.get(iccid) ?? 0)) continue
-    const text = readOf(join(directory, name))
+    if (iccid === '' || number < (numbers.get(iccid) ?? 0) || claims.has(`__${name}`)) continue
+    const text = readOf(join(directory, name)) || (claims.get(name) ?? '')
     if (mark === undefined) sight.unused.add(iccid)
     else sight.used.add(iccid)
     if (mark !== undefined && text.includes('"device":"')) sight.owned.add(iccid)
-    if (mark !== undefined && text === '') sight.halfClaimed.add(iccid)
-    else if (iccidIn(text) !== iccid) sight.torn.push(name)
-  }
-  // A call was cut off amid its claim: the profile is used, and the unused file still has its contents.
-  for (const iccid of sight.halfClaimed) {
-    if (!sight.unused.delete(iccid)) sight.torn.push(`__${iccid}.json`)
+    if (iccidIn(text) !== iccid) sight.torn.push(name)
   }
   const incoming = join(directory, '.incoming')
   for (const name of namesIn(incoming)) {

@@ -47,7 +47,7 @@ const TOO_LATE = 'the interruption came too late: the move is complete, and the 
 const NO_MOVE = '-'.repeat(36)
 
 /** How many profiles are claimed or given together. */
-const AT_ONCE = 256
+const AT_ONCE = 1000
 
 export interface Order {
   readonly source: string
@@ -65,6 +65,7 @@ export interface Order {
 interface Run extends Order {
   readonly open: OpenTarget
   readonly receipts: Receipt | undefined
+  readonly movables: Movables
   /** How far it is. */
   readonly tally: { claimed: number; moved: number; most: number }
 }
@@ -107,7 +108,7 @@ async function runOf(order: Order, open: OpenTarget): Promise<Run> {
         })
   const tally = { claimed: 0, moved: 0, most }
   progress.follow(() => lineOf(tally))
-  return { ...order, open, receipts, tally }
+  return { ...order, open, receipts, tally, movables: new Movables(source, order.target) }
 }
 
 function lineOf({ claimed, moved, most }: Run['tally']): string {
@@ -172,9 +173,8 @@ function notStored(directory: string, error: unknown): Failure {
 
 /** Writes the first plan: profiles that can be moved, as many as are wanted. */
 async function begin(run: Run): Promise<{ move: Move; names: readonly string[] }> {
-  const { source, target, count, stop, messages } = run
-  const movables = new Movables(source, target)
-  const { names, most } = await planned(run, movables, count)
+  const { source, target, count, stop, messages, movables } = run
+  const { names, most } = await planned(run, count)
   movables.warnOfKnown(messages)
   if (stop.aborted) throw new Failure('interrupted', 'interrupted; nothing was moved')
   if (names.length === 0) throw tooFew(run, most, movables.left)
@@ -195,25 +195,25 @@ async function begin(run: Run): Promise<{ move: Move; names: readonly string[] }
  * @returns also how many there are at most
  */
 async function planned(
-  { source, messages, stop }: Run,
-  movables: Movables,
+  { source, messages, stop, movables }: Run,
   count: number,
   known: ReadonlySet<string> = new Set(),
 ): Promise<{ names: string[]; most: number }> {
   const queue = new Queue(source, messages)
-  const names: string[] = []
+  // The queue repeats itself when it has read the directory.
+  const names = new Set<string>()
   const isAll = count === Number.POSITIVE_INFINITY
-  while ((isAll || queue.has(count - names.length)) && names.length < count && !stop.aborted) {
-    const some = queue.next(Math.min(count - names.length, AT_ONCE)).map(fileName)
+  while ((isAll || queue.has(count - names.size)) && names.size < count && !stop.aborted) {
+    const some = queue.next(Math.min(count - names.size, AT_ONCE)).map(fileName)
     if (some.length === 0) break
     for (const name of some)
-      if (!known.has(name) && movables.read(name, messages) !== undefined) names.push(name)
+      if (!known.has(name) && !names.has(name) && movables.read(name, messages) !== undefined) names.add(name)
     // A signal is only seen when nothing else is to be done.
     await new Promise((resolve) => setImmediate(resolve))
   }
-  const isEnough = !stop.aborted && (isAll ? names.length > 0 : names.length === count)
-  if (isEnough) return { names, most: names.length }
-  const most = names.length + (isAll ? 0 : (queue.left ?? 0))
+  const isEnough = !stop.aborted && (isAll ? names.size > 0 : names.size === count)
+  if (isEnough) return { names: [...names], most: names.size }
+  const most = names.size + (isAll ? 0 : (queue.left ?? 0))
   queue.giveBack()
   return { names: [], most }
 }
@@ -235,9 +235,8 @@ function tooFew({ source, count }: Run, most: number, left = 0): Failure {
  * @returns what became of the move
  */
 async function finish(run: Run, move: Move, names: readonly string[] = []): Promise<Fate> {
-  const { source, target, messages, tally, stop } = run
+  const { source, messages, tally, stop } = run
   let known = names
-  const movables = new Movables(source, target)
   for (;;) {
     const journal = journalOf(move)
     const { plan, fate } = journal
@@ -255,11 +254,11 @@ async function finish(run: Run, move: Move, names: readonly string[] = []): Prom
       await give(run, move, journal)
       return fate
     }
-    const claimed = await claimPlanned(run, move, plan.names, movables)
+    const claimed = await claimPlanned(run, move, plan.names)
     await flushDirectory(source)
     const missing = (plan.count ?? Math.min(1, plan.names.length)) - claimed
     const isShort = missing > 0 && plan.count !== null
-    const more = isShort ? (await planned(run, movables, missing, new Set(plan.names))).names : []
+    const more = isShort ? (await planned(run, missing, new Set(plan.names))).names : []
     if (stop.aborted) throw interrupted(claimed)
     const end = { fate: missing <= 0 ? 'given' : 'back' } as const
     const entry = more.length > 0 ? { ...plan, names: more } : end
@@ -268,13 +267,8 @@ async function finish(run: Run, move: Move, names: readonly string[] = []): Prom
 }
 
 /** @returns how many profiles of the plan are the move's */
-async function claimPlanned(
-  run: Run,
-  move: Move,
-  names: readonly string[],
-  movables: Movables,
-): Promise<number> {
-  const { source, messages, stop, tally } = run
+async function claimPlanned(run: Run, move: Move, names: readonly string[]): Promise<number> {
+  const { source, messages, stop, tally, movables } = run
   const to = fullPath(run.target) ?? run.target
   let claimed = 0
   for (let at = 0; at < names.length; at += AT_ONCE) {
@@ -285,15 +279,21 @@ async function claimPlanned(
       source,
       stored.map((each) => tombstoneText(move, to, each)),
     )
-    for (const outcome of outcomes) if ('error' in outcome) throw outcome.error
-    for (const name of some) {
-      if (claimedBy(move, name) === undefined && useAt(source, name).state === 'claimed')
-        settle(source, keyOfName(name))
-      if (claimedBy(move, name) !== undefined) claimed++
+    const ours = new Set<string>()
+    for (const [at, outcome] of outcomes.entries()) {
+      if ('error' in outcome) throw outcome.error
+      if (outcome.state === 'ours') ours.add(stored[at]?.name ?? '')
     }
+    for (const name of some) if (ours.has(name) || isClaimed(move, name)) claimed++
     tally.claimed = claimed
   }
   return claimed
+}
+
+/** Another call of the move may have claimed it, or be about to. */
+function isClaimed(move: Move, name: string): boolean {
+  if (useAt(move.source, name).state === 'claimed') settle(move.source, keyOfName(name))
+  return claimedBy(move, name) !== undefined
 }
 
 const interrupted = (count: number) =>

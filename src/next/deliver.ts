@@ -33,7 +33,9 @@ export interface Delivery {
 export async function deliver(taken: readonly Ready[], delivery: Delivery): Promise<void> {
   const { directory, messages, urgent, signals, opened, receipt } = delivery
   try {
-    if (!(await opened.flushWith(taken.map((each) => usedPath(directory, each))))) messages.warn(NO_FLUSH)
+    // What is claimed by this call was flushed before it got its name.
+    const again = taken.filter(({ isAgain }) => isAgain).map((each) => usedPath(directory, each))
+    if (!(await opened.flushWith(again))) messages.warn(NO_FLUSH)
     receipt?.append(taken)
     await writeOutput(taken.map(lineOf).join(''), signals.stop, () => urgent.warn(SLOW, 'slow-reader'))
   } catch (error) {

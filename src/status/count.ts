@@ -1,10 +1,11 @@
-import { openClaims } from '../store/create.ts'
+import { join } from 'node:path'
+import { exists, openClaims } from '../store/create.ts'
 import { IccidList } from '../store/iccid-list.ts'
 import { countReceived } from '../store/incoming/answers.ts'
 import { countMoved, type Moved } from '../store/moves.ts'
-import { fileName } from '../store/names.ts'
+import { fileName, usedName } from '../store/names.ts'
 import { readUnused } from '../store/read.ts'
-import { useAt } from '../store/use.ts'
+import { tombstoneIn, useAt } from '../store/use.ts'
 
 /** How many files of each kind a directory has, by their names. */
 export interface Counts {
@@ -40,27 +41,39 @@ export interface Found {
 export function countFiles(directory: string): Found {
   const { iccids, used, notProfiles, notProfileCount, twins } = readUnused(directory)
   const { moved, inTransit } = countMoved(directory)
-  const claimed = claimedIn(directory)
-  iccids.remove(claimed)
-  const unfinished = [...claimed, ...twins.filter((name) => !inTransit.has(name)).map(stem)].map(fileName)
+  const claimed = claimsIn(directory)
+  const going = new Map(
+    [...claimed].flatMap(([name, { to }]) => (to === undefined ? [] : [[name, to] as const])),
+  )
+  iccids.remove(listOf([...claimed.keys()]))
+  const isPlain = (name: string) => !inTransit.has(name) && !going.has(name)
+  const unfinished = [...new Set([...claimed.keys(), ...twins])].filter(isPlain)
   const counts = {
     unused: iccids.length,
-    used: used + claimed.length,
+    used: used + [...claimed.values()].filter(({ hasUsed }) => !hasUsed).length,
     unfinished: unfinished.length,
     moved,
-    inTransit: inTransit.size,
+    inTransit: inTransit.size + going.size,
     notProfiles: notProfileCount,
     received: countReceived(directory),
   }
-  return { counts, iccids, unfinished, inTransit, notProfiles }
+  return { counts, iccids, unfinished, inTransit: new Map([...inTransit, ...going]), notProfiles }
 }
 
-const stem = (name: string) => name.replace(/\.json$/, '')
+/** Profiles that are decided to be somebody's, and whose used files have not come yet, or are not complete. */
+function claimsIn(directory: string): Map<string, { to: string | undefined; hasUsed: boolean }> {
+  const found = new Map<string, { to: string | undefined; hasUsed: boolean }>()
+  for (const key of openClaims(directory)) {
+    const use = useAt(directory, fileName(key))
+    if (use.state !== 'claimed') continue
+    const hasUsed = exists(join(directory, usedName(use.name)))
+    found.set(use.name, { to: tombstoneIn(use.text)?.to, hasUsed })
+  }
+  return found
+}
 
-/** Profiles that are decided to be somebody's, and whose used files have not come yet. */
-function claimedIn(directory: string): IccidList {
-  const claimed = new IccidList()
-  for (const key of openClaims(directory))
-    if (useAt(directory, fileName(key)).state === 'claimed') claimed.add(key)
-  return claimed.sort()
+function listOf(names: readonly string[]): IccidList {
+  const list = new IccidList()
+  for (const name of names) list.add(name.replace(/\.json$/, ''))
+  return list.sort()
 }

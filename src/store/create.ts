@@ -20,8 +20,9 @@ import {
 import { dirname, join } from 'node:path'
 import { errnoOf } from '../failure.ts'
 import { pause } from '../pause.ts'
-import { flushDirectorySync, isFat, isTested } from './flush/directory.ts'
-import { FLUSHES_AT_ONCE, flushFile, flushFileSync } from './flush/files.ts'
+import { flushDirectorySync, isTested } from './flush/directory.ts'
+import { FileSystemFlush } from './flush/file-system.ts'
+import { FLUSHES_AT_ONCE, flushFile, flushFileSync, flushFiles } from './flush/files.ts'
 import { patiently } from './patience.ts'
 import { type Place, placeOf } from './place.ts'
 import { removeIfThere, tryToRemove } from './remove.ts'
@@ -70,8 +71,8 @@ const OTHERS: Outcome = { state: 'others' }
 export async function createAll(directory: string, all: readonly Creation[]): Promise<Outcome[]> {
   const isOrdered = isTested(directory)
   const drafts = all.map((creation): Draft => {
-    const draft = { ...creation, nonce: randomUUID(), place: placeOf(directory, creation) }
-    return isTaken(draft.place) ? { ...draft, outcome: OTHERS } : draft
+    const place = placeOf(directory, creation)
+    return { ...creation, nonce: randomUUID(), place, ...beforehand(place) }
   })
   const open = () => drafts.filter(({ outcome }) => outcome === undefined)
   await writeDrafts(directory, open(), isOrdered)
@@ -89,9 +90,23 @@ export async function createAll(directory: string, all: readonly Creation[]): Pr
   return drafts.map(({ outcome }) => outcome ?? OTHERS)
 }
 
-/** Writes texts under names that nobody reads, and flushes them. */
+/** @returns the outcome if the file is there, or if what it replaces can't be removed: Windows lets no rename of that pass */
+function beforehand({ path, replaces }: Place): { outcome?: Outcome } {
+  if (exists(path)) return { outcome: OTHERS }
+  try {
+    if (replaces !== undefined && process.platform === 'win32')
+      patiently(() => renameSync(replaces, replaces))
+    return {}
+  } catch (error) {
+    return { outcome: errnoOf(error) === 'ENOENT' ? OTHERS : { state: 'unclaimed', error } }
+  }
+}
+
+/** Writes texts under names that nobody reads, and flushes them, all at once where that is known to work. */
 async function writeDrafts(directory: string, drafts: readonly Draft[], isOrdered: boolean): Promise<void> {
   const rights = rightsOf(directory)
+  const fileSystem = new FileSystemFlush(directory)
+  const isForAll = await fileSystem.isFor(drafts.length)
   try {
     for (let at = 0; at < drafts.length; at += FLUSHES_AT_ONCE) {
       const files: number[] = []
@@ -99,17 +114,18 @@ async function writeDrafts(directory: string, drafts: readonly Draft[], isOrdere
       try {
         for (const { text, nonce } of some) {
           makeDraft(directory, nonce, rights)
-          const path = join(draftPath(directory, nonce), nonce)
-          const file = patiently(() => openSync(path, 'wx', fileRights(rights)))
+          const file = patiently(() => openSync(textPath(directory, nonce), 'wx', fileRights(rights)))
           files.push(file)
           writeFileSync(file, text)
         }
-        await Promise.all(files.map(flushFile))
+        if (!isForAll) await Promise.all(files.map(flushFile))
       } finally {
         files.forEach(closeSync)
       }
       if (!isOrdered) for (const { nonce } of some) flushDirectorySync(draftPath(directory, nonce))
     }
+    if (isForAll && !(await fileSystem.flush(drafts.length)))
+      await flushFiles(drafts.map(({ nonce }) => textPath(directory, nonce)))
   } catch (error) {
     for (const { nonce } of drafts) drop(directory, nonce)
     throw error
@@ -117,6 +133,8 @@ async function writeDrafts(directory: string, drafts: readonly Draft[], isOrdere
 }
 
 const draftPath = (directory: string, nonce: string) => join(directory, CLAIMS, DRAFT + nonce)
+
+const textPath = (directory: string, nonce: string) => join(draftPath(directory, nonce), nonce)
 
 function makeDraft(directory: string, nonce: string, mode: number): void {
   const path = draftPath(directory, nonce)
@@ -144,7 +162,7 @@ export function makeThere(directory: string, name: string): void {
 }
 
 function drop(directory: string, nonce: string): void {
-  tryToRemove(join(draftPath(directory, nonce), nonce))
+  tryToRemove(textPath(directory, nonce))
   removeEmpty(draftPath(directory, nonce))
 }
 
@@ -182,7 +200,7 @@ function decide(directory: string, draft: Draft): boolean {
 /** Whether a text is still where nobody reads it. */
 function isUndecided(directory: string, { nonce }: Draft): boolean {
   try {
-    return exists(join(draftPath(directory, nonce), nonce))
+    return exists(textPath(directory, nonce))
   } catch {
     return false
   }
@@ -265,9 +283,11 @@ export const openClaims = (directory: string): string[] =>
 function placeText(place: Place, claim: string, text: string): boolean {
   const { path, replaces, isUnused } = place
   if (isTakenByOthers(place)) return false
-  if (replaces !== undefined) patiently(() => removeIfThere(replaces))
-  // An unused file does not stay where it is, so its name may be new again. The text has its name among the claims once.
-  if (isUnused && !isFat(dirname(path))) return moveIn(claim, path)
+  const isReplaced = replaces !== undefined && patiently(() => removeIfThere(replaces))
+  const hasCopies = !isTested(dirname(path))
+  // Whoever has removed the unused file is the first. And an unused file does not stay where it is, so its name may be new
+  // again, but the text has its name among the claims only once.
+  if ((isReplaced || isUnused) && !hasCopies) return moveIn(claim, path)
   try {
     patiently(() => closeSync(openSync(path, 'wx', fileRights(rightsOf(dirname(path))))))
   } catch (error) {
@@ -276,7 +296,7 @@ function placeText(place: Place, claim: string, text: string): boolean {
     if (there === undefined && !['EEXIST', 'ENOENT'].includes(errnoOf(error) ?? '')) throw error
     if (there === undefined || !isTornFrom(text, there)) return false
   }
-  if (isTested(dirname(path))) return moveIn(claim, path)
+  if (!hasCopies) return moveIn(claim, path)
   write(path, text)
   if (isUnused && isTakenByOthers(place)) patiently(() => removeIfThere(path))
   return true

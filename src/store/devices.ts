@@ -10,6 +10,7 @@ import { iccidDigits } from '../profile/iccid.ts'
 import { createAll, exists, makeThere, type Outcome, readDecided } from './create.ts'
 import { notedFor, restoredRecord } from './earlier.ts'
 import { fieldsOf } from './fields.ts'
+import { parseName } from './names.ts'
 import { isRecord, RECORDS } from './place.ts'
 import { readProfile } from './read.ts'
 import { textOf } from './text.ts'
@@ -78,9 +79,9 @@ const isOpen = ({ use: { state } }: Assignment) =>
 function recordOf(directory: string, device: string, number: number): string | undefined {
   const [place, key] = [join(directory, RECORDS), keyFor(device, number)]
   const text = readDecided(directory, key, () => readProfile(place, key))
-  return text === undefined || deviceIn(text) === device
-    ? text
-    : restoredRecord(directory, device, join(place, key))
+  if (text === undefined) return undefined
+  const isWhole = deviceIn(text) === device && parseName(String(fieldsOf(text)['file'])) !== undefined
+  return isWhole ? text : restoredRecord(directory, device, join(place, key))
 }
 
 /**

@@ -16,6 +16,8 @@ export class Movables {
   readonly #target: string
   readonly #recorded: ReadonlySet<string>
   readonly #tried = new Set<string>()
+  /** Looked at in the target before. */
+  readonly #approved = new Set<string>()
   #skipped = 0
   /** The files in the target of profiles that it used: they can't come back. */
   readonly #used = new Set<string>()
@@ -77,7 +79,9 @@ export class Movables {
     if (digits === undefined || iccidDigits(name.replace(/(\.\d+)?\.json$/, '')) !== digits)
       throw new UnusableProfile('damaged', 'it does not contain an encrypted profile of that ICCID')
     if (this.#recorded.has(digits)) throw new UnusableProfile('damaged', 'it is recorded for a device')
-    return this.#isUsedInTarget(digits) ? undefined : { name, stored }
+    if (!this.#approved.has(name) && this.#isUsedInTarget(digits)) return undefined
+    this.#approved.add(name)
+    return { name, stored }
   }
 
   /** What the target gave away may return to it. */

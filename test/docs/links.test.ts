@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { posix } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { PAGES, pageAt, rowsOf } from './pages.ts'
+import { anchorsOf, PAGES, pageAt, rowsOf } from './pages.ts'
 
 /** GitHub's own pages beside the files of a repository: the latest release, and its files. */
 const ON_GITHUB = /^\.\.\/\.\.\/releases\/latest/
@@ -14,17 +14,6 @@ const linksIn = (text: string) =>
   [...withoutCode(text).matchAll(/\]\(([^)\s]+)\)/g)]
     .map(([, target = '']) => target)
     .filter((target) => !/^https?:/.test(target) && !ON_GITHUB.test(target))
-
-/** As GitHub makes them from headings. */
-function anchorsOf(text: string): string[] {
-  const headings = text.replaceAll(/^ *```[\s\S]*?^ *```$/gm, '').matchAll(/^#+ (.+)$/gm)
-  return [...headings].map(([, title = '']) =>
-    title
-      .toLowerCase()
-      .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
-      .replaceAll(' ', '-'),
-  )
-}
 
 describe.each(PAGES.map(({ path, text }) => [path, linksIn(text)] as const))('%s', (path, links) => {
   test('every link leads to a file, and every anchor to a heading', () => {

@@ -48,3 +48,14 @@ export function sectionOf(text: string, heading: string): string {
   const [, after = ''] = text.split(`\n${heading}\n`)
   return after.split(new RegExp(`^#{1,${level}} `, 'm'))[0] ?? ''
 }
+
+/** As GitHub makes them from headings. */
+export function anchorsOf(text: string): string[] {
+  const headings = text.replaceAll(/^ *```[\s\S]*?^ *```$/gm, '').matchAll(/^#+ (.+)$/gm)
+  return [...headings].map(([, title = '']) =>
+    title
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
+      .replaceAll(' ', '-'),
+  )
+}

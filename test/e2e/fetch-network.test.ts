@@ -172,7 +172,7 @@ describe('a proxy', () => {
     const { run } = fetchFrom(httpsUrl(service), { ...TRUSTED, HTTPS_PROXY: proxy.url })
     expect(await run).toMatchObject({
       code: 0,
-      stderr: expect.stringMatching(/^softsim: stored 1 profile .*\n$/),
+      stderr: expect.stringMatching(/^softsim: stored 1 profile .*\nsoftsim: .* is new, .*\n$/),
     })
   })
 

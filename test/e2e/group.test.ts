@@ -88,7 +88,9 @@ test.skipIf(!canTry)('a file of another user that is not for the group is named'
   const one = ['--iccid', iccid(1)]
 
   chmodSync(unused, 0o600)
-  expect(next(...one)).toContain(`hint: give this user permission to read ${unused}; nothing was claimed\n`)
+  expect(next(...one)).toContain(
+    `hint: give this user permission to read ${unused}, then run the same command again\n`,
+  )
   chmodSync(unused, 0o644)
   expect(next(...one, '--receipt', join(place, 'receipt.jsonl'))).toMatch(
     /permission denied .*\n.*hint: give this user permission to create, write, .*; nothing was claimed\n$/,

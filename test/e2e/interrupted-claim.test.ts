@@ -1,13 +1,20 @@
-/** Claims that stop between their two steps: their call was killed there, or the file can't be renamed. */
-import { utimesSync, writeFileSync } from 'node:fs'
+/** Claims that stop between their steps: a call of version 1.1 was killed, another one is faster, or the disk fails. */
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, inject, test } from 'vitest'
 import { start } from '../../scripts/torture/program.ts'
 import { type Injection, traced, whyNoTrace } from '../../scripts/torture/trace.ts'
-import { directoryOf, namesIn, someProfiles, usedIn } from '../support/directory.ts'
+import {
+  directoryOf,
+  namesIn,
+  someProfiles,
+  temporaryDirectory,
+  unusedIn,
+  usedIn,
+} from '../support/directory.ts'
 import { iccid } from '../support/profiles.ts'
 import { lines } from '../support/promises.ts'
-import { softsim } from '../support/softsim.ts'
+import { softsim, until } from '../support/softsim.ts'
 
 const { privateKeyPath: KEY } = inject('keys')
 const line = (directory: string, ...more: string[]) => [
@@ -21,121 +28,100 @@ const line = (directory: string, ...more: string[]) => [
 ]
 const iccidsIn = (stdout: string) => lines(stdout).map((each) => JSON.parse(each).iccid)
 
-/** A directory in which a call was killed amid its claim of the first profile, so many minutes ago. */
-function halfClaimed(profiles: number, minutesAgo: number): string {
-  const directory = directoryOf(someProfiles(profiles))
-  const used = join(directory, `__${iccid(1)}.json`)
-  writeFileSync(used, '')
-  const then = new Date(Date.now() - minutesAgo * 60_000)
-  utimesSync(used, then, then)
-  return directory
-}
-
-describe('a call was killed during its claim', () => {
-  test.each([
-    ['', 2],
-    [', also if its time is of a clock that is ahead', -2],
-  ])('the profile counts as used; the next call reports it once%s', async (_, minutesAgo) => {
-    const directory = halfClaimed(3, minutesAgo)
-    const first = await softsim(line(directory))
-    expect([first.code, iccidsIn(first.stdout)]).toEqual([0, [iccid(2)]])
-    expect(lines(first.stderr)).toEqual([
-      expect.stringMatching(RegExp(`^softsim: warning: ${iccid(1)} is marked used but was not printed: .*`)),
-    ])
-    const second = await softsim(line(directory))
-    expect([second.code, iccidsIn(second.stdout), second.stderr]).toEqual([0, [iccid(3)], ''])
-    expect(await softsim(line(directory))).toMatchObject({ code: 3, stdout: '' })
-    expect(namesIn(directory)).toEqual([1, 2, 3].map((n) => `__${iccid(n)}.json`))
+test('a half claim of version 1.1 is set aside: whoever reads the directory names it, and --iccid prints it', async () => {
+  const directory = directoryOf(someProfiles(3))
+  const used = `__${iccid(1)}.json`
+  writeFileSync(join(directory, used), '')
+  const aside = RegExp(
+    `^softsim: warning: ${iccid(1)} is set aside: .*; use --iccid ${iccid(1)} to print it\n`,
+  )
+  const first = await softsim(line(directory))
+  expect([first.code, iccidsIn(first.stdout), first.stderr]).toEqual([
+    0,
+    [iccid(2)],
+    expect.stringMatching(aside),
+  ])
+  // The hint spares this call the directory.
+  const second = await softsim(line(directory))
+  expect([second.code, iccidsIn(second.stdout), second.stderr]).toEqual([0, [iccid(3)], ''])
+  expect(await softsim(line(directory))).toMatchObject({
+    code: 3,
+    stdout: '',
+    stderr: expect.stringMatching(aside),
   })
-
-  test.each([0, 2])('--iccid prints it, %d minutes later', async (minutes) => {
-    const directory = halfClaimed(2, minutes)
+  for (const words of ['was set aside', 'was handed out before']) {
     const { code, stdout, stderr } = await softsim(line(directory, '--iccid', iccid(1)))
     expect([code, iccidsIn(stdout)]).toEqual([0, [iccid(1)]])
-    expect(stderr).toMatch(/^softsim: warning: .*\n$/)
-    expect(usedIn(directory)).toEqual([`__${iccid(1)}.json`])
-  })
-
-  test('a claim that may still be running is left alone', async () => {
-    const directory = halfClaimed(1, 0)
-    expect(await softsim(line(directory))).toMatchObject({ code: 3, stdout: '' })
-    expect(namesIn(directory)).toHaveLength(2)
-  })
+    expect(stderr).toMatch(RegExp(`^softsim: warning: ${iccid(1)} ${words}.*\n$`))
+  }
+  expect(await softsim(line(directory))).toMatchObject({ code: 3, stdout: '' })
+  expect(namesIn(directory)).toEqual([`__${iccid(1)}.2.json`, ...[1, 2, 3].map((n) => `__${iccid(n)}.json`)])
 })
 
 const reason = whyNoTrace()
 
 /** ARM has only the later ones. */
 const RENAME = ['rename', 'renameat', 'renameat2']
+const MKDIR = ['mkdir', 'mkdirat']
+const UNLINK = ['unlink', 'unlinkat']
 
-describe.skipIf(reason !== undefined)(
-  `another program has a file open${reason ? ` (skipped: ${reason})` : ''}`,
-  () => {
-    const nextWith = (directory: string, when: Injection['when'], error: string, ...more: string[]) => {
-      const injection = { syscall: RENAME.join(','), when, effect: `error=${error}` } as const
-      const under = traced('/dev/null', injection, RENAME)
-      return start(line(directory, ...more), { under }).ended
-    }
+describe.skipIf(reason !== undefined)(`amid a claim${reason ? ` (skipped: ${reason})` : ''}`, () => {
+  const startWith = (
+    directory: string,
+    syscalls: readonly string[],
+    rest: Omit<Injection, 'syscall'>,
+    ...more: string[]
+  ) => {
+    const log = join(temporaryDirectory(), 'trace')
+    const under = traced(log, { syscall: syscalls.join(','), ...rest }, syscalls)
+    return { log, ...start(line(directory, ...more), { under }) }
+  }
 
-    // The first rename of a call is that of the hint.
-    test.each(['EBUSY', 'EPERM', 'EACCES'])(
-      '%s: the file is skipped, and the next one is taken',
-      async (error) => {
-        const directory = directoryOf(someProfiles(3))
-        const { code, stdout, stderr } = await nextWith(directory, 2, error)
-        expect([code, iccidsIn(stdout)]).toEqual([0, [iccid(2)]])
-        expect(lines(stderr)).toEqual([
-          expect.stringMatching(RegExp(`^softsim: warning: ${iccid(1)}\\.json .*${error}`)),
-        ])
-        expect(usedIn(directory)).toEqual([`__${iccid(2)}.json`])
-      },
-    )
+  test('another call gets one of a panel: what is too little comes back, and the next call prints it', async () => {
+    const directory = directoryOf(someProfiles(2))
+    const stop = { when: 1, effect: 'signal=SIGSTOP' } as const
+    const panel = startWith(directory, MKDIR, stop, '-n', '2')
+    await until(() => existsSync(panel.log) && readFileSync(panel.log, 'utf8').includes('stopped by SIGSTOP'))
+    expect(await softsim(line(directory, '--iccid', iccid(2)))).toMatchObject({ code: 0 })
+    panel.signal('SIGCONT')
+    expect(await panel.ended).toMatchObject({ code: 3, stdout: '' })
+    expect(unusedIn(directory)).toEqual([`${iccid(1)}.2.json`])
+    const { code, stdout } = await softsim(line(directory))
+    expect([code, iccidsIn(stdout)]).toEqual([0, [iccid(1)]])
+    expect(usedIn(directory)).toEqual([`__${iccid(1)}.2.json`, ...[1, 2].map((n) => `__${iccid(n)}.json`)])
+  })
 
-    test('a panel is filled without that file', async () => {
-      const directory = directoryOf(someProfiles(4))
-      const { code, stdout } = await nextWith(directory, 3, 'EBUSY', '-n', '3')
-      expect([code, iccidsIn(stdout).sort()]).toEqual([0, [1, 3, 4].map((n) => iccid(n))])
-      expect(usedIn(directory)).toHaveLength(3)
-    })
+  // The first rename of a call is that of the hint.
+  test.each([
+    ['EBUSY, once: it is tried again', RENAME, { when: 2, effect: 'error=EBUSY' }, 0],
+    ['the unused file can’t be removed: the profile is named', UNLINK, { when: 1, effect: 'error=EBUSY' }, 9],
+    ['the used file does not come: the profile is named', RENAME, { when: 3, effect: 'error=EIO' }, 9],
+  ] as const)('%s', async (_, syscalls, rest, wanted) => {
+    const directory = directoryOf(someProfiles(2))
+    const { code, stdout, stderr } = await startWith(directory, syscalls, rest).ended
+    expect([code, iccidsIn(stdout)]).toEqual([wanted, wanted === 0 ? [iccid(1)] : []])
+    expect(stderr.includes(`claimed but not delivered: ${iccid(1)} (`)).toBe(wanted !== 0)
+    const next = await softsim(line(directory))
+    expect([next.code, iccidsIn(next.stdout)]).toEqual([0, [iccid(2)]])
+    const again = await softsim(line(directory, '--iccid', iccid(1)))
+    expect([again.code, iccidsIn(again.stdout)]).toEqual([0, [iccid(1)]])
+  })
 
-    test('--iccid says so', async () => {
-      const directory = directoryOf(someProfiles(2))
-      const { code, stdout, stderr } = await nextWith(directory, 1, 'EBUSY', '--iccid', iccid(1))
-      expect([code, stdout]).toEqual([9, ''])
-      expect(stderr).toMatch(RegExp(`^softsim: error: ${iccid(1)}\\.json can't be handed out: .*EBUSY`))
-      expect(usedIn(directory)).toEqual([])
-    })
+  test('a claim that is complete when another one fails is named', async () => {
+    const directory = directoryOf(someProfiles(3))
+    const rest = { when: '3+', effect: 'error=EIO' } as const
+    const { code, stdout, stderr } = await startWith(directory, RENAME, rest, '-n', '3').ended
+    expect([code, stdout]).toEqual([9, ''])
+    expect(stderr).toContain(`softsim: error: claimed but not delivered: ${iccid(1)} (`)
+    expect(usedIn(directory)).toEqual([`__${iccid(1)}.json`])
+  })
 
-    test('the file disappears during the claim: this is reported, because this call may have renamed it', async () => {
-      const directory = directoryOf(someProfiles(2))
-      const { code, stdout, stderr } = await nextWith(directory, 2, 'ENOENT')
-      expect([code, iccidsIn(stdout)]).toEqual([0, [iccid(2)]])
-      expect(stderr).toMatch(RegExp(`^softsim: warning: ${iccid(1)}\\.json .*not claimed by this call\\n$`))
-    })
-
-    test('any number of such files is skipped if they are not in a row', async () => {
-      // A claim that fails is released by another rename.
-      const directory = directoryOf(someProfiles(12))
-      const { code, stdout, stderr } = await nextWith(directory, '2+3', 'EBUSY', '-n', '6')
-      expect([code, lines(stdout).length, lines(stderr).length]).toEqual([0, 6, 6])
-      expect(usedIn(directory)).toHaveLength(6)
-    })
-
-    test('a claim that is complete when another one fails is named', async () => {
-      const directory = directoryOf(someProfiles(3))
-      // The claim of the second fails. That of the first is complete, and that of the third has only begun.
-      const { code, stdout, stderr } = await nextWith(directory, '3+', 'EIO', '-n', '3')
-      expect([code, stdout]).toEqual([9, ''])
-      expect(stderr).toContain(`softsim: error: claimed but not delivered: ${iccid(1)} (`)
-      expect(usedIn(directory)).toEqual([`__${iccid(1)}.json`])
-    })
-
-    test('every file: the directory is the cause, and nothing stays claimed', async () => {
-      const directory = directoryOf(someProfiles(8))
-      const { code, stdout, stderr } = await nextWith(directory, '2+', 'EPERM')
-      expect([code, stdout]).toEqual([9, ''])
-      expect(stderr).toMatch(/^softsim: error: 5 profiles in a row can't be claimed/)
-      expect(namesIn(directory)).toEqual(someProfiles(8).map((each) => `${each.iccid}.json`))
-    })
-  },
-)
+  test('every file: the directory is the cause, and nothing stays claimed', async () => {
+    const directory = directoryOf(someProfiles(8))
+    const rest = { when: '2+', effect: 'error=EPERM' } as const
+    const { code, stdout, stderr } = await startWith(directory, RENAME, rest).ended
+    expect([code, stdout]).toEqual([9, ''])
+    expect(stderr).toMatch(/^softsim: error: 5 profiles in a row can't be claimed/)
+    expect(namesIn(directory)).toEqual(someProfiles(8).map((each) => `${each.iccid}.json`))
+  })
+})

@@ -1,12 +1,4 @@
-import {
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  unlinkSync,
-  writeFileSync,
-} from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { killMoveAt, plain } from '../../scripts/torture/move/kill.ts'
@@ -16,52 +8,51 @@ import { Tally } from '../../scripts/torture/tally.ts'
 import { whyNoTrace } from '../../scripts/torture/trace.ts'
 import { Works } from '../../scripts/torture/works.ts'
 import { newAnswerName } from '../../src/store/incoming/answers.ts'
-import { namesIn, unusedIn, usedIn } from '../support/directory.ts'
-import { draftsIn, fileOf, halfMoved, move, next, status } from '../support/moves.ts'
+import { namesIn, unusedIn } from '../support/directory.ts'
+import { fileOf, halfMoved, journalsIn, move, next, status } from '../support/moves.ts'
 import { iccid } from '../support/profiles.ts'
 import { failure, lines } from '../support/promises.ts'
 import { softsim } from '../support/softsim.ts'
 
 describe('an interrupted move', () => {
-  test.each([undefined, 'target'] as const)(
+  test.each([undefined, 'given'] as const)(
     'is finished by the same command, and moves no more (%s)',
-    async (whose) => {
-      const { source, target } = await halfMoved(whose)
+    async (fate) => {
+      const { source, target } = await halfMoved(fate)
       expect(await status(source)).toMatchObject({ unused: 3, inTransit: 2, moved: 0, unfinished: 0 })
       expect((await next(source, '--iccid', iccid(1))).code).toBe(3)
       expect(await move(source, target, '-n', '2')).toMatchObject({ code: 0 })
       expect(namesIn(target)).toEqual([1, 2].map(fileOf))
       expect(await status(source)).toMatchObject({ unused: 3, inTransit: 0, moved: 2 })
-      expect(draftsIn(source)).toEqual([])
+      expect(journalsIn(source)).toEqual([])
     },
   )
 
   test('status says which profiles are in transit, and where to', async () => {
-    const { source, target } = await halfMoved('target')
+    const { source, target } = await halfMoved('given')
     const warning = `softsim: warning: a move to ${target} is not finished: run the same command again`
     const { stderr } = await softsim(['status', '-v', '-i', source])
-    expect(lines(stderr)).toEqual([
-      warning,
+    expect(lines(stderr).sort()).toEqual([
       ...[1, 2].map((n) => `softsim: ${fileOf(n)} is in transit to ${target}`),
+      warning,
     ])
-    // The claim is complete, and nothing is given.
-    unlinkSync(join(source, fileOf(1)))
     expect(lines((await softsim(['status', '-i', source, '--iccid', iccid(1)])).stderr)).toEqual([
       `softsim: ${iccid(1)} is in transit to ${target}`,
       warning,
     ])
   })
 
-  test('counts: a larger number moves the rest', async () => {
-    const { source, target } = await halfMoved('target')
-    const { stderr } = await move(source, target, '-n', '4')
-    expect(stderr).toContain('a move of 2 profiles is not finished: it comes first, and counts')
-    expect(stderr).toContain('4 profiles moved')
-    expect(namesIn(target)).toEqual([1, 2, 3, 4].map(fileOf))
+  test.each(['2', '4'])('-n %s: it says so, and moves nothing else', async (count) => {
+    const { source, target } = await halfMoved('given')
+    expect(lines((await move(source, target, '-n', count)).stderr)).toEqual([
+      `softsim: a move to ${target} was interrupted: it is finished, and nothing else is moved`,
+      `softsim: 2 profiles moved to ${target}; 3 unused left in ${source}`,
+    ])
+    expect(namesIn(target)).toEqual([1, 2].map(fileOf))
   })
 
   test('another stick at the same mount point gets nothing', async () => {
-    const { source, target } = await halfMoved('target')
+    const { source, target } = await halfMoved('given')
     const stick = dirname(target)
     renameSync(stick, `${stick}-away`)
     mkdirSync(stick)
@@ -77,10 +68,10 @@ describe('an interrupted move', () => {
     expect((await move(source, join(`${stick}-elsewhere`, 'profiles'), '-n', '2')).code).toBe(0)
   })
 
-  test.each([undefined, 'target'] as const)(
+  test.each([undefined, 'given'] as const)(
     'without the stick, it is named, and nobody is told that nothing was moved (%s)',
-    async (whose) => {
-      const { source, target } = await halfMoved(whose)
+    async (fate) => {
+      const { source, target } = await halfMoved(fate)
       const stick = dirname(target)
       renameSync(stick, `${stick}-away`)
       const away = failure(
@@ -109,37 +100,28 @@ describe('an interrupted move', () => {
       code: 0,
       stderr: `softsim: 2 profiles taken back to ${source}\n`,
     })
-    expect(unusedIn(source)).toHaveLength(5)
-    expect(usedIn(source)).toEqual([])
+    const back = [1, 2].map((n) => `${iccid(n)}.2.json`)
+    expect(unusedIn(source).sort()).toEqual([...back, ...[3, 4, 5].map(fileOf)].sort())
+    expect(await status(source)).toMatchObject({ unused: 5, inTransit: 0, moved: 0 })
     // The stick comes back.
     renameSync(`${target}-away`, target)
-    expect((await move(source, target, '-n', '1')).code).toBe(0)
-    expect(namesIn(target)).toEqual([fileOf(1)])
+    expect((await move(source, target, '--all')).code).toBe(0)
+    expect(await status(target)).toMatchObject({ unused: 5 })
   })
 
   test('--back refuses what the stick may have', async () => {
-    const { source, target } = await halfMoved('target')
+    const { source, target } = await halfMoved('given')
     expect(await move(source, target, '--back')).toEqual(
       failure(3, /profiles that \S+ may have can't be taken back to \S+/, /run the move again.*/),
     )
     expect(await status(source)).toMatchObject({ inTransit: 2 })
     expect((await move(source, target, '-n', '2')).code).toBe(0)
   })
-
-  test('a torn tombstone is nobody’s: it is named, and the rest is moved', async () => {
-    const { source, target } = await halfMoved('target')
-    writeFileSync(join(source, `__${fileOf(2)}`), '{"move":"')
-    const run = await move(source, target, '-n', '1')
-    expect(run.code).toBe(0)
-    expect(run.stderr).toContain(`${fileOf(2)} is not moved: another call has begun to claim it`)
-    expect(namesIn(target)).toEqual([fileOf(1)])
-  })
 })
 
 test('what a killed call has put aside in the other directory is stored, and not put aside again', async () => {
-  const { source, target } = await halfMoved('target')
+  const { source, target } = await halfMoved('given')
   const { moved } = JSON.parse(readFileSync(join(source, `__${fileOf(1)}`), 'utf8'))
-  unlinkSync(join(source, fileOf(1)))
   mkdirSync(join(target, '.incoming'))
   const answer = `${newAnswerName().replace(`~${process.pid}~`, '~4194999~')}.answer`
   writeFileSync(join(target, '.incoming', answer), `${JSON.stringify(moved)}\n`)

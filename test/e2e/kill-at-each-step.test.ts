@@ -98,9 +98,14 @@ describe.skipIf(reason !== undefined)(
         expect(run).toMatchObject({ code: 0 })
         const steps = calls.flatMap((call) => stepOf(call, directory) ?? [])
         const each = (...steps: string[]) => Array.from({ length: scene(name).takes }, () => steps).flat()
-        expect(steps, name).toEqual([
-          ...each('create the used name'),
-          ...each('rename over it'),
+        const claims = each('remove the unused file', 'create the used name', 'rename the text over it')
+        expect(
+          steps.filter((step, at) => step !== 'flush the directory' || at > 0),
+          name,
+        ).toEqual([
+          ...each('flush a claim'),
+          ...each('decide'),
+          ...claims,
           ...each('flush a used file'),
           'flush the directory',
           'print',
@@ -172,7 +177,10 @@ function stepOf({ name, args }: Call, directory: string): string | undefined {
   if (/^rename/.test(name) && /\/\d+\.json"\)?$/.test(args.trim())) return 'publish'
   if (/^unlink/.test(name) && args.includes('.answer"')) return 'remove what was put aside'
   if (name === 'openat' && args.includes('/__') && args.includes('O_EXCL')) return 'create the used name'
-  if (/^rename/.test(name) && args.includes('/__')) return 'rename over it'
+  if (isFlush && args.includes('/.claims/~')) return 'flush a claim'
+  if (/^rename/.test(name) && args.includes('/.claims/~')) return 'decide'
+  if (/^unlink/.test(name) && /\/\d+\.json"/.test(args)) return 'remove the unused file'
+  if (/^rename/.test(name) && args.includes('/__')) return 'rename the text over it'
   if (isFlush && args.includes('/__')) return 'flush a used file'
   if (name === 'write' && args.startsWith('1<')) return 'print'
   return undefined

@@ -8,6 +8,7 @@ import {
   unlinkSync,
   writeFileSync,
 } from 'node:fs'
+import { hostname } from 'node:os'
 import { dirname, join } from 'node:path'
 import { describe, expect, inject, test } from 'vitest'
 import { newAnswerName } from '../../src/store/incoming/answers.ts'
@@ -21,9 +22,9 @@ import { hasPosix } from '../support/system.ts'
 
 const { publicKey } = inject('keys')
 
-test('the lowest profiles go to the other directory, byte for byte, and stations there and here go on', async () => {
+test('the lowest profiles go to the other directory, and stations there and here go on', async () => {
   const [source, target] = pair()
-  const before = readFileSync(join(source, fileOf(1)), 'utf8')
+  const before = JSON.parse(readFileSync(join(source, fileOf(1)), 'utf8'))
   expect(await move(source, target, '-n', '2')).toEqual({
     code: 0,
     signal: null,
@@ -31,7 +32,15 @@ test('the lowest profiles go to the other directory, byte for byte, and stations
     stderr: `softsim: 2 profiles moved to ${target}; 3 unused left in ${source}\n`,
   })
   expect(namesIn(target)).toEqual([fileOf(1), fileOf(2)])
-  expect(JSON.parse(readFileSync(join(target, fileOf(1)), 'utf8'))).toEqual(JSON.parse(before))
+  const from = expect.stringMatching(/^[\da-f-]{36}$/)
+  expect(JSON.parse(readFileSync(join(target, fileOf(1)), 'utf8'))).toEqual({ ...before, from })
+  expect(JSON.parse(readFileSync(join(source, `__${fileOf(1)}`), 'utf8'))).toMatchObject({
+    to: target,
+    move: from,
+    station: hostname(),
+    time: expect.stringMatching(/T[\d:.]+Z$/),
+    moved: before,
+  })
   expect(unusedIn(source)).toEqual([3, 4, 5].map(fileOf))
   expect(JSON.parse((await next(target)).stdout).iccid).toBe(iccid(1))
   expect(JSON.parse((await next(source)).stdout).iccid).toBe(iccid(3))
@@ -64,7 +73,7 @@ test('none: the hint does not say to move fewer', async () => {
     '-o',
     join(temporaryDirectory(), 'new'),
   ])
-  expect(run).toEqual(failure(3, /at most 0 of 5 profiles in \S+ can be moved/, /see softsim status/))
+  expect(run).toEqual(failure(3, /no unused profile in \S+ can be moved/, /see softsim status/))
 })
 
 test('too few: nothing is moved, and nothing stays marked', async () => {
@@ -150,7 +159,7 @@ test('profiles that are in the other directory already are warned of', async () 
   const [source, target] = pair(2)
   cpSync(source, target, { recursive: true })
   expect((await move(source, target, '--all')).stderr).toContain(
-    `warning: ${target} already has 2 profiles of these, such as ${join(target, fileOf(1))}: was one of the directories`,
+    `warning: ${target} already has 2 profiles of these, such as ${fileOf(1)}: was one of the directories`,
   )
 })
 
@@ -201,25 +210,40 @@ test.each<[string[], RegExp, RegExp?]>([
   expect(await softsim(['move', ...options])).toEqual(failure(2, why, hint))
 })
 
-test('a chain: what went on from the second directory comes back to neither', async () => {
-  const [source, second] = pair(2)
-  const third = join(temporaryDirectory(), 'profiles')
-  await move(source, second, '--all')
-  await move(second, third, '--all')
-  expect(namesIn(third)).toEqual([1, 2].map(fileOf))
-  for (const home of [source, second]) {
-    const left = `2 profiles not moved: used in ${home}, or moved away from there, as ${home}/__${fileOf(1)} says`
-    for (const which of [['--all'], ['-n', '2']]) {
-      const { code, stderr } = await move(third, home, ...which)
-      expect(code).toBe(3)
-      expect(lines(stderr)).toEqual([
-        `softsim: warning: ${left}`,
-        expect.stringContaining('can be moved'),
-        expect.stringMatching(/hint: are -i and -o swapped\?/),
-      ])
-    }
+test('a lot comes home, and may leave again: what was printed anywhere stays used', async () => {
+  const [a, b] = pair(4)
+  const printed = async (directory: string) => {
+    const { code, stdout } = await next(directory)
+    return [code, JSON.parse(stdout).iccid]
   }
-  expect(unusedIn(third)).toHaveLength(2)
+  for (const [n, [source, target]] of [
+    [a, b],
+    [b, a],
+    [a, b],
+  ].entries()) {
+    expect(await move(source ?? '', target ?? '', '--all')).toMatchObject({ code: 0 })
+    expect(unusedIn(target ?? '')).toHaveLength(4 - n)
+    expect(await printed(target ?? '')).toEqual([0, iccid(n + 1)])
+  }
+  // Only the last one is unused, and only here.
+  expect([unusedIn(a), unusedIn(b)]).toEqual([[], [`${iccid(4)}.2.json`]])
+  expect(await status(a)).toMatchObject({ unused: 0, inTransit: 0 })
+  expect(await printed(b)).toEqual([0, iccid(4)])
+  for (const each of [a, b]) expect(await next(each)).toMatchObject({ code: 3 })
+  expect(await next(a, '--iccid', iccid(4))).toEqual(
+    failure(3, RegExp(`${iccid(4)} is moved to ${b}`), /.*-i.*/),
+  )
+  expect((await next(a, '--iccid', iccid(2))).code).toBe(0)
+})
+
+test('what a station has used does not leave, and comes from nowhere', async () => {
+  const [source, target] = pair(2)
+  cpSync(source, target, { recursive: true })
+  await next(target)
+  const { code, stderr } = await move(source, target, '-n', '2')
+  expect(code).toBe(3)
+  expect(stderr).toContain(`1 profile not moved: used in ${target}`)
+  expect([unusedIn(source), unusedIn(target)]).toEqual([[1, 2].map(fileOf), [fileOf(2)]])
 })
 
 test('an earlier version does not print what was moved', () => {
@@ -256,31 +280,28 @@ describe.skipIf(!hasSmallDisks)('a stick that is too small', () => {
     }
   })
 
-  test.each(['with space again', 'on a larger disk'])(
-    'that fills up: each call puts the profiles aside once (%s)',
-    async (where) => {
-      const disk = await smallDisk(1)
-      try {
-        const target = join(disk.path, 'profiles')
-        const { source } = await halfMoved('target', 40, target)
-        disk.fill(12)
-        for (const _ of [1, 2, 3]) {
-          const full = await move(source, target, '-n', '40')
-          expect(full.code).toBe(9)
-          expect(full.stderr).toMatch(/error: can't store profiles in \S+: no space left/)
-          expect(full.stderr).toMatch(/hint: free disk space.* to a larger disk/)
-        }
-        expect((await status(target)).received).toBe(40)
-        const larger = join(temporaryDirectory(), 'larger')
-        if (where === 'on a larger disk') cpSync(target, larger, { recursive: true })
-        else disk.clear()
-        const now = existsSync(larger) ? larger : target
-        expect((await move(source, now, '-n', '40')).code).toBe(0)
-        expect(await status(now)).toMatchObject({ unused: 40, received: 0 })
-        expect(await status(source)).toMatchObject({ unused: 3, moved: 40, inTransit: 0 })
-      } finally {
-        await disk.close()
+  test.each(['with space again', 'on a larger disk'])('that fills up: the move waits (%s)', async (where) => {
+    const disk = await smallDisk(1)
+    try {
+      const target = join(disk.path, 'profiles')
+      const { source } = await halfMoved('given', 40, target)
+      disk.fill(12)
+      for (const _ of [1, 2, 3]) {
+        const full = await move(source, target, '-n', '40')
+        expect(full.code).toBe(9)
+        expect(full.stderr).toMatch(/error: can't store profiles in \S+: no space left/)
+        expect(full.stderr).toMatch(/hint: free disk space.* to a larger disk/)
       }
-    },
-  )
+      expect(namesIn(join(target, '.claims'))).toEqual([])
+      const larger = join(temporaryDirectory(), 'larger')
+      if (where === 'on a larger disk') cpSync(target, larger, { recursive: true })
+      else disk.clear()
+      const now = existsSync(larger) ? larger : target
+      expect((await move(source, now, '-n', '40')).code).toBe(0)
+      expect(await status(now)).toMatchObject({ unused: 40 })
+      expect(await status(source)).toMatchObject({ unused: 3, moved: 40, inTransit: 0 })
+    } finally {
+      await disk.close()
+    }
+  })
 })

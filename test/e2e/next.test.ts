@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process'
-import { copyFileSync, existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { copyFileSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { crc32 } from 'node:zlib'
 import { describe, expect, inject, test } from 'vitest'
@@ -118,13 +119,15 @@ describe('order', () => {
     expect(lines(stdout).map(iccidOf)).toEqual(iccids)
   })
 
-  test('the file is renamed and otherwise unchanged', async () => {
+  test('the used file has the profile, who claimed it, and when', async () => {
     const directory = directoryOf(someProfiles(2))
     const [first = '', second] = unusedIn(directory)
-    const before = readFileSync(join(directory, first))
+    const before = JSON.parse(readFileSync(join(directory, first), 'utf8'))
     await next(directory)
     expect(namesIn(directory)).toEqual([`__${first}`, second].sort())
-    expect(readFileSync(join(directory, `__${first}`))).toEqual(before)
+    const time = expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/)
+    const who = { station: hostname(), claimed: time, file: first, claim: expect.stringMatching(/./) }
+    expect(JSON.parse(readFileSync(join(directory, `__${first}`), 'utf8'))).toEqual({ ...before, ...who })
   })
 
   test('profiles that are added later are handed out too', async () => {
@@ -152,7 +155,7 @@ describe('order', () => {
     copyFileSync(join(directory, first), join(directory, `__${first}`))
     expect(iccidOf((await next(directory)).stdout.trimEnd())).toBe(iccid(2))
     expect(await next(directory)).toEqual(failure(3, /no unused profile .*/))
-    expect(existsSync(join(directory, first))).toBe(true)
+    expect(unusedIn(directory)).toEqual([])
   })
 
   test('a profile that is used under another spelling of its ICCID counts as used', async () => {

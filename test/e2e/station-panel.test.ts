@@ -1,4 +1,4 @@
-/** scripts/stations/station.sh at a terminal, with panels of four. */
+/** scripts/stations/softsim-station at a terminal, with panels of four. */
 import { existsSync, rmSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, inject, test } from 'vitest'
@@ -145,18 +145,6 @@ describe.skipIf(!canRun)('a panel of four', () => {
     await run.says('Device SN-4 is programmed.')
     await run.pressCtrlC()
     expect(station.slots()).toEqual(['1 SN-1', '2 SN-2', '3 SN-3', '4 SN-4'])
-  })
-
-  test('fewer profiles than devices: it ends with exit code 3, and nothing is claimed', async () => {
-    station = stationOf(directoryOf(someProfiles(3)))
-    const run = start({ PANEL: '4' })
-    await run.says('WARNING: profiles left: 3. Fetch more, or type skip for slots that get none.')
-    await scanAll(run, SERIALS)
-    expect(await run.ended).toBe(3)
-    expect([station.programmed(), station.results()]).toEqual([[], []])
-    expect(run.terminal.shown).not.toContain('not finished')
-    for (const serial of SERIALS)
-      expect(run.terminal.shown).toContain(`Device ${serial} was scanned, but not programmed`)
   })
 
   test('one port under two names: it does not start', async () => {

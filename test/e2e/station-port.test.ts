@@ -1,8 +1,9 @@
-/** scripts/stations/station.sh at a terminal, with a device on a serial port. */
+/** scripts/stations/softsim-station at a terminal, with a device on a serial port. */
 import { existsSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, inject, test } from 'vitest'
 import { directoryOf, someProfiles, temporaryDirectory, usedIn } from '../support/directory.ts'
+import { iccid } from '../support/profiles.ts'
 import { softsim, until } from '../support/softsim.ts'
 import { serialPort, stationOf } from '../support/station.ts'
 import { hasProgram } from '../support/system.ts'
@@ -14,7 +15,7 @@ const canRun = process.platform === 'linux' && hasProgram('script')
 describe.skipIf(!canRun)('the stations’ script with a device on a serial port', () => {
   let directory: string
   let station: ReturnType<typeof stationOf>
-  const start = (port: string, settings = {}) => station.start({ KEY, ...settings }, port)
+  const start = (port?: string, settings = {}) => station.start({ KEY, ...settings }, ...(port ? [port] : []))
 
   beforeEach(() => {
     directory = directoryOf(someProfiles(5))
@@ -96,6 +97,87 @@ describe.skipIf(!canRun)('the stations’ script with a device on a serial port'
     await run.says('is not a serial port. Check the cable.')
     expect([existsSync(port), usedIn(directory)]).toEqual([false, []])
     symlinkSync(device.port, port)
+    await run.scan('SN-1\n')
+    await run.says('Device SN-1 is programmed.')
+  })
+
+  test.each([
+    { LC_ALL: 'C' },
+    { LC_ALL: 'C.UTF-8' },
+    { LC_ALL: 'C.UTF-8', SERIALS: '^[[:alnum:]._:/#+-]{1,128}$' },
+  ])('a serial number has letters of ASCII only: %j', async (settings) => {
+    const run = start(undefined, settings)
+    for (const serial of ['SNé1', 'SN-١', 'SN 1', 'S'.repeat(129)]) {
+      await run.scan(`${serial}\n`)
+      await run.says('not a serial number')
+    }
+    await run.scan('SN._:/#+-1\n')
+    await run.says('Device SN._:/#+-1 is programmed.')
+  })
+
+  test('the log has what the station, softsim and the device say, and no profile', async () => {
+    const device = await serialPort((line) => `echo ${line}\r\nOK\r\n`)
+    const run = start(device.port, { LOG: station.path('log.txt') })
+    await run.scan('SN-1\n')
+    await run.says('Device SN-1 is programmed.')
+    await run.scan('SN-1\n')
+    await run.says('already programmed')
+    run.type('yes\n')
+    await run.says('Device SN-1 is programmed.')
+    await run.scan('exit\n')
+    await run.ended
+    const log = station.linesOf('log.txt').map((line) => line.replace(/^[\d:TZ-]+ /, ''))
+    expect(log.slice(0, 5).map((line) => line.slice(0, 7))).toEqual([
+      'Profile',
+      'Key:   ',
+      'Receipt',
+      'Results',
+      'Ports: ',
+    ])
+    expect(log.slice(5)).toEqual([
+      'WARNING: profiles left: 5. Fetch more.',
+      `softsim: handed out ${iccid(1)} to device SN-1, now ${directory}/__${iccid(1)}.json`,
+      `softsim: at most 4 unused profiles left in ${directory}`,
+      'Device SN-1: echo (profile)',
+      'Device SN-1: OK',
+      'Device SN-1 is programmed.',
+      'WARNING: profiles left: 4. Fetch more.',
+      `softsim: warning: device SN-1 already has ${iccid(1)}; printing the same profile again`,
+      `softsim: handed out ${iccid(1)} to device SN-1, now ${directory}/__${iccid(1)}.json`,
+      expect.stringContaining('unused profiles left'),
+      'Device SN-1: echo (profile)',
+      'Device SN-1: OK',
+      'Device SN-1 is programmed.',
+      'WARNING: profiles left: 4. Fetch more.',
+      'End of the shift: 2 passed, 0 failed, 1 repeated, 4 profiles left.',
+    ])
+  })
+
+  test('a frame around the profile ends with CR LF', async () => {
+    const device = await serialPort(() => 'OK\r\n')
+    const run = start(device.port, { SEND: `'AT+SOFTSIM="%s"'` })
+    await run.scan('SN-1\n')
+    await run.says('Device SN-1 is programmed.')
+    const { stdout } = await softsim(['next', '-k', KEY, '-i', directory, '--device', 'SN-1'])
+    expect(device.received).toEqual([`'AT+SOFTSIM="${stdout.trimEnd()}"'\r`])
+  })
+
+  test('a device that says another ICCID than it got fails, also if it says OK', async () => {
+    const answers = [
+      `OK\r\nICCID: ${iccid(2)}\r\n`,
+      `ICCID: ${iccid(1).slice(0, -1)}\r\nOK\r\n`,
+      'OK\r\n',
+      `OK\r\nICCID: ${iccid(1)}\r\n`,
+    ]
+    const device = await serialPort(() => answers.shift() ?? '')
+    const run = start(device.port, { READ: 'ICCID: ([0-9]+)', TIMEOUT: '2' })
+    for (const said of [iccid(2), iccid(1).slice(0, -1)]) {
+      await run.scan('SN-1\n')
+      await run.says(`Device SN-1 got ${iccid(1)}, but says ${said}: it may have another identity.`)
+      await run.says('Device SN-1 failed.')
+    }
+    await run.scan('SN-1\n')
+    await run.says('No answer that names the ICCID from device SN-1 (limit: 2 s).')
     await run.scan('SN-1\n')
     await run.says('Device SN-1 is programmed.')
   })

@@ -1,11 +1,9 @@
-/** scripts/stations/station.sh, the file itself, at a terminal: one device after another, with a device programmer. */
+/** scripts/stations/softsim-station, the file itself, at a terminal: one device after another, with a device programmer. */
 import { execFileSync } from 'node:child_process'
-import { cpSync, existsSync, rmSync, symlinkSync } from 'node:fs'
-import { join } from 'node:path'
+import { copyFileSync, existsSync, rmSync, symlinkSync } from 'node:fs'
 import { beforeEach, describe, expect, inject, test } from 'vitest'
 import { blocksOf, pageAt } from '../docs/pages.ts'
-import { directoryOf, someProfiles, temporaryDirectory, usedIn } from '../support/directory.ts'
-import { iccid } from '../support/profiles.ts'
+import { directoryOf, someProfiles, usedIn } from '../support/directory.ts'
 import { lines } from '../support/promises.ts'
 import { softsim, until } from '../support/softsim.ts'
 import { stationOf } from '../support/station.ts'
@@ -32,29 +30,6 @@ describe.skipIf(!canRun)('the stations’ script with a device programmer', () =
     station = stationOf(directory)
   })
 
-  test('programs one device after another; one that fails gets the same profile again', async () => {
-    const run = start()
-    await run.scan('SN-1\n')
-    await run.says('Device SN-1 is programmed.')
-    station.put('fail')
-    await run.scan('SN-2\n')
-    await run.says('Device SN-2 failed.')
-    rmSync(station.path('fail'))
-    await run.scan('\n')
-    await run.scan('SN-2\n')
-    await run.says('Device SN-2 is programmed.')
-    await run.scan(CTRL_D)
-    expect(await run.ended).toBe(0)
-    expect(run.terminal.shown).not.toContain('not finished')
-    expect(station.receipts().map(({ device, iccid, again }) => [device, iccid, again])).toEqual([
-      ['SN-1', iccid(1), false],
-      ['SN-2', iccid(2), false],
-      ['SN-2', iccid(2), true],
-    ])
-    expect(station.results()).toEqual(['"SN-1" pass', '"SN-2" fail', '"SN-2" pass'])
-    expect(station.programmed()).toHaveLength(2)
-  })
-
   test('Enter pressed twice, and a serial number scanned too early, program nothing', async () => {
     station.put('hold')
     const run = start()
@@ -72,64 +47,20 @@ describe.skipIf(!canRun)('the stations’ script with a device programmer', () =
     expect(usedIn(directory)).toHaveLength(2)
   })
 
-  test('the label of a finished device: nothing is programmed unless somebody types yes', async () => {
-    const run = start()
-    for (const answer of ['', '\n', 'yes\n']) {
-      await run.scan('SN-1\n')
-      if (answer === '') continue
-      await run.says('already programmed')
-      run.type(answer)
+  test('the passphrase of the key is asked for once, and not shown', async () => {
+    const locked = station.path('locked.pem')
+    copyFileSync(KEY, locked)
+    execFileSync('ssh-keygen', ['-q', '-p', '-m', 'PEM', '-N', 'a secret', '-f', locked])
+    const run = start({ KEY: locked })
+    await run.says('Passphrase of')
+    run.type('a secret\n')
+    for (const serial of ['SN-1', 'SN-2']) {
+      await run.says('Serial number')
+      expect(run.terminal.shown).not.toContain('a secret')
+      await run.scan(`${serial}\n`)
+      await run.says(`Device ${serial} is programmed.`)
+      expect(run.terminal.shown).not.toContain('Passphrase')
     }
-    await run.says('Device SN-1 is programmed.')
-    await run.scan(CTRL_D)
-    await run.ended
-    expect(station.results()).toEqual(['"SN-1" pass', '"SN-1" pass'])
-  })
-
-  test.each(['pass', 'fail'])(
-    'a backup that has forgotten a device (its result: %s): no second profile, and the way to its own',
-    async (result) => {
-      const backup = join(temporaryDirectory(), 'backup')
-      cpSync(directory, backup, { recursive: true })
-      const run = start()
-      if (result === 'fail') station.put('fail')
-      await run.scan('SN-1\n')
-      await run.says(result === 'fail' ? 'Device SN-1 failed.' : 'Device SN-1 is programmed.')
-      rmSync(station.path('fail'), { force: true })
-      rmSync(directory, { recursive: true })
-      cpSync(backup, directory, { recursive: true })
-      await run.scan('SN-1\n')
-      if (result === 'pass') {
-        await run.says('already programmed')
-        run.type('yes\n')
-      }
-      await run.says('Device SN-1 has a profile that this directory does not know.')
-      await run.says(`Its own profile: softsim next --iccid ${iccid(1)}. See`)
-      expect([station.receipts().length, usedIn(directory)]).toEqual([1, []])
-      await softsim(['next', '-k', KEY, '-i', directory, '--iccid', iccid(1)])
-      await run.scan('SN-2\n')
-      await run.says('Device SN-2 is programmed.')
-      await run.scan('exit\n')
-      expect(await run.ended).toBe(0)
-      expect(station.results()).toEqual([`"SN-1" ${result}`, '"SN-1" fail', '"SN-2" pass'])
-      expect(station.receipts().map((receipt) => [receipt.device, receipt.iccid])).toEqual([
-        ['SN-1', iccid(1)],
-        ['SN-2', iccid(2)],
-      ])
-    },
-  )
-
-  test('what is not a serial number is asked for again', async () => {
-    const run = start()
-    await run.scan('SN"1\n')
-    await run.says('not a serial number')
-    await run.scan('-n=\u001b[A\n')
-    await run.says('not a serial number')
-    await run.scan('--9\n')
-    await run.says('Device --9 is programmed.')
-    await run.scan(CTRL_D)
-    expect(await run.ended).toBe(0)
-    expect(station.receipts().map(({ device }) => device)).toEqual(['--9'])
   })
 
   test('Ctrl-C at the prompt: no device is unfinished, except one that failed', async () => {
@@ -247,39 +178,5 @@ describe.skipIf(!canRun)('the stations’ script with a device programmer', () =
     expect(first[0]).toBe(second[0])
     expectNoTwins([...first, second[1] ?? ''])
     expect(usedIn(directory)).toHaveLength(3)
-  })
-
-  test('it does not start with a wrong key, an empty directory or without its tools; nothing is claimed', async () => {
-    expect(await start({ KEY: '/nowhere/key.pem' }).ended).toBe(4)
-    expect(existsSync(station.path('results.csv'))).toBe(false)
-    expect(await start({ PROFILES: directoryOf([]) }).ended).toBe(3)
-    expect(await start({ PROGRAM: 'no-such-program' }).ended).toBe(2)
-    expect(await start({ RESULTS: '/nowhere/results.csv' }).ended).toBe(2)
-    expect(usedIn(directory)).toEqual([])
-  })
-
-  test('the last profile: another device ends it with exit code 3; the last one can be repeated', async () => {
-    station = stationOf(directoryOf(someProfiles(1)))
-    station.put('fail')
-    const first = start()
-    await first.scan('SN-1\n')
-    await first.says('Device SN-1 failed.')
-    await first.scan('SN-2\n')
-    expect(await first.ended).toBe(3)
-    expect(first.terminal.shown).toContain('no unused profile')
-    expect(first.terminal.shown).toContain(
-      'Too few profiles are left: 0 passed, 1 failed, 0 repeated, 0 profiles left.',
-    )
-    expect(first.terminal.shown).toContain('Device SN-1 is not finished: scan it again.')
-    expect(first.terminal.shown).toContain('Device SN-2 was scanned, but not programmed: scan it again.')
-    rmSync(station.path('fail'))
-    const second = start()
-    await second.scan('SN-1\n')
-    await second.says('Device SN-1 is programmed.')
-    await second.pressCtrlC()
-    expect(station.receipts().map(({ iccid, again }) => [iccid, again])).toEqual([
-      [iccid(1), false],
-      [iccid(1), true],
-    ])
   })
 })

@@ -6,7 +6,7 @@ import { moveProfiles } from '../../src/move/move.ts'
 import { toFile } from '../../src/store/incoming/answers.ts'
 import { journalOf, openMoves } from '../../src/store/moves.ts'
 import { readUnused } from '../../src/store/read.ts'
-import { bury, cutPower, vol, format, image, live, load, ROOT, saved, watched } from '../store/disk.ts'
+import { bury, cutPower, format, image, live, load, ROOT, saved, vol, watched } from '../store/disk.ts'
 import { iccid } from '../support/profiles.ts'
 
 vi.mock('../../src/pause.ts', () => ({ pause() {} }))
@@ -38,7 +38,10 @@ function begin(disk: object): void {
   live()
   for (const directory of [source, target]) diskSync.mkdirSync(directory)
   for (const each of ALL) {
-    diskSync.writeFileSync(join(source, `${each}.json`), toFile({ iccid: each, profile: `${'A'.repeat(683)}=` }))
+    diskSync.writeFileSync(
+      join(source, `${each}.json`),
+      toFile({ iccid: each, profile: `${'A'.repeat(683)}=` }),
+    )
     flush(join(source, `${each}.json`))
   }
   for (const each of [source, ROOT]) flush(each)
@@ -74,7 +77,9 @@ describe.skipIf(process.platform === 'win32').each([
         if (share !== undefined) cutPower((length) => Math.round(length * share))
         if (process.env['DBG'] && process.env['DBG'] === `${step} ${share}`) {
           console.log(image())
-          console.log(JSON.stringify(vol.toJSON(), (_, v) => typeof v === 'string' ? v.replace(/A{20,}=/, '') : v, 1))
+          console.log(
+            JSON.stringify(vol.toJSON(), (_, v) => (typeof v === 'string' ? v.replace(/A{20,}=/, '') : v), 1),
+          )
         }
         if (seen.size === seen.add(image()).size) continue
         live()
@@ -87,10 +92,19 @@ describe.skipIf(process.platform === 'win32').each([
   test('is finished by the same command: each profile is unused in one place', async () => {
     await endAnywhere(async (when, isDone) => {
       if (isDone) expect(unused(target), when).toHaveLength(2)
-      else await move().catch((error) => expect([error.facts.kind, unused(target).length], when).toEqual([expect.stringMatching(/^too-few-to-move|none-to-move$/), 2]))
+      else
+        await move().catch((error) =>
+          expect([error.facts.kind, unused(target).length], when).toEqual([
+            expect.stringMatching(/^too-few-to-move|none-to-move$/),
+            2,
+          ]),
+        )
       expect([...unused(source), ...unused(target)].sort(), when).toEqual(ALL)
       expect(unused(target), when).toHaveLength(2)
-      expect(openMoves(source).filter((each) => journalOf(each).fate !== 'back'), when).toEqual([])
+      expect(
+        openMoves(source).filter((each) => journalOf(each).fate !== 'back'),
+        when,
+      ).toEqual([])
     })
   })
 

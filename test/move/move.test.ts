@@ -164,7 +164,10 @@ test('receipts: a line for each profile; what is given again says so', async () 
   await expect(move(source, target, { receipt, meanwhile })).rejects.toThrow('killed')
   isFailing = false
   await move(source, target, { receipt })
-  const lines = readFileSync(receipt, 'utf8').trim().split('\n').map((line) => JSON.parse(line))
+  const lines = readFileSync(receipt, 'utf8')
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line))
   expect(lines.map(({ iccid, again, to, file }) => [iccid, again, to, file])).toEqual(
     [false, true].flatMap((again) => [1, 2].map((n) => [iccid(n), again, target, `__${file(n)}`])),
   )

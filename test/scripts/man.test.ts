@@ -2,14 +2,14 @@ import { spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { manPage } from '../../scripts/manual/man.ts'
+import { manPage, stationPage } from '../../scripts/manual/man.ts'
 import { ENVIRONMENT } from '../../scripts/manual/notes.ts'
 import { commands } from '../../scripts/manual/table.ts'
 import { OUTCOMES } from '../../src/cli/advice/exit-codes.ts'
 import { temporaryDirectory } from '../support/directory.ts'
 import { hasPosix, hasProgram } from '../support/system.ts'
 
-const page = manPage(commands, '1.2.3', new Date('2026-11-21'))
+const page = manPage(commands, '1.2.3', new Date('2026-11-21'), '/usr/share/doc/softsim')
 
 /** mandoc has no --version. */
 const hasMandoc = hasPosix && spawnSync('mandoc', ['-Tlint', '/dev/null']).error === undefined
@@ -69,6 +69,15 @@ test.skipIf(!hasPosix || !hasProgram('groff'))('at any width, no name is broken 
   expect(names.length).toBeGreaterThan(50)
   for (const width of [50, 55, 60, 72, 80, 100]) expect(namesAt(width)).toEqual(names)
 })
+
+test('the page of softsim-station has its settings', () => {
+  const station = stationPage('1.2.3', new Date('2026-11-21'))
+  expect(station).toMatch(/^\.Dt SOFTSIM\\-STATION 1$/m)
+  expect(station).toContain('\n  PROFILES   the directory of profiles')
+  expect(station).toContain('plain text.\n.Ed\n')
+})
+
+test('it names where the pages are', () => expect(page).toContain('/usr/share/doc/softsim'))
 
 test('it has the version, and says where to report a bug', () => {
   expect(page).toContain('\n.Os softsim 1.2.3\n')

@@ -14,7 +14,7 @@ const isLinux = process.platform === 'linux'
 const ABOUT = { version: '1.2.3-rc.1', description: 'Hand out', time: new Date('2026-11-21T12:00:00Z') }
 const FILES = new Map([
   ['usr/bin/softsim', '#!/bin/sh\necho hello\n'],
-  ['usr/share/doc/softsim/scripts/stations/station.sh', '#!/bin/sh\n'],
+  ['usr/bin/softsim-station', '#!/bin/bash\n'],
   ['usr/share/doc/softsim/README.md', 'Read me\n'],
   ['usr/share/man/man1/softsim.1.gz', ''],
   ['usr/share/zsh/site-functions/_softsim', ''],
@@ -65,9 +65,11 @@ describe.skipIf(!isLinux || !hasProgram('dpkg-deb'))('the package for Debian (ne
     const files = lines.split('\n').filter((line) => line.startsWith('-'))
     expect(files.map((line) => line.replaceAll(/ +/g, ' ').replace(/ \d+ /, ' '))).toEqual([
       '-rwxr-xr-x root/root 2026-11-21 12:00 ./usr/bin/softsim',
+      '-rwxr-xr-x root/root 2026-11-21 12:00 ./usr/bin/softsim-station',
       '-rw-r--r-- root/root 2026-11-21 12:00 ./usr/share/doc/softsim/README.md',
+      '-rw-r--r-- root/root 2026-11-21 12:00 ./usr/share/doc/softsim/changelog.gz',
       '-rw-r--r-- root/root 2026-11-21 12:00 ./usr/share/doc/softsim/copyright',
-      '-rwxr-xr-x root/root 2026-11-21 12:00 ./usr/share/doc/softsim/scripts/stations/station.sh',
+      '-rw-r--r-- root/root 2026-11-21 12:00 ./usr/share/lintian/overrides/softsim',
       '-rw-r--r-- root/root 2026-11-21 12:00 ./usr/share/man/man1/softsim.1.gz',
       '-rw-r--r-- root/root 2026-11-21 12:00 ./usr/share/zsh/site-functions/_softsim',
     ])
@@ -96,8 +98,8 @@ describe.skipIf(!isLinux || !hasProgram('rpmbuild'))('the package for Red Hat (n
     const time = ABOUT.time.getTime() / 1000
     expect(run('rpm', '-qp', '--queryformat', format, made.package).match(/^-.*$/gm)).toEqual([
       `-rwxr-xr-x root ${time} /usr/bin/softsim`,
+      `-rwxr-xr-x root ${time} /usr/bin/softsim-station`,
       `-rw-r--r-- root ${time} /usr/share/doc/softsim/README.md`,
-      `-rwxr-xr-x root ${time} /usr/share/doc/softsim/scripts/stations/station.sh`,
       `-rw-r--r-- root ${time} /usr/share/man/man1/softsim.1.gz`,
       `-rw-r--r-- root ${time} /usr/share/zsh/site-functions/_softsim`,
     ])
@@ -112,12 +114,12 @@ describe.skipIf(!isLinux || !hasProgram('rpmbuild'))('the package for Red Hat (n
     ])
   })
 
-  test('says what it is, and needs nothing for the scripts in it', () => {
+  test('says what it is, and needs nothing but bash for its script', () => {
     const format = '%{VERSION} %{ARCH} %{BUILDHOST} %{BUILDTIME}'
     expect(run('rpm', '-qp', '--queryformat', format, made.package)).toBe(
       `1.2.3~rc.1 aarch64 localhost ${ABOUT.time.getTime() / 1000}`,
     )
-    expect(run('rpm', '-qp', '--requires', made.package)).not.toMatch(/bash|python/)
+    expect(run('rpm', '-qp', '--requires', made.package)).not.toMatch(/python|env/)
   })
 })
 

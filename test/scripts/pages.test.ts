@@ -1,7 +1,7 @@
 /** A release has the pages and pictures for users that its README leads to, and no link in them leads nowhere. */
-import { posix } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { pagesFrom, withoutDeadLinks } from '../../scripts/release/pages.ts'
+import { pagesFrom, withFlatLinks } from '../../scripts/release/pages.ts'
+import { anchorsOf } from '../docs/pages.ts'
 
 const pages = pagesFrom('README.md')
 
@@ -11,19 +11,23 @@ describe('the pages of a release', () => {
       'README.md',
       'CHANGELOG.md',
       'LICENSE',
-      'scripts/stations/README.md',
-      'src/next/README.md',
+      'stations.md',
+      'next.md',
+      'command-line.md',
+      'session.svg',
     ]
     expect([...pages.keys()]).toEqual(expect.arrayContaining(expected))
     expect(
-      [...pages.keys()].filter((path) => /^test|torture|bench|package|CONTRIB|\.ts$/.test(path)),
+      [...pages.keys()].filter((path) => /\/|test|torture|bench|package|store|CONTRIB|\.ts$/.test(path)),
     ).toEqual([])
   })
 
   test.each([...pages])('%s leads only to what is there', (path, text) => {
     const links = [...text.matchAll(/\]\(([^)#\s]+)/g)].map(([, link = '']) => link)
     const local = links.filter((link) => !/^https?:/.test(link))
-    expect(local.filter((link) => !pages.has(posix.join(posix.dirname(path), link)))).toEqual([])
+    expect(local.filter((link) => !pages.has(link))).toEqual([])
+    for (const [, target = '', anchor] of text.matchAll(/\]\(([\w.-]*)#([^)\s]+)\)/g))
+      expect(anchorsOf(pages.get(target || path) ?? ''), target).toContain(anchor)
   })
 })
 
@@ -33,10 +37,8 @@ test('a link to a page for developers becomes text; a row that only leads to suc
 | [Tests](test/README.md) | developers |
 | a promise | [tests](test/README.md) |
 `
-  expect(
-    withoutDeadLinks('README.md', text),
-  ).toBe(`See the tests, [keys](src/key/README.md) and [a part](#part).
-| [Keys](src/key/README.md) · tests | both |
+  expect(withFlatLinks('README.md', text)).toBe(`See the tests, [keys](keys.md) and [a part](#part).
+| [Keys](keys.md) · tests | both |
 | a promise | tests |
 `)
 })

@@ -27,7 +27,12 @@ const claim = (directory: string, key: string, text: string) => {
 test('a used file says who has the profile, and no two say the same', () => {
   const text = usedText(profile(1), 'D')
   const { claimed, claim, ...others } = JSON.parse(text)
-  expect(others).toEqual({ ...JSON.parse(profile(1).stored), device: 'D', station: hostname(), file: '8981.json' })
+  expect(others).toEqual({
+    ...JSON.parse(profile(1).stored),
+    device: 'D',
+    station: hostname(),
+    file: '8981.json',
+  })
   expect(Date.parse(claimed)).toBeGreaterThan(0)
   expect(JSON.parse(usedText(profile(1), 'D')).claim).not.toBe(claim)
   // What somebody has renamed back by hand is not whose it was.
@@ -53,26 +58,47 @@ test('what is claimed comes back as it was stored, under the next number, once',
 })
 
 test('the next name has no filler', () => {
-  expect(['8988.json', '8988F.json', '8988F.9.json'].map(nextName)).toEqual(['8988.2.json', '8988.2.json', '8988.10.json'])
+  expect(['8988.json', '8988F.json', '8988F.9.json'].map(nextName)).toEqual([
+    '8988.2.json',
+    '8988.2.json',
+    '8988.10.json',
+  ])
 })
 
 test('whoever reads a directory finishes what killed calls have decided, and removes what is left beside', () => {
-  const { directory, said, messages, read } = place(unused(1), unused(2), unused(3), unused(4), ['__8984.json', profile(4).stored])
+  const { directory, said, messages, read } = place(unused(1), unused(2), unused(3), unused(4), [
+    '__8984.json',
+    profile(4).stored,
+  ])
   const text = usedText(profile(1))
   claim(directory, '8981', text)
   claim(directory, '8982.2', profile(2).stored)
   writeFileSync(join(directory, '__8982.json'), usedText(profile(2)))
   const found = readSettled(directory, messages)
   expect([...found.iccids].sort()).toEqual(['8982.2', '8983'])
-  expect(namesIn(directory)).toEqual(['8982.2.json', '8983.json', '__8981.json', '__8982.json', '__8984.json'])
+  expect(namesIn(directory)).toEqual([
+    '8982.2.json',
+    '8983.json',
+    '__8981.json',
+    '__8982.json',
+    '__8984.json',
+  ])
   expect([read('__8981.json'), read('8982.2.json'), said]).toEqual([text, profile(2).stored, []])
 })
 
 test('what an earlier version has set aside stays and is named, unless it came once more', () => {
-  const { directory, said, messages } = place(unused(1), ['__8981.json', ''], unused(2), ['__8982.json', '{"ic'], ['8982.2.json', profile(2).stored])
+  const { directory, said, messages } = place(
+    unused(1),
+    ['__8981.json', ''],
+    unused(2),
+    ['__8982.json', '{"ic'],
+    ['8982.2.json', profile(2).stored],
+  )
   expect([...readSettled(directory, messages).iccids]).toEqual(['8982.2'])
   expect(namesIn(directory)).toEqual(['8981.json', '8982.2.json', '__8981.json', '__8982.json'])
-  expect(said).toEqual([['8981 is set aside: its used file is not complete, and nobody has it', 'unprinted', '8981']])
+  expect(said).toEqual([
+    ['8981 is set aside: its used file is not complete, and nobody has it', 'unprinted', '8981'],
+  ])
 })
 
 test('what can’t be finished is said, and the others are', () => {
@@ -80,5 +106,8 @@ test('what can’t be finished is said, and the others are', () => {
   claim(directory, '8982', usedText(profile(2)))
   writeFileSync(join(directory, '.claims', '8981'), '')
   expect([...readSettled(directory, messages).iccids]).toEqual(['8981'])
-  expect([namesIn(directory), said]).toEqual([['8981.json', '__8982.json'], [[expect.stringMatching(/^8981: a claim can't be finished: /)]]])
+  expect([namesIn(directory), said]).toEqual([
+    ['8981.json', '__8982.json'],
+    [[expect.stringMatching(/^8981: a claim can't be finished: /)]],
+  ])
 })

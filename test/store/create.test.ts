@@ -70,7 +70,16 @@ describe.each([
 
   test('of many at once, and of all that come later, one is told that it is its own', async () => {
     const all = await Promise.all([...'abcdefgh'].map((each) => states(each)))
-    expect(all.flat().sort()).toEqual(['others', 'others', 'others', 'others', 'others', 'others', 'others', 'ours'])
+    expect(all.flat().sort()).toEqual([
+      'others',
+      'others',
+      'others',
+      'others',
+      'others',
+      'others',
+      'others',
+      'ours',
+    ])
     const winner = 'abcdefgh'[all.findIndex(([state]) => state === 'ours')] ?? ''
     expect(await states('late', 'later')).toEqual(['others', 'others'])
     expect([read(USED), namesIn(directory), claims()]).toEqual([textOf(winner), [USED], []])
@@ -171,10 +180,11 @@ describe('a disk that fails', () => {
 test('what only claims create is read when it is complete, and finished before', () => {
   const key = `${'0'.repeat(36)}.1`
   const place = join(directory, '.moves', '0'.repeat(36))
-  const text = () => readDecided(directory, key, () => {
-    const found = readdirSync(place)
-    return found.length === 0 ? undefined : readFileSync(join(place, '1'), 'utf8')
-  })
+  const text = () =>
+    readDecided(directory, key, () => {
+      const found = readdirSync(place)
+      return found.length === 0 ? undefined : readFileSync(join(place, '1'), 'utf8')
+    })
   mkdirSync(place, { recursive: true })
   expect(text()).toBeUndefined()
   mkdirSync(path(`${CLAIMS}/${key}`), { recursive: true })

@@ -37,7 +37,10 @@ test('a device has nothing; then what is recorded first, whoever comes later', a
   expect(known('D')).toEqual(['8981.json', 'unused', 1])
   expect(historyOf(directory, 'D').assignment?.text).toBe(text)
   await claimAll(directory, [text])
-  expect([known('D'), known('d')]).toEqual([['8981.json', 'used', 1], [undefined, undefined, 0]])
+  expect([known('D'), known('d')]).toEqual([
+    ['8981.json', 'used', 1],
+    [undefined, undefined, 0],
+  ])
   expect(recordsOf(directory, 'D')).toEqual([text])
 })
 
@@ -79,16 +82,19 @@ test('a profile whose files are gone is still the device’s', async () => {
 describe('what earlier versions left', () => {
   beforeEach(() => mkdirSync(join(directory, '.devices')))
 
-  test.each(['', '{"iccid":"89'])('a torn record is what the one used file says that names the device: %j', (torn) => {
-    const text = usedText(profile(1), 'D')
-    write(`.devices/${hash('D')}.1`, torn)
-    expect(() => known('D')).toThrow('of device D is not complete')
-    write('__8981.json', text)
-    expect(known('D')).toEqual(['8981.json', 'used', 1])
-    write('__8982.json', usedText(profile(2), 'D'))
-    expect(() => known('D')).toThrow('of device D is not complete')
-    expect(recordsOf(directory, 'D')).toEqual([])
-  })
+  test.each(['', '{"iccid":"89'])(
+    'a torn record is what the one used file says that names the device: %j',
+    (torn) => {
+      const text = usedText(profile(1), 'D')
+      write(`.devices/${hash('D')}.1`, torn)
+      expect(() => known('D')).toThrow('of device D is not complete')
+      write('__8981.json', text)
+      expect(known('D')).toEqual(['8981.json', 'used', 1])
+      write('__8982.json', usedText(profile(2), 'D'))
+      expect(() => known('D')).toThrow('of device D is not complete')
+      expect(recordsOf(directory, 'D')).toEqual([])
+    },
+  )
 
   test('a note of what a killed call had begun counts if the used file says so too', () => {
     write(`.devices/${hash('D')}.begun`, '8981.json')

@@ -230,7 +230,7 @@ export class Model {
 
   /** @param isRecovered whether a call has run since the last crash */
   check(isRecovered: boolean): void {
-    const { unused, used, halfClaimed, torn, asides } = look(this.directory)
+    const { unused, used, torn, asides } = look(this.directory)
     const waits = new Set(isRecovered ? [] : asides.flatMap(({ iccids }) => iccids))
     // Without hard links a crash may leave an empty unused file: its contents are put aside, or were never durable.
     const begun = [...unused].filter((each) => this.#isEmpty(fileName(each)))
@@ -239,7 +239,7 @@ export class Model {
       used.has(each) || this.#isClaimed(each) || (unused.has(each) && !begun.includes(each))
     expect(new Set(this.printed).size, 'printed twice').toBe(this.printed.length)
     expect(
-      this.printed.filter((each) => !used.has(each) || halfClaimed.has(each)),
+      this.printed.filter((each) => !used.has(each)),
       'printed and not used',
     ).toEqual([])
     expect(

@@ -24,7 +24,11 @@ const profile = (n: number) => ({
   name: `898${n}.json`,
   stored: JSON.stringify({ iccid: `898${n}`, profile: 'AAAA' }),
 })
-const plan = (to: string, ...numbers: number[]) => ({ to, count: 2, names: numbers.map((n) => profile(n).name) })
+const plan = (to: string, ...numbers: number[]) => ({
+  to,
+  count: 2,
+  names: numbers.map((n) => profile(n).name),
+})
 
 let [source, target] = ['', '']
 beforeEach(() => {
@@ -33,8 +37,7 @@ beforeEach(() => {
   for (const n of [1, 2, 3]) writeFileSync(join(source, profile(n).name), profile(n).stored)
 })
 
-const claim = (move: Move, n: number) =>
-  claimAll(move.source, [tombstoneText(move, target, profile(n))])
+const claim = (move: Move, n: number) => claimAll(move.source, [tombstoneText(move, target, profile(n))])
 const give = async (move: Move, n: number, to = target) => {
   const tombstone = claimedBy(move, profile(n).name)
   return (await store(to, move, false, tombstone === undefined ? [] : [tombstone])).map(({ state }) => state)
@@ -62,7 +65,11 @@ describe('the journal', () => {
     await append(move, journalOf(move), plan(target, 1))
     const late = journalOf(move)
     for (const _ of ['once', 'by another call']) closeMove(move)
-    expect([readdirSync(join(source, '.moves')), openMoves(source), isMarked(target, move)]).toEqual([[`~${move.id}`], [], true])
+    expect([readdirSync(join(source, '.moves')), openMoves(source), isMarked(target, move)]).toEqual([
+      [`~${move.id}`],
+      [],
+      true,
+    ])
     await append(move, late, { fate: 'back' }).catch(() => {})
     expect([journalOf(move).plan, journalOf(move).fate]).toEqual([undefined, undefined])
   })
@@ -92,7 +99,10 @@ describe('the journal', () => {
     const place = join(source, '.moves', id)
     mkdirSync(place, { recursive: true })
     for (const n of [1, 2])
-      writeFileSync(join(place, `${profile(n).name}~${n}`), tombstoneText({ id, source }, '/there', profile(n)))
+      writeFileSync(
+        join(place, `${profile(n).name}~${n}`),
+        tombstoneText({ id, source }, '/there', profile(n)),
+      )
     if (whose === 'file') writeFileSync(`${place}.whose`, '')
     if (whose === 'directory') mkdirSync(`${place}.whose`)
     const journal = journalOf({ id, source })
@@ -106,7 +116,10 @@ describe('what a move gives', () => {
   test('is stored once, says by which move it came, and is not stored again after it was used there', async () => {
     const move = beginMove(source, target)
     await claim(move, 1)
-    expect(claimedBy(move, profile(1).name)).toMatchObject({ to: target, profile: JSON.parse(profile(1).stored) })
+    expect(claimedBy(move, profile(1).name)).toMatchObject({
+      to: target,
+      profile: JSON.parse(profile(1).stored),
+    })
     expect(claimedBy({ ...move, id: '2'.repeat(36) }, profile(1).name)).toBeUndefined()
     expect([await give(move, 1), await give(move, 1)]).toEqual([['ours'], ['others']])
     const stored = readFileSync(join(target, '8981.json'), 'utf8')
@@ -141,7 +154,10 @@ describe('what a move gives', () => {
     const move = beginMove(source, target)
     await append(move, journalOf(move), plan(target, 1, 2))
     for (const n of [1, 2]) await claim(move, n)
-    expect(countMoved(source)).toEqual({ moved: 0, inTransit: new Map([1, 2].map((n) => [profile(n).name, target])) })
+    expect(countMoved(source)).toEqual({
+      moved: 0,
+      inTransit: new Map([1, 2].map((n) => [profile(n).name, target])),
+    })
     await comeBack(source, [profile(1)])
     closeMove(move)
     expect(countMoved(source)).toEqual({ moved: 1, inTransit: new Map() })

@@ -158,9 +158,24 @@ describe('a profile that came back', () => {
   test.each([
     ['unused: only the last time counts', ['__8988.json', '8988.2.json'], ['8988.2'], []],
     ['also beside what it was before', ['8988.json', '8988.2.json', '8988.3.json'], ['8988.3'], []],
-    ['used: what it was before is not unused', ['__8988.json', '8988.2.json', '__8988.2.json'], [], ['8988.2.json']],
-    ['used again, and both unused files are back', ['8988.json', '__8988.json', '8988.2.json', '__8988.2.json'], [], ['8988.json', '8988.2.json']],
-    ['used with a filler, and back without', ['8988F.json', '__8988F.json', '8988.2.json'], ['8988.2'], ['8988F.json']],
+    [
+      'used: what it was before is not unused',
+      ['__8988.json', '8988.2.json', '__8988.2.json'],
+      [],
+      ['8988.2.json'],
+    ],
+    [
+      'used again, and both unused files are back',
+      ['8988.json', '__8988.json', '8988.2.json', '__8988.2.json'],
+      [],
+      ['8988.json', '8988.2.json'],
+    ],
+    [
+      'used with a filler, and back without',
+      ['8988F.json', '__8988F.json', '8988.2.json'],
+      ['8988.2'],
+      ['8988F.json'],
+    ],
   ])('%s', (_, names, iccids, twins) => {
     const found = unusedOf(names)
     expect([[...found.iccids], found.twins]).toEqual([iccids, twins])

@@ -1,7 +1,9 @@
 /** Directories between which `softsim move` moves profiles. */
-import { cpSync, mkdirSync, readdirSync, unlinkSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { inject } from 'vitest'
+import { claimAll } from '../../src/store/claim.ts'
+import { append, beginMove, journalOf, tombstoneText } from '../../src/store/moves.ts'
 import { directoryOf, someProfiles, temporaryDirectory } from './directory.ts'
 import { iccid } from './profiles.ts'
 import { softsim } from './softsim.ts'
@@ -18,21 +20,21 @@ export const status = async (directory: string) =>
   JSON.parse((await softsim(['status', '-i', directory, '--format=json'])).stdout)
 
 export const fileOf = (n: number) => `${iccid(n)}.json`
-export const draftsIn = (source: string) =>
+export const journalsIn = (source: string) =>
   readdirSync(join(source, '.moves')).filter((name) => !name.includes('.'))
 
 /** A move that was killed: before it was decided whose the profiles are, or right after. Three others stay. */
-export async function halfMoved(whose?: 'target', count = 2, target = pair()[1]) {
+export async function halfMoved(fate?: 'given', count = 2, target = pair()[1]) {
   const source = directoryOf(someProfiles(count + 3))
-  await move(source, target, '-n', `${count}`)
-  const id = readdirSync(join(target, '.moves'))[0]?.replace('.from', '') ?? ''
-  const drafts = join(source, '.moves', id)
-  mkdirSync(drafts)
-  for (let n = 1; n <= count; n++) {
-    cpSync(join(source, `__${fileOf(n)}`), join(drafts, `${fileOf(n)}~1`))
-    cpSync(join(target, fileOf(n)), join(source, fileOf(n)))
-    unlinkSync(join(target, fileOf(n)))
-  }
-  if (whose === undefined) unlinkSync(join(source, '.moves', `${id}.whose`))
+  mkdirSync(target, { mode: 0o700 })
+  const names = Array.from({ length: count }, (_, n) => fileOf(n + 1))
+  const move = beginMove(source, target)
+  await append(move, journalOf(move), { to: target, count, names })
+  const stored = (name: string) => readFileSync(join(source, name), 'utf8')
+  await claimAll(
+    source,
+    names.map((name) => tombstoneText(move, target, { name, stored: stored(name) })),
+  )
+  if (fate !== undefined) await append(move, journalOf(move), { fate })
   return { source, target }
 }

@@ -9,7 +9,7 @@ import { temporaryDirectory } from './directory.ts'
 import { writesOf } from './process.ts'
 import { program, until } from './softsim.ts'
 
-const SCRIPT = resolve('scripts/stations/station.sh')
+const SCRIPT = resolve('scripts/stations/softsim-station')
 const PROMPT = /Serial number of [^\n]*: $/
 const PRESSED_AGAIN_MS = 5000
 

@@ -186,6 +186,7 @@ function* severalOwners({ printed }: State, all: readonly Asked[]): Generator<st
     iccid,
     device,
     isAgain: false,
+    owner: undefined,
     at: 0,
   }))
   const prints: Print[] = [...before, ...all.flatMap((each) => each.prints)]

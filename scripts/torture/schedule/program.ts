@@ -128,6 +128,7 @@ export async function loadProgram(source: string, platform: NodeJS.Platform): Pr
       called((_call, messages, print) =>
         showStatus({
           directory,
+          directories: [directory],
           keyPath: undefined,
           passphrase: undefined,
           count: 0,

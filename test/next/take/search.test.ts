@@ -115,11 +115,14 @@ test.each(TAKERS)('%s: a signal while the profile is decrypted: nothing is claim
   expect(usedIn(source.directory)).toEqual([])
 })
 
-test.each(TAKERS)('%s: another call claims it first: the next one is taken, and a warning says so', async (_, take) => {
-  const { source, said } = thirty(damaged)
-  for (const n of [1, 2])
-    writeFileSync(join(source.directory, `${iccid(n)}.json`), storedFile(plainProfile(n), publicKey))
-  source.signals.hold = () => writeFileSync(join(source.directory, `__${iccid(1)}.json`), 'theirs')
-  expect((await take(source)).taken.map((each) => each.iccid)).toEqual([iccid(2)])
-  expect(said).toContain(`${iccid(1)}.json is skipped: another call has claimed it`)
-})
+test.each(TAKERS)(
+  '%s: another call claims it first: the next one is taken, and a warning says so',
+  async (_, take) => {
+    const { source, said } = thirty(damaged)
+    for (const n of [1, 2])
+      writeFileSync(join(source.directory, `${iccid(n)}.json`), storedFile(plainProfile(n), publicKey))
+    source.signals.hold = () => writeFileSync(join(source.directory, `__${iccid(1)}.json`), 'theirs')
+    expect((await take(source)).taken.map((each) => each.iccid)).toEqual([iccid(2)])
+    expect(said).toContain(`${iccid(1)}.json is skipped: another call has claimed it`)
+  },
+)

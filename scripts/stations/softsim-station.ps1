@@ -1,9 +1,55 @@
-# Programs devices, each with its own profile: one after another, or a panel at once. You can stop and start it at any
-# time. Usage: station.ps1 [PORT...]. README.md beside it describes the settings, which are environment variables.
 Set-StrictMode -Version 2
 $ErrorActionPreference = 'Stop'
 $PSNativeCommandUseErrorActionPreference = $false
 
+$help = @'
+Usage: softsim-station [PORT...]
+
+Programs devices, each with its own profile: one after another, or a panel at
+once. You can stop and start it at any time.
+
+These environment variables are its settings:
+
+  PROFILES   the directory of profiles (SOFTSIM_DIR, or else profiles)
+  KEY        the private key (SOFTSIM_KEY_FILE, or else softsim.pem)
+  RECEIPT    the file for the receipts of next (SOFTSIM_RECEIPT, or else
+             receipt.jsonl)
+  RESULTS    the file for time (UTC), station, device and pass, fail or
+             unfinished of every attempt (results.csv)
+  LOG        a file for what this script, softsim and the devices say
+  LOW_STOCK  warn if at most so many profiles are left (50)
+  SERIALS    a regular expression for serial numbers, so that the barcode of a
+             box is not taken for one (1 to 128 of A-Z a-z 0-9 . _ : / # + -)
+  TIMEOUT    how many seconds a device or the program may take (30)
+  READ       a regular expression for what the device says, or the program on
+             standard output, such as ICCID: ([0-9]+). If it is not the ICCID
+             that the device got, the device fails
+  SEND       a frame for the profile, such as AT+SOFTSIM="%s". A framed line
+             ends with CR LF, a bare one with LF
+
+With devices at serial ports:
+
+  PORT       the ports, if they are not the arguments
+  BAUD       their speed (115200), with 8 data bits, no parity, 1 stop bit
+  PASS       a regular expression for the answer of a good device (^OK)
+  FAIL       the same for a bad one (ERROR|FAIL). The first match decides
+
+Without a port:
+
+  PROGRAM    the program that reads the profile as one line, and ends with 0 if
+             the device is programmed (program-device). Its environment has
+             SLOT (from 1) and DEVICE (the serial number)
+  PANEL      how many slots the panel has (1)
+
+softsim-station.cmd has no PASS, FAIL, TIMEOUT and SERIALS, and its READ is
+plain text.
+'@
+if ($args -and $args[0] -match '^(-h|--help|-help|/\?)\z') { $help; exit 0 }
+if ($args -and $args[0] -match '^-|=') {
+  $hint = 'Settings are environment variables: see softsim-station --help.'
+  [Console]::Error.WriteLine("$($args[0]) is not a serial port. $hint")
+  exit 2
+}
 function Get-Setting($name, $default) {
   $value = [Environment]::GetEnvironmentVariable($name)
   if ($value) { $value } else { $default }
@@ -16,8 +62,9 @@ function Get-Number($name, $default) {
 # .NET has a current directory of its own.
 function Get-FullPath($path) { $ExecutionContext.SessionState.Path.GetUnresolvedProviderPathFromPSPath($path) }
 $ports = @(if ($args) { $args } else { (Get-Setting PORT '') -split '\s+' -ne '' })
-$profiles = Get-Setting PROFILES 'profiles'; $key = Get-Setting KEY 'softsim.pem'
-$receipt = Get-Setting RECEIPT 'receipt.jsonl'; $program = Get-Setting PROGRAM 'program-device'
+$profiles = Get-Setting PROFILES (Get-Setting SOFTSIM_DIR 'profiles')
+$key = Get-Setting KEY (Get-Setting SOFTSIM_KEY_FILE 'softsim.pem')
+$receipt = Get-Setting RECEIPT (Get-Setting SOFTSIM_RECEIPT 'receipt.jsonl'); $program = Get-Setting PROGRAM 'program-device'
 $baud = Get-Number BAUD 115200; $limit = Get-Number TIMEOUT 30; $lowStock = Get-Number LOW_STOCK 50
 $size = if ($ports) { $ports.Count } else { Get-Number PANEL 1 }
 $pass = Get-Setting PASS '^OK'; $fail = Get-Setting FAIL 'ERROR|FAIL'; $reads = Get-Setting READ ''
@@ -51,16 +98,29 @@ function Save-Unfinished {
   } catch { Say "Can't write ${unfinished}: $_" }
 }
 
-# What softsim prints. What it says is shown, except for what only -v says: of that, how many profiles are left.
+# What softsim prints. What it says is shown, except for what only -v says: of that, how many profiles are left. Its hints
+# name the settings of this script in place of options.
 function Invoke-Softsim {
   # Windows PowerShell 5.1 takes what a program writes to standard error for errors.
   $ErrorActionPreference = 'Continue'
-  foreach ($line in @(& softsim @args 2>&1)) {
+  # Only softsim gets the passphrase of the key, and only in its environment.
+  $env:SOFTSIM_KEY_PASSPHRASE = $passphrase
+  $said = @(& softsim @args 2>&1)
+  $env:SOFTSIM_KEY_PASSPHRASE = $null
+  foreach ($line in $said) {
     if ($line -isnot [Management.Automation.ErrorRecord]) { $line; continue }
-    if ("$line" -cmatch '^softsim: (?!error:|warning:|hint:)') { Write-Note "$line" } else { Say "$line" }
-    if ("$line" -cmatch 'at most (\d+) unused profile') { $shift.Left = [int] $Matches[1] }
-    if ("$line" -cmatch 'no other known unused profile') { $shift.Left = 0 }
+    $line = "$line"
+    if ($line.StartsWith('softsim: hint: ')) {
+      $line = $line.Replace('check -k', 'check KEY').Replace('check -i', 'check PROFILES')
+      $line = $line.Replace('check --receipt', 'check RECEIPT').Replace('mean -i ', 'mean PROFILES=')
+    }
+    if ($line -cmatch '^softsim: (?!error:|warning:|hint:)') { Write-Note $line } else { Say $line }
+    if ($line -cmatch 'at most (\d+) unused profile') { $shift.Left = [int] $Matches[1] }
+    if ($line -cmatch 'no other known unused profile') { $shift.Left = 0 }
   }
+}
+function Test-Files {
+  Test-Path ([Management.Automation.WildcardPattern]::Escape($profiles) + '/*.json') -ErrorAction Ignore
 }
 function Show-Left {
   if ($size -gt 1 -and $shift.Left -lt $size) {
@@ -80,7 +140,8 @@ function Get-Receipt($serial) {
   $lines = Select-String -LiteralPath $receipt -SimpleMatch -CaseSensitive -Pattern """device"":""$serial"","
   $lines | Select-Object -Last 1 | ForEach-Object { $_.Line }
 }
-# A directory from a backup, or another one, would give this device a second profile.
+# A directory from a backup, or another one, would give this device a second profile. A disk that is not there says
+# nothing about the device.
 function Test-Known($serial, $iccid) {
   $ErrorActionPreference = 'Continue'
   $said = @(& softsim status -i $profiles "--device=$serial" 2>&1)
@@ -91,9 +152,14 @@ function Test-Known($serial, $iccid) {
     $shift.Code = $code
     exit $code
   }
+  if (-not (Test-Files)) {
+    Say "There are no profiles in $profiles. Connect its disk or share, then scan device $serial again."
+    return $false
+  }
   Say "Device $serial has a profile that this directory does not know. Put the device aside."
   Say 'Is the directory from a backup? Then type exit: other devices can get profiles that are in use.'
-  Say "Its own profile: softsim next --iccid $iccid. See After a disk died in the manual of status."
+  $own = "Its own profile: softsim next -k ""$key"" -i ""$profiles"" --iccid $iccid --receipt ""$receipt"""
+  if ($iccid) { Say $own }
   Add-Result $serial fail
   Save-Unfinished
   if ($shift.Code) { exit $shift.Code }
@@ -129,15 +195,15 @@ function Read-Serial($number, $taken) {
   }
   if ($serial -cnotmatch $serials) { Say 'This is not a serial number of a device.'; return }
   if ($taken -ccontains $serial) { Say "Device $serial is in this panel already."; return }
-  $iccid = ''
+  $iccid = ''; $hasProfile = $false
   if (Select-String -LiteralPath $results -SimpleMatch -CaseSensitive -Quiet -Pattern ",""$serial"",pass") {
     Clear-Keyboard
     $answer = Read-Host "Device $serial is already programmed. Is it this device? Type yes to program it again"
     if ($answer -cne 'yes') { return }
-    $iccid = 'ICCID'
+    $hasProfile = $true
   }
   if ("$(Get-Receipt $serial)" -cmatch '"iccid":"(\d+)"') { $iccid = $Matches[1] }
-  if ($iccid -and -not (Test-Known $serial $iccid)) { return }
+  if (($iccid -or $hasProfile) -and -not (Test-Known $serial $iccid)) { return }
   $serial
 }
 function Read-Panel {
@@ -246,20 +312,36 @@ if (-not $frame.Contains('%s')) { Say 'SEND has no %s for the profile.'; exit 2 
 # Two profiles would go to one device.
 if (@($ports | Sort-Object -Unique).Count -ne $ports.Count) { Say 'A port is named twice.'; exit 2 }
 foreach ($name in $ports) { $com = Open-Port $name; if (-not $com) { exit 2 }; $com.Dispose() }
+$wrong = 'PROFILE KEYS RECEIPTS RESULT LOGS LOWSTOCK SERIAL TIME_OUT READS SENDS PORTS BAUDRATE PROGRAMS PANELS'
+foreach ($name in -split $wrong) {
+  if (Get-Setting $name '') { Say "WARNING: $name is not a setting. See softsim-station --help." }
+}
+$passphrase = Get-Setting SOFTSIM_KEY_PASSPHRASE ''
+$env:SOFTSIM_KEY_PASSPHRASE = $null
+if (-not $passphrase -and (Select-String -LiteralPath $key -SimpleMatch -Quiet -Pattern ENCRYPTED -ErrorAction Ignore)) {
+  $typed = Read-Host "Passphrase of $key" -AsSecureString
+  $passphrase = (New-Object System.Net.NetworkCredential '', $typed).Password
+}
 $counts = Invoke-Softsim status -i $profiles -k $key -n 20 '--format=json'
 $code = $LASTEXITCODE
 # 3: no unused profile is left. Devices that have one can still be repeated.
-if ($code -eq 3 -and (Test-Path -LiteralPath (Join-Path $profiles '.devices'))) { $code = 0 }
+if ($code -eq 3 -and (Test-Files)) { $code = 0 }
 if ($code -ne 0) { exit $code }
+$file = Get-Setting RESULTS 'results.csv'
 try {
   [IO.File]::AppendAllText($results, '')
   $text = [IO.File]::ReadAllText($results)
   if (-not $text) { [IO.File]::AppendAllText($results, "time,station,device,result`n") }
   # A power cut can leave a part of a line.
   elseif (-not $text.EndsWith("`n")) { [IO.File]::AppendAllText($results, "`n") }
-  if ($log) { [IO.File]::AppendAllText($log, '') }
-} catch { [Console]::Error.WriteLine("Can't write $results or $log."); exit 2 }
+  if ($log) { $file = $env:LOG; [IO.File]::AppendAllText($log, '') }
+} catch { [Console]::Error.WriteLine("Can't write $file."); exit 2 }
 $shift.Left = ($counts | ConvertFrom-Json).unused
+Say "Profiles:  $(Get-FullPath $profiles)"
+Say "Key:       $(Get-FullPath $key)"
+Say "Receipts:  $(Get-FullPath $receipt)"
+Say "Results:   $results"
+if ($ports) { Say "Ports:     $ports" } else { Say "Program:   $((Find-Program $program).Path), panel of $size" }
 
 try {
   foreach ($line in @(if (Test-Path -LiteralPath $unfinished) { [IO.File]::ReadAllLines($unfinished) })) {

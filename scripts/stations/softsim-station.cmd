@@ -1,12 +1,60 @@
 @echo off
-rem Programs devices, each with its own profile: one after another, or a panel at once. You can stop and start it at any
-rem time. Usage: station.cmd [PORT...]. README.md beside it describes the settings, which are environment variables.
-rem Use station.ps1 where PowerShell is allowed: it limits the time and reads the answer of a device on a serial port.
+rem Use softsim-station.ps1 where PowerShell is allowed: it limits the time and reads the answer of a device on a port.
 setlocal EnableExtensions EnableDelayedExpansion
+::: Usage: softsim-station [PORT...]
+:::
+::: Programs devices, each with its own profile: one after another, or a panel at
+::: once. You can stop and start it at any time.
+:::
+::: These environment variables are its settings:
+:::
+:::   PROFILES   the directory of profiles (SOFTSIM_DIR, or else profiles)
+:::   KEY        the private key (SOFTSIM_KEY_FILE, or else softsim.pem)
+:::   RECEIPT    the file for the receipts of next (SOFTSIM_RECEIPT, or else
+:::              receipt.jsonl)
+:::   RESULTS    the file for time (UTC), station, device and pass, fail or
+:::              unfinished of every attempt (results.csv)
+:::   LOG        a file for what this script, softsim and the devices say
+:::   LOW_STOCK  warn if at most so many profiles are left (50)
+:::   SERIALS    a regular expression for serial numbers, so that the barcode of a
+:::              box is not taken for one (1 to 128 of A-Z a-z 0-9 . _ : / # + -)
+:::   TIMEOUT    how many seconds a device or the program may take (30)
+:::   READ       a regular expression for what the device says, or the program on
+:::              standard output, such as ICCID: ([0-9]+). If it is not the ICCID
+:::              that the device got, the device fails
+:::   SEND       a frame for the profile, such as AT+SOFTSIM="%s". A framed line
+:::              ends with CR LF, a bare one with LF
+:::
+::: With devices at serial ports:
+:::
+:::   PORT       the ports, if they are not the arguments
+:::   BAUD       their speed (115200), with 8 data bits, no parity, 1 stop bit
+:::   PASS       a regular expression for the answer of a good device (^OK)
+:::   FAIL       the same for a bad one (ERROR|FAIL). The first match decides
+:::
+::: Without a port:
+:::
+:::   PROGRAM    the program that reads the profile as one line, and ends with 0 if
+:::              the device is programmed (program-device). Its environment has
+:::              SLOT (from 1) and DEVICE (the serial number)
+:::   PANEL      how many slots the panel has (1)
+:::
+::: softsim-station.cmd has no PASS, FAIL, TIMEOUT and SERIALS, and its READ is
+::: plain text.
+set "first=%~1"
+for %%h in ("-h" "--help" "-help") do if "!first!" == %%h goto help
+if "!first!" == "/?" goto help
+if "!first:~0,1!" == "-" (
+  echo !first! is not a serial port. Settings are environment variables: see softsim-station --help.>&2
+  exit /b 2
+)
+if not defined PROFILES set "PROFILES=!SOFTSIM_DIR!"
 if not defined PROFILES set "PROFILES=profiles"
+if not defined KEY set "KEY=!SOFTSIM_KEY_FILE!"
 if not defined KEY set "KEY=softsim.pem"
-if not defined RESULTS set "RESULTS=results.csv"
+if not defined RECEIPT set "RECEIPT=!SOFTSIM_RECEIPT!"
 if not defined RECEIPT set "RECEIPT=receipt.jsonl"
+if not defined RESULTS set "RESULTS=results.csv"
 if not defined BAUD set "BAUD=115200"
 if not defined PROGRAM set "PROGRAM=program-device"
 if not defined PANEL set "PANEL=1"
@@ -22,20 +70,38 @@ if defined PORT for %%p in (!PORT!) do call :name_port %%p || exit /b 2
 if !PANEL! equ 0 (echo PANEL is 0.>&2& exit /b 2)
 
 where softsim > nul 2>&1 || (echo softsim is not on the PATH.>&2& exit /b 2)
-if not defined PORT where "!PROGRAM!" > nul 2>&1 || (echo !PROGRAM! is not on the PATH. Or name a port.>&2& exit /b 2)
+if not defined PORT where "!PROGRAM!" > nul 2>&1 || (echo !PROGRAM! is not on the PATH. Or name a serial port.>&2& exit /b 2)
 if defined SEND if "!SEND:%%s=!" == "!SEND!" (echo SEND has no %%s for the profile.>&2& exit /b 2)
 mkdir "!scratch!" || exit /b 2
-softsim status -i "!PROFILES!" -k "!KEY!" -n 20 > "!scratch!\messages"
+for %%v in (PROFILE KEYS RECEIPTS RESULT LOGS LOWSTOCK SERIAL TIME_OUT READS SENDS PORTS BAUDRATE PROGRAMS PANELS) do (
+  if defined %%v echo WARNING: %%v is not a setting. See softsim-station --help.
+)
+rem Only softsim gets the passphrase of the key, and only in its environment. cmd shows what is typed.
+set "passphrase=!SOFTSIM_KEY_PASSPHRASE!"
+set "SOFTSIM_KEY_PASSPHRASE="
+if not defined passphrase find "ENCRYPTED" < "!KEY!" > nul 2>&1 && (
+  set /p "passphrase=Passphrase of !KEY!, which this window shows: "
+  cls
+)
+set "SOFTSIM_KEY_PASSPHRASE=!passphrase!"
+softsim status -i "!PROFILES!" -k "!KEY!" -n 20 < nul > "!scratch!\lines" 2> "!scratch!\messages"
 set "code=!ERRORLEVEL!"
+set "SOFTSIM_KEY_PASSPHRASE="
+call :relay
 rem 3: no unused profile is left. Devices that have one can still be repeated.
-if "!code!" == "3" if exist "!PROFILES!\.devices\" set "code=0"
+if "!code!" == "3" if exist "!PROFILES!\*.json" set "code=0"
 if not "!code!" == "0" (rmdir /s /q "!scratch!" & exit /b !code!)
 set "wrong="
 type nul >> "!RESULTS!" || set "wrong=!RESULTS!"
 if defined LOG type nul >> "!LOG!" || set "wrong=!LOG!"
 if defined wrong (echo Can't write !wrong!.>&2& rmdir /s /q "!scratch!" & exit /b 2)
 for %%f in ("!RESULTS!") do if %%~zf == 0 >> "!RESULTS!" echo time,station,device,result
-for /f "tokens=1,2" %%a in ('find "  unused  " ^< "!scratch!\messages"') do set "left=%%b"
+for /f "tokens=1,2" %%a in ('find "  unused  " ^< "!scratch!\lines"') do set "left=%%b"
+for %%f in ("!PROFILES!") do call :say Profiles:  %%~ff
+for %%f in ("!KEY!") do call :say Key:       %%~ff
+for %%f in ("!RECEIPT!") do call :say Receipts:  %%~ff
+for %%f in ("!RESULTS!") do call :say Results:   %%~ff
+if defined PORT (call :say Ports:     !PORT!) else call :say Program:   !PROGRAM!, panel of !PANEL!
 rem This is left by a station that was closed: its devices that have not passed, and where their profiles were kept.
 if exist "!unfinished!" for /f "usebackq tokens=1*" %%a in ("!unfinished!") do (
   if "%%a" == "scratch" (if exist "%%b\messages" rmdir /s /q "%%b") else (
@@ -93,18 +159,23 @@ if not defined at set "at=!before!"
 find """!serial!"",pass" < "!RESULTS!" > nul || goto unpassed
 set "answer="
 set /p "answer=Device !serial! is already programmed. Is it this device? Type yes to program it again: "
-if not "!answer!" == "yes" goto ask
-if not defined iccid set "iccid=ICCID"
+if "!answer!" == "yes" (goto known) else goto ask
 :unpassed
 if not defined iccid goto fresh
-rem A directory from a backup, or another one, would give this device a second profile.
-softsim status -i "!PROFILES!" --device="!serial!" > nul 2> "!scratch!\messages"
+:known
+rem A directory from a backup, or another one, would give this device a second profile. A disk that is not there says
+rem nothing about the device.
+softsim status -i "!PROFILES!" --device="!serial!" < nul > nul 2> "!scratch!\messages"
 set "known=!ERRORLEVEL!"
 if "!known!" == "0" goto fresh
-if not "!known!" == "3" (type "!scratch!\messages" >&2 & set "code=!known!" & goto end)
+if not "!known!" == "3" (call :relay & set "code=!known!" & goto end)
+if not exist "!PROFILES!\*.json" (
+  call :say There are no profiles in !PROFILES!. Connect its disk or share, then scan device !serial! again.
+  goto ask
+)
 call :say Device !serial! has a profile that this directory does not know. Put the device aside.
 call :say Is the directory from a backup? Then type exit: other devices can get profiles that are in use.
-call :say Its own profile: softsim next --iccid !iccid!. See After a disk died in the manual of status.
+if defined iccid call :say Its own profile: softsim next -k "!KEY!" -i "!PROFILES!" --iccid !iccid! --receipt "!RECEIPT!"
 call :result fail || goto end
 set /a failed += 1 > nul
 call :state failed
@@ -124,10 +195,11 @@ for /l %%s in (1,1,!PANEL!) do if defined serial%%s call :open %%s
 if "!count!" == "0" goto panel
 call :save
 echo These devices are not finished until the next lines say so. If this window closes, scan them again.
-softsim next -v -k "!KEY!" -i "!PROFILES!"!devices! --receipt="!RECEIPT!" > "!scratch!\lines" 2> "!scratch!\messages"
+set "SOFTSIM_KEY_PASSPHRASE=!passphrase!"
+softsim next -v -k "!KEY!" -i "!PROFILES!"!devices! --receipt="!RECEIPT!" < nul > "!scratch!\lines" 2> "!scratch!\messages"
 set "code=!ERRORLEVEL!"
-for %%w in (error warning hint) do find "softsim: %%w: " < "!scratch!\messages" >&2
-if defined LOG type "!scratch!\messages" >> "!LOG!"
+set "SOFTSIM_KEY_PASSPHRASE="
+call :relay
 rem 3: nothing is claimed.
 if "!code!" == "3" for /l %%s in (1,1,!PANEL!) do if defined serial%%s call :untake %%s
 if not "!code!" == "0" goto end
@@ -193,6 +265,21 @@ set "serial=!serial%1!"
 call :state scanned
 exit /b
 
+rem Shows what softsim has said. Its hints name the settings of this script in place of options.
+:relay
+for %%w in (error warning hint) do for /f "delims=" %%l in ('find "softsim: %%w: " ^< "!scratch!\messages"') do (
+  set "line=%%l"
+  set "line=!line:check -k=check KEY!"
+  set "line=!line:check -i=check PROFILES!"
+  set "line=!line:check --receipt=check RECEIPT!"
+  echo !line:mean -i =mean PROFILES=!>&2
+)
+if defined LOG type "!scratch!\messages" >> "!LOG!"
+exit /b
+:help
+for /f "delims=" %%l in ('findstr /b ":::" "%~f0"') do (set "line=%%l" & echo(!line:~4!)
+exit /b 0
+
 rem Writes a line of softsim, in its frame, for the next slot that has a device.
 :frame
 set /a slot += 1 > nul
@@ -217,7 +304,7 @@ set "ended=!ERRORLEVEL!"
 del "!scratch!\%1"
 if not "!ended!" == "0" goto fail
 if not defined READ goto pass
-find "!READ!" < "!scratch!\said" > "!scratch!\iccids" || (call :say !PROGRAM! does not name the ICCID.& goto fail)
+find "!READ!" < "!scratch!\said" > "!scratch!\iccids" || (call :say !PROGRAM! does not name the ICCID of device !serial!.& goto fail)
 set "other="
 for /f "usebackq delims=" %%i in ("!scratch!\iccids") do (set "said=%%i" & call :compare_iccid)
 if not defined other goto pass

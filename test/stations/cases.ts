@@ -1,0 +1,471 @@
+/** What a station does, as one table: each script for stations is tested with it. No case needs a serial port or a terminal. */
+import { cpSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { iccid } from '../support/profiles.ts'
+
+export interface Run {
+  readonly settings?: Readonly<Record<string, string>>
+  /** Settings whose values mean something else in softsim-station.cmd. */
+  readonly inCmd?: Readonly<Record<string, string>>
+  readonly args?: readonly string[]
+  /** What is typed for each panel; `exit` follows. */
+  readonly typed?: readonly string[]
+  /** What is typed before, such as a passphrase. */
+  readonly secret?: string
+  /** What the station says, in this order. Words of softsim begin with `softsim:`. */
+  readonly says?: readonly string[]
+  readonly never?: readonly string[]
+  readonly code?: number
+  /** Device and result of all attempts until then. */
+  readonly results?: readonly string[]
+  /** All receipts until then: which device got which profile, counted from 1. */
+  readonly given?: readonly (readonly [device: string, profile: number])[]
+  /** Slot, device and line of all that was programmed until then; the profile stands as `#`. */
+  readonly programmed?: readonly string[]
+  /** What is done in the station's directory before. */
+  readonly first?: (place: string) => void
+}
+
+export interface Case extends Run {
+  readonly name: string
+  /** How many profiles there are. */
+  readonly stock?: number
+  /** Why softsim-station.cmd can't do it. */
+  readonly notInCmd?: string
+  /** The station is started again. */
+  readonly again?: Run
+}
+
+const put =
+  (...names: string[]) =>
+  (place: string) => {
+    for (const name of names) {
+      const [file = '', text = ''] = name.split('=')
+      writeFileSync(join(place, file), text)
+    }
+  }
+const remove = (name: string) => (place: string) => rmSync(join(place, name), { recursive: true })
+const rename = (from: string, to: string) => (place: string) => renameSync(join(place, from), join(place, to))
+const backUp = (place: string) => cpSync(join(place, 'profiles'), join(place, 'backup'), { recursive: true })
+const restore = (place: string) => {
+  remove('profiles')(place)
+  rename('backup', 'profiles')(place)
+}
+
+const NO_PATTERNS = 'it has no regular expressions'
+const programmed = (...serials: string[]) => serials.map((serial) => `Device ${serial} is programmed.`)
+const FAILED = 'failed. Scan it again to repeat: it gets the same profile.'
+const RESCUE = `Its own profile: softsim next -k * -i * --iccid ${iccid(1)} --receipt *`
+const NOT_A_SERIAL = 'This is not a serial number of a device.'
+
+const START: Case[] = [
+  {
+    name: '--help prints the settings',
+    args: ['--help'],
+    says: ['Usage: softsim-station [PORT...]', 'PROFILES   the directory of profiles', 'plain text.'],
+    never: ['Profiles left'],
+  },
+  {
+    name: 'an option is not a port',
+    args: ['--port'],
+    says: ['--port is not a serial port. Settings are environment variables: see softsim-station --help.'],
+    code: 2,
+  },
+  {
+    name: 'the banner says what is used',
+    says: [
+      'Profiles:  *profiles',
+      'Key:       *softsim.pem',
+      'Receipts:  *receipt.jsonl',
+      'Results:   *results.csv',
+    ],
+  },
+  {
+    name: 'the banner names the program',
+    says: ['Program:   *program-device*, panel of 1', 'profiles left: 5'],
+  },
+  ...['PROFILE', 'KEYS', 'RECEIPTS', 'RESULT', 'SERIAL', 'LOWSTOCK'].map((name) => ({
+    name: `${name} is not a setting`,
+    settings: { [name]: 'x' },
+    says: [`WARNING: ${name} is not a setting. See softsim-station --help.`, 'profiles left: 5'],
+  })),
+  {
+    name: 'SOFTSIM_DIR stands for PROFILES',
+    first: rename('profiles', 'stock'),
+    settings: { SOFTSIM_DIR: 'stock' },
+    typed: ['SN-1'],
+    given: [['SN-1', 1]],
+  },
+  {
+    name: 'PROFILES comes before SOFTSIM_DIR',
+    settings: { SOFTSIM_DIR: 'nowhere', PROFILES: 'profiles' },
+    typed: ['SN-1'],
+    given: [['SN-1', 1]],
+  },
+  {
+    name: 'SOFTSIM_KEY_FILE stands for KEY',
+    first: rename('softsim.pem', 'line.pem'),
+    settings: { SOFTSIM_KEY_FILE: 'line.pem' },
+    says: ['Key:       *line.pem'],
+  },
+  {
+    name: 'SOFTSIM_RECEIPT stands for RECEIPT',
+    settings: { SOFTSIM_RECEIPT: 'line.jsonl' },
+    says: ['Receipts:  *line.jsonl'],
+  },
+  ...['PANEL=x', 'PANEL=-1', 'BAUD=9600x', 'LOW_STOCK=fifty', 'LOW_STOCK=010', 'LOW_STOCK=123456789'].map(
+    (setting) => ({
+      name: `${setting} is not a number`,
+      settings: Object.fromEntries([setting.split('=')]) as Record<string, string>,
+      says: [`${setting} is not a number.`],
+      code: 2,
+    }),
+  ),
+  {
+    name: 'TIMEOUT=x is not a number',
+    settings: { TIMEOUT: 'x' },
+    says: ['TIMEOUT=x is not a number.'],
+    code: 2,
+    notInCmd: 'it has no TIMEOUT',
+  },
+  { name: 'a panel without slots', settings: { PANEL: '0' }, says: ['PANEL is 0.'], code: 2 },
+  {
+    name: 'a frame without a place for the profile',
+    settings: { SEND: 'AT+SOFTSIM' },
+    says: ['SEND has no %s for the profile.'],
+    code: 2,
+  },
+  {
+    name: 'READ without a group',
+    settings: { READ: 'ICCID' },
+    says: ['READ has no (...) around the ICCID.'],
+    code: 2,
+    notInCmd: NO_PATTERNS,
+  },
+  ...['PASS', 'SERIALS'].map((name) => ({
+    name: `${name} that is not a regular expression`,
+    settings: { [name]: '(' },
+    says: ['( is not a regular expression.'],
+    code: 2,
+    notInCmd: NO_PATTERNS,
+  })),
+  {
+    name: 'a log that can’t be written',
+    settings: { LOG: './no/log.txt' },
+    says: ["Can't write ./no/log.txt."],
+    code: 2,
+  },
+  {
+    name: 'results that can’t be written',
+    settings: { RESULTS: './no/results.csv' },
+    says: ["Can't write ./no/results.csv."],
+    code: 2,
+  },
+  {
+    name: 'a program that is missing',
+    settings: { PROGRAM: 'no-such-program' },
+    says: ['no-such-program is not on the PATH. Or name a serial port.'],
+    code: 2,
+  },
+  {
+    name: 'a key that is missing: the hint names the setting',
+    settings: { KEY: 'no.pem' },
+    says: ['softsim: error: ', 'softsim: hint: check KEY '],
+    never: ['-k'],
+    code: 4,
+  },
+  {
+    name: 'a directory that is missing: the hint names the setting',
+    settings: { PROFILES: 'nowhere' },
+    says: ['softsim: error: directory nowhere does not exist', 'softsim: hint: check PROFILES'],
+    never: ['check -i'],
+    code: 3,
+  },
+  {
+    name: 'an empty directory',
+    first: (place) => mkdirSync(join(place, 'empty')),
+    settings: { PROFILES: 'empty' },
+    says: ['softsim: error: ', 'softsim: hint: check PROFILES'],
+    code: 3,
+  },
+  {
+    name: 'a directory one level too high',
+    settings: { PROFILES: '.' },
+    says: ['softsim: hint: did you mean PROFILES='],
+    never: ['-i '],
+    code: 3,
+  },
+  {
+    name: 'the passphrase of the key is asked for once, and the program does not get it',
+    first: rename('locked.pem', 'softsim.pem'),
+    secret: 'a secret',
+    typed: ['SN-1', 'SN-2'],
+    says: programmed('SN-1', 'SN-2'),
+    given: [
+      ['SN-1', 1],
+      ['SN-2', 2],
+    ],
+  },
+  {
+    name: 'a passphrase in the environment is not asked for, and the program does not get it',
+    first: rename('locked.pem', 'softsim.pem'),
+    settings: { SOFTSIM_KEY_PASSPHRASE: 'a secret' },
+    typed: ['SN-1'],
+    says: programmed('SN-1'),
+  },
+  {
+    name: 'a wrong passphrase',
+    first: rename('locked.pem', 'softsim.pem'),
+    secret: 'another',
+    says: ['softsim: error: the passphrase does not decrypt', 'softsim: hint: '],
+    code: 4,
+  },
+]
+
+const SHIFT: Case[] = [
+  {
+    name: 'one device after another',
+    typed: ['SN-1', 'SN-2'],
+    says: [
+      ...programmed('SN-1', 'SN-2'),
+      'End of the shift: 2 passed, 0 failed, 0 repeated, 3 profiles left.',
+    ],
+    never: ['is not finished'],
+    results: ['SN-1 pass', 'SN-2 pass'],
+    programmed: ['1 SN-1 #', '1 SN-2 #'],
+  },
+  {
+    name: 'a device that fails gets the same profile again',
+    first: put('fail-SN-1'),
+    typed: ['SN-1', 'SN-2'],
+    says: [
+      `Device SN-1 ${FAILED}`,
+      ...programmed('SN-2'),
+      'End of the shift: 1 passed, 1 failed, 0 repeated, 3 profiles left.',
+      'Device SN-1 is not finished: scan it again.',
+    ],
+    again: {
+      first: remove('fail-SN-1'),
+      typed: ['SN-1'],
+      says: [...programmed('SN-1'), '1 passed, 0 failed, 1 repeated'],
+      results: ['SN-1 fail', 'SN-2 pass', 'SN-1 pass'],
+      given: [
+        ['SN-1', 1],
+        ['SN-2', 2],
+        ['SN-1', 1],
+      ],
+    },
+  },
+  {
+    name: 'few profiles are left',
+    settings: { LOW_STOCK: '4' },
+    typed: ['SN-1'],
+    says: ['Profiles left: 5', 'WARNING: profiles left: 4. Fetch more.'],
+  },
+  {
+    name: 'a blank label',
+    typed: ['\nSN-1'],
+    says: ['Nothing was read. Is the label blank?', ...programmed('SN-1')],
+    given: [['SN-1', 1]],
+  },
+  ...['yes', 'NO', 'Quit', 'help', 'SKIP'].map((word) => ({
+    name: `${word} is not a serial number`,
+    typed: [`${word}\nSN-1`],
+    says: ['is not a serial number. To end the shift, type exit.', ...programmed('SN-1')],
+    given: [['SN-1', 1]] as const,
+  })),
+  { name: 'EXIT ends the shift, too', typed: ['EXIT', 'SN-1'], says: ['End of the shift'], given: [] },
+  ...['SN"1', 'SN 1', 'SN,1', 'SN!1', 'SN%1', 'SN&1', 'S'.repeat(129)].map((serial) => ({
+    name: `${serial.slice(0, 9)} is not a serial number`,
+    typed: [`${serial}\nSN-2`],
+    says: [NOT_A_SERIAL, ...programmed('SN-2')],
+    given: [['SN-2', 1]] as const,
+  })),
+  {
+    name: 'what a serial number may have',
+    typed: ['a.B_c:1/2#3+4-5', '--', 'S'.repeat(128)],
+    given: [
+      ['a.B_c:1/2#3+4-5', 1],
+      ['--', 2],
+      ['S'.repeat(128), 3],
+    ],
+  },
+  { name: 'blanks at both ends are cut off', typed: ['  SN-1 '], given: [['SN-1', 1]] },
+  {
+    name: 'upper and lower case are two devices',
+    typed: ['SN-a', 'sn-a'],
+    given: [
+      ['SN-a', 1],
+      ['sn-a', 2],
+    ],
+  },
+  {
+    name: 'serial numbers of one’s own form',
+    settings: { SERIALS: '^SN-[0-9]+$' },
+    typed: ['XX-1\nSN-1'],
+    says: [NOT_A_SERIAL, ...programmed('SN-1')],
+    notInCmd: NO_PATTERNS,
+  },
+  {
+    name: 'a programmed device: not again without yes',
+    typed: ['SN-1', 'SN-1\nno\nSN-2'],
+    results: ['SN-1 pass', 'SN-2 pass'],
+  },
+  {
+    name: 'a programmed device: again with yes',
+    typed: ['SN-1', 'SN-1\nyes'],
+    says: [...programmed('SN-1', 'SN-1'), '2 passed, 0 failed, 1 repeated, 4 profiles left.'],
+    given: [
+      ['SN-1', 1],
+      ['SN-1', 1],
+    ],
+  },
+  {
+    name: 'a panel: each device gets its own',
+    settings: { PANEL: '3' },
+    first: put('fail-SN-2'),
+    typed: ['SN-1\nSN-2\nSN-3'],
+    says: ['panel of 3', '2 passed, 1 failed, 0 repeated, 2 profiles left.'],
+    given: [
+      ['SN-1', 1],
+      ['SN-2', 2],
+      ['SN-3', 3],
+    ],
+    programmed: ['1 SN-1 #', '2 SN-2 #', '3 SN-3 #'],
+  },
+  {
+    name: 'a panel with an empty slot',
+    settings: { PANEL: '3' },
+    typed: ['SN-1\nSkip\nSN-3'],
+    programmed: ['1 SN-1 #', '3 SN-3 #'],
+  },
+  {
+    name: 'an empty panel',
+    settings: { PANEL: '2' },
+    typed: ['skip\nskip', 'SN-1\nskip'],
+    given: [['SN-1', 1]],
+  },
+  {
+    name: 'a device twice in a panel',
+    settings: { PANEL: '2' },
+    typed: ['SN-1\nSN-1\nSN-2'],
+    says: ['Device SN-1 is in this panel already.'],
+    programmed: ['1 SN-1 #', '2 SN-2 #'],
+  },
+  {
+    name: 'exit in the middle of a panel claims nothing',
+    settings: { PANEL: '2' },
+    typed: ['SN-1\nexit'],
+    says: ['End of the shift', 'Device SN-1 was scanned, but not programmed: scan it again.'],
+    given: [],
+    results: [],
+  },
+  {
+    name: 'fewer profiles than devices: nothing is claimed',
+    stock: 2,
+    settings: { PANEL: '3' },
+    typed: ['SN-1\nSN-2\nSN-3'],
+    says: [
+      'WARNING: profiles left: 2. Fetch more, or type skip for slots that get none.',
+      'softsim: error: ',
+      'Too few profiles are left: 0 passed, 0 failed, 0 repeated, 2 profiles left.',
+      'Device SN-3 was scanned, but not programmed: scan it again.',
+    ],
+    code: 3,
+    given: [],
+    results: [],
+  },
+  {
+    name: 'the last profile: another device ends the shift; it can be repeated',
+    stock: 1,
+    first: put('fail-SN-1'),
+    typed: ['SN-1', 'SN-2'],
+    says: [`Device SN-1 ${FAILED}`, 'softsim: error: no unused profile', 'Too few profiles are left'],
+    code: 3,
+    again: {
+      first: remove('fail-SN-1'),
+      typed: ['SN-1'],
+      says: ['WARNING: profiles left: 0. Fetch more.', ...programmed('SN-1')],
+      given: [
+        ['SN-1', 1],
+        ['SN-1', 1],
+      ],
+    },
+  },
+  {
+    name: 'a frame around the profile',
+    settings: { SEND: 'AT+SOFTSIM="%s",1' },
+    typed: ['SN-1'],
+    programmed: ['1 SN-1 AT+SOFTSIM="#",1'],
+  },
+  ...(
+    [
+      ['its ICCID', `ICCID: ${iccid(1)}`, programmed('SN-1'), 'pass'],
+      [
+        'another ICCID',
+        `ICCID: ${iccid(2)}`,
+        ['it may have another identity. Do not ship it.', FAILED],
+        'fail',
+      ],
+      ['no ICCID', 'done', ['program-device does not name the ICCID', FAILED], 'fail'],
+    ] as const
+  ).map(([what, said, says, result]) => ({
+    name: `the program names ${what}`,
+    settings: { READ: 'ICCID: ([0-9]+)' },
+    inCmd: { READ: 'ICCID: ' },
+    first: put(`says-SN-1=${said}\n`),
+    typed: ['SN-1'],
+    says,
+    results: [`SN-1 ${result}`],
+  })),
+  {
+    name: 'a program that hangs',
+    settings: { TIMEOUT: '1' },
+    first: put('hang-SN-1'),
+    typed: ['SN-1'],
+    says: ['(limit: 1 s).', FAILED],
+    results: ['SN-1 fail'],
+    notInCmd: 'it has no TIMEOUT',
+  },
+  {
+    name: 'the log has what is said, and no profile',
+    settings: { LOG: 'log.txt' },
+    typed: ['SN-1'],
+    says: programmed('SN-1'),
+  },
+  {
+    name: 'results after a power cut: each line on its own',
+    first: put('results.csv=time,station,device,result\n2026-11-22T18:00:00Z,lin'),
+    typed: ['SN-1'],
+    results: ['SN-1 pass'],
+    notInCmd: 'it joins the lines',
+  },
+  ...['pass', 'fail'].map((result) => ({
+    name: `a backup that has forgotten a device (${result}): no second profile`,
+    first: (place: string) => {
+      backUp(place)
+      if (result === 'fail') put('fail-SN-1')(place)
+    },
+    typed: ['SN-1'],
+    again: {
+      first: restore,
+      typed: [result === 'pass' ? 'SN-1\nyes\nSN-2' : 'SN-1\nexit'],
+      says: [
+        'Device SN-1 has a profile that this directory does not know. Put the device aside.',
+        'Is the directory from a backup? Then type exit: other devices can get profiles that are in use.',
+        RESCUE,
+      ],
+    },
+  })),
+  {
+    name: 'a disk that is gone says nothing about a device',
+    first: put('fail-SN-1', 'remove-SN-1'),
+    settings: { PROFILES: './profiles' },
+    typed: ['SN-1', 'SN-1\nexit'],
+    says: ['There are no profiles in ./profiles. Connect its disk or share, then scan device SN-1 again.'],
+    never: ['Put the device aside'],
+    results: ['SN-1 fail'],
+  },
+]
+
+export const CASES: readonly Case[] = [...START, ...SHIFT]
