@@ -103,10 +103,7 @@ function stop(): never {
 describe.skipIf(process.platform === 'win32')('before and during the claim', () => {
   describe('a claim that another call wins', () => {
     test('--iccid: the profile is printed again, with a warning', async () => {
-      const taking = takeByIccid(
-        source(once(() => claimElsewhere(1))),
-        iccid(1),
-      )
+      const taking = takeByIccid(source(once(() => claimElsewhere(1))), iccid(1))
       await expect(taking).resolves.toMatchObject({ taken: [{ iccid: iccid(1), isAgain: true }] })
       expect(names()).toContain(used(1))
     })
