@@ -6,7 +6,7 @@ import { moveProfiles } from '../../src/move/move.ts'
 import { toFile } from '../../src/store/incoming/answers.ts'
 import { journalOf, openMoves } from '../../src/store/moves.ts'
 import { readUnused } from '../../src/store/read.ts'
-import { bury, cutPower, format, image, live, load, ROOT, saved, vol, watched } from '../store/disk.ts'
+import { bury, cutPower, format, image, live, load, ROOT, saved, watched } from '../store/disk.ts'
 import { iccid } from '../support/profiles.ts'
 
 vi.mock('../../src/pause.ts', () => ({ pause() {} }))
