@@ -40,29 +40,6 @@ test.fails('after a move that was killed, next is as fast as ever, however many 
   expect(many).toBeLessThan(2 * few)
 })
 
-/** A whole move, and one that is finished, or taken back, after a power cut at any step that has lost nothing. */
-const MOVES = [
-  ...['links', 'nolinks', 'fat'].flatMap((kind) => [`${kind} fresh/1 move:`, `${kind} fresh/3 move2:`]),
-  'links fresh/1 move+move: A?^1 B',
-]
-const OPEN_MOVES = [
-  'links fresh/1 move+back: A?^1 B',
-  'nolinks fresh/1 move+back: A?^1 B',
-  'nolinks fresh/1 move+move: A?^1 B',
-]
-
-const orders = new Map<string, string[]>(
-  run(['--order'], [...MOVES, ...OPEN_MOVES].join('\n')).map((line) => {
-    const { schedule, found } = JSON.parse(line)
-    return [schedule, found]
-  }),
-)
-
-describe('moves flush what takes the place of something before they remove it', () => {
-  test.each(MOVES)('%s', (schedule) => expect(orders.get(schedule)).toEqual([]))
-  test.fails.each(OPEN_MOVES)('%s', (schedule) => expect(orders.get(schedule)).toEqual([]))
-})
-
 test('two calls in every order of their steps with at most two changes between them', () => {
   const only =
     '^((links|nolinks) fresh/2 next.next|links fresh/2 deviceD.deviceD|links (halfmoved|given)/2 (move|back).next)$'
