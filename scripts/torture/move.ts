@@ -78,7 +78,7 @@ async function stock(works: Works): Promise<string> {
   return template
 }
 
-const removesAnswer = ({ name, args }: Call) => name.startsWith('unlink') && args.includes('.answer"')
+const removesAnswer = ({ name, args }: Call) => name.startsWith('unlink') && args.includes('.answer/answer"')
 
 /** It has stored everything, and has not removed what it put aside. */
 async function stockBesideKilledFetch(works: Works): Promise<string> {

@@ -124,7 +124,7 @@ export function isFlushed(calls: readonly Call[], path: string): boolean {
 /** Whether an answer was put aside, for sure: written, and then flushed by its name. Known by its first profile. */
 export function isPutAside(calls: readonly Call[], iccid: string): boolean {
   const written = calls.findIndex(
-    ({ name, args }) => name === 'write' && args.includes('.answer>') && args.includes(iccid),
+    ({ name, args }) => name === 'write' && args.includes('.answer/answer>') && args.includes(iccid),
   )
   return written >= 0 && isFlushed(calls.slice(written), '/.incoming')
 }
