@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { reasonOf } from '../failure.ts'
 import { iccidDigits } from '../profile/iccid.ts'
 import type { Messages } from '../words.ts'
-import { type Creation, claimsOf, createAll, type Outcome, openClaims, settle } from './create.ts'
+import { type Creation, createAll, type Outcome, openClaims, settle } from './create.ts'
 import { fieldsOf } from './fields.ts'
 import { fileName, keyOf, parseName, type Unused } from './names.ts'
 import { patiently } from './patience.ts'
@@ -75,11 +75,7 @@ export function readSettled(directory: string, messages: Messages): Unused {
   const keys = tryTo(messages, 'claims', () => openClaims(directory)) ?? []
   for (let at = 0; at < keys.length; at += AT_ONCE) {
     const some = keys.slice(at, at + AT_ONCE)
-    tryTo(messages, some.join(', '), () => {
-      const claims = some.flatMap((key) => claimsOf(directory, key))
-      settle(directory, ...some)
-      for (const { text } of claims) nameUnprinted(text, messages)
-    })
+    for (const text of settleSome(directory, some, messages)) nameUnprinted(text, messages)
   }
   const found = readUnused(directory)
   for (const name of found.twins) {
@@ -98,6 +94,15 @@ export function readSettled(directory: string, messages: Messages): Unused {
     })
   }
   return found
+}
+
+/** If they can't be finished together, one by one. */
+function settleSome(directory: string, keys: readonly string[], messages: Messages): string[] {
+  try {
+    return settle(directory, ...keys)
+  } catch {
+    return keys.flatMap((key) => tryTo(messages, key, () => settle(directory, key)) ?? [])
+  }
 }
 
 /** The next call for a device prints its profile, and a move goes on. */

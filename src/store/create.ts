@@ -192,7 +192,7 @@ function decide(directory: string, draft: Draft): boolean {
     } catch (error) {
       const texts = namesIn(claim)
       // A disk or a server that says no may have done it, and somebody else the rest.
-      if (texts.includes(nonce) || isThere(draft)) return true
+      if (!exists(textPath(directory, nonce)) && (texts.includes(nonce) || isThere(draft))) return true
       if (texts.length > 0 || isTaken(place)) return false
       if (tries <= 0 || !IN_THE_WAY.includes(errnoOf(error) ?? '')) throw error
       // Windows does not replace an empty directory, and a scanner may have the text.
@@ -222,13 +222,15 @@ function placeSafely(directory: string, draft: Draft): void {
 
 /**
  * Finishes claims that somebody has decided, if there are any.
+ * @returns their texts
  * @throws the system error
  */
-export function settle(directory: string, ...keys: readonly string[]): void {
+export function settle(directory: string, ...keys: readonly string[]): string[] {
   const claims = keys.flatMap((key) => claimsOf(directory, key))
   for (const { path, text, place } of claims) placeText(place, path, text)
   flushAbove(claims)
   for (const key of keys) clear(directory, key)
+  return claims.map(({ text }) => text)
 }
 
 /** A journal may be closed meanwhile. */
