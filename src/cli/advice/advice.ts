@@ -22,8 +22,7 @@ export const MOVE = {
   'busy-move': 'run this command again',
   'disk-away':
     'connect that disk, check -o, and run the same command again: it finishes the move; --back takes all of it back if nothing was given yet',
-  'left-target':
-    'the other directory has used them: are -i and -o swapped? nothing was moved',
+  'left-target': 'the other directory has used them: are -i and -o swapped? nothing was moved',
   moved: 'give that directory with -i; if the move was interrupted, run it again',
   'no-move': 'check -i and -o',
   'no-place': ({ platform }) => `check -o and ${diskPresence(platform)}; nothing was moved`,
