@@ -3,14 +3,18 @@ import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { reasonOf } from '../failure.ts'
+import { iccidDigits } from '../profile/iccid.ts'
 import type { Messages } from '../words.ts'
-import { type Creation, createAll, type Outcome, openClaims, settle } from './create.ts'
+import { type Creation, claimsOf, createAll, type Outcome, openClaims, settle } from './create.ts'
 import { fieldsOf } from './fields.ts'
 import { fileName, keyOf, parseName, type Unused } from './names.ts'
 import { patiently } from './patience.ts'
 import { readUnused } from './read.ts'
 import { removeIfThere } from './remove.ts'
 import { keyOfName, useOf } from './use.ts'
+
+/** No call takes that long for a claim, unless its process has ended or is suspended. */
+const STILL_CLAIMING_MS = 60_000
 
 /** How many claims are finished together. */
 const AT_ONCE = 64
@@ -71,7 +75,11 @@ export function readSettled(directory: string, messages: Messages): Unused {
   const keys = tryTo(messages, 'claims', () => openClaims(directory)) ?? []
   for (let at = 0; at < keys.length; at += AT_ONCE) {
     const some = keys.slice(at, at + AT_ONCE)
-    tryTo(messages, some.join(', '), () => settle(directory, ...some))
+    tryTo(messages, some.join(', '), () => {
+      const claims = some.flatMap((key) => claimsOf(directory, key))
+      settle(directory, ...some)
+      for (const { text } of claims) nameUnprinted(text, messages)
+    })
   }
   const found = readUnused(directory)
   for (const name of found.twins) {
@@ -90,6 +98,20 @@ export function readSettled(directory: string, messages: Messages): Unused {
     })
   }
   return found
+}
+
+/** The next call for a device prints its profile, and a move goes on. */
+function nameUnprinted(text: string, messages: Messages): void {
+  const { iccid, file, device, claimed, station } = fieldsOf(text)
+  if (typeof iccid !== 'string' || typeof file !== 'string' || device !== undefined) return
+  const isNew = Math.abs(Date.now() - Date.parse(String(claimed))) < STILL_CLAIMING_MS
+  const digits = iccidDigits(iccid) ?? ''
+  if (!isNew)
+    messages.warn(
+      `${digits} is marked used but was not printed: a call of ${station} was killed while it claimed it`,
+      'unprinted',
+      digits,
+    )
 }
 
 function tryTo<T>(messages: Messages, what: string, action: () => T): T | undefined {
