@@ -25,18 +25,11 @@ type Plain =
   | { kind: 'cut-off-key' | 'escaped-line-breaks' | 'indented-key' | 'key-instead-of-file' }
   | { kind: 'lost-line-breaks' | 'missing-passphrase' | 'no-such-key' | 'other-key' | 'wrong-passphrase' }
   | {
-      kind:
-        | Fault
-        | 'all-moved'
-        | 'all-used'
-        | 'being-claimed'
-        | 'busy-claim'
-        | 'just-claimed'
-        | 'no-such-profile'
+      kind: Fault | 'all-moved' | 'all-used' | 'being-claimed' | 'busy-claim' | 'no-such-profile'
     }
   | { kind: 'contradiction' | 'nobodys' | 'not-receipts' | 'other-receipts' | 'unread-receipts' }
   | { kind: 'not-results' | 'unread-results' }
-  | { kind: 'busy-move' | 'interrupted-move' | 'moved' | 'no-move' | 'no-place' | 'none-to-move' }
+  | { kind: 'interrupted-move' | 'moved' | 'no-move' | 'no-place' | 'none-to-move' }
   | {
       kind:
         | 'disk-away'
@@ -48,18 +41,11 @@ type Plain =
         | 'other-disk'
         | 'same-directory'
         | 'space-for-move'
-        | 'taken-back'
         | 'too-few-to-move'
     }
   | { kind: 'none-checked-usable' | 'none-usable' | 'not-claimed' | 'not-recorded' | 'too-few' }
   | {
-      kind:
-        | 'no-receipts'
-        | 'open-files'
-        | 'profile-as-receipt'
-        | 'space-for-receipt'
-        | 'stuck'
-        | 'stuck-claims'
+      kind: 'no-receipts' | 'open-files' | 'profile-as-receipt' | 'space-for-receipt'
     }
   | { kind: 'lost' | 'mostly-refused' | 'no-more' | 'other-path' | 'space-for-batch' | 'space-for-order' }
   | { kind: 'bad-proxy' | 'bad-url' | 'plain-http' | 'unchecked-tls' | 'user-in-url' }
@@ -100,7 +86,7 @@ export type Facts = Readonly<
   /** `inFile`: how many keys its file has; `claims`: whether the call would have claimed profiles. */
   | { kind: 'wrong-key'; isDamaged: boolean; inFile: number; claims: boolean }
   | { kind: 'all-held'; claims: boolean }
-  | { kind: 'received' | 'unfinished' | 'no-reserve'; count: number }
+  | { kind: 'received' | 'no-reserve'; count: number }
   | { kind: 'file-gone'; name: string }
   /** `below`: a directory in it that has profiles. */
   | { kind: 'no-profiles'; below: string | undefined }

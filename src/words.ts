@@ -3,7 +3,6 @@ export type Level = 0 | 1 | 2 | 3
 
 /** What a person can do something about: `cli/` says what. */
 export type Concern =
-  | 'call-killed'
   | 'damaged'
   | 'held'
   | 'locked'
@@ -11,7 +10,6 @@ export type Concern =
   | 'on-screen'
   | 'open-key'
   | 'only-listed'
-  | 'set-aside'
   | 'slow-reader'
   | 'unlisted'
   | 'unfit'

@@ -173,12 +173,11 @@ function drop(directory: string, nonce: string): void {
 
 function decideSafely(directory: string, draft: Draft): void {
   try {
-    if (decide(directory, draft)) return
-    draft.outcome = OTHERS
+    if (!decide(directory, draft)) draft.outcome = OTHERS
   } catch (error) {
     draft.outcome = { state: isUndecided(directory, draft) ? 'unclaimed' : 'unknown', error }
   }
-  if (draft.outcome.state !== 'unknown') drop(directory, draft.nonce)
+  if (draft.outcome !== undefined && draft.outcome.state !== 'unknown') drop(directory, draft.nonce)
 }
 
 /** @returns false if another call's text is decided */

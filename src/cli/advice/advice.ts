@@ -19,7 +19,6 @@ const REPORT =
 
 /** Why nothing is moved, or not all of it. */
 export const MOVE = {
-  'busy-move': 'run this command again',
   'disk-away':
     'connect that disk, check -o, and run the same command again: it finishes the move; --back takes all of it back if nothing was given yet',
   'left-target': 'the other directory has used them: are -i and -o swapped? nothing was moved',
@@ -31,7 +30,6 @@ export const MOVE = {
     'run the move again: it gives the rest; then swap -i and -o to move home what is unused there',
   'other-disk':
     'connect the disk that it began with; to move profiles to this one, give another name with -o; --back takes all of it back if nothing was given yet',
-  'taken-back': 'run it again if that was wrong',
   'too-few-to-move': 'move fewer, or use --all; these were not moved',
 } as const satisfies Partial<Hints>
 
@@ -45,7 +43,6 @@ const ADVICE = {
     'being-claimed': 'run the same command again, after a minute if that call was killed',
     'busy-claim': 'run this command again; if no other call is running, see softsim status',
     'file-gone': ({ name }) => `put ${name} or its used file back`,
-    'just-claimed': 'if that call was for the same device, run this command again',
     'no-directory': ({ directory }) => whereToLook(directory),
     'no-more': 'ask the service provider for more profiles; if your account should have some, check --url',
     'no-profiles': ({ below }) =>
@@ -63,8 +60,6 @@ const ADVICE = {
       `${several(count, 'profile')} that a running or interrupted call received will be stored: when it ends, or ten minutes after it was interrupted, by the next call`,
     'too-few':
       'softsim status -k counts those that can be used; take fewer, or fetch more; nothing was claimed',
-    unfinished: ({ count }) =>
-      `other calls have not finished ${several(count, 'claim')}: run the same command again, after a minute if a call was killed`,
   },
   key: KEY,
   unusable: {

@@ -24,8 +24,6 @@ const HELPED = ['ENOSPC', 'EDQUOT', 'EROFS', 'EFBIG']
 /** What to do where a relative path leads nowhere because the current directory was deleted. */
 export const LEAVE_DELETED = 'change to a directory that exists: the current one was deleted'
 
-const STATUS_NAMES = 'softsim status names the profiles whose claims are not finished'
-
 /** What may help against an error of a disk. */
 export const remedyFor = (error: unknown, otherwise = 'check the disk') =>
   REMEDIES[errnoOf(error) ?? ''] ?? otherwise
@@ -67,8 +65,6 @@ export const DISK = {
   'space-for-move': 'move fewer, free space on that disk, or give -o on a larger one; nothing was moved',
   'space-for-order': 'free disk space or fetch fewer; no profiles were requested',
   'space-for-receipt': 'free disk space, or name a file on another disk; nothing was claimed',
-  stuck: ({ cause }) => `${remedyFor(cause)}; ${STATUS_NAMES}`,
-  'stuck-claims': `check the disk and the permissions of the directory; ${STATUS_NAMES}`,
   'torn-record': ({ path }) =>
     `run the same command again; if the device has no profile and no other call is running, delete ${path}`,
   undelivered: (facts) => {

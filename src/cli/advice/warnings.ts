@@ -3,7 +3,6 @@ import { quote } from './shell.ts'
 
 /** What follows the text of a warning. */
 export const CONCERNS: Readonly<Record<Concern, string | ((subject: string) => string)>> = {
-  'call-killed': '; call it again',
   damaged:
     ': move such files out of the directory, unless a device has them, and ask the service provider about their ICCIDs',
   held: ': close it',
@@ -13,7 +12,6 @@ export const CONCERNS: Readonly<Record<Concern, string | ((subject: string) => s
   'open-key': (file) => (file === '-' ? '' : `; take that away: chmod o-rwx ${quote(file)}`),
   'only-listed':
     ": the vendor's tool did not store them, or somebody has moved them; -v names them; each is in that list as its file would be",
-  'set-aside': (file) => `; when no call is running, remove ${file}, and the next call settles it`,
   'slow-reader': '; press Ctrl-C to stop',
   unfit: ': move such files out of the directory, and tell the service provider',
   unreadable: ': leave them there, and check the permissions, the share and the disk',

@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import { Failure, reasonOf, UnusableProfile } from '../../failure.ts'
 import { type Decrypt, decryptor } from '../../key/decrypt.ts'
 import { pause } from '../../pause.ts'
@@ -7,6 +8,7 @@ import { historyOf } from '../../store/devices.ts'
 import { fieldsOf } from '../../store/fields.ts'
 import { parseName } from '../../store/names.ts'
 import { checkDirectory } from '../../store/read.ts'
+import { tryToRemove } from '../../store/remove.ts'
 import { deviceIn, keyOfName, removeTwin, type Tombstone, tombstoneIn, useOf } from '../../store/use.ts'
 import type { Messages } from '../../words.ts'
 import {
@@ -99,8 +101,9 @@ async function takeAnew(
   )
   beforeClaim(source.signals)
   const [ours] = await new Search(source, decrypt).claim([{ ready, text: usedText(ready) }])
-  if (ours !== undefined)
-    source.messages.warn(`${ours.iccid} was set aside: a call was killed while it claimed it`)
+  if (ours === undefined) return undefined
+  tryToRemove(join(source.directory, name))
+  source.messages.warn(`${ours.iccid} was set aside: a call was killed while it claimed it`)
   return ours
 }
 

@@ -13,7 +13,7 @@ export class Shortage extends Failure {}
 export function shortage(
   directory: string,
   { count, usable }: Readonly<{ count: number; usable: number }>,
-  { used, twins }: Pick<Unused, 'used' | 'twins'>,
+  { used }: Pick<Unused, 'used'>,
   skipped: Pick<Skipped, 'count' | 'held' | 'unreadable' | 'unread'>,
 ): Shortage {
   const { unreadable } = skipped
@@ -30,10 +30,7 @@ export function shortage(
   const received = countReceived(directory)
   const pending = received > 0 ? ({ kind: 'received', count: received } as const) : undefined
   if (skipped.count === 0) {
-    const why =
-      twins.length > 0
-        ? ({ kind: 'unfinished', count: twins.length } as const)
-        : whyNone(directory, used, isAnyMoved(directory))
+    const why = whyNone(directory, used, isAnyMoved(directory))
     return new Shortage(pending ?? why, `no unused profile in ${directory}`)
   }
   if (pending !== undefined) return new Shortage(pending, `no unused profile in ${directory} can be used yet`)

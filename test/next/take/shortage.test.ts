@@ -9,7 +9,6 @@ import { temporaryDirectory } from '../../support/directory.ts'
 interface Found {
   readonly usable?: number
   readonly used?: number
-  readonly unfinished?: number
   readonly skipped?: number
   readonly held?: number
   readonly unreadable?: number
@@ -20,11 +19,10 @@ const EIO = Object.assign(new Error('EIO'), { code: 'EIO' })
 
 /** What is said where one profile is wanted, and this was found. */
 function said(directory: string, found: Found) {
-  const { count = 1, usable = 0, used = 0, unfinished = 0, skipped = 0, held = 0, unreadable = 0 } = found
-  const twins = Array.from({ length: unfinished }, (_, at) => `${at}.json`)
+  const { count = 1, usable = 0, used = 0, skipped = 0, held = 0, unreadable = 0 } = found
   const unread = unreadable > 0 ? new UnusableProfile('unreadable', 'why', { cause: EIO }) : undefined
   const files = { count: skipped, held, unreadable, unread }
-  return adviceOn(shortage(directory, { count, usable }, { used, twins }, files))
+  return adviceOn(shortage(directory, { count, usable }, { used }, files))
 }
 
 /** A directory in which a fetch has put one profile aside. */
@@ -34,15 +32,6 @@ function receiving(): string {
   writeFileSync(join(directory, '.incoming', 'x.answer'), '{"iccid":"8988","profile":"AAAA"}\n')
   return directory
 }
-
-test.each([
-  [1, '1 claim'],
-  [2, '2 claims'],
-])('%i claims of other calls', (unfinished, claims) => {
-  expect(said(temporaryDirectory(), { unfinished }).hint).toMatch(
-    RegExp(`^other calls have not finished ${claims}: run the same command again, `),
-  )
-})
 
 test.each([
   [{}, 'no-profiles', 'no unused profile in D'],
