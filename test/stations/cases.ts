@@ -382,6 +382,13 @@ const SHIFT: Case[] = [
       ['SN-3', 3],
     ],
     programmed: ['1 SN-1 #', '2 SN-2 #', '3 SN-3 #'],
+    again: {
+      first: remove('fail-SN-2'),
+      settings: { PANEL: '3' },
+      typed: ['skip\nSN-2\nskip'],
+      says: [...programmed('SN-2'), '1 passed, 0 failed, 1 repeated, 2 profiles left.'],
+      results: ['SN-1 pass', 'SN-2 fail', 'SN-3 pass', 'SN-2 pass'],
+    },
   },
   {
     name: 'a panel with an empty slot',
