@@ -1,4 +1,5 @@
 /** A plot of `next` with two logarithmic axes, as SVG that is readable on light and on dark pages. All of it is pure. */
+import { svg } from '../svg.ts'
 import { grouped, quantity } from './table.ts'
 
 interface Point {
@@ -45,12 +46,8 @@ export function plot(withHint: readonly Point[], withoutHint: readonly Point[]):
   const [flat, rising] = [withHint, withoutHint].map((line) => ({ ...(line.at(-1) ?? { x: 1, y: 1 }) }))
   const path = (line: readonly Point[]) =>
     line.map(({ x, y }) => `${round(toX(x))},${round(toY(y))}`).join(' ')
-  return [
-    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${HEIGHT}" width="${WIDTH}" height="${HEIGHT}" role="img">`,
-    `<title>${TITLE}</title>`,
-    `<desc>From ${grouped(least)} to ${grouped(most)} profiles: constant with the hint, growing with the number of profiles without it.</desc>`,
-    `<style>${STYLE}\n</style>`,
-    `<rect class="page" width="${WIDTH}" height="${HEIGHT}" rx="6"/>`,
+  const description = `From ${grouped(least)} to ${grouped(most)} profiles: constant with the hint, growing with the number of profiles without it.`
+  const parts = [
     text(BOX.left, 26, TITLE, 'title'),
     text(BOX.left, 48, Y_LABEL),
     text((BOX.left + BOX.right) / 2, HEIGHT - 14, X_LABEL, '', 'middle'),
@@ -86,8 +83,8 @@ export function plot(withHint: readonly Point[], withoutHint: readonly Point[]):
       'name b',
       'end',
     ),
-    '</svg>\n',
-  ].join('\n')
+  ]
+  return svg({ width: WIDTH, height: HEIGHT, title: TITLE, description, style: STYLE, parts })
 }
 
 /** From the first tick to the last one, logarithmically. */
