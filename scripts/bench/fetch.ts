@@ -1,127 +1,134 @@
 /** What `fetch` costs, in time and in memory, from a service on the same machine. */
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import type { Place } from './place.ts'
-import { pairs, peakMemory, settle, time, turns } from './run.ts'
-import type { Suite } from './scale.ts'
-import { fetchFrom } from './serve.ts'
-import { median } from './statistics.ts'
-import { grouped, type Row } from './table.ts'
+import { type Line, pairs, peakMemory, settle, time, turns } from './run.ts'
+import type { Scale } from './scale.ts'
+import { grouped, median, type Row } from './table.ts'
 
+const API_KEY = 'bench-key'
 const SLOW_MS = 200
 const ROUND_TRIP_MS = 100
 const FLUSHES_AT_ONCE = 64
 const FEW = 10
 
+interface Serving {
+  readonly latencyMs?: number
+  /** Of a service with TLS that is far away. */
+  readonly roundTripMs?: number
+  readonly directory?: string
+}
+
 /** In turns with writing the same files, plainly, and with a flush of each, which is the least that durability costs. */
-export const fetch: Suite = {
-  name: 'fetch',
-  files: ({ fetched, fetchPairs }) => 4 * fetched * fetchPairs,
-  async measure(place, { fetched, fetchPairs }) {
-    const fetchSeconds = (latencyMs: number) => () =>
-      fetchFrom(place, { latencyMs }, fetched, (line) => time(line) / 1000)
-    const { quick, slow, plain, flushed } = await turns(place, fetchPairs, {
-      quick: fetchSeconds(0),
-      slow: fetchSeconds(SLOW_MS),
-      plain: () => writeSeconds(place, fetched, 'plain'),
-      flushed: () => writeSeconds(place, fetched, 'flushed'),
-    })
-    const first = `\`fetch\` of ${grouped(fetched)}, response time 0 ms`
-    const slowly = `\`fetch\` of ${grouped(fetched)}, response time ${SLOW_MS} ms`
-    const second = 'writing the same files without flushing'
-    const third = `writing the same files, each flushed, ${FLUSHES_AT_ONCE} at a time`
-    const note = `${grouped(Math.round(fetched / median(quick)))} profiles per second`
-    const rows: Row[] = [
-      { first, second, unit: 's', firsts: quick, seconds: plain, note },
-      { first: third, second, unit: 's', firsts: flushed, seconds: plain },
-      { first, second: third, unit: 's', firsts: quick, seconds: flushed },
-      { first: slowly, second: 'response time 0 ms', unit: 's', firsts: slow, seconds: quick },
-    ]
-    return { rows }
-  },
+export async function fetch(place: Place, { fetched, fetchPairs }: Scale) {
+  const { quick, slow, plain, flushed } = await turns(fetchPairs, {
+    quick: async () => (await fetchFrom(place, fetched, seconds)).measured,
+    slow: async () => (await fetchFrom(place, fetched, seconds, { latencyMs: SLOW_MS })).measured,
+    plain: () => writeSeconds(place, fetched, 'plain'),
+    flushed: () => writeSeconds(place, fetched, 'flushed'),
+  })
+  const first = `\`fetch\` of ${grouped(fetched)}, response time 0 ms`
+  const slowly = `\`fetch\` of ${grouped(fetched)}, response time ${SLOW_MS} ms`
+  const second = 'writing the same files without flushing'
+  const third = `writing the same files, each flushed, ${FLUSHES_AT_ONCE} at a time`
+  const note = `${grouped(Math.round(fetched / median(quick)))} profiles per second`
+  const rows: Row[] = [
+    { first, second, unit: 's', firsts: quick, seconds: plain, note },
+    { first: third, second, unit: 's', firsts: flushed, seconds: plain },
+    { first, second: third, unit: 's', firsts: quick, seconds: flushed },
+    { first: slowly, second: 'response time 0 ms', unit: 's', firsts: slow, seconds: quick },
+  ]
+  return { rows }
 }
 
 /** What a network adds that is a round trip wide, and how many connections it takes. */
-export const far: Suite = {
-  name: 'far',
-  files: ({ fetchedFar, fetchPairs }) => 2 * fetchedFar * fetchPairs,
-  async measure(place, { fetchedFar, fetchPairs }) {
-    let connections = 0
-    const seconds = (roundTripMs: number) => () =>
-      fetchFrom(
-        place,
-        { roundTripMs, tellConnections: (count) => (connections = Math.max(connections, count)) },
-        fetchedFar,
-        (line) => time(line) / 1000,
-      )
-    const { distant, close } = await turns(place, fetchPairs, {
-      distant: seconds(ROUND_TRIP_MS),
-      close: seconds(0),
-    })
-    const first = `\`fetch\` of ${grouped(fetchedFar)} over TLS, round trip ${ROUND_TRIP_MS} ms`
-    const note = `at most ${connections} connections`
-    return { rows: [{ first, second: 'round trip 0 ms', unit: 's', firsts: distant, seconds: close, note }] }
-  },
+export async function far(place: Place, { fetchedFar, fetchPairs }: Scale) {
+  let most = 0
+  const secondsAt = (roundTripMs: number) => async () => {
+    const { measured, connections } = await fetchFrom(place, fetchedFar, seconds, { roundTripMs })
+    most = Math.max(most, connections)
+    return measured
+  }
+  const measured = await pairs(fetchPairs, secondsAt(ROUND_TRIP_MS), secondsAt(0))
+  const first = `\`fetch\` of ${grouped(fetchedFar)} over TLS, round trip ${ROUND_TRIP_MS} ms`
+  const note = `at most ${most} connections`
+  const row: Row = { first, second: 'round trip 0 ms', unit: 's', ...measured, note }
+  return { rows: [row] }
 }
 
 /** The fewest against each of the others; one call each, as the largest takes minutes. Then `next` in the largest. */
-export const memory: Suite = {
-  name: 'memory',
-  files: ({ memory }) => memory.reduce((sum, count) => sum + count, 0),
-  async measure(place, { memory: counts, afterPairs }) {
-    if (process.platform !== 'linux') return {}
-    const peaks: { count: number; megabytes: number; seconds: number }[] = []
-    let directory = ''
-    for (const count of counts) {
-      directory = place.newPath()
-      const began = performance.now()
-      const megabytes = await fetchFrom(place, { directory }, count, peakMemory)
-      peaks.push({ count, megabytes, seconds: (performance.now() - began) / 1000 })
-    }
-    const [fewest, ...others] = peaks
-    const rows: Row[] = others.map(({ count, megabytes, seconds }) => ({
-      first: `peak memory of \`fetch\` of ${grouped(count)}`,
-      second: `of ${grouped(fewest?.count ?? 0)}`,
-      unit: 'MB' as const,
-      firsts: [megabytes],
-      seconds: [fewest?.megabytes ?? 0],
-      note: `${grouped(Math.round(count / seconds))} profiles per second`,
-    }))
-    return { rows: [...rows, ...(await nextAfter(place, directory, counts.at(-1) ?? 0, afterPairs))] }
-  },
+export async function memory(place: Place, { memory: counts, afterPairs }: Scale) {
+  if (process.platform !== 'linux') return { rows: [] }
+  const rows: Row[] = []
+  let fewest: readonly [count: number, megabytes: number] | undefined
+  let directory = ''
+  for (const count of counts) {
+    directory = place.newPath()
+    const began = performance.now()
+    const { measured } = await fetchFrom(place, count, peakMemory, { directory })
+    const speed = Math.round((1000 * count) / (performance.now() - began))
+    fewest ??= [count, measured]
+    if (count === fewest[0]) continue
+    const first = `peak memory of \`fetch\` of ${grouped(count)}`
+    const second = `of ${grouped(fewest[0])}`
+    const note = `${grouped(speed)} profiles per second`
+    rows.push({ first, second, unit: 'MB', firsts: [measured], seconds: [fewest[1]], note })
+  }
+  return { rows: [...rows, ...(await nextAfter(place, directory, counts.at(-1) ?? 0, afterPairs))] }
 }
 
 /** The first call after a fetch, which leaves the hint, and the memory of a call that has to read all names. */
 async function nextAfter(place: Place, directory: string, count: number, runs: number): Promise<Row[]> {
-  const stations = await Promise.all(Array.from({ length: runs }, () => place.newStation(FEW)))
-  place.keepHint(directory)
-  const times = await pairs(
-    place,
-    runs,
-    () => {
-      settle()
-      const milliseconds = time(place.next(directory))
-      place.putBack(directory, 0)
-      place.restoreHint(directory)
-      return milliseconds
-    },
-    () => time(place.next(stations.pop() ?? '')),
-  )
-  const few = await place.newStation(FEW)
+  const stations = await place.newStations(runs + 1, FEW)
+  const restoreHint = place.keepHint(directory)
+  const nextOfMany = () => {
+    settle()
+    const milliseconds = time(place.next(directory))
+    place.putBack(directory, 0)
+    restoreHint()
+    return milliseconds
+  }
+  const times = await pairs(runs, nextOfMany, () => time(place.next(stations.pop() ?? '')))
   place.dropHint(directory)
   const firsts = [await peakMemory(place.next(directory))]
-  const seconds = [await peakMemory(place.next(few))]
+  const seconds = [await peakMemory(place.next(stations.pop() ?? ''))]
   const second = `with ${FEW} of ${FEW}`
+  const first = `peak memory of \`next\` among ${grouped(count)}, without the hint`
   return [
     { first: `first \`next\` after a \`fetch\` of ${grouped(count)}`, second, unit: 'ms', ...times },
-    {
-      first: `peak memory of \`next\` among ${grouped(count)}, without the hint`,
-      second,
-      unit: 'MB',
-      firsts,
-      seconds,
-    },
+    { first, second, unit: 'MB', firsts, seconds },
   ]
+}
+
+const seconds = (line: Line) => time(line) / 1000
+
+/** Fetches `count` profiles from a new service in a process of its own. */
+async function fetchFrom(
+  place: Place,
+  count: number,
+  measure: (line: Line) => number | Promise<number>,
+  { latencyMs = 0, roundTripMs, directory = place.newPath() }: Serving = {},
+): Promise<{ measured: number; connections: number }> {
+  const script = join(import.meta.dirname, 'service.ts')
+  const distance = roundTripMs === undefined ? [] : [String(roundTripMs), place.root]
+  const args = [script, String(latencyMs), API_KEY, place.publicKeyPath, ...distance]
+  const service = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] })
+  const ended = once(service, 'exit')
+  let measured = 0
+  try {
+    const [told] = await Promise.race([once(service.stdout.setEncoding('utf8'), 'data'), ended])
+    if (typeof told !== 'string') throw new Error(`the service exited with ${told}`)
+    const [url = '', certificate = ''] = told.trim().split(' ')
+    settle()
+    process.env['NODE_EXTRA_CA_CERTS'] = certificate
+    const options = ['-u', url, '-a', API_KEY, '-n', String(count), '-o', directory]
+    measured = await measure([place.binary, 'fetch', ...options])
+  } finally {
+    service.stdin.end()
+  }
+  return { measured, connections: Number(await text(service.stdout)) }
 }
 
 /** Written by a process of its own, which tells how long it took without the start. */

@@ -1,41 +1,45 @@
-/** What one call of `next` costs, and what it costs among many profiles. */
-import { BINARY, BUNDLE, type Place } from './place.ts'
+/** What `next` costs: one call, also among many profiles, in panels, and at stations that share a directory. */
+import { spawn } from 'node:child_process'
+import { constants, privateDecrypt } from 'node:crypto'
+import { once } from 'node:events'
+import { copyFileSync } from 'node:fs'
+import type { Place } from './place.ts'
+import { plot } from './plot.ts'
 import { type Line, pairs, settle, time } from './run.ts'
-import type { Suite } from './scale.ts'
-import { grouped } from './table.ts'
+import type { Scale } from './scale.ts'
+import { grouped, median, type Row } from './table.ts'
 
 const FEW = 10
 /** Unused profiles in the large directory when all is measured. */
 const LEFT = 20
-
 /** Two copies of an executable may differ by 8 %, because of where the system keeps them in memory. */
 const COPIES = 4
+const SMALL_PANEL = 100
+const STATIONS = 4
+const DECRYPTION = 'one RSA-4096 decryption in process, on one core'
 
 /** The start of the process included, on both sides. */
-export const start: Suite = {
-  name: 'start',
-  files: ({ startPairs }) => 2 * (startPairs + 1) * FEW,
-  async measure(place, scale) {
-    const [node = '', ...script] = BUNDLE
-    const [binary = ''] = BINARY
-    const nodes = place.copies(node, COPIES)
-    const builds = {
-      bundle: nodes.map((each) => [each, ...script]),
-      binary: place.copies(binary, COPIES).map((each) => [each]),
-    }
-    const rows = []
-    for (const [name, programs] of Object.entries(builds)) {
-      const stations = await newStations(place, scale.startPairs + 1)
-      const program = inTurns(programs)
-      const nothing = inTurns(nodes.map((each) => [each, '-e', '0']))
-      const next = () => time(place.next(stations.pop() ?? '', program()))
-      settle()
-      next()
-      const measured = await pairs(place, scale.startPairs, next, () => time(nothing()))
-      rows.push({ first: `\`next\`, ${name}`, second: '`node -e 0`', unit: 'ms', ...measured } as const)
-    }
-    return { rows }
-  },
+export async function start(place: Place, { startPairs }: Scale) {
+  const nodes = copies(place, process.execPath)
+  const builds = { bundle: nodes.map((node) => [node, place.bundle]), binary: copies(place, place.binary) }
+  const rows: Row[] = []
+  for (const [name, programs] of Object.entries(builds)) {
+    const stations = await place.newStations(startPairs + 1, FEW)
+    const program = inTurns(programs.map((words) => [words].flat()))
+    const nothing = inTurns(nodes.map((node) => [node, '-e', '0']))
+    const next = () => time(place.next(stations.pop() ?? '', [], program()))
+    settle()
+    next()
+    const measured = await pairs(startPairs, next, () => time(nothing()))
+    rows.push({ first: `\`next\`, ${name}`, second: '`node -e 0`', unit: 'ms', ...measured })
+  }
+  return { rows }
+}
+
+function copies(place: Place, path: string): string[] {
+  const all = Array.from({ length: COPIES }, () => place.newPath())
+  for (const copy of all) copyFileSync(path, copy)
+  return all
 }
 
 function inTurns(lines: readonly Line[]): () => Line {
@@ -47,38 +51,126 @@ function inTurns(lines: readonly Line[]): () => Line {
  * A large directory, nearly used up, against a small one. Nothing that is handed out is put back: there are so many
  * unused profiles that 20 are left after the last call. Of the small ones there is one for each call.
  */
-export const many: Suite = {
-  name: 'many',
-  files: ({ many, manyPairs, coldPairs }) => many + (manyPairs + coldPairs + 1) * FEW,
-  async measure(place, { many, manyPairs, coldPairs }) {
-    const calls = 1 + manyPairs + coldPairs
-    const used = many - LEFT - calls
-    const large = await place.newDirectory(many, { used })
-    const stations = await newStations(place, manyPairs + coldPairs)
-    const nextOfFew = () => time(place.next(stations.pop() ?? ''))
-    const nextOfMany = () => time(place.next(large))
-    nextOfMany()
-    settle()
-    const warm = await pairs(place, manyPairs, nextOfMany, nextOfFew)
-    const nextWithoutHint = () => {
-      place.dropHint(large)
-      settle()
-      return nextOfMany()
-    }
-    const cold = await pairs(place, coldPairs, nextWithoutHint, nextOfFew)
-    const first = `\`next\` with ${LEFT} of ${grouped(many)} left`
-    const names = { second: `with ${FEW} of ${FEW}`, unit: 'ms' } as const
-    return {
-      rows: [
-        { first, ...names, ...warm },
-        { first: `${first}, first call after the hint was deleted`, ...names, ...cold },
-      ],
-    }
-  },
+export async function many(place: Place, { many, manyPairs, coldPairs }: Scale) {
+  const large = await place.newDirectory(many, { used: many - LEFT - 1 - manyPairs - coldPairs })
+  const stations = await place.newStations(manyPairs + coldPairs, FEW)
+  const nextOfFew = () => time(place.next(stations.pop() ?? ''))
+  const nextOfMany = () => time(place.next(large))
+  nextOfMany()
+  settle()
+  const warm = await pairs(manyPairs, nextOfMany, nextOfFew)
+  const cold = await pairs(coldPairs, () => withoutHint(place, large, nextOfMany), nextOfFew)
+  const first = `\`next\` with ${LEFT} of ${grouped(many)} left`
+  const names = { second: `with ${FEW} of ${FEW}`, unit: 'ms' } as const
+  const rows: Row[] = [
+    { first, ...names, ...warm },
+    { first: `${first}, first call after the hint was deleted`, ...names, ...cold },
+  ]
+  return { rows }
 }
 
-async function newStations(place: Place, count: number): Promise<string[]> {
-  const stations: string[] = []
-  while (stations.length < count) stations.push(await place.newStation(FEW))
-  return stations
+function withoutHint(place: Place, directory: string, next: () => number): number {
+  place.dropHint(directory)
+  settle()
+  return next()
+}
+
+/** `next -n 1000`, the whole process. */
+export async function panel(place: Place, { panel, panelPairs }: Scale) {
+  const directory = await place.newDirectory(panel * (panelPairs + 1))
+  const next = () => time(place.next(directory, ['-n', String(panel)])) / panel
+  settle()
+  next()
+  const measured = await pairs(panelPairs, next, () => decryption(place, 300))
+  const row: Row = { first: `\`next -n ${panel}\`, per profile`, second: DECRYPTION, unit: 'ms', ...measured }
+  return { rows: [row] }
+}
+
+/** A whole lot, consumed by `next -n 100`; each pair is a part of it. */
+export async function lot(place: Place, { lot, lotPart }: Scale) {
+  const directory = await place.newDirectory(lot)
+  const nextPart = () => {
+    let milliseconds = 0
+    for (let taken = 0; taken < lotPart; taken += SMALL_PANEL) {
+      milliseconds += time(place.next(directory, ['-n', String(SMALL_PANEL)]))
+    }
+    return milliseconds / lotPart
+  }
+  settle()
+  const measured = await pairs(lot / lotPart, nextPart, () => decryption(place, 50))
+  const first = `taking ${grouped(lot)} with \`next -n ${SMALL_PANEL}\`, per profile`
+  const row: Row = { first, second: DECRYPTION, unit: 'ms', ...measured }
+  return { rows: [row] }
+}
+
+/** Milliseconds of one decryption, of `count` one after the other on one core. */
+function decryption({ privateKey: key, ciphertext }: Place, count: number): number {
+  const options = { key, padding: constants.RSA_PKCS1_OAEP_PADDING, oaepHash: 'sha1' }
+  const began = performance.now()
+  for (let n = 0; n < count; n++) privateDecrypt(options, ciphertext)
+  return (performance.now() - began) / count
+}
+
+/** As many calls as there are profiles: every one of them must hand one out. */
+export async function stations(place: Place, { stationProfiles: count, stationPairs }: Scale) {
+  let failed = 0
+  const seconds = async (stations: number) => {
+    const directory = await place.newDirectory(count)
+    settle()
+    const began = performance.now()
+    let left = count
+    const work = async () => {
+      while (left-- > 0) if (!(await succeeds(place.next(directory)))) failed++
+    }
+    await Promise.all(Array.from({ length: stations }, work))
+    return (performance.now() - began) / 1000
+  }
+  const measured = await pairs(
+    stationPairs,
+    () => seconds(STATIONS),
+    () => seconds(1),
+  )
+  const first = `${STATIONS} stations taking ${count} profiles`
+  const note = `failed calls: ${failed}`
+  const row: Row = { first, second: '1 station', unit: 's', ...measured, note }
+  return { rows: [row] }
+}
+
+async function succeeds([command = '', ...args]: Line): Promise<boolean> {
+  const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'inherit'] })
+  child.stdout.resume()
+  const [code] = await once(child, 'exit')
+  return code === 0
+}
+
+/** One call of `next` among ever more unused profiles, with the hint and without. */
+export async function growth(place: Place, { plotted, plotRuns }: Scale) {
+  const rows: Row[] = []
+  for (const count of plotted) {
+    const first = `\`next\` with ${grouped(count)} unused, without the hint`
+    const measured = await growthAt(place, count, plotRuns)
+    rows.push({ first, second: 'with the hint', unit: 'ms', ...measured })
+  }
+  const pointsOf = (side: 'firsts' | 'seconds') =>
+    rows.map((row, at) => ({ x: plotted[at] ?? 0, y: median(row[side]) }))
+  return { rows, svg: plot(pointsOf('seconds'), pointsOf('firsts')) }
+}
+
+/** A call without the hint, which writes it, and one with it; both profiles are put back. */
+async function growthAt(place: Place, count: number, runs: number) {
+  const directory = await place.newDirectory(count, { real: FEW })
+  const next = () => time(place.next(directory))
+  settle()
+  next()
+  place.putBack(directory, 0)
+  return pairs(
+    runs,
+    () => withoutHint(place, directory, next),
+    () => {
+      settle()
+      const milliseconds = next()
+      for (const n of [0, 1]) place.putBack(directory, n)
+      return milliseconds
+    },
+  )
 }

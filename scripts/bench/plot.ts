@@ -1,24 +1,15 @@
-/** A plot with two logarithmic axes, as SVG that is readable on light and on dark pages. All of it is pure. */
+/** A plot of `next` with two logarithmic axes, as SVG that is readable on light and on dark pages. All of it is pure. */
+import { svg } from '../svg.ts'
 import { grouped, quantity } from './table.ts'
 
-export interface Point {
+interface Point {
   readonly x: number
   readonly y: number
 }
 
-export interface Series {
-  readonly label: string
-  readonly points: readonly Point[]
-}
-
-export interface Plot {
-  readonly title: string
-  /** For those who can't see it. */
-  readonly description: string
-  readonly xLabel: string
-  readonly yLabel: string
-  readonly series: readonly [Series, Series]
-}
+const TITLE = 'Time of one call of softsim next, including the start of the process'
+const X_LABEL = 'profiles in the directory'
+const Y_LABEL = 'milliseconds per call (both axes are logarithmic)'
 
 const WIDTH = 720
 const HEIGHT = 400
@@ -38,21 +29,28 @@ text { fill: #9198a1 } .page { fill: #0d1117 } .title { fill: #f0f6fc } .grid { 
 .b { stroke: #f0883e } .b.mark, .b.name { fill: #f0883e }
 }`
 
-export function plot(plot: Plot): string {
-  const points = plot.series.flatMap((series) => series.points)
-  const xTicks = decades(points.map(({ x }) => x))
-  const yTicks = steps(points.map(({ y }) => y))
+export function plot(withHint: readonly Point[], withoutHint: readonly Point[]): string {
+  const points = [...withHint, ...withoutHint]
+  const xTicks = ticks(
+    [1],
+    points.map(({ x }) => x),
+  )
+  const yTicks = ticks(
+    [1, 2, 5],
+    points.map(({ y }) => y),
+  )
   const toX = scale(xTicks, BOX.left, BOX.right)
   const toY = scale(yTicks, BOX.bottom, BOX.top)
-  return [
-    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${HEIGHT}" width="${WIDTH}" height="${HEIGHT}" role="img">`,
-    `<title>${escaped(plot.title)}</title>`,
-    `<desc>${escaped(plot.description)}</desc>`,
-    `<style>${STYLE}\n</style>`,
-    `<rect class="page" width="${WIDTH}" height="${HEIGHT}" rx="6"/>`,
-    text(BOX.left, 26, plot.title, 'title'),
-    text(BOX.left, 48, plot.yLabel),
-    text((BOX.left + BOX.right) / 2, HEIGHT - 14, plot.xLabel, '', 'middle'),
+  const [least = 0, most = 0] = [xTicks[0], xTicks.at(-1)]
+  // The flat line has its name below its end; the one that rises beside the slope.
+  const [flat, rising] = [withHint, withoutHint].map((line) => ({ ...(line.at(-1) ?? { x: 1, y: 1 }) }))
+  const path = (line: readonly Point[]) =>
+    line.map(({ x, y }) => `${round(toX(x))},${round(toY(y))}`).join(' ')
+  const description = `From ${grouped(least)} to ${grouped(most)} profiles: constant with the hint, growing with the number of profiles without it.`
+  const parts = [
+    text(BOX.left, 26, TITLE, 'title'),
+    text(BOX.left, 48, Y_LABEL),
+    text((BOX.left + BOX.right) / 2, HEIGHT - 14, X_LABEL, '', 'middle'),
     ...xTicks.flatMap((tick) => [
       rule(toX(tick), BOX.top, toX(tick), BOX.bottom),
       text(toX(tick), BOX.bottom + 20, grouped(tick), '', 'middle'),
@@ -61,47 +59,42 @@ export function plot(plot: Plot): string {
       rule(BOX.left, toY(tick), BOX.right, toY(tick)),
       text(BOX.left - 10, toY(tick) + 4.5, grouped(tick), '', 'end'),
     ]),
-    ...plot.series.flatMap((series, at) => curve(series, at === 0 ? 'a' : 'b', toX, toY)),
-    '</svg>\n',
-  ].join('\n')
-}
-
-/** A line through its points, its name and its last value at the right end. */
-function curve({ label, points }: Series, kind: 'a' | 'b', toX: Scale, toY: Scale): string[] {
-  const path = points.map(({ x, y }) => `${round(toX(x))},${round(toY(y))}`).join(' ')
-  const last = points.at(-1) ?? { x: 1, y: 1 }
-  // A line that rises needs its name before its end, beside the slope; a flat one below itself.
-  const isFlat = Math.abs(toY(points[0]?.y ?? 1) - toY(last.y)) < 60
-  const x = isFlat ? toX(last.x) - 4 : toX(last.x) - 16
-  const y = isFlat ? toY(last.y) + 26 : toY(last.y) + 4.5
-  return [
-    `<polyline class="line ${kind}" points="${path}"/>`,
-    ...points.map((point) => mark(toX(point.x), toY(point.y), kind)),
-    text(x, y, `${label}: ${quantity(last.y, 'ms')}`, `name ${kind}`, 'end'),
+    `<polyline class="line a" points="${path(withHint)}"/>`,
+    // Round and square, for those who can't tell the colours apart.
+    ...withHint.map(
+      ({ x, y }) => `<circle class="mark a" cx="${round(toX(x))}" cy="${round(toY(y))}" r="4.5"/>`,
+    ),
+    text(
+      toX(flat?.x ?? 1) - 4,
+      toY(flat?.y ?? 1) + 26,
+      `with the hint: ${quantity(flat?.y ?? 1, 'ms')}`,
+      'name a',
+      'end',
+    ),
+    `<polyline class="line b" points="${path(withoutHint)}"/>`,
+    ...withoutHint.map(
+      ({ x, y }) =>
+        `<rect class="mark b" x="${round(toX(x) - 4)}" y="${round(toY(y) - 4)}" width="8" height="8"/>`,
+    ),
+    text(
+      toX(rising?.x ?? 1) - 16,
+      toY(rising?.y ?? 1) + 4.5,
+      `without the hint: ${quantity(rising?.y ?? 1, 'ms')}`,
+      'name b',
+      'end',
+    ),
   ]
+  return svg({ width: WIDTH, height: HEIGHT, title: TITLE, description, style: STYLE, parts })
 }
-
-/** Round or square, for those who can't tell the colours apart. */
-const mark = (x: number, y: number, kind: 'a' | 'b') =>
-  kind === 'a'
-    ? `<circle class="mark a" cx="${round(x)}" cy="${round(y)}" r="4.5"/>`
-    : `<rect class="mark b" x="${round(x - 4)}" y="${round(y - 4)}" width="8" height="8"/>`
-
-type Scale = (value: number) => number
 
 /** From the first tick to the last one, logarithmically. */
-function scale(ticks: readonly number[], from: number, to: number): Scale {
+function scale(ticks: readonly number[], from: number, to: number): (value: number) => number {
   const low = Math.log(ticks[0] ?? 1)
   const high = Math.log(ticks.at(-1) ?? 10)
   return (value) => from + ((Math.log(value) - low) / (high - low)) * (to - from)
 }
 
-/** The powers of ten from the one below all values to the one above. */
-const decades = (values: readonly number[]) => ticks([1], values)
-
-/** 1, 2, 5, 10, 20, 50 and so on, from the one below all values to the one above. */
-const steps = (values: readonly number[]) => ticks([1, 2, 5], values)
-
+/** These digits times powers of ten, from the one below all values to the one above. */
 function ticks(digits: readonly number[], values: readonly number[]): number[] {
   const all = Array.from({ length: 13 }, (_, power) => digits.map((digit) => digit * 10 ** power)).flat()
   const low = all.findLastIndex((tick) => tick <= Math.min(...values))
@@ -115,7 +108,4 @@ const rule = (x1: number, y1: number, x2: number, y2: number) =>
   `<line class="grid" x1="${round(x1)}" y1="${round(y1)}" x2="${round(x2)}" y2="${round(y2)}"/>`
 
 const text = (x: number, y: number, content: string, kind = '', anchor = 'start') =>
-  `<text x="${round(x)}" y="${round(y)}" class="${kind}" text-anchor="${anchor}">${escaped(content)}</text>`
-
-const escaped = (content: string) =>
-  content.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
+  `<text x="${round(x)}" y="${round(y)}" class="${kind}" text-anchor="${anchor}">${content}</text>`

@@ -1,5 +1,4 @@
 /** The table that the benchmark prints. All of it is pure. */
-import { median, ratios, summarize } from './statistics.ts'
 
 export type Unit = 'ms' | 's' | 'MB'
 
@@ -11,8 +10,14 @@ export interface Row {
   /** What each pair measured, in this unit. */
   readonly firsts: readonly number[]
   readonly seconds: readonly number[]
-  /** What else there is to say. */
   readonly note?: string
+}
+
+/** @param values at least one */
+export function median(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b)
+  const half = sorted.length / 2
+  return ((sorted[Math.ceil(half) - 1] ?? 0) + (sorted[Math.floor(half)] ?? 0)) / 2
 }
 
 /** The rows as Markdown. */
@@ -26,11 +31,12 @@ export function table(rows: readonly Row[]): string {
 export const inShort = (row: Row) => cells(row).slice(0, 2).join(': ').replaceAll('*', '')
 
 function cells({ first, second, unit, firsts, seconds, note }: Row): string[] {
-  const ratio = summarize(ratios(firsts, seconds))
-  const spread = firsts.length > 1 ? ` (${ratio.least.toFixed(2)}–${ratio.greatest.toFixed(2)})` : ''
+  // Pair by pair: what slows the machine down for a while slows down both of a pair.
+  const ratios = firsts.map((value, pair) => value / (seconds[pair] ?? Number.NaN))
+  const spread = ` (${Math.min(...ratios).toFixed(2)}–${Math.max(...ratios).toFixed(2)})`
   return [
     `${first} / ${second}${note === undefined ? '' : `; ${note}`}`,
-    `**${ratio.median.toFixed(2)}**${spread}`,
+    `**${median(ratios).toFixed(2)}**${firsts.length > 1 ? spread : ''}`,
     quantity(median(firsts), unit),
     quantity(median(seconds), unit),
     String(firsts.length),

@@ -2,6 +2,7 @@
  * A session at a terminal as SVG that is readable on light and on dark pages. The program prints these lines without
  * colours, and so does the picture. All of it is pure.
  */
+import { escaped, svg } from '../svg.ts'
 import type { Step } from './session.ts'
 
 /** In characters, as wide as most terminals. */
@@ -28,17 +29,17 @@ export function draw(steps: readonly Step[]): string {
     ),
   ])
   const [width, height] = [2 * MARGIN + COLUMNS * CHARACTER, 2 * MARGIN + lines.length * LINE]
-  return [
-    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img">`,
-    '<title>A session with softsim</title>',
-    `<desc>${DESCRIPTION}</desc>`,
-    `<style>${STYLE}\n</style>`,
-    `<rect class="page" width="${width}" height="${height}" rx="6"/>`,
-    ...lines.flatMap(({ kind, text }, at) =>
-      text === '' ? [] : [textAt(MARGIN + at * LINE + LINE / 2, kind, text)],
-    ),
-    '</svg>\n',
-  ].join('\n')
+  const parts = lines.flatMap(({ kind, text }, at) =>
+    text === '' ? [] : [textAt(MARGIN + at * LINE + LINE / 2, kind, text)],
+  )
+  return svg({
+    width,
+    height,
+    title: 'A session with softsim',
+    description: DESCRIPTION,
+    style: STYLE,
+    parts,
+  })
 }
 
 /** Replaces what differs from run to run and from machine to machine: durations, times and the host name. */
@@ -64,9 +65,7 @@ const wrapped = (kind: string, line: string) =>
 
 /** Fonts differ in width. The length of the text keeps each character in its column. SVG joins ordinary spaces. */
 function textAt(y: number, kind: string, text: string): string {
-  const shown = text
-    .replace(/[&<>]/g, (character) => `&#${character.charCodeAt(0)};`)
-    .replaceAll(' ', '\u00a0')
+  const shown = escaped(text).replaceAll(' ', '\u00a0')
   const length = Number((text.length * CHARACTER).toFixed(1))
   return `<text class="${kind}" x="${MARGIN}" y="${y}" dominant-baseline="central" textLength="${length}">${shown}</text>`
 }

@@ -1,4 +1,5 @@
 /** Draws a diagram of two columns from text: boxes below each other, arrows between them, and what stands beside them. */
+import { escaped, svg } from '../svg.ts'
 
 export interface Row {
   /** A box. A question mark at its end makes it a question. */
@@ -41,15 +42,7 @@ export function drawDiagram({ title, rows }: Diagram): string {
   const parts = rows.flatMap((row, at) =>
     drawRow(row, rows[at - 1]?.downRight, tops[at] ?? 0, heights[at] ?? 0),
   )
-  return [
-    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" width="${WIDTH}" height="${height}" role="img">`,
-    `<title>${escaped(title)}</title>`,
-    `<desc>${escaped(rows.map(inWords).join(' '))}</desc>`,
-    `<style>${STYLE}\n</style>`,
-    `<rect class="page" width="${WIDTH}" height="${height}" rx="6"/>`,
-    ...parts,
-    '</svg>\n',
-  ].join('\n')
+  return svg({ width: WIDTH, height, title, description: rows.map(inWords).join(' '), style: STYLE, parts })
 }
 
 function drawRow(row: Row, fromAbove: string | undefined, top: number, height: number): string[] {
@@ -113,5 +106,3 @@ const inWords = ({ left, right, across, down }: Row) =>
     .filter(Boolean)
     .join(' ')
     .replaceAll('\n', ' ')
-
-const escaped = (words: string) => words.replace(/[&<>]/g, (character) => `&#${character.charCodeAt(0)};`)

@@ -163,24 +163,17 @@ if "!answer!" == "yes" (goto known) else goto ask
 :unpassed
 if not defined iccid goto fresh
 :known
-rem A directory from a backup, or another one, would give this device a second profile. A disk that is not there says
-rem nothing about the device.
+rem A directory that has forgotten a device would give it a second profile. A disk that is not there has forgotten nothing.
 softsim status -i "!PROFILES!" --device="!serial!" < nul > nul 2> "!scratch!\messages"
-set "known=!ERRORLEVEL!"
-if "!known!" == "0" goto fresh
-if not "!known!" == "3" (call :relay & set "code=!known!" & goto end)
-if not exist "!PROFILES!\*.json" (
-  call :say There are no profiles in !PROFILES!. Connect its disk or share, then scan device !serial! again.
-  goto ask
+set "code=!ERRORLEVEL!"
+if "!code!" == "0" goto fresh
+call :relay
+if "!code!" == "3" if exist "!PROFILES!\*.json" (
+  set "code=5"
+  call :say Device !serial! has a profile that this directory does not know. Is the directory from a backup?
+  call :say Stop all its stations. Then, with the receipts of all: softsim restore -i "!PROFILES!" --receipts "!RECEIPT!"
 )
-call :say Device !serial! has a profile that this directory does not know. Put the device aside.
-call :say Is the directory from a backup? Then type exit: other devices can get profiles that are in use.
-if defined iccid call :say Its own profile: softsim next -k "!KEY!" -i "!PROFILES!" --iccid !iccid! --receipt "!RECEIPT!"
-call :result fail || goto end
-set /a failed += 1 > nul
-call :state failed
-call :save
-goto ask
+goto end
 :fresh
 set "serial!slot!=!serial!"
 call :state scanned
@@ -200,8 +193,16 @@ softsim next -v -k "!KEY!" -i "!PROFILES!"!devices! --receipt="!RECEIPT!" < nul 
 set "code=!ERRORLEVEL!"
 set "SOFTSIM_KEY_PASSPHRASE="
 call :relay
-rem 3: nothing is claimed.
-if "!code!" == "3" for /l %%s in (1,1,!PANEL!) do if defined serial%%s call :untake %%s
+rem 2, 3: nothing is claimed.
+set "unclaimed="
+for %%c in (2 3) do if "!code!" == "%%c" set "unclaimed=yes"
+if defined unclaimed for /l %%s in (1,1,!PANEL!) do if defined serial%%s call :untake %%s
+rem softsim refuses a serial number, such as NOREAD.
+find "softsim: error: the value of --device " < "!scratch!\messages" > nul && (
+  call :say Nothing was programmed: scan again.
+  set "code=0"
+  goto panel
+)
 if not "!code!" == "0" goto end
 for /f "tokens=4" %%n in ('find "softsim: at most " ^< "!scratch!\messages"') do set "left=%%n"
 find "softsim: no other known unused profile" < "!scratch!\messages" > nul && set "left=0"
@@ -218,7 +219,7 @@ if "!code!" == "0" goto panel
 :end
 set "why=End of the shift"
 if not "!code!" == "0" set "why=Stopped with exit code !code!"
-if "!code!" == "3" set "why=Too few profiles are left"
+if "!code!" == "3" if exist "!PROFILES!\*.json" (set "why=Too few profiles are left") else set "why=There are no profiles in !PROFILES!"
 call :say !why!: !passed! passed, !failed! failed, !repeated! repeated, !left! profiles left.
 for /l %%k in (1,1,!most!) do if defined begun%%k call :unfinished %%k
 rmdir /s /q "!scratch!"
@@ -262,6 +263,7 @@ call :state started
 exit /b
 :untake
 set "serial=!serial%1!"
+find "--device is !serial!: " < "!scratch!\messages" > nul && (call :state & exit /b)
 call :state scanned
 exit /b
 

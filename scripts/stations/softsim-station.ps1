@@ -74,7 +74,7 @@ $log = if (Get-Setting LOG '') { Get-FullPath (Get-Setting LOG '') } else { '' }
 $send = Get-Setting SEND ''; $frame = if ($send) { "$send`r`n" } else { "%s`n" }
 # In a hash table of PowerShell, SN-A and sn-a would be the same device.
 $state = New-Object 'System.Collections.Generic.Dictionary[string,string]'
-$shift = @{ Passed = 0; Failed = 0; Repeated = 0; Left = '?'; Code = 0 }
+$shift = @{ Passed = 0; Failed = 0; Repeated = 0; Left = '?'; Code = 0; Refused = '' }
 $panel = @()
 
 function Get-Time { [DateTime]::UtcNow.ToString('s', [Globalization.CultureInfo]::InvariantCulture) + 'Z' }
@@ -114,6 +114,7 @@ function Invoke-Softsim {
       $line = $line.Replace('check -k', 'check KEY').Replace('check -i', 'check PROFILES')
       $line = $line.Replace('check --receipt', 'check RECEIPT').Replace('mean -i ', 'mean PROFILES=')
     }
+    if ($line.StartsWith('softsim: error: the value of --device ')) { $shift.Refused = $line }
     if ($line -cmatch '^softsim: (?!error:|warning:|hint:)') { Write-Note $line } else { Say $line }
     if ($line -cmatch 'at most (\d+) unused profile') { $shift.Left = [int] $Matches[1] }
     if ($line -cmatch 'no other known unused profile') { $shift.Left = 0 }
@@ -140,31 +141,17 @@ function Get-Receipt($serial) {
   $lines = Select-String -LiteralPath $receipt -SimpleMatch -CaseSensitive -Pattern """device"":""$serial"","
   $lines | Select-Object -Last 1 | ForEach-Object { $_.Line }
 }
-# A directory from a backup, or another one, would give this device a second profile. A disk that is not there says
-# nothing about the device.
-function Test-Known($serial, $iccid) {
-  $ErrorActionPreference = 'Continue'
-  $said = @(& softsim status -i $profiles "--device=$serial" 2>&1)
-  $code = $LASTEXITCODE
-  if ($code -eq 0) { return $true }
-  if ($code -ne 3) {
-    foreach ($line in $said) { Say "$line" }
-    $shift.Code = $code
-    exit $code
+# A directory that has forgotten a device would give it a second profile. A disk that is not there has forgotten nothing.
+function Assert-Known($serial) {
+  $null = Invoke-Softsim status -i $profiles "--device=$serial"
+  $shift.Code = $LASTEXITCODE
+  if ($shift.Code -eq 3 -and (Test-Files)) {
+    $shift.Code = 5
+    Say "Device $serial has a profile that this directory does not know. Is the directory from a backup?"
+    $restore = "softsim restore -i ""$profiles"" --receipts ""$receipt"""
+    Say "Stop all its stations. Then, with the receipts of all: $restore"
   }
-  if (-not (Test-Files)) {
-    Say "There are no profiles in $profiles. Connect its disk or share, then scan device $serial again."
-    return $false
-  }
-  Say "Device $serial has a profile that this directory does not know. Put the device aside."
-  Say 'Is the directory from a backup? Then type exit: other devices can get profiles that are in use.'
-  $own = "Its own profile: softsim next -k ""$key"" -i ""$profiles"" --iccid $iccid --receipt ""$receipt"""
-  if ($iccid) { Say $own }
-  Add-Result $serial fail
-  Save-Unfinished
   if ($shift.Code) { exit $shift.Code }
-  $shift.Failed++
-  $false
 }
 
 function Open-Port($name) {
@@ -185,7 +172,8 @@ function Read-Serial($number, $taken) {
   $at = if ($ports) { " at $($ports[$number - 1])" } else { '' }
   $question = if ($size -eq 1) { 'Serial number of the device' }
     else { "Serial number of device $number of $size$at, or skip" }
-  $serial = "$(Read-Host $question)".Trim()
+  # A list may begin with a byte order mark.
+  $serial = "$(Read-Host $question)".Trim().Trim([char] 0xfeff)
   if ($serial -eq 'exit') { exit 0 }
   if ($serial -eq 'skip' -and $size -gt 1) { return $serial }
   if (-not $serial) { Say 'Nothing was read. Is the label blank?'; return }
@@ -195,15 +183,14 @@ function Read-Serial($number, $taken) {
   }
   if ($serial -cnotmatch $serials) { Say 'This is not a serial number of a device.'; return }
   if ($taken -ccontains $serial) { Say "Device $serial is in this panel already."; return }
-  $iccid = ''; $hasProfile = $false
+  $hasProfile = $false
   if (Select-String -LiteralPath $results -SimpleMatch -CaseSensitive -Quiet -Pattern ",""$serial"",pass") {
     Clear-Keyboard
     $answer = Read-Host "Device $serial is already programmed. Is it this device? Type yes to program it again"
     if ($answer -cne 'yes') { return }
     $hasProfile = $true
   }
-  if ("$(Get-Receipt $serial)" -cmatch '"iccid":"(\d+)"') { $iccid = $Matches[1] }
-  if (($iccid -or $hasProfile) -and -not (Test-Known $serial $iccid)) { return }
+  if ($hasProfile -or (Get-Receipt $serial)) { Assert-Known $serial }
   $serial
 }
 function Read-Panel {
@@ -367,8 +354,19 @@ try {
     Save-Unfinished
     $lines = @(Invoke-Softsim next -v -k $key -i $profiles @devices "--receipt=$receipt")
     $shift.Code = $LASTEXITCODE
-    # 3: nothing is claimed.
-    if ($shift.Code -eq 3) { foreach ($slot in $panel) { $state[$slot.Serial] = 'scanned' } }
+    # 2, 3: nothing is claimed.
+    if (2, 3 -contains $shift.Code) { foreach ($slot in $panel) { $state[$slot.Serial] = 'scanned' } }
+    # softsim refuses a serial number, such as NOREAD.
+    if ($shift.Refused) {
+      foreach ($slot in $panel) {
+        Stop-Device $slot
+        if ($shift.Refused.Contains("--device is $($slot.Serial): ")) { $null = $state.Remove($slot.Serial) }
+      }
+      Save-Unfinished
+      $shift.Code = 0; $shift.Refused = ''
+      Say 'Nothing was programmed: scan again.'
+      continue
+    }
     if (-not $shift.Code -and $lines.Count -ne $panel.Count) {
       Say 'softsim has not printed a profile for each device.'
       $shift.Code = 1
@@ -394,7 +392,7 @@ try {
   foreach ($slot in $panel) { try { Stop-Device $slot } catch { Say "$_" } }
   $why = switch ($shift.Code) {
     0 { 'End of the shift' }
-    3 { 'Too few profiles are left' }
+    3 { if (Test-Files) { 'Too few profiles are left' } else { "There are no profiles in $profiles" } }
     default { "Stopped with exit code $_" }
   }
   Say ('{0}: {1} passed, {2} failed, {3} repeated, {4} profiles left.' -f

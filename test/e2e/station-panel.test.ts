@@ -3,7 +3,6 @@ import { existsSync, rmSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, inject, test } from 'vitest'
 import { directoryOf, someProfiles, temporaryDirectory, usedIn } from '../support/directory.ts'
-import { iccid } from '../support/profiles.ts'
 import { softsim, until } from '../support/softsim.ts'
 import { serialPort, stationOf } from '../support/station.ts'
 import { hasProgram } from '../support/system.ts'
@@ -33,34 +32,6 @@ describe.skipIf(!canRun)('a panel of four', () => {
   beforeEach(() => {
     directory = directoryOf(someProfiles(9))
     station = stationOf(directory)
-  })
-
-  test('one call takes four profiles; the device that fails is repeated alone, and gets its own again', async () => {
-    station.put('fail-SN-3')
-    const run = start({ PANEL: '4' })
-    await scanAll(run, SERIALS)
-    await run.says('Device SN-4 is programmed.')
-    expect(run.terminal.shown).toContain('Device SN-3 failed.')
-    expect(new Set(station.receipts().map(({ time }) => time)).size).toBe(1)
-    rmSync(station.path('fail-SN-3'))
-    await scanAll(run, ['skip', 'skip', 'SN-3', 'skip'])
-    await run.says('Device SN-3 is programmed.')
-    await run.scan('exit\n')
-    expect(await run.ended).toBe(0)
-    expect(run.terminal.shown).toContain('4 passed, 1 failed, 1 repeated, 5 profiles left.')
-    expect(station.slots()).toEqual(['1 SN-1', '2 SN-2', '3 SN-3', '4 SN-4'])
-    expect(station.programmed().sort()).toEqual((await Promise.all(SERIALS.map(lineOf))).sort())
-    expect(station.results()).toEqual([
-      '"SN-1" pass',
-      '"SN-2" pass',
-      '"SN-3" fail',
-      '"SN-4" pass',
-      '"SN-3" pass',
-    ])
-    expect(station.receipts().map((receipt) => [receipt.device, receipt.iccid])).toEqual([
-      ...SERIALS.map((serial, at) => [serial, iccid(at + 1)]),
-      ['SN-3', iccid(3)],
-    ])
   })
 
   test('four ports: each device gets its own line, whatever the others answer', async () => {

@@ -55,7 +55,19 @@ const restore = (place: string) => {
 const NO_PATTERNS = 'it has no regular expressions'
 const programmed = (...serials: string[]) => serials.map((serial) => `Device ${serial} is programmed.`)
 const FAILED = 'failed. Scan it again to repeat: it gets the same profile.'
-const RESCUE = `Its own profile: softsim next -k * -i * --iccid ${iccid(1)} --receipt *`
+const refused = (serial: string, why: string) => ({
+  name: `softsim refuses ${serial}: ${why}`,
+  typed: [serial, 'SN-1'],
+  says: [
+    `softsim: error: the value of --device is ${serial}: ${why}`,
+    'Nothing was programmed: scan again.',
+    ...programmed('SN-1'),
+    'End of the shift: 1 passed, 0 failed',
+  ],
+  never: [`Device ${serial} `],
+  given: [['SN-1', 1]] as const,
+  results: ['SN-1 pass'],
+})
 const NOT_A_SERIAL = 'This is not a serial number of a device.'
 
 const START: Case[] = [
@@ -283,12 +295,50 @@ const SHIFT: Case[] = [
   })),
   {
     name: 'what a serial number may have',
-    typed: ['a.B_c:1/2#3+4-5', '--', 'S'.repeat(128)],
+    typed: ['a.B_c:1/2#3+4-5', '-1', 'S'.repeat(128)],
     given: [
       ['a.B_c:1/2#3+4-5', 1],
-      ['--', 2],
+      ['-1', 2],
       ['S'.repeat(128), 3],
     ],
+  },
+  refused('NOREAD', 'the scanner has read nothing'),
+  refused('--', 'the scanner has read nothing'),
+  refused('null', 'the script has no serial number'),
+  refused('#N/A', 'a spreadsheet has lost the serial number'),
+  ...[refused('SN-2,SN-3', 'a list of serial numbers'), refused('"SN-2"', 'in quotation marks')].map(
+    (each) => ({ ...each, settings: { SERIALS: '.' }, notInCmd: NO_PATTERNS }),
+  ),
+  {
+    ...refused('SN-X', 'not what SOFTSIM_DEVICE_FORMAT describes'),
+    settings: { SOFTSIM_DEVICE_FORMAT: 'SN-[0-9]' },
+  },
+  {
+    name: 'a SOFTSIM_DEVICE_FORMAT that is wrong ends the shift',
+    settings: { SOFTSIM_DEVICE_FORMAT: '(' },
+    typed: ['SN-1'],
+    says: ['softsim: error: SOFTSIM_DEVICE_FORMAT is not a regular expression', 'Stopped with exit code 2'],
+    never: ['scan again.'],
+    given: [],
+    code: 2,
+  },
+  {
+    name: 'a panel with a serial number that softsim refuses is scanned again',
+    settings: { PANEL: '2' },
+    typed: ['SN-1\nERROR', 'SN-1\nSN-2'],
+    says: ['Nothing was programmed: scan again.', '2 passed, 0 failed, 0 repeated, 3 profiles left.'],
+    never: ['Device ERROR'],
+    programmed: ['1 SN-1 #', '2 SN-2 #'],
+  },
+  {
+    name: 'a list with a byte order mark and the line ends of Windows',
+    typed: ['\ufeffSN-1\r', 'SN-2\r', 'SN-2\r', 'yes\r', 'exit\r'],
+    given: [
+      ['SN-1', 1],
+      ['SN-2', 2],
+      ['SN-2', 2],
+    ],
+    notInCmd: 'it asks for Enter before each device',
   },
   { name: 'blanks at both ends are cut off', typed: ['  SN-1 '], given: [['SN-1', 1]] },
   {
@@ -332,6 +382,13 @@ const SHIFT: Case[] = [
       ['SN-3', 3],
     ],
     programmed: ['1 SN-1 #', '2 SN-2 #', '3 SN-3 #'],
+    again: {
+      first: remove('fail-SN-2'),
+      settings: { PANEL: '3' },
+      typed: ['skip\nSN-2\nskip'],
+      says: [...programmed('SN-2'), '1 passed, 0 failed, 1 repeated, 2 profiles left.'],
+      results: ['SN-1 pass', 'SN-2 fail', 'SN-3 pass', 'SN-2 pass'],
+    },
   },
   {
     name: 'a panel with an empty slot',
@@ -449,21 +506,24 @@ const SHIFT: Case[] = [
     typed: ['SN-1'],
     again: {
       first: restore,
-      typed: [result === 'pass' ? 'SN-1\nyes\nSN-2' : 'SN-1\nexit'],
+      typed: [result === 'pass' ? 'SN-1\nyes' : 'SN-1'],
       says: [
-        'Device SN-1 has a profile that this directory does not know. Put the device aside.',
-        'Is the directory from a backup? Then type exit: other devices can get profiles that are in use.',
-        RESCUE,
+        'Device SN-1 has a profile that this directory does not know. Is the directory from a backup?',
+        'Stop all its stations. Then, with the receipts of all: softsim restore -i * --receipts *',
+        'Stopped with exit code 5',
       ],
+      code: 5,
+      results: [`SN-1 ${result}`],
     },
   })),
   {
     name: 'a disk that is gone says nothing about a device',
     first: put('fail-SN-1', 'remove-SN-1'),
     settings: { PROFILES: './profiles' },
-    typed: ['SN-1', 'SN-1\nexit'],
-    says: ['There are no profiles in ./profiles. Connect its disk or share, then scan device SN-1 again.'],
-    never: ['Put the device aside'],
+    typed: ['SN-1', 'SN-1'],
+    says: ['softsim: error: ', 'There are no profiles in ./profiles: 0 passed, 1 failed'],
+    never: ['softsim restore', 'Too few'],
+    code: 3,
     results: ['SN-1 fail'],
   },
 ]
