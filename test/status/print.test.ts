@@ -72,8 +72,12 @@ describe('the counts', () => {
   test('for scripts, newer ones come last', () => {
     const numbers = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 'original', 1]
     expect(Object.values(JSON.parse(PRINTERS.json.status(summary()))).slice(1)).toEqual(numbers)
-    expect(PRINTERS.csv.status(summary())).toMatch(/\r\nD\\u\{a\},1,2,3,4,5,6,7,8,9,10,11,12,13,14,original,1\r\n$/)
-    expect(PRINTERS.csv.status(summary({ checked: undefined }))).toMatch(/,1,2,3,4,5,,,,,,,12,13,,original,1\r\n$/)
+    expect(PRINTERS.csv.status(summary())).toMatch(
+      /\r\nD\\u\{a\},1,2,3,4,5,6,7,8,9,10,11,12,13,14,original,1\r\n$/,
+    )
+    expect(PRINTERS.csv.status(summary({ checked: undefined }))).toMatch(
+      /,1,2,3,4,5,,,,,,,12,13,,original,1\r\n$/,
+    )
   })
 
   test('of several directories, and of all of them', () => {
