@@ -17,6 +17,8 @@ interface Call {
   readonly receipt: string | undefined
   /** Whether it was given an ICCID. */
   readonly isNamed: boolean
+  /** Whether no device may have a profile before. */
+  readonly isNew?: boolean | undefined
 }
 
 /** Failures of which the message and the cause say all that is known. */
@@ -32,7 +34,9 @@ type Plain =
         | 'being-claimed'
         | 'busy-claim'
         | 'just-claimed'
+        | 'has-profile'
         | 'no-such-profile'
+        | 'others-profile'
     }
   | { kind: 'contradiction' | 'nobodys' | 'not-receipts' | 'other-receipts' | 'unread-receipts' }
   | { kind: 'not-results' | 'unread-results' }
