@@ -189,6 +189,8 @@ function stepOfDevice({ directory }: Job, holder: Receipt, use: Use): Step | und
   if (assignment !== undefined && namesDevice(assignment)) return undefined
   if (use.state === 'used' && deviceIn(use.text) === device)
     return { text: JSON.stringify({ ...fieldsOf(use.text), file: use.name }), records }
+  // Another call has claimed it for somebody. What somebody renamed does not say so.
+  if (use.state === 'used' && fieldsOf(use.text)['claimed'] !== undefined) return undefined
   const stored = claimable(directory, use)
   return stored && { text: usedText(stored, device, byOf(holder)), records }
 }
