@@ -1,10 +1,10 @@
 /**
  * The long tests that nothing is handed out twice and nothing is lost:
  *
- *     node scripts/torture.ts [--minutes N] [--seed S] [--only schedule,claim,kill,move,inject,power,pull,race,sshfs]
+ *     node scripts/torture.ts [--minutes N] [--seed S] [--only schedule,claim,kill,move,power,pull,race,sshfs]
  *     node scripts/torture.ts --only claim --dirs A,B
  *
- * It runs calls step by step in every order, kills the program at its system calls, makes them fail, cuts the power
+ * It runs calls step by step in every order, kills the program at its system calls, cuts the power
  * under its file system, pulls its disk out, and runs many processes that compete. SOFTSIM_BIN names a build other than
  * this system's executable. `--dirs` runs competing claims on your own directory; name it once for each station, with
  * the path that the station sees. At the beginning and the end, the script prints what it skips on this machine. Exit
@@ -15,7 +15,6 @@ import { randomInt } from 'node:crypto'
 import { parseArgs } from 'node:util'
 import { raceClaims } from './torture/claim.ts'
 import { unmountAll, whyNoImages, withoutKinds } from './torture/image.ts'
-import { inject } from './torture/inject.ts'
 import { kill } from './torture/kill.ts'
 import { move } from './torture/move.ts'
 import { power } from './torture/power.ts'
@@ -54,7 +53,6 @@ const PARTS: Record<string, Part> = {
   claim: { share: 0.05, run: (...all) => raceClaims(...all, values.dirs?.split(',')) },
   kill: { share: 0.3, whyNot: whyNoTrace, run: kill },
   move: { share: 0.2, without: withoutMoves, run: move },
-  inject: { share: 0.2, whyNot: whyNoTrace, run: inject },
   power: { share: 0.35, ...images, run: power },
   pull: { share: 0.1, ...images, run: pull },
   race: { share: 0.1, run: race },

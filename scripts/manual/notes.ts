@@ -27,10 +27,11 @@ export const ENVIRONMENT: readonly Note[] = [
 
 export const FILES: readonly Note[] = [
   ['<iccid>.json', 'an unused profile'],
+  ['<iccid>.2.json', 'an unused profile that was used before and has come back'],
   ['__<iccid>.json', 'a used profile'],
+  ['.claims', 'claims that are being made; leave it alone'],
   ['.devices', 'the profile of each device that --device has named; keep it together with the used files'],
   ['.moves', 'moves of profiles to and from other directories; leave it alone'],
-  ['.<iccid>.settled', 'a claim that another call has settled; leave it alone'],
   [
     '.incoming',
     'what fetch has received and not yet stored; do not touch it: the next call finishes the work',

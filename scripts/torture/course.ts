@@ -5,6 +5,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { nextName } from '../../src/store/claim.ts'
 import { iccid } from '../../test/support/profiles.ts'
 import { now, type Outcome, type Turn, type Way } from './claimant.ts'
 import type { Random } from './random.ts'
@@ -146,14 +147,17 @@ async function resultOf(
   }
 }
 
-const contents = (name: string) => `${name}\n${'x'.repeat(700)}`
+const PROFILE = 'x'.repeat(700)
 
-/** Those whose contents are under their name with this prefix. */
+const contents = (name: string) => JSON.stringify({ iccid: name.slice(0, -'.json'.length), profile: PROFILE })
+
+/** Those whose contents are under their last name with this prefix. */
 async function holding(directory: string, names: readonly string[], prefix: string): Promise<Set<string>> {
+  const read = (name: string) => readFile(join(directory, prefix + name), 'utf8').catch(() => undefined)
   const texts = await Promise.all(
-    names.map((name) => readFile(join(directory, prefix + name), 'utf8').catch(() => undefined)),
+    names.map(async (name) => (await read(nextName(name))) ?? (await read(name))),
   )
-  return new Set(names.filter((name, at) => texts[at] === contents(name)))
+  return new Set(names.filter((name, at) => texts[at]?.startsWith(contents(name).slice(0, -1))))
 }
 
 /** Whether it is so, or becomes so when a network file system looks again. */

@@ -1,10 +1,10 @@
 /**
- * Kills `move` at its system calls, pauses it there, and pulls its disks out, and runs it again; then runs two moves at
+ * Kills `move` at its system calls, and pulls its disks out, and runs it again; then runs two moves at
  * once beside stations and a fetch, and kills them.
  */
 import { readFileSync, rmSync } from 'node:fs'
 import { Image, KINDS, whyNoImages, whyNot } from './image.ts'
-import { anyBlow, killMoveAt, pauseMoveAt } from './move/kill.ts'
+import { anyBlow, killMoveAt } from './move/kill.ts'
 import { type Disk, hereOf, pairOf, pointsOfMove } from './move/pair.ts'
 import { breakable, pullUnderMove, timeMove } from './move/pull.ts'
 import { raceMoves } from './move/race.ts'
@@ -15,7 +15,6 @@ import type { Works } from './works.ts'
 
 const PROFILES = 8
 const KILLS_A_TURN = 20
-const PAUSES_A_TURN = 4
 const PULLS_A_TURN = 4
 
 /** In turns until the time is over, once at least. */
@@ -58,13 +57,11 @@ async function turn(works: Works, tally: Tally, { from, to, template, canTrace }
   const newPair = () => pairOf(works, template, { from, to })
   if (canTrace) {
     const all = (await pointsOfMove(works, newPair())).filter(({ matters }) => matters)
-    const [...chosen] = works.random.shuffled(all)
-    for (const point of chosen.splice(0, KILLS_A_TURN)) {
+    for (const point of works.random.shuffled(all).slice(0, KILLS_A_TURN)) {
       const pair = newPair()
       await killMoveAt(works, tally, pair, anyBlow(works, pair, point))
       tally.show('move')
     }
-    for (const point of chosen.splice(0, PAUSES_A_TURN)) await pauseMoveAt(works, tally, newPair(), point)
   }
   const took = await timeMove(newPair())
   for (let count = 0; count < PULLS_A_TURN; count++) {
@@ -81,7 +78,7 @@ async function stock(works: Works): Promise<string> {
   return template
 }
 
-const removesAnswer = ({ name, args }: Call) => name.startsWith('unlink') && args.includes('.answer"')
+const removesAnswer = ({ name, args }: Call) => name.startsWith('unlink') && args.includes('.answer/answer"')
 
 /** It has stored everything, and has not removed what it put aside. */
 async function stockBesideKilledFetch(works: Works): Promise<string> {

@@ -29,7 +29,6 @@ export interface Call {
   readonly args: string
   /** Undefined where the process was killed in it. */
   readonly result: number | undefined
-  readonly isInjected: boolean
 }
 
 /** What is to happen at a call: counted for each thread, from 1; `3+` is the third and all that follow, `3+2` every second one. */
@@ -81,12 +80,9 @@ export function readCalls(log: string): Call[] {
   return calls
 }
 
-function outcomeOf(text: string): Pick<Call, 'result' | 'isInjected'> {
+function outcomeOf(text: string): Pick<Call, 'result'> {
   const result = RESULT.exec(text)?.[1]
-  return {
-    result: result === undefined || result === '?' ? undefined : Number(result),
-    isInjected: text.includes('(INJECTED'),
-  }
+  return { result: result === undefined || result === '?' ? undefined : Number(result) }
 }
 
 /** Where in a run of the program a fault can be put. */
@@ -128,7 +124,7 @@ export function isFlushed(calls: readonly Call[], path: string): boolean {
 /** Whether an answer was put aside, for sure: written, and then flushed by its name. Known by its first profile. */
 export function isPutAside(calls: readonly Call[], iccid: string): boolean {
   const written = calls.findIndex(
-    ({ name, args }) => name === 'write' && args.includes('.answer>') && args.includes(iccid),
+    ({ name, args }) => name === 'write' && args.includes('.answer/answer>') && args.includes(iccid),
   )
   return written >= 0 && isFlushed(calls.slice(written), '/.incoming')
 }

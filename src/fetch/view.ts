@@ -8,6 +8,9 @@ interface Wait {
   readonly words: (seconds: number) => string | undefined
 }
 
+/** Such a wait is said even if another line has just been. */
+const LONG_MS = 10_000
+
 /** What a user sees of a running `fetch`: how far it is, how long it will take, and why it waits. */
 export class View {
   readonly #count: number
@@ -35,8 +38,9 @@ export class View {
       until: now + ms,
       words: (seconds) => (seconds > 0 ? `waiting ${seconds} s for the rate limit` : undefined),
     }
-    this.#messages.tell(1, `waiting ${Math.ceil(ms / 1000)} s for the rate limit`)
-    this.#note()
+    const isLong = ms >= LONG_MS
+    this.#messages.tell(isLong ? 0 : 1, `waiting ${Math.ceil(ms / 1000)} s for the rate limit`)
+    if (!isLong) this.#note()
   }
 
   /** @param tries which try is next, and how many there will be */

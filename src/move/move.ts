@@ -203,7 +203,8 @@ async function planned(
   // The queue repeats itself when it has read the directory.
   const names = new Set<string>()
   const isAll = count === Number.POSITIVE_INFINITY
-  while ((isAll || queue.has(count - names.size)) && names.size < count && !stop.aborted) {
+  const canBeEnough = isAll || queue.has(count)
+  while (canBeEnough && names.size < count && !stop.aborted) {
     const some = queue.next(Math.min(count - names.size, AT_ONCE)).map(fileName)
     if (some.length === 0) break
     for (const name of some)

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { reasonOf } from '../failure.ts'
+import { iccidDigits } from '../profile/iccid.ts'
 import type { Messages } from '../words.ts'
 import { type Creation, createAll, type Outcome, openClaims, settle } from './create.ts'
 import { fieldsOf } from './fields.ts'
@@ -11,6 +12,12 @@ import { patiently } from './patience.ts'
 import { readProfile, readUnused } from './read.ts'
 import { removeIfThere } from './remove.ts'
 import { deviceIn, keyOfName, tombstoneIn, type Use, useOf } from './use.ts'
+
+/** No call takes that long for a claim, unless its process has ended or is suspended. */
+const STILL_CLAIMING_MS = 60_000
+
+/** How many claims are finished together. */
+const AT_ONCE = 64
 
 /** The text of a file in a directory of profiles, and the file's name. */
 export interface Stored {
@@ -95,7 +102,10 @@ export function nextName(name: string): string {
  */
 export function readSettled(directory: string, messages: Messages): Unused {
   const keys = tryTo(messages, 'claims', () => openClaims(directory)) ?? []
-  for (const key of keys) tryTo(messages, key, () => settle(directory, key))
+  for (let at = 0; at < keys.length; at += AT_ONCE) {
+    const some = keys.slice(at, at + AT_ONCE)
+    for (const text of settleSome(directory, some, messages)) nameUnprinted(text, messages)
+  }
   const found = readUnused(directory)
   for (const name of found.twins) {
     const { digits = '', number = 0 } = parseName(name) ?? {}
@@ -113,6 +123,29 @@ export function readSettled(directory: string, messages: Messages): Unused {
     })
   }
   return found
+}
+
+/** If they can't be finished together, one by one. */
+function settleSome(directory: string, keys: readonly string[], messages: Messages): string[] {
+  try {
+    return settle(directory, ...keys)
+  } catch {
+    return keys.flatMap((key) => tryTo(messages, key, () => settle(directory, key)) ?? [])
+  }
+}
+
+/** The next call for a device prints its profile, and a move goes on. */
+function nameUnprinted(text: string, messages: Messages): void {
+  const { iccid, file, device, claimed, station } = fieldsOf(text)
+  if (typeof iccid !== 'string' || typeof file !== 'string' || device !== undefined) return
+  const isNew = Math.abs(Date.now() - Date.parse(String(claimed))) < STILL_CLAIMING_MS
+  const digits = iccidDigits(iccid) ?? ''
+  if (!isNew)
+    messages.warn(
+      `${digits} is marked used but was not printed: a call of ${station} was killed while it claimed it`,
+      'unprinted',
+      digits,
+    )
 }
 
 function tryTo<T>(messages: Messages, what: string, action: () => T): T | undefined {

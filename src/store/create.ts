@@ -21,7 +21,6 @@ import { dirname, join } from 'node:path'
 import { errnoOf } from '../failure.ts'
 import { pause } from '../pause.ts'
 import { flushDirectorySync, isTested } from './flush/directory.ts'
-import { FileSystemFlush } from './flush/file-system.ts'
 import { FLUSHES_AT_ONCE, flushFile, flushFileSync, flushFiles } from './flush/files.ts'
 import { patiently } from './patience.ts'
 import { type Place, placeOf } from './place.ts'
@@ -105,8 +104,8 @@ function beforehand({ path, replaces }: Place): { outcome?: Outcome } {
 /** Writes texts under names that nobody reads, and flushes them, all at once where that is known to work. */
 async function writeDrafts(directory: string, drafts: readonly Draft[], isOrdered: boolean): Promise<void> {
   const rights = rightsOf(directory)
-  const fileSystem = new FileSystemFlush(directory)
-  const isForAll = await fileSystem.isFor(drafts.length)
+  const fileSystem = drafts.length < FLUSHES_AT_ONCE ? undefined : await fileSystemOf(directory)
+  const isForAll = (await fileSystem?.isFor(drafts.length)) === true
   try {
     for (let at = 0; at < drafts.length; at += FLUSHES_AT_ONCE) {
       const files: number[] = []
@@ -124,12 +123,18 @@ async function writeDrafts(directory: string, drafts: readonly Draft[], isOrdere
       }
       if (!isOrdered) for (const { nonce } of some) flushDirectorySync(draftPath(directory, nonce))
     }
-    if (isForAll && !(await fileSystem.flush(drafts.length)))
+    if (isForAll && !(await fileSystem?.flush(drafts.length)))
       await flushFiles(drafts.map(({ nonce }) => textPath(directory, nonce)))
   } catch (error) {
     for (const { nonce } of drafts) drop(directory, nonce)
     throw error
   }
+}
+
+/** Loading it takes time, and one profile does not need it. */
+async function fileSystemOf(directory: string) {
+  const { FileSystemFlush } = await import('./flush/file-system.ts')
+  return new FileSystemFlush(directory)
 }
 
 const draftPath = (directory: string, nonce: string) => join(directory, CLAIMS, DRAFT + nonce)
@@ -187,7 +192,7 @@ function decide(directory: string, draft: Draft): boolean {
     } catch (error) {
       const texts = namesIn(claim)
       // A disk or a server that says no may have done it, and somebody else the rest.
-      if (texts.includes(nonce) || isThere(draft)) return true
+      if (!exists(textPath(directory, nonce)) && (texts.includes(nonce) || isThere(draft))) return true
       if (texts.length > 0 || isTaken(place)) return false
       if (tries <= 0 || !IN_THE_WAY.includes(errnoOf(error) ?? '')) throw error
       // Windows does not replace an empty directory, and a scanner may have the text.
@@ -216,14 +221,16 @@ function placeSafely(directory: string, draft: Draft): void {
 }
 
 /**
- * Finishes a claim that somebody has decided, if there is one.
+ * Finishes claims that somebody has decided, if there are any.
+ * @returns their texts
  * @throws the system error
  */
-export function settle(directory: string, key: string): void {
-  const claims = claimsOf(directory, key)
+export function settle(directory: string, ...keys: readonly string[]): string[] {
+  const claims = keys.flatMap((key) => claimsOf(directory, key))
   for (const { path, text, place } of claims) placeText(place, path, text)
   flushAbove(claims)
-  clear(directory, key)
+  for (const key of keys) clear(directory, key)
+  return claims.map(({ text }) => text)
 }
 
 /** A journal may be closed meanwhile. */

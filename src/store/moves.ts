@@ -261,6 +261,8 @@ function keyInTarget(target: string, id: string, isEarlier: boolean, iccid: stri
     const key = keyOf({ digits, number })
     const use = useAt(target, `${key}.json`)
     if (use.state === 'gone') return number === 1 ? iccidKey(digits) : key
+    // It may be about to become complete.
+    if (use.state === 'unused') settle(target, key)
     if (use.state !== 'used' || isEarlier) return undefined
     const tombstone = tombstoneIn(use.text)
     if (tombstone === undefined || tombstone.profile.from === id) return undefined

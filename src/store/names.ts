@@ -95,21 +95,21 @@ export function unusedOf(names: Iterable<string>): Unused {
     const stem = name.slice(isUsed ? USED.length : 0, -ENDING.length)
     if (isProfile && iccidDigits(stem) !== undefined) (isUsed ? used : iccids).add(stem)
     else if (isProfile && parseName(name) !== undefined) {
-      if (isUsed) used.add(stem)
-      else back.push(stem)
+      ;(isUsed ? used : iccids).add(stem)
+      back.push(stem)
     } else if (++notProfileCount <= MOST_NAMED) notProfiles.push(name)
   }
-  for (const stem of back) iccids.add(stem)
   const twins = iccids.sort().remove(used.sort()).map(fileName)
-  iccids.remove(earlierOf([...back, ...twins]))
+  const earlier = earlierOf(back)
+  for (const list of [iccids, used]) list.remove(earlier)
   return { iccids, notProfiles: notProfiles.sort(), notProfileCount, twins, used: used.length }
 }
 
-/** What profiles that came back were before. */
+/** What profiles that came back were before. They do not count any more. */
 function earlierOf(stems: readonly string[]): IccidList {
   const earlier = new IccidList()
   for (const stem of stems) {
-    const { digits = '', number = 1 } = parseName(stem.endsWith(ENDING) ? stem : fileName(stem)) ?? {}
+    const { digits = '', number = 1 } = parseName(fileName(stem)) ?? {}
     for (let before = 1; before < number; before++) earlier.add(keyOf({ digits, number: before }))
   }
   return earlier.sort()

@@ -103,5 +103,5 @@ test.skipIf(!canTry)('a file of another user that is not for the group is named'
     chownSync(path, ANN, GROUP)
     chmodSync(path, 0o600)
   }
-  expect(next('--device', 'SN-1')).toContain(`hint: give this user permission to read ${record};`)
+  expect(next('--device', 'SN-1')).toContain(`hint: give this user permission to read ${record}, then run`)
 })

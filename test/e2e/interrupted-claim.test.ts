@@ -113,7 +113,8 @@ describe.skipIf(reason !== undefined)(`amid a claim${reason ? ` (skipped: ${reas
     const { code, stdout, stderr } = await startWith(directory, RENAME, rest, '-n', '3').ended
     expect([code, stdout]).toEqual([9, ''])
     expect(stderr).toContain(`softsim: error: claimed but not delivered: ${iccid(1)} (`)
-    expect(usedIn(directory)).toEqual([`__${iccid(1)}.json`])
+    const again = await softsim(line(directory, '--iccid', iccid(1)))
+    expect([again.code, iccidsIn(again.stdout)]).toEqual([0, [iccid(1)]])
   })
 
   test('every file: the directory is the cause, and nothing stays claimed', async () => {

@@ -64,7 +64,7 @@ test('counts what is put aside and what is lost, and warns of each failure', asy
   disk.refuses = /8988[24]\.json$/
   await expect(keep(1, 2)).rejects.toThrow("can't store profiles")
   await expect(keep(1, 3, 4)).rejects.toThrow("can't store profiles")
-  disk.refuses = /\.answer$/
+  disk.refuses = /answer$/
   for (const n of [5, 6]) await expect(keep(n)).rejects.toThrow(`received and can't be stored: 8988${n}`)
   expect(stock.tally).toEqual({ stored: 2, known: 1, putAside: 2, lost: 2, refused: 0 })
   expect(said.map((each) => each.slice(0, 30))).toEqual([

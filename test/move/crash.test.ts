@@ -6,7 +6,7 @@ import { moveProfiles } from '../../src/move/move.ts'
 import { toFile } from '../../src/store/incoming/answers.ts'
 import { journalOf, openMoves } from '../../src/store/moves.ts'
 import { readUnused } from '../../src/store/read.ts'
-import { bury, cutPower, format, image, live, load, ROOT, saved, vol, watched } from '../store/disk.ts'
+import { bury, cutPower, format, image, live, load, ROOT, saved, watched } from '../store/disk.ts'
 import { iccid } from '../support/profiles.ts'
 
 vi.mock('../../src/pause.ts', () => ({ pause() {} }))
@@ -75,12 +75,6 @@ describe.skipIf(process.platform === 'win32').each([
       for (const share of ENDS) {
         load(wreck)
         if (share !== undefined) cutPower((length) => Math.round(length * share))
-        if (process.env['DBG'] && process.env['DBG'] === `${step} ${share}`) {
-          console.log(image())
-          console.log(
-            JSON.stringify(vol.toJSON(), (_, v) => (typeof v === 'string' ? v.replace(/A{20,}=/, '') : v), 1),
-          )
-        }
         if (seen.size === seen.add(image()).size) continue
         live()
         await after(`step ${step}, of what was not flushed stays ${share}`, wreck === whole)

@@ -110,11 +110,12 @@ describe.each([1, 2] as const)('a move that was interrupted after entry %i of it
 
 test('what is claimed and taken back comes under its next number, and is moved and used as any other', async () => {
   const [source, target] = pair(2)
+  const stop = new AbortController()
   disk.beforeRead = (path) => {
-    // From the last claim on, until it ends.
-    if (usedIn(source).length === 2 && path === join(source, `__${file(1)}`)) throw new Error('killed')
+    // The plan is written, and the last profile of it is about to be claimed.
+    if (path === join(source, file(2)) && existsSync(join(source, '.moves'))) stop.abort()
   }
-  await expect(move(source, target)).rejects.toThrow()
+  await expect(move(source, target, { stop })).rejects.toMatchObject({ facts: { kind: 'interrupted-move' } })
   disk.beforeRead = () => {}
   expect(usedIn(source)).toEqual(used(...files(1, 2)))
   expect((await back(source, target)).at(-1)).toMatch(/^2 profiles taken back to /)

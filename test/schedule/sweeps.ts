@@ -7,8 +7,6 @@ export interface Sweep {
   readonly schedule: string
   /** What came of one of them. */
   readonly found: string
-  /** The mistake is still there. */
-  readonly isOpen?: boolean
   /** Too many for `npm test`: `node scripts/torture/schedule.ts --set sweeps` runs it. */
   readonly isLong?: boolean
 }
@@ -18,142 +16,119 @@ export const SWEEPS: readonly Sweep[] = [
     name: 'a move gets too few while another call decides it for the target, and that call dies',
     schedule: 'links halfmoved/1 move2+move: A? B? A B0!',
     found: 'the mark in the target was gone: in transit for ever',
-    isOpen: true,
   },
   {
     name: 'a move is asked to stop while another call decides it for the target, and that call dies',
     schedule: 'links halfmoved/1 move+move: A?$ A? B? A B0!',
     found: 'the mark in the target was gone: in transit for ever',
-    isOpen: true,
     isLong: true,
   },
   {
     name: 'a panel on a disk that does what it is told, says that it failed, and is dead from then on',
     schedule: 'links fresh/3 next2: A?~EIO+',
     found: 'a used profile was named by no call',
-    isOpen: true,
   },
   {
     name: 'the same without hard links',
     schedule: 'nolinks fresh/3 next2: A?~EIO+',
     found: 'a used profile was named by no call',
-    isOpen: true,
   },
   {
     name: 'a panel on a disk that is dead from one step on',
     schedule: 'links fresh/3 next2: A?=EIO+',
     found: 'a used profile was named by no call',
-    isOpen: true,
   },
   {
     name: 'a call pauses before it gives a profile that another call of its move gives, beside a tool that only renames',
     schedule: 'links fresh/2 move+move+renameT+renameT: A? B C A1 D A',
     found: 'the tool printed the profile twice',
-    isOpen: true,
   },
   {
     name: 'the reply to a step is lost (NFS), and then the call is asked to stop',
     schedule: 'links fresh/3 next2: A?~ENOENT A?$',
     found: 'a used profile was named by no call',
-    isOpen: true,
   },
   {
     name: '--iccid looks at a claim for a device that another call gives back at that moment',
     schedule: 'links fresh/2 deviceD+deviceD+iccid: A? B A? C? A C',
     found: 'exit code 9 (EEXIST) for an unused profile',
-    isOpen: true,
     isLong: true,
   },
   {
     name: 'two moves of one profile',
     schedule: 'links fresh/1 move+move: A? B? A B',
     found: 'both failed, and the profile was there',
-    isOpen: true,
     isLong: true,
   },
   {
     name: 'a move into a directory that another move leaves',
     schedule: 'links fresh/2 move+home: A? B A',
     found: 'exit code 9: the other call had removed the place of the journals',
-    isOpen: true,
   },
   {
     name: 'a call that takes a move back is killed',
     schedule: 'links halfmoved/2 back: A?!',
     found: 'next said that there are no profiles, and the next call printed some',
-    isOpen: true,
   },
   {
     name: 'a panel of devices on a disk that is dead from one step on, which it has done',
     schedule: 'links fresh/3 devicesDE: A?~EIO+',
     found: 'the profile of the first device was named by no call',
-    isOpen: true,
   },
   {
     name: 'without hard links, two calls for a device, each paused once',
     schedule: 'nolinks fresh/3 deviceD+deviceD: A? B? A B',
     found: 'exit code 9: the record of the device was not complete',
-    isOpen: true,
   },
   {
     name: 'a move is killed, and the same command is given again',
     schedule: 'links fresh/4 move2+move2: A?! B',
     found: 'three profiles were moved',
-    isOpen: true,
   },
   {
     name: 'the disk refuses one step of a move, and the same command is given again',
     schedule: 'links fresh/4 move2+move2: A?=EIO B',
     found: 'three profiles were moved',
-    isOpen: true,
   },
   {
     name: 'the disk reports one step of a move as an error, and the same command is given again',
     schedule: 'links fresh/4 move2+move2: A?~EIO B',
     found: 'three profiles were moved',
-    isOpen: true,
   },
   {
     name: 'a disk dies while profiles are moved from it or to it',
     schedule: 'links fresh/3 move2: A?~EIO+ A',
     found: 'the same command moved more',
-    isOpen: true,
   },
   {
     name: 'a move is asked to stop, and the same command is given again',
     schedule: 'links fresh/4 move2+move2: A?$ B',
     found: 'three profiles were moved',
-    isOpen: true,
   },
   {
     name: 'a move into a directory with a damaged file is killed, and a station takes a profile there',
     schedule: 'links damaged/2 move+nextT: A?! B',
     found: 'no call named the damaged file',
-    isOpen: true,
   },
   {
     name: 'a moved profile is put back from a backup',
     schedule: 'links restored/1 next+move: A0@120s A B',
     found: 'the move said that it moved the profile, and nothing had come to the target',
-    isOpen: true,
   },
   {
     name: 'a moved profile is put back from a backup, and comes home',
     schedule: 'links restored/3 home+next: A B',
     found: 'the profile was lost',
-    isOpen: true,
   },
   {
     name: 'a lot comes home',
     schedule: 'links fresh/1 round:',
     found: 'exit code 3: what left a directory could not come back',
-    isOpen: true,
   },
   {
     name: 'a lot comes home twice',
     schedule: 'links fresh/2 rounds:',
     found: 'exit code 3: what left a directory could not come back',
-    isOpen: true,
   },
   {
     name: 'a lot comes home while a station works',

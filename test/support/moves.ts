@@ -21,7 +21,7 @@ export const status = async (directory: string) =>
 
 export const fileOf = (n: number) => `${iccid(n)}.json`
 export const journalsIn = (source: string) =>
-  readdirSync(join(source, '.moves')).filter((name) => !name.includes('.'))
+  readdirSync(join(source, '.moves')).filter((name) => !/[.~]/.test(name))
 
 /** A move that was killed: before it was decided whose the profiles are, or right after. Three others stay. */
 export async function halfMoved(fate?: 'given', count = 2, target = pair()[1]) {

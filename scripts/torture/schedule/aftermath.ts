@@ -28,7 +28,7 @@ export interface Aftermath {
 const PAUSE_MS = 2 * 60_000
 const DAY_MS = 25 * 3_600_000
 const MOST_CALLS = 8
-const MOST_KNOWN = 20_000
+const MOST_KNOWN = 4000
 
 const known = new Map<string, Promise<Aftermath>>()
 

@@ -22,6 +22,14 @@ function durable(disk: Disk, lot: string, n: number): 'unused' | 'used' | undefi
   return found?.used === undefined && isWhole(found?.unused) ? 'unused' : undefined
 }
 
+/** Whether a claim would be there, or, with a journal, come before the removal of what it replaces. */
+function isDecided(disk: Disk, n: number): boolean {
+  const claims = disk.at(`${LOT}/.claims`)?.names
+  const { flushed, now } = (disk.hasJournal ? claims?.now : claims?.flushed)?.get(iccid(n))?.names ?? {}
+  const texts = [...((disk.hasJournal ? now : flushed) ?? [])]
+  return texts.some(([, file]) => file.flushed.length > 0 && file.flushed.equals(file.content))
+}
+
 /** Which profile an unused name of a directory stands for. */
 const unusedIn = (lot: string, path: string): number | undefined => {
   const [named] = path.startsWith(`${lot}/`) ? profilesIn([path.slice(lot.length + 1)]).values() : []
@@ -38,8 +46,13 @@ export async function order(schedule: Schedule): Promise<{ world: World; violati
       const [, to = ''] = /^(?:rename|link) to (.*)$/.exec(name) ?? []
       const isRemoval = /^(unlink|rename)/.test(name) && disk.at(path) !== undefined
       const leaves = isRemoval ? unusedIn(LOT, path) : undefined
-      if (leaves !== undefined && !to.startsWith(`${LOT}/__`) && durable(disk, LOT, leaves) !== 'used')
-        fail('an unused file is removed only after the used file and its name are flushed')
+      if (
+        leaves !== undefined &&
+        !to.startsWith(`${LOT}/__`) &&
+        durable(disk, LOT, leaves) !== 'used' &&
+        !isDecided(disk, leaves)
+      )
+        fail('an unused file is removed only after the text of the used file is flushed, and it is decided')
       const comes = unusedIn(STICK, to || (name === 'open wx' ? path : ''))
       if (comes !== undefined && durable(disk, LOT, comes) === 'unused')
         fail('the target gets a profile only after the flush of its used file in the source')

@@ -22,14 +22,13 @@ export const MOVE = {
   'busy-move': 'run this command again',
   'disk-away':
     'connect that disk, check -o, and run the same command again: it finishes the move; --back takes all of it back if nothing was given yet',
-  'left-target':
-    'are -i and -o swapped? what left a directory can go to a new one only: give it with -o; nothing was moved',
+  'left-target': 'the other directory has used them: are -i and -o swapped? nothing was moved',
   moved: 'give that directory with -i; if the move was interrupted, run it again',
   'no-move': 'check -i and -o',
   'no-place': ({ platform }) => `check -o and ${diskPresence(platform)}; nothing was moved`,
   'none-to-move': 'see softsim status',
   'not-taken-back':
-    'run the move again: it gives the rest; what is unused there then can be moved to a new directory',
+    'run the move again: it gives the rest; then swap -i and -o to move home what is unused there',
   'other-disk':
     'connect the disk that it began with; to move profiles to this one, give another name with -o; --back takes all of it back if nothing was given yet',
   'taken-back': 'run it again if that was wrong',

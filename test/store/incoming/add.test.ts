@@ -69,34 +69,6 @@ describe('add', () => {
     expect(existsSync(join(directory, '89881.json'))).toBe(false)
   })
 
-  test('a profile that is claimed elsewhere while it is being stored does not come back', async () => {
-    const directory = temporaryDirectory()
-    const adding = addTo(directory, several(3))
-    while (
-      !existsSync(join(directory, INCOMING)) ||
-      !readdirSync(join(directory, INCOMING)).some(isOnItsWay)
-    ) {
-      await new Promise(setImmediate)
-    }
-    writeFileSync(join(directory, '__89881.json'), 'used')
-    expect(await adding).toEqual({ stored: ['89880', '89882'], known: ['89881'] })
-    expect(namesIn(directory)).toEqual(['89880.json', '89882.json', '__89881.json'])
-  })
-
-  test('a profile that is being claimed while it gets its name is not removed', async () => {
-    const directory = temporaryDirectory()
-    const adding = addTo(directory, several(3))
-    while (
-      !existsSync(join(directory, INCOMING)) ||
-      !readdirSync(join(directory, INCOMING)).some(isOnItsWay)
-    ) {
-      await new Promise(setImmediate)
-    }
-    writeFileSync(join(directory, '__89881.json'), '')
-    expect(await adding).toEqual({ stored: ['89880', '89881', '89882'], known: [] })
-    expect(read(directory, '89881.json')).toEqual(profile(1))
-  })
-
   test.each(['', '{"iccid":"8988'])(
     'a torn file left by a crash does not count as a profile: %j',
     async (text) => {

@@ -12,6 +12,7 @@ import { afterEach, describe, expect, test, vi } from 'vitest'
 import { add } from '../../../src/store/incoming/add.ts'
 import type { StoredProfile } from '../../../src/store/incoming/answers.ts'
 import { closeTarget, openTarget } from '../../../src/store/incoming/target.ts'
+import { readUnused } from '../../../src/store/read.ts'
 import { namesIn, temporaryDirectory } from '../../support/directory.ts'
 import { hasPosix } from '../../support/system.ts'
 
@@ -91,32 +92,14 @@ describe('without hard links', () => {
     expect(readFileSync(join(directory, '89882.json'), 'utf8')).toBe(theirs)
   })
 
-  test('a profile that a device gets immediately counts as stored', async () => {
-    const directory = temporaryDirectory()
-    disk.meanwhile = (path) => {
-      if (!path.endsWith('89882.json')) return
-      writeFileSync(join(directory, '__89882.json'), JSON.stringify({ ...profiles[1], device: 'A' }))
-    }
-    expect(await addTo(directory)).toEqual({ stored: iccids, known: [] })
-  })
-
-  test('a profile whose claim has just begun keeps its file', async () => {
-    const directory = temporaryDirectory()
-    disk.meanwhile = (path) => {
-      if (path.endsWith('89882.json')) writeFileSync(join(directory, '__89882.json'), '')
-    }
-    expect(await addTo(directory)).toEqual({ stored: iccids, known: [] })
-    expect(readFileSync(join(directory, '89882.json'), 'utf8')).toBe(JSON.stringify(profiles[1]))
-  })
-
-  test('a profile that another process claims immediately is not restored', async () => {
+  test('what another process uses before its file is complete counts as known, and as used', async () => {
     const directory = temporaryDirectory()
     disk.meanwhile = (path) => {
       if (path.endsWith('89882.json'))
         writeFileSync(join(directory, '__89882.json'), JSON.stringify(profiles[1]))
     }
     expect(await addTo(directory)).toEqual({ stored: ['89881', '89883'], known: ['89882'] })
-    expect(namesIn(directory)).toEqual(['89881.json', '89883.json', '__89882.json'])
+    expect([...readUnused(directory).iccids]).toEqual(['89881', '89883'])
   })
 
   test('a disk that fails is reported as it says', async () => {

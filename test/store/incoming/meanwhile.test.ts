@@ -5,6 +5,7 @@ import { afterEach, expect, test, vi } from 'vitest'
 import { add } from '../../../src/store/incoming/add.ts'
 import { ANSWER, INCOMING, type StoredProfile, toFile } from '../../../src/store/incoming/answers.ts'
 import { closeTarget, openTarget, targetOf } from '../../../src/store/incoming/target.ts'
+import { readUnused } from '../../../src/store/read.ts'
 import { namesIn, temporaryDirectory } from '../../support/directory.ts'
 
 /** What happens right before and right after a call of the file system. */
@@ -86,11 +87,11 @@ test('a profile that is claimed during the search for its name is not stored aga
   expect(namesIn(directory)).toEqual(['89881.json', '89882.json', '__89880.json'])
 })
 
-test('a profile that another fetch stores and a station uses at the same moment does not come back', async () => {
+test('a profile that a station uses as soon as it is stored counts as stored; what came twice counts as used', async () => {
   const directory = temporaryDirectory()
   once('rename', '89881.json', () => writeFileSync(join(directory, '__89881.json'), toFile(profile(1))))
-  expect(await addTo(directory)).toEqual({ stored: ['89880', '89882'], known: ['89881'] })
-  expect(namesIn(directory)).toEqual(['89880.json', '89882.json', '__89881.json'])
+  expect(await addTo(directory)).toEqual({ stored: ['89880', '89881', '89882'], known: [] })
+  expect([...readUnused(directory).iccids]).toEqual(['89880', '89882'])
 })
 
 test.each([[['8988001', '8988001F']], [['8988001F', '8988001']]])(
@@ -129,13 +130,13 @@ test('the disk fails amid an answer: it says what is stored, what was there, and
 
 test('the place that another call removes after the last answer need not be flushed', async () => {
   const directory = temporaryDirectory()
-  once('unlink', ANSWER, () => rmSync(join(directory, INCOMING), { recursive: true }))
+  once('unlink', 'answer', () => rmSync(join(directory, INCOMING), { recursive: true }))
   expect((await add(targetOf(directory), three)).stored).toHaveLength(3)
 })
 
 test('an answer whose removal can’t be flushed is reported', async () => {
   const directory = temporaryDirectory()
-  once('unlink', ANSWER, () => fail('open', INCOMING))
+  once('unlink', 'answer', () => fail('open', INCOMING))
   await expect(addTo(directory)).rejects.toMatchObject({ facts: { kind: 'put-aside', stored: 3, known: 0 } })
   expect(namesIn(directory)).toEqual(['89880.json', '89881.json', '89882.json'])
 })

@@ -61,7 +61,7 @@ async function putAsideOn(errors: Partial<typeof disk>) {
   )
   const texts = readdirSync(incoming)
     .filter((name) => name !== target.mark)
-    .map((name) => readFileSync(join(incoming, name), 'utf8'))
+    .map((name) => readFileSync(join(incoming, name, 'answer'), 'utf8'))
   return { error, texts, pauses: disk.pauses }
 }
 

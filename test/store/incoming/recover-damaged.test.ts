@@ -45,6 +45,13 @@ function begin(disk: object): void {
   for (const path of [join(incoming, name), incoming, directory, ROOT]) flush(path)
 }
 
+/** Of an answer of version 1.1, a file; today, a directory with the answer in it. */
+function textOf(name: string): string {
+  const path = join(incoming, name)
+  if (!fs.statSync(path).isDirectory()) return String(fs.readFileSync(path))
+  return fs.existsSync(join(path, 'answer')) ? String(fs.readFileSync(join(path, 'answer'))) : ''
+}
+
 const NOTHING: Choose = () => 0
 const ALL: Choose = (length) => length
 
@@ -59,7 +66,7 @@ async function recoverOn(disk: object, keeps = NOTHING, steps?: number) {
   bury()
   cutPower(keeps)
   const kept = fs.readdirSync(incoming).map(String)
-  return { recovered, made, kept, texts: kept.map((name) => String(fs.readFileSync(join(incoming, name)))) }
+  return { recovered, made, kept, texts: kept.map(textOf) }
 }
 
 afterEach(bury)

@@ -256,7 +256,7 @@ describe('a disk error', () => {
 
   test('while the profiles get their names: it says how many are put aside', async () => {
     const directory = interrupted(several(3))
-    fail('open', /\.1$/, 'ENOSPC')
+    fail('open', /[\\/]1$/, 'ENOSPC')
     const error = await recover(directory).catch((error) => error)
     // None of the three is stored or known.
     expect(error).toMatchObject({ facts: { kind: 'put-aside', stored: 0, known: 0 } })

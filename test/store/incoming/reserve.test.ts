@@ -71,14 +71,17 @@ test.each([
   const { ino } = statSync(join(incoming, aside + RESERVE))
   await putAside(target, aside, answer)
   expect(inside()).toEqual([aside + ANSWER])
-  expect(statSync(join(incoming, aside + ANSWER)).ino).toBe(ino)
-  expect(readFileSync(join(incoming, aside + ANSWER), 'utf8')).toBe(formatAnswer(answer))
+  expect(statSync(join(incoming, aside + ANSWER, 'answer')).ino).toBe(ino)
+  expect(readFileSync(join(incoming, aside + ANSWER, 'answer'), 'utf8')).toBe(formatAnswer(answer))
 })
 
 test.each<[string, (incoming: string, aside: string) => void]>([
   ['is gone', (incoming, aside) => rmSync(join(incoming, aside + RESERVE))],
   ['is gone with all of .incoming', (incoming) => rmSync(incoming, { recursive: true })],
-  ['can’t be renamed', (incoming, aside) => mkdirSync(join(incoming, aside + ANSWER))],
+  [
+    'can’t be renamed',
+    (incoming, aside) => mkdirSync(join(incoming, aside + ANSWER, 'answer'), { recursive: true }),
+  ],
 ])(
   'the reserve %s: the response is written to a new file, or the failure is reported',
   async (what, spoil) => {
