@@ -108,7 +108,10 @@ export type Facts = Readonly<
   | { kind: 'file-gone'; name: string }
   /** `below`: a directory in it that has profiles. */
   | { kind: 'no-profiles'; below: string | undefined }
-  | { kind: 'no-directory' | 'unfinished-move' | 'unwritten-directory' | 'not-recovered'; directory: string }
+  | {
+      kind: 'copy' | 'no-directory' | 'unfinished-move' | 'unwritten-directory' | 'not-recovered'
+      directory: string
+    }
   /** `begun`: how many of the first ones a reader may have. */
   | { kind: 'undelivered'; iccids: readonly string[]; begun: number; isForDevices: boolean; call: Call }
   | { kind: 'put-aside'; stored: number; known: number }

@@ -1,5 +1,6 @@
 import { Failure } from '../failure.ts'
 import { fullPath } from '../full-path.ts'
+import { refuseCopy } from '../store/identity.ts'
 import { append, isMarked, journalOf, type Move, openMoves } from '../store/moves.ts'
 import { readUnused } from '../store/read.ts'
 import { type Messages, several } from '../words.ts'
@@ -14,7 +15,7 @@ export interface Return {
 
 /**
  * Takes home what an interrupted move has claimed and not begun to give. The target may be away.
- * @throws {Failure} `no-move` if there is nothing, `not-taken-back` if the target may have some of it
+ * @throws {Failure} `copy`, `no-move` if there is nothing, `not-taken-back` if the target may have some of it
  */
 export async function takeHome(wanted: Return): Promise<void> {
   try {
@@ -27,6 +28,7 @@ export async function takeHome(wanted: Return): Promise<void> {
 async function takeAllBack({ source, target, messages }: Return): Promise<void> {
   // If there is no such directory, this says so.
   readUnused(source)
+  refuseCopy(source)
   const moves = openMoves(source).filter(
     (move) => journalOf(move).plan?.to === fullPath(target) || isMarked(target, move),
   )

@@ -1,6 +1,7 @@
 import { basename, dirname } from 'node:path'
 import { Failure } from '../failure.ts'
 import { fullPath } from '../full-path.ts'
+import { refuseCopy } from '../store/identity.ts'
 import { isDirectory } from '../store/incoming/target.ts'
 import { countMoved, isMarked, journalOf, openMoves } from '../store/moves.ts'
 import { isProfileName } from '../store/names.ts'
@@ -9,7 +10,7 @@ import { several } from '../words.ts'
 
 /**
  * Looks at both directories before anything is written.
- * @throws {Failure} `usage` or `no-profiles`
+ * @throws {Failure} `usage`, `no-profiles` or `copy`
  */
 export function checkPlaces(source: string, target: string): void {
   if (isSame(source, target)) throw sameDirectory(source, target)
@@ -20,6 +21,7 @@ export function checkPlaces(source: string, target: string): void {
   const isThere = isDirectory(target)
   if (isInside(isThere ? target : above, source)) throw nested(target, source)
   if (isThere && isInside(source, target)) throw nested(source, target)
+  for (const each of [source, target]) refuseCopy(each)
   refuseOtherDisk(source, target)
 }
 

@@ -9,6 +9,7 @@ import { claimAll, comeBack } from '../store/claim.ts'
 import { settle } from '../store/create.ts'
 import { flushDirectory } from '../store/flush/directory.ts'
 import { Hint } from '../store/hint.ts'
+import { enter } from '../store/identity.ts'
 import { checkSpaceForMove } from '../store/incoming/free-space.ts'
 import { finishFetches } from '../store/incoming/recover.ts'
 import { closeTarget, type OpenTarget, openTarget } from '../store/incoming/target.ts'
@@ -178,6 +179,7 @@ async function begin(run: Run): Promise<{ move: Move; names: readonly string[] }
   movables.warnOfKnown(messages)
   if (stop.aborted) throw new Failure('interrupted', 'interrupted; nothing was moved')
   if (names.length === 0) throw tooFew(run, most, movables.left)
+  enter(source, messages)()
   const move = beginMove(source, target)
   try {
     const to = fullPath(target) ?? target

@@ -2,6 +2,7 @@ import { reasonOf } from '../failure.ts'
 import { readKey } from '../key/private-key.ts'
 import { NRF_REJECTS } from '../profile/parse.ts'
 import { FLUSHES_AT_ONCE } from '../store/flush/files.ts'
+import { enter } from '../store/identity.ts'
 import { hasIncoming } from '../store/incoming/answers.ts'
 import { checkOpenFiles } from '../store/open-files.ts'
 import { openDirectory } from '../store/read.ts'
@@ -49,7 +50,8 @@ export async function handOut(handout: Handout): Promise<void> {
   const count = devices?.length ?? handout.count
   const key = readKey(keyPath, handout.passphrase, handout.messages)
   const messages = new HeldMessages(handout.messages)
-  const signals = holdingBack(messages, handout.listen())
+  const begin = enter(directory, messages)
+  const signals = atTheClaim(messages, begin, handout.listen())
   if (hasIncoming(directory)) await tryToFinishFetches(directory, messages)
   const opened = openDirectory(directory)
   checkOpenFiles(directory, Math.min(count, FLUSHES_AT_ONCE))
@@ -80,13 +82,14 @@ export async function handOut(handout: Handout): Promise<void> {
   }
 }
 
-/** From the claim on, messages are kept back too. */
-function holdingBack(messages: HeldMessages, signals: Signals): Signals {
+/** From the claim on, messages are kept back too, and the directory is used. */
+function atTheClaim(messages: HeldMessages, begin: () => void, signals: Signals): Signals {
   return {
     stop: signals.stop,
     hold() {
       signals.hold()
       messages.hold()
+      begin()
     },
   }
 }

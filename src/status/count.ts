@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { exists, openClaims } from '../store/create.ts'
 import { IccidList } from '../store/iccid-list.ts'
+import { type Identity, identify } from '../store/identity.ts'
 import { countReceived } from '../store/incoming/answers.ts'
 import { countMoved, type Moved } from '../store/moves.ts'
 import { fileName, usedName } from '../store/names.ts'
@@ -25,6 +26,7 @@ export interface Counts {
 
 export interface Found {
   readonly counts: Counts
+  readonly identity: Identity
   /** Of the unused profiles, lowest first. */
   readonly iccids: IccidList
   /** The files of claims that are not finished. */
@@ -57,7 +59,14 @@ export function countFiles(directory: string): Found {
     notProfiles: notProfileCount,
     received: countReceived(directory),
   }
-  return { counts, iccids, unfinished, inTransit: new Map([...inTransit, ...going]), notProfiles }
+  return {
+    counts,
+    identity: identify(directory),
+    iccids,
+    unfinished,
+    inTransit: new Map([...inTransit, ...going]),
+    notProfiles,
+  }
 }
 
 /** Profiles that are decided to be somebody's, and whose used files have not come yet, or are not complete. */

@@ -1,3 +1,4 @@
+import type { Identity } from '../store/identity.ts'
 import { printable } from '../words.ts'
 import type { Checked } from './check.ts'
 import type { Counts } from './count.ts'
@@ -12,6 +13,8 @@ export interface Summary {
   readonly directory: string | null
   readonly counts: Counts
   readonly checked: Checked | undefined
+  /** Of the total: null. */
+  readonly identity: Identity | null
 }
 
 interface Printer {
@@ -22,7 +25,7 @@ interface Printer {
 }
 
 /** The fields of `json` and `csv`, in this order: newer ones come last. What was not checked is null or empty. */
-const fieldsOf = ({ directory, counts, checked }: Summary) => ({
+const fieldsOf = ({ directory, counts, checked, identity }: Summary) => ({
   directory,
   unused: counts.unused,
   used: counts.used,
@@ -38,11 +41,13 @@ const fieldsOf = ({ directory, counts, checked }: Summary) => ({
   moved: counts.moved,
   inTransit: counts.inTransit,
   unreadable: checked?.faults.unreadable ?? null,
+  identity,
   version: VERSION,
 })
 
 /** The rows of `text`, in this order. */
 const ROWS = [
+  'identity' as const,
   ...(['unused', 'used', 'unfinished', 'moved', 'inTransit', 'notProfiles', 'received'] as const),
   ...(['checked', 'usable', 'damaged', 'unreadable', 'locked', 'unfit', 'held'] as const),
 ]
@@ -54,8 +59,9 @@ const text: Printer = {
   status(summaries) {
     const blocks = summaries.map((summary) => {
       const fields = fieldsOf(summary)
+      const isPlain = !['copy', 'carried'].includes(summary.identity ?? '')
       // Only the unused ones are worth a line if there are none.
-      const rows = ROWS.filter((row) => row === 'unused' || fields[row])
+      const rows = ROWS.filter((row) => (row === 'identity' ? !isPlain : row === 'unused' || fields[row]))
       const lines = rows.map((row) => `  ${inWords(row).padEnd(13)} ${String(fields[row]).padStart(9)}\n`)
       return `${printable(summary.directory ?? 'total')}\n${lines.join('')}`
     })

@@ -1,6 +1,7 @@
 import { Failure, type Fault } from '../failure.ts'
 import { readKey } from '../key/private-key.ts'
 import { wrongKey } from '../key/wrong-key.ts'
+import { refuseCopy } from '../store/identity.ts'
 import { warnOfVendorList } from '../store/incoming/vendor-list.ts'
 import { whyNoProfile } from '../store/names.ts'
 import { whyNone } from '../store/read.ts'
@@ -35,7 +36,7 @@ export interface Inquiry extends Output {
 
 /**
  * Prints what is in directories, and changes nothing.
- * @throws {Failure} after printing: `no-profiles` if none is unused, `key`, `unusable` or `disk` if none can be used; before it,
+ * @throws {Failure} after printing: `copy`, `no-profiles` if none is unused, `key`, `unusable` or `disk` if none can be used; before it,
  *   if the key or a directory can't be read
  */
 export async function showStatus(inquiry: Inquiry): Promise<void> {
@@ -49,9 +50,9 @@ export async function showStatus(inquiry: Inquiry): Promise<void> {
     'profile',
   )
   let done = 0
-  for (const { directory, counts, iccids } of all) {
+  for (const { directory, counts, iccids, identity } of all) {
     if (key === undefined) {
-      summaries.push({ directory, counts, checked: undefined })
+      summaries.push({ directory, counts, checked: undefined, identity })
       continue
     }
     const before = done
@@ -60,7 +61,7 @@ export async function showStatus(inquiry: Inquiry): Promise<void> {
       done = before + now
     }
     const check = { directory, iccids, most: most(iccids), key, messages, onProgress }
-    summaries.push({ directory, counts, checked: await checkProfiles(check) })
+    summaries.push({ directory, counts, checked: await checkProfiles(check), identity })
   }
   const total = totalOf(summaries)
   const lines = summaries.length > 1 ? [...summaries, total] : summaries
@@ -74,6 +75,7 @@ export async function showStatus(inquiry: Inquiry): Promise<void> {
     })
     warnOfVendorList(directory, messages)
   }
+  directories.forEach(refuseCopy)
   const [first = ''] = directories
   const place = directories.join(', ')
   const { counts, checked } = total
@@ -104,13 +106,14 @@ function noneUsable({ checked, faults: { held, unreadable }, unread }: Checked, 
 function totalOf(summaries: readonly Summary[]): Summary {
   const counts = sum(summaries.map((each) => each.counts))
   const all = summaries.flatMap(({ checked }) => checked ?? [])
-  if (all.length === 0) return { directory: null, counts, checked: undefined }
+  if (all.length === 0) return { directory: null, counts, checked: undefined, identity: null }
   const { checked, usable } = sum(all.map(({ checked, usable }) => ({ checked, usable })))
   const unread = all.find((each) => each.unread !== undefined)?.unread
   return {
     directory: null,
     counts,
     checked: { checked, usable, faults: sum(all.map(({ faults }) => faults)), unread },
+    identity: null,
   }
 }
 

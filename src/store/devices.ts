@@ -12,8 +12,7 @@ import { notedFor, restoredRecord } from './earlier.ts'
 import { fieldsOf } from './fields.ts'
 import { parseName } from './names.ts'
 import { isRecord, RECORDS } from './place.ts'
-import { readProfile } from './read.ts'
-import { textOf } from './text.ts'
+import { readProfile, textOf } from './read.ts'
 import { deviceIn, type Use, useAt } from './use.ts'
 
 /** The profile that is recorded for a device. */

@@ -6,8 +6,7 @@ import { iccidDigits } from '../profile/iccid.ts'
 import { namesIn } from './create.ts'
 import { fileName, usedName } from './names.ts'
 import { MOVES, RECORDS } from './place.ts'
-import { readProfile, readUsed } from './read.ts'
-import { textOf } from './text.ts'
+import { readProfile, readUsed, textOf } from './read.ts'
 import { deviceIn, tombstoneIn } from './use.ts'
 
 /**

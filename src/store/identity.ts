@@ -1,2 +1,155 @@
-/** The directory counts as itself from now on. */
-export function adopt(_directory: string): void {}
+/**
+ * A directory knows that it is itself: a hidden file in it says what the file system says of that same file, its inode
+ * number and its time of birth. A copy of the file has others, and then the directory is a copy, too, or came back from a
+ * backup. A file that is missing or torn says nothing, and the next claim writes it.
+ */
+import { randomUUID } from 'node:crypto'
+import { closeSync, constants, fstatSync, openSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { errnoOf, Failure, reasonOf } from '../failure.ts'
+import type { Messages } from '../words.ts'
+import { fieldsOf } from './fields.ts'
+import { fileSystemOf, flushDirectorySync, TESTED } from './flush/directory.ts'
+import { flushFileSync } from './flush/files.ts'
+import { patiently } from './patience.ts'
+import { tryToRemove } from './remove.ts'
+import { fileRights, rightsOf } from './rights.ts'
+
+const FILE = '.identity'
+
+const READ = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0)
+
+/** What Linux calls the type of NFS in statfs(2). Most servers tell no time of birth. */
+const NFS = 0x6969
+
+/** File systems that never give a file another number. */
+const NUMBERED = [...TESTED, NFS]
+
+/**
+ * Of a directory that was used, `original` or `copy`; of one that was not, `new` or `carried`: it is a copy all the same.
+ * `none`: nothing is written down; `unknown`: it can't be read.
+ */
+export type Identity = 'original' | 'copy' | 'new' | 'carried' | 'none' | 'unknown'
+
+/** In nanoseconds. On its server, a share has a finer time. */
+const SAME_BIRTH = 1_000_000n
+
+/** In nanoseconds. FAT has such times, in local time: another system may have another time zone. */
+const COARSE = 10_000_000n
+
+interface Seen {
+  readonly inode: bigint
+  readonly birth: bigint
+  readonly fileSystem: number | undefined
+}
+
+/** Changes nothing. */
+export function identify(directory: string): Identity {
+  let file: number | undefined
+  try {
+    file = patiently(() => openSync(join(directory, FILE), READ))
+    const { ino, birthtimeNs, ctimeNs } = fstatSync(file, { bigint: true })
+    const { used, inode, birth: born, fileSystem } = fieldsOf(readFileSync(file, 'utf8'))
+    if (!(isNumber(inode) && isNumber(born))) return 'none'
+    const said = { inode: BigInt(inode), birth: BigInt(born), fileSystem: Number(fileSystem) }
+    // Where no birth is told, Node may give the time of the last change.
+    const birth = birthtimeNs === ctimeNs ? 0n : birthtimeNs
+    const isOther = areDifferent(said, {
+      inode: ino,
+      birth,
+      // On a share, that is another question to the server.
+      get fileSystem() {
+        return fileSystemOf(directory)
+      },
+    })
+    return used === true ? (isOther ? 'copy' : 'original') : isOther ? 'carried' : 'new'
+  } catch (error) {
+    return ['ENOENT', 'ENOTDIR'].includes(errnoOf(error) ?? '') ? 'none' : 'unknown'
+  } finally {
+    if (file !== undefined) closeSync(file)
+  }
+}
+
+const isNumber = (text: unknown): text is string => typeof text === 'string' && /^\d+$/.test(text)
+
+/** Whether two looks were at two files for sure. */
+export function areDifferent(one: Seen, other: Seen): boolean {
+  const isNumberOther = one.inode !== other.inode && one.inode !== 0n && other.inode !== 0n
+  const both = (types: readonly number[]) =>
+    [one, other].every(({ fileSystem }) => types.includes(fileSystem ?? 0))
+  if (!(isTold(one) && isTold(other))) return isNumberOther && both(NUMBERED)
+  const distance = one.birth - other.birth
+  const isBirthOther = distance > SAME_BIRTH || -distance > SAME_BIRTH
+  // These give the number of a file that was removed to the next one, such as its copy from a backup.
+  return isBirthOther && (isNumberOther || both(TESTED))
+}
+
+const isTold = ({ birth }: Seen) => birth % COARSE !== 0n
+
+/** @throws {Failure} `copy` */
+export function refuseCopy(directory: string): Identity {
+  const identity = identify(directory)
+  if (identity !== 'copy') return identity
+  throw new Failure(
+    { kind: 'copy', directory },
+    `${directory} is a copy, or came back from a backup: devices may have profiles that are unused in it`,
+  )
+}
+
+/**
+ * Looks at a directory before profiles are claimed in it.
+ * @returns what is to be done before the first claim: from then on, the directory is used
+ * @throws {Failure} `copy`
+ */
+export function enter(directory: string, messages: Messages): () => void {
+  const identity = refuseCopy(directory)
+  let isDone = identity === 'original' || identity === 'unknown'
+  return () => {
+    if (isDone) return
+    isDone = true
+    if (identity === 'carried')
+      messages.warn(`${directory} is a copy: do not use the directory that it was copied from`)
+    try {
+      adopt(directory)
+    } catch (error) {
+      messages.warn(`a copy of ${directory} will not be recognised: ${reasonOf(error)}`)
+    }
+  }
+}
+
+/**
+ * From now on, a directory counts as itself, and as used. A new file replaces the old one, so that it is always complete,
+ * and so that of two calls either may be the last.
+ * @throws the system error
+ */
+export function adopt(directory: string): void {
+  const draft = join(directory, `${FILE}~${randomUUID()}`)
+  try {
+    write(draft, directory, true)
+    patiently(() => renameSync(draft, join(directory, FILE)))
+  } catch (error) {
+    tryToRemove(draft)
+    throw error
+  }
+  flushDirectorySync(directory)
+}
+
+/** Does the same for a directory that was made just now, and is not used. If it can't, a copy is not recognised before. */
+export function introduce(directory: string): void {
+  try {
+    write(join(directory, FILE), directory, false)
+  } catch {}
+}
+
+/** @throws the system error, EEXIST if there is one */
+function write(path: string, directory: string, used: boolean): void {
+  const file = patiently(() => openSync(path, 'wx', fileRights(rightsOf(directory))))
+  try {
+    const { ino, birthtimeNs } = fstatSync(file, { bigint: true })
+    const seen = { inode: String(ino), birth: String(birthtimeNs), fileSystem: fileSystemOf(directory) }
+    writeFileSync(file, JSON.stringify({ directory: randomUUID(), used, ...seen }))
+    flushFileSync(file)
+  } finally {
+    closeSync(file)
+  }
+}

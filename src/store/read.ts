@@ -141,6 +141,19 @@ export function readProfile(directory: string, name: string, most?: number): str
   }
 }
 
+/**
+ * The text of a file; empty if there is none, or if it is no profile.
+ * @throws the system error
+ */
+export function textOf(directory: string, name: string): string {
+  try {
+    return readProfile(directory, name) ?? ''
+  } catch (error) {
+    if (error instanceof UnusableProfile) return ''
+    throw error
+  }
+}
+
 function faultOf(error: unknown): Fault {
   if (process.platform === 'win32' && isHeld(error)) return 'held'
   return NO_FILE.includes(errnoOf(error) ?? '') ? 'damaged' : 'unreadable'

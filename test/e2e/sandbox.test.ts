@@ -36,7 +36,7 @@ describe.skipIf(process.platform === 'win32' || !hasProgram('bash'))('the sandbo
     // The last command is that of a station, which asks for a serial number.
     if (process.platform === 'linux') typed.push('SN-0043', '')
     const output = type(typed, '-e')
-    expect(output).toMatch(/^  unused +1000$/m)
+    expect(output).toMatch(/^ {2}unused +1000$/m)
     expect(output).toMatch(/SN-0042 +89880000000000000116/)
     if (process.platform === 'linux') expect(output).toMatch(/\n[0-9a-f]{200,}\n$/)
     const [, directory = ''] = /'(.*)'/.exec(change) ?? []

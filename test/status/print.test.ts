@@ -45,7 +45,7 @@ test('devices as JSON: a line for each, as it is recorded', () => {
 
 describe('the counts', () => {
   const summary = (changes: Partial<Summary> = {}): Summary[] => [
-    { directory: 'D\n', counts: COUNTS, checked: CHECKED, ...changes },
+    { directory: 'D\n', counts: COUNTS, checked: CHECKED, identity: 'original', ...changes },
   ]
   const text = (changes?: Partial<Summary>) => PRINTERS.text.status(summary(changes)).split('\n')
   const names = (lines: string[]) => lines.map((line) => line.replace(/ +\d+$/, '').trim())
@@ -59,16 +59,25 @@ describe('the counts', () => {
     expect(text()[5]).toBe('  in transit           13')
   })
 
+  test('as text, a copy has a line that says so', () => {
+    expect(text({ identity: 'copy' })[1]).toBe('  identity           copy')
+    expect(text({ identity: 'carried' })[1]).toBe('  identity        carried')
+  })
+
   test('as text, what there is none of is left out, except unused profiles', () => {
     const none = { unused: 0, used: 3, unfinished: 0, notProfiles: 0, received: 0, moved: 0, inTransit: 0 }
     expect(names(text({ counts: none, checked: undefined }))).toEqual(['D\\u{a}', 'unused', 'used', ''])
   })
 
   test('for scripts, newer ones come last', () => {
-    const numbers = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 1]
+    const numbers = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 'original', 1]
     expect(Object.values(JSON.parse(PRINTERS.json.status(summary()))).slice(1)).toEqual(numbers)
-    expect(PRINTERS.csv.status(summary())).toMatch(/\r\nD\\u\{a\},1,2,3,4,5,6,7,8,9,10,11,12,13,14,1\r\n$/)
-    expect(PRINTERS.csv.status(summary({ checked: undefined }))).toMatch(/,1,2,3,4,5,,,,,,,12,13,,1\r\n$/)
+    expect(PRINTERS.csv.status(summary())).toMatch(
+      /\r\nD\\u\{a\},1,2,3,4,5,6,7,8,9,10,11,12,13,14,original,1\r\n$/,
+    )
+    expect(PRINTERS.csv.status(summary({ checked: undefined }))).toMatch(
+      /,1,2,3,4,5,,,,,,,12,13,,original,1\r\n$/,
+    )
   })
 
   test('of several directories, and of all of them', () => {

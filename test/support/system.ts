@@ -1,6 +1,6 @@
 /** What the system of a test run can do; tests of the rest are skipped there. */
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync, statSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
@@ -35,3 +35,15 @@ function canLink(): boolean {
 
 /** Whether a program is there to be run. */
 export const hasProgram = (name: string) => spawnSync(name, ['--version']).error === undefined
+
+/** Whether the file system of the tests says when a file was made, and says something else of its copy. */
+export const tellsBirth = process.platform === 'linux' && isBirthTold()
+
+function isBirthTold(): boolean {
+  const directory = mkdtempSync(join(tmpdir(), 'softsim-birth-'))
+  try {
+    return statSync(directory, { bigint: true }).birthtimeNs > 0n
+  } finally {
+    rmSync(directory, { recursive: true })
+  }
+}

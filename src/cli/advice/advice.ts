@@ -89,6 +89,10 @@ const ADVICE = {
   },
   partial: { partial: ({ left, cause }) => `${adviceOn(cause).hint}; ${restOf(left)}` },
   disk: DISK,
+  copy: {
+    copy: ({ directory, platform }) =>
+      `nothing was claimed; use the directory that it was copied from, or, if that is gone: softsim restore -i ${quote(directory, platform)} --receipts FILE..., with the receipts of all stations`,
+  },
   interrupted: {
     interrupted: 'run the same command again',
     'interrupted-move': 'run the same command again: it finishes the move',
@@ -99,7 +103,14 @@ const ADVICE = {
 /** A kind without a hint does not compile. */
 const HINTS: Hints = {
   ...{ ...ADVICE.usage, ...ADVICE['no-profiles'], ...ADVICE.key, ...ADVICE.unusable },
-  ...{ ...ADVICE['api-key'], ...ADVICE.service, ...ADVICE.partial, ...ADVICE.disk, ...ADVICE.interrupted },
+  ...{
+    ...ADVICE['api-key'],
+    ...ADVICE.service,
+    ...ADVICE.partial,
+    ...ADVICE.disk,
+    ...ADVICE.copy,
+    ...ADVICE.interrupted,
+  },
 }
 
 export type Advice = Readonly<{ outcome: Outcome; message: string; hint: string }>

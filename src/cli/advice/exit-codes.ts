@@ -13,6 +13,7 @@ export const OUTCOMES = {
   service: [7, 'the service or the network failed; temporary failures are retried first'],
   partial: [8, 'fetch stored some of the requested profiles, but not all'],
   disk: [9, "disk or standard output: can't read, write, flush or rename"],
+  copy: [10, 'the directory of profiles is a copy, or came back from a backup'],
   interrupted: [130, 'interrupted'],
 } as const satisfies Record<string, readonly [code: number, meaning: string]>
 

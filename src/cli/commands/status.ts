@@ -12,7 +12,7 @@ export class StatusCommand extends BaseCommand {
     description: 'show what is in a directory of profiles, and change nothing',
     details: [
       'Counts unused and used profiles, and those that a fetch has received and not stored yet. With several -i, the total follows.',
-      "With --key, it also opens the unused profiles, and names those that can't be used; it takes none. The exit code is 0 if any can be used, 3 if none is unused, 4 if the key decrypts none, 5 if none can be used, and 9 if they can't be read.",
+      "With --key, it also opens the unused profiles, and names those that can't be used; it takes none. The exit code is 0 if any can be used, 3 if none is unused, 4 if the key decrypts none, 5 if none can be used, 9 if they can't be read, and 10 if the directory is a copy.",
       '--devices, --failed, --device and --iccid show who has which profile. --receipts names what the receipts of all stations contradict. No format contains a secret.',
     ].join('\n\n'),
     examples: [

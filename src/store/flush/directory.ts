@@ -11,7 +11,7 @@ const READ_DIRECTORY = constants.O_RDONLY | (constants.O_DIRECTORY ?? 0)
 const FAT = 0x4d44
 
 /** The same for ext4, xfs and btrfs, whose power cuts were tested. */
-const TESTED = [0xef53, 0x58465342, 0x9123683e]
+export const TESTED = [0xef53, 0x58465342, 0x9123683e]
 
 /** Opened before anything changes, so that a directory that can't be opened is found early. */
 export class OpenDirectory {
@@ -117,12 +117,13 @@ function openAboveOnFat(path: string): number | undefined {
 }
 
 /** Whether a directory is on FAT. Only Linux tells. */
-export const isFat = (path: string): boolean => typeOf(path) === FAT
+export const isFat = (path: string): boolean => fileSystemOf(path) === FAT
 
 /** Whether power cuts were tested on the file system of a directory. Only Linux tells. */
-export const isTested = (path: string): boolean => TESTED.includes(typeOf(path) ?? 0)
+export const isTested = (path: string): boolean => TESTED.includes(fileSystemOf(path) ?? 0)
 
-function typeOf(path: string): number | undefined {
+/** The type of a file system in statfs(2). Only Linux tells. */
+export function fileSystemOf(path: string): number | undefined {
   try {
     return process.platform === 'linux' ? statfsSync(path).type : undefined
   } catch {

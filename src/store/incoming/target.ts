@@ -5,6 +5,7 @@ import { errnoOf, Failure, reasonOf } from '../../failure.ts'
 import { flushDirectory, flushDirectorySync } from '../flush/directory.ts'
 import { FileSystemFlush } from '../flush/file-system.ts'
 import { fillFlushed } from '../flush/files.ts'
+import { introduce } from '../identity.ts'
 import { patiently } from '../patience.ts'
 import { hasFillers } from '../read.ts'
 import { tryToRemove } from '../remove.ts'
@@ -171,6 +172,7 @@ export function closeTarget({ directory, mark, made = [] }: Target): void {
     flushDirectorySync(directory)
     for (const each of made) rmdirSync(each)
   } catch {}
+  if (made.includes(directory)) introduce(directory)
 }
 
 const isOther = (path: string) => lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === false

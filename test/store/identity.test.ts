@@ -1,0 +1,124 @@
+import { cpSync, readdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { Failure } from '../../src/failure.ts'
+import { adopt, areDifferent, enter, identify, introduce, refuseCopy } from '../../src/store/identity.ts'
+import { temporaryDirectory } from '../support/directory.ts'
+import { hasSymlinks, tellsBirth } from '../support/system.ts'
+
+const [EXT4, XFS, NFS, FUSE, SMB] = [0xef53, 0x58465342, 0x6969, 0x65735546, 0xfe534d42]
+const BIRTH = 1_795_419_055_481_622_626n
+const MS = 1_000_000n
+
+type Seen = readonly [inode: bigint, birth: bigint, fileSystem: number | undefined]
+
+const areOthers = (one: Seen, other: Seen) => {
+  const [a, b] = [one, other].map(([inode, birth, fileSystem]) => ({ inode, birth, fileSystem }))
+  return a !== undefined && b !== undefined && areDifferent(a, b)
+}
+
+describe('two looks at a file are at the same one, or nobody can tell', () => {
+  test.each<[string, Seen, Seen]>([
+    ['nothing has changed', [1n, BIRTH, EXT4], [1n, BIRTH, EXT4]],
+    ['ext4, seen over NFS, which tells no time', [1n, BIRTH, EXT4], [1n, 0n, NFS]],
+    ['over NFS, seen on the server', [1n, 0n, NFS], [1n, BIRTH, EXT4]],
+    ['over SMB, with fewer digits', [1n, BIRTH, EXT4], [1n, BIRTH - 26n, SMB]],
+    ['over SMB with numbers of its own', [1n, BIRTH - 26n, SMB], [2n, BIRTH, EXT4]],
+    ['another number after a remount', [1n, BIRTH, undefined], [2n, BIRTH, undefined]],
+    ['sshfs, mounted again', [1n, 0n, FUSE], [2n, 0n, FUSE]],
+    ['sshfs, seen on the server', [1n, 0n, FUSE], [2n, BIRTH, EXT4]],
+    ['on the server, seen over sshfs', [1n, BIRTH, EXT4], [2n, 0n, FUSE]],
+    [
+      'FAT in another time zone',
+      [1n, 1_795_419_050_000_000_000n, 0x4d44],
+      [2n, 1_795_422_650_010_000_000n, 0],
+    ],
+    ['no numbers', [0n, BIRTH, undefined], [0n, BIRTH + 5n * MS, undefined]],
+    ['no number now', [7n, BIRTH, undefined], [0n, BIRTH + 5n * MS, undefined]],
+    ['an unknown file system that changes times', [1n, BIRTH, undefined], [1n, BIRTH + 5n * MS, undefined]],
+  ])('%s', (_, one, other) => {
+    expect([areOthers(one, other), areOthers(other, one)]).toEqual([false, false])
+  })
+})
+
+describe('two looks are at different files', () => {
+  test.each<[string, Seen, Seen]>([
+    ['both differ', [1n, BIRTH, EXT4], [2n, BIRTH + 5n * MS, XFS]],
+    [
+      'also where nothing is known of the file system',
+      [1n, BIRTH, undefined],
+      [2n, BIRTH + 5n * MS, undefined],
+    ],
+    ['the number of a removed file on ext4', [1n, BIRTH, EXT4], [1n, BIRTH + 5n * MS, EXT4]],
+    ['NFS has only numbers', [1n, 0n, NFS], [2n, 0n, NFS]],
+    ['ext4 without times', [1n, 0n, EXT4], [2n, 0n, EXT4]],
+  ])('%s', (_, one, other) => {
+    expect([areOthers(one, other), areOthers(other, one)]).toEqual([true, true])
+  })
+})
+
+const messages = { warn: () => {}, tell: () => {} }
+const identityIn = (directory: string) => readFileSync(join(directory, '.identity'), 'utf8')
+
+describe('a directory', () => {
+  test('is new, then used; what was moved or linked is still itself', () => {
+    const directory = temporaryDirectory()
+    expect(identify(directory)).toBe('none')
+    introduce(directory)
+    expect(identify(directory)).toBe('new')
+    const before = identityIn(directory)
+    introduce(directory)
+    expect(identityIn(directory)).toBe(before)
+    enter(directory, messages)()
+    expect(identify(directory)).toBe('original')
+    const renamed = `${directory}-renamed`
+    renameSync(directory, renamed)
+    expect(identify(renamed)).toBe('original')
+    expect(readdirSync(renamed)).toEqual(['.identity'])
+  })
+
+  test('is used only from a claim on, and then written once', () => {
+    const directory = temporaryDirectory()
+    const begin = enter(directory, messages)
+    expect(identify(directory)).toBe('none')
+    begin()
+    const before = identityIn(directory)
+    begin()
+    enter(directory, messages)()
+    expect(identityIn(directory)).toBe(before)
+  })
+
+  test.each(['', '{"directory":"7e8', '[]', '{"used":true,"inode":"x","birth":"1"}'])(
+    'whose file says %j has none, and gets one',
+    (text) => {
+      const directory = temporaryDirectory()
+      writeFileSync(join(directory, '.identity'), text)
+      expect(identify(directory)).toBe('none')
+      enter(directory, messages)()
+      expect(identify(directory)).toBe('original')
+    },
+  )
+
+  test.skipIf(!hasSymlinks)('whose file is a link is left alone', () => {
+    const directory = temporaryDirectory()
+    symlinkSync('elsewhere', join(directory, '.identity'))
+    expect(identify(directory)).toBe('unknown')
+    enter(directory, messages)()
+    expect(identify(directory)).toBe('unknown')
+  })
+
+  test.skipIf(!tellsBirth)('that is a copy is refused, until it is adopted', () => {
+    const directory = temporaryDirectory()
+    adopt(directory)
+    const copy = `${directory}-copy`
+    cpSync(directory, copy, { recursive: true, preserveTimestamps: true })
+    expect(identify(copy)).toBe('copy')
+    expect(() => refuseCopy(copy)).toThrow(Failure)
+    expect(() => enter(copy, messages)).toThrow(/-copy is a copy, or came back from a backup/)
+    adopt(copy)
+    expect([identify(directory), identify(copy)]).toEqual(['original', 'original'])
+    rmSync(directory, { recursive: true })
+    cpSync(copy, directory, { recursive: true })
+    expect(identify(directory)).toBe('copy')
+  })
+})
