@@ -217,7 +217,9 @@ describe('what is typed', () => {
     expect(await softsim([...bare, '--without-receipts', '--receipts', receipts])).toEqual(
       failure(2, /.+ can't be used together/, /.+/),
     )
-    expect(await softsim(['restore', '--receipts', receipts])).toEqual(failure(2, /restore needs -i .+/, /.+/))
+    expect(await softsim(['restore', '--receipts', receipts])).toEqual(
+      failure(2, /restore needs -i .+/, /.+/),
+    )
   })
 
   test('receipts of another directory only, of no file, of no directory', async () => {

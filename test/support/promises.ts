@@ -16,7 +16,8 @@ export function expectPromisesKept(args: readonly string[], { code, signal, stdo
   const call = `softsim ${args.join(' ')}`
   if (signal === null) expect(EXIT_CODES, call).toContain(code)
   // The counts of a directory are worth having also where it is empty, and so is what receipts contradict.
-  if (code !== 0 && !['restore', 'status'].includes(args[0] ?? '')) expect(stdout, `standard output of a failed ${call}`).toBe('')
+  if (code !== 0 && !['restore', 'status'].includes(args[0] ?? ''))
+    expect(stdout, `standard output of a failed ${call}`).toBe('')
   for (const line of lines(stderr)) expect(line, `standard error of ${call}`).toMatch(/^softsim: ./)
   if (verbosityOf(args) < 3) expect(stderr, `stack trace of ${call}`).not.toMatch(/^softsim: +at .*:\d+:\d+/m)
 }
