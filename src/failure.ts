@@ -17,6 +17,8 @@ interface Call {
   readonly receipt: string | undefined
   /** Whether it was given an ICCID. */
   readonly isNamed: boolean
+  /** Whether no device may have a profile before. */
+  readonly isNew?: boolean | undefined
 }
 
 /** Failures of which the message and the cause say all that is known. */
@@ -25,7 +27,15 @@ type Plain =
   | { kind: 'cut-off-key' | 'escaped-line-breaks' | 'indented-key' | 'key-instead-of-file' }
   | { kind: 'lost-line-breaks' | 'missing-passphrase' | 'no-such-key' | 'other-key' | 'wrong-passphrase' }
   | {
-      kind: Fault | 'all-moved' | 'all-used' | 'being-claimed' | 'busy-claim' | 'no-such-profile'
+      kind:
+        | Fault
+        | 'all-moved'
+        | 'all-used'
+        | 'being-claimed'
+        | 'busy-claim'
+        | 'has-profile'
+        | 'no-such-profile'
+        | 'others-profile'
     }
   | { kind: 'contradiction' | 'nobodys' | 'not-receipts' | 'other-receipts' | 'unread-receipts' }
   | { kind: 'not-results' | 'unread-results' }

@@ -16,6 +16,7 @@ export interface Delivery {
   readonly keyPath: string
   /** The profile that the call names. */
   readonly iccid: string | undefined
+  readonly isNew?: boolean | undefined
   /** Kept back until the profiles are delivered. */
   readonly messages: Messages
   /** Not kept back. */
@@ -51,7 +52,7 @@ const lineOf = ({ line }: Ready) => `${line}\n`
 /** Names the profiles that are marked used and were not printed. */
 export function undelivered(
   taken: readonly Ready[],
-  { keyPath, directory, iccid, messages, signals, receipt }: Delivery,
+  { keyPath, directory, iccid, isNew, messages, signals, receipt }: Delivery,
   error: unknown,
 ): Failure {
   const maybe = begun(taken, error instanceof WriteFailure ? error.possible : 0)
@@ -63,7 +64,7 @@ export function undelivered(
   }
   const iccids = taken.map((each) => each.iccid)
   const isForDevices = taken.every(({ device }) => device !== undefined)
-  const call = { keyPath, directory, isNamed: iccid !== undefined, receipt: receipt?.path }
+  const call = { keyPath, directory, isNamed: iccid !== undefined, isNew, receipt: receipt?.path }
   const facts = { kind: 'undelivered', iccids, begun: maybe, isForDevices, call } as const
   const cause = signals.stop.aborted ? new Failure('interrupted', 'interrupted', error) : error
   return new Failure(facts, `${whatOf(taken.map(nameOf), maybe)}: ${reasonOf(cause)}`, cause)

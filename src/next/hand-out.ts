@@ -26,8 +26,10 @@ export interface Handout extends Omit<Source, 'key' | 'signals'> {
   readonly count: number
   /** Take this profile, used or not. If undefined, take the next ones. */
   readonly iccid: string | undefined
-  /** The serial numbers of the devices that profiles are wanted for. */
+  /** The serial numbers of the devices that profiles are wanted for; one if `iccid` is given. */
   readonly devices: readonly string[] | undefined
+  /** Fail if one of the devices has a profile already. */
+  readonly isNew?: boolean | undefined
   /** The file that receives a line for each profile. */
   readonly receipt: string | undefined
   /** Warn if at most this many unused profiles are known to be left. */
@@ -56,7 +58,18 @@ export async function handOut(handout: Handout): Promise<void> {
   const receipt =
     handout.receipt === undefined ? undefined : new Receipt(handout.receipt, directory, count, { devices })
   const source = { directory, key, format, options, messages, signals }
-  const delivery = { directory, iccid, keyPath, messages, urgent: handout.messages, signals, opened, receipt }
+  const { isNew } = handout
+  const delivery = {
+    directory,
+    iccid,
+    isNew,
+    keyPath,
+    messages,
+    urgent: handout.messages,
+    signals,
+    opened,
+    receipt,
+  }
   try {
     const taken = await taking(source, handout).catch((error) => {
       throw error instanceof Undelivered ? undelivered(error.taken, delivery, error.cause) : error
@@ -108,9 +121,9 @@ function tellOfStock({ left }: Taken, { directory, lowStock }: Handout, messages
   else messages.tell(1, stock)
 }
 
-function taking(source: Source, { iccid, devices, count }: Handout): Promise<Taken> {
-  if (iccid !== undefined) return takeByIccid(source, iccid)
-  return devices === undefined ? takeNextUnused(source, count) : takeForDevices(source, devices)
+function taking(source: Source, { iccid, devices, count, isNew }: Handout): Promise<Taken> {
+  if (devices !== undefined) return takeForDevices(source, devices, { iccid, isNew })
+  return iccid === undefined ? takeNextUnused(source, count) : takeByIccid(source, iccid)
 }
 
 /** Profiles that an interrupted call received but did not store are unused profiles too. */

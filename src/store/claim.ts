@@ -9,9 +9,9 @@ import { type Creation, createAll, type Outcome, openClaims, settle } from './cr
 import { fieldsOf } from './fields.ts'
 import { fileName, keyOf, parseName, type Unused } from './names.ts'
 import { patiently } from './patience.ts'
-import { readUnused } from './read.ts'
+import { readProfile, readUnused } from './read.ts'
 import { removeIfThere } from './remove.ts'
-import { keyOfName, useOf } from './use.ts'
+import { deviceIn, keyOfName, tombstoneIn, type Use, useOf } from './use.ts'
 
 /** No call takes that long for a claim, unless its process has ended or is suspended. */
 const STILL_CLAIMING_MS = 60_000
@@ -25,16 +25,45 @@ export interface Stored {
   readonly stored: string
 }
 
+/** Who claimed a profile, and when (RFC 3339). */
+export interface By {
+  readonly station: string
+  readonly time: string
+}
+
+/** This machine, now. */
+export const byUs = (): By => ({ station: hostname(), time: new Date().toISOString() })
+
 /** What a used file says. It differs from that of any other call: `claim` is a random number. */
-export const usedText = ({ name, stored }: Stored, device?: string): string =>
+export const usedText = ({ name, stored }: Stored, device?: string, { station, time } = byUs()): string =>
   JSON.stringify({
     ...fieldsOf(stored),
     device,
-    station: hostname(),
-    claimed: new Date().toISOString(),
+    station,
+    claimed: time,
     file: name,
     claim: randomUUID(),
   })
+
+/**
+ * What can still be claimed of a profile: the unused one, or, under its next number, one that is marked used and that no
+ * device and no move is known to have.
+ * @throws {UnusableProfile} if the file can't be read
+ */
+export function claimable(directory: string, use: Use): Stored | undefined {
+  if (use.state !== 'unused' && use.state !== 'torn' && use.state !== 'used') return undefined
+  const text = use.state === 'used' ? use.text : readProfile(directory, use.name)
+  if (text === undefined) return undefined
+  if (use.state === 'unused') return { name: use.name, stored: text }
+  const isKnown = tombstoneIn(text) !== undefined || deviceIn(text) !== undefined
+  return isKnown ? undefined : anew(use.name, text)
+}
+
+/** A profile that is marked used, under its next number. */
+export function anew(name: string, text: string): Stored {
+  const { iccid, profile } = fieldsOf(text)
+  return { name: nextName(name), stored: JSON.stringify({ iccid, profile }) }
+}
 
 /**
  * Claims profiles.

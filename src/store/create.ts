@@ -8,6 +8,7 @@
 import { randomUUID } from 'node:crypto'
 import {
   closeSync,
+  existsSync,
   lstatSync,
   mkdirSync,
   openSync,
@@ -202,13 +203,7 @@ function decide(directory: string, draft: Draft): boolean {
 }
 
 /** Whether a text is still where nobody reads it. */
-function isUndecided(directory: string, { nonce }: Draft): boolean {
-  try {
-    return exists(textPath(directory, nonce))
-  } catch {
-    return false
-  }
-}
+const isUndecided = (directory: string, { nonce }: Draft) => existsSync(textPath(directory, nonce))
 
 function placeSafely(directory: string, draft: Draft): void {
   try {

@@ -9,6 +9,7 @@ import { renameSync, rmdirSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { errnoOf } from '../failure.ts'
+import { byUs, type Stored } from './claim.ts'
 import {
   type Creation,
   createAll,
@@ -190,13 +191,27 @@ export function closeMove(move: Move): void {
   for (const name of namesIn(closed)) tryToRemove(join(closed, name))
 }
 
+/**
+ * Notes that a move has given its profiles, in a directory that has forgotten that.
+ * @throws the system error
+ */
+export async function noteGiven(move: Move): Promise<void> {
+  for (;;) {
+    const journal = journalOf(move)
+    if (journal.fate !== undefined) return
+    if (journal.plan === undefined) break
+    await append(move, journal, { fate: 'given' })
+  }
+  makeThere(move.source, MOVES)
+  makeThere(move.source, join(MOVES, CLOSED + move.id))
+}
+
 /** What the used file of a profile says that a move claims. */
-export const tombstoneText = (move: Move, to: string, { name, stored }: { name: string; stored: string }) =>
+export const tombstoneText = ({ id }: Move, to: string, { name, stored }: Stored, by = byUs()) =>
   JSON.stringify({
-    move: move.id,
+    move: id,
     to,
-    station: hostname(),
-    time: new Date().toISOString(),
+    ...by,
     file: name,
     moved: fieldsOf(stored),
   })

@@ -35,7 +35,7 @@ const known = new Map<string, Promise<Aftermath>>()
 export const devicesOf = ({ calls, start }: Schedule) => [
   ...new Set([
     ...calls.flatMap((name) => WANTS[name]?.devices ?? []),
-    ...(start === 'assigned' || start === 'claimed' ? ['D'] : []),
+    ...(/^(assigned|claimed|backup)$/.test(start) ? ['D'] : []),
   ]),
 ]
 

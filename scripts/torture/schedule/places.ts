@@ -10,6 +10,9 @@ export const OTHER = '/disk/other'
 
 export const RECEIPTS = '/receipt'
 
+/** What calls before the schedule wrote, of which the directory comes from a backup. */
+export const EARLIER = '/receipt/earlier'
+
 /** The directories that a move can be between. */
 export const LOTS = [LOT, STICK, THIRD]
 

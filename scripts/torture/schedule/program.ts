@@ -2,7 +2,7 @@
 import type { Call, Result } from './call.ts'
 import { isStopped } from './engine.ts'
 import { load } from './hooks.ts'
-import { LOT, RECEIPTS, STICK } from './places.ts'
+import { EARLIER, LOT, RECEIPTS, STICK } from './places.ts'
 
 type Body = (call: Call) => Promise<Result>
 // biome-ignore lint/suspicious/noExplicitAny: the modules may come from another version of the program
@@ -15,11 +15,18 @@ export interface StoredProfile {
 
 /** The calls that a schedule can have. */
 export interface Program {
-  next(how: { count?: number; iccid?: string; devices?: readonly string[]; directory?: string }): Body
+  next(how: {
+    count?: number
+    iccid?: string
+    devices?: readonly string[]
+    directory?: string
+    isNew?: boolean
+  }): Body
   /** What `fetch` does when an answer has arrived. */
   store(profiles: readonly StoredProfile[]): Body
   recover(): Body
   move(how: { count?: number; source?: string; target?: string; isBack?: boolean }): Body
+  restore(): Body
   status(directory?: string): Body
   /** Leaves a hint, as the end of `fetch` does. */
   hint(): Body
@@ -44,6 +51,7 @@ export async function loadProgram(source: string, platform: NodeJS.Platform): Pr
   const { leaveHint } = await get('store/queue.ts')
   const { showStatus } = await get('status/status.ts')
   const { moveProfiles } = await get('move/move.ts')
+  const { restore } = await get('restore/restore.ts').catch(() => ({}))
   const { takeHome } = await get('move/back.ts')
 
   const called =
@@ -73,7 +81,7 @@ export async function loadProgram(source: string, platform: NodeJS.Platform): Pr
     }
 
   return {
-    next: ({ count = 1, iccid, devices, directory = LOT }) =>
+    next: ({ count = 1, iccid, devices, directory = LOT, isNew = false }) =>
       called((call, messages) =>
         handOut({
           keyPath: 'key.pem',
@@ -82,6 +90,7 @@ export async function loadProgram(source: string, platform: NodeJS.Platform): Pr
           count,
           iccid,
           devices,
+          isNew,
           receipt: `${RECEIPTS}/${call.id}`,
           format: 'raw',
           options: { smsp: false, smsc: true, crc: true },
@@ -124,6 +133,10 @@ export async function loadProgram(source: string, platform: NodeJS.Platform): Pr
           progress: { follow() {} },
         })
       }),
+    restore: () =>
+      called((_call, messages) =>
+        restore({ directory: LOT, files: [EARLIER], messages, progress: { follow() {} } }),
+      ),
     status: (directory = LOT) =>
       called((_call, messages, print) =>
         showStatus({

@@ -7,7 +7,7 @@ import { step, World } from './engine.ts'
 import { files } from './fs.ts'
 import type { Kind } from './kinds.ts'
 import { parseName } from './names.ts'
-import { LOT, LOTS, OTHER, RECEIPTS, STICK, THIRD } from './places.ts'
+import { EARLIER, LOT, LOTS, OTHER, RECEIPTS, STICK, THIRD } from './places.ts'
 import type { Program, StoredProfile } from './program.ts'
 
 /** The nth profile, from 1 on. */
@@ -55,6 +55,10 @@ export const CALLS: Record<string, Make> = {
   deviceE: (program) => program.next({ devices: ['E'] }),
   devicesDE: (program) => program.next({ devices: ['D', 'E'] }),
   iccid: (program) => program.next({ iccid: iccid(1) }),
+  newD: (program) => program.next({ devices: ['D'], isNew: true }),
+  bindD: (program) => program.next({ devices: ['D'], iccid: iccid(1) }),
+  bindE: (program) => program.next({ devices: ['E'], iccid: iccid(1) }),
+  restore: (program) => program.restore(),
   status: (program) => program.status(),
   store: (program, profiles) => program.store([profile(1), profile(profiles + 1)]),
   recover: (program) => program.recover(),
@@ -96,6 +100,9 @@ export const WANTS: Record<string, Want> = {
   deviceE: { devices: ['E'], count: 1 },
   devicesDE: { devices: ['D', 'E'], count: 2 },
   iccid: { count: 1, isIccid: true },
+  newD: { devices: ['D'], count: 1, isIccid: true },
+  bindD: { devices: ['D'], count: 1, isIccid: true },
+  bindE: { devices: ['E'], count: 1, isIccid: true },
   rename: { count: 1 },
   renameT: { count: 1, isOnStick: true },
   move: { moves: [MOVE] },
@@ -200,6 +207,16 @@ export const STARTS: Record<string, (disk: Disk, now: number, profiles: number) 
   given() {},
   moved() {},
   restored() {},
+  backup(disk, now) {
+    const [claimed, to] = [new Date(now - HOUR_MS).toISOString(), STICK]
+    const receipt = (n: number, more: object) =>
+      JSON.stringify({
+        ...{ time: claimed, station: 'station', device: null, iccid: iccid(n), directory: LOT },
+        ...{ file: `__${iccid(n)}.json`, again: false, ...more },
+      })
+    const move = '00000000-0000-4000-8000-00000000000a'
+    put(disk, EARLIER, `${receipt(1, { device: 'D' })}\n${receipt(2, { to, move })}\n`, now - HOUR_MS)
+  },
   damaged(disk, now) {
     put(disk, `${STICK}/${iccid(9)}.json`, '{', now - HOUR_MS)
   },

@@ -48,10 +48,26 @@ const PAIRS: [string, string][] = [
   ['rename', 'iccid'],
   ['rename', 'store'],
   ['rename', 'recover'],
+  ['restore', 'restore'],
+  ['restore', 'next'],
+  ['restore', 'deviceD'],
+  ['restore', 'deviceE'],
+  ['restore', 'iccid'],
+  ['restore', 'bindD'],
+  ['restore', 'newD'],
+  ['bindD', 'bindD'],
+  ['bindD', 'bindE'],
+  ['bindD', 'deviceD'],
+  ['bindE', 'deviceD'],
+  ['newD', 'newD'],
+  ['newD', 'deviceD'],
 ]
 
 /** With moves to another directory. */
 const MOVES: [string, string][] = [
+  ['restore', 'move'],
+  ['restore', 'moveall'],
+  ['bindD', 'move'],
   ['move', 'move'],
   ['move', 'relay'],
   ['move', 'handover'],
@@ -161,6 +177,7 @@ const IS_ON_STICK = /^(home|nextT|iccidT|renameT|iccidall)/
 
 /** Where a start has to do with one of the calls. */
 function suits(start: string, calls: readonly string[]): boolean {
+  if (calls.includes('restore') !== (start === 'backup')) return false
   if (start === 'damaged') return calls.includes('nextT')
   if (start === 'moved') return calls.some((name) => IS_ON_STICK.test(name))
   if (start === 'restored') return calls.some((name) => /^(move3rd|next|home|iccid)/.test(name))
@@ -170,7 +187,7 @@ function suits(start: string, calls: readonly string[]): boolean {
   if (begunMoves(start).length > 0) return calls.some((name) => /^(move|back|round)/.test(name))
   if (calls.includes('back') && !calls.includes('move')) return false
   if (start === 'assigned' || start === 'claimed')
-    return calls.some((name) => /device|iccid|store/.test(name))
+    return calls.some((name) => /device|iccid|store|bind|new/.test(name))
   return true
 }
 
@@ -230,7 +247,18 @@ export const pairBases = () => bases(FAULTLESS, Object.keys(STARTS), lotsFor)
 export const faultBases = () =>
   bases(
     FAULTY,
-    ['fresh', 'assigned', 'claimed', 'halfclaim', 'answer', 'halfmoved', 'given', 'moved', 'damaged'],
+    [
+      'fresh',
+      'assigned',
+      'claimed',
+      'halfclaim',
+      'answer',
+      'halfmoved',
+      'given',
+      'moved',
+      'damaged',
+      'backup',
+    ],
     () => [2],
   )
 
@@ -259,11 +287,24 @@ export async function completeFaults(
 }
 
 /** Commands that are given again after two faults. */
-const AGAIN = ['next', 'next2', 'deviceD', 'devicesDE', 'iccid', 'move', 'move2', 'back', 'round', 'recover']
+const AGAIN = [
+  'restore',
+  'bindD',
+  'next',
+  'next2',
+  'deviceD',
+  'devicesDE',
+  'iccid',
+  'move',
+  'move2',
+  'back',
+  'round',
+  'recover',
+]
 
 export const doubleBases = (): Base[] =>
   FAULTY.flatMap((kind) =>
-    ['fresh', 'claimed', 'halfmoved', 'given', 'answer'].flatMap((start) =>
+    ['fresh', 'claimed', 'halfclaim', 'halfmoved', 'given', 'answer', 'backup'].flatMap((start) =>
       AGAIN.map((name) => [name, name])
         .filter((calls) => suits(start, calls))
         .map((calls) => ({ kind, start, calls, profiles: 3 })),

@@ -43,6 +43,8 @@ const ADVICE = {
     'being-claimed': 'run the same command again, after a minute if that call was killed',
     'busy-claim': 'run this command again; if no other call is running, see softsim status',
     'file-gone': ({ name }) => `put ${name} or its used file back`,
+    'has-profile':
+      'scan the device again; if it is the right one, leave out --new or --iccid: the same profile is printed again; nothing was claimed',
     'no-directory': ({ directory }) => whereToLook(directory),
     'no-more': 'ask the service provider for more profiles; if your account should have some, check --url',
     'no-profiles': ({ below }) =>
@@ -52,6 +54,7 @@ const ADVICE = {
     ...MOVE,
     nobodys:
       'check the serial number, in which case matters, or the ICCID; softsim status --devices lists all',
+    'others-profile': 'check the serial number and the ICCID; nothing was claimed',
     'other-path':
       'check --url: the path is usually /sims/profiles; if it is right, ask the service provider for more profiles',
     'other-receipts': 'check -i; a new directory, with other profiles, needs no comparison',
@@ -64,7 +67,7 @@ const ADVICE = {
   key: KEY,
   unusable: {
     contradiction:
-      'stop the stations of this directory; the manual of softsim status says what to do, under "After a disk died"',
+      'softsim restore --receipts marks as used what is unused; for a device of several ICCIDs, and an ICCID of several devices, see the manual of softsim restore',
     damaged:
       'copy the file from a backup, or ask the service provider for another profile; nothing was claimed',
     'none-checked-usable': 'the warnings say why, file by file',

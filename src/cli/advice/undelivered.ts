@@ -3,7 +3,8 @@ import { quote } from './shell.ts'
 
 /** What to do with profiles that are marked used and were not printed. */
 export function printingAgain({ iccids, begun, isForDevices, call }: FactsOf<'undelivered'>): string {
-  if (isForDevices) return 'run the same command again: each device gets the same profile'
+  if (isForDevices)
+    return `run the same command again${call.isNew ? ', without --new' : ''}: each device gets the same profile`
   const isOne = iccids.length === 1
   const which = isOne ? iccids[0] : '<ICCID>'
   const receipt = call.receipt === undefined ? '' : ` --receipt ${quote(call.receipt)}`

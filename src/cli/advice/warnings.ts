@@ -16,6 +16,6 @@ export const CONCERNS: Readonly<Record<Concern, string | ((subject: string) => s
   unfit: ': move such files out of the directory, and tell the service provider',
   unreadable: ': leave them there, and check the permissions, the share and the disk',
   unlisted: '; -v names them',
-  unrecorded: ': if it comes back, use --iccid, not --device',
+  unrecorded: ': if it comes back, use --device and --iccid together',
   unprinted: (iccid) => `; use --iccid ${iccid} to print it`,
 }

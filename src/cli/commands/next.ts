@@ -15,7 +15,7 @@ export class NextCommand extends BaseCommand {
     description: 'hand out the next unused profile',
     details: [
       'Takes the lowest unused profile, decrypts it, marks it used, and only then prints it: one line on standard output, and nothing else. A file that is damaged or that a device would reject stays as it is, and the next one is taken. Any number of calls can use one directory.',
-      'With --device, run a call that failed or was killed again: the device gets the same profile. Repeat the option for a panel: one line each, in that order. With --iccid, a used profile is printed again: use this only for the device that it was for. The environment variable SOFTSIM_KEY_PASSPHRASE has the passphrase of the key.',
+      'With --device, run a call that failed or was killed again: the device gets the same profile. Repeat the option for a panel: one line each, in that order. With --iccid, a used profile is printed again: use this only for the device that it was for. With both, the device gets this profile, unless another device is known to have it. The environment variable SOFTSIM_KEY_PASSPHRASE has the passphrase of the key.',
     ].join('\n\n'),
     examples: [
       ['Print the next profile for a device programmer', 'softsim next -k softsim.pem -i profiles'],
@@ -48,6 +48,8 @@ export class NextCommand extends BaseCommand {
     description: '<SERIAL>: print the profile of this device, or the next unused one',
   })
 
+  new = Option.Boolean('--new', false, { description: 'fail if the device has a profile already' })
+
   receipt = Option.String('--receipt', {
     env: 'SOFTSIM_RECEIPT',
     description: '<FILE>: append a receipt per profile (default: SOFTSIM_RECEIPT)',
@@ -75,14 +77,16 @@ export class NextCommand extends BaseCommand {
     }
     const pattern = deviceFormat(env)
     const devices = this.devices?.map((each) => deviceFor(each, pattern))
-    if (devices !== undefined && (this.iccid ?? this.count) !== undefined) {
+    if (devices !== undefined && this.count !== undefined) {
       throw new UsageError(
-        "--device can't be used together with --iccid or --count",
-        this.iccid === undefined
-          ? 'for a panel of devices, repeat --device'
-          : 'use --iccid without --device: it prints that profile, used or not',
+        "--device can't be used together with --count",
+        'for a panel of devices, repeat --device',
       )
     }
+    if (this.iccid !== undefined && devices !== undefined && devices.length > 1)
+      throw new UsageError('--iccid is for one device', 'give --device once')
+    if (this.new && devices === undefined)
+      throw new UsageError('--new needs --device', 'for example: softsim next --device SN-0042 --new')
     const twice = devices?.find((each, at) => devices.indexOf(each) < at)
     if (twice !== undefined) {
       throw new UsageError(`--device names the same device twice: ${twice}`, 'give each serial number once')
@@ -99,6 +103,7 @@ export class NextCommand extends BaseCommand {
         count,
         iccid: this.iccid === undefined ? undefined : checkIccid(this.iccid),
         devices,
+        isNew: this.new,
         receipt,
         lowStock: this.lowStock === undefined ? undefined : wholeNumber(this.lowStock, '--low-stock', 0),
         format,

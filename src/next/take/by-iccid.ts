@@ -2,10 +2,9 @@ import { join } from 'node:path'
 import { Failure, reasonOf, UnusableProfile } from '../../failure.ts'
 import { type Decrypt, decryptor } from '../../key/decrypt.ts'
 import { pause } from '../../pause.ts'
-import { nextName, usedText } from '../../store/claim.ts'
+import { anew, claimable, usedText } from '../../store/claim.ts'
 import { settle } from '../../store/create.ts'
-import { historyOf } from '../../store/devices.ts'
-import { fieldsOf } from '../../store/fields.ts'
+import { historyOf, recordedIccids } from '../../store/devices.ts'
 import { parseName } from '../../store/names.ts'
 import { checkDirectory } from '../../store/read.ts'
 import { tryToRemove } from '../../store/remove.ts'
@@ -42,15 +41,66 @@ export async function takeByIccid(source: Source, iccid: string): Promise<Taken>
   throw new Failure('busy-claim', `another call is claiming ${iccid}`)
 }
 
+/**
+ * A profile for a device that has none: unused, or marked used, and nobody is known to have it.
+ * @returns undefined if another call is claiming it
+ * @throws {Failure}
+ */
+export async function chooseFor(
+  source: Source,
+  decrypt: Decrypt,
+  { device, iccid }: { device: string; iccid: string },
+): Promise<Ready | undefined> {
+  const { directory, messages } = source
+  const use = onDisk(iccid, () => useOf(directory, iccid))
+  if (use.state === 'gone') throw noSuch(directory, iccid)
+  if (use.state === 'claimed') {
+    onDisk(iccid, () => settle(directory, keyOfName(use.name)))
+    return undefined
+  }
+  const { name } = use
+  if (use.state === 'unused') {
+    const ready = await orNot(source, name, makeReady(source, decrypt, name))
+    refuseOthers(iccid, device, ready?.stored ?? '')
+    return ready
+  }
+  const tombstone = tombstoneIn(use.text)
+  if (tombstone !== undefined) throw moved(iccid, tombstone)
+  // A call of version 1.1 was killed while it released it.
+  const isReleased = onDisk(iccid, () => isNobodys(directory, iccid, use.text))
+  if (!isReleased) refuseOthers(iccid, device, use.text)
+  if (!isReleased && deviceIn(use.text) === device)
+    return orNot(source, name, readyFrom(source, decrypt, name, use.text))
+  // Such a file may not say which device has the profile.
+  if (use.state === 'torn' && onDisk(iccid, () => recordedIccids(directory)).has(iccid))
+    throw new Failure('others-profile', `${iccid} is recorded for another device`)
+  const stored = onDisk(iccid, () => (isReleased ? anew(name, use.text) : claimable(directory, use)))
+  if (stored === undefined) throw torn(name)
+  const ready = await orNot(source, name, readyFrom(source, decrypt, stored.name, stored.stored))
+  messages.warn(`${iccid} is marked used, and nobody is known to have it: use it only for device ${device}`)
+  return ready
+}
+
+/** @throws {Failure} if another device has the profile */
+function refuseOthers(iccid: string, device: string, text: string): void {
+  const owner = deviceIn(text) ?? device
+  if (owner !== device) throw new Failure('others-profile', `device ${owner} has ${iccid}`)
+}
+
+function noSuch(directory: string, iccid: string): Failure {
+  // If the directory itself is missing, report that instead.
+  checkDirectory(directory)
+  return new Failure('no-such-profile', `no profile ${iccid} in ${directory}`)
+}
+
+const torn = (name: string) =>
+  notHandedOut(name, new UnusableProfile('damaged', 'its used file is not complete'))
+
 /** @returns undefined if another call is about to change what the names say, or has just done so */
 async function takeNow(source: Source, decrypt: Decrypt, iccid: string): Promise<Ready | undefined> {
   const { directory, messages, signals } = source
   const use = onDisk(iccid, () => useOf(directory, iccid))
-  if (use.state === 'gone') {
-    // If the directory itself is missing, report that instead.
-    checkDirectory(directory)
-    throw new Failure('no-such-profile', `no profile ${iccid} in ${directory}`)
-  }
+  if (use.state === 'gone') throw noSuch(directory, iccid)
   if (use.state === 'claimed') {
     onDisk(iccid, () => settle(directory, keyOfName(use.name)))
     return undefined
@@ -66,8 +116,7 @@ async function takeNow(source: Source, decrypt: Decrypt, iccid: string): Promise
     onDisk(iccid, () => removeTwin(directory, use))
     return again(ready, messages)
   }
-  if (use.state === 'torn' && !use.isTwin)
-    throw notHandedOut(name, new UnusableProfile('damaged', 'its used file is not complete'))
+  if (use.state === 'torn' && !use.isTwin) throw torn(name)
   const ready = await orNot(source, name, makeReady(source, decrypt, name))
   if (ready === undefined) return undefined
   if (use.state === 'torn') return takeAnew(source, decrypt, name, ready.stored)
@@ -92,13 +141,8 @@ async function takeAnew(
   name: string,
   text: string,
 ): Promise<Ready | undefined> {
-  const { iccid, profile } = fieldsOf(text)
-  const next = nextName(name)
-  const ready = await orNot(
-    source,
-    name,
-    readyFrom(source, decrypt, next, JSON.stringify({ iccid, profile })),
-  )
+  const next = anew(name, text)
+  const ready = await orNot(source, name, readyFrom(source, decrypt, next.name, next.stored))
   beforeClaim(source.signals)
   const [ours] = await new Search(source, decrypt).claim([{ ready, text: usedText(ready) }])
   if (ours === undefined) return undefined

@@ -4,7 +4,8 @@ import { pause } from '../../pause.ts'
 import { usedText } from '../../store/claim.ts'
 import { settle } from '../../store/create.ts'
 import { type Assignment, historyOf, recordAll } from '../../store/devices.ts'
-import { keyOfName, removeTwin } from '../../store/use.ts'
+import { fileName, keyOf, parseName } from '../../store/names.ts'
+import { keyOfName, removeTwin, tombstoneIn, useAt } from '../../store/use.ts'
 import {
   beforeClaim,
   notHandedOut,
@@ -14,6 +15,7 @@ import {
   type Taken,
   Undelivered,
 } from '../ready.ts'
+import { chooseFor } from './by-iccid.ts'
 import { Search, type Wanted } from './search.ts'
 
 /** Other calls for the same devices may be in between. Each of them needs few steps. */
@@ -31,18 +33,38 @@ interface Known {
   readonly unassigned: ReadonlyMap<string, number>
 }
 
+/** What a call may do for its devices. */
+export interface Terms {
+  /** The profile that the only device is to get, unless it has it. */
+  readonly iccid?: string | undefined
+  /** Whether no device may have a profile before. */
+  readonly isNew?: boolean | undefined
+}
+
 /**
  * Returns the profile of each device, in their order: the one that the device has, or the next unused one. What is
  * recorded here belongs to its device even if the call fails: the next call for the device prints it.
- * @throws {Failure} `no-profiles`, `unusable`, `key` or `disk`; in each case, nothing is claimed
+ * @throws {Failure} `has-profile`, `others-profile`, `no-profiles`, `unusable`, `key` or `disk`; in each case, nothing is claimed
  * @throws {Undelivered} if it failed when some devices had got their profiles
  */
-export async function takeForDevices(source: Source, devices: readonly string[]): Promise<Taken> {
+export async function takeForDevices(
+  source: Source,
+  devices: readonly string[],
+  terms: Terms = {},
+): Promise<Taken> {
   const { directory, messages, signals } = source
   const decrypt = await decryptor(source.key, devices.length)
   const search = new Search(source, decrypt)
   const had = new Map<string, Ready>()
   let fresh: Ready[] = []
+  const own = new Set<string>()
+  const gather = async (count: number): Promise<Ready[]> => {
+    const { iccid } = terms
+    if (iccid === undefined || count === 0) return search.gather(count, had.size > 0)
+    return [await chooseFor(source, decrypt, { iccid, device: devices[0] ?? '' })].filter(
+      (each) => each !== undefined,
+    )
+  }
   try {
     for (let tries = TRIES; had.size < devices.length; tries--) {
       if (tries < TRIES) pause(PAUSE_MS)
@@ -50,8 +72,13 @@ export async function takeForDevices(source: Source, devices: readonly string[])
       const { assigned, unassigned } = await knownOf(source, decrypt, waiting)
       if (tries === 0)
         throw new Failure('being-claimed', `another call is claiming the profile of device ${waiting[0]}`)
-      for (const each of await search.gather(unassigned.size - fresh.length, had.size > 0)) fresh.push(each)
+      for (const [device, { ready, text }] of assigned)
+        if ((terms.isNew && !own.has(text)) || ready.iccid !== (terms.iccid ?? ready.iccid))
+          throw new Failure('has-profile', `device ${device} already has ${ready.iccid}`)
+      if (terms.iccid !== undefined) fresh = []
+      for (const each of await gather(unassigned.size - fresh.length)) fresh.push(each)
       if (fresh.length < unassigned.size) {
+        if (terms.iccid !== undefined) continue
         // Another call for one of them may have taken the last profile.
         if (tries > 0 && [...unassigned.keys()].some((device) => hasProfile(directory, device))) continue
         throw search.tooFew(devices.length, devices.length - unassigned.size + fresh.length)
@@ -62,12 +89,13 @@ export async function takeForDevices(source: Source, devices: readonly string[])
         return { device, records, ready, text: usedText(ready, device) }
       })
       const recorded = await recordWanted(directory, wanted)
+      for (const { text } of recorded) own.add(text)
       fresh = fresh.filter((ready) => !recorded.some((each) => each.ready === ready))
       for (const [device, each] of assigned)
         if (each.use.state === 'used') had.set(device, printedAgain(source, device, each))
       const begun = [...assigned].flatMap(([device, each]) => {
         if (each.use.state === 'claimed') onDisk(device, () => settle(directory, keyOfName(each.ready.name)))
-        return each.use.state === 'unused' ? [{ ...each, device }] : []
+        return each.use.state === 'unused' || each.use.state === 'gone' ? [{ ...each, device }] : []
       })
       const open = [...recorded, ...begun]
       const ours = new Set(await claimFor(search, open))
@@ -122,7 +150,7 @@ async function assignedFrom(
   { name, text, use }: Assignment,
 ): Promise<Assigned> {
   // Its file was moved or deleted. Whether somebody has the profile is not known.
-  if (use.state === 'gone')
+  if (use.state === 'gone' && !onDisk(device, () => isToComeAnew(source.directory, name)))
     throw new Failure(
       { kind: 'file-gone', name },
       `device ${device} was assigned the profile of ${name}, and that file is gone`,
@@ -138,6 +166,14 @@ async function assignedFrom(
       ? notHandedOut(`the profile of device ${device}`, error, source.key)
       : error
   }
+}
+
+/** A call was killed that had recorded a profile, marked used by nobody known, under its next number. */
+function isToComeAnew(directory: string, name: string): boolean {
+  const { digits = '', number = 1 } = parseName(name) ?? {}
+  if (number === 1) return false
+  const before = useAt(directory, fileName(keyOf({ digits, number: number - 1 })))
+  return before.state === 'torn' || (before.state === 'used' && tombstoneIn(before.text) === undefined)
 }
 
 /** The record has all that a torn used file lacks. */

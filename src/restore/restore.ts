@@ -1,0 +1,236 @@
+/**
+ * Puts a directory that was copied, or that comes from a backup, back into use. What its receipts name as handed out
+ * anywhere, or as moved away, becomes used in it, each by a claim like those of other calls: so any number of calls can do
+ * it at once, and a call that was killed is simply repeated.
+ */
+import { Failure, reasonOf, UnusableProfile } from '../failure.ts'
+import { fullPath } from '../full-path.ts'
+import { pause } from '../pause.ts'
+import { iccidDigits } from '../profile/iccid.ts'
+import { type By, claimAll, claimable, readSettled, type Stored, usedText } from '../store/claim.ts'
+import { type Outcome, settle } from '../store/create.ts'
+import { historyOf, namesDevice, recordAll } from '../store/devices.ts'
+import { fieldsOf } from '../store/fields.ts'
+import { flushDirectory } from '../store/flush/directory.ts'
+import { Hint } from '../store/hint.ts'
+import { adopt } from '../store/identity.ts'
+import { movesInto, noteGiven, tombstoneText } from '../store/moves.ts'
+import { Groups } from '../store/receipts/groups.ts'
+import { deniedBy, lastOf, withSeveralIccids } from '../store/receipts/last.ts'
+import type { Receipt } from '../store/receipts/parse.ts'
+import { Receipts } from '../store/receipts/read.ts'
+import { deviceIn, keyOfName, tombstoneIn, type Use, useOf } from '../store/use.ts'
+import { type Messages, several } from '../words.ts'
+
+/** How many profiles are claimed together. */
+const AT_ONCE = 1000
+
+/** Other calls may be in between. Each of them needs few steps. */
+const TRIES = 100
+const PAUSE_MS = 20
+
+export interface Restoration {
+  readonly directory: string
+  /** The files of receipts of all stations; none if nothing was handed out or moved since. */
+  readonly files: readonly string[]
+  readonly messages: Messages
+  readonly progress: { follow(line: () => string): void }
+}
+
+interface Job extends Restoration {
+  /** The moves into the directory that its marks name. */
+  readonly arrived: ReadonlySet<string>
+  /** Devices that have several ICCIDs by the receipts: which one they use is for a person to find out. */
+  readonly unclear: ReadonlySet<string>
+}
+
+/** What is still to be created for a profile. */
+interface Step {
+  /** The text of its used file. */
+  readonly text: string
+  /** If a record comes first: how many the device has. */
+  readonly records?: number
+  /** The move that the tombstone names. */
+  readonly move?: string
+}
+
+/**
+ * @throws {Failure} `no-directory`, `unread-directory`, `not-receipts`, `unread-receipts` or `not-recorded`: then the same
+ *   command goes on
+ */
+export async function restore(restoration: Restoration): Promise<void> {
+  const { directory, files, messages } = restoration
+  readSettled(directory, messages)
+  try {
+    if (files.length > 0) await claimNamed(restoration)
+    Hint.drop(directory)
+    await flushDirectory(directory)
+    adopt(directory)
+  } catch (error) {
+    if (error instanceof Failure) throw error
+    throw new Failure('not-recorded', `can't restore ${directory}: ${reasonOf(error)}`, error)
+  }
+  messages.tell(0, `${directory} is restored: it can be used again`)
+}
+
+/** Claims what the receipts name as handed out or moved. */
+async function claimNamed(restoration: Restoration): Promise<void> {
+  const { directory, files, messages, progress } = restoration
+  const byDevice = new Groups()
+  let read = 0
+  progress.follow(() => `${several(read, 'receipt')} read`)
+  const receipts = await Receipts.read(files, ({ device }, line) => {
+    read++
+    if (device !== null) byDevice.add(device, line)
+  })
+  try {
+    const unclear = new Set<string>()
+    for (const [first] of withSeveralIccids(byDevice, (line) => receipts.at(line)))
+      if (first?.device) unclear.add(first.device)
+    const job = { ...restoration, arrived: movesInto(directory), unclear }
+    const tally = { profiles: 0, claimed: 0 }
+    progress.follow(() => `${several(tally.profiles, 'profile')} compared`)
+    let some: Receipt[][] = []
+    const claimSome = async () => {
+      tally.claimed += await claimThese(job, some)
+      tally.profiles += some.length
+      some = []
+    }
+    for (const each of receipts.profiles()) if (some.push(each) >= AT_ONCE) await claimSome()
+    await claimSome()
+    messages.tell(0, `${several(tally.claimed, 'profile')} in ${directory} marked used, as the receipts say`)
+  } finally {
+    receipts.close()
+  }
+}
+
+/**
+ * @param all the receipts of each profile
+ * @returns how many of the profiles were not used as the receipts say
+ */
+async function claimThese(job: Job, all: readonly Receipt[][]): Promise<number> {
+  const { directory, messages } = job
+  const lost: string[] = []
+  let open = all
+  let claimed: number | undefined
+  for (let tries = TRIES; ; tries--) {
+    const steps = open.map((receipts) => stepFor(job, receipts, lost))
+    open = open.filter((_, at) => steps[at] !== undefined)
+    const wanted = steps.filter((step) => step !== undefined)
+    if (claimed === undefined) for (const each of lost) messages.warn(each)
+    claimed ??= wanted.length
+    if (wanted.length === 0) return claimed
+    if (tries === 0) throw new Failure('busy-claim', `another call is claiming ${open[0]?.[0]?.iccid}`)
+    if (tries < TRIES) pause(PAUSE_MS)
+    for (const id of new Set(wanted.flatMap(({ move }) => move ?? [])))
+      await noteGiven({ id, source: directory })
+    const recorded = new Set(await recordSome(directory, wanted))
+    const claims = wanted.filter((step) => step.records === undefined || recorded.has(step))
+    noFailureIn(
+      await claimAll(
+        directory,
+        claims.map(({ text }) => text),
+      ),
+    )
+  }
+}
+
+/** @returns those that are recorded now */
+async function recordSome(directory: string, steps: readonly Step[]): Promise<Step[]> {
+  const wanted = steps.flatMap((step) =>
+    step.records === undefined ? [] : { ...step, records: step.records, step },
+  )
+  const outcomes = await recordAll(directory, wanted)
+  noFailureIn(outcomes)
+  return wanted.flatMap(({ step }, at) => (outcomes[at]?.state === 'ours' ? step : []))
+}
+
+/** @throws the system error */
+function noFailureIn(outcomes: readonly Outcome[]): void {
+  for (const outcome of outcomes) if ('error' in outcome) throw outcome.error
+}
+
+/**
+ * What is still to be done for a profile. What is used stays as it is, unless nobody is known to have it.
+ * @param lost receives what a person must know
+ * @returns undefined if nothing is
+ */
+function stepFor(job: Job, receipts: readonly Receipt[], lost: string[]): Step | undefined {
+  const { directory } = job
+  const iccid = receipts[0]?.iccid ?? ''
+  try {
+    let use = useOf(directory, iccid)
+    if (use.state === 'claimed') {
+      settle(directory, keyOfName(use.name))
+      use = useOf(directory, iccid)
+    }
+    const last = lastOf(receipts)
+    if (last.state === 'moved') return stepOfMove(job, receipts, use, lost)
+    const [holder, another] = last.holders
+    if (holder === undefined) return undefined
+    const isClear = another === undefined && holder.device !== null && !job.unclear.has(holder.device)
+    return (isClear ? stepOfDevice(job, holder, use) : undefined) ?? stepOfAnybody(job, holder, use)
+  } catch (error) {
+    if (!(error instanceof UnusableProfile)) throw error
+    lost.push(`${iccid} stays as it is: ${error.message}`)
+    return undefined
+  }
+}
+
+/** The device has the profile: its record comes first, so that the next call for it prints the same profile. */
+function stepOfDevice({ directory }: Job, holder: Receipt, use: Use): Step | undefined {
+  const device = holder.device ?? ''
+  const { assignment, records } = historyOf(directory, device)
+  if (assignment !== undefined && digitsIn(assignment.text) === holder.iccid) {
+    const isClaimed = namesDevice(assignment)
+    return isClaimed ? undefined : { text: assignment.text }
+  }
+  // It has another one: which one it uses is for a person to find out.
+  if (assignment !== undefined && namesDevice(assignment)) return undefined
+  if (use.state === 'used' && deviceIn(use.text) === device)
+    return { text: JSON.stringify({ ...fieldsOf(use.text), file: use.name }), records }
+  // Another call has claimed it for somebody. What somebody renamed does not say so.
+  if (use.state === 'used' && fieldsOf(use.text)['claimed'] !== undefined) return undefined
+  const stored = claimable(directory, use)
+  return stored && { text: usedText(stored, device, byOf(holder)), records }
+}
+
+/** Somebody has the profile, or several say so: no other device gets it. */
+function stepOfAnybody({ directory }: Job, holder: Receipt, use: Use): Step | undefined {
+  const stored = unusedIn(directory, use)
+  return stored && { text: usedText(stored, deviceIn(stored.stored), byOf(holder)) }
+}
+
+/** Another directory has the profile, or may have it. */
+function stepOfMove(
+  { directory, arrived }: Job,
+  receipts: readonly Receipt[],
+  use: Use,
+  lost: string[],
+): Step | undefined {
+  const stored = unusedIn(directory, use)
+  if (stored === undefined || use.state === 'gone') return undefined
+  const { from } = fieldsOf(stored.stored)
+  const left = deniedBy(receipts, use.name, typeof from === 'string' ? new Set([...arrived, from]) : arrived)
+  const here = fullPath(directory)
+  const out =
+    left.find((each) => each.directory === here) ??
+    left.find((each) => !left.some(({ move }) => move?.to === each.directory)) ??
+    left[0]
+  if (out?.move === undefined) return undefined
+  const { id, to } = out.move
+  const tombstone = tombstoneText({ id, source: directory }, to, stored, byOf(out))
+  // Whether it is back is not known: another directory may have had this path.
+  const isBack = receipts.some(({ move }) => move?.to === here && !arrived.has(move?.id ?? ''))
+  if (!isBack && tombstoneIn(tombstone) !== undefined) return { text: tombstone, move: id }
+  if (isBack) lost.push(`${out.iccid} left ${directory} and may have come back: it is marked used`)
+  return { text: usedText(stored, undefined, byOf(out)) }
+}
+
+/** What a call would hand out, or print by its ICCID. */
+const unusedIn = (directory: string, use: Use): Stored | undefined =>
+  use.state === 'used' ? undefined : claimable(directory, use)
+
+const byOf = ({ station, time }: Receipt): By => ({ station, time })
+
+const digitsIn = (text: string) => iccidDigits(String(fieldsOf(text)['iccid']))
