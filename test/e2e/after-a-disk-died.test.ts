@@ -121,6 +121,8 @@ test('a backup that has forgotten two: each is named, with its receipt, and noth
 
 test('the line has started too early: the same ICCID is on two devices', async () => {
   await afterADiskDied()
+  // As if nobody could tell that it comes from a backup.
+  rmSync(join(directory, '.identity'))
   await next(line2, '--device', 'SN-9')
   expect(await rowsOf(line1, line2)).toEqual([
     `two-devices ${iccid(2)} SN-2 __${iccid(2)}.json`,
