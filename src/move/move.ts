@@ -34,7 +34,7 @@ import { areOnOneDisk } from '../store/places.ts'
 import { Queue } from '../store/queue.ts'
 import { readUnused } from '../store/read.ts'
 import { Receipt } from '../store/receipt.ts'
-import { keyOfName, type Tombstone, useAt } from '../store/use.ts'
+import { keyOfName, type Tombstone, tombstoneIn, useAt } from '../store/use.ts'
 import { type Messages, several } from '../words.ts'
 import { checkPlaces } from './check-places.ts'
 import { failureOf } from './failure.ts'
@@ -238,17 +238,19 @@ function tooFew({ source, count }: Run, most: number, left = 0): Failure {
  * @returns what became of the move
  */
 async function finish(run: Run, move: Move, names: readonly string[] = []): Promise<Fate> {
-  const { source, messages, tally, stop } = run
+  const { source, messages, stop } = run
   let known = names
+  let last: Journal = { plan: undefined, fate: undefined, next: 1, isEarlier: false }
   for (;;) {
     const journal = journalOf(move)
     const { plan, fate } = journal
-    // Another call has finished it.
+    // Another call has given all that it knew of. What this one has claimed since is given too.
     if (plan === undefined) {
-      tally.moved += known.filter((name) => claimedBy(move, name) !== undefined).length
+      await give(run, move, { ...last, plan: { to: run.target, count: null, names: known } })
       return 'given'
     }
     known = plan.names
+    last = journal
     if (fate === 'back') {
       await takeBack(move, journal, messages)
       return fate
@@ -287,16 +289,17 @@ async function claimPlanned(run: Run, move: Move, names: readonly string[]): Pro
       if ('error' in outcome) throw outcome.error
       if (outcome.state === 'ours') ours.add(stored[at]?.name ?? '')
     }
-    for (const name of some) if (ours.has(name) || isClaimed(move, name)) claimed++
+    for (const name of some) if (ours.has(name) || tombstoneOf(move, name) !== undefined) claimed++
     tally.claimed = claimed
   }
   return claimed
 }
 
-/** Another call of the move may have claimed it, or be about to. */
-function isClaimed(move: Move, name: string): boolean {
-  if (useAt(move.source, name).state === 'claimed') settle(move.source, keyOfName(name))
-  return claimedBy(move, name) !== undefined
+/** The tombstone of a profile, if this or another call of the move has claimed it, or was about to when it was killed. */
+function tombstoneOf(move: Move, name: string): Tombstone | undefined {
+  const use = useAt(move.source, name)
+  if (use.state === 'claimed' && tombstoneIn(use.text)?.move === move.id) settle(move.source, keyOfName(name))
+  return claimedBy(move, name)
 }
 
 const interrupted = (count: number) =>
@@ -359,8 +362,7 @@ export async function takeBack(move: Move, { plan }: Journal, messages: Messages
   let count = 0
   for (let at = 0; at < names.length; at += AT_ONCE) {
     const texts = names.slice(at, at + AT_ONCE).flatMap((name) => {
-      if (useAt(move.source, name).state === 'claimed') settle(move.source, keyOfName(name))
-      const tombstone = claimedBy(move, name)
+      const tombstone = tombstoneOf(move, name)
       return tombstone === undefined ? [] : [{ name, stored: JSON.stringify(tombstone.profile) }]
     })
     const outcomes = await comeBack(move.source, texts)

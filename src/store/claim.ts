@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { reasonOf } from '../failure.ts'
 import { iccidDigits } from '../profile/iccid.ts'
 import type { Messages } from '../words.ts'
-import { type Creation, createAll, type Outcome, openClaims, settle } from './create.ts'
+import { type Creation, claimsOf, createAll, type Outcome, openClaims, settle } from './create.ts'
 import { fieldsOf } from './fields.ts'
 import { fileName, keyOf, parseName, type Unused } from './names.ts'
 import { patiently } from './patience.ts'
@@ -103,7 +103,7 @@ export function nextName(name: string): string {
 export function readSettled(directory: string, messages: Messages): Unused {
   const keys = tryTo(messages, 'claims', () => openClaims(directory)) ?? []
   for (let at = 0; at < keys.length; at += AT_ONCE) {
-    const some = keys.slice(at, at + AT_ONCE)
+    const some = keys.slice(at, at + AT_ONCE).filter((key) => !isBeingClaimed(directory, key))
     for (const text of settleSome(directory, some, messages)) nameUnprinted(text, messages)
   }
   const found = readUnused(directory)
@@ -134,18 +134,36 @@ function settleSome(directory: string, keys: readonly string[], messages: Messag
   }
 }
 
-/** The next call for a device prints its profile, and a move goes on. */
+/**
+ * Whether a claim is a call's that may still print the profile. It counts as used, and a later call finishes and names it.
+ * The next call for a device prints its profile, and a move goes on.
+ */
+function isBeingClaimed(directory: string, key: string): boolean {
+  try {
+    return claimsOf(directory, key).some(({ text }) => {
+      const { claimed } = plainClaimIn(text)
+      return Math.abs(Date.now() - Date.parse(String(claimed))) < STILL_CLAIMING_MS
+    })
+  } catch {
+    return false
+  }
+}
+
 function nameUnprinted(text: string, messages: Messages): void {
-  const { iccid, file, device, claimed, station } = fieldsOf(text)
-  if (typeof iccid !== 'string' || typeof file !== 'string' || device !== undefined) return
-  const isNew = Math.abs(Date.now() - Date.parse(String(claimed))) < STILL_CLAIMING_MS
-  const digits = iccidDigits(iccid) ?? ''
-  if (!isNew)
-    messages.warn(
-      `${digits} is marked used but was not printed: a call of ${station} was killed while it claimed it`,
-      'unprinted',
-      digits,
-    )
+  const { iccid, station } = plainClaimIn(text)
+  const digits = iccidDigits(String(iccid))
+  if (digits === undefined) return
+  messages.warn(
+    `${digits} is marked used but was not printed: a call of ${station} was killed while it claimed it`,
+    'unprinted',
+    digits,
+  )
+}
+
+/** What the used file of a claim for no device says; nothing for any other claim. */
+function plainClaimIn(text: string): Record<string, unknown> {
+  const fields = fieldsOf(text)
+  return typeof fields['file'] === 'string' && fields['device'] === undefined ? fields : {}
 }
 
 function tryTo<T>(messages: Messages, what: string, action: () => T): T | undefined {

@@ -24,7 +24,7 @@ import { errnoOf } from '../failure.ts'
 import { pause } from '../pause.ts'
 import { fieldsOf } from './fields.ts'
 import { flushDirectorySync, isTested } from './flush/directory.ts'
-import { FLUSHES_AT_ONCE, flushFile, flushFileSync, flushFiles } from './flush/files.ts'
+import { FLUSHES_AT_ONCE, flushFile, flushFileSync, flushFiles, flushPathSync } from './flush/files.ts'
 import { patiently } from './patience.ts'
 import { type Place, placeOf } from './place.ts'
 import { removeIfThere, tryToRemove } from './remove.ts'
@@ -40,7 +40,7 @@ const DRAFT = '~'
 const TRIES = 50
 const PAUSE_MS = 20
 
-/** What systems say if a directory is not empty, or in use. */
+/** If a directory is not empty, or in use. */
 const IN_THE_WAY = ['ENOTEMPTY', 'EEXIST', 'EACCES', 'EBUSY', 'EPERM']
 
 /** What a claim is: with its key, its text says what becomes of it. */
@@ -100,7 +100,7 @@ function beforehand({ path, replaces }: Place): { outcome?: Outcome } {
       patiently(() => renameSync(replaces, replaces))
     return {}
   } catch (error) {
-    return { outcome: errnoOf(error) === 'ENOENT' ? OTHERS : { state: 'unclaimed', error } }
+    return errnoOf(error) === 'ENOENT' ? {} : { outcome: { state: 'unclaimed', error } }
   }
 }
 
@@ -204,7 +204,6 @@ function decide(directory: string, draft: Draft): boolean {
   }
 }
 
-/** Whether a text is still where nobody reads it. */
 const isUndecided = (directory: string, { nonce }: Draft) => existsSync(textPath(directory, nonce))
 
 function placeSafely(directory: string, draft: Draft): void {
@@ -288,19 +287,23 @@ function placeText(place: Place, claim: string, text: string): boolean {
   if (isTakenByOthers(place)) return false
   const isReplaced = replaces !== undefined && patiently(() => removeIfThere(replaces))
   const hasCopies = !isTested(dirname(path))
-  // Whoever has removed the unused file is the first, unless it had come once more. And an unused file does not stay where
-  // it is, so its name may be new again, but the text has its name among the claims only once.
+  // Whoever has removed the unused file is the first, unless it had come once more. And the name of an unused file may be
+  // new again, but the text has its name among the claims only once.
   if ((isReplaced || isUnused) && !hasCopies && !exists(path)) return moveIn(claim, path)
+  let file: number
   try {
-    patiently(() => closeSync(openSync(path, 'wx', fileRights(rightsOf(dirname(path))))))
+    file = patiently(() => openSync(path, 'wx', fileRights(rightsOf(dirname(path)))))
   } catch (error) {
     const there = readIfThere(path)
     // A journal is gone when it is closed.
     if (there === undefined && !['EEXIST', 'ENOENT'].includes(errnoOf(error) ?? '')) throw error
+    // Whoever wrote it may not have flushed it.
+    if (there === text && hasCopies) flushPathSync(path)
     if (there === undefined || !isTornFrom(text, there)) return false
+    file = patiently(() => openSync(path, 'r+'))
   }
+  fill(file, hasCopies ? text : '')
   if (!hasCopies) return moveIn(claim, path)
-  write(path, text)
   if (isUnused && isTakenByOthers(place)) patiently(() => removeIfThere(path))
   return true
 }
@@ -311,11 +314,11 @@ const isTornFrom = (text: string, there: string) =>
 
 /**
  * A power cut may leave neither of two names in two directories. On FAT, a renamed file has no contents on the disk until
- * it is flushed, and may share its clusters with the old name.
+ * it is flushed, and may share its clusters with the old name. So without a journal, the text is written where it belongs.
  */
-function write(path: string, text: string): void {
-  const file = patiently(() => openSync(path, 'r+'))
+function fill(file: number, text: string): void {
   try {
+    if (text === '') return
     writeFileSync(file, text)
     ftruncateSync(file, Buffer.byteLength(text))
     flushFileSync(file)
@@ -377,10 +380,7 @@ export function namesIn(path: string): string[] {
   }
 }
 
-/**
- * Whether a name could not be created because it exists. Over SFTP (sshfs), the server gives no reason for that, and it
- * becomes EPERM.
- */
+/** Whether a name could not be created because it exists. Over SFTP (sshfs), that becomes EPERM. */
 export const isExisting = (error: unknown, path: string) =>
   errnoOf(error) === 'EEXIST' || (errnoOf(error) === 'EPERM' && exists(path))
 

@@ -65,12 +65,28 @@ test('the next name has no filler', () => {
   ])
 })
 
+/** What a call has decided that is gone by now. */
+const old = (text: string) => JSON.stringify({ ...JSON.parse(text), claimed: '2026-01-01T00:00:00.000Z' })
+
+const unprinted = (iccid: string) => [
+  `${iccid} is marked used but was not printed: a call of ${hostname()} was killed while it claimed it`,
+  'unprinted',
+  iccid,
+]
+
+test('a claim that its call may still finish is left alone', () => {
+  const { directory, said, messages } = place(unused(1))
+  claim(directory, '8981', usedText(profile(1)))
+  expect([...readSettled(directory, messages).iccids]).toEqual(['8981'])
+  expect([namesIn(directory), said]).toEqual([['8981.json'], []])
+})
+
 test('whoever reads a directory finishes what killed calls have decided, and removes what is left beside', () => {
   const { directory, said, messages, read } = place(unused(1), unused(2), unused(3), unused(4), [
     '__8984.json',
     profile(4).stored,
   ])
-  const text = usedText(profile(1))
+  const text = old(usedText(profile(1)))
   claim(directory, '8981', text)
   claim(directory, '8982.2', profile(2).stored)
   writeFileSync(join(directory, '__8982.json'), usedText(profile(2)))
@@ -83,7 +99,11 @@ test('whoever reads a directory finishes what killed calls have decided, and rem
     '__8982.json',
     '__8984.json',
   ])
-  expect([read('__8981.json'), read('8982.2.json'), said]).toEqual([text, profile(2).stored, []])
+  expect([read('__8981.json'), read('8982.2.json'), said]).toEqual([
+    text,
+    profile(2).stored,
+    [unprinted('8981')],
+  ])
 })
 
 test('what an earlier version has set aside stays and is named, unless it came once more', () => {
@@ -103,11 +123,11 @@ test('what an earlier version has set aside stays and is named, unless it came o
 
 test('what can’t be finished is said, and the others are', () => {
   const { directory, said, messages } = place(unused(1), unused(2))
-  claim(directory, '8982', usedText(profile(2)))
+  claim(directory, '8982', old(usedText(profile(2))))
   writeFileSync(join(directory, '.claims', '8981'), '')
   expect([...readSettled(directory, messages).iccids]).toEqual(['8981'])
   expect([namesIn(directory), said]).toEqual([
     ['8981.json', '__8982.json'],
-    [[expect.stringMatching(/^8981: a claim can't be finished: /)]],
+    [[expect.stringMatching(/^8981: a claim can't be finished: /)], unprinted('8982')],
   ])
 })

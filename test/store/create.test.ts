@@ -167,7 +167,6 @@ describe('a disk that fails', () => {
     ['unlink', NAME, EXT4],
     ['rename', USED, EXT4],
     ['open wx', USED, UNKNOWN],
-    ['open r+', USED, UNKNOWN],
   ]
 
   // Only Linux tells what the file system is.

@@ -133,7 +133,8 @@ export class Search {
       this.#source.directory,
       taken.map(({ ready }) => ready),
     ).catch((): Outcome[] => [])
-    const stuck = taken.filter((_, at) => outcomes[at]?.state !== 'ours')
+    // Only this call creates their next numbers: what is there is back.
+    const stuck = taken.filter((_, at) => !['ours', 'others'].includes(outcomes[at]?.state ?? ''))
     throw stuck.length > 0
       ? new Undelivered(
           stuck.map(({ ready }) => ready),
