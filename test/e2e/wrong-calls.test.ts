@@ -168,13 +168,13 @@ test.each<[string[], error: string, hint: RegExp]>([
     /^give each serial number once$/,
   ],
   [
-    ['next', '-k', KEY, '--device', 'A', '--iccid', '8988000000000000017'],
-    "--device can't be used together with --iccid or --count",
-    /^use --iccid without --device: /,
+    ['next', '-k', KEY, '--device', 'A', '--device', 'B', '--iccid', '8988000000000000017'],
+    '--iccid is for one device',
+    /^give --device once$/,
   ],
   [
     ['next', '-k', KEY, '--device', 'A', '-n', '2'],
-    "--device can't be used together with --iccid or --count",
+    "--device can't be used together with --count",
     /^for a panel of devices, repeat --device$/,
   ],
   [['fetch', '-a', '"key1"'], 'the API key stands in quotation marks', /^remove them; set it: .*KEY/],
