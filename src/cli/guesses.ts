@@ -36,6 +36,7 @@ const BARE: Readonly<Record<string, string>> = {
   fetch: 'give the number of profiles with -n, and the directory with -o',
   next: 'give the key with -k, a device with --device, and the directory with -i',
   move: 'give the number of profiles with -n, and the directories with -i and -o',
+  restore: 'give the directory with -i, and the receipts with --receipts',
   status: 'give the directory with -i, and the key with -k',
 }
 

@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { reasonOf } from '../failure.ts'
 import { exists, openClaims } from '../store/create.ts'
 import { IccidList } from '../store/iccid-list.ts'
 import { type Identity, identify } from '../store/identity.ts'
@@ -7,6 +8,7 @@ import { countMoved, type Moved } from '../store/moves.ts'
 import { fileName, usedName } from '../store/names.ts'
 import { readUnused } from '../store/read.ts'
 import { tombstoneIn, useAt } from '../store/use.ts'
+import type { Messages } from '../words.ts'
 
 /** How many files of each kind a directory has, by their names. */
 export interface Counts {
@@ -40,9 +42,9 @@ export interface Found {
  * Looks at the names in a directory, and, if any were moved out of it, at the used files.
  * @throws {Failure} `no-profiles` if there is no such directory, `disk` if it can't be read
  */
-export function countFiles(directory: string): Found {
+export function countFiles(directory: string, messages: Messages): Found {
   const { iccids, used, notProfiles, notProfileCount, twins } = readUnused(directory)
-  const { moved, inTransit } = countMoved(directory)
+  const { moved, inTransit } = movedFrom(directory, messages)
   const claimed = claimsIn(directory)
   const going = new Map(
     [...claimed].flatMap(([name, { to }]) => (to === undefined ? [] : [[name, to] as const])),
@@ -66,6 +68,16 @@ export function countFiles(directory: string): Found {
     unfinished,
     inTransit: new Map([...inTransit, ...going]),
     notProfiles,
+  }
+}
+
+/** The other counts say enough to go on. */
+function movedFrom(directory: string, messages: Messages): Moved {
+  try {
+    return countMoved(directory)
+  } catch (error) {
+    messages.warn(`what was moved out of ${directory} can't be read: ${reasonOf(error)}`)
+    return { moved: 0, inTransit: new Map() }
   }
 }
 

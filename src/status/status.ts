@@ -42,7 +42,7 @@ export interface Inquiry extends Output {
 export async function showStatus(inquiry: Inquiry): Promise<void> {
   const { directories, keyPath, messages, progress } = inquiry
   const key = keyPath === undefined ? undefined : readKey(keyPath, inquiry.passphrase, messages)
-  const all = directories.map((directory) => ({ directory, ...countFiles(directory) }))
+  const all = directories.map((directory) => ({ directory, ...countFiles(directory, messages) }))
   const summaries: Summary[] = []
   const most = ({ length }: { length: number }) => Math.min(inquiry.count, length)
   const goal = several(

@@ -9,6 +9,7 @@ import { randomUUID } from 'node:crypto'
 import {
   closeSync,
   existsSync,
+  ftruncateSync,
   lstatSync,
   mkdirSync,
   openSync,
@@ -21,6 +22,7 @@ import {
 import { dirname, join } from 'node:path'
 import { errnoOf } from '../failure.ts'
 import { pause } from '../pause.ts'
+import { fieldsOf } from './fields.ts'
 import { flushDirectorySync, isTested } from './flush/directory.ts'
 import { FLUSHES_AT_ONCE, flushFile, flushFileSync, flushFiles } from './flush/files.ts'
 import { patiently } from './patience.ts'
@@ -286,9 +288,9 @@ function placeText(place: Place, claim: string, text: string): boolean {
   if (isTakenByOthers(place)) return false
   const isReplaced = replaces !== undefined && patiently(() => removeIfThere(replaces))
   const hasCopies = !isTested(dirname(path))
-  // Whoever has removed the unused file is the first. And an unused file does not stay where it is, so its name may be new
-  // again, but the text has its name among the claims only once.
-  if ((isReplaced || isUnused) && !hasCopies) return moveIn(claim, path)
+  // Whoever has removed the unused file is the first, unless it had come once more. And an unused file does not stay where
+  // it is, so its name may be new again, but the text has its name among the claims only once.
+  if ((isReplaced || isUnused) && !hasCopies && !exists(path)) return moveIn(claim, path)
   try {
     patiently(() => closeSync(openSync(path, 'wx', fileRights(rightsOf(dirname(path))))))
   } catch (error) {
@@ -303,8 +305,9 @@ function placeText(place: Place, claim: string, text: string): boolean {
   return true
 }
 
-/** Nobody else's text gets to a place before this one is complete there. */
-const isTornFrom = (text: string, there: string) => there !== text && text.startsWith(there)
+/** Nobody else's text gets to a place before this one is complete there. A power cut may leave any bytes. */
+const isTornFrom = (text: string, there: string) =>
+  there !== text && (text.startsWith(there) || Object.keys(fieldsOf(there)).length === 0)
 
 /**
  * A power cut may leave neither of two names in two directories. On FAT, a renamed file has no contents on the disk until
@@ -314,6 +317,7 @@ function write(path: string, text: string): void {
   const file = patiently(() => openSync(path, 'r+'))
   try {
     writeFileSync(file, text)
+    ftruncateSync(file, Buffer.byteLength(text))
     flushFileSync(file)
   } finally {
     closeSync(file)

@@ -18,7 +18,7 @@ test.each(DEFINITIONS.map((definition, at) => ({ ...definition, at })))(
 )
 
 test('an option requires, allows or refuses a value', () => {
-  const [fetch, next, , , help] = DEFINITIONS.map(({ values }) => values)
+  const [fetch, next, , , , help] = DEFINITIONS.map(({ values }) => values)
   expect(['-n', '--count', '-a', '-u', '-o'].map((name) => fetch?.get(name))).toEqual(
     Array(5).fill('required'),
   )

@@ -15,7 +15,7 @@ function said(typed: readonly string[], platform: NodeJS.Platform = 'linux'): st
 const IN_QUOTES = 'put a value with spaces in double quotes'
 const OF_NEXT = 'give the key with -k, a device with --device, and the directory with -i'
 const OF_FETCH = 'give the number of profiles with -n, and the directory with -o'
-const MISSING = 'no command given | use fetch, next, move, status or help; see softsim help'
+const MISSING = 'no command given | use fetch, next, move, restore, status or help; see softsim help'
 
 test.each<[string[], string]>([
   [[], MISSING],

@@ -1,24 +1,12 @@
-/** What receipts know that a directory from a backup has forgotten, and the commands of the manual. */
-import { execFileSync } from 'node:child_process'
-import {
-  chmodSync,
-  cpSync,
-  existsSync,
-  mkdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
+/** What receipts know that a directory from a backup has forgotten. */
+import { chmodSync, cpSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, inject, test } from 'vitest'
-import { blocksOf, pageAt, sectionOf } from '../docs/pages.ts'
-import { directoryOf, namesIn, someProfiles, temporaryDirectory, unusedIn } from '../support/directory.ts'
+import { directoryOf, namesIn, someProfiles, temporaryDirectory } from '../support/directory.ts'
 import { iccid } from '../support/profiles.ts'
 import { failure, lines } from '../support/promises.ts'
-import { program, softsim } from '../support/softsim.ts'
-import { hasPosix, modesCount } from '../support/system.ts'
+import { softsim } from '../support/softsim.ts'
+import { modesCount } from '../support/system.ts'
 
 const { privateKeyPath: KEY } = inject('keys')
 
@@ -133,6 +121,8 @@ test('a backup that has forgotten two: each is named, with its receipt, and noth
 
 test('the line has started too early: the same ICCID is on two devices', async () => {
   await afterADiskDied()
+  // As if nobody could tell that it comes from a backup.
+  rmSync(join(directory, '.identity'))
   await next(line2, '--device', 'SN-9')
   expect(await rowsOf(line1, line2)).toEqual([
     `two-devices ${iccid(2)} SN-2 __${iccid(2)}.json`,
@@ -246,61 +236,4 @@ test.skipIf(!modesCount)('if nobody can tell, it says so, and not that all is we
   chmodSync(directory, 0o444)
   expect(await compare(line1)).toMatchObject({ code: 9, stdout: '' })
   chmodSync(directory, 0o700)
-})
-
-describe.skipIf(!hasPosix)('the commands of the manual', () => {
-  const blocks = blocksOf(sectionOf(pageAt('src/status/README.md'), '## After a disk died'))
-  const [check = '', mark = ''] = blocks.filter(({ language }) => language === 'sh').map(({ text }) => text)
-
-  /** In a directory of its own, as a person would type them. */
-  function bash(command: string): string {
-    const cwd = temporaryDirectory()
-    symlinkSync(directory, join(cwd, 'profiles'))
-    for (const [name, path] of Object.entries({ 'line-1.jsonl': line1, 'line-2.jsonl': line2 }))
-      symlinkSync(path, join(cwd, name))
-    mkdirSync(join(cwd, 'bin'))
-    const words = program().map((word) => `'${word}'`)
-    writeFileSync(join(cwd, 'bin', 'softsim'), `#!/bin/sh\nexec ${words.join(' ')} "$@"\n`)
-    chmodSync(join(cwd, 'bin', 'softsim'), 0o755)
-    const env = { ...process.env, PATH: `${join(cwd, 'bin')}:${process.env['PATH']}` }
-    return execFileSync('bash', ['-c', command], {
-      cwd,
-      env,
-      encoding: 'utf8',
-      stdio: ['ignore', 'pipe', 'ignore'],
-    })
-  }
-
-  test('mark what the receipts name, and nothing else', async () => {
-    await afterADiskDied()
-    expect(bash(`${check.trimEnd()} || echo $?`)).toMatch(/unused.*\nunused.*\n5\n$/)
-    // It would count what is marked now as unused.
-    const hint = join(directory, '.unused')
-    expect(existsSync(hint)).toBe(true)
-    bash(mark)
-    expect(existsSync(hint)).toBe(false)
-    expect(bash(`${check.trimEnd()} && echo $?`)).toBe('0\n')
-    expect(unusedIn(directory)).toEqual([4, 5, 6].map((n) => `${iccid(n)}.json`))
-    // No other device gets one of them, and SN-1 keeps its own.
-    for (const [device, n] of [
-      ['SN-9', 4],
-      ['SN-1', 1],
-    ] as const)
-      expect((await next(line2, '-v', '--device', device)).stderr).toContain(`handed out ${iccid(n)} to`)
-    const { stderr } = await compare(line1, line2)
-    expect(stderr).toContain(
-      `${iccid(2)} is used, but not recorded for device SN-2: if it comes back, use --iccid`,
-    )
-    expect((await next(line1, '--iccid', iccid(2))).code).toBe(0)
-  })
-
-  test('overwrite nothing: a profile that has both names stays as it is, and counts as used', async () => {
-    await afterADiskDied()
-    const used = join(directory, `__${iccid(2)}.json`)
-    writeFileSync(used, '')
-    bash(mark)
-    expect(readFileSync(used, 'utf8')).toBe('')
-    expect(unusedIn(directory)).toEqual([2, 4, 5, 6].map((n) => `${iccid(n)}.json`))
-    expect((await compare(line1, line2)).code).toBe(0)
-  })
 })

@@ -206,3 +206,28 @@ test('what only claims create is read when it is complete, and finished before',
   writeFileSync(path(`${CLAIMS}/${key}/nonce`), '{"fate":"back"}')
   expect([text(), openClaims(directory)]).toEqual(['{"fate":"back"}', []])
 })
+
+test.each([
+  ['NULs', '\0'.repeat(300)],
+  ['a part of it', textOf('dead').slice(0, 40)],
+  ['what was there before', `${'x'.repeat(400)}`],
+])('a power cut has left %s under the used name: it is completed from the claim', (_, torn) => {
+  disk.type = FAT
+  mkdirSync(path(join(CLAIMS, '8988001')), { recursive: true })
+  writeFileSync(path(join(CLAIMS, '8988001', 'nonce')), textOf('dead'))
+  unlinkSync(path(NAME))
+  writeFileSync(path(USED), torn)
+  settle(directory, '8988001')
+  expect([read(USED), claims()]).toEqual([textOf('dead'), []])
+})
+
+test('a late call finds its unused file again, and leaves the used one alone', async () => {
+  disk.type = EXT4
+  let isFirst = true
+  disk.before = (step, to) => {
+    if (!isFirst || step !== 'rename' || !to.endsWith(join(CLAIMS, '8988001'))) return
+    isFirst = false
+    writeFileSync(path(USED), textOf('theirs'))
+  }
+  expect([await states('late'), read(USED)]).toEqual([['others'], textOf('theirs')])
+})

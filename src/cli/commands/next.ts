@@ -15,7 +15,7 @@ export class NextCommand extends BaseCommand {
     description: 'hand out the next unused profile',
     details: [
       'Takes the lowest unused profile, decrypts it, marks it used, and only then prints it: one line on standard output, and nothing else. A file that is damaged or that a device would reject stays as it is, and the next one is taken. Any number of calls can use one directory.',
-      'With --device, run a call that failed or was killed again: the device gets the same profile. Repeat the option for a panel: one line each, in that order. With --iccid, a used profile is printed again: use this only for the device that it was for. With both, the device gets this profile, unless another device is known to have it. The environment variable SOFTSIM_KEY_PASSPHRASE has the passphrase of the key.',
+      'With --device, run a call that failed or was killed again: the device gets the same profile. Repeat the option for a panel: one line each, in that order. With --iccid, a used profile is printed again: only for the device that it was for, which --device can name. The environment variable SOFTSIM_KEY_PASSPHRASE has the passphrase of the key.',
     ].join('\n\n'),
     examples: [
       ['Print the next profile for a device programmer', 'softsim next -k softsim.pem -i profiles'],

@@ -27,7 +27,7 @@ export async function listDevices(list: DeviceList): Promise<void> {
   const { directories, since, station, messages } = list
   const results = list.results && lastResults(list.results)
   const all = directories.map((directory) => {
-    const { counts, unfinished } = countFiles(directory)
+    const { counts, unfinished } = countFiles(directory, messages)
     const claimed = new Set(unfinished.map((name) => `__${name}`))
     const records = readRecords(directory)
     const stateOf = (file: string) => (claimed.has(file) ? 'claimed' : 'used')
