@@ -67,6 +67,7 @@ const UNCHECKED = {
   held: null,
   ...NONE_MOVED,
   unreadable: null,
+  identity: 'original',
   version: 1,
 }
 const CHECKED = {
@@ -78,6 +79,7 @@ const CHECKED = {
   held: 0,
   ...NONE_MOVED,
   unreadable: 0,
+  identity: 'original',
   version: 1,
 }
 
@@ -90,7 +92,7 @@ describe('status', () => {
     if (format === 'json') expect(JSON.parse(run.stdout)).toEqual({ directory, ...COUNTS, ...UNCHECKED })
     if (format === 'csv') {
       const header = Object.keys({ directory, ...COUNTS, ...UNCHECKED }).join()
-      expect(run.stdout).toBe(`${header}\r\n${directory},5,3,1,1,2,,,,,,,0,0,,1\r\n`)
+      expect(run.stdout).toBe(`${header}\r\n${directory},5,3,1,1,2,,,,,,,0,0,,original,1\r\n`)
     }
     if (format === 'text') {
       expect(lines(run.stdout)[0]).toBe(directory)

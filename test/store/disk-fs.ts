@@ -117,6 +117,11 @@ export const diskSync = {
   writeFileSync,
   renameSync,
   linkSync,
+  /** A directory that was loaded has other numbers and times in memory, and is the same one. */
+  fstatSync: (file: number, options?: { bigint: boolean }) =>
+    options?.bigint
+      ? Object.assign(fs.fstatSync(file, { bigint: true }), { ino: 0n, birthtimeNs: 0n })
+      : fs.fstatSync(file),
   statfsSync: (path: string) => ({ ...fs.statfsSync(path), type: typeOfDisk() }),
   copyFileSync: (from: string, to: string) => writeFileSync(to, fs.readFileSync(from)),
   fsync(file: number, done: (error: unknown) => void) {
