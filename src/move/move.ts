@@ -131,7 +131,8 @@ async function moveInto(run: Run, earlier: readonly Move[]): Promise<void> {
     }
     if ((await finish(run, move)) === 'given') given.push(move)
   }
-  if (!isAny) {
+  // What was interrupted may have claimed nothing.
+  if (!isAny || tally.moved === 0) {
     const { move, names } = await begin(run)
     if ((await finish(run, move, names)) === 'back') throw tooFew(run, tally.claimed)
     given.push(move)

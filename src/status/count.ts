@@ -44,8 +44,10 @@ export interface Found {
  */
 export function countFiles(directory: string, messages: Messages): Found {
   const { iccids, used, notProfiles, notProfileCount, twins } = readUnused(directory)
-  const { moved, inTransit } = movedFrom(directory, messages)
-  const claimed = claimsIn(directory)
+  const { moved, inTransit } = readable(`what was moved out of ${directory}`, messages, () =>
+    countMoved(directory),
+  ) ?? { moved: 0, inTransit: new Map<string, string>() }
+  const claimed = claimsIn(directory, messages)
   const going = new Map(
     [...claimed].flatMap(([name, { to }]) => (to === undefined ? [] : [[name, to] as const])),
   )
@@ -72,19 +74,24 @@ export function countFiles(directory: string, messages: Messages): Found {
 }
 
 /** The other counts say enough to go on. */
-function movedFrom(directory: string, messages: Messages): Moved {
+function readable<T>(what: string, messages: Messages, read: () => T): T | undefined {
   try {
-    return countMoved(directory)
+    return read()
   } catch (error) {
-    messages.warn(`what was moved out of ${directory} can't be read: ${reasonOf(error)}`)
-    return { moved: 0, inTransit: new Map() }
+    messages.warn(`${what} can't be read: ${reasonOf(error)}`)
+    return undefined
   }
 }
 
 /** Profiles that are decided to be somebody's, and whose used files have not come yet, or are not complete. */
-function claimsIn(directory: string): Map<string, { to: string | undefined; hasUsed: boolean }> {
+function claimsIn(
+  directory: string,
+  messages: Messages,
+): Map<string, { to: string | undefined; hasUsed: boolean }> {
   const found = new Map<string, { to: string | undefined; hasUsed: boolean }>()
-  for (const key of openClaims(directory)) {
+  for (const key of readable(`what calls are claiming in ${directory}`, messages, () =>
+    openClaims(directory),
+  ) ?? []) {
     const use = useAt(directory, fileName(key))
     if (use.state !== 'claimed') continue
     const hasUsed = exists(join(directory, usedName(use.name)))

@@ -310,7 +310,8 @@ function placeText(place: Place, claim: string, text: string): boolean {
 
 /** Nobody else's text gets to a place before this one is complete there. A power cut may leave any bytes. */
 const isTornFrom = (text: string, there: string) =>
-  there !== text && (text.startsWith(there) || Object.keys(fieldsOf(there)).length === 0)
+  there !== text &&
+  (text.startsWith(there) || Object.keys(fieldsOf(there.replace(/^\ufeff/, ''))).length === 0)
 
 /**
  * A power cut may leave neither of two names in two directories. On FAT, a renamed file has no contents on the disk until

@@ -71,8 +71,7 @@ export function namesDevice({ text, use }: Assignment): boolean {
 }
 
 /** Whether the used file may still come to name the device. */
-const isOpen = ({ use: { state } }: Assignment) =>
-  state === 'unused' || state === 'claimed' || state === 'gone'
+const isOpen = ({ use: { state } }: Assignment) => state === 'unused' || state === 'gone'
 
 /** A record that a killed call has decided is finished. */
 function recordOf(directory: string, device: string, number: number): string | undefined {

@@ -121,9 +121,10 @@ async function takeNow(source: Source, decrypt: Decrypt, iccid: string): Promise
   if (ready === undefined) return undefined
   if (use.state === 'torn') return takeAnew(source, decrypt, name, ready.stored)
   beforeClaim(signals)
-  const [ours] = await new Search(source, decrypt).claim([{ ready, text: usedText(ready) }])
-  // Somebody may have renamed a used file back by hand.
-  return ours === undefined || deviceIn(ready.stored) === undefined ? ours : again(ours, messages)
+  // Somebody may have renamed a used file back by hand. It is still the device's.
+  const device = deviceIn(ready.stored)
+  const [ours] = await new Search(source, decrypt).claim([{ ready, text: usedText(ready, device) }])
+  return ours === undefined || device === undefined ? ours : again(ours, messages)
 }
 
 /** Whether a used file names a device that has another profile: a call of version 1.1 was killed while it released it. */
