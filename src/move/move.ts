@@ -241,7 +241,7 @@ function tooFew({ source, count }: Run, most: number, left = 0): Failure {
 async function finish(run: Run, move: Move, names: readonly string[] = []): Promise<Fate> {
   const { source, messages, stop } = run
   let known = names
-  let last: Journal = { plan: undefined, fate: undefined, next: 1, isEarlier: false }
+  let last: Journal = { plan: undefined, fate: undefined, next: 1, came: new Set(), isEarlier: false }
   for (;;) {
     const journal = journalOf(move)
     const { plan, fate } = journal
@@ -358,8 +358,9 @@ async function storeSome(
  * @returns how many came back
  * @throws the system error
  */
-export async function takeBack(move: Move, { plan }: Journal, messages: Messages): Promise<number> {
-  const names = plan?.names ?? []
+export async function takeBack(move: Move, journal: Journal, messages: Messages): Promise<number> {
+  const names = (journal.plan?.names ?? []).filter((name) => !journal.came.has(name))
+  const came: string[] = []
   let count = 0
   for (let at = 0; at < names.length; at += AT_ONCE) {
     const texts = names.slice(at, at + AT_ONCE).flatMap((name) => {
@@ -369,8 +370,10 @@ export async function takeBack(move: Move, { plan }: Journal, messages: Messages
     const outcomes = await comeBack(move.source, texts)
     for (const outcome of outcomes) if ('error' in outcome) throw outcome.error
     count += outcomes.filter(({ state }) => state === 'ours').length
+    for (const { name } of texts) came.push(name)
   }
   await flushDirectory(move.source)
+  if (came.length > 0) await append(move, journal, { came })
   // Other calls may have passed them.
   if (count > 0) Hint.drop(move.source)
   messages.tell(1, `${several(count, 'profile')} taken back`)

@@ -36,7 +36,7 @@ export const CLAIMS = '.claims'
 /** What begins so is not decided, and nobody reads it. */
 const DRAFT = '~'
 
-/** Another program, or a call that is about to finish, may have the name for a moment. */
+/** Another program may have the name for a moment. */
 const TRIES = 50
 const PAUSE_MS = 20
 
@@ -134,7 +134,7 @@ async function writeDrafts(directory: string, drafts: readonly Draft[], isOrdere
   }
 }
 
-/** Loading it takes time, and one profile does not need it. */
+/** Loading it takes time. */
 async function fileSystemOf(directory: string) {
   const { FileSystemFlush } = await import('./flush/file-system.ts')
   return new FileSystemFlush(directory)
@@ -194,7 +194,7 @@ function decide(directory: string, draft: Draft): boolean {
     } catch (error) {
       const texts = namesIn(claim)
       // A disk or a server that says no may have done it, and somebody else the rest.
-      if (!exists(textPath(directory, nonce)) && (texts.includes(nonce) || isThere(draft))) return true
+      if (texts.includes(nonce) || (!exists(textPath(directory, nonce)) && isThere(draft))) return true
       if (texts.length > 0 || isTaken(place)) return false
       if (tries <= 0 || !IN_THE_WAY.includes(errnoOf(error) ?? '')) throw error
       // Windows does not replace an empty directory, and a scanner may have the text.
@@ -296,7 +296,7 @@ function placeText(place: Place, claim: string, text: string): boolean {
   } catch (error) {
     const there = readIfThere(path)
     // A journal is gone when it is closed.
-    if (there === undefined && !['EEXIST', 'ENOENT'].includes(errnoOf(error) ?? '')) throw error
+    if (there === undefined && (replaces !== undefined || !isGone(error))) throw error
     // Whoever wrote it may not have flushed it.
     if (there === text && hasCopies) flushPathSync(path)
     if (there === undefined || !isTornFrom(text, there)) return false
@@ -307,6 +307,8 @@ function placeText(place: Place, claim: string, text: string): boolean {
   if (isUnused && isTakenByOthers(place)) patiently(() => removeIfThere(path))
   return true
 }
+
+const isGone = (error: unknown) => ['EEXIST', 'ENOENT'].includes(errnoOf(error) ?? '')
 
 /** Nobody else's text gets to a place before this one is complete there. A power cut may leave any bytes. */
 const isTornFrom = (text: string, there: string) =>
@@ -368,10 +370,7 @@ const isTaken = (place: Place) => exists(place.path) || isTakenByOthers(place)
 /** Whether the file has the text that it was to have. */
 const isThere = ({ place, text }: Draft) => readIfThere(place.path) === text
 
-/**
- * The names in a directory; none if there is none.
- * @throws the system error
- */
+/** The names in a directory; none if there is none. */
 export function namesIn(path: string): string[] {
   try {
     return readdirSync(path)
@@ -385,10 +384,7 @@ export function namesIn(path: string): string[] {
 export const isExisting = (error: unknown, path: string) =>
   errnoOf(error) === 'EEXIST' || (errnoOf(error) === 'EPERM' && exists(path))
 
-/**
- * Also a broken link: nothing can be created there.
- * @throws the system error if nobody can tell
- */
+/** Also a broken link: nothing can be created there. Throws the system error if nobody can tell. */
 export const exists = (path: string) => lstatSync(path, { throwIfNoEntry: false }) !== undefined
 
 function readIfThere(path: string): string | undefined {

@@ -59,6 +59,8 @@ export interface Journal {
   readonly fate: Fate | undefined
   /** The number of the next entry. */
   readonly next: number
+  /** What came back, and does not again: somebody may have carried it away. */
+  readonly came: ReadonlySet<string>
   /** Whether version 1.1 began it: the target does not say what came by it. */
   readonly isEarlier: boolean
 }
@@ -152,7 +154,10 @@ export function journalOf(move: Move): Journal {
     count: typeof first['count'] === 'number' ? first['count'] : null,
     names: [...new Set(plans.flatMap((each) => each['names'] as string[]))].filter((name) => parseName(name)),
   }
-  return { plan, fate, next, isEarlier: earlier.length > 0 }
+  const came = new Set(
+    entries.flatMap((each) => (Array.isArray(each['came']) ? (each['came'] as string[]) : [])),
+  )
+  return { plan, fate, next, came, isEarlier: earlier.length > 0 }
 }
 
 const entryKey = ({ id }: Move, number: number) => `${id}.${number}`
@@ -164,7 +169,7 @@ const entryKey = ({ id }: Move, number: number) => `${id}.${number}`
 export async function append(
   move: Move,
   { next }: Journal,
-  entry: Plan | { readonly fate: Fate },
+  entry: Plan | { readonly fate: Fate } | { readonly came: readonly string[] },
 ): Promise<void> {
   const text = JSON.stringify({
     ...entry,

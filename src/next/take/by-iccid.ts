@@ -5,6 +5,7 @@ import { pause } from '../../pause.ts'
 import { anew, claimable, usedText } from '../../store/claim.ts'
 import { settle } from '../../store/create.ts'
 import { historyOf, recordedIccids } from '../../store/devices.ts'
+import { fieldsOf } from '../../store/fields.ts'
 import { parseName } from '../../store/names.ts'
 import { checkDirectory } from '../../store/read.ts'
 import { tryToRemove } from '../../store/remove.ts'
@@ -130,7 +131,7 @@ async function takeNow(source: Source, decrypt: Decrypt, iccid: string): Promise
 /** Whether a used file names a device that has another profile: a call of version 1.1 was killed while it released it. */
 function isNobodys(directory: string, iccid: string, text: string): boolean {
   const device = deviceIn(text)
-  if (device === undefined) return false
+  if (device === undefined || fieldsOf(text)['claim'] !== undefined) return false
   const { assignment } = historyOf(directory, device)
   return assignment !== undefined && parseName(assignment.name)?.digits !== iccid
 }
