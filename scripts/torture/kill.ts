@@ -2,7 +2,7 @@
 import { cpSync, readFileSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { run } from './program.ts'
-import { makeScenes, rig, type Scene } from './scenes.ts'
+import { AS_IT_WAS, makeScenes, rig, type Scene } from './scenes.ts'
 import { look } from './sight.ts'
 import { type Tally, Violation } from './tally.ts'
 import { type Injection, type Point, points, readCalls, touches, traced } from './trace.ts'
@@ -21,7 +21,7 @@ const MOST_POINTS = 100
 /** Runs a scene in a copy of its directory, with or without a fault. */
 export async function play(works: Works, scene: Scene, injection?: Injection, threads = '1'): Promise<Case> {
   const directory = works.newPath()
-  if (scene.template !== undefined) cpSync(scene.template, directory, { recursive: true })
+  if (scene.template !== undefined) cpSync(scene.template, directory, AS_IT_WAS)
   const log = join(dirname(directory), 'trace')
   const before = look(directory)
   const delivered = works.service.delivered.size

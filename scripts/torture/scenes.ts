@@ -5,6 +5,9 @@ import { look } from './sight.ts'
 import { traced } from './trace.ts'
 import type { Works } from './works.ts'
 
+/** Without the file by which a directory knows that it is a copy. */
+export const AS_IT_WAS = { recursive: true, filter: (path: string) => !path.endsWith('.identity') }
+
 export interface Scene {
   readonly name: string
   /** The directory it finds, to be copied; undefined where there is none yet. */
@@ -29,13 +32,13 @@ export async function makeScenes(works: Works): Promise<Scene[]> {
   await works.fetch(stocked, 8)
 
   const hinted = works.newPath()
-  cpSync(stocked, hinted, { recursive: true })
+  cpSync(stocked, hinted, AS_IT_WAS)
   await works.next(hinted)
   const [used = ''] = look(hinted).used
   const [, unused = ''] = look(hinted).unused
 
   const owned = works.newPath()
-  cpSync(hinted, owned, { recursive: true })
+  cpSync(hinted, owned, AS_IT_WAS)
   const usedBefore = look(owned).used
   await works.next(owned, '--device', 'SN 0')
   const ownedIccid = [...look(owned).used].find((iccid) => !usedBefore.has(iccid)) ?? ''
@@ -81,7 +84,7 @@ export async function makeScenes(works: Works): Promise<Scene[]> {
 /** What a fetch that was killed amid publishing leaves; of what it had published, one profile is used since. */
 async function leftover(works: Works, stocked: string): Promise<string> {
   const directory = works.newPath()
-  cpSync(stocked, directory, { recursive: true })
+  cpSync(stocked, directory, AS_IT_WAS)
   const there = look(directory).unused
   // The first one makes an answer of the reserve.
   const injection = { syscall: 'rename,renameat,renameat2', when: 4, effect: 'signal=SIGKILL' } as const

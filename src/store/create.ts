@@ -284,7 +284,9 @@ export const openClaims = (directory: string): string[] =>
  */
 function placeText(place: Place, claim: string, text: string): boolean {
   const { path, replaces, isUnused } = place
-  if (isTakenByOthers(place)) return false
+  // The unused file first: a tool that only renames goes from one to the other.
+  if ((isUnused && exists(path) && !isTornFrom(text, readIfThere(path) ?? '')) || isTakenByOthers(place))
+    return false
   const isReplaced = replaces !== undefined && patiently(() => removeIfThere(replaces))
   const hasCopies = !isTested(dirname(path))
   // Whoever has removed the unused file is the first, unless it had come once more. And the name of an unused file may be

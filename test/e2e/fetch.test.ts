@@ -50,7 +50,7 @@ test('2345 profiles: it asks for few at first, then for more, and stores each in
 test('nothing but the profiles and their list is left in the directory', async () => {
   const { fetch, directory } = await startSandbox()
   await fetch(['-n', '5'])
-  expect(readdirSync(directory).filter((name) => !name.endsWith('.json'))).toEqual(['.unused'])
+  expect(readdirSync(directory).filter((name) => !name.endsWith('.json'))).toEqual(['.identity', '.unused'])
   const [, ...list] = readFileSync(join(directory, '.unused'), 'latin1').split(/\s*\n/)
   expect(list).toEqual(['5', '0', ...unusedIn(directory).map((name) => name.slice(0, -5)), ''])
 })
@@ -153,7 +153,7 @@ test.each(['../../x', '..', '/tmp/x', 'a/b', 'C:\\x', '8988\u0000', '.incoming',
     expect(code).not.toBe(0)
     expect(stderr).toContain('warning: entry 1')
     const everything = readdirSync(around, { recursive: true }).map(String).sort()
-    const own = everything.filter((name) => !name.includes('.incoming'))
+    const own = everything.filter((name) => !/\.incoming|\.identity/.test(name))
     expect(own).toEqual(['deep', join('deep', 'profiles')])
     expect(readdirSync(join(directory, '..'))).toEqual([])
   },

@@ -91,11 +91,11 @@ describe.skipIf(reason !== undefined)(`amid a claim${reason ? ` (skipped: ${reas
     expect(usedIn(directory)).toEqual([`__${iccid(1)}.2.json`, ...[1, 2].map((n) => `__${iccid(n)}.json`)])
   })
 
-  // The first rename of a call is that of the hint.
+  // The first two renames of a call are those of the hint and of the identity of the directory.
   test.each([
-    ['EBUSY, once: it is tried again', RENAME, { when: 2, effect: 'error=EBUSY' }, 0],
+    ['EBUSY, once: it is tried again', RENAME, { when: 3, effect: 'error=EBUSY' }, 0],
     ['the unused file can’t be removed: the profile is named', UNLINK, { when: 1, effect: 'error=EBUSY' }, 9],
-    ['the used file does not come: the profile is named', RENAME, { when: 3, effect: 'error=EIO' }, 9],
+    ['the used file does not come: the profile is named', RENAME, { when: 4, effect: 'error=EIO' }, 9],
   ] as const)('%s', async (_, syscalls, rest, wanted) => {
     const directory = directoryOf(someProfiles(2))
     const { code, stdout, stderr } = await startWith(directory, syscalls, rest).ended
@@ -109,7 +109,7 @@ describe.skipIf(reason !== undefined)(`amid a claim${reason ? ` (skipped: ${reas
 
   test('a claim that is complete when another one fails is named', async () => {
     const directory = directoryOf(someProfiles(3))
-    const rest = { when: '3+', effect: 'error=EIO' } as const
+    const rest = { when: '4+', effect: 'error=EIO' } as const
     const { code, stdout, stderr } = await startWith(directory, RENAME, rest, '-n', '3').ended
     expect([code, stdout]).toEqual([9, ''])
     expect(stderr).toContain(`softsim: error: claimed but not delivered: ${iccid(1)} (`)
@@ -119,7 +119,7 @@ describe.skipIf(reason !== undefined)(`amid a claim${reason ? ` (skipped: ${reas
 
   test('every file: the directory is the cause, and nothing stays claimed', async () => {
     const directory = directoryOf(someProfiles(8))
-    const rest = { when: '2+', effect: 'error=EPERM' } as const
+    const rest = { when: '3+', effect: 'error=EPERM' } as const
     const { code, stdout, stderr } = await startWith(directory, RENAME, rest).ended
     expect([code, stdout]).toEqual([9, ''])
     expect(stderr).toMatch(/^softsim: error: 5 profiles in a row can't be claimed/)

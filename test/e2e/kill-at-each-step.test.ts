@@ -99,10 +99,13 @@ describe.skipIf(reason !== undefined)(
         const steps = calls.flatMap((call) => stepOf(call, directory) ?? [])
         const each = (...steps: string[]) => Array.from({ length: scene(name).takes }, () => steps).flat()
         const claims = each('remove the unused file', 'put the used file in its place')
-        expect(
-          steps.filter((step, at) => step !== 'flush the directory' || at > 0),
-          name,
-        ).toEqual([...each('flush a claim'), ...each('decide'), ...claims, 'flush the directory', 'print'])
+        expect(steps.slice(steps.indexOf('flush a claim')), name).toEqual([
+          ...each('flush a claim'),
+          ...each('decide'),
+          ...claims,
+          'flush the directory',
+          'print',
+        ])
       }
     })
 

@@ -109,8 +109,16 @@ test.each<[string[], error: string, hint: RegExp]>([
     /^for example: -n 100$/,
   ],
   [['fetch', '-a', ''], 'the value of --api-key is empty', /variable is not set$/],
-  [['help', 'foo'], 'unknown command foo', /^use fetch, next, move, status or help; see softsim help$/],
-  [['help', 'SECRET1'], 'unknown command', /^use fetch, next, move, status or help; see softsim help$/],
+  [
+    ['help', 'foo'],
+    'unknown command foo',
+    /^use fetch, next, move, restore, status or help; see softsim help$/,
+  ],
+  [
+    ['help', 'SECRET1'],
+    'unknown command',
+    /^use fetch, next, move, restore, status or help; see softsim help$/,
+  ],
   [['help', 'nxet'], 'unknown command nxet', /^did you mean softsim help next\?$/],
   [['fetch'], 'fetch needs an API key', /^set it: .*SOFTSIM_API_KEY/],
   [

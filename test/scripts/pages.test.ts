@@ -18,7 +18,7 @@ describe('the pages of a release', () => {
     ]
     expect([...pages.keys()]).toEqual(expect.arrayContaining(expected))
     expect(
-      [...pages.keys()].filter((path) => /\/|test|torture|bench|package|store|CONTRIB|\.ts$/.test(path)),
+      [...pages.keys()].filter((path) => /\/|test|torture|bench|package|^store|CONTRIB|\.ts$/.test(path)),
     ).toEqual([])
   })
 

@@ -51,12 +51,24 @@ describe('the journal', () => {
     await append(move, empty, plan(target, 1, 2))
     // Another call of the same command was slower.
     await append(move, empty, plan('/other', 3))
-    expect(journalOf(move)).toEqual({ plan: plan(target, 1, 2), fate: undefined, next: 2, isEarlier: false })
+    expect(journalOf(move)).toEqual({
+      plan: plan(target, 1, 2),
+      fate: undefined,
+      next: 2,
+      came: new Set(),
+      isEarlier: false,
+    })
     const planned = journalOf(move)
     await append(move, planned, plan(target, 2, 3))
     await append(move, journalOf(move), { fate: 'given' })
     await append(move, planned, { fate: 'back' })
-    expect(journalOf(move)).toEqual({ plan: plan(target, 1, 2, 3), fate: 'given', next: 4, isEarlier: false })
+    expect(journalOf(move)).toEqual({
+      plan: plan(target, 1, 2, 3),
+      fate: 'given',
+      next: 4,
+      came: new Set(),
+      isEarlier: false,
+    })
     expect(openMoves(source)).toEqual([move])
   })
 

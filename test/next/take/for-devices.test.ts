@@ -87,7 +87,9 @@ describe.skipIf(process.platform === 'win32')('one device, one profile', () => {
       await recordAll(directory, [{ text, records: 0 }])
       decide(iccid(1), device === 'A' ? text : textFor(device, 1))
       expect(await handOut('A')).toEqual([iccid(device === 'A' ? 1 : 2)])
-      expect(names().filter((name) => name.includes(iccid(1)))).toEqual([used(1)])
+      expect(names().filter((name) => name.includes(iccid(1)))).toEqual([
+        device === 'A' ? used(1) : unused(1),
+      ])
     },
   )
 
