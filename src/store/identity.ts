@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { errnoOf, Failure, reasonOf } from '../failure.ts'
 import type { Messages } from '../words.ts'
 import { fieldsOf } from './fields.ts'
-import { fileSystemOf, flushDirectorySync, TESTED } from './flush/directory.ts'
+import { fileSystemOf, flushDirectorySync, isTested, TESTED } from './flush/directory.ts'
 import { flushFileSync } from './flush/files.ts'
 import { patiently } from './patience.ts'
 import { tryToRemove } from './remove.ts'
@@ -52,8 +52,8 @@ export function identify(directory: string): Identity {
     const { used, inode, birth: born, fileSystem } = fieldsOf(readFileSync(file, 'utf8'))
     if (!(isNumber(inode) && isNumber(born))) return 'none'
     const said = { inode: BigInt(inode), birth: BigInt(born), fileSystem: Number(fileSystem) }
-    // Where no birth is told, Node may give the time of the last change.
-    const birth = birthtimeNs === ctimeNs ? 0n : birthtimeNs
+    // Where no birth is told, Node may give the time of the last change. Elsewhere, both can be in one tick of the clock.
+    const birth = birthtimeNs === ctimeNs && !isTested(directory) ? 0n : birthtimeNs
     const isOther = areDifferent(said, {
       inode: ino,
       birth,

@@ -88,7 +88,7 @@ describe.skipIf(process.platform === 'win32')('one device, one profile', () => {
       decide(iccid(1), device === 'A' ? text : textFor(device, 1))
       expect(await handOut('A')).toEqual([iccid(device === 'A' ? 1 : 2)])
       expect(names().filter((name) => name.includes(iccid(1)))).toEqual([
-        device === 'A' ? used(1) : unused(1),
+        device === undefined ? unused(1) : used(1),
       ])
     },
   )
