@@ -47,7 +47,9 @@ export function countFiles(directory: string, messages: Messages): Found {
   const { moved, inTransit } = readable(`what was moved out of ${directory}`, messages, () =>
     countMoved(directory),
   ) ?? { moved: 0, inTransit: new Map<string, string>() }
-  const claimed = claimsIn(directory, messages)
+  const claimed =
+    readable(`what calls are claiming in ${directory}`, messages, () => claimsIn(directory)) ??
+    new Map<string, Claimed>()
   const going = new Map(
     [...claimed].flatMap(([name, { to }]) => (to === undefined ? [] : [[name, to] as const])),
   )
@@ -83,15 +85,16 @@ function readable<T>(what: string, messages: Messages, read: () => T): T | undef
   }
 }
 
+interface Claimed {
+  /** Where it goes, if a move has it. */
+  readonly to: string | undefined
+  readonly hasUsed: boolean
+}
+
 /** Profiles that are decided to be somebody's, and whose used files have not come yet, or are not complete. */
-function claimsIn(
-  directory: string,
-  messages: Messages,
-): Map<string, { to: string | undefined; hasUsed: boolean }> {
-  const found = new Map<string, { to: string | undefined; hasUsed: boolean }>()
-  for (const key of readable(`what calls are claiming in ${directory}`, messages, () =>
-    openClaims(directory),
-  ) ?? []) {
+function claimsIn(directory: string): Map<string, Claimed> {
+  const found = new Map<string, Claimed>()
+  for (const key of openClaims(directory)) {
     const use = useAt(directory, fileName(key))
     if (use.state !== 'claimed') continue
     const hasUsed = exists(join(directory, usedName(use.name)))

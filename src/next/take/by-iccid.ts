@@ -115,7 +115,8 @@ async function takeNow(source: Source, decrypt: Decrypt, iccid: string): Promise
     const ready = await orNot(source, name, readyFrom(source, decrypt, name, use.text))
     beforeClaim(signals)
     onDisk(iccid, () => removeTwin(directory, use))
-    return again(ready, messages)
+    // Until then, a tool that only renames could take it.
+    return use.isTwin ? undefined : again(ready, messages)
   }
   if (use.state === 'torn' && !use.isTwin) throw torn(name)
   const ready = await orNot(source, name, makeReady(source, decrypt, name))

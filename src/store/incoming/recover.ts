@@ -1,4 +1,4 @@
-import { closeSync, existsSync, renameSync, unlinkSync } from 'node:fs'
+import { closeSync, existsSync, renameSync } from 'node:fs'
 import { lstat, readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -8,7 +8,7 @@ import { flushDirectory } from '../flush/directory.ts'
 import { writeFlushed } from '../flush/files.ts'
 import { Hint } from '../hint.ts'
 import { patiently } from '../patience.ts'
-import { tryToRemove } from '../remove.ts'
+import { removeIfThere, tryToRemove } from '../remove.ts'
 import { fileRights } from '../rights.ts'
 import { publishAnswer } from './add.ts'
 import {
@@ -96,11 +96,9 @@ async function finish(target: Target, name: string): Promise<Recovered[]> {
     await writeFlushed(path, text, fileRights(target.rights))
     await flushDirectory(incomingPath(directory, own + ANSWER))
     await flushDirectory(join(directory, INCOMING))
-    if (isFile) patiently(() => unlinkSync(theirs))
-    else {
-      patiently(() => renameSync(theirs, incomingPath(directory, own + TAKEN)))
-      removeAll(incomingPath(directory, own + TAKEN))
-    }
+    // A server may say that it is gone, although this call has removed it. To store it twice does no harm.
+    if (isFile) patiently(() => removeIfThere(theirs))
+    else takeAway(theirs, incomingPath(directory, own + TAKEN))
   } catch (error) {
     const isGone = errnoOf(error) === 'ENOENT'
     // A disk that fails may have removed it all the same.
@@ -112,6 +110,16 @@ async function finish(target: Target, name: string): Promise<Recovered[]> {
   const kept = isComplete || text.length === 0 ? undefined : incomingPath(directory, own + DAMAGED)
   const added = await publishAnswer(target, own, profiles, kept)
   return text.length === 0 ? [] : [kept === undefined ? added : { ...added, damaged: [kept] }]
+}
+
+/** @throws the system error, ENOENT if another call has taken it away */
+function takeAway(theirs: string, taken: string): void {
+  try {
+    patiently(() => renameSync(theirs, taken))
+  } catch (error) {
+    if (!existsSync(taken)) throw error
+  }
+  removeAll(taken)
 }
 
 /** The call was killed before it had received anything, or after it had stored all. */
