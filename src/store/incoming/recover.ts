@@ -91,7 +91,9 @@ async function finish(target: Target, name: string): Promise<Recovered[]> {
   let text: Buffer
   try {
     const isFile = (await lstat(theirs)).isFile()
-    text = await readFile(isFile ? theirs : join(theirs, 'answer')).catch(nothingIfGone)
+    const hasAnswer = isFile || (await readdir(theirs)).includes('answer')
+    // Without, the call was killed before it had received anything, or after it had stored all.
+    text = hasAnswer ? await readFile(isFile ? theirs : join(theirs, 'answer')) : Buffer.alloc(0)
     await makeIncoming(target, own + ANSWER)
     await writeFlushed(path, text, fileRights(target.rights))
     await flushDirectory(incomingPath(directory, own + ANSWER))
@@ -120,12 +122,6 @@ function takeAway(theirs: string, taken: string): void {
     if (!existsSync(taken)) throw error
   }
   removeAll(taken)
-}
-
-/** The call was killed before it had received anything, or after it had stored all. */
-function nothingIfGone(error: unknown): Buffer {
-  if (errnoOf(error) === 'ENOENT') return Buffer.alloc(0)
-  throw error
 }
 
 async function abandoned(directory: string): Promise<string[]> {
