@@ -93,7 +93,8 @@ export function* moveCodes(world: World, schedule: Schedule, faults: Faults): Ge
 export function* said(world: World, { calls }: Schedule, { hasCut }: Faults): Generator<Violation> {
   if (hasCut) return
   for (const [at, { told }] of world.calls.entries()) {
-    const [move] = isMove(calls[at] ?? '') ? (WANTS[calls[at] ?? '']?.moves ?? []) : []
+    // Of several moves in one call, each message has a target of its own.
+    const [move] = /^move\w*$/.test(calls[at] ?? '') ? (WANTS[calls[at] ?? '']?.moves ?? []) : []
     if (move === undefined) continue
     const before = profilesIn(world.before.get(move.target) ?? [])
     const now = [...profilesIn(world.disk.namesOf(move.target)).values()]
