@@ -30,11 +30,12 @@ import {
   unmark,
 } from '../store/moves.ts'
 import { fileName } from '../store/names.ts'
+import { keyOfName } from '../store/place.ts'
 import { areOnOneDisk } from '../store/places.ts'
 import { Queue } from '../store/queue.ts'
 import { readUnused } from '../store/read.ts'
 import { Receipt } from '../store/receipt.ts'
-import { keyOfName, type Tombstone, tombstoneIn, useAt } from '../store/use.ts'
+import { type Tombstone, tombstoneIn, useAt } from '../store/use.ts'
 import { type Messages, several } from '../words.ts'
 import { checkPlaces } from './check-places.ts'
 import { failureOf } from './failure.ts'

@@ -15,11 +15,12 @@ import { flushDirectory } from '../store/flush/directory.ts'
 import { Hint } from '../store/hint.ts'
 import { adopt } from '../store/identity.ts'
 import { movesInto, noteGiven, tombstoneText } from '../store/moves.ts'
+import { keyOfName } from '../store/place.ts'
 import { Groups } from '../store/receipts/groups.ts'
 import { deniedBy, lastOf, withSeveralIccids } from '../store/receipts/last.ts'
 import type { Receipt } from '../store/receipts/parse.ts'
 import { Receipts } from '../store/receipts/read.ts'
-import { deviceIn, keyOfName, tombstoneIn, type Use, useOf } from '../store/use.ts'
+import { deviceIn, tombstoneIn, type Use, useOf } from '../store/use.ts'
 import { type Messages, several } from '../words.ts'
 
 /** How many profiles are claimed together. */

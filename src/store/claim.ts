@@ -9,9 +9,10 @@ import { type Creation, claimsOf, createAll, type Outcome, openClaims, settle } 
 import { fieldsOf } from './fields.ts'
 import { fileName, keyOf, parseName, type Unused } from './names.ts'
 import { patiently } from './patience.ts'
+import { comingKey, keyOfName } from './place.ts'
 import { readProfile, readUnused } from './read.ts'
 import { removeIfThere } from './remove.ts'
-import { deviceIn, keyOfName, tombstoneIn, type Use, useOf } from './use.ts'
+import { deviceIn, tombstoneIn, type Use, useOf } from './use.ts'
 
 /** No call takes that long for a claim, unless its process has ended or is suspended. */
 const STILL_CLAIMING_MS = 60_000
@@ -85,7 +86,7 @@ const claimOf = (text: string): Creation => ({ key: keyOfName(String(fieldsOf(te
 export function comeBack(directory: string, all: readonly Stored[]): Promise<Outcome[]> {
   return createAll(
     directory,
-    all.map(({ name, stored }) => ({ key: keyOfName(nextName(name)), text: stored })),
+    all.map(({ name, stored }) => ({ key: comingKey(nextName(name)), text: stored })),
   )
 }
 

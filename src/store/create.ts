@@ -26,12 +26,9 @@ import { fieldsOf } from './fields.ts'
 import { flushDirectorySync, isTested } from './flush/directory.ts'
 import { FLUSHES_AT_ONCE, flushFile, flushFileSync, flushFiles, flushPathSync } from './flush/files.ts'
 import { patiently } from './patience.ts'
-import { type Place, placeOf } from './place.ts'
+import { CLAIMS, type Place, placeOf } from './place.ts'
 import { removeIfThere, tryToRemove } from './remove.ts'
 import { fileRights, rightsOf } from './rights.ts'
-
-/** The hidden directory of claims that are being placed. */
-export const CLAIMS = '.claims'
 
 /** What begins so is not decided, and nobody reads it. */
 const DRAFT = '~'
@@ -57,7 +54,10 @@ export type Outcome =
   | { readonly state: 'unclaimed' | 'unknown'; readonly error: unknown }
 
 interface Draft extends Creation {
+  /** The name of its text. */
   readonly nonce: string
+  /** The directory of its text, until it is decided. */
+  home: string
   readonly place: Place
   outcome?: Outcome
 }
@@ -72,24 +72,46 @@ const OTHERS: Outcome = { state: 'others' }
  */
 export async function createAll(directory: string, all: readonly Creation[]): Promise<Outcome[]> {
   const isOrdered = isTested(directory)
+  const batch = join(directory, CLAIMS, DRAFT + randomUUID())
   const drafts = all.map((creation): Draft => {
-    const place = placeOf(directory, creation)
-    return { ...creation, nonce: randomUUID(), place, ...beforehand(place) }
+    const [nonce, place] = [randomUUID(), placeOf(directory, creation)]
+    const home = isOrdered ? batch : join(directory, CLAIMS, DRAFT + nonce)
+    return { ...creation, nonce, home, place, ...beforehand(place) }
   })
-  const open = () => drafts.filter(({ outcome }) => outcome === undefined)
-  await writeDrafts(directory, open(), isOrdered)
-  for (const draft of open()) decideSafely(directory, draft)
-  const won = open()
+  const open = drafts.filter(({ outcome }) => outcome === undefined)
+  await writeDrafts(directory, open, isOrdered)
+  if (isOrdered) finishInTurn(directory, open)
+  else finishTogether(directory, open)
+  return drafts.map(({ outcome }) => outcome ?? OTHERS)
+}
+
+/** A journal keeps the order of names. To make and remove a directory for each claim would take longer than all the rest. */
+function finishInTurn(directory: string, drafts: readonly Draft[]): void {
+  const [batch = ''] = drafts.map(({ home }) => home)
+  let empty: string | undefined
+  for (const draft of drafts) {
+    decideSafely(directory, draft, drafts.length > 1, empty)
+    empty = undefined
+    if (draft.outcome !== undefined) continue
+    placeSafely(directory, draft)
+    if (draft.outcome === OURS && drafts.length > 1) empty = takeEmpty(directory, draft)
+    else clear(directory, draft.key)
+  }
+  for (const each of [empty ?? batch, batch]) removeEmpty(each)
+}
+
+/** Without a journal, the name of the claim may reach the disk after the removal of what it replaces. */
+function finishTogether(directory: string, drafts: readonly Draft[]): void {
+  for (const draft of drafts) decideSafely(directory, draft)
+  const won = drafts.filter(({ outcome }) => outcome === undefined)
   try {
-    // Without a journal, the name of the claim may reach the disk after the removal of what it replaces.
-    if (!isOrdered && won.length > 0) flushDirectorySync(join(directory, CLAIMS))
+    if (won.length > 0) flushDirectorySync(join(directory, CLAIMS))
     for (const draft of won) placeSafely(directory, draft)
-    if (!isOrdered) flushAbove(won)
+    flushAbove(won)
     for (const { key } of won) clear(directory, key)
   } catch (error) {
     for (const draft of won) draft.outcome = { state: 'unknown', error }
   }
-  return drafts.map(({ outcome }) => outcome ?? OTHERS)
 }
 
 /** @returns the outcome if the file is there, or if what it replaces can't be removed: Windows lets no rename of that pass */
@@ -110,26 +132,25 @@ async function writeDrafts(directory: string, drafts: readonly Draft[], isOrdere
   const fileSystem = drafts.length < FLUSHES_AT_ONCE ? undefined : await fileSystemOf(directory)
   const isForAll = (await fileSystem?.isFor(drafts.length)) === true
   try {
+    for (const home of new Set(drafts.map((each) => each.home))) makeHome(directory, home, rights)
     for (let at = 0; at < drafts.length; at += FLUSHES_AT_ONCE) {
       const files: number[] = []
       const some = drafts.slice(at, at + FLUSHES_AT_ONCE)
       try {
-        for (const { text, nonce } of some) {
-          makeDraft(directory, nonce, rights)
-          const file = patiently(() => openSync(textPath(directory, nonce), 'wx', fileRights(rights)))
+        for (const draft of some) {
+          const file = patiently(() => openSync(textPath(draft), 'wx', fileRights(rights)))
           files.push(file)
-          writeFileSync(file, text)
+          writeFileSync(file, draft.text)
         }
         if (!isForAll) await Promise.all(files.map(flushFile))
       } finally {
         files.forEach(closeSync)
       }
-      if (!isOrdered) for (const { nonce } of some) flushDirectorySync(draftPath(directory, nonce))
+      if (!isOrdered) for (const { home } of some) flushDirectorySync(home)
     }
-    if (isForAll && !(await fileSystem?.flush(drafts.length)))
-      await flushFiles(drafts.map(({ nonce }) => textPath(directory, nonce)))
+    if (isForAll && !(await fileSystem?.flush(drafts.length))) await flushFiles(drafts.map(textPath))
   } catch (error) {
-    for (const { nonce } of drafts) drop(directory, nonce)
+    drafts.forEach(drop)
     throw error
   }
 }
@@ -140,12 +161,9 @@ async function fileSystemOf(directory: string) {
   return new FileSystemFlush(directory)
 }
 
-const draftPath = (directory: string, nonce: string) => join(directory, CLAIMS, DRAFT + nonce)
+const textPath = ({ home, nonce }: Draft) => join(home, nonce)
 
-const textPath = (directory: string, nonce: string) => join(draftPath(directory, nonce), nonce)
-
-function makeDraft(directory: string, nonce: string, mode: number): void {
-  const path = draftPath(directory, nonce)
+function makeHome(directory: string, path: string, mode: number): void {
   try {
     mkdirSync(path, { mode })
   } catch (error) {
@@ -169,32 +187,42 @@ export function makeThere(directory: string, name: string): void {
   flushDirectorySync(dirname(path))
 }
 
-function drop(directory: string, nonce: string): void {
-  tryToRemove(textPath(directory, nonce))
-  removeEmpty(draftPath(directory, nonce))
+function drop(draft: Draft): void {
+  tryToRemove(textPath(draft))
+  removeEmpty(draft.home)
 }
 
-function decideSafely(directory: string, draft: Draft): void {
+/** @param empty a directory for it, if it is one of a batch and there is one */
+function decideSafely(directory: string, draft: Draft, isOfBatch = false, empty?: string): void {
   try {
+    if (isOfBatch) enclose(directory, draft, empty)
     if (!decide(directory, draft)) draft.outcome = OTHERS
   } catch (error) {
-    draft.outcome = { state: isUndecided(directory, draft) ? 'unclaimed' : 'unknown', error }
+    draft.outcome = { state: existsSync(textPath(draft)) ? 'unclaimed' : 'unknown', error }
   }
-  if (draft.outcome !== undefined && draft.outcome.state !== 'unknown') drop(directory, draft.nonce)
+  if (draft.outcome !== undefined && draft.outcome.state !== 'unknown') drop(draft)
+}
+
+/** Gives a text of a batch a directory of its own, which can become a claim. */
+function enclose(directory: string, draft: Draft, empty?: string): void {
+  const home = empty ?? join(directory, CLAIMS, DRAFT + draft.nonce)
+  if (empty === undefined) mkdirSync(home, { mode: rightsOf(directory) })
+  renameSync(textPath(draft), join(home, draft.nonce))
+  draft.home = home
 }
 
 /** @returns false if another call's text is decided */
 function decide(directory: string, draft: Draft): boolean {
-  const { key, nonce, place } = draft
-  const [from, claim] = [draftPath(directory, nonce), join(directory, CLAIMS, key)]
+  const { home, key, nonce, place } = draft
+  const claim = join(directory, CLAIMS, key)
   for (let tries = TRIES; ; tries--) {
     try {
-      renameSync(from, claim)
+      renameSync(home, claim)
       return true
     } catch (error) {
       const texts = namesIn(claim)
       // A disk or a server that says no may have done it, and somebody else the rest.
-      if (texts.includes(nonce) || (!exists(textPath(directory, nonce)) && isThere(draft))) return true
+      if (texts.includes(nonce) || (!exists(textPath(draft)) && isThere(draft))) return true
       if (texts.length > 0 || isTaken(place)) return false
       if (tries <= 0 || !IN_THE_WAY.includes(errnoOf(error) ?? '')) throw error
       // Windows does not replace an empty directory, and a scanner may have the text.
@@ -204,7 +232,22 @@ function decide(directory: string, draft: Draft): boolean {
   }
 }
 
-const isUndecided = (directory: string, { nonce }: Draft) => existsSync(textPath(directory, nonce))
+/**
+ * Takes the directory of a claim whose file is in its place. Whoever has decided that key since came too late, and finds
+ * the file.
+ * @returns undefined if somebody else has taken it, or was too late
+ */
+function takeEmpty(directory: string, { key, nonce }: Draft): string | undefined {
+  const empty = join(directory, CLAIMS, DRAFT + nonce)
+  try {
+    renameSync(join(directory, CLAIMS, key), empty)
+    const late = readdirSync(empty)
+    if (late.length === 0) return empty
+    for (const name of late) tryToRemove(join(empty, name))
+    rmdirSync(empty)
+  } catch {}
+  return undefined
+}
 
 function placeSafely(directory: string, draft: Draft): void {
   try {

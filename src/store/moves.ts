@@ -25,9 +25,9 @@ import { earlierEntries } from './earlier.ts'
 import { fieldsOf } from './fields.ts'
 import { flushDirectorySync } from './flush/directory.ts'
 import { flushPathSync, writeNewSync } from './flush/files.ts'
-import { keyOf, parseName, usedName } from './names.ts'
+import { fileName, keyOf, parseName, usedName } from './names.ts'
 import { patiently } from './patience.ts'
-import { MOVES } from './place.ts'
+import { comingKey, MOVES } from './place.ts'
 import { sameDirectory } from './places.ts'
 import { looking, namesOf, readProfile, textOf } from './read.ts'
 import { tryToRemove } from './remove.ts'
@@ -260,20 +260,18 @@ export async function store(
 
 /** @returns what a profile is to be in the target; undefined if it came by this move, or if the target has it otherwise */
 function keyInTarget(target: string, id: string, isEarlier: boolean, iccid: string): string | undefined {
-  const { digits = '' } = parseName(`${iccid}.json`) ?? {}
+  const { digits = '' } = parseName(fileName(iccid)) ?? {}
   for (let number = 1; ; number++) {
-    const key = keyOf({ digits, number })
-    const use = useAt(target, `${key}.json`)
-    if (use.state === 'gone') return number === 1 ? iccidKey(digits) : key
+    const name = fileName(keyOf({ digits, number }))
+    const use = useAt(target, name)
+    if (use.state === 'gone') return comingKey(name)
     // It may be about to become complete.
-    if (use.state === 'unused') settle(target, key)
+    if (use.state === 'unused') settle(target, comingKey(name))
     if (use.state !== 'used' || isEarlier) return undefined
     const tombstone = tombstoneIn(use.text)
     if (tombstone === undefined || tombstone.profile.from === id) return undefined
   }
 }
-
-const iccidKey = (digits: string) => keyOf({ digits, number: 1 })
 
 /** What has left a directory, or is about to. */
 export interface Moved {
@@ -314,7 +312,7 @@ export function fatesIn(directory: string) {
   const open = new Set(openMoves(directory).map(({ id }) => id))
   return (used: string, { move }: Tombstone): 'moved' | 'in transit' | undefined => {
     const { digits = '', number = 1 } = parseName(used) ?? {}
-    const next = useAt(directory, `${keyOf({ digits, number: number + 1 })}.json`)
+    const next = useAt(directory, fileName(keyOf({ digits, number: number + 1 })))
     if (next.state !== 'gone') return undefined
     return open.has(move) ? 'in transit' : 'moved'
   }

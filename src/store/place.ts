@@ -13,6 +13,9 @@ export interface Place {
   readonly unless: readonly string[]
 }
 
+/** The hidden directory of claims that are being placed. */
+export const CLAIMS = '.claims'
+
 /** The hidden directory of the records of devices. */
 export const RECORDS = '.devices'
 
@@ -27,6 +30,18 @@ const ENTRY = /^([0-9a-f-]{36})\.(\d+)$/
 
 export const isRecord = (name: string) => RECORD.test(name)
 
+/** Ends the key of a profile that comes. That of a claim of the profile is another one: each key is decided once. */
+const COMING = '+'
+
+/** What stands among the claims for a profile that comes. */
+export const comingKey = (name: string) => keyOfName(name) + COMING
+
+/** What stands among the claims for the profile of a file: whatever the filler, there is one only. */
+export const keyOfName = (name: string) => {
+  const parsed = parseName(name)
+  return parsed === undefined ? name : keyOf(parsed)
+}
+
 /**
  * @param key the name of the claim
  * @param text what the file says; a used file names its unused one
@@ -35,15 +50,17 @@ export function placeOf(directory: string, { key, text }: { key: string; text: s
   if (isRecord(key)) return { path: join(directory, RECORDS, key), unless: [] }
   const [, move = '', number = ''] = ENTRY.exec(key) ?? []
   if (move !== '') return { path: join(directory, MOVES, move, number), unless: [] }
+  const isUnused = key.endsWith(COMING)
+  const claim = isUnused ? key.slice(0, -COMING.length) : key
+  const names = spellings(fileName(claim))
   const { file, iccid } = fieldsOf(text)
-  const names = spellings(fileName(key)).map((name) => join(directory, name))
-  const used = spellings(fileName(key)).map((name) => join(directory, usedName(name)))
-  const parsed = parseName(String(file))
-  if (typeof file === 'string' && parsed !== undefined && !parsed.isUsed && keyOf(parsed) === key) {
-    const path = join(directory, usedName(file))
-    return { path, replaces: join(directory, file), unless: used.filter((each) => each !== path) }
-  }
-  const spelled = fileName(String(iccid))
-  const path = join(directory, spellings(fileName(key)).includes(spelled) ? spelled : fileName(key))
-  return { path, isUnused: true, unless: [...used, ...names.filter((each) => each !== path)] }
+  const said = isUnused ? fileName(String(iccid)) : String(file)
+  const name = names.includes(said) ? said : fileName(claim)
+  const path = join(directory, isUnused ? name : usedName(name))
+  const used = names.map((each) => join(directory, usedName(each)))
+  if (!isUnused)
+    return { path, replaces: join(directory, name), unless: used.filter((each) => each !== path) }
+  const others = names.filter((each) => each !== name).map((each) => join(directory, each))
+  // In the order in which a claim goes.
+  return { path, isUnused, unless: [...others, join(directory, CLAIMS, claim), ...used] }
 }

@@ -6,6 +6,7 @@ import { claimsOf, exists } from './create.ts'
 import { fieldsOf } from './fields.ts'
 import { fileName, keyOf, parseName, spellings, usedName } from './names.ts'
 import { patiently } from './patience.ts'
+import { keyOfName } from './place.ts'
 import { readProfile } from './read.ts'
 import { removeIfThere } from './remove.ts'
 
@@ -64,18 +65,12 @@ function lookAt(directory: string, name: string): Use {
     const text = readProfile(directory, usedName(each))
     if (text === undefined) continue
     if (isComplete(text, each)) return { state: 'used', name: each, text, isTwin: unused !== undefined }
-    if (claim?.place.replaces === undefined)
+    if (claim === undefined)
       return { state: 'torn', name: unused ?? each, text, isTwin: unused !== undefined }
   }
-  if (claim?.place.replaces !== undefined)
+  if (claim !== undefined)
     return { state: 'claimed', name: String(fieldsOf(claim.text)['file']), text: claim.text }
   return unused === undefined ? { state: 'gone' } : { state: 'unused', name: unused }
-}
-
-/** What stands for the profile of a file among the claims. */
-export const keyOfName = (name: string) => {
-  const parsed = parseName(name)
-  return parsed === undefined ? name : keyOf(parsed)
 }
 
 /** Whether a used file names its profile. */

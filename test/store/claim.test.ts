@@ -88,7 +88,7 @@ test('whoever reads a directory finishes what killed calls have decided, and rem
   ])
   const text = old(usedText(profile(1)))
   claim(directory, '8981', text)
-  claim(directory, '8982.2', profile(2).stored)
+  claim(directory, '8982.2+', profile(2).stored)
   writeFileSync(join(directory, '__8982.json'), usedText(profile(2)))
   const found = readSettled(directory, messages)
   expect([...found.iccids].sort()).toEqual(['8982.2', '8983'])

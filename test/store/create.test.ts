@@ -1,7 +1,8 @@
 import { mkdirSync, readdirSync, readFileSync, renameSync, unlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { CLAIMS, createAll, openClaims, readDecided, settle } from '../../src/store/create.ts'
+import { createAll, openClaims, readDecided, settle } from '../../src/store/create.ts'
+import { CLAIMS } from '../../src/store/place.ts'
 import { namesIn, temporaryDirectory } from '../support/directory.ts'
 
 /** What happens at a step with a path; it may throw. `type`: that of the file system. */

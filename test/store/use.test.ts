@@ -1,8 +1,9 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
+import { keyOfName } from '../../src/store/place.ts'
 import { readUnused } from '../../src/store/read.ts'
-import { deviceIn, keyOfName, refuseAssigned, removeTwin, tombstoneIn, useOf } from '../../src/store/use.ts'
+import { deviceIn, refuseAssigned, removeTwin, tombstoneIn, useOf } from '../../src/store/use.ts'
 import { namesIn, temporaryDirectory } from '../support/directory.ts'
 
 const STORED = JSON.stringify({ iccid: '8988', profile: 'AAAA' })
@@ -49,7 +50,7 @@ test.each([
   ['an empty used file', { '__8988.json': '' }, torn('', false)],
   ['a used file of another profile', { '__8988.json': OTHER }, torn(OTHER, false)],
   ['it came back', { '__8988.json': TOMB, '8988.2.json': STORED }, { ...unused, name: '8988.2.json' }],
-  ['it is coming back', { '__8988.json': TOMB, '.claims/8988.2/nonce': STORED }, used(TOMB, false)],
+  ['it is coming back', { '__8988.json': TOMB, '.claims/8988.2+/nonce': STORED }, used(TOMB, false)],
   [
     'it came back and is used',
     { '__8988.json': TOMB, '__8988F.2.json': USED },

@@ -7,9 +7,10 @@ import { settle } from '../../store/create.ts'
 import { historyOf, recordedIccids } from '../../store/devices.ts'
 import { fieldsOf } from '../../store/fields.ts'
 import { parseName } from '../../store/names.ts'
+import { keyOfName } from '../../store/place.ts'
 import { checkDirectory } from '../../store/read.ts'
 import { tryToRemove } from '../../store/remove.ts'
-import { deviceIn, keyOfName, removeTwin, type Tombstone, tombstoneIn, useOf } from '../../store/use.ts'
+import { deviceIn, removeTwin, type Tombstone, tombstoneIn, useOf } from '../../store/use.ts'
 import type { Messages } from '../../words.ts'
 import {
   beforeClaim,

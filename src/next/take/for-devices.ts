@@ -5,7 +5,8 @@ import { usedText } from '../../store/claim.ts'
 import { settle } from '../../store/create.ts'
 import { type Assignment, historyOf, recordAll } from '../../store/devices.ts'
 import { fileName, keyOf, parseName } from '../../store/names.ts'
-import { keyOfName, removeTwin, tombstoneIn, useAt } from '../../store/use.ts'
+import { keyOfName } from '../../store/place.ts'
+import { removeTwin, tombstoneIn, useAt } from '../../store/use.ts'
 import {
   beforeClaim,
   notHandedOut,
