@@ -11,7 +11,7 @@ import { fileName, keyOf, parseName, type Unused } from './names.ts'
 import { patiently } from './patience.ts'
 import { comingKey, keyOfName } from './place.ts'
 import { readProfile, readUnused } from './read.ts'
-import { removeIfThere } from './remove.ts'
+import { removeIfThere } from './there.ts'
 import { deviceIn, tombstoneIn, type Use, useOf } from './use.ts'
 
 /** No call takes that long for a claim, unless its process has ended or is suspended. */

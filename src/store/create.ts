@@ -10,11 +10,9 @@ import {
   closeSync,
   existsSync,
   ftruncateSync,
-  lstatSync,
   mkdirSync,
   openSync,
   readdirSync,
-  readFileSync,
   renameSync,
   rmdirSync,
   writeFileSync,
@@ -23,12 +21,12 @@ import { dirname, join } from 'node:path'
 import { errnoOf } from '../failure.ts'
 import { pause } from '../pause.ts'
 import { fieldsOf } from './fields.ts'
-import { flushDirectorySync, isTested } from './flush/directory.ts'
+import { flushDirectoryIfThere, flushDirectorySync, isTested } from './flush/directory.ts'
 import { FLUSHES_AT_ONCE, flushFile, flushFileSync, flushFiles, flushPathSync } from './flush/files.ts'
 import { patiently } from './patience.ts'
 import { CLAIMS, type Place, placeOf } from './place.ts'
-import { removeIfThere, tryToRemove } from './remove.ts'
 import { fileRights, rightsOf } from './rights.ts'
+import { exists, makeThere, namesIn, readIfThere, removeEmpty, removeIfThere, tryToRemove } from './there.ts'
 
 /** What begins so is not decided, and nobody reads it. */
 const DRAFT = '~'
@@ -173,20 +171,6 @@ function makeHome(directory: string, path: string, mode: number): void {
   }
 }
 
-/**
- * Makes a directory that stays, unless it is there.
- * @throws the system error
- */
-export function makeThere(directory: string, name: string): void {
-  const path = join(directory, name)
-  try {
-    mkdirSync(path, { mode: rightsOf(directory) })
-  } catch (error) {
-    if (!exists(path)) throw error
-  }
-  flushDirectorySync(dirname(path))
-}
-
 function drop(draft: Draft): void {
   tryToRemove(textPath(draft))
   removeEmpty(draft.home)
@@ -271,17 +255,8 @@ export function settle(directory: string, ...keys: readonly string[]): string[] 
   return claims.map(({ text }) => text)
 }
 
-/** A journal may be closed meanwhile. */
-export function flushUnlessGone(directory: string): void {
-  try {
-    flushDirectorySync(directory)
-  } catch (error) {
-    if (errnoOf(error) !== 'ENOENT') throw error
-  }
-}
-
 function flushAbove(all: readonly { readonly place: Place }[]): void {
-  for (const above of new Set(all.map(({ place }) => dirname(place.path)))) flushUnlessGone(above)
+  for (const above of new Set(all.map(({ place }) => dirname(place.path)))) flushDirectoryIfThere(above)
 }
 
 /**
@@ -321,36 +296,44 @@ export const openClaims = (directory: string): string[] =>
   namesIn(join(directory, CLAIMS)).filter((key) => !key.startsWith(DRAFT))
 
 /**
- * In this order: a tool that only renames takes the unused file, or finds none. Only then the used name is created, and
- * that is won by one, whatever this machine remembers of the names on a server.
+ * In this order: a tool that only renames takes the unused file, or finds none. From then on, nobody else can be at the
+ * place: another text is not decided before this one is there.
  * @returns false if the file may be another's, or in its place already
  */
 function placeText(place: Place, claim: string, text: string): boolean {
   const { path, replaces, isUnused } = place
-  // The unused file first: a tool that only renames goes from one to the other.
-  if ((isUnused && exists(path) && !isTornFrom(text, readIfThere(path) ?? '')) || isTakenByOthers(place))
-    return false
-  const isReplaced = replaces !== undefined && patiently(() => removeIfThere(replaces))
-  const hasCopies = !isTested(dirname(path))
-  // Whoever has removed the unused file is the first, unless it had come once more. And the name of an unused file may be
-  // new again, but the text has its name among the claims only once.
-  if ((isReplaced || isUnused) && !hasCopies && !exists(path)) return moveIn(claim, path)
-  let file: number
-  try {
-    file = patiently(() => openSync(path, 'wx', fileRights(rightsOf(dirname(path)))))
-  } catch (error) {
-    const there = readIfThere(path)
-    // A journal is gone when it is closed.
-    if (there === undefined && (replaces !== undefined || !isGone(error))) throw error
-    // Whoever wrote it may not have flushed it.
-    if (there === text && hasCopies) flushPathSync(path)
-    if (there === undefined || !isTornFrom(text, there)) return false
-    file = patiently(() => openSync(path, 'r+'))
-  }
-  fill(file, hasCopies ? text : '')
-  if (!hasCopies) return moveIn(claim, path)
+  if ((isUnused && !isFree(path, text)) || isTakenByOthers(place)) return false
+  if (replaces !== undefined) patiently(() => removeIfThere(replaces))
+  if (isTested(dirname(path))) return isFree(path, text) && moveIn(claim, path)
+  const file = openToFill(place, text)
+  if (file === undefined) return false
+  fill(file, text)
   if (isUnused && isTakenByOthers(place)) patiently(() => removeIfThere(path))
   return true
+}
+
+function isFree(path: string, text: string): boolean {
+  const there = readIfThere(path)
+  return there === undefined || isTornFrom(text, there)
+}
+
+/** @returns undefined if the file is complete, or if it is an entry of a journal that is closed */
+function openToFill({ path, replaces }: Place, text: string): number | undefined {
+  try {
+    return patiently(() => openSync(path, 'wx', fileRights(rightsOf(dirname(path)))))
+  } catch (error) {
+    const there = readIfThere(path)
+    if (there === undefined && (replaces !== undefined || !isGone(error))) throw error
+    // Whoever wrote it may not have flushed it.
+    if (there === text) flushPathSync(path)
+    if (there === undefined || !isTornFrom(text, there)) return undefined
+  }
+  try {
+    return patiently(() => openSync(path, 'r+'))
+  } catch (error) {
+    if (errnoOf(error) !== 'ENOENT') throw error
+    return undefined
+  }
 }
 
 const isGone = (error: unknown) => ['EEXIST', 'ENOENT'].includes(errnoOf(error) ?? '')
@@ -366,7 +349,6 @@ const isTornFrom = (text: string, there: string) =>
  */
 function fill(file: number, text: string): void {
   try {
-    if (text === '') return
     writeFileSync(file, text)
     ftruncateSync(file, Buffer.byteLength(text))
     flushFileSync(file)
@@ -399,44 +381,9 @@ function clear(directory: string, key: string): void {
   removeEmpty(join(directory, CLAIMS, key))
 }
 
-function removeEmpty(path: string): boolean {
-  try {
-    rmdirSync(path)
-    return true
-  } catch {
-    return false
-  }
-}
-
 const isTakenByOthers = ({ unless }: Place) => unless.some(exists)
 
 const isTaken = (place: Place) => exists(place.path) || isTakenByOthers(place)
 
 /** Whether the file has the text that it was to have. */
 const isThere = ({ place, text }: Draft) => readIfThere(place.path) === text
-
-/** The names in a directory; none if there is none. */
-export function namesIn(path: string): string[] {
-  try {
-    return readdirSync(path)
-  } catch (error) {
-    if (errnoOf(error) === 'ENOENT') return []
-    throw error
-  }
-}
-
-/** Whether a name could not be created because it exists. Over SFTP (sshfs), that becomes EPERM. */
-export const isExisting = (error: unknown, path: string) =>
-  errnoOf(error) === 'EEXIST' || (errnoOf(error) === 'EPERM' && exists(path))
-
-/** Also a broken link: nothing can be created there. Throws the system error if nobody can tell. */
-export const exists = (path: string) => lstatSync(path, { throwIfNoEntry: false }) !== undefined
-
-function readIfThere(path: string): string | undefined {
-  try {
-    return patiently(() => readFileSync(path, 'utf8'))
-  } catch (error) {
-    if (errnoOf(error) === 'ENOENT') return undefined
-    throw error
-  }
-}

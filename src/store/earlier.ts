@@ -3,10 +3,10 @@ import { lstatSync } from 'node:fs'
 import { join } from 'node:path'
 import { Failure } from '../failure.ts'
 import { iccidDigits } from '../profile/iccid.ts'
-import { namesIn } from './create.ts'
 import { fileName, usedName } from './names.ts'
 import { MOVES, RECORDS } from './place.ts'
 import { readProfile, readUsed, textOf } from './read.ts'
+import { namesIn } from './there.ts'
 import { deviceIn, tombstoneIn } from './use.ts'
 
 /**

@@ -16,8 +16,8 @@ import {
 import { join } from 'node:path'
 import { fileName, parseName } from './names.ts'
 import { patiently } from './patience.ts'
-import { removeIfThere, tryToRemove } from './remove.ts'
 import { fileRights, rightsOf } from './rights.ts'
+import { removeIfThere, tryToRemove } from './there.ts'
 
 const HINT = '.unused'
 

@@ -12,8 +12,8 @@ import { fieldsOf } from './fields.ts'
 import { fileSystemOf, flushDirectorySync, isTested, TESTED } from './flush/directory.ts'
 import { flushFileSync } from './flush/files.ts'
 import { patiently } from './patience.ts'
-import { tryToRemove } from './remove.ts'
 import { fileRights, rightsOf } from './rights.ts'
+import { tryToRemove } from './there.ts'
 
 const FILE = '.identity'
 

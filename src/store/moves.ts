@@ -10,28 +10,18 @@ import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { errnoOf } from '../failure.ts'
 import { byUs, type Stored } from './claim.ts'
-import {
-  type Creation,
-  createAll,
-  exists,
-  flushUnlessGone,
-  makeThere,
-  namesIn,
-  type Outcome,
-  readDecided,
-  settle,
-} from './create.ts'
+import { type Creation, createAll, type Outcome, readDecided, settle } from './create.ts'
 import { earlierEntries } from './earlier.ts'
 import { fieldsOf } from './fields.ts'
-import { flushDirectorySync } from './flush/directory.ts'
+import { flushDirectoryIfThere, flushDirectorySync } from './flush/directory.ts'
 import { flushPathSync, writeNewSync } from './flush/files.ts'
 import { fileName, keyOf, parseName, usedName } from './names.ts'
 import { patiently } from './patience.ts'
 import { comingKey, MOVES } from './place.ts'
 import { sameDirectory } from './places.ts'
 import { looking, namesOf, readProfile, textOf } from './read.ts'
-import { tryToRemove } from './remove.ts'
 import { fileRights, rightsOf } from './rights.ts'
+import { exists, makeThere, namesIn, tryToRemove } from './there.ts'
 import { type Tombstone, tombstoneIn, useAt } from './use.ts'
 
 const MARK = '.from'
@@ -179,7 +169,7 @@ export async function append(
   })
   const [outcome] = await createAll(move.source, [{ key: entryKey(move, next), text }])
   if (outcome !== undefined && 'error' in outcome) throw outcome.error
-  flushUnlessGone(placeOfMove(move))
+  flushDirectoryIfThere(placeOfMove(move))
 }
 
 /** Closes the journal of a move whose profiles the target has, in one step. */

@@ -130,7 +130,7 @@ test('what a killed call has put aside in the other directory is stored, and not
   // Nobody fetched.
   expect(lines(stderr)[0]).toBe('softsim: stored what an interrupted call received: 1 new profile')
   expect(await status(target)).toMatchObject({ unused: 2, received: 0 })
-  expect(existsSync(join(target, '.incoming'))).toBe(false)
+  expect(readdirSync(join(target, '.incoming'))).toEqual([])
 })
 
 const reason = whyNoTrace()

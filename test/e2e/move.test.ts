@@ -117,7 +117,7 @@ test('what an interrupted fetch received is stored first', async () => {
   const run = await move(source, target, '--all')
   expect(run.stderr).toContain('stored what an interrupted call received: 1 new profile')
   expect(namesIn(target)).toEqual([1, 2].map(fileOf))
-  expect(existsSync(join(source, '.incoming'))).toBe(false)
+  expect(readdirSync(join(source, '.incoming'))).toEqual([])
 })
 
 test('a receipt has a line for each profile', async () => {

@@ -9,7 +9,7 @@ import { flushFiles } from '../../src/store/flush/files.ts'
 import { add } from '../../src/store/incoming/add.ts'
 import { hasIncoming } from '../../src/store/incoming/answers.ts'
 import { recover } from '../../src/store/incoming/recover.ts'
-import { closeTarget, openTarget } from '../../src/store/incoming/target.ts'
+import { openTarget } from '../../src/store/incoming/target.ts'
 import { fileName, usedName } from '../../src/store/names.ts'
 import { Queue } from '../../src/store/queue.ts'
 import { readProfile, readUnused } from '../../src/store/read.ts'
@@ -190,7 +190,6 @@ export class Model {
       for (const each of this.#durable()) this.kept.add(each)
       this.#received = []
     }
-    await closeTarget(target)
   }
 
   /** What has been received, if it is put aside or has a name. */

@@ -115,7 +115,7 @@ export async function loadProgram(source: string, platform: NodeJS.Platform): Pr
           try {
             leaveHint(LOT, messages)
           } finally {
-            closeTarget(target)
+            closeTarget?.(target)
           }
         }
       }),

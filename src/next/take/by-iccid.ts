@@ -9,7 +9,7 @@ import { fieldsOf } from '../../store/fields.ts'
 import { parseName } from '../../store/names.ts'
 import { keyOfName } from '../../store/place.ts'
 import { checkDirectory } from '../../store/read.ts'
-import { tryToRemove } from '../../store/remove.ts'
+import { tryToRemove } from '../../store/there.ts'
 import { deviceIn, removeTwin, type Tombstone, tombstoneIn, useOf } from '../../store/use.ts'
 import type { Messages } from '../../words.ts'
 import {

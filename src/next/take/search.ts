@@ -2,7 +2,7 @@ import { Failure, reasonOf, UnusableProfile } from '../../failure.ts'
 import type { Decrypt } from '../../key/decrypt.ts'
 import { claimAll, comeBack } from '../../store/claim.ts'
 import type { Outcome } from '../../store/create.ts'
-import { isFetching } from '../../store/incoming/answers.ts'
+import { isStoring } from '../../store/incoming/answers.ts'
 import { fileName, whyNoProfile } from '../../store/names.ts'
 import { isHeld } from '../../store/patience.ts'
 import { Queue } from '../../store/queue.ts'
@@ -76,7 +76,7 @@ export class Search {
     } catch (error) {
       // A running fetch may be writing it, where the file system has no hard links.
       if (isSecond || !(error instanceof UnusableProfile) || error.fault !== 'damaged') throw error
-      if (!isFetching(this.#source.directory)) return this.#open(name, true)
+      if (!isStoring(this.#source.directory)) return this.#open(name, true)
       this.skipped.note(name, `a fetch may be writing it: ${error.message}`)
       return undefined
     }

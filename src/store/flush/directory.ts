@@ -1,5 +1,6 @@
 import { closeSync, constants, openSync, statfsSync } from 'node:fs'
 import { join } from 'node:path'
+import { errnoOf } from '../../failure.ts'
 import { flushFile, flushFileSync, flushFiles } from './files.ts'
 
 /** Windows can't flush a directory. NTFS journals names itself. */
@@ -71,6 +72,15 @@ export function flushDirectorySync(path: string): boolean {
     return directory.flushSync()
   } finally {
     directory.close()
+  }
+}
+
+/** Does nothing if there is no such directory: the journal of a move may be closed by now. */
+export function flushDirectoryIfThere(path: string): void {
+  try {
+    flushDirectorySync(path)
+  } catch (error) {
+    if (errnoOf(error) !== 'ENOENT') throw error
   }
 }
 

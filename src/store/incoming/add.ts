@@ -1,13 +1,12 @@
 import { closeSync, linkSync, openSync, readFileSync, renameSync, unlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { errnoOf, Failure, reasonOf } from '../../failure.ts'
-import { exists } from '../create.ts'
 import { flushDirectory } from '../flush/directory.ts'
 import { FLUSHES_AT_ONCE, flushFile, flushFiles, writeFlushed } from '../flush/files.ts'
 import { fileName, hasFiller } from '../names.ts'
 import { patiently } from '../patience.ts'
-import { removeIfThere } from '../remove.ts'
 import { fileRights } from '../rights.ts'
+import { exists, removeIfThere } from '../there.ts'
 import {
   ANSWER,
   answerPath,

@@ -23,7 +23,7 @@ export const ANSWER = '.answer'
 /** The suffix of the space that is reserved for a pending answer. */
 export const RESERVE = '.reserve'
 
-/** The suffix of the file that marks a running fetch. */
+/** The suffix of a file without contents. In version 1.1, it marked a running fetch. */
 export const FETCH_MARK = '.fetch'
 
 /** The suffix of an answer that could not be read completely. It is kept for a person to inspect. */
@@ -63,14 +63,9 @@ function namesIn(place: string): string[] {
 export const hasIncoming = (directory: string): boolean =>
   namesIn(join(directory, INCOMING)).some((name) => !NO_ANSWER.some((ending) => name.endsWith(ending)))
 
-/** Whether a fetch is running, or was killed. */
-export function isFetching(directory: string): boolean {
-  try {
-    return readdirSync(join(directory, INCOMING)).some((name) => name.endsWith(FETCH_MARK))
-  } catch {
-    return false
-  }
-}
+/** Whether a call is storing profiles, or was killed. */
+export const isStoring = (directory: string): boolean =>
+  namesIn(join(directory, INCOMING)).some((name) => name.endsWith(ANSWER))
 
 /** How many profiles are in the answers that are put aside. */
 export function countReceived(directory: string): number {

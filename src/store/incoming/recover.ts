@@ -8,8 +8,8 @@ import { flushDirectory } from '../flush/directory.ts'
 import { writeFlushed } from '../flush/files.ts'
 import { Hint } from '../hint.ts'
 import { patiently } from '../patience.ts'
-import { removeIfThere, tryToRemove } from '../remove.ts'
 import { fileRights } from '../rights.ts'
+import { removeIfThere, tryToRemove } from '../there.ts'
 import { publishAnswer } from './add.ts'
 import {
   ANSWER,
@@ -25,7 +25,7 @@ import {
 } from './answers.ts'
 import type { Added } from './known.ts'
 import { removeAll, removeAnswer } from './reserve.ts'
-import { closeTarget, createIncoming, makeIncoming, type Target, targetOf } from './target.ts'
+import { createIncoming, makeIncoming, type Target, targetOf } from './target.ts'
 
 const SECOND_LOOK_MS = 1000
 
@@ -64,7 +64,6 @@ export async function recover(directory: string): Promise<Recovered | undefined>
       }
     } finally {
       Hint.drop(directory)
-      closeTarget(target)
     }
     return all.length === 0 ? undefined : merged(all)
   } catch (error) {
@@ -94,7 +93,7 @@ async function finish(target: Target, name: string): Promise<Recovered[]> {
     const hasAnswer = isFile || (await readdir(theirs)).includes('answer')
     // Without, the call was killed before it had received anything, or after it had stored all.
     text = hasAnswer ? await readFile(isFile ? theirs : join(theirs, 'answer')) : Buffer.alloc(0)
-    await makeIncoming(target, own + ANSWER)
+    makeIncoming(target, own + ANSWER)
     await writeFlushed(path, text, fileRights(target.rights))
     await flushDirectory(incomingPath(directory, own + ANSWER))
     await flushDirectory(join(directory, INCOMING))
@@ -153,7 +152,7 @@ async function abandonedAt(now: number, directory: string, names: Iterable<strin
 async function timeOn(directory: string): Promise<number> {
   const name = newAnswerName() + FETCH_MARK
   try {
-    closeSync(await createIncoming(targetOf(directory), name))
+    closeSync(createIncoming(targetOf(directory), name))
     const { mtimeMs } = await lstat(incomingPath(directory, name))
     return mtimeMs
   } catch {

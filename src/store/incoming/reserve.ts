@@ -19,8 +19,8 @@ import { errnoOf, Failure, reasonOf } from '../../failure.ts'
 import { flushDirectory } from '../flush/directory.ts'
 import { flushFile, writeFlushed } from '../flush/files.ts'
 import { patiently } from '../patience.ts'
-import { tryToRemove } from '../remove.ts'
 import { fileRights } from '../rights.ts'
+import { tryToRemove } from '../there.ts'
 import {
   ANSWER,
   answerPath,
@@ -90,7 +90,7 @@ export async function putAside(
   const text = formatAnswer(profiles)
   const place = join(target.directory, INCOMING)
   try {
-    await makeIncoming(target, answer + ANSWER)
+    makeIncoming(target, answer + ANSWER)
     await writeOver(target, answer, text)
     await flushDirectory(place)
     return
@@ -99,7 +99,7 @@ export async function putAside(
   }
   for (let tries = TRIES; ; tries--) {
     try {
-      await makeIncoming(target, answer + ANSWER)
+      makeIncoming(target, answer + ANSWER)
       await writeFlushed(answerPath(target.directory, answer), Buffer.from(text), fileRights(target.rights))
       await flushDirectory(incomingPath(target.directory, answer + ANSWER))
       await flushDirectory(place)

@@ -1,6 +1,5 @@
-import { closeSync, lstatSync, mkdirSync, openSync, rmdirSync, statSync } from 'node:fs'
+import { closeSync, lstatSync, mkdirSync, openSync, statSync } from 'node:fs'
 import { dirname, join, parse } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { errnoOf, Failure, reasonOf } from '../../failure.ts'
 import { flushDirectory, flushDirectorySync } from '../flush/directory.ts'
 import { FileSystemFlush } from '../flush/file-system.ts'
@@ -8,20 +7,14 @@ import { fillFlushed } from '../flush/files.ts'
 import { introduce } from '../identity.ts'
 import { patiently } from '../patience.ts'
 import { hasFillers } from '../read.ts'
-import { tryToRemove } from '../remove.ts'
 import { fileRights, rightsOf } from '../rights.ts'
+import { tryToRemove } from '../there.ts'
 import { FETCH_MARK, INCOMING, incomingPath, newAnswerName } from './answers.ts'
-
-/** A fetch removes the empty directory when it ends, and a starting fetch makes it again. */
-const TRIES = 30
-const PAUSE_MS = 1000
 
 export interface Target {
   readonly directory: string
   /** Of what is made in it. */
   readonly rights: number
-  readonly mark?: string
-  readonly made?: readonly string[]
   /** Whether any name in it has a filler. If none has, there is one way only to spell an ICCID. */
   hasFillers?: boolean
   readonly fileSystem?: FileSystemFlush
@@ -30,40 +23,33 @@ export interface Target {
 }
 
 export interface OpenTarget extends Target {
-  readonly mark: string
-  /** The directories that were made for it, the deepest first. */
-  readonly made: readonly string[]
+  /** Whether the directory was made for it. */
+  readonly isNew: boolean
   /** Without directory flushes, a power cut may undo what is stored. */
   readonly canFlush: boolean
 }
 
-/** @throws the system error */
+/** @throws the system error of stat(2) */
 export function targetOf(directory: string): Target {
   return { directory, rights: rightsOf(directory) }
 }
 
 /**
- * Checks that files can be put aside, before profiles are paid for. A mark stays until `closeTarget`, so that no
- * other fetch removes the place.
- * @throws {Failure} `disk`
+ * Makes a directory unless it is there, and checks that files can be put aside in it, before profiles are paid for.
+ * @throws {Failure} `unwritten-directory`
  */
 export async function openTarget(directory: string): Promise<OpenTarget> {
   try {
-    for (let tries = TRIES; ; tries--) {
-      const made = await makeDirectory(directory)
-      try {
-        const [target, hasAny] = [targetOf(directory), hasFillers(directory)]
-        return await markTarget({
-          ...target,
-          made,
-          hasFillers: hasAny,
-          fileSystem: new FileSystemFlush(directory),
-        })
-      } catch (error) {
-        // A fetch that made the directory and stored nothing in it has removed it.
-        if (errnoOf(error) !== 'ENOENT' || tries <= 0 || isDirectory(directory)) throw error
-      }
-    }
+    const isNew = await makeDirectory(directory)
+    const target = targetOf(directory)
+    const probe = newAnswerName() + FETCH_MARK
+    closeSync(createIncoming(target, probe))
+    tryToRemove(incomingPath(directory, probe))
+    if (isNew) introduce(directory)
+    // Also if another call made the place for answers: it may have been killed before this flush.
+    const canFlush = await flushDirectory(directory)
+    const fileSystem = new FileSystemFlush(directory)
+    return { ...target, isNew, canFlush, fileSystem, hasFillers: hasFillers(directory) }
   } catch (error) {
     const facts = { kind: 'unwritten-directory', directory } as const
     throw new Failure(facts, `can't write to the directory ${directory}: ${reasonOf(error)}`, error)
@@ -72,21 +58,22 @@ export async function openTarget(directory: string): Promise<OpenTarget> {
 
 /**
  * Node's recursive mkdir reports a misleading reason when it fails.
- * @returns the directories that were made, the deepest first
+ * @returns whether it was made now
  * @throws {Error} with the reason
  */
-export async function makeDirectory(path: string): Promise<string[]> {
+export async function makeDirectory(path: string): Promise<boolean> {
   const above = dirname(path)
-  const made = above !== path && !isDirectory(above) ? await makeDirectory(above) : []
+  if (above !== path && !isDirectory(above)) await makeDirectory(above)
+  let isNew = false
   try {
     mkdirSync(path, { mode: 0o700 })
-    made.unshift(path)
+    isNew = true
   } catch (error) {
     if (!isDirectory(path)) throw whyNone(path, error)
   }
   // Also if it already exists: the call that made it may have been killed before this flush.
   for (const place of [above, dirname(above)]) await flushDirectory(place).catch(() => {})
-  return made
+  return isNew
 }
 
 export const isDirectory = (path: string) => statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false
@@ -99,80 +86,43 @@ function whyNone(path: string, error: unknown): unknown {
   return new Error(`${path} ${status.isSymbolicLink() ? 'is a broken link' : 'is not a directory'}`)
 }
 
-async function markTarget(target: Omit<OpenTarget, 'mark' | 'canFlush'>): Promise<OpenTarget> {
-  const mark = newAnswerName() + FETCH_MARK
-  try {
-    closeSync(await createIncoming(target, mark))
-    // Also if another call made the place: it may have been killed before this flush. The mark keeps the place from
-    // now on.
-    return { ...target, mark, canFlush: await flushDirectory(target.directory) }
-  } catch (error) {
-    closeTarget({ ...target, mark })
-    throw error
-  }
+/**
+ * Creates a file among the answers.
+ * @returns the open file
+ * @throws the system error, EEXIST if there is one
+ */
+export function createIncoming({ directory, rights }: Target, name: string): number {
+  makePlace(directory, rights)
+  return patiently(() => openSync(incomingPath(directory, name), 'wx', fileRights(rights)))
 }
 
 /**
- * Also makes the place for answers if it is missing.
- * @returns the open file
+ * Makes a directory among the answers, unless it is there.
  * @throws the system error
  */
-export const createIncoming = (target: Target, name: string): Promise<number> =>
-  inIncoming(target, () => openSync(incomingPath(target.directory, name), 'wx', fileRights(target.rights)))
-
-/**
- * The same for a directory, unless it is there.
- * @throws the system error
- */
-export const makeIncoming = (target: Target, name: string): Promise<boolean> =>
-  inIncoming(target, () => makeOne(incomingPath(target.directory, name), target.rights))
-
-async function inIncoming<T>(target: Target, make: () => T): Promise<T> {
-  for (let tries = TRIES; ; tries--) {
-    await makePlace(target)
-    try {
-      return patiently(make)
-    } catch (error) {
-      if (errnoOf(error) !== 'ENOENT' || tries <= 0) throw error
-      // A network file system may report for a while that the removed place still exists.
-      if (tries < TRIES) await sleep(PAUSE_MS)
-    }
-  }
+export function makeIncoming({ directory, rights }: Target, name: string): void {
+  makePlace(directory, rights)
+  makeOne(incomingPath(directory, name), rights)
 }
 
 /** Writes a new file there and flushes it. Its name is durable once the directory of answers is flushed. */
 export const writeIncoming = async (target: Target, name: string, contents: string | Uint8Array) =>
-  fillFlushed(await createIncoming(target, name), contents)
+  fillFlushed(createIncoming(target, name), contents)
 
-async function makePlace({ directory, rights, mark }: Target): Promise<void> {
+/** A link would lead out of the directory. */
+function makePlace(directory: string, rights: number): void {
   const place = join(directory, INCOMING)
-  const isNew = makeOne(place, rights)
-  // Without a mark, others may still remove the place. It is flushed later.
-  if (isNew && mark !== undefined) await flushDirectory(directory)
-  // A link would lead out of the directory.
-  if (isOther(place)) throw new Error(`${place} is not a directory`)
+  if (makeOne(place, rights)) flushDirectorySync(directory)
+  if (!lstatSync(place).isDirectory()) throw new Error(`${place} is not a directory`)
 }
 
-/** @returns false if it already exists, or seems to */
+/** @returns false if it is there */
 function makeOne(path: string, rights: number): boolean {
   try {
-    mkdirSync(path, { mode: rights })
+    patiently(() => mkdirSync(path, { mode: rights }))
     return true
   } catch (error) {
-    if (errnoOf(error) === 'EEXIST' || isDirectory(path)) return false
-    throw error
+    if (errnoOf(error) !== 'EEXIST' && !isDirectory(path)) throw error
+    return false
   }
 }
-
-/** Answers that are still put aside stay. Directories that were made for nothing are removed. */
-export function closeTarget({ directory, mark, made = [] }: Target): void {
-  if (mark !== undefined) tryToRemove(incomingPath(directory, mark))
-  try {
-    rmdirSync(join(directory, INCOMING))
-    flushDirectorySync(directory)
-    for (const each of made) rmdirSync(each)
-  } catch {}
-  if (made.includes(directory)) introduce(directory)
-}
-
-const isOther = (path: string) => lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === false

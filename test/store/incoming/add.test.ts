@@ -13,7 +13,7 @@ import { describe, expect, test } from 'vitest'
 import { Hint } from '../../../src/store/hint.ts'
 import { add } from '../../../src/store/incoming/add.ts'
 import { INCOMING, type StoredProfile } from '../../../src/store/incoming/answers.ts'
-import { closeTarget, openTarget } from '../../../src/store/incoming/target.ts'
+import { openTarget } from '../../../src/store/incoming/target.ts'
 import { namesIn, temporaryDirectory } from '../../support/directory.ts'
 
 const profile = (n: number, text = 'AAAA'): StoredProfile => ({ iccid: `8988${n}`, profile: text })
@@ -28,7 +28,6 @@ async function addTo(directory: string, profiles: StoredProfile[]) {
   try {
     return await add(target, profiles)
   } finally {
-    await closeTarget(target)
   }
 }
 
@@ -37,7 +36,8 @@ describe('add', () => {
     const directory = temporaryDirectory()
     const added = await addTo(directory, several(200))
     expect(added).toEqual({ stored: several(200).map(({ iccid }) => iccid), known: [] })
-    expect(readdirSync(directory)).toHaveLength(200)
+    expect(namesIn(directory)).toHaveLength(200)
+    expect(readdirSync(join(directory, INCOMING))).toEqual([])
     expect(read(directory, '89887.json')).toEqual(profile(7))
   })
 

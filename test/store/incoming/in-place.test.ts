@@ -1,17 +1,9 @@
-import {
-  chmodSync,
-  existsSync,
-  readdirSync,
-  readFileSync,
-  readlinkSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs'
+import { chmodSync, readdirSync, readFileSync, readlinkSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { add } from '../../../src/store/incoming/add.ts'
 import type { StoredProfile } from '../../../src/store/incoming/answers.ts'
-import { closeTarget, openTarget } from '../../../src/store/incoming/target.ts'
+import { openTarget } from '../../../src/store/incoming/target.ts'
 import { readUnused } from '../../../src/store/read.ts'
 import { namesIn, temporaryDirectory } from '../../support/directory.ts'
 import { hasPosix } from '../../support/system.ts'
@@ -45,7 +37,6 @@ async function addTo(directory: string, added = profiles) {
   try {
     return await add(target, added)
   } finally {
-    await closeTarget(target)
   }
 }
 
@@ -68,7 +59,7 @@ describe('without hard links', () => {
       expect(namesIn(directory)).toEqual(iccids.map((each) => `${each}.json`))
       for (const each of profiles)
         expect(JSON.parse(readFileSync(join(directory, `${each.iccid}.json`), 'utf8'))).toEqual(each)
-      expect(existsSync(join(directory, '.incoming'))).toBe(false)
+      expect(readdirSync(join(directory, '.incoming'))).toEqual([])
     },
   )
 

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterEach, expect, test, vi } from 'vitest'
 import { add } from '../../../src/store/incoming/add.ts'
 import { ANSWER, INCOMING, type StoredProfile, toFile } from '../../../src/store/incoming/answers.ts'
-import { closeTarget, openTarget, targetOf } from '../../../src/store/incoming/target.ts'
+import { openTarget, targetOf } from '../../../src/store/incoming/target.ts'
 import { readUnused } from '../../../src/store/read.ts'
 import { namesIn, temporaryDirectory } from '../../support/directory.ts'
 
@@ -64,7 +64,6 @@ async function addTo(directory: string, profiles = three) {
     return await add(target, profiles)
   } finally {
     disk.before = () => {}
-    closeTarget(target)
   }
 }
 

@@ -1,4 +1,4 @@
-import { closeSync, existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, rmSync } from 'node:fs'
+import { closeSync, existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { flushDirectorySync } from '../../../src/store/flush/directory.ts'
@@ -50,10 +50,9 @@ describe.skipIf(isWindows)('.incoming survives a power cut', () => {
 
   test('when it was removed and created again', async () => {
     const target = await openTarget(directory)
-    rmSync(join(directory, INCOMING, target.mark))
     rmdirSync(join(directory, INCOMING))
     flushDirectorySync(directory)
-    closeSync(await createIncoming(target, 'new'))
+    closeSync(createIncoming(target, 'new'))
     expectPlaceAfterPowerCut()
   })
 })

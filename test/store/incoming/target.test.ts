@@ -1,32 +1,17 @@
-import { closeSync, mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join, parse, resolve } from 'node:path'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { adviceOn } from '../../../src/cli/advice/advice.ts'
 import { INCOMING } from '../../../src/store/incoming/answers.ts'
-import {
-  closeTarget,
-  createIncoming,
-  isDirectory,
-  makeDirectory,
-  openTarget,
-} from '../../../src/store/incoming/target.ts'
+import { isDirectory, makeDirectory, openTarget } from '../../../src/store/incoming/target.ts'
 import { temporaryDirectory } from '../../support/directory.ts'
 import { hasSymlinks } from '../../support/system.ts'
 
-/**
- * Whether the drive answers as Windows does to every path on one that is not there; what happens before a file is created;
- * what it says when a directory is made.
- */
+/** Whether the drive answers as Windows does to every path on one that is not there; what it says when a directory is made. */
 const drive = vi.hoisted(() => ({
   isMissing: false,
-  beforeCreation: (_path: string) => {},
   refusesDirectories: undefined as string | undefined,
 }))
-
-/** The pauses, in milliseconds. */
-const pauses = vi.hoisted((): number[] => [])
-
-vi.mock('node:timers/promises', () => ({ setTimeout: async (ms: number) => void pauses.push(ms) }))
 
 vi.mock('node:fs', async (importOriginal) => {
   const fs = await importOriginal<typeof import('node:fs')>()
@@ -39,10 +24,6 @@ vi.mock('node:fs', async (importOriginal) => {
       if (code !== undefined) throw Object.assign(new Error(code), { code })
       return fs.mkdirSync(path, options)
     },
-    openSync(path: string, flags: string, mode?: number) {
-      if (flags === 'wx') drive.beforeCreation(path)
-      return fs.openSync(path, flags, mode)
-    },
     statSync: (path: string, options?: object) => (drive.isMissing ? undefined : fs.statSync(path, options)),
     lstatSync: (path: string, options?: object) =>
       drive.isMissing ? undefined : fs.lstatSync(path, options),
@@ -51,29 +32,16 @@ vi.mock('node:fs', async (importOriginal) => {
 
 afterEach(() => {
   drive.isMissing = false
-  drive.beforeCreation = () => {}
   drive.refusesDirectories = undefined
-  pauses.length = 0
   vi.restoreAllMocks()
 })
 
 describe('creating the directory', () => {
-  test('what was made for nothing is removed, and what was there stays', async () => {
-    const root = temporaryDirectory()
-    const directory = join(root, 'new', 'profiles')
-    closeTarget(await openTarget(directory))
-    expect([isDirectory(root), isDirectory(join(root, 'new'))]).toEqual([true, false])
-    mkdirSync(directory, { recursive: true })
-    closeTarget(await openTarget(directory))
-    expect(isDirectory(directory)).toBe(true)
-  })
-
-  test('what another fetch works in stays', async () => {
-    const directory = join(temporaryDirectory(), 'profiles')
-    const [first, second] = [await openTarget(directory), await openTarget(directory)]
-    closeTarget(first)
-    expect(isDirectory(directory)).toBe(true)
-    closeTarget(second)
+  test('it is made once, and only what is made is new', async () => {
+    const directory = join(temporaryDirectory(), 'new', 'profiles')
+    for (const isNew of [true, false]) expect(await openTarget(directory)).toMatchObject({ isNew, directory })
+    expect(readdirSync(directory).sort()).toEqual(['.identity', INCOMING])
+    expect(readdirSync(join(directory, INCOMING))).toEqual([])
   })
 
   test('with its parent directories', async () => {
@@ -119,41 +87,11 @@ describe('creating the directory', () => {
   })
 })
 
-describe('another fetch ends at the same moment, and removes', () => {
-  test.each([
-    [1, []],
-    [3, [1000, 1000]],
-  ])(
-    '.incoming, %i times: it is made again; after the first time, that may take a while',
-    async (times, expected) => {
-      const directory = temporaryDirectory()
-      const { mark: _, ...target } = await openTarget(directory)
-      let left = times
-      drive.beforeCreation = () => {
-        if (left-- > 0) rmSync(join(directory, INCOMING), { recursive: true })
-      }
-      closeSync(await createIncoming(target, 'new'))
-      expect([readdirSync(join(directory, INCOMING)), pauses]).toEqual([['new'], expected])
-    },
-  )
-
-  test('the directory: it is made again', async () => {
-    const directory = join(temporaryDirectory(), 'profiles')
-    drive.beforeCreation = () => {
-      drive.beforeCreation = () => {}
-      rmSync(directory, { recursive: true })
-    }
-    const { mark } = await openTarget(directory)
-    expect(readdirSync(join(directory, INCOMING))).toEqual([mark])
-  })
-})
-
 test('a directory that is there, on a file system that does not say so when it is to be made', async () => {
   const directory = temporaryDirectory()
   mkdirSync(join(directory, INCOMING))
   drive.refusesDirectories = 'EACCES'
-  const { mark } = await openTarget(directory)
-  expect(readdirSync(join(directory, INCOMING))).toEqual([mark])
+  await expect(openTarget(directory)).resolves.toMatchObject({ isNew: false })
 })
 
 describe('what to do where nothing can be written', () => {

@@ -1,0 +1,80 @@
+/** What is in a directory, made if it is missing and removed if it is there. */
+import { lstatSync, mkdirSync, readdirSync, readFileSync, rmdirSync, unlinkSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { errnoOf } from '../failure.ts'
+import { flushDirectorySync } from './flush/directory.ts'
+import { patiently } from './patience.ts'
+import { rightsOf } from './rights.ts'
+
+/** The names in a directory; none if there is none. */
+export function namesIn(path: string): string[] {
+  try {
+    return readdirSync(path)
+  } catch (error) {
+    if (errnoOf(error) === 'ENOENT') return []
+    throw error
+  }
+}
+
+/** Whether a name could not be created because it exists. Over SFTP (sshfs), that becomes EPERM. */
+export const isExisting = (error: unknown, path: string) =>
+  errnoOf(error) === 'EEXIST' || (errnoOf(error) === 'EPERM' && exists(path))
+
+/** Also a broken link: nothing can be created there. Throws the system error if nobody can tell. */
+export const exists = (path: string) => lstatSync(path, { throwIfNoEntry: false }) !== undefined
+
+/** @throws the system error, other than ENOENT */
+export function readIfThere(path: string): string | undefined {
+  try {
+    return patiently(() => readFileSync(path, 'utf8'))
+  } catch (error) {
+    if (errnoOf(error) === 'ENOENT') return undefined
+    throw error
+  }
+}
+
+/**
+ * Makes a directory that stays, unless it is there.
+ * @throws the system error
+ */
+export function makeThere(directory: string, name: string): void {
+  const path = join(directory, name)
+  try {
+    mkdirSync(path, { mode: rightsOf(directory) })
+  } catch (error) {
+    if (!exists(path)) throw error
+  }
+  flushDirectorySync(dirname(path))
+}
+
+/**
+ * Node's `rmSync` looks at the file first, and some of its errors have no code.
+ * @returns false if there is no such file
+ * @throws the system error
+ */
+export function removeIfThere(path: string): boolean {
+  try {
+    unlinkSync(path)
+    return true
+  } catch (error) {
+    if (errnoOf(error) !== 'ENOENT') throw error
+    return false
+  }
+}
+
+/** Removes what does no harm if it stays. */
+export function tryToRemove(path: string): void {
+  try {
+    patiently(() => removeIfThere(path))
+  } catch {}
+}
+
+/** @returns false if it is not there, or not empty */
+export function removeEmpty(path: string): boolean {
+  try {
+    rmdirSync(path)
+    return true
+  } catch {
+    return false
+  }
+}
