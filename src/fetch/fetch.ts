@@ -6,7 +6,7 @@ import { FLUSHES_AT_ONCE } from '../store/flush/files.ts'
 import { Hint } from '../store/hint.ts'
 import { checkSpaceForOrder } from '../store/incoming/free-space.ts'
 import { finishFetches } from '../store/incoming/recover.ts'
-import { openTarget, type Target } from '../store/incoming/target.ts'
+import { closeTarget, openTarget, type Target } from '../store/incoming/target.ts'
 import { warnOfVendorList } from '../store/incoming/vendor-list.ts'
 import { checkOpenFiles } from '../store/open-files.ts'
 import { leaveHint } from '../store/queue.ts'
@@ -54,8 +54,9 @@ export async function fetchProfiles(order: Order): Promise<void> {
       await fetchInto(target, order, client)
     } finally {
       unused = renewHint(directory, messages)
+      closeTarget(target)
     }
-    const isNew = target.isNew ? 'is new, and ' : ''
+    const isNew = target.made.length > 0 ? 'is new, and ' : ''
     if (unused !== undefined)
       messages.tell(0, `${directory} ${isNew}has ${several(unused, 'unused profile')} now`)
   } finally {

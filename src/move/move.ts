@@ -12,7 +12,7 @@ import { Hint } from '../store/hint.ts'
 import { enter } from '../store/identity.ts'
 import { checkSpaceForMove } from '../store/incoming/free-space.ts'
 import { finishFetches } from '../store/incoming/recover.ts'
-import { type OpenTarget, openTarget } from '../store/incoming/target.ts'
+import { closeTarget, type OpenTarget, openTarget } from '../store/incoming/target.ts'
 import { Movables } from '../store/movable.ts'
 import {
   append,
@@ -90,6 +90,7 @@ export async function moveProfiles(order: Order): Promise<void> {
       await moveInto(await runOf(order, open), moves)
     } finally {
       Hint.drop(target)
+      closeTarget(open)
     }
   } catch (error) {
     throw failureOf(error, order)

@@ -126,6 +126,6 @@ describe.skipIf(!tellsBirth)('a directory that was fetched, carried and never us
     mkdirSync(join(parent, 'there'))
     for (const name of ['new', 'there'])
       await softsim(['fetch', '-a', 'wrong', '-u', url, '-n', '3', '-o', join(parent, name)])
-    expect(readdirSync(parent, { recursive: true })).toEqual(['there'])
+    expect(readdirSync(parent, { recursive: true })).toEqual(['there', 'there/.incoming'])
   })
 })

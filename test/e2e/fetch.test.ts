@@ -50,7 +50,11 @@ test('2345 profiles: it asks for few at first, then for more, and stores each in
 test('nothing but the profiles and their list is left in the directory', async () => {
   const { fetch, directory } = await startSandbox()
   await fetch(['-n', '5'])
-  expect(readdirSync(directory).filter((name) => !name.endsWith('.json'))).toEqual(['.identity', '.unused'])
+  expect(readdirSync(directory).filter((name) => !name.endsWith('.json'))).toEqual([
+    '.identity',
+    '.incoming',
+    '.unused',
+  ])
   const [, ...list] = readFileSync(join(directory, '.unused'), 'latin1').split(/\s*\n/)
   expect(list).toEqual(['5', '0', ...unusedIn(directory).map((name) => name.slice(0, -5)), ''])
 })
@@ -232,6 +236,7 @@ test.skipIf(!hasPosix).each([
   mkdirSync(directory)
   chmodSync(directory, ofDirectory)
   expect(await fetch(['-n', '2'], { shell: 'umask 077; exec "$@"' })).toMatchObject({ code: 0 })
-  const modes = readdirSync(directory).map((name) => statSync(join(directory, name)).mode & 0o777)
+  const files = readdirSync(directory).filter((name) => name !== '.incoming')
+  const modes = files.map((name) => statSync(join(directory, name)).mode & 0o777)
   expect(modes).toEqual([ofFile, ofFile, ofFile])
 })

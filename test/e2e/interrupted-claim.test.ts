@@ -109,7 +109,7 @@ describe.skipIf(reason !== undefined)(`amid a claim${reason ? ` (skipped: ${reas
 
   test('a claim that is complete when another one fails is named', async () => {
     const directory = directoryOf(someProfiles(3))
-    const rest = { when: '4+', effect: 'error=EIO' } as const
+    const rest = { when: '6+', effect: 'error=EIO' } as const
     const { code, stdout, stderr } = await startWith(directory, RENAME, rest, '-n', '3').ended
     expect([code, stdout]).toEqual([9, ''])
     expect(stderr).toContain(`softsim: error: claimed but not delivered: ${iccid(1)} (`)

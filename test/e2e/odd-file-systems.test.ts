@@ -72,7 +72,7 @@ describe.skipIf(reason !== undefined)(`an unusual system${reason ? ` (skipped: $
     test('a disk error in fetch is still an error, and no file is left behind', async () => {
       const { fetch, directory, requests } = await startSandbox()
       const { code, stderr } = await fetch([], noFlush(directory, 'EIO'))
-      expect([code, requests, readdirSync(directory)]).toEqual([9, [], ['.identity']])
+      expect([code, requests, readdirSync(directory)]).toEqual([9, [], ['.incoming']])
       expect(stderr).toContain('the disk reports an input/output error (EIO)')
     })
 

@@ -10,7 +10,7 @@ import { parseName } from '../../store/names.ts'
 import { keyOfName } from '../../store/place.ts'
 import { checkDirectory } from '../../store/read.ts'
 import { tryToRemove } from '../../store/there.ts'
-import { deviceIn, removeTwin, type Tombstone, tombstoneIn, useOf } from '../../store/use.ts'
+import { deviceIn, removeTwin, type Tombstone, tombstoneIn, type Use, useOf } from '../../store/use.ts'
 import type { Messages } from '../../words.ts'
 import {
   beforeClaim,
@@ -54,12 +54,8 @@ export async function chooseFor(
   { device, iccid }: { device: string; iccid: string },
 ): Promise<Ready | undefined> {
   const { directory, messages } = source
-  const use = onDisk(iccid, () => useOf(directory, iccid))
-  if (use.state === 'gone') throw noSuch(directory, iccid)
-  if (use.state === 'claimed') {
-    onDisk(iccid, () => settle(directory, keyOfName(use.name)))
-    return undefined
-  }
+  const use = lookUp(directory, iccid)
+  if (use === undefined) return undefined
   const { name } = use
   if (use.state === 'unused') {
     const ready = await orNot(source, name, makeReady(source, decrypt, name))
@@ -89,10 +85,19 @@ function refuseOthers(iccid: string, device: string, text: string): void {
   if (owner !== device) throw new Failure('others-profile', `device ${owner} has ${iccid}`)
 }
 
-function noSuch(directory: string, iccid: string): Failure {
-  // If the directory itself is missing, report that instead.
-  checkDirectory(directory)
-  return new Failure('no-such-profile', `no profile ${iccid} in ${directory}`)
+type Settled = Exclude<Use, { state: 'gone' | 'claimed' }>
+
+/** @returns undefined if another call was claiming the profile: that claim is finished now */
+function lookUp(directory: string, iccid: string): Settled | undefined {
+  const use = onDisk(iccid, () => useOf(directory, iccid))
+  if (use.state === 'gone') {
+    // If the directory itself is missing, report that instead.
+    checkDirectory(directory)
+    throw new Failure('no-such-profile', `no profile ${iccid} in ${directory}`)
+  }
+  if (use.state !== 'claimed') return use
+  onDisk(iccid, () => settle(directory, keyOfName(use.name)))
+  return undefined
 }
 
 const torn = (name: string) =>
@@ -101,12 +106,8 @@ const torn = (name: string) =>
 /** @returns undefined if another call is about to change what the names say, or has just done so */
 async function takeNow(source: Source, decrypt: Decrypt, iccid: string): Promise<Ready | undefined> {
   const { directory, messages, signals } = source
-  const use = onDisk(iccid, () => useOf(directory, iccid))
-  if (use.state === 'gone') throw noSuch(directory, iccid)
-  if (use.state === 'claimed') {
-    onDisk(iccid, () => settle(directory, keyOfName(use.name)))
-    return undefined
-  }
+  const use = lookUp(directory, iccid)
+  if (use === undefined) return undefined
   const { name } = use
   if (use.state === 'used') {
     const tombstone = tombstoneIn(use.text)

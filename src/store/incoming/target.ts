@@ -1,4 +1,4 @@
-import { closeSync, lstatSync, mkdirSync, openSync, statSync } from 'node:fs'
+import { closeSync, lstatSync, mkdirSync, openSync, rmdirSync, statSync } from 'node:fs'
 import { dirname, join, parse } from 'node:path'
 import { errnoOf, Failure, reasonOf } from '../../failure.ts'
 import { flushDirectory, flushDirectorySync } from '../flush/directory.ts'
@@ -23,8 +23,8 @@ export interface Target {
 }
 
 export interface OpenTarget extends Target {
-  /** Whether the directory was made for it. */
-  readonly isNew: boolean
+  /** The directories that were made for it, the deepest first. */
+  readonly made: readonly string[]
   /** Without directory flushes, a power cut may undo what is stored. */
   readonly canFlush: boolean
 }
@@ -40,16 +40,15 @@ export function targetOf(directory: string): Target {
  */
 export async function openTarget(directory: string): Promise<OpenTarget> {
   try {
-    const isNew = await makeDirectory(directory)
+    const made = await makeDirectory(directory)
     const target = targetOf(directory)
     const probe = newAnswerName() + FETCH_MARK
     closeSync(createIncoming(target, probe))
     tryToRemove(incomingPath(directory, probe))
-    if (isNew) introduce(directory)
     // Also if another call made the place for answers: it may have been killed before this flush.
     const canFlush = await flushDirectory(directory)
     const fileSystem = new FileSystemFlush(directory)
-    return { ...target, isNew, canFlush, fileSystem, hasFillers: hasFillers(directory) }
+    return { ...target, made, canFlush, fileSystem, hasFillers: hasFillers(directory) }
   } catch (error) {
     const facts = { kind: 'unwritten-directory', directory } as const
     throw new Failure(facts, `can't write to the directory ${directory}: ${reasonOf(error)}`, error)
@@ -58,22 +57,32 @@ export async function openTarget(directory: string): Promise<OpenTarget> {
 
 /**
  * Node's recursive mkdir reports a misleading reason when it fails.
- * @returns whether it was made now
+ * @returns the directories that were made, the deepest first
  * @throws {Error} with the reason
  */
-export async function makeDirectory(path: string): Promise<boolean> {
+export async function makeDirectory(path: string): Promise<string[]> {
   const above = dirname(path)
-  if (above !== path && !isDirectory(above)) await makeDirectory(above)
-  let isNew = false
+  const made = above !== path && !isDirectory(above) ? await makeDirectory(above) : []
   try {
     mkdirSync(path, { mode: 0o700 })
-    isNew = true
+    made.unshift(path)
   } catch (error) {
     if (!isDirectory(path)) throw whyNone(path, error)
   }
   // Also if it already exists: the call that made it may have been killed before this flush.
   for (const place of [above, dirname(above)]) await flushDirectory(place).catch(() => {})
-  return isNew
+  return made
+}
+
+/** Directories that were made for nothing go again; one that stays learns who it is. */
+export function closeTarget({ directory, made }: OpenTarget): void {
+  if (!made.includes(directory)) return
+  try {
+    rmdirSync(join(directory, INCOMING))
+    for (const each of made) rmdirSync(each)
+  } catch {
+    introduce(directory)
+  }
 }
 
 export const isDirectory = (path: string) => statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false

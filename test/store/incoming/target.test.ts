@@ -3,7 +3,7 @@ import { join, parse, resolve } from 'node:path'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { adviceOn } from '../../../src/cli/advice/advice.ts'
 import { INCOMING } from '../../../src/store/incoming/answers.ts'
-import { isDirectory, makeDirectory, openTarget } from '../../../src/store/incoming/target.ts'
+import { closeTarget, isDirectory, makeDirectory, openTarget } from '../../../src/store/incoming/target.ts'
 import { temporaryDirectory } from '../../support/directory.ts'
 import { hasSymlinks } from '../../support/system.ts'
 
@@ -37,10 +37,13 @@ afterEach(() => {
 })
 
 describe('creating the directory', () => {
-  test('it is made once, and only what is made is new', async () => {
-    const directory = join(temporaryDirectory(), 'new', 'profiles')
-    for (const isNew of [true, false]) expect(await openTarget(directory)).toMatchObject({ isNew, directory })
-    expect(readdirSync(directory).sort()).toEqual(['.identity', INCOMING])
+  test('what was made for nothing is removed; what was there stays', async () => {
+    const root = temporaryDirectory()
+    const directory = join(root, 'new', 'profiles')
+    closeTarget(await openTarget(directory))
+    expect(readdirSync(root)).toEqual([])
+    mkdirSync(directory, { recursive: true })
+    closeTarget(await openTarget(directory))
     expect(readdirSync(join(directory, INCOMING))).toEqual([])
   })
 
@@ -91,7 +94,7 @@ test('a directory that is there, on a file system that does not say so when it i
   const directory = temporaryDirectory()
   mkdirSync(join(directory, INCOMING))
   drive.refusesDirectories = 'EACCES'
-  await expect(openTarget(directory)).resolves.toMatchObject({ isNew: false })
+  await expect(openTarget(directory)).resolves.toMatchObject({ made: [] })
 })
 
 describe('what to do where nothing can be written', () => {
