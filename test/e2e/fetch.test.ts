@@ -50,11 +50,7 @@ test('2345 profiles: it asks for few at first, then for more, and stores each in
 test('nothing but the profiles and their list is left in the directory', async () => {
   const { fetch, directory } = await startSandbox()
   await fetch(['-n', '5'])
-  expect(readdirSync(directory).filter((name) => !name.endsWith('.json'))).toEqual([
-    '.identity',
-    '.incoming',
-    '.unused',
-  ])
+  expect(readdirSync(directory).filter((name) => !name.endsWith('.json'))).toEqual(['.identity', '.unused'])
   const [, ...list] = readFileSync(join(directory, '.unused'), 'latin1').split(/\s*\n/)
   expect(list).toEqual(['5', '0', ...unusedIn(directory).map((name) => name.slice(0, -5)), ''])
 })
