@@ -11,6 +11,7 @@ export type Concern =
   | 'open-key'
   | 'only-listed'
   | 'slow-reader'
+  | 'unanswered'
   | 'unlisted'
   | 'unfit'
   | 'unprinted'

@@ -4,6 +4,7 @@ import { openClaims } from '../store/create.ts'
 import { IccidList } from '../store/iccid-list.ts'
 import { type Identity, identify } from '../store/identity.ts'
 import { countReceived } from '../store/incoming/answers.ts'
+import { findUnanswered, type Unanswered } from '../store/incoming/unanswered.ts'
 import { countMoved, type Moved } from '../store/moves.ts'
 import { fileName, usedName } from '../store/names.ts'
 import { readUnused } from '../store/read.ts'
@@ -25,6 +26,8 @@ export interface Counts {
   readonly notProfiles: number
   /** Received by a `fetch` or a `move` that has not stored them yet. */
   readonly received: number
+  /** Requested by a `fetch` that was interrupted, and not received. */
+  readonly unanswered: number
 }
 
 export interface Found {
@@ -35,6 +38,7 @@ export interface Found {
   /** The files of claims that are not finished. */
   readonly unfinished: readonly string[]
   readonly inTransit: Moved['inTransit']
+  readonly unanswered: Unanswered | undefined
   /** The first files that are named like a profile, but not after an ICCID. */
   readonly notProfiles: readonly string[]
 }
@@ -57,6 +61,7 @@ export function countFiles(directory: string, messages: Messages): Found {
   iccids.remove(listOf([...claimed.keys()]))
   const isPlain = (name: string) => !inTransit.has(name) && !going.has(name)
   const unfinished = [...new Set([...claimed.keys(), ...twins])].filter(isPlain)
+  const unanswered = findUnanswered(directory)
   const counts = {
     unused: iccids.length,
     used: used + [...claimed.values()].filter(({ hasUsed }) => !hasUsed).length,
@@ -65,6 +70,7 @@ export function countFiles(directory: string, messages: Messages): Found {
     inTransit: inTransit.size + going.size,
     notProfiles: notProfileCount,
     received: countReceived(directory),
+    unanswered: unanswered?.profiles ?? 0,
   }
   return {
     counts,
@@ -72,6 +78,7 @@ export function countFiles(directory: string, messages: Messages): Found {
     iccids,
     unfinished,
     inTransit: new Map([...inTransit, ...going]),
+    unanswered,
     notProfiles,
   }
 }

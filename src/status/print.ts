@@ -42,13 +42,23 @@ const fieldsOf = ({ directory, counts, checked, identity }: Summary) => ({
   inTransit: counts.inTransit,
   unreadable: checked?.faults.unreadable ?? null,
   identity,
+  unanswered: counts.unanswered,
   version: VERSION,
 })
 
 /** The rows of `text`, in this order. */
 const ROWS = [
   'identity' as const,
-  ...(['unused', 'used', 'unfinished', 'moved', 'inTransit', 'notProfiles', 'received'] as const),
+  ...([
+    'unused',
+    'used',
+    'unfinished',
+    'moved',
+    'inTransit',
+    'notProfiles',
+    'received',
+    'unanswered',
+  ] as const),
   ...(['checked', 'usable', 'damaged', 'unreadable', 'locked', 'unfit', 'held'] as const),
 ]
 

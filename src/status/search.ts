@@ -9,7 +9,7 @@ import { fileName, usedName } from '../store/names.ts'
 import { checkDirectory, looking } from '../store/read.ts'
 import { deviceIn, tombstoneIn, type Use } from '../store/use.ts'
 import type { Messages } from '../words.ts'
-import { readRecords, warnOfSeveral, warnOfUnreadable } from './devices/records.ts'
+import { readRecords, warnOfAlike, warnOfSeveral, warnOfUnreadable } from './devices/records.ts'
 import { lookAt } from './look.ts'
 import { type Output, printList } from './print.ts'
 import { warnOfTransit, warnOfUnfinished } from './unfinished.ts'
@@ -81,6 +81,7 @@ function findDevices(directory: string, asked: readonly string[], messages: Mess
   const wanted = new Set(asked)
   const records = devices.filter(({ device }) => wanted.has(device))
   warnOfSeveral(records, messages)
+  warnOfAlike(devices, messages, asked)
   warnOfUnreadable(unreadable, messages)
   const found = records.map((each): Found & { unfinished: readonly string[] } => {
     const unfinished = unfinishedOf(lookAt(directory, each.iccid))

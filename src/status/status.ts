@@ -2,6 +2,7 @@ import { Failure, type Fault } from '../failure.ts'
 import { readKey } from '../key/private-key.ts'
 import { wrongKey } from '../key/wrong-key.ts'
 import { refuseCopy } from '../store/identity.ts'
+import { warnOfUnanswered } from '../store/incoming/unanswered.ts'
 import { warnOfVendorList } from '../store/incoming/vendor-list.ts'
 import { whyNoProfile } from '../store/names.ts'
 import { whyNone } from '../store/read.ts'
@@ -66,13 +67,14 @@ export async function showStatus(inquiry: Inquiry): Promise<void> {
   const total = totalOf(summaries)
   const lines = summaries.length > 1 ? [...summaries, total] : summaries
   await inquiry.print(PRINTERS[inquiry.format].status(lines))
-  for (const { directory, counts, unfinished, inTransit, notProfiles } of all) {
+  for (const { directory, counts, unfinished, inTransit, notProfiles, unanswered } of all) {
     warnOfUnfinished(directory, unfinished, messages)
     warnOfTransit(inTransit, messages)
     warnOfEach(messages, notProfiles, {
       words: (name) => `${name} is no profile: ${whyNoProfile(name)}`,
       more: () => `${counts.notProfiles} files are no profiles`,
     })
+    if (unanswered !== undefined) warnOfUnanswered(unanswered, messages)
     warnOfVendorList(directory, messages)
   }
   directories.forEach(refuseCopy)

@@ -8,7 +8,7 @@ import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { iccidDigits } from '../profile/iccid.ts'
 import { createAll, type Outcome, readDecided } from './create.ts'
-import { notedFor, restoredRecord } from './earlier.ts'
+import { earlierRecords, notedFor, restoredRecord } from './earlier.ts'
 import { fieldsOf } from './fields.ts'
 import { parseName } from './names.ts'
 import { isRecord, RECORDS } from './place.ts'
@@ -29,14 +29,22 @@ export interface Assignment {
 export interface History {
   /** Undefined if the device has no profile, and none that only it may get. */
   readonly assignment: Assignment | undefined
-  /** How many records there are. */
+  /** How many records its chain has. */
   readonly records: number
+  /** The devices that have a profile, and whose serial numbers differ in upper and lower case only. */
+  readonly alike: readonly string[]
 }
 
-/** A serial number may contain any characters, and case matters: it can't be a file name itself. */
-const hashOf = (device: string) => createHash('sha256').update(device).digest('hex')
+/** A serial number may contain any characters: it can't be a file name itself. */
+const hashOf = (text: string) => createHash('sha256').update(text).digest('hex')
 
-const keyFor = (device: string, number: number) => `${hashOf(device)}.${number}`
+/** Devices that differ in case only have one chain, so that a call for one sees the others. */
+const keyFor = (device: string, number: number) => `${hashOf(inLowerCase(device))}.${number}`
+
+export const inLowerCase = (device: string) => device.toLowerCase()
+
+export const alikeWords = (device: string, others: readonly string[]) =>
+  `device ${device} differs from ${others.join(' and ')}, which ${others.length === 1 ? 'has a profile' : 'have profiles'}, in upper and lower case only`
 
 /**
  * @throws {Failure} `torn-record` if a record of an earlier version is torn and can't be restored
@@ -44,22 +52,27 @@ const keyFor = (device: string, number: number) => `${hashOf(device)}.${number}`
  * @throws the system error
  */
 export function historyOf(directory: string, device: string): History {
-  const all: Assignment[] = []
+  const own: Assignment[] = []
+  const alike = new Set<string>()
   const assignmentOf = (text: string): Assignment => {
     const name = String(fieldsOf(text)['file'])
     return { name, text, use: useAt(directory, name) }
   }
-  for (
-    let text = recordOf(directory, device, 1);
-    text !== undefined;
-    text = recordOf(directory, device, all.length + 1)
-  )
-    all.push(assignmentOf(text))
-  const last = all.at(-1)
-  const inForce = all.findLast(namesDevice) ?? (last && isOpen(last) ? last : undefined)
+  if (inLowerCase(device) !== device)
+    own.push(...earlierRecords(directory, device, hashOf(device)).map(assignmentOf))
+  let records = 0
+  for (let text = recordOf(directory, device, 1); text !== undefined; ) {
+    const each = assignmentOf(text)
+    const whose = deviceIn(text) ?? ''
+    if (whose === device) own.push(each)
+    else if (namesDevice(each) || isOpen(each)) alike.add(whose)
+    text = recordOf(directory, device, ++records + 1)
+  }
+  const last = own.at(-1)
+  const inForce = own.findLast(namesDevice) ?? (last && isOpen(last) ? last : undefined)
   const noted = inForce === undefined ? notedFor(directory, device, hashOf(device)) : undefined
   const assignment = noted === undefined ? inForce : assignmentOf(noted)
-  return { assignment, records: all.length }
+  return { assignment, records, alike: [...alike] }
 }
 
 /** Whether the used file, or the claim that becomes it, names the device of the record. */
@@ -74,12 +87,13 @@ export function namesDevice({ text, use }: Assignment): boolean {
 /** Whether the used file may still come to name the device. */
 const isOpen = ({ use: { state } }: Assignment) => state === 'unused' || state === 'gone'
 
-/** A record that a killed call has decided is finished. */
+/** A record in the chain of a device, which may be another one's. What a killed call has decided is finished. */
 function recordOf(directory: string, device: string, number: number): string | undefined {
   const [place, key] = [join(directory, RECORDS), keyFor(device, number)]
   const text = readDecided(directory, key, () => readProfile(place, key))
   if (text === undefined) return undefined
-  const isWhole = deviceIn(text) === device && parseName(String(fieldsOf(text)['file'])) !== undefined
+  const isAlike = inLowerCase(deviceIn(text) ?? '') === inLowerCase(device)
+  const isWhole = isAlike && parseName(String(fieldsOf(text)['file'])) !== undefined
   return isWhole ? text : restoredRecord(directory, device, join(place, key))
 }
 
@@ -116,10 +130,12 @@ export function recordedIccids(directory: string): Set<string> {
  */
 export function recordsOf(directory: string, device: string): string[] {
   const texts: string[] = []
-  for (let number = 1; ; number++) {
-    const text = textOf(join(directory, RECORDS), keyFor(device, number))
-    if (text === '') return texts.reverse()
-    if (deviceIn(text) === device && iccidDigits(String(fieldsOf(text)['iccid'])) !== undefined)
-      texts.push(text)
-  }
+  for (const hash of new Set([device, inLowerCase(device)].map(hashOf)))
+    for (let number = 1; ; number++) {
+      const text = textOf(join(directory, RECORDS), `${hash}.${number}`)
+      if (text === '') break
+      if (deviceIn(text) === device && iccidDigits(String(fieldsOf(text)['iccid'])) !== undefined)
+        texts.push(text)
+    }
+  return texts.reverse()
 }

@@ -3,11 +3,27 @@ import { lstatSync } from 'node:fs'
 import { join } from 'node:path'
 import { Failure } from '../failure.ts'
 import { iccidDigits } from '../profile/iccid.ts'
-import { fileName, usedName } from './names.ts'
+import { fieldsOf } from './fields.ts'
+import { fileName, parseName, usedName } from './names.ts'
 import { MOVES, RECORDS } from './place.ts'
 import { readProfile, readUsed, textOf } from './read.ts'
 import { namesIn } from './there.ts'
 import { deviceIn, tombstoneIn } from './use.ts'
+
+/**
+ * The records of a device, of which earlier versions hashed the serial number as it is.
+ * @throws {Failure} `torn-record` if one is torn and can't be restored
+ */
+export function earlierRecords(directory: string, device: string, hash: string): string[] {
+  const [place, texts] = [join(directory, RECORDS), [] as string[]]
+  for (;;) {
+    const name = `${hash}.${texts.length + 1}`
+    const text = readProfile(place, name)
+    if (text === undefined) return texts
+    const isWhole = deviceIn(text) === device && parseName(String(fieldsOf(text)['file'])) !== undefined
+    texts.push(isWhole ? text : restoredRecord(directory, device, join(place, name)))
+  }
+}
 
 /**
  * The text of a torn record. The call that created it had created the used file before.

@@ -32,8 +32,26 @@ describe('next --device', () => {
     const again = await nextOf(directory, '--device', ' SN-1\r\n')
     expect([again.code, again.stdout]).toEqual([0, first.stdout])
     expect(again.stderr).toMatch(/^softsim: warning: device SN-1 .*\n$/)
-    expect(printed(await nextOf(directory, '--device', 'sn-1'))).toEqual([iccid(2)])
-    expect(usedIn(directory)).toHaveLength(2)
+    expect(usedIn(directory)).toHaveLength(1)
+  })
+
+  test('one that differs in upper and lower case only is another one, and a warning names both', async () => {
+    const directory = directoryOf(someProfiles(3))
+    const warning = (device: string, other: string) =>
+      `softsim: warning: device ${device} differs from ${other}, which has a profile, in upper and lower case only\n`
+    await nextOf(directory, '--device', 'SN-1')
+    const other = await nextOf(directory, '--device', 'sn-1')
+    expect([printed(other), other.stderr]).toEqual([[iccid(2)], warning('sn-1', 'SN-1')])
+    const again = await nextOf(directory, '--device', 'SN-1')
+    expect([printed(again), again.stderr]).toEqual([
+      [iccid(1)],
+      expect.stringContaining(warning('SN-1', 'sn-1')),
+    ])
+    const status = (...more: string[]) => softsim(['status', '-i', directory, ...more])
+    expect((await status('--devices')).stderr).toBe(warning('sn-1', 'SN-1'))
+    expect((await status('--device', 'Sn-1')).stderr).toContain(
+      'device Sn-1 differs from SN-1 and sn-1, which have profiles, in upper and lower case only\n',
+    )
   })
 
   test('a panel: one line per device, in that order, some of them again', async () => {

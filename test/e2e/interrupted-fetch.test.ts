@@ -1,20 +1,22 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, inject, test } from 'vitest'
 import { newAnswerName } from '../../src/store/incoming/answers.ts'
 import { directoryOf, namesIn, someProfiles, unusedIn } from '../support/directory.ts'
 import { iccid, plainProfile, storedFile } from '../support/profiles.ts'
-import { startSandbox } from '../support/sandbox.ts'
+import { REFUSES, startSandbox } from '../support/sandbox.ts'
 import { softsim, until } from '../support/softsim.ts'
 
 const { privateKeyPath: KEY, publicKey } = inject('keys')
 
-/** A fetch of 3000 that was killed after its first files had appeared: so its first answer had been put aside. */
+/** A fetch of 3000 that was killed after its first files had appeared: so its first answer had been put aside, and the next request was out. */
 async function killedFetch() {
   const sandbox = await startSandbox()
   sandbox.fault({ kind: 'none' }, { kind: 'delay', ms: 300_000, times: 10 })
   const { child, ended } = sandbox.startFetch(['-n', '3000'])
-  await until(() => sandbox.delivered.size === 100 && hasProfiles(sandbox.directory))
+  await until(
+    () => sandbox.delivered.size === 100 && hasProfiles(sandbox.directory) && sandbox.requests.length > 1,
+  )
   child.kill('SIGKILL')
   await ended
   return sandbox
@@ -37,6 +39,38 @@ test('the next fetch stores what a killed fetch received, and then fetches its o
   const expected = [...delivered.keys(), ...fresh.delivered.keys()].map((iccid) => `${iccid}.json`)
   expect(namesIn(directory)).toEqual(expected.sort())
   expect(requests.length).toBe(before)
+})
+
+test('what it had requested and not received is told by status, and once by the call that cleans up', async () => {
+  const { directory, requests } = await killedFetch()
+  const [{ count = 0, time = 0 } = {}, another] = requests.slice(1)
+  expect(another).toBeUndefined()
+  const said = new RegExp(
+    `^softsim: warning: up to ${count} profiles may have been allocated and not stored in .+: a fetch was interrupted that had requested them at (\\S+Z); ask the service provider for them$`,
+    'm',
+  )
+  const status = () => softsim(['status', '-i', directory])
+  for (let times = 0; times < 2; times++) {
+    const { code, stdout, stderr } = await status()
+    expect([code, stdout.replace(directory, '')]).toEqual([
+      0,
+      `\n  unused              100\n  unanswered    ${String(count).padStart(9)}\n`,
+    ])
+    expect(Math.abs(Date.parse(said.exec(stderr)?.[1] ?? '') - time)).toBeLessThan(10_000)
+  }
+  const fresh = await startSandbox({ firstIccid: 5_000_000_000_000 - 1 })
+  const fetch = () => fresh.fetch(['-n', '1', '-o', directory])
+  expect(await fetch()).toMatchObject({ code: 0, stderr: expect.stringMatching(said) })
+  expect((await fetch()).stderr + (await status()).stderr).not.toContain('allocated')
+})
+
+test('a fetch whose requests have cost nothing leaves nothing to tell', async () => {
+  const sandbox = await startSandbox({ supply: 0 })
+  const { directory } = sandbox
+  mkdirSync(directory)
+  for (const more of [['-a', 'wrong'], ['-u', REFUSES], []])
+    expect((await sandbox.fetch(more)).code).not.toBe(0)
+  expect(readdirSync(directory)).toEqual([])
 })
 
 test('next also stores it, with no loss and no duplicate', async () => {

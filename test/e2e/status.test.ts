@@ -68,6 +68,7 @@ const UNCHECKED = {
   ...NONE_MOVED,
   unreadable: null,
   identity: 'original',
+  unanswered: 0,
   version: 1,
 }
 const CHECKED = {
@@ -80,6 +81,7 @@ const CHECKED = {
   ...NONE_MOVED,
   unreadable: 0,
   identity: 'original',
+  unanswered: 0,
   version: 1,
 }
 
@@ -92,7 +94,7 @@ describe('status', () => {
     if (format === 'json') expect(JSON.parse(run.stdout)).toEqual({ directory, ...COUNTS, ...UNCHECKED })
     if (format === 'csv') {
       const header = Object.keys({ directory, ...COUNTS, ...UNCHECKED }).join()
-      expect(run.stdout).toBe(`${header}\r\n${directory},5,3,1,1,2,,,,,,,0,0,,original,1\r\n`)
+      expect(run.stdout).toBe(`${header}\r\n${directory},5,3,1,1,2,,,,,,,0,0,,original,0,1\r\n`)
     }
     if (format === 'text') {
       expect(lines(run.stdout)[0]).toBe(directory)

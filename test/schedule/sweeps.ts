@@ -136,6 +136,43 @@ export const SWEEPS: readonly Sweep[] = [
     found: 'nothing so far',
   },
   {
+    name: 'restore is killed, and the same command is given again',
+    schedule: 'links backup/3 restore: A?!',
+    found: 'nothing so far',
+  },
+  {
+    name: 'the same without hard links',
+    schedule: 'nolinks backup/3 restore: A?!',
+    found: 'nothing so far',
+  },
+  {
+    name: 'the power fails during restore on FAT',
+    schedule: 'fat backup/3 restore: A?^1',
+    found: 'nothing so far',
+  },
+  {
+    name: 'a disk dies during restore',
+    schedule: 'links backup/3 restore: A?~EIO+ A',
+    found: 'nothing so far',
+  },
+  {
+    name: 'two restore the same directory, and one is killed',
+    schedule: 'links backup/3 restore+restore: A? B? A B0!',
+    found: 'nothing so far',
+    isLong: true,
+  },
+  {
+    name: 'restore beside the call for a device that the receipts name',
+    schedule: 'links backup/3 restore+deviceD: A? B? A B',
+    found: 'nothing so far',
+    isLong: true,
+  },
+  {
+    name: 'restore beside a move',
+    schedule: 'links backup/3 restore+move: A? B A',
+    found: 'nothing so far',
+  },
+  {
     name: 'two signals end a panel',
     schedule: 'links fresh/3 next2: A?$$',
     found: 'nothing so far',

@@ -7,7 +7,16 @@ const RECORDS = [
   { claimed: '2026-11-20', station: 'line-4', device: 'SN-1', iccid: '8988' },
   { claimed: '2026-11-21', station: '', device: 'a\u001b[2J,"b"', iccid: '89' },
 ]
-const COUNTS = { unused: 1, used: 2, unfinished: 3, notProfiles: 4, received: 5, moved: 12, inTransit: 13 }
+const COUNTS = {
+  unused: 1,
+  used: 2,
+  unfinished: 3,
+  notProfiles: 4,
+  received: 5,
+  moved: 12,
+  inTransit: 13,
+  unanswered: 15,
+}
 const CHECKED = {
   checked: 6,
   usable: 7,
@@ -53,7 +62,7 @@ describe('the counts', () => {
   test('as text: the fields in words', () => {
     expect(names(text())).toEqual([
       'D\\u{a}',
-      ...['unused', 'used', 'unfinished', 'moved', 'in transit', 'not profiles', 'received'],
+      ...['unused', 'used', 'unfinished', 'moved', 'in transit', 'not profiles', 'received', 'unanswered'],
       ...['checked', 'usable', 'damaged', 'unreadable', 'locked', 'unfit', 'held', ''],
     ])
     expect(text()[5]).toBe('  in transit           13')
@@ -65,18 +74,27 @@ describe('the counts', () => {
   })
 
   test('as text, what there is none of is left out, except unused profiles', () => {
-    const none = { unused: 0, used: 3, unfinished: 0, notProfiles: 0, received: 0, moved: 0, inTransit: 0 }
+    const none = {
+      unused: 0,
+      used: 3,
+      unfinished: 0,
+      notProfiles: 0,
+      received: 0,
+      moved: 0,
+      inTransit: 0,
+      unanswered: 0,
+    }
     expect(names(text({ counts: none, checked: undefined }))).toEqual(['D\\u{a}', 'unused', 'used', ''])
   })
 
   test('for scripts, newer ones come last', () => {
-    const numbers = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 'original', 1]
+    const numbers = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 'original', 15, 1]
     expect(Object.values(JSON.parse(PRINTERS.json.status(summary()))).slice(1)).toEqual(numbers)
     expect(PRINTERS.csv.status(summary())).toMatch(
-      /\r\nD\\u\{a\},1,2,3,4,5,6,7,8,9,10,11,12,13,14,original,1\r\n$/,
+      /\r\nD\\u\{a\},1,2,3,4,5,6,7,8,9,10,11,12,13,14,original,15,1\r\n$/,
     )
     expect(PRINTERS.csv.status(summary({ checked: undefined }))).toMatch(
-      /,1,2,3,4,5,,,,,,,12,13,,original,1\r\n$/,
+      /,1,2,3,4,5,,,,,,,12,13,,original,15,1\r\n$/,
     )
   })
 

@@ -43,7 +43,9 @@ export const devicesOf = ({ calls, start }: Schedule) => [
 export function aftermathOf(world: World, schedule: Schedule, isSplit: boolean): Promise<Aftermath> {
   const images = LOTS.map((each) => world.disk.image(each, world.now))
   const moves = JSON.stringify(movesOf(schedule).map((each) => ({ ...each, count: String(each.count) })))
-  const key = [world.kind.name, devicesOf(schedule).join(), moves, isSplit, ...images].join('\n')
+  const { calls } = schedule
+  const isRestored = calls.includes('restore')
+  const key = [world.kind.name, devicesOf(schedule).join(), moves, isSplit, isRestored, ...images].join('\n')
   const found = known.get(key)
   if (found !== undefined) return found
   if (known.size > MOST_KNOWN) known.clear()
@@ -157,6 +159,7 @@ async function empty(world: World, schedule: Schedule): Promise<Aftermath> {
   const program = await programFor(world.kind.platform)
   const after = new After(world)
   await after.run(program.status())
+  if (schedule.calls.includes('restore')) await after.run(program.restore())
   for (const device of devicesOf(schedule)) await after.run(program.next({ devices: [device] }))
   after.world.now += DAY_MS
   // What a call of `next` settles may be in transit then.

@@ -37,6 +37,7 @@ export async function judge(world: World, schedule: Schedule): Promise<Violation
     ...prints.map((print) => withoutUsedFile(print, later.disk)),
     ...twins(later.disk, told, later.unfinished),
     ...stuck(world, later, schedule, told),
+    ...notRestored(later, schedule),
     ...transit(later),
     ...tooMany(world, later, schedule),
     ...nothingMoved(world, later, schedule),
@@ -218,6 +219,18 @@ function* lost(
 /** The receipts say that it was moved to a disk that nobody has. */
 const isAway = ({ start, calls }: Schedule, who: string) =>
   start === 'backup' && calls.includes('restore') && who === iccid(2)
+
+/**
+ * After `restore`, nobody gets what the receipts name as moved, and the device gets what they name as its own. If another
+ * call was faster, that is for a person to find out.
+ */
+function* notRestored({ prints }: Aftermath, { start, calls }: Schedule): Generator<Violation> {
+  if (start !== 'backup' || !calls.includes('restore')) return
+  if (calls.some((name) => name !== 'restore' && name !== 'deviceD')) return
+  for (const print of prints)
+    if (print.iccid === iccid(2) || (print.device === 'D') !== (print.iccid === iccid(1)))
+      yield { rule: 'not restored', what: shown(print) }
+}
 
 /** What stays out of reach is named, with what to do. Without hard links, this includes a record that is torn. */
 function* stuck(

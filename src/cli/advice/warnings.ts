@@ -13,6 +13,7 @@ export const CONCERNS: Readonly<Record<Concern, string | ((subject: string) => s
   'only-listed':
     ": the vendor's tool did not store them, or somebody has moved them; -v names them; each is in that list as its file would be",
   'slow-reader': '; press Ctrl-C to stop',
+  unanswered: '; ask the service provider for them',
   unfit: ': move such files out of the directory, and tell the service provider',
   unreadable: ': leave them there, and check the permissions, the share and the disk',
   unlisted: '; -v names them',

@@ -3,7 +3,7 @@ import { type Decrypt, decryptor } from '../../key/decrypt.ts'
 import { pause } from '../../pause.ts'
 import { usedText } from '../../store/claim.ts'
 import { settle } from '../../store/create.ts'
-import { type Assignment, historyOf, recordAll } from '../../store/devices.ts'
+import { type Assignment, alikeWords, historyOf, recordAll } from '../../store/devices.ts'
 import { fileName, keyOf, parseName } from '../../store/names.ts'
 import { keyOfName } from '../../store/place.ts'
 import { removeTwin, tombstoneIn, useAt } from '../../store/use.ts'
@@ -32,6 +32,8 @@ interface Assigned extends Wanted {
 interface Known {
   readonly assigned: ReadonlyMap<string, Assigned>
   readonly unassigned: ReadonlyMap<string, number>
+  /** Of each device: those with a profile that differ in case only. */
+  readonly alike: ReadonlyMap<string, readonly string[]>
 }
 
 /** What a call may do for its devices. */
@@ -59,6 +61,7 @@ export async function takeForDevices(
   const had = new Map<string, Ready>()
   let fresh: Ready[] = []
   const own = new Set<string>()
+  const alikes = new Map<string, readonly string[]>()
   const gather = async (count: number): Promise<Ready[]> => {
     const { iccid } = terms
     if (iccid === undefined || count === 0) return search.gather(count, had.size > 0)
@@ -70,7 +73,8 @@ export async function takeForDevices(
     for (let tries = TRIES; had.size < devices.length; tries--) {
       if (tries < TRIES) pause(PAUSE_MS)
       const waiting = devices.filter((device) => !had.has(device))
-      const { assigned, unassigned } = await knownOf(source, decrypt, waiting)
+      const { assigned, unassigned, alike } = await knownOf(source, decrypt, waiting)
+      for (const [device, others] of alike) alikes.set(device, others)
       if (tries === 0)
         throw new Failure('being-claimed', `another call is claiming the profile of device ${waiting[0]}`)
       for (const [device, { ready, text }] of assigned)
@@ -105,6 +109,7 @@ export async function takeForDevices(
     const taken = devices.map((device) => had.get(device) as Ready)
     for (const { iccid, device } of taken.filter((each) => each.isAgain))
       messages.warn(`device ${device} already has ${iccid}; printing the same profile again`)
+    for (const [device, others] of alikes) messages.warn(alikeWords(device, others))
     search.skipped.warn(messages)
     return { taken, left: search.queue.left }
   } catch (error) {
@@ -136,12 +141,14 @@ async function claimFor(search: Search, open: readonly ForDevice[]): Promise<Rea
 async function knownOf(source: Source, decrypt: Decrypt, devices: readonly string[]): Promise<Known> {
   const assigned = new Map<string, Assigned>()
   const unassigned = new Map<string, number>()
+  const alikes = new Map<string, readonly string[]>()
   for (const device of devices) {
-    const { assignment, records } = onDisk(device, () => historyOf(source.directory, device))
+    const { assignment, records, alike } = onDisk(device, () => historyOf(source.directory, device))
+    if (alike.length > 0) alikes.set(device, alike)
     if (assignment === undefined) unassigned.set(device, records)
     else assigned.set(device, await assignedFrom(source, decrypt, device, assignment))
   }
-  return { assigned, unassigned }
+  return { assigned, unassigned, alike: alikes }
 }
 
 async function assignedFrom(

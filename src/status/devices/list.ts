@@ -1,7 +1,7 @@
 import { type Messages, several } from '../../words.ts'
 import { countFiles } from '../count.ts'
 import { type Output, printList } from '../print.ts'
-import { compare, readRecords, warnOfSeveral, warnOfUnreadable } from './records.ts'
+import { compare, readRecords, warnOfAlike, warnOfSeveral, warnOfUnreadable } from './records.ts'
 import { lastResults } from './results.ts'
 
 const FIELDS = ['claimed', 'station', 'device', 'iccid', 'state', 'directory'] as const
@@ -42,6 +42,7 @@ export async function listDevices(list: DeviceList): Promise<void> {
     .filter(({ result }) => results === undefined || result !== 'pass')
   await printList(list, results === undefined ? FIELDS : RESULT_FIELDS, asked, directories)
   warnOfSeveral(devices, messages)
+  warnOfAlike(devices, messages)
   const unreadable = all.flatMap((each) => each.unreadable)
   warnOfUnreadable(unreadable, messages)
   const sum = (numberOf: (each: (typeof all)[number]) => number) =>

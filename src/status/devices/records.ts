@@ -1,5 +1,6 @@
 import { reasonOf } from '../../failure.ts'
 import { iccidDigits } from '../../profile/iccid.ts'
+import { alikeWords, inLowerCase } from '../../store/devices.ts'
 import { fieldsOf } from '../../store/fields.ts'
 import { readProfile, readUsed } from '../../store/read.ts'
 import { deviceIn } from '../../store/use.ts'
@@ -67,6 +68,24 @@ export const warnOfSeveral = (devices: readonly DeviceRecord[], messages: Messag
       `device ${device} has ${iccids.length} profiles: ${iccids.join(', ')}; find out which one it uses`,
     more: (others) => `${others} more devices have several profiles`,
   })
+
+/** @param asked the serial numbers of which this is said; if none are given, all */
+export function warnOfAlike(
+  devices: readonly DeviceRecord[],
+  messages: Messages,
+  asked?: readonly string[],
+): void {
+  const byCase = Map.groupBy(new Set(devices.map(({ device }) => device)), inLowerCase)
+  const latest = [...byCase.values()].map((alike) => alike.at(-1) ?? '')
+  const pairs = (asked ?? latest)
+    .map((device) => ({ device, others: byCase.get(inLowerCase(device)) ?? [] }))
+    .map(({ device, others }) => ({ device, others: others.filter((each) => each !== device) }))
+    .filter(({ others }) => others.length > 0)
+  warnOfEach(messages, pairs, {
+    words: ({ device, others }) => alikeWords(device, others),
+    more: (others) => `${others} more devices differ from others in upper and lower case only`,
+  })
+}
 
 export const warnOfUnreadable = (unreadable: readonly string[], messages: Messages): void =>
   warnOfEach(messages, unreadable, {

@@ -51,7 +51,7 @@ export function newAnswerName(): string {
 }
 
 /** Links are not followed. */
-function namesIn(place: string): string[] {
+export function namesIn(place: string): string[] {
   try {
     return lstatSync(place).isDirectory() ? readdirSync(place) : []
   } catch {
@@ -139,6 +139,15 @@ export const formatAnswer = (profiles: readonly StoredProfile[]) =>
 /** Ends an answer that is followed by the rest of its reserve: an empty line. */
 export const END = '\n'
 const LINE_FEED = 0x0a
+
+/** For each profile that is requested. Enough for a key of 8192 bits. Version 1.0 reserved the same. */
+export const BYTES_RESERVED = 1536
+
+/** @returns 0 if the reserve is not whole: its call ended before it sent the request */
+export function profilesReserved(bytes: number): number {
+  const profiles = (bytes - END.length) / BYTES_RESERVED
+  return Number.isInteger(profiles) && profiles > 0 ? profiles : 0
+}
 
 /**
  * An empty answer, then random bytes, which no disk can compress. If a power cut leaves some of them in the middle of

@@ -26,6 +26,7 @@ import {
 import type { Added } from './known.ts'
 import { removeAll, removeAnswer } from './reserve.ts'
 import { createIncoming, makeIncoming, type Target, targetOf } from './target.ts'
+import { type Unanswered, unansweredOf, warnOfUnanswered } from './unanswered.ts'
 
 const SECOND_LOOK_MS = 1000
 
@@ -36,7 +37,11 @@ export interface Recovered extends Added {
 
 /** @throws {Failure} `disk` */
 export async function finishFetches(directory: string, messages: Messages): Promise<void> {
-  const { stored = [], known = [], damaged = [] } = (await recover(directory)) ?? {}
+  const {
+    stored = [],
+    known = [],
+    damaged = [],
+  } = (await recover(directory, (each) => warnOfUnanswered(each, messages))) ?? {}
   // A fetch or a move may have been interrupted before it received anything.
   if (stored.length + known.length > 0) {
     messages.tell(0, `stored what an interrupted call received: ${several(stored.length, 'new profile')}`)
@@ -47,13 +52,19 @@ export async function finishFetches(directory: string, messages: Messages): Prom
 }
 
 /**
+ * @param tell receives what was requested and not received, before what says so is removed
  * @returns undefined if there was nothing to do
  * @throws {Failure} `disk`
  */
-export async function recover(directory: string): Promise<Recovered | undefined> {
+export async function recover(
+  directory: string,
+  tell: (unanswered: Unanswered) => void = () => {},
+): Promise<Recovered | undefined> {
   try {
     const names = await abandoned(directory)
     if (names.length === 0) return undefined
+    const unanswered = unansweredOf(directory, names)
+    if (unanswered !== undefined) tell(unanswered)
     const target = targetOf(directory)
     const all: Recovered[] = []
     try {

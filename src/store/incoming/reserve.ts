@@ -24,6 +24,7 @@ import { tryToRemove } from '../there.ts'
 import {
   ANSWER,
   answerPath,
+  BYTES_RESERVED,
   DAMAGED,
   END,
   formatAnswer,
@@ -35,9 +36,6 @@ import {
   toReserve,
 } from './answers.ts'
 import { makeIncoming, type Target, writeIncoming } from './target.ts'
-
-/** For each profile. Enough for a key of 8192 bits. */
-const BYTES_RESERVED = 1536
 
 /** The space of a removed reserve may not be available at once. */
 const FULL = ['ENOSPC', 'EDQUOT']

@@ -114,7 +114,7 @@ test('an empty response releases the space', async () => {
   expect(inside()).toEqual([])
 })
 
-test('the reserve of a killed fetch is removed silently; a partly written response is found', async () => {
+test('the reserve of a killed fetch is removed; a partly written response is found', async () => {
   const { directory, incoming } = await place()
   const [unused, renamed, begun] = [gone(), gone(), gone()]
   const room = toReserve(9000)

@@ -1,0 +1,102 @@
+import { mkdirSync, utimesSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { beforeEach, expect, test } from 'vitest'
+import {
+  ANSWER,
+  answerPath,
+  BYTES_RESERVED,
+  formatAnswer,
+  INCOMING,
+  incomingPath,
+  newAnswerName,
+  RESERVE,
+  toReserve,
+} from '../../../src/store/incoming/answers.ts'
+import { recover } from '../../../src/store/incoming/recover.ts'
+import { reserve } from '../../../src/store/incoming/reserve.ts'
+import { targetOf } from '../../../src/store/incoming/target.ts'
+import { findUnanswered, warnOfUnanswered } from '../../../src/store/incoming/unanswered.ts'
+import { temporaryDirectory } from '../../support/directory.ts'
+
+const HOUR_MS = 3_600_000
+const NOON = Date.parse('2026-11-23T12:00:00Z')
+
+/** A process that is gone: its number is higher than any system gives. */
+const gone = () => newAnswerName().replace(`~${process.pid}~`, '~4194999~')
+const elsewhere = () => newAnswerName().replace(/^[^~]*/, 'another-machine')
+
+let directory = ''
+beforeEach(() => {
+  directory = temporaryDirectory()
+  mkdirSync(join(directory, INCOMING))
+})
+
+function leave(name: string, bytes: string | Uint8Array, ms = NOON): void {
+  const path = incomingPath(directory, name)
+  writeFileSync(path, bytes)
+  utimesSync(path, ms / 1000, ms / 1000)
+}
+
+const room = (profiles: number) => toReserve(profiles * BYTES_RESERVED)
+const found = () => {
+  const { profiles, firstMs, lastMs } = findUnanswered(directory) ?? {}
+  return profiles === undefined ? undefined : [profiles, firstMs, lastMs]
+}
+
+test('what killed calls had requested, and when, is known from their reserves until a call removes them', async () => {
+  leave(gone() + RESERVE, room(100))
+  leave(gone() + RESERVE, room(1), NOON + 1500)
+  expect(found()).toEqual([101, NOON, NOON + 1500])
+  const told: unknown[] = []
+  await recover(directory, ({ profiles }) => told.push([profiles, found()?.[0]]))
+  expect([told, found()]).toEqual([[[101, 101]], undefined])
+})
+
+test('as it is reserved', async () => {
+  const name = await reserve(targetOf(directory), 7)
+  expect(found()).toBeUndefined()
+  leave(gone() + RESERVE, room(7))
+  expect(found()?.[0]).toBe(7)
+  expect(name).toContain(`~${process.pid}~`)
+})
+
+test.each([[[0, 0]], [[99.5, 0]]])('a reserve that is not whole: nothing was requested', ([profiles = 0]) => {
+  leave(gone() + RESERVE, new Uint8Array(1 + profiles * BYTES_RESERVED))
+  expect(found()).toBeUndefined()
+})
+
+test('a call that lives has requested nothing in vain; another machine’s, when it is a day old', () => {
+  leave(newAnswerName() + RESERVE, room(3), Date.now())
+  leave(elsewhere() + RESERVE, room(3), Date.now() - HOUR_MS)
+  expect(found()).toBeUndefined()
+  leave(elsewhere() + RESERVE, room(4), Date.now() - 25 * HOUR_MS)
+  expect(found()?.[0]).toBe(4)
+})
+
+test('an answer of which nothing is written yet is a reserve; any other is none', () => {
+  const [name, answered] = [gone(), gone()]
+  for (const each of [name, answered]) mkdirSync(incomingPath(directory, each + ANSWER))
+  writeFileSync(answerPath(directory, name), room(5))
+  writeFileSync(answerPath(directory, answered), formatAnswer([{ iccid: '8988', profile: 'AAAA' }]))
+  // On FAT, a power cut can leave both names.
+  for (const each of [name, answered]) leave(each + RESERVE, room(5))
+  leave(gone() + ANSWER, room(6))
+  expect(found()?.[0]).toBe(11)
+})
+
+test('nothing is there, or nothing is known', () => {
+  expect(findUnanswered(join(directory, 'nowhere'))).toBeUndefined()
+  leave(`theirs${RESERVE}`, room(5))
+  expect(found()).toBeUndefined()
+})
+
+test.each([
+  [1, NOON, '1 profile', 'at 2026-11-23T12:00:00.000Z'],
+  [200, NOON + 250, '200 profiles', 'from 2026-11-23T12:00:00.000Z to 2026-11-23T12:00:00.250Z'],
+])('says so: %i', (profiles, lastMs, what, when) => {
+  const said: unknown[] = []
+  const messages = { warn: (...all: unknown[]) => said.push(all), tell() {} }
+  warnOfUnanswered({ directory: 'D', profiles, firstMs: NOON, lastMs }, messages)
+  const text = `up to ${what} may have been allocated and not stored in D: a fetch was interrupted that had requested them ${when}`
+  expect(said).toEqual([[text, 'unanswered']])
+})
