@@ -1,7 +1,7 @@
 /** What must be true after a schedule. */
 import { iccid } from '../../../test/support/profiles.ts'
 import { type Aftermath, aftermathOf, movesOf } from './aftermath.ts'
-import type { Call, Print, Result } from './call.ts'
+import type { Call, Entry, Print, Result } from './call.ts'
 import type { Disk } from './disk.ts'
 import type { World } from './engine.ts'
 import { type Faults, faultsOf, hasFault, isPausedForLong, type Violation } from './faulty.ts'
@@ -185,12 +185,17 @@ function isWholeIn(disk: Disk, lot: string, name: string): boolean {
   }
 }
 
-/** Those that are in the directory from the beginning, or were stored. */
+/** Those that are in the directory from the beginning, and those that were stored, or put aside by a call that ended amid it. */
 function lotOf(world: World, { profiles, start, calls }: Schedule): string[] {
   const lot = Array.from({ length: profiles }, (_, n) => iccid(n + 1))
-  const isStored = world.calls.some(({ result }, at) => calls[at] === 'store' && result?.code === 0)
+  const isKept = ({ result, log }: Call) => (result === undefined ? log.some(isPutAside) : result.code === 0)
+  const isStored = world.calls.some((call, at) => calls[at] === 'store' && isKept(call))
   return start === 'answer' || isStored ? [...lot, iccid(profiles + 1)] : lot
 }
+
+/** Its names were flushed before. */
+const isPutAside = ({ name, path, error }: Entry) =>
+  name === 'flush' && path.endsWith('.answer/answer') && error === undefined
 
 /**
  * In the end, all profiles are used. One that stays unused beside a torn used file is named.
