@@ -7,8 +7,8 @@ import type { World } from './engine.ts'
 import { type Faults, faultsOf, hasFault, isPausedForLong, type Violation } from './faulty.ts'
 import { moveCodes, nothingMoved, said, tooMany, transit, unusedTwice } from './judge-moves.ts'
 import { parseName, profilesIn } from './names.ts'
-import { LOT, LOTS } from './places.ts'
-import { begunMoves, textOf, WANTS } from './scenarios.ts'
+import { LOT, LOTS, RECEIPTS } from './places.ts'
+import { begunMoves, TORN, textOf, WANTS } from './scenarios.ts'
 import type { Schedule } from './text.ts'
 
 /** @returns what was violated; undefined if nothing was */
@@ -23,6 +23,8 @@ export async function judge(world: World, schedule: Schedule): Promise<Violation
     ...freed(world, schedule),
     ...moveCodes(world, schedule, faults),
     ...said(world, schedule, faults),
+    ...receipts(world),
+    ...torn(world.disk, schedule),
   ]
   const first = now.find((each) => each !== undefined)
   if (first !== undefined) return first
@@ -41,6 +43,7 @@ export async function judge(world: World, schedule: Schedule): Promise<Violation
     ...tooMany(world, later, schedule),
     ...nothingMoved(world, later, schedule),
     ...unusedTwice(later.disk),
+    ...torn(later.disk, schedule),
     later.freed === undefined ? undefined : { rule: 'freed', what: later.freed },
   ].find((each) => each !== undefined)
   if (found !== undefined) return found
@@ -193,9 +196,11 @@ function lotOf(world: World, { profiles, start, calls }: Schedule): string[] {
   return start === 'answer' || isStored ? [...lot, iccid(profiles + 1)] : lot
 }
 
-/** Its names were flushed before. */
+/** The names of the answer were flushed before it; and no profile has a name before all of them are put aside. */
 const isPutAside = ({ name, path, error }: Entry) =>
-  name === 'flush' && path.endsWith('.answer/answer') && error === undefined
+  error === undefined && PUT_ASIDE.some((each) => each.test(`${name} ${path}`))
+
+const PUT_ASIDE = [/^flush .*\.answer\/answer$/, /^open wx .*\/\d+\.json$/, /^rename to \S*\/\d+\.json /]
 
 /**
  * In the end, all profiles are used. One that stays unused beside a torn used file is named.
@@ -248,7 +253,10 @@ function* stuck(
 
 /** On FAT, a power cut may tear a file between its rename and its flush. A tool that only renames does not care. */
 const isTornByCut = ({ kind }: World, { segments, calls }: Schedule) =>
-  kind.hasFatRules && segments.some(({ cut }) => cut !== undefined && (cut > 0 || calls.includes('rename')))
+  kind.hasFatRules &&
+  segments.some(
+    ({ cut }) => cut !== undefined && (cut.some((share) => share > 0) || calls.includes('rename')),
+  )
 
 const withoutUsedFile = (print: Print, disk: Disk): Violation | undefined =>
   isWhole(disk, print.iccid, 'used') ? undefined : { rule: 'printed without used file', what: shown(print) }
@@ -266,6 +274,34 @@ function* freed({ calls }: World, { calls: names, segments }: Schedule): Generat
     if (isAlone && isAtOnce && after.result?.code === 0)
       yield { rule: 'freed', what: `${result.error}, and then there is one` }
   }
+}
+
+/** What is printed has a receipt, and what has a receipt is used. The name of a new file of receipts is nobody's concern. */
+function* receipts({ disk, calls, prints }: World): Generator<Violation> {
+  for (const { id } of calls) {
+    if (disk.at(`${RECEIPTS}/${id}`) === undefined) continue
+    const text = textOf(disk, `${RECEIPTS}/${id}`)
+    const printed = prints.filter((print) => print.call === id && !print.device?.startsWith('the tool'))
+    for (const print of printed)
+      if (!text.includes(print.iccid)) yield { rule: 'receipt', what: shown(print) }
+    for (const [, iccid = ''] of text.matchAll(/"iccid":"(\d+)".*\n/g))
+      if (!isUsed(disk, iccid)) yield { rule: 'receipt', what: `${iccid} has one of ${id}, and is not used` }
+  }
+}
+
+const isUsed = (disk: Disk, iccid: string) =>
+  LOTS.some(
+    (lot) =>
+      profilesIn(disk.namesOf(lot)).get(iccid)?.used !== undefined ||
+      disk.namesOf(`${lot}/.claims`).some((name) => name.startsWith(iccid)),
+  )
+
+/** What is left of an answer stays, for a person to read. */
+function* torn(disk: Disk, { start }: Schedule): Generator<Violation> {
+  if (start !== 'torn') return
+  const place = `${LOT}/.incoming`
+  const paths = disk.namesOf(place).flatMap((name) => [`${place}/${name}`, `${place}/${name}/answer`])
+  if (!paths.some((path) => textOf(disk, path) === TORN)) yield { rule: 'lost', what: 'the torn answer' }
 }
 
 const isTold = (results: readonly Result[], iccid: string) =>

@@ -23,6 +23,7 @@ const PLAIN = { platform: 'linux', hasFatRules: false, hasJournal: true, skewMs:
 
 const ALL: Kind[] = [
   { ...PLAIN, name: 'links' },
+  { ...PLAIN, name: 'unordered', hasJournal: false },
   { ...PLAIN, name: 'nolinks', hasJournal: false, noLinks: 'EPERM' },
   { ...PLAIN, name: 'erange', noLinks: 'ERANGE' },
   { ...PLAIN, name: 'fat', noLinks: 'EPERM', hasFatRules: true, hasJournal: false },

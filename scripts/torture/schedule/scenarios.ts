@@ -182,12 +182,16 @@ function assign(disk: Disk, now: number): void {
 
 const recordPath = () => `${LOT}/.devices/${createHash('sha256').update('D').digest('hex')}.1`
 
-function putAside(disk: Disk, now: number, profiles: number): void {
+function putAside(disk: Disk, now: number, text: string): void {
   const name = 'station~99~00000000-0000-4000-8000-000000000000.answer'
   disk.makeDirectory(`${LOT}/.incoming`, 0o700)
-  const text = [1, profiles + 1].map((n) => `${fileOf(n)}\n`).join('')
   put(disk, `${LOT}/.incoming/${name}`, text, now - HOUR_MS)
 }
+
+const answerOf = (...numbers: number[]) => numbers.map((n) => `${fileOf(n)}\n`).join('')
+
+/** An answer whose end is lost, for which a person has to ask. */
+export const TORN = answerOf(1, 2).slice(0, -5)
 
 /** What else is there beside the unused profiles. */
 export const STARTS: Record<string, (disk: Disk, now: number, profiles: number) => void> = {
@@ -202,7 +206,9 @@ export const STARTS: Record<string, (disk: Disk, now: number, profiles: number) 
   halfclaim(disk, now) {
     put(disk, `${LOT}/__${iccid(1)}.json`, '', now - 120_000)
   },
-  answer: putAside,
+  answer: (disk, now, profiles) => putAside(disk, now, answerOf(1, profiles + 1)),
+  torn: (disk, now) => putAside(disk, now, TORN),
+  missing: (disk) => disk.removeDirectory(LOT),
   halfmoved() {},
   given() {},
   moved() {},
