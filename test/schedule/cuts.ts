@@ -9,6 +9,7 @@ export const CUTS: readonly string[] = [
     ['unordered', 'nolinks', 'fat'].map((kind) => `${kind} fresh/1 store: A?${cut}`),
   ),
   'links fresh/1 store: A?^0',
+  'whole fresh/1 store: A?^0/1',
   'links missing/0 store: A?^0',
   'unordered missing/0 store: A?^0/1',
   'fat missing/0 store: A?^0',
