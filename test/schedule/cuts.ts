@@ -10,11 +10,12 @@ export const CUTS: readonly string[] = [
   ),
   'links fresh/1 store: A?^0',
   'whole fresh/1 store: A?^0/1',
+  'unordered fresh/1 storeanew: A?^0',
   'links missing/0 store: A?^0',
   'unordered missing/0 store: A?^0/1',
   'fat missing/0 store: A?^0',
   // A fetch is killed and has flushed nothing of what it has stored; then the power fails.
-  'unordered fresh/1 store+recover: A?! B?^0',
+  'fat fresh/1 store+recover: A?! B?^0',
   // What an interrupted fetch has received, and what it has received in part.
   'unordered answer/2 recover: A?^0/1',
   'nolinks answer/2 next: A?^0',

@@ -3,6 +3,7 @@
  *
  *     vi.mock('node:fs', async () => (await import('../support/watched-fs.ts')).watchedFs)
  */
+
 import { afterEach, vi } from 'vitest'
 
 const fs = await vi.importActual<typeof import('node:fs')>('node:fs')
@@ -15,6 +16,8 @@ const NOTHING = {
   after: (_call: string, _path: string): unknown => undefined,
   /** What statfs(2) says instead of the truth. */
   space: undefined as object | undefined,
+  /** How far its clock is ahead, where `node:fs/promises` asks. */
+  clockMs: 0,
 }
 
 export const disk = { ...NOTHING }
@@ -60,7 +63,12 @@ const watched = Object.fromEntries(
     call,
     (...args: unknown[]) => {
       const [name, path] = [nameOf(call, args[1]), String(args[at])]
-      disk.before(name, path)
+      try {
+        disk.before(name, path)
+      } catch (error) {
+        if ((args[1] as { throwIfNoEntry?: boolean })?.throwIfNoEntry === false) return undefined
+        throw error
+      }
       const result = (fs[call as 'openSync'] as (...all: unknown[]) => unknown)(...args)
       disk.after(name, path)
       return result
@@ -76,7 +84,9 @@ const later = Object.fromEntries(
     call,
     async (path: string) => {
       disk.before(nameOf(call, undefined), path)
-      return (promises[call] as (of: string) => Promise<unknown>)(path)
+      const found = await (promises[call] as (of: string) => Promise<unknown>)(path)
+      if (found instanceof fs.Stats) found.mtimeMs += disk.clockMs
+      return found
     },
   ]),
 )

@@ -71,10 +71,10 @@ async function writeOutput(text: string): Promise<void> {
 const decryptor = async () => async (ciphertext: Buffer) => ciphertext
 
 class FileSystemFlush {
-  isFor = async () => execution()?.world.kind.hasWholeFlush === true
+  isFor = async () => execution()?.world.kind.hasWholeFlush !== undefined
 
   async flush(): Promise<boolean> {
-    if (!(await this.isFor())) return false
+    if (execution()?.world.kind.hasWholeFlush !== true) return false
     step('flush all', '', true, ({ world }) => world.disk.flushAll())
     return true
   }

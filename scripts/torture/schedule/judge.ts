@@ -191,16 +191,18 @@ function isWholeIn(disk: Disk, lot: string, name: string): boolean {
 /** Those that are in the directory from the beginning, and those that were stored, or put aside by a call that ended amid it. */
 function lotOf(world: World, { profiles, start, calls }: Schedule): string[] {
   const lot = Array.from({ length: profiles }, (_, n) => iccid(n + 1))
-  const isKept = ({ result, log }: Call) => (result === undefined ? log.some(isPutAside) : result.code === 0)
-  const isStored = world.calls.some((call, at) => calls[at] === 'store' && isKept(call))
+  const isKept = ({ result, log }: Call) => (result === undefined ? isPutAside(log) : result.code === 0)
+  const isStored = world.calls.some((call, at) => calls[at]?.startsWith('store') && isKept(call))
   return start === 'answer' || isStored ? [...lot, iccid(profiles + 1)] : lot
 }
 
-/** The names of the answer were flushed before it; and no profile has a name before all of them are put aside. */
-const isPutAside = ({ name, path, error }: Entry) =>
-  error === undefined && PUT_ASIDE.some((each) => each.test(`${name} ${path}`))
-
-const PUT_ASIDE = [/^flush .*\.answer\/answer$/, /^open wx .*\/\d+\.json$/, /^rename to \S*\/\d+\.json /]
+/** The answer is flushed, and then its name; no profile has a name before. */
+function isPutAside(log: readonly Entry[]): boolean {
+  const done = log.flatMap(({ name, path, error }) => (error === undefined ? [`${name} ${path}`] : []))
+  const answer = done.findIndex((each) => /^flush .*\.answer\/answer$/.test(each))
+  const isNamed = answer >= 0 && done.slice(answer).some((each) => /^flush .*\/\.incoming$/.test(each))
+  return isNamed || done.some((each) => /^(open wx .*\/\d+\.json|rename to \S*\/\d+\.json .*)$/.test(each))
+}
 
 /**
  * In the end, all profiles are used. One that stays unused beside a torn used file is named.

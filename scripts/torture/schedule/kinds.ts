@@ -5,7 +5,7 @@ export interface Kind {
   readonly hasFatRules: boolean
   /** As ext4, xfs and btrfs: changes of names reach the disk in their order. */
   readonly hasJournal: boolean
-  /** Whether all of it can be flushed in one go. */
+  /** Whether a flush of all of it in one go succeeds; undefined where none is tried. */
   readonly hasWholeFlush?: boolean
   /** The error of link(2) where there are no hard links. */
   readonly noLinks?: string
@@ -25,7 +25,7 @@ const PLAIN = { platform: 'linux', hasFatRules: false, hasJournal: true, skewMs:
 
 const ALL: Kind[] = [
   { ...PLAIN, name: 'links' },
-  { ...PLAIN, name: 'unordered', hasJournal: false },
+  { ...PLAIN, name: 'unordered', hasJournal: false, hasWholeFlush: false },
   { ...PLAIN, name: 'whole', hasJournal: false, hasWholeFlush: true },
   { ...PLAIN, name: 'nolinks', hasJournal: false, noLinks: 'EPERM' },
   { ...PLAIN, name: 'erange', noLinks: 'ERANGE' },

@@ -12,47 +12,19 @@ import {
 } from '../../../src/store/incoming/target.ts'
 import { temporaryDirectory } from '../../support/directory.ts'
 import { hasSymlinks } from '../../support/system.ts'
-
-/**
- * Whether the drive answers as Windows does to every path on one that is not there; what happens before a file is created;
- * what it says when a directory is made.
- */
-const drive = vi.hoisted(() => ({
-  isMissing: false,
-  beforeCreation: (_path: string) => {},
-  refusesDirectories: undefined as string | undefined,
-}))
+import { disk, fail, once } from '../../support/watched-fs.ts'
 
 /** The pauses, in milliseconds. */
 const pauses = vi.hoisted((): number[] => [])
 
 vi.mock('node:timers/promises', () => ({ setTimeout: async (ms: number) => void pauses.push(ms) }))
+vi.mock('node:fs', async () => (await import('../../support/watched-fs.ts')).watchedFs)
 
-vi.mock('node:fs', async (importOriginal) => {
-  const fs = await importOriginal<typeof import('node:fs')>()
-  const missing = () => Object.assign(new Error('ENOENT'), { code: 'ENOENT' })
-  return {
-    ...fs,
-    mkdirSync(path: string, options?: object) {
-      if (drive.isMissing) throw missing()
-      const code = drive.refusesDirectories
-      if (code !== undefined) throw Object.assign(new Error(code), { code })
-      return fs.mkdirSync(path, options)
-    },
-    openSync(path: string, flags: string, mode?: number) {
-      if (flags === 'wx') drive.beforeCreation(path)
-      return fs.openSync(path, flags, mode)
-    },
-    statSync: (path: string, options?: object) => (drive.isMissing ? undefined : fs.statSync(path, options)),
-    lstatSync: (path: string, options?: object) =>
-      drive.isMissing ? undefined : fs.lstatSync(path, options),
-  }
-})
+/** As Windows answers to every path on a drive that is not there. */
+const loseDrive = () => fail(/^(mkdir|look)$/, '', 'ENOENT')
+const refuseDirectories = (code: string) => fail(/^mkdir$/, '', code)
 
 afterEach(() => {
-  drive.isMissing = false
-  drive.beforeCreation = () => {}
-  drive.refusesDirectories = undefined
   pauses.length = 0
   vi.restoreAllMocks()
 })
@@ -107,14 +79,14 @@ describe('creating the directory', () => {
   })
 
   test('a drive that does not exist', async () => {
-    drive.isMissing = true
+    loseDrive()
     const root = parse(resolve('/')).root
     await expect(makeDirectory(join(root, 'a', 'b'))).rejects.toThrow(`drive or share ${root} does not exist`)
     await expect(makeDirectory(root)).rejects.toThrow(`drive or share ${root} does not exist`)
   })
 
   test('a path whose root does not exist', async () => {
-    drive.isMissing = true
+    loseDrive()
     await expect(makeDirectory(join('a', 'b'))).rejects.toMatchObject({ code: 'ENOENT' })
   })
 })
@@ -129,8 +101,8 @@ describe('another fetch ends at the same moment, and removes', () => {
       const directory = temporaryDirectory()
       const { mark: _, ...target } = await openTarget(directory)
       let left = times
-      drive.beforeCreation = () => {
-        if (left-- > 0) rmSync(join(directory, INCOMING), { recursive: true })
+      disk.before = (call) => {
+        if (call === 'open wx' && left-- > 0) rmSync(join(directory, INCOMING), { recursive: true })
       }
       closeSync(await createIncoming(target, 'new'))
       expect([readdirSync(join(directory, INCOMING)), pauses]).toEqual([['new'], expected])
@@ -139,10 +111,7 @@ describe('another fetch ends at the same moment, and removes', () => {
 
   test('the directory: it is made again', async () => {
     const directory = join(temporaryDirectory(), 'profiles')
-    drive.beforeCreation = () => {
-      drive.beforeCreation = () => {}
-      rmSync(directory, { recursive: true })
-    }
+    once('before', 'open wx', '', () => rmSync(directory, { recursive: true }))
     const { mark } = await openTarget(directory)
     expect(readdirSync(join(directory, INCOMING))).toEqual([mark])
   })
@@ -151,7 +120,7 @@ describe('another fetch ends at the same moment, and removes', () => {
 test('a directory that is there, on a file system that does not say so when it is to be made', async () => {
   const directory = temporaryDirectory()
   mkdirSync(join(directory, INCOMING))
-  drive.refusesDirectories = 'EACCES'
+  refuseDirectories('EACCES')
   const { mark } = await openTarget(directory)
   expect(readdirSync(join(directory, INCOMING))).toEqual([mark])
 })
@@ -161,7 +130,7 @@ describe('what to do where nothing can be written', () => {
     ['EACCES', 'give this user permission to create, write, rename and remove files in the directory'],
     ['EIO', 'check the disk'],
   ])('%s', async (code, remedy) => {
-    drive.refusesDirectories = code
+    refuseDirectories(code)
     await expect(openTarget(temporaryDirectory()).catch(adviceOn)).resolves.toMatchObject({
       outcome: 'disk',
       hint: `${remedy}, or use -o to name another directory; no profiles were requested`,
@@ -169,7 +138,7 @@ describe('what to do where nothing can be written', () => {
   })
 
   test('in a current directory that was deleted', async () => {
-    drive.refusesDirectories = 'ENOENT'
+    refuseDirectories('ENOENT')
     vi.spyOn(process, 'cwd').mockImplementation(() => {
       throw new Error('ENOENT: uv_cwd')
     })
