@@ -7,180 +7,91 @@ import { mistakeIn } from '../../src/cli/usage-errors.ts'
 import { commandLine } from '../support/arbitrary.ts'
 import { commandByClipanion, DEFINITIONS, nameByClipanion } from '../support/commands.ts'
 
-const read = (...typed: string[]) => readArgv(typed, DEFINITIONS)
+/** Reads a command line with a blank between its words. */
+const read = (line: string) => readArgv(line.split(' '), DEFINITIONS)
 
 describe('the forms of an option', () => {
-  test.each<[string[], string[]]>([
-    [
-      ['fetch', '-n5'],
-      ['fetch', '-n=5'],
-    ],
-    [
-      ['fetch', '-n=5'],
-      ['fetch', '-n=5'],
-    ],
-    [
-      ['fetch', '-n', '5'],
-      ['fetch', '-n=5'],
-    ],
-    [
-      ['fetch', '--count', '5'],
-      ['fetch', '--count=5'],
-    ],
-    [
-      ['fetch', '--count='],
-      ['fetch', '--count='],
-    ],
-    [
-      ['fetch', '-n', ''],
-      ['fetch', '-n='],
-    ],
-    [
-      ['fetch', '-n'],
-      ['fetch', '-n'],
-    ],
-    [
-      ['fetch', '-n', '-5'],
-      ['fetch', '-n=-5'],
-    ],
-    [
-      ['fetch', '-5'],
-      ['fetch', '-5'],
-    ],
-    [
-      ['fetch', '-n', '-v5'],
-      ['fetch', '-n', '-v', '-5'],
-    ],
-    [
-      ['next', '-kkeys/my.pem', '-iprofiles'],
-      ['next', '-k=keys/my.pem', '-i=profiles'],
-    ],
-    [
-      ['next', '-k', '-'],
-      ['next', '-k=-'],
-    ],
-    [
-      ['fetch', '-ahttps=odd'],
-      ['fetch', '-a=https=odd'],
-    ],
-    [
-      ['next', '-vvk', 'a.pem'],
-      ['next', '-v', '-v', '-k=a.pem'],
-    ],
-    [
-      ['next', '-vka.pem'],
-      ['next', '-v', '-k=a.pem'],
-    ],
-    [
-      ['next', '--format', 'json'],
-      ['next', '--format=json'],
-    ],
-    [
-      ['next', '--format', '--crc'],
-      ['next', '--format', '--crc'],
-    ],
-    [
-      ['next', '--format'],
-      ['next', '--format'],
-    ],
-    [
-      ['--format', 'next'],
-      ['--format', 'next'],
-    ],
-    [
-      ['next', '--format=raw', 'extra'],
-      ['next', '--format=raw', 'extra'],
-    ],
-    [
-      ['-vvv', 'next'],
-      ['-v', '-v', '-v', 'next'],
-    ],
-    [
-      ['next', '--', '-k', '--'],
-      ['next', '--', '-k', '--'],
-    ],
-    [
-      ['status', '--receipts', 'a', 'b', '-v', 'c'],
-      ['status', '--receipts=a', '--receipts=b', '-v', 'c'],
-    ],
-    [
-      ['--receipts=a', 'b', 'status', 'c'],
-      ['--receipts=a', '--receipts=b', 'status', 'c'],
-    ],
-    [
-      ['status', '--receipts', 'a', 'next', '--', 'b'],
-      ['status', '--receipts=a', '--receipts=next', '--', 'b'],
-    ],
-    [
-      ['status', '--receipts'],
-      ['status', '--receipts'],
-    ],
-  ])('%j', (typed, expected) => expect(read(...typed).argv).toEqual(expected))
+  test.each([
+    ['fetch -n5', 'fetch -n=5'],
+    ['fetch -n=5', 'fetch -n=5'],
+    ['fetch -n 5', 'fetch -n=5'],
+    ['fetch --count 5', 'fetch --count=5'],
+    ['fetch --count=', 'fetch --count='],
+    ['fetch -n ', 'fetch -n='],
+    ['fetch -n', 'fetch -n'],
+    ['fetch -n -5', 'fetch -n=-5'],
+    ['fetch -5', 'fetch -5'],
+    ['fetch -n -v5', 'fetch -n -v -5'],
+    ['next -kkeys/my.pem -iprofiles', 'next -k=keys/my.pem -i=profiles'],
+    ['next -k -', 'next -k=-'],
+    ['fetch -ahttps=odd', 'fetch -a=https=odd'],
+    ['next -vvk a.pem', 'next -v -v -k=a.pem'],
+    ['next -vka.pem', 'next -v -k=a.pem'],
+    ['next --format json', 'next --format=json'],
+    ['next --format --crc', 'next --format --crc'],
+    ['next --format', 'next --format'],
+    ['--format next', '--format next'],
+    ['next --format=raw extra', 'next --format=raw extra'],
+    ['-vvv next', '-v -v -v next'],
+    ['next -- -k --', 'next -- -k --'],
+    ['status --receipts a b -v c', 'status --receipts=a --receipts=b -v c'],
+    ['--receipts=a b status c', '--receipts=a --receipts=b status c'],
+    ['status --receipts a next -- b', 'status --receipts=a --receipts=next -- b'],
+    ['status --receipts', 'status --receipts'],
+  ])('%j', (line, expected) => expect(read(line).argv.join(' ')).toBe(expected))
 
   test('a command line in the normal form stays unchanged', () => {
     fc.assert(
       fc.property(commandLine, (typed) => {
-        const { argv } = read(...typed)
-        expect(read(...argv).argv).toEqual(argv)
+        const { argv } = readArgv(typed, DEFINITIONS)
+        expect(readArgv(argv, DEFINITIONS).argv).toEqual(argv)
       }),
     )
   })
 })
 
 describe('words and option values', () => {
-  test.each<[typed: string[], words: string[]]>([
-    [['-i', 'fetch', 'next', '-k', 'x'], ['next']],
-    [['-o', 'next', 'fetch'], ['fetch']],
-    [['--out=next', 'fetch'], ['fetch']],
-    [['-onext', 'fetch'], ['fetch']],
-    [['-vo', 'next', 'fetch'], ['fetch']],
-    [['--format', 'next', '-k', 'fetch'], ['next']],
-    [['--format', 'fetch.json', 'next'], ['next']],
-    [['--crc', 'fetch'], ['fetch']],
-    [
-      ['help', 'next'],
-      ['help', 'next'],
-    ],
-    [
-      ['--', 'next', '-h'],
-      ['next', '-h'],
-    ],
-    [
-      ['-x', 'next', 'fetch'],
-      ['next', 'fetch'],
-    ],
-    [['-k', '-', 'next'], ['next']],
-    [
-      ['--receipts', 'a', 'b', 'status', 'c'],
-      ['status', 'c'],
-    ],
-    [['-'], ['-']],
-  ])('%j', (typed, words) => expect(read(...typed).words).toEqual(words))
+  test.each([
+    ['-i fetch next -k x', 'next'],
+    ['-o next fetch', 'fetch'],
+    ['--out=next fetch', 'fetch'],
+    ['-onext fetch', 'fetch'],
+    ['-vo next fetch', 'fetch'],
+    ['--format next -k fetch', 'next'],
+    ['--format fetch.json next', 'next'],
+    ['--crc fetch', 'fetch'],
+    ['help next', 'help next'],
+    ['-- next -h', 'next -h'],
+    ['-x next fetch', 'next fetch'],
+    ['-k - next', 'next'],
+    ['--receipts a b status c', 'status c'],
+    ['-', '-'],
+  ])('%j', (line, words) => expect(read(line).words.join(' ')).toBe(words))
 })
 
 describe('help and the version', () => {
-  test.each<[boolean, boolean, ...string[]]>([
-    [true, false, '-h'],
-    [true, false, '--help'],
-    [false, true, '-V'],
-    [false, true, '--version'],
-    [true, true, '-vhV'],
-    [false, false, 'next', '-k=-h'],
-    [false, false, 'next', '-kh'],
-    [false, false, 'next', '-k=--help'],
-    [false, false, 'next', '--', '-h', '-V'],
-    [false, false, 'next', '--no-version'],
-    [false, false, 'help'],
-    [true, false, 'next', '-k', '-h'],
-  ])('help: %s, version: %s: %s %s %s', (asksHelp, asksVersion, ...typed) => {
-    expect(read(...typed)).toMatchObject({ asksHelp, asksVersion })
+  test.each<[line: string, asksHelp: boolean, asksVersion: boolean]>([
+    ['-h', true, false],
+    ['--help', true, false],
+    ['-V', false, true],
+    ['--version', false, true],
+    ['-vhV', true, true],
+    ['next -k -h', true, false],
+    ['next -k=-h', false, false],
+    ['next -kh', false, false],
+    ['next -k=--help', false, false],
+    ['next -- -h -V', false, false],
+    ['next --no-version', false, false],
+    ['help', false, false],
+  ])('%s asks for help: %s, for the version: %s', (line, asksHelp, asksVersion) => {
+    expect(read(line)).toMatchObject({ asksHelp, asksVersion })
   })
 })
 
 test('finds the same command as Clipanion, with the same values, and the same errors', () => {
   let taken = 0
   const property = fc.property(commandLine, (typed) => {
-    const line = read(...typed)
+    const line = readArgv(typed, DEFINITIONS)
     if (line.asksHelp || line.asksVersion) return
     const mistake = mistakeIn(line, DEFINITIONS, 'linux')
     // To Clipanion, the last value counts.

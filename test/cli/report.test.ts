@@ -85,17 +85,8 @@ test('a secret that begins with another secret is hidden completely, in either o
   }
 })
 
-test('a secret is hidden in its JSON-escaped form', () => {
-  const secret = 'key"with\\quotes'
-  const text = written((report) => {
-    report.hide(secret)
-    report.warn(JSON.stringify({ 'x-echo': secret }))
-  })
-  expect(text).not.toContain('quotes')
-})
-
 test.each([
-  ['JSON', 'key"with/slashes', String.raw`key\"with/slashes`],
+  ['JSON', 'key"with\\slashes', String.raw`key\"with\\slashes`],
   ['JSON with escaped slashes', 'key"with/slashes', String.raw`key\"with\/slashes`],
   ['a URL', 'key/with+odd=letters', 'key%2Fwith%2Bodd%3Dletters'],
   ['a URL in lower case', 'key/with+odd=letters', 'key%2fwith%2bodd%3dletters'],

@@ -5,8 +5,9 @@ import { mistakeIn } from '../../src/cli/usage-errors.ts'
 import { commandLine } from '../support/arbitrary.ts'
 import { DEFINITIONS } from '../support/commands.ts'
 
-/** What is said of a command line; undefined where nothing is wrong with it. */
-function said(typed: readonly string[], platform: NodeJS.Platform = 'linux'): string | undefined {
+/** What is said of a command line, given as its words or with blanks between them; undefined if it is right. */
+function said(line: string | readonly string[], platform: NodeJS.Platform = 'linux'): string | undefined {
+  const typed = typeof line === 'string' ? line.split(' ').filter((word) => word !== '') : line
   const failure = mistakeIn(readArgv(typed, DEFINITIONS), DEFINITIONS, platform)
   if (failure === undefined) return undefined
   return `${failure.message} | ${failure.hint}`
@@ -15,88 +16,76 @@ function said(typed: readonly string[], platform: NodeJS.Platform = 'linux'): st
 const IN_QUOTES = 'put a value with spaces in double quotes'
 const OF_NEXT = 'give the key with -k, a device with --device, and the directory with -i'
 const OF_FETCH = 'give the number of profiles with -n, and the directory with -o'
+const EXTRA = 'unexpected argument on the command line | options begin with a dash; see softsim help'
 const MISSING = 'no command given | use fetch, next, move, restore, status or help; see softsim help'
 
-test.each<[string[], string]>([
-  [[], MISSING],
-  [['fetch', '--nope'], 'unknown option --nope | see softsim help fetch'],
-  [['next', '-x'], 'unknown option -x | see softsim help next'],
-  [['fetch', '-n'], '-n needs a value | see softsim help fetch'],
-  [['next', '--key'], '--key needs a value | see softsim help next'],
-  [['next', '-vk'], '-k needs a value | see softsim help next'],
-  [['next', '--crc=yes'], '--crc takes no value | see softsim help next'],
-  [['next', '--no-crc=yes'], '--no-crc takes no value | see softsim help next'],
-  [['fetch', '--help=1'], '--help takes no value | see softsim help fetch'],
-  [
-    ['help', 'next', 'more'],
-    'unexpected argument on the command line | options begin with a dash; see softsim help',
-  ],
-  [
-    ['help', 'SECRET1', 'x'],
-    'unexpected argument on the command line | options begin with a dash; see softsim help',
-  ],
-  [['fecth'], 'unknown command fecth | did you mean fetch? see softsim help'],
-  [['next', '-vx'], 'unknown option -x | see softsim help next'],
-  [['-vvv'], MISSING],
-  [['-k', 'x', '-h'], MISSING],
-  [['nxet', '-h'], 'unknown command nxet | did you mean next? see softsim help'],
-  [['constructor'], 'unknown command constructor | see softsim help'],
-  [['-v', 'nxet'], 'unknown command nxet | did you mean next? see softsim help'],
-])('%j', (typed, expected) => expect(said(typed)).toBe(expected))
+test.each([
+  ['', MISSING],
+  ['fetch --nope', 'unknown option --nope | see softsim help fetch'],
+  ['next -x', 'unknown option -x | see softsim help next'],
+  ['fetch -n', '-n needs a value | see softsim help fetch'],
+  ['next --key', '--key needs a value | see softsim help next'],
+  ['next -vk', '-k needs a value | see softsim help next'],
+  ['next --crc=yes', '--crc takes no value | see softsim help next'],
+  ['next --no-crc=yes', '--no-crc takes no value | see softsim help next'],
+  ['fetch --help=1', '--help takes no value | see softsim help fetch'],
+  ['help next more', EXTRA],
+  ['help SECRET1 x', EXTRA],
+  ['fecth', 'unknown command fecth | did you mean fetch? see softsim help'],
+  ['next -vx', 'unknown option -x | see softsim help next'],
+  ['-vvv', MISSING],
+  ['-k x -h', MISSING],
+  ['nxet -h', 'unknown command nxet | did you mean next? see softsim help'],
+  ['constructor', 'unknown command constructor | see softsim help'],
+  ['-v nxet', 'unknown command nxet | did you mean next? see softsim help'],
+])('%s', (typed, expected) => expect(said(typed)).toBe(expected))
 
 describe('an option value that looks like a command is not the command', () => {
-  test.each<[string[], string]>([
-    [['-o', 'next', 'fetch', '--nope'], 'unknown option --nope | see softsim help fetch'],
-    [['-i', 'fetch', 'next', '--nope'], 'unknown option --nope | see softsim help next'],
-    [['-o', 'next', '-a', 'fetch'], MISSING],
-    [['-k', 'fetch', 'nxet'], 'unknown command nxet | did you mean next? see softsim help'],
+  test.each([
+    ['-o next fetch --nope', 'unknown option --nope | see softsim help fetch'],
+    ['-i fetch next --nope', 'unknown option --nope | see softsim help next'],
+    ['-o next -a fetch', MISSING],
+    ['-k fetch nxet', 'unknown command nxet | did you mean next? see softsim help'],
     [
-      ['next', '-i', 'help', 'fetch'],
+      'next -i help fetch',
       'unexpected argument after the value of -i | give one command only; put a value with spaces in double quotes; see softsim help next',
     ],
-  ])('%j', (typed, expected) => expect(said(typed)).toBe(expected))
+  ])('%s', (typed, expected) => expect(said(typed)).toBe(expected))
 })
 
 describe('options of the other command and of older versions', () => {
-  test.each<[string[], RegExp]>([
-    [['fetch', '-k', 'x'], /^unknown option -k \| it is an option of next; see softsim help fetch$/],
-    [['fetch', '-i', 'x'], /^unknown option -i \| it is an option of next; did you mean -o\? see /],
-    [['fetch', '--in=x'], /^unknown option --in \| it is an option of next; did you mean --out\? see /],
+  test.each([
+    ['fetch -k x', /^unknown option -k \| it is an option of next; see softsim help fetch$/],
+    ['fetch -i x', /^unknown option -i \| it is an option of next; did you mean -o\? see /],
+    ['fetch --in=x', /^unknown option --in \| it is an option of next; did you mean --out\? see /],
+    ['next -o x', /^unknown option -o \| it is an option of fetch; next prints to standard output; see /],
     [
-      ['next', '-o', 'x'],
-      /^unknown option -o \| it is an option of fetch; next prints to standard output; see /,
-    ],
-    [
-      ['next', '--out=x'],
+      'next --out=x',
       /^unknown option --out \| it is an option of fetch; next prints to standard output; see /,
     ],
-    [
-      ['fetch', '-e', 'http://localhost'],
-      /^unknown option -e \| use -u for the URL, .* -k for the private key; /,
-    ],
-    [['next', '-ekey.pem'], /^unknown option -e \| use -u for the URL, .* -k for the private key; /],
-    [['-e', 'http://localhost', 'fetch'], /^unknown option -e \| /],
-    [['fetch', '--endpoint=http://localhost'], /^unknown option --endpoint \| .*--url/],
-    [['decrypt', '-k', 'x', '-s', 'profiles'], /^unknown command decrypt \| use next, which decrypts/],
-  ])('%j', (typed, expected) => expect(said(typed)).toMatch(expected))
+    ['fetch -e http://localhost', /^unknown option -e \| use -u for the URL, .* -k for the private key; /],
+    ['next -ekey.pem', /^unknown option -e \| use -u for the URL, .* -k for the private key; /],
+    ['-e http://localhost fetch', /^unknown option -e \| /],
+    ['fetch --endpoint=http://localhost', /^unknown option --endpoint \| .*--url/],
+    ['decrypt -k x -s profiles', /^unknown command decrypt \| use next, which decrypts/],
+  ])('%s', (typed, expected) => expect(said(typed)).toMatch(expected))
 })
 
 describe('options of other tools', () => {
-  test.each<[string[], string]>([
-    [['--json'], 'unknown option --json | did you mean --format=json? see'],
-    [['status', '--csv'], 'unknown option --csv | did you mean --format=csv? see'],
-    [['next', '--csv'], 'unknown option --csv | see'],
-    [['next', '--raw'], 'unknown option --raw | did you mean --format=raw? see'],
-    [['fetch', '--json'], 'unknown option --json | see'],
-    [['next', '--serial', 'SECRET1'], 'unknown option --serial | did you mean --device? see'],
-    [['next', '--dir=x'], 'unknown option --dir | did you mean --in? see'],
-    [['fetch', '--dir=x'], 'unknown option --dir | did you mean --out? see'],
-    [['next', '--directory=x'], 'unknown option --directory | did you mean --in? see'],
-    [['fetch', '--directory=x'], 'unknown option --directory | did you mean --out? see'],
-    ...['--keyfile', '--key-file', '--private-key'].map((name): [string[], string] => [
-      ['next', `${name}=x`],
-      `unknown option ${name} | did you mean --key? see`,
-    ]),
+  test.each([
+    ['--json', 'unknown option --json | did you mean --format=json? see'],
+    ['status --csv', 'unknown option --csv | did you mean --format=csv? see'],
+    ['next --csv', 'unknown option --csv | see'],
+    ['next --raw', 'unknown option --raw | did you mean --format=raw? see'],
+    ['fetch --json', 'unknown option --json | see'],
+    ['next --serial SECRET1', 'unknown option --serial | did you mean --device? see'],
+    ['next --dir=x', 'unknown option --dir | did you mean --in? see'],
+    ['fetch --dir=x', 'unknown option --dir | did you mean --out? see'],
+    ['next --directory=x', 'unknown option --directory | did you mean --in? see'],
+    ['fetch --directory=x', 'unknown option --directory | did you mean --out? see'],
+    ['next --keyfile=x', 'unknown option --keyfile | did you mean --key? see'],
+    ['next --key-file=x', 'unknown option --key-file | did you mean --key? see'],
+    ['next --private-key=x', 'unknown option --private-key | did you mean --key? see'],
     [['fetch', '--keyfile=x'], 'unknown option --keyfile | see'],
     [['status', '--k', 'x'], 'unknown option --k | did you mean -k? see'],
     [['fetch', '--n=5'], 'unknown option --n | did you mean -n? see'],
@@ -104,7 +93,7 @@ describe('options of other tools', () => {
     [['status', '--output=x'], 'unknown option --output | status prints to standard output; see'],
     [['next', '--input=x'], 'unknown option --input | did you mean --in? see'],
     [['version'], 'unknown command version | use softsim --version; see'],
-  ])('%j', (typed, expected) => expect(said(typed)).toContain(expected))
+  ])('%s', (typed, expected) => expect(said(typed)).toContain(expected))
 })
 
 test('a private key as the value of another option is not taken for a name, which messages repeat', () => {
@@ -119,107 +108,87 @@ test('a private key as the value of another option is not taken for a name, whic
 })
 
 describe('a slip of the fingers', () => {
-  test.each<[string[], string]>([
-    [['next', '--recipt=x'], 'unknown option --recipt | did you mean --receipt?'],
-    [['next', '--iccdi', '1'], 'unknown option --iccdi | did you mean --iccid?'],
-    [['next', '--dev', 'x'], 'unknown option --dev | did you mean --device?'],
-    [['next', '-K', 'x'], 'unknown option -K | did you mean -k?'],
-    [['next', '--KEY=x'], 'unknown option --... | did you mean --key?'],
-    [['fetch', '--api-kye', 'SECRET1'], 'unknown option --api-kye | did you mean --api-key?'],
-    [['--cuont', '5'], 'unknown option --cuont | did you mean --count?'],
-    [['NEXT'], 'unknown command | did you mean next?'],
-    [['ftech'], 'unknown command ftech | did you mean fetch?'],
-    [['fet'], 'unknown command fet | did you mean fetch?'],
-    [['next', '-device', 'SECRET1'], 'unknown option -d | did you mean --device?'],
-    [['fetch', '-count=5'], 'unknown option -c | did you mean --count?'],
-    [['next', '-iccid', '1'], 'unexpected argument after the value of -i | did you mean --iccid?'],
-    [['fetch', '-out', 'x'], 'unexpected argument after the value of -o | did you mean --out?'],
-  ])('%j', (typed, expected) =>
+  test.each([
+    ['next --recipt=x', 'unknown option --recipt | did you mean --receipt?'],
+    ['next --iccdi 1', 'unknown option --iccdi | did you mean --iccid?'],
+    ['next --dev x', 'unknown option --dev | did you mean --device?'],
+    ['next -K x', 'unknown option -K | did you mean -k?'],
+    ['next --KEY=x', 'unknown option --... | did you mean --key?'],
+    ['fetch --api-kye SECRET1', 'unknown option --api-kye | did you mean --api-key?'],
+    ['--cuont 5', 'unknown option --cuont | did you mean --count?'],
+    ['NEXT', 'unknown command | did you mean next?'],
+    ['ftech', 'unknown command ftech | did you mean fetch?'],
+    ['fet', 'unknown command fet | did you mean fetch?'],
+    ['next -device SECRET1', 'unknown option -d | did you mean --device?'],
+    ['fetch -count=5', 'unknown option -c | did you mean --count?'],
+    ['next -iccid 1', 'unexpected argument after the value of -i | did you mean --iccid?'],
+    ['fetch -out x', 'unexpected argument after the value of -o | did you mean --out?'],
+  ])('%s', (typed, expected) =>
     expect(said(typed)).toContain(`${expected}${expected.endsWith('?') ? '' : ';'} see softsim help`),
   )
 
   test('that is like nothing gets no suggestion', () => {
-    for (const typed of [['delete'], ['x'], ['next', '--frobnicate'], ['next', '-x']])
+    for (const typed of ['delete', 'x', 'next --frobnicate', 'next -x'])
       expect(said(typed)).not.toContain('mean')
   })
 })
 
 describe('an argument too many: the message says where, and never repeats it', () => {
-  test.each<[string[], string]>([
-    [['next', 'SECRET1'], `after next | ${OF_NEXT}; see`],
-    [['next', '-k', 'my', 'SECRET1'], `after the value of -k | ${OF_NEXT}; ${IN_QUOTES}`],
-    [['next', '--in=my', 'SECRET1'], `after the value of --in | ${OF_NEXT}; ${IN_QUOTES}`],
-    [['next', '-n', '8', 'SECRET1'], `after the value of -n | ${OF_NEXT}; see`],
-    [['next', '-k', 'x', '--smsp', 'SECRET1'], `after --smsp | ${OF_NEXT}`],
-    [
-      ['next', '-k', '-----BEGIN', 'SECRET1', '-----END'],
-      'after the value of -k | -k takes the file of the key',
-    ],
-    [['fetch', '--', '-SECRET1'], `after -- | ${OF_FETCH}`],
-    [['fetch', '-a', 'x', 'SECRET1'], `; ${IN_QUOTES}`],
-    [['fetch', 'SECRET1'], `after fetch | ${OF_FETCH}; see`],
-    [['fetch', '-n5', 'next', '-v'], 'after the value of -n | give one command only; see'],
-    [['status', 'SECRET1'], 'after status | give the directory with -i, and the key with -k; see'],
-    [['help', 'next', 'SECRET1'], 'on the command line | options begin with a dash; see'],
-    [['next', 'key=SECRET1'], 'after next | did you mean --key?'],
-    [['fetch', 'cuont', '5'], 'after fetch | did you mean --count?'],
-    [['next', '\u2013k', 'x'], 'after next | an option begins with a hyphen (-)'],
-  ])('%j', (typed, expected) => {
+  test.each([
+    ['next SECRET1', `after next | ${OF_NEXT}; see`],
+    ['next -k my SECRET1', `after the value of -k | ${OF_NEXT}; ${IN_QUOTES}`],
+    ['next --in=my SECRET1', `after the value of --in | ${OF_NEXT}; ${IN_QUOTES}`],
+    ['next -n 8 SECRET1', `after the value of -n | ${OF_NEXT}; see`],
+    ['next -k x --smsp SECRET1', `after --smsp | ${OF_NEXT}`],
+    ['next -k -----BEGIN SECRET1 -----END', 'after the value of -k | -k takes the file of the key'],
+    ['fetch -- -SECRET1', `after -- | ${OF_FETCH}`],
+    ['fetch -a x SECRET1', `; ${IN_QUOTES}`],
+    ['fetch SECRET1', `after fetch | ${OF_FETCH}; see`],
+    ['fetch -n5 next -v', 'after the value of -n | give one command only; see'],
+    ['status SECRET1', 'after status | give the directory with -i, and the key with -k; see'],
+    ['help next SECRET1', 'on the command line | options begin with a dash; see'],
+    ['next key=SECRET1', 'after next | did you mean --key?'],
+    ['fetch cuont 5', 'after fetch | did you mean --count?'],
+    ['next \u2013k x', 'after next | an option begins with a hyphen (-)'],
+  ])('%s', (typed, expected) => {
     expect(said(typed)).toMatch(/^unexpected argument /)
     expect(said(typed)).toContain(expected)
     expect(said(typed)).not.toContain('SECRET')
   })
 
   test('a command line pasted with long dashes', () =>
-    expect(said(['\u2014help'])).toMatch(/^unknown command \| .* a longer dash;/))
+    expect(said('\u2014help')).toMatch(/^unknown command \| .* a longer dash;/))
 })
 
 describe('an option given twice', () => {
-  test.each<[string[], string]>([
-    [['next', '-k', 'a', '-k', 'b'], '-k'],
-    [['next', '-k=a', '--key=b'], '--key'],
-    [['--in', 'a', 'next', '-ib'], '-i'],
-    [['fetch', '-n', '1', '-n', '1'], '-n'],
-    [['next', '--format', '--format=json'], '--format'],
-  ])('%j', (typed, name) =>
+  test.each([
+    ['next -k a -k b', '-k'],
+    ['next -k=a --key=b', '--key'],
+    ['--in a next -ib', '-i'],
+    ['fetch -n 1 -n 1', '-n'],
+    ['next --format --format=json', '--format'],
+  ])('%s', (typed, name) =>
     expect(said(typed)).toMatch(new RegExp(`^${name} is given more than once \\| give it once; see `)),
   )
 
   test('is right where each value counts, or where nothing depends on it', () => {
-    for (const line of [
+    const right = [
       'next --device a --device b',
       'next -v -vv --verbosity',
       'next --smsp --smsp --crc --no-crc',
-    ])
-      expect(said(line.split(' ')), line).toBeUndefined()
+    ]
+    for (const line of right) expect(said(line), line).toBeUndefined()
   })
 })
 
-test.each([['status\r'], ['next', '--crc\r'], ['fetch', 'x\r']])(
-  'a script with Windows line ends: %j %j',
-  (...typed) =>
-    expect(said(typed)).toContain(
-      ' | a word ends in a carriage return: the script has Windows line ends; see ',
-    ),
+test.each(['status\r', 'next --crc\r', 'fetch x\r'])('a script with Windows line ends: %j', (line) =>
+  expect(said(line)).toContain(' | a word ends in a carriage return: the script has Windows line ends; see '),
 )
 
 test('next takes -h and -V alone', () => {
-  for (const right of [
-    ['next', '-h'],
-    ['-V', 'next'],
-    ['next', '--help'],
-  ])
-    expect(said(right)).toBeUndefined()
-  for (const wrong of [
-    '-v -h next',
-    'next -k x -h',
-    'next -hV',
-    'next -h more',
-    'next -h --',
-    '-i fetch next -V',
-  ]) {
-    expect(said(wrong.split(' ')), wrong).toMatch(/^next accepts -h and -V only on their own: /)
-  }
+  for (const right of ['next -h', '-V next', 'next --help']) expect(said(right)).toBeUndefined()
+  const wrong = ['-v -h next', 'next -k x -h', 'next -hV', 'next -h more', 'next -h --', '-i fetch next -V']
+  for (const each of wrong) expect(said(each), each).toMatch(/^next accepts -h and -V only on their own: /)
 })
 
 test('on Windows, a double quote in a value gets a hint about the trailing backslash', () => {
@@ -234,23 +203,19 @@ test('on Windows, a double quote in a value gets a hint about the trailing backs
 })
 
 test.each([
-  ['--api-kye', 'SECRET1234'],
-  ['--api-kye=SECRET1234'],
-  ['--api-keysecret1234'],
-  ['--api-keysecret'],
-  ['-xSECRET1234'],
-  ['-a', 'x', 'SECRET1234'],
-  ['-n', '5', '-SECRET1234'],
-  ['--count', '5', '--', 'SECRET1234'],
-  ['-SECRET1234'],
-  ['--SECRET1234abcdefghijklmnop'],
-  ['--out', 'SECRET1234"'],
-])('fetch %s %s %s: the message does not repeat a possible key', (...typed) => {
-  for (const line of [['fetch', ...typed], [...typed, 'fetch'], typed, ['next', ...typed]]) {
-    for (const platform of ['linux', 'win32'] as const) {
+  ...[
+    '--api-kye SECRET1234',
+    '--api-kye=SECRET1234',
+    '--api-keysecret1234',
+    '--api-keysecret',
+    '-xSECRET1234',
+  ],
+  ...['-a x SECRET1234', '-n 5 -SECRET1234', '--count 5 -- SECRET1234', '-SECRET1234', '--out SECRET1234"'],
+  '--SECRET1234abcdefghijklmnop',
+])('fetch %s: the message does not repeat a possible key', (typed) => {
+  for (const line of [`fetch ${typed}`, `${typed} fetch`, typed, `next ${typed}`])
+    for (const platform of ['linux', 'win32'] as const)
       expect(said(line, platform)?.toLowerCase() ?? '').not.toContain('secret')
-    }
-  }
 })
 
 test('the message does not repeat a word that looks like a key', () => {

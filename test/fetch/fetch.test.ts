@@ -4,19 +4,9 @@ import { fetchProfiles } from '../../src/fetch/fetch.ts'
 import { namesIn, temporaryDirectory } from '../support/directory.ts'
 import { type Service, startService } from '../support/service.ts'
 import { until } from '../support/softsim.ts'
+import { disk, systemError } from '../support/watched-fs.ts'
 
-/** How many more profiles can get their names. */
-const disk = vi.hoisted(() => ({ room: Number.POSITIVE_INFINITY }))
-
-vi.mock('node:fs', async (original) => {
-  const fs = await original<typeof import('node:fs')>()
-  const renameSync: typeof fs.renameSync = (from, to) => {
-    if (String(to).endsWith('.json') && disk.room-- <= 0)
-      throw Object.assign(new Error('ENOSPC'), { code: 'ENOSPC' })
-    fs.renameSync(from, to)
-  }
-  return { ...fs, renameSync, default: { ...fs, renameSync } }
-})
+vi.mock('node:fs', async () => (await import('../support/watched-fs.ts')).watchedFs)
 
 const API_KEY = 'softsim-key'
 let service: Service
@@ -25,10 +15,7 @@ beforeEach(async () => {
   const { publicKey } = inject('keys')
   service = await startService({ apiKeys: [{ key: API_KEY, kind: 'softsim', publicKey }] })
 })
-afterEach(async () => {
-  disk.room = Number.POSITIVE_INFINITY
-  await service.close()
-})
+afterEach(() => service.close())
 
 /** Begins to fetch three profiles. */
 function startFetch(directory: string) {
@@ -67,7 +54,10 @@ test('a request without a response is aborted after the grace period', async () 
 
 test('a disk that is full before all profiles have their names: those that have theirs count as stored', async () => {
   const directory = temporaryDirectory()
-  disk.room = 2
+  let room = 2
+  disk.before = (call, path) => {
+    if (call === 'rename' && path.endsWith('.json') && room-- <= 0) throw systemError('ENOSPC')
+  }
   const { fetching, said } = startFetch(directory)
   await expect(fetching).rejects.toMatchObject({
     facts: { kind: 'put-aside', stored: 2, known: 0 },

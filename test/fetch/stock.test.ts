@@ -1,36 +1,21 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, expect, test, vi } from 'vitest'
+import { beforeEach, expect, test, vi } from 'vitest'
 import { Stock } from '../../src/fetch/stock.ts'
 import { INCOMING } from '../../src/store/incoming/answers.ts'
 import { openTarget } from '../../src/store/incoming/target.ts'
 import { temporaryDirectory } from '../support/directory.ts'
+import { disk, fail } from '../support/watched-fs.ts'
 
-/** How much space the file system says it has, and the endings of the paths that it does not give to a file. */
-const disk = vi.hoisted(() => ({ freeBytes: 1e12, refuses: /^$/ }))
+vi.mock('node:fs', async () => (await import('../support/watched-fs.ts')).watchedFs)
 
-vi.mock('node:fs', async (original) => {
-  const fs = await original<typeof import('node:fs')>()
-  const refuse = (path: unknown) => {
-    if (disk.refuses.test(String(path))) throw Object.assign(new Error('EIO'), { code: 'EIO' })
-  }
-  const changed = {
-    statfsSync: () => ({ bavail: disk.freeBytes, blocks: 1, bsize: 1, ffree: 1e9, files: 1e9, type: 0 }),
-    renameSync: (from: string, to: string) => {
-      refuse(to)
-      fs.renameSync(from, to)
-    },
-    openSync: ((path, flags, mode) => {
-      if (flags === 'wx') refuse(path)
-      return fs.openSync(path, flags, mode)
-    }) as typeof fs.openSync,
-  }
-  return { ...fs, ...changed, default: { ...fs, ...changed } }
-})
+/** What the file system says of its space. */
+const has = (freeBytes: number) => {
+  disk.space = { bavail: freeBytes, blocks: 1, bsize: 1, ffree: 1e9, files: 1e9, type: 0 }
+}
+beforeEach(() => has(1e12))
 
-afterEach(() => {
-  Object.assign(disk, { freeBytes: 1e12, refuses: /^$/ })
-})
+const refuse = (ending: RegExp) => fail(/^(rename|open wx)$/, ending)
 
 const profile = (n: number) => ({ iccid: `8988${n}`, profile: 'AAAA' })
 
@@ -61,10 +46,10 @@ test('counts what is new and what was there, and names each with -vv', async () 
 
 test('counts what is put aside and what is lost, and warns of each failure', async () => {
   const { stock, said, keep } = await stocked()
-  disk.refuses = /8988[24]\.json$/
+  refuse(/8988[24]\.json$/)
   await expect(keep(1, 2)).rejects.toThrow("can't store profiles")
   await expect(keep(1, 3, 4)).rejects.toThrow("can't store profiles")
-  disk.refuses = /answer$/
+  refuse(/answer$/)
   for (const n of [5, 6]) await expect(keep(n)).rejects.toThrow(`received and can't be stored: 8988${n}`)
   expect(stock.tally).toEqual({ stored: 2, known: 1, putAside: 2, lost: 2, refused: 0 })
   expect(said.map((each) => each.slice(0, 30))).toEqual([
@@ -75,9 +60,9 @@ test('counts what is put aside and what is lost, and warns of each failure', asy
 
 test('without space for a batch, none is reserved', async () => {
   const { directory, stock } = await stocked()
-  disk.freeBytes = 2 * 16 * 1024
+  has(2 * 16 * 1024)
   stock.release(await stock.reserve(2))
-  disk.freeBytes -= 1
+  has(2 * 16 * 1024 - 1)
   await expect(stock.reserve(2)).rejects.toThrow('not enough disk space for 2 more profiles')
   expect(readdirSync(join(directory, INCOMING))).toEqual([])
 })
@@ -87,7 +72,7 @@ test('an answer that can’t be read is kept, if the disk takes it', async () =>
   await stock.keepUnread(Buffer.from('one'), 2)
   const [, path = ''] = /^warning: the answer is put aside in (.*)$/.exec(said[0] ?? '') ?? []
   expect(readFileSync(path, 'utf8')).toBe('one')
-  disk.refuses = /\.damaged$/
+  refuse(/\.damaged$/)
   await stock.keepUnread(Buffer.from('two'), 3)
   expect(said[1]).toMatch(/^warning: the answer can't be put aside: the disk reports an input\/output error/)
   expect(stock.tally.refused).toBe(5)

@@ -2,29 +2,16 @@ import { spawn } from 'node:child_process'
 import { createPrivateKey, generateKeyPairSync } from 'node:crypto'
 import { chmodSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, expect, inject, test, vi } from 'vitest'
+import { expect, inject, test, vi } from 'vitest'
 import { type Advice, adviceOn } from '../../src/cli/advice/advice.ts'
 import { Failure } from '../../src/failure.ts'
 import { readKey } from '../../src/key/private-key.ts'
 import { temporaryDirectory } from '../support/directory.ts'
 import { makePipe } from '../support/pipe.ts'
 import { hasPosix, modesCount } from '../support/system.ts'
+import { fail } from '../support/watched-fs.ts'
 
-/** What the disk says when a file is opened. */
-const disk = vi.hoisted(() => ({ says: undefined as string | undefined }))
-
-vi.mock('node:fs', async (original) => {
-  const fs = await original<typeof import('node:fs')>()
-  const openSync: typeof fs.openSync = (...args) => {
-    if (disk.says !== undefined) throw Object.assign(new Error(disk.says), { code: disk.says })
-    return fs.openSync(...args)
-  }
-  return { ...fs, openSync, default: { ...fs, openSync } }
-})
-
-afterEach(() => {
-  disk.says = undefined
-})
+vi.mock('node:fs', async () => (await import('../support/watched-fs.ts')).watchedFs)
 
 const SILENT = { warn() {}, tell() {} }
 
@@ -140,9 +127,9 @@ test('no more than 64 KiB of a file are read', () => {
 test('a file that may not be read: the hint says who must permit it', () => {
   const path = join(temporaryDirectory(), 'softsim.pem')
   writeFileSync(path, '')
-  disk.says = 'EACCES'
+  fail(/^open/, '', 'EACCES')
   expect(refusal(path).hint).toBe('give this user permission to read the file')
-  disk.says = 'EIO'
+  fail(/^open/, '', 'EIO')
   expect(refusal(path).hint).toBe('check -k: its value is the file of the private key')
 })
 

@@ -1,27 +1,20 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import { afterEach, describe, expect, test, vi } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { takeHome } from '../../src/move/back.ts'
 import { moveProfiles } from '../../src/move/move.ts'
 import { claimAll, usedText } from '../../src/store/claim.ts'
 import { directoryOf, someProfiles, temporaryDirectory, unusedIn, usedIn } from '../support/directory.ts'
 import { iccid } from '../support/profiles.ts'
+import { disk } from '../support/watched-fs.ts'
+
+vi.mock('node:fs', async () => (await import('../support/watched-fs.ts')).watchedFs)
 
 /** What happens before a file is opened to be read; it may throw. */
-const disk = vi.hoisted(() => ({ beforeRead: (_path: string) => {} }))
-
-vi.mock('node:fs', async (original) => {
-  const fs = await original<typeof import('node:fs')>()
-  const openSync: typeof fs.openSync = (path, flags, mode) => {
-    if (typeof flags === 'number') disk.beforeRead(String(path))
-    return fs.openSync(path, flags, mode)
-  }
-  return { ...fs, openSync, default: { ...fs, openSync } }
-})
-
-afterEach(() => {
-  disk.beforeRead = () => {}
-})
+const beforeRead = (action: (path: string) => void) => {
+  disk.before = (call, path) => call === 'open r' && action(path)
+}
+const asUsual = () => beforeRead(() => {})
 
 const pair = (count = 5) =>
   [directoryOf(someProfiles(count)), join(temporaryDirectory(), 'profiles')] as const
@@ -60,12 +53,12 @@ async function back(source: string, target: string): Promise<string[]> {
 /** A move of two that is interrupted when its journal has so many entries: the plan, and whose the profiles are. */
 async function interrupt(source: string, target: string, entries: 1 | 2): Promise<void> {
   const stop = new AbortController()
-  disk.beforeRead = (path) => {
+  beforeRead((path) => {
     if (basename(dirname(dirname(path))) === '.moves' && basename(path) === `${entries}` && existsSync(path))
       stop.abort()
-  }
+  })
   await expect(move(source, target, { stop })).rejects.toMatchObject({ facts: { kind: 'interrupted-move' } })
-  disk.beforeRead = () => {}
+  asUsual()
 }
 
 const FINISHED = (target: string) =>
@@ -111,12 +104,12 @@ describe.each([1, 2] as const)('a move that was interrupted after entry %i of it
 test('what is claimed and taken back comes under its next number, and is moved and used as any other', async () => {
   const [source, target] = pair(2)
   const stop = new AbortController()
-  disk.beforeRead = (path) => {
+  beforeRead((path) => {
     // The plan is written, and the last profile of it is about to be claimed.
     if (path === join(source, file(2)) && existsSync(join(source, '.moves'))) stop.abort()
-  }
+  })
   await expect(move(source, target, { stop })).rejects.toMatchObject({ facts: { kind: 'interrupted-move' } })
-  disk.beforeRead = () => {}
+  asUsual()
   expect(usedIn(source)).toEqual(used(...files(1, 2)))
   expect((await back(source, target)).at(-1)).toMatch(/^2 profiles taken back to /)
   expect(unusedIn(source)).toEqual([file(1, 2), file(2, 2)])
@@ -143,11 +136,11 @@ test('others claim what is planned: others are moved instead, or all come back',
   const [source, target] = pair(4)
   const takenBy = (n: number) => {
     const stored = readFileSync(join(source, file(n)), 'utf8')
-    disk.beforeRead = (path) => {
+    beforeRead((path) => {
       if (!path.includes('.moves') || usedIn(source).length > 0) return
-      disk.beforeRead = () => {}
+      asUsual()
       void claimAll(source, [usedText({ name: file(n), stored })])
-    }
+    })
   }
   takenBy(1)
   await move(source, target)
@@ -178,11 +171,11 @@ test('receipts: a line for each profile; what is given again says so', async () 
 test('a claimed profile that can’t be read now is not forgotten: the move stays open until it is given', async () => {
   const [source, target] = pair()
   await interrupt(source, target, 2)
-  disk.beforeRead = (path) => {
+  beforeRead((path) => {
     if (path === join(source, `__${file(1)}`)) throw Object.assign(new Error('EIO'), { code: 'EIO' })
-  }
+  })
   await move(source, target).catch(() => {})
-  disk.beforeRead = () => {}
+  asUsual()
   await move(source, target)
   expect(unusedIn(target)).toEqual(expect.arrayContaining(files(1, 2)))
 })

@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
+import { CUTS } from './cuts.ts'
 import { FIXED } from './fixed.ts'
 import { SWEEPS } from './sweeps.ts'
 
@@ -13,7 +14,8 @@ function run(options: readonly string[], input = ''): string[] {
   return stdout.trim().split('\n')
 }
 
-const ALL = [...FIXED, ...SWEEPS.filter(({ isLong }) => !isLong)]
+const ENDS = CUTS.map((schedule) => ({ name: 'a kill or a power cut after any step', schedule }))
+const ALL = [...FIXED, ...SWEEPS.filter(({ isLong }) => !isLong), ...ENDS]
 
 const verdicts = new Map<string, { count: number; found?: object }>(
   run(['--check'], ALL.map(({ schedule }) => schedule).join('\n')).map((line) => {

@@ -1,34 +1,12 @@
 import { mkdirSync, readdirSync, readFileSync, renameSync, unlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { createAll, openClaims, readDecided, settle } from '../../src/store/create.ts'
 import { CLAIMS } from '../../src/store/place.ts'
 import { namesIn, temporaryDirectory } from '../support/directory.ts'
+import { disk, systemError } from '../support/watched-fs.ts'
 
-/** What happens at a step with a path; it may throw. `type`: that of the file system. */
-const disk = vi.hoisted(() => ({
-  before: (_step: string, _path: string) => {},
-  after: (_step: string, _path: string) => {},
-  type: undefined as number | undefined,
-}))
-
-vi.mock('node:fs', async (original) => {
-  const fs = await original<typeof import('node:fs')>()
-  const told = <T>(step: string, path: unknown, action: () => T): T => {
-    disk.before(step, String(path))
-    const result = action()
-    disk.after(step, String(path))
-    return result
-  }
-  const replaced = {
-    openSync: (path: string, flags: string, mode?: number) =>
-      told(`open ${flags}`, path, () => fs.openSync(path, flags, mode)),
-    renameSync: (from: string, to: string) => told('rename', to, () => fs.renameSync(from, to)),
-    unlinkSync: (path: string) => told('unlink', path, () => fs.unlinkSync(path)),
-    statfsSync: (path: string) => ({ ...fs.statfsSync(path), ...(disk.type && { type: disk.type }) }),
-  }
-  return { ...fs, ...replaced, default: { ...fs, ...replaced } }
-})
+vi.mock('node:fs', async () => (await import('../support/watched-fs.ts')).watchedFs)
 
 const STORED = JSON.stringify({ iccid: '8988001', profile: 'AAAA' })
 /** What file systems say of themselves. */
@@ -37,8 +15,11 @@ const NAME = '8988001.json'
 const USED = `__${NAME}`
 const textOf = (claim: string) => JSON.stringify({ ...JSON.parse(STORED), file: NAME, claim })
 const claim = (name: string) => ({ key: '8988001', text: textOf(name) })
+const onDisk = (type: number) => {
+  disk.space = { type }
+}
 const fails = (code = 'EIO') => {
-  throw Object.assign(new Error(code), { code })
+  throw systemError(code)
 }
 
 let directory = ''
@@ -53,9 +34,6 @@ beforeEach(() => {
   directory = temporaryDirectory()
   writeFileSync(path(NAME), STORED)
 })
-afterEach(() => {
-  Object.assign(disk, { before: () => {}, after: () => {}, type: undefined })
-})
 
 /** Without a journal, and on FAT, what is decided is written again. */
 describe.each([
@@ -64,7 +42,7 @@ describe.each([
   ['on FAT', FAT],
 ])('%s', (_, type) => {
   beforeEach(() => {
-    disk.type = type
+    onDisk(type)
   })
 
   test('what is created is complete, replaces the unused file, and leaves nothing else', async () => {
@@ -174,7 +152,7 @@ describe('a disk that fails', () => {
   test.each(STEPS.filter(([, , type]) => process.platform === 'linux' || type === UNKNOWN))(
     'after the decision, at %s %s: that is not known, and somebody finishes it',
     async (step, name, type) => {
-      disk.type = type
+      onDisk(type)
       disk.before = (now, file) => now === step && file === path(name) && fails()
       writeFileSync(path('8988002.json'), STORED)
       const other = { key: '8988002', text: textOf('two').replaceAll('8988001', '8988002') }
@@ -212,7 +190,7 @@ test.each([
   ['a part of it', textOf('dead').slice(0, 40)],
   ['what was there before', `${'x'.repeat(400)}`],
 ])('a power cut has left %s under the used name: it is completed from the claim', (_, torn) => {
-  disk.type = FAT
+  onDisk(FAT)
   mkdirSync(path(join(CLAIMS, '8988001')), { recursive: true })
   writeFileSync(path(join(CLAIMS, '8988001', 'nonce')), textOf('dead'))
   unlinkSync(path(NAME))
@@ -222,7 +200,7 @@ test.each([
 })
 
 test('a late call finds its unused file again, and leaves the used one alone', async () => {
-  disk.type = EXT4
+  onDisk(EXT4)
   let isFirst = true
   disk.before = (step, to) => {
     if (!isFirst || step !== 'rename' || !to.endsWith(join(CLAIMS, '8988001'))) return

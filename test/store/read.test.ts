@@ -1,27 +1,14 @@
 import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { isAbsolute, join, relative } from 'node:path'
-import { afterEach, describe, expect, test, vi } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { adviceOn } from '../../src/cli/advice/advice.ts'
 import { Failure, UnusableProfile } from '../../src/failure.ts'
 import { hasFillers, readProfile, readUnused, whyNone } from '../../src/store/read.ts'
 import { temporaryDirectory } from '../support/directory.ts'
 import { hasSymlinks, modesCount } from '../support/system.ts'
+import { fail } from '../support/watched-fs.ts'
 
-/** What the disk says when a directory is opened. */
-const disk = vi.hoisted(() => ({ says: undefined as string | undefined }))
-
-vi.mock('node:fs', async (original) => {
-  const fs = await original<typeof import('node:fs')>()
-  const opendirSync: typeof fs.opendirSync = (path, options) => {
-    if (disk.says !== undefined) throw Object.assign(new Error(disk.says), { code: disk.says })
-    return fs.opendirSync(path, options)
-  }
-  return { ...fs, opendirSync, default: { ...fs, opendirSync } }
-})
-
-afterEach(() => {
-  disk.says = undefined
-})
+vi.mock('node:fs', async () => (await import('../support/watched-fs.ts')).watchedFs)
 
 describe('the file of a profile', () => {
   const KIB = 1024
@@ -77,7 +64,7 @@ describe('a directory that can’t be read', () => {
     ['EIO', /^connect the share, or check the disk, then run the same command again$/],
     ['EMFILE', /^raise the limit of open files/],
   ])('%s', (code, hint) => {
-    disk.says = code
+    fail(/^opendir$/, '', code)
     expect(adviceOn(failureOf(temporaryDirectory()))).toMatchObject({
       outcome: 'disk',
       hint: expect.stringMatching(hint),
@@ -116,7 +103,7 @@ describe('a directory that can’t be read', () => {
   test('then the name of any profile in it may have a filler', () => {
     const directory = temporaryDirectory()
     expect(hasFillers(directory)).toBe(false)
-    disk.says = 'EIO'
+    fail(/^opendir$/, '')
     expect(hasFillers(directory)).toBe(true)
   })
 })

@@ -57,17 +57,16 @@ export function storedFile<P extends { iccid: string }>(plain: P, publicKey: Key
 
 export interface StockOptions {
   firstIccid: number
-  iccidDigits: 19 | 20
   supply: number
   /** All but the ICCID is the same: much faster. */
   allProfilesAlike: boolean
 }
 
 /** Profiles in the order of their ICCIDs, each taken once, until the supply is out. */
-export function profileStock({ firstIccid, iccidDigits, supply, allProfilesAlike }: StockOptions) {
-  const template = plainProfile(firstIccid, iccidDigits)
+export function profileStock({ firstIccid, supply, allProfilesAlike }: StockOptions) {
+  const template = plainProfile(firstIccid)
   const make = (n: number): PlainProfile =>
-    allProfilesAlike ? { ...template, iccid: iccid(n, iccidDigits) } : plainProfile(n, iccidDigits)
+    allProfilesAlike ? { ...template, iccid: iccid(n) } : plainProfile(n)
   let taken = 0
   return {
     left: () => supply - taken,

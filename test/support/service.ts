@@ -40,7 +40,6 @@ export interface ServiceOptions {
   allProfilesAlike?: boolean
   /** Where the ICCIDs are counted from; random by default. */
   firstIccid?: number
-  iccidDigits?: 19 | 20
   /** Of plain HTTP; any free one by default. */
   port?: number
 }
@@ -81,8 +80,8 @@ const PATH = '/sims/profiles'
 /** Start a profile service on loopback that behaves as the real one does, and misbehaves when told to. */
 export async function startService(options: ServiceOptions): Promise<Service> {
   const { tls, redirect = false, latencyMs = 0, supply = Number.POSITIVE_INFINITY } = options
-  const { firstIccid = randomInt(1e12), iccidDigits = 20, allProfilesAlike = false } = options
-  const stock = profileStock({ firstIccid, iccidDigits, supply, allProfilesAlike })
+  const { firstIccid = randomInt(1e12), allProfilesAlike = false } = options
+  const stock = profileStock({ firstIccid, supply, allProfilesAlike })
   const accounts = new Map<string | undefined, Account>()
   for (const apiKey of options.apiKeys) {
     accounts.set(apiKey.key, apiKey.kind === 'softsim' ? { seal: stock.sealer(apiKey.publicKey) } : {})
@@ -209,17 +208,8 @@ function receive(req: IncomingMessage, secure: boolean): ReceivedRequest {
   const { pathname: path, searchParams: query } = new URL(req.url ?? '/', 'http://localhost')
   const { method = '', headers } = req
   const connection = req.socket.remotePort ?? 0
-  return {
-    time: Date.now(),
-    secure,
-    connection,
-    method,
-    path,
-    query,
-    headers,
-    count: undefined,
-    status: undefined,
-  }
+  const call = { method, path, query, headers, count: undefined, status: undefined }
+  return { time: Date.now(), secure, connection, ...call }
 }
 
 function countAsked(body: string): number | undefined {

@@ -41,7 +41,7 @@ export const devicesOf = ({ calls, start }: Schedule) => [
 
 /** Once for each state of the disk: many schedules leave the same one. */
 export function aftermathOf(world: World, schedule: Schedule, isSplit: boolean): Promise<Aftermath> {
-  const images = LOTS.map((each) => world.disk.image(each, world.now))
+  const images = LOTS.map((each) => world.disk.at(each) && world.disk.image(each, world.now))
   const moves = JSON.stringify(movesOf(schedule).map((each) => ({ ...each, count: String(each.count) })))
   const { calls } = schedule
   const isRestored = calls.includes('restore')

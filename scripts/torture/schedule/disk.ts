@@ -298,6 +298,11 @@ export class Disk {
     settle(this.find(path, 'lose'), () => 0, new Set())
   }
 
+  /** Writes all that is not flushed. */
+  flushAll(): void {
+    settle(this.#tree, (length) => length, new Set())
+  }
+
   /** Cuts the power: keeps of each list of `length` unflushed changes or bytes the first `choose(length)`. */
   cutPower(choose: (length: number) => number): void {
     this.files.clear()

@@ -139,7 +139,7 @@ export function faultsAt({ name, path, touched }: Entry, kind: string): Fault[] 
   if (isChange && lost !== undefined && kind !== 'fat') found.push(told(lost))
   if (isChange || name === 'print') found.push({ isKill: true })
   if (hasCuts && (isChange || name === 'flush' || name === 'print'))
-    found.push(...SHARES.map((cut) => ({ cut })))
+    found.push(...SHARES.map((share) => ({ cut: [share] })))
   if (hasCuts && path.startsWith('/stick/') && (isChange || name === 'flush')) found.push({ isPull: true })
   return found
 }

@@ -71,8 +71,13 @@ async function writeOutput(text: string): Promise<void> {
 const decryptor = async () => async (ciphertext: Buffer) => ciphertext
 
 class FileSystemFlush {
-  isFor = async () => false
-  flush = async () => false
+  isFor = async () => execution()?.world.kind.hasWholeFlush !== undefined
+
+  async flush(): Promise<boolean> {
+    if (execution()?.world.kind.hasWholeFlush !== true) return false
+    step('flush all', '', true, ({ world }) => world.disk.flushAll())
+    return true
+  }
 }
 
 const OWN: Record<string, Record<string, unknown>> = {

@@ -1,7 +1,6 @@
 /** The files and directories of a disk in memory, and what a power cut does to them. */
 import { constants as system } from 'node:os'
 
-/** Not imported: test/store/disk.ts is what stands for `node:fs` there. */
 export const { constants } = process.getBuiltinModule('node:fs')
 
 /** A file or a directory, whatever its names. */

@@ -1,14 +1,14 @@
 /** What must be true after a schedule. */
 import { iccid } from '../../../test/support/profiles.ts'
 import { type Aftermath, aftermathOf, movesOf } from './aftermath.ts'
-import type { Call, Print, Result } from './call.ts'
+import type { Call, Entry, Print, Result } from './call.ts'
 import type { Disk } from './disk.ts'
 import type { World } from './engine.ts'
 import { type Faults, faultsOf, hasFault, isPausedForLong, type Violation } from './faulty.ts'
 import { moveCodes, nothingMoved, said, tooMany, transit, unusedTwice } from './judge-moves.ts'
 import { parseName, profilesIn } from './names.ts'
-import { LOT, LOTS } from './places.ts'
-import { begunMoves, textOf, WANTS } from './scenarios.ts'
+import { LOT, LOTS, RECEIPTS } from './places.ts'
+import { begunMoves, TORN, textOf, WANTS } from './scenarios.ts'
 import type { Schedule } from './text.ts'
 
 /** @returns what was violated; undefined if nothing was */
@@ -23,6 +23,8 @@ export async function judge(world: World, schedule: Schedule): Promise<Violation
     ...freed(world, schedule),
     ...moveCodes(world, schedule, faults),
     ...said(world, schedule, faults),
+    ...receipts(world),
+    ...torn(world.disk, schedule),
   ]
   const first = now.find((each) => each !== undefined)
   if (first !== undefined) return first
@@ -42,6 +44,7 @@ export async function judge(world: World, schedule: Schedule): Promise<Violation
     ...tooMany(world, later, schedule),
     ...nothingMoved(world, later, schedule),
     ...unusedTwice(later.disk),
+    ...torn(later.disk, schedule),
     later.freed === undefined ? undefined : { rule: 'freed', what: later.freed },
   ].find((each) => each !== undefined)
   if (found !== undefined) return found
@@ -186,11 +189,20 @@ function isWholeIn(disk: Disk, lot: string, name: string): boolean {
   }
 }
 
-/** Those that are in the directory from the beginning, or were stored. */
+/** Those that are in the directory from the beginning, and those that were stored, or put aside by a call that ended amid it. */
 function lotOf(world: World, { profiles, start, calls }: Schedule): string[] {
   const lot = Array.from({ length: profiles }, (_, n) => iccid(n + 1))
-  const isStored = world.calls.some(({ result }, at) => calls[at] === 'store' && result?.code === 0)
+  const isKept = ({ result, log }: Call) => (result === undefined ? isPutAside(log) : result.code === 0)
+  const isStored = world.calls.some((call, at) => calls[at]?.startsWith('store') && isKept(call))
   return start === 'answer' || isStored ? [...lot, iccid(profiles + 1)] : lot
+}
+
+/** The answer is flushed, and then its name; no profile has a name before. */
+function isPutAside(log: readonly Entry[]): boolean {
+  const done = log.flatMap(({ name, path, error }) => (error === undefined ? [`${name} ${path}`] : []))
+  const answer = done.findIndex((each) => /^flush .*\.answer\/answer$/.test(each))
+  const isNamed = answer >= 0 && done.slice(answer).some((each) => /^flush .*\/\.incoming$/.test(each))
+  return isNamed || done.some((each) => /^(open wx .*\/\d+\.json|rename to \S*\/\d+\.json .*)$/.test(each))
 }
 
 /**
@@ -256,7 +268,10 @@ function* stuck(
 
 /** On FAT, a power cut may tear a file between its rename and its flush. A tool that only renames does not care. */
 const isTornByCut = ({ kind }: World, { segments, calls }: Schedule) =>
-  kind.hasFatRules && segments.some(({ cut }) => cut !== undefined && (cut > 0 || calls.includes('rename')))
+  kind.hasFatRules &&
+  segments.some(
+    ({ cut }) => cut !== undefined && (cut.some((share) => share > 0) || calls.includes('rename')),
+  )
 
 const withoutUsedFile = (print: Print, disk: Disk): Violation | undefined =>
   isWhole(disk, print.iccid, 'used') ? undefined : { rule: 'printed without used file', what: shown(print) }
@@ -274,6 +289,34 @@ function* freed({ calls }: World, { calls: names, segments }: Schedule): Generat
     if (isAlone && isAtOnce && after.result?.code === 0)
       yield { rule: 'freed', what: `${result.error}, and then there is one` }
   }
+}
+
+/** What is printed has a receipt, and what has a receipt is used. The name of a new file of receipts is nobody's concern. */
+function* receipts({ disk, calls, prints }: World): Generator<Violation> {
+  for (const { id } of calls) {
+    if (disk.at(`${RECEIPTS}/${id}`) === undefined) continue
+    const text = textOf(disk, `${RECEIPTS}/${id}`)
+    const printed = prints.filter((print) => print.call === id && !print.device?.startsWith('the tool'))
+    for (const print of printed)
+      if (!text.includes(print.iccid)) yield { rule: 'receipt', what: shown(print) }
+    for (const [, iccid = ''] of text.matchAll(/"iccid":"(\d+)".*\n/g))
+      if (!isUsed(disk, iccid)) yield { rule: 'receipt', what: `${iccid} has one of ${id}, and is not used` }
+  }
+}
+
+const isUsed = (disk: Disk, iccid: string) =>
+  LOTS.some(
+    (lot) =>
+      profilesIn(disk.namesOf(lot)).get(iccid)?.used !== undefined ||
+      disk.namesOf(`${lot}/.claims`).some((name) => name.startsWith(iccid)),
+  )
+
+/** What is left of an answer stays, for a person to read. */
+function* torn(disk: Disk, { start }: Schedule): Generator<Violation> {
+  if (start !== 'torn') return
+  const place = `${LOT}/.incoming`
+  const paths = disk.namesOf(place).flatMap((name) => [`${place}/${name}`, `${place}/${name}/answer`])
+  if (!paths.some((path) => textOf(disk, path) === TORN)) yield { rule: 'lost', what: 'the torn answer' }
 }
 
 const isTold = (results: readonly Result[], iccid: string) =>

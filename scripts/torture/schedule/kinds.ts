@@ -5,6 +5,8 @@ export interface Kind {
   readonly hasFatRules: boolean
   /** As ext4, xfs and btrfs: changes of names reach the disk in their order. */
   readonly hasJournal: boolean
+  /** Whether a flush of all of it in one go succeeds; undefined where none is tried. */
+  readonly hasWholeFlush?: boolean
   /** The error of link(2) where there are no hard links. */
   readonly noLinks?: string
   /** How far the clock of the files is ahead of the clock of the calls. */
@@ -23,6 +25,8 @@ const PLAIN = { platform: 'linux', hasFatRules: false, hasJournal: true, skewMs:
 
 const ALL: Kind[] = [
   { ...PLAIN, name: 'links' },
+  { ...PLAIN, name: 'unordered', hasJournal: false, hasWholeFlush: false },
+  { ...PLAIN, name: 'whole', hasJournal: false, hasWholeFlush: true },
   { ...PLAIN, name: 'nolinks', hasJournal: false, noLinks: 'EPERM' },
   { ...PLAIN, name: 'erange', noLinks: 'ERANGE' },
   { ...PLAIN, name: 'fat', noLinks: 'EPERM', hasFatRules: true, hasJournal: false },

@@ -23,7 +23,7 @@ export interface Program {
     isNew?: boolean
   }): Body
   /** What `fetch` does when an answer has arrived. */
-  store(profiles: readonly StoredProfile[]): Body
+  store(profiles: readonly StoredProfile[], isReserveGone?: boolean): Body
   recover(): Body
   move(how: { count?: number; source?: string; target?: string; isBack?: boolean }): Body
   restore(): Body
@@ -104,13 +104,15 @@ export async function loadProgram(source: string, platform: NodeJS.Platform): Pr
           }),
         }),
       ),
-    store: (profiles) =>
+    store: (profiles, isReserveGone = false) =>
       called(async (_call, messages) => {
         const target = await openTarget(LOT)
         try {
           await finishFetches(LOT, messages)
           const stock = new Stock(target, messages)
-          await stock.keep(profiles, await stock.reserve(profiles.length))
+          const answer = await stock.reserve(profiles.length)
+          if (isReserveGone) stock.release(answer)
+          await stock.keep(profiles, answer)
         } finally {
           try {
             leaveHint(LOT, messages)

@@ -50,8 +50,9 @@ export async function run(schedule: Schedule, watch: Watch = {}): Promise<World>
     if (segment.signals !== undefined) signal(call, segment.signals)
     if (segment.isPull) world.pullStick()
     if (segment.cut !== undefined) {
-      const share = segment.cut
-      world.cutPower((length) => Math.round(share * length))
+      const shares = segment.cut
+      let turn = 0
+      world.cutPower((length) => Math.round((shares[turn++ % shares.length] ?? 0) * length))
     }
     world.now += segment.napMs ?? 0
   }

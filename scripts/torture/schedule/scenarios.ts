@@ -62,6 +62,7 @@ export const CALLS: Record<string, Make> = {
   restore: (program) => program.restore(),
   status: (program) => program.status(),
   store: (program, profiles) => program.store([profile(1), profile(profiles + 1)]),
+  storeanew: (program, profiles) => program.store([profile(1), profile(profiles + 1)], true),
   recover: (program) => program.recover(),
   move: (program) => program.move(MOVE),
   move2: (program) => program.move({ ...MOVE, count: 2 }),
@@ -184,12 +185,16 @@ function assign(disk: Disk, now: number): void {
 
 const recordPath = () => `${LOT}/.devices/${createHash('sha256').update('D').digest('hex')}.1`
 
-function putAside(disk: Disk, now: number, profiles: number): void {
+function putAside(disk: Disk, now: number, text: string): void {
   const name = 'station~99~00000000-0000-4000-8000-000000000000.answer'
   disk.makeDirectory(`${LOT}/.incoming`, 0o700)
-  const text = [1, profiles + 1].map((n) => `${fileOf(n)}\n`).join('')
   put(disk, `${LOT}/.incoming/${name}`, text, now - HOUR_MS)
 }
+
+const answerOf = (...numbers: number[]) => numbers.map((n) => `${fileOf(n)}\n`).join('')
+
+/** An answer whose end is lost, for which a person has to ask. */
+export const TORN = answerOf(1, 2).slice(0, -5)
 
 /** What else is there beside the unused profiles. */
 export const STARTS: Record<string, (disk: Disk, now: number, profiles: number) => void> = {
@@ -204,7 +209,9 @@ export const STARTS: Record<string, (disk: Disk, now: number, profiles: number) 
   halfclaim(disk, now) {
     put(disk, `${LOT}/__${iccid(1)}.json`, '', now - 120_000)
   },
-  answer: putAside,
+  answer: (disk, now, profiles) => putAside(disk, now, answerOf(1, profiles + 1)),
+  torn: (disk, now) => putAside(disk, now, TORN),
+  missing: (disk) => disk.removeDirectory(LOT),
   halfmoved() {},
   given() {},
   moved() {},
@@ -236,7 +243,7 @@ const KILLED: Record<string, (names: readonly string[]) => boolean> = {
 
 /** Those with one more profile than the unused files. */
 export const hasMore = (start: string, calls: readonly string[]) =>
-  start === 'answer' || calls.includes('store')
+  start === 'answer' || calls.some((name) => name.startsWith('store'))
 
 export const textOf = (disk: Disk, path: string) => disk.at(path)?.content.toString() ?? ''
 

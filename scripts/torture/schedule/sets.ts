@@ -376,7 +376,7 @@ function anySegment(random: Random, calls: number, isFaulty: boolean): Segment {
   if (!isFaulty) return segment
   const what = random.whole(0, 5)
   if (what === 0) return { ...segment, isKill: true }
-  if (what === 1) return { ...segment, cut: random.pick([0, 0.5, 1]) }
+  if (what === 1) return { ...segment, cut: random.pick([[0], [0.5], [1], [0, 1], [1, 0]]) }
   if (what === 2) return { ...segment, signals: random.whole(1, 2) }
   const how = random.chance(0.5) ? 'refused' : 'told'
   if (what === 3) return { ...segment, fault: { how, code: 'EIO', lasts: true } }

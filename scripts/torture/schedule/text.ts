@@ -6,7 +6,8 @@
  * A12: the first call passes 12 points. A: it goes to its end. Then `!`: it is killed there. `=EIO`: the last of the
  * steps is refused. `~EIO`: it is done, and reported as an error. `+` after it: so is each later step of the call on
  * that disk. `$`: it is asked to stop by a signal; `$$`: by two, and the second one ends it unless it holds them back.
- * `^0`, `^.5`, `^1`: the power is cut, and that share of what is not flushed stays. `%`: the stick is pulled out, and
+ * `^0`, `^.5`, `^1`: the power is cut, and that share of what is not flushed stays, `^0/1`: nothing
+ * of one directory or file, all of the next one. `%`: the stick is pulled out, and
  * what is not flushed on it is lost. Calls that begin later are not affected. `@70s`: time passes (s, m or h). After all
  * of that, the living calls go to their ends.
  */
@@ -21,8 +22,8 @@ export interface Segment {
   readonly isKill?: boolean
   /** How many signals it gets. */
   readonly signals?: number
-  /** The power is cut, and this share of what is not flushed stays. */
-  readonly cut?: number
+  /** The power is cut, and these shares of what is not flushed stay: one directory or file after the other, in turn. */
+  readonly cut?: readonly number[]
   /** The stick is pulled out, and all calls end. */
   readonly isPull?: boolean
   readonly napMs?: number
@@ -38,7 +39,7 @@ export interface Schedule {
 }
 
 const UNITS: Record<string, number> = { s: 1000, m: 60_000, h: 3_600_000 }
-const SEGMENT = /^([A-Z])(\d*)([!%]|\$\$?|[=~][A-Z]+\+?|\^[\d.]+)?(?:@(\d+)([smh]))?$/
+const SEGMENT = /^([A-Z])(\d*)([!%]|\$\$?|[=~][A-Z]+\+?|\^[\d./]+)?(?:@(\d+)([smh]))?$/
 
 /** @throws {Error} where it is no schedule */
 export function parse(text: string): Schedule {
@@ -65,7 +66,7 @@ function parseSegment(text: string): Segment {
     ...(sign === '$' ? { signals: what.length } : {}),
     ...(sign === '!' ? { isKill: true } : {}),
     ...(sign === '%' ? { isPull: true } : {}),
-    ...(sign === '^' ? { cut: Number(what.slice(1)) } : {}),
+    ...(sign === '^' ? { cut: what.slice(1).split('/').map(Number) } : {}),
     ...(nap === undefined ? {} : { napMs: Number(nap) * (UNITS[unit] ?? 0) }),
   }
 }
@@ -86,7 +87,7 @@ function formatSegment({ call, points, fault, isKill, signals = 0, isPull, cut, 
   return [
     String.fromCharCode(65 + call),
     points ?? '',
-    what ?? (isKill ? '!' : isPull ? '%' : cut === undefined ? '' : `^${cut}`),
+    what ?? (isKill ? '!' : isPull ? '%' : cut === undefined ? '' : `^${cut.join('/')}`),
     napMs === undefined ? '' : `@${napMs / 1000}s`,
   ].join('')
 }

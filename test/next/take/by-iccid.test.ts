@@ -2,7 +2,7 @@
 import { createPrivateKey } from 'node:crypto'
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, describe, expect, inject, test, vi } from 'vitest'
+import { describe, expect, inject, test, vi } from 'vitest'
 import { adviceOn } from '../../../src/cli/advice/advice.ts'
 import type { Source } from '../../../src/next/ready.ts'
 import { takeByIccid } from '../../../src/next/take/by-iccid.ts'
@@ -10,27 +10,10 @@ import { usedText } from '../../../src/store/claim.ts'
 import { recordAll } from '../../../src/store/devices.ts'
 import { directoryOf, namesIn, someProfiles, temporaryDirectory } from '../../support/directory.ts'
 import { iccid } from '../../support/profiles.ts'
+import { fail } from '../../support/watched-fs.ts'
 
-/** What happens in each pause, and the error of each look at a name. */
-const station = vi.hoisted(() => ({
-  meanwhile: (_ms: number) => {},
-  looks: undefined as string | undefined,
-}))
-
-vi.mock('../../../src/pause.ts', () => ({ pause: (ms: number) => station.meanwhile(ms) }))
-vi.mock('node:fs', async (original) => {
-  const fs = await original<typeof import('node:fs')>()
-  const lstatSync = (path: string, options?: object) => {
-    if (station.looks !== undefined) throw Object.assign(new Error(station.looks), { code: station.looks })
-    return fs.lstatSync(path, options)
-  }
-  return { ...fs, lstatSync, default: { ...fs, lstatSync } }
-})
-
-afterEach(() => {
-  station.meanwhile = () => {}
-  station.looks = undefined
-})
+vi.mock('../../../src/pause.ts', () => ({ pause() {} }))
+vi.mock('node:fs', async () => (await import('../../support/watched-fs.ts')).watchedFs)
 
 const unused = (n: number, number = 1) => `${iccid(n)}${number === 1 ? '' : `.${number}`}.json`
 const used = (n: number, number = 1) => `__${unused(n, number)}`
@@ -169,7 +152,7 @@ describe('it says what is wrong:', () => {
     ['EACCES', /^give this user permission .*, then run the same command again$/],
   ])('nobody can tell whether the profile is used: %s', async (code, hint) => {
     const { take } = call()
-    station.looks = code
+    fail(/^look$/, '', code)
     await expect(take().catch(adviceOn)).resolves.toMatchObject({
       outcome: 'disk',
       message: expect.stringContaining(`can't claim ${iccid(1)}: `),

@@ -1,6 +1,6 @@
 import type { StatsFs } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, expect, test, vi } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import {
   checkSpaceForBatch,
   checkSpaceForMove,
@@ -8,19 +8,9 @@ import {
   shortageOf,
 } from '../../../src/store/incoming/free-space.ts'
 import { temporaryDirectory } from '../../support/directory.ts'
+import { disk } from '../../support/watched-fs.ts'
 
-/** What the file system says; undefined for the real one. */
-const disk = vi.hoisted(() => ({ says: undefined as StatsFs | undefined }))
-
-vi.mock('node:fs', async (original) => {
-  const fs = await original<typeof import('node:fs')>()
-  const statfsSync = (path: string) => disk.says ?? fs.statfsSync(path)
-  return { ...fs, statfsSync, default: { ...fs, statfsSync } }
-})
-
-afterEach(() => {
-  disk.says = undefined
-})
+vi.mock('node:fs', async () => (await import('../../support/watched-fs.ts')).watchedFs)
 
 const GB = 2 ** 30
 /** A disk with space for all of them. */
@@ -44,7 +34,7 @@ test.each<[string, Partial<StatsFs>, boolean]>([
   ['no block size', { bsize: 0, bavail: 0 }, true],
   ['nothing but zeros', { bsize: 0, blocks: 0, bfree: 0, bavail: 0, files: 0, ffree: 0 }, true],
 ])('space for a batch of 1000, the file system reports: %s', (_, changes, has) => {
-  disk.says = status(changes)
+  disk.space = status(changes)
   const check = () => checkSpaceForBatch(target(), 1000)
   if (has) expect(check).not.toThrow()
   else expect(check).toThrow(/^not enough disk space for 1000 more profiles in /)
@@ -62,7 +52,7 @@ test('what is needed and what is free is named', () => {
 
 test('a whole order is refused only if there can be no space for it', () => {
   const order = (changes: Partial<StatsFs>, profiles: number) => {
-    disk.says = status({ bavail: 25_000, ffree: 100_000, ...changes })
+    disk.space = status({ bavail: 25_000, ffree: 100_000, ...changes })
     return () => checkSpaceForOrder(target(), profiles)
   }
   expect(order({}, 100_000)).not.toThrow()
@@ -93,7 +83,7 @@ test.each<[string, Partial<StatsFs>, boolean]>([
   ['large blocks, as on a stick', { bsize: 32 * 1024, bavail: 50 }, false],
   ['as much as a network transfers at once', { bsize: 1024 * 1024, bavail: 1 }, true],
 ])('for a move: %s', (_, changes, isEnough) => {
-  disk.says = status(changes)
+  disk.space = status(changes)
   const check = expect(() => checkSpaceForMove(target(), 100, 1000))
   if (isEnough) check.not.toThrow()
   else check.toThrow(/not enough disk space for 100 profiles in .* needed, .* free/)

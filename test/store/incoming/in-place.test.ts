@@ -1,32 +1,34 @@
-import { chmodSync, readdirSync, readFileSync, readlinkSync, statSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, describe, expect, test, vi } from 'vitest'
+import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { add } from '../../../src/store/incoming/add.ts'
 import type { StoredProfile } from '../../../src/store/incoming/answers.ts'
 import { openTarget } from '../../../src/store/incoming/target.ts'
 import { readUnused } from '../../../src/store/read.ts'
 import { namesIn, temporaryDirectory } from '../../support/directory.ts'
 import { hasPosix } from '../../support/system.ts'
+import { disk, systemError } from '../../support/watched-fs.ts'
 
-/** A file system without hard links, and what another process does right before a file is created. */
-const disk = vi.hoisted(() => ({ says: 'EPERM', meanwhile: (_path: string) => {} }))
+vi.mock('node:fs', async () => (await import('../../support/watched-fs.ts')).watchedFs)
 
-vi.mock('node:fs', async (original) => {
-  const fs = await original<typeof import('node:fs')>()
-  const linkSync = (_from: string, to: string) => {
-    const code = fs.existsSync(to) ? 'EEXIST' : disk.says
-    throw Object.assign(new Error(code), { code })
+/** A file system without hard links. */
+let says = 'EPERM'
+let meanwhile = (_path: string) => {}
+beforeEach(() => {
+  says = 'EPERM'
+  meanwhile = () => {}
+  disk.before = (call, path) => {
+    if (call === 'link') throw systemError(existsSync(path) ? 'EEXIST' : says)
+    if (call === 'open wx') meanwhile(path)
   }
-  const openSync: typeof fs.openSync = (path, flags, mode) => {
-    if (flags === 'wx') disk.meanwhile(String(path))
-    return fs.openSync(path, flags, mode)
-  }
-  return { ...fs, linkSync, openSync, default: { ...fs, linkSync, openSync } }
-})
-
-afterEach(() => {
-  disk.says = 'EPERM'
-  disk.meanwhile = () => {}
 })
 
 const profiles: StoredProfile[] = [1, 2, 3].map((n) => ({ iccid: `8988${n}`, profile: 'AAAA' }))
@@ -53,7 +55,7 @@ describe('without hard links', () => {
   test.each(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EINVAL', 'EMLINK'])(
     '(%s) each profile gets its file, and no other file is left',
     async (code) => {
-      disk.says = code
+      says = code
       const directory = temporaryDirectory()
       expect(await addTo(directory)).toEqual({ stored: iccids, known: [] })
       expect(namesIn(directory)).toEqual(iccids.map((each) => `${each}.json`))
@@ -76,7 +78,7 @@ describe('without hard links', () => {
   test('a profile that another fetch stores at the same moment is not overwritten', async () => {
     const directory = temporaryDirectory()
     const theirs = JSON.stringify({ iccid: '89882', profile: 'BBBB' })
-    disk.meanwhile = (path) => {
+    meanwhile = (path) => {
       if (path.endsWith('89882.json')) writeFileSync(path, theirs)
     }
     expect(await addTo(directory)).toEqual({ stored: ['89881', '89883'], known: ['89882'] })
@@ -85,7 +87,7 @@ describe('without hard links', () => {
 
   test('what another process uses before its file is complete counts as known, and as used', async () => {
     const directory = temporaryDirectory()
-    disk.meanwhile = (path) => {
+    meanwhile = (path) => {
       if (path.endsWith('89882.json'))
         writeFileSync(join(directory, '__89882.json'), JSON.stringify(profiles[1]))
     }
@@ -94,8 +96,8 @@ describe('without hard links', () => {
   })
 
   test('a disk that fails is reported as it says', async () => {
-    disk.meanwhile = (path) => {
-      if (path.endsWith('89882.json')) throw Object.assign(new Error('EIO'), { code: 'EIO' })
+    meanwhile = (path) => {
+      if (path.endsWith('89882.json')) throw systemError('EIO')
     }
     await expect(addTo(temporaryDirectory())).rejects.toThrow('the disk reports an input/output error (EIO)')
   })

@@ -1,62 +1,18 @@
 /** What other calls do, and what the disk refuses, while an answer gets stored. */
 import { readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, expect, test, vi } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { add } from '../../../src/store/incoming/add.ts'
 import { ANSWER, INCOMING, type StoredProfile, toFile } from '../../../src/store/incoming/answers.ts'
 import { openTarget, targetOf } from '../../../src/store/incoming/target.ts'
 import { readUnused } from '../../../src/store/read.ts'
 import { namesIn, temporaryDirectory } from '../../support/directory.ts'
+import { disk, fail, once, systemError } from '../../support/watched-fs.ts'
 
-/** What happens right before and right after a call of the file system. */
-const disk = vi.hoisted(() => ({
-  before: (_call: string, _path: string) => {},
-  after: (_call: string, _path: string) => {},
-}))
-
-vi.mock('node:fs', async (original) => {
-  const fs = await original<typeof import('node:fs')>()
-  const told =
-    <A extends unknown[], R>(name: string, call: (...args: A) => R, path = 0) =>
-    (...args: A) => {
-      disk.before(name, String(args[path]))
-      const result = call(...args)
-      disk.after(name, String(args[path]))
-      return result
-    }
-  const changed = {
-    lstatSync: told('look', fs.lstatSync),
-    openSync: told('open', fs.openSync),
-    renameSync: told('rename', fs.renameSync, 1),
-    unlinkSync: told('unlink', fs.unlinkSync),
-    writeFileSync: told('write', fs.writeFileSync),
-  }
-  return { ...fs, ...changed, default: { ...fs, ...changed } }
-})
-
-afterEach(() => {
-  disk.before = () => {}
-  disk.after = () => {}
-})
+vi.mock('node:fs', async () => (await import('../../support/watched-fs.ts')).watchedFs)
 
 const profile = (n: number): StoredProfile => ({ iccid: `8988${n}`, profile: 'AAAA' })
 const three = [profile(0), profile(1), profile(2)]
-
-/** Happens once, after a call for a path that ends like this. */
-function once(call: string, ending: string, action: () => void): void {
-  disk.after = (name, path) => {
-    if (name !== call || !path.endsWith(ending)) return
-    disk.after = () => {}
-    action()
-  }
-}
-
-/** From now on, such a call fails if it is for a path that ends like this. */
-function fail(call: string, ending: string): void {
-  disk.before = (name, path) => {
-    if (name === call && path.endsWith(ending)) throw Object.assign(new Error('EIO'), { code: 'EIO' })
-  }
-}
 
 async function addTo(directory: string, profiles = three) {
   const target = await openTarget(directory)
@@ -88,7 +44,9 @@ test('a profile that is claimed during the search for its name is not stored aga
 
 test('a profile that a station uses as soon as it is stored counts as stored; what came twice counts as used', async () => {
   const directory = temporaryDirectory()
-  once('rename', '89881.json', () => writeFileSync(join(directory, '__89881.json'), toFile(profile(1))))
+  once('after', 'rename', '89881.json', () =>
+    writeFileSync(join(directory, '__89881.json'), toFile(profile(1))),
+  )
   expect(await addTo(directory)).toEqual({ stored: ['89880', '89881', '89882'], known: [] })
   expect([...readUnused(directory).iccids]).toEqual(['89880', '89882'])
 })
@@ -106,7 +64,7 @@ test('an answer that can’t be put aside is lost, and nothing of it counts as s
   const directory = temporaryDirectory()
   const target = await openTarget(directory)
   disk.before = (call) => {
-    if (call === 'write') throw Object.assign(new Error('EIO'), { code: 'EIO' })
+    if (call === 'write') throw systemError('EIO')
   }
   await expect(add(target, three)).rejects.toMatchObject({
     facts: { kind: 'lost' },
@@ -117,7 +75,7 @@ test('an answer that can’t be put aside is lost, and nothing of it counts as s
 
 test('the disk fails amid an answer: it says what is stored, what was there, and what is put aside', async () => {
   const directory = directoryWithOne()
-  fail('rename', '89882.json')
+  fail(/^rename$/, '89882.json')
   await expect(addTo(directory)).rejects.toMatchObject({
     facts: { kind: 'put-aside', stored: 1, known: 1 },
   })
@@ -129,13 +87,13 @@ test('the disk fails amid an answer: it says what is stored, what was there, and
 
 test('the place that another call removes after the last answer need not be flushed', async () => {
   const directory = temporaryDirectory()
-  once('unlink', 'answer', () => rmSync(join(directory, INCOMING), { recursive: true }))
+  once('after', 'unlink', 'answer', () => rmSync(join(directory, INCOMING), { recursive: true }))
   expect((await add(targetOf(directory), three)).stored).toHaveLength(3)
 })
 
 test('an answer whose removal can’t be flushed is reported', async () => {
   const directory = temporaryDirectory()
-  once('unlink', 'answer', () => fail('open', INCOMING))
+  once('after', 'unlink', 'answer', () => fail(/^open/, INCOMING))
   await expect(addTo(directory)).rejects.toMatchObject({ facts: { kind: 'put-aside', stored: 3, known: 0 } })
   expect(namesIn(directory)).toEqual(['89880.json', '89881.json', '89882.json'])
 })

@@ -26,66 +26,20 @@ import {
 import { finishFetches, recover } from '../../../src/store/incoming/recover.ts'
 import { namesIn, temporaryDirectory } from '../../support/directory.ts'
 import { hasPosix, hasSymlinks } from '../../support/system.ts'
+import { disk, fail } from '../../support/watched-fs.ts'
 
 const HOUR_MS = 3_600_000
 
-/** What happens right before a call of the file system, and in each pause; by how much the clock of the disk is behind. */
-const disk = vi.hoisted(() => ({
-  before: (_call: string, _path: string) => {},
-  meanwhile: (_ms: number) => {},
-  behindMs: 0,
-}))
+/** What happens in each pause. */
+const machine = vi.hoisted(() => ({ pause: (_ms: number) => {} }))
 
-vi.mock('node:timers/promises', () => ({ setTimeout: async (ms: number) => disk.meanwhile(ms) }))
-
-vi.mock('node:fs', async (original) => {
-  const fs = await original<typeof import('node:fs')>()
-  const told =
-    <A extends [unknown, ...unknown[]], R>(name: string, call: (...args: A) => R) =>
-    (...args: A) => {
-      disk.before(name, String(args[0]))
-      return call(...args)
-    }
-  const changed = {
-    openSync: told('open', fs.openSync),
-    unlinkSync: told('unlink', fs.unlinkSync),
-  }
-  return { ...fs, ...changed, default: { ...fs, ...changed } }
-})
-
-vi.mock('node:fs/promises', async (original) => {
-  const fs = await original<typeof import('node:fs/promises')>()
-  const changed = {
-    async readFile(path: string) {
-      disk.before('read', path)
-      return fs.readFile(path)
-    },
-    async readdir(path: string) {
-      disk.before('list', path)
-      return fs.readdir(path)
-    },
-    async lstat(path: string) {
-      disk.before('look', path)
-      const status = await fs.lstat(path)
-      status.mtimeMs -= disk.behindMs
-      return status
-    },
-  }
-  return { ...fs, ...changed, default: { ...fs, ...changed } }
-})
+vi.mock('node:timers/promises', () => ({ setTimeout: async (ms: number) => machine.pause(ms) }))
+vi.mock('node:fs', async () => (await import('../../support/watched-fs.ts')).watchedFs)
+vi.mock('node:fs/promises', async () => (await import('../../support/watched-fs.ts')).watchedPromises)
 
 afterEach(() => {
-  disk.before = () => {}
-  disk.meanwhile = () => {}
-  disk.behindMs = 0
+  machine.pause = () => {}
 })
-
-/** A call of the file system fails for paths that end like this. */
-function fail(call: string, ending: RegExp, code: string): void {
-  disk.before = (name, path) => {
-    if (name === call && ending.test(path)) throw Object.assign(new Error(code), { code })
-  }
-}
 
 const profile = (n: number, text = 'AAAA'): StoredProfile => ({ iccid: `8988${n}`, profile: text })
 const several = (count: number) => Array.from({ length: count }, (_, n) => profile(n))
@@ -219,7 +173,7 @@ describe('what another machine saved, old by the clock of this one', () => {
 
   test('is left alone if the clock of the disk is an hour behind', async () => {
     const { directory, other } = twoSaved()
-    disk.behindMs = HOUR_MS
+    disk.clockMs = -HOUR_MS
     expect((await recover(directory))?.stored).toEqual(['89880'])
     expect(incoming(directory)).toEqual([other])
   })
@@ -228,7 +182,7 @@ describe('what another machine saved, old by the clock of this one', () => {
     const { directory, other, path } = twoSaved()
     const anHourAgo = new Date(Date.now() - HOUR_MS)
     utimesSync(path, anHourAgo, anHourAgo)
-    disk.meanwhile = (ms) => {
+    machine.pause = (ms) => {
       if (ms === 1000) utimesSync(path, new Date(), new Date())
     }
     expect((await recover(directory))?.stored).toEqual(['89880'])
@@ -238,13 +192,13 @@ describe('what another machine saved, old by the clock of this one', () => {
 
 describe('a disk error', () => {
   test.each([
-    ['list', /\.incoming$/],
-    ['read', /\.answer$/],
+    ['readdir', /\.incoming$/],
+    ['readFile', /\.answer$/],
     ['unlink', /~4194999~.*\.answer$/],
   ])('%s: exit code 9, and the response stays as it is, once', async (call, ending) => {
     const directory = interrupted(several(2))
     const before = incoming(directory)
-    fail(call, ending, 'EIO')
+    fail(RegExp(call), ending)
     await expect(recover(directory).catch(adviceOn)).resolves.toMatchObject({
       outcome: 'disk',
       message: "can't store what an interrupted call received: the disk reports an input/output error (EIO)",
@@ -257,7 +211,7 @@ describe('a disk error', () => {
 
   test('while the profiles get their names: it says how many are put aside', async () => {
     const directory = interrupted(several(3))
-    fail('open', /[\\/]1$/, 'ENOSPC')
+    fail(/^open/, /[\\/]1$/, 'ENOSPC')
     const error = await recover(directory).catch((error) => error)
     // None of the three is stored or known.
     expect(error).toMatchObject({ facts: { kind: 'put-aside', stored: 0, known: 0 } })
@@ -268,7 +222,7 @@ describe('a disk error', () => {
 
 test('another call has removed the place meanwhile: there is nothing to do', async () => {
   const directory = interrupted(several(1))
-  fail('list', /\.incoming$/, 'ENOENT')
+  fail(/^readdir$/, /\.incoming$/, 'ENOENT')
   expect(await recover(directory)).toBeUndefined()
 })
 

@@ -6,33 +6,15 @@ import { INCOMING } from '../../../src/store/incoming/answers.ts'
 import { closeTarget, isDirectory, makeDirectory, openTarget } from '../../../src/store/incoming/target.ts'
 import { temporaryDirectory } from '../../support/directory.ts'
 import { hasSymlinks } from '../../support/system.ts'
+import { fail } from '../../support/watched-fs.ts'
 
-/** Whether the drive answers as Windows does to every path on one that is not there; what it says when a directory is made. */
-const drive = vi.hoisted(() => ({
-  isMissing: false,
-  refusesDirectories: undefined as string | undefined,
-}))
+vi.mock('node:fs', async () => (await import('../../support/watched-fs.ts')).watchedFs)
 
-vi.mock('node:fs', async (importOriginal) => {
-  const fs = await importOriginal<typeof import('node:fs')>()
-  const missing = () => Object.assign(new Error('ENOENT'), { code: 'ENOENT' })
-  return {
-    ...fs,
-    mkdirSync(path: string, options?: object) {
-      if (drive.isMissing) throw missing()
-      const code = drive.refusesDirectories
-      if (code !== undefined) throw Object.assign(new Error(code), { code })
-      return fs.mkdirSync(path, options)
-    },
-    statSync: (path: string, options?: object) => (drive.isMissing ? undefined : fs.statSync(path, options)),
-    lstatSync: (path: string, options?: object) =>
-      drive.isMissing ? undefined : fs.lstatSync(path, options),
-  }
-})
+/** As Windows answers to every path on a drive that is not there. */
+const loseDrive = () => fail(/^(mkdir|look)$/, '', 'ENOENT')
+const refuseDirectories = (code: string) => fail(/^mkdir$/, '', code)
 
 afterEach(() => {
-  drive.isMissing = false
-  drive.refusesDirectories = undefined
   vi.restoreAllMocks()
 })
 
@@ -78,14 +60,14 @@ describe('creating the directory', () => {
   })
 
   test('a drive that does not exist', async () => {
-    drive.isMissing = true
+    loseDrive()
     const root = parse(resolve('/')).root
     await expect(makeDirectory(join(root, 'a', 'b'))).rejects.toThrow(`drive or share ${root} does not exist`)
     await expect(makeDirectory(root)).rejects.toThrow(`drive or share ${root} does not exist`)
   })
 
   test('a path whose root does not exist', async () => {
-    drive.isMissing = true
+    loseDrive()
     await expect(makeDirectory(join('a', 'b'))).rejects.toMatchObject({ code: 'ENOENT' })
   })
 })
@@ -93,7 +75,7 @@ describe('creating the directory', () => {
 test('a directory that is there, on a file system that does not say so when it is to be made', async () => {
   const directory = temporaryDirectory()
   mkdirSync(join(directory, INCOMING))
-  drive.refusesDirectories = 'EACCES'
+  refuseDirectories('EACCES')
   await expect(openTarget(directory)).resolves.toMatchObject({ made: [] })
 })
 
@@ -102,7 +84,7 @@ describe('what to do where nothing can be written', () => {
     ['EACCES', 'give this user permission to create, write, rename and remove files in the directory'],
     ['EIO', 'check the disk'],
   ])('%s', async (code, remedy) => {
-    drive.refusesDirectories = code
+    refuseDirectories(code)
     await expect(openTarget(temporaryDirectory()).catch(adviceOn)).resolves.toMatchObject({
       outcome: 'disk',
       hint: `${remedy}, or use -o to name another directory; no profiles were requested`,
@@ -110,7 +92,7 @@ describe('what to do where nothing can be written', () => {
   })
 
   test('in a current directory that was deleted', async () => {
-    drive.refusesDirectories = 'ENOENT'
+    refuseDirectories('ENOENT')
     vi.spyOn(process, 'cwd').mockImplementation(() => {
       throw new Error('ENOENT: uv_cwd')
     })
