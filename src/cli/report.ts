@@ -4,10 +4,11 @@
  * - Each message is one line: `softsim: `, lower case, no full stop. A hint line says what to do next.
  * - Secrets are masked and control characters are escaped here, so that no caller can forget to do it.
  */
+
+import type { Advice } from '../advice/advice.ts'
+import { WARNINGS, type WarningKind } from '../advice/warnings.ts'
 import { hiding } from '../secret.ts'
-import { type Concern, type Level, type Messages, printable } from '../words.ts'
-import type { Advice } from './advice/advice.ts'
-import { CONCERNS } from './advice/warnings.ts'
+import { type Level, type Messages, printable } from '../words.ts'
 import { type Origin, originHints } from './commands/origins.ts'
 import { writeStandardError } from './terminal/standard-error.ts'
 
@@ -39,8 +40,8 @@ export class Report implements Messages {
     this.#hide = undefined
   }
 
-  warn(text: string, concern?: Concern, subject = ''): void {
-    const advice = concern === undefined ? '' : CONCERNS[concern]
+  warn(text: string, kind?: WarningKind, subject = ''): void {
+    const advice = kind === undefined ? '' : WARNINGS[kind]
     this.#line(`warning: ${text}${typeof advice === 'string' ? advice : advice(subject)}`)
   }
 

@@ -1,5 +1,5 @@
+import { UsageError } from '../advice/advice.ts'
 import { oddEnd } from '../words.ts'
-import { UsageError } from './advice/usage.ts'
 import { type CommandLine, type GivenOption, isKey } from './command-line.ts'
 import { fromElsewhere, meantByBareWord, RENAMED } from './guesses.ts'
 import { nearest } from './nearest.ts'

@@ -1,4 +1,5 @@
-import { type Facts, Failure, type PlainKind } from '../failure.ts'
+import type { Facts, PlainKind } from '../advice/hints.ts'
+import { Failure } from '../failure.ts'
 import { durationOf } from '../words.ts'
 import { type Limit, readLimit, tooLongAskedMs } from './rate-limit.ts'
 import { USUAL_PATH } from './url.ts'

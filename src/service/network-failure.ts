@@ -1,11 +1,12 @@
-import { errnoOf, type PlainKind } from '../failure.ts'
+import type { ServiceKind } from '../advice/hints.ts'
+import { errnoOf } from '../failure.ts'
 import { CallFailure } from './call-failure.ts'
 import { ProxyFailure } from './connection.ts'
 
 type Peer = 'service' | 'proxy'
 
 /** By Node's error code, or by OpenSSL's message if there is no code. */
-const CERTIFICATE: Record<string, readonly [problem: string, kind: PlainKind]> = {
+const CERTIFICATE: Record<string, readonly [problem: string, kind: ServiceKind]> = {
   CERT_HAS_EXPIRED: ['has expired', 'expired-certificate'],
   CERT_NOT_YET_VALID: ['is not valid yet', 'wrong-clock'],
   DEPTH_ZERO_SELF_SIGNED_CERT: ['is self-signed', 'unknown-ca'],
@@ -46,7 +47,7 @@ export function networkFailure(error: unknown, sent: boolean, to?: Target): Call
   if (proxy?.status !== undefined) return refusal(proxy.status, error)
   const peer = proxy === undefined ? 'service' : 'proxy'
   const { code = '', name, message } = innermost(error)
-  const failure = (text: string, why: PlainKind, isPassing = false) => {
+  const failure = (text: string, why: ServiceKind, isPassing = false) => {
     const facts = to?.isRedirected ? ({ kind: 'redirected', to: to.url.origin, why } as const) : why
     return new CallFailure(text, { facts, isPassing, mayHaveAllocated: sent, cause: error })
   }
@@ -68,7 +69,7 @@ export function networkFailure(error: unknown, sent: boolean, to?: Target): Call
   return failure(`the request failed: ${message}`, usual)
 }
 
-function kindOf(code: string, peer: Peer, to: Target | undefined): PlainKind {
+function kindOf(code: string, peer: Peer, to: Target | undefined): ServiceKind {
   if (peer === 'proxy') return code === 'ECONNREFUSED' ? 'refused-by-proxy' : 'no-proxy'
   if (code === 'ECONNREFUSED') return 'refused'
   // A port for TLS closes a connection that begins with anything else.

@@ -1,7 +1,7 @@
 import { stripVTControlCharacters } from 'node:util'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { OUTCOMES } from '../../src/cli/advice/exit-codes.ts'
+import { OUTCOMES } from '../../src/advice/hints.ts'
 import { FetchCommand } from '../../src/cli/commands/fetch.ts'
 import { HelpCommand } from '../../src/cli/commands/help.ts'
 import { NextCommand } from '../../src/cli/commands/next.ts'

@@ -1,6 +1,6 @@
 import { globSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { OUTCOMES } from '../../src/cli/advice/exit-codes.ts'
+import { OUTCOMES } from '../../src/advice/hints.ts'
 import { FetchCommand } from '../../src/cli/commands/fetch.ts'
 import { MoveCommand } from '../../src/cli/commands/move.ts'
 import { NextCommand } from '../../src/cli/commands/next.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { type Advice, adviceOn } from '../../src/cli/advice/advice.ts'
+import { type Advice, adviceOn } from '../../src/advice/advice.ts'
 import { Failure } from '../../src/failure.ts'
 import type { Download } from '../../src/fetch/download.ts'
 import { conclude } from '../../src/fetch/fetch.ts'

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { beforeEach, describe, expect, inject, test, vi } from 'vitest'
-import { adviceOn } from '../../src/cli/advice/advice.ts'
+import { adviceOn } from '../../src/advice/advice.ts'
 import { Report } from '../../src/cli/report.ts'
 import { type Handout, handOut } from '../../src/next/hand-out.ts'
 import { cutPower, events, format, fs, live, ROOT } from '../store/disk.ts'

@@ -33,6 +33,11 @@ function refused(imports: readonly (readonly [path: string, specifier: string])[
 const FORBIDDEN: [path: string, specifier: string][] = [
   ['src/failure.ts', './words.ts'],
   ['src/pause.ts', './words.ts'],
+  ['src/advice/disk.ts', '../cli/report.ts'],
+  ['src/advice/disk.ts', '../store/claim.ts'],
+  ['src/store/claim.ts', '../advice/hints.ts'],
+  ['src/service/client.ts', '../advice/shell.ts'],
+  ['src/next/take/search.ts', '../../advice/advice.ts'],
   ['src/words.ts', 'node:fs'],
   ['src/secret.ts', './words.ts'],
   ['src/main.ts', './next/hand-out.ts'],
@@ -83,6 +88,9 @@ const FORBIDDEN: [path: string, specifier: string][] = [
 
 const ALLOWED: [path: string, specifier: string][] = [
   ['src/main.ts', './cli/run.ts'],
+  ['src/cli/report.ts', '../advice/advice.ts'],
+  ['src/failure.ts', './advice/hints.ts'],
+  ['src/service/call-failure.ts', '../advice/hints.ts'],
   ['src/cli/commands/next.ts', '../../next/hand-out.ts'],
   ['src/fetch/fetch.ts', '../service/client.ts'],
   ['src/move/move.ts', '../store/moves.ts'],
@@ -124,11 +132,11 @@ describe('rooms', () => {
     expect([...folders].filter(([, count]) => count > 21)).toEqual([])
   })
 
-  test('below cli/, no text names an option or a command: what a person types is chosen in cli/advice', () => {
+  test('below cli/, no text names an option or a command: what a person types is chosen in advice/', () => {
     const options = DEFINITIONS.flatMap(({ values }) => [...values.keys()]).join('|')
     const commands = DEFINITIONS.map(({ name }) => name).join('|')
     const typed = RegExp(`(?<![\\w-])(?:${options})(?![\\w-])|\\b(?:softsim|run|see) (?:${commands})\\b`, 'g')
-    const files = globSync('src/**/*.ts').filter((path) => !/^src.(?:cli.|main\.ts$)/.test(path))
+    const files = globSync('src/**/*.ts').filter((path) => !/^src.(?:advice.|cli.|main\.ts$)/.test(path))
     const found = files.flatMap((path) => {
       const code = readFileSync(path, 'utf8').replace(/^ *(\*|\/[/*]).*$/gm, '')
       return [...code.matchAll(typed)].map(([text]) => `${path}: ${text}`)

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { adviceOn } from '../../src/cli/advice/advice.ts'
+import { adviceOn } from '../../src/advice/advice.ts'
 import { ProxyFailure } from '../../src/service/connection.ts'
 import { networkFailure } from '../../src/service/network-failure.ts'
 

@@ -1,7 +1,7 @@
 import { mkdirSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, inject, test } from 'vitest'
-import { adviceOn } from '../../src/cli/advice/advice.ts'
+import { adviceOn } from '../../src/advice/advice.ts'
 import { Report } from '../../src/cli/report.ts'
 import { listDevices } from '../../src/status/devices/list.ts'
 import { type Inquiry, showStatus } from '../../src/status/status.ts'

@@ -41,9 +41,13 @@ function stopSignal(): AbortSignal {
 /** @param source the URL of the directory of the source, with a slash at its end */
 export async function loadProgram(source: string, platform: NodeJS.Platform): Promise<Program> {
   const get = (path: string): Promise<Loaded> => load(new URL(path, source).href, platform)
-  // Earlier versions have the exit code and the hint in the failure itself.
-  const { exitCode } = await get('cli/advice/exit-codes.ts').catch(() => get('failure.ts'))
-  const { adviceOn = (failure: Loaded) => failure } = await get('cli/advice/advice.ts').catch(() => ({}))
+  // Earlier versions have the exit code and the hint in cli/, or in the failure itself.
+  const { exitCode } = await get('advice/hints.ts')
+    .catch(() => get('cli/advice/exit-codes.ts'))
+    .catch(() => get('failure.ts'))
+  const { adviceOn = (failure: Loaded) => failure } = await get('advice/advice.ts')
+    .catch(() => get('cli/advice/advice.ts'))
+    .catch(() => ({}))
   const { handOut } = await get('next/hand-out.ts')
   const { openTarget, closeTarget } = await get('store/incoming/target.ts')
   const { finishFetches } = await get('store/incoming/recover.ts')

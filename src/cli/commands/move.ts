@@ -1,6 +1,6 @@
 import { Option } from 'clipanion'
+import { UsageError } from '../../advice/advice.ts'
 import { oddEnd } from '../../words.ts'
-import { UsageError } from '../advice/usage.ts'
 import { onInterrupt } from '../signals.ts'
 import { BaseCommand } from './base.ts'
 import { checkReceipt, notEmpty, parseCount } from './values.ts'

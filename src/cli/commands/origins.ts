@@ -1,4 +1,4 @@
-import type { Advice } from '../advice/advice.ts'
+import type { Advice } from '../../advice/advice.ts'
 import type { CommandLine } from '../command-line.ts'
 import type { CommandDefinition } from '../options.ts'
 

@@ -1,5 +1,5 @@
 import { Option } from 'clipanion'
-import { UsageError } from '../advice/usage.ts'
+import { UsageError } from '../../advice/advice.ts'
 import { BaseCommand } from './base.ts'
 import { notEmpty } from './values.ts'
 

@@ -1,6 +1,6 @@
 import { Option } from 'clipanion'
+import { UsageError } from '../../advice/advice.ts'
 import type { Format } from '../../status/status.ts'
-import { UsageError } from '../advice/usage.ts'
 import { BaseCommand } from './base.ts'
 import { serialNumber } from './serial-number.ts'
 import { checkIccid, notEmpty, parseCount, parseTime } from './values.ts'

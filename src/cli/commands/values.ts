@@ -1,8 +1,8 @@
 /** What the values of options must be. */
 import { sep } from 'node:path'
+import { UsageError } from '../../advice/advice.ts'
 import { fullPath } from '../../full-path.ts'
 import { type Messages, oddEnd } from '../../words.ts'
-import { UsageError } from '../advice/usage.ts'
 
 /** Parses the value of `--count`. @throws {UsageError} */
 export const parseCount = (text: string): number => wholeNumber(text, '-n (--count)', 1)

@@ -88,7 +88,7 @@ async function hold(receipts: Receipts, byDevice: Groups, comparison: Comparison
   warnOfEach(messages, forgotten, {
     words: (each) => each,
     more: (others) => `${others} more devices are not recorded`,
-    concern: 'unrecorded',
+    kind: 'unrecorded',
   })
   const where = tally.elsewhere === 0 ? '' : `; ${tally.elsewhere} of them not in ${directory}`
   messages.tell(

@@ -1,7 +1,7 @@
 import { createPrivateKey } from 'node:crypto'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, inject, test, vi } from 'vitest'
-import { adviceOn } from '../../../src/cli/advice/advice.ts'
+import { adviceOn } from '../../../src/advice/advice.ts'
 import { Report } from '../../../src/cli/report.ts'
 import type { Source } from '../../../src/next/ready.ts'
 import { takeByIccid } from '../../../src/next/take/by-iccid.ts'
