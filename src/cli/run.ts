@@ -8,7 +8,7 @@ import { COMMANDS } from './commands/all.ts'
 import type { BaseCommand, Context } from './commands/base.ts'
 import { originsOf } from './commands/origins.ts'
 import { nearest } from './nearest.ts'
-import { type CommandDefinition, definitionOf, forAttachedValues } from './options.ts'
+import { definitionOf, forAttachedValues } from './options.ts'
 import { Report } from './report.ts'
 import { isConsole } from './terminal/console.ts'
 import { eitherOf, mistakeIn, unknownCommand } from './usage-errors.ts'
@@ -40,7 +40,10 @@ export function crash(error: unknown): number {
 }
 
 async function execute(typed: readonly string[]): Promise<void> {
-  const { line, definitions } = read(typed)
+  const definitions = COMMANDS.map(definitionOf)
+  const line = readArgv(typed, definitions)
+  const mistake = mistakeIn(line, definitions)
+  if (mistake !== undefined) throw mistake
   if (line.asksHelp) return printHelp(line.words[0])
   if (line.asksVersion) return print(`${VERSION}\n`)
   const command = parse(line, { report, version: VERSION, env: process.env, showHelp: printHelp, print })
@@ -49,26 +52,13 @@ async function execute(typed: readonly string[]): Promise<void> {
   await command.validateAndExecute()
 }
 
-/** What the command of a line does not know may be another one's. Most lines need no look at those, which takes time. */
-function read(typed: readonly string[]): { line: CommandLine; definitions: CommandDefinition[] } {
-  const own = commandsNamed(typed[0]).map(definitionOf)
-  const short = readArgv(typed, own)
-  if (own.length > 0 && mistakeIn(short, own) === undefined) return { line: short, definitions: own }
-  const definitions = COMMANDS.map(definitionOf)
-  const line = readArgv(typed, definitions)
-  const mistake = mistakeIn(line, definitions)
-  if (mistake !== undefined) throw mistake
-  return { line, definitions }
-}
-
-const commandsNamed = (name: string | undefined) => COMMANDS.filter(({ paths }) => paths[0]?.[0] === name)
-
 function parse({ words, options, argv }: CommandLine, context: Context): BaseCommand {
   // For Clipanion, preparing the options of one command takes as long as decrypting a profile. Only what is typed is
   // prepared.
-  const given = options.map(({ name }) => name)
-  const own = commandsNamed(words[0]).map((command) => forAttachedValues(command, given))
-  const cli = Cli.from(own, { binaryName: 'softsim', enableColors: false })
+  const given = options.map(({ option }) => option)
+  const own = COMMANDS.filter(({ paths: [path] }) => path?.[0] === words[0])
+  const cli = Cli.from(
+    own.map((command) => forAttachedValues(command, given)), { binaryName: 'softsim', enableColors: false })
   try {
     return cli.process([...argv], context as BaseCommand['context']) as BaseCommand
   } catch {

@@ -91,9 +91,7 @@ describe('options of other tools', () => {
     [['next', '--serial', 'SECRET1'], 'unknown option --serial | did you mean --device? see'],
     [['next', '--dir=x'], 'unknown option --dir | did you mean --in? see'],
     [['fetch', '--dir=x'], 'unknown option --dir | did you mean --out? see'],
-    [['next', '--directory=x'], 'unknown option --directory | did you mean --in? see'],
-    [['fetch', '--directory=x'], 'unknown option --directory | did you mean --out? see'],
-    ...['--keyfile', '--key-file', '--private-key'].map((name): [string[], string] => [
+    ...['--keyfile', '--key-file'].map((name): [string[], string] => [
       ['next', `${name}=x`],
       `unknown option ${name} | did you mean --key? see`,
     ]),

@@ -20,7 +20,7 @@ export function originsOf(
   const command = commands.find(({ name }) => name === words[0])
   return (command?.options ?? []).flatMap(({ names, description }) => {
     const [, variable = ''] = VARIABLE.exec(description) ?? []
-    const isGiven = options.some(({ name }) => names.includes(name))
+    const isGiven = options.some(({ option }) => names.includes(option))
     return isGiven || !env[variable] ? [] : [{ names, variable }]
   })
 }
