@@ -58,7 +58,9 @@ function parse({ words, options, argv }: CommandLine, context: Context): BaseCom
   const given = options.map(({ option }) => option)
   const own = COMMANDS.filter(({ paths: [path] }) => path?.[0] === words[0])
   const cli = Cli.from(
-    own.map((command) => forAttachedValues(command, given)), { binaryName: 'softsim', enableColors: false })
+    own.map((command) => forAttachedValues(command, given)),
+    { binaryName: 'softsim', enableColors: false },
+  )
   try {
     return cli.process([...argv], context as BaseCommand['context']) as BaseCommand
   } catch {

@@ -150,7 +150,8 @@ function otherName(typed: string, commands: readonly CommandDefinition[]): strin
     const [listed = ''] = words.split(' (')
     if (names.includes(OTHER[typed] ?? '')) return `did you mean ${OTHER[typed]}?`
     if (value === `<${word.toUpperCase()}>`) return `did you mean ${names.at(-1)}?`
-    if (value.startsWith('[') && listed.split(/\W+/).includes(word)) return `did you mean ${names[0]}=${word}?`
+    if (value.startsWith('[') && listed.split(/\W+/).includes(word))
+      return `did you mean ${names[0]}=${word}?`
   }
   return undefined
 }
@@ -179,7 +180,8 @@ function wrongWord(
   const { option = before.value === command.name ? command.name : undefined, value = '' } = before
   const isValue = !isWord(before) && before.value !== undefined
   // An operand before it may be a secret too.
-  const place = option === undefined ? 'on the command line' : `after ${isValue ? 'the value of ' : ''}${option}`
+  const place =
+    option === undefined ? 'on the command line' : `after ${isValue ? 'the value of ' : ''}${option}`
   const [stem = ''] = word.split('=', 1)
   const known = namesOf(command)
   const hint =

@@ -36,6 +36,21 @@ export function notEmpty(option: string, value: string): string {
 }
 
 /**
+ * @param value of `--format`; true for the option alone, which stands for the first format
+ * @throws {UsageError}
+ */
+export function checkFormat<T extends string>(
+  command: string,
+  value: string | boolean,
+  formats: readonly T[],
+): T {
+  const format = value === true ? formats[0] : formats.find((each) => each === value)
+  if (format !== undefined) return format
+  const all = `${formats.slice(0, -1).join(', ')} or ${formats.at(-1)}`
+  throw new UsageError(`the value of --format is not ${all}`, `see softsim help ${command}`)
+}
+
+/**
  * Of the lengths that ITU-T E.118 allows, SIM cards have 19 or 20 digits.
  * @returns the digits, without a filler
  * @throws {UsageError}
