@@ -2,9 +2,9 @@ import request from 'undici/lib/api/api-request.js'
 import type Dispatcher from 'undici/lib/dispatcher/dispatcher.js'
 import { hiding } from '../secret.ts'
 import { several } from '../words.ts'
-import { CallFailure, statusFailure } from './call-failure.ts'
+import { CallFailure, networkFailure, statusFailure } from './call-failure.ts'
 import { type Bounds, beforeSending, directly, throughProxy, trustSystem } from './connection.ts'
-import { networkFailure } from './network-failure.ts'
+
 import { type Answer, answerOf, type LeastRate, type Response, readStart, readWhole } from './response.ts'
 import { redirectTarget } from './url.ts'
 
