@@ -13,6 +13,15 @@ export interface Messages {
   tell(level: Level, text: string): void
 }
 
+/** What a person sees of a long call. */
+export interface Progress {
+  /** @param line what to show from now on, whenever it is asked */
+  follow(line: () => string): void
+  /** The line has changed, and that should be seen soon. */
+  note(): void
+  end(): void
+}
+
 export const several = (count: number, thing: string) => `${count} ${thing}${count === 1 ? '' : 's'}`
 
 /** Rounded up, in the unit that a person would use. */

@@ -44,7 +44,8 @@ export interface Response {
   readonly totalMs: number
 }
 
-export interface Answer extends ProfileList, Pick<Response, 'body' | 'bodyMs' | 'totalMs'> {
+/** What one response brings. */
+export interface Batch extends ProfileList, Pick<Response, 'body' | 'bodyMs' | 'totalMs'> {
   readonly limit: Limit
 }
 
@@ -85,7 +86,7 @@ async function readInto(parts: Uint8Array[], body: Body, most: number, least: Le
 }
 
 /** @throws {CallFailure} if it has no list of profiles */
-export function answerOf({ status, headers, body, bodyMs, totalMs }: Response): Answer {
+export function batchIn({ status, headers, body, bodyMs, totalMs }: Response): Batch {
   const text = body.toString('utf8')
   // What is compressed, or only said to be, shows here.
   const list = parseProfileList(text)

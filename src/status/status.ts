@@ -5,7 +5,7 @@ import { refuseCopy } from '../store/identity.ts'
 import { warnOfVendorList } from '../store/incoming/vendor-list.ts'
 import { whyNoProfile } from '../store/names.ts'
 import { whyNone } from '../store/read.ts'
-import { type Messages, several } from '../words.ts'
+import { type Messages, type Progress, several } from '../words.ts'
 import { type Checked, checkProfiles, opensNone } from './check.ts'
 import { countFiles } from './count.ts'
 import { type Output, PRINTERS, type Summary } from './print.ts'
@@ -31,7 +31,7 @@ export interface Inquiry extends Output {
   /** How many profiles to check at most in each directory. */
   readonly count: number
   readonly messages: Messages
-  readonly progress: { follow(line: () => string): void }
+  readonly progress: Pick<Progress, 'follow'>
 }
 
 /**

@@ -48,7 +48,7 @@ const FORBIDDEN: [path: string, specifier: string][] = [
   ['src/fetch/fetch.ts', '../cli/report.ts'],
   ['src/fetch/fetch.ts', '../next/hand-out.ts'],
   ['src/fetch/fetch.ts', 'undici'],
-  ['src/fetch/stock.ts', 'node:fs'],
+  ['src/fetch/intake.ts', 'node:fs'],
   ['src/fetch/fetch.ts', '../move/move.ts'],
   ['src/move/move.ts', '../cli/report.ts'],
   ['src/move/move.ts', '../next/hand-out.ts'],

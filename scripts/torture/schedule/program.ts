@@ -51,7 +51,9 @@ export async function loadProgram(source: string, platform: NodeJS.Platform): Pr
   const { handOut } = await get('next/hand-out.ts')
   const { openTarget, closeTarget } = await get('store/incoming/target.ts')
   const { finishFetches } = await get('store/incoming/recover.ts')
-  const { Stock } = await get('fetch/stock.ts')
+  const { Intake } = await get('fetch/intake.ts').catch(async () => ({
+    Intake: (await get('fetch/stock.ts')).Stock,
+  }))
   const { leaveHint } = await get('store/queue.ts')
   const { showStatus } = await get('status/status.ts')
   const { moveProfiles } = await get('move/move.ts')
@@ -113,8 +115,8 @@ export async function loadProgram(source: string, platform: NodeJS.Platform): Pr
         const target = await openTarget(LOT)
         try {
           await finishFetches(LOT, messages)
-          const stock = new Stock(target, messages)
-          await stock.keep(profiles, await stock.reserve(profiles.length))
+          const intake = new Intake(target, messages)
+          await intake.keep(profiles, await intake.reserve(profiles.length))
         } finally {
           try {
             leaveHint(LOT, messages)

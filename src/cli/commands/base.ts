@@ -1,6 +1,6 @@
 import { Command, Option } from 'clipanion'
+import type { Progress } from '../../words.ts'
 import type { Report } from '../report.ts'
-import type { Progress } from '../terminal/progress.ts'
 
 export interface Context {
   readonly report: Report

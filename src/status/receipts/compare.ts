@@ -4,7 +4,7 @@ import { looking, readUsed } from '../../store/read.ts'
 import { Groups } from '../../store/receipts/groups.ts'
 import { deniedBy, holdersIn, withSeveralIccids } from '../../store/receipts/last.ts'
 import { Receipts } from '../../store/receipts/read.ts'
-import { type Messages, several } from '../../words.ts'
+import { type Messages, type Progress, several } from '../../words.ts'
 import { recordIn, warnOfUnreadable } from '../devices/records.ts'
 import { type Output, printJson, printList } from '../print.ts'
 import { warnOfEach } from '../warn.ts'
@@ -24,7 +24,7 @@ export interface Comparison extends Output {
   /** The files of receipts of all stations. */
   readonly files: readonly string[]
   readonly messages: Messages
-  readonly progress: { follow(line: () => string): void }
+  readonly progress: Pick<Progress, 'follow'>
 }
 
 /**
