@@ -8,11 +8,9 @@ import { whyNone } from '../store/read.ts'
 import { type Messages, type Progress, several } from '../words.ts'
 import { type Checked, checkProfiles, opensNone } from './check.ts'
 import { countFiles } from './count.ts'
-import { type Output, PRINTERS, type Summary } from './print.ts'
+import { type Output, type Summary, statusIn } from './print.ts'
 import { warnOfTransit, warnOfUnfinished } from './unfinished.ts'
 import { warnOfEach } from './warn.ts'
-
-export type { Format } from './print.ts'
 
 /** Why files can't be used. */
 const FAULTS: Record<Fault, string> = {
@@ -65,7 +63,7 @@ export async function showStatus(inquiry: Inquiry): Promise<void> {
   }
   const total = totalOf(summaries)
   const lines = summaries.length > 1 ? [...summaries, total] : summaries
-  await inquiry.print(PRINTERS[inquiry.format].status(lines))
+  await inquiry.print(statusIn(inquiry.format, lines))
   for (const { directory, counts, unfinished, inTransit, notProfiles } of all) {
     warnOfUnfinished(directory, unfinished, messages)
     warnOfTransit(inTransit, messages)

@@ -47,7 +47,7 @@ export class RestoreCommand extends BaseCommand {
       )
     }
     const { restore } = await import('../../restore/restore.ts')
-    const { compareReceipts } = await import('../../status/receipts/compare.ts')
+    const { compareReceipts } = await import('../../status/compare-receipts.ts')
     await this.withProgress(async (progress, print) => {
       const call = { directory, files, messages: report, progress }
       await restore(call)

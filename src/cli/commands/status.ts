@@ -80,17 +80,17 @@ export class StatusCommand extends BaseCommand {
         const [directory = '', another] = directories
         if (another !== undefined)
           throw new UsageError('--receipts is for one directory', 'give -i once, for each directory in turn')
-        const { compareReceipts } = await import('../../status/receipts/compare.ts')
+        const { compareReceipts } = await import('../../status/compare-receipts.ts')
         const files = this.receipts.map((each) => notEmpty('--receipts', each))
         return await compareReceipts({ ...usual, directory, files, progress })
       }
       if (this.device !== undefined || this.iccid !== undefined) {
-        const { showProfiles } = await import('../../status/search.ts')
+        const { showProfiles } = await import('../../status/look-up.ts')
         const devices = (this.device ?? []).map(serialNumber)
         return await showProfiles({ ...usual, devices, iccids: (this.iccid ?? []).map(checkIccid) })
       }
       if (this.devices || this.failed !== undefined) {
-        const { listDevices } = await import('../../status/devices/list.ts')
+        const { listDevices } = await import('../../status/list-devices.ts')
         const results = this.failed?.map((each) => notEmpty('--failed', each))
         return await listDevices({ ...usual, since, station: this.station, results })
       }
