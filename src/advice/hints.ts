@@ -141,6 +141,9 @@ const SERVICE = {
   'wrong-clock': 'check the clock of this machine',
 } as const
 
+/** What can be wrong with the file of a key. */
+export type KeyKind = Exclude<keyof typeof KEY, 'wrong-key'>
+
 /** What can be wrong at an address. */
 export type ServiceKind = keyof typeof SERVICE
 

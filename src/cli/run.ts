@@ -1,20 +1,27 @@
 import { Cli } from 'clipanion'
-import { adviceOn, UsageError } from '../advice/advice.ts'
+import { type Advice, adviceOn, UsageError } from '../advice/advice.ts'
 import { exitCode } from '../advice/hints.ts'
 import { Failure, reasonOf } from '../failure.ts'
 import { isOutputClosed, isWritePending, writeOutput } from '../next/standard-output.ts'
 import { type CommandLine, readArgv } from './command-line.ts'
 import { COMMANDS } from './commands/all.ts'
 import type { BaseCommand, Context } from './commands/base.ts'
-import { originsOf } from './commands/origins.ts'
 import { nearest } from './nearest.ts'
 import { definitionOf, forAttachedValues } from './options.ts'
+import { originHints } from './origins.ts'
 import { Report } from './report.ts'
-import { isConsole } from './terminal/console.ts'
+import { isConsole } from './terminal/standard-error.ts'
 import { eitherOf, mistakeIn, unknownCommand } from './usage-errors.ts'
-import { VERSION } from './version.ts'
+
+declare const SOFTSIM_VERSION: string
+
+/** The version in package.json, inserted by the build. */
+const VERSION = SOFTSIM_VERSION
 
 const report = new Report()
+
+/** What else helps against a failure of this call. */
+let moreHints: (advice: Advice) => string[] = () => []
 
 /**
  * @param argv without the program name
@@ -33,7 +40,7 @@ export async function run(argv: readonly string[]): Promise<number> {
 /** Reports an error and returns its exit code. */
 export function crash(error: unknown): number {
   const advice = adviceOn(error)
-  report.failure(advice, error)
+  report.failure({ ...advice, hint: [advice.hint, ...moreHints(advice)].join('\n') }, error)
   // What was just said would not stay true if the reader went on now.
   if (isWritePending()) process.kill(process.pid, 'SIGINT')
   return exitCode(advice.outcome)
@@ -48,7 +55,7 @@ async function execute(typed: readonly string[]): Promise<void> {
   if (line.asksVersion) return print(`${VERSION}\n`)
   const command = parse(line, { report, version: VERSION, env: process.env, showHelp: printHelp, print })
   report.level = command.verbosity
-  report.origins = originsOf(line, definitions, process.env)
+  moreHints = (advice) => originHints(advice, line, definitions, process.env)
   await command.validateAndExecute()
 }
 
@@ -82,8 +89,8 @@ async function print(text: string): Promise<void> {
 
 async function printHelp(command?: string): Promise<void> {
   const { isatty } = await import('node:tty')
+  const { hasColour } = await import('./terminal/streams.ts')
   const { commandHelp, EXIT_CODES, exitCodeHelp, overview } = await import('./help.ts')
-  const { hasColour } = await import('./terminal/colour.ts')
   const isTerminal = isatty(1)
   const style = {
     width: (isTerminal && process.stdout.columns) || 80,

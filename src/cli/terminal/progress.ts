@@ -1,7 +1,7 @@
 import { isatty } from 'node:tty'
 import { type Progress, printable } from '../../words.ts'
 import type { Report } from '../report.ts'
-import { hasColour } from './colour.ts'
+import { hasColour } from './streams.ts'
 
 const REDRAW_MS = 100
 
