@@ -60,8 +60,6 @@ async function execute(typed: readonly string[]): Promise<void> {
 }
 
 function parse({ words, options, argv }: CommandLine, context: Context): BaseCommand {
-  // For Clipanion, preparing the options of one command takes as long as decrypting a profile. Only what is typed is
-  // prepared.
   const given = options.map(({ option }) => option)
   const own = COMMANDS.filter(({ paths: [path] }) => path?.[0] === words[0])
   const cli = Cli.from(
