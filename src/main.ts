@@ -1,7 +1,7 @@
 import { fstatSync } from 'node:fs'
-import { exitCode } from './cli/advice/exit-codes.ts'
-import { unsetting } from './cli/advice/shell.ts'
-import { UsageError } from './cli/advice/usage.ts'
+import { UsageError } from './advice/advice.ts'
+import { exitCode } from './advice/hints.ts'
+import { unsetting } from './advice/shell.ts'
 import { crash, run } from './cli/run.ts'
 
 const WRITE_IS_STUCK_MS = 200

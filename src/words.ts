@@ -1,28 +1,25 @@
+import type { WarningKind } from './advice/warnings.ts'
+
 /** The number of `-v` options from which a message is shown. */
 export type Level = 0 | 1 | 2 | 3
 
-/** What a person can do something about: `cli/` says what. */
-export type Concern =
-  | 'damaged'
-  | 'held'
-  | 'locked'
-  | 'locked-first'
-  | 'on-screen'
-  | 'open-key'
-  | 'only-listed'
-  | 'slow-reader'
-  | 'unanswered'
-  | 'unlisted'
-  | 'unfit'
-  | 'unprinted'
-  | 'unreadable'
-  | 'unrecorded'
-
 export interface Messages {
-  /** @param subject the ICCID or the file of the concern, if what helps names it */
-  warn(text: string, concern?: Concern, subject?: string): void
+  /**
+   * @param kind if a person can do something about it
+   * @param subject the ICCID or the file, if what helps names it
+   */
+  warn(text: string, kind?: WarningKind, subject?: string): void
   /** Prints a message from a verbosity on: 0 always, 1 each step, 2 each request and file, 3 everything. */
   tell(level: Level, text: string): void
+}
+
+/** What a person sees of a long call. */
+export interface Progress {
+  /** @param line what to show from now on, whenever it is asked */
+  follow(line: () => string): void
+  /** The line has changed, and that should be seen soon. */
+  note(): void
+  end(): void
 }
 
 export const several = (count: number, thing: string) => `${count} ${thing}${count === 1 ? '' : 's'}`

@@ -1,6 +1,10 @@
+/** In characters. */
+const LONGEST = 40
+const SHORTEST_STEM = 4
+
 /**
  * Finds what the user probably meant.
- * @returns the known name that is most like the typed one; undefined if none is like it
+ * @returns the known name that is most like the typed one, or begins with it, or is its beginning; undefined if there is none
  */
 export function nearest(typed: string, known: Iterable<string>): string | undefined {
   const word = typed.toLowerCase().slice(0, LONGEST)
@@ -9,15 +13,14 @@ export function nearest(typed: string, known: Iterable<string>): string | undefi
   let least = letters < 3 ? 0 : letters < 6 ? 1 : 2
   for (const name of known) {
     const isStart = letters > 1 && name.startsWith(word)
-    const distance = isStart ? Math.min(1, least) : distanceOf(word, name.toLowerCase())
+    const isStem = name.length >= SHORTEST_STEM && word.startsWith(name)
+    const distance = isStart || isStem ? Math.min(1, least) : distanceOf(word, name.toLowerCase())
     if (distance > least || (best !== undefined && distance === least)) continue
     best = name
     least = distance
   }
   return best
 }
-
-const LONGEST = 40
 
 /** The optimal string alignment distance: characters inserted, deleted or replaced, and neighbours swapped. */
 function distanceOf(a: string, b: string): number {

@@ -48,8 +48,8 @@ interface Declared {
 const HELP: OptionDefinition = { names: ['-h', '--help'], value: 'none', description: 'print this help' }
 
 /**
- * The one table for parsing, usage errors and the help, collected as Clipanion does it. `Cli.definitions()` returns
- * the same as text, but adds 1.7 ms instead of 0.5 ms to every call of `next`.
+ * The one table for parsing, usage errors and the help, collected as Clipanion does it. `Cli.definitions()` has
+ * it as text, but adds 1.7 ms instead of 0.5 ms to every call of `next`.
  */
 export function definitionOf(command: CommandClass): CommandDefinition {
   const options: OptionDefinition[] = []
@@ -72,9 +72,9 @@ export function definitionOf(command: CommandClass): CommandDefinition {
 }
 
 /**
- * The same command for a line whose values are all attached to their options, as in `-n=5`, and which has no other
- * options than the given ones. For values in words of their own, Clipanion would add states to its machine, and to each
- * of them the transitions of all options: more work than all the rest.
+ * A command as Clipanion needs it for a line that gives only these options, with each value attached to its option, as in
+ * `-n=5`. For values in words of their own, it would add states to its machine, and to each of them the transitions of
+ * all options: 3 % of a call of `next`.
  */
 export function forAttachedValues<C extends CommandClass>(command: C, given: readonly string[]): C {
   return new Proxy(command, {

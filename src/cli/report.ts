@@ -4,11 +4,11 @@
  * - Each message is one line: `softsim: `, lower case, no full stop. A hint line says what to do next.
  * - Secrets are masked and control characters are escaped here, so that no caller can forget to do it.
  */
+
+import type { Advice } from '../advice/advice.ts'
+import { WARNINGS, type WarningKind } from '../advice/warnings.ts'
 import { hiding } from '../secret.ts'
-import { type Concern, type Level, type Messages, printable } from '../words.ts'
-import type { Advice } from './advice/advice.ts'
-import { CONCERNS } from './advice/warnings.ts'
-import { type Origin, originHints } from './commands/origins.ts'
+import { type Level, type Messages, printable } from '../words.ts'
 import { writeStandardError } from './terminal/standard-error.ts'
 
 const SHORTEST_SECRET = 4
@@ -16,8 +16,6 @@ const SHORTEST_SECRET = 4
 export class Report implements Messages {
   /** 0: warnings and failures, 1: each step, 2: each request and file, 3: everything except secrets. */
   level = 0
-  /** The options whose values are from the environment. */
-  origins: readonly Origin[] = []
   /** The progress line, which stays below all messages. */
   lastLine: { clear(): void; render(): void } | undefined
   readonly #secrets: string[] = []
@@ -39,8 +37,8 @@ export class Report implements Messages {
     this.#hide = undefined
   }
 
-  warn(text: string, concern?: Concern, subject = ''): void {
-    const advice = concern === undefined ? '' : CONCERNS[concern]
+  warn(text: string, kind?: WarningKind, subject = ''): void {
+    const advice = kind === undefined ? '' : WARNINGS[kind]
     this.#line(`warning: ${text}${typeof advice === 'string' ? advice : advice(subject)}`)
   }
 
@@ -49,11 +47,9 @@ export class Report implements Messages {
   }
 
   /** Prints why the command failed. Only `-vvv` adds the stack trace. */
-  failure(advice: Advice, error: unknown): void {
-    const { message, hint } = advice
+  failure({ message, hint }: Advice, error: unknown): void {
     this.#line(`error: ${message}`)
     for (const line of hint.split('\n')) this.#line(`hint: ${line}`)
-    for (const line of originHints(advice, this.origins)) this.#line(`hint: ${line}`)
     // V8 makes the stack trace when it is read, which takes as long as a tenth of a call.
     if (this.level < 3 || !(error instanceof Error)) return
     for (const line of (error.stack ?? '').split('\n').slice(1)) this.#line(line)

@@ -1,21 +1,27 @@
 import { Cli } from 'clipanion'
+import { type Advice, adviceOn, UsageError } from '../advice/advice.ts'
+import { exitCode } from '../advice/hints.ts'
 import { Failure, reasonOf } from '../failure.ts'
 import { isOutputClosed, isWritePending, writeOutput } from '../next/standard-output.ts'
-import { adviceOn } from './advice/advice.ts'
-import { exitCode } from './advice/exit-codes.ts'
-import { UsageError } from './advice/usage.ts'
 import { type CommandLine, readArgv } from './command-line.ts'
 import { COMMANDS } from './commands/all.ts'
 import type { BaseCommand, Context } from './commands/base.ts'
-import { originsOf } from './commands/origins.ts'
 import { nearest } from './nearest.ts'
-import { type CommandDefinition, definitionOf, forAttachedValues } from './options.ts'
+import { definitionOf, forAttachedValues } from './options.ts'
+import { originHints } from './origins.ts'
 import { Report } from './report.ts'
-import { isConsole } from './terminal/console.ts'
+import { isConsole } from './terminal/standard-error.ts'
 import { eitherOf, mistakeIn, unknownCommand } from './usage-errors.ts'
-import { VERSION } from './version.ts'
+
+declare const SOFTSIM_VERSION: string
+
+/** The version in package.json, inserted by the build. */
+const VERSION = SOFTSIM_VERSION
 
 const report = new Report()
+
+/** What else helps against a failure of this call. */
+let moreHints: (advice: Advice) => string[] = () => []
 
 /**
  * @param argv without the program name
@@ -34,42 +40,32 @@ export async function run(argv: readonly string[]): Promise<number> {
 /** Reports an error and returns its exit code. */
 export function crash(error: unknown): number {
   const advice = adviceOn(error)
-  report.failure(advice, error)
+  report.failure({ ...advice, hint: [advice.hint, ...moreHints(advice)].join('\n') }, error)
   // What was just said would not stay true if the reader went on now.
   if (isWritePending()) process.kill(process.pid, 'SIGINT')
   return exitCode(advice.outcome)
 }
 
 async function execute(typed: readonly string[]): Promise<void> {
-  const { line, definitions } = read(typed)
-  if (line.asksHelp) return printHelp(line.words[0])
-  if (line.asksVersion) return print(`${VERSION}\n`)
-  const command = parse(line, { report, version: VERSION, env: process.env, showHelp: printHelp, print })
-  report.level = command.verbosity
-  report.origins = originsOf(line, definitions, process.env)
-  await command.validateAndExecute()
-}
-
-/** What the command of a line does not know may be another one's. Most lines need no look at those, which takes time. */
-function read(typed: readonly string[]): { line: CommandLine; definitions: CommandDefinition[] } {
-  const own = commandsNamed(typed[0]).map(definitionOf)
-  const short = readArgv(typed, own)
-  if (own.length > 0 && mistakeIn(short, own) === undefined) return { line: short, definitions: own }
   const definitions = COMMANDS.map(definitionOf)
   const line = readArgv(typed, definitions)
   const mistake = mistakeIn(line, definitions)
   if (mistake !== undefined) throw mistake
-  return { line, definitions }
+  if (line.asksHelp) return printHelp(line.words[0])
+  if (line.asksVersion) return print(`${VERSION}\n`)
+  const command = parse(line, { report, version: VERSION, env: process.env, showHelp: printHelp, print })
+  report.level = command.verbosity
+  moreHints = (advice) => originHints(advice, line, definitions, process.env)
+  await command.validateAndExecute()
 }
 
-const commandsNamed = (name: string | undefined) => COMMANDS.filter(({ paths }) => paths[0]?.[0] === name)
-
 function parse({ words, options, argv }: CommandLine, context: Context): BaseCommand {
-  // For Clipanion, preparing the options of one command takes as long as decrypting a profile. Only what is typed is
-  // prepared.
-  const given = options.map(({ name }) => name)
-  const own = commandsNamed(words[0]).map((command) => forAttachedValues(command, given))
-  const cli = Cli.from(own, { binaryName: 'softsim', enableColors: false })
+  const given = options.map(({ option }) => option)
+  const own = COMMANDS.filter(({ paths: [path] }) => path?.[0] === words[0])
+  const cli = Cli.from(
+    own.map((command) => forAttachedValues(command, given)),
+    { binaryName: 'softsim', enableColors: false },
+  )
   try {
     return cli.process([...argv], context as BaseCommand['context']) as BaseCommand
   } catch {
@@ -91,8 +87,8 @@ async function print(text: string): Promise<void> {
 
 async function printHelp(command?: string): Promise<void> {
   const { isatty } = await import('node:tty')
+  const { hasColour } = await import('./terminal/streams.ts')
   const { commandHelp, EXIT_CODES, exitCodeHelp, overview } = await import('./help.ts')
-  const { hasColour } = await import('./terminal/colour.ts')
   const isTerminal = isatty(1)
   const style = {
     width: (isTerminal && process.stdout.columns) || 80,

@@ -1,18 +1,38 @@
+import { UsageError } from '../advice/advice.ts'
 import { oddEnd } from '../words.ts'
-import { UsageError } from './advice/usage.ts'
-import { type CommandLine, type GivenOption, isKey } from './command-line.ts'
-import { fromElsewhere, meantByBareWord, RENAMED } from './guesses.ts'
+import { type CommandLine, type Entry, isKey, isWord } from './command-line.ts'
 import { nearest } from './nearest.ts'
-import type { CommandDefinition, OptionDefinition } from './options.ts'
+import { type CommandDefinition, type OptionDefinition, splitDescription } from './options.ts'
 
 const IN_QUOTES = 'put a value with spaces in double quotes'
-const BEGIN_WITH_A_DASH = 'options begin with a dash'
 
 const KEY = ['-k', '--key']
 
 const PLAIN_OPTION = /^--[a-z][a-z-]{0,20}$/
 
 const PLAIN_WORD = /^[a-z][a-z-]{0,15}$/
+
+/** Options and commands of older versions of the vendor's tool, and their replacements. */
+const RENAMED = new Map([
+  ['-e', 'use -u for the URL, -a for the API key and -k for the private key'],
+  ['--endpoint', 'use --url'],
+  ['-s', 'use -i for the directory of profiles'],
+  ['--profiles', 'use --in for the directory of profiles'],
+  ['decrypt', 'use next, which decrypts the profiles that it hands out'],
+  ['version', 'use softsim --version'],
+])
+
+/** The other directory: a command that has only one of them is often called with the other's option. */
+const OTHER: Readonly<Record<string, string>> = { '-i': '-o', '--in': '--out', '--input': '--out' }
+
+/** What the options are for that a word without one may belong to, command by command. */
+const BARE: Readonly<Record<string, string>> = {
+  fetch: 'give the number of profiles with -n, and the directory with -o',
+  next: 'give the key with -k, a device with --device, and the directory with -i',
+  move: 'give the number of profiles with -n, and the directories with -i and -o',
+  restore: 'give the directory with -i, and the receipts with --receipts',
+  status: 'give the directory with -i, and the key with -k',
+}
 
 type Mistake = readonly [message: string, hint?: string | undefined]
 
@@ -26,20 +46,19 @@ export function mistakeIn(
   platform: NodeJS.Platform = process.platform,
 ): UsageError | undefined {
   const [first] = line.words
+  const command = commands.find(({ name }) => name === first)
   const mistake =
     intoADevice(line) ??
     tornValue(line, platform) ??
     // After an unknown option, the first word may be the value of that option.
     (first === line.argv[0] ? wrongCommand(line, commands) : undefined) ??
-    wrongOption(line, commands) ??
+    wrongOption(line, commands, command) ??
     wrongCommand(line, commands) ??
-    givenTwice(line, commands) ??
-    wrongWord(line, commands)
+    (command && (givenTwice(line, command) ?? wrongWord(line, command, commands)))
   if (mistake === undefined) return undefined
   const [message, usual] = mistake
   const hint = line.argv.some((word) => word.endsWith('\r')) ? `a word ${oddEnd('\r')}` : usual
-  const isCommand = first !== 'help' && commands.some(({ name }) => name === first)
-  const help = isCommand ? `softsim help ${first}` : 'softsim help'
+  const help = command === undefined || first === 'help' ? 'softsim help' : `softsim help ${first}`
   return new UsageError(message, joined(hint, `see ${help}`))
 }
 
@@ -61,7 +80,7 @@ function tornValue({ options }: CommandLine, platform: NodeJS.Platform): Mistake
   const torn = options.find(({ value }) => value?.includes('"'))
   if (platform !== 'win32' || torn === undefined) return undefined
   return [
-    `the value of ${shown(torn.name)} contains a double quote`,
+    `the value of ${shown(torn.option)} contains a double quote`,
     'write "C:\\my profiles", without a backslash at the end',
   ]
 }
@@ -69,12 +88,11 @@ function tornValue({ options }: CommandLine, platform: NodeJS.Platform): Mistake
 function wrongCommand(line: CommandLine, commands: readonly CommandDefinition[]): Mistake | undefined {
   const [first] = line.words
   if (first !== undefined) {
-    if (commands.some(({ name }) => name === first)) return undefined
     const known = commands.map(({ name }) => name)
-    const hint = RENAMED.get(first) ?? dashHint(first) ?? didYouMean(first, known)
-    return [unknownCommand(first), hint]
+    if (known.includes(first)) return undefined
+    return [unknownCommand(first), RENAMED.get(first) ?? dashHint(first) ?? didYouMean(first, known)]
   }
-  const isGlobal = line.options.every(({ name }) => commands.every((command) => command.values.has(name)))
+  const isGlobal = line.options.every(({ option }) => commands.every(({ values }) => values.has(option)))
   if ((line.asksHelp || line.asksVersion) && isGlobal) return undefined
   return ['no command given', `use ${eitherOf(commands)}`]
 }
@@ -90,26 +108,30 @@ export const eitherOf = (commands: readonly CommandDefinition[]) =>
     .join(', ')
     .replace(/, (?=[^,]*$)/, ' or ')
 
-function wrongOption(line: CommandLine, commands: readonly CommandDefinition[]): Mistake | undefined {
-  const command = commands.find(({ name }) => name === line.words[0])
-  for (const option of line.options) {
-    const { name, value } = option
-    const owner = commands.find((each) => each.values.has(name))
-    const takes = owner && (command ?? owner).values.get(name)
+function wrongOption(
+  line: CommandLine,
+  commands: readonly CommandDefinition[],
+  command: CommandDefinition | undefined,
+): Mistake | undefined {
+  for (const entry of line.options) {
+    const { option, value } = entry
+    const owner = commands.find(({ values }) => values.has(option))
+    const takes = owner && (command ?? owner).values.get(option)
     if (takes === undefined) {
       const candidates = command === undefined ? commands : [command]
       const known = candidates.flatMap(namesOf)
-      const meant = wrongDashes(option, known) ?? fromElsewhere(name, candidates) ?? didYouMean(name, known)
+      const meant = wrongDashes(entry, known) ?? otherName(option, candidates) ?? didYouMean(option, known)
       const hints = [owner && `it is an option of ${owner.name}`, meant]
-      const hint = RENAMED.get(name) ?? hints.filter((each) => each !== undefined).join('; ')
-      return [`unknown option ${shown(name)}`, hint || undefined]
+      const hint = RENAMED.get(option) ?? hints.filter((each) => each !== undefined).join('; ')
+      return [`unknown option ${shown(option)}`, hint || undefined]
     }
-    if ((takes === 'required' || takes === 'several') && value === undefined) return [`${name} needs a value`]
-    if (takes === 'none' && value !== undefined) return [`${name} takes no value`]
+    if ((takes === 'required' || takes === 'several') && value === undefined)
+      return [`${option} needs a value`]
+    if (takes === 'none' && value !== undefined) return [`${option} takes no value`]
     // The private key has its own message. Any other value may be repeated in one.
-    if (value !== undefined && isKey(value) && !KEY.includes(name)) {
+    if (value !== undefined && isKey(value) && !KEY.includes(option)) {
       return [
-        `the value of ${name} looks like a private key`,
+        `the value of ${option} looks like a private key`,
         'only softsim next and softsim status take the key: as a file, with -k',
       ]
     }
@@ -117,13 +139,29 @@ function wrongOption(line: CommandLine, commands: readonly CommandDefinition[]):
   return undefined
 }
 
+/** What is typed may be the name of a value: `--serial` of `<SERIAL>`, `--json` of `<FORMAT>`. */
+function otherName(typed: string, commands: readonly CommandDefinition[]): string | undefined {
+  const word = typed.replace(/^--/, '')
+  const [command, another] = commands
+  const isOutput = /^(-o|--out|--output)$/.test(typed) && !command?.values.has('--out')
+  if (isOutput && another === undefined) return `${command?.name} prints to standard output`
+  for (const { names, description } of commands.flatMap(({ options }) => options)) {
+    const [value, words] = splitDescription(description)
+    const [listed = ''] = words.split(' (')
+    if (names.includes(OTHER[typed] ?? '')) return `did you mean ${OTHER[typed]}?`
+    if (value === `<${word.toUpperCase()}>`) return `did you mean ${names.at(-1)}?`
+    if (value.startsWith('[') && listed.split(/\W+/).includes(word))
+      return `did you mean ${names[0]}=${word}?`
+  }
+  return undefined
+}
+
 /** Which of two values counts would be a guess. */
-function givenTwice(line: CommandLine, commands: readonly CommandDefinition[]): Mistake | undefined {
-  const command = commands.find(({ name }) => name === line.words[0])
+function givenTwice(line: CommandLine, { options, repeatable }: CommandDefinition): Mistake | undefined {
   const given = new Set<OptionDefinition>()
-  for (const { name } of line.options) {
-    const option = command?.options.find(({ names }) => names.includes(name))
-    if (option === undefined || option.value === 'none' || command?.repeatable.includes(name)) continue
+  for (const { option: name } of line.options) {
+    const option = options.find(({ names }) => names.includes(name))
+    if (option === undefined || option.value === 'none' || repeatable.includes(name)) continue
     if (given.has(option)) return [`${name} is given more than once`, 'give it once']
     given.add(option)
   }
@@ -131,36 +169,31 @@ function givenTwice(line: CommandLine, commands: readonly CommandDefinition[]): 
 }
 
 function wrongWord(
-  { words, argv }: CommandLine,
+  { entries }: CommandLine,
+  command: CommandDefinition,
   commands: readonly CommandDefinition[],
 ): Mistake | undefined {
-  const command = commands.find(({ name }) => name === words[0])
-  const expected = 1 + (command?.operands.length ?? 0)
-  const word = words[expected]
-  if (command === undefined || word === undefined) return undefined
-  const before = entryBefore(argv, expected)
-  const [name = ''] = before.split('=', 1)
-  const isValue = name !== before
-  const value = before.slice(name.length + 1)
+  const extra = entries.filter(isWord)[1 + command.operands.length]
+  if (extra === undefined) return undefined
+  const { value: word = '' } = extra
+  const before = entries[entries.indexOf(extra) - 1] ?? {}
+  const { option = before.value === command.name ? command.name : undefined, value = '' } = before
+  const isValue = !isWord(before) && before.value !== undefined
   // An operand before it may be a secret too.
-  const isKnown = name === command.name || name === '--' || command.values.has(name)
-  const place = isKnown ? `after ${isValue ? 'the value of ' : ''}${name}` : 'on the command line'
+  const place =
+    option === undefined ? 'on the command line' : `after ${isValue ? 'the value of ' : ''}${option}`
   const [stem = ''] = word.split('=', 1)
-  const hint = isKey(value)
-    ? `${name} takes the file of the key, not the key itself`
-    : (dashHint(word) ??
-      wrongDashes({ name, value }, namesOf(command)) ??
-      didYouMean(`--${stem}`, namesOf(command)) ??
-      meantByBareWord(word, command, commands))
+  const known = namesOf(command)
+  const hint =
+    isValue && isKey(value)
+      ? `${option} takes the file of the key, not the key itself`
+      : (dashHint(word) ??
+        wrongDashes(before, known) ??
+        didYouMean(`--${stem}`, known) ??
+        (commands.some(({ name }) => name === word) ? 'give one command only' : BARE[command.name]))
   const isTorn = isValue && !/^\d+$/.test(value) && !isKey(value) && !hint?.endsWith('?')
-  return [`unexpected argument ${place}`, isTorn ? joined(hint, IN_QUOTES) : (hint ?? BEGIN_WITH_A_DASH)]
-}
-
-/** What stands in the normal form of the line before the word with this number. */
-function entryBefore(argv: readonly string[], number: number): string {
-  const rest = argv.indexOf('--')
-  const words = [...argv.keys()].filter((at) => (rest >= 0 && at > rest) || !/^-./.test(argv[at] ?? ''))
-  return argv[(words[number] ?? 0) - 1] ?? ''
+  const otherwise = 'options begin with a dash'
+  return [`unexpected argument ${place}`, isTorn ? joined(hint, IN_QUOTES) : (hint ?? otherwise)]
 }
 
 const namesOf = ({ values }: CommandDefinition) => [...values.keys()]
@@ -171,9 +204,9 @@ function didYouMean(typed: string, known: readonly string[]): string | undefined
 }
 
 /** `-iccid` is read as `-i ccid`. `--k` has one dash too many. */
-function wrongDashes({ name, value = '' }: GivenOption, known: readonly string[]): string | undefined {
-  const [long = ''] = `-${name}${value}`.split('=', 1)
-  const meant = [long, name.slice(1)].find((each) => known.includes(each))
+function wrongDashes({ option = '', value = '' }: Entry, known: readonly string[]): string | undefined {
+  const [long = ''] = `-${option}${value}`.split('=', 1)
+  const meant = [long, option.slice(1)].find((each) => known.includes(each))
   return meant === undefined ? undefined : `did you mean ${meant}?`
 }
 

@@ -3,9 +3,9 @@ import pLimit from 'p-limit'
 import pRetry from 'p-retry'
 import { CallFailure } from '../service/call-failure.ts'
 import type { Client } from '../service/client.ts'
-import type { Answer } from '../service/response.ts'
+import type { Batch } from '../service/response.ts'
+import type { Intake } from './intake.ts'
 import * as planner from './planner.ts'
-import type { Stock } from './stock.ts'
 import type { View } from './view.ts'
 
 export interface Parts {
@@ -15,7 +15,7 @@ export interface Parts {
   /** Aborted: give up pending requests. */
   readonly abort: AbortSignal
   readonly client: Pick<Client, 'ask'>
-  readonly stock: Pick<Stock, 'reserve' | 'release' | 'keep' | 'keepUnread'>
+  readonly intake: Pick<Intake, 'reserve' | 'release' | 'keep' | 'keepUnread'>
   readonly view: View
 }
 
@@ -102,27 +102,27 @@ class Downloader {
 
   async #ask(): Promise<void> {
     await this.#untilAllowed()
-    const { client, stock, abort } = this.#parts
-    const then = this.#plan
-    const size = planner.nextSize(then)
+    const { client, intake, abort } = this.#parts
+    const sent = this.#plan
+    const size = planner.nextSize(sent)
     if (size === 0) return
-    this.#follow(planner.afterSending(then))
+    this.#follow(planner.afterSending(sent))
     let reserve: string | undefined
     try {
-      reserve = await stock.reserve(size)
+      reserve = await intake.reserve(size)
       this.#result.requests++
-      const answer = await client.ask(size, abort)
+      const batch = await client.ask(size, abort)
       this.#result.trouble = undefined
-      this.#follow(planner.afterAnswer(this.#plan, then, answer, performance.now()))
-      this.#track(this.#store(then, answer, reserve))
+      this.#follow(planner.afterAnswer(this.#plan, sent, batch, performance.now()))
+      this.#track(this.#store(sent, batch, reserve))
     } catch (error) {
-      this.#follow(planner.afterFailure(this.#plan, then, error, performance.now()))
-      if (reserve !== undefined) stock.release(reserve)
+      this.#follow(planner.afterFailure(this.#plan, sent, error, performance.now()))
+      if (reserve !== undefined) intake.release(reserve)
       if (error instanceof CallFailure && error.mayHaveAllocated) {
         this.#result.broken++
         this.#result.brokenProfiles += size
       }
-      if (error instanceof CallFailure && error.unread !== undefined) await stock.keepUnread(error.unread, 0)
+      if (error instanceof CallFailure && error.unread !== undefined) await intake.keepUnread(error.unread, 0)
       throw error
     }
   }
@@ -138,15 +138,15 @@ class Downloader {
     await this.#untilAllowed()
   }
 
-  async #store(then: planner.Plan, answer: Answer, reserve: string): Promise<void> {
-    const { stock, view } = this.#parts
-    const { profiles, refused, body } = answer
+  async #store(sent: planner.Plan, batch: Batch, reserve: string): Promise<void> {
+    const { intake, view } = this.#parts
+    const { profiles, refused, body } = batch
     try {
       view.noteRefused(refused)
-      const stored = await stock.keep(profiles, reserve)
-      if (refused.length > 0) await stock.keepUnread(body, refused.length)
+      const stored = await intake.keep(profiles, reserve)
+      if (refused.length > 0) await intake.keepUnread(body, refused.length)
       view.noteStored(performance.now())
-      this.#follow(planner.afterStoring(this.#plan, then, answer, stored))
+      this.#follow(planner.afterStoring(this.#plan, sent, batch, stored))
       if (profiles.length === 0 && refused.length > 0)
         throw new CallFailure('the answer has no profile that can be used')
       if (planner.isMostlyRefused(this.#plan))

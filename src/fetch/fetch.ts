@@ -10,10 +10,10 @@ import { closeTarget, openTarget, type Target } from '../store/incoming/target.t
 import { warnOfVendorList } from '../store/incoming/vendor-list.ts'
 import { checkOpenFiles } from '../store/open-files.ts'
 import { leaveHint } from '../store/queue.ts'
-import { type Messages, several } from '../words.ts'
+import { type Messages, type Progress, several } from '../words.ts'
 import { type Download, download, type Parts } from './download.ts'
+import { Intake, type Tally } from './intake.ts'
 import { MOST_ANSWERS } from './planner.ts'
-import { Stock, type Tally } from './stock.ts'
 import { View } from './view.ts'
 
 const NO_FLUSH =
@@ -25,12 +25,7 @@ export interface Order extends Pick<Parts, 'count' | 'stop' | 'abort'> {
   readonly url: string
   readonly version: string
   readonly messages: Messages
-  readonly progress: {
-    follow(line: () => string): void
-    /** Something has changed that should be shown soon. */
-    note(): void
-    end(): void
-  }
+  readonly progress: Progress
 }
 
 /** @throws {Failure} */
@@ -69,12 +64,12 @@ async function fetchInto(target: Target, order: Order, client: Client): Promise<
   const began = performance.now()
   checkSpaceForOrder(target, count)
   checkOpenFiles(target.directory, Math.min(count, MOST_ANSWERS * FLUSHES_AT_ONCE))
-  const stock = new Stock(target, messages)
-  const view = new View(count, stock.tally, messages, () => progress.note())
+  const intake = new Intake(target, messages)
+  const view = new View(count, intake.tally, messages, () => progress.note())
   progress.follow(() => view.line(performance.now()))
-  const result = await download({ count, client, stock, view, stop, abort })
+  const result = await download({ count, client, intake, view, stop, abort })
   progress.end()
-  conclude(order, result, stock.tally, (performance.now() - began) / 1000)
+  conclude(order, result, intake.tally, (performance.now() - began) / 1000)
 }
 
 /**

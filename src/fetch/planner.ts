@@ -4,12 +4,12 @@
  *
  * If the connection breaks, all profiles that are requested at once may be lost. As in TCP (RFC 5681), their number
  * grows while all goes well, and drops after a failure: to one, until a request succeeds. It is also limited to what the
- * line delivers in a few seconds. A request remembers the plan that it was sent with (`then`), so that parallel requests
+ * line delivers in a few seconds. A request remembers the plan that it was sent with (`sent`), so that parallel requests
  * with the same news change the plan only once.
  */
 import { CallFailure } from '../service/call-failure.ts'
 import type { Limit } from '../service/rate-limit.ts'
-import type { Answer } from '../service/response.ts'
+import type { Batch } from '../service/response.ts'
 
 /** The service's limit for one request. */
 export const LARGEST_BATCH = 1000
@@ -61,8 +61,8 @@ export interface Plan {
   /** Profiles that are neither stored nor requested. */
   readonly missing: number
   /** Profiles that may be requested at once, by all requests together. */
-  readonly atOnce: number
-  /** Up to here, `atOnce` doubles, or grows faster on a fast line; then it grows in steps. Half of what broke last. */
+  readonly window: number
+  /** Up to here, `window` doubles, or grows faster on a fast line; then it grows in steps. Half of what broke last. */
   readonly threshold: number
   /** Requests that the rate limit allows at once. Less than 1: none before `resetAt`. */
   readonly allowed: number
@@ -83,7 +83,7 @@ export interface Plan {
 /** The first request is alone and small: its answer shows the rate limit and the speed of the line. */
 export const firstPlan = (count: number): Plan => ({
   missing: count,
-  atOnce: START,
+  window: START,
   threshold: MOST,
   allowed: 1,
   resetAt: 0,
@@ -99,8 +99,8 @@ export const firstPlan = (count: number): Plan => ({
  * How many requests may run at once: one, until full batches fit, and no more than the rate limit allows. After a reset,
  * the limit is unknown, and one request alone learns it.
  */
-export const requestsAtOnce = ({ atOnce, allowed }: Plan) =>
-  Math.max(1, Math.min(Math.floor(atOnce / LARGEST_BATCH), allowed))
+export const requestsAtOnce = ({ window, allowed }: Plan) =>
+  Math.max(1, Math.min(Math.floor(window / LARGEST_BATCH), allowed))
 
 /** Whether another request may begin, while so many have no answer, and so many answers are not stored. */
 export const mayBegin = (plan: Plan, requests: number, answers: number) =>
@@ -111,41 +111,41 @@ export const waitMs = ({ allowed, resetAt }: Plan, now: number) =>
   allowed < 1 ? Math.max(0, resetAt - now) : 0
 
 /** How many profiles the next request asks for. */
-export const nextSize = ({ missing, atOnce }: Plan) => Math.max(0, Math.min(missing, batch(atOnce)))
+export const nextSize = ({ missing, window }: Plan) => Math.max(0, Math.min(missing, withinBatch(window)))
 
 export const afterSending = (plan: Plan): Plan => ({ ...plan, missing: plan.missing - nextSize(plan) })
 
-export function afterAnswer(plan: Plan, then: Plan, answer: Answer, now: number): Plan {
-  const { profiles, refused, limit } = answer
+export function afterAnswer(plan: Plan, sent: Plan, batch: Batch, now: number): Plan {
+  const { profiles, refused, limit } = batch
   // A service that sends mostly what can't be used is not asked for more at once.
-  const atOnce = refused.length > profiles.length ? plan.atOnce : grown(plan, then, answer)
-  return { ...plan, ...allowedBy(limit, now), atOnce, hasWorked: true, failures: 0, broken: 0 }
+  const window = refused.length > profiles.length ? plan.window : grown(plan, sent, batch)
+  return { ...plan, ...allowedBy(limit, now), window, hasWorked: true, failures: 0, broken: 0 }
 }
 
-export function afterFailure(plan: Plan, then: Plan, error: unknown, now: number): Plan {
+export function afterFailure(plan: Plan, sent: Plan, error: unknown, now: number): Plan {
   const failure = error instanceof CallFailure ? error : undefined
   const isBroken = failure?.mayHaveAllocated === true
   const next = {
     ...plan,
     // Without an answer, the service may have counted the request.
     ...(failure?.limit === undefined ? { allowed: plan.allowed - 1 } : allowedBy(failure.limit, now)),
-    missing: plan.missing + nextSize(then),
-    failures: Math.max(plan.failures, then.failures + 1),
-    broken: Math.max(plan.broken, then.broken + (isBroken ? 1 : 0)),
+    missing: plan.missing + nextSize(sent),
+    failures: Math.max(plan.failures, sent.failures + 1),
+    broken: Math.max(plan.broken, sent.broken + (isBroken ? 1 : 0)),
     since: plan.failures === 0 ? now : plan.since,
   }
   if (!isBroken) return next
   // A failed probe says nothing about the size that breaks.
-  const half = then.atOnce > PROBE ? Math.max(FEW, Math.floor(then.atOnce / 2)) : plan.threshold
-  return { ...next, atOnce: PROBE, threshold: half }
+  const half = sent.window > PROBE ? Math.max(FEW, Math.floor(sent.window / 2)) : plan.threshold
+  return { ...next, window: PROBE, threshold: half }
 }
 
 /** @param stored how many new profiles the answer has brought */
-export const afterStoring = (plan: Plan, then: Plan, answer: Answer, stored: number): Plan => ({
+export const afterStoring = (plan: Plan, sent: Plan, batch: Batch, stored: number): Plan => ({
   ...plan,
-  missing: plan.missing + nextSize(then) - stored,
-  received: plan.received + answer.profiles.length + answer.refused.length,
-  refused: plan.refused + answer.refused.length,
+  missing: plan.missing + nextSize(sent) - stored,
+  received: plan.received + batch.profiles.length + batch.refused.length,
+  refused: plan.refused + batch.refused.length,
 })
 
 export const isMostlyRefused = ({ received, refused }: Plan) =>
@@ -173,24 +173,24 @@ const allowedBy = ({ remaining = Number.POSITIVE_INFINITY, waitMs = 0 }: Limit, 
   resetAt: now + waitMs,
 })
 
-const batch = (profiles: number) => Math.min(profiles, LARGEST_BATCH)
+const withinBatch = (profiles: number) => Math.min(profiles, LARGEST_BATCH)
 
 /** How many profiles may be requested at once after an answer. */
-function grown(now: Plan, then: Plan, { profiles, bodyMs, totalMs }: Answer): number {
+function grown(now: Plan, sent: Plan, { profiles, bodyMs, totalMs }: Batch): number {
   // Estimates the time of a full answer from a short one.
-  const fullMs = bodyMs * (batch(then.atOnce) / Math.max(profiles.length, 1))
-  const target = wholeBatches(then.atOnce * (TARGET_MS / Math.max(fullMs, 1)))
-  if (target < then.atOnce) return Math.min(now.atOnce, target)
+  const fullMs = bodyMs * (withinBatch(sent.window) / Math.max(profiles.length, 1))
+  const target = wholeBatches(sent.window * (TARGET_MS / Math.max(fullMs, 1)))
+  if (target < sent.window) return Math.min(now.window, target)
   // An answer to a request from before a drop must not make it grow either.
-  if ((totalMs > LONG_MS && then.atOnce >= FEW) || then.atOnce > now.atOnce) return now.atOnce
-  const step = then.atOnce < LARGEST_BATCH ? STEP : LARGEST_BATCH
+  if ((totalMs > LONG_MS && sent.window >= FEW) || sent.window > now.window) return now.window
+  const step = sent.window < LARGEST_BATCH ? STEP : LARGEST_BATCH
   // The service may take the time, not the line: eight times as many could take eight times as long.
-  const isFast = fullMs <= FAST_MS && GROWTH.fast * totalMs <= LONG_MS && then.threshold === MOST
+  const isFast = fullMs <= FAST_MS && GROWTH.fast * totalMs <= LONG_MS && sent.threshold === MOST
   const growth = isFast ? GROWTH.fast : GROWTH.normal
   // One full batch comes before several at once.
-  const most = Math.min(then.threshold, then.atOnce < LARGEST_BATCH ? LARGEST_BATCH : MOST)
-  const more = then.atOnce < then.threshold ? Math.min(growth * then.atOnce, most) : then.atOnce + step
-  return Math.max(now.atOnce, wholeBatches(Math.min(more, target)))
+  const most = Math.min(sent.threshold, sent.window < LARGEST_BATCH ? LARGEST_BATCH : MOST)
+  const more = sent.window < sent.threshold ? Math.min(growth * sent.window, most) : sent.window + step
+  return Math.max(now.window, wholeBatches(Math.min(more, target)))
 }
 
 /** Above one batch, only whole batches count. Otherwise it would grow by sizes that no request has tried. */

@@ -2,6 +2,7 @@
 import { createPublicKey } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { parse } from 'node:path'
+import type { KeyKind } from '../advice/hints.ts'
 import { errnoOf, Failure, reasonOf } from '../failure.ts'
 
 /** In characters. */
@@ -60,38 +61,36 @@ export function diagnosis(
 ): Failure {
   const name = nameOf(path)
   const text = bytes.toString('latin1')
-  if (bytes.length === 0) return new Failure({ kind: 'empty-key', path }, `${name} is empty`)
-  if (isUtf16(bytes)) return new Failure({ kind: 'utf16-key', path }, `${name} is a text file in UTF-16`)
+  const failure = (kind: KeyKind, message: string) => new Failure({ kind, path }, message)
+  if (bytes.length === 0) return failure('empty-key', `${name} is empty`)
+  if (isUtf16(bytes)) return failure('utf16-key', `${name} is a text file in UTF-16`)
   if (NO_LINE_BREAKS.test(text)) {
     const kind = text.includes('\\n') ? 'escaped-line-breaks' : 'lost-line-breaks'
-    return new Failure(kind, `the key in ${name} has lost its line breaks`)
+    return failure(kind, `the key in ${name} has lost its line breaks`)
   }
   if (/^[ \t>]+-----(BEGIN|END)/m.test(text))
-    return new Failure('indented-key', `the lines of ${name} begin with spaces or with ">"`)
+    return failure('indented-key', `the lines of ${name} begin with spaces or with ">"`)
   if (/-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----/.test(text) && !/^-----END .*-----/m.test(text))
-    return new Failure('cut-off-key', `${name} is cut off: the END line is missing`)
-  if (isPkcs12(bytes)) {
-    const kind = text.includes(RC2) ? 'old-pkcs12' : 'pkcs12'
-    return new Failure({ kind, path }, `${name} is a PKCS#12 bundle`)
+    return failure('cut-off-key', `${name} is cut off: the END line is missing`)
+  if (isPkcs12(bytes))
+    return failure(text.includes(RC2) ? 'old-pkcs12' : 'pkcs12', `${name} is a PKCS#12 bundle`)
+  if (text.includes('BEGIN OPENSSH PRIVATE KEY')) {
+    const type = openSshType(text)
+    return type === undefined || type === 'ssh-rsa'
+      ? failure('openssh-key', `${name} is in OpenSSH's own format`)
+      : notRsa(name, type)
   }
-  if (text.includes('BEGIN OPENSSH PRIVATE KEY')) return openSsh(text, path)
-  if (passphrase && errors.some((error) => errnoOf(error) === 'ERR_OSSL_EVP_UNSUPPORTED')) {
-    const facts = { kind: 'retired-cipher', path } as const
-    return new Failure(facts, `${name} is encrypted with a cipher that OpenSSL has retired`)
-  }
+  if (passphrase && errors.some((error) => errnoOf(error) === 'ERR_OSSL_EVP_UNSUPPORTED'))
+    return failure('retired-cipher', `${name} is encrypted with a cipher that OpenSSL has retired`)
   if (isEncrypted(text, errors)) {
     return passphrase
-      ? new Failure('wrong-passphrase', `the passphrase does not decrypt ${name}`)
-      : new Failure('missing-passphrase', `${name} is protected with a passphrase, but none was given`)
+      ? failure('wrong-passphrase', `the passphrase does not decrypt ${name}`)
+      : failure('missing-passphrase', `${name} is protected with a passphrase, but none was given`)
   }
-  if (/BEGIN (RSA |SSH2 )?PUBLIC KEY|^(ssh|ecdsa)-\S+ AAAA/m.test(text) || isDerPublicKey(bytes)) {
-    const facts = { kind: 'public-key', path } as const
-    return new Failure(facts, `${name} is a public key; decryption needs the private key`)
-  }
-  if (text.startsWith('PuTTY-User-Key-File'))
-    return new Failure({ kind: 'putty-key', path }, `${name} is in PuTTY's own format`)
-  const facts = { kind: 'unreadable-key', path } as const
-  return new Failure(facts, `${name} is not a readable private key (PKCS#1 or PKCS#8, PEM or DER)`)
+  if (/BEGIN (RSA |SSH2 )?PUBLIC KEY|^(ssh|ecdsa)-\S+ AAAA/m.test(text) || isDerPublicKey(bytes))
+    return failure('public-key', `${name} is a public key; decryption needs the private key`)
+  if (text.startsWith('PuTTY-User-Key-File')) return failure('putty-key', `${name} is in PuTTY's own format`)
+  return failure('unreadable-key', `${name} is not a readable private key (PKCS#1 or PKCS#8, PEM or DER)`)
 }
 
 /** Windows PowerShell writes UTF-16 with `>`. A key in DER begins with another byte than a byte order mark. */
@@ -112,13 +111,10 @@ function isPkcs12(bytes: Buffer): boolean {
 const RC2 = Buffer.from('2a864886f70d010c0106', 'hex').toString('latin1')
 
 /** OpenSSH's own format names the type of the key in its first bytes (PROTOCOL.key in its sources). */
-function openSsh(text: string, path: string): Failure {
+function openSshType(text: string): string | undefined {
   const body = /BEGIN OPENSSH PRIVATE KEY-----([^-]*)/.exec(text)?.[1] ?? ''
-  const type = /ssh-(?:rsa|dss|ed25519)|ecdsa-sha2-[a-z0-9]+/.exec(
-    Buffer.from(body, 'base64').toString('latin1'),
-  )?.[0]
-  if (type !== undefined && type !== 'ssh-rsa') return notRsa(nameOf(path), type)
-  return new Failure({ kind: 'openssh-key', path }, `${nameOf(path)} is in OpenSSH's own format`)
+  const bytes = Buffer.from(body, 'base64').toString('latin1')
+  return /ssh-(?:rsa|dss|ed25519)|ecdsa-sha2-[a-z0-9]+/.exec(bytes)?.[0]
 }
 
 /** The object identifier of PBES2 (RFC 8018 A.4) in DER. An encrypted PKCS#8 key begins with it. */

@@ -1,6 +1,6 @@
 import { reasonOf } from '../failure.ts'
 import { readKey } from '../key/private-key.ts'
-import { NRF_REJECTS } from '../profile/parse.ts'
+import { NRF_REJECTS } from '../profile/validate.ts'
 import { FLUSHES_AT_ONCE } from '../store/flush/files.ts'
 import { enter } from '../store/identity.ts'
 import { hasIncoming } from '../store/incoming/answers.ts'

@@ -1,4 +1,4 @@
-import type { Concern, Level, Messages } from '../words.ts'
+import type { Level, Messages } from '../words.ts'
 
 /**
  * Keeps messages back between the claim and the delivery: writing one can take long, or forever if nobody reads
@@ -12,8 +12,8 @@ export class HeldMessages implements Messages {
     this.#messages = messages
   }
 
-  warn(text: string, concern?: Concern, subject?: string): void {
-    this.#pass(() => this.#messages.warn(text, concern, subject))
+  warn(...warning: Parameters<Messages['warn']>): void {
+    this.#pass(() => this.#messages.warn(...warning))
   }
 
   tell(level: Level, text: string): void {

@@ -6,8 +6,14 @@ import { wrongKeyFacts } from '../key/wrong-key.ts'
 import { encodeHex } from '../profile/hex.ts'
 import { iccidDigits } from '../profile/iccid.ts'
 import { encodeJson, encodeRaw } from '../profile/json.ts'
-import { missingKeys, newerProblems, parsePlaintext, parseStored, refuseOutdated } from '../profile/parse.ts'
 import type { HexOptions } from '../profile/profile.ts'
+import {
+  missingKeys,
+  newerProblems,
+  parsePlaintext,
+  parseStored,
+  refuseOutdated,
+} from '../profile/validate.ts'
 import { readProfile } from '../store/read.ts'
 import { deviceIn } from '../store/use.ts'
 import type { Messages } from '../words.ts'

@@ -17,7 +17,7 @@ const NIBBLES = Array.from({ length: 16 }, (_, nibble) => {
   return crc
 })
 
-export interface HexRecord {
+export interface Tlv {
   readonly tag: string
   readonly name: string
   readonly data: string
@@ -27,7 +27,7 @@ export interface HexRecord {
  * Returns the records of a profile in the order in which a device reads them, without those whose field is absent.
  * Devices ignore case, so hex digits keep theirs.
  */
-export function records(profile: Profile, options: HexOptions): HexRecord[] {
+export function tlvsOf(profile: Profile, options: HexOptions): Tlv[] {
   const { imsi, iccid, opc, k, kic, kid, smsp, smsc, pin, puk, adm } = profile
   const all: [tag: string, name: string, data: string | null][] = [
     ['01', 'IMSI', imsi && encodeImsi(imsi)],
@@ -50,15 +50,15 @@ export function records(profile: Profile, options: HexOptions): HexRecord[] {
  * all characters before its record.
  */
 export function encodeHex(profile: Profile, options: HexOptions): string {
-  const body = records(profile, options)
-    .map(({ tag, data }) => encodeRecord(tag, data))
+  const body = tlvsOf(profile, options)
+    .map(({ tag, data }) => encodeTlv(tag, data))
     .join('')
     .toLowerCase()
-  return options.crc ? body + encodeRecord(CRC_TAG, crc32(body).toString(16).padStart(8, '0')) : body
+  return options.crc ? body + encodeTlv(CRC_TAG, crc32(body).toString(16).padStart(8, '0')) : body
 }
 
 /** A record of the device's TLV string: tag, length, data. The length counts characters, not bytes. */
-function encodeRecord(tag: string, data: string): string {
+function encodeTlv(tag: string, data: string): string {
   return tag + hexByte(data.length) + data
 }
 

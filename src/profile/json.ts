@@ -1,4 +1,4 @@
-import { encodeHex, records } from './hex.ts'
+import { encodeHex, tlvsOf } from './hex.ts'
 import { FIELDS, type HexOptions, type Profile } from './profile.ts'
 
 interface Entry {
@@ -14,7 +14,7 @@ export function encodeRaw(profile: Profile): string {
 
 /** The profile and the contents of the card's files, on one line. */
 export function encodeJson(profile: Profile, options: HexOptions): string {
-  const dataOf = new Map(records(profile, options).map(({ name, data }) => [name, data]))
+  const dataOf = new Map(tlvsOf(profile, options).map(({ name, data }) => [name, data]))
   const { k, opc, kic, kid } = profile
   const entries: (Entry | false)[] = [
     entry('encoded imsi', '/3f00/7ff0/6f07', dataOf.get('IMSI')),

@@ -2,10 +2,10 @@ import request from 'undici/lib/api/api-request.js'
 import type Dispatcher from 'undici/lib/dispatcher/dispatcher.js'
 import { hiding } from '../secret.ts'
 import { several } from '../words.ts'
-import { CallFailure, statusFailure } from './call-failure.ts'
+import { CallFailure, networkFailure, statusFailure } from './call-failure.ts'
 import { type Bounds, beforeSending, directly, throughProxy, trustSystem } from './connection.ts'
-import { networkFailure } from './network-failure.ts'
-import { type Answer, answerOf, type LeastRate, type Response, readStart, readWhole } from './response.ts'
+
+import { type Batch, batchIn, type LeastRate, type Response, readStart, readWhole } from './response.ts'
 import { redirectTarget } from './url.ts'
 
 const MOST_REDIRECTS = 5
@@ -62,10 +62,10 @@ export class Client {
    * @param count 1 to 1000
    * @throws {CallFailure}
    */
-  async ask(count: number, signal: AbortSignal): Promise<Answer> {
+  async ask(count: number, signal: AbortSignal): Promise<Batch> {
     for (let redirects = 0; redirects <= MOST_REDIRECTS; redirects++) {
       const response = await this.#sendTrusting(count, signal)
-      if (response.status === 200) return answerOf(response)
+      if (response.status === 200) return batchIn(response)
       if (!REDIRECTS.includes(response.status)) throw this.#failureOf(response)
       this.#url = this.#redirected(response.headers['location'])
       this.#isRedirected = true

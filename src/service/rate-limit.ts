@@ -21,8 +21,8 @@ export function readLimit(status: number, headers: Headers, now: number): Limit 
   const reset = parseWhole(headers['x-ratelimit-reset'])
   const untilReset = reset === undefined ? undefined : bounded(reset * 1000 - serviceNow)
   const remaining = parseWhole(headers['x-ratelimit-remaining'])
-  const asked = status === 429 || status === 503 ? retryAfter(headers['retry-after'], serviceNow) : undefined
-  if (asked !== undefined) return { remaining: 0, waitMs: asked }
+  const asked = askedMs(status, headers, serviceNow)
+  if (asked !== undefined) return { remaining: 0, waitMs: bounded(asked) }
   // A 503 while requests are left does not say when to retry.
   return { remaining: status === 429 && untilReset !== undefined ? 0 : remaining, waitMs: untilReset }
 }
@@ -32,21 +32,18 @@ export function readLimit(status: number, headers: Headers, now: number): Limit 
  * the service's own, because the clock of this machine may be wrong.
  */
 export function tooLongAskedMs(status: number, headers: Headers): number | undefined {
-  if (status !== 429 && status !== 503) return undefined
-  const asked = headers['retry-after']
-  const seconds = parseWhole(asked)
-  const ms =
-    seconds === undefined
-      ? (parseDate(asked) ?? Number.NaN) - (parseDate(headers['date']) ?? Number.NaN)
-      : seconds * 1000
+  const ms = askedMs(status, headers, parseDate(headers['date'])) ?? 0
   return ms > LONGEST_WAIT_MS ? ms : undefined
 }
 
-function retryAfter(header: Headers[string], serviceNow: number): number | undefined {
-  const seconds = parseWhole(header)
-  if (seconds !== undefined) return bounded(seconds * 1000)
-  const date = parseDate(header)
-  return date === undefined ? undefined : bounded(date - serviceNow)
+/** @param now in milliseconds; undefined if no clock can be trusted */
+function askedMs(status: number, headers: Headers, now: number | undefined): number | undefined {
+  if (status !== 429 && status !== 503) return undefined
+  const asked = headers['retry-after']
+  const seconds = parseWhole(asked)
+  if (seconds !== undefined) return seconds * 1000
+  const date = parseDate(asked)
+  return date === undefined || now === undefined ? undefined : date - now
 }
 
 const bounded = (ms: number) => Math.min(Math.max(ms, 0), LONGEST_WAIT_MS)

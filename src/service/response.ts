@@ -10,6 +10,8 @@ export interface LeastRate {
   readonly ms: number
 }
 
+type Body = AsyncIterable<Uint8Array>
+
 const LONGEST_MESSAGE = 16 * 1024
 /** A truncated text may end with the first part of a secret, which would not be masked. */
 const DOUBTFUL = 4 * 1024
@@ -42,69 +44,49 @@ export interface Response {
   readonly totalMs: number
 }
 
-export interface Answer extends ProfileList, Pick<Response, 'body' | 'bodyMs' | 'totalMs'> {
+/** What one response brings. */
+export interface Batch extends ProfileList, Pick<Response, 'body' | 'bodyMs' | 'totalMs'> {
   readonly limit: Limit
 }
 
 /** @throws {CallFailure} if the body is larger than `largest` bytes or arrives too slowly; the rest is not read */
-export async function readWhole(
-  body: AsyncIterable<Uint8Array>,
-  largest: number,
-  least: LeastRate,
-): Promise<Buffer> {
+export async function readWhole(body: Body, largest: number, least: LeastRate): Promise<Buffer> {
   const parts: Uint8Array[] = []
-  let size = 0
-  for await (const part of steady(body, least)) {
-    size += part.length
-    if (size > largest) {
-      throw new CallFailure('the answer is too large for the number of profiles requested', {
-        mayHaveAllocated: true,
-      })
-    }
-    parts.push(part)
-  }
-  return Buffer.concat(parts)
+  if (await readInto(parts, body, largest, least)) return Buffer.concat(parts)
+  throw new CallFailure('the answer is too large for the number of profiles requested', {
+    mayHaveAllocated: true,
+  })
 }
 
 /** Reads the beginning of an error text. Connection errors do not matter here. */
-export async function readStart(body: AsyncIterable<Uint8Array>, least: LeastRate): Promise<Buffer> {
+export async function readStart(body: Body, least: LeastRate): Promise<Buffer> {
   const parts: Uint8Array[] = []
-  let size = 0
-  let isWhole = false
-  try {
-    for await (const part of steady(body, least)) {
-      parts.push(part)
-      size += part.length
-      if (size > LONGEST_MESSAGE) break
-    }
-    isWhole = size <= LONGEST_MESSAGE
-  } catch {}
-  const bytes = Buffer.concat(parts)
-  return isWhole ? bytes : bytes.subarray(0, -DOUBTFUL)
+  const isWhole = await readInto(parts, body, LONGEST_MESSAGE, least).catch(() => false)
+  return Buffer.concat(parts).subarray(0, isWhole ? undefined : -DOUBTFUL)
 }
 
-/** Stops only when almost nothing arrives: giving up an answer costs the profiles in it. */
-async function* steady(
-  body: AsyncIterable<Uint8Array>,
-  { bytes, ms }: LeastRate,
-): AsyncGenerator<Uint8Array> {
-  let began = performance.now()
-  let arrived = 0
+/**
+ * Stops only when almost nothing arrives: giving up an answer costs the profiles in it.
+ * @returns false if there are more than `most` bytes; the rest is not read
+ */
+async function readInto(parts: Uint8Array[], body: Body, most: number, least: LeastRate): Promise<boolean> {
+  let size = 0
+  let last = { size, at: performance.now() }
   for await (const part of body) {
-    yield part
-    arrived += part.length
-    const now = performance.now()
-    if (now - began < ms) continue
-    if (arrived < bytes) {
+    parts.push(part)
+    size += part.length
+    if (size > most) return false
+    const at = performance.now()
+    if (at - last.at < least.ms) continue
+    if (size - last.size < least.bytes)
       throw new CallFailure('the answer arrives too slowly', { isPassing: true, mayHaveAllocated: true })
-    }
-    began = now
-    arrived = 0
+    last = { size, at }
   }
+  return true
 }
 
 /** @throws {CallFailure} if it has no list of profiles */
-export function answerOf({ status, headers, body, bodyMs, totalMs }: Response): Answer {
+export function batchIn({ status, headers, body, bodyMs, totalMs }: Response): Batch {
   const text = body.toString('utf8')
   // What is compressed, or only said to be, shows here.
   const list = parseProfileList(text)

@@ -8,7 +8,7 @@ import {
   parsePlaintext,
   parseStored,
   refuseOutdated,
-} from '../profile/parse.ts'
+} from '../profile/validate.ts'
 import type { IccidList } from '../store/iccid-list.ts'
 import { fileName } from '../store/names.ts'
 import { readProfile } from '../store/read.ts'

@@ -6,8 +6,6 @@ import type { Counts } from './count.ts'
 /** Of `json` and `csv`. A later format may have more fields; one in which a field means something else has a higher number. */
 const VERSION = 1
 
-type Row<F extends string> = { readonly [Name in F]: string | null }
-
 /** What was counted in a directory, and what was found when its unused profiles were opened; null in place of the total of all. */
 export interface Summary {
   readonly directory: string | null
@@ -15,13 +13,6 @@ export interface Summary {
   readonly checked: Checked | undefined
   /** Of the total: null. */
   readonly identity: Identity | null
-}
-
-interface Printer {
-  /** Ends with a newline. */
-  status(summaries: readonly Summary[]): string
-  /** Whole lines, each with its newline: these fields of each record, in this order. Null is what is not known. */
-  list<F extends string>(fields: readonly F[], records: readonly Row<F>[]): Iterable<string>
 }
 
 /** The fields of `json` and `csv`, in this order: newer ones come last. What was not checked is null or empty. */
@@ -43,7 +34,6 @@ const fieldsOf = ({ directory, counts, checked, identity }: Summary) => ({
   unreadable: checked?.faults.unreadable ?? null,
   identity,
   unanswered: counts.unanswered,
-  version: VERSION,
 })
 
 /** The rows of `text`, in this order. */
@@ -65,62 +55,54 @@ const ROWS = [
 /** `notProfiles` becomes "not profiles". */
 const inWords = (field: string) => field.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
 
-const text: Printer = {
-  status(summaries) {
-    const blocks = summaries.map((summary) => {
-      const fields = fieldsOf(summary)
-      const isPlain = !['copy', 'carried'].includes(summary.identity ?? '')
-      // Only the unused ones are worth a line if there are none.
-      const rows = ROWS.filter((row) => (row === 'identity' ? !isPlain : row === 'unused' || fields[row]))
-      const lines = rows.map((row) => `  ${inWords(row).padEnd(13)} ${String(fields[row]).padStart(9)}\n`)
-      return `${printable(summary.directory ?? 'total')}\n${lines.join('')}`
-    })
-    return blocks.join('')
-  },
-  *list(all, records) {
-    const isAny = (field: (typeof all)[number]) => records.some((record) => record[field])
-    const fields = records.length === 0 ? all : all.filter(isAny)
-    const titles = fields.map(inWords)
-    const widths = fields.map((field) =>
-      records.reduce(
-        (width, record) => Math.max(width, printable(record[field] ?? '').length),
-        inWords(field).length,
-      ),
-    )
-    const row = (cells: readonly string[]) =>
-      `${cells
-        .map((each, at) => each.padEnd(widths[at] ?? 0))
-        .join('  ')
-        .trimEnd()}\n`
-    yield row(titles)
-    for (const record of records) yield row(fields.map((field) => printable(record[field] ?? '')))
-  },
+/** What `status` prints of its directories, with a newline at its end. */
+export function statusIn(format: Format, summaries: readonly Summary[]): string {
+  const all = summaries.map(fieldsOf)
+  if (format !== 'text') return [...TABLES[format](Object.keys(all[0] ?? {}), all)].join('')
+  const blocks = all.map((fields) => {
+    const isPlain = !['copy', 'carried'].includes(fields.identity ?? '')
+    // Only the unused ones are worth a line if there are none.
+    const rows = ROWS.filter((row) => (row === 'identity' ? !isPlain : row === 'unused' || fields[row]))
+    const lines = rows.map((row) => `  ${inWords(row).padEnd(13)} ${String(fields[row]).padStart(9)}\n`)
+    return `${printable(fields.directory ?? 'total')}\n${lines.join('')}`
+  })
+  return blocks.join('')
 }
 
-const json: Printer = {
-  status: (summaries) => summaries.map((each) => `${JSON.stringify(fieldsOf(each))}\n`).join(''),
-  *list(fields, records) {
-    for (const record of records) {
-      const values = fields.map((field) => [field, record[field]])
-      yield `${JSON.stringify({ ...Object.fromEntries(values), version: VERSION })}\n`
-    }
-  },
+/** By field. Null is what is not known. */
+type Row = Readonly<Record<string, string | number | null>>
+
+/** Whole lines, each with its newline: these fields of each row, in this order. */
+type Table = (fields: readonly string[], rows: readonly Row[]) => Iterable<string>
+
+/** Without the fields that no row has. */
+const text: Table = function* (all, rows) {
+  const fields = rows.length === 0 ? all : all.filter((field) => rows.some((row) => row[field]))
+  const cellsOf = (row: Row) => fields.map((field) => printable(String(row[field] ?? '')))
+  const widths = fields.map((field) => inWords(field).length)
+  for (const row of rows)
+    for (const [at, { length }] of cellsOf(row).entries()) widths[at] = Math.max(widths[at] ?? 0, length)
+  const lineOf = (cells: readonly string[]) => {
+    const padded = cells.map((each, at) => each.padEnd(widths[at] ?? 0))
+    return `${padded.join('  ').trimEnd()}\n`
+  }
+  yield lineOf(fields.map(inWords))
+  for (const row of rows) yield lineOf(cellsOf(row))
+}
+
+const json: Table = function* (fields, rows) {
+  for (const row of rows) {
+    const values = fields.map((field) => [field, row[field]])
+    yield `${JSON.stringify({ ...Object.fromEntries(values), version: VERSION })}\n`
+  }
 }
 
 /** RFC 4180, with a header line. */
-const csv: Printer = {
-  status(summaries) {
-    const rows = summaries.map(fieldsOf)
-    const header = line(Object.keys(rows[0] ?? {}))
-    return header + rows.map((row) => line(Object.values(row).map((value) => value ?? ''))).join('')
-  },
-  *list(fields, records) {
-    yield line([...fields, 'version'])
-    for (const record of records) yield line([...fields.map((field) => record[field] ?? ''), VERSION])
-  },
+const csv: Table = function* (fields, rows) {
+  const lineOf = (cells: readonly (string | number)[]) => `${cells.map(cell).join(',')}\r\n`
+  yield lineOf([...fields, 'version'])
+  for (const row of rows) yield lineOf([...fields.map((field) => row[field] ?? ''), VERSION])
 }
-
-const line = (cells: readonly (string | number)[]) => `${cells.map(cell).join(',')}\r\n`
 
 function cell(value: string | number): string {
   const text = defused(printable(String(value)))
@@ -130,9 +112,9 @@ function cell(value: string | number): string {
 /** A spreadsheet takes a text that begins like this for a formula, which can run a program, unless an apostrophe precedes it. */
 const defused = (text: string) => (/^[=+\-@]/.test(text) ? `'${text}` : text)
 
-export const PRINTERS = { text, json, csv }
+export const TABLES = { text, json, csv }
 
-export type Format = keyof typeof PRINTERS
+export type Format = keyof typeof TABLES
 
 /** Where a table goes to. */
 export interface Output {
@@ -147,12 +129,12 @@ export interface Output {
 export async function printList<F extends string>(
   { format, print }: Output,
   fields: readonly F[],
-  records: readonly Row<F>[],
+  records: readonly { readonly [Name in F]: string | null }[],
   directories: readonly string[] = [],
 ): Promise<void> {
   const isPlain = format === 'text' && directories.length === 1
   const shown = isPlain ? fields.filter((field) => field !== 'directory') : fields
-  for (const lines of chunks(PRINTERS[format].list(shown, records))) await print(lines)
+  for (const lines of chunks(TABLES[format](shown, records))) await print(lines)
 }
 
 /** Prints an object of its own. */

@@ -6,14 +6,12 @@ import { warnOfUnanswered } from '../store/incoming/unanswered.ts'
 import { warnOfVendorList } from '../store/incoming/vendor-list.ts'
 import { whyNoProfile } from '../store/names.ts'
 import { whyNone } from '../store/read.ts'
-import { type Messages, several } from '../words.ts'
+import { type Messages, type Progress, several } from '../words.ts'
 import { type Checked, checkProfiles, opensNone } from './check.ts'
 import { countFiles } from './count.ts'
-import { type Output, PRINTERS, type Summary } from './print.ts'
+import { type Output, type Summary, statusIn } from './print.ts'
 import { warnOfTransit, warnOfUnfinished } from './unfinished.ts'
 import { warnOfEach } from './warn.ts'
-
-export type { Format } from './print.ts'
 
 /** Why files can't be used. */
 const FAULTS: Record<Fault, string> = {
@@ -32,7 +30,7 @@ export interface Inquiry extends Output {
   /** How many profiles to check at most in each directory. */
   readonly count: number
   readonly messages: Messages
-  readonly progress: { follow(line: () => string): void }
+  readonly progress: Pick<Progress, 'follow'>
 }
 
 /**
@@ -66,7 +64,7 @@ export async function showStatus(inquiry: Inquiry): Promise<void> {
   }
   const total = totalOf(summaries)
   const lines = summaries.length > 1 ? [...summaries, total] : summaries
-  await inquiry.print(PRINTERS[inquiry.format].status(lines))
+  await inquiry.print(statusIn(inquiry.format, lines))
   for (const { directory, counts, unfinished, inTransit, notProfiles, unanswered } of all) {
     warnOfUnfinished(directory, unfinished, messages)
     warnOfTransit(inTransit, messages)

@@ -1,7 +1,24 @@
+import { UnusableProfile } from '../failure.ts'
 import { fieldsOf } from '../store/fields.ts'
-import { deviceIn, useAt } from '../store/use.ts'
+import { directoryFailure } from '../store/read.ts'
+import { deviceIn, type Use, useAt, useOf } from '../store/use.ts'
 import type { Messages } from '../words.ts'
 import { warnOfEach } from './warn.ts'
+
+/**
+ * What the names of one profile say.
+ * @param iccid its digits
+ * @returns undefined if its used file can't be read: then the profile is used
+ * @throws {Failure} `disk` if nobody can tell; `no-profiles` if there is no such directory
+ */
+export function lookAt(directory: string, iccid: string): Use | undefined {
+  try {
+    return useOf(directory, iccid)
+  } catch (error) {
+    if (error instanceof UnusableProfile) return undefined
+    throw directoryFailure(directory, error)
+  }
+}
 
 /**
  * A killed call leaves both files. Moved apart, they would give one profile to two devices.

@@ -1,4 +1,4 @@
-import type { Concern, Messages } from '../words.ts'
+import type { Messages } from '../words.ts'
 
 const MOST_WARNINGS = 20
 
@@ -6,16 +6,16 @@ interface Words<T> {
   words(thing: T): string
   /** What is said of the others. */
   more(others: number): string
-  readonly concern?: Concern
+  readonly kind?: Parameters<Messages['warn']>[1]
 }
 
 /** Warns of the first things of a list. */
 export function warnOfEach<T>(
   messages: Messages,
   things: readonly T[],
-  { words, more, concern }: Words<T>,
+  { words, more, kind }: Words<T>,
 ): void {
-  for (const thing of things.slice(0, MOST_WARNINGS)) messages.warn(words(thing), concern)
+  for (const thing of things.slice(0, MOST_WARNINGS)) messages.warn(words(thing), kind)
   const others = things.length - MOST_WARNINGS
   if (others > 0) messages.warn(more(others))
 }

@@ -1,8 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { adviceOn } from '../../src/cli/advice/advice.ts'
-import { setting } from '../../src/cli/advice/shell.ts'
-import { UsageError } from '../../src/cli/advice/usage.ts'
+import { adviceOn, UsageError } from '../../src/advice/advice.ts'
+import { setting } from '../../src/advice/shell.ts'
 import { Report } from '../../src/cli/report.ts'
 import { type Level, printable } from '../../src/words.ts'
 

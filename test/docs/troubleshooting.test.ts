@@ -1,6 +1,6 @@
 import { globSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { MESSAGES } from '../../src/cli/advice/usage.ts'
+import { OUTCOMES } from '../../src/advice/hints.ts'
 import { pageAt, rowsOf } from './pages.ts'
 
 /** A failure or a warning: perhaps its kind or its facts, then its text where it stands in the source. */
@@ -8,7 +8,11 @@ const MESSAGE =
   /(?:new (?:Failure|CallFailure|Shortage|UsageError)|failure|warn)\(\s*(?:(?:'[a-z-]+'|\{[^}]*\}|\w+),\s*)?(?:'((?:[^'\\]|\\.)*)'|"([^"]*)"|`([^`]*)`)/g
 
 const messages = [
-  ...Object.values(MESSAGES),
+  ...Object.values(OUTCOMES).flatMap(([, , hints]) =>
+    Object.values<object | string>(hints).flatMap((hint) =>
+      typeof hint === 'object' && 'message' in hint ? String(hint.message) : [],
+    ),
+  ),
   ...globSync('src/**/*.ts').flatMap((path) =>
     [...readFileSync(path, 'utf8').matchAll(MESSAGE)]
       .map(([, single, double, template]) => single ?? double ?? template ?? '')

@@ -1,7 +1,7 @@
 import { afterEach, expect, test, vi } from 'vitest'
 import type { Download } from '../../src/fetch/download.ts'
 import { CallFailure } from '../../src/service/call-failure.ts'
-import type { Answer } from '../../src/service/response.ts'
+import type { Batch } from '../../src/service/response.ts'
 import { answerOf, downloadOf as job } from '../support/download.ts'
 
 const all = (size: number) => size
@@ -256,7 +256,7 @@ test('a request without a result releases its reserved space', async () => {
 })
 
 /** A download whose fourth and fifth requests, which run in parallel, bring these; the fifth is stored last. */
-function twoFailures(fourth: (size: number) => Answer, fifth: Error, stop = new AbortController()) {
+function twoFailures(fourth: (size: number) => Batch, fifth: Error, stop = new AbortController()) {
   const answer = (size: number, call: number) => {
     if (call === 4) return fourth(size)
     return call === 5 ? answerOf(size + 1) : size

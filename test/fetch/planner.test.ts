@@ -58,7 +58,7 @@ function plans(count: number, perSecond: number, from = FIRST, waitMs?: number):
   return all
 }
 
-const sizes = (all: readonly Plan[]) => all.map(({ atOnce }) => atOnce).join(' ')
+const sizes = (all: readonly Plan[]) => all.map(({ window }) => window).join(' ')
 
 test('the number doubles up to the largest batch, then several requests run in parallel', () => {
   const all = plans(8, 399)
@@ -85,7 +85,7 @@ test.each([
 ])('%i profiles per second (%s): one request, for what arrives within ten seconds', (perSecond) => {
   const all = plans(20, perSecond)
   expect(all.map(requestsAtOnce)).toEqual(Array(20).fill(1))
-  expect(all.at(-1)?.atOnce).toBe(10 * perSecond)
+  expect(all.at(-1)?.window).toBe(10 * perSecond)
 })
 
 test('parallel requests are limited to what arrives within ten seconds', () => {
@@ -99,51 +99,51 @@ test('parallel requests are limited to what arrives within ten seconds', () => {
 })
 
 test('a slow start of a response does not count as a slow connection', () => {
-  expect(plans(7, 100_000, FIRST, 30_000).at(-1)?.atOnce).toBe(4000)
+  expect(plans(7, 100_000, FIRST, 30_000).at(-1)?.window).toBe(4000)
 })
 
 test('after a request that took a minute in total it does not grow, because something may delay responses', () => {
-  expect(afterArrival(FIRST, FIRST, { count: 100, bodyMs: 1, totalMs: 60_000 }).atOnce).toBe(200)
+  expect(afterArrival(FIRST, FIRST, { count: 100, bodyMs: 1, totalMs: 60_000 }).window).toBe(200)
   expect(afterArrival(FIRST, FIRST, { count: 100, bodyMs: 1, totalMs: 61_000 })).toMatchObject({
-    atOnce: FIRST.atOnce,
+    window: FIRST.window,
     threshold: FIRST.threshold,
   })
 })
 
 test('a short response shows how long a full one would take', () => {
-  const full = plan({ atOnce: 1000 })
-  expect(afterArrival(full, full, { count: 100, bodyMs: 2000, totalMs: 2100 }).atOnce).toBe(500)
+  const full = plan({ window: 1000 })
+  expect(afterArrival(full, full, { count: 100, bodyMs: 2000, totalMs: 2100 }).window).toBe(500)
 })
 
 test('it does not grow after a response most of whose entries can’t be used', () => {
-  const after = (refused: number) => afterAnswer(FIRST, FIRST, answerOf(50, refused), 0).atOnce
+  const after = (refused: number) => afterAnswer(FIRST, FIRST, answerOf(50, refused), 0).window
   expect([50, 51].map(after)).toEqual([800, 100])
 })
 
 test('after a broken request it asks for one, doubles up to half of that size, and then grows in steps', () => {
-  const first = afterBreak(plan({ atOnce: 1000 }))
+  const first = afterBreak(plan({ window: 1000 }))
   expect(sizes(plans(13, 100_000, first))).toBe('1 2 4 8 16 32 64 128 256 500 550 600 650')
 })
 
 test('it asks for one until a request succeeds, and remembers what size broke', () => {
-  const twice = afterBreak(afterBreak(plan({ atOnce: 1000 })))
-  expect(twice).toMatchObject({ atOnce: 1, threshold: 500 })
+  const twice = afterBreak(afterBreak(plan({ window: 1000 })))
+  expect(twice).toMatchObject({ window: 1, threshold: 500 })
   // However slow the service is, it does not go on one by one.
   expect(sizes(plans(8, 100_000, twice, 61_000))).toBe('1 2 4 8 16 32 32 32')
 })
 
 test('four parallel requests that break change it once, and the results of the others do not undo that', () => {
-  const then = plan({ atOnce: 4000 })
+  const then = plan({ window: 4000 })
   const now = afterBreak(then)
   expect(sizes([now, afterFailure(now, then, failure(true), 0)])).toBe('1 1')
   expect(afterFailure(now, then, failure(true), 0).threshold).toBe(2000)
-  expect(afterArrival(now, then, over(then, 100_000))).toMatchObject({ atOnce: 1, threshold: 2000 })
+  expect(afterArrival(now, then, over(then, 100_000))).toMatchObject({ window: 1, threshold: 2000 })
 })
 
 test('four slow parallel requests change it once', () => {
-  const then = plan({ atOnce: 4000 })
+  const then = plan({ window: 4000 })
   const once = afterArrival(then, then, over(then, 100))
-  expect(once.atOnce).toBe(1000)
+  expect(once.window).toBe(1000)
   expect([1, 2, 3].reduce((now) => afterArrival(now, then, over(then, 100)), once)).toEqual(once)
 })
 
@@ -165,7 +165,7 @@ test('a request always asks for 1 to 1000 profiles, and at most four run', () =>
         const size = nextSize(now)
         expect(Number.isInteger(size) && size >= 1 && size <= LARGEST_BATCH).toBe(true)
         expect([1, 2, 3, 4]).toContain(requestsAtOnce(now))
-        if (breaks) expect(now.atOnce).toBe(1)
+        if (breaks) expect(now.window).toBe(1)
       }
     }),
   )
@@ -183,7 +183,7 @@ test('a request asks for no more than is missing', () => {
 })
 
 test('another request begins only beside answers that fit into memory, and the second one when the first is stored', () => {
-  const began = plan({ atOnce: 4000 })
+  const began = plan({ window: 4000 })
   const stored = afterStoring(began, began, answerOf(1000), 1000)
   expect([mayBegin(began, 0, 0), mayBegin(began, 0, 1)]).toEqual([true, false])
   expect([mayBegin(stored, 3, 5), mayBegin(stored, 4, 5), mayBegin(stored, 3, 6)]).toEqual([
@@ -196,10 +196,10 @@ test('another request begins only beside answers that fit into memory, and the s
 
 /** The plan after an answer that says how many requests are left, for how long. */
 const limitedTo = (remaining: number | undefined, ms: number | undefined, now = 0) =>
-  afterAnswer(plan({ atOnce: 4000 }), FIRST, { ...answerOf(1), limit: { remaining, waitMs: ms } }, now)
+  afterAnswer(plan({ window: 4000 }), FIRST, { ...answerOf(1), limit: { remaining, waitMs: ms } }, now)
 
 test('at most as many requests at once as the last response said are left', () => {
-  expect(requestsAtOnce(plan({ ...firstPlan(5000), atOnce: 4000 }))).toBe(1)
+  expect(requestsAtOnce(plan({ ...firstPlan(5000), window: 4000 }))).toBe(1)
   const left = [undefined, 9, 3, 1, 0].map((remaining) => requestsAtOnce(limitedTo(remaining, 1000)))
   expect(left).toEqual([4, 4, 3, 1, 1])
 })

@@ -3,7 +3,7 @@ import { createPrivateKey, generateKeyPairSync, type KeyObject } from 'node:cryp
 import { copyFileSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, inject, test } from 'vitest'
-import { adviceOn } from '../../src/cli/advice/advice.ts'
+import { adviceOn } from '../../src/advice/advice.ts'
 import { Failure } from '../../src/failure.ts'
 import { parsePrivateKey } from '../../src/key/private-key.ts'
 import { temporaryDirectory } from '../support/directory.ts'

@@ -1,6 +1,6 @@
 import { createPrivateKey } from 'node:crypto'
 import { expect, inject, test } from 'vitest'
-import { adviceOn } from '../../src/cli/advice/advice.ts'
+import { adviceOn } from '../../src/advice/advice.ts'
 import { Failure } from '../../src/failure.ts'
 import { type PrivateKey, parsePrivateKey } from '../../src/key/private-key.ts'
 import { wrongKey } from '../../src/key/wrong-key.ts'

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { adviceOn } from '../../src/cli/advice/advice.ts'
+import { adviceOn } from '../../src/advice/advice.ts'
 import { Failure } from '../../src/failure.ts'
 import { type Delivery, undelivered } from '../../src/next/deliver.ts'
 import type { Ready } from '../../src/next/ready.ts'

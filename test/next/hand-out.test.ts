@@ -1,7 +1,7 @@
 /** What a reader has that goes away: it may have taken any share of what is printed. */
 import { join } from 'node:path'
 import { beforeEach, expect, inject, test, vi } from 'vitest'
-import { adviceOn } from '../../src/cli/advice/advice.ts'
+import { adviceOn } from '../../src/advice/advice.ts'
 import { Report } from '../../src/cli/report.ts'
 import { type Handout, handOut } from '../../src/next/hand-out.ts'
 import { directoryOf, someProfiles, temporaryDirectory } from '../support/directory.ts'

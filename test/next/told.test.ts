@@ -2,7 +2,7 @@
 import { existsSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, expect, inject, test, vi } from 'vitest'
-import { adviceOn } from '../../src/cli/advice/advice.ts'
+import { adviceOn } from '../../src/advice/advice.ts'
 import { type Handout, handOut } from '../../src/next/hand-out.ts'
 import { addProfile, directoryOf, someProfiles, temporaryDirectory } from '../support/directory.ts'
 import { iccid, plainProfile } from '../support/profiles.ts'

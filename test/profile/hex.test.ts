@@ -11,8 +11,8 @@ import {
   hexByte,
   swapNibbles,
 } from '../../src/profile/hex.ts'
-import { newerProblems, problems } from '../../src/profile/parse.ts'
 import type { Profile } from '../../src/profile/profile.ts'
+import { newerProblems, problems } from '../../src/profile/validate.ts'
 import { acceptable, digits, hexDigits, hexOptions } from '../support/arbitrary.ts'
 import { plainProfile } from '../support/profiles.ts'
 import { dataOf, readTlv } from '../support/tlv.ts'

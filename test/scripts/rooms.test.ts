@@ -33,17 +33,22 @@ function refused(imports: readonly (readonly [path: string, specifier: string])[
 const FORBIDDEN: [path: string, specifier: string][] = [
   ['src/failure.ts', './words.ts'],
   ['src/pause.ts', './words.ts'],
+  ['src/advice/disk.ts', '../cli/report.ts'],
+  ['src/advice/disk.ts', '../store/claim.ts'],
+  ['src/store/claim.ts', '../advice/hints.ts'],
+  ['src/service/client.ts', '../advice/shell.ts'],
+  ['src/next/take/search.ts', '../../advice/advice.ts'],
   ['src/words.ts', 'node:fs'],
   ['src/secret.ts', './words.ts'],
   ['src/main.ts', './next/hand-out.ts'],
   ['src/cli/report.ts', '../service/client.ts'],
-  ['src/cli/commands/next.ts', '../../store/claim.ts'],
-  ['src/cli/commands/next.ts', '../../profile/iccid.ts'],
+  ['src/cli/commands/next-command.ts', '../../store/claim.ts'],
+  ['src/cli/commands/next-command.ts', '../../profile/iccid.ts'],
   ['src/cli/help.ts', 'node:crypto'],
   ['src/fetch/fetch.ts', '../cli/report.ts'],
   ['src/fetch/fetch.ts', '../next/hand-out.ts'],
   ['src/fetch/fetch.ts', 'undici'],
-  ['src/fetch/stock.ts', 'node:fs'],
+  ['src/fetch/intake.ts', 'node:fs'],
   ['src/fetch/fetch.ts', '../move/move.ts'],
   ['src/move/move.ts', '../cli/report.ts'],
   ['src/move/move.ts', '../next/hand-out.ts'],
@@ -64,7 +69,7 @@ const FORBIDDEN: [path: string, specifier: string][] = [
   ['src/store/claim.ts', '../profile/hex.ts'],
   ['src/store/claim.ts', 'undici/lib/api/index.js'],
   ['src/store/incoming/add.ts', '../../next/hand-out.ts'],
-  ['src/store/incoming/add.ts', '../../profile/parse.ts'],
+  ['src/store/incoming/add.ts', '../../profile/validate.ts'],
   ['src/profile/hex.ts', '../store/claim.ts'],
   ['src/profile/hex.ts', '../key/decrypt.ts'],
   ['src/store/claim.ts', '../key/decrypt.ts'],
@@ -83,7 +88,10 @@ const FORBIDDEN: [path: string, specifier: string][] = [
 
 const ALLOWED: [path: string, specifier: string][] = [
   ['src/main.ts', './cli/run.ts'],
-  ['src/cli/commands/next.ts', '../../next/hand-out.ts'],
+  ['src/cli/report.ts', '../advice/advice.ts'],
+  ['src/failure.ts', './advice/hints.ts'],
+  ['src/service/call-failure.ts', '../advice/hints.ts'],
+  ['src/cli/commands/next-command.ts', '../../next/hand-out.ts'],
   ['src/fetch/fetch.ts', '../service/client.ts'],
   ['src/move/move.ts', '../store/moves.ts'],
   ['src/restore/restore.ts', '../store/moves.ts'],
@@ -91,7 +99,7 @@ const ALLOWED: [path: string, specifier: string][] = [
   ['src/next/take/search.ts', '../store/claim.ts'],
   ['src/service/response.ts', '../profile/iccid.ts'],
   ['src/status/check.ts', '../key/decrypt.ts'],
-  ['src/status/check.ts', '../profile/parse.ts'],
+  ['src/status/check.ts', '../profile/validate.ts'],
   ['src/store/incoming/answers.ts', '../../profile/iccid.ts'],
   ['src/service/client.ts', 'undici'],
 ]
@@ -124,11 +132,11 @@ describe('rooms', () => {
     expect([...folders].filter(([, count]) => count > 21)).toEqual([])
   })
 
-  test('below cli/, no text names an option or a command: what a person types is chosen in cli/advice', () => {
+  test('below cli/, no text names an option or a command: what a person types is chosen in advice/', () => {
     const options = DEFINITIONS.flatMap(({ values }) => [...values.keys()]).join('|')
     const commands = DEFINITIONS.map(({ name }) => name).join('|')
     const typed = RegExp(`(?<![\\w-])(?:${options})(?![\\w-])|\\b(?:softsim|run|see) (?:${commands})\\b`, 'g')
-    const files = globSync('src/**/*.ts').filter((path) => !/^src.(?:cli.|main\.ts$)/.test(path))
+    const files = globSync('src/**/*.ts').filter((path) => !/^src.(?:advice.|cli.|main\.ts$)/.test(path))
     const found = files.flatMap((path) => {
       const code = readFileSync(path, 'utf8').replace(/^ *(\*|\/[/*]).*$/gm, '')
       return [...code.matchAll(typed)].map(([text]) => `${path}: ${text}`)

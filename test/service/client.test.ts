@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, describe, expect, inject, test, vi } from 'vitest'
-import { adviceOn } from '../../src/cli/advice/advice.ts'
+import { adviceOn } from '../../src/advice/advice.ts'
 import { CallFailure } from '../../src/service/call-failure.ts'
 import { Client, type Limits } from '../../src/service/client.ts'
 import { temporaryDirectory } from '../support/directory.ts'

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { adviceOn } from '../../src/cli/advice/advice.ts'
+import { adviceOn } from '../../src/advice/advice.ts'
+import { networkFailure } from '../../src/service/call-failure.ts'
 import { ProxyFailure } from '../../src/service/connection.ts'
-import { networkFailure } from '../../src/service/network-failure.ts'
 
 afterEach(() => vi.unstubAllEnvs())
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { PRINTERS, type Summary } from '../../src/status/print.ts'
+import { type Summary, statusIn, TABLES } from '../../src/status/print.ts'
 
 const FIELDS = ['claimed', 'station', 'device', 'iccid'] as const
 
@@ -23,7 +23,7 @@ const CHECKED = {
   faults: { damaged: 8, locked: 9, unfit: 10, held: 11, unreadable: 14 },
 }
 
-const devices = (format: keyof typeof PRINTERS) => [...PRINTERS[format].list(FIELDS, RECORDS)].join('')
+const devices = (format: keyof typeof TABLES) => [...TABLES[format](FIELDS, RECORDS)].join('')
 
 test('devices as text: columns as wide as what is in them, without blanks at the end', () => {
   expect(devices('text')).toBe(
@@ -44,7 +44,7 @@ test('devices as CSV (RFC 4180), and nothing in it that a terminal would obey', 
 
 test.each(['=', '+', '-', '@'])('a text in CSV that begins with %s is no formula', (sign) => {
   const record = { claimed: '', station: `a${sign}`, device: `${sign}1`, iccid: '' }
-  expect([...PRINTERS.csv.list(FIELDS, [record])][1]).toBe(`,a${sign},'${sign}1,,1\r\n`)
+  expect([...TABLES.csv(FIELDS, [record])][1]).toBe(`,a${sign},'${sign}1,,1\r\n`)
 })
 
 test('devices as JSON: a line for each, as it is recorded', () => {
@@ -56,7 +56,7 @@ describe('the counts', () => {
   const summary = (changes: Partial<Summary> = {}): Summary[] => [
     { directory: 'D\n', counts: COUNTS, checked: CHECKED, identity: 'original', ...changes },
   ]
-  const text = (changes?: Partial<Summary>) => PRINTERS.text.status(summary(changes)).split('\n')
+  const text = (changes?: Partial<Summary>) => statusIn('text', summary(changes)).split('\n')
   const names = (lines: string[]) => lines.map((line) => line.replace(/ +\d+$/, '').trim())
 
   test('as text: the fields in words', () => {
@@ -89,20 +89,20 @@ describe('the counts', () => {
 
   test('for scripts, newer ones come last', () => {
     const numbers = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 'original', 15, 1]
-    expect(Object.values(JSON.parse(PRINTERS.json.status(summary()))).slice(1)).toEqual(numbers)
-    expect(PRINTERS.csv.status(summary())).toMatch(
+    expect(Object.values(JSON.parse(statusIn('json', summary()))).slice(1)).toEqual(numbers)
+    expect(statusIn('csv', summary())).toMatch(
       /\r\nD\\u\{a\},1,2,3,4,5,6,7,8,9,10,11,12,13,14,original,15,1\r\n$/,
     )
-    expect(PRINTERS.csv.status(summary({ checked: undefined }))).toMatch(
+    expect(statusIn('csv', summary({ checked: undefined }))).toMatch(
       /,1,2,3,4,5,,,,,,,12,13,,original,15,1\r\n$/,
     )
   })
 
   test('of several directories, and of all of them', () => {
     const all = [...summary(), ...summary({ directory: null })]
-    expect(names(PRINTERS.text.status(all).split('\n'))).toContain('total')
-    const lines = PRINTERS.json.status(all).trimEnd().split('\n')
+    expect(names(statusIn('text', all).split('\n'))).toContain('total')
+    const lines = statusIn('json', all).trimEnd().split('\n')
     expect(lines.map((line) => JSON.parse(line).directory)).toEqual(['D\n', null])
-    expect(PRINTERS.csv.status(all).split('\r\n')[2]).toMatch(/^,1,2,/)
+    expect(statusIn('csv', all).split('\r\n')[2]).toMatch(/^,1,2,/)
   })
 })

@@ -1,7 +1,7 @@
 import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { isAbsolute, join, relative } from 'node:path'
 import { describe, expect, test, vi } from 'vitest'
-import { adviceOn } from '../../src/cli/advice/advice.ts'
+import { adviceOn } from '../../src/advice/advice.ts'
 import { Failure, UnusableProfile } from '../../src/failure.ts'
 import { hasFillers, readProfile, readUnused, whyNone } from '../../src/store/read.ts'
 import { temporaryDirectory } from '../support/directory.ts'

@@ -1,7 +1,7 @@
 import { chmodSync, closeSync, mkdirSync, openSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { adviceOn } from '../../src/cli/advice/advice.ts'
+import { adviceOn } from '../../src/advice/advice.ts'
 import type { Ready } from '../../src/next/ready.ts'
 import { isOutput, Receipt } from '../../src/store/receipt.ts'
 import { temporaryDirectory } from '../support/directory.ts'

@@ -1,8 +1,8 @@
-/** A download from a service that a test makes up, into a stock in memory. */
+/** A download from a service that a test makes up, into memory. */
 import { type Download, download, type Parts } from '../../src/fetch/download.ts'
 import { View } from '../../src/fetch/view.ts'
 import { CallFailure } from '../../src/service/call-failure.ts'
-import type { Answer } from '../../src/service/response.ts'
+import type { Batch } from '../../src/service/response.ts'
 
 const NO_LIMIT = { remaining: undefined, waitMs: undefined }
 
@@ -10,7 +10,7 @@ let made = 0
 const entry = () => ({ iccid: String(++made), profile: 'AAAA' })
 
 /** An answer with so many profiles, and with other entries, over a fast line. */
-export const answerOf = (profiles: number, refused = 0): Answer => ({
+export const answerOf = (profiles: number, refused = 0): Batch => ({
   profiles: Array.from({ length: profiles }, entry),
   refused: Array.from({ length: refused }, (_, at) => `entry ${at + 1}`),
   body: Buffer.alloc(0),
@@ -20,9 +20,9 @@ export const answerOf = (profiles: number, refused = 0): Answer => ({
 })
 
 /** What the service answers to a request for so many profiles. */
-export type Service = (size: number, call: number) => number | Answer | CallFailure | Promise<Answer>
+export type Service = (size: number, call: number) => number | Batch | CallFailure | Promise<Batch>
 
-interface Changes extends Partial<Parts['stock']>, Partial<Pick<Parts, 'stop' | 'abort'>> {
+interface Changes extends Partial<Parts['intake']>, Partial<Pick<Parts, 'stop' | 'abort'>> {
   /** How many profiles the line brings a second. */
   readonly perSecond?: number
 }
@@ -61,7 +61,7 @@ export function downloadOf(count: number, service: Service, { perSecond = 1e6, .
         }
       },
     },
-    stock: {
+    intake: {
       async reserve() {
         const name = `reserve ${++made}`
         seen.mostReserved = Math.max(seen.mostReserved, reserves.add(name).size)

@@ -41,13 +41,19 @@ function stopSignal(): AbortSignal {
 /** @param source the URL of the directory of the source, with a slash at its end */
 export async function loadProgram(source: string, platform: NodeJS.Platform): Promise<Program> {
   const get = (path: string): Promise<Loaded> => load(new URL(path, source).href, platform)
-  // Earlier versions have the exit code and the hint in the failure itself.
-  const { exitCode } = await get('cli/advice/exit-codes.ts').catch(() => get('failure.ts'))
-  const { adviceOn = (failure: Loaded) => failure } = await get('cli/advice/advice.ts').catch(() => ({}))
+  // Earlier versions have the exit code and the hint in cli/, or in the failure itself.
+  const { exitCode } = await get('advice/hints.ts')
+    .catch(() => get('cli/advice/exit-codes.ts'))
+    .catch(() => get('failure.ts'))
+  const { adviceOn = (failure: Loaded) => failure } = await get('advice/advice.ts')
+    .catch(() => get('cli/advice/advice.ts'))
+    .catch(() => ({}))
   const { handOut } = await get('next/hand-out.ts')
   const { openTarget, closeTarget } = await get('store/incoming/target.ts')
   const { finishFetches } = await get('store/incoming/recover.ts')
-  const { Stock } = await get('fetch/stock.ts')
+  const { Intake } = await get('fetch/intake.ts').catch(async () => ({
+    Intake: (await get('fetch/stock.ts')).Stock,
+  }))
   const { leaveHint } = await get('store/queue.ts')
   const { showStatus } = await get('status/status.ts')
   const { moveProfiles } = await get('move/move.ts')
@@ -109,10 +115,10 @@ export async function loadProgram(source: string, platform: NodeJS.Platform): Pr
         const target = await openTarget(LOT)
         try {
           await finishFetches(LOT, messages)
-          const stock = new Stock(target, messages)
-          const answer = await stock.reserve(profiles.length)
-          if (isReserveGone) stock.release(answer)
-          await stock.keep(profiles, answer)
+          const intake = new Intake(target, messages)
+          const answer = await intake.reserve(profiles.length)
+          if (isReserveGone) intake.release(answer)
+          await intake.keep(profiles, answer)
         } finally {
           try {
             leaveHint(LOT, messages)

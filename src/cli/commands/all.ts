@@ -1,9 +1,9 @@
-import { FetchCommand } from './fetch.ts'
-import { HelpCommand } from './help.ts'
-import { MoveCommand } from './move.ts'
-import { NextCommand } from './next.ts'
-import { RestoreCommand } from './restore.ts'
-import { StatusCommand } from './status.ts'
+import { FetchCommand } from './fetch-command.ts'
+import { HelpCommand } from './help-command.ts'
+import { MoveCommand } from './move-command.ts'
+import { NextCommand } from './next-command.ts'
+import { RestoreCommand } from './restore-command.ts'
+import { StatusCommand } from './status-command.ts'
 
 /** In the order in which the help lists them. */
 export const COMMANDS = [FetchCommand, NextCommand, MoveCommand, RestoreCommand, StatusCommand, HelpCommand]

@@ -1,4 +1,5 @@
 import { Command, Option } from 'clipanion'
+import type { Progress } from '../../words.ts'
 import type { Report } from '../report.ts'
 
 export interface Context {
@@ -11,6 +12,13 @@ export interface Context {
   readonly showHelp: (command?: string) => Promise<void>
 }
 
+/** Of each call that takes profiles. */
+export const receiptOption = () =>
+  Option.String('--receipt', {
+    env: 'SOFTSIM_RECEIPT',
+    description: '<FILE>: append a receipt per profile (default: SOFTSIM_RECEIPT)',
+  })
+
 /** The options of every command. If an option takes a value, its description begins with the name of the value. */
 export abstract class BaseCommand extends Command<Context & Command['context']> {
   verbosity = Option.Counter('-v,--verbosity,--verbose', 0, {
@@ -18,4 +26,23 @@ export abstract class BaseCommand extends Command<Context & Command['context']> 
   })
 
   version = Option.Boolean('-V,--version', false, { description: 'print the version' })
+
+  /** Shows the progress of some work, until that prints or ends. */
+  protected async withProgress(
+    work: (progress: Progress, print: Context['print']) => Promise<void>,
+  ): Promise<void> {
+    const { report, print } = this.context
+    // Loaded on demand, like all that other commands need: `next` starts 50,000 times.
+    const { startProgress } = await import('../terminal/progress.ts')
+    const progress = await startProgress(report)
+    const endAndPrint = (text: string) => {
+      progress.end()
+      return print(text)
+    }
+    try {
+      await work(progress, endAndPrint)
+    } finally {
+      progress.end()
+    }
+  }
 }

@@ -1,7 +1,8 @@
 /** Which serial numbers `--device` takes. What stands for no device, or for several, would give two devices one identity. */
+
+import { UsageError } from '../../advice/advice.ts'
+import { quote } from '../../advice/shell.ts'
 import { oddEnd } from '../../words.ts'
-import { quote } from '../advice/shell.ts'
-import { UsageError } from '../advice/usage.ts'
 import { notEmpty } from './values.ts'
 
 const LONGEST = 128

@@ -1,8 +1,8 @@
 /** What the values of options must be. */
 import { sep } from 'node:path'
+import { UsageError } from '../../advice/advice.ts'
 import { fullPath } from '../../full-path.ts'
 import { type Messages, oddEnd } from '../../words.ts'
-import { UsageError } from '../advice/usage.ts'
 
 /** Parses the value of `--count`. @throws {UsageError} */
 export const parseCount = (text: string): number => wholeNumber(text, '-n (--count)', 1)
@@ -33,6 +33,21 @@ export function notEmpty(option: string, value: string): string {
     `the value of ${option} is empty`,
     'give a value; if it is a shell variable, the variable is not set',
   )
+}
+
+/**
+ * @param value of `--format`; true for the option alone, which stands for the first format
+ * @throws {UsageError}
+ */
+export function checkFormat<T extends string>(
+  command: string,
+  value: string | boolean,
+  formats: readonly T[],
+): T {
+  const format = value === true ? formats[0] : formats.find((each) => each === value)
+  if (format !== undefined) return format
+  const all = `${formats.slice(0, -1).join(', ')} or ${formats.at(-1)}`
+  throw new UsageError(`the value of --format is not ${all}`, `see softsim help ${command}`)
 }
 
 /**

@@ -1,15 +1,7 @@
 import { isatty } from 'node:tty'
-import { printable } from '../../words.ts'
+import { type Progress, printable } from '../../words.ts'
 import type { Report } from '../report.ts'
-import { hasColour } from './colour.ts'
-
-export interface Progress {
-  /** @param line what to show from now on, whenever it is asked */
-  follow(line: () => string): void
-  /** The line has changed, and that should be seen soon. */
-  note(): void
-  end(): void
-}
+import { hasColour } from './streams.ts'
 
 const REDRAW_MS = 100
 

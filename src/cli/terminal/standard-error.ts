@@ -1,7 +1,6 @@
 import { constants, fstatSync, openSync, writeSync } from 'node:fs'
 import { errnoOf } from '../../failure.ts'
 import { pause } from '../../pause.ts'
-import { isConsole } from './console.ts'
 
 const STANDARD_ERROR = 2
 
@@ -13,6 +12,14 @@ const FULL_PIPE_PAUSE_MS = 2
 let tries = FULL_PIPE_TRIES
 
 let descriptor: number | undefined
+
+/**
+ * Whether a standard stream is a console of Windows. It reads bytes in its code page, so names in UTF-8 would be
+ * garbled. Node's streams give it UTF-16 instead.
+ * @param descriptor 1 or 2
+ */
+export const isConsole = (descriptor: 1 | 2) =>
+  process.platform === 'win32' && process.getBuiltinModule('node:tty').isatty(descriptor)
 
 /**
  * Best effort: if standard error fails, there is nowhere left to report it. If it is a pipe that nobody reads, the text

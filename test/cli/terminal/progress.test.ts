@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { expect, test, vi } from 'vitest'
 import { Report } from '../../../src/cli/report.ts'
-import { hasColour } from '../../../src/cli/terminal/colour.ts'
 import { cut, startLog } from '../../../src/cli/terminal/progress.ts'
+import { hasColour } from '../../../src/cli/terminal/streams.ts'
 import { until } from '../../support/softsim.ts'
 
 test('without a terminal, it is told again and again, until it ends', async () => {

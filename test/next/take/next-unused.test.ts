@@ -1,6 +1,6 @@
 import { renameSync, unlinkSync, writeFileSync } from 'node:fs'
 import { describe, expect, test, vi } from 'vitest'
-import { adviceOn } from '../../../src/cli/advice/advice.ts'
+import { adviceOn } from '../../../src/advice/advice.ts'
 import type { Source } from '../../../src/next/ready.ts'
 import { takeByIccid } from '../../../src/next/take/by-iccid.ts'
 import { takeForDevices } from '../../../src/next/take/for-devices.ts'

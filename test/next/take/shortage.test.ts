@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { adviceOn } from '../../../src/cli/advice/advice.ts'
+import { adviceOn } from '../../../src/advice/advice.ts'
 import { UnusableProfile } from '../../../src/failure.ts'
 import { shortage } from '../../../src/next/take/shortage.ts'
 import { temporaryDirectory } from '../../support/directory.ts'

@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, expect, test, vi } from 'vitest'
-import { adviceOn } from '../../../src/cli/advice/advice.ts'
+import { adviceOn } from '../../../src/advice/advice.ts'
 import { formatAnswer, INCOMING, type StoredProfile } from '../../../src/store/incoming/answers.ts'
 import { putAside, reserve } from '../../../src/store/incoming/reserve.ts'
 import { openTarget } from '../../../src/store/incoming/target.ts'

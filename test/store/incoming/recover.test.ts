@@ -13,7 +13,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { adviceOn } from '../../../src/cli/advice/advice.ts'
+import { adviceOn } from '../../../src/advice/advice.ts'
 import { Hint } from '../../../src/store/hint.ts'
 import {
   ANSWER,

@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join, parse, resolve } from 'node:path'
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { adviceOn } from '../../../src/cli/advice/advice.ts'
+import { adviceOn } from '../../../src/advice/advice.ts'
 import { INCOMING } from '../../../src/store/incoming/answers.ts'
 import { closeTarget, isDirectory, makeDirectory, openTarget } from '../../../src/store/incoming/target.ts'
 import { temporaryDirectory } from '../../support/directory.ts'

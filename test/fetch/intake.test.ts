@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, expect, test, vi } from 'vitest'
-import { Stock } from '../../src/fetch/stock.ts'
+import { Intake } from '../../src/fetch/intake.ts'
 import { INCOMING } from '../../src/store/incoming/answers.ts'
 import { openTarget } from '../../src/store/incoming/target.ts'
 import { temporaryDirectory } from '../support/directory.ts'
@@ -19,23 +19,23 @@ const refuse = (ending: RegExp) => fail(/^(rename|open wx)$/, ending)
 
 const profile = (n: number) => ({ iccid: `8988${n}`, profile: 'AAAA' })
 
-async function stocked() {
+async function opened() {
   const directory = temporaryDirectory()
   const said: string[] = []
   const target = await openTarget(directory)
-  const stock = new Stock(target, {
+  const intake = new Intake(target, {
     warn: (text) => void said.push(`warning: ${text}`),
     tell: (level, text) => void said.push(`${level}: ${text}`),
   })
   const keep = async (...numbers: number[]) =>
-    stock.keep(numbers.map(profile), await stock.reserve(numbers.length))
-  return { directory, stock, said, keep }
+    intake.keep(numbers.map(profile), await intake.reserve(numbers.length))
+  return { directory, intake, said, keep }
 }
 
 test('counts what is new and what was there, and names each with -vv', async () => {
-  const { directory, stock, said, keep } = await stocked()
+  const { directory, intake, said, keep } = await opened()
   expect([await keep(1, 2), await keep(2, 3), await keep(3)]).toEqual([2, 1, 0])
-  expect(stock.tally).toEqual({ stored: 3, known: 2, putAside: 0, lost: 0, refused: 0 })
+  expect(intake.tally).toEqual({ stored: 3, known: 2, putAside: 0, lost: 0, refused: 0 })
   expect(said.slice(0, 4)).toEqual([
     '2: 89881 is stored',
     '2: 89882 is stored',
@@ -45,13 +45,13 @@ test('counts what is new and what was there, and names each with -vv', async () 
 })
 
 test('counts what is put aside and what is lost, and warns of each failure', async () => {
-  const { stock, said, keep } = await stocked()
+  const { intake, said, keep } = await opened()
   refuse(/8988[24]\.json$/)
   await expect(keep(1, 2)).rejects.toThrow("can't store profiles")
   await expect(keep(1, 3, 4)).rejects.toThrow("can't store profiles")
   refuse(/answer$/)
   for (const n of [5, 6]) await expect(keep(n)).rejects.toThrow(`received and can't be stored: 8988${n}`)
-  expect(stock.tally).toEqual({ stored: 2, known: 1, putAside: 2, lost: 2, refused: 0 })
+  expect(intake.tally).toEqual({ stored: 2, known: 1, putAside: 2, lost: 2, refused: 0 })
   expect(said.map((each) => each.slice(0, 30))).toEqual([
     ...Array(2).fill("warning: can't store profiles "),
     ...Array(2).fill("warning: received and can't be"),
@@ -59,21 +59,21 @@ test('counts what is put aside and what is lost, and warns of each failure', asy
 })
 
 test('without space for a batch, none is reserved', async () => {
-  const { directory, stock } = await stocked()
+  const { directory, intake } = await opened()
   has(2 * 16 * 1024)
-  stock.release(await stock.reserve(2))
+  intake.release(await intake.reserve(2))
   has(2 * 16 * 1024 - 1)
-  await expect(stock.reserve(2)).rejects.toThrow('not enough disk space for 2 more profiles')
+  await expect(intake.reserve(2)).rejects.toThrow('not enough disk space for 2 more profiles')
   expect(readdirSync(join(directory, INCOMING))).toEqual([])
 })
 
 test('an answer that can’t be read is kept, if the disk takes it', async () => {
-  const { stock, said } = await stocked()
-  await stock.keepUnread(Buffer.from('one'), 2)
+  const { intake, said } = await opened()
+  await intake.keepUnread(Buffer.from('one'), 2)
   const [, path = ''] = /^warning: the answer is put aside in (.*)$/.exec(said[0] ?? '') ?? []
   expect(readFileSync(path, 'utf8')).toBe('one')
   refuse(/\.damaged$/)
-  await stock.keepUnread(Buffer.from('two'), 3)
+  await intake.keepUnread(Buffer.from('two'), 3)
   expect(said[1]).toMatch(/^warning: the answer can't be put aside: the disk reports an input\/output error/)
-  expect(stock.tally.refused).toBe(5)
+  expect(intake.tally.refused).toBe(5)
 })

@@ -3,9 +3,9 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { asking, quote, setting, unsetting } from '../../../src/cli/advice/shell.ts'
-import { temporaryDirectory } from '../../support/directory.ts'
-import { hasPosix, isWindows } from '../../support/system.ts'
+import { asking, quote, setting, unsetting } from '../../src/advice/shell.ts'
+import { temporaryDirectory } from '../support/directory.ts'
+import { hasPosix, isWindows } from '../support/system.ts'
 
 test.each<[NodeJS.Platform, string, string]>([
   ['linux', 'keys/softsim.pem', 'keys/softsim.pem'],

@@ -6,21 +6,20 @@ import { putAsideUnread, release, reserve } from '../store/incoming/reserve.ts'
 import type { Target } from '../store/incoming/target.ts'
 import type { Messages } from '../words.ts'
 
-/** How many profiles of the answers are where. */
-export interface Tally {
-  /** New, and stored under their names in the directory. */
-  readonly stored: number
-  readonly known: number
-  /** Put aside; the next call stores them. */
-  readonly putAside: number
-  /** Not on any disk. */
-  readonly lost: number
-  /** Entries of answers that are not profiles. */
-  readonly refused: number
-}
-
-export class Stock {
-  readonly tally = { stored: 0, known: 0, putAside: 0, lost: 0, refused: 0 } satisfies Tally
+/** Takes in what the service sends: makes room for it, stores it, and counts. */
+export class Intake {
+  /** How many profiles of the answers are where. */
+  readonly tally = {
+    /** New, and stored under their names in the directory. */
+    stored: 0,
+    known: 0,
+    /** Put aside; the next call stores them. */
+    putAside: 0,
+    /** Not on any disk. */
+    lost: 0,
+    /** Entries of answers that are not profiles. */
+    refused: 0,
+  }
   readonly #target: Target
   readonly #messages: Messages
 
@@ -85,3 +84,5 @@ export class Stock {
     }
   }
 }
+
+export type Tally = Readonly<Intake['tally']>

@@ -1,30 +1,45 @@
-import { Failure } from '../../failure.ts'
-import { movesInto } from '../../store/moves.ts'
-import { looking, readUsed } from '../../store/read.ts'
-import { Groups } from '../../store/receipts/groups.ts'
-import { deniedBy, holdersIn, withSeveralIccids } from '../../store/receipts/last.ts'
-import { Receipts } from '../../store/receipts/read.ts'
-import { type Messages, several } from '../../words.ts'
-import { recordIn, warnOfUnreadable } from '../devices/records.ts'
-import { type Output, printJson, printList } from '../print.ts'
-import { warnOfEach } from '../warn.ts'
-import {
-  type Contradiction,
-  placeOf,
-  rowsOf,
-  type Statement,
-  statementOf,
-  summary,
-} from './contradictions.ts'
+import { Failure } from '../failure.ts'
+import { movesInto } from '../store/moves.ts'
+import { fileName, usedName } from '../store/names.ts'
+import { looking, readUsed } from '../store/read.ts'
+import { Groups } from '../store/receipts/groups.ts'
+import { deniedBy, holdersIn, withSeveralIccids } from '../store/receipts/last.ts'
+import type { Receipt } from '../store/receipts/parse.ts'
+import { Receipts } from '../store/receipts/read.ts'
+import { tombstoneIn } from '../store/use.ts'
+import { type Messages, type Progress, several } from '../words.ts'
+import { compare, type DeviceRecord, recordIn, recordOf, warnOfUnreadable } from './device-records.ts'
+import { type Output, printJson, printList } from './print.ts'
+import { lookAt } from './unfinished.ts'
+import { warnOfEach } from './warn.ts'
 
 const FIELDS = ['problem', 'iccid', 'device', 'time', 'source', 'file'] as const
+
+/** What can't be true, or must not stay so: what is counted of each, in the order in which they are printed. */
+const PROBLEMS = {
+  'two-devices': ['ICCID', 'on several devices'],
+  unused: ['ICCID', 'handed out or moved, but unused in the directory'],
+  'two-profiles': ['device', 'with several ICCIDs'],
+} as const
+
+type Problem = keyof typeof PROBLEMS
+
+/** Who says that a profile was handed out or moved: a receipt, or the used file. */
+type Statement = Pick<Receipt, 'iccid' | 'device' | 'time' | 'source' | 'again'> &
+  Partial<Pick<Receipt, 'move'>>
+
+/** Statements about one ICCID, or one device, that contradict each other or the directory. */
+interface Contradiction {
+  readonly problem: Problem
+  readonly statements: readonly Statement[]
+}
 
 export interface Comparison extends Output {
   readonly directory: string
   /** The files of receipts of all stations. */
   readonly files: readonly string[]
   readonly messages: Messages
-  readonly progress: { follow(line: () => string): void }
+  readonly progress: Pick<Progress, 'follow'>
 }
 
 /**
@@ -88,7 +103,7 @@ async function hold(receipts: Receipts, byDevice: Groups, comparison: Comparison
   warnOfEach(messages, forgotten, {
     words: (each) => each,
     more: (others) => `${others} more devices are not recorded`,
-    concern: 'unrecorded',
+    kind: 'unrecorded',
   })
   const where = tally.elsewhere === 0 ? '' : `; ${tally.elsewhere} of them not in ${directory}`
   messages.tell(
@@ -126,4 +141,56 @@ function addUsed(
     const record = recordIn(directory, used[entry - receipts.length] ?? '', [])
     return record && statementOf(record)
   }
+}
+
+/** Where the directory has a profile. */
+interface Place {
+  /** `moved`: another directory has it, and knows its device. */
+  readonly state: 'unused' | 'used' | 'moved'
+  /** The name of its file. */
+  readonly file: string
+  /** What the used file says, if it names a device. */
+  readonly statement?: Statement | undefined
+}
+
+/** @throws {Failure} as `lookAt` */
+function placeOf(directory: string, iccid: string): Place | undefined {
+  const use = lookAt(directory, iccid)
+  if (use === undefined) return { state: 'used', file: usedName(fileName(iccid)) }
+  if (use.state === 'gone') return undefined
+  if (use.state === 'unused') return { state: 'unused', file: use.name }
+  const file = usedName(use.name)
+  if (tombstoneIn(use.text) !== undefined) return { state: 'moved', file }
+  const record = use.state === 'torn' ? undefined : recordOf(file, use.text)
+  return { state: 'used', file, statement: record && statementOf({ ...record, iccid }) }
+}
+
+const statementOf = ({ iccid, device, claimed, file }: DeviceRecord): Statement => ({
+  ...{ iccid, device, time: claimed, source: file, again: true },
+})
+
+/** The statements about a problem together, the oldest first. */
+function rowsOf(directory: string, found: readonly Contradiction[]) {
+  const sorted = found.map(({ problem, statements }) => ({
+    problem,
+    statements: statements.toSorted((a, b) => compare(a.time, b.time)),
+  }))
+  const timeOf = ({ statements: [first] }: Contradiction) => first?.time ?? ''
+  const order = ({ problem }: Contradiction) => Object.keys(PROBLEMS).indexOf(problem)
+  sorted.sort((a, b) => order(a) - order(b) || compare(timeOf(a), timeOf(b)))
+  return sorted.flatMap(({ problem, statements }) =>
+    statements.map(({ iccid, device, time, source }) => {
+      const file = placeOf(directory, iccid)?.file ?? null
+      return { problem, iccid, device, time, source, file }
+    }),
+  )
+}
+
+/** Of a problem, each ICCID or device is counted once. */
+function summary(found: readonly Contradiction[]): string {
+  const counts = Object.entries(PROBLEMS).flatMap(([problem, [thing, words]]) => {
+    const count = found.filter((each) => each.problem === problem).length
+    return count > 0 ? `${several(count, thing)} ${words}` : []
+  })
+  return counts.join(', ')
 }

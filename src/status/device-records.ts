@@ -1,11 +1,11 @@
-import { reasonOf } from '../../failure.ts'
-import { iccidDigits } from '../../profile/iccid.ts'
-import { alikeWords, inLowerCase } from '../../store/devices.ts'
-import { fieldsOf } from '../../store/fields.ts'
-import { readProfile, readUsed } from '../../store/read.ts'
-import { deviceIn } from '../../store/use.ts'
-import type { Messages } from '../../words.ts'
-import { warnOfEach } from '../warn.ts'
+import { reasonOf } from '../failure.ts'
+import { iccidDigits } from '../profile/iccid.ts'
+import { alikeWords, inLowerCase } from '../store/devices.ts'
+import { fieldsOf } from '../store/fields.ts'
+import { readProfile, readUsed } from '../store/read.ts'
+import { deviceIn } from '../store/use.ts'
+import type { Messages } from '../words.ts'
+import { warnOfEach } from './warn.ts'
 
 /** Who has a profile. */
 export interface DeviceRecord {

@@ -9,10 +9,9 @@ import { fileName, usedName } from '../store/names.ts'
 import { checkDirectory, looking } from '../store/read.ts'
 import { deviceIn, tombstoneIn, type Use } from '../store/use.ts'
 import type { Messages } from '../words.ts'
-import { readRecords, warnOfAlike, warnOfSeveral, warnOfUnreadable } from './devices/records.ts'
-import { lookAt } from './look.ts'
+import { readRecords, warnOfAlike, warnOfSeveral, warnOfUnreadable } from './device-records.ts'
 import { type Output, printList } from './print.ts'
-import { warnOfTransit, warnOfUnfinished } from './unfinished.ts'
+import { lookAt, warnOfTransit, warnOfUnfinished } from './unfinished.ts'
 
 const MOST_NAMED = 20
 

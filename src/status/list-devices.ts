@@ -1,7 +1,7 @@
-import { type Messages, several } from '../../words.ts'
-import { countFiles } from '../count.ts'
-import { type Output, printList } from '../print.ts'
-import { compare, readRecords, warnOfAlike, warnOfSeveral, warnOfUnreadable } from './records.ts'
+import { type Messages, several } from '../words.ts'
+import { countFiles } from './count.ts'
+import { compare, readRecords, warnOfAlike, warnOfSeveral, warnOfUnreadable } from './device-records.ts'
+import { type Output, printList } from './print.ts'
 import { lastResults } from './results.ts'
 
 const FIELDS = ['claimed', 'station', 'device', 'iccid', 'state', 'directory'] as const

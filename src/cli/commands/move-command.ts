@@ -1,8 +1,8 @@
 import { Option } from 'clipanion'
+import { UsageError } from '../../advice/advice.ts'
 import { oddEnd } from '../../words.ts'
-import { UsageError } from '../advice/usage.ts'
 import { onInterrupt } from '../signals.ts'
-import { BaseCommand } from './base.ts'
+import { BaseCommand, receiptOption } from './base.ts'
 import { checkReceipt, notEmpty, parseCount } from './values.ts'
 
 const STOPPING =
@@ -38,10 +38,7 @@ export class MoveCommand extends BaseCommand {
     description: 'take an interrupted move back that has not begun to give',
   })
 
-  receipt = Option.String('--receipt', {
-    env: 'SOFTSIM_RECEIPT',
-    description: '<FILE>: append a receipt per profile (default: SOFTSIM_RECEIPT)',
-  })
+  receipt = receiptOption()
 
   override async execute(): Promise<void> {
     const { report } = this.context
@@ -54,15 +51,12 @@ export class MoveCommand extends BaseCommand {
       return
     }
     const { moveProfiles } = await import('../../move/move.ts')
-    const { startProgress } = await import('../terminal/progress.ts')
-    const interrupt = onInterrupt(0, (isLast) => isLast || report.warn(STOPPING))
-    const progress = await startProgress(report)
+    const { stop, release } = onInterrupt(0, (isLast) => isLast || report.warn(STOPPING))
+    const order = { source, target, count, receipt, stop, messages: report }
     try {
-      const { stop } = interrupt
-      await moveProfiles({ source, target, count, receipt, stop, messages: report, progress })
+      await this.withProgress((progress) => moveProfiles({ ...order, progress }))
     } finally {
-      progress.end()
-      interrupt.release()
+      release()
     }
   }
 

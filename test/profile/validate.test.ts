@@ -1,8 +1,14 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { UnusableProfile } from '../../src/failure.ts'
-import { missingKeys, newerProblems, parsePlaintext, parseStored, problems } from '../../src/profile/parse.ts'
 import { FIELDS, type Field, type Profile } from '../../src/profile/profile.ts'
+import {
+  missingKeys,
+  newerProblems,
+  parsePlaintext,
+  parseStored,
+  problems,
+} from '../../src/profile/validate.ts'
 import { plainProfile } from '../support/profiles.ts'
 
 const OPTIONS = { smsp: false, smsc: true, crc: false }

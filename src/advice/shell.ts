@@ -16,7 +16,7 @@ export const setting = (name: string, platform: NodeJS.Platform = process.platfo
 export const unsetting = (name: string, platform: NodeJS.Platform = process.platform) =>
   platform === 'win32' ? `in cmd: set ${name}=\nin PowerShell: $env:${name} = $null` : `unset ${name}`
 
-/** The same for a secret: the command prompts for the value, which therefore stays out of the shell history. */
+/** Sets a secret: the command prompts for the value, which therefore stays out of the shell history. */
 export const asking = (name: string, platform: NodeJS.Platform = process.platform) =>
   platform === 'win32'
     ? `in cmd: set /p ${name}=\nin PowerShell: $env:${name} = Read-Host`

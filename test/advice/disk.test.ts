@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { remedyFor } from '../../../src/cli/advice/disk.ts'
+import { remedyFor } from '../../src/advice/disk.ts'
 
 test('a hint speaks of permissions only where they are missing', () => {
-  const remedyOf = (code: string) => remedyFor(Object.assign(new Error(code), { code }))
+  const remedyOf = (errno: string) => remedyFor(errno)
   for (const code of ['EACCES', 'EPERM']) expect(remedyOf(code)).toMatch('permission')
   for (const code of ['ENOSPC', 'EDQUOT']) expect(remedyOf(code)).toBe('free disk space')
   expect(remedyOf('EFBIG')).toBe('raise the file size limit (ulimit -f)')

@@ -1,5 +1,5 @@
 import { Option } from 'clipanion'
-import { UsageError } from '../advice/usage.ts'
+import { UsageError } from '../../advice/advice.ts'
 import { BaseCommand } from './base.ts'
 import { notEmpty } from './values.ts'
 
@@ -33,7 +33,7 @@ export class RestoreCommand extends BaseCommand {
   })
 
   override async execute(): Promise<void> {
-    const { report, print } = this.context
+    const { report } = this.context
     const example = 'for example: softsim restore -i profiles --receipts line-1.jsonl line-2.jsonl'
     if (this.directory === undefined) throw new UsageError('restore needs -i (--in)', example)
     const directory = notEmpty('--in', this.directory)
@@ -47,19 +47,11 @@ export class RestoreCommand extends BaseCommand {
       )
     }
     const { restore } = await import('../../restore/restore.ts')
-    const { startProgress } = await import('../terminal/progress.ts')
-    const progress = await startProgress(report)
-    try {
-      await restore({ directory, files, messages: report, progress })
-      if (files.length === 0) return
-      const { compareReceipts } = await import('../../status/receipts/compare.ts')
-      const printed = (text: string) => {
-        progress.end()
-        return print(text)
-      }
-      await compareReceipts({ directory, files, format: 'text', messages: report, print: printed, progress })
-    } finally {
-      progress.end()
-    }
+    const { compareReceipts } = await import('../../status/compare-receipts.ts')
+    await this.withProgress(async (progress, print) => {
+      const call = { directory, files, messages: report, progress }
+      await restore(call)
+      if (files.length > 0) await compareReceipts({ ...call, format: 'text', print })
+    })
   }
 }

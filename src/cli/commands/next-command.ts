@@ -1,12 +1,12 @@
 import { fstat } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { Option } from 'clipanion'
-import { type Format, handOut } from '../../next/hand-out.ts'
-import { UsageError } from '../advice/usage.ts'
+import { UsageError } from '../../advice/advice.ts'
+import { handOut } from '../../next/hand-out.ts'
 import { type Interrupt, onInterrupt } from '../signals.ts'
-import { BaseCommand } from './base.ts'
+import { BaseCommand, receiptOption } from './base.ts'
 import { deviceFor, deviceFormat } from './serial-number.ts'
-import { checkIccid, checkReceipt, notEmpty, parseCount, wholeNumber } from './values.ts'
+import { checkFormat, checkIccid, checkReceipt, notEmpty, parseCount, wholeNumber } from './values.ts'
 
 export class NextCommand extends BaseCommand {
   static override paths = [['next']]
@@ -50,10 +50,7 @@ export class NextCommand extends BaseCommand {
 
   new = Option.Boolean('--new', false, { description: 'fail if the device has a profile already' })
 
-  receipt = Option.String('--receipt', {
-    env: 'SOFTSIM_RECEIPT',
-    description: '<FILE>: append a receipt per profile (default: SOFTSIM_RECEIPT)',
-  })
+  receipt = receiptOption()
 
   lowStock = Option.String('--low-stock', {
     description: '<N>: warn if at most N unused profiles are known to be left',
@@ -70,7 +67,7 @@ export class NextCommand extends BaseCommand {
 
   override async execute(): Promise<void> {
     const { report, env } = this.context
-    const format = checkFormat(this.format)
+    const format = checkFormat('next', this.format, ['hex', 'json', 'raw'])
     const count = parseCount(this.count ?? '1')
     if (this.iccid !== undefined && this.count !== undefined) {
       throw new UsageError("--iccid and --count can't be used together", 'see softsim help next')
@@ -135,10 +132,4 @@ function checkKeyPath(path: string | undefined): string {
     'next needs the private key',
     'give its file with -k, for example: softsim next -k softsim.pem',
   )
-}
-
-function checkFormat(format: string | boolean): Format {
-  if (format === true) return 'hex'
-  if (format === 'hex' || format === 'json' || format === 'raw') return format
-  throw new UsageError('the value of --format is not hex, json or raw', 'see softsim help next')
 }

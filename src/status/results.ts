@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { Failure, reasonOf } from '../../failure.ts'
+import { Failure, reasonOf } from '../failure.ts'
 
 /** As the scripts of the stations write them: time, station, device, result. A field may stand in double quotes. */
 const CELL = /("(?:[^"]|"")*"|[^,"]*)(?:,|$)/g

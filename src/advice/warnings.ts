@@ -1,15 +1,14 @@
-import type { Concern } from '../../words.ts'
 import { quote } from './shell.ts'
 
-/** What follows the text of a warning. */
-export const CONCERNS: Readonly<Record<Concern, string | ((subject: string) => string)>> = {
+/** Every kind of warning that a person can do something about: what follows its text. */
+export const WARNINGS = {
   damaged:
     ': move such files out of the directory, unless a device has them, and ask the service provider about their ICCIDs',
   held: ': close it',
   locked: ': move such files to a directory of their own, for the key that they were fetched with',
   'locked-first': ': it may be the wrong one; still checking the others, press Ctrl-C to stop',
   'on-screen': ': clear the screen and its history; use | or > to send a profile to a device',
-  'open-key': (file) => (file === '-' ? '' : `; take that away: chmod o-rwx ${quote(file)}`),
+  'open-key': (file: string) => (file === '-' ? '' : `; take that away: chmod o-rwx ${quote(file)}`),
   'only-listed':
     ": the vendor's tool did not store them, or somebody has moved them; -v names them; each is in that list as its file would be",
   'slow-reader': '; press Ctrl-C to stop',
@@ -18,5 +17,7 @@ export const CONCERNS: Readonly<Record<Concern, string | ((subject: string) => s
   unreadable: ': leave them there, and check the permissions, the share and the disk',
   unlisted: '; -v names them',
   unrecorded: ': if it comes back, use --device and --iccid together',
-  unprinted: (iccid) => `; use --iccid ${iccid} to print it`,
-}
+  unprinted: (iccid: string) => `; use --iccid ${iccid} to print it`,
+} as const
+
+export type WarningKind = keyof typeof WARNINGS

@@ -1,7 +1,7 @@
 import { Option } from 'clipanion'
+import { UsageError } from '../../advice/advice.ts'
+import { setting } from '../../advice/shell.ts'
 import { oddEnd } from '../../words.ts'
-import { setting } from '../advice/shell.ts'
-import { UsageError } from '../advice/usage.ts'
 import { onInterrupt } from '../signals.ts'
 import { writeStandardError } from '../terminal/standard-error.ts'
 import { BaseCommand } from './base.ts'
@@ -64,31 +64,19 @@ export class FetchCommand extends BaseCommand {
     const directory = notEmpty('--out', this.directory)
     const end = oddEnd(directory)
     if (end !== undefined) report.warn(`the name of the directory ${end}`)
-    // Loaded on demand: `next` shares this program, starts 50,000 times and needs none of it.
     const { standInForStreams } = await import('../terminal/streams.ts')
     standInForStreams(writeStandardError)
     const { fetchProfiles } = await import('../../fetch/fetch.ts')
-    const { startProgress } = await import('../terminal/progress.ts')
-    const interrupt = onInterrupt(GRACE_MS, (isLast) => report.warn(isLast ? AT_ONCE : WAITING))
-    const progress = await startProgress(report)
+    const { stop, abort, release } = onInterrupt(GRACE_MS, (isLast) =>
+      report.warn(isLast ? AT_ONCE : WAITING),
+    )
     tuneProcess()
+    const { url } = this
+    const order = { apiKey, count, directory, url, version, messages: report, stop, abort }
     try {
-      const { stop, abort } = interrupt
-      const { url } = this
-      await fetchProfiles({
-        apiKey,
-        count,
-        directory,
-        url,
-        version,
-        messages: report,
-        progress,
-        stop,
-        abort,
-      })
+      await this.withProgress((progress) => fetchProfiles({ ...order, progress }))
     } finally {
-      progress.end()
-      interrupt.release()
+      release()
     }
   }
 }

@@ -1,9 +1,8 @@
 import { Option } from 'clipanion'
-import type { Format } from '../../status/status.ts'
-import { UsageError } from '../advice/usage.ts'
+import { UsageError } from '../../advice/advice.ts'
 import { BaseCommand } from './base.ts'
 import { serialNumber } from './serial-number.ts'
-import { checkIccid, notEmpty, parseCount, parseTime } from './values.ts'
+import { checkFormat, checkIccid, notEmpty, parseCount, parseTime } from './values.ts'
 
 export class StatusCommand extends BaseCommand {
   static override paths = [['status']]
@@ -74,29 +73,24 @@ export class StatusCommand extends BaseCommand {
     const given = this.directories ?? [env['SOFTSIM_DIR'] || './profiles']
     const directories = [...new Set(given.map((each) => notEmpty('--in', each)))]
     const since = this.since === undefined ? undefined : parseTime(this.since)
-    const { startProgress } = await import('../terminal/progress.ts')
-    const progress = await startProgress(report)
-    const print = (text: string) => {
-      progress.end()
-      return this.context.print(text)
-    }
-    const usual = { directories, format: checkFormat(this.format), messages: report, print }
-    try {
+    const format = checkFormat('status', this.format, ['text', 'json', 'csv'])
+    await this.withProgress(async (progress, print) => {
+      const usual = { directories, format, messages: report, print }
       if (this.receipts !== undefined) {
         const [directory = '', another] = directories
         if (another !== undefined)
           throw new UsageError('--receipts is for one directory', 'give -i once, for each directory in turn')
-        const { compareReceipts } = await import('../../status/receipts/compare.ts')
+        const { compareReceipts } = await import('../../status/compare-receipts.ts')
         const files = this.receipts.map((each) => notEmpty('--receipts', each))
         return await compareReceipts({ ...usual, directory, files, progress })
       }
       if (this.device !== undefined || this.iccid !== undefined) {
-        const { showProfiles } = await import('../../status/search.ts')
+        const { showProfiles } = await import('../../status/look-up.ts')
         const devices = (this.device ?? []).map(serialNumber)
         return await showProfiles({ ...usual, devices, iccids: (this.iccid ?? []).map(checkIccid) })
       }
       if (this.devices || this.failed !== undefined) {
-        const { listDevices } = await import('../../status/devices/list.ts')
+        const { listDevices } = await import('../../status/list-devices.ts')
         const results = this.failed?.map((each) => notEmpty('--failed', each))
         return await listDevices({ ...usual, since, station: this.station, results })
       }
@@ -104,9 +98,7 @@ export class StatusCommand extends BaseCommand {
       const keyPath = key === undefined ? undefined : notEmpty('--key', key)
       const passphrase = env['SOFTSIM_KEY_PASSPHRASE']
       await showStatus({ ...usual, keyPath, passphrase, count, progress })
-    } finally {
-      progress.end()
-    }
+    })
   }
 
   /** Each of these is a question of its own. @throws {UsageError} */
@@ -125,10 +117,4 @@ export class StatusCommand extends BaseCommand {
     if (one === undefined || another === undefined) return
     throw new UsageError(`${one[0]} can't be used together with ${another[0]}`, 'see softsim help status')
   }
-}
-
-function checkFormat(format: string | boolean): Format {
-  if (format === true) return 'text'
-  if (format === 'text' || format === 'json' || format === 'csv') return format
-  throw new UsageError('the value of --format is not text, json or csv', 'see softsim help status')
 }
