@@ -29,23 +29,43 @@ text { fill: #9198a1 } .page { fill: #0d1117 } .title { fill: #f0f6fc } .grid { 
 .b { stroke: #f0883e } .b.mark, .b.name { fill: #f0883e }
 }`
 
+/** A line, with its name beside its end. */
+interface Series {
+  readonly kind: 'a' | 'b'
+  readonly name: string
+  readonly points: readonly Point[]
+  /** Where the name ends, as seen from the last point. */
+  readonly offset: readonly [x: number, y: number]
+  readonly mark: (x: number, y: number) => string
+}
+
 export function plot(withHint: readonly Point[], withoutHint: readonly Point[]): string {
   const points = [...withHint, ...withoutHint]
-  const xTicks = ticks(
-    [1],
-    points.map(({ x }) => x),
-  )
-  const yTicks = ticks(
-    [1, 2, 5],
-    points.map(({ y }) => y),
-  )
+  const valuesOf = (axis: keyof Point) => points.map((point) => point[axis])
+  const xTicks = ticks([1], valuesOf('x'))
+  const yTicks = ticks([1, 2, 5], valuesOf('y'))
   const toX = scale(xTicks, BOX.left, BOX.right)
   const toY = scale(yTicks, BOX.bottom, BOX.top)
-  const [least = 0, most = 0] = [xTicks[0], xTicks.at(-1)]
+  // Round and square, for those who can't tell the colours apart.
+  const circle = (x: number, y: number) => `<circle class="mark a" cx="${x}" cy="${y}" r="4.5"/>`
+  const square = (x: number, y: number) =>
+    `<rect class="mark b" x="${round(x - 4)}" y="${round(y - 4)}" width="8" height="8"/>`
   // The flat line has its name below its end; the one that rises beside the slope.
-  const [flat, rising] = [withHint, withoutHint].map((line) => ({ ...(line.at(-1) ?? { x: 1, y: 1 }) }))
-  const path = (line: readonly Point[]) =>
-    line.map(({ x, y }) => `${round(toX(x))},${round(toY(y))}`).join(' ')
+  const lines: readonly Series[] = [
+    { kind: 'a', name: 'with the hint', points: withHint, offset: [-4, 26], mark: circle },
+    { kind: 'b', name: 'without the hint', points: withoutHint, offset: [-16, 4.5], mark: square },
+  ]
+  const draw = ({ kind, name, points, offset, mark }: Series) => {
+    const places = points.map(({ x, y }) => [round(toX(x)), round(toY(y))] as const)
+    const [x, y] = places.at(-1) ?? [0, 0]
+    const label = `${name}: ${quantity(points.at(-1)?.y ?? 1, 'ms')}`
+    return [
+      `<polyline class="line ${kind}" points="${places.join(' ')}"/>`,
+      ...places.map((place) => mark(...place)),
+      text(x + offset[0], y + offset[1], label, `name ${kind}`, 'end'),
+    ]
+  }
+  const [least = 0, most = 0] = [xTicks[0], xTicks.at(-1)]
   const description = `From ${grouped(least)} to ${grouped(most)} profiles: constant with the hint, growing with the number of profiles without it.`
   const parts = [
     text(BOX.left, 26, TITLE, 'title'),
@@ -59,30 +79,7 @@ export function plot(withHint: readonly Point[], withoutHint: readonly Point[]):
       rule(BOX.left, toY(tick), BOX.right, toY(tick)),
       text(BOX.left - 10, toY(tick) + 4.5, grouped(tick), '', 'end'),
     ]),
-    `<polyline class="line a" points="${path(withHint)}"/>`,
-    // Round and square, for those who can't tell the colours apart.
-    ...withHint.map(
-      ({ x, y }) => `<circle class="mark a" cx="${round(toX(x))}" cy="${round(toY(y))}" r="4.5"/>`,
-    ),
-    text(
-      toX(flat?.x ?? 1) - 4,
-      toY(flat?.y ?? 1) + 26,
-      `with the hint: ${quantity(flat?.y ?? 1, 'ms')}`,
-      'name a',
-      'end',
-    ),
-    `<polyline class="line b" points="${path(withoutHint)}"/>`,
-    ...withoutHint.map(
-      ({ x, y }) =>
-        `<rect class="mark b" x="${round(toX(x) - 4)}" y="${round(toY(y) - 4)}" width="8" height="8"/>`,
-    ),
-    text(
-      toX(rising?.x ?? 1) - 16,
-      toY(rising?.y ?? 1) + 4.5,
-      `without the hint: ${quantity(rising?.y ?? 1, 'ms')}`,
-      'name b',
-      'end',
-    ),
+    ...lines.flatMap(draw),
   ]
   return svg({ width: WIDTH, height: HEIGHT, title: TITLE, description, style: STYLE, parts })
 }
