@@ -26,7 +26,7 @@ test('npm run torture prints what it skips, and why, at the beginning and at the
 test('npm run torture runs competing claims on a local disk, and no claim is won twice', async () => {
   const lines = await torture('--only', 'claim')
   expect(lines).toContain('nothing is skipped')
-  const races = lines.filter((line) => /^claims .*: 100 files, won/.test(line))
+  const races = lines.filter((line) => /^claims .*: files 100, won/.test(line))
   expect(races).toHaveLength(6)
   const claimsAlone = races.filter((line) => !line.includes('bare renames'))
   expect(claimsAlone.filter((line) => line.includes('by more than one 0, by nobody 0'))).toHaveLength(4)
