@@ -70,7 +70,7 @@ try {
     writeFileSync(join(REPORTS, 'bench.md'), `${INTRODUCTION}\n${text}\n![${PLOT}](bench.svg)\n`)
     const grown = rows.slice(-scale.plotted.length)
     const points = (side: 'firsts' | 'seconds') =>
-      grown.map((row, at) => ({ x: scale.plotted[at] ?? 0, y: median(row[side]) }))
+      grown.map((row, at) => [scale.plotted[at] ?? 0, median(row[side])] as const)
     writeFileSync(join(REPORTS, 'bench.svg'), plot(points('seconds'), points('firsts')))
   }
 } finally {

@@ -1,10 +1,8 @@
 /** What `next` costs: one call, also among many profiles, in panels, and at stations that share a directory. */
-import { spawn } from 'node:child_process'
 import { constants, privateDecrypt } from 'node:crypto'
-import { once } from 'node:events'
 import { copyFileSync } from 'node:fs'
 import type { Place } from './place.ts'
-import { type Line, pairs, settle, time } from './run.ts'
+import { exitOf, pairs, settle, time } from './run.ts'
 import type { Scale } from './scale.ts'
 import { grouped, type Row } from './table.ts'
 
@@ -20,16 +18,19 @@ const DECRYPTION = 'one RSA-4096 decryption in process, on one core'
 /** The start of the process included, on both sides. */
 export async function start(place: Place, { startPairs }: Scale): Promise<Row[]> {
   const nodes = copies(place, process.execPath)
-  const builds = { bundle: nodes.map((node) => [node, place.bundle]), binary: copies(place, place.binary) }
+  const builds = {
+    bundle: nodes.map((node) => [node, place.bundle]),
+    binary: copies(place, place.binary).map((copy) => [copy]),
+  }
   const rows: Row[] = []
   for (const [name, programs] of Object.entries(builds)) {
     const stations = await place.newStations(startPairs + 1, FEW)
-    const program = inTurns(programs.map((words) => [words].flat()))
-    const nothing = inTurns(nodes.map((node) => [node, '-e', '0']))
-    const next = () => time(place.next(stations.pop() ?? '', [], program()))
+    let turn = 0
+    const next = () => time(place.next(stations.pop() ?? '', [], programs[turn++ % COPIES]))
+    const nothing = () => time([nodes[turn % COPIES] ?? '', '-e', '0'])
     settle()
     next()
-    const measured = await pairs(startPairs, next, () => time(nothing()))
+    const measured = await pairs(startPairs, next, nothing)
     rows.push({ first: `\`next\`, ${name}`, second: '`node -e 0`', unit: 'ms', ...measured })
   }
   return rows
@@ -39,11 +40,6 @@ function copies(place: Place, path: string): string[] {
   const all = Array.from({ length: COPIES }, () => place.newPath())
   for (const copy of all) copyFileSync(path, copy)
   return all
-}
-
-function inTurns(lines: readonly Line[]): () => Line {
-  let turn = 0
-  return () => lines[turn++ % lines.length] ?? []
 }
 
 /**
@@ -118,7 +114,7 @@ export async function stations(
     const began = performance.now()
     let left = count
     const work = async () => {
-      while (left-- > 0) if (!(await succeeds(place.next(directory)))) failed++
+      while (left-- > 0) if ((await exitOf(place.next(directory)).code) !== 0) failed++
     }
     await Promise.all(Array.from({ length: stations }, work))
     return (performance.now() - began) / 1000
@@ -126,13 +122,6 @@ export async function stations(
   const measured = await pairs(stationPairs, secondsWith(STATIONS), secondsWith(1))
   const first = `${STATIONS} stations taking ${count} profiles`
   return [{ first, second: '1 station', unit: 's', ...measured, note: `failed calls: ${failed}` }]
-}
-
-async function succeeds([command = '', ...args]: Line): Promise<boolean> {
-  const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'inherit'] })
-  child.stdout.resume()
-  const [code] = await once(child, 'exit')
-  return code === 0
 }
 
 /** One call of `next` among ever more unused profiles: one without the hint, which writes it, and one with it. */
