@@ -44,7 +44,7 @@ const everything = [
 
 /** They take 10 s and more, one of them waits for half a minute: at the end, all the others would wait for them. */
 const LONGEST =
-  /\/(exit-codes|misbehaving-services|kill-at-each-step|fixed|interrupted-move|status|devices)\.test\.ts$/
+  /\/(exit-codes|misbehaving-services|order-of-steps|fixed|interrupted-move|status|devices)\.test\.ts$/
 
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {

@@ -15,10 +15,11 @@ import { parseArgs } from 'node:util'
 import { far, fetch, memory } from './bench/fetch.ts'
 import { growth, lot, many, panel, start, stations } from './bench/next.ts'
 import { Place } from './bench/place.ts'
+import { plot } from './bench/plot.ts'
 import { FULL, QUICK, type Scale } from './bench/scale.ts'
-import { inShort, type Row, table } from './bench/table.ts'
+import { inShort, median, type Row, table } from './bench/table.ts'
 
-type Suite = (place: Place, scale: Scale) => Promise<{ rows: Row[]; svg?: string }>
+type Suite = (place: Place, scale: Scale) => Promise<Row[]>
 const SUITES: Record<string, Suite> = {
   ...{ start, many, panel, lot, stations, fetch, far, memory, plot: growth },
 }
@@ -53,14 +54,13 @@ const began = performance.now()
 const seconds = () => Math.round((performance.now() - began) / 1000)
 try {
   const machine = describeMachine(dir, execFileSync(place.binary, ['-V'], { encoding: 'utf8' }).trim())
+  const scale = quick ? QUICK : FULL
   const rows: Row[] = []
-  let plot: string | undefined
   for (const name of names) {
     tell(`${seconds()} s: ${name}`)
-    const measured = await SUITES[name]?.(place, quick ? QUICK : FULL)
-    rows.push(...(measured?.rows ?? []))
-    plot ??= measured?.svg
-    for (const row of measured?.rows ?? []) tell(`  ${inShort(row)}`)
+    const measured = (await SUITES[name]?.(place, scale)) ?? []
+    rows.push(...measured)
+    for (const row of measured) tell(`  ${inShort(row)}`)
   }
   const smaller = quick ? ['not a full run'] : []
   const text = `${[...machine, ...smaller].map((line) => `- ${line}\n`).join('')}\n${table(rows)}`
@@ -68,7 +68,10 @@ try {
   if (!quick && names.length === Object.keys(SUITES).length) {
     mkdirSync(REPORTS, { recursive: true })
     writeFileSync(join(REPORTS, 'bench.md'), `${INTRODUCTION}\n${text}\n![${PLOT}](bench.svg)\n`)
-    if (plot !== undefined) writeFileSync(join(REPORTS, 'bench.svg'), plot)
+    const grown = rows.slice(-scale.plotted.length)
+    const points = (side: 'firsts' | 'seconds') =>
+      grown.map((row, at) => [scale.plotted[at] ?? 0, median(row[side])] as const)
+    writeFileSync(join(REPORTS, 'bench.svg'), plot(points('seconds'), points('firsts')))
   }
 } finally {
   // A call that Ctrl-C ended fails before this process hears of the signal.

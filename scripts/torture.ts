@@ -1,11 +1,11 @@
 /**
  * The long tests that nothing is handed out twice and nothing is lost:
  *
- *     node scripts/torture.ts [--minutes N] [--seed S] [--only schedule,claim,kill,move,power,pull,race,sshfs]
+ *     node scripts/torture.ts [--minutes N] [--seed S] [--only schedule,claim,move,power,pull,race,sshfs]
  *     node scripts/torture.ts --only claim --dirs A,B
  *
- * It runs calls step by step in every order, kills the program at its system calls, cuts the power
- * under its file system, pulls its disk out, and runs many processes that compete. SOFTSIM_BIN names a build other than
+ * It runs calls step by step in every order, kills the program, cuts the power under its file system, pulls its disk
+ * out, and runs many processes that compete. SOFTSIM_BIN names a build other than
  * this system's executable. `--dirs` runs competing claims on your own directory; name it once for each station, with
  * the path that the station sees. At the beginning and the end, the script prints what it skips on this machine. Exit
  * code 1 means that something was taken twice or lost, or that a call did not do what it promises; the script leaves
@@ -15,7 +15,6 @@ import { randomInt } from 'node:crypto'
 import { parseArgs } from 'node:util'
 import { raceClaims } from './torture/claim.ts'
 import { unmountAll, whyNoImages, withoutKinds } from './torture/image.ts'
-import { kill } from './torture/kill.ts'
 import { move } from './torture/move.ts'
 import { power } from './torture/power.ts'
 import { pull } from './torture/pull.ts'
@@ -38,22 +37,18 @@ interface Part {
   readonly run: (works: Works, tally: Tally, until: number) => Promise<string | undefined>
 }
 
-const images = { whyNot: () => whyNoImages() ?? whyNoTrace(), without: withoutKinds }
+const images = { whyNot: whyNoImages, without: withoutKinds }
 
 const withoutMoves = () => {
-  const [noImages, noTrace] = [whyNoImages(), whyNoTrace()]
-  return [
-    ...(noImages ? [`disks that are pulled: ${noImages}`] : withoutKinds()),
-    ...(noTrace ? [`kills: ${noTrace}`] : []),
-  ]
+  const noImages = whyNoImages()
+  return noImages ? [`disks that are pulled: ${noImages}`] : withoutKinds()
 }
 
 const PARTS: Record<string, Part> = {
   schedule: { share: 0.1, run: schedules },
   claim: { share: 0.05, run: (...all) => raceClaims(...all, values.dirs?.split(',')) },
-  kill: { share: 0.3, whyNot: whyNoTrace, run: kill },
   move: { share: 0.2, without: withoutMoves, run: move },
-  power: { share: 0.35, ...images, run: power },
+  power: { share: 0.35, ...images, whyNot: () => whyNoImages() ?? whyNoTrace(), run: power },
   pull: { share: 0.1, ...images, run: pull },
   race: { share: 0.1, run: race },
   sshfs: { share: 0.05, whyNot: whyNoSshfs, run: sshfs },

@@ -22,7 +22,7 @@ interface Serving {
 }
 
 /** In turns with writing the same files, plainly, and with a flush of each, which is the least that durability costs. */
-export async function fetch(place: Place, { fetched, fetchPairs }: Scale) {
+export async function fetch(place: Place, { fetched, fetchPairs }: Scale): Promise<Row[]> {
   const { quick, slow, plain, flushed } = await turns(fetchPairs, {
     quick: async () => (await fetchFrom(place, fetched, seconds)).measured,
     slow: async () => (await fetchFrom(place, fetched, seconds, { latencyMs: SLOW_MS })).measured,
@@ -34,17 +34,16 @@ export async function fetch(place: Place, { fetched, fetchPairs }: Scale) {
   const second = 'writing the same files without flushing'
   const third = `writing the same files, each flushed, ${FLUSHES_AT_ONCE} at a time`
   const note = `${grouped(Math.round(fetched / median(quick)))} profiles per second`
-  const rows: Row[] = [
+  return [
     { first, second, unit: 's', firsts: quick, seconds: plain, note },
     { first: third, second, unit: 's', firsts: flushed, seconds: plain },
     { first, second: third, unit: 's', firsts: quick, seconds: flushed },
     { first: slowly, second: 'response time 0 ms', unit: 's', firsts: slow, seconds: quick },
   ]
-  return { rows }
 }
 
 /** What a network adds that is a round trip wide, and how many connections it takes. */
-export async function far(place: Place, { fetchedFar, fetchPairs }: Scale) {
+export async function far(place: Place, { fetchedFar, fetchPairs }: Scale): Promise<Row[]> {
   let most = 0
   const secondsAt = (roundTripMs: number) => async () => {
     const { measured, connections } = await fetchFrom(place, fetchedFar, seconds, { roundTripMs })
@@ -54,13 +53,12 @@ export async function far(place: Place, { fetchedFar, fetchPairs }: Scale) {
   const measured = await pairs(fetchPairs, secondsAt(ROUND_TRIP_MS), secondsAt(0))
   const first = `\`fetch\` of ${grouped(fetchedFar)} over TLS, round trip ${ROUND_TRIP_MS} ms`
   const note = `at most ${most} connections`
-  const row: Row = { first, second: 'round trip 0 ms', unit: 's', ...measured, note }
-  return { rows: [row] }
+  return [{ first, second: 'round trip 0 ms', unit: 's', ...measured, note }]
 }
 
 /** The fewest against each of the others; one call each, as the largest takes minutes. Then `next` in the largest. */
-export async function memory(place: Place, { memory: counts, afterPairs }: Scale) {
-  if (process.platform !== 'linux') return { rows: [] }
+export async function memory(place: Place, { memory: counts, afterPairs }: Scale): Promise<Row[]> {
+  if (process.platform !== 'linux') return []
   const rows: Row[] = []
   let fewest: readonly [count: number, megabytes: number] | undefined
   let directory = ''
@@ -76,7 +74,7 @@ export async function memory(place: Place, { memory: counts, afterPairs }: Scale
     const note = `${grouped(speed)} profiles per second`
     rows.push({ first, second, unit: 'MB', firsts: [measured], seconds: [fewest[1]], note })
   }
-  return { rows: [...rows, ...(await nextAfter(place, directory, counts.at(-1) ?? 0, afterPairs))] }
+  return [...rows, ...(await nextAfter(place, directory, counts.at(-1) ?? 0, afterPairs))]
 }
 
 /** The first call after a fetch, which leaves the hint, and the memory of a call that has to read all names. */

@@ -1,13 +1,10 @@
 /** What `next` costs: one call, also among many profiles, in panels, and at stations that share a directory. */
-import { spawn } from 'node:child_process'
 import { constants, privateDecrypt } from 'node:crypto'
-import { once } from 'node:events'
 import { copyFileSync } from 'node:fs'
 import type { Place } from './place.ts'
-import { plot } from './plot.ts'
-import { type Line, pairs, settle, time } from './run.ts'
+import { exitOf, pairs, settle, time } from './run.ts'
 import type { Scale } from './scale.ts'
-import { grouped, median, type Row } from './table.ts'
+import { grouped, type Row } from './table.ts'
 
 const FEW = 10
 /** Unused profiles in the large directory when all is measured. */
@@ -19,21 +16,24 @@ const STATIONS = 4
 const DECRYPTION = 'one RSA-4096 decryption in process, on one core'
 
 /** The start of the process included, on both sides. */
-export async function start(place: Place, { startPairs }: Scale) {
+export async function start(place: Place, { startPairs }: Scale): Promise<Row[]> {
   const nodes = copies(place, process.execPath)
-  const builds = { bundle: nodes.map((node) => [node, place.bundle]), binary: copies(place, place.binary) }
+  const builds = {
+    bundle: nodes.map((node) => [node, place.bundle]),
+    binary: copies(place, place.binary).map((copy) => [copy]),
+  }
   const rows: Row[] = []
   for (const [name, programs] of Object.entries(builds)) {
     const stations = await place.newStations(startPairs + 1, FEW)
-    const program = inTurns(programs.map((words) => [words].flat()))
-    const nothing = inTurns(nodes.map((node) => [node, '-e', '0']))
-    const next = () => time(place.next(stations.pop() ?? '', [], program()))
+    let turn = 0
+    const next = () => time(place.next(stations.pop() ?? '', [], programs[turn++ % COPIES]))
+    const nothing = () => time([nodes[turn % COPIES] ?? '', '-e', '0'])
     settle()
     next()
-    const measured = await pairs(startPairs, next, () => time(nothing()))
+    const measured = await pairs(startPairs, next, nothing)
     rows.push({ first: `\`next\`, ${name}`, second: '`node -e 0`', unit: 'ms', ...measured })
   }
-  return { rows }
+  return rows
 }
 
 function copies(place: Place, path: string): string[] {
@@ -42,16 +42,11 @@ function copies(place: Place, path: string): string[] {
   return all
 }
 
-function inTurns(lines: readonly Line[]): () => Line {
-  let turn = 0
-  return () => lines[turn++ % lines.length] ?? []
-}
-
 /**
  * A large directory, nearly used up, against a small one. Nothing that is handed out is put back: there are so many
  * unused profiles that 20 are left after the last call. Of the small ones there is one for each call.
  */
-export async function many(place: Place, { many, manyPairs, coldPairs }: Scale) {
+export async function many(place: Place, { many, manyPairs, coldPairs }: Scale): Promise<Row[]> {
   const large = await place.newDirectory(many, { used: many - LEFT - 1 - manyPairs - coldPairs })
   const stations = await place.newStations(manyPairs + coldPairs, FEW)
   const nextOfFew = () => time(place.next(stations.pop() ?? ''))
@@ -62,11 +57,10 @@ export async function many(place: Place, { many, manyPairs, coldPairs }: Scale) 
   const cold = await pairs(coldPairs, () => withoutHint(place, large, nextOfMany), nextOfFew)
   const first = `\`next\` with ${LEFT} of ${grouped(many)} left`
   const names = { second: `with ${FEW} of ${FEW}`, unit: 'ms' } as const
-  const rows: Row[] = [
+  return [
     { first, ...names, ...warm },
     { first: `${first}, first call after the hint was deleted`, ...names, ...cold },
   ]
-  return { rows }
 }
 
 function withoutHint(place: Place, directory: string, next: () => number): number {
@@ -76,31 +70,28 @@ function withoutHint(place: Place, directory: string, next: () => number): numbe
 }
 
 /** `next -n 1000`, the whole process. */
-export async function panel(place: Place, { panel, panelPairs }: Scale) {
+export async function panel(place: Place, { panel, panelPairs }: Scale): Promise<Row[]> {
   const directory = await place.newDirectory(panel * (panelPairs + 1))
   const next = () => time(place.next(directory, ['-n', String(panel)])) / panel
   settle()
   next()
   const measured = await pairs(panelPairs, next, () => decryption(place, 300))
-  const row: Row = { first: `\`next -n ${panel}\`, per profile`, second: DECRYPTION, unit: 'ms', ...measured }
-  return { rows: [row] }
+  return [{ first: `\`next -n ${panel}\`, per profile`, second: DECRYPTION, unit: 'ms', ...measured }]
 }
 
 /** A whole lot, consumed by `next -n 100`; each pair is a part of it. */
-export async function lot(place: Place, { lot, lotPart }: Scale) {
+export async function lot(place: Place, { lot, lotPart }: Scale): Promise<Row[]> {
   const directory = await place.newDirectory(lot)
   const nextPart = () => {
     let milliseconds = 0
-    for (let taken = 0; taken < lotPart; taken += SMALL_PANEL) {
+    for (let taken = 0; taken < lotPart; taken += SMALL_PANEL)
       milliseconds += time(place.next(directory, ['-n', String(SMALL_PANEL)]))
-    }
     return milliseconds / lotPart
   }
   settle()
   const measured = await pairs(lot / lotPart, nextPart, () => decryption(place, 50))
   const first = `taking ${grouped(lot)} with \`next -n ${SMALL_PANEL}\`, per profile`
-  const row: Row = { first, second: DECRYPTION, unit: 'ms', ...measured }
-  return { rows: [row] }
+  return [{ first, second: DECRYPTION, unit: 'ms', ...measured }]
 }
 
 /** Milliseconds of one decryption, of `count` one after the other on one core. */
@@ -112,65 +103,46 @@ function decryption({ privateKey: key, ciphertext }: Place, count: number): numb
 }
 
 /** As many calls as there are profiles: every one of them must hand one out. */
-export async function stations(place: Place, { stationProfiles: count, stationPairs }: Scale) {
+export async function stations(
+  place: Place,
+  { stationProfiles: count, stationPairs }: Scale,
+): Promise<Row[]> {
   let failed = 0
-  const seconds = async (stations: number) => {
+  const secondsWith = (stations: number) => async () => {
     const directory = await place.newDirectory(count)
     settle()
     const began = performance.now()
     let left = count
     const work = async () => {
-      while (left-- > 0) if (!(await succeeds(place.next(directory)))) failed++
+      while (left-- > 0) if ((await exitOf(place.next(directory)).code) !== 0) failed++
     }
     await Promise.all(Array.from({ length: stations }, work))
     return (performance.now() - began) / 1000
   }
-  const measured = await pairs(
-    stationPairs,
-    () => seconds(STATIONS),
-    () => seconds(1),
-  )
+  const measured = await pairs(stationPairs, secondsWith(STATIONS), secondsWith(1))
   const first = `${STATIONS} stations taking ${count} profiles`
-  const note = `failed calls: ${failed}`
-  const row: Row = { first, second: '1 station', unit: 's', ...measured, note }
-  return { rows: [row] }
+  return [{ first, second: '1 station', unit: 's', ...measured, note: `failed calls: ${failed}` }]
 }
 
-async function succeeds([command = '', ...args]: Line): Promise<boolean> {
-  const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'inherit'] })
-  child.stdout.resume()
-  const [code] = await once(child, 'exit')
-  return code === 0
-}
-
-/** One call of `next` among ever more unused profiles, with the hint and without. */
-export async function growth(place: Place, { plotted, plotRuns }: Scale) {
+/** One call of `next` among ever more unused profiles: one without the hint, which writes it, and one with it. */
+export async function growth(place: Place, { plotted, plotRuns }: Scale): Promise<Row[]> {
   const rows: Row[] = []
   for (const count of plotted) {
-    const first = `\`next\` with ${grouped(count)} unused, without the hint`
-    const measured = await growthAt(place, count, plotRuns)
-    rows.push({ first, second: 'with the hint', unit: 'ms', ...measured })
-  }
-  const pointsOf = (side: 'firsts' | 'seconds') =>
-    rows.map((row, at) => ({ x: plotted[at] ?? 0, y: median(row[side]) }))
-  return { rows, svg: plot(pointsOf('seconds'), pointsOf('firsts')) }
-}
-
-/** A call without the hint, which writes it, and one with it; both profiles are put back. */
-async function growthAt(place: Place, count: number, runs: number) {
-  const directory = await place.newDirectory(count, { real: FEW })
-  const next = () => time(place.next(directory))
-  settle()
-  next()
-  place.putBack(directory, 0)
-  return pairs(
-    runs,
-    () => withoutHint(place, directory, next),
-    () => {
+    const directory = await place.newDirectory(count, { real: FEW })
+    const next = () => time(place.next(directory))
+    settle()
+    next()
+    place.putBack(directory, 0)
+    const withHint = () => {
       settle()
       const milliseconds = next()
+      // Of both calls.
       for (const n of [0, 1]) place.putBack(directory, n)
       return milliseconds
-    },
-  )
+    }
+    const measured = await pairs(plotRuns, () => withoutHint(place, directory, next), withHint)
+    const first = `\`next\` with ${grouped(count)} unused, without the hint`
+    rows.push({ first, second: 'with the hint', unit: 'ms', ...measured })
+  }
+  return rows
 }

@@ -2,10 +2,7 @@
 import { svg } from '../svg.ts'
 import { grouped, quantity } from './table.ts'
 
-interface Point {
-  readonly x: number
-  readonly y: number
-}
+type Point = readonly [x: number, y: number]
 
 const TITLE = 'Time of one call of softsim next, including the start of the process'
 const X_LABEL = 'profiles in the directory'
@@ -30,60 +27,49 @@ text { fill: #9198a1 } .page { fill: #0d1117 } .title { fill: #f0f6fc } .grid { 
 }`
 
 export function plot(withHint: readonly Point[], withoutHint: readonly Point[]): string {
+  const { left, right, top, bottom } = BOX
   const points = [...withHint, ...withoutHint]
   const xTicks = ticks(
     [1],
-    points.map(({ x }) => x),
+    points.map(([x]) => x),
   )
   const yTicks = ticks(
     [1, 2, 5],
-    points.map(({ y }) => y),
+    points.map(([, y]) => y),
   )
-  const toX = scale(xTicks, BOX.left, BOX.right)
-  const toY = scale(yTicks, BOX.bottom, BOX.top)
-  const [least = 0, most = 0] = [xTicks[0], xTicks.at(-1)]
-  // The flat line has its name below its end; the one that rises beside the slope.
-  const [flat, rising] = [withHint, withoutHint].map((line) => ({ ...(line.at(-1) ?? { x: 1, y: 1 }) }))
-  const path = (line: readonly Point[]) =>
-    line.map(({ x, y }) => `${round(toX(x))},${round(toY(y))}`).join(' ')
-  const description = `From ${grouped(least)} to ${grouped(most)} profiles: constant with the hint, growing with the number of profiles without it.`
+  const toX = scale(xTicks, left, right)
+  const toY = scale(yTicks, bottom, top)
+  /** Round and square marks, for those who can't tell the colours apart; the name is beside the last one. */
+  const line = (kind: 'a' | 'b', name: string, its: readonly Point[], dx: number, dy: number) => {
+    const places = its.map(([x, y]): Point => [round(toX(x)), round(toY(y))])
+    const [x, y] = places.at(-1) ?? [0, 0]
+    const marks = places.map(([x, y]) =>
+      kind === 'a'
+        ? `<circle class="mark a" cx="${x}" cy="${y}" r="4.5"/>`
+        : `<rect class="mark b" x="${round(x - 4)}" y="${round(y - 4)}" width="8" height="8"/>`,
+    )
+    const label = `${name}: ${quantity(its.at(-1)?.[1] ?? 1, 'ms')}`
+    const path = `<polyline class="line ${kind}" points="${places.join(' ')}"/>`
+    return [path, ...marks, text(x + dx, y + dy, label, `name ${kind}`, 'end')]
+  }
   const parts = [
-    text(BOX.left, 26, TITLE, 'title'),
-    text(BOX.left, 48, Y_LABEL),
-    text((BOX.left + BOX.right) / 2, HEIGHT - 14, X_LABEL, '', 'middle'),
+    text(left, 26, TITLE, 'title'),
+    text(left, 48, Y_LABEL),
+    text((left + right) / 2, HEIGHT - 14, X_LABEL, '', 'middle'),
     ...xTicks.flatMap((tick) => [
-      rule(toX(tick), BOX.top, toX(tick), BOX.bottom),
-      text(toX(tick), BOX.bottom + 20, grouped(tick), '', 'middle'),
+      rule(toX(tick), top, toX(tick), bottom),
+      text(toX(tick), bottom + 20, grouped(tick), '', 'middle'),
     ]),
     ...yTicks.flatMap((tick) => [
-      rule(BOX.left, toY(tick), BOX.right, toY(tick)),
-      text(BOX.left - 10, toY(tick) + 4.5, grouped(tick), '', 'end'),
+      rule(left, toY(tick), right, toY(tick)),
+      text(left - 10, toY(tick) + 4.5, grouped(tick), '', 'end'),
     ]),
-    `<polyline class="line a" points="${path(withHint)}"/>`,
-    // Round and square, for those who can't tell the colours apart.
-    ...withHint.map(
-      ({ x, y }) => `<circle class="mark a" cx="${round(toX(x))}" cy="${round(toY(y))}" r="4.5"/>`,
-    ),
-    text(
-      toX(flat?.x ?? 1) - 4,
-      toY(flat?.y ?? 1) + 26,
-      `with the hint: ${quantity(flat?.y ?? 1, 'ms')}`,
-      'name a',
-      'end',
-    ),
-    `<polyline class="line b" points="${path(withoutHint)}"/>`,
-    ...withoutHint.map(
-      ({ x, y }) =>
-        `<rect class="mark b" x="${round(toX(x) - 4)}" y="${round(toY(y) - 4)}" width="8" height="8"/>`,
-    ),
-    text(
-      toX(rising?.x ?? 1) - 16,
-      toY(rising?.y ?? 1) + 4.5,
-      `without the hint: ${quantity(rising?.y ?? 1, 'ms')}`,
-      'name b',
-      'end',
-    ),
+    // The flat line has its name below its end; the one that rises beside the slope.
+    ...line('a', 'with the hint', withHint, -4, 26),
+    ...line('b', 'without the hint', withoutHint, -16, 4.5),
   ]
+  const [least = 0, most = 0] = [xTicks[0], xTicks.at(-1)]
+  const description = `From ${grouped(least)} to ${grouped(most)} profiles: constant with the hint, growing with the number of profiles without it.`
   return svg({ width: WIDTH, height: HEIGHT, title: TITLE, description, style: STYLE, parts })
 }
 

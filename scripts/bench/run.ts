@@ -42,20 +42,24 @@ export function settle(): void {
   if (process.platform !== 'win32') execFileSync('sync')
 }
 
-/** Megabytes of memory that a process took at most; Linux alone tells. */
-export async function peakMemory([command = '', ...args]: Line): Promise<number> {
-  // `next` takes `ignore` for a standard output that nobody reads.
+/** Starts a process whose output nobody reads: `next` takes `ignore` for that. @returns its exit code */
+export function exitOf([command = '', ...args]: Line) {
   const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'inherit'] })
   child.stdout.resume()
+  return { pid: child.pid, code: once(child, 'exit').then(([code]) => code as number | null) }
+}
+
+/** Megabytes of memory that a process took at most; Linux alone tells. */
+export async function peakMemory(line: Line): Promise<number> {
+  const { pid, code } = exitOf(line)
   let kilobytes = 0
   // The system keeps the maximum, so that a few looks are enough.
   const poll = setInterval(() => {
     try {
-      const status = readFileSync(`/proc/${child.pid}/status`, 'utf8')
+      const status = readFileSync(`/proc/${pid}/status`, 'utf8')
       kilobytes = Math.max(kilobytes, Number(/^VmHWM:\s*(\d+) kB/m.exec(status)?.[1] ?? 0))
     } catch {} // It has ended.
   }, 20)
-  const [code] = await once(child, 'exit').finally(() => clearInterval(poll))
-  if (code !== 0) throw new Error(`${command} ${args.join(' ')}: ${code}`)
+  if ((await code.finally(() => clearInterval(poll))) !== 0) throw new Error(`failed: ${line.join(' ')}`)
   return kilobytes / 1024
 }

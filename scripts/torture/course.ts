@@ -10,27 +10,13 @@ import { iccid } from '../../test/support/profiles.ts'
 import { now, type Outcome, type Turn, type Way } from './claimant.ts'
 import type { Random } from './random.ts'
 
-export interface Race {
-  readonly name: string
-  /** Of every other station. */
-  readonly ways: readonly [Way, Way]
-  /** Each file has an instant of its own; otherwise they go through the files as fast as they can. */
-  readonly isTimed: boolean
-}
+/** What has become of the files of a race, by its name. */
+export type Counts = Readonly<Record<string, number>>
 
-/** What has become of the files of a race. */
 export interface Result {
-  files: number
-  /** By each station. */
-  readonly won: number[]
-  byMore: number
-  byNobody: number
-  /** Their contents are under neither name. */
-  lost: number
-  /** Won, and the contents are not under the used name. */
-  unmarked: number
+  readonly counts: Counts
   /** What was thrown at each call that failed. */
-  readonly failures: string[]
+  readonly failures: readonly string[]
 }
 
 /** How many files a race has. */
@@ -88,7 +74,8 @@ export class Course {
     rmSync(this.#views[0] ?? '', { recursive: true, force: true, maxRetries: 5 })
   }
 
-  async run({ ways, isTimed }: Race): Promise<Result> {
+  /** @param isTimed each file has an instant of its own */
+  async run(ways: readonly [Way, Way], isTimed: boolean): Promise<Result> {
     const turn = String(this.#turns++)
     const directory = join(this.#views[0] ?? '', turn)
     const names = Array.from({ length: FILES }, (_, n) => `${iccid(n)}.json`)
@@ -118,15 +105,14 @@ export class Course {
   }
 }
 
+/** Their contents must be under one of the two names, and those that were won under the used one. */
 async function resultOf(
   directory: string,
   names: readonly string[],
-  outcomes: readonly Outcome[],
+  all: readonly Outcome[],
 ): Promise<Result> {
-  const winners = new Map(names.map((name) => [name, 0]))
-  for (const name of outcomes.flatMap(({ won }) => won)) winners.set(name, (winners.get(name) ?? 0) + 1)
-  const wonBy = (is: (stations: number) => boolean) => names.filter((name) => is(winners.get(name) ?? 0))
-  const won = wonBy((stations) => stations > 0)
+  const winners = (name: string) => all.filter(({ won }) => won.includes(name)).length
+  const won = names.filter((name) => winners(name) > 0)
   let lost: string[] = []
   let unmarked: string[] = []
   await becomes(async () => {
@@ -136,15 +122,18 @@ async function resultOf(
     unmarked = won.filter((name) => !used.has(name))
     return lost.length + unmarked.length === 0
   })
-  return {
+  const failures = all.flatMap((outcome) => outcome.failures)
+  const each = all.map((outcome, at) => [`won by station ${at + 1}`, outcome.won.length])
+  const counts = {
     files: names.length,
-    won: outcomes.map((outcome) => outcome.won.length),
-    byMore: wonBy((stations) => stations > 1).length,
-    byNobody: names.length - won.length,
-    lost: lost.length,
-    unmarked: unmarked.length,
-    failures: outcomes.flatMap(({ failures }) => failures),
+    ...Object.fromEntries(each),
+    'by more than one': names.filter((name) => winners(name) > 1).length,
+    'by nobody': names.length - won.length,
+    'not marked used': unmarked.length,
+    'contents lost': lost.length,
+    'failed calls': failures.length,
   }
+  return { counts, failures }
 }
 
 const PROFILE = 'x'.repeat(700)

@@ -3,17 +3,20 @@
  * so is what the file system had not yet given to its disk.
  */
 import { spawnSync } from 'node:child_process'
-import { closeSync, ftruncateSync, mkdirSync, openSync, readFileSync, renameSync } from 'node:fs'
+import { mkdirSync, readFileSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { Ledger } from './ledger.ts'
 import { pause } from './pause.ts'
 import type { Random } from './random.ts'
+import { Violation } from './tally.ts'
+import type { Works } from './works.ts'
 
-export const KINDS = ['ext4', 'xfs', 'btrfs', 'vfat', 'exfat'] as const
+const KINDS = ['ext4', 'xfs', 'btrfs', 'vfat', 'exfat'] as const
 
 export type Kind = (typeof KINDS)[number]
 
 /** How the power is cut: the kernel is told to stop, or the image is copied while it is mounted. */
-export type Cut = 'shutdown' | 'copy'
+type Cut = 'shutdown' | 'copy'
 
 interface Traits {
   readonly megabytes: number
@@ -65,9 +68,8 @@ export class Image {
     this.path = join(root, `${kind}.img`)
     this.mountPoint = join(root, kind)
     this.#options = random.pick(options)
-    const file = openSync(this.path, 'w')
-    ftruncateSync(file, megabytes * 2 ** 20)
-    closeSync(file)
+    writeFileSync(this.path, '')
+    truncateSync(this.path, megabytes * 2 ** 20)
     mkdirSync(this.mountPoint, { recursive: true })
     must(`mkfs.${kind}`, ...make, this.path)
     this.mount()
@@ -75,6 +77,10 @@ export class Image {
 
   get cuts(): readonly Cut[] {
     return TRAITS[this.kind].cuts
+  }
+
+  get profiles(): string {
+    return join(this.mountPoint, 'profiles')
   }
 
   /** Mounts what is there: after a cut, what the journal makes of it. */
@@ -92,6 +98,23 @@ export class Image {
         throw new Error(`another mount namespace is using ${this.path}; run: unshare -m npm run torture`)
       pause(RELEASE_PAUSE_MS)
     }
+  }
+
+  remove(): void {
+    this.unmount()
+    rmSync(this.path)
+  }
+
+  /**
+   * Keeps the image as it is if something is wrong.
+   * @throws {Violation}
+   */
+  endIfBroken(when: string, { problems }: Ledger): void {
+    if (problems.size === 0) return
+    this.unmount()
+    throw new Violation(
+      `${this.kind}, ${when}: ${[...problems].join('; ')}\nsee ${this.path}, not mounted any more`,
+    )
   }
 
   /** From here on nothing that is written to it lasts; what works on it finds it broken. */
@@ -127,6 +150,20 @@ export class Image {
   }
 }
 
+/**
+ * Makes one after the other, of each kind in turn, until the time is over.
+ * @param use leaves it mounted
+ */
+export async function overImages(works: Works, until: number, use: (image: Image) => Promise<void>) {
+  const kinds = works.random.shuffled(possibleKinds())
+  for (let turn = 0; performance.now() < until; turn++) {
+    const image = new Image(kinds[turn % kinds.length] ?? 'ext4', works.root, works.random)
+    await use(image)
+    image.remove()
+  }
+  return undefined
+}
+
 /** Takes note of something else that is mounted and must not stay so. */
 export const noteMounted = (path: string) => void mounted.add(path)
 
@@ -150,8 +187,10 @@ export function whyNoImages(): string | undefined {
   return undefined
 }
 
+export const possibleKinds = (): Kind[] => KINDS.filter((kind) => whyNot(kind) === undefined)
+
 /** Why this file system can't be tried here; undefined where it can. */
-export function whyNot(kind: Kind): string | undefined {
+function whyNot(kind: Kind): string | undefined {
   if (spawnSync(`mkfs.${kind}`, ['-V']).error !== undefined) return `there is no mkfs.${kind}`
   return isKnown(kind) || loads(kind) ? undefined : 'the kernel does not support it'
 }

@@ -1,17 +1,26 @@
-import { isOwnerAlive, look } from './sight.ts'
+import { dirname } from 'node:path'
+import { printedIn } from './program.ts'
+import { isOwnerAlive, look, ownersGone, type Sight } from './sight.ts'
+import { Violation } from './tally.ts'
+import type { Works } from './works.ts'
 
-/** What must be true of one directory for good. It is kept in memory: nothing of it is on the disk that is cut. */
+/** What must be true of directories for good. It is kept in memory: nothing of it is on a disk that is cut. */
 export class Ledger {
   readonly printed = new Set<string>()
   /** Profiles that `fetch` said are stored, or whose answer was put aside and flushed. */
   readonly kept = new Set<string>()
   /** What was printed for each device. */
   readonly devices = new Map<string, string>()
-  readonly problems: string[] = []
+  readonly problems = new Set<string>()
+
+  tell(what: string, which: Iterable<string>): void {
+    const all = [...which]
+    if (all.length > 0) this.problems.add(`${what}: ${all.join(', ')}`)
+  }
 
   print(iccids: readonly string[]): void {
     for (const iccid of iccids) {
-      if (this.printed.has(iccid)) this.problems.push(`printed twice: ${iccid}`)
+      if (this.printed.has(iccid)) this.problems.add(`printed twice: ${iccid}`)
       this.printed.add(iccid)
     }
   }
@@ -20,36 +29,86 @@ export class Ledger {
   printFor(device: string, [iccid]: readonly string[]): void {
     const had = this.devices.get(device)
     if (iccid === undefined || iccid === had) return
-    if (had !== undefined) this.problems.push(`device ${device} got ${had} and ${iccid}`)
+    if (had !== undefined) this.problems.add(`device ${device} got ${had} and ${iccid}`)
     this.devices.set(device, iccid)
     this.print([iccid])
   }
 
-  keep(iccids: readonly string[]): void {
+  keep(iccids: Iterable<string>): void {
     for (const iccid of iccids) this.kept.add(iccid)
   }
 
-  /** What the disk has, before anything was done about it or after. */
-  check(directory: string, isSettled: boolean): void {
-    const { unused, used, owned, torn, asides } = look(directory)
-    const waits = new Set(
-      asides.filter((aside) => !isSettled || isOwnerAlive(aside)).flatMap(({ iccids }) => iccids),
+  /** What the disks have, before anything was done about it or after. */
+  check(directories: readonly string[], isSettled: boolean): void {
+    const sights = directories.map(look)
+    const [unused, used, moved] = (['unused', 'used', 'moved'] as const).map(
+      (which) => new Set(sights.flatMap((sight) => [...sight[which]])),
+    ) as [Set<string>, Set<string>, Set<string>]
+    const aside = sights
+      .flatMap(({ asides }) => asides)
+      .filter((each) => !isSettled || isOwnerAlive(each))
+      .flatMap(({ iccids }) => iccids)
+    const there = unused.union(used).union(moved).union(new Set(aside))
+    for (const { unused, used, owned } of sights)
+      this.tell('unused and used', unused.intersection(used).difference(owned))
+    const places = sights.flatMap((sight) => [...placesIn(sight)])
+    this.tell('in two directories', new Set(places.filter((each, at) => places.indexOf(each) !== at)))
+    this.tell(
+      'torn',
+      sights.flatMap(({ torn }) => torn),
     )
-    const tell = (what: string, which: readonly string[]) => {
-      if (which.length > 0) this.problems.push(`${what}: ${which.join(', ')}`)
+    this.tell('printed and not marked used', this.printed.difference(used))
+    this.tell('lost', this.kept.difference(there))
+  }
+
+  /** Used up, and not printed. */
+  stuck(directories: readonly string[]): string[] {
+    return directories.flatMap((each) => [...look(each).used.difference(this.printed)])
+  }
+
+  /**
+   * Hands out all that is left. No unused profile is passed over, and nothing is lost.
+   * @param atStake how many may be used and not printed, because calls were killed
+   */
+  async finish(works: Works, directories: readonly string[], atStake = 0): Promise<void> {
+    for (const each of directories) await this.#empty(works, each)
+    this.check(directories, true)
+    const stuck = this.stuck(directories)
+    if (stuck.length > atStake) this.tell('claimed and not printed, beyond those killed', stuck)
+    const used = new Set(directories.flatMap((each) => [...look(each).used]))
+    this.tell('never handed out', this.kept.difference(used))
+    for (const each of directories) {
+      const { unused, asides } = look(each)
+      this.tell('passed over', unused)
+      this.tell(
+        'still put aside',
+        asides.filter((aside) => !isOwnerAlive(aside)).map(({ name }) => name),
+      )
     }
-    tell(
-      'printed and not marked used',
-      [...this.printed].filter((iccid) => !used.has(iccid)),
-    )
-    tell(
-      'unused and used',
-      [...unused].filter((iccid) => used.has(iccid) && !owned.has(iccid)),
-    )
-    tell('torn', torn)
-    tell(
-      'lost',
-      [...this.kept].filter((iccid) => !unused.has(iccid) && !used.has(iccid) && !waits.has(iccid)),
+  }
+
+  async #empty(works: Works, directory: string): Promise<void> {
+    await ownersGone(directory)
+    let most = Number.POSITIVE_INFINITY
+    for (;;) {
+      const count = Math.min(most, Math.max(1, look(directory).unused.size))
+      const { code, stdout, stderr } = await works.next(directory, '-n', String(count))
+      this.print(printedIn(stdout))
+      if (code === 0) continue
+      if (code !== 3) this.problems.add(`the last call ended with ${code}: ${stderr}`)
+      if (count === 1 || code !== 3) return
+      most = 1
+    }
+  }
+
+  /** @throws {Violation} */
+  end(what: string, ...directories: readonly string[]): void {
+    if (this.problems.size === 0) return
+    throw new Violation(
+      `${what}: ${[...this.problems].join('; ')}\nsee ${directories.map((each) => dirname(each)).join(' and ')}`,
     )
   }
 }
+
+/** What can be handed out in a directory, or was. */
+const placesIn = ({ unused, used, moved }: Sight) => unused.difference(moved).union(used)

@@ -23,6 +23,8 @@ export interface Sight {
   readonly used: Set<string>
   /** Used files that name a device. Until that device is named again, a killed call may have left the unused file beside. */
   readonly owned: Set<string>
+  /** Used files that say that their profiles went to another directory, or are about to. */
+  readonly moved: Set<string>
   /** Files that have a profile's name and do not hold it. */
   readonly torn: string[]
   readonly asides: Aside[]
@@ -35,7 +37,7 @@ function parsed(name: string) {
 }
 
 /** What is decided and not in its place yet: the texts of files, by their names. */
-export function claimsIn(directory: string): Map<string, string> {
+function claimsIn(directory: string): Map<string, string> {
   const claims = join(directory, '.claims')
   const keys = namesIn(claims).filter((key) => /^[\d.]+$/.test(key))
   return new Map(
@@ -50,7 +52,10 @@ export function claimsIn(directory: string): Map<string, string> {
 
 /** What there is in a directory; nothing where there is no directory. */
 export function look(directory: string): Sight {
-  const sight: Sight = { unused: new Set(), used: new Set(), owned: new Set(), torn: [], asides: [] }
+  const sight: Sight = {
+    ...{ unused: new Set(), used: new Set(), owned: new Set(), moved: new Set() },
+    ...{ torn: [], asides: [] },
+  }
   const claims = claimsIn(directory)
   const names = new Set([...namesIn(directory), ...claims.keys()])
   const numbers = new Map<string, number>()
@@ -63,9 +68,10 @@ export function look(directory: string): Sight {
     if (iccid === '' || number < (numbers.get(iccid) ?? 0) || claims.has(`__${name}`)) continue
     const text = readOf(join(directory, name)) || (claims.get(name) ?? '')
     if (mark === undefined) sight.unused.add(iccid)
+    else if (text.includes('"moved":')) sight.moved.add(iccid)
     else sight.used.add(iccid)
     if (mark !== undefined && text.includes('"device":"')) sight.owned.add(iccid)
-    if (iccidIn(text) !== iccid) sight.torn.push(name)
+    if (iccidIn(text) !== iccid && !sight.moved.has(iccid)) sight.torn.push(name)
   }
   const incoming = join(directory, '.incoming')
   for (const name of namesIn(incoming)) {

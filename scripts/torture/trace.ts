@@ -2,7 +2,7 @@
 import { spawnSync } from 'node:child_process'
 
 /** What changes a disk or prints. Names differ from machine to machine: those unknown here are passed over. */
-export const SYSCALLS = [
+const SYSCALLS = [
   'rename',
   'renameat',
   'renameat2',
@@ -85,34 +85,11 @@ function outcomeOf(text: string): Pick<Call, 'result'> {
   return { result: result === undefined || result === '?' ? undefined : Number(result) }
 }
 
-/** Where in a run of the program a fault can be put. */
-export interface Point {
-  readonly syscall: string
-  readonly when: number
-  /** By the run they were counted in. */
-  readonly matters: boolean
-}
-
-/** Every call of a trace, once for each number that a thread of it reached. */
-export function points(calls: readonly Call[], matters: (call: Call) => boolean): Point[] {
-  const counts = new Map<string, number>()
-  const found = new Map<string, Point>()
-  for (const call of calls) {
-    const counter = `${call.thread} ${call.name}`
-    const when = (counts.get(counter) ?? 0) + 1
-    counts.set(counter, when)
-    const id = `${call.name} ${when}`
-    const isFound = matters(call) || found.get(id)?.matters === true
-    found.set(id, { syscall: call.name, when, matters: isFound })
-  }
-  return [...found.values()]
-}
-
 /**
  * Whether a directory was flushed, for sure: a file system that has shut itself down says so too, and forgets. That it
  * can be opened afterwards tells.
  */
-export function isFlushed(calls: readonly Call[], path: string): boolean {
+function isFlushed(calls: readonly Call[], path: string): boolean {
   const flush = calls.findIndex(
     ({ name, args, result }) => name === 'fsync' && args.includes(`${path}>`) && result === 0,
   )
@@ -128,10 +105,6 @@ export function isPutAside(calls: readonly Call[], iccid: string): boolean {
   )
   return written >= 0 && isFlushed(calls.slice(written), '/.incoming')
 }
-
-/** Whether a call is about something in a directory, the directory itself, or standard output. */
-export const touches = ({ name, args }: Call, directory: string) =>
-  args.includes(directory) || (name === 'write' && args.startsWith('1<'))
 
 /** Why nothing can be traced here; undefined where it can. */
 export function whyNoTrace(): string | undefined {

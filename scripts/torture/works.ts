@@ -1,49 +1,44 @@
 /** What every part of the torture works with: a profile service on loopback, a key, directories, the program. */
-import { generateKeyPairSync } from 'node:crypto'
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { newAnswerName } from '../../src/store/incoming/answers.ts'
 import { type Service, startService } from '../../test/support/service.ts'
+import { makeKey } from '../stock.ts'
 import { type Run, type RunOptions, run, type Started, start } from './program.ts'
 import type { Random } from './random.ts'
 
 const API_KEY = 'torture-key'
 
-export interface KeyPair {
-  /** PKCS#1 PEM. */
-  readonly privateKey: string
-  /** SPKI PEM. */
-  readonly publicKey: string
-}
+/** More than any process has (PID_MAX_LIMIT in Linux): whoever put an answer aside is gone. */
+const GONE = 4_999_999
 
 export class Works {
   /** Everything is written under it. */
   readonly root: string
-  service: Service
+  readonly service: Service
   readonly random: Random
   readonly #keyPath: string
-  readonly #publicKey: string
   #directories = 0
 
-  private constructor(root: string, random: Random, publicKey: string, keyPath: string, service: Service) {
+  private constructor(root: string, random: Random, keyPath: string, service: Service) {
     this.root = root
     this.random = random
     this.service = service
-    this.#publicKey = publicKey
     this.#keyPath = keyPath
   }
 
-  static async open(random: Random, keys: KeyPair = newKeys(), above = tmpdir()): Promise<Works> {
-    const root = mkdtempSync(join(above, 'softsim-torture-'))
+  static async open(random: Random): Promise<Works> {
+    const root = mkdtempSync(join(tmpdir(), 'softsim-torture-'))
     const keyPath = join(root, 'softsim.pem')
-    writeFileSync(keyPath, keys.privateKey, { mode: 0o600 })
-    return new Works(root, random, keys.publicKey, keyPath, await newService(random, keys.publicKey))
-  }
-
-  /** Puts a new service in the place of one that may have been told to do what nobody asked it for any more. */
-  async renewService(): Promise<void> {
-    await this.service.close()
-    this.service = await newService(this.random, this.#publicKey)
+    const { publicPem: publicKey } = makeKey(keyPath)
+    const service = await startService({
+      apiKeys: [{ key: API_KEY, kind: 'softsim', publicKey }],
+      callsPerMinute: 1e9,
+      allProfilesAlike: true,
+      firstIccid: random.whole(1, 1e11),
+    })
+    return new Works(root, random, keyPath, service)
   }
 
   /** @param keep what was found wrong is left for inspection */
@@ -87,20 +82,23 @@ export class Works {
   deliveredSince(before: number): string[] {
     return [...this.service.delivered.keys()].slice(before)
   }
+
+  /**
+   * Leaves what a fetch has left that was killed while it gave the profiles of its answer their names.
+   * @returns these profiles
+   */
+  async leaveFetch(directory: string, count: number): Promise<string[]> {
+    const [before, apart] = [this.service.delivered.size, this.newPath()]
+    await this.fetch(apart, count)
+    const iccids = this.deliveredSince(before)
+    const name = newAnswerName().replace(`~${process.pid}~`, `~${GONE}~`)
+    const answer = join(directory, '.incoming', `${name}.answer`)
+    mkdirSync(answer, { recursive: true })
+    const texts = iccids.map((each) => readFileSync(join(apart, `${each}.json`), 'utf8'))
+    writeFileSync(join(answer, 'answer'), texts.map((text) => `${text.trimEnd()}\n`).join(''))
+    for (const [at, each] of iccids.slice(0, this.random.whole(0, count)).entries())
+      writeFileSync(join(directory, `${each}.json`), texts[at] ?? '')
+    rmSync(apart, { recursive: true })
+    return iccids
+  }
 }
-
-const newService = (random: Random, publicKey: string) =>
-  startService({
-    apiKeys: [{ key: API_KEY, kind: 'softsim', publicKey }],
-    callsPerMinute: 1e9,
-    allProfilesAlike: true,
-    firstIccid: random.whole(1, 1e11),
-  })
-
-/** The smallest key that a whole profile fits. */
-export const newKeys = (): KeyPair =>
-  generateKeyPairSync('rsa', {
-    modulusLength: 4096,
-    publicKeyEncoding: { type: 'spki', format: 'pem' },
-    privateKeyEncoding: { type: 'pkcs1', format: 'pem' },
-  })

@@ -1,12 +1,6 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
-import { killMoveAt, plain } from '../../scripts/torture/move/kill.ts'
-import { pairOf, pointsOfMove } from '../../scripts/torture/move/pair.ts'
-import { Random } from '../../scripts/torture/random.ts'
-import { Tally } from '../../scripts/torture/tally.ts'
-import { whyNoTrace } from '../../scripts/torture/trace.ts'
-import { Works } from '../../scripts/torture/works.ts'
+import { describe, expect, test } from 'vitest'
 import { newAnswerName } from '../../src/store/incoming/answers.ts'
 import { namesIn, unusedIn } from '../support/directory.ts'
 import { fileOf, halfMoved, journalsIn, move, next, status } from '../support/moves.ts'
@@ -132,30 +126,3 @@ test('what a killed call has put aside in the other directory is stored, and not
   expect(await status(target)).toMatchObject({ unused: 2, received: 0 })
   expect(readdirSync(join(target, '.incoming'))).toEqual([])
 })
-
-const reason = whyNoTrace()
-
-describe.skipIf(reason !== undefined)(
-  `killed in a system call${reason ? ` (skipped: ${reason})` : ''}`,
-  () => {
-    let works: Works
-    beforeAll(async () => {
-      works = await Works.open(new Random(1), inject('keys'), inject('root'))
-    })
-    afterAll(() => works.close())
-
-    test('at any step: again, it finishes, and nothing is in both directories or lost', async () => {
-      const template = works.newPath()
-      await works.fetch(template, 8)
-      const newPair = () => pairOf(works, template)
-      const tally = new Tally()
-      const changes = /^(rename|link|unlink|mkdir|rmdir)/
-      const all = (await pointsOfMove(works, newPair())).filter(
-        ({ matters, syscall }) => matters && changes.test(syscall),
-      )
-      for (const point of works.random.shuffled(all).slice(0, 10))
-        await killMoveAt(works, tally, newPair(), plain(point))
-      expect(tally.of('kills of a move on this disk')).toBeGreaterThan(5)
-    })
-  },
-)

@@ -1,223 +1,116 @@
 /**
  * Collects what killed calls of an earlier version leave: `node scripts/torture/earlier/collect.ts --src <its src>`. It
- * prints `test/fixtures/killed-1.1.json`: each state in which a kill after any step of a call can leave the directories,
- * also of a call that came after a killed one, or while another one was under way.
+ * prints `test/fixtures/killed-1.1.json`: the states in which a kill after any step of a call can leave the directories,
+ * also of a call that came after a killed one, or while another one was under way. Of those that differ in nothing that
+ * matters, there is one.
  */
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
-import { iccid } from '../../../test/support/profiles.ts'
-import type { Call, Result } from '../schedule/call.ts'
 import type { World } from '../schedule/engine.ts'
 import { install } from '../schedule/hooks.ts'
-import { KINDS } from '../schedule/kinds.ts'
-import { loadProgram, type Program } from '../schedule/program.ts'
-import { begin, CALLS } from '../schedule/scenarios.ts'
-import { namesOf, type State } from './state.ts'
+import type { Inode } from '../schedule/inode.ts'
+import { run, setSource } from '../schedule/run.ts'
+import { sweep } from '../schedule/sweep.ts'
+import { format, type Schedule } from '../schedule/text.ts'
+import { RANDOM, SHORT, SIDES } from './state.ts'
 
-type Body = (call: Call) => Promise<Result>
-
-const { values } = parseArgs({
-  options: { src: { type: 'string', default: 'src' }, all: { type: 'boolean' } },
-})
-const source = `${pathToFileURL(resolve(values.src)).href}/`
+const { src } = parseArgs({ options: { src: { type: 'string', default: 'src' } } }).values
+const source = `${pathToFileURL(resolve(src)).href}/`
+setSource(source)
 install(source)
 Error.stackTraceLimit = 0
-const program = await loadProgram(source, 'linux')
 
-const MORE: Record<string, (program: Program) => Body> = {
-  next3: (each) => each.next({ count: 3 }),
-  iccid2: (each) => each.next({ iccid: iccid(2) }),
-  iccid3: (each) => each.next({ iccid: iccid(3) }),
-}
-
-const bodyOf = (name: string, profiles: number): Body => {
-  const make = MORE[name] ?? CALLS[name]
-  if (make === undefined) throw new Error(`there is no call ${name}`)
-  return make(program, profiles)
-}
-
-const MOVES: Record<string, State['move']> = { move: 1, move2: 2, moveall: 'all' }
-const PAUSE_MS = 2 * 60_000
-
-interface Scene {
-  readonly start: string
-  readonly profiles: number
-  /** The first is killed after each of its steps. */
-  readonly calls: readonly string[]
-}
-
-/** A call is killed. */
-const ALONE: Scene[] = [
-  ...['next', 'next2', 'deviceD', 'devicesDE', 'iccid', 'store', 'move', 'move2', 'moveall'].map((name) => ({
-    start: 'fresh',
-    profiles: 2,
-    calls: [name],
-  })),
-  { start: 'hint', profiles: 2, calls: ['next'] },
-  { start: 'hint', profiles: 2, calls: ['deviceD'] },
-  { start: 'answer', profiles: 2, calls: ['recover'] },
-  { start: 'assigned', profiles: 2, calls: ['deviceD'] },
-  { start: 'assigned', profiles: 2, calls: ['next'] },
-  { start: 'assigned', profiles: 2, calls: ['iccid'] },
-  { start: 'claimed', profiles: 2, calls: ['deviceD'] },
-  { start: 'claimed', profiles: 2, calls: ['next'] },
-  { start: 'claimed', profiles: 2, calls: ['iccid'] },
-  { start: 'halfclaim', profiles: 2, calls: ['iccid'] },
-  { start: 'halfclaim', profiles: 2, calls: ['next'] },
-  { start: 'halfclaim', profiles: 2, calls: ['deviceD'] },
+const ALONE = [
+  ...['next', 'next2', 'deviceD', 'devicesDE', 'iccid', 'store', 'move', 'move2', 'moveall'],
+].map((call) => `fresh/2 ${call}`)
+const LATER = ['hint', 'assigned', 'claimed', 'halfclaim'].flatMap((start) =>
+  ['next', 'deviceD', 'iccid'].map((call) => `${start}/2 ${call}`),
+)
+const AFTER_A_KILL =
+  'deviceD+deviceD deviceD+iccid deviceD+next2 devicesDE+deviceD next+iccid next2+iccid next2+next2 move+move move+back move2+move2 move2+back move2+next2 move+iccid move+deviceD store+next'
+const AMID =
+  'deviceD+deviceD deviceD+iccid next+iccid next2+iccid next2+iccid2 move+back move2+back move2+iccid2 move2+next'
+const SWEEPS = [
+  ...[...ALONE, ...LATER, 'answer/2 recover'].map((scene) => `${scene}: A?!`),
+  ...AFTER_A_KILL.split(' ').map((calls) => `fresh/2 ${calls}: A?!@120s B?!`),
+  ...AMID.split(' ').map((calls) => `fresh/2 ${calls}: A? B A?!`),
+  'fresh/3 next3+iccid3: A? B A?!',
+  // While --iccid takes a claim over, the call for the device writes its used file.
+  'fresh/2 deviceD+iccid: A? B? A1 B?!',
 ]
-
-/** A call is killed; two minutes later, another one, too. */
-const AFTER_A_KILL: Scene[] = [
-  ['deviceD', 'deviceD'],
-  ['deviceD', 'iccid'],
-  ['deviceD', 'next2'],
-  ['devicesDE', 'deviceD'],
-  ['next', 'iccid'],
-  ['next2', 'iccid'],
-  ['next2', 'next2'],
-  ['move', 'move'],
-  ['move', 'back'],
-  ['move2', 'move2'],
-  ['move2', 'back'],
-  ['move2', 'next2'],
-  ['move', 'iccid'],
-  ['move', 'deviceD'],
-  ['store', 'next'],
-].map((calls) => ({ start: 'fresh', profiles: 2, calls }))
-
-/** The second call comes between two steps of the first one, which is killed after that. */
-const AMID: Scene[] = [
-  ...[
-    ['deviceD', 'deviceD'],
-    ['deviceD', 'iccid'],
-    ['next', 'iccid'],
-    ['next2', 'iccid'],
-    ['next2', 'iccid2'],
-    ['move', 'back'],
-    ['move2', 'back'],
-    ['move2', 'iccid2'],
-    ['move2', 'next'],
-  ].map((calls) => ({ start: 'fresh', profiles: 2, calls })),
-  { start: 'fresh', profiles: 3, calls: ['next3', 'iccid3'] },
-]
-
-/** By their names and texts. */
-const found = new Map<string, { state: Found; kinds: Set<string>; printed: Map<string, string[]> }>()
 
 interface Found {
   readonly after: string
-  readonly move: State['move']
+  readonly move: number | 'all' | undefined
+  readonly kinds: Set<string>
+  readonly printed: Map<string, string[]>
+  /** By path; null is a directory, and after `=` is another path of the same file. */
   readonly names: Record<string, string | null>
 }
 
-function note(world: World, kind: string, after: string, calls: readonly string[]): void {
-  const names = namesOf(world.disk)
+const found = new Map<string, Found>()
+const MOVES: Record<string, Found['move']> = { move: 1, move2: 2, moveall: 'all' }
+
+function note(world: World, schedule: Schedule, more = ''): void {
+  const names = namesOf(world)
   const key = JSON.stringify(names)
-  const move = calls.map((each) => MOVES[each]).find((each) => each !== undefined)
-  const known = found.get(key) ?? { state: { after, move, names }, kinds: new Set(), printed: new Map() }
-  known.kinds.add(kind)
+  const move = schedule.calls.map((each) => MOVES[each]).find((each) => each !== undefined)
+  const after = format(schedule) + more
+  const state = found.get(key) ?? { after, move, names, kinds: new Set(), printed: new Map() }
+  state.kinds.add(schedule.kind)
   for (const { iccid, device } of world.prints) {
     const print = device === undefined ? [iccid] : [iccid, device]
-    known.printed.set(print.join(), print)
+    state.printed.set(print.join(), print)
   }
-  found.set(key, known)
+  found.set(key, state)
 }
 
-function kindOf(name: string) {
-  const kind = KINDS.get(name)
-  if (kind === undefined) throw new Error(`there is no kind ${name}`)
-  return kind
-}
-
-/** Lets a call go on, step by step, and notes what a kill leaves there. */
-async function killAtEach(world: World, kind: string, call: Call, scene: Scene, before: string) {
-  const { start, profiles, calls } = scene
-  const letter = String.fromCharCode(65 + world.calls.indexOf(call))
-  const noteNow = (more = '') =>
-    note(
-      world,
-      kind,
-      `${kind} ${start}/${profiles} ${calls.join('+')}: ${before}${letter}${call.points}!${more}`,
-      calls,
-    )
-  noteNow()
-  while (call.state === 'alive') {
-    await world.advance(call, 1)
-    noteNow()
-    const last = call.log.findLast(({ isPoint }) => isPoint)
-    const inode = last?.name === 'write' ? world.disk.at(last.path) : undefined
-    if (inode === undefined || kind === 'links') continue
-    // Another call has put another file in its place.
-    if (!last?.touched.includes(`>#${inode.id}`)) continue
-    // Where names can't be linked, a file gets its name before its text.
-    const { content } = inode
-    inode.content = content.subarray(0, content.length / 2)
-    noteNow(' torn')
-    inode.content = content
-  }
-}
-
-async function begun(kind: string, { start, profiles, calls: [first = ''] }: Scene, points: number) {
-  const world = await begin(program, kindOf(kind), start, profiles)
-  const call = world.add(bodyOf(first, profiles))
-  await world.advance(call, points)
-  return { world, call }
-}
-
-const ALL_KINDS = ['links', 'nolinks', 'fat']
-for (const kind of ALL_KINDS) {
-  for (const scene of ALONE) {
-    const { world, call } = await begun(kind, scene, 0)
-    await killAtEach(world, kind, call, scene, '')
-  }
-}
-for (const kind of ALL_KINDS) {
-  for (const [scenes, isAmid] of [
-    [AFTER_A_KILL, false],
-    [AMID, true],
-  ] as const) {
-    for (const scene of scenes) {
-      let before = ''
-      for (let points = 1; ; points++) {
-        const { world, call } = await begun(kind, scene, points)
-        if (call.state !== 'alive') break
-        const now = JSON.stringify(namesOf(world.disk))
-        if (!isAmid && now === before) continue
-        before = now
-        const second = world.add(bodyOf(scene.calls[1] ?? '', scene.profiles))
-        if (isAmid) {
-          await world.advance(second)
-          await killAtEach(world, kind, call, scene, `A${points} B `)
-        } else {
-          call.state = 'dead'
-          world.now += PAUSE_MS
-          await killAtEach(world, kind, second, scene, `A${points}!@120s `)
-        }
+for (const kind of ['links', 'nolinks', 'fat']) {
+  for (const each of SWEEPS) {
+    await sweep(`${kind} ${each}`, async (schedule) => {
+      const world = await run(schedule)
+      note(world, schedule)
+      const killed = world.calls.findLast(({ state }) => state === 'dead')
+      const last = killed?.log.findLast(({ isPoint }) => isPoint)
+      const inode = last?.name === 'write' ? world.disk.at(last.path) : undefined
+      // Where names can't be linked, a file gets its name before its text.
+      if (inode !== undefined && kind !== 'links' && last?.touched.includes(`>#${inode.id}`)) {
+        inode.content = inode.content.subarray(0, inode.content.length / 2)
+        note(world, schedule, ' torn')
       }
-    }
+      return { world, violation: undefined }
+    })
   }
 }
 
-/** Without hard links: while --iccid takes a claim over, the call for the device writes its used file. */
-const LATE: Scene = { start: 'fresh', profiles: 2, calls: ['deviceD', 'iccid'] }
-const isUsedFile = (path: string) => path.includes('/__')
-for (let points = 1; ; points++) {
-  const { call } = await begun('nolinks', LATE, points)
-  if (call.state !== 'alive') break
-  const last = call.log.findLast(({ isPoint }) => isPoint)
-  if (last?.name !== 'open wx' || !isUsedFile(last.path)) continue
-  for (let others = 1; ; others++) {
-    const { world, call: first } = await begun('nolinks', LATE, points)
-    const second = world.add(bodyOf('iccid', LATE.profiles))
-    await world.advance(second, others)
-    if (second.state !== 'alive') break
-    await world.advance(first, 1)
-    const before = `A${points} B${others} A1 `
-    await killAtEach(world, 'nolinks', second, LATE, before)
-    await killAtEach(world, 'nolinks', first, LATE, `${before}B `)
+/** The names and texts of the directories, without what differs from run to run. */
+function namesOf({ disk }: World): Found['names'] {
+  const ids = new Map<string, string>()
+  const same = (text: string) =>
+    text
+      .replaceAll(new RegExp(`${RANDOM}{9,}`, 'g'), ({ length }) => `#x${length}#`)
+      .replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, '2026-01-01T00:00:00.000Z')
+      .replaceAll(/station(\.[0-9a-f]+)?~\d+~/g, 'station~99~')
+      .replaceAll(/\.unused~\d+/g, '.unused~99')
+      .replaceAll(/00000000-0000-4000-8000-\d{12}/g, (id) => {
+        const known = ids.get(id) ?? `#m${ids.size + 1}`
+        ids.set(id, known)
+        return known
+      })
+  const first = new Map<Inode, string>()
+  const names: Found['names'] = {}
+  const visit = (path: string, inode: Inode): void => {
+    const name = [...SHORT].reduce((text, [short, long]) => text.replaceAll(long, short), same(path))
+    const link = first.get(inode)
+    if (inode.names === undefined) {
+      first.set(inode, link ?? name)
+      names[name] = link === undefined ? same(inode.content.toString('latin1')) : `=${link}`
+    } else if (path.includes('/')) names[`${name}/`] = null
+    for (const [child, its] of [...(inode.names?.now ?? [])].sort()) visit(`${path}/${child}`, its)
   }
+  for (const [side, path] of Object.entries(SIDES)) visit(side, disk.find(path, 'names'))
+  return names
 }
 
 /** Null where there is a directory. */
@@ -229,66 +122,49 @@ function textAt(names: Found['names'], path: string): string | null | undefined 
 /** What kind of text a file has. */
 function classOf(names: Found['names'], path: string): string {
   const text = textAt(names, path)
-  if (text === undefined) return 'none'
-  if (text === null) return 'directory'
+  if (text == null) return 'directory'
   if (text.startsWith('{') && !text.trimEnd().endsWith('}')) return 'torn'
   if (text.includes('"moved":')) return 'tombstone'
   return /"device":"(.)"/.exec(text)?.[1] ?? (text === '' ? 'empty' : 'text')
 }
 
 /** For each profile and each hidden directory: the kinds of names and of texts. */
-function partsOf({ names }: Found): string[] {
-  const parts = new Map<string, string[]>()
-  for (const path of Object.keys(names)) {
-    const whose = /\/\.\w+\//.exec(path)?.[0] ?? /#\d/.exec(path)?.[0] ?? ''
-    const kind = `${path.replaceAll(/#\d/g, '#').replaceAll(/#m\d+/g, '#m')}: ${classOf(names, path)}`
-    parts.set(whose, [...(parts.get(whose) ?? []), kind])
-  }
-  for (const [whose, kinds] of parts) if (/^#\d/.test(whose)) kinds.push(claimOf(names, whose))
-  return [...parts.values()].map((kinds) => [...new Set(kinds)].sort().join('\n'))
-}
-
-/** What else is there of the claim of a profile: the record of the device, or the names of the move. */
-function claimOf(names: Found['names'], whose: string): string {
-  const used = `source/__${whose}.json`
-  const record = textAt(names, `source/.devices/#${classOf(names, used)}.1`)
-  if (record) return `recorded: ${record.includes(iccid(Number(whose.slice(1))))}`
-  const [, move] = /"move":"(#m\d+)"/.exec(textAt(names, used) ?? '') ?? []
-  if (move === undefined) return ''
-  const drafts = Object.keys(names).filter((path) => path.startsWith(`source/.moves/${move}/${whose}.json`))
-  const decided = classOf(
-    names,
-    `source/.moves/${move}.whose${names[`source/.moves/${move}.whose/`] === null ? '/' : ''}`,
+function partsOf({ names, kinds }: Found): string[] {
+  const parts = Map.groupBy(
+    Object.keys(names),
+    (path) => /\/\.\w+\//.exec(path)?.[0] ?? /#\d/.exec(path)?.[0] ?? '',
   )
-  return `whose: ${decided}, drafts: ${drafts.length > 0}, mark: ${classOf(names, `target/.moves/${move}.from`)}`
+  return [...parts].flatMap(([whose, paths]) => {
+    const all = paths.map((path) => `${path.replaceAll(/#m?\d+/g, '#')}: ${classOf(names, path)}`)
+    // Of the claim of a profile, what else is there: the record of its device, or how its move is decided.
+    const used = textAt(names, `source/__${whose}.json`) ?? ''
+    const [, about = ''] = /"(?:move|device)":"([^"]+)"/.exec(used) ?? []
+    const others = Object.keys(names).filter((path) => about !== '' && path.includes(`/#${about}.`))
+    const rest = Object.keys(names).filter((path) => about.startsWith('#m') && path.includes(about))
+    const claim = [...others, ...rest].map(
+      (path) => `${path.replaceAll(/#m?\d+/g, '#')}: ${classOf(names, path)}`,
+    )
+    const part = [...new Set([...all, ...claim])].sort().join('\n')
+    return [...kinds].map((kind) => `${kind === 'links'} ${part}`)
+  })
 }
 
-/** Of the states that have nothing that others do not have, too, only the first is kept. */
-function chosen(): State[] {
-  const known = new Set<string>()
-  const states: State[] = []
-  for (const { state, kinds, printed } of found.values()) {
-    const marks = partsOf(state).flatMap((part) => [...kinds].map((kind) => `${kind === 'links'} ${part}`))
-    if (!values.all && marks.every((each) => known.has(each))) continue
-    for (const each of marks) known.add(each)
-    states.push({ ...state, kinds: [...kinds], printed: [...printed.values()], names: numbered(state.names) })
-  }
-  return states
-}
-
+const known = new Set<string>()
 const texts: string[] = []
-
-/** Texts that several states have are there once. */
-function numbered(names: Found['names']): State['names'] {
-  const entries = Object.entries(names).map(([path, text]) => {
+const states = [...found.values()].flatMap((state) => {
+  const parts = partsOf(state)
+  // It has nothing that others do not have, too.
+  if (parts.every((each) => known.has(each))) return []
+  for (const each of parts) known.add(each)
+  const names = Object.entries(state.names).map(([path, text]) => {
     if (text === null || text.startsWith('=')) return [path, text?.slice(1) ?? null]
+    // Texts that several states have are there once.
     if (!texts.includes(text)) texts.push(text)
     return [path, texts.indexOf(text)]
   })
-  return Object.fromEntries(entries)
-}
-
+  const [kinds, printed] = [[...state.kinds], [...state.printed.values()]]
+  return { ...state, kinds, printed, names: Object.fromEntries(names) }
+})
 const lines = (all: readonly unknown[]) => all.map((each) => JSON.stringify(each)).join(',\n')
-const states = chosen()
 console.error(`${found.size} states, ${states.length} of them kept`)
 console.log(`{"texts":[\n${lines(texts)}],\n"states":[\n${lines(states)}]}`)

@@ -122,7 +122,7 @@ function codeOf(
   if (result === undefined || name === 'rename') return undefined
   const { code, error } = result
   const { refused, hasCut, isStopped } = faults
-  const { count = 0, isIccid = false, isOnStick = false } = WANTS[name] ?? {}
+  const { count = 0, iccid: own, isNew, isOnStick = false } = WANTS[name] ?? {}
   const printed = world.prints.filter((print) => print.call === id).length
   const wrong = (why: string) => ({
     rule: 'codes',
@@ -145,7 +145,14 @@ function codeOf(
   if (code === 3 && schedule.start === 'assigned' && /another call is claiming/.test(error)) return undefined
   // A call that passes over a file because of an error may have had it for a moment.
   if (isOnStick || begunMoves(schedule.start).length > 0) return undefined
-  if (code === 3 && count > 0 && !isIccid && refused.size === 0 && leastFree(world, call, schedule) >= count)
+  if (
+    code === 3 &&
+    count > 0 &&
+    own === undefined &&
+    !isNew &&
+    refused.size === 0 &&
+    leastFree(world, call, schedule) >= count
+  )
     return wrong('there were enough')
   return undefined
 }

@@ -7,7 +7,6 @@ import type { Disk } from './disk.ts'
 import type { World } from './engine.ts'
 import { profilesIn } from './names.ts'
 import { LOT, LOTS, STICK } from './places.ts'
-import { run } from './run.ts'
 import type { Schedule } from './text.ts'
 
 /** What a power cut would leave of a profile in a directory, at the least. */
@@ -36,34 +35,33 @@ const unusedIn = (lot: string, path: string): number | undefined => {
   return named?.unused === undefined ? undefined : Number(named.iccid.slice(4, -1))
 }
 
-/** @returns the rules that are violated, each with the step */
-export async function order(schedule: Schedule): Promise<{ world: World; violations: string[] }> {
-  const violations: string[] = []
-  const all = Array.from({ length: schedule.profiles }, (_, n) => n + 1)
-  const world = await run(schedule, {
-    before({ disk }, name, path) {
-      const fail = (rule: string) => violations.push(`${rule}: ${name} ${path}`)
-      const [, to = ''] = /^(?:rename|link) to (.*)$/.exec(name) ?? []
-      const isRemoval = /^(unlink|rename)/.test(name) && disk.at(path) !== undefined
-      const leaves = isRemoval ? unusedIn(LOT, path) : undefined
-      if (
-        leaves !== undefined &&
-        !to.startsWith(`${LOT}/__`) &&
-        durable(disk, LOT, leaves) !== 'used' &&
-        !isDecided(disk, leaves)
+/**
+ * What looks at each step of a schedule before it is made.
+ * @param tell is told the rules that are violated, each with the step
+ */
+export function orderOf({ profiles }: Schedule, tell: (what: string) => void): NonNullable<World['watch']> {
+  const all = Array.from({ length: profiles }, (_, n) => n + 1)
+  return ({ disk }, name, path) => {
+    const fail = (rule: string) => tell(`${rule}: ${name} ${path}`)
+    const [, to = ''] = /^(?:rename|link) to (.*)$/.exec(name) ?? []
+    const isRemoval = /^(unlink|rename)/.test(name) && disk.at(path) !== undefined
+    const leaves = isRemoval ? unusedIn(LOT, path) : undefined
+    if (
+      leaves !== undefined &&
+      !to.startsWith(`${LOT}/__`) &&
+      durable(disk, LOT, leaves) !== 'used' &&
+      !isDecided(disk, leaves)
+    )
+      fail('an unused file is removed only after the text of the used file is flushed, and it is decided')
+    const comes = unusedIn(STICK, to || (name === 'open wx' ? path : ''))
+    if (comes !== undefined && durable(disk, LOT, comes) === 'unused')
+      fail('the target gets a profile only after the flush of its used file in the source')
+    if (comes !== undefined && disk.at(LOT)?.names?.flushed.has(`${iccid(comes)}.json`))
+      fail('the target gets a profile only after the flush of the removal of the unused file in the source')
+    const isRecord = /^(unlink|rename)/.test(name) && path.startsWith(`${LOT}/.moves/`) && to === ''
+    if (isRecord && !all.every((n) => LOTS.some((lot) => durable(disk, lot, n) === 'unused')))
+      fail(
+        'what a move has in mind is forgotten only after its profiles are flushed as unused ones somewhere',
       )
-        fail('an unused file is removed only after the text of the used file is flushed, and it is decided')
-      const comes = unusedIn(STICK, to || (name === 'open wx' ? path : ''))
-      if (comes !== undefined && durable(disk, LOT, comes) === 'unused')
-        fail('the target gets a profile only after the flush of its used file in the source')
-      if (comes !== undefined && disk.at(LOT)?.names?.flushed.has(`${iccid(comes)}.json`))
-        fail('the target gets a profile only after the flush of the removal of the unused file in the source')
-      const isRecord = /^(unlink|rename)/.test(name) && path.startsWith(`${LOT}/.moves/`) && to === ''
-      if (isRecord && !all.every((n) => LOTS.some((lot) => durable(disk, lot, n) === 'unused')))
-        fail(
-          'what a move has in mind is forgotten only after its profiles are flushed as unused ones somewhere',
-        )
-    },
-  })
-  return { world, violations }
+  }
 }

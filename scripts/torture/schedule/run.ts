@@ -3,7 +3,7 @@ import type { Call } from './call.ts'
 import type { World } from './engine.ts'
 import { KINDS } from './kinds.ts'
 import { loadProgram, type Program } from './program.ts'
-import { begin, CALLS } from './scenarios.ts'
+import { begin, bodyOf } from './scenarios.ts'
 import type { Schedule, Segment } from './text.ts'
 
 const programs = new Map<string, Promise<Program>>()
@@ -36,11 +36,7 @@ export async function run(schedule: Schedule, watch: Watch = {}): Promise<World>
   const world = await begin(program, kind, schedule.start, schedule.profiles)
   world.trace = watch.trace
   world.watch = watch.before
-  for (const name of schedule.calls) {
-    const make = CALLS[name]
-    if (make === undefined) throw new Error(`there is no call ${name}`)
-    world.add(make(program, schedule.profiles))
-  }
+  for (const name of schedule.calls) world.add(bodyOf(program, name, schedule.profiles))
   for (const segment of schedule.segments) {
     const call = world.calls[segment.call]
     if (call === undefined) throw new Error(`there is no call ${segment.call}`)

@@ -23,7 +23,7 @@ export function profile(n: number): StoredProfile {
 
 export const fileOf = (n: number) => JSON.stringify(profile(n))
 
-type Make = (program: Program, profiles: number) => (call: Call) => Promise<Result>
+type Body = (call: Call) => Promise<Result>
 
 /** A command of `move`. */
 export interface Move {
@@ -37,75 +37,34 @@ const MOVE: Move = { count: 1, source: LOT, target: STICK }
 const ONWARD: Move = { count: ALL, source: STICK, target: THIRD }
 const HOME: Move = { count: 1, source: STICK, target: LOT }
 
-/** One call after the other, as one. */
-const inTurn =
-  (...bodies: ((call: Call) => Promise<Result>)[]) =>
-  async (call: Call) => {
-    const results: Result[] = []
-    for (const body of bodies) results.push(await body(call))
-    const told = results.flatMap((result) => result.told)
-    return { ...(results.at(-1) as Result), told }
-  }
-
-/** What a schedule calls each of them. */
-export const CALLS: Record<string, Make> = {
-  next: (program) => program.next({}),
-  next2: (program) => program.next({ count: 2 }),
-  deviceD: (program) => program.next({ devices: ['D'] }),
-  deviceE: (program) => program.next({ devices: ['E'] }),
-  deviceLowerD: (program) => program.next({ devices: ['d'] }),
-  devicesDE: (program) => program.next({ devices: ['D', 'E'] }),
-  iccid: (program) => program.next({ iccid: iccid(1) }),
-  newD: (program) => program.next({ devices: ['D'], isNew: true }),
-  bindD: (program) => program.next({ devices: ['D'], iccid: iccid(1) }),
-  bindE: (program) => program.next({ devices: ['E'], iccid: iccid(1) }),
-  restore: (program) => program.restore(),
-  status: (program) => program.status(),
-  store: (program, profiles) => program.store([profile(1), profile(profiles + 1)]),
-  storeanew: (program, profiles) => program.store([profile(1), profile(profiles + 1)], true),
-  recover: (program) => program.recover(),
-  move: (program) => program.move(MOVE),
-  move2: (program) => program.move({ ...MOVE, count: 2 }),
-  moveall: (program) => program.move({ ...MOVE, count: ALL }),
-  move3rd: (program) => program.move({ ...MOVE, target: THIRD }),
-  relay: (program) => inTurn(program.move(MOVE), program.move(ONWARD)),
-  handover: (program) => inTurn(program.move(MOVE), program.next({ directory: STICK })),
-  home: (program) => program.move(HOME),
-  homeall: (program) => program.move({ ...HOME, count: ALL }),
-  round: (program) => inTurn(program.move(MOVE), program.move(HOME)),
-  rounds: (program) => inTurn(...[MOVE, HOME, MOVE, HOME].map((each) => program.move(each))),
-  back: (program) => program.move({ isBack: true }),
-  onward: (program) => program.move(ONWARD),
-  nextT: (program) => program.next({ directory: STICK }),
-  iccidT: (program) => program.next({ directory: STICK, iccid: iccid(1) }),
-  iccidall: (program) =>
-    inTurn(...[LOT, STICK, THIRD].map((directory) => program.next({ directory, iccid: iccid(1) }))),
-  rename: () => renameTool(LOT),
-  renameT: () => renameTool(STICK),
-}
-
+/** What a call wants: first to move profiles, then to print some. */
 interface Want {
-  readonly devices?: string[]
+  readonly moves?: readonly Move[]
   /** How many profiles it prints. */
   readonly count?: number
-  readonly isIccid?: boolean
-  readonly moves?: readonly Move[]
+  readonly devices?: readonly string[]
+  /** Which profile it names. */
+  readonly iccid?: number
+  readonly isNew?: boolean
   /** In the directory of the stick. */
   readonly isOnStick?: boolean
 }
 
-/** What each call wants, for the judge. */
+/** By what a schedule calls them. */
 export const WANTS: Record<string, Want> = {
   next: { count: 1 },
   next2: { count: 2 },
+  next3: { count: 3 },
   deviceD: { devices: ['D'], count: 1 },
   deviceE: { devices: ['E'], count: 1 },
   deviceLowerD: { devices: ['d'], count: 1 },
   devicesDE: { devices: ['D', 'E'], count: 2 },
-  iccid: { count: 1, isIccid: true },
-  newD: { devices: ['D'], count: 1, isIccid: true },
-  bindD: { devices: ['D'], count: 1, isIccid: true },
-  bindE: { devices: ['E'], count: 1, isIccid: true },
+  iccid: { count: 1, iccid: 1 },
+  iccid2: { count: 1, iccid: 2 },
+  iccid3: { count: 1, iccid: 3 },
+  newD: { devices: ['D'], count: 1, isNew: true },
+  bindD: { devices: ['D'], count: 1, iccid: 1 },
+  bindE: { devices: ['E'], count: 1, iccid: 1 },
   rename: { count: 1 },
   renameT: { count: 1, isOnStick: true },
   move: { moves: [MOVE] },
@@ -120,7 +79,42 @@ export const WANTS: Record<string, Want> = {
   round: { moves: [MOVE, HOME] },
   rounds: { moves: [MOVE, HOME, MOVE, HOME] },
   nextT: { count: 1, isOnStick: true },
-  iccidT: { count: 1, isIccid: true, isOnStick: true },
+  iccidT: { count: 1, iccid: 1, isOnStick: true },
+}
+
+/** The calls of which that does not say all. */
+const OTHERS: Record<string, (program: Program, profiles: number) => Body> = {
+  restore: (program) => program.restore(),
+  status: (program) => program.status(),
+  store: (program, profiles) => program.store([profile(1), profile(profiles + 1)]),
+  storeanew: (program, profiles) => program.store([profile(1), profile(profiles + 1)], true),
+  recover: (program) => program.recover(),
+  back: (program) => program.move({ isBack: true }),
+  iccidall: (program) => inTurn(LOTS.map((directory) => program.next({ directory, iccid: iccid(1) }))),
+  rename: () => renameTool(LOT),
+  renameT: () => renameTool(STICK),
+}
+
+/** @throws {Error} if there is no such call */
+export function bodyOf(program: Program, name: string, profiles: number): Body {
+  const other = OTHERS[name]
+  if (other !== undefined) return other(program, profiles)
+  const want = WANTS[name]
+  if (want === undefined) throw new Error(`there is no call ${name}`)
+  const { moves = [], count, devices, iccid: n, isNew = false, isOnStick } = want
+  const how = {
+    ...(devices === undefined ? { count: count ?? 1 } : { devices }),
+    ...(n === undefined ? {} : { iccid: iccid(n) }),
+    ...{ isNew, directory: isOnStick ? STICK : LOT },
+  }
+  return inTurn([...moves.map((each) => program.move(each)), ...(count ? [program.next(how)] : [])])
+}
+
+/** One call after the other, as one. */
+const inTurn = (bodies: readonly Body[]) => async (call: Call) => {
+  const results: Result[] = []
+  for (const body of bodies) results.push(await body(call))
+  return { ...(results.at(-1) as Result), told: results.flatMap(({ told }) => told) }
 }
 
 /** Another tool, which claims by a rename alone. */

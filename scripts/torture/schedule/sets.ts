@@ -1,179 +1,87 @@
 /** Which scenarios there are, and the sets of schedules that are run. */
 import { Random } from '../random.ts'
 import { allFaults, twoFaults } from './faults.ts'
+import { KINDS } from './kinds.ts'
 import { allOfPair } from './pairs.ts'
 import { begunMoves, STARTS, WANTS } from './scenarios.ts'
+import { sweeps } from './sweep.ts'
 import type { Schedule, Segment } from './text.ts'
-import type { Trials } from './trial.ts'
+import { type GoesOn, mine, type Share, type Trial, type Trials } from './trial.ts'
 
 type Base = Omit<Schedule, 'segments'>
 
+/** What is called with each of some others. */
+const tuples = (table: Record<string, string>): string[][] =>
+  Object.entries(table).flatMap(([some, others]) =>
+    others.split(' ').map((more) => `${some}+${more}`.split('+')),
+  )
+
 /** Two devices for which nothing differs are one scenario. */
-const PAIRS: [string, string][] = [
-  ['next', 'next'],
-  ['next', 'next2'],
-  ['next2', 'next2'],
-  ['deviceD', 'deviceD'],
-  ['deviceD', 'deviceE'],
-  ['deviceD', 'deviceLowerD'],
-  ['deviceD', 'next'],
-  ['deviceD', 'next2'],
-  ['devicesDE', 'next'],
-  ['devicesDE', 'next2'],
-  ['devicesDE', 'deviceD'],
-  ['devicesDE', 'devicesDE'],
-  ['iccid', 'next'],
-  ['iccid', 'next2'],
-  ['iccid', 'iccid'],
-  ['iccid', 'deviceD'],
-  ['iccid', 'devicesDE'],
-  ['store', 'next'],
-  ['store', 'next2'],
-  ['store', 'deviceD'],
-  ['store', 'iccid'],
-  ['store', 'store'],
-  ['recover', 'next'],
-  ['recover', 'next2'],
-  ['recover', 'deviceD'],
-  ['recover', 'recover'],
-  ['recover', 'store'],
-  ['iccid', 'store'],
-  ['iccid', 'recover'],
-  ['iccid', 'status'],
-  ['status', 'next'],
-  ['status', 'deviceD'],
-  ['rename', 'next'],
-  ['rename', 'next2'],
-  ['rename', 'deviceD'],
-  ['rename', 'devicesDE'],
-  ['rename', 'iccid'],
-  ['rename', 'store'],
-  ['rename', 'recover'],
-  ['restore', 'restore'],
-  ['restore', 'next'],
-  ['restore', 'deviceD'],
-  ['restore', 'deviceE'],
-  ['restore', 'deviceLowerD'],
-  ['restore', 'iccid'],
-  ['restore', 'bindD'],
-  ['restore', 'newD'],
-  ['bindD', 'bindD'],
-  ['bindD', 'bindE'],
-  ['bindD', 'deviceD'],
-  ['bindE', 'deviceD'],
-  ['newD', 'newD'],
-  ['newD', 'deviceD'],
-]
+const PAIRS = tuples({
+  next: 'next next2',
+  next2: 'next2',
+  deviceD: 'deviceD deviceE deviceLowerD next next2',
+  devicesDE: 'next next2 deviceD devicesDE',
+  iccid: 'next next2 iccid deviceD devicesDE store recover status',
+  store: 'next next2 deviceD iccid store',
+  recover: 'next next2 deviceD recover store',
+  status: 'next deviceD',
+  rename: 'next next2 deviceD devicesDE iccid store recover',
+  restore: 'restore next deviceD deviceE deviceLowerD iccid bindD newD',
+  bindD: 'bindD bindE deviceD',
+  bindE: 'deviceD',
+  newD: 'newD deviceD',
+})
 
 /** With moves to another directory. */
-const MOVES: [string, string][] = [
-  ['restore', 'move'],
-  ['restore', 'moveall'],
-  ['bindD', 'move'],
-  ['move', 'move'],
-  ['move', 'relay'],
-  ['move', 'handover'],
-  ['move', 'back'],
-  ['move', 'next'],
-  ['move', 'next2'],
-  ['move', 'deviceD'],
-  ['move', 'iccid'],
-  ['move', 'store'],
-  ['move', 'status'],
-  ['move', 'rename'],
-  ['move', 'nextT'],
-  ['move', 'recover'],
-  ['moveall', 'next'],
-  ['moveall', 'move'],
-  ['back', 'back'],
-  ['back', 'next'],
-  ['back', 'deviceD'],
-  ['back', 'iccid'],
-  ['back', 'store'],
-  ['back', 'rename'],
-  ['move', 'move2'],
-  ['move', 'move3rd'],
-  ['moveall', 'move3rd'],
-  ['move', 'home'],
-  ['relay', 'home'],
-  ['handover', 'home'],
-  ['round', 'next'],
-  ['round', 'move'],
-  ['round', 'iccidall'],
-  ['rounds', 'next'],
-  ['home', 'home'],
-  ['home', 'next'],
-  ['home', 'nextT'],
-  ['home', 'move3rd'],
-  ['move3rd', 'next'],
-  ['move3rd', 'nextT'],
-  ['move2', 'move2'],
-  ['move2', 'next2'],
-  ['move2', 'back'],
-  ['move', 'devicesDE'],
-  ['move', 'renameT'],
-  ['move', 'iccidT'],
-  ['move', 'iccidall'],
-  ['moveall', 'iccid'],
-  ['moveall', 'deviceD'],
-]
+const MOVES = tuples({
+  restore: 'move moveall',
+  bindD: 'move',
+  move: 'move relay handover back next next2 deviceD iccid store status rename nextT recover move2 move3rd home devicesDE renameT iccidT iccidall',
+  moveall: 'next move move3rd iccid deviceD',
+  back: 'back next deviceD iccid store rename',
+  relay: 'home',
+  handover: 'home',
+  round: 'next move iccidall',
+  rounds: 'next',
+  home: 'home next nextT move3rd',
+  move3rd: 'next nextT',
+  move2: 'move2 next2 back',
+})
 
 /** Three calls of which each can come between the steps of the others. */
-const TRIPLES: string[][] = [
-  ['next', 'next', 'next2'],
-  ['next2', 'next2', 'next'],
-  ['deviceD', 'deviceD', 'deviceD'],
-  ['deviceD', 'deviceD', 'next2'],
-  ['deviceD', 'deviceD', 'deviceLowerD'],
-  ['deviceD', 'deviceD', 'next'],
-  ['deviceD', 'next2', 'next'],
-  ['devicesDE', 'next2', 'next'],
-  ['devicesDE', 'devicesDE', 'deviceD'],
-  ['iccid', 'next2', 'next'],
-  ['iccid', 'deviceD', 'next2'],
-  ['iccid', 'iccid', 'next'],
-  ['store', 'next2', 'next'],
-  ['store', 'store', 'next2'],
-  ['store', 'recover', 'next2'],
-  ['recover', 'recover', 'next'],
-  ['rename', 'deviceD', 'next2'],
-  ['move', 'move', 'back'],
-  ['move', 'back', 'next'],
-  ['move', 'relay', 'back'],
-  ['move', 'relay', 'next'],
-  ['move', 'handover', 'next2'],
-  ['moveall', 'deviceD', 'next'],
-  ['moveall', 'relay', 'iccid'],
-  ['next2', 'next2', 'rename'],
-  ['next2', 'next2', 'iccid'],
-  ['next2', 'devicesDE', 'rename'],
-  ['devicesDE', 'devicesDE', 'rename'],
-  ['next', 'next2', 'rename'],
-  ['store', 'store', 'rename'],
-  ['recover', 'recover', 'rename'],
-  ['recover', 'recover', 'iccid'],
-  ['move', 'move2', 'next'],
-  ['move', 'move2', 'back'],
-  ['move2', 'move2', 'back'],
-  ['move2', 'move2', 'next'],
-  ['move', 'move', 'handover'],
-  ['move', 'move', 'renameT'],
-  ['move', 'move', 'home'],
-  ['move', 'move3rd', 'back'],
-  ['move', 'move3rd', 'next'],
-  ['move', 'back', 'rename'],
-  ['move', 'home', 'next'],
-  ['move', 'home', 'nextT'],
-  ['move', 'relay', 'handover'],
-  ['move', 'move', 'relay', 'handover'],
-  ['move', 'move', 'nextT', 'relay'],
-  ['move', 'move', 'next', 'nextT'],
-  ['next2', 'next2', 'next', 'rename'],
-  ['round', 'move', 'next'],
-  ['round', 'round', 'next'],
-  ['round', 'relay', 'iccidall'],
-  ['back', 'back', 'next2'],
-]
+const TRIPLES = tuples({
+  'next+next': 'next2',
+  'next2+next2': 'next rename iccid next+rename',
+  'deviceD+deviceD': 'deviceD deviceLowerD next2 next',
+  'deviceD+next2': 'next',
+  'devicesDE+next2': 'next',
+  'devicesDE+devicesDE': 'deviceD rename',
+  'iccid+next2': 'next',
+  'iccid+deviceD': 'next2',
+  'iccid+iccid': 'next',
+  'store+next2': 'next',
+  'store+store': 'next2 rename',
+  'store+recover': 'next2',
+  'recover+recover': 'next rename iccid',
+  'rename+deviceD': 'next2',
+  'move+move': 'back handover renameT home relay+handover nextT+relay next+nextT',
+  'move+back': 'next rename',
+  'move+relay': 'back next handover',
+  'move+handover': 'next2',
+  'moveall+deviceD': 'next',
+  'moveall+relay': 'iccid',
+  'next2+devicesDE': 'rename',
+  'next+next2': 'rename',
+  'move+move2': 'next back',
+  'move2+move2': 'back next',
+  'move+move3rd': 'back next',
+  'move+home': 'next nextT',
+  'round+move': 'next',
+  'round+round': 'next',
+  'round+relay': 'iccidall',
+  'back+back': 'next2',
+})
 
 /** What is on the stick only after a move. */
 const IS_ON_STICK = /^(home|nextT|iccidT|renameT|iccidall)/
@@ -194,18 +102,7 @@ function suits(start: string, calls: readonly string[]): boolean {
   return true
 }
 
-const FAULTLESS = [
-  'links',
-  'nolinks',
-  'erange',
-  'fat',
-  'two-win',
-  'behind',
-  'ahead',
-  'verifier',
-  'held',
-  'estale',
-]
+const FAULTLESS = [...KINDS.keys()]
 /** Where two can win a rename, no other tool may work in the directory. */
 const isSafe = (kind: string, calls: readonly string[]) => !(kind === 'two-win' && calls.includes('rename'))
 
@@ -234,78 +131,16 @@ function bases(
   )
 }
 
-/** A share of the scenarios: that of one process of several. */
-export interface Share {
-  readonly index: number
-  readonly of: number
-}
+const pairBases = () => bases(FAULTLESS, Object.keys(STARTS), lotsFor)
 
-export const mine = <T>(all: readonly T[], { index, of }: Share) => all.filter((_, at) => at % of === index)
+const BROKEN = 'fresh assigned claimed halfclaim answer halfmoved given moved damaged backup'.split(' ')
 
-/** May it go on? */
-export type GoesOn = () => boolean
-
-export const pairBases = () => bases(FAULTLESS, Object.keys(STARTS), lotsFor)
-
-export const faultBases = () =>
-  bases(
-    FAULTY,
-    [
-      'fresh',
-      'assigned',
-      'claimed',
-      'halfclaim',
-      'answer',
-      'halfmoved',
-      'given',
-      'moved',
-      'damaged',
-      'backup',
-    ],
-    () => [2],
-  )
-
-export async function completePairs(
-  trials: Trials,
-  share: Share,
-  only: RegExp,
-  goesOn: GoesOn,
-): Promise<void> {
-  for (const base of mine(pairBases(), share)) {
-    if (!goesOn()) return
-    if (only.test(nameOf(base))) await allOfPair(base, trials.trial(`pairs ${nameOf(base)}`))
-  }
-}
-
-export async function completeFaults(
-  trials: Trials,
-  share: Share,
-  only: RegExp,
-  goesOn: GoesOn,
-): Promise<void> {
-  for (const base of mine(faultBases(), share)) {
-    if (!goesOn()) return
-    if (only.test(nameOf(base))) await allFaults(base, trials.trial(`faults ${nameOf(base)}`))
-  }
-}
+const faultBases = () => bases(FAULTY, BROKEN, () => [2])
 
 /** Commands that are given again after two faults. */
-const AGAIN = [
-  'restore',
-  'bindD',
-  'next',
-  'next2',
-  'deviceD',
-  'devicesDE',
-  'iccid',
-  'move',
-  'move2',
-  'back',
-  'round',
-  'recover',
-]
+const AGAIN = 'restore bindD next next2 deviceD devicesDE iccid move move2 back round recover'.split(' ')
 
-export const doubleBases = (): Base[] =>
+const doubleBases = (): Base[] =>
   FAULTY.flatMap((kind) =>
     ['fresh', 'claimed', 'halfclaim', 'halfmoved', 'given', 'answer', 'backup'].flatMap((start) =>
       AGAIN.map((name) => [name, name])
@@ -314,20 +149,28 @@ export const doubleBases = (): Base[] =>
     ),
   )
 
-export async function doubleFaults(
-  trials: Trials,
-  share: Share,
-  only: RegExp,
-  goesOn: GoesOn,
-): Promise<void> {
-  for (const base of mine(doubleBases(), share)) {
-    if (!goesOn()) return
-    if (only.test(nameOf(base))) await twoFaults(base, trials.trial(`double ${nameOf(base)}`))
+/** Runs what it is to explore, until it is told to end. */
+type Explore = (trials: Trials, share: Share, only: RegExp, goesOn: GoesOn, seed: number) => Promise<void>
+
+const complete =
+  (name: string, all: () => Base[], explore: (base: Base, trial: Trial) => Promise<void>): Explore =>
+  async (trials, share, only, goesOn) => {
+    for (const base of mine(all(), share)) {
+      if (!goesOn()) return
+      if (only.test(nameOf(base))) await explore(base, trials.trial(`${name} ${nameOf(base)}`))
+    }
   }
+
+/** By their names. */
+export const SETS: Record<string, Explore> = {
+  sweeps,
+  pairs: complete('pairs', pairBases, allOfPair),
+  faults: complete('faults', faultBases, allFaults),
+  double: complete('double', doubleBases, twoFaults),
+  random: randomly,
 }
 
-export const nameOf = ({ kind, start, calls, profiles }: Base) =>
-  `${kind} ${start}/${profiles} ${calls.join('+')}`
+const nameOf = ({ kind, start, calls, profiles }: Base) => `${kind} ${start}/${profiles} ${calls.join('+')}`
 
 const NAPS_MS = [70_000, 11 * 60_000, 25 * 3_600_000]
 const CODES = ['EIO', 'ENOSPC', 'EACCES', 'EBUSY']
@@ -335,9 +178,9 @@ const LOST_REPLIES = ['ENOENT', 'EEXIST', 'EIO']
 /** About as many points as a call has. */
 const LONGEST = 70
 
-/** Schedules by chance, until it is told to end. */
-export async function randomly(trials: Trials, seed: number, only: RegExp, goesOn: GoesOn): Promise<void> {
-  const random = new Random(seed)
+/** By chance. */
+async function randomly(trials: Trials, { index }: Share, only: RegExp, goesOn: GoesOn, seed: number) {
+  const random = new Random(seed + index)
   while (goesOn()) {
     const schedule = anyOf(random)
     if (only.test(nameOf(schedule)) && isSafe(schedule.kind, schedule.calls))

@@ -9,11 +9,8 @@ import type { Call } from './call.ts'
 import { CHANGES, looksOf } from './faults.ts'
 import { conflictsAny, pointsOf } from './pairs.ts'
 import { run } from './run.ts'
-import { type GoesOn, mine, type Share } from './sets.ts'
 import { format, parse, type Schedule } from './text.ts'
-import type { Outcome, Trial, Trials } from './trial.ts'
-
-export const isSweep = (text: string) => text.includes('?')
+import { type GoesOn, mine, type Outcome, type Share, type Trial, type Trials } from './trial.ts'
 
 /**
  * Runs the schedules of a text, without those that are the same as one before: a pause one step later is, if the step

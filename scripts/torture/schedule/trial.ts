@@ -2,7 +2,7 @@
 import type { World } from './engine.ts'
 import type { Violation } from './faulty.ts'
 import { judge } from './judge.ts'
-import { run } from './run.ts'
+import { run, type Watch } from './run.ts'
 import { format, type Schedule } from './text.ts'
 
 export interface Outcome {
@@ -16,10 +16,21 @@ export interface Found extends Violation {
   readonly schedule: string
 }
 
-export async function tryOne(schedule: Schedule): Promise<Outcome> {
-  const world = await run(schedule)
+export async function tryOne(schedule: Schedule, watch?: Watch): Promise<Outcome> {
+  const world = await run(schedule, watch)
   return { world, violation: await judge(world, schedule) }
 }
+
+/** A share of the scenarios: that of one process of several. */
+export interface Share {
+  readonly index: number
+  readonly of: number
+}
+
+export const mine = <T>(all: readonly T[], { index, of }: Share) => all.filter((_, at) => at % of === index)
+
+/** May it go on? */
+export type GoesOn = () => boolean
 
 /** Of one scenario, the rules that are violated again are not told again. */
 const scenarioOf = ({ calls, start }: Schedule) => `${[...calls].sort().join('+')} ${start}`

@@ -1,0 +1,143 @@
+/** Calls at work in directories of profiles, again and again until they are told to stop. Some of them are killed. */
+import { readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Ledger } from './ledger.ts'
+import { printedIn, type Run, type Started } from './program.ts'
+import { look } from './sight.ts'
+import type { Tally } from './tally.ts'
+import { isPutAside, readCalls, traced } from './trace.ts'
+import type { Works } from './works.ts'
+
+const LATEST_KILL_MS = 900
+/** So few that calls name the same device again. */
+const DEVICES = 60
+const TRACED = ['link', 'linkat', 'rename', 'renameat', 'fsync', 'openat', 'write']
+
+interface Kind {
+  /** How many profiles the call may have claimed if it is killed. */
+  readonly takes?: number
+  readonly device?: string | undefined
+  /** The chance that it is killed. */
+  readonly risk?: number
+}
+
+export class Crew {
+  /** Stations go on until nothing is left. */
+  isOn = true
+  /** Nobody begins anything, and how a call ends is nobody's fault. */
+  isCut = false
+  kills = 0
+  /** How many profiles calls that were killed may have claimed. */
+  atStake = 0
+  readonly #works: Works
+  readonly #tally: Tally
+  readonly #ledger: Ledger
+  readonly #running = new Set<Started>()
+
+  constructor(works: Works, tally: Tally, ledger: Ledger) {
+    this.#works = works
+    this.#tally = tally
+    this.#ledger = ledger
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    for (const each of this.#running) each.signal(signal)
+  }
+
+  /** Waits for the end of a call, which may come sooner than it thinks, and notes what it has printed. */
+  async see(started: Started, { takes = 0, device, risk = 0 }: Kind = {}): Promise<Run> {
+    const { random } = this.#works
+    if (random.chance(risk)) setTimeout(started.signal, random.whole(0, LATEST_KILL_MS), 'SIGKILL')
+    this.#running.add(started)
+    const ended = await started.ended
+    this.#running.delete(started)
+    const printed = printedIn(ended.stdout)
+    this.#tally.add(
+      device === undefined ? 'profiles printed' : 'profiles printed for devices',
+      printed.length,
+    )
+    if (device === undefined) this.#ledger.print(printed)
+    else this.#ledger.printFor(device, printed)
+    if (ended.hung) this.#ledger.problems.add('a call hung')
+    else if (ended.signal === 'SIGKILL') {
+      this.kills++
+      this.atStake += takes
+    } else if (!this.isCut && ended.code !== 0 && ended.code !== 3)
+      this.#ledger.problems.add(`a call ended with ${ended.code}: ${ended.stderr}`)
+    this.#tally.show('at work')
+    return ended
+  }
+
+  /** Takes profiles, some of them for devices. */
+  async station(directory: string, { risk = 0, forDevices = 0 } = {}): Promise<void> {
+    const { random } = this.#works
+    while (!this.isCut) {
+      const device = random.chance(forDevices) ? `SN ${random.whole(1, DEVICES)}` : undefined
+      const takes = device === undefined && random.chance(0.25) ? 3 : 1
+      const options = device === undefined ? ['-n', String(takes)] : ['--device', device]
+      const { code } = await this.see(this.#works.startNext(directory, ...options), { takes, device, risk })
+      if (code !== 3) continue
+      // Three at once may be more than there are.
+      if (!this.isOn && takes === 1) return
+      await sleep(20)
+    }
+  }
+
+  /** Fetches a few, and now and then many, which are flushed in one go. */
+  async fetching(directory: string, { risk = 0, many = 0, isTraced = false } = {}): Promise<void> {
+    const { random } = this.#works
+    while (this.isOn && !this.isCut) {
+      const count = random.chance(many) ? random.whole(64, 100) : random.whole(1, 12)
+      if (isTraced) await this.fetchTraced(directory, count)
+      else {
+        const { stderr } = await this.see(this.#works.startFetch(directory, count, {}, '-vv'), { risk })
+        this.#ledger.keep([...stderr.matchAll(/^softsim: (\d+) is stored$/gm)].map(([, iccid = '']) => iccid))
+        await sleep(random.whole(0, 30))
+      }
+    }
+  }
+
+  /** Fetches one answer. What the trace tells was put aside must last from then on, whatever becomes of the call. */
+  async fetchTraced(directory: string, count: number): Promise<void> {
+    const log = join(this.#works.root, 'trace')
+    const before = this.#works.service.delivered.size
+    const { code } = await this.see(
+      this.#works.startFetch(directory, count, { under: traced(log, undefined, TRACED) }),
+    )
+    const seen = readCalls(readFileSync(log, 'utf8'))
+    const answer = this.#works.deliveredSince(before)
+    // A profile gets its name only when all of its answer is safe.
+    const isPublished = seen.some(
+      ({ name, args }) =>
+        /^(link|rename)/.test(name) && answer.some((iccid) => args.includes(`/${iccid}.json"`)),
+    )
+    if (code === 0 || isPublished || isPutAside(seen, answer[0] ?? '')) this.#ledger.keep(answer)
+  }
+
+  /** The hint may be gone, empty, cut off or nonsense at any time. */
+  async spoiling(directory: string): Promise<void> {
+    const hint = join(directory, '.unused')
+    const { random } = this.#works
+    const ways = [
+      () => rmSync(hint),
+      (at: number) => truncateSync(hint, Math.min(at, readFileSync(hint).length)),
+      () =>
+        writeFileSync(hint, 'softsim unused 1       \n99999                  \n0                      \n'),
+      (at: number) => writeFileSync(hint, Buffer.alloc(at, '7')),
+    ]
+    while (this.isOn) {
+      await sleep(random.whole(1, 120))
+      try {
+        random.pick(ways)(random.whole(0, 2000))
+      } catch {
+        // It is gone already.
+      }
+    }
+  }
+
+  /** Fetches until there are so many. */
+  async stock(directory: string, count: number): Promise<void> {
+    while (look(directory).unused.size < count) await this.fetchTraced(directory, count)
+  }
+}

@@ -1,0 +1,125 @@
+/** In which order the executable makes its steps, as the system sees them: what must not be lost is flushed before. */
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { start } from '../../scripts/torture/program.ts'
+import { Random } from '../../scripts/torture/random.ts'
+import { look } from '../../scripts/torture/sight.ts'
+import { type Call, readCalls, traced, whyNoTrace } from '../../scripts/torture/trace.ts'
+import { Works } from '../../scripts/torture/works.ts'
+
+const reason = whyNoTrace()
+
+describe.skipIf(reason !== undefined)(`order of steps${reason ? ` (skipped: ${reason})` : ''}`, () => {
+  let works: Works
+
+  beforeAll(async () => {
+    works = await Works.open(new Random(1))
+  })
+  afterAll(() => works.close())
+
+  /** With one thread that flushes, the order is the same in every run. */
+  async function stepsOf(directory: string, start: (under: object) => ReturnType<Works['startNext']>) {
+    const log = join(works.newPath(), '../trace')
+    const { code } = await start({ under: traced(log), env: { UV_THREADPOOL_SIZE: '1' } }).ended
+    expect(code).toBe(0)
+    return readCalls(readFileSync(log, 'utf8')).flatMap((call) => stepOf(call, directory) ?? [])
+  }
+
+  test('next: first the claim, then the flush, and then a single write to standard output', async () => {
+    const directory = works.newPath()
+    await works.fetch(directory, 20)
+    const iccid = [...look(directory).unused].sort().at(-1) ?? ''
+    for (const [count, ...options] of [[1], [1], [5, '-n', '5'], [1, '--iccid', iccid]] as const) {
+      const line = works.nextLine(directory, ...options)
+      const steps = await stepsOf(directory, (how) => start(line, how))
+      const each = (...steps: string[]) => Array.from({ length: count }, () => steps).flat()
+      expect(steps.slice(steps.indexOf('flush a claim')), options.join(' ')).toEqual([
+        ...each('flush a claim'),
+        ...each('decide', 'remove the unused file', 'put the used file in its place'),
+        'flush the directory',
+        'print',
+      ])
+    }
+  })
+
+  test('fetch: the whole response is saved and flushed before any profile gets its name', async () => {
+    const [directory, before] = [works.newPath(), works.service.delivered.size]
+    const steps = await stepsOf(directory, (how) => works.startFetch(directory, 6, how))
+    const iccids = works.deliveredSince(before)
+    expect(runs(steps)).toEqual([
+      'flush the directory',
+      'keep room',
+      'flush the room',
+      'put aside',
+      'flush the names of what was put aside',
+      'flush what was put aside',
+      'flush the names of what was put aside',
+      'flush a profile',
+      'publish',
+      'flush the directory',
+      'remove what was put aside',
+      'flush the names of what was put aside',
+    ])
+    expect([...look(directory).unused].sort()).toEqual(iccids.sort())
+  })
+
+  test('fetch of many: all are flushed before any gets its name', async () => {
+    const directory = works.newPath()
+    await works.fetch(directory, 8)
+    const steps = await stepsOf(directory, (how) => works.startFetch(directory, 80, how))
+    const flush = steps.includes('flush all') ? 'flush all' : 'flush a profile'
+    expect(steps.filter((step) => step === 'publish')).toHaveLength(80)
+    expect(runs(steps).slice(-5)).toEqual([
+      flush,
+      'publish',
+      'flush the directory',
+      'remove what was put aside',
+      'flush the names of what was put aside',
+    ])
+  })
+
+  test('two fetches at once: the first to end does not remove what the other needs', async () => {
+    const directory = works.newPath()
+    await works.fetch(directory, 1)
+    const delivered = works.service.delivered.size
+    const injection = { syscall: 'fsync', when: 1, effect: 'delay_enter=1000000' } as const
+    const slow = works.startFetch(directory, 3, { under: traced('/dev/null', injection) })
+    const incoming = join(directory, '.incoming')
+    while (!existsSync(incoming)) await sleep(5)
+    expect(await works.fetch(directory, 2)).toMatchObject({ code: 0 })
+    expect(await slow.ended).toMatchObject({ code: 0 })
+    const iccids = works.deliveredSince(delivered)
+    expect(iccids).toHaveLength(5)
+    const { unused } = look(directory)
+    expect(iccids.filter((iccid) => !unused.has(iccid))).toEqual([])
+  })
+})
+
+/** The same in a row only once. */
+const runs = (steps: readonly string[]) => steps.filter((step, at) => step !== steps[at - 1])
+
+/** What a call means for what is durable; undefined for all that makes no difference. */
+function stepOf({ name, args }: Call, directory: string): string | undefined {
+  const isFlush = /^f(data)?sync$/.test(name)
+  if (isFlush && args.includes(`<${directory}>`)) return 'flush the directory'
+  if (isFlush && args.includes('/.incoming>')) return 'flush the names of what was put aside'
+  if (isFlush && args.includes('.reserve>')) return 'flush the room'
+  if (isFlush && args.includes('.answer/answer>')) return 'flush what was put aside'
+  if (isFlush && args.includes('.answer>')) return 'flush the names of what was put aside'
+  if (isFlush && args.includes('/.incoming/')) return 'flush a profile'
+  if (name === 'openat' && args.includes('.reserve"') && args.includes('O_CREAT')) return 'keep room'
+  if (/^rename/.test(name) && /\.answer(\/answer)?"/.test(args)) return 'put aside'
+  if (name === 'syncfs') return 'flush all'
+  if (/^rename/.test(name) && /\/\d+\.json"\)?$/.test(args.trim())) return 'publish'
+  if (/^unlink/.test(name) && args.includes('.answer/answer"')) return 'remove what was put aside'
+  if (name === 'openat' && args.includes('/__') && args.includes('O_EXCL')) return 'create the used name'
+  if (isFlush && args.includes('/.claims/~')) return 'flush a claim'
+  if (/^rename/.test(name) && /\.claims\/\d+"\)?$/.test(args.trim())) return 'decide'
+  if (/^unlink/.test(name) && /\/\d+\.json"/.test(args)) return 'remove the unused file'
+  if (/^rename/.test(name) && args.includes('/__')) return 'put the used file in its place'
+  if (isFlush && args.includes('/__')) return 'flush a used file'
+  if (name === 'write' && args.startsWith('1<')) return 'print'
+  return undefined
+}
