@@ -140,7 +140,8 @@ async function moveInto(run: Run, earlier: readonly Move[]): Promise<void> {
   const { iccids } = readUnused(source)
   // Windows does not flush directories. It may hold their names back, until the disk is ejected.
   const canFlush = open.canFlush && process.platform !== 'win32'
-  const summary = `${several(tally.moved, 'profile')} moved to ${target}; ${iccids.length} unused left in ${source}`
+  const where = open.made.length > 0 ? `${target}, which is new` : target
+  const summary = `${several(tally.moved, 'profile')} moved to ${where}; ${iccids.length} unused left in ${source}`
   if (stop.aborted) messages.warn(TOO_LATE)
   messages.tell(0, summary + (areOnOneDisk(source, target) ? '' : canFlush ? UNPLUG : EJECT))
   // Whoever has not read that runs the same command again. Until now, it moves no others.

@@ -9,7 +9,7 @@ import { type Creation, claimsOf, createAll, type Outcome, openClaims, settle } 
 import { fieldsOf } from './fields.ts'
 import { fileName, keyOf, parseName, type Unused } from './names.ts'
 import { patiently } from './patience.ts'
-import { comingKey, keyOfName } from './place.ts'
+import { CLAIMS, comingKey, keyOfName } from './place.ts'
 import { readProfile, readUnused } from './read.ts'
 import { removeIfThere } from './there.ts'
 import { deviceIn, tombstoneIn, type Use, useOf } from './use.ts'
@@ -102,7 +102,7 @@ export function nextName(name: string): string {
  * @throws {Failure} as `readUnused`
  */
 export function readSettled(directory: string, messages: Messages): Unused {
-  const keys = tryTo(messages, 'claims', () => openClaims(directory)) ?? []
+  const keys = tryTo(messages, CLAIMS, () => openClaims(directory)) ?? []
   for (let at = 0; at < keys.length; at += AT_ONCE) {
     const some = keys.slice(at, at + AT_ONCE).filter((key) => !isBeingClaimed(directory, key))
     for (const text of settleSome(directory, some, messages)) nameUnprinted(text, messages)

@@ -62,7 +62,7 @@ function lookAt(directory: string, name: string): Use {
   const unused = names.find((each) => exists(join(directory, each)))
   const [claim] = claimsOf(directory, keyOfName(name))
   for (const each of names) {
-    const text = readProfile(directory, usedName(each))
+    const text = exists(join(directory, usedName(each))) ? readProfile(directory, usedName(each)) : undefined
     if (text === undefined) continue
     if (isComplete(text, each)) return { state: 'used', name: each, text, isTwin: unused !== undefined }
     if (claim === undefined)
