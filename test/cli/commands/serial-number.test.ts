@@ -18,6 +18,9 @@ function said(text: string, format?: string): string | undefined {
 const NO_READ = /^the scanner has read nothing \| scan the device again$/
 const NO_VALUE = /^the script has no serial number \| check where the script gets it from; /
 const VARIABLE = /^a variable that was not replaced \| check how the script writes variables; /
+const MESSAGE = /^a message of a program \| check where the script gets the serial number from; /
+const PORT = /^a port \| --device takes the serial number; write the output to the port with >$/
+const BLANK = /^written with a blank that is no space \| enter it again, with spaces$/
 const CELL = /^a spreadsheet has lost the serial number \| make its column text, /
 
 describe('what stands for no device is refused', () => {
@@ -55,6 +58,37 @@ describe('what stands for no device is refused', () => {
     ],
     [VARIABLE, ['SN', 'serial', 'Serial Number', 'SERIAL_NUMBER', 'device', 'barcode']],
     [CELL, ['#N/A', '#REF!', '#NAME?', '#DIV/0!', '8.98E+18', '8,98E+18', '1e+15']],
+    [CELL, ['#NV', '#N/D', '#WERT!', '#¡VALOR!', 'Err:502', '1.23457E15']],
+    [
+      NO_READ,
+      ['NR', 'NG', 'NO BARCODE', 'READ ERROR', 'ReadFail', 'Bad Code', 'no data', 'SCAN ERROR', 'NOT FOUND'],
+    ],
+    [
+      NO_VALUE,
+      ['System Serial Number', 'Not Applicable', 'Not Available', 'O.E.M.', 'INVALID', 'Default', '(empty)'],
+    ],
+    [
+      NO_VALUE,
+      ['unset', 'DBNull', 'System.DBNull', 'System.String[]', 'Nothing', 'nullptr', 'NoneType', '-inf'],
+    ],
+    [NO_VALUE, ['[object Promise]', 'Promise { <pending> }', '[Function: serial]', 'ECHO is off.']],
+    [
+      NO_VALUE,
+      ['ECHO ist ausgeschaltet (OFF).', 'SN-undefined', 'undefined-1', 'SN-NaN', 'SN_None', 'SN-null'],
+    ],
+    [
+      VARIABLE,
+      ['%(sn)s', '%08d', '{sn!r}', '{0:08d}', '%SN:~0,8%', '!SN:~0,8!', '\\1', '\\N', '«sn»', '@sn', '&sn;'],
+    ],
+    [VARIABLE, ['SN-$COUNT', 'SN-\u0024{N}', 'SN-{{n}}', 'SN-{n}', 'SN-%N%', 'SN-%d', '{% sn %}', 'SN-']],
+    [
+      MESSAGE,
+      ['cat: sn.txt: No such file or directory', 'bash: sn: command not found', '404 page not found'],
+    ],
+    [MESSAGE, ['Traceback (most recent call last):', 'java.lang.NullPointerException', '502 Bad Gateway']],
+    [MESSAGE, ['error: no devices/emulators found', 'The system cannot find the file specified.']],
+    [PORT, ['/dev/ttyUSB0', 'COM3', '\\\\.\\COM10']],
+    [BLANK, ['SN\u00a01', 'SN\u30001']],
   ])('%s', (expected, texts) => {
     for (const text of texts) expect(said(text), text).toMatch(expected)
   })
@@ -71,12 +105,17 @@ test.each([
   ['SN-1,SN-2', 'a list of serial numbers | write --device SN-1 --device SN-2'],
   ['"SN-1"; "SN-2"', 'a list of serial numbers | write --device SN-1 --device SN-2'],
   ['SN-1,', 'a list of serial numbers | write --device SN-1'],
+  ["['SN-9']", 'in quotation marks | write --device SN-9'],
+  ["('SN-9',)", 'a list of serial numbers | write --device SN-9'],
+  ['『SN-9』', 'in quotation marks | write --device SN-9'],
+  ['{"sn":"SN-9"}', 'in quotation marks | give the serial number alone'],
 ])('%s: says what to type', (text, expected) => expect(said(text)).toBe(expected))
 
 test.each([
   ...['NULL-MODEM-3', 'ERR0R5', 'NOREAD-7', 'ERROR 42', 'SN-1', 'sn1', 'device-1', 'True7', '0', '000000'],
   ...['a:b', 'Prüfgerät-Ü', '東京-5', 'é', 'SN 2', '(01)09501101530003(21)SN42', 'A/B.C_D+E', '50%', 'P$5'],
   ...['{3F2504E0-4F89-11D3-9A0C-0305E82C3301}', '#12', '1E5', "O'Neil-5", 'x'.repeat(128), ' SN-1\r\n'],
+  ...['COM-001', 'P-100%', 'A$B', 'nil2', 'MIRROR-1', 'SN:9', ']C1SN-9', '[SN-9]', 'SN-1|2', 'INVALID-7'],
   // A list from Windows has a byte order mark and line ends of its own.
   '\ufeffSN-1\r',
 ])('%s is a serial number', (text) => expect(said(text)).toBeUndefined())
