@@ -11,7 +11,7 @@ import {
   openTarget,
 } from '../../../src/store/incoming/target.ts'
 import { temporaryDirectory } from '../../support/directory.ts'
-import { hasSymlinks } from '../../support/system.ts'
+import { hasPosix, hasSymlinks } from '../../support/system.ts'
 import { disk, fail, once } from '../../support/watched-fs.ts'
 
 /** The pauses, in milliseconds. */
@@ -106,6 +106,19 @@ describe('another fetch ends at the same moment, and removes', () => {
       }
       closeSync(await createIncoming(target, 'new'))
       expect([readdirSync(join(directory, INCOMING)), pauses]).toEqual([['new'], expected])
+    },
+  )
+
+  test.skipIf(!hasPosix)(
+    '.incoming, in which this one has its mark: the name of the new one is flushed',
+    async () => {
+      const directory = temporaryDirectory()
+      const target = await openTarget(directory)
+      rmSync(join(directory, INCOMING), { recursive: true })
+      const opened: string[] = []
+      disk.after = (call, path) => void (call === 'open r' && opened.push(path))
+      closeSync(await createIncoming(target, 'new'))
+      expect(opened).toContain(directory)
     },
   )
 
