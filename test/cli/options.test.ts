@@ -17,19 +17,6 @@ test.each(DEFINITIONS.map((definition, at) => ({ ...definition, at })))(
   },
 )
 
-test('an option requires, allows or refuses a value', () => {
-  const [fetch, next, , , , help] = DEFINITIONS.map(({ values }) => values)
-  expect(['-n', '--count', '-a', '-u', '-o'].map((name) => fetch?.get(name))).toEqual(
-    Array(5).fill('required'),
-  )
-  expect(
-    ['-k', '--in', '--iccid', '--format', '--crc', '--no-crc', '--no-smsc'].map((name) => next?.get(name)),
-  ).toEqual(['required', 'required', 'required', 'optional', 'none', 'none', 'none'])
-  expect([fetch?.get('-k'), next?.get('-u'), next?.get('--api-key'), help?.get('-n')]).toEqual(
-    Array(4).fill(undefined),
-  )
-})
-
 test('no option takes a value in one command and none in another', () => {
   const kinds = new Map<string, Set<string>>()
   for (const [name, value] of DEFINITIONS.flatMap(({ values }) => [...values])) {

@@ -1,4 +1,3 @@
-import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { UnusableProfile } from '../../src/failure.ts'
 import { FIELDS, type Field, type Profile } from '../../src/profile/profile.ts'
@@ -63,23 +62,6 @@ test.each([
 test('a file with the name of another ICCID is damaged', () => {
   const other = plainProfile(2).iccid
   expect(refusal(() => parseStored(`${other}.json`, stored()))).toMatch(/^damaged: .*name.*/)
-})
-
-test('any text is read as a profile or refused', () => {
-  const text = fc.oneof(
-    fc.string(),
-    fc.json(),
-    fc.nat(60).map((end) => stored().slice(0, end)),
-  )
-  fc.assert(
-    fc.property(text, (each) => {
-      try {
-        parseStored(`${iccid}.json`, each)
-      } catch (error) {
-        expect(error).toBeInstanceOf(UnusableProfile)
-      }
-    }),
-  )
 })
 
 test('a plaintext gives all eleven fields', () => {

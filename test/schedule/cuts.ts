@@ -12,7 +12,7 @@ export const CUTS: readonly string[] = [
   'whole fresh/1 store: A?^0/1',
   'unordered fresh/1 storeanew: A?^0',
   'links missing/0 store: A?^0',
-  'unordered missing/0 store: A?^0/1',
+  'unordered missing/0 store: A?^0',
   'fat missing/0 store: A?^0',
   // A fetch is killed and has flushed nothing of what it has stored; then the power fails.
   'fat fresh/1 store+recover: A?! B?^0',

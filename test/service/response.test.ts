@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { parseProfileList, readStart, readWhole } from '../../src/service/response.ts'
 
@@ -139,18 +138,3 @@ test.each(['', 'null', '[]', '{}', '{"profiles":null}', '{"profiles":{}}', '<htm
   '%j is not a valid response',
   (body) => expect(parseProfileList(body)).toBeUndefined(),
 )
-
-test('every entry is either good or named', () => {
-  const entry = fc.oneof(
-    fc.constant(GOOD),
-    fc.jsonValue(),
-    fc.record({ iccid: fc.string(), profile: fc.base64String() }),
-  )
-  fc.assert(
-    fc.property(fc.array(entry), (entries) => {
-      const answer = parse(...entries)
-      expect((answer?.profiles.length ?? 0) + (answer?.refused.length ?? 0)).toBe(entries.length)
-      for (const { iccid } of answer?.profiles ?? []) expect(iccid).toMatch(/^\d{1,20}[Ff]?$/)
-    }),
-  )
-})

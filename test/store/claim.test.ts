@@ -3,7 +3,8 @@ import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { claimAll, comeBack, nextName, readSettled, usedText } from '../../src/store/claim.ts'
-import { namesIn, temporaryDirectory } from '../support/directory.ts'
+import { namesIn } from '../support/directory.ts'
+import { directoryWith } from '../support/store.ts'
 
 const profile = (n: number) => ({
   name: `898${n}.json`,
@@ -12,8 +13,7 @@ const profile = (n: number) => ({
 
 /** A directory with these files, and all that is said of it. */
 function place(...files: (readonly [name: string, text: string])[]) {
-  const directory = temporaryDirectory()
-  for (const [name, text] of files) writeFileSync(join(directory, name), text)
+  const directory = directoryWith(Object.fromEntries(files))
   const said: unknown[][] = []
   const messages = { warn: (...words: unknown[]) => void said.push(words), tell() {} }
   return { directory, said, messages, read: (name: string) => readFileSync(join(directory, name), 'utf8') }

@@ -1,25 +1,15 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { keyOfName } from '../../src/store/place.ts'
 import { readUnused } from '../../src/store/read.ts'
 import { deviceIn, refuseAssigned, removeTwin, tombstoneIn, useOf } from '../../src/store/use.ts'
-import { namesIn, temporaryDirectory } from '../support/directory.ts'
+import { namesIn } from '../support/directory.ts'
+import { directoryWith } from '../support/store.ts'
 
 const STORED = JSON.stringify({ iccid: '8988', profile: 'AAAA' })
 const USED = JSON.stringify({ iccid: '8988', profile: 'AAAA', device: 'D', file: '8988.json', claim: 'x' })
 const OTHER = JSON.stringify({ iccid: '8989', profile: 'AAAA' })
 const MOVED = { move: '0'.repeat(36), to: '/other', moved: { iccid: '8988', profile: 'AAAA', from: 'y' } }
 const TOMB = JSON.stringify(MOVED)
-
-function directoryOf(files: Record<string, string>): string {
-  const directory = temporaryDirectory()
-  for (const [name, text] of Object.entries(files)) {
-    mkdirSync(dirname(join(directory, name)), { recursive: true })
-    writeFileSync(join(directory, name), text)
-  }
-  return directory
-}
 
 const CLAIM = { '.claims/8988/nonce': USED }
 const unused = { state: 'unused', name: '8988.json' }
@@ -57,19 +47,19 @@ test.each([
     { ...used(USED, false), name: '8988F.2.json' },
   ],
 ])('what the names say of a profile: %s', (_, files, use) => {
-  expect(useOf(directoryOf(files), '8988')).toEqual(use)
+  expect(useOf(directoryWith(files), '8988')).toEqual(use)
 })
 
 test('a used file that can’t be read is not taken for none', () => {
-  const directory = directoryOf({ '8988.json': STORED, '__8988.json/x': '' })
+  const directory = directoryWith({ '8988.json': STORED, '__8988.json/x': '' })
   expect(() => useOf(directory, '8988')).toThrow('it is not a regular file')
 })
 
 test('of a used profile, the unused file goes in each spelling; of any other, none', () => {
-  const directory = directoryOf({ '8988.json': STORED, '8988F.json': STORED, '__8988.json': USED })
+  const directory = directoryWith({ '8988.json': STORED, '8988F.json': STORED, '__8988.json': USED })
   removeTwin(directory, useOf(directory, '8988'))
   expect(namesIn(directory)).toEqual(['__8988.json'])
-  const other = directoryOf({ '8988.json': STORED, '__8988.json': '' })
+  const other = directoryWith({ '8988.json': STORED, '__8988.json': '' })
   removeTwin(other, useOf(other, '8988'))
   expect([namesIn(other).length, [...readUnused(other).iccids]]).toEqual([2, []])
 })

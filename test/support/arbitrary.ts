@@ -61,49 +61,30 @@ export const acceptable: fc.Arbitrary<Profile> = fc.record({
 
 export const hexOptions = fc.record({ smsp: fc.boolean(), smsc: fc.boolean(), crc: fc.boolean() })
 
+const oneOf = (words: string) => fc.constantFrom(...words.split(' '))
+
 /** Words that look like commands, like options and like neither. */
-const lookalike = fc.constantFrom(
-  ...'fetch next help nxet json hex profiles x.pem 5 - = -h -V --help --version -v -k -n5 --format'.split(
-    ' ',
-  ),
-  '',
-  'my profiles',
+const lookalike = fc.oneof(
+  {
+    weight: 9,
+    arbitrary: oneOf(
+      'fetch next help nxet json hex profiles x.pem 5 - = -h -V --help --version -v -k -n5 --format',
+    ),
+  },
+  fc.constantFrom('', 'my profiles'),
 )
 
 /** An option of some command, in any form, with a value that may look like anything. */
 const option = fc.oneof(
-  fc.tuple(
-    fc.constantFrom(
-      '-k',
-      '-i',
-      '-n',
-      '-o',
-      '-u',
-      '-a',
-      '--key',
-      '--in',
-      '--out',
-      '--url',
-      '--iccid',
-      '--receipts',
-    ),
-    lookalike,
-  ),
+  fc.tuple(oneOf('-k -i -n -o -u -a --key --in --out --url --iccid --receipts'), lookalike),
   fc
-    .tuple(
-      fc.constantFrom('-k', '-i', '-n', '-o', '--receipts=', '--count=', '--out=', '--format=', '--in='),
-      lookalike,
-    )
+    .tuple(oneOf('-k -i -n -o --receipts= --count= --out= --format= --in='), lookalike)
     .map((glued) => [glued.join('')]),
-  fc
-    .constantFrom('-v', '-vv', '--crc', '--no-crc', '--smsp', '--no-smsc', '--format', '--verbosity')
-    .map((flag) => [flag]),
+  oneOf('-v -vv --crc --no-crc --smsp --no-smsc --format --verbosity').map((flag) => [flag]),
   fc.tuple(fc.constant('--format'), lookalike),
 )
 
-const slip = fc
-  .constantFrom('--', '-x', '--nope', '-e', '--crc=yes', '-vh', '-kV', '-h=1', '--format=', 'more')
-  .map((word) => [word])
+const slip = oneOf('-- -x --nope -e --crc=yes -vh -kV -h=1 --format= more').map((word) => [word])
 
 /** Any command line, of which many are right; without the program's own name. */
 export const commandLine: fc.Arbitrary<string[]> = fc

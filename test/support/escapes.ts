@@ -1,29 +1,12 @@
 /** How services escape what they repeat, and how it is read again. */
 import fc from 'fast-check'
 
-const NAMES: Record<string, string> = {
-  '!': 'excl',
-  '"': 'quot',
-  '#': 'num',
-  $: 'dollar',
-  '%': 'percnt',
-  '&': 'amp',
-  "'": 'apos',
-  '*': 'ast',
-  '+': 'plus',
-  ',': 'comma',
-  '.': 'period',
-  '/': 'sol',
-  ':': 'colon',
-  ';': 'semi',
-  '<': 'lt',
-  '=': 'equals',
-  '>': 'gt',
-  '?': 'quest',
-  '@': 'commat',
-  '\\': 'bsol',
-  '|': 'vert',
-}
+/** Characters and their names in HTML. */
+const NAMES: Record<string, string> = Object.fromEntries(
+  `!excl "quot #num $dollar %percnt &amp 'apos *ast +plus ,comma .period /sol :colon ;semi <lt =equals >gt ?quest @commat \\bsol |vert`
+    .split(' ')
+    .map((each) => [each[0], each.slice(1)]),
+)
 
 const hexOf = (character: string) => character.charCodeAt(0).toString(16).padStart(2, '0')
 

@@ -1,35 +1,13 @@
-import {
-  chmodSync,
-  chownSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs'
+import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { Hint } from '../../../src/store/hint.ts'
-import { add } from '../../../src/store/incoming/add.ts'
-import { INCOMING, type StoredProfile } from '../../../src/store/incoming/answers.ts'
-import { openTarget } from '../../../src/store/incoming/target.ts'
+import { INCOMING } from '../../../src/store/incoming/answers.ts'
 import { namesIn, temporaryDirectory } from '../../support/directory.ts'
-
-const profile = (n: number, text = 'AAAA'): StoredProfile => ({ iccid: `8988${n}`, profile: text })
-const several = (count: number) => Array.from({ length: count }, (_, n) => profile(n))
-const read = (directory: string, name: string) => JSON.parse(readFileSync(join(directory, name), 'utf8'))
+import { addTo, jsonIn, profile, several } from '../../support/store.ts'
 
 /** Whether a name is that of a profile that has none in the directory yet. */
 const isOnItsWay = (name: string) => /\.\d+$/.test(name)
-
-async function addTo(directory: string, profiles: StoredProfile[]) {
-  const target = await openTarget(directory)
-  try {
-    return await add(target, profiles)
-  } finally {
-  }
-}
 
 describe('add', () => {
   test('gives each profile its own file and leaves no other file', async () => {
@@ -38,7 +16,7 @@ describe('add', () => {
     expect(added).toEqual({ stored: several(200).map(({ iccid }) => iccid), known: [] })
     expect(namesIn(directory)).toHaveLength(200)
     expect(readdirSync(join(directory, INCOMING))).toEqual([])
-    expect(read(directory, '89887.json')).toEqual(profile(7))
+    expect(jsonIn(directory, '89887.json')).toEqual(profile(7))
   })
 
   test.skipIf(process.getuid?.() !== 0)(
@@ -65,7 +43,7 @@ describe('add', () => {
     const { stored, known } = await addTo(directory, several(3))
     expect([stored, known.sort()]).toEqual([['89882'], ['89880', '89881']])
     expect(namesIn(join(directory, INCOMING)).filter(isOnItsWay)).toEqual([])
-    expect(read(directory, '89880.json')).toEqual(unused)
+    expect(jsonIn(directory, '89880.json')).toEqual(unused)
     expect(existsSync(join(directory, '89881.json'))).toBe(false)
   })
 
@@ -75,7 +53,7 @@ describe('add', () => {
       const directory = temporaryDirectory()
       writeFileSync(join(directory, '89881.json'), text)
       expect(await addTo(directory, several(2))).toEqual({ stored: ['89880', '89881'], known: [] })
-      expect(read(directory, '89881.json')).toEqual(profile(1))
+      expect(jsonIn(directory, '89881.json')).toEqual(profile(1))
     },
   )
 

@@ -9,11 +9,9 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
-import { add } from '../../../src/store/incoming/add.ts'
-import type { StoredProfile } from '../../../src/store/incoming/answers.ts'
-import { openTarget } from '../../../src/store/incoming/target.ts'
 import { readUnused } from '../../../src/store/read.ts'
 import { namesIn, temporaryDirectory } from '../../support/directory.ts'
+import { addTo, jsonIn, profile } from '../../support/store.ts'
 import { hasPosix } from '../../support/system.ts'
 import { disk, systemError } from '../../support/watched-fs.ts'
 
@@ -31,16 +29,8 @@ beforeEach(() => {
   }
 })
 
-const profiles: StoredProfile[] = [1, 2, 3].map((n) => ({ iccid: `8988${n}`, profile: 'AAAA' }))
+const profiles = [1, 2, 3].map(profile)
 const iccids = profiles.map(({ iccid }) => iccid)
-
-async function addTo(directory: string, added = profiles) {
-  const target = await openTarget(directory)
-  try {
-    return await add(target, added)
-  } finally {
-  }
-}
 
 /** What an open file of this process is. The descriptor that lists them is closed by then. */
 function linkOf(descriptor: string): string {
@@ -57,10 +47,9 @@ describe('without hard links', () => {
     async (code) => {
       says = code
       const directory = temporaryDirectory()
-      expect(await addTo(directory)).toEqual({ stored: iccids, known: [] })
+      expect(await addTo(directory, profiles)).toEqual({ stored: iccids, known: [] })
       expect(namesIn(directory)).toEqual(iccids.map((each) => `${each}.json`))
-      for (const each of profiles)
-        expect(JSON.parse(readFileSync(join(directory, `${each.iccid}.json`), 'utf8'))).toEqual(each)
+      for (const each of profiles) expect(jsonIn(directory, `${each.iccid}.json`)).toEqual(each)
       expect(readdirSync(join(directory, '.incoming'))).toEqual([])
     },
   )
@@ -70,7 +59,7 @@ describe('without hard links', () => {
     async (text) => {
       const directory = temporaryDirectory()
       writeFileSync(join(directory, '89882.json'), text)
-      expect(await addTo(directory)).toEqual({ stored: iccids, known: [] })
+      expect(await addTo(directory, profiles)).toEqual({ stored: iccids, known: [] })
       expect(readFileSync(join(directory, '89882.json'), 'utf8')).toBe(JSON.stringify(profiles[1]))
     },
   )
@@ -81,7 +70,7 @@ describe('without hard links', () => {
     meanwhile = (path) => {
       if (path.endsWith('89882.json')) writeFileSync(path, theirs)
     }
-    expect(await addTo(directory)).toEqual({ stored: ['89881', '89883'], known: ['89882'] })
+    expect(await addTo(directory, profiles)).toEqual({ stored: ['89881', '89883'], known: ['89882'] })
     expect(readFileSync(join(directory, '89882.json'), 'utf8')).toBe(theirs)
   })
 
@@ -91,7 +80,7 @@ describe('without hard links', () => {
       if (path.endsWith('89882.json'))
         writeFileSync(join(directory, '__89882.json'), JSON.stringify(profiles[1]))
     }
-    expect(await addTo(directory)).toEqual({ stored: ['89881', '89883'], known: ['89882'] })
+    expect(await addTo(directory, profiles)).toEqual({ stored: ['89881', '89883'], known: ['89882'] })
     expect([...readUnused(directory).iccids]).toEqual(['89881', '89883'])
   })
 
@@ -99,7 +88,9 @@ describe('without hard links', () => {
     meanwhile = (path) => {
       if (path.endsWith('89882.json')) throw systemError('EIO')
     }
-    await expect(addTo(temporaryDirectory())).rejects.toThrow('the disk reports an input/output error (EIO)')
+    await expect(addTo(temporaryDirectory(), profiles)).rejects.toThrow(
+      'the disk reports an input/output error (EIO)',
+    )
   })
 
   test('one profile in two spellings is stored once', async () => {
@@ -113,13 +104,13 @@ describe('without hard links', () => {
     const directory = temporaryDirectory()
     chmodSync(directory, 0o770)
     process.umask(0)
-    await addTo(directory)
+    await addTo(directory, profiles)
     expect(statSync(join(directory, '89881.json')).mode & 0o777).toBe(0o660)
   })
 
   test.runIf(process.platform === 'linux')('no file stays open', async () => {
     const directory = temporaryDirectory()
-    await addTo(directory)
+    await addTo(directory, profiles)
     const openFiles = () => readdirSync('/proc/self/fd').filter((each) => linkOf(each).startsWith(directory))
     expect(openFiles()).toEqual([])
   })

@@ -3,32 +3,19 @@ import { readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test, vi } from 'vitest'
 import { add } from '../../../src/store/incoming/add.ts'
-import { ANSWER, INCOMING, type StoredProfile, toFile } from '../../../src/store/incoming/answers.ts'
+import { ANSWER, INCOMING, toFile } from '../../../src/store/incoming/answers.ts'
 import { openTarget, targetOf } from '../../../src/store/incoming/target.ts'
 import { readUnused } from '../../../src/store/read.ts'
 import { namesIn, temporaryDirectory } from '../../support/directory.ts'
+import { addTo, directoryWith, profile, several } from '../../support/store.ts'
 import { disk, fail, once, systemError } from '../../support/watched-fs.ts'
 
 vi.mock('node:fs', async () => (await import('../../support/watched-fs.ts')).watchedFs)
 
-const profile = (n: number): StoredProfile => ({ iccid: `8988${n}`, profile: 'AAAA' })
-const three = [profile(0), profile(1), profile(2)]
-
-async function addTo(directory: string, profiles = three) {
-  const target = await openTarget(directory)
-  try {
-    return await add(target, profiles)
-  } finally {
-    disk.before = () => {}
-  }
-}
+const three = several(3)
 
 /** A directory that has the first profile already. */
-function directoryWithOne(): string {
-  const directory = temporaryDirectory()
-  writeFileSync(join(directory, '89880.json'), toFile(profile(0)))
-  return directory
-}
+const directoryWithOne = () => directoryWith({ '89880.json': toFile(profile(0)) })
 
 test('a profile that is claimed during the search for its name is not stored again', async () => {
   const directory = directoryWithOne()
@@ -38,7 +25,7 @@ test('a profile that is claimed during the search for its name is not stored aga
     disk.after = () => {}
     renameSync(...names)
   }
-  expect(await addTo(directory)).toEqual({ stored: ['89881', '89882'], known: ['89880'] })
+  expect(await addTo(directory, three)).toEqual({ stored: ['89881', '89882'], known: ['89880'] })
   expect(namesIn(directory)).toEqual(['89881.json', '89882.json', '__89880.json'])
 })
 
@@ -47,18 +34,9 @@ test('a profile that a station uses as soon as it is stored counts as stored; wh
   once('after', 'rename', '89881.json', () =>
     writeFileSync(join(directory, '__89881.json'), toFile(profile(1))),
   )
-  expect(await addTo(directory)).toEqual({ stored: ['89880', '89881', '89882'], known: [] })
+  expect(await addTo(directory, three)).toEqual({ stored: ['89880', '89881', '89882'], known: [] })
   expect([...readUnused(directory).iccids]).toEqual(['89880', '89882'])
 })
-
-test.each([[['8988001', '8988001F']], [['8988001F', '8988001']]])(
-  'one profile in two spellings is stored once: %j',
-  async (iccids) => {
-    const directory = temporaryDirectory()
-    for (const iccid of iccids) await addTo(directory, [{ iccid, profile: 'AAAA' }])
-    expect(namesIn(directory)).toEqual([`${iccids[0]}.json`])
-  },
-)
 
 test('an answer that can’t be put aside is lost, and nothing of it counts as stored', async () => {
   const directory = temporaryDirectory()
@@ -76,7 +54,7 @@ test('an answer that can’t be put aside is lost, and nothing of it counts as s
 test('the disk fails amid an answer: it says what is stored, what was there, and what is put aside', async () => {
   const directory = directoryWithOne()
   fail(/^rename$/, '89882.json')
-  await expect(addTo(directory)).rejects.toMatchObject({
+  await expect(addTo(directory, three)).rejects.toMatchObject({
     facts: { kind: 'put-aside', stored: 1, known: 1 },
   })
   expect(namesIn(directory)).toEqual(['89880.json', '89881.json'])
@@ -94,6 +72,8 @@ test('the place that another call removes after the last answer need not be flus
 test('an answer whose removal can’t be flushed is reported', async () => {
   const directory = temporaryDirectory()
   once('after', 'unlink', 'answer', () => fail(/^open/, INCOMING))
-  await expect(addTo(directory)).rejects.toMatchObject({ facts: { kind: 'put-aside', stored: 3, known: 0 } })
+  await expect(addTo(directory, three)).rejects.toMatchObject({
+    facts: { kind: 'put-aside', stored: 3, known: 0 },
+  })
   expect(namesIn(directory)).toEqual(['89880.json', '89881.json', '89882.json'])
 })

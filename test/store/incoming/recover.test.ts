@@ -25,6 +25,7 @@ import {
 } from '../../../src/store/incoming/answers.ts'
 import { finishFetches, recover } from '../../../src/store/incoming/recover.ts'
 import { namesIn, temporaryDirectory } from '../../support/directory.ts'
+import { directoryWith, jsonIn, nameOfGone, nameOfOther, profile, several } from '../../support/store.ts'
 import { hasPosix, hasSymlinks } from '../../support/system.ts'
 import { disk, fail } from '../../support/watched-fs.ts'
 
@@ -41,29 +42,16 @@ afterEach(() => {
   machine.pause = () => {}
 })
 
-const profile = (n: number, text = 'AAAA'): StoredProfile => ({ iccid: `8988${n}`, profile: text })
-const several = (count: number) => Array.from({ length: count }, (_, n) => profile(n))
-const read = (directory: string, name: string) => JSON.parse(readFileSync(join(directory, name), 'utf8'))
 const incoming = (directory: string) => readdirSync(join(directory, INCOMING))
 const modeOf = (directory: string, name: string) => statSync(join(directory, INCOMING, name)).mode & 0o777
 
-/** A process that is gone: its number is higher than any system gives. */
-const gone = () => newAnswerName().replace(`~${process.pid}~`, '~4194999~')
-
-/** A process of another machine. */
-const elsewhere = () => newAnswerName().replace(/^[^~]*/, 'another-machine')
-
 /** A directory in which a call was killed after it had put an answer aside. */
-function interrupted(profiles: StoredProfile[], name = gone()): string {
-  const directory = temporaryDirectory()
-  mkdirSync(join(directory, INCOMING))
-  writeFileSync(join(directory, INCOMING, name + ANSWER), formatAnswer(profiles))
-  return directory
-}
+const interrupted = (profiles: readonly StoredProfile[], name = nameOfGone()) =>
+  directoryWith({ [`${INCOMING}/${name + ANSWER}`]: formatAnswer(profiles) })
 
 test('stores a saved response and cleans up', async () => {
   const directory = interrupted(several(3))
-  writeFileSync(join(directory, INCOMING, `${gone()}.0`), '{"icc')
+  writeFileSync(join(directory, INCOMING, `${nameOfGone()}.0`), '{"icc')
   expect(await recover(directory)).toEqual({ stored: ['89880', '89881', '89882'], known: [] })
   expect(namesIn(directory)).toEqual(['89880.json', '89881.json', '89882.json'])
   expect(readdirSync(join(directory, INCOMING))).toEqual([])
@@ -75,7 +63,7 @@ test('the contents of an empty used file are stored beside it, and the profile c
   writeFileSync(join(directory, '__89880.json'), '')
   await recover(directory)
   expect(namesIn(directory)).toEqual(['89880.json', '89881.json', '__89880.json'])
-  expect(read(directory, '89880.json')).toEqual(profile(0))
+  expect(jsonIn(directory, '89880.json')).toEqual(profile(0))
 })
 
 test('does not restore profiles that were used in the meantime', async () => {
@@ -86,10 +74,8 @@ test('does not restore profiles that were used in the meantime', async () => {
 })
 
 test('stores the complete profiles of a truncated response and keeps a copy of the response', async () => {
-  const directory = temporaryDirectory()
   const text = formatAnswer(several(3)).slice(0, -5)
-  mkdirSync(join(directory, INCOMING))
-  writeFileSync(join(directory, INCOMING, gone() + ANSWER), text)
+  const directory = directoryWith({ [`${INCOMING}/${nameOfGone() + ANSWER}`]: text })
   const { stored, damaged = [] } = (await recover(directory)) ?? {}
   expect(stored).toEqual(['89880', '89881'])
   expect(damaged).toHaveLength(1)
@@ -116,7 +102,7 @@ test('leaves alone what another process is about to store', async () => {
 })
 
 test('leaves alone what another machine saved, until it is old', async () => {
-  const name = elsewhere()
+  const name = nameOfOther()
   const directory = interrupted(several(2), name)
   expect(await recover(directory)).toBeUndefined()
   const anHourAgo = new Date(Date.now() - HOUR_MS)
@@ -133,7 +119,7 @@ test('two recoveries of the same response store it once', async () => {
 
 test('a directory with the name of a saved response is left alone', async () => {
   const directory = temporaryDirectory()
-  mkdirSync(join(directory, INCOMING, gone() + ANSWER), { recursive: true })
+  mkdirSync(join(directory, INCOMING, nameOfGone() + ANSWER), { recursive: true })
   expect(await recover(directory)).toBeUndefined()
 })
 
@@ -149,7 +135,7 @@ test.skipIf(!hasPosix)('what stays is for the users of the directory', async () 
   mkdirSync(join(directory, INCOMING))
   chmodSync(directory, 0o770)
   process.umask(0)
-  writeFileSync(join(directory, INCOMING, gone() + ANSWER), '{', { mode: 0o660 })
+  writeFileSync(join(directory, INCOMING, nameOfGone() + ANSWER), '{', { mode: 0o660 })
   // Its own copy is what the next call finds if this one is killed.
   let copy = 0
   disk.before = (call) => {
@@ -165,7 +151,7 @@ describe('what another machine saved, old by the clock of this one', () => {
   /** Two saved responses: one is of a process that is gone, the other one seems to be an hour old. */
   function twoSaved() {
     const directory = interrupted(several(1))
-    const other = elsewhere() + ANSWER
+    const other = nameOfOther() + ANSWER
     const path = join(directory, INCOMING, other)
     writeFileSync(path, formatAnswer([profile(7)]))
     return { directory, other, path }

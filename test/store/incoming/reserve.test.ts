@@ -21,7 +21,6 @@ import {
   formatAnswer,
   INCOMING,
   isAbandoned,
-  newAnswerName,
   parseAnswerFile,
   RESERVE,
   type StoredProfile,
@@ -31,12 +30,10 @@ import { recover } from '../../../src/store/incoming/recover.ts'
 import { putAside, release, reserve } from '../../../src/store/incoming/reserve.ts'
 import { openTarget } from '../../../src/store/incoming/target.ts'
 import { namesIn, temporaryDirectory } from '../../support/directory.ts'
+import { nameOfGone, nameOfOther } from '../../support/store.ts'
 
 const profiles = (count: number, length = 684): StoredProfile[] =>
   Array.from({ length: count }, (_, n) => ({ iccid: `8988${n}`, profile: 'A'.repeat(length) }))
-
-/** A process that is gone: its number is higher than any system gives. */
-const gone = () => newAnswerName().replace(`~${process.pid}~`, '~4194999~')
 
 async function place() {
   const directory = temporaryDirectory()
@@ -116,7 +113,7 @@ test('an empty response releases the space', async () => {
 
 test('the reserve of a killed fetch is removed; a partly written response is found', async () => {
   const { directory, incoming } = await place()
-  const [unused, renamed, begun] = [gone(), gone(), gone()]
+  const [unused, renamed, begun] = [nameOfGone(), nameOfGone(), nameOfGone()]
   const room = toReserve(9000)
   writeFileSync(join(incoming, unused + RESERVE), room)
   writeFileSync(join(incoming, renamed + ANSWER), room)
@@ -132,12 +129,12 @@ test('the reserve of a killed fetch is removed; a partly written response is fou
 })
 
 test('the reserve of another machine is left alone for a day, because its fetch may take long', () => {
-  const other = newAnswerName().replace(/^[^~]*/, 'another-machine')
+  const other = nameOfOther()
   const hour = 3_600_000
   expect([0, 1, 23, 25].map((hours) => isAbandoned(other + RESERVE, hours * hour))).toEqual(
     [0, 1, 23, 25].map((hours) => isAbandoned(`${other}.fetch`, hours * hour)),
   )
-  expect(isAbandoned(gone() + RESERVE, 0)).toBe('dead')
+  expect(isAbandoned(nameOfGone() + RESERVE, 0)).toBe('dead')
 })
 
 /** What a power cut may leave of an answer that was being written over its reserve: each sector the old or the new one. */

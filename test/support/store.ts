@@ -1,0 +1,41 @@
+/** Profiles as a fetch brings them, and what stores them; nothing is encrypted. */
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { add } from '../../src/store/incoming/add.ts'
+import { newAnswerName, type StoredProfile } from '../../src/store/incoming/answers.ts'
+import { closeTarget, openTarget } from '../../src/store/incoming/target.ts'
+import { temporaryDirectory } from './directory.ts'
+
+export const profile = (n: number): StoredProfile => ({ iccid: `8988${n}`, profile: 'AAAA' })
+
+/** From 0 on. */
+export const several = (count: number) => Array.from({ length: count }, (_, n) => profile(n))
+
+/** A new directory with these files. */
+export function directoryWith(files: Record<string, string>): string {
+  const directory = temporaryDirectory()
+  for (const [name, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(directory, name)), { recursive: true })
+    writeFileSync(join(directory, name), text)
+  }
+  return directory
+}
+
+export const jsonIn = (directory: string, name: string) =>
+  JSON.parse(readFileSync(join(directory, name), 'utf8'))
+
+/** As a fetch does with an answer. */
+export async function addTo(directory: string, profiles: readonly StoredProfile[]) {
+  const target = await openTarget(directory)
+  try {
+    return await add(target, profiles)
+  } finally {
+    closeTarget(target)
+  }
+}
+
+/** The name of an answer whose process is gone: its number is higher than any system gives. */
+export const nameOfGone = () => newAnswerName().replace(`~${process.pid}~`, '~4194999~')
+
+/** That of a process of another machine. */
+export const nameOfOther = () => newAnswerName().replace(/^[^~]*/, 'another-machine')
