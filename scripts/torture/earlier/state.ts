@@ -81,6 +81,6 @@ export function worldOf({ names, texts }: State, kindName: string): World {
     else if (typeof what === 'string') disk.link(pathOf(what), at)
     else disk.put(at, Buffer.from(expanded(texts.get(path) ?? ''), 'latin1'))
   }
-  disk.flushAll('/')
+  disk.flushAll()
   return world
 }

@@ -98,14 +98,6 @@ export class Disk {
     this.close(file)
   }
 
-  /** All that is at a path and below it. */
-  flushAll(path: string): void {
-    const file = this.open(path, 'r')
-    this.flush(file)
-    this.close(file)
-    for (const name of this.namesOf(path)) this.flushAll(`${path === '/' ? '' : path}/${name}`)
-  }
-
   /** The names in a directory; none where there is none. */
   namesOf(path: string): string[] {
     return [...(this.at(path)?.names?.now.keys() ?? [])]

@@ -261,7 +261,7 @@ async function build(program: Program, kind: Kind, start: string, profiles: numb
   const more = STARTS[start]
   if (more === undefined) throw new Error(`there is no start ${start}`)
   more(disk, now + kind.skewMs, profiles)
-  disk.flushAll('/')
+  disk.flushAll()
   if (start === 'hint') await world.advance(world.add(program.hint(), 9))
   const isThere = KILLED[start]
   if (isThere !== undefined) {
