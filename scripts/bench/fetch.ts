@@ -1,25 +1,16 @@
 /** What `fetch` costs, in time and in memory, from a service on the same machine. */
-import { execFileSync, spawn } from 'node:child_process'
-import { once } from 'node:events'
+import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
-import { text } from 'node:stream/consumers'
 import type { Place } from './place.ts'
 import { type Line, pairs, peakMemory, settle, time, turns } from './run.ts'
 import type { Scale } from './scale.ts'
+import { fetchFrom } from './service.ts'
 import { grouped, median, type Row } from './table.ts'
 
-const API_KEY = 'bench-key'
 const SLOW_MS = 200
 const ROUND_TRIP_MS = 100
 const FLUSHES_AT_ONCE = 64
 const FEW = 10
-
-interface Serving {
-  readonly latencyMs?: number
-  /** Of a service with TLS that is far away. */
-  readonly roundTripMs?: number
-  readonly directory?: string
-}
 
 /** In turns with writing the same files, plainly, and with a flush of each, which is the least that durability costs. */
 export async function fetch(place: Place, { fetched, fetchPairs }: Scale): Promise<Row[]> {
@@ -59,31 +50,33 @@ export async function far(place: Place, { fetchedFar, fetchPairs }: Scale): Prom
 /** The fewest against each of the others; one call each, as the largest takes minutes. Then `next` in the largest. */
 export async function memory(place: Place, { memory: counts, afterPairs }: Scale): Promise<Row[]> {
   if (process.platform !== 'linux') return []
-  const rows: Row[] = []
-  let fewest: readonly [count: number, megabytes: number] | undefined
-  let directory = ''
+  const all: { count: number; measured: number; speed: number; directory: string }[] = []
   for (const count of counts) {
-    directory = place.newPath()
-    const began = performance.now()
+    const [directory, began] = [place.newPath(), performance.now()]
     const { measured } = await fetchFrom(place, count, peakMemory, { directory })
     const speed = Math.round((1000 * count) / (performance.now() - began))
-    fewest ??= [count, measured]
-    if (count === fewest[0]) continue
-    const first = `peak memory of \`fetch\` of ${grouped(count)}`
-    const second = `of ${grouped(fewest[0])}`
-    const note = `${grouped(speed)} profiles per second`
-    rows.push({ first, second, unit: 'MB', firsts: [measured], seconds: [fewest[1]], note })
+    all.push({ count, measured, speed, directory })
   }
-  return [...rows, ...(await nextAfter(place, directory, counts.at(-1) ?? 0, afterPairs))]
+  const [fewest, ...more] = all
+  const rows = more.map(
+    ({ count, measured, speed }): Row => ({
+      first: `peak memory of \`fetch\` of ${grouped(count)}`,
+      second: `of ${grouped(fewest?.count ?? 0)}`,
+      ...{ unit: 'MB', firsts: [measured], seconds: [fewest?.measured ?? 0] },
+      note: `${grouped(speed)} profiles per second`,
+    }),
+  )
+  const { directory = '', count = 0 } = all.at(-1) ?? {}
+  return [...rows, ...(await nextAfter(place, directory, count, afterPairs))]
 }
 
 /** The first call after a fetch, which leaves the hint, and the memory of a call that has to read all names. */
 async function nextAfter(place: Place, directory: string, count: number, runs: number): Promise<Row[]> {
   const stations = await place.newStations(runs + 1, FEW)
   const restoreHint = place.keepHint(directory)
-  const nextOfMany = () => {
+  const nextOfMany = async () => {
     settle()
-    const milliseconds = time(place.next(directory))
+    const milliseconds = await time(place.next(directory))
     place.putBack(directory, 0)
     restoreHint()
     return milliseconds
@@ -100,34 +93,7 @@ async function nextAfter(place: Place, directory: string, count: number, runs: n
   ]
 }
 
-const seconds = (line: Line) => time(line) / 1000
-
-/** Fetches `count` profiles from a new service in a process of its own. */
-async function fetchFrom(
-  place: Place,
-  count: number,
-  measure: (line: Line) => number | Promise<number>,
-  { latencyMs = 0, roundTripMs, directory = place.newPath() }: Serving = {},
-): Promise<{ measured: number; connections: number }> {
-  const script = join(import.meta.dirname, 'service.ts')
-  const distance = roundTripMs === undefined ? [] : [String(roundTripMs), place.root]
-  const args = [script, String(latencyMs), API_KEY, place.publicKeyPath, ...distance]
-  const service = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] })
-  const ended = once(service, 'exit')
-  let measured = 0
-  try {
-    const [told] = await Promise.race([once(service.stdout.setEncoding('utf8'), 'data'), ended])
-    if (typeof told !== 'string') throw new Error(`the service exited with ${told}`)
-    const [url = '', certificate = ''] = told.trim().split(' ')
-    settle()
-    process.env['NODE_EXTRA_CA_CERTS'] = certificate
-    const options = ['-u', url, '-a', API_KEY, '-n', String(count), '-o', directory]
-    measured = await measure([place.binary, 'fetch', ...options])
-  } finally {
-    service.stdin.end()
-  }
-  return { measured, connections: Number(await text(service.stdout)) }
-}
+const seconds = async (line: Line) => (await time(line)) / 1000
 
 /** Written by a process of its own, which tells how long it took without the start. */
 function writeSeconds(place: Place, count: number, way: 'plain' | 'flushed'): number {

@@ -2,7 +2,7 @@
 import { constants, privateDecrypt } from 'node:crypto'
 import { copyFileSync } from 'node:fs'
 import type { Place } from './place.ts'
-import { exitOf, pairs, settle, time } from './run.ts'
+import { pairs, settle, succeeds, time } from './run.ts'
 import type { Scale } from './scale.ts'
 import { grouped, type Row } from './table.ts'
 
@@ -29,7 +29,7 @@ export async function start(place: Place, { startPairs }: Scale): Promise<Row[]>
     const next = () => time(place.next(stations.pop() ?? '', [], programs[turn++ % COPIES]))
     const nothing = () => time([nodes[turn % COPIES] ?? '', '-e', '0'])
     settle()
-    next()
+    await next()
     const measured = await pairs(startPairs, next, nothing)
     rows.push({ first: `\`next\`, ${name}`, second: '`node -e 0`', unit: 'ms', ...measured })
   }
@@ -51,7 +51,7 @@ export async function many(place: Place, { many, manyPairs, coldPairs }: Scale):
   const stations = await place.newStations(manyPairs + coldPairs, FEW)
   const nextOfFew = () => time(place.next(stations.pop() ?? ''))
   const nextOfMany = () => time(place.next(large))
-  nextOfMany()
+  await nextOfMany()
   settle()
   const warm = await pairs(manyPairs, nextOfMany, nextOfFew)
   const cold = await pairs(coldPairs, () => withoutHint(place, large, nextOfMany), nextOfFew)
@@ -63,7 +63,7 @@ export async function many(place: Place, { many, manyPairs, coldPairs }: Scale):
   ]
 }
 
-function withoutHint(place: Place, directory: string, next: () => number): number {
+function withoutHint(place: Place, directory: string, next: () => Promise<number>): Promise<number> {
   place.dropHint(directory)
   settle()
   return next()
@@ -72,9 +72,9 @@ function withoutHint(place: Place, directory: string, next: () => number): numbe
 /** `next -n 1000`, the whole process. */
 export async function panel(place: Place, { panel, panelPairs }: Scale): Promise<Row[]> {
   const directory = await place.newDirectory(panel * (panelPairs + 1))
-  const next = () => time(place.next(directory, ['-n', String(panel)])) / panel
+  const next = async () => (await time(place.next(directory, ['-n', String(panel)]))) / panel
   settle()
-  next()
+  await next()
   const measured = await pairs(panelPairs, next, () => decryption(place, 300))
   return [{ first: `\`next -n ${panel}\`, per profile`, second: DECRYPTION, unit: 'ms', ...measured }]
 }
@@ -82,10 +82,10 @@ export async function panel(place: Place, { panel, panelPairs }: Scale): Promise
 /** A whole lot, consumed by `next -n 100`; each pair is a part of it. */
 export async function lot(place: Place, { lot, lotPart }: Scale): Promise<Row[]> {
   const directory = await place.newDirectory(lot)
-  const nextPart = () => {
+  const nextPart = async () => {
     let milliseconds = 0
     for (let taken = 0; taken < lotPart; taken += SMALL_PANEL)
-      milliseconds += time(place.next(directory, ['-n', String(SMALL_PANEL)]))
+      milliseconds += await time(place.next(directory, ['-n', String(SMALL_PANEL)]))
     return milliseconds / lotPart
   }
   settle()
@@ -114,7 +114,7 @@ export async function stations(
     const began = performance.now()
     let left = count
     const work = async () => {
-      while (left-- > 0) if ((await exitOf(place.next(directory)).code) !== 0) failed++
+      while (left-- > 0) if (!(await succeeds(place.next(directory)))) failed++
     }
     await Promise.all(Array.from({ length: stations }, work))
     return (performance.now() - began) / 1000
@@ -131,11 +131,11 @@ export async function growth(place: Place, { plotted, plotRuns }: Scale): Promis
     const directory = await place.newDirectory(count, { real: FEW })
     const next = () => time(place.next(directory))
     settle()
-    next()
+    await next()
     place.putBack(directory, 0)
-    const withHint = () => {
+    const withHint = async () => {
       settle()
-      const milliseconds = next()
+      const milliseconds = await next()
       // Of both calls.
       for (const n of [0, 1]) place.putBack(directory, n)
       return milliseconds

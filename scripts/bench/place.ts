@@ -66,7 +66,7 @@ export class Place {
     const directories: string[] = []
     while (directories.length < stations) {
       const directory = await this.newDirectory(count)
-      time(this.next(directory))
+      await time(this.next(directory))
       this.putBack(directory, 0)
       directories.push(directory)
     }

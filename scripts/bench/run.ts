@@ -1,22 +1,33 @@
 /** Runs processes and measures them. */
-import { execFileSync, spawn, spawnSync } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
+import { text } from 'node:stream/consumers'
 import { setImmediate as turn } from 'node:timers/promises'
 
 /** A command and its arguments. */
 export type Line = readonly string[]
 
+/** Starts a process whose output nobody reads: `next` takes `ignore` for that. @returns also what failed, if anything */
+function start([command = '', ...args]: Line) {
+  const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'] })
+  child.stdout.resume()
+  const said = text(child.stderr)
+  const failure = once(child, 'close').then(async ([code]) =>
+    code === 0 ? undefined : `${command} ${args.join(' ')}: ${code}, ${await said}`,
+  )
+  return { pid: child.pid, failure }
+}
+
+/** Runs a process. @returns whether it succeeded */
+export const succeeds = async (line: Line): Promise<boolean> => (await start(line).failure) === undefined
+
 /** Milliseconds from the start of a process to its end. */
-export function time([command = '', ...args]: Line): number {
-  const start = performance.now()
-  const { status, stderr, error } = spawnSync(command, args, {
-    stdio: ['ignore', 'pipe', 'pipe'],
-    maxBuffer: 2 ** 28,
-  })
-  const end = performance.now()
-  if (status !== 0) throw error ?? new Error(`${command} ${args.join(' ')}: ${status}, ${stderr}`)
-  return end - start
+export async function time(line: Line): Promise<number> {
+  const began = performance.now()
+  const failure = await start(line).failure
+  if (failure !== undefined) throw new Error(failure)
+  return performance.now() - began
 }
 
 type Measure = () => number | Promise<number>
@@ -42,16 +53,9 @@ export function settle(): void {
   if (process.platform !== 'win32') execFileSync('sync')
 }
 
-/** Starts a process whose output nobody reads: `next` takes `ignore` for that. @returns its exit code */
-export function exitOf([command = '', ...args]: Line) {
-  const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'inherit'] })
-  child.stdout.resume()
-  return { pid: child.pid, code: once(child, 'exit').then(([code]) => code as number | null) }
-}
-
 /** Megabytes of memory that a process took at most; Linux alone tells. */
 export async function peakMemory(line: Line): Promise<number> {
-  const { pid, code } = exitOf(line)
+  const { pid, failure } = start(line)
   let kilobytes = 0
   // The system keeps the maximum, so that a few looks are enough.
   const poll = setInterval(() => {
@@ -60,6 +64,7 @@ export async function peakMemory(line: Line): Promise<number> {
       kilobytes = Math.max(kilobytes, Number(/^VmHWM:\s*(\d+) kB/m.exec(status)?.[1] ?? 0))
     } catch {} // It has ended.
   }, 20)
-  if ((await code.finally(() => clearInterval(poll))) !== 0) throw new Error(`failed: ${line.join(' ')}`)
+  const failed = await failure.finally(() => clearInterval(poll))
+  if (failed !== undefined) throw new Error(failed)
   return kilobytes / 1024
 }

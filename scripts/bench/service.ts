@@ -1,39 +1,53 @@
-/**
- * The profile service in a process of its own, so that it is not in the way of what is measured. Arguments: how long
- * an answer takes in milliseconds, the API key, the file of the public key; for a service that is far away, also the
- * round trip in milliseconds, and a directory for its certificate. It prints its address and the file of its
- * certificate, which is empty if it has none. It ends when standard input does, and prints how many connections it had.
- */
+/** The profile service, which can look as if it was far away. It runs in this process, which only waits meanwhile. */
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
 import { selfSigned } from '../../test/support/keys.ts'
 import { startService } from '../../test/support/service.ts'
+import type { Place } from './place.ts'
+import { type Line, settle } from './run.ts'
 
-const [latency, key = '', publicKey = '', roundTrip = '', directory = ''] = process.argv.slice(2)
-const tls = roundTrip === '' ? undefined : selfSigned(directory)
-const service = await startService({
-  apiKeys: [{ key, kind: 'softsim', publicKey: readFileSync(publicKey, 'utf8') }],
-  latencyMs: Number(latency),
-  callsPerMinute: 1e9,
-  allProfilesAlike: true,
-  firstIccid: 0,
-  ...(tls && { tls }),
-})
-const url = new URL(service.httpsUrl ?? service.url)
-let connections = 0
-if (tls) url.port = String(await farPort(Number(url.port), Number(roundTrip)))
-console.log(`${url} ${tls?.certPath ?? ''}`)
-// Ctrl-C is for the benchmark, which ends this.
-process.on('SIGINT', () => {})
-process.stdin.resume().once('end', () => {
-  process.stdout.write(`${connections}`, () => process.exit())
-})
+const API_KEY = 'bench-key'
 
-/** Lets the service look as if it was far away: each connection and each part of it takes its time. */
-async function farPort(port: number, roundTripMs: number): Promise<number> {
+export interface Serving {
+  readonly latencyMs?: number
+  /** Of a service with TLS that is far away. */
+  readonly roundTripMs?: number
+  readonly directory?: string
+}
+
+/** Measures a call of `fetch` of `count` profiles from a new service. */
+export async function fetchFrom(
+  place: Place,
+  count: number,
+  measure: (line: Line) => Promise<number>,
+  { latencyMs = 0, roundTripMs, directory = place.newPath() }: Serving = {},
+): Promise<{ measured: number; connections: number }> {
+  const tls = roundTripMs === undefined ? undefined : selfSigned(place.root)
+  const service = await startService({
+    apiKeys: [{ key: API_KEY, kind: 'softsim', publicKey: readFileSync(place.publicKeyPath, 'utf8') }],
+    ...{ latencyMs, callsPerMinute: 1e9, allProfilesAlike: true, firstIccid: 0 },
+    ...(tls && { tls }),
+  })
+  const url = new URL(service.httpsUrl ?? service.url)
+  const far = roundTripMs === undefined ? undefined : await farPort(Number(url.port), roundTripMs)
+  if (far !== undefined) url.port = String((far.address() as AddressInfo).port)
+  let connections = 0
+  far?.on('connection', () => connections++)
+  process.env['NODE_EXTRA_CA_CERTS'] = tls?.certPath ?? ''
+  settle()
+  try {
+    const options = ['-u', String(url), '-a', API_KEY, '-n', String(count), '-o', directory]
+    return { measured: await measure([place.binary, 'fetch', ...options]), connections }
+  } finally {
+    far?.close()
+    await service.close()
+  }
+}
+
+/** Each connection and each part of it takes its time. */
+async function farPort(port: number, roundTripMs: number): Promise<Server> {
   const server = createServer({ noDelay: true, allowHalfOpen: true }, (near) => {
-    connections++
     const far = connect({ port, host: '127.0.0.1', noDelay: true, allowHalfOpen: true })
     // TCP's handshake is a round trip, too.
     lag(near, far, roundTripMs / 2, roundTripMs)
@@ -41,7 +55,7 @@ async function farPort(port: number, roundTripMs: number): Promise<number> {
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
-  return (server.address() as AddressInfo).port
+  return server
 }
 
 /** @param moreMs for the first part; the other side waits for it before it says anything */

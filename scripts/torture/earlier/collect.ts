@@ -71,8 +71,9 @@ for (const kind of ['links', 'nolinks', 'fat']) {
     await sweep(`${kind} ${each}`, async (schedule) => {
       const world = await run(schedule)
       note(world, schedule)
-      const killed = world.calls.findLast(({ state }) => state === 'dead')
-      const last = killed?.log.findLast(({ isPoint }) => isPoint)
+      const killed = world.calls[schedule.segments.at(-1)?.call ?? 0]
+      const log = killed?.state === 'dead' ? killed.log : []
+      const last = log.findLast(({ isPoint }) => isPoint)
       const inode = last?.name === 'write' ? world.disk.at(last.path) : undefined
       // Where names can't be linked, a file gets its name before its text.
       if (inode !== undefined && kind !== 'links' && last?.touched.includes(`>#${inode.id}`)) {

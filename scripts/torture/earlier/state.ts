@@ -1,7 +1,6 @@
 /** What a killed call of an earlier version has left in the directories, as it is in `test/fixtures/`. */
 import { createHash } from 'node:crypto'
 import { iccid } from '../../../test/support/profiles.ts'
-import type { Disk } from '../schedule/disk.ts'
 import { World } from '../schedule/engine.ts'
 import { KINDS } from '../schedule/kinds.ts'
 import { LOT, LOTS, OTHER, RECEIPTS, STICK } from '../schedule/places.ts'
@@ -80,21 +79,8 @@ export function worldOf({ names, texts }: State, kindName: string): World {
     const at = pathOf(path)
     if (what === null) disk.makeDirectory(at.slice(0, -1), 0o700)
     else if (typeof what === 'string') disk.link(pathOf(what), at)
-    else disk.close(put(disk, at, expanded(texts.get(path) ?? '')))
+    else disk.put(at, Buffer.from(expanded(texts.get(path) ?? ''), 'latin1'))
   }
-  flushAll(disk, '/')
+  disk.flushAll()
   return world
-}
-
-function put(disk: Disk, path: string, text: string): number {
-  const file = disk.open(path, 'wx', 0o600)
-  disk.write(file, Buffer.from(text, 'latin1'), null)
-  return file
-}
-
-function flushAll(disk: Disk, path: string): void {
-  const file = disk.open(path, 'r')
-  disk.flush(file)
-  disk.close(file)
-  for (const name of disk.namesOf(path)) flushAll(disk, `${path === '/' ? '' : path}/${name}`)
 }

@@ -121,18 +121,18 @@ class After {
     const asked = [
       ...devices
         .filter((device) => this.world.prints.some((print) => print.device === device))
-        .map((device) => [device, { devices: [device] }] as const),
-      ...iccids.map((each) => [each, { iccid: each }] as const),
+        .map((device) => ({ who: device, what: { devices: [device] }, lots: [LOT] })),
+      ...iccids.map((each) => ({ who: each, what: { iccid: each }, lots: LOTS })),
     ]
     const stuck = []
-    for (const [who, what] of asked) {
+    for (const { who, what, lots } of asked) {
       const said: string[] = []
-      for (const directory of 'iccid' in what ? LOTS : [LOT]) {
+      for (const directory of lots) {
         const { code, error } = await this.run(program.next({ ...what, directory }))
         if (code === 0) break
         said.push(`exit code ${code}, ${error}`)
-        if (directory === ('iccid' in what ? THIRD : LOT)) stuck.push(`${who}: ${said.join('; ')}`)
       }
+      if (said.length === lots.length) stuck.push(`${who}: ${said.join('; ')}`)
     }
     return stuck
   }

@@ -90,6 +90,14 @@ export class Disk {
     return inode
   }
 
+  /** Writes a file, and flushes it, but not its name. */
+  put(path: string, text: string | Buffer): void {
+    const file = this.open(path, 'w', 0o600)
+    this.write(file, Buffer.from(text), null)
+    this.flush(file)
+    this.close(file)
+  }
+
   /** The names in a directory; none where there is none. */
   namesOf(path: string): string[] {
     return [...(this.at(path)?.names?.now.keys() ?? [])]

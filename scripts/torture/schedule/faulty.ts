@@ -1,4 +1,5 @@
-/** What goes wrong in a schedule, apart from the program. */
+/** What is to be judged, and what goes wrong in a schedule apart from the program. */
+import type { World } from './engine.ts'
 import type { Schedule } from './text.ts'
 
 /** What a call has put aside counts as left by a dead one then. */
@@ -9,7 +10,14 @@ export interface Violation {
   readonly what: string
 }
 
-export interface Faults {
+/** A schedule that was run. */
+export interface Case {
+  readonly world: World
+  readonly schedule: Schedule
+  readonly faults: Faults
+}
+
+interface Faults {
   readonly hasCut: boolean
   readonly hasKill: boolean
   /** Calls of which a step was refused or wrongly told. */

@@ -3,7 +3,7 @@ import type { Aftermath } from './aftermath.ts'
 import type { Call } from './call.ts'
 import type { Disk } from './disk.ts'
 import type { World } from './engine.ts'
-import { type Faults, hasFault, isPausedForLong, type Violation } from './faulty.ts'
+import { type Case, hasFault, isPausedForLong, type Violation } from './faulty.ts'
 import { profilesIn } from './names.ts'
 import { LOT, LOTS, STICK, THIRD } from './places.ts'
 import { begunMoves, type Move, WANTS } from './scenarios.ts'
@@ -33,8 +33,12 @@ function isRepeated(world: World, { calls }: Schedule, call: Call): boolean {
 /** Whether the move of the start is finished. */
 const isOver = ({ start }: Schedule) => start === 'moved' || start === 'restored'
 
+/** The profiles in the directories that moves go to. */
+const movedIn = (namesOf: (lot: string) => readonly string[]) =>
+  new Set([STICK, THIRD].flatMap((lot) => [...profilesIn(namesOf(lot)).keys()]))
+
 /** A command that is run again moves no others, unless the first one had said that it was done. */
-export function* tooMany(world: World, later: Aftermath, schedule: Schedule): Generator<Violation> {
+export function* tooMany({ world, schedule }: Case, later: Aftermath): Generator<Violation> {
   const movesAway = (name: string | undefined) =>
     (WANTS[name ?? '']?.moves ?? []).filter(({ source }) => source === LOT)
   const sumOf = (moves: readonly Move[]) => sum(moves.map(({ count }) => count))
@@ -44,9 +48,8 @@ export function* tooMany(world: World, later: Aftermath, schedule: Schedule): Ge
   const same = ({ target, count }: Move) =>
     commands.every((each) => each.target !== target || each.count !== count)
   const most = sumOf(commands) + sumOf(isOver(schedule) ? [] : begunMoves(schedule.start).filter(same))
-  const names = [STICK, THIRD].flatMap((lot) => [...profilesIn(later.disk.namesOf(lot)).keys()])
-  const before = new Set([STICK, THIRD].flatMap((lot) => [...profilesIn(world.before.get(lot) ?? []).keys()]))
-  const moved = new Set(names.filter((iccid) => !before.has(iccid))).size
+  const before = movedIn((lot) => world.before.get(lot) ?? [])
+  const moved = movedIn((lot) => later.disk.namesOf(lot)).difference(before).size
   if (moved > most) yield { rule: 'too many', what: `${moved} moved, not ${most}` }
   // All or none, each time.
   const [only] = schedule.calls
@@ -73,7 +76,7 @@ const isMove = (name: string) => /^(move\w*|relay|handover)$/.test(name)
 const sum = (all: readonly number[]) => all.reduce((total, each) => total + each, 0)
 
 /** Nothing fails, nobody takes anything back, and there are enough profiles: one move at least succeeds. */
-export function* moveCodes(world: World, schedule: Schedule, faults: Faults): Generator<Violation> {
+export function* moveCodes({ world, schedule, faults }: Case): Generator<Violation> {
   const { calls, start, profiles } = schedule
   if (hasFault(faults) || !/^(fresh|hint)$/.test(start) || isPausedForLong(schedule)) return
   if (calls.some((name) => /back|home|round|iccid/.test(name))) return
@@ -90,8 +93,8 @@ export function* moveCodes(world: World, schedule: Schedule, faults: Faults): Ge
 }
 
 /** What a move says that it has moved has come to the other directory meanwhile. */
-export function* said(world: World, { calls }: Schedule, { hasCut }: Faults): Generator<Violation> {
-  if (hasCut) return
+export function* said({ world, schedule: { calls }, faults }: Case): Generator<Violation> {
+  if (faults.hasCut) return
   for (const [at, { told }] of world.calls.entries()) {
     // Of several moves in one call, each message has a target of its own.
     const [move] = /^move\w*$/.test(calls[at] ?? '') ? (WANTS[calls[at] ?? '']?.moves ?? []) : []
@@ -107,18 +110,13 @@ export function* said(world: World, { calls }: Schedule, { hasCut }: Faults): Ge
 }
 
 /** A move that says that it has moved nothing has left nothing behind. */
-export function* nothingMoved(
-  world: World,
-  { inTransitAtFirst, disk }: Aftermath,
-  { calls, start }: Schedule,
-): Generator<Violation> {
+export function* nothingMoved({ world, schedule }: Case, later: Aftermath): Generator<Violation> {
+  const { calls, start } = schedule
   const results = world.calls.flatMap(({ result }, at) => (isMove(calls[at] ?? '') ? (result ?? []) : []))
   if (calls.filter(isMove).length > 1 || !results[0]?.error.includes('nothing was moved')) return
   if (begunMoves(start).length > 0 || calls.some((name) => WANTS[name]?.moves && !isMove(name))) return
-  const names = [STICK, THIRD].flatMap((lot) => [...profilesIn(disk.namesOf(lot)).keys()])
-  if (inTransitAtFirst + names.length > 0 && start !== 'damaged')
-    yield {
-      rule: 'said',
-      what: `nothing was moved, but ${inTransitAtFirst} in transit, ${names.length} moved`,
-    }
+  const moved = movedIn((lot) => later.disk.namesOf(lot)).size
+  const inTransit = later.inTransitAtFirst
+  if (inTransit + moved > 0 && start !== 'damaged')
+    yield { rule: 'said', what: `nothing was moved, but ${inTransit} in transit, ${moved} moved` }
 }

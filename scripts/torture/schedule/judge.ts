@@ -4,7 +4,7 @@ import { type Aftermath, aftermathOf, movesOf } from './aftermath.ts'
 import type { Call, Entry, Print, Result } from './call.ts'
 import type { Disk } from './disk.ts'
 import type { World } from './engine.ts'
-import { type Faults, faultsOf, hasFault, isPausedForLong, type Violation } from './faulty.ts'
+import { type Case, faultsOf, hasFault, isPausedForLong, type Violation } from './faulty.ts'
 import { moveCodes, nothingMoved, said, tooMany, transit, unusedTwice } from './judge-moves.ts'
 import { parseName, profilesIn } from './names.ts'
 import { LOT, LOTS, RECEIPTS } from './places.ts'
@@ -13,16 +13,16 @@ import type { Schedule } from './text.ts'
 
 /** @returns what was violated; undefined if nothing was */
 export async function judge(world: World, schedule: Schedule): Promise<Violation | undefined> {
-  const faults = faultsOf(schedule)
+  const its = { world, schedule, faults: faultsOf(schedule) }
   const now = [
-    ...world.calls.map((call, at) => codeOf(world, schedule, call, at, faults)),
+    ...world.calls.map((call, at) => codeOf(its, call, at)),
     ...twice(world.prints, world),
     ...severalFor(world.prints),
-    ...unnamed(world, schedule, faults),
+    ...unnamed(its),
     ...unusedTwice(world.disk),
-    ...freed(world, schedule),
-    ...moveCodes(world, schedule, faults),
-    ...said(world, schedule, faults),
+    ...freed(its),
+    ...moveCodes(its),
+    ...said(its),
     ...receipts(world),
     ...torn(world.disk, schedule),
   ]
@@ -31,18 +31,19 @@ export async function judge(world: World, schedule: Schedule): Promise<Violation
   const later = await aftermathOf(world, schedule, false)
   const prints = [...world.prints, ...later.prints]
   const told = [...world.calls.flatMap(({ result }) => result ?? []), ...later.results]
+  const all = { ...its, later, told }
   const found = [
     ...later.results.map((result) => internalError(result)),
     ...twice(prints, world),
     ...severalFor(prints),
-    ...lost(world, later, schedule, told),
+    ...lost(all),
     ...prints.map((print) => withoutUsedFile(print, later.disk)),
-    ...twins(later.disk, told, later.unfinished),
-    ...stuck(world, later, schedule, told),
+    ...twins(all),
+    ...stuck(all),
     ...notRestored(later, schedule),
     ...transit(later),
-    ...tooMany(world, later, schedule),
-    ...nothingMoved(world, later, schedule),
+    ...tooMany(its, later),
+    ...nothingMoved(its, later),
     ...unusedTwice(later.disk),
     ...torn(later.disk, schedule),
     later.freed === undefined ? undefined : { rule: 'freed', what: later.freed },
@@ -54,6 +55,12 @@ export async function judge(world: World, schedule: Schedule): Promise<Violation
   const both = [...world.prints, ...more]
   const apart = [...twice(both, world), ...severalFor(both)].find((each) => each !== undefined)
   return apart && { rule: 'split', what: `the unused files are moved elsewhere: ${apart.what}` }
+}
+
+/** With what everybody got who asked again, and all that was said. */
+interface Whole extends Case {
+  readonly later: Aftermath
+  readonly told: readonly Result[]
 }
 
 const shown = ({ iccid, device, isAgain, call }: Print) =>
@@ -109,13 +116,7 @@ function* severalFor(prints: readonly Print[]): Generator<Violation> {
 /** What a call says of one profile that it was asked for, and that nobody has ever removed. */
 const NOT_THERE = /file is gone|check the ICCID|from a backup/
 
-function codeOf(
-  world: World,
-  schedule: Schedule,
-  call: Call,
-  at: number,
-  faults: Faults,
-): Violation | undefined {
+function codeOf({ world, schedule, faults }: Case, call: Call, at: number): Violation | undefined {
   const { result, id } = call
   const name = schedule.calls[at] ?? ''
   // How another tool ends is its own affair.
@@ -215,13 +216,7 @@ function isPutAside(log: readonly Entry[]): boolean {
 /**
  * In the end, all profiles are used. One that stays unused beside a torn used file is named.
  */
-function* lost(
-  world: World,
-  later: Aftermath,
-  schedule: Schedule,
-  told: readonly Result[],
-): Generator<Violation> {
-  const { disk, unfinished } = later
+function* lost({ world, later: { disk, unfinished }, schedule, told }: Whole): Generator<Violation> {
   for (const each of lotOf(world, schedule)) {
     if (isWhole(disk, each, 'used') || isAway(schedule, each)) continue
     const names = LOTS.flatMap((lot) => disk.namesOf(lot)).filter((name) => name.includes(each))
@@ -252,18 +247,13 @@ function* notRestored({ prints }: Aftermath, { start, calls }: Schedule): Genera
 }
 
 /** What stays out of reach is named, with what to do. Without hard links, this includes a record that is torn. */
-function* stuck(
-  world: World,
-  later: Aftermath,
-  schedule: Schedule,
-  told: readonly Result[],
-): Generator<Violation> {
+function* stuck({ world, later, schedule, faults, told }: Whole): Generator<Violation> {
   if (isTornByCut(world, schedule)) return
   for (const what of later.stuck) {
     const [who = ''] = what.split(':')
     if (isAway(schedule, who)) continue
     if (
-      hasFault(faultsOf(schedule)) &&
+      hasFault(faults) &&
       world.kind.noLinks !== undefined &&
       /the record \S+ of device . is not complete/.test(what)
     )
@@ -284,7 +274,8 @@ const withoutUsedFile = (print: Print, disk: Disk): Violation | undefined =>
   isWhole(disk, print.iccid, 'used') ? undefined : { rule: 'printed without used file', what: shown(print) }
 
 /** Alone, `next` finds all that there is: the next call finds no more. */
-function* freed({ calls }: World, { calls: names, segments }: Schedule): Generator<Violation> {
+function* freed({ world: { calls }, schedule }: Case): Generator<Violation> {
+  const { calls: names, segments } = schedule
   for (const [at, { beganAt = 0, endedAt, result }] of calls.entries()) {
     const after = calls[at + 1]
     if (names[at] !== 'next' || names[at + 1] !== 'next' || result?.code !== 3) continue
@@ -329,7 +320,7 @@ function* torn(disk: Disk, { start }: Schedule): Generator<Violation> {
 const isTold = (results: readonly Result[], iccid: string) =>
   results.some(({ told, error, hint }) => [...told, error, hint].some((text) => text.includes(iccid)))
 
-function* twins(disk: Disk, told: readonly Result[], unfinished: number): Generator<Violation> {
+function* twins({ later: { disk, unfinished }, told }: Whole): Generator<Violation> {
   for (const [lot, name] of LOTS.flatMap((lot) => disk.namesOf(lot).map((name) => [lot, name] as const))) {
     const isTwin = /^\d/.test(name) && disk.at(`${lot}/__${name}`)?.content.length
     if (isTwin && unfinished === 0 && !isTold(told, parseName(name)?.iccid ?? name))
@@ -338,11 +329,8 @@ function* twins(disk: Disk, told: readonly Result[], unfinished: number): Genera
 }
 
 /** Nobody was killed: what is used and was not printed is named by a call. */
-function* unnamed(
-  world: World,
-  schedule: Schedule,
-  { hasCut, hasKill, refused }: Faults,
-): Generator<Violation> {
+function* unnamed({ world, schedule, faults }: Case): Generator<Violation> {
+  const { hasCut, hasKill, refused } = faults
   if (hasCut || hasKill) return
   // What another tool marks used and does not print is its own affair.
   if ([...refused].some((at) => schedule.calls[at] === 'rename')) return

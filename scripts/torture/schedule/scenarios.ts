@@ -158,13 +158,10 @@ function renames(directory: string, name: string): boolean {
   }
 }
 
-/** Writes a file of the start, flushed. */
+/** Writes a file of the start. */
 function put(disk: Disk, path: string, text: string, mtimeMs: number): void {
   disk.actor = { ...disk.actor, now: mtimeMs }
-  const file = disk.open(path, 'w', 0o600)
-  disk.write(file, Buffer.from(text), null)
-  disk.flush(file)
-  disk.close(file)
+  disk.put(path, text)
 }
 
 const HOUR_MS = 3_600_000
@@ -264,24 +261,7 @@ async function build(program: Program, kind: Kind, start: string, profiles: numb
   const more = STARTS[start]
   if (more === undefined) throw new Error(`there is no start ${start}`)
   more(disk, now + kind.skewMs, profiles)
-  for (const path of [
-    '/',
-    '/disk',
-    '/stick',
-    '/third',
-    LOT,
-    STICK,
-    THIRD,
-    OTHER,
-    RECEIPTS,
-    `${LOT}/.devices`,
-    `${LOT}/.incoming`,
-  ]) {
-    if (disk.at(path) === undefined) continue
-    const file = disk.open(path, 'r')
-    disk.flush(file)
-    disk.close(file)
-  }
+  disk.flushAll()
   if (start === 'hint') await world.advance(world.add(program.hint(), 9))
   const isThere = KILLED[start]
   if (isThere !== undefined) {
