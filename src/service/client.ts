@@ -41,7 +41,6 @@ export class Client {
   #url: URL
   #isRedirected = false
   readonly #apiKey: string
-  readonly #hide: (text: string) => string
   readonly #least: LeastRate
   readonly #trace: ClientOptions['trace']
   readonly #direct: Dispatcher
@@ -50,7 +49,6 @@ export class Client {
   constructor({ url, apiKey, limits = LIMITS, trace }: ClientOptions) {
     this.#url = url
     this.#apiKey = apiKey
-    this.#hide = hiding(apiKey)
     this.#least = limits.least
     this.#trace = trace
     this.#direct = directly(limits)
@@ -67,7 +65,13 @@ export class Client {
       const response = await this.#sendTrusting(count, signal)
       if (response.status === 200) return batchIn(response)
       if (!REDIRECTS.includes(response.status)) throw this.#failureOf(response)
-      this.#url = this.#redirected(response.headers['location'])
+      const target = redirectTarget(this.#url, response.headers['location'])
+      if (target === undefined) {
+        throw new CallFailure('the service redirects to an address that is not https on the same host', {
+          facts: 'redirect',
+        })
+      }
+      this.#url = target
       this.#isRedirected = true
     }
     throw new CallFailure(`the service redirects more than ${MOST_REDIRECTS} times`)
@@ -77,17 +81,9 @@ export class Client {
     await Promise.all([this.#direct.destroy(), this.#proxied.destroy()])
   }
 
-  #redirected(location: string | string[] | undefined): URL {
-    const target = redirectTarget(this.#url, typeof location === 'string' ? location : undefined)
-    if (target !== undefined) return target
-    throw new CallFailure('the service redirects to an address that is not https on the same host', {
-      facts: 'redirect',
-    })
-  }
-
   /** Masks the key before the text is shortened: a part of the key would not be masked. */
   #failureOf({ status, headers, body }: Response): CallFailure {
-    return statusFailure(status, headers, this.#hide(body.toString('utf8')), this.#url.pathname)
+    return statusFailure(status, headers, hiding(this.#apiKey)(body.toString('utf8')), this.#url.pathname)
   }
 
   /** The CAs of this system are read only when one is unknown: that takes a quarter of the time of `fetch -n 1`. */

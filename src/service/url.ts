@@ -23,8 +23,8 @@ export function endpoint(text: string, version: string): URL {
 }
 
 /** @returns undefined if the API key must not follow the redirect */
-export function redirectTarget(from: URL, location: string | undefined): URL | undefined {
-  if (location === undefined || !URL.canParse(location, from.href)) return undefined
+export function redirectTarget(from: URL, location: string | string[] | undefined): URL | undefined {
+  if (typeof location !== 'string' || !URL.canParse(location, from.href)) return undefined
   const to = new URL(location, from.href)
   return to.protocol === 'https:' && to.hostname === from.hostname ? to : undefined
 }

@@ -40,52 +40,47 @@ export const opensNone = ({ usable, faults }: Checked) => faults.locked > 0 && u
 interface Check {
   readonly directory: string
   readonly iccids: IccidList
-  /** How many to open at most, the lowest first. */
-  readonly most: number
+  /** How many of them to open, the lowest first. */
+  readonly count: number
   readonly key: PrivateKey
   readonly messages: Messages
-  /** Receives the number of profiles checked so far. */
-  readonly onProgress: (checked: number) => void
+  /** Receives how many more profiles are checked. */
+  readonly onChecked: (more: number) => void
 }
 
 /** Opens unused profiles without claiming them, and names those that can't be used. */
-export async function checkProfiles({
-  directory,
-  iccids,
-  most,
-  key,
-  messages,
-  onProgress,
-}: Check): Promise<Checked> {
+export async function checkProfiles(check: Check): Promise<Checked> {
+  const { directory, iccids, count, key, messages, onChecked } = check
   const result: Checked = {
     checked: 0,
     usable: 0,
     faults: { damaged: 0, unreadable: 0, locked: 0, unfit: 0, held: 0 },
   }
-  const count = Math.min(most, iccids.length)
   const decrypt = await decryptor(key, count)
   const warnings: string[] = []
   let withoutKeys = 0
   for (let at = 0; at < count; at += AT_ONCE) {
     const names = iccids.slice(at, Math.min(at + AT_ONCE, count)).map(fileName)
-    const results = await Promise.allSettled(names.map((name) => check(directory, name, decrypt)))
-    for (const [index, each] of results.entries()) {
+    const results = await Promise.all(
+      names.map(async (name) => [name, await open(directory, name, decrypt)] as const),
+    )
+    const before = result.checked
+    for (const [name, found] of results) {
       // A station has claimed it in the meantime.
-      if (each.status === 'fulfilled' && each.value === undefined) continue
+      if (found === undefined) continue
       result.checked++
-      if (each.status === 'fulfilled' && each.value?.length) withoutKeys++
-      const error = each.status === 'rejected' ? each.reason : undefined
-      if (error === undefined) result.usable++
-      else if (!(error instanceof UnusableProfile)) throw error
-      else {
-        result.faults[error.fault]++
-        if (error.fault === 'unreadable') result.unread = error
-        const warning = `${names[index]}: ${error.message}`
-        if (warnings.length < MOST_WARNINGS) warnings.push(warning)
-        else messages.tell(1, warning)
+      if (!(found instanceof UnusableProfile)) {
+        result.usable++
+        if (found.length > 0) withoutKeys++
+        continue
       }
+      result.faults[found.fault]++
+      if (found.fault === 'unreadable') result.unread = found
+      const warning = `${name}: ${found.message}`
+      if (warnings.length < MOST_WARNINGS) warnings.push(warning)
+      else messages.tell(1, warning)
     }
-    onProgress(result.checked)
+    onChecked(result.checked - before)
     // All of them can take long, and most likely it is the wrong key.
     if (at === 0 && count > AT_ONCE && opensNone(result))
       messages.warn('the key does not decrypt the first profiles', 'locked-first')
@@ -97,13 +92,22 @@ export async function checkProfiles({
   return result
 }
 
-/** @returns the keys that a usable profile does without; undefined if there is no such file */
-async function check(directory: string, name: string, decrypt: Decrypt): Promise<string[] | undefined> {
-  const text = readProfile(directory, name)
-  if (text === undefined) return undefined
-  refuseAssigned(text)
-  const sealed = parseStored(name, text)
-  const profile = parsePlaintext(sealed, await decrypt(sealed.ciphertext), OPTIONS)
-  refuseOutdated(newerProblems(profile, true))
-  return missingKeys(profile)
+/** @returns the keys that a usable profile does without; why it can't be used; undefined if there is no such file */
+async function open(
+  directory: string,
+  name: string,
+  decrypt: Decrypt,
+): Promise<string[] | UnusableProfile | undefined> {
+  try {
+    const text = readProfile(directory, name)
+    if (text === undefined) return undefined
+    refuseAssigned(text)
+    const sealed = parseStored(name, text)
+    const profile = parsePlaintext(sealed, await decrypt(sealed.ciphertext), OPTIONS)
+    refuseOutdated(newerProblems(profile, true))
+    return missingKeys(profile)
+  } catch (error) {
+    if (error instanceof UnusableProfile) return error
+    throw error
+  }
 }

@@ -49,18 +49,14 @@ export async function showStatus(inquiry: Inquiry): Promise<void> {
     'profile',
   )
   let done = 0
+  const onChecked = (more: number) => {
+    done += more
+  }
+  if (key !== undefined) progress.follow(() => `${done} of ${goal} checked`)
   for (const { directory, counts, iccids, identity } of all) {
-    if (key === undefined) {
-      summaries.push({ directory, counts, checked: undefined, identity })
-      continue
-    }
-    const before = done
-    progress.follow(() => `${done} of ${goal} checked`)
-    const onProgress = (now: number) => {
-      done = before + now
-    }
-    const check = { directory, iccids, most: most(iccids), key, messages, onProgress }
-    summaries.push({ directory, counts, checked: await checkProfiles(check), identity })
+    const checked =
+      key && (await checkProfiles({ directory, iccids, count: most(iccids), key, messages, onChecked }))
+    summaries.push({ directory, counts, checked, identity })
   }
   const total = totalOf(summaries)
   const lines = summaries.length > 1 ? [...summaries, total] : summaries
