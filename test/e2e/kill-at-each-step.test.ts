@@ -3,6 +3,8 @@ import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { killAt, play, pointsOf } from '../../scripts/torture/kill.ts'
+import { killMoveAt, plain } from '../../scripts/torture/move/kill.ts'
+import { pairOf, pointsOfMove } from '../../scripts/torture/move/pair.ts'
 import { Random } from '../../scripts/torture/random.ts'
 import { makeScenes, type Scene } from '../../scripts/torture/scenes.ts'
 import { look } from '../../scripts/torture/sight.ts'
@@ -150,6 +152,20 @@ describe.skipIf(reason !== undefined)(
         'flush the names of what was put aside',
         'flush the directory',
       ])
+    })
+
+    test('a move, at any step: again, it finishes, and nothing is in both directories or lost', async () => {
+      const template = works.newPath()
+      await works.fetch(template, 8)
+      const newPair = () => pairOf(works, template)
+      const tally = new Tally()
+      const changes = /^(rename|link|unlink|mkdir|rmdir)/
+      const all = (await pointsOfMove(works, newPair())).filter(
+        ({ matters, syscall }) => matters && changes.test(syscall),
+      )
+      for (const point of works.random.shuffled(all).slice(0, 10))
+        await killMoveAt(works, tally, newPair(), plain(point))
+      expect(tally.of('kills of a move on this disk')).toBeGreaterThan(5)
     })
   },
 )
