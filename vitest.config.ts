@@ -6,23 +6,25 @@ const E2E = 'test/e2e/**/*.test.ts'
 const given = process.env['SOFTSIM_BIN']
 
 /** What may differ where Node starts the program, and not the program Node: streams, signals, the environment. */
-const BY_NODE = ['closed', 'environment', 'exit-codes', 'signals', 'terminal']
+const BY_NODE = ['closed', 'exit-codes', 'full-disk', 'signals', 'terminal']
 
 /** What may also differ on another Node than that of the executable: files, the network, threads, messages. */
 const ON_OTHER_NODE = ['command-line', 'fetch', 'next', 'receipt', 'secrets']
 
 const onNode = [...BY_NODE, ...(process.env['SOFTSIM_NODE'] ? ON_OTHER_NODE : [])]
 
+const nameOfTest = (name: string) => `test/e2e/${name}.test.ts`
+
 /** End-to-end tests on one build of the program, dist/softsim.cjs where none is named. */
-const endToEnd = (name: string, { binary, include = [E2E] }: { binary?: string; include?: string[] }) => ({
+const endToEnd = (name: string, { binary, only }: { binary?: string; only?: string[] }) => ({
   extends: true as const,
   // They have no module of the program in their own process: what one file has loaded does for all.
   test: {
     name,
-    include,
+    include: only ? ['transcripts', ...only].map(nameOfTest) : [E2E],
     isolate: false,
     setupFiles: 'test/support/after-file.ts',
-    ...(binary ? { env: { SOFTSIM_BIN: binary } } : {}),
+    env: { ...(binary && { SOFTSIM_BIN: binary }), ...(only && { TRANSCRIPTS: only.join() }) },
   },
 })
 
@@ -36,15 +38,10 @@ const unit = {
   },
 }
 
-const everything = [
-  unit,
-  endToEnd('bundle', { include: onNode.map((name) => `test/e2e/${name}.test.ts`) }),
-  endToEnd('binary', { binary: hostBinary }),
-]
+const everything = [unit, endToEnd('bundle', { only: onNode }), endToEnd('binary', { binary: hostBinary })]
 
 /** They take 10 s and more, one of them waits for half a minute: at the end, all the others would wait for them. */
-const LONGEST =
-  /\/(exit-codes|misbehaving-services|order-of-steps|fixed|interrupted-move|status|devices)\.test\.ts$/
+const LONGEST = /\/(transcripts|misbehaving-services|order-of-steps|fixed|race)\.test\.ts$/
 
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {

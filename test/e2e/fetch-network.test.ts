@@ -244,3 +244,26 @@ describe('a proxy', () => {
     expect(namesIn(directory)).toHaveLength(1)
   })
 })
+
+test('nothing of all that shows the API key, in an option or in the environment', async () => {
+  const tls = selfSigned(certificates)
+  const { url, ...service } = await startSandbox({ tls, redirect: true })
+  const proxy = await startTunnel({ refusals: [407, 407] })
+  const trusted = { NODE_EXTRA_CA_CERTS: tls.certPath }
+  const codes: unknown[] = []
+  for (const [from = '', env] of [
+    [service.httpsUrl, trusted],
+    [localhost(url), trusted],
+    [service.httpsUrl],
+    [url],
+    [service.httpsUrl, { ...trusted, HTTPS_PROXY: proxy.url }],
+  ] as const)
+    for (const args of [['-vvv'], ['-vvv', '-a', API_KEY]]) {
+      const { code, stdout, stderr } = await fetchFrom(from, env, args).run
+      codes.push(code)
+      expect(stderr).not.toBe('')
+      expect(stdout + stderr).not.toContain(API_KEY)
+    }
+  expect(codes).toEqual([0, 0, 0, 0, 7, 7, 7, 7, 7, 7])
+  proxy.close()
+})

@@ -1,13 +1,10 @@
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { mkdirSync, readdirSync } from 'node:fs'
 import { expect, inject, test } from 'vitest'
-import { newAnswerName } from '../../src/store/incoming/answers.ts'
-import { directoryOf, namesIn, someProfiles, unusedIn } from '../support/directory.ts'
-import { iccid, plainProfile, storedFile } from '../support/profiles.ts'
+import { namesIn, unusedIn } from '../support/directory.ts'
 import { REFUSES, startSandbox } from '../support/sandbox.ts'
 import { softsim, until } from '../support/softsim.ts'
 
-const { privateKeyPath: KEY, publicKey } = inject('keys')
+const { privateKeyPath: KEY } = inject('keys')
 
 /** A fetch of 3000 that was killed after its first files had appeared: so its first answer had been put aside, and the next request was out. */
 async function killedFetch() {
@@ -80,22 +77,4 @@ test('next also stores it, with no loss and no duplicate', async () => {
   const { iccid } = JSON.parse(run.stdout)
   const expected = [...delivered.keys()].map((each) => `${each === iccid ? '__' : ''}${each}.json`)
   expect(namesIn(directory)).toEqual(expected.sort())
-})
-
-test('if a response is only partly readable, next says where the rest is kept', async () => {
-  const directory = directoryOf(someProfiles(1))
-  // More than any system gives.
-  const name = `${newAnswerName().replace(`~${process.pid}~`, '~4194999~')}.answer`
-  const line = storedFile(plainProfile(2), publicKey)
-  const text = `${line}\n${line.slice(0, 100)}`
-  mkdirSync(join(directory, '.incoming'))
-  writeFileSync(join(directory, '.incoming', name), text)
-  const { code, stderr } = await softsim(['next', '-k', KEY, '-i', directory])
-  expect(code).toBe(0)
-  const path =
-    /^softsim: warning: part of what an interrupted call received can't be read; the rest is kept in (.+)$/m.exec(
-      stderr,
-    )?.[1]
-  expect(readFileSync(path ?? '', 'utf8')).toBe(text)
-  expect(namesIn(directory)).toEqual([`${iccid(2)}.json`, `__${iccid(1)}.json`])
 })

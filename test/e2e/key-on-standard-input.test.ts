@@ -1,51 +1,17 @@
+/** A private key that does not come at once; what comes at once is in transcripts/key-on-standard-input.txt. */
 import { closeSync, constants, openSync, readdirSync, readlinkSync, writeSync } from 'node:fs'
 import { describe, expect, inject, test } from 'vitest'
 import { directoryOf, someProfiles, usedIn } from '../support/directory.ts'
 import { makePipe } from '../support/pipe.ts'
 import { hasProc, readsOf } from '../support/process.ts'
-import { failure, lines } from '../support/promises.ts'
-import { softsim, startSoftsim, until } from '../support/softsim.ts'
-import { hasPosix, isRunByNode } from '../support/system.ts'
+import { lines } from '../support/promises.ts'
+import { startSoftsim, until } from '../support/softsim.ts'
+import { isRunByNode } from '../support/system.ts'
 
-const { privateKey, publicKey, privateKeyPath } = inject('keys')
+const { privateKey } = inject('keys')
 
 /** So many reads are more than a call makes where the key is there. */
 const ATTEMPTS = 400
-
-test('-k - reads the key from standard input, as from a file', async () => {
-  const profiles = someProfiles(1)
-  const fromFile = await softsim(['next', '-k', privateKeyPath, '-i', directoryOf(profiles)])
-  for (const option of [['-k', '-'], ['-k-'], ['--key=-']]) {
-    const directory = directoryOf(profiles)
-    expect(await softsim(['next', ...option, '-i', directory], { stdin: privateKey })).toEqual(fromFile)
-    expect(usedIn(directory)).toHaveLength(1)
-  }
-})
-
-test('status -k - too', async () => {
-  const argv = ['status', '-k', '-', '-i', directoryOf(someProfiles(2)), '--format=json']
-  const { stdout } = await softsim(argv, { stdin: privateKey })
-  expect(JSON.parse(stdout)).toMatchObject({ checked: 2, usable: 2 })
-})
-
-test.skipIf(!hasPosix)('nothing from a command: the hint is about this command', async () => {
-  for (const path of ['-', '/dev/stdin']) {
-    const argv = ['next', '-k', path, '-i', directoryOf(someProfiles(1))]
-    expect(await softsim(argv, { shell: ': | "$@"' })).toEqual(
-      failure(4, /.+ is empty/, /the command that prints the key has printed nothing: .+/),
-    )
-  }
-})
-
-test.each([
-  ['nothing', '', /standard input is empty/],
-  ['no key', 'hello\n', /standard input is not a readable private key .*/],
-  ['the public key', publicKey, /standard input is a public key; .*/],
-])('%s on standard input is refused, and nothing is claimed', async (_, stdin, why) => {
-  const directory = directoryOf(someProfiles(1))
-  expect(await softsim(['next', '-k', '-', '-i', directory], { stdin })).toEqual(failure(4, why, /.+/))
-  expect(usedIn(directory)).toEqual([])
-})
 
 test.skipIf(!hasProc)('a standard input that does not block is waited for', async () => {
   const pipe = makePipe()

@@ -1,4 +1,4 @@
-/** What services do wrong, and what a `fetch` then costs, stores and says. */
+/** What services do wrong, and what a `fetch` then costs and stores; what it says is in transcripts/fetch-faults.txt. */
 import { expect, test } from 'vitest'
 import { namesIn, unreadIn } from '../support/directory.ts'
 import { iccid } from '../support/profiles.ts'
@@ -24,6 +24,7 @@ interface Misbehaviour {
 
 const page = '<html><title>Log in</title></html>'
 const again = { 'retry-after': '0' }
+const BAD = Array.from({ length: 50 }, () => ({ iccid: 'none', profile: 'AAAA' }))
 const good = { iccid: iccid(1), profile: 'AAAA' }
 
 const SERVICES: Record<string, Misbehaviour> = {
@@ -35,10 +36,10 @@ const SERVICES: Record<string, Misbehaviour> = {
     error: /the service answered 500/,
   },
   'fails once, after it has allocated': { faults: [{ kind: 'lost', status: 500 }], code: 0, lost: ORDER },
-  'is behind a gateway that loses three answers': {
-    faults: [502, 504, 520].map((status): Fault => ({ kind: 'lost', status })),
+  'is behind a gateway that loses five answers': {
+    faults: [502, 504, 520, 522, 524].map((status): Fault => ({ kind: 'lost', status })),
     code: 0,
-    lost: ORDER + 2,
+    lost: ORDER + 4,
   },
   'fails at every second request': {
     faults: Array.from(
@@ -86,6 +87,17 @@ const SERVICES: Record<string, Misbehaviour> = {
     faults: [{ kind: 'bad-entries', entries: [{ iccid: 'none' }] }],
     code: 0,
     unread: 1,
+  },
+  'sends little that can be used': {
+    faults: [1, 2, 3].map(
+      (n): Fault => ({ kind: 'replace', profiles: [{ ...good, iccid: iccid(n) }, ...BAD] }),
+    ),
+    order: 60,
+    code: 8,
+    stored: 3,
+    unread: 3,
+    error:
+      /stored 3 of 60 profiles in .+, 150 received that can't be used .*: most of what the service sends can't be used$/,
   },
   'sends what was not allocated': { faults: [{ kind: 'replace', profiles: [good] }], order: 1, code: 0 },
   'compresses unasked': {
@@ -167,6 +179,13 @@ test.concurrent.each(Object.entries(SERVICES))('a service that %s', async (_, ro
   expect(unreadIn(sandbox.directory)).toHaveLength(unread)
 })
 
+const filesOf = (iccids: Iterable<string>) => [...iccids].map((each) => `${each}.json`).sort()
+
+/** What was delivered is there, all of it and nothing else. */
+function expectAllStored({ delivered, directory }: Sandbox): void {
+  expect(namesIn(directory)).toEqual(filesOf(delivered.keys()))
+}
+
 function lostBy({ allocated, directory }: Sandbox): number {
   const names = new Set(namesIn(directory))
   return [...allocated.keys()].filter((each) => !names.has(`${each}.json`)).length
@@ -177,4 +196,56 @@ test.concurrent('after the first failure, at most one profile more than the orde
   sandbox.fault({ kind: 'lost', status: 502, times: 4 })
   expect(await sandbox.fetch(['-n', String(ORDER)])).toMatchObject({ code: 0 })
   expect(sandbox.asked().slice(0, 7)).toEqual([ORDER, 1, 1, 1, 1, 2, 4])
+})
+
+test.concurrent('all faults during parallel requests', async () => {
+  const sandbox = await startSandbox()
+  sandbox.fault(
+    { kind: 'short', by: 20 },
+    { kind: 'torn' },
+    { kind: 'status', status: 429, headers: { 'retry-after': '0' } },
+    { kind: 'reset' },
+    { kind: 'drop-after' },
+    { kind: 'status', status: 503, headers: { 'retry-after': '0' } },
+  )
+  const { code, stderr } = await sandbox.fetch(['-n', '4321'])
+  expect(code).toBe(0)
+  expect(sandbox.delivered.size).toBe(4321)
+  expectAllStored(sandbox)
+  // The reset came before the service allocated anything; nobody on this side can know that.
+  expect(stderr).toMatch(
+    /3 requests failed after (it was|they were) sent: up to \d+ profiles may have been allocated/,
+  )
+})
+
+test.concurrent('if large responses break, fetch asks for fewer profiles and stores all', async () => {
+  const sandbox = await startSandbox()
+  // Some proxies are like this. Four hundred profiles are less, eight hundred are more.
+  sandbox.fault({ kind: 'torn-after', bytes: 400_000, times: Number.POSITIVE_INFINITY })
+  const { code, stderr } = await sandbox.fetch(['-n', '3000'])
+  expect([code, sandbox.delivered.size]).toEqual([0, 3000])
+  expectAllStored(sandbox)
+  const burnt = sandbox.allocated.size - sandbox.delivered.size
+  // Twice: a full batch at most, depending on how fast the first answers were; then a little more than what passes.
+  expect(burnt).toBeLessThanOrEqual(1000 + 600)
+  expect(stderr).toMatch(
+    RegExp(`failed after .* up to ${burnt} profiles may have been allocated and not received`),
+  )
+  const broken = sandbox.requests.findIndex(({ status }) => status === 'dropped')
+  expect(sandbox.asked()[0]).toBe(100)
+  expect(sandbox.asked().slice(broken + 1, broken + 4)).toEqual([1, 2, 4])
+})
+
+test.concurrent.each([
+  [401, /.*5000 .*API key.*/],
+  [404, /.*5000 .*no more profiles.*/],
+])('%i after some profiles are stored', async (status, why) => {
+  const sandbox = await startSandbox()
+  sandbox.fault({ kind: 'none' }, { kind: 'status', status, times: 20 })
+  const run = await sandbox.fetch(['-n', '5000'])
+  expect(run).toMatchObject({ code: 8, stdout: '' })
+  expect(run.stderr).toMatch(why)
+  expectAllStored(sandbox)
+  // A few run at once; none is asked again, and none begins after the first was refused.
+  expect(sandbox.requests.length).toBeLessThanOrEqual(5)
 })

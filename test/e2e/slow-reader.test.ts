@@ -1,8 +1,12 @@
+import { execFileSync } from 'node:child_process'
+import { closeSync, openSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, inject, test } from 'vitest'
-import { directoryOf, someProfiles, usedIn } from '../support/directory.ts'
+import { directoryOf, namesIn, someProfiles, temporaryDirectory, usedIn } from '../support/directory.ts'
 import { fullPipe, LARGEST_PIPE, nonBlockingPipe } from '../support/pipe.ts'
 import { hasProc, writesOf } from '../support/process.ts'
 import { lines } from '../support/promises.ts'
+import { startSandbox } from '../support/sandbox.ts'
 import { softsim, startSoftsim, until } from '../support/softsim.ts'
 import { hasPosix } from '../support/system.ts'
 
@@ -149,6 +153,22 @@ describe('a warning does not keep a profile from its device', () => {
     expect(run).toMatchObject({ code: 0, stdout: line })
   })
 })
+
+/** Linux opens a file only to name it: neither reading nor writing nor asking for its state works. */
+const O_PATH = 0o10000000
+
+test.skipIf(process.platform !== 'linux')(
+  'a standard error of a kind that Node can’t open: fetch still stores the profiles',
+  async () => {
+    const { fetch, directory } = await startSandbox()
+    const path = join(temporaryDirectory(), 'pipe')
+    execFileSync('mkfifo', [path])
+    const stderr = openSync(path, O_PATH)
+    expect(await fetch(['-n', '3'], { stderr })).toMatchObject({ code: 0, stdout: '' })
+    closeSync(stderr)
+    expect(namesIn(directory)).toHaveLength(3)
+  },
+)
 
 /** Waits until a process has tried again and again to write into a pipe that takes nothing. */
 async function fullFor(pid: number, isRunning: () => boolean): Promise<void> {

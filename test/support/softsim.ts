@@ -35,7 +35,7 @@ export interface Started {
 }
 
 /** What a call that takes half a minute says where standard error is no terminal. */
-const PROGRESS =
+export const PROGRESS =
   /^softsim: (\d+ % \(\d+ of \d+.*\).*|\d+ of \d+ profiles? checked|\d+ receipts? read|\d+ profiles? compared)\n/gm
 
 const running = new Set<ChildProcess>()

@@ -1,0 +1,102 @@
+/** What the tests of transcripts ask for in lines that begin with `+`. */
+import { mkdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { inject } from 'vitest'
+import { formatAnswer, newAnswerName } from '../../src/store/incoming/answers.ts'
+import { type SmallDisk, smallDisk } from './disk.ts'
+import { halfMoved } from './moves.ts'
+import { iccid, plainProfile, storedFile } from './profiles.ts'
+import { API_KEY, NORMAL_KEY, type Sandbox, startSandbox } from './sandbox.ts'
+import type { ApiKey } from './service.ts'
+
+export interface Place {
+  cwd: string
+  env: Record<string, string>
+  /** The commands before the first test. */
+  before: string
+  sandbox?: Sandbox
+  disk?: SmallDisk
+}
+
+type Settings = Record<string, unknown>
+
+const PREPARE: Record<string, (place: Place, settings: Settings, ...words: string[]) => unknown> = {
+  /** `+ profiles 1-3 in=stick puk=12`: unused ones, as fetch leaves them; `key=another` is not theirs. */
+  profiles({ cwd }, { in: directory = 'profiles', key, digits = 20, ...changes }, range = '1') {
+    const { publicKey } = inject(key === 'another' ? 'otherKeys' : 'keys')
+    const [from = 1, to = from] = range.split('-').map(Number)
+    const path = join(cwd, String(directory))
+    mkdirSync(path, { recursive: true, mode: 0o700 })
+    for (let n = from; n <= to; n++) {
+      const profile = { ...plainProfile(n, digits as 19 | 20), ...changes }
+      writeFileSync(join(path, `${profile.iccid}.json`), storedFile(profile, publicKey), { mode: 0o600 })
+    }
+  },
+  /** `+ claim 2 SN-1 2026-03-01`: that one is used, by a device, since then. */
+  claim({ cwd }, { in: directory = 'profiles', station = 'line-1' }, n, device, claimed) {
+    mkdirSync(join(cwd, String(directory)), { recursive: true, mode: 0o700 })
+    const record = { iccid: iccid(Number(n)), profile: 'AAAA', device, station, claimed }
+    writeFileSync(join(cwd, String(directory), `__${iccid(Number(n))}.json`), JSON.stringify(record))
+  },
+  /** `+ answer 7-8`: what a call that was killed has received and not stored. */
+  answer({ cwd }, { in: directory = 'profiles' }, range = '1') {
+    const [from = 1, to = from] = range.split('-').map(Number)
+    const entries = Array.from({ length: to - from + 1 }, (_, n) =>
+      JSON.parse(storedFile(plainProfile(from + n), inject('keys').publicKey)),
+    )
+    const name = `${newAnswerName().replace(`~${process.pid}~`, '~4194999~')}.answer`
+    mkdirSync(join(cwd, String(directory), '.incoming'), { recursive: true })
+    writeFileSync(join(cwd, String(directory), '.incoming', name), formatAnswer(entries))
+  },
+  /** `+ service supply=4`: a profile service at $URL; fetch knows the API key. */
+  async service(place, { key = API_KEY, ...settings }) {
+    const { publicKey } = inject('keys')
+    const apiKeys: ApiKey[] = [
+      { key: String(key), kind: 'softsim', publicKey },
+      { key: NORMAL_KEY, kind: 'normal' },
+    ]
+    place.sandbox = await startSandbox({ apiKeys, firstIccid: 1, ...settings })
+    Object.assign(place.env, { URL: place.sandbox.url, SOFTSIM_API_KEY: key })
+  },
+  /** `+ fault status status=400 times=2`: see faults.ts; LONG is 20 kB. */
+  fault: ({ sandbox }, settings, kind) => sandbox?.fault({ kind, ...settings } as never),
+  /** `+ requests`: what each asked for, and the status of its answer. */
+  requests: ({ sandbox }) =>
+    sandbox?.requests.map(({ count, status }) => `${count}: ${status}`).join(', ') || 'none',
+  /** `+ move count=40 to=disk/profiles fate=given`: one that was killed after, or before, it was decided whose the profiles are. */
+  async move({ cwd }, { fate, count, to = 'stick/profiles' }) {
+    mkdirSync(join(cwd, dirname(String(to))), { recursive: true })
+    const { source } = await halfMoved(fate as 'given', count as number, join(cwd, String(to)))
+    renameSync(source, join(cwd, 'profiles'))
+  },
+  /** `+ disk 16`: a disk of so many MB at ./disk. */
+  async disk(place, _, megabytes) {
+    place.disk = await smallDisk(Number(megabytes))
+    symlinkSync(place.disk.path, join(place.cwd, 'disk'))
+  },
+  /** `+ fill 12`: all of the disk but so many blocks of 4096 bytes. */
+  fill: ({ disk }, _, blocks = '0') => disk?.fill(Number(blocks)),
+  /** `+ clear`: takes away again what fills it. */
+  clear: ({ disk }) => disk?.clear(),
+}
+
+/** Does what a line says. @returns what is compared as if it was printed */
+export async function prepare(place: Place, line: string): Promise<string> {
+  const [name = '', ...words] = line.match(/(?:[^\s"]|"(?:\\.|[^"])*")+/g) ?? []
+  const settings = words.flatMap((word) => [/^(\w+)=(.*)$/s.exec(word)?.slice(1) ?? []])
+  const rest = words.filter((word) => !/^\w+=/.test(word))
+  const printed = await PREPARE[name]?.(
+    place,
+    Object.fromEntries(settings.filter(([key]) => key).map(([key, value = '']) => [key, meant(value)])),
+    ...rest.map((word) => (word.startsWith('"') ? JSON.parse(word) : word)),
+  )
+  return typeof printed === 'string' ? printed : ''
+}
+
+function meant(value: string): unknown {
+  try {
+    return JSON.parse(value.replaceAll('LONG', 'A'.repeat(20_000)))
+  } catch {
+    return value
+  }
+}
