@@ -66,7 +66,8 @@ const watched = Object.fromEntries(
       try {
         disk.before(name, path)
       } catch (error) {
-        if ((args[1] as { throwIfNoEntry?: boolean })?.throwIfNoEntry === false) return undefined
+        const { throwIfNoEntry = true } = (args[1] ?? {}) as { throwIfNoEntry?: boolean }
+        if (!throwIfNoEntry && (error as { code?: string }).code === 'ENOENT') return undefined
         throw error
       }
       const result = (fs[call as 'openSync'] as (...all: unknown[]) => unknown)(...args)
