@@ -149,11 +149,17 @@ function otherName(typed: string, commands: readonly CommandDefinition[]): strin
     const [value, words] = splitDescription(description)
     const [listed = ''] = words.split(' (')
     if (names.includes(OTHER[typed] ?? '')) return `did you mean ${OTHER[typed]}?`
-    if (value === `<${word.toUpperCase()}>`) return `did you mean ${names.at(-1)}?`
+    if (isAbout(word, value)) return `did you mean ${names.at(-1)}?`
     if (value.startsWith('[') && listed.split(/\W+/).includes(word))
       return `did you mean ${names[0]}=${word}?`
   }
   return undefined
+}
+
+/** Whether a word is the name of a value, or begins or ends with it: `--directory` and `<DIR>`, `--private-key` and `<KEY>`. */
+function isAbout(word: string, value: string): boolean {
+  const [typed, name = ''] = [word.toUpperCase(), /^<(\w{3,})>$/.exec(value)?.[1]]
+  return name !== '' && (typed.startsWith(name) || typed.endsWith(name))
 }
 
 /** Which of two values counts would be a guess. */

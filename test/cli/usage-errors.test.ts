@@ -86,13 +86,13 @@ describe('options of other tools', () => {
     ['next --keyfile=x', 'unknown option --keyfile | did you mean --key? see'],
     ['next --key-file=x', 'unknown option --key-file | did you mean --key? see'],
     ['next --private-key=x', 'unknown option --private-key | did you mean --key? see'],
-    [['fetch', '--keyfile=x'], 'unknown option --keyfile | see'],
-    [['status', '--k', 'x'], 'unknown option --k | did you mean -k? see'],
-    [['fetch', '--n=5'], 'unknown option --n | did you mean -n? see'],
-    [['fetch', '--output=x'], 'unknown option --output | did you mean --out? see'],
-    [['status', '--output=x'], 'unknown option --output | status prints to standard output; see'],
-    [['next', '--input=x'], 'unknown option --input | did you mean --in? see'],
-    [['version'], 'unknown command version | use softsim --version; see'],
+    ['fetch --keyfile=x', 'unknown option --keyfile | see'],
+    ['status --k x', 'unknown option --k | did you mean -k? see'],
+    ['fetch --n=5', 'unknown option --n | did you mean -n? see'],
+    ['fetch --output=x', 'unknown option --output | did you mean --out? see'],
+    ['status --output=x', 'unknown option --output | status prints to standard output; see'],
+    ['next --input=x', 'unknown option --input | did you mean --in? see'],
+    ['version', 'unknown command version | use softsim --version; see'],
   ])('%s', (typed, expected) => expect(said(typed)).toContain(expected))
 })
 
