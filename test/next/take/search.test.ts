@@ -93,10 +93,10 @@ test('twenty files that can’t be used are named, and the others are counted', 
   expect(said.at(-1)).toBe('130 more files skipped')
 })
 
-test('a file that a running fetch is writing is not damaged', async () => {
+test('a file that a call may be storing is not damaged', async () => {
   const { source, said } = thirty(damaged)
   mkdirSync(join(source.directory, '.incoming'))
-  writeFileSync(join(source.directory, '.incoming', 'x.fetch'), '')
+  writeFileSync(join(source.directory, '.incoming', 'x.answer'), '')
   await expect(takeNextUnused(source, 1).catch(adviceOn)).resolves.toMatchObject({ outcome: 'no-profiles' })
   expect(said[0]).toContain('.json is skipped: a fetch may be writing it: ')
 })
