@@ -16,6 +16,8 @@ export const CUTS: readonly string[] = [
   'fat missing/0 store: A?^0',
   // A fetch is killed and has flushed nothing of what it has stored; then the power fails.
   'fat fresh/1 store+recover: A?! B?^0',
+  // A claim of a killed call is finished; then the power fails.
+  'unordered fresh/1 deviceD+deviceD: A?!@2m B?^0/1',
   // What an interrupted fetch has received, and what it has received in part.
   'unordered answer/2 recover: A?^0/1',
   'nolinks answer/2 next: A?^0',
