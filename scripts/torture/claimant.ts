@@ -2,9 +2,9 @@
 import { renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { reasonOf } from '../../src/failure.ts'
+import { pause } from '../../src/pause.ts'
 import { claimAll, comeBack, nextName, usedText } from '../../src/store/claim.ts'
 import { readProfile } from '../../src/store/read.ts'
-import { pause } from './pause.ts'
 
 async function claimAsNext(directory: string, name: string): Promise<boolean> {
   const stored = readProfile(directory, name)

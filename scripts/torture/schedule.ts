@@ -8,16 +8,15 @@
  * between them, all with one fault and one change, all of one call with two faults, or random ones until the time is
  * over. `--only` chooses scenarios by their names, such as 'nolinks .*deviceD'; `--share 0/2` is the first half of them.
  * `--check` judges the schedules on standard input, in which `?` stands for any number of steps: as JSON, one object a
- * line, with how many they are, what was found first, how many steps their last call makes at most, and which rules of
- * schedule/order.ts they violate. `--src` names the source of another version of the program. Exit code 1 means that a
- * schedule violates a rule; schedule/judge.ts has the rules.
+ * line, with how many they are, what was found first, and how many steps their last call makes at most. `--src` names
+ * the source of another version of the program. Exit code 1 means that a schedule violates a rule; schedule/judge.ts has
+ * the rules.
  */
 import { resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import { pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
 import { install } from './schedule/hooks.ts'
-import { orderOf } from './schedule/order.ts'
 import { replay } from './schedule/replay.ts'
 import { setSource, source } from './schedule/run.ts'
 import { SETS } from './schedule/sets.ts'
@@ -58,18 +57,14 @@ async function check(): Promise<void> {
   for await (const schedule of createInterface(process.stdin)) {
     let [count, most] = [0, 0]
     let found: Found | undefined
-    const disorder = new Set<string>()
     await sweep(schedule, async (each) => {
-      const text = format(each)
-      const outcome = await tryOne(each, {
-        before: orderOf(each, (what) => disorder.add(`${text}: ${what}`)),
-      })
+      const outcome = await tryOne(each)
       count++
       most = Math.max(most, outcome.world.calls.at(-1)?.points ?? 0)
-      if (outcome.violation !== undefined) found ??= { ...outcome.violation, schedule: text }
+      if (outcome.violation !== undefined) found ??= { ...outcome.violation, schedule: format(each) }
       return outcome
     })
-    console.log(JSON.stringify({ schedule, count, found, most, disorder: [...disorder] }))
+    console.log(JSON.stringify({ schedule, count, found, most }))
   }
 }
 

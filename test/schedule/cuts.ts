@@ -45,4 +45,6 @@ export const CUTS: readonly string[] = [
   ]),
   'unordered fresh/3 move2+move2: A?^0/1 B',
   'unordered fresh/3 move2+back: A?^1/0 B',
+  'nolinks fresh/1 move+move: A?^0/1 B',
+  'nolinks fresh/1 move+back: A?^1/0 B',
 ]

@@ -32,7 +32,7 @@ const MOST_KNOWN = 4000
 
 const known = new Map<string, Promise<Aftermath>>()
 
-export const devicesOf = ({ calls, start }: Schedule) => [
+const devicesOf = ({ calls, start }: Schedule) => [
   ...new Set([
     ...calls.flatMap((name) => WANTS[name]?.devices ?? []),
     ...(/^(assigned|claimed|backup)$/.test(start) ? ['D'] : []),

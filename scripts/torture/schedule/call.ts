@@ -46,7 +46,6 @@ export interface Result {
 export class Call {
   readonly id: string
   readonly pid: number
-  readonly host: string
   readonly body: (call: Call) => Promise<Result>
   readonly log: Entry[] = []
   /** How many points it has passed. */
@@ -69,10 +68,9 @@ export class Call {
   /** The disk that is dead for it, and what that says. */
   dead: { readonly root: string; readonly code: string } | undefined
 
-  constructor(id: string, pid: number, body: (call: Call) => Promise<Result>, host = 'station') {
+  constructor(id: string, pid: number, body: (call: Call) => Promise<Result>) {
     this.id = id
     this.pid = pid
-    this.host = host
     this.body = body
   }
 }

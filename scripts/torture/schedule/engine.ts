@@ -52,8 +52,6 @@ export class World {
   readonly moves: { readonly what: string; readonly call: string; readonly at: number }[] = []
   readonly changes: Change[] = []
   trace: ((call: Call, entry: Entry) => void) | undefined
-  /** Is called before each step that is made. */
-  watch: ((world: World, name: string, path: string) => void) | undefined
   #broken: HarnessError | undefined
 
   constructor(kind: Kind, disk: Disk = new Disk(kind.hasFatRules, kind.hasJournal)) {
@@ -192,7 +190,6 @@ export function step<T>(name: string, path: string, isPoint: boolean, action: (r
     run.paused = new Paused('paused')
     throw run.paused
   }
-  world.watch?.(world, name, path)
   let hasFault = false
   if (isPoint) {
     run.left--

@@ -191,25 +191,6 @@ const chmodSync = (path: unknown, mode: number): void =>
     disk.find(plain(path), 'chmod').mode = mode
   })
 
-const utimesSync = (path: unknown, _accessed: unknown, modified: number | Date): void =>
-  at('utimes', plain(path), ({ world: { disk } }) => {
-    const inode = disk.find(plain(path), 'utimes')
-    disk.touched.push(`>#${inode.id}`)
-    inode.mtimeMs = typeof modified === 'number' ? modified * 1000 : modified.getTime()
-  })
-
-const futimesSync = (file: number, _accessed: unknown, modified: number | Date): void =>
-  on('utimes', file, true, ({ world: { disk } }) => {
-    const { inode } = disk.opened(file)
-    disk.touched.push(`>#${inode.id}`)
-    inode.mtimeMs = typeof modified === 'number' ? modified * 1000 : modified.getTime()
-  })
-
-function copyFileSync(from: unknown, to: unknown, mode = 0) {
-  const bytes = readFileSync(from)
-  writeFileSync(to, bytes, { flag: mode & real.constants.COPYFILE_EXCL ? 'wx' : 'w' })
-}
-
 const rmSync = (path: unknown, options?: { force?: boolean }) => {
   if (options?.force && !existsSync(path)) return
   unlinkSync(path)
@@ -228,9 +209,7 @@ export const files = {
   writeFileSync,
   ftruncateSync,
   fsyncSync,
-  fdatasyncSync: fsyncSync,
   fsync,
-  fdatasync: fsync,
   readdirSync,
   opendirSync,
   statSync,
@@ -243,10 +222,6 @@ export const files = {
   renameSync,
   linkSync,
   chmodSync,
-  utimesSync,
-  lutimesSync: utimesSync,
-  futimesSync,
-  copyFileSync,
   rmSync,
   statfsSync: (path: unknown) => ({
     type: typeOf(execution()?.world.kind),

@@ -29,7 +29,7 @@ function randomUUID(): string {
 /** Without a line feed in it. */
 const randomBytes = (length: number) => Buffer.alloc(length, 1)
 
-const hostname = () => execution()?.call.host ?? 'station'
+const hostname = () => 'station'
 
 const builtins: Record<string, Record<string, unknown>> = {
   'node:fs': { ...fs, default: fs },

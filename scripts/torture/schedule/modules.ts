@@ -25,28 +25,13 @@ const later =
     return action(...args)
   }
 
-async function open(path: unknown, flags?: number | string, mode?: number) {
-  await null
-  const fd = files.openSync(path, flags, mode)
-  return {
-    fd,
-    stat: later(() => files.fstatSync(fd)),
-    readFile: later((options?: string) => files.readFileSync(fd, options)),
-    writeFile: later((data: string | Buffer) => files.writeFileSync(fd, data)),
-    truncate: later((length?: number) => files.ftruncateSync(fd, length)),
-    sync: later(() => files.fsyncSync(fd)),
-    datasync: later(() => files.fsyncSync(fd)),
-    close: later(() => files.closeSync(fd)),
-  }
-}
-
 const promised = Object.fromEntries(
   Object.entries(files)
     .filter(([name]) => name.endsWith('Sync'))
     .map(([name, action]) => [name.slice(0, -4), later(action as (...args: unknown[]) => unknown)]),
 )
 
-export const promises: Record<string, unknown> = { ...refused(realPromises), ...promised, open }
+export const promises: Record<string, unknown> = { ...refused(realPromises), ...promised }
 
 export const fs: Record<string, unknown> = {
   ...refused(realFs),

@@ -22,9 +22,8 @@ export function programFor(platform: NodeJS.Platform): Promise<Program> {
   return known
 }
 
-export interface Watch {
+interface Watch {
   trace?: World['trace']
-  before?: World['watch']
   segment?: (segment: Segment | undefined, call: Call) => void
 }
 
@@ -35,7 +34,6 @@ export async function run(schedule: Schedule, watch: Watch = {}): Promise<World>
   const program = await programFor(kind.platform)
   const world = await begin(program, kind, schedule.start, schedule.profiles)
   world.trace = watch.trace
-  world.watch = watch.before
   for (const name of schedule.calls) world.add(bodyOf(program, name, schedule.profiles))
   for (const segment of schedule.segments) {
     const call = world.calls[segment.call]

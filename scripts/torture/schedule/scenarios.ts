@@ -232,10 +232,6 @@ const KILLED: Record<string, (names: readonly string[]) => boolean> = {
   given: (names) => names.some((name) => name.startsWith('__') && !names.includes(name.slice(2))),
 }
 
-/** Those with one more profile than the unused files. */
-export const hasMore = (start: string, calls: readonly string[]) =>
-  start === 'answer' || calls.some((name) => name.startsWith('store'))
-
 export const textOf = (disk: Disk, path: string) => disk.at(path)?.content.toString() ?? ''
 
 const begun = new Map<string, { disk: Disk; now: number }>()

@@ -131,7 +131,10 @@ function bases(
   )
 }
 
-const pairBases = () => bases(FAULTLESS, Object.keys(STARTS), lotsFor)
+/** Without the one that has no profiles. */
+const STOCKED = Object.keys(STARTS).filter((start) => start !== 'missing')
+
+const pairBases = () => bases(FAULTLESS, STOCKED, lotsFor)
 
 const BROKEN = 'fresh assigned claimed halfclaim answer halfmoved given moved damaged backup'.split(' ')
 
@@ -204,9 +207,7 @@ function anyOf(random: Random): Schedule {
   const segments = Array.from({ length }, (_, at) => anySegment(random, calls.length, faulty.has(at + 1)))
   const kind = random.pick([...FAULTLESS, 'links', 'nolinks'])
   const hasMoves = calls.some((name) => !WITHOUT_MOVES.includes(name))
-  const starts = Object.keys(STARTS).filter((start) =>
-    hasMoves ? suits(start, calls) : begunMoves(start).length === 0,
-  )
+  const starts = STOCKED.filter((start) => (hasMoves ? suits(start, calls) : begunMoves(start).length === 0))
   return { kind, start: random.pick(starts), profiles: random.whole(1, hasMoves ? 4 : 3), calls, segments }
 }
 

@@ -2,7 +2,7 @@
 import type { World } from './engine.ts'
 import type { Violation } from './faulty.ts'
 import { judge } from './judge.ts'
-import { run, type Watch } from './run.ts'
+import { run } from './run.ts'
 import { format, type Schedule } from './text.ts'
 
 export interface Outcome {
@@ -16,8 +16,8 @@ export interface Found extends Violation {
   readonly schedule: string
 }
 
-export async function tryOne(schedule: Schedule, watch?: Watch): Promise<Outcome> {
-  const world = await run(schedule, watch)
+export async function tryOne(schedule: Schedule): Promise<Outcome> {
+  const world = await run(schedule)
   return { world, violation: await judge(world, schedule) }
 }
 
