@@ -6,12 +6,11 @@ import { isOutputClosed, isWritePending, writeOutput } from '../next/standard-ou
 import { type CommandLine, readArgv } from './command-line.ts'
 import { COMMANDS } from './commands/all.ts'
 import type { BaseCommand, Context } from './commands/base.ts'
-import { nearest } from './nearest.ts'
 import { definitionOf, forAttachedValues } from './options.ts'
 import { originHints } from './origins.ts'
 import { Report } from './report.ts'
 import { isConsole } from './terminal/standard-error.ts'
-import { eitherOf, mistakeIn, unknownCommand } from './usage-errors.ts'
+import { eitherOf, mistakeIn, nearest, unknownCommand } from './usage-errors.ts'
 
 declare const SOFTSIM_VERSION: string
 
