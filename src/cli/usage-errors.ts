@@ -142,7 +142,7 @@ function wrongOption(
   return undefined
 }
 
-/** What is typed may be the name of a value: `--serial` of `<SERIAL>`, `--json` of `<FORMAT>`. */
+/** What is typed may be the name of a value: `--serial` or `--serial-number` of `<SERIAL>`, `--json` of `<FORMAT>`. */
 function otherName(typed: string, commands: readonly CommandDefinition[]): string | undefined {
   const word = typed.replace(/^--/, '')
   const [command, another] = commands
@@ -152,7 +152,8 @@ function otherName(typed: string, commands: readonly CommandDefinition[]): strin
     const [value, words] = splitDescription(description)
     const [listed = ''] = words.split(' (')
     if (names.includes(OTHER[typed] ?? '')) return `did you mean ${OTHER[typed]}?`
-    if (value === `<${word.toUpperCase()}>`) return `did you mean ${names.at(-1)}?`
+    const [, called] = /^<(\w{2,})>$/.exec(value) ?? []
+    if (called && word.toUpperCase().startsWith(called)) return `did you mean ${names.at(-1)}?`
     if (value.startsWith('[') && listed.split(/\W+/).includes(word))
       return `did you mean ${names[0]}=${word}?`
   }
