@@ -8,7 +8,7 @@ export interface Topic extends CommandDefinition {
   readonly examples: readonly (readonly [label: string, command: string])[]
 }
 
-export interface Style {
+interface Style {
   readonly width: number
   readonly colour: boolean
 }

@@ -20,7 +20,7 @@ export interface CommandDefinition {
   readonly repeatable: readonly string[]
 }
 
-export interface CommandClass {
+interface CommandClass {
   new (): Command
   readonly paths: string[][]
   readonly repeatable?: readonly string[]

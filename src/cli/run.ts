@@ -6,12 +6,11 @@ import { isOutputClosed, isWritePending, writeOutput } from '../next/standard-ou
 import { type CommandLine, readArgv } from './command-line.ts'
 import { COMMANDS } from './commands/all.ts'
 import type { BaseCommand, Context } from './commands/base.ts'
-import { nearest } from './nearest.ts'
-import { definitionOf, forAttachedValues } from './options.ts'
+import { type CommandDefinition, definitionOf, forAttachedValues } from './options.ts'
 import { originHints } from './origins.ts'
 import { Report } from './report.ts'
 import { isConsole } from './terminal/standard-error.ts'
-import { eitherOf, mistakeIn, unknownCommand } from './usage-errors.ts'
+import { eitherOf, mistakeIn, nearest, unknownCommand } from './usage-errors.ts'
 
 declare const SOFTSIM_VERSION: string
 
@@ -47,10 +46,7 @@ export function crash(error: unknown): number {
 }
 
 async function execute(typed: readonly string[]): Promise<void> {
-  const definitions = COMMANDS.map(definitionOf)
-  const line = readArgv(typed, definitions)
-  const mistake = mistakeIn(line, definitions)
-  if (mistake !== undefined) throw mistake
+  const { line, definitions } = read(typed)
   if (line.asksHelp) return printHelp(line.words[0])
   if (line.asksVersion) return print(`${VERSION}\n`)
   const command = parse(line, { report, version: VERSION, env: process.env, showHelp: printHelp, print })
@@ -59,9 +55,23 @@ async function execute(typed: readonly string[]): Promise<void> {
   await command.validateAndExecute()
 }
 
+/** Most lines need no look at the other commands, which takes 1 % of a call. What their own does not know may be another's. */
+function read(typed: readonly string[]): { line: CommandLine; definitions: CommandDefinition[] } {
+  const own = commandsNamed(typed[0]).map(definitionOf)
+  const short = readArgv(typed, own)
+  if (own.length > 0 && mistakeIn(short, own) === undefined) return { line: short, definitions: own }
+  const definitions = COMMANDS.map(definitionOf)
+  const line = readArgv(typed, definitions)
+  const mistake = mistakeIn(line, definitions)
+  if (mistake !== undefined) throw mistake
+  return { line, definitions }
+}
+
+const commandsNamed = (name: string | undefined) => COMMANDS.filter(({ paths }) => paths[0]?.[0] === name)
+
 function parse({ words, options, argv }: CommandLine, context: Context): BaseCommand {
   const given = options.map(({ option }) => option)
-  const own = COMMANDS.filter(({ paths: [path] }) => path?.[0] === words[0])
+  const own = commandsNamed(words[0])
   const cli = Cli.from(
     own.map((command) => forAttachedValues(command, given)),
     { binaryName: 'softsim', enableColors: false },

@@ -1,7 +1,6 @@
 import { UsageError } from '../advice/advice.ts'
 import { oddEnd } from '../words.ts'
 import { type CommandLine, type Entry, isKey, isWord } from './command-line.ts'
-import { nearest } from './nearest.ts'
 import { type CommandDefinition, type OptionDefinition, splitDescription } from './options.ts'
 
 const IN_QUOTES = 'put a value with spaces in double quotes'
@@ -11,6 +10,10 @@ const KEY = ['-k', '--key']
 const PLAIN_OPTION = /^--[a-z][a-z-]{0,20}$/
 
 const PLAIN_WORD = /^[a-z][a-z-]{0,15}$/
+
+/** In characters. */
+const LONGEST_WORD = 40
+const SHORTEST_STEM = 4
 
 /** Options and commands of older versions of the vendor's tool, and their replacements. */
 const RENAMED = new Map([
@@ -139,7 +142,7 @@ function wrongOption(
   return undefined
 }
 
-/** What is typed may be the name of a value: `--serial` of `<SERIAL>`, `--json` of `<FORMAT>`. */
+/** What is typed may be the name of a value: `--serial` or `--serial-number` of `<SERIAL>`, `--json` of `<FORMAT>`. */
 function otherName(typed: string, commands: readonly CommandDefinition[]): string | undefined {
   const word = typed.replace(/^--/, '')
   const [command, another] = commands
@@ -228,3 +231,42 @@ function shown(name: string): string {
   if (name.startsWith('--api-key')) return '--api-key...'
   return PLAIN_OPTION.test(name) ? name : '--...'
 }
+
+/**
+ * Finds what the user probably meant.
+ * @returns the known name that is most like the typed one, or begins with it, or is its beginning; undefined if there is none
+ */
+export function nearest(typed: string, known: Iterable<string>): string | undefined {
+  const word = typed.toLowerCase().slice(0, LONGEST_WORD)
+  const letters = word.replace(/^-+/, '').length
+  let best: string | undefined
+  let least = letters < 3 ? 0 : letters < 6 ? 1 : 2
+  for (const name of known) {
+    const isStart = letters > 1 && name.startsWith(word)
+    const isStem = name.length >= SHORTEST_STEM && word.startsWith(name)
+    const distance = isStart || isStem ? Math.min(1, least) : distanceOf(word, name.toLowerCase())
+    if (distance > least || (best !== undefined && distance === least)) continue
+    best = name
+    least = distance
+  }
+  return best
+}
+
+/** The optimal string alignment distance: characters inserted, deleted or replaced, and neighbours swapped. */
+function distanceOf(a: string, b: string): number {
+  let [last, now]: [number[], number[]] = [[], Array.from({ length: b.length + 1 }, (_, at) => at)]
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i]
+    for (let j = 1; j <= b.length; j++) {
+      const replaced = at(now, j - 1) + (a[i - 1] === b[j - 1] ? 0 : 1)
+      const isSwap = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]
+      const swapped = isSwap ? at(last, j - 2) + 1 : replaced
+      next.push(Math.min(at(now, j) + 1, at(next, j - 1) + 1, replaced, swapped))
+    }
+    last = now
+    now = next
+  }
+  return at(now, b.length)
+}
+
+const at = (row: readonly number[], column: number) => row[column] ?? 0

@@ -17,7 +17,7 @@ const NIBBLES = Array.from({ length: 16 }, (_, nibble) => {
   return crc
 })
 
-export interface Tlv {
+interface Tlv {
   readonly tag: string
   readonly name: string
   readonly data: string

@@ -27,7 +27,7 @@ const KEY_64 = /^[0-9A-Fa-f]{16}$/
 /** Of a PIN, by TS 102 221 9.5.1; newer decoders demand the same of PUK and ADM. */
 const SHORTEST_CODE = 4
 
-export interface Sealed {
+interface Sealed {
   /** As in the file, with or without a filler. */
   readonly iccid: string
   readonly ciphertext: Buffer

@@ -29,7 +29,7 @@ const LIMITS: Limits = {
   least: { bytes: 20_000, ms: 300_000 },
 }
 
-export interface ClientOptions {
+interface ClientOptions {
   readonly url: URL
   readonly apiKey: string
   readonly limits?: Limits

@@ -26,7 +26,7 @@ const isCiphertext = t.cascade(t.isString(), [t.hasMinLength(1), t.isBase64()])
 
 type Entry = t.InferType<typeof isEntry>
 
-export interface ProfileList {
+interface ProfileList {
   /** The ciphertext in `profile` is base64. */
   readonly profiles: readonly Entry[]
   /** What is wrong with the other entries, one line for each. */

@@ -34,7 +34,7 @@ interface Contradiction {
   readonly statements: readonly Statement[]
 }
 
-export interface Comparison extends Output {
+interface Comparison extends Output {
   readonly directory: string
   /** The files of receipts of all stations. */
   readonly files: readonly string[]

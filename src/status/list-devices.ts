@@ -8,7 +8,7 @@ const FIELDS = ['claimed', 'station', 'device', 'iccid', 'state', 'directory'] a
 
 const RESULT_FIELDS = [...FIELDS, 'result'] as const
 
-export interface DeviceList extends Output {
+interface DeviceList extends Output {
   readonly directories: readonly string[]
   /** Only what was claimed from this time on. What has no time is listed, too. */
   readonly since: Date | undefined

@@ -37,7 +37,7 @@ const FIELDS = [
   'directory',
 ] as const
 
-export interface Search extends Output {
+interface Search extends Output {
   readonly directories: readonly string[]
   /** Serial numbers. */
   readonly devices: readonly string[]

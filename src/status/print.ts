@@ -15,31 +15,26 @@ export interface Summary {
   readonly identity: Identity | null
 }
 
-/** The fields of `json` and `csv`, in this order: newer ones come last. What was not checked is null or empty. */
-const fieldsOf = ({ directory, counts, checked, identity }: Summary) => ({
-  directory,
-  unused: counts.unused,
-  used: counts.used,
-  unfinished: counts.unfinished,
-  notProfiles: counts.notProfiles,
-  received: counts.received,
-  checked: checked?.checked ?? null,
-  usable: checked?.usable ?? null,
-  damaged: checked?.faults.damaged ?? null,
-  locked: checked?.faults.locked ?? null,
-  unfit: checked?.faults.unfit ?? null,
-  held: checked?.faults.held ?? null,
-  moved: counts.moved,
-  inTransit: counts.inTransit,
-  unreadable: checked?.faults.unreadable ?? null,
-  identity,
-  unanswered: counts.unanswered,
-})
+/** By field. Null is what is not known. */
+type Row = Readonly<Record<string, string | number | null>>
+
+/** The fields of `json` and `csv`, in this order: newer ones come last. */
+const FIELDS = [
+  ...['directory', 'unused', 'used', 'unfinished', 'notProfiles', 'received', 'checked', 'usable'],
+  ...['damaged', 'locked', 'unfit', 'held', 'moved', 'inTransit', 'unreadable', 'identity', 'unanswered'],
+]
+
+/** What was not checked is null. */
+function fieldsOf({ directory, counts, checked, identity }: Summary): Row {
+  const { faults, unread, ...numbers } = checked ?? {}
+  const known: Row = { directory, ...counts, ...numbers, ...faults, identity }
+  return Object.fromEntries(FIELDS.map((field) => [field, known[field] ?? null]))
+}
 
 /** The rows of `text`, in this order. */
 const ROWS = [
-  'identity' as const,
-  ...([
+  ...[
+    'identity',
     'unused',
     'used',
     'unfinished',
@@ -48,8 +43,8 @@ const ROWS = [
     'notProfiles',
     'received',
     'unanswered',
-  ] as const),
-  ...(['checked', 'usable', 'damaged', 'unreadable', 'locked', 'unfit', 'held'] as const),
+  ],
+  ...['checked', 'usable', 'damaged', 'unreadable', 'locked', 'unfit', 'held'],
 ]
 
 /** `notProfiles` becomes "not profiles". */
@@ -58,19 +53,16 @@ const inWords = (field: string) => field.replace(/[A-Z]/g, (letter) => ` ${lette
 /** What `status` prints of its directories, with a newline at its end. */
 export function statusIn(format: Format, summaries: readonly Summary[]): string {
   const all = summaries.map(fieldsOf)
-  if (format !== 'text') return [...TABLES[format](Object.keys(all[0] ?? {}), all)].join('')
+  if (format !== 'text') return [...TABLES[format](FIELDS, all)].join('')
   const blocks = all.map((fields) => {
-    const isPlain = !['copy', 'carried'].includes(fields.identity ?? '')
+    const isPlain = !['copy', 'carried'].includes(String(fields['identity']))
     // Only the unused ones are worth a line if there are none.
     const rows = ROWS.filter((row) => (row === 'identity' ? !isPlain : row === 'unused' || fields[row]))
     const lines = rows.map((row) => `  ${inWords(row).padEnd(13)} ${String(fields[row]).padStart(9)}\n`)
-    return `${printable(fields.directory ?? 'total')}\n${lines.join('')}`
+    return `${printable(String(fields['directory'] ?? 'total'))}\n${lines.join('')}`
   })
   return blocks.join('')
 }
-
-/** By field. Null is what is not known. */
-type Row = Readonly<Record<string, string | number | null>>
 
 /** Whole lines, each with its newline: these fields of each row, in this order. */
 type Table = (fields: readonly string[], rows: readonly Row[]) => Iterable<string>

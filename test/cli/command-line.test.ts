@@ -99,6 +99,8 @@ test('finds the same command as Clipanion, with the same values, and the same er
     const isRight = mistake === undefined
     expect(nameByClipanion(line.argv)).toBe(isRight ? line.words[0] : undefined)
     if (!isRight) return
+    const own = DEFINITIONS.filter(({ name }) => name === typed[0])
+    if (own.length > 0) expect(readArgv(typed, own)).toEqual(line)
     const given = line.options.map(({ option }) => option)
     const prepared = COMMANDS.map((command) => forAttachedValues(command, given))
     expect({ ...commandByClipanion(line.argv, prepared) }).toEqual({

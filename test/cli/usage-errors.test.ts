@@ -86,6 +86,7 @@ describe('options of other tools', () => {
     ['next --keyfile=x', 'unknown option --keyfile | did you mean --key? see'],
     ['next --key-file=x', 'unknown option --key-file | did you mean --key? see'],
     ['next --private-key=x', 'unknown option --private-key | did you mean --key? see'],
+    ['next --serial-number=x', 'unknown option --serial-number | did you mean --device? see'],
     ['fetch --keyfile=x', 'unknown option --keyfile | see'],
     ['status --k x', 'unknown option --k | did you mean -k? see'],
     ['fetch --n=5', 'unknown option --n | did you mean -n? see'],
