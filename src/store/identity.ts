@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { errnoOf, Failure, reasonOf } from '../failure.ts'
 import type { Messages } from '../words.ts'
 import { fieldsOf } from './fields.ts'
-import { fileSystemOf, flushDirectorySync, isTested, TESTED } from './flush/directory.ts'
+import { FAT, fileSystemOf, flushDirectorySync, isTested, TESTED } from './flush/directory.ts'
 import { flushFileSync } from './flush/files.ts'
 import { patiently } from './patience.ts'
 import { fileRights, rightsOf } from './rights.ts'
@@ -21,6 +21,9 @@ const READ = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NON
 
 /** What Linux calls the type of NFS in statfs(2). Most servers tell no time of birth. */
 const NFS = 0x6969
+
+/** File systems that are nothing else when they are seen from another machine or through a container. */
+const OF_DISKS = [...TESTED, FAT]
 
 /** File systems that never give a file another number. */
 const NUMBERED = [...TESTED, NFS]
@@ -36,6 +39,10 @@ const SAME_BIRTH = 1_000_000n
 
 /** In nanoseconds. FAT has such times, in local time: another system may have another time zone. */
 const COARSE = 10_000_000n
+
+/** In nanoseconds: what time zones differ by, and what systems may round a time on FAT to. */
+const TIME_ZONE = 900_000_000_000n
+const ROUNDED = 2_000_000_000n
 
 interface Seen {
   readonly inode: bigint
@@ -74,17 +81,25 @@ const isNumber = (text: unknown): text is string => typeof text === 'string' && 
 
 /** Whether two looks were at two files for sure. */
 export function areDifferent(one: Seen, other: Seen): boolean {
-  const isNumberOther = one.inode !== other.inode && one.inode !== 0n && other.inode !== 0n
   const both = (types: readonly number[]) =>
     [one, other].every(({ fileSystem }) => types.includes(fileSystem ?? 0))
-  if (!(isTold(one) && isTold(other))) return isNumberOther && both(NUMBERED)
-  const distance = one.birth - other.birth
-  const isBirthOther = distance > SAME_BIRTH || -distance > SAME_BIRTH
+  const isNumberOther = one.inode !== other.inode && one.inode !== 0n && other.inode !== 0n
+  const distance = one.birth < other.birth ? other.birth - one.birth : one.birth - other.birth
+  if (!(isTold(one) && isTold(other))) {
+    if (both(OF_DISKS) && one.fileSystem !== other.fileSystem) return true
+    if (both([FAT])) return isBetweenTimeZones(distance)
+    return isNumberOther && both(NUMBERED)
+  }
   // These give the number of a file that was removed to the next one, such as its copy from a backup.
-  return isBirthOther && (isNumberOther || both(TESTED))
+  return distance > SAME_BIRTH && (isNumberOther || both(TESTED))
 }
 
 const isTold = ({ birth }: Seen) => birth % COARSE !== 0n
+
+function isBetweenTimeZones(distance: bigint): boolean {
+  const rest = distance % TIME_ZONE
+  return rest > ROUNDED && TIME_ZONE - rest > ROUNDED
+}
 
 /** @throws {Failure} `copy` */
 export function refuseCopy(directory: string): Identity {

@@ -6,7 +6,8 @@ import { adopt, areDifferent, enter, identify, introduce, refuseCopy } from '../
 import { temporaryDirectory } from '../support/directory.ts'
 import { hasSymlinks, tellsBirth } from '../support/system.ts'
 
-const [EXT4, XFS, NFS, FUSE, SMB] = [0xef53, 0x58465342, 0x6969, 0x65735546, 0xfe534d42]
+const [EXT4, XFS, NFS, FUSE, SMB, FAT] = [0xef53, 0x58465342, 0x6969, 0x65735546, 0xfe534d42, 0x4d44]
+const SECOND = 1_000_000_000n
 const BIRTH = 1_795_419_055_481_622_626n
 const MS = 1_000_000n
 
@@ -30,9 +31,11 @@ describe('two looks at a file are at the same one, or nobody can tell', () => {
     ['on the server, seen over sshfs', [1n, BIRTH, EXT4], [2n, 0n, FUSE]],
     [
       'FAT in another time zone',
-      [1n, 1_795_419_050_000_000_000n, 0x4d44],
-      [2n, 1_795_422_650_010_000_000n, 0],
+      [1n, 1_795_419_050_000_000_000n, FAT],
+      [2n, 1_795_422_650_010_000_000n, FAT],
     ],
+    ['FAT, by a system that rounds', [1n, 999n * SECOND, FAT], [2n, 998n * SECOND, FAT]],
+    ['FAT, as its server shows it', [1n, 999n * SECOND, FAT], [2n, BIRTH, SMB]],
     ['no numbers', [0n, BIRTH, undefined], [0n, BIRTH + 5n * MS, undefined]],
     ['no number now', [7n, BIRTH, undefined], [0n, BIRTH + 5n * MS, undefined]],
     ['an unknown file system that changes times', [1n, BIRTH, undefined], [1n, BIRTH + 5n * MS, undefined]],
@@ -51,6 +54,8 @@ describe('two looks are at different files', () => {
     ],
     ['the number of a removed file on ext4', [1n, BIRTH, EXT4], [1n, BIRTH + 5n * MS, EXT4]],
     ['NFS has only numbers', [1n, 0n, NFS], [2n, 0n, NFS]],
+    ['FAT', [1n, 999n * SECOND, FAT], [2n, 1004n * SECOND, FAT]],
+    ['FAT, carried to another disk', [1n, 999n * SECOND, FAT], [2n, BIRTH, EXT4]],
     ['ext4 without times', [1n, 0n, EXT4], [2n, 0n, EXT4]],
   ])('%s', (_, one, other) => {
     expect([areOthers(one, other), areOthers(other, one)]).toEqual([true, true])
