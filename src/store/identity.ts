@@ -34,6 +34,9 @@ const NUMBERED = [...TESTED, NFS]
  */
 export type Identity = 'original' | 'copy' | 'new' | 'carried' | 'none' | 'unknown'
 
+/** A file older than that, in milliseconds, is written anew. */
+const OLD_MS = 3_600_000
+
 /** In nanoseconds. On its server, a share has a finer time. */
 const SAME_BIRTH = 1_000_000n
 
@@ -51,13 +54,16 @@ interface Seen {
 }
 
 /** Changes nothing. */
-export function identify(directory: string): Identity {
+export const identify = (directory: string): Identity => look(directory).identity
+
+function look(directory: string): { readonly identity: Identity; readonly ageMs: number } {
   let file: number | undefined
   try {
     file = patiently(() => openSync(join(directory, FILE), READ))
-    const { ino, birthtimeNs, ctimeNs } = fstatSync(file, { bigint: true })
+    const { ino, birthtimeNs, ctimeNs, mtimeMs } = fstatSync(file, { bigint: true })
+    const ageMs = Math.abs(Date.now() - Number(mtimeMs))
     const { used, inode, birth: born, fileSystem } = fieldsOf(readFileSync(file, 'utf8'))
-    if (!(isNumber(inode) && isNumber(born))) return 'none'
+    if (!(isNumber(inode) && isNumber(born))) return { identity: 'none', ageMs }
     const said = { inode: BigInt(inode), birth: BigInt(born), fileSystem: Number(fileSystem) }
     // Where no birth is told, Node may give the time of the last change. Elsewhere, both can be in one tick of the clock.
     const birth = birthtimeNs === ctimeNs && !isTested(directory) ? 0n : birthtimeNs
@@ -69,9 +75,11 @@ export function identify(directory: string): Identity {
         return fileSystemOf(directory)
       },
     })
-    return used === true ? (isOther ? 'copy' : 'original') : isOther ? 'carried' : 'new'
+    const identity = used === true ? (isOther ? 'copy' : 'original') : isOther ? 'carried' : 'new'
+    return { identity, ageMs }
   } catch (error) {
-    return ['ENOENT', 'ENOTDIR'].includes(errnoOf(error) ?? '') ? 'none' : 'unknown'
+    const isMissing = ['ENOENT', 'ENOTDIR'].includes(errnoOf(error) ?? '')
+    return { identity: isMissing ? 'none' : 'unknown', ageMs: 0 }
   } finally {
     if (file !== undefined) closeSync(file)
   }
@@ -102,9 +110,9 @@ function isBetweenTimeZones(distance: bigint): boolean {
 }
 
 /** @throws {Failure} `copy` */
-export function refuseCopy(directory: string): Identity {
-  const identity = identify(directory)
-  if (identity !== 'copy') return identity
+export function refuseCopy(directory: string): ReturnType<typeof look> {
+  const found = look(directory)
+  if (found.identity !== 'copy') return found
   throw new Failure(
     { kind: 'copy', directory },
     `${directory} is a copy, or came back from a backup: devices may have profiles that are unused in it`,
@@ -112,13 +120,14 @@ export function refuseCopy(directory: string): Identity {
 }
 
 /**
- * Looks at a directory before profiles are claimed in it.
+ * Looks at a directory before profiles are claimed in it. An old file is written anew: if a backup is put back over the
+ * directory, the file from the backup then has the number and the time of an earlier one.
  * @returns what is to be done before the first claim: from then on, the directory is used
  * @throws {Failure} `copy`
  */
 export function enter(directory: string, messages: Messages): () => void {
-  const identity = refuseCopy(directory)
-  let isDone = identity === 'original' || identity === 'unknown'
+  const { identity, ageMs } = refuseCopy(directory)
+  let isDone = identity === 'unknown' || (identity === 'original' && ageMs < OLD_MS)
   return () => {
     if (isDone) return
     isDone = true
@@ -127,7 +136,8 @@ export function enter(directory: string, messages: Messages): () => void {
     try {
       adopt(directory)
     } catch (error) {
-      messages.warn(`a copy of ${directory} will not be recognised: ${reasonOf(error)}`)
+      if (identity !== 'original')
+        messages.warn(`a copy of ${directory} will not be recognised: ${reasonOf(error)}`)
     }
   }
 }

@@ -1,13 +1,24 @@
-import { cpSync, readdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  cpSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { Failure } from '../../src/failure.ts'
+import { pause } from '../../src/pause.ts'
 import { adopt, areDifferent, enter, identify, introduce, refuseCopy } from '../../src/store/identity.ts'
 import { temporaryDirectory } from '../support/directory.ts'
 import { hasSymlinks, tellsBirth } from '../support/system.ts'
 
 const [EXT4, XFS, NFS, FUSE, SMB, FAT] = [0xef53, 0x58465342, 0x6969, 0x65735546, 0xfe534d42, 0x4d44]
 const SECOND = 1_000_000_000n
+const HOUR_MS = 3_600_000
 const BIRTH = 1_795_419_055_481_622_626n
 const MS = 1_000_000n
 
@@ -91,6 +102,23 @@ describe('a directory', () => {
     begin()
     enter(directory, messages)()
     expect(identityIn(directory)).toBe(before)
+  })
+
+  test.skipIf(!tellsBirth)('is written anew an hour later: so a backup that is put over it is a copy', () => {
+    const directory = temporaryDirectory()
+    adopt(directory)
+    const backup = identityIn(directory)
+    const file = join(directory, '.identity')
+    const earlier = (Date.now() - HOUR_MS) / 1000
+    utimesSync(file, earlier, earlier)
+    const begin = enter(directory, messages)
+    expect(identityIn(directory)).toBe(backup)
+    // Births within a millisecond count as one.
+    pause(5)
+    begin()
+    expect([identify(directory), identityIn(directory) === backup]).toEqual(['original', false])
+    writeFileSync(file, backup)
+    expect(identify(directory)).toBe('copy')
   })
 
   test.each(['', '{"directory":"7e8', '[]', '{"used":true,"inode":"x","birth":"1"}'])(
