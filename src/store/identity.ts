@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { errnoOf, Failure, reasonOf } from '../failure.ts'
 import type { Messages } from '../words.ts'
 import { fieldsOf } from './fields.ts'
-import { fileSystemOf, flushDirectorySync, isTested, TESTED } from './flush/directory.ts'
+import { FAT, fileSystemOf, flushDirectorySync, isTested, TESTED } from './flush/directory.ts'
 import { flushFileSync } from './flush/files.ts'
 import { patiently } from './patience.ts'
 import { fileRights, rightsOf } from './rights.ts'
@@ -22,6 +22,9 @@ const READ = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NON
 /** What Linux calls the type of NFS in statfs(2). Most servers tell no time of birth. */
 const NFS = 0x6969
 
+/** File systems that are nothing else when they are seen from another machine or through a container. */
+const OF_DISKS = [...TESTED, FAT]
+
 /** File systems that never give a file another number. */
 const NUMBERED = [...TESTED, NFS]
 
@@ -31,11 +34,18 @@ const NUMBERED = [...TESTED, NFS]
  */
 export type Identity = 'original' | 'copy' | 'new' | 'carried' | 'none' | 'unknown'
 
+/** A file older than that, in milliseconds, is written anew. */
+const OLD_MS = 3_600_000
+
 /** In nanoseconds. On its server, a share has a finer time. */
 const SAME_BIRTH = 1_000_000n
 
 /** In nanoseconds. FAT has such times, in local time: another system may have another time zone. */
 const COARSE = 10_000_000n
+
+/** In nanoseconds: what time zones differ by, and what systems may round a time on FAT to. */
+const TIME_ZONE = 900_000_000_000n
+const ROUNDED = 2_000_000_000n
 
 interface Seen {
   readonly inode: bigint
@@ -44,13 +54,16 @@ interface Seen {
 }
 
 /** Changes nothing. */
-export function identify(directory: string): Identity {
+export const identify = (directory: string): Identity => look(directory).identity
+
+function look(directory: string): { readonly identity: Identity; readonly ageMs: number } {
   let file: number | undefined
   try {
     file = patiently(() => openSync(join(directory, FILE), READ))
-    const { ino, birthtimeNs, ctimeNs } = fstatSync(file, { bigint: true })
+    const { ino, birthtimeNs, ctimeNs, mtimeMs } = fstatSync(file, { bigint: true })
+    const ageMs = Math.abs(Date.now() - Number(mtimeMs))
     const { used, inode, birth: born, fileSystem } = fieldsOf(readFileSync(file, 'utf8'))
-    if (!(isNumber(inode) && isNumber(born))) return 'none'
+    if (!(isNumber(inode) && isNumber(born))) return { identity: 'none', ageMs }
     const said = { inode: BigInt(inode), birth: BigInt(born), fileSystem: Number(fileSystem) }
     // Where no birth is told, Node may give the time of the last change. Elsewhere, both can be in one tick of the clock.
     const birth = birthtimeNs === ctimeNs && !isTested(directory) ? 0n : birthtimeNs
@@ -62,9 +75,11 @@ export function identify(directory: string): Identity {
         return fileSystemOf(directory)
       },
     })
-    return used === true ? (isOther ? 'copy' : 'original') : isOther ? 'carried' : 'new'
+    const identity = used === true ? (isOther ? 'copy' : 'original') : isOther ? 'carried' : 'new'
+    return { identity, ageMs }
   } catch (error) {
-    return ['ENOENT', 'ENOTDIR'].includes(errnoOf(error) ?? '') ? 'none' : 'unknown'
+    const isMissing = ['ENOENT', 'ENOTDIR'].includes(errnoOf(error) ?? '')
+    return { identity: isMissing ? 'none' : 'unknown', ageMs: 0 }
   } finally {
     if (file !== undefined) closeSync(file)
   }
@@ -74,22 +89,30 @@ const isNumber = (text: unknown): text is string => typeof text === 'string' && 
 
 /** Whether two looks were at two files for sure. */
 export function areDifferent(one: Seen, other: Seen): boolean {
-  const isNumberOther = one.inode !== other.inode && one.inode !== 0n && other.inode !== 0n
   const both = (types: readonly number[]) =>
     [one, other].every(({ fileSystem }) => types.includes(fileSystem ?? 0))
-  if (!(isTold(one) && isTold(other))) return isNumberOther && both(NUMBERED)
-  const distance = one.birth - other.birth
-  const isBirthOther = distance > SAME_BIRTH || -distance > SAME_BIRTH
+  const isNumberOther = one.inode !== other.inode && one.inode !== 0n && other.inode !== 0n
+  const distance = one.birth < other.birth ? other.birth - one.birth : one.birth - other.birth
+  if (!(isTold(one) && isTold(other))) {
+    if (both(OF_DISKS) && one.fileSystem !== other.fileSystem) return true
+    if (both([FAT])) return isBetweenTimeZones(distance)
+    return isNumberOther && both(NUMBERED)
+  }
   // These give the number of a file that was removed to the next one, such as its copy from a backup.
-  return isBirthOther && (isNumberOther || both(TESTED))
+  return distance > SAME_BIRTH && (isNumberOther || both(TESTED))
 }
 
 const isTold = ({ birth }: Seen) => birth % COARSE !== 0n
 
+function isBetweenTimeZones(distance: bigint): boolean {
+  const rest = distance % TIME_ZONE
+  return rest > ROUNDED && TIME_ZONE - rest > ROUNDED
+}
+
 /** @throws {Failure} `copy` */
-export function refuseCopy(directory: string): Identity {
-  const identity = identify(directory)
-  if (identity !== 'copy') return identity
+export function refuseCopy(directory: string): ReturnType<typeof look> {
+  const found = look(directory)
+  if (found.identity !== 'copy') return found
   throw new Failure(
     { kind: 'copy', directory },
     `${directory} is a copy, or came back from a backup: devices may have profiles that are unused in it`,
@@ -97,13 +120,14 @@ export function refuseCopy(directory: string): Identity {
 }
 
 /**
- * Looks at a directory before profiles are claimed in it.
+ * Looks at a directory before profiles are claimed in it. An old file is written anew: if a backup is put back over the
+ * directory, the file from the backup then has the number and the time of an earlier one.
  * @returns what is to be done before the first claim: from then on, the directory is used
  * @throws {Failure} `copy`
  */
 export function enter(directory: string, messages: Messages): () => void {
-  const identity = refuseCopy(directory)
-  let isDone = identity === 'original' || identity === 'unknown'
+  const { identity, ageMs } = refuseCopy(directory)
+  let isDone = identity === 'unknown' || (identity === 'original' && ageMs < OLD_MS)
   return () => {
     if (isDone) return
     isDone = true
@@ -112,7 +136,8 @@ export function enter(directory: string, messages: Messages): () => void {
     try {
       adopt(directory)
     } catch (error) {
-      messages.warn(`a copy of ${directory} will not be recognised: ${reasonOf(error)}`)
+      if (identity !== 'original')
+        messages.warn(`a copy of ${directory} will not be recognised: ${reasonOf(error)}`)
     }
   }
 }

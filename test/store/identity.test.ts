@@ -1,12 +1,24 @@
-import { cpSync, readdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  cpSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { Failure } from '../../src/failure.ts'
+import { pause } from '../../src/pause.ts'
 import { adopt, areDifferent, enter, identify, introduce, refuseCopy } from '../../src/store/identity.ts'
 import { temporaryDirectory } from '../support/directory.ts'
 import { hasSymlinks, tellsBirth } from '../support/system.ts'
 
-const [EXT4, XFS, NFS, FUSE, SMB] = [0xef53, 0x58465342, 0x6969, 0x65735546, 0xfe534d42]
+const [EXT4, XFS, NFS, FUSE, SMB, FAT] = [0xef53, 0x58465342, 0x6969, 0x65735546, 0xfe534d42, 0x4d44]
+const SECOND = 1_000_000_000n
+const HOUR_MS = 3_600_000
 const BIRTH = 1_795_419_055_481_622_626n
 const MS = 1_000_000n
 
@@ -30,9 +42,11 @@ describe('two looks at a file are at the same one, or nobody can tell', () => {
     ['on the server, seen over sshfs', [1n, BIRTH, EXT4], [2n, 0n, FUSE]],
     [
       'FAT in another time zone',
-      [1n, 1_795_419_050_000_000_000n, 0x4d44],
-      [2n, 1_795_422_650_010_000_000n, 0],
+      [1n, 1_795_419_050_000_000_000n, FAT],
+      [2n, 1_795_422_650_010_000_000n, FAT],
     ],
+    ['FAT, by a system that rounds', [1n, 999n * SECOND, FAT], [2n, 998n * SECOND, FAT]],
+    ['FAT, as its server shows it', [1n, 999n * SECOND, FAT], [2n, BIRTH, SMB]],
     ['no numbers', [0n, BIRTH, undefined], [0n, BIRTH + 5n * MS, undefined]],
     ['no number now', [7n, BIRTH, undefined], [0n, BIRTH + 5n * MS, undefined]],
     ['an unknown file system that changes times', [1n, BIRTH, undefined], [1n, BIRTH + 5n * MS, undefined]],
@@ -51,6 +65,8 @@ describe('two looks are at different files', () => {
     ],
     ['the number of a removed file on ext4', [1n, BIRTH, EXT4], [1n, BIRTH + 5n * MS, EXT4]],
     ['NFS has only numbers', [1n, 0n, NFS], [2n, 0n, NFS]],
+    ['FAT', [1n, 999n * SECOND, FAT], [2n, 1004n * SECOND, FAT]],
+    ['FAT, carried to another disk', [1n, 999n * SECOND, FAT], [2n, BIRTH, EXT4]],
     ['ext4 without times', [1n, 0n, EXT4], [2n, 0n, EXT4]],
   ])('%s', (_, one, other) => {
     expect([areOthers(one, other), areOthers(other, one)]).toEqual([true, true])
@@ -86,6 +102,23 @@ describe('a directory', () => {
     begin()
     enter(directory, messages)()
     expect(identityIn(directory)).toBe(before)
+  })
+
+  test.skipIf(!tellsBirth)('is written anew an hour later: so a backup that is put over it is a copy', () => {
+    const directory = temporaryDirectory()
+    adopt(directory)
+    const backup = identityIn(directory)
+    const file = join(directory, '.identity')
+    const earlier = (Date.now() - HOUR_MS) / 1000
+    utimesSync(file, earlier, earlier)
+    const begin = enter(directory, messages)
+    expect(identityIn(directory)).toBe(backup)
+    // Births within a millisecond count as one.
+    pause(5)
+    begin()
+    expect([identify(directory), identityIn(directory) === backup]).toEqual(['original', false])
+    writeFileSync(file, backup)
+    expect(identify(directory)).toBe('copy')
   })
 
   test.each(['', '{"directory":"7e8', '[]', '{"used":true,"inode":"x","birth":"1"}'])(

@@ -238,9 +238,10 @@ const isAway = ({ start, calls }: Schedule, who: string) =>
  * After `restore`, nobody gets what the receipts name as moved, and the device gets what they name as its own. If another
  * call was faster, that is for a person to find out.
  */
-function* notRestored({ prints }: Aftermath, { start, calls }: Schedule): Generator<Violation> {
+function* notRestored({ prints }: Aftermath, { start, calls, segments }: Schedule): Generator<Violation> {
   if (start !== 'backup' || !calls.includes('restore')) return
   if (calls.some((name) => name !== 'restore' && name !== 'deviceD')) return
+  if (segments.some(({ call, fault }) => fault !== undefined && calls[call] === 'deviceD')) return
   for (const print of prints)
     if (print.iccid === iccid(2) || (print.device === 'D') !== (print.iccid === iccid(1)))
       yield { rule: 'not restored', what: shown(print) }

@@ -9,7 +9,7 @@ const CAN_FLUSH_DIRECTORY = process.platform !== 'win32'
 const READ_DIRECTORY = constants.O_RDONLY | (constants.O_DIRECTORY ?? 0)
 
 /** What Linux calls the type of FAT in statfs(2): MSDOS_SUPER_MAGIC. exFAT has another one. */
-const FAT = 0x4d44
+export const FAT = 0x4d44
 
 /** The same for ext4, xfs and btrfs, whose power cuts were tested. */
 export const TESTED = [0xef53, 0x58465342, 0x9123683e]
