@@ -95,9 +95,14 @@ const PREPARE: Record<string, (place: Place, settings: Settings, ...words: strin
       .join(', '),
   /** `+ fault status status=400 times=2`: see faults.ts; LONG is 20 kB. */
   fault: ({ sandbox }, settings, kind) => sandbox?.fault({ kind, ...settings } as never),
-  /** `+ requests`: what each asked for, and the status of its answer. */
+  /** `+ requests`: what each asked for, the status of its answer, and what else its query had. */
   requests: ({ sandbox }) =>
-    sandbox?.requests.map(({ count, status }) => `${count}: ${status}`).join(', ') || 'none',
+    sandbox?.requests
+      .map(({ count, status, query }) => {
+        const more = [...query].filter(([name]) => name !== 'version').map((each) => each.join('='))
+        return [`${count}: ${status}`, ...more].join(' ')
+      })
+      .join(', ') || 'none',
   /** `+ move count=40 to=disk/profiles fate=given`: one that was killed after, or before, it was decided whose the profiles are. */
   async move({ cwd }, { fate, count, to = 'stick/profiles' }) {
     const source = await halfMoved(join(cwd, String(to)), count as number, fate as 'given')
