@@ -112,7 +112,7 @@ function named(printed: string, cwd: string): string {
     )
     .replace(/[\da-f]{8}-[\da-f]{4}-[\da-f-]{22}/g, 'UUID')
     .replace(/[\w.-]+~\d+~UUID/g, 'UNIQUE')
-    .replace(/127\.0\.0\.1:\d{4,5}/g, 'ADDRESS')
+    .replace(/(127\.0\.0\.1|localhost):\d{4,5}/g, 'ADDRESS')
     .replace(/\b[\d.]+ s\)/g, 'SECONDS)')
     .replace(RegExp(`(?<![\\w.-])${hostname()}(?![\\w.-])`, 'g'), 'HOST')
     .replaceAll('\r', '\\r')
@@ -182,6 +182,7 @@ for (const file of readdirSync(FOLDER).filter(
           for (const step of steps) await take(step, place)
         } finally {
           await place.disk?.close()
+          for (const tunnel of place.tunnels ?? []) tunnel.close()
         }
       })
     }

@@ -1,13 +1,15 @@
 /** What the tests of transcripts ask for in lines that begin with `+`. */
 import { mkdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { inject } from 'vitest'
 import { formatAnswer, newAnswerName } from '../../src/store/incoming/answers.ts'
 import { type SmallDisk, smallDisk } from './disk.ts'
+import { type Certificate, type CertificateOptions, selfSigned } from './keys.ts'
 import { halfMoved } from './moves.ts'
 import { iccid, plainProfile, storedFile } from './profiles.ts'
 import { API_KEY, NORMAL_KEY, type Sandbox, startSandbox } from './sandbox.ts'
 import type { ApiKey } from './service.ts'
+import { startTunnel, type Tunnel } from './tunnel.ts'
 
 export interface Place {
   cwd: string
@@ -16,9 +18,21 @@ export interface Place {
   before: string
   sandbox?: Sandbox
   disk?: SmallDisk
+  tunnels?: Tunnel[]
 }
 
 type Settings = Record<string, unknown>
+
+/** Made once: it takes a while. */
+let authority: Certificate | undefined
+
+function certificate({ env }: Place, tls: unknown) {
+  if (tls === undefined) return {}
+  authority ??= selfSigned(inject('root'))
+  env['CA'] = authority.certPath
+  const options = tls === 'self' ? {} : { ca: authority, ...(tls as CertificateOptions) }
+  return { tls: { ...selfSigned(inject('root'), options), ciphers: 'DEFAULT@SECLEVEL=0' } }
+}
 
 const PREPARE: Record<string, (place: Place, settings: Settings, ...words: string[]) => unknown> = {
   /** `+ profiles 1-3 in=stick puk=12`: unused ones, as fetch leaves them; `key=another` is not theirs. */
@@ -48,25 +62,50 @@ const PREPARE: Record<string, (place: Place, settings: Settings, ...words: strin
     mkdirSync(join(cwd, String(directory), '.incoming'), { recursive: true })
     writeFileSync(join(cwd, String(directory), '.incoming', name), formatAnswer(entries))
   },
-  /** `+ service supply=4`: a profile service at $URL; fetch knows the API key. */
-  async service(place, { key = API_KEY, ...settings }) {
+  /**
+   * `+ service supply=4`: a profile service at $URL; fetch knows the API key. With `tls={"days":-1}`, or `tls=self`, also
+   * at $HTTPS with such a certificate, and $CA has signed it.
+   */
+  async service(place, { key = API_KEY, tls, ...settings }) {
     const { publicKey } = inject('keys')
     const apiKeys: ApiKey[] = [
       { key: String(key), kind: 'softsim', publicKey },
       { key: NORMAL_KEY, kind: 'normal' },
     ]
-    place.sandbox = await startSandbox({ apiKeys, firstIccid: 1, ...settings })
-    Object.assign(place.env, { URL: place.sandbox.url, SOFTSIM_API_KEY: key })
+    const certified = certificate(place, tls)
+    place.sandbox = await startSandbox({ apiKeys, firstIccid: 1, ...certified, ...settings })
+    const { url, httpsUrl: HTTPS = '' } = place.sandbox
+    const URL = url.replace('127.0.0.1', HTTPS === '' ? '127.0.0.1' : 'localhost')
+    Object.assign(place.env, { URL, HTTPS, SOFTSIM_API_KEY: key })
   },
+  /** `+ proxy OTHER user=me:secret refusals=[407]`: a proxy at $OTHER, or at $PROXY. */
+  async proxy(place, { tls, ...options }, name = 'PROXY') {
+    const tunnel = await startTunnel({ ...certificate(place, tls), ...options })
+    const isByName = tls !== undefined && !JSON.stringify(tls).includes('127.0.0.1')
+    place.env[name] = isByName ? tunnel.url.replace('127.0.0.1', 'localhost') : tunnel.url
+    place.tunnels = [...(place.tunnels ?? []), tunnel]
+  },
+  /** `+ tunnels`: how often each proxy was asked to connect, and what it was told. */
+  tunnels: ({ tunnels = [] }) =>
+    tunnels
+      .map(({ targets, headers }) => {
+        const told = JSON.stringify(headers)
+        return `${targets.length}${told.includes('"Basic ') ? ' with a password' : ''}${told.includes(API_KEY) ? ' and the key' : ''}`
+      })
+      .join(', '),
   /** `+ fault status status=400 times=2`: see faults.ts; LONG is 20 kB. */
   fault: ({ sandbox }, settings, kind) => sandbox?.fault({ kind, ...settings } as never),
-  /** `+ requests`: what each asked for, and the status of its answer. */
+  /** `+ requests`: what each asked for, the status of its answer, and what else its query had. */
   requests: ({ sandbox }) =>
-    sandbox?.requests.map(({ count, status }) => `${count}: ${status}`).join(', ') || 'none',
+    sandbox?.requests
+      .map(({ count, status, query }) => {
+        const more = [...query].filter(([name]) => name !== 'version').map((each) => each.join('='))
+        return [`${count}: ${status}`, ...more].join(' ')
+      })
+      .join(', ') || 'none',
   /** `+ move count=40 to=disk/profiles fate=given`: one that was killed after, or before, it was decided whose the profiles are. */
   async move({ cwd }, { fate, count, to = 'stick/profiles' }) {
-    mkdirSync(join(cwd, dirname(String(to))), { recursive: true })
-    const { source } = await halfMoved(fate as 'given', count as number, join(cwd, String(to)))
+    const source = await halfMoved(join(cwd, String(to)), count as number, fate as 'given')
     renameSync(source, join(cwd, 'profiles'))
   },
   /** `+ disk 16`: a disk of so many MB at ./disk. */
