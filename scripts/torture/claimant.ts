@@ -4,11 +4,13 @@ import { join } from 'node:path'
 import { reasonOf } from '../../src/failure.ts'
 import { pause } from '../../src/pause.ts'
 import { claimAll, comeBack, nextName, usedText } from '../../src/store/claim.ts'
+import { fieldsOf } from '../../src/store/fields.ts'
 import { readProfile } from '../../src/store/read.ts'
 
 async function claimAsNext(directory: string, name: string): Promise<boolean> {
   const stored = readProfile(directory, name)
-  if (stored === undefined) return false
+  // What is not written completely yet does not decrypt.
+  if (stored === undefined || fieldsOf(stored)['profile'] === undefined) return false
   const [outcome] = await claimAll(directory, [usedText({ name, stored })])
   if (outcome !== undefined && 'error' in outcome) throw outcome.error
   return outcome?.state === 'ours'
