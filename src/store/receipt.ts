@@ -9,9 +9,10 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { hostname } from 'node:os'
-import { basename } from 'node:path'
+import { basename, dirname } from 'node:path'
 import { Failure, reasonOf } from '../failure.ts'
 import { fullPath } from '../full-path.ts'
+import { flushDirectorySync } from './flush/directory.ts'
 import { flushFileSync } from './flush/files.ts'
 import { isProfileName, usedName } from './names.ts'
 import { patiently } from './patience.ts'
@@ -72,6 +73,8 @@ export class Receipt {
       this.#file = patiently(() => openSync(path, 'a+', fileRights(rightsOf(directory))))
       if (!hasRoom(path, this.#file, this.#sizeOf(count, longest)))
         throw new Failure('space-for-receipt', `not enough disk space for the receipt ${path}`)
+      // A power cut could take the name of a new file, and all that was appended with it.
+      if (fstatSync(this.#file).size === 0) tryToFlush(dirname(path))
     } catch (error) {
       if (error instanceof Failure) throw error
       const facts = { kind: 'unwritten-receipt', path } as const
@@ -115,6 +118,13 @@ export class Receipt {
     )
     return lines.map((line) => `${line}\n`).join('')
   }
+}
+
+/** A user may append to a file in a directory that this user can't read. */
+function tryToFlush(directory: string): void {
+  try {
+    flushDirectorySync(directory)
+  } catch {}
 }
 
 /**

@@ -290,10 +290,9 @@ function* freed({ world: { calls }, schedule }: Case): Generator<Violation> {
   }
 }
 
-/** What is printed has a receipt, and what has a receipt is used. The name of a new file of receipts is nobody's concern. */
+/** What is printed has a receipt, and what has a receipt is used. */
 function* receipts({ disk, calls, prints }: World): Generator<Violation> {
   for (const { id } of calls) {
-    if (disk.at(`${RECEIPTS}/${id}`) === undefined) continue
     const text = textOf(disk, `${RECEIPTS}/${id}`)
     const printed = prints.filter((print) => print.call === id && !print.device?.startsWith('the tool'))
     for (const print of printed)
