@@ -249,6 +249,8 @@ function placeSafely(directory: string, draft: Draft): void {
  */
 export function settle(directory: string, ...keys: readonly string[]): string[] {
   const claims = keys.flatMap((key) => claimsOf(directory, key))
+  // Whoever decided them may have been killed before this flush.
+  if (claims.length > 0 && !isTested(directory)) flushDirectorySync(join(directory, CLAIMS))
   for (const { path, text, place } of claims) placeText(place, path, text)
   flushAbove(claims)
   for (const key of keys) clear(directory, key)

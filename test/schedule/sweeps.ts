@@ -173,6 +173,17 @@ export const SWEEPS: readonly Sweep[] = [
     found: 'nothing so far',
   },
   {
+    name: 'without a journal, a call is killed before it flushes what it has decided, and power fails while another one finishes it',
+    schedule: 'nolinks fresh/1 iccid+iccid: A34! B?^0.5',
+    found: 'the profile was lost: no name of it had reached the disk',
+  },
+  {
+    name: 'the same, whenever it is killed',
+    schedule: 'nolinks fresh/1 iccid+iccid: A?! B?^0.5',
+    found: 'the profile was lost: no name of it had reached the disk',
+    isLong: true,
+  },
+  {
     name: 'two signals end a panel',
     schedule: 'links fresh/3 next2: A?$$',
     found: 'nothing so far',
