@@ -165,7 +165,8 @@ async function assignedFrom(
     )
   try {
     return {
-      ready: await readyFrom(source, decrypt, name, text),
+      // Somebody may have given the used file another spelling.
+      ready: await readyFrom(source, decrypt, use.state === 'used' ? use.name : name, text),
       text,
       use: use.state === 'torn' ? usedBy(name, text) : use,
     }
