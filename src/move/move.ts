@@ -241,6 +241,7 @@ function tooFew({ source, count }: Run, most: number, left = 0): Failure {
  */
 async function finish(run: Run, move: Move, names: readonly string[] = []): Promise<Fate> {
   const { source, messages, stop } = run
+  const isResumed = names.length === 0
   let known = names
   let last: Journal = { plan: undefined, fate: undefined, next: 1, came: new Set(), isEarlier: false }
   for (;;) {
@@ -248,7 +249,7 @@ async function finish(run: Run, move: Move, names: readonly string[] = []): Prom
     const { plan, fate } = journal
     // Another call has given all that it knew of. What this one has claimed since is given too.
     if (plan === undefined) {
-      await give(run, move, { ...last, plan: { to: run.target, count: null, names: known } })
+      await give(run, move, { ...last, plan: { to: run.target, count: null, names: known } }, isResumed)
       return 'given'
     }
     known = plan.names
@@ -258,7 +259,7 @@ async function finish(run: Run, move: Move, names: readonly string[] = []): Prom
       return fate
     }
     if (fate === 'given') {
-      await give(run, move, journal)
+      await give(run, move, journal, isResumed)
       return fate
     }
     const claimed = await claimPlanned(run, move, plan.names)
@@ -307,8 +308,11 @@ function tombstoneOf(move: Move, name: string): Tombstone | undefined {
 const interrupted = (count: number) =>
   new Failure('interrupted-move', `interrupted: ${several(count, 'profile')} in transit`)
 
-/** Not before the claims are durable: the source never has a profile that the target may have. */
-async function give(run: Run, move: Move, { plan, isEarlier }: Journal): Promise<void> {
+/**
+ * Not before the claims are durable: the source never has a profile that the target may have. The receipts come first: if
+ * this disk dies now, only they say that its backup must not hand the profiles out.
+ */
+async function give(run: Run, move: Move, { plan, isEarlier }: Journal, isResumed: boolean): Promise<void> {
   const { source, target, receipts, messages, stop, tally } = run
   const names = plan?.names ?? []
   await flushDirectory(source)
@@ -318,27 +322,26 @@ async function give(run: Run, move: Move, { plan, isEarlier }: Journal): Promise
       const tombstone = claimedBy(move, name)
       return tombstone === undefined ? [] : [{ name, tombstone }]
     })
-    const known = await storeSome(target, move, isEarlier, ours)
     receipts?.append(
       ours.map(({ name, tombstone: { to, profile } }) => ({
         iccid: iccidDigits(profile.iccid) ?? '',
         name,
         to: { directory: to, move: move.id },
-        isAgain: known.has(name),
+        isAgain: isResumed,
       })),
     )
+    await storeSome(target, move, isEarlier, ours)
     tally.moved += ours.length
     messages.tell(1, `${tally.moved} moved`)
   }
 }
 
-/** @returns the names of those that the target had already */
 async function storeSome(
   target: string,
   move: Move,
   isEarlier: boolean,
   ours: readonly { name: string; tombstone: Tombstone }[],
-): Promise<Set<string>> {
+): Promise<void> {
   try {
     const outcomes = await store(
       target,
@@ -348,7 +351,6 @@ async function storeSome(
     )
     for (const outcome of outcomes) if ('error' in outcome) throw outcome.error
     await flushDirectory(target)
-    return new Set(ours.filter((_, at) => outcomes[at]?.state === 'others').map(({ name }) => name))
   } catch (error) {
     throw notStored(target, error)
   }
