@@ -21,7 +21,7 @@ import { dirname, join } from 'node:path'
 import { errnoOf } from '../failure.ts'
 import { pause } from '../pause.ts'
 import { fieldsOf } from './fields.ts'
-import { flushDirectoryIfThere, flushDirectorySync, isTested } from './flush/directory.ts'
+import { flushDirectoryIfThere, flushDirectorySync, keepsOrder } from './flush/directory.ts'
 import { FLUSHES_AT_ONCE, flushFile, flushFileSync, flushFiles, flushPathSync } from './flush/files.ts'
 import { patiently } from './patience.ts'
 import { CLAIMS, type Place, placeOf } from './place.ts'
@@ -69,7 +69,7 @@ const OTHERS: Outcome = { state: 'others' }
  * @throws the system error if nothing is created
  */
 export async function createAll(directory: string, all: readonly Creation[]): Promise<Outcome[]> {
-  const isOrdered = isTested(directory)
+  const isOrdered = keepsOrder(directory)
   const batch = join(directory, CLAIMS, DRAFT + randomUUID())
   const drafts = all.map((creation): Draft => {
     const [nonce, place] = [randomUUID(), placeOf(directory, creation)]
@@ -250,7 +250,7 @@ function placeSafely(directory: string, draft: Draft): void {
 export function settle(directory: string, ...keys: readonly string[]): string[] {
   const claims = keys.flatMap((key) => claimsOf(directory, key))
   // Whoever decided them may have been killed before this flush.
-  if (claims.length > 0 && !isTested(directory)) flushDirectorySync(join(directory, CLAIMS))
+  if (claims.length > 0 && !keepsOrder(directory)) flushDirectorySync(join(directory, CLAIMS))
   for (const { path, text, place } of claims) placeText(place, path, text)
   flushAbove(claims)
   for (const key of keys) clear(directory, key)
@@ -306,7 +306,7 @@ function placeText(place: Place, claim: string, text: string): boolean {
   const { path, replaces, isUnused } = place
   if ((isUnused && !isFree(path, text)) || isTakenByOthers(place)) return false
   if (replaces !== undefined) patiently(() => removeIfThere(replaces))
-  if (isTested(dirname(path))) return isFree(path, text) && moveIn(claim, path)
+  if (keepsOrder(dirname(path))) return isFree(path, text) && moveIn(claim, path)
   const file = openToFill(place, text)
   if (file === undefined) return false
   fill(file, text)

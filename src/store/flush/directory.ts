@@ -14,6 +14,9 @@ export const FAT = 0x4d44
 /** The same for ext4, xfs and btrfs, whose power cuts were tested. */
 export const TESTED = [0xef53, 0x58465342, 0x9123683e]
 
+/** Of these, those with one journal for all names: ext4, xfs. */
+const JOURNALED = [0xef53, 0x58465342]
+
 /** Opened before anything changes, so that a directory that can't be opened is found early. */
 export class OpenDirectory {
   readonly #path: string
@@ -46,13 +49,13 @@ export class OpenDirectory {
   }
 
   /**
-   * Flushes files, and then the directory: both at once where power cuts were tested, as the journal then writes once.
+   * Flushes files, and then the directory: both at once where one journal has them, which then writes once.
    * @returns as `flushSync`
    * @throws as `flushSync`
    */
   async flushWith(paths: readonly string[]): Promise<boolean> {
     const files = flushFiles(paths)
-    if (!isTested(this.#path)) await files
+    if (!keepsOrder(this.#path)) await files
     const [isFlushed] = await Promise.all([this.flush(), files])
     return isFlushed
   }
@@ -131,6 +134,12 @@ export const isFat = (path: string): boolean => fileSystemOf(path) === FAT
 
 /** Whether power cuts were tested on the file system of a directory. Only Linux tells. */
 export const isTested = (path: string): boolean => TESTED.includes(fileSystemOf(path) ?? 0)
+
+/**
+ * Whether a flush of one directory keeps all that was done before in any other one, in that order. On btrfs, it does not:
+ * a log of its own has what was done in this directory alone.
+ */
+export const keepsOrder = (path: string): boolean => JOURNALED.includes(fileSystemOf(path) ?? 0)
 
 /** The type of a file system in statfs(2). Only Linux tells. */
 export function fileSystemOf(path: string): number | undefined {
