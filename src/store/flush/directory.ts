@@ -14,6 +14,9 @@ export const FAT = 0x4d44
 /** The same for ext4, xfs and btrfs, whose power cuts were tested. */
 export const TESTED = [0xef53, 0x58465342, 0x9123683e]
 
+/** tmpfs and ramfs. */
+const IN_MEMORY = [0x01021994, 0x858458f6]
+
 /** Opened before anything changes, so that a directory that can't be opened is found early. */
 export class OpenDirectory {
   readonly #path: string
@@ -131,6 +134,9 @@ export const isFat = (path: string): boolean => fileSystemOf(path) === FAT
 
 /** Whether power cuts were tested on the file system of a directory. Only Linux tells. */
 export const isTested = (path: string): boolean => TESTED.includes(fileSystemOf(path) ?? 0)
+
+/** Whether a directory is on a file system that has no disk. Only Linux tells. */
+export const isInMemory = (path: string): boolean => IN_MEMORY.includes(fileSystemOf(path) ?? 0)
 
 /** The type of a file system in statfs(2). Only Linux tells. */
 export function fileSystemOf(path: string): number | undefined {
