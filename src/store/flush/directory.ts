@@ -17,6 +17,9 @@ export const TESTED = [0xef53, 0x58465342, 0x9123683e]
 /** Of these, those with one journal for all names: ext4, xfs. */
 const JOURNALED = [0xef53, 0x58465342]
 
+/** tmpfs and ramfs. */
+const IN_MEMORY = [0x01021994, 0x858458f6]
+
 /** Opened before anything changes, so that a directory that can't be opened is found early. */
 export class OpenDirectory {
   readonly #path: string
@@ -140,6 +143,9 @@ export const isTested = (path: string): boolean => TESTED.includes(fileSystemOf(
  * a log of its own has what was done in this directory alone.
  */
 export const keepsOrder = (path: string): boolean => JOURNALED.includes(fileSystemOf(path) ?? 0)
+
+/** Whether a directory is on a file system that has no disk. Only Linux tells. */
+export const isInMemory = (path: string): boolean => IN_MEMORY.includes(fileSystemOf(path) ?? 0)
 
 /** The type of a file system in statfs(2). Only Linux tells. */
 export function fileSystemOf(path: string): number | undefined {

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { release } from 'node:os'
 import { promisify } from 'node:util'
-import { isTested } from './directory.ts'
+import { isInMemory, isTested } from './directory.ts'
 
 const run = promisify(execFile)
 
@@ -29,6 +29,8 @@ export class FileSystemFlush {
   readonly #syncPaths: readonly string[]
   /** The path of GNU's `sync`, looked up once. */
   #sync: Promise<string | undefined> | undefined
+  /** There, a power cut leaves nothing. */
+  readonly #isInMemory: boolean
   #hasFailed = false
   #running: Promise<boolean> | undefined
   #next: Promise<boolean> | undefined
@@ -37,6 +39,7 @@ export class FileSystemFlush {
     this.#path = path
     this.#longestMs = longestMs
     this.#syncPaths = syncPaths
+    this.#isInMemory = isInMemory(path)
   }
 
   /**
@@ -47,6 +50,7 @@ export class FileSystemFlush {
    * @returns false if it failed, if there is any doubt that it works here, or if the files are too few for it
    */
   async flush(count: number): Promise<boolean> {
+    if (this.#isInMemory) return true
     if (count < LEAST_FILES) return false
     const sync = await this.#syncPath()
     return sync !== undefined && this.#flush(sync)
@@ -54,6 +58,7 @@ export class FileSystemFlush {
 
   /** Whether `flush` is likely to work for so many files. */
   async isFor(count: number): Promise<boolean> {
+    if (this.#isInMemory) return true
     return count >= LEAST_FILES && !this.#hasFailed && (await this.#syncPath()) !== undefined
   }
 

@@ -75,6 +75,14 @@ describe.skipIf(process.platform !== 'linux')('the flush of a whole file system'
     expect(await fileSystemFlush().isFor(MANY)).toBe(true)
   })
 
+  test.each([0x01021994, 0x858458f6])('is needless in memory (type %i)', async (type) => {
+    system.type = type
+    provide('sync (GNU coreutils) 9.1')
+    expect(await fileSystemFlush().isFor(1)).toBe(true)
+    expect(await fileSystemFlush().flush(1)).toBe(true)
+    expect(calls()).toEqual([''])
+  })
+
   test('is never made by a program on the PATH, and gets nothing of the environment', async () => {
     vi.stubEnv('PATH', place)
     vi.stubEnv('SOFTSIM_API_KEY', 'secret-0123')
