@@ -48,7 +48,9 @@ const publicKey = keyFile ? readPublicKey(keyFile) : makeKey(join(made, 'softsim
 // Not ./profiles, where real ones may be: made-up profiles must not get among them, nor outlive their key.
 const directory = keyFile ? dirname(keyFile) : made
 if (existsSync(join(directory, 'profiles')))
-  stop(`there is a directory ${join(directory, 'profiles')}: put the key into a directory of its own`)
+  stop(
+    `there is a directory ${join(directory, 'profiles')}: delete it if it is from a sandbox, or put the key into a directory of its own`,
+  )
 const service = await startService({
   apiKeys: [{ key: API_KEY, kind: 'softsim', publicKey }],
   firstIccid: FIRST_ICCID,

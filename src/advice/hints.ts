@@ -69,7 +69,9 @@ const NO_PROFILES = {
   moved: 'give that directory with -i; if the move was interrupted, run it again',
   'no-directory': ({ directory }: Context & { directory: string }) => whereToLook(directory),
   'no-more': 'ask the service provider for more profiles; if your account should have some, check --url',
-  'no-move': 'check -i and -o',
+  /** `to`: where a move goes that is not finished. */
+  'no-move': ({ to }: Context & { to: string | undefined }) =>
+    to === undefined ? 'check -i and -o' : `did you mean -o ${quote(to)}?`,
   'no-place': ({ platform }: Context) => `check -o and ${diskPresence(platform)}; nothing was moved`,
   /** `below`: a directory in it that has profiles. */
   'no-profiles': ({ below }: Context & { below: string | undefined }) =>
@@ -77,7 +79,7 @@ const NO_PROFILES = {
       ? `check -i and ${diskPresence()}, or download profiles with softsim fetch`
       : `did you mean -i ${quote(below)}?`,
   nobodys: 'check the serial number, in which case matters, or the ICCID; softsim status --devices lists all',
-  'none-to-move': 'see softsim status',
+  'none-to-move': 'the warnings say why, file by file',
   'no-such-profile': 'check the ICCID and -i',
   'not-taken-back':
     'run the move again: it gives the rest; then swap -i and -o to move home what is unused there',

@@ -29,9 +29,8 @@ async function takeAllBack({ source, target, messages }: Return): Promise<void> 
   // If there is no such directory, this says so.
   readUnused(source)
   refuseCopy(source)
-  const moves = openMoves(source).filter(
-    (move) => journalOf(move).plan?.to === fullPath(target) || isMarked(target, move),
-  )
+  const open = openMoves(source)
+  const moves = open.filter((move) => journalOf(move).plan?.to === fullPath(target) || isMarked(target, move))
   let back = 0
   let isAnyGiven = false
   for (const move of moves) {
@@ -43,7 +42,8 @@ async function takeAllBack({ source, target, messages }: Return): Promise<void> 
   if (isAnyGiven)
     throw new Failure('not-taken-back', `profiles that ${target} may have can't be taken back to ${source}`)
   if (back > 0) return
-  throw new Failure('no-move', `no interrupted move from ${source} to ${target}`)
+  const to = open.map((move) => journalOf(move).plan?.to).find((each) => each !== undefined)
+  throw new Failure({ kind: 'no-move', to }, `no interrupted move from ${source} to ${target}`)
 }
 
 /** @returns undefined if it is decided that the target gets them */

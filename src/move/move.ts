@@ -20,6 +20,7 @@ import {
   claimedBy,
   closeMove,
   type Fate,
+  hasMovesOut,
   isMarked,
   type Journal,
   journalOf,
@@ -33,7 +34,7 @@ import { fileName } from '../store/names.ts'
 import { keyOfName } from '../store/place.ts'
 import { areOnOneDisk } from '../store/places.ts'
 import { Queue } from '../store/queue.ts'
-import { readUnused } from '../store/read.ts'
+import { readUnused, whyNone } from '../store/read.ts'
 import { Receipt } from '../store/receipt.ts'
 import { type Tombstone, tombstoneIn, useAt } from '../store/use.ts'
 import { type Messages, several } from '../words.ts'
@@ -181,7 +182,7 @@ async function begin(run: Run): Promise<{ move: Move; names: readonly string[] }
   movables.warnOfKnown(messages)
   if (stop.aborted) throw new Failure('interrupted', 'interrupted; nothing was moved')
   if (names.length === 0) throw tooFew(run, most, movables.left)
-  enter(source, messages)()
+  enter(source, messages, run.receipt)()
   const move = beginMove(source, target)
   try {
     const to = fullPath(target) ?? target
@@ -224,6 +225,9 @@ async function planned(
 }
 
 function tooFew({ source, count }: Run, most: number, left = 0): Failure {
+  const { iccids, used } = readUnused(source)
+  if (iccids.length === 0)
+    return new Failure(whyNone(source, used, hasMovesOut(source)), `no unused profile in ${source}`)
   if (!Number.isFinite(count) || most === 0)
     return new Failure(
       left > 0 ? 'left-target' : 'none-to-move',

@@ -50,7 +50,7 @@ export async function handOut(handout: Handout): Promise<void> {
   const count = devices?.length ?? handout.count
   const key = readKey(keyPath, handout.passphrase, handout.messages)
   const messages = new HeldMessages(handout.messages)
-  const begin = enter(directory, messages)
+  const begin = enter(directory, messages, handout.receipt)
   const signals = atTheClaim(messages, begin, handout.listen())
   if (hasIncoming(directory)) await tryToFinishFetches(directory, messages)
   const opened = openDirectory(directory)

@@ -3,7 +3,7 @@ import { iccidDigits } from '../profile/iccid.ts'
 import { alikeWords, inLowerCase } from '../store/devices.ts'
 import { fieldsOf } from '../store/fields.ts'
 import { readProfile, readUsed } from '../store/read.ts'
-import { deviceIn } from '../store/use.ts'
+import { deviceIn, tombstoneIn } from '../store/use.ts'
 import type { Messages } from '../words.ts'
 import { warnOfEach } from './warn.ts'
 
@@ -22,7 +22,7 @@ export interface DeviceRecord {
 export interface Records {
   /** The oldest first. */
   readonly devices: readonly DeviceRecord[]
-  /** How many used files name no device. */
+  /** How many used files name no device, without those of profiles that a move has claimed. */
   readonly withoutDevice: number
   /** The names of those that can't be read, and why. */
   readonly unreadable: readonly string[]
@@ -33,11 +33,14 @@ export function readRecords(directory: string): Records {
   const devices: DeviceRecord[] = []
   const names = readUsed(directory)
   const unreadable: string[] = []
+  let withoutDevice = 0
   for (const name of names) {
-    const record = recordIn(directory, name, unreadable)
+    const before = unreadable.length
+    const text = readSafely(directory, name, unreadable)
+    const record = recordOf(name, text)
     if (record !== undefined) devices.push(record)
+    else if (unreadable.length === before && tombstoneIn(text) === undefined) withoutDevice++
   }
-  const withoutDevice = names.length - devices.length - unreadable.length
   return { devices: devices.sort((a, b) => compare(a.claimed, b.claimed)), withoutDevice, unreadable }
 }
 

@@ -41,6 +41,11 @@ export async function listDevices(list: DeviceList): Promise<void> {
     .map((each) => ({ ...each, result: results?.get(each.device) ?? null }))
     .filter(({ result }) => results === undefined || result !== 'pass')
   await printList(list, results === undefined ? FIELDS : RESULT_FIELDS, asked, directories)
+  if (station !== undefined && !devices.some((each) => each.station === station))
+    messages.warn(`station ${station} has claimed nothing for a device here`)
+  const unknown = asked.filter(({ result }) => result === null).length
+  if (results !== undefined && unknown > 0)
+    messages.tell(0, `${several(unknown, 'device')} without a result: name the results of all stations`)
   warnOfSeveral(devices, messages)
   warnOfAlike(devices, messages)
   const unreadable = all.flatMap((each) => each.unreadable)
@@ -48,7 +53,7 @@ export async function listDevices(list: DeviceList): Promise<void> {
   const sum = (numberOf: (each: (typeof all)[number]) => number) =>
     all.reduce((total, each) => total + numberOf(each), 0)
   const moved = sum(({ counts }) => counts.moved + counts.inTransit)
-  const others = sum(({ withoutDevice }) => withoutDevice) - moved
+  const others = sum(({ withoutDevice }) => withoutDevice)
   if (others > 0) messages.tell(0, `${several(others, 'used profile')} without a device`)
   if (moved > 0) messages.tell(0, `${several(moved, 'profile')} moved to other directories, or in transit`)
 }

@@ -71,7 +71,7 @@ export async function showStatus(inquiry: Inquiry): Promise<void> {
     if (unanswered !== undefined) warnOfUnanswered(unanswered, messages)
     warnOfVendorList(directory, messages)
   }
-  directories.forEach(refuseCopy)
+  for (const each of directories) refuseCopy(each)
   const [first = ''] = directories
   const place = directories.join(', ')
   const { counts, checked } = total

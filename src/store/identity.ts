@@ -12,6 +12,7 @@ import { fieldsOf } from './fields.ts'
 import { FAT, fileSystemOf, flushDirectorySync, isTested, TESTED } from './flush/directory.ts'
 import { flushFileSync } from './flush/files.ts'
 import { patiently } from './patience.ts'
+import { nameUnused } from './receipts/unused.ts'
 import { fileRights, rightsOf } from './rights.ts'
 import { tryToRemove } from './there.ts'
 
@@ -109,10 +110,15 @@ function isBetweenTimeZones(distance: bigint): boolean {
   return rest > ROUNDED && TIME_ZONE - rest > ROUNDED
 }
 
-/** @throws {Failure} `copy` */
-export function refuseCopy(directory: string): ReturnType<typeof look> {
+/**
+ * @param receipts a file: if it says that this directory handed out what is unused in it, the directory is from a backup
+ * @throws {Failure} `copy`
+ */
+export function refuseCopy(directory: string, receipts?: string): ReturnType<typeof look> {
   const found = look(directory)
-  if (found.identity !== 'copy') return found
+  const isForgetful =
+    found.identity === 'carried' && receipts !== undefined && nameUnused(receipts, directory)
+  if (found.identity !== 'copy' && !isForgetful) return found
   throw new Failure(
     { kind: 'copy', directory },
     `${directory} is a copy, or came back from a backup: devices may have profiles that are unused in it`,
@@ -122,17 +128,20 @@ export function refuseCopy(directory: string): ReturnType<typeof look> {
 /**
  * Looks at a directory before profiles are claimed in it. An old file is written anew: if a backup is put back over the
  * directory, the file from the backup then has the number and the time of an earlier one.
+ * @param receipts as for `refuseCopy`
  * @returns what is to be done before the first claim: from then on, the directory is used
  * @throws {Failure} `copy`
  */
-export function enter(directory: string, messages: Messages): () => void {
-  const { identity, ageMs } = refuseCopy(directory)
+export function enter(directory: string, messages: Messages, receipts?: string): () => void {
+  const { identity, ageMs } = refuseCopy(directory, receipts)
   let isDone = identity === 'unknown' || (identity === 'original' && ageMs < OLD_MS)
   return () => {
     if (isDone) return
     isDone = true
     if (identity === 'carried')
-      messages.warn(`${directory} is a copy: do not use the directory that it was copied from`)
+      messages.warn(
+        `${directory} is a copy: do not use the directory that it was copied from; if it came from a backup, stop, and see softsim help restore`,
+      )
     try {
       adopt(directory)
     } catch (error) {
