@@ -21,7 +21,7 @@ import { dirname, join } from 'node:path'
 import { errnoOf } from '../failure.ts'
 import { pause } from '../pause.ts'
 import { fieldsOf } from './fields.ts'
-import { flushDirectoryIfThere, flushDirectorySync, isTested } from './flush/directory.ts'
+import { flushDirectoryIfThere, flushDirectorySync, isOrdered, isTested } from './flush/directory.ts'
 import { FLUSHES_AT_ONCE, flushFile, flushFileSync, flushFiles, flushPathSync } from './flush/files.ts'
 import { patiently } from './patience.ts'
 import { CLAIMS, type Place, placeOf } from './place.ts'
@@ -69,21 +69,21 @@ const OTHERS: Outcome = { state: 'others' }
  * @throws the system error if nothing is created
  */
 export async function createAll(directory: string, all: readonly Creation[]): Promise<Outcome[]> {
-  const isOrdered = isTested(directory)
+  const takesTurns = isOrdered(directory)
   const batch = join(directory, CLAIMS, DRAFT + randomUUID())
   const drafts = all.map((creation): Draft => {
     const [nonce, place] = [randomUUID(), placeOf(directory, creation)]
-    const home = isOrdered ? batch : join(directory, CLAIMS, DRAFT + nonce)
+    const home = takesTurns ? batch : join(directory, CLAIMS, DRAFT + nonce)
     return { ...creation, nonce, home, place, ...beforehand(place) }
   })
   const open = drafts.filter(({ outcome }) => outcome === undefined)
-  await writeDrafts(directory, open, isOrdered)
-  if (isOrdered) finishInTurn(directory, open)
+  await writeDrafts(directory, open)
+  if (takesTurns) finishInTurn(directory, open)
   else finishTogether(directory, open)
   return drafts.map(({ outcome }) => outcome ?? OTHERS)
 }
 
-/** A journal keeps the order of names. To make and remove a directory for each claim would take longer than all the rest. */
+/** The disk keeps the order of names. To make and remove a directory for each claim would take longer than all the rest. */
 function finishInTurn(directory: string, drafts: readonly Draft[]): void {
   const [batch = ''] = drafts.map(({ home }) => home)
   let empty: string | undefined
@@ -98,12 +98,11 @@ function finishInTurn(directory: string, drafts: readonly Draft[]): void {
   for (const each of [empty ?? batch, batch]) removeEmpty(each)
 }
 
-/** Without a journal, the name of the claim may reach the disk after the removal of what it replaces. */
 function finishTogether(directory: string, drafts: readonly Draft[]): void {
   for (const draft of drafts) decideSafely(directory, draft)
   const won = drafts.filter(({ outcome }) => outcome === undefined)
   try {
-    if (won.length > 0) flushDirectorySync(join(directory, CLAIMS))
+    if (won.length > 0) flushClaims(directory)
     for (const draft of won) placeSafely(directory, draft)
     flushAbove(won)
     for (const { key } of won) clear(directory, key)
@@ -125,7 +124,7 @@ function beforehand({ path, replaces }: Place): { outcome?: Outcome } {
 }
 
 /** Writes texts under names that nobody reads, and flushes them, all at once where that is known to work. */
-async function writeDrafts(directory: string, drafts: readonly Draft[], isOrdered: boolean): Promise<void> {
+async function writeDrafts(directory: string, drafts: readonly Draft[]): Promise<void> {
   const rights = rightsOf(directory)
   const fileSystem = drafts.length < FLUSHES_AT_ONCE ? undefined : await fileSystemOf(directory)
   const isForAll = (await fileSystem?.isFor(drafts.length)) === true
@@ -144,7 +143,7 @@ async function writeDrafts(directory: string, drafts: readonly Draft[], isOrdere
       } finally {
         files.forEach(closeSync)
       }
-      if (!isOrdered) for (const { home } of some) flushDirectorySync(home)
+      if (!isTested(directory)) for (const { home } of some) flushDirectorySync(home)
     }
     if (isForAll && !(await fileSystem?.flush(drafts.length))) await flushFiles(drafts.map(textPath))
   } catch (error) {
@@ -249,10 +248,16 @@ function placeSafely(directory: string, draft: Draft): void {
  */
 export function settle(directory: string, ...keys: readonly string[]): string[] {
   const claims = keys.flatMap((key) => claimsOf(directory, key))
+  if (claims.length > 0) flushClaims(directory)
   for (const { path, text, place } of claims) placeText(place, path, text)
   flushAbove(claims)
   for (const key of keys) clear(directory, key)
   return claims.map(({ text }) => text)
+}
+
+/** Otherwise, the name of a claim may reach the disk after the removal of what it replaces. */
+function flushClaims(directory: string): void {
+  if (!isOrdered(directory)) flushDirectorySync(join(directory, CLAIMS))
 }
 
 function flushAbove(all: readonly { readonly place: Place }[]): void {

@@ -11,8 +11,11 @@ const READ_DIRECTORY = constants.O_RDONLY | (constants.O_DIRECTORY ?? 0)
 /** What Linux calls the type of FAT in statfs(2): MSDOS_SUPER_MAGIC. exFAT has another one. */
 export const FAT = 0x4d44
 
-/** The same for ext4, xfs and btrfs, whose power cuts were tested. */
-export const TESTED = [0xef53, 0x58465342, 0x9123683e]
+/** The same for ext4 and xfs, of which a power cut undoes the last changes of names only, whatever their directories. */
+const ORDERED = [0xef53, 0x58465342]
+
+/** These and btrfs, where a flush of one directory gets ahead of older changes in others. */
+export const TESTED = [...ORDERED, 0x9123683e]
 
 /** Opened before anything changes, so that a directory that can't be opened is found early. */
 export class OpenDirectory {
@@ -129,7 +132,13 @@ function openAboveOnFat(path: string): number | undefined {
 /** Whether a directory is on FAT. Only Linux tells. */
 export const isFat = (path: string): boolean => fileSystemOf(path) === FAT
 
-/** Whether power cuts were tested on the file system of a directory. Only Linux tells. */
+/** Whether changes of names reach the disk in their order. Only Linux tells. */
+export const isOrdered = (path: string): boolean => ORDERED.includes(fileSystemOf(path) ?? 0)
+
+/**
+ * Whether power cuts were tested on the file system of a directory. Then a rename leaves one of its names, and the flush of
+ * a new file brings its name. Only Linux tells.
+ */
 export const isTested = (path: string): boolean => TESTED.includes(fileSystemOf(path) ?? 0)
 
 /** The type of a file system in statfs(2). Only Linux tells. */
