@@ -22,7 +22,7 @@ import { errnoOf } from '../failure.ts'
 import { pause } from '../pause.ts'
 import { fieldsOf } from './fields.ts'
 import { flushDirectoryIfThere, flushDirectorySync, isOrdered, isTested } from './flush/directory.ts'
-import { FLUSHES_AT_ONCE, flushFile, flushFileSync, flushFiles, flushPathSync } from './flush/files.ts'
+import { FLUSHES_AT_ONCE, flushFile, flushFileSync, flushFiles, flushIfThere } from './flush/files.ts'
 import { patiently } from './patience.ts'
 import { CLAIMS, type Place, placeOf } from './place.ts'
 import { fileRights, rightsOf } from './rights.ts'
@@ -105,7 +105,8 @@ function finishTogether(directory: string, drafts: readonly Draft[]): void {
     if (won.length > 0) flushClaims(directory)
     for (const draft of won) placeSafely(directory, draft)
     flushAbove(won)
-    for (const { key } of won) clear(directory, key)
+    // If the disk has failed, the claim may have the only text.
+    for (const { key, outcome } of won) if (outcome?.state !== 'unknown') clear(directory, key)
   } catch (error) {
     for (const draft of won) draft.outcome = { state: 'unknown', error }
   }
@@ -319,6 +320,8 @@ function placeText(place: Place, claim: string, text: string): boolean {
 
 function isFree(path: string, text: string): boolean {
   const there = readIfThere(path)
+  // Whoever wrote it may not have flushed it.
+  if (there === text) flushIfThere(path)
   return there === undefined || isTornFrom(text, there)
 }
 
@@ -329,8 +332,7 @@ function openToFill({ path, replaces }: Place, text: string): number | undefined
   } catch (error) {
     const there = readIfThere(path)
     if (there === undefined && (replaces !== undefined || !isGone(error))) throw error
-    // Whoever wrote it may not have flushed it.
-    if (there === text) flushPathSync(path)
+    if (there === text) flushIfThere(path)
     if (there === undefined || !isTornFrom(text, there)) return undefined
   }
   try {
