@@ -323,7 +323,8 @@ async function give(run: Run, move: Move, { plan, isEarlier }: Journal, isResume
   for (let at = 0; at < names.length; at += AT_ONCE) {
     if (stop.aborted) throw interrupted(names.length - at)
     const ours = names.slice(at, at + AT_ONCE).flatMap((name) => {
-      const tombstone = claimedBy(move, name)
+      // A power cut may have torn the used file of a claim that nobody has finished.
+      const tombstone = claimedBy(move, name) ?? tombstoneOf(move, name)
       return tombstone === undefined ? [] : [{ name, tombstone }]
     })
     receipts?.append(

@@ -21,8 +21,8 @@ import { dirname, join } from 'node:path'
 import { errnoOf } from '../failure.ts'
 import { pause } from '../pause.ts'
 import { fieldsOf } from './fields.ts'
-import { flushDirectoryIfThere, flushDirectorySync, keepsOrder } from './flush/directory.ts'
-import { FLUSHES_AT_ONCE, flushFile, flushFileSync, flushFiles, flushPathSync } from './flush/files.ts'
+import { flushDirectoryIfThere, flushDirectorySync, isOrdered, isTested } from './flush/directory.ts'
+import { FLUSHES_AT_ONCE, flushFile, flushFileSync, flushFiles, flushIfThere } from './flush/files.ts'
 import { patiently } from './patience.ts'
 import { CLAIMS, type Place, placeOf } from './place.ts'
 import { fileRights, rightsOf } from './rights.ts'
@@ -69,21 +69,21 @@ const OTHERS: Outcome = { state: 'others' }
  * @throws the system error if nothing is created
  */
 export async function createAll(directory: string, all: readonly Creation[]): Promise<Outcome[]> {
-  const isOrdered = keepsOrder(directory)
+  const inTurn = isOrdered(directory)
   const batch = join(directory, CLAIMS, DRAFT + randomUUID())
   const drafts = all.map((creation): Draft => {
     const [nonce, place] = [randomUUID(), placeOf(directory, creation)]
-    const home = isOrdered ? batch : join(directory, CLAIMS, DRAFT + nonce)
+    const home = inTurn ? batch : join(directory, CLAIMS, DRAFT + nonce)
     return { ...creation, nonce, home, place, ...beforehand(place) }
   })
   const open = drafts.filter(({ outcome }) => outcome === undefined)
-  await writeDrafts(directory, open, isOrdered)
-  if (isOrdered) finishInTurn(directory, open)
+  await writeDrafts(directory, open)
+  if (inTurn) finishInTurn(directory, open)
   else finishTogether(directory, open)
   return drafts.map(({ outcome }) => outcome ?? OTHERS)
 }
 
-/** A journal keeps the order of names. To make and remove a directory for each claim would take longer than all the rest. */
+/** The disk keeps the order of names. To make and remove a directory for each claim would take longer than all the rest. */
 function finishInTurn(directory: string, drafts: readonly Draft[]): void {
   const [batch = ''] = drafts.map(({ home }) => home)
   let empty: string | undefined
@@ -98,15 +98,15 @@ function finishInTurn(directory: string, drafts: readonly Draft[]): void {
   for (const each of [empty ?? batch, batch]) removeEmpty(each)
 }
 
-/** Without a journal, the name of the claim may reach the disk after the removal of what it replaces. */
 function finishTogether(directory: string, drafts: readonly Draft[]): void {
   for (const draft of drafts) decideSafely(directory, draft)
   const won = drafts.filter(({ outcome }) => outcome === undefined)
   try {
-    if (won.length > 0) flushDirectorySync(join(directory, CLAIMS))
+    if (won.length > 0) flushClaims(directory)
     for (const draft of won) placeSafely(directory, draft)
     flushAbove(won)
-    for (const { key } of won) clear(directory, key)
+    // If the disk has failed, the claim may have the only text.
+    for (const { key, outcome } of won) if (outcome?.state !== 'unknown') clear(directory, key)
   } catch (error) {
     for (const draft of won) draft.outcome = { state: 'unknown', error }
   }
@@ -125,7 +125,7 @@ function beforehand({ path, replaces }: Place): { outcome?: Outcome } {
 }
 
 /** Writes texts under names that nobody reads, and flushes them, all at once where that is known to work. */
-async function writeDrafts(directory: string, drafts: readonly Draft[], isOrdered: boolean): Promise<void> {
+async function writeDrafts(directory: string, drafts: readonly Draft[]): Promise<void> {
   const rights = rightsOf(directory)
   const fileSystem = drafts.length < FLUSHES_AT_ONCE ? undefined : await fileSystemOf(directory)
   const isForAll = (await fileSystem?.isFor(drafts.length)) === true
@@ -144,7 +144,7 @@ async function writeDrafts(directory: string, drafts: readonly Draft[], isOrdere
       } finally {
         files.forEach(closeSync)
       }
-      if (!isOrdered) for (const { home } of some) flushDirectorySync(home)
+      if (!isTested(directory)) for (const { home } of some) flushDirectorySync(home)
     }
     if (isForAll && !(await fileSystem?.flush(drafts.length))) await flushFiles(drafts.map(textPath))
   } catch (error) {
@@ -249,12 +249,16 @@ function placeSafely(directory: string, draft: Draft): void {
  */
 export function settle(directory: string, ...keys: readonly string[]): string[] {
   const claims = keys.flatMap((key) => claimsOf(directory, key))
-  // Whoever decided them may have been killed before this flush.
-  if (claims.length > 0 && !keepsOrder(directory)) flushDirectorySync(join(directory, CLAIMS))
+  if (claims.length > 0) flushClaims(directory)
   for (const { path, text, place } of claims) placeText(place, path, text)
   flushAbove(claims)
   for (const key of keys) clear(directory, key)
   return claims.map(({ text }) => text)
+}
+
+/** Otherwise, the name of a claim may reach the disk after the removal of what it replaces. */
+function flushClaims(directory: string): void {
+  if (!isOrdered(directory)) flushDirectorySync(join(directory, CLAIMS))
 }
 
 function flushAbove(all: readonly { readonly place: Place }[]): void {
@@ -306,7 +310,7 @@ function placeText(place: Place, claim: string, text: string): boolean {
   const { path, replaces, isUnused } = place
   if ((isUnused && !isFree(path, text)) || isTakenByOthers(place)) return false
   if (replaces !== undefined) patiently(() => removeIfThere(replaces))
-  if (keepsOrder(dirname(path))) return isFree(path, text) && moveIn(claim, path)
+  if (isOrdered(dirname(path))) return isFree(path, text) && moveIn(claim, path)
   const file = openToFill(place, text)
   if (file === undefined) return false
   fill(file, text)
@@ -316,6 +320,8 @@ function placeText(place: Place, claim: string, text: string): boolean {
 
 function isFree(path: string, text: string): boolean {
   const there = readIfThere(path)
+  // Whoever wrote it may not have flushed it.
+  if (there === text) flushIfThere(path)
   return there === undefined || isTornFrom(text, there)
 }
 
@@ -326,8 +332,7 @@ function openToFill({ path, replaces }: Place, text: string): number | undefined
   } catch (error) {
     const there = readIfThere(path)
     if (there === undefined && (replaces !== undefined || !isGone(error))) throw error
-    // Whoever wrote it may not have flushed it.
-    if (there === text) flushPathSync(path)
+    if (there === text) flushIfThere(path)
     if (there === undefined || !isTornFrom(text, there)) return undefined
   }
   try {

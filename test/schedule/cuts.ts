@@ -18,6 +18,10 @@ export const CUTS: readonly string[] = [
   'fat fresh/1 store+recover: A?! B?^0',
   // A claim of a killed call is finished; then the power fails.
   'unordered fresh/1 deviceD+deviceD: A?!@2m B?^0/1',
+  'unordered fresh/1 deviceD+deviceD: A?!@2m B?^1/0',
+  'btrfs fresh/2 next+iccid: A?!@2m B?^0',
+  // The disk refuses a step; then the power fails.
+  'unordered fresh/2 next: A?=EIO A^0/1',
   // What an interrupted fetch has received, and what it has received in part.
   'unordered answer/2 recover: A?^0/1',
   'nolinks answer/2 next: A?^0',
@@ -37,6 +41,7 @@ export const CUTS: readonly string[] = [
   'links fresh/3 next2: A?^0',
   'nolinks fresh/3 next2: A?^.5',
   'links fresh/3 devicesDE+devicesDE: A?^0 B',
+  'btrfs fresh/2 deviceD+deviceD: A?^0 B',
   'fat fresh/3 deviceD+deviceD: A?^.5 B',
   // A move that is repeated, or taken back.
   ...['links', 'fat'].flatMap((kind) => [

@@ -247,4 +247,19 @@ export const FIXED: readonly Fixed[] = [
     schedule: 'nolinks halfclaim/2 moveall+move: B105 A86 B',
     found: 'exit code 9',
   },
+  {
+    name: 'on btrfs, a station flushes the directory while another call puts a used file in its place; the power fails',
+    schedule: 'btrfs fresh/3 next2+next: A41 B^0',
+    found: 'the profile was lost: only an undecided text had it',
+  },
+  {
+    name: 'a move is killed while it writes a tombstone, the same command gives, and the power fails',
+    schedule: 'unordered fresh/2 move+move: A137!@120s B101^1/0',
+    found: 'the move was closed, and the target did not have the profile',
+  },
+  {
+    name: 'a move is killed while it writes to the target, the same command goes on, and the power fails',
+    schedule: 'unordered fresh/2 move+move: A227!@120s B113^1/0',
+    found: 'the profile in the target was empty, and its claim was gone',
+  },
 ]

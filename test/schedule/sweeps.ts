@@ -121,6 +121,12 @@ export const SWEEPS: readonly Sweep[] = [
     found: 'the profile was lost',
   },
   {
+    name: 'a move is killed, the same command is given again, and the power fails',
+    schedule: 'unordered fresh/2 move+move: A?!@2m B?^1/0',
+    found: 'the profile was lost: given while its tombstone was torn, or not flushed in the target',
+    isLong: true,
+  },
+  {
     name: 'a lot comes home',
     schedule: 'links fresh/1 round:',
     found: 'exit code 3: what left a directory could not come back',

@@ -44,6 +44,8 @@ export class Disk {
   readonly hasFatRules: boolean
   /** Whether changes of names reach the disk in their order, whatever their directories. */
   readonly hasJournal: boolean
+  /** Whether the flush of a file writes its name. */
+  readonly bringsNames: boolean
   #steps = 0
   /** Keys of the names and contents that were read (`<`) or changed (`>`) since they were last taken away. */
   touched: string[] = []
@@ -53,9 +55,10 @@ export class Disk {
   #descriptors = 10
   #tree: Inode
 
-  constructor(hasFatRules = false, hasJournal = false) {
+  constructor(hasFatRules = false, hasJournal = false, bringsNames = false) {
     this.hasFatRules = hasFatRules
     this.hasJournal = hasJournal
+    this.bringsNames = bringsNames
     this.#tree = this.#create(true, 0o700)
   }
 
@@ -76,7 +79,7 @@ export class Disk {
 
   /** A copy with nothing open. */
   copy(): Disk {
-    const same = new Disk(this.hasFatRules, this.hasJournal)
+    const same = new Disk(this.hasFatRules, this.hasJournal, this.bringsNames)
     same.#steps = this.#steps
     same.#inodes = this.#inodes
     same.#tree = copyOf(this.#tree)
@@ -208,7 +211,7 @@ export class Disk {
       return
     }
     if (names === undefined) {
-      if (this.hasFatRules) flushEntry(inode, this.#tree)
+      if (this.hasFatRules || this.bringsNames) flushEntry(inode, this.#tree)
       return
     }
     names.flushed = new Map(names.now)

@@ -54,7 +54,7 @@ export class World {
   trace: ((call: Call, entry: Entry) => void) | undefined
   #broken: HarnessError | undefined
 
-  constructor(kind: Kind, disk: Disk = new Disk(kind.hasFatRules, kind.hasJournal)) {
+  constructor(kind: Kind, disk: Disk = new Disk(kind.hasFatRules, kind.hasJournal, kind.bringsNames)) {
     this.kind = kind
     this.disk = disk
   }

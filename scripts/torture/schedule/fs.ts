@@ -197,7 +197,8 @@ const rmSync = (path: unknown, options?: { force?: boolean }) => {
 }
 
 /** What Linux calls FAT, ext4, and a file system that the program does not know. */
-const typeOf = (kind: Kind | undefined) => (kind?.hasFatRules ? 0x4d44 : kind?.hasJournal ? 0xef53 : 0)
+const typeOf = (kind: Kind | undefined) =>
+  kind?.hasFatRules ? 0x4d44 : kind?.bringsNames ? 0x9123683e : kind?.hasJournal ? 0xef53 : 0
 
 /** By their names in `node:fs`. */
 export const files = {

@@ -3,8 +3,10 @@ export interface Kind {
   readonly name: string
   readonly platform: NodeJS.Platform
   readonly hasFatRules: boolean
-  /** As ext4, xfs and btrfs: changes of names reach the disk in their order. */
+  /** As ext4 and xfs: changes of names reach the disk in their order. */
   readonly hasJournal: boolean
+  /** As btrfs: the flush of a file writes its name, that of a directory only its own names. */
+  readonly bringsNames?: boolean
   /** Whether a flush of all of it in one go succeeds; undefined where none is tried. */
   readonly hasWholeFlush?: boolean
   /** The error of link(2) where there are no hard links. */
@@ -27,6 +29,7 @@ const ALL: Kind[] = [
   { ...PLAIN, name: 'links' },
   { ...PLAIN, name: 'unordered', hasJournal: false, hasWholeFlush: false },
   { ...PLAIN, name: 'whole', hasJournal: false, hasWholeFlush: true },
+  { ...PLAIN, name: 'btrfs', hasJournal: false, bringsNames: true },
   { ...PLAIN, name: 'nolinks', hasJournal: false, noLinks: 'EPERM' },
   { ...PLAIN, name: 'erange', noLinks: 'ERANGE' },
   { ...PLAIN, name: 'fat', noLinks: 'EPERM', hasFatRules: true, hasJournal: false },

@@ -11,11 +11,11 @@ const READ_DIRECTORY = constants.O_RDONLY | (constants.O_DIRECTORY ?? 0)
 /** What Linux calls the type of FAT in statfs(2): MSDOS_SUPER_MAGIC. exFAT has another one. */
 export const FAT = 0x4d44
 
-/** The same for ext4, xfs and btrfs, whose power cuts were tested. */
-export const TESTED = [0xef53, 0x58465342, 0x9123683e]
+/** The same for ext4 and xfs, of which a power cut undoes the last changes of names only, whatever their directories. */
+const ORDERED = [0xef53, 0x58465342]
 
-/** Of these, those with one journal for all names: ext4, xfs. */
-const JOURNALED = [0xef53, 0x58465342]
+/** These and btrfs, where a flush of one directory gets ahead of older changes in others. */
+export const TESTED = [...ORDERED, 0x9123683e]
 
 /** tmpfs and ramfs. */
 const IN_MEMORY = [0x01021994, 0x858458f6]
@@ -58,7 +58,7 @@ export class OpenDirectory {
    */
   async flushWith(paths: readonly string[]): Promise<boolean> {
     const files = flushFiles(paths)
-    if (!keepsOrder(this.#path)) await files
+    if (!isOrdered(this.#path)) await files
     const [isFlushed] = await Promise.all([this.flush(), files])
     return isFlushed
   }
@@ -135,14 +135,14 @@ function openAboveOnFat(path: string): number | undefined {
 /** Whether a directory is on FAT. Only Linux tells. */
 export const isFat = (path: string): boolean => fileSystemOf(path) === FAT
 
-/** Whether power cuts were tested on the file system of a directory. Only Linux tells. */
-export const isTested = (path: string): boolean => TESTED.includes(fileSystemOf(path) ?? 0)
+/** Whether changes of names reach the disk in their order. Only Linux tells. */
+export const isOrdered = (path: string): boolean => ORDERED.includes(fileSystemOf(path) ?? 0)
 
 /**
- * Whether a flush of one directory keeps all that was done before in any other one, in that order. On btrfs, it does not:
- * a log of its own has what was done in this directory alone.
+ * Whether power cuts were tested on the file system of a directory. Then the flush of a new file brings its name. Only
+ * Linux tells.
  */
-export const keepsOrder = (path: string): boolean => JOURNALED.includes(fileSystemOf(path) ?? 0)
+export const isTested = (path: string): boolean => TESTED.includes(fileSystemOf(path) ?? 0)
 
 /** Whether a directory is on a file system that has no disk. Only Linux tells. */
 export const isInMemory = (path: string): boolean => IN_MEMORY.includes(fileSystemOf(path) ?? 0)

@@ -92,6 +92,18 @@ export async function flushUnlessGone(path: string): Promise<void> {
 }
 
 /**
+ * The same, holding up the event loop.
+ * @throws the system error
+ */
+export function flushIfThere(path: string): void {
+  try {
+    flushPathSync(path)
+  } catch (error) {
+    if (errnoOf(error) !== 'ENOENT') throw error
+  }
+}
+
+/**
  * The names are durable once the directory is flushed too.
  * @throws the system error
  */
