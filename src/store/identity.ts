@@ -139,9 +139,7 @@ export function enter(directory: string, messages: Messages, receipts?: string):
     if (isDone) return
     isDone = true
     if (identity === 'carried')
-      messages.warn(
-        `${directory} is a copy: do not use the directory that it was copied from; if it came from a backup, stop, and see softsim help restore`,
-      )
+      messages.warn(`${directory} is a copy: do not use the directory that it was copied from`, 'carried')
     try {
       adopt(directory)
     } catch (error) {

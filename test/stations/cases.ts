@@ -155,7 +155,7 @@ const START: Case[] = [
     name: 'a key that is missing: the hint names the setting',
     settings: { KEY: 'no.pem' },
     says: ['softsim: error: ', 'softsim: hint: check KEY '],
-    never: ['-k'],
+    never: [' -k'],
     code: 4,
   },
   {
