@@ -7,6 +7,7 @@ import { countReceived } from '../store/incoming/answers.ts'
 import { findUnanswered, type Unanswered } from '../store/incoming/unanswered.ts'
 import { countMoved, type Moved } from '../store/moves.ts'
 import { fileName, usedName } from '../store/names.ts'
+import { comingName } from '../store/place.ts'
 import { readUnused } from '../store/read.ts'
 import { exists } from '../store/there.ts'
 import { tombstoneIn, useAt } from '../store/use.ts'
@@ -99,10 +100,15 @@ interface Claimed {
   readonly hasUsed: boolean
 }
 
-/** Profiles that are decided to be somebody's, and whose used files have not come yet, or are not complete. */
+/**
+ * Profiles that are decided to be somebody's, and whose used files have not come yet, or are not complete. And those that
+ * come back: who moves such a file gets it twice.
+ */
 function claimsIn(directory: string): Map<string, Claimed> {
   const found = new Map<string, Claimed>()
   for (const key of openClaims(directory)) {
+    const coming = comingName(key)
+    if (coming !== undefined) found.set(coming, { to: undefined, hasUsed: true })
     const use = useAt(directory, fileName(key))
     if (use.state !== 'claimed') continue
     const hasUsed = exists(join(directory, usedName(use.name)))

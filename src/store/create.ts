@@ -310,7 +310,7 @@ function placeText(place: Place, claim: string, text: string): boolean {
   const { path, replaces, isUnused } = place
   if ((isUnused && !isFree(path, text)) || isTakenByOthers(place)) return false
   if (replaces !== undefined) patiently(() => removeIfThere(replaces))
-  if (isOrdered(dirname(path))) return isFree(path, text) && moveIn(claim, path)
+  if (isTested(dirname(path))) return isFree(path, text) && moveIn(claim, path)
   const file = openToFill(place, text)
   if (file === undefined) return false
   fill(file, text)

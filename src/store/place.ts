@@ -36,6 +36,10 @@ const COMING = '+'
 /** What stands among the claims for a profile that comes. */
 export const comingKey = (name: string) => keyOfName(name) + COMING
 
+/** The name of the profile that comes by a claim; undefined if the claim is another one. */
+export const comingName = (key: string) =>
+  key.endsWith(COMING) ? fileName(key.slice(0, -COMING.length)) : undefined
+
 /** What stands among the claims for the profile of a file: whatever the filler, there is one only. */
 export const keyOfName = (name: string) => {
   const parsed = parseName(name)
