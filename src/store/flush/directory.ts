@@ -139,8 +139,8 @@ export const isFat = (path: string): boolean => fileSystemOf(path) === FAT
 export const isOrdered = (path: string): boolean => ORDERED.includes(fileSystemOf(path) ?? 0)
 
 /**
- * Whether power cuts were tested on the file system of a directory. Then the flush of a new file brings its name. Only
- * Linux tells.
+ * Whether power cuts were tested on the file system of a directory. Then a rename leaves one of its names, and the flush of
+ * a new file brings its name. Only Linux tells.
  */
 export const isTested = (path: string): boolean => TESTED.includes(fileSystemOf(path) ?? 0)
 
