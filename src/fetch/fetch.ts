@@ -3,13 +3,13 @@ import { CallFailure } from '../service/call-failure.ts'
 import { Client } from '../service/client.ts'
 import { endpoint } from '../service/url.ts'
 import { FLUSHES_AT_ONCE } from '../store/flush/files.ts'
-import { Hint } from '../store/hint.ts'
+import { FreeList } from '../store/free-list.ts'
 import { checkSpaceForOrder } from '../store/incoming/free-space.ts'
 import { finishFetches } from '../store/incoming/recover.ts'
 import { closeTarget, openTarget, type Target } from '../store/incoming/target.ts'
 import { warnOfVendorList } from '../store/incoming/vendor-list.ts'
 import { checkOpenFiles } from '../store/open-files.ts'
-import { leaveHint } from '../store/queue.ts'
+import { leaveFreeList } from '../store/queue.ts'
 import { type Messages, type Progress, several } from '../words.ts'
 import { type Download, download, type Parts } from './download.ts'
 import { Intake, type Tally } from './intake.ts'
@@ -48,7 +48,7 @@ export async function fetchProfiles(order: Order): Promise<void> {
       warnOfVendorList(directory, messages)
       await fetchInto(target, order, client)
     } finally {
-      unused = renewHint(directory, messages)
+      unused = renewFreeList(directory, messages)
       closeTarget(target)
     }
     const isNew = target.made.length > 0 ? 'is new, and ' : ''
@@ -76,11 +76,11 @@ async function fetchInto(target: Target, order: Order, client: Client): Promise<
  * Reading a million names takes seconds. Here nobody waits for that; at a station, somebody would.
  * @returns how many profiles are unused, if the directory can be read
  */
-function renewHint(directory: string, messages: Messages): number | undefined {
+function renewFreeList(directory: string, messages: Messages): number | undefined {
   try {
-    return leaveHint(directory, messages)
+    return leaveFreeList(directory, messages)
   } catch {
-    Hint.drop(directory)
+    FreeList.drop(directory)
     return undefined
   }
 }

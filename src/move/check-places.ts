@@ -5,7 +5,7 @@ import { refuseCopy } from '../store/identity.ts'
 import { isDirectory } from '../store/incoming/target.ts'
 import { countMoved, isMarked, journalOf, openMoves } from '../store/moves.ts'
 import { isProfileName } from '../store/names.ts'
-import { isInside, isSame, sameDirectory } from '../store/places.ts'
+import { isInside, isSame, sameDirectory } from '../store/same-directory.ts'
 import { several } from '../words.ts'
 
 /**

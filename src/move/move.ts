@@ -6,9 +6,10 @@ import { Failure, reasonOf } from '../failure.ts'
 import { fullPath } from '../full-path.ts'
 import { iccidDigits } from '../profile/iccid.ts'
 import { claimAll, comeBack } from '../store/claim.ts'
+import { keyOfName } from '../store/claim-place.ts'
 import { settle } from '../store/create.ts'
 import { flushDirectory } from '../store/flush/directory.ts'
-import { Hint } from '../store/hint.ts'
+import { FreeList } from '../store/free-list.ts'
 import { enter } from '../store/identity.ts'
 import { checkSpaceForMove } from '../store/incoming/free-space.ts'
 import { finishFetches } from '../store/incoming/recover.ts'
@@ -31,11 +32,10 @@ import {
   unmark,
 } from '../store/moves.ts'
 import { fileName } from '../store/names.ts'
-import { keyOfName } from '../store/place.ts'
-import { areOnOneDisk } from '../store/places.ts'
 import { Queue } from '../store/queue.ts'
 import { readUnused, whyNone } from '../store/read.ts'
-import { Receipt } from '../store/receipt.ts'
+import { ReceiptFile } from '../store/receipts/file.ts'
+import { areOnOneDisk } from '../store/same-directory.ts'
 import { type Tombstone, tombstoneIn, useAt } from '../store/use.ts'
 import { type Messages, several } from '../words.ts'
 import { checkPlaces } from './check-places.ts'
@@ -67,7 +67,7 @@ export interface Order {
 /** One call of `move`. */
 interface Run extends Order {
   readonly open: OpenTarget
-  readonly receipts: Receipt | undefined
+  readonly receipts: ReceiptFile | undefined
   readonly movables: Movables
   /** How far it is. */
   readonly tally: { claimed: number; moved: number; most: number }
@@ -90,7 +90,7 @@ export async function moveProfiles(order: Order): Promise<void> {
       const moves = openMoves(source).filter((move) => isMarked(target, move))
       await moveInto(await runOf(order, open), moves)
     } finally {
-      Hint.drop(target)
+      FreeList.drop(target)
       closeTarget(open)
     }
   } catch (error) {
@@ -105,7 +105,7 @@ async function runOf(order: Order, open: OpenTarget): Promise<Run> {
   const receipts =
     receipt === undefined
       ? undefined
-      : new Receipt(receipt, source, most, {
+      : new ReceiptFile(receipt, source, most, {
           to: { directory: fullPath(order.target) ?? order.target, move: NO_MOVE },
         })
   const tally = { claimed: 0, moved: 0, most }
@@ -383,7 +383,7 @@ export async function takeBack(move: Move, journal: Journal, messages: Messages)
   await flushDirectory(move.source)
   if (came.length > 0) await append(move, journal, { came })
   // Other calls may have passed them.
-  if (count > 0) Hint.drop(move.source)
+  if (count > 0) FreeList.drop(move.source)
   messages.tell(1, `${several(count, 'profile')} taken back`)
   return count
 }

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { Failure, reasonOf } from '../failure.ts'
 import type { OpenDirectory } from '../store/flush/directory.ts'
 import { usedName } from '../store/names.ts'
-import type { Receipt } from '../store/receipt.ts'
+import type { ReceiptFile } from '../store/receipts/file.ts'
 import type { Messages } from '../words.ts'
 import type { Ready, Signals } from './ready.ts'
 import { isOnScreen, WriteFailure, writeOutput } from './standard-output.ts'
@@ -23,7 +23,7 @@ export interface Delivery {
   readonly urgent: Messages
   readonly signals: Signals
   readonly opened: OpenDirectory
-  readonly receipt: Receipt | undefined
+  readonly receipt: ReceiptFile | undefined
 }
 
 /**

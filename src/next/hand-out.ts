@@ -6,7 +6,7 @@ import { enter } from '../store/identity.ts'
 import { hasIncoming } from '../store/incoming/answers.ts'
 import { checkOpenFiles } from '../store/open-files.ts'
 import { openDirectory } from '../store/read.ts'
-import { Receipt } from '../store/receipt.ts'
+import { ReceiptFile } from '../store/receipts/file.ts'
 import { type Messages, several } from '../words.ts'
 import { deliver, undelivered, usedPath } from './deliver.ts'
 import { HeldMessages } from './held-messages.ts'
@@ -56,7 +56,9 @@ export async function handOut(handout: Handout): Promise<void> {
   const opened = openDirectory(directory)
   checkOpenFiles(directory, Math.min(count, FLUSHES_AT_ONCE))
   const receipt =
-    handout.receipt === undefined ? undefined : new Receipt(handout.receipt, directory, count, { devices })
+    handout.receipt === undefined
+      ? undefined
+      : new ReceiptFile(handout.receipt, directory, count, { devices })
   const source = { directory, key, format, options, messages, signals }
   const { isNew } = handout
   const delivery = {

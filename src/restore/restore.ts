@@ -8,18 +8,18 @@ import { fullPath } from '../full-path.ts'
 import { pause } from '../pause.ts'
 import { iccidDigits } from '../profile/iccid.ts'
 import { type By, claimAll, claimable, readSettled, type Stored, usedText } from '../store/claim.ts'
+import { keyOfName } from '../store/claim-place.ts'
 import { type Outcome, settle } from '../store/create.ts'
 import { historyOf, namesDevice, recordAll } from '../store/devices.ts'
 import { fieldsOf } from '../store/fields.ts'
 import { flushDirectory } from '../store/flush/directory.ts'
-import { Hint } from '../store/hint.ts'
+import { FreeList } from '../store/free-list.ts'
 import { adopt } from '../store/identity.ts'
 import { movesInto, noteGiven, tombstoneText } from '../store/moves.ts'
-import { keyOfName } from '../store/place.ts'
 import { Groups } from '../store/receipts/groups.ts'
 import { deniedBy, lastOf, withSeveralIccids } from '../store/receipts/last.ts'
-import type { Receipt } from '../store/receipts/parse.ts'
-import { Receipts } from '../store/receipts/read.ts'
+import type { Receipt } from '../store/receipts/line.ts'
+import { Receipts } from '../store/receipts/receipts.ts'
 import { deviceIn, tombstoneIn, type Use, useOf } from '../store/use.ts'
 import { type Messages, several } from '../words.ts'
 
@@ -64,7 +64,7 @@ export async function restore(restoration: Restoration): Promise<void> {
   readSettled(directory, messages)
   try {
     if (files.length > 0) await claimNamed(restoration)
-    Hint.drop(directory)
+    FreeList.drop(directory)
     await flushDirectory(directory)
     adopt(directory)
   } catch (error) {

@@ -20,13 +20,21 @@ import {
 import { dirname, join } from 'node:path'
 import { errnoOf } from '../failure.ts'
 import { pause } from '../pause.ts'
+import { CLAIMS, type Place, placeOf } from './claim-place.ts'
+import {
+  exists,
+  makeThere,
+  namesIn,
+  readIfThere,
+  removeEmpty,
+  removeIfThere,
+  tryToRemove,
+} from './entries.ts'
 import { fieldsOf } from './fields.ts'
 import { flushDirectoryIfThere, flushDirectorySync, isOrdered, isTested } from './flush/directory.ts'
 import { FLUSHES_AT_ONCE, flushFile, flushFileSync, flushFiles, flushIfThere } from './flush/files.ts'
 import { patiently } from './patience.ts'
-import { CLAIMS, type Place, placeOf } from './place.ts'
 import { fileRights, rightsOf } from './rights.ts'
-import { exists, makeThere, namesIn, readIfThere, removeEmpty, removeIfThere, tryToRemove } from './there.ts'
 
 /** What begins so is not decided, and nobody reads it. */
 const DRAFT = '~'

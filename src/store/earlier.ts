@@ -3,11 +3,11 @@ import { lstatSync } from 'node:fs'
 import { join } from 'node:path'
 import { Failure } from '../failure.ts'
 import { iccidDigits } from '../profile/iccid.ts'
+import { MOVES, RECORDS } from './claim-place.ts'
+import { namesIn } from './entries.ts'
 import { fieldsOf } from './fields.ts'
 import { fileName, parseName, usedName } from './names.ts'
-import { MOVES, RECORDS } from './place.ts'
 import { readProfile, readUsed, textOf } from './read.ts'
-import { namesIn } from './there.ts'
 import { deviceIn, tombstoneIn } from './use.ts'
 
 /**

@@ -1,23 +1,23 @@
 import type { Messages } from '../words.ts'
 import { readSettled } from './claim.ts'
-import { Hint } from './hint.ts'
+import { FreeList } from './free-list.ts'
 import { IccidList } from './iccid-list.ts'
 import type { Unused } from './names.ts'
 
-/** This many missing files in a row are not due to another station: the hint is outdated. */
+/** This many missing files in a row are not due to another station: the free list is outdated. */
 const GONE_IN_A_ROW = 64
 
 /**
  * The unused profiles of a directory by ICCID, in the order in which they are handed out: lowest first among those
- * that the hint lists. It ends only after reading the directory itself.
+ * that the free list lists. It ends only after reading the directory itself.
  */
 export class Queue {
   /** The last reading of the directory. */
   found: Unused = { iccids: new IccidList(), notProfiles: [], notProfileCount: 0, twins: [], used: 0 }
   readonly #directory: string
   readonly #messages: Messages
-  #hint: Hint | undefined
-  /** In what was found, used if no hint can be written or it is at its end. */
+  #freeList: FreeList | undefined
+  /** In what was found, used if no free list can be written or it is at its end. */
   #position = 0
   #hasLooked = false
   #goneSinceLook = 0
@@ -26,15 +26,15 @@ export class Queue {
   constructor(directory: string, messages: Messages) {
     this.#directory = directory
     this.#messages = messages
-    this.#hint = Hint.open(directory)
+    this.#freeList = FreeList.open(directory)
   }
 
   /** @throws {Failure} `no-profiles` if there is no such directory, `disk` if it can't be read */
   next(count: number): string[] {
     for (;;) {
-      const reserved = this.#hint?.reserve(count)
-      if (reserved === undefined) this.#dropHint()
-      // At the end of the hint, others may have reserved what this call found, and may not take it.
+      const reserved = this.#freeList?.reserve(count)
+      if (reserved === undefined) this.#dropFreeList()
+      // At the end of the free list, others may have reserved what this call found, and may not take it.
       const iccids = reserved?.length ? reserved : this.#nextFound(count)
       if (iccids.length > 0) return iccids
       if (this.#hasLooked && this.#goneSinceLook === 0) return []
@@ -57,12 +57,12 @@ export class Queue {
   }
 
   giveBack(): void {
-    this.#hint?.giveBack()
+    this.#freeList?.giveBack()
   }
 
-  /** How many unused profiles are left at most; undefined if neither the hint nor the directory was read. */
+  /** How many unused profiles are left at most; undefined if neither the free list nor the directory was read. */
   get left(): number | undefined {
-    return this.#hint?.left ?? (this.#hasLooked ? this.found.iccids.length - this.#position : undefined)
+    return this.#freeList?.left ?? (this.#hasLooked ? this.found.iccids.length - this.#position : undefined)
   }
 
   #nextFound(count: number): string[] {
@@ -71,9 +71,9 @@ export class Queue {
     return iccids
   }
 
-  #dropHint(): void {
-    this.#hint?.close()
-    this.#hint = undefined
+  #dropFreeList(): void {
+    this.#freeList?.close()
+    this.#freeList = undefined
   }
 
   #look(): void {
@@ -82,19 +82,19 @@ export class Queue {
     this.#hasLooked = true
     this.#goneSinceLook = 0
     this.#goneInARow = 0
-    this.#dropHint()
-    this.#hint = Hint.write(this.#directory, iccids) ? Hint.open(this.#directory) : undefined
+    this.#dropFreeList()
+    this.#freeList = FreeList.write(this.#directory, iccids) ? FreeList.open(this.#directory) : undefined
     this.#position = 0
   }
 }
 
 /**
- * Leaves a hint for the next call, which then need not read the directory; none if no profile is unused.
+ * Leaves a free list for the next call, which then need not read the directory; none if no profile is unused.
  * @returns how many profiles are unused
  * @throws {Failure} as `readUnused`
  */
-export function leaveHint(directory: string, messages: Messages): number {
+export function leaveFreeList(directory: string, messages: Messages): number {
   const { iccids } = readSettled(directory, messages)
-  if (iccids.length === 0 || !Hint.write(directory, iccids)) Hint.drop(directory)
+  if (iccids.length === 0 || !FreeList.write(directory, iccids)) FreeList.drop(directory)
   return iccids.length
 }

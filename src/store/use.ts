@@ -2,13 +2,13 @@
 import { join } from 'node:path'
 import { UnusableProfile } from '../failure.ts'
 import { iccidDigits } from '../profile/iccid.ts'
+import { keyOfName } from './claim-place.ts'
 import { claimsOf } from './create.ts'
+import { exists, removeIfThere } from './entries.ts'
 import { fieldsOf } from './fields.ts'
 import { fileName, keyOf, parseName, spellings, usedName } from './names.ts'
 import { patiently } from './patience.ts'
-import { keyOfName } from './place.ts'
 import { readProfile } from './read.ts'
-import { exists, removeIfThere } from './there.ts'
 
 /** In each, `name` is that of the unused file, whether it is there or not. */
 export type Use =

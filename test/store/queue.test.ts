@@ -1,8 +1,8 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test, vi } from 'vitest'
-import { Hint } from '../../src/store/hint.ts'
-import { leaveHint, Queue } from '../../src/store/queue.ts'
+import { FreeList } from '../../src/store/free-list.ts'
+import { leaveFreeList, Queue } from '../../src/store/queue.ts'
 import type { Messages } from '../../src/words.ts'
 import { temporaryDirectory } from '../support/directory.ts'
 
@@ -16,7 +16,7 @@ const iccids = (from: number, to: number) => Array.from({ length: to - from + 1 
 function directoryOf(count: number): string {
   const directory = temporaryDirectory()
   for (const each of iccids(1, count)) writeFileSync(join(directory, `${each}.json`), '')
-  leaveHint(directory, SILENT)
+  leaveFreeList(directory, SILENT)
   return directory
 }
 
@@ -69,8 +69,8 @@ test('what is missing was taken elsewhere, so others may have been added: the di
 test('without any profile, no hint stays', () => {
   const directory = directoryOf(1)
   rmSync(join(directory, `${iccid(1)}.json`))
-  leaveHint(directory, SILENT)
-  expect(Hint.open(directory)).toBeUndefined()
+  leaveFreeList(directory, SILENT)
+  expect(FreeList.open(directory)).toBeUndefined()
 })
 
 test('where no hint can be written, the queue goes through what it has found', () => {
@@ -94,7 +94,7 @@ test('what a call gives back is next for the others', () => {
 
 test.each<[string, (directory: string, messages: Messages) => unknown]>([
   ['a call that reads the directory', (directory, messages) => new Queue(directory, messages).has(99)],
-  ['a fetch at its end', leaveHint],
+  ['a fetch at its end', leaveFreeList],
 ])('%s names what an earlier version left half claimed', (_, look) => {
   const directory = directoryOf(2)
   writeFileSync(join(directory, `__${iccid(1)}.json`), '')

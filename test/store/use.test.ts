@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { keyOfName } from '../../src/store/place.ts'
+import { keyOfName } from '../../src/store/claim-place.ts'
 import { readUnused } from '../../src/store/read.ts'
 import { deviceIn, refuseAssigned, removeTwin, tombstoneIn, useOf } from '../../src/store/use.ts'
 import { namesIn } from '../support/directory.ts'

@@ -1,7 +1,7 @@
 /**
  * Stands for `node:fs`, and for `node:fs/promises`, in tests of what other calls do meanwhile, and of what a disk refuses:
  *
- *     vi.mock('node:fs', async () => (await import('../support/watched-fs.ts')).watchedFs)
+ *     vi.mock('node:fs', async () => (await import('./watched-fs.ts')).watchedFs)
  */
 
 import { afterEach, vi } from 'vitest'

@@ -54,7 +54,7 @@ export async function loadProgram(source: string, platform: NodeJS.Platform): Pr
   const { Intake } = await get('fetch/intake.ts').catch(async () => ({
     Intake: (await get('fetch/stock.ts')).Stock,
   }))
-  const { leaveHint } = await get('store/queue.ts')
+  const { leaveFreeList, leaveHint = leaveFreeList } = await get('store/queue.ts')
   const { showStatus } = await get('status/status.ts')
   const { moveProfiles } = await get('move/move.ts')
   const { restore } = await get('restore/restore.ts').catch(() => ({}))

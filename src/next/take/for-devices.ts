@@ -2,10 +2,10 @@ import { Failure, reasonOf, UnusableProfile } from '../../failure.ts'
 import { type Decrypt, decryptor } from '../../key/decrypt.ts'
 import { pause } from '../../pause.ts'
 import { usedText } from '../../store/claim.ts'
+import { keyOfName } from '../../store/claim-place.ts'
 import { settle } from '../../store/create.ts'
 import { type Assignment, alikeWords, historyOf, recordAll } from '../../store/devices.ts'
 import { fileName, keyOf, parseName } from '../../store/names.ts'
-import { keyOfName } from '../../store/place.ts'
 import { removeTwin, tombstoneIn, useAt } from '../../store/use.ts'
 import {
   beforeClaim,

@@ -1,12 +1,13 @@
 import { closeSync, linkSync, openSync, readFileSync, renameSync, unlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { errnoOf, Failure, reasonOf } from '../../failure.ts'
+import { exists, removeIfThere } from '../entries.ts'
 import { flushDirectory } from '../flush/directory.ts'
 import { FLUSHES_AT_ONCE, flushFile, flushFiles, writeFlushed } from '../flush/files.ts'
 import { fileName, hasFiller } from '../names.ts'
 import { patiently } from '../patience.ts'
 import { fileRights } from '../rights.ts'
-import { exists, removeIfThere } from '../there.ts'
+import { type Added, find, flushKnown } from './already-stored.ts'
 import {
   ANSWER,
   answerPath,
@@ -17,7 +18,6 @@ import {
   toFile,
 } from './answers.ts'
 import { publishInPlace } from './in-place.ts'
-import { type Added, find, flushKnown } from './known.ts'
 import { putAside, release, removeAnswer } from './reserve.ts'
 import type { Target } from './target.ts'
 

@@ -1,13 +1,13 @@
 import { closeSync, ftruncateSync, openSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { errnoOf } from '../../failure.ts'
+import { isExisting } from '../entries.ts'
 import { FLUSHES_AT_ONCE, flushFile } from '../flush/files.ts'
 import { fileName, hasFiller } from '../names.ts'
 import { patiently } from '../patience.ts'
 import { fileRights } from '../rights.ts'
-import { isExisting } from '../there.ts'
+import { type Added, find, flushKnown, isStored, isUsedSince } from './already-stored.ts'
 import { type StoredProfile, toFile } from './answers.ts'
-import { type Added, find, flushKnown, isStored, isUsedSince } from './known.ts'
 import type { Target } from './target.ts'
 
 /**

@@ -4,13 +4,14 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { errnoOf, Failure, reasonOf } from '../../failure.ts'
 import { type Messages, several } from '../../words.ts'
+import { removeIfThere, tryToRemove } from '../entries.ts'
 import { flushDirectory } from '../flush/directory.ts'
 import { writeFlushed } from '../flush/files.ts'
-import { Hint } from '../hint.ts'
+import { FreeList } from '../free-list.ts'
 import { patiently } from '../patience.ts'
 import { fileRights } from '../rights.ts'
-import { removeIfThere, tryToRemove } from '../there.ts'
 import { publishAnswer } from './add.ts'
+import type { Added } from './already-stored.ts'
 import {
   ANSWER,
   answerPath,
@@ -23,7 +24,6 @@ import {
   parseAnswerFile,
   TAKEN,
 } from './answers.ts'
-import type { Added } from './known.ts'
 import { removeAll, removeAnswer } from './reserve.ts'
 import { createIncoming, makeIncoming, type Target, targetOf } from './target.ts'
 import { type Unanswered, unansweredOf, warnOfUnanswered } from './unanswered.ts'
@@ -74,7 +74,7 @@ export async function recover(
         else tryToRemove(incomingPath(directory, name))
       }
     } finally {
-      Hint.drop(directory)
+      FreeList.drop(directory)
     }
     return all.length === 0 ? undefined : merged(all)
   } catch (error) {

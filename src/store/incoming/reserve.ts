@@ -16,11 +16,11 @@ import {
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { errnoOf, Failure, reasonOf } from '../../failure.ts'
+import { tryToRemove } from '../entries.ts'
 import { flushDirectory } from '../flush/directory.ts'
 import { flushFile, writeFlushed } from '../flush/files.ts'
 import { patiently } from '../patience.ts'
 import { fileRights } from '../rights.ts'
-import { tryToRemove } from '../there.ts'
 import {
   ANSWER,
   answerPath,

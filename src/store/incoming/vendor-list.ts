@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Messages, several } from '../../words.ts'
 import { fileName } from '../names.ts'
+import { find } from './already-stored.ts'
 import { parseProfile, type StoredProfile } from './answers.ts'
-import { find } from './known.ts'
 import { targetOf } from './target.ts'
 
 /** The vendor's tool lists all that it has received, and may have ended before it stored all of it. */

@@ -3,7 +3,7 @@
  * directory to directory, and a profile that is handed out is moved no more.
  */
 import type { Groups } from './groups.ts'
-import { type Receipt, withoutCopies } from './parse.ts'
+import { type Receipt, withoutCopies } from './line.ts'
 
 type Move = Receipt & { readonly move: NonNullable<Receipt['move']> }
 

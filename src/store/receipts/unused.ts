@@ -1,8 +1,8 @@
 import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { fullPath } from '../../full-path.ts'
-import { exists } from '../there.ts'
-import { parseReceipt } from './parse.ts'
+import { exists } from '../entries.ts'
+import { parseReceipt } from './line.ts'
 
 /**
  * Whether receipts say that a directory has handed out, or moved, a profile that is unused in it.

@@ -4,7 +4,7 @@ import { takeForDevices } from '../../../src/next/take/for-devices.ts'
 import { takeNextUnused } from '../../../src/next/take/next-unused.ts'
 import { claimAll, usedText } from '../../../src/store/claim.ts'
 import { recordAll } from '../../../src/store/devices.ts'
-import { Hint } from '../../../src/store/hint.ts'
+import { FreeList } from '../../../src/store/free-list.ts'
 import { deviceIn } from '../../../src/store/use.ts'
 import { iccid } from '../../support/profiles.ts'
 import { directory, names, path, read, source, unused, used } from './lot.ts'
@@ -119,19 +119,19 @@ test('its profile goes to another call, and the last one was reserved by a call 
   const rival = source(() => {
     if (!names().includes(unused(3))) return
     renameSync(path(unused(3)), path(used(3)))
-    Hint.open(directory)?.reserve(1)
+    FreeList.open(directory)?.reserve(1)
   })
-  Hint.drop(directory)
+  FreeList.drop(directory)
   const { taken } = await takeForDevices(rival, ['D'])
   expect(taken).toMatchObject([{ iccid: iccid(4), device: 'D' }])
   expect(owners().sort()).toEqual(['', 'A', 'B', 'D'])
 })
 
 test('all that this call finds is reserved by other calls, which do not take it', async () => {
-  const write = Hint.write.bind(Hint)
-  vi.spyOn(Hint, 'write').mockImplementation((...args) => {
+  const write = FreeList.write.bind(FreeList)
+  vi.spyOn(FreeList, 'write').mockImplementation((...args) => {
     const isWritten = write(...args)
-    Hint.open(directory)?.reserve(4)
+    FreeList.open(directory)?.reserve(4)
     return isWritten
   })
   expect(await handOut('A')).toEqual([iccid(1)])

@@ -6,7 +6,7 @@ import { adviceOn } from '../../../src/advice/advice.ts'
 import type { Source, Taken } from '../../../src/next/ready.ts'
 import { takeForDevices } from '../../../src/next/take/for-devices.ts'
 import { takeNextUnused } from '../../../src/next/take/next-unused.ts'
-import { Hint } from '../../../src/store/hint.ts'
+import { FreeList } from '../../../src/store/free-list.ts'
 import { temporaryDirectory, usedIn } from '../../support/directory.ts'
 import { iccid, plainProfile, storedFile } from '../../support/profiles.ts'
 
@@ -63,7 +63,7 @@ test('more than there are: no file is read', async () => {
 test('a list of profiles that are gone is given up after 64 of them', async () => {
   const { source, read } = thirty(damaged)
   const gone = Array.from({ length: 200 }, (_, n) => iccid(1000 + n))
-  Hint.write(source.directory, gone)
+  FreeList.write(source.directory, gone)
   await expect(takeNextUnused(source, 1).catch(adviceOn)).resolves.toMatchObject({ outcome: 'unusable' })
   expect(read.filter((words) => words.includes(iccid(1063)))).toHaveLength(1)
   expect(read.filter((words) => words.includes(iccid(1064)))).toEqual([])

@@ -1,7 +1,7 @@
 import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { Hint } from '../../../src/store/hint.ts'
+import { FreeList } from '../../../src/store/free-list.ts'
 import { INCOMING } from '../../../src/store/incoming/answers.ts'
 import { namesIn, temporaryDirectory } from '../../support/directory.ts'
 import { addTo, jsonIn, profile, several } from '../../support/store.ts'
@@ -30,7 +30,7 @@ describe('add', () => {
       for (const name of namesIn(directory)) {
         expect(statSync(join(directory, name))).toMatchObject({ gid: 1, mode: 0o100660 })
       }
-      Hint.write(directory, ['89880'])
+      FreeList.write(directory, ['89880'])
       expect(statSync(join(directory, '.unused'))).toMatchObject({ gid: 1, mode: 0o100660 })
     },
   )

@@ -14,7 +14,7 @@ import {
 import { join } from 'node:path'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { adviceOn } from '../../../src/advice/advice.ts'
-import { Hint } from '../../../src/store/hint.ts'
+import { FreeList } from '../../../src/store/free-list.ts'
 import {
   ANSWER,
   formatAnswer,
@@ -125,9 +125,9 @@ test('a directory with the name of a saved response is left alone', async () => 
 
 test('the next call reads the directory: a list of unused profiles from before would leave out the new ones', async () => {
   const directory = interrupted(several(1))
-  Hint.write(directory, [])
+  FreeList.write(directory, [])
   await recover(directory)
-  expect(Hint.open(directory)).toBeUndefined()
+  expect(FreeList.open(directory)).toBeUndefined()
 })
 
 test.skipIf(!hasPosix)('what stays is for the users of the directory', async () => {

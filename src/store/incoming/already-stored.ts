@@ -1,11 +1,11 @@
 import { lstatSync } from 'node:fs'
 import { join } from 'node:path'
 import { UnusableProfile } from '../../failure.ts'
+import { CLAIMS, keyOfName } from '../claim-place.ts'
+import { exists } from '../entries.ts'
 import { flushUnlessGone } from '../flush/files.ts'
 import { fileName, hasFiller, spellings, usedName } from '../names.ts'
-import { CLAIMS, keyOfName } from '../place.ts'
 import { readProfile } from '../read.ts'
-import { exists } from '../there.ts'
 import { parseProfile } from './answers.ts'
 import type { Target } from './target.ts'
 

@@ -10,13 +10,13 @@ import {
 } from 'node:fs'
 import { hostname } from 'node:os'
 import { basename, dirname } from 'node:path'
-import { Failure, reasonOf } from '../failure.ts'
-import { fullPath } from '../full-path.ts'
-import { flushDirectorySync } from './flush/directory.ts'
-import { flushFileSync } from './flush/files.ts'
-import { isProfileName, usedName } from './names.ts'
-import { patiently } from './patience.ts'
-import { fileRights, rightsOf } from './rights.ts'
+import { Failure, reasonOf } from '../../failure.ts'
+import { fullPath } from '../../full-path.ts'
+import { flushDirectorySync } from '../flush/directory.ts'
+import { flushFileSync } from '../flush/files.ts'
+import { isProfileName, usedName } from '../names.ts'
+import { patiently } from '../patience.ts'
+import { fileRights, rightsOf } from '../rights.ts'
 
 const STANDARD_OUTPUT = 1
 
@@ -48,7 +48,7 @@ export interface Longest {
 }
 
 /** A file to which a line of JSON is appended for each profile that is printed or moved. No secret is in it. */
-export class Receipt {
+export class ReceiptFile {
   readonly path: string
   readonly #file: number
   /** Absolute. */

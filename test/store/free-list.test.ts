@@ -11,7 +11,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, expect, test, vi } from 'vitest'
-import { Hint } from '../../src/store/hint.ts'
+import { FreeList } from '../../src/store/free-list.ts'
 import { temporaryDirectory } from '../support/directory.ts'
 import { hasPosix, hasSymlinks } from '../support/system.ts'
 
@@ -35,10 +35,10 @@ afterEach(() => {
 const ICCIDS = ['89881', '89882', '89883', '89884']
 
 /** A directory with a hint, as several stations have it open. */
-function stations(count: number): Hint[] {
+function stations(count: number): FreeList[] {
   const directory = temporaryDirectory()
-  Hint.write(directory, ICCIDS)
-  return Array.from({ length: count }, () => Hint.open(directory) as Hint)
+  FreeList.write(directory, ICCIDS)
+  return Array.from({ length: count }, () => FreeList.open(directory) as FreeList)
 }
 
 test('all that one call reserved is given back, however often it reserved', () => {
@@ -61,14 +61,14 @@ test('nothing is given back that another call reserved meanwhile', () => {
 /** A directory with a hint, and its text. */
 function written(iccids = ICCIDS) {
   const directory = temporaryDirectory()
-  expect(Hint.write(directory, iccids)).toBe(true)
+  expect(FreeList.write(directory, iccids)).toBe(true)
   const path = join(directory, '.unused')
   return { directory, path, text: readFileSync(path, 'utf8') }
 }
 
 /** What a call finds that wants more profiles than there are. */
 function allOf(directory: string): string[] | undefined {
-  const hint = Hint.open(directory)
+  const hint = FreeList.open(directory)
   const all = hint?.reserve(9999)
   hint?.close()
   return all
@@ -82,7 +82,7 @@ test('a long list comes back as it was', () => {
 
 test('the position of a call is that of the next one, and left counts behind it', () => {
   const { directory } = written()
-  const hint = Hint.open(directory)
+  const hint = FreeList.open(directory)
   expect([hint?.left, hint?.reserve(3)?.length, hint?.left]).toEqual([4, 3, 1])
   hint?.close()
   expect(allOf(directory)).toEqual(['89884'])
@@ -96,14 +96,14 @@ test.each<[string, (text: string) => string]>([
 ])('a hint that %s is none', (_, change) => {
   const { directory, path, text } = written()
   writeFileSync(path, change(text))
-  expect(Hint.open(directory)).toBeUndefined()
+  expect(FreeList.open(directory)).toBeUndefined()
 })
 
 test.runIf(process.platform === 'linux')('a hint that is none does not stay open', () => {
   const { directory, path } = written()
   writeFileSync(path, 'x'.repeat(99))
   const before = readdirSync('/proc/self/fd').length
-  for (let n = 0; n < 20; n++) Hint.open(directory)
+  for (let n = 0; n < 20; n++) FreeList.open(directory)
   expect(readdirSync('/proc/self/fd').length).toBeLessThan(before + 20)
 })
 
@@ -113,7 +113,7 @@ test.each<[string, (text: string) => string]>([
 ])('a hint that %s is at its end', (_, change) => {
   const { directory, path, text } = written()
   writeFileSync(path, change(text))
-  const hint = Hint.open(directory)
+  const hint = FreeList.open(directory)
   expect([hint?.left, hint?.reserve(1)]).toEqual([0, []])
   hint?.close()
 })
@@ -127,7 +127,7 @@ test('lines that are no ICCIDs are left out, and so is what a torn list has lost
 
 test.each([-1, 10])('nothing is reserved if its position can’t be written: %i', (takes) => {
   const { directory } = written()
-  const hint = Hint.open(directory)
+  const hint = FreeList.open(directory)
   disk.takes = takes
   expect(hint?.reserve(2)).toBeUndefined()
   hint?.close()
@@ -137,21 +137,21 @@ test.skipIf(!hasSymlinks)('a link to a hint is none', () => {
   const { directory, path } = written()
   renameSync(path, join(directory, 'elsewhere'))
   symlinkSync('elsewhere', path)
-  expect(Hint.open(directory)).toBeUndefined()
+  expect(FreeList.open(directory)).toBeUndefined()
 })
 
 test.skipIf(!hasPosix)('it is for the users of the directory', () => {
   const directory = temporaryDirectory()
   chmodSync(directory, 0o770)
-  Hint.write(directory, ICCIDS)
+  FreeList.write(directory, ICCIDS)
   expect(statSync(join(directory, '.unused')).mode & 0o777).toBe(0o660)
 })
 
 test('a hint that can’t be written leaves nothing behind', () => {
   const directory = temporaryDirectory()
   mkdirSync(join(directory, '.unused'))
-  expect(Hint.write(directory, ICCIDS)).toBe(false)
+  expect(FreeList.write(directory, ICCIDS)).toBe(false)
   expect(readdirSync(directory)).toEqual(['.unused'])
-  Hint.drop(directory)
+  FreeList.drop(directory)
   expect(readdirSync(directory)).toEqual(['.unused'])
 })

@@ -1,11 +1,11 @@
 import { chmodSync, closeSync, mkdirSync, openSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { adviceOn } from '../../src/advice/advice.ts'
-import type { Ready } from '../../src/next/ready.ts'
-import { isOutput, Receipt } from '../../src/store/receipt.ts'
-import { temporaryDirectory } from '../support/directory.ts'
-import { hasPosix } from '../support/system.ts'
+import { adviceOn } from '../../../src/advice/advice.ts'
+import type { Ready } from '../../../src/next/ready.ts'
+import { isOutput, ReceiptFile } from '../../../src/store/receipts/file.ts'
+import { temporaryDirectory } from '../../support/directory.ts'
+import { hasPosix } from '../../support/system.ts'
 
 /** What the file system says of its space, and what happens to files, in this order. */
 const disk = vi.hoisted(() => ({
@@ -55,7 +55,7 @@ afterEach(() => {
 
 test('a line for each profile, in one write that is flushed', () => {
   const { directory, path } = place()
-  const receipt = new Receipt(path, directory, 2)
+  const receipt = new ReceiptFile(path, directory, 2)
   disk.steps = []
   receipt.append([taken('8981'), taken('8982', { name: '8982F.json', device: 'D', isAgain: true })])
   expect(disk.steps).toEqual(['write', 'flush'])
@@ -79,7 +79,7 @@ describe('what is there already', () => {
   ])('%s: lines are added to it', (_, before, kept) => {
     const { directory, path } = place()
     writeFileSync(path, before)
-    new Receipt(path, directory, 1).append([taken('8981')])
+    new ReceiptFile(path, directory, 1).append([taken('8981')])
     expect(readFileSync(path, 'utf8')).toMatch(kept)
     expect(readFileSync(path, 'utf8').slice(kept.length)).toMatch(/^\{"time":"[^\n]*\n$/)
   })
@@ -87,7 +87,7 @@ describe('what is there already', () => {
   test.each(['x', '\n', '{"x', '-----BEGIN', ' {"time":"'])('something else is refused: %j', (before) => {
     const { directory, path } = place()
     writeFileSync(path, before)
-    expect(() => new Receipt(path, directory, 1)).toThrow(
+    expect(() => new ReceiptFile(path, directory, 1)).toThrow(
       expect.objectContaining({ facts: { kind: 'no-receipts' } }),
     )
     expect(readFileSync(path, 'utf8')).toBe(before)
@@ -96,22 +96,22 @@ describe('what is there already', () => {
   test('a directory is refused', () => {
     const { directory, path } = place()
     mkdirSync(path)
-    expect(() => new Receipt(path, directory, 1)).toThrow(`${path} is not a file of receipts`)
+    expect(() => new ReceiptFile(path, directory, 1)).toThrow(`${path} is not a file of receipts`)
   })
 })
 
 test('it may be called as you like, but not like a profile', () => {
   const { directory } = place()
-  for (const name of ['receipts.json', 'x8981.json']) new Receipt(join(directory, name), directory, 1)
+  for (const name of ['receipts.json', 'x8981.json']) new ReceiptFile(join(directory, name), directory, 1)
   for (const name of ['8981.json', '__8981F.json', '8981.JSON', '8981.json.'])
-    expect(() => new Receipt(join(directory, name), directory, 1), name).toThrow('the name of a profile')
+    expect(() => new ReceiptFile(join(directory, name), directory, 1), name).toThrow('the name of a profile')
 })
 
 test.skipIf(!hasPosix)('a new file is for the users of the directory', () => {
   const { directory, path } = place()
   chmodSync(directory, 0o770)
   process.umask(0)
-  new Receipt(path, directory, 1)
+  new ReceiptFile(path, directory, 1)
   expect(statSync(path).mode & 0o777).toBe(0o660)
 })
 
@@ -125,7 +125,7 @@ describe('there must be room for it', () => {
       const bytes = Math.floor((least + most) / 2)
       disk.space = spaceOf(bytes)
       try {
-        new Receipt(path, directory, count, { devices })
+        new ReceiptFile(path, directory, count, { devices })
         most = bytes
       } catch (error) {
         expect(adviceOn(error)).toMatchObject({
@@ -154,7 +154,7 @@ describe('there must be room for it', () => {
     const all = Array.from({ length: count }, (_, n) =>
       taken('9'.repeat(20), devices ? { device: devices[n] ?? '' } : {}),
     )
-    new Receipt(path, directory, count, { devices }).append(all)
+    new ReceiptFile(path, directory, count, { devices }).append(all)
     const needed = statSync(path).size - 1
     expect(bytes).toBeGreaterThanOrEqual(needed)
     expect(bytes).toBeLessThan(needed + 50)
@@ -178,7 +178,7 @@ describe('there must be room for it', () => {
     vi.spyOn(process, 'getuid').mockReturnValue(1000)
     disk.space = kept(1e6)
     const { directory, path } = place()
-    expect(() => new Receipt(path, directory, 1)).toThrow('not enough disk space')
+    expect(() => new ReceiptFile(path, directory, 1)).toThrow('not enough disk space')
   })
 
   test.each([
@@ -188,7 +188,7 @@ describe('there must be room for it', () => {
     disk.space = { ...free(0), ...space }
     disk.blocks = 0
     const { directory, path } = place()
-    expect(new Receipt(path, directory, 1).path).toBe(path)
+    expect(new ReceiptFile(path, directory, 1).path).toBe(path)
   })
 })
 

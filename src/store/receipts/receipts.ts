@@ -2,7 +2,7 @@
 import { closeSync, openSync, readFileSync, readSync, statSync } from 'node:fs'
 import { Failure, reasonOf } from '../../failure.ts'
 import { Groups } from './groups.ts'
-import { isBegun, parseReceipt, type Receipt, withoutCopies } from './parse.ts'
+import { isBegun, parseReceipt, type Receipt, withoutCopies } from './line.ts'
 
 /** In bytes. A line that is longer is no receipt. */
 const CHUNK = 1024 * 1024

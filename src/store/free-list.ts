@@ -1,6 +1,6 @@
 /**
- * The hint: a hidden file with a list of unused profiles and a position in it, so that a call need not read the whole
- * directory. Only file names are authoritative. The hint may be deleted, torn, outdated or written by two stations at
+ * The free list: a hidden file with a list of unused profiles and a position in it, so that a call need not read the whole
+ * directory. Only file names are authoritative. The free list may be deleted, torn, outdated or written by two stations at
  * once. In the worst case, a call reads the directory once.
  */
 import {
@@ -14,10 +14,10 @@ import {
   writeSync,
 } from 'node:fs'
 import { join } from 'node:path'
+import { removeIfThere, tryToRemove } from './entries.ts'
 import { fileName, parseName } from './names.ts'
 import { patiently } from './patience.ts'
 import { fileRights, rightsOf } from './rights.ts'
-import { removeIfThere, tryToRemove } from './there.ts'
 
 const HINT = '.unused'
 
@@ -31,7 +31,7 @@ const CHUNK = 64 * 1024
 
 const line = (text: string | number) => `${String(text).padEnd(LINE - 1)}\n`
 
-export class Hint {
+export class FreeList {
   readonly #file: number
   readonly #size: number
   #reserved: { from: number; to: number } | undefined
@@ -41,18 +41,18 @@ export class Hint {
     this.#size = size
   }
 
-  /** @returns undefined if the directory has no usable hint */
-  static open(directory: string): Hint | undefined {
+  /** @returns undefined if the directory has no usable free list */
+  static open(directory: string): FreeList | undefined {
     try {
       const file = openSync(join(directory, HINT), constants.O_RDWR | (constants.O_NOFOLLOW ?? 0))
       const [magic, size] = readLines(file, 0, 2)
-      if (magic === MAGIC && isNumber(size)) return new Hint(file, Number(size))
+      if (magic === MAGIC && isNumber(size)) return new FreeList(file, Number(size))
       closeSync(file)
     } catch {}
     return undefined
   }
 
-  /** @returns false if the hint can't be written */
+  /** @returns false if the free list can't be written */
   static write(directory: string, iccids: Iterable<string> & { readonly length: number }): boolean {
     const temporary = join(directory, `${HINT}~${process.pid}`)
     try {
@@ -62,7 +62,7 @@ export class Hint {
       } finally {
         closeSync(file)
       }
-      // Independent of the umask, because stations of other users share the hint.
+      // Independent of the umask, because stations of other users share the free list.
       chmodSync(temporary, fileRights(rightsOf(directory)))
       patiently(() => renameSync(temporary, join(directory, HINT)))
       return true
@@ -72,7 +72,7 @@ export class Hint {
     }
   }
 
-  /** Removes the hint after profiles were added. The next call then reads the whole directory. */
+  /** Removes the free list after profiles were added. The next call then reads the whole directory. */
   static drop(directory: string): void {
     try {
       removeIfThere(join(directory, HINT))
@@ -103,7 +103,7 @@ export class Hint {
     return this.#size - this.#position
   }
 
-  /** Over NFS, this fails if another station has replaced the hint. Nothing depends on it. */
+  /** Over NFS, this fails if another station has replaced the free list. Nothing depends on it. */
   close(): void {
     try {
       closeSync(this.#file)
