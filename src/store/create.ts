@@ -46,6 +46,9 @@ const PAUSE_MS = 20
 /** If a directory is not empty, or in use. */
 const IN_THE_WAY = ['ENOTEMPTY', 'EEXIST', 'EACCES', 'EBUSY', 'EPERM']
 
+/** If there was a file, and is none. */
+const GONE = ['EEXIST', 'ENOENT']
+
 /** What a claim is: with its key, its text says what becomes of it. */
 export interface Creation {
   /** The name that stands for the file among the claims. */
@@ -215,7 +218,7 @@ function decide(directory: string, draft: Draft): boolean {
       const texts = namesIn(claim)
       // A disk or a server that says no may have done it, and somebody else the rest.
       if (texts.includes(nonce) || (!exists(textPath(draft)) && isThere(draft))) return true
-      if (texts.length > 0 || isTaken(place)) return false
+      if (texts.length > 0 || exists(place.path) || isTakenByOthers(place)) return false
       if (tries <= 0 || !IN_THE_WAY.includes(errnoOf(error) ?? '')) throw error
       // Windows does not replace an empty directory, and a scanner may have the text.
       removeEmpty(claim)
@@ -278,11 +281,7 @@ function flushAbove(all: readonly { readonly place: Place }[]): void {
  * @returns undefined if there is none
  * @throws the system error
  */
-export function readDecided(
-  directory: string,
-  key: string,
-  read: () => string | undefined,
-): string | undefined {
+export function readDecided(directory: string, key: string, read: () => string | undefined) {
   for (let before = read(); ; ) {
     if (before?.endsWith('}')) return before
     settle(directory, key)
@@ -339,7 +338,7 @@ function openToFill({ path, replaces }: Place, text: string): number | undefined
     return patiently(() => openSync(path, 'wx', fileRights(rightsOf(dirname(path)))))
   } catch (error) {
     const there = readIfThere(path)
-    if (there === undefined && (replaces !== undefined || !isGone(error))) throw error
+    if (there === undefined && (replaces !== undefined || !GONE.includes(errnoOf(error) ?? ''))) throw error
     if (there === text) flushIfThere(path)
     if (there === undefined || !isTornFrom(text, there)) return undefined
   }
@@ -350,8 +349,6 @@ function openToFill({ path, replaces }: Place, text: string): number | undefined
     return undefined
   }
 }
-
-const isGone = (error: unknown) => ['EEXIST', 'ENOENT'].includes(errnoOf(error) ?? '')
 
 /** Nobody else's text gets to a place before this one is complete there. A power cut may leave any bytes. */
 const isTornFrom = (text: string, there: string) =>
@@ -397,8 +394,6 @@ function clear(directory: string, key: string): void {
 }
 
 const isTakenByOthers = ({ unless }: Place) => unless.some(exists)
-
-const isTaken = (place: Place) => exists(place.path) || isTakenByOthers(place)
 
 /** Whether the file has the text that it was to have. */
 const isThere = ({ place, text }: Draft) => readIfThere(place.path) === text
