@@ -191,8 +191,8 @@ async function randomly(trials: Trials, { index }: Share, only: RegExp, goesOn: 
   }
 }
 
-/** The judge knows what comes of moves only beside the calls that they are paired with. */
-const WITHOUT_MOVES = [...new Set(PAIRS.flat())]
+/** What comes of a move, a restore or a profile bound by hand, the judge knows only beside what they are paired with. */
+const WITHOUT_MOVES = [...new Set(PAIRS.flat())].filter((name) => !/^(restore|bind)/.test(name))
 
 function anyCalls(random: Random): readonly string[] {
   if (random.chance(0.4)) return random.shuffled(random.pick([...PAIRS, ...MOVES]))
@@ -207,7 +207,8 @@ function anyOf(random: Random): Schedule {
   const segments = Array.from({ length }, (_, at) => anySegment(random, calls.length, faulty.has(at + 1)))
   const kind = random.pick([...FAULTLESS, 'links', 'nolinks'])
   const hasMoves = calls.some((name) => !WITHOUT_MOVES.includes(name))
-  const starts = STOCKED.filter((start) => (hasMoves ? suits(start, calls) : begunMoves(start).length === 0))
+  const isPlain = (start: string) => begunMoves(start).length === 0 && start !== 'backup'
+  const starts = STOCKED.filter((start) => (hasMoves ? suits(start, calls) : isPlain(start)))
   return { kind, start: random.pick(starts), profiles: random.whole(1, hasMoves ? 4 : 3), calls, segments }
 }
 
