@@ -16,10 +16,9 @@ import { flushDirectory } from '../store/flush/directory.ts'
 import { FreeList } from '../store/free-list.ts'
 import { adopt } from '../store/identity.ts'
 import { movesInto, noteGiven, tombstoneText } from '../store/moves.ts'
-import { Groups } from '../store/receipts/groups.ts'
 import { deniedBy, lastOf, withSeveralIccids } from '../store/receipts/last.ts'
 import type { Receipt } from '../store/receipts/line.ts'
-import { Receipts } from '../store/receipts/receipts.ts'
+import { readByDevice } from '../store/receipts/receipts.ts'
 import { deviceIn, tombstoneIn, type Use, useOf } from '../store/use.ts'
 import { type Messages, several } from '../words.ts'
 
@@ -77,13 +76,7 @@ export async function restore(restoration: Restoration): Promise<void> {
 /** Claims what the receipts name as handed out or moved. */
 async function claimNamed(restoration: Restoration): Promise<void> {
   const { directory, files, messages, progress } = restoration
-  const byDevice = new Groups()
-  let read = 0
-  progress.follow(() => `${several(read, 'receipt')} read`)
-  const receipts = await Receipts.read(files, ({ device }, line) => {
-    read++
-    if (device !== null) byDevice.add(device, line)
-  })
+  const { receipts, byDevice } = await readByDevice(files, progress)
   try {
     const unclear = new Set<string>()
     for (const [first] of withSeveralIccids(byDevice, (line) => receipts.at(line)))

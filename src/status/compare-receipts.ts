@@ -2,10 +2,10 @@ import { Failure } from '../failure.ts'
 import { movesInto } from '../store/moves.ts'
 import { fileName, usedName } from '../store/names.ts'
 import { looking, readUsed } from '../store/read.ts'
-import { Groups } from '../store/receipts/groups.ts'
+import type { Groups } from '../store/receipts/groups.ts'
 import { deniedBy, holdersIn, withSeveralIccids } from '../store/receipts/last.ts'
 import type { Receipt } from '../store/receipts/line.ts'
-import { Receipts } from '../store/receipts/receipts.ts'
+import { type Receipts, readByDevice } from '../store/receipts/receipts.ts'
 import { tombstoneIn } from '../store/use.ts'
 import { type Messages, type Progress, several } from '../words.ts'
 import { compare, type DeviceRecord, recordIn, recordOf, warnOfUnreadable } from './device-records.ts'
@@ -49,14 +49,8 @@ interface Comparison extends Output {
  */
 export async function compareReceipts(comparison: Comparison): Promise<void> {
   const { files, messages, progress } = comparison
-  const byDevice = new Groups()
-  let read = 0
-  progress.follow(() => `${several(read, 'receipt')} read`)
   // Before the directory: a claim is complete before its receipt is written, so stations may go on meanwhile.
-  const receipts = await Receipts.read(files, ({ device }, line) => {
-    read++
-    if (device !== null) byDevice.add(device, line)
-  })
+  const { receipts, byDevice } = await readByDevice(files, progress)
   try {
     warnOfEach(messages, receipts.torn, {
       words: (line) => `${receipts.sourceOf(line)} is not a complete receipt`,

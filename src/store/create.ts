@@ -32,7 +32,7 @@ import {
 } from './entries.ts'
 import { fieldsOf } from './fields.ts'
 import { flushDirectoryIfThere, flushDirectorySync, isOrdered, isTested } from './flush/directory.ts'
-import { FLUSHES_AT_ONCE, flushFile, flushFileSync, flushFiles, flushIfThere } from './flush/files.ts'
+import { FLUSHES_AT_ONCE, flushFile, flushFileSync, flushFiles, flushUnlessGoneSync } from './flush/files.ts'
 import { patiently } from './patience.ts'
 import { fileRights, rightsOf } from './rights.ts'
 
@@ -328,7 +328,7 @@ function placeText(place: Place, claim: string, text: string): boolean {
 function isFree(path: string, text: string): boolean {
   const there = readIfThere(path)
   // Whoever wrote it may not have flushed it.
-  if (there === text) flushIfThere(path)
+  if (there === text) flushUnlessGoneSync(path)
   return there === undefined || isTornFrom(text, there)
 }
 
@@ -339,7 +339,7 @@ function openToFill({ path, replaces }: Place, text: string): number | undefined
   } catch (error) {
     const there = readIfThere(path)
     if (there === undefined && (replaces !== undefined || !GONE.includes(errnoOf(error) ?? ''))) throw error
-    if (there === text) flushIfThere(path)
+    if (there === text) flushUnlessGoneSync(path)
     if (there === undefined || !isTornFrom(text, there)) return undefined
   }
   try {

@@ -11,7 +11,7 @@ const READ_DIRECTORY = constants.O_RDONLY | (constants.O_DIRECTORY ?? 0)
 /** What Linux calls the type of FAT in statfs(2): MSDOS_SUPER_MAGIC. exFAT has another one. */
 export const FAT = 0x4d44
 
-/** The same for ext4 and xfs, of which a power cut undoes the last changes of names only, whatever their directories. */
+/** ext4 and xfs: a power cut undoes only the last changes of names, whatever their directories. */
 const ORDERED = [0xef53, 0x58465342]
 
 /** These and btrfs, where a flush of one directory gets ahead of older changes in others. */

@@ -92,10 +92,10 @@ export async function flushUnlessGone(path: string): Promise<void> {
 }
 
 /**
- * The same, holding up the event loop.
- * @throws the system error
+ * Does what `flushUnlessGone` does, holding up the event loop.
+ * @throws the system error of open(2) or fsync(2)
  */
-export function flushIfThere(path: string): void {
+export function flushUnlessGoneSync(path: string): void {
   try {
     flushPathSync(path)
   } catch (error) {

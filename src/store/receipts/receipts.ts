@@ -1,6 +1,7 @@
 /** Reads files of receipts, however long: what stays in memory is where each line is. */
 import { closeSync, openSync, readFileSync, readSync, statSync } from 'node:fs'
 import { Failure, reasonOf } from '../../failure.ts'
+import { several } from '../../words.ts'
 import { Groups } from './groups.ts'
 import { isBegun, parseReceipt, type Receipt, withoutCopies } from './line.ts'
 
@@ -181,4 +182,23 @@ function reading<T>(path: string, read: () => T): T {
   } catch (error) {
     throw new Failure('unread-receipts', `can't read the receipts ${path}: ${reasonOf(error)}`, error)
   }
+}
+
+/**
+ * Reads files of receipts, and follows how many.
+ * @returns also the numbers of the receipts of each device
+ * @throws as `Receipts.read`
+ */
+export async function readByDevice(
+  files: readonly string[],
+  progress: { follow(line: () => string): void },
+): Promise<{ receipts: Receipts; byDevice: Groups }> {
+  const byDevice = new Groups()
+  let read = 0
+  progress.follow(() => `${several(read, 'receipt')} read`)
+  const receipts = await Receipts.read(files, ({ device }, line) => {
+    read++
+    if (device !== null) byDevice.add(device, line)
+  })
+  return { receipts, byDevice }
 }
