@@ -3,9 +3,10 @@
  * tried again, and when. A plan is a value: pure functions make the next one from an answer or a failure.
  *
  * If the connection breaks, all profiles that are requested at once may be lost. As in TCP (RFC 5681), their number
- * grows while all goes well, and drops after a failure: to one, until a request succeeds. It is also limited to what the
- * line delivers in a few seconds. A request remembers the plan that it was sent with (`sent`), so that parallel requests
- * with the same news change the plan only once.
+ * grows while all goes well, and drops after a failure: to one, until two requests in a row succeed, so that a failure
+ * costs at most what has arrived since the one before. It is also limited to what the line delivers in a few seconds.
+ * A request remembers the plan that it was sent with (`sent`), so that parallel requests with the same news change the
+ * plan only once.
  */
 import { CallFailure } from '../service/call-failure.ts'
 import type { Limit } from '../service/rate-limit.ts'
@@ -181,6 +182,8 @@ function grown(now: Plan, sent: Plan, { profiles, bodyMs, totalMs }: Batch): num
   const fullMs = bodyMs * (withinBatch(sent.window) / Math.max(profiles.length, 1))
   const target = wholeBatches(sent.window * (TARGET_MS / Math.max(fullMs, 1)))
   if (target < sent.window) return Math.min(now.window, target)
+  // One answer is not enough: if every second request failed, each failure would cost two profiles for one that came.
+  if (sent.broken > 0) return now.window
   // An answer to a request from before a drop must not make it grow either.
   if ((totalMs > LONG_MS && sent.window >= FEW) || sent.window > now.window) return now.window
   const step = sent.window < LARGEST_BATCH ? STEP : LARGEST_BATCH

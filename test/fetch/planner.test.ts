@@ -120,16 +120,29 @@ test('it does not grow after a response most of whose entries can’t be used', 
   expect([50, 51].map(after)).toEqual([800, 100])
 })
 
-test('after a broken request it asks for one, doubles up to half of that size, and then grows in steps', () => {
+test('after a broken request it asks for one twice, doubles up to half of that size, and then grows in steps', () => {
   const first = afterBreak(plan({ window: 1000 }))
-  expect(sizes(plans(13, 100_000, first))).toBe('1 2 4 8 16 32 64 128 256 500 550 600 650')
+  expect(sizes(plans(14, 100_000, first))).toBe('1 1 2 4 8 16 32 64 128 256 500 550 600 650')
 })
 
-test('it asks for one until a request succeeds, and remembers what size broke', () => {
+test('it asks for one until two requests in a row succeed, and remembers what size broke', () => {
   const twice = afterBreak(afterBreak(plan({ window: 1000 })))
   expect(twice).toMatchObject({ window: 1, threshold: 500 })
   // However slow the service is, it does not go on one by one.
-  expect(sizes(plans(8, 100_000, twice, 61_000))).toBe('1 2 4 8 16 32 32 32')
+  expect(sizes(plans(8, 100_000, twice, 61_000))).toBe('1 1 2 4 8 16 32 32')
+})
+
+test('whatever fails after the first failure, it costs no more than what has arrived since, or one profile', () => {
+  fc.assert(
+    fc.property(fc.array(fc.boolean(), { maxLength: 100 }), (breaks) => {
+      let [now, arrived] = [afterBreak(plan({ window: 4000 })), 0]
+      for (const isBreak of breaks) {
+        if (isBreak) expect(nextSize(now) * requestsAtOnce(now)).toBeLessThanOrEqual(Math.max(1, arrived))
+        arrived = isBreak ? 0 : arrived + nextSize(now)
+        now = isBreak ? afterBreak(now) : afterArrival(now, now, over(now, 100_000))
+      }
+    }),
+  )
 })
 
 test('four parallel requests that break change it once, and the results of the others do not undo that', () => {
