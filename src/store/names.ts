@@ -1,3 +1,4 @@
+import { sep } from 'node:path'
 import { iccidDigits } from '../profile/iccid.ts'
 import { IccidList } from './iccid-list.ts'
 
@@ -11,6 +12,9 @@ const NUMBERED = /^(.*)\.([2-9]|[1-9]\d{1,5})$/
 export const fileName = (profile: string) => profile + ENDING
 
 export const usedName = (name: string) => USED + name
+
+/** For one file of many: `join` looks at each letter of the directory again. */
+export const pathIn = (directory: string, name: string) => directory + sep + name
 
 /** What the name of a profile's file says. */
 export interface ProfileName {

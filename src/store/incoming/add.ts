@@ -4,7 +4,7 @@ import { errnoOf, Failure, reasonOf } from '../../failure.ts'
 import { exists, removeIfThere } from '../entries.ts'
 import { flushDirectory } from '../flush/directory.ts'
 import { FLUSHES_AT_ONCE, flushFile, flushFiles, writeFlushed } from '../flush/files.ts'
-import { fileName, hasFiller } from '../names.ts'
+import { fileName, hasFiller, pathIn } from '../names.ts'
 import { patiently } from '../patience.ts'
 import { fileRights } from '../rights.ts'
 import { type Added, find, flushKnown } from './already-stored.ts'
@@ -82,7 +82,7 @@ export async function publishAnswer(
  * disk is really broken, writing in place fails as well and reports it.
  */
 function hasLinks(directory: string, answer: string): boolean {
-  const name = partPath(directory, answer, 0)
+  const name = pathIn(incomingPath(directory, answer + ANSWER), '0')
   try {
     linkSync(answerPath(directory, answer), name)
   } catch {
@@ -103,19 +103,18 @@ async function publishByRename(
   profiles: readonly StoredProfile[],
   added: Added,
 ): Promise<void> {
-  const { directory } = target
+  const place = incomingPath(target.directory, answer + ANSWER)
   const temporary = new Map<string, StoredProfile>()
   const known: string[] = []
   try {
-    for (const [index, profile] of profiles.entries())
-      temporary.set(partPath(directory, answer, index), profile)
+    for (const [index, profile] of profiles.entries()) temporary.set(pathIn(place, String(index)), profile)
     await writeAll(target, temporary)
     for (const [path, profile] of temporary) {
       const name = fileName(profile.iccid)
       const found = find(target, name)
       if (found !== undefined) known.push(found)
       // Otherwise, another call has taken the answer away, and stores the profile.
-      const isNew = found === undefined && publish(path, join(directory, name))
+      const isNew = found === undefined && publish(path, pathIn(target.directory, name))
       if (isNew) temporary.delete(path)
       if (isNew && hasFiller(name)) target.hasFillers = true
       const list = isNew ? added.stored : added.known
@@ -137,9 +136,6 @@ function publish(from: string, to: string): boolean {
     return false
   }
 }
-
-const partPath = (directory: string, answer: string, index: number) =>
-  join(incomingPath(directory, answer + ANSWER), String(index))
 
 /** Writes files and flushes them, all at once where that is known to work. */
 async function writeAll(

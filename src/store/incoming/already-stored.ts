@@ -1,10 +1,9 @@
 import { lstatSync } from 'node:fs'
-import { join } from 'node:path'
 import { UnusableProfile } from '../../failure.ts'
 import { CLAIMS, keyOfName } from '../claim-place.ts'
 import { exists } from '../entries.ts'
 import { flushUnlessGone } from '../flush/files.ts'
-import { fileName, hasFiller, spellings, usedName } from '../names.ts'
+import { fileName, hasFiller, pathIn, spellings, usedName } from '../names.ts'
 import { readProfile } from '../read.ts'
 import { parseProfile } from './answers.ts'
 import type { Target } from './target.ts'
@@ -20,16 +19,15 @@ export function find(target: Target, name: string): string | undefined {
   const { directory } = target
   const names = namesOf(target, name)
   const unused = names.find((each) => isStored(directory, each))
-  const claim = join(CLAIMS, keyOfName(name))
-  const isClaimed = unused === undefined && exists(join(directory, claim))
-  const found =
-    unused ?? (isClaimed ? claim : names.map(usedName).find((each) => isFilled(join(directory, each))))
-  return found === undefined ? undefined : join(directory, found)
+  if (unused !== undefined) return pathIn(directory, unused)
+  const claim = pathIn(pathIn(directory, CLAIMS), keyOfName(name))
+  if (exists(claim)) return claim
+  return names.map((each) => pathIn(directory, usedName(each))).find(isFilled)
 }
 
 /** Whether a profile is used: since the search, another process may have stored it, and a third one claimed it. */
 export const isUsedSince = (target: Target, name: string): boolean =>
-  namesOf(target, name).some((each) => exists(join(target.directory, usedName(each))))
+  namesOf(target, name).some((each) => exists(pathIn(target.directory, usedName(each))))
 
 const namesOf = ({ hasFillers }: Target, name: string) =>
   hasFillers === false && !hasFiller(name) ? [name] : spellings(name)
@@ -47,7 +45,7 @@ function isFilled(path: string): boolean {
 
 /** Whether a file holds its profile. One that can't be read counts as stored, so that it is left unchanged. */
 export function isStored(directory: string, name: string): boolean {
-  if (lstatSync(join(directory, name), { throwIfNoEntry: false }) === undefined) return false
+  if (lstatSync(pathIn(directory, name), { throwIfNoEntry: false }) === undefined) return false
   try {
     const text = readProfile(directory, name)
     return text !== undefined && spellings(name).includes(fileName(parseProfile(text)?.iccid ?? ''))

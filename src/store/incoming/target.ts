@@ -1,5 +1,5 @@
 import { closeSync, lstatSync, mkdirSync, openSync, rmdirSync, statSync } from 'node:fs'
-import { dirname, join, parse } from 'node:path'
+import { dirname, join, normalize, parse } from 'node:path'
 import { errnoOf, Failure, reasonOf } from '../../failure.ts'
 import { tryToRemove } from '../entries.ts'
 import { flushDirectory, flushDirectorySync } from '../flush/directory.ts'
@@ -12,6 +12,7 @@ import { fileRights, rightsOf } from '../rights.ts'
 import { FETCH_MARK, INCOMING, incomingPath, newAnswerName } from './answers.ts'
 
 export interface Target {
+  /** As `join` begins its paths. */
   readonly directory: string
   /** Of what is made in it. */
   readonly rights: number
@@ -30,7 +31,8 @@ export interface OpenTarget extends Target {
 }
 
 /** @throws the system error of stat(2) */
-export function targetOf(directory: string): Target {
+export function targetOf(path: string): Target {
+  const directory = normalize(path)
   return { directory, rights: rightsOf(directory) }
 }
 
@@ -38,10 +40,11 @@ export function targetOf(directory: string): Target {
  * Makes a directory unless it is there, and checks that files can be put aside in it, before profiles are paid for.
  * @throws {Failure} `unwritten-directory`
  */
-export async function openTarget(directory: string): Promise<OpenTarget> {
+export async function openTarget(path: string): Promise<OpenTarget> {
   try {
-    const made = await makeDirectory(directory)
-    const target = targetOf(directory)
+    const made = await makeDirectory(normalize(path))
+    const target = targetOf(path)
+    const { directory } = target
     const probe = newAnswerName() + FETCH_MARK
     closeSync(createIncoming(target, probe))
     tryToRemove(incomingPath(directory, probe))
@@ -50,8 +53,8 @@ export async function openTarget(directory: string): Promise<OpenTarget> {
     const fileSystem = new FileSystemFlush(directory)
     return { ...target, made, canFlush, fileSystem, hasFillers: hasFillers(directory) }
   } catch (error) {
-    const facts = { kind: 'unwritten-directory', directory } as const
-    throw new Failure(facts, `can't write to the directory ${directory}: ${reasonOf(error)}`, error)
+    const facts = { kind: 'unwritten-directory', directory: path } as const
+    throw new Failure(facts, `can't write to the directory ${path}: ${reasonOf(error)}`, error)
   }
 }
 

@@ -24,6 +24,8 @@ describe('creating the directory', () => {
     const directory = join(root, 'new', 'profiles')
     closeTarget(await openTarget(directory))
     expect(readdirSync(root)).toEqual([])
+    closeTarget(await openTarget(`${root}/./new/profiles/`))
+    expect(readdirSync(root)).toEqual([])
     mkdirSync(directory, { recursive: true })
     closeTarget(await openTarget(directory))
     expect(readdirSync(join(directory, INCOMING))).toEqual([])
@@ -70,6 +72,12 @@ describe('creating the directory', () => {
     loseDrive()
     await expect(makeDirectory(join('a', 'b'))).rejects.toMatchObject({ code: 'ENOENT' })
   })
+})
+
+test('however its path is spelled, all of it is in one place: where join leads', async () => {
+  const root = temporaryDirectory()
+  const target = await openTarget(`${root}/link/.././profiles`)
+  expect(target).toMatchObject({ directory: join(root, 'profiles'), made: [target.directory] })
 })
 
 test('a directory that is there, on a file system that does not say so when it is to be made', async () => {
