@@ -20,6 +20,8 @@ export function originHints(
     const [, variable = ''] = VARIABLE.exec(description) ?? []
     const isGiven = options.some(({ option }) => names.includes(option))
     const isSaid = names.some((name) => said.includes(name))
-    return isSaid && !isGiven && env[variable] ? [`${names[0]} has its value from ${variable}`] : []
+    return isSaid && !isGiven && env[variable]
+      ? [`the environment variable ${variable} sets ${names[0]}`]
+      : []
   })
 }
