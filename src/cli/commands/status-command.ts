@@ -16,7 +16,7 @@ export class StatusCommand extends BaseCommand {
     ].join('\n\n'),
     examples: [
       ['Check 500 profiles before a shift', 'softsim status -i profiles -k softsim.pem -n 500 || exit'],
-      ['List who got what in a shift', 'softsim status --devices --since 2026-11-23T06:00 --format=csv'],
+      ['List who got what in a shift', 'softsim status --devices --since 06:00 --format=csv'],
       ['Check a directory from a backup', 'softsim status --receipts line-1.jsonl line-2.jsonl'],
     ] as [string, string][],
   }
@@ -37,7 +37,7 @@ export class StatusCommand extends BaseCommand {
   devices = Option.Boolean('--devices', false, { description: 'list the devices that have a profile' })
 
   since = Option.String('--since', {
-    description: '<TIME>: of the devices, those claimed from this time on',
+    description: '<TIME>: of the devices, those claimed from this time on: today, 06:00, 2026-11-23T06:00',
   })
 
   station = Option.String('--station', {

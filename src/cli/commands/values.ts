@@ -17,13 +17,26 @@ export function wholeNumber(text: string, option: string, least: 0 | 1): number 
   )
 }
 
-/** Parses the value of `--since`, in local time unless it has a zone. @throws {UsageError} */
-export function parseTime(text: string): Date {
+/**
+ * Parses the value of `--since`, in local time unless it has a zone.
+ * @param now what `today`, `yesterday` and a time without a day refer to
+ * @throws {UsageError}
+ */
+export function parseTime(text: string, now = new Date()): Date {
+  const clock = /^([01]\d|2[0-3]):([0-5]\d)$/.exec(text)
+  if (clock !== null || text === 'today' || text === 'yesterday') {
+    const [, hours, minutes] = clock ?? []
+    const day = now.getDate() - (text === 'yesterday' ? 1 : 0)
+    return new Date(now.getFullYear(), now.getMonth(), day, Number(hours ?? 0), Number(minutes ?? 0))
+  }
   const [, day, time = '00:00', zone = ''] =
     /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d+)?)?)(Z|[+-]\d\d:\d\d)?)?$/.exec(text) ?? []
   const parsed = new Date(`${day}T${time}${zone}`)
   if (!Number.isNaN(parsed.getTime())) return parsed
-  throw new UsageError('the value of --since is not a time', 'for example: --since 2026-11-23T06:00')
+  throw new UsageError(
+    'the value of --since is not a time',
+    'for example: --since 06:00 or --since yesterday',
+  )
 }
 
 /** An option value can be empty because a shell variable is unset. @throws {UsageError} */
