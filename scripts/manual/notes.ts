@@ -10,6 +10,7 @@ export const ENVIRONMENT: readonly Note[] = [
   ['SOFTSIM_KEY_FILE', 'the file of the private key, for next without -k and for status with -n'],
   ['SOFTSIM_DIR', 'the directory of profiles, without -i or -o'],
   ['SOFTSIM_RECEIPT', 'the file of receipts, for next and move without --receipt'],
+  ['SOFTSIM_STATION', 'the name of this station, instead of the host name'],
   ['SOFTSIM_URL', 'the URL that fetch uses without -u'],
   ['SOFTSIM_DEVICE_FORMAT', 'a regular expression for the serial numbers that next takes'],
   ['SOFTSIM_KEY_PASSPHRASE', 'the passphrase of the private key'],

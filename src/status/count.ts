@@ -8,10 +8,11 @@ import { type Identity, identify } from '../store/identity.ts'
 import { countReceived } from '../store/incoming/answers.ts'
 import { findUnanswered, type Unanswered } from '../store/incoming/unanswered.ts'
 import { countMoved, type Moved } from '../store/moves.ts'
-import { fileName, usedName } from '../store/names.ts'
+import { fileName, parseName, usedName } from '../store/names.ts'
 import { readUnused } from '../store/read.ts'
 import { tombstoneIn, useAt } from '../store/use.ts'
 import type { Messages } from '../words.ts'
+import { lookAt } from './unfinished.ts'
 
 /** How many files of each kind a directory has, by their names. */
 export interface Counts {
@@ -39,6 +40,8 @@ export interface Found {
   /** The files of claims that are not finished. */
   readonly unfinished: readonly string[]
   readonly inTransit: Moved['inTransit']
+  /** The ICCIDs of those that were moved to another directory. */
+  readonly moved: Moved['moved']
   readonly unanswered: Unanswered | undefined
   /** The first files that are named like a profile, but not after an ICCID. */
   readonly notProfiles: readonly string[]
@@ -52,7 +55,7 @@ export function countFiles(directory: string, messages: Messages): Found {
   const { iccids, used, notProfiles, notProfileCount, twins } = readUnused(directory)
   const { moved, inTransit } = readable(`what was moved out of ${directory}`, messages, () =>
     countMoved(directory),
-  ) ?? { moved: 0, inTransit: new Map<string, string>() }
+  ) ?? { moved: [], inTransit: new Map<string, string>() }
   const claimed =
     readable(`what calls are claiming in ${directory}`, messages, () => claimsIn(directory)) ??
     new Map<string, Claimed>()
@@ -67,7 +70,7 @@ export function countFiles(directory: string, messages: Messages): Found {
     unused: iccids.length,
     used: used + [...claimed.values()].filter(({ hasUsed }) => !hasUsed).length,
     unfinished: unfinished.length,
-    moved,
+    moved: moved.length,
     inTransit: inTransit.size + going.size,
     notProfiles: notProfileCount,
     received: countReceived(directory),
@@ -79,9 +82,58 @@ export function countFiles(directory: string, messages: Messages): Found {
     iccids,
     unfinished,
     inTransit: new Map([...inTransit, ...going]),
+    moved,
     unanswered,
     notProfiles,
   }
+}
+
+/**
+ * Counts several directories together, and each profile once: what left one of them for another one counts there, and what
+ * left all of them where it was first.
+ */
+export function countAll(all: readonly (Found & { directory: string })[], messages: Messages): Counts {
+  const counts = sum(all.map((each) => each.counts))
+  if (all.length < 2) return counts
+  const hops = { moved: 0, inTransit: 0 }
+  const seen = new Set<string>()
+  readable('who has what was moved', messages, () => {
+    for (const { directory, moved, inTransit } of all) {
+      const others = all.filter((each) => each.directory !== directory)
+      const going = [...inTransit.keys()].map((name) => parseName(name)?.digits ?? '')
+      for (const [kind, iccids] of [
+        ['moved', moved],
+        ['inTransit', going],
+      ] as const) {
+        for (const iccid of iccids) {
+          if (seen.has(iccid) || others.some((each) => hasProfile(each.directory, iccid))) hops[kind]++
+          seen.add(iccid)
+        }
+      }
+    }
+  })
+  const { moved, inTransit } = hops
+  return {
+    ...counts,
+    used: counts.used - moved - inTransit,
+    moved: counts.moved - moved,
+    inTransit: counts.inTransit - inTransit,
+  }
+}
+
+/** Also if it is used. */
+function hasProfile(directory: string, iccid: string): boolean {
+  const use = lookAt(directory, iccid)
+  if (use === undefined || use.state === 'unused') return true
+  return use.state !== 'gone' && tombstoneIn(use.text) === undefined
+}
+
+/** Adds up numbers by their names. */
+export function sum<K extends string>(all: readonly Readonly<Record<K, number>>[]): Record<K, number> {
+  const [first, ...others] = all
+  const total = { ...first } as Record<K, number>
+  for (const each of others) for (const name of Object.keys(total) as K[]) total[name] += each[name]
+  return total
 }
 
 /** The other counts say enough to go on. */

@@ -1,5 +1,5 @@
 import { type Messages, several } from '../words.ts'
-import { countFiles } from './count.ts'
+import { countAll, countFiles } from './count.ts'
 import { compare, readRecords, warnOfAlike, warnOfSeveral, warnOfUnreadable } from './device-records.ts'
 import { type Output, printList } from './print.ts'
 import { lastResults } from './results.ts'
@@ -27,12 +27,12 @@ export async function listDevices(list: DeviceList): Promise<void> {
   const { directories, since, station, messages } = list
   const results = list.results && lastResults(list.results)
   const all = directories.map((directory) => {
-    const { counts, unfinished } = countFiles(directory, messages)
-    const claimed = new Set(unfinished.map((name) => `__${name}`))
+    const found = countFiles(directory, messages)
+    const claimed = new Set(found.unfinished.map((name) => `__${name}`))
     const records = readRecords(directory)
     const stateOf = (file: string) => (claimed.has(file) ? 'claimed' : 'used')
     const devices = records.devices.map((each) => ({ ...each, directory, state: stateOf(each.file) }))
-    return { ...records, counts, devices }
+    return { ...records, ...found, directory, devices }
   })
   const devices = all.flatMap((each) => each.devices).sort((a, b) => compare(a.claimed, b.claimed))
   const asked = devices
@@ -50,10 +50,9 @@ export async function listDevices(list: DeviceList): Promise<void> {
   warnOfAlike(devices, messages)
   const unreadable = all.flatMap((each) => each.unreadable)
   warnOfUnreadable(unreadable, messages)
-  const sum = (numberOf: (each: (typeof all)[number]) => number) =>
-    all.reduce((total, each) => total + numberOf(each), 0)
-  const moved = sum(({ counts }) => counts.moved + counts.inTransit)
-  const others = sum(({ withoutDevice }) => withoutDevice)
+  const counts = countAll(all, messages)
+  const moved = counts.moved + counts.inTransit
+  const others = all.reduce((total, { withoutDevice }) => total + withoutDevice, 0)
   if (others > 0) messages.tell(0, `${several(others, 'used profile')} without a device`)
   if (moved > 0) messages.tell(0, `${several(moved, 'profile')} moved to other directories, or in transit`)
 }

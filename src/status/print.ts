@@ -33,19 +33,15 @@ function fieldsOf({ directory, counts, checked, identity }: Summary): Row {
 
 /** The rows of `text`, in this order. */
 const ROWS = [
-  ...[
-    'identity',
-    'unused',
-    'used',
-    'unfinished',
-    'moved',
-    'inTransit',
-    'notProfiles',
-    'received',
-    'unanswered',
-  ],
+  ...['unused', 'used', 'unfinished', 'moved', 'inTransit', 'notProfiles', 'received', 'unanswered'],
   ...['checked', 'usable', 'damaged', 'unreadable', 'locked', 'unfit', 'held'],
 ]
+
+/** What `text` says of a directory that is not itself. */
+const COPIES = new Map([
+  ['copy', 'a copy, or from a backup: nothing is handed out of it'],
+  ['carried', 'a copy of a directory that was not used: use only one of them'],
+])
 
 /** `notProfiles` becomes "not profiles". */
 const inWords = (field: string) => field.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
@@ -55,11 +51,11 @@ export function statusIn(format: Format, summaries: readonly Summary[]): string 
   const all = summaries.map(fieldsOf)
   if (format !== 'text') return [...TABLES[format](FIELDS, all)].join('')
   const blocks = all.map((fields) => {
-    const isPlain = !['copy', 'carried'].includes(String(fields['identity']))
     // Only the unused ones are worth a line if there are none.
-    const rows = ROWS.filter((row) => (row === 'identity' ? !isPlain : row === 'unused' || fields[row]))
+    const rows = ROWS.filter((row) => row === 'unused' || fields[row])
     const lines = rows.map((row) => `  ${inWords(row).padEnd(13)} ${String(fields[row]).padStart(9)}\n`)
-    return `${printable(String(fields['directory'] ?? 'total'))}\n${lines.join('')}`
+    const copy = COPIES.get(String(fields['identity']))
+    return `${printable(String(fields['directory'] ?? 'total'))}\n${copy ? `  ${copy}\n` : ''}${lines.join('')}`
   })
   return blocks.join('')
 }

@@ -8,7 +8,7 @@ import { whyNoProfile } from '../store/names.ts'
 import { whyNone } from '../store/read.ts'
 import { type Messages, type Progress, several } from '../words.ts'
 import { type Checked, checkProfiles, opensNone } from './check.ts'
-import { countFiles } from './count.ts'
+import { type Counts, countAll, countFiles, sum } from './count.ts'
 import { type Output, type Summary, statusIn } from './print.ts'
 import { warnOfTransit, warnOfUnfinished } from './unfinished.ts'
 import { warnOfEach } from './warn.ts'
@@ -58,7 +58,7 @@ export async function showStatus(inquiry: Inquiry): Promise<void> {
       key && (await checkProfiles({ directory, iccids, count: most(iccids), key, messages, onChecked }))
     summaries.push({ directory, counts, checked, identity })
   }
-  const total = totalOf(summaries)
+  const total = totalOf(summaries, countAll(all, messages))
   const lines = summaries.length > 1 ? [...summaries, total] : summaries
   await inquiry.print(statusIn(inquiry.format, lines))
   for (const { directory, counts, unfinished, inTransit, notProfiles, unanswered } of all) {
@@ -99,8 +99,7 @@ function noneUsable({ checked, faults: { held, unreadable }, unread }: Checked, 
   return new Failure('none-checked-usable', `none of the checked profiles in ${place} can be used`)
 }
 
-function totalOf(summaries: readonly Summary[]): Summary {
-  const counts = sum(summaries.map((each) => each.counts))
+function totalOf(summaries: readonly Summary[], counts: Counts): Summary {
   const all = summaries.flatMap(({ checked }) => checked ?? [])
   if (all.length === 0) return { directory: null, counts, checked: undefined, identity: null }
   const { checked, usable } = sum(all.map(({ checked, usable }) => ({ checked, usable })))
@@ -111,12 +110,4 @@ function totalOf(summaries: readonly Summary[]): Summary {
     checked: { checked, usable, faults: sum(all.map(({ faults }) => faults)), unread },
     identity: null,
   }
-}
-
-/** Adds up numbers by their names. */
-function sum<K extends string>(all: readonly Readonly<Record<K, number>>[]): Record<K, number> {
-  const [first, ...others] = all
-  const total = { ...first } as Record<K, number>
-  for (const each of others) for (const name of Object.keys(total) as K[]) total[name] += each[name]
-  return total
 }

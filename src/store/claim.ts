@@ -1,6 +1,5 @@
 /** How a profile becomes used, and how it comes back: each is the creation of one file. */
 import { randomUUID } from 'node:crypto'
-import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { reasonOf } from '../failure.ts'
 import { iccidDigits } from '../profile/iccid.ts'
@@ -12,6 +11,7 @@ import { fieldsOf } from './fields.ts'
 import { fileName, keyOf, parseName, type Unused } from './names.ts'
 import { patiently } from './patience.ts'
 import { readProfile, readUnused } from './read.ts'
+import { stationName } from './station.ts'
 import { deviceIn, tombstoneIn, type Use, useOf } from './use.ts'
 
 /** No call takes that long for a claim, unless its process has ended or is suspended. */
@@ -32,8 +32,8 @@ export interface By {
   readonly time: string
 }
 
-/** This machine, now. */
-export const byUs = (): By => ({ station: hostname(), time: new Date().toISOString() })
+/** This station, now. */
+export const byUs = (): By => ({ station: stationName(), time: new Date().toISOString() })
 
 /** What a used file says. It differs from that of any other call: `claim` is a random number. */
 export const usedText = ({ name, stored }: Stored, device?: string, { station, time } = byUs()): string =>

@@ -6,7 +6,6 @@
  */
 import { randomUUID } from 'node:crypto'
 import { renameSync, rmdirSync } from 'node:fs'
-import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { errnoOf } from '../failure.ts'
 import { byUs, type Stored } from './claim.ts'
@@ -22,6 +21,7 @@ import { patiently } from './patience.ts'
 import { looking, namesOf, readProfile, textOf } from './read.ts'
 import { fileRights, rightsOf } from './rights.ts'
 import { sameDirectory } from './same-directory.ts'
+import { stationName } from './station.ts'
 import { type Tombstone, tombstoneIn, useAt } from './use.ts'
 
 const MARK = '.from'
@@ -87,7 +87,7 @@ export function beginMove(source: string, target: string): Move {
   const move = { id: randomUUID(), source }
   const mark = markPath(target, move.id)
   makeThere(target, MOVES)
-  const text = JSON.stringify({ from: source, station: hostname(), time: new Date().toISOString() })
+  const text = JSON.stringify({ from: source, station: stationName(), time: new Date().toISOString() })
   writeNewSync(mark, text, fileRights(rightsOf(target)))
   // Whatever the two paths are: through two mounts, one directory has two numbers.
   if (isMarked(source, move)) {
@@ -163,7 +163,7 @@ export async function append(
 ): Promise<void> {
   const text = JSON.stringify({
     ...entry,
-    station: hostname(),
+    station: stationName(),
     time: new Date().toISOString(),
     entry: randomUUID(),
   })
@@ -265,8 +265,8 @@ function keyInTarget(target: string, id: string, isEarlier: boolean, iccid: stri
 
 /** What has left a directory, or is about to. */
 export interface Moved {
-  /** How many profiles other directories have. */
-  readonly moved: number
+  /** The ICCIDs of profiles that other directories have, without fillers. */
+  readonly moved: readonly string[]
   /** The names of the unused files of profiles that an interrupted move has claimed, each with where it goes. */
   readonly inTransit: ReadonlyMap<string, string>
 }
@@ -279,7 +279,7 @@ export const countMoved = (directory: string): Moved => looking(directory, () =>
 
 function count(directory: string): Moved {
   const inTransit = new Map<string, string>()
-  let moved = 0
+  const moved: string[] = []
   if (!hasMovesOut(directory)) return { moved, inTransit }
   const fateOf = fatesIn(directory)
   for (const used of namesOf(directory)) {
@@ -288,7 +288,7 @@ function count(directory: string): Moved {
     if (tombstone === undefined) continue
     const fate = fateOf(used, tombstone)
     if (fate === 'in transit') inTransit.set(used.slice(2), tombstone.to)
-    else if (fate === 'moved') moved++
+    else if (fate === 'moved') moved.push(parseName(used)?.digits ?? '')
   }
   return { moved, inTransit }
 }

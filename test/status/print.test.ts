@@ -69,8 +69,10 @@ describe('the counts', () => {
   })
 
   test('as text, a copy has a line that says so', () => {
-    expect(text({ identity: 'copy' })[1]).toBe('  identity           copy')
-    expect(text({ identity: 'carried' })[1]).toBe('  identity        carried')
+    expect(text({ identity: 'copy' })[1]).toBe('  a copy, or from a backup: nothing is handed out of it')
+    expect(text({ identity: 'carried' })[1]).toBe(
+      '  a copy of a directory that was not used: use only one of them',
+    )
   })
 
   test('as text, what there is none of is left out, except unused profiles', () => {

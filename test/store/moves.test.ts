@@ -167,11 +167,11 @@ describe('what a move gives', () => {
     await append(move, journalOf(move), plan(target, 1, 2))
     for (const n of [1, 2]) await claim(move, n)
     expect(countMoved(source)).toEqual({
-      moved: 0,
+      moved: [],
       inTransit: new Map([1, 2].map((n) => [profile(n).name, target])),
     })
     await comeBack(source, [profile(1)])
     closeMove(move)
-    expect(countMoved(source)).toEqual({ moved: 1, inTransit: new Map() })
+    expect(countMoved(source)).toEqual({ moved: ['8982'], inTransit: new Map() })
   })
 })

@@ -8,7 +8,6 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs'
-import { hostname } from 'node:os'
 import { basename, dirname } from 'node:path'
 import { Failure, reasonOf } from '../../failure.ts'
 import { fullPath } from '../../full-path.ts'
@@ -17,6 +16,7 @@ import { flushFileSync } from '../flush/files.ts'
 import { isProfileName, usedName } from '../names.ts'
 import { patiently } from '../patience.ts'
 import { fileRights, rightsOf } from '../rights.ts'
+import { stationName } from '../station.ts'
 
 const STANDARD_OUTPUT = 1
 
@@ -103,7 +103,7 @@ export class ReceiptFile {
   }
 
   #textOf(entries: readonly Entry[]): string {
-    const [time, station] = [new Date().toISOString(), hostname()]
+    const [time, station] = [new Date().toISOString(), stationName()]
     const lines = entries.map(({ device, iccid, name, isAgain, to }) =>
       JSON.stringify({
         time,
