@@ -2,10 +2,10 @@ import { reasonOf } from '../failure.ts'
 import { readKey } from '../key/private-key.ts'
 import { NRF_REJECTS } from '../profile/validate.ts'
 import { FLUSHES_AT_ONCE } from '../store/flush/files.ts'
-import { enter } from '../store/identity.ts'
+import { enter, refuseCopy } from '../store/identity.ts'
 import { hasIncoming } from '../store/incoming/answers.ts'
 import { checkOpenFiles } from '../store/open-files.ts'
-import { openDirectory } from '../store/read.ts'
+import { checkDirectory, openDirectory } from '../store/read.ts'
 import { ReceiptFile } from '../store/receipts/file.ts'
 import { type Messages, several } from '../words.ts'
 import { deliver, undelivered, usedPath } from './deliver.ts'
@@ -30,6 +30,8 @@ export interface Handout extends Omit<Source, 'key' | 'signals'> {
   readonly devices: readonly string[] | undefined
   /** Fail if one of the devices has a profile already. */
   readonly isNew?: boolean | undefined
+  /** Only check what can be checked before a claim. */
+  readonly isDry?: boolean | undefined
   /** The file that receives a line for each profile. */
   readonly receipt: string | undefined
   /** Warn if at most this many unused profiles are known to be left. */
@@ -49,6 +51,11 @@ export async function handOut(handout: Handout): Promise<void> {
   const { directory, devices, format, iccid, keyPath, options } = handout
   const count = devices?.length ?? handout.count
   const key = readKey(keyPath, handout.passphrase, handout.messages)
+  if (handout.isDry) {
+    checkDirectory(directory)
+    refuseCopy(directory, handout.receipt)
+    return handout.messages.tell(0, `checked the key and ${directory}; nothing was claimed`)
+  }
   const messages = new HeldMessages(handout.messages)
   const begin = enter(directory, messages, handout.receipt)
   const signals = atTheClaim(messages, begin, handout.listen())

@@ -50,6 +50,10 @@ export class NextCommand extends BaseCommand {
 
   new = Option.Boolean('--new', false, { description: 'fail if the device has a profile already' })
 
+  dryRun = Option.Boolean('--dry-run', false, {
+    description: 'check the serial numbers, the key and the directory, and take nothing',
+  })
+
   receipt = receiptOption()
 
   lowStock = Option.String('--low-stock', {
@@ -101,6 +105,7 @@ export class NextCommand extends BaseCommand {
         iccid: this.iccid === undefined ? undefined : checkIccid(this.iccid),
         devices,
         isNew: this.new,
+        isDry: this.dryRun,
         receipt,
         lowStock: this.lowStock === undefined ? undefined : wholeNumber(this.lowStock, '--low-stock', 0),
         format,
