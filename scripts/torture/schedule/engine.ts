@@ -38,6 +38,16 @@ export const execution = () => current
 /** 1 January 2026. */
 const BEGIN_MS = 1_767_225_600_000
 
+const FIRST_PID = 100
+const GROUP = 1000
+
+/** A letter, and the number of its group. */
+const idOf = (pid: number) =>
+  String.fromCharCode(65 + (pid % GROUP) - FIRST_PID) + (Math.floor(pid / GROUP) || '')
+
+/** More than a call needs random numbers: those of each call are its own. */
+export const NONCES = 100_000
+
 /** What all calls share. */
 export class World {
   readonly kind: Kind
@@ -61,9 +71,8 @@ export class World {
 
   /** @param group sets its calls apart from those of other worlds on copies of the same disk */
   add(body: (call: Call) => Promise<Result>, group = 0): Call {
-    const { length } = this.calls
-    const id = String.fromCharCode(65 + length) + (group || '')
-    const call = new Call(id, 100 + 1000 * group + length, body)
+    const pid = FIRST_PID + GROUP * group + this.calls.length
+    const call = new Call(idOf(pid), pid, body)
     this.calls.push(call)
     return call
   }
@@ -116,11 +125,14 @@ export class World {
     this.changes.push({ at: this.steps, call, unused: iccidsOf(all), free: iccidsOf(free) })
   }
 
-  /** Which call has written the used file of a profile. */
+  /** Which call has decided the used file of a profile: any other one may have put it in its place. */
   ownerOf(iccid: string): string | undefined {
     for (const lot of LOTS) {
       const used = profilesIn(this.disk.namesOf(lot)).get(iccid)?.used
-      if (used !== undefined) return this.disk.at(`${lot}/${used}`)?.creator
+      const inode = used === undefined ? undefined : this.disk.at(`${lot}/${used}`)
+      if (inode === undefined) continue
+      const [, nonce] = /"claim":"[-0-9a-f]*-(\d{12})"/.exec(inode.content.toString()) ?? []
+      return nonce === undefined ? inode.creator : idOf(Math.floor(Number(nonce) / NONCES))
     }
     return undefined
   }
@@ -210,6 +222,9 @@ export function step<T>(name: string, path: string, isPoint: boolean, action: (r
     if (hasFault && run.fault?.lasts) call.dead = { root: rootOf(path), code: run.fault.code }
     if (hasFault && run.fault?.how === 'refused') throw systemError(run.fault.code, name, path)
     value = action(run)
+    // A reply that is lost matters where the step is not the same when it is repeated.
+    const isLost = run.fault?.code !== 'EIO'
+    hasFault &&= !isLost || disk.touched.some((each) => each.startsWith('>'))
     if (hasFault && run.fault !== undefined) throw systemError(run.fault.code, name, path)
   } catch (thrown) {
     if (thrown instanceof HarnessError) {

@@ -6,7 +6,7 @@ import * as crypto from 'node:crypto'
 import { registerHooks } from 'node:module'
 import * as os from 'node:os'
 import * as timers from 'node:timers/promises'
-import { execution, HarnessError, isPause, step } from './engine.ts'
+import { execution, HarnessError, isPause, NONCES, step } from './engine.ts'
 import { fs, promises } from './modules.ts'
 import { RECEIPTS } from './places.ts'
 
@@ -22,7 +22,7 @@ function sleep(ms: number): void {
 
 function randomUUID(): string {
   const run = execution()
-  const number = run === undefined ? 0 : 100_000 * run.call.pid + run.randoms++
+  const number = run === undefined ? 0 : NONCES * run.call.pid + run.randoms++
   return `00000000-0000-4000-8000-${String(number).padStart(12, '0')}`
 }
 

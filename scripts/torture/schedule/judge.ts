@@ -135,8 +135,8 @@ function codeOf({ world, schedule, faults }: Case, call: Call, at: number): Viol
   if (code === 0 && printed !== count) return wrong(`${printed} printed`)
   if (code !== 0 && printed > 0) return wrong(`${printed} printed`)
   if (hasCut || refused.has(at)) return undefined
-  if (schedule.start === 'damaged' && isOnStick) return isSilent(world, call) ? wrong(UNSAID) : undefined
   if (isStopped.has(at) && code === 130) return undefined
+  if (schedule.start === 'damaged' && isOnStick) return isSilent(world, call) ? wrong(UNSAID) : undefined
   if (code !== 0 && /^rounds?$/.test(name) && schedule.calls.length === 1 && !hasFault(faults))
     return wrong('the lot comes home')
   if (code === 5) return wrong('nothing is damaged')
@@ -200,7 +200,9 @@ function isWholeIn(disk: Disk, lot: string, name: string): boolean {
 /** Those that are in the directory from the beginning, and those that were stored, or put aside by a call that ended amid it. */
 function lotOf(world: World, { profiles, start, calls }: Schedule): string[] {
   const lot = Array.from({ length: profiles }, (_, n) => iccid(n + 1))
-  const isKept = ({ result, log }: Call) => (result === undefined ? isPutAside(log) : result.code === 0)
+  // What a call puts aside of a torn answer is another one than its own.
+  const isKept = ({ result, log }: Call) =>
+    result === undefined ? start !== 'torn' && isPutAside(log) : result.code === 0
   const isStored = world.calls.some((call, at) => calls[at]?.startsWith('store') && isKept(call))
   return start === 'answer' || isStored ? [...lot, iccid(profiles + 1)] : lot
 }
