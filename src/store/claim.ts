@@ -30,18 +30,25 @@ export interface Stored {
 export interface By {
   readonly station: string
   readonly time: string
+  /** For how many profiles at once: that call gives them back if it comes short. */
+  readonly panel?: number
 }
 
 /** This station, now. */
 export const byUs = (): By => ({ station: stationName(), time: new Date().toISOString() })
 
 /** What a used file says. It differs from that of any other call: `claim` is a random number. */
-export const usedText = ({ name, stored }: Stored, device?: string, { station, time } = byUs()): string =>
+export const usedText = (
+  { name, stored }: Stored,
+  device?: string,
+  { station, time, panel }: By = byUs(),
+): string =>
   JSON.stringify({
     ...fieldsOf(stored),
     device,
     station,
     claimed: time,
+    panel,
     file: name,
     claim: randomUUID(),
   })

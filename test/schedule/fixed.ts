@@ -108,11 +108,6 @@ export const FIXED: readonly Fixed[] = [
     found: 'the file was said to be gone',
   },
   {
-    name: '--iccid prints a profile that a panel is about to give back',
-    schedule: 'links hint/2 iccid+next2: B17=EIO A',
-    found: 'the next station printed it too',
-  },
-  {
     name: 'an answer is removed, and the removal is reported as an error',
     schedule: 'links answer/2 next+next: A14~EIO',
     found: 'the copy was removed as well, and a profile was lost',

@@ -44,6 +44,11 @@ export const SWEEPS: readonly Sweep[] = [
     found: 'the tool printed the profile twice',
   },
   {
+    name: '--iccid prints a profile that a panel is about to give back',
+    schedule: 'links fresh/2 iccid+next2: B?=EACCES',
+    found: 'the next station printed it too',
+  },
+  {
     name: 'the reply to a step is lost (NFS), and then the call is asked to stop',
     schedule: 'links fresh/3 next2: A?~ENOENT A?$',
     found: 'a used profile was named by no call',

@@ -157,7 +157,7 @@ export function* wrongIn(state: State, all: readonly Asked[]): Generator<string>
 /** One owner for a profile, one profile for a device; what was printed before counts. */
 function* severalOwners({ printed }: State, all: readonly Asked[]): Generator<string> {
   const before = printed.map(([iccid = '', device]) => ({
-    ...{ call: 'the killed call', iccid, device, isAgain: false, owner: undefined, at: 0 },
+    ...{ call: 'the killed call', iccid, device, isAgain: false, owners: [], at: 0 },
   }))
   const prints: Print[] = [...before, ...all.flatMap((each) => each.prints)]
   for (const [iccid, own] of Map.groupBy(prints, (print) => print.iccid)) {

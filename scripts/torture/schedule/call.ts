@@ -81,8 +81,8 @@ export interface Print {
   readonly iccid: string
   readonly device: string | undefined
   readonly isAgain: boolean
-  /** The call that had written the used file. */
-  readonly owner: string | undefined
+  /** The calls that had decided its used files. */
+  readonly owners: readonly string[]
   /** How many steps all calls had made. */
   readonly at: number
 }

@@ -8,7 +8,7 @@ import { Call, type Change, type Entry, type Fault, type Print, type Result } fr
 import { Disk } from './disk.ts'
 import { systemError } from './inode.ts'
 import type { Kind } from './kinds.ts'
-import { profilesIn } from './names.ts'
+import { parseName, profilesIn } from './names.ts'
 import { LOT, LOTS, STICK } from './places.ts'
 
 class Paused extends Error {}
@@ -125,16 +125,18 @@ export class World {
     this.changes.push({ at: this.steps, call, unused: iccidsOf(all), free: iccidsOf(free) })
   }
 
-  /** Which call has decided the used file of a profile: any other one may have put it in its place. */
-  ownerOf(iccid: string): string | undefined {
-    for (const lot of LOTS) {
-      const used = profilesIn(this.disk.namesOf(lot)).get(iccid)?.used
-      const inode = used === undefined ? undefined : this.disk.at(`${lot}/${used}`)
-      if (inode === undefined) continue
+  /** Which calls have decided the used files of a profile: any other one may have put them in their places. */
+  ownersOf(iccid: string): string[] {
+    const used = LOTS.flatMap((lot) =>
+      this.disk.namesOf(lot).map((name) => ({ name, path: `${lot}/${name}` })),
+    )
+    return used.flatMap(({ name, path }) => {
+      const parsed = parseName(name)
+      const inode = parsed?.isUsed && parsed.iccid === iccid ? this.disk.at(path) : undefined
+      if (inode === undefined) return []
       const [, nonce] = /"claim":"[-0-9a-f]*-(\d{12})"/.exec(inode.content.toString()) ?? []
-      return nonce === undefined ? inode.creator : idOf(Math.floor(Number(nonce) / NONCES))
-    }
-    return undefined
+      return [nonce === undefined ? inode.creator : idOf(Math.floor(Number(nonce) / NONCES))]
+    })
   }
 
   fail(message: string): HarnessError {

@@ -60,7 +60,7 @@ async function writeOutput(text: string): Promise<void> {
         iccid,
         device: device ?? undefined,
         isAgain: again === true,
-        owner: world.ownerOf(iccid),
+        owners: world.ownersOf(iccid),
         at: world.steps,
       })
     }

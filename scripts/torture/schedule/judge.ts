@@ -92,7 +92,7 @@ function* twice(prints: readonly Print[], world: World): Generator<Violation | u
 function isEarly(print: Print, first: Print, all: readonly Print[], world: World): boolean {
   if (all.indexOf(print) > all.indexOf(first)) return false
   if (first.device !== undefined && print.device === first.device) return false
-  if (print.owner === first.call) return false
+  if (print.owners.includes(first.call)) return false
   const call = world.calls.find(({ id }) => id === print.call)
   const looked = call?.log.findLast(
     (entry) =>

@@ -135,7 +135,7 @@ const renameTool =
             iccid: found.iccid,
             device,
             isAgain: false,
-            owner: id,
+            owners: [id],
             at: world.steps,
           })
         })

@@ -113,7 +113,12 @@ async function takeNow(source: Source, decrypt: Decrypt, iccid: string): Promise
     const tombstone = tombstoneIn(use.text)
     if (tombstone !== undefined) throw moved(iccid, tombstone)
     if (onDisk(iccid, () => isNobodys(directory, iccid, use.text)))
-      return takeAnew(source, decrypt, name, use.text)
+      return aside(source, await takeAnew(source, decrypt, name, use.text))
+    if (fieldsOf(use.text)['panel'] !== undefined) {
+      // That call may come short yet, and gives the profile back unless somebody has claimed it anew.
+      const ours = await takeAnew(source, decrypt, name, use.text)
+      return ours && again(ours, messages)
+    }
     const ready = await orNot(source, name, readyFrom(source, decrypt, name, use.text))
     beforeClaim(signals)
     onDisk(iccid, () => removeTwin(directory, use))
@@ -123,7 +128,7 @@ async function takeNow(source: Source, decrypt: Decrypt, iccid: string): Promise
   if (use.state === 'torn' && !use.isTwin) throw torn(name)
   const ready = await orNot(source, name, makeReady(source, decrypt, name))
   if (ready === undefined) return undefined
-  if (use.state === 'torn') return takeAnew(source, decrypt, name, ready.stored)
+  if (use.state === 'torn') return aside(source, await takeAnew(source, decrypt, name, ready.stored))
   beforeClaim(signals)
   // Somebody may have renamed a used file back by hand. It is still the device's.
   const device = deviceIn(ready.stored)
@@ -139,7 +144,7 @@ function isNobodys(directory: string, iccid: string, text: string): boolean {
   return assignment !== undefined && parseName(assignment.name)?.digits !== iccid
 }
 
-/** Claims, under its next number, a profile that is marked used and is nobody's. */
+/** Claims, under its next number, a profile that is marked used. */
 async function takeAnew(
   source: Source,
   decrypt: Decrypt,
@@ -150,9 +155,12 @@ async function takeAnew(
   const ready = await orNot(source, name, readyFrom(source, decrypt, next.name, next.stored))
   beforeClaim(source.signals)
   const [ours] = await new Search(source, decrypt).claim([{ ready, text: usedText(ready) }])
-  if (ours === undefined) return undefined
-  tryToRemove(join(source.directory, name))
-  source.messages.warn(`${ours.iccid} was set aside: a call was killed while it claimed it`)
+  if (ours !== undefined) tryToRemove(join(source.directory, name))
+  return ours
+}
+
+function aside({ messages }: Source, ours: Ready | undefined): Ready | undefined {
+  if (ours !== undefined) messages.warn(`${ours.iccid} was set aside: a call was killed while it claimed it`)
   return ours
 }
 

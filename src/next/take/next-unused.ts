@@ -1,6 +1,6 @@
 import { decryptor } from '../../key/decrypt.ts'
-import { usedText } from '../../store/claim.ts'
-import { beforeClaim, type Source, type Taken, Undelivered } from '../ready.ts'
+import { byUs, usedText } from '../../store/claim.ts'
+import { beforeClaim, type Ready, type Source, type Taken, Undelivered } from '../ready.ts'
 import { Search, type Wanted } from './search.ts'
 
 /**
@@ -13,6 +13,8 @@ export async function takeNextUnused(source: Source, count: number): Promise<Tak
   const { messages, signals } = source
   const search = new Search(source, await decryptor(source.key, count))
   const taken: Wanted[] = []
+  const textOf = (ready: Ready) =>
+    usedText(ready, undefined, count > 1 ? { ...byUs(), panel: count } : byUs())
   try {
     if (!search.queue.has(count)) throw search.tooFew(count, search.queue.found.iccids.length)
     while (taken.length < count) {
@@ -23,7 +25,7 @@ export async function takeNextUnused(source: Source, count: number): Promise<Tak
         await search.giveBack(taken.splice(0), tooFew)
       }
       if (taken.length === 0) beforeClaim(signals)
-      const wanted = found.map((ready) => ({ ready, text: usedText(ready) }))
+      const wanted = found.map((ready) => ({ ready, text: textOf(ready) }))
       const ours = new Set(await search.claim(wanted))
       for (const each of wanted) if (ours.has(each.ready)) taken.push(each)
     }

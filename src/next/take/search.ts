@@ -133,7 +133,7 @@ export class Search {
       this.#source.directory,
       taken.map(({ ready }) => ready),
     ).catch((): Outcome[] => [])
-    // Only this call creates their next numbers: what is there is back.
+    // What is there is back, or somebody has claimed it with its ICCID.
     const stuck = taken.filter((_, at) => !['ours', 'others'].includes(outcomes[at]?.state ?? ''))
     throw stuck.length > 0
       ? new Undelivered(

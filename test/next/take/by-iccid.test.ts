@@ -83,6 +83,15 @@ test('another call claims it right before this one: it is printed again, with a 
   expect([one.said, one.used().device]).toEqual([[AGAIN_FOR_D], 'D'])
 })
 
+test('what a panel claimed is claimed anew: the panel may come short, and give it back', async () => {
+  const { said, text, use, used: read, take } = call()
+  use(JSON.stringify({ ...JSON.parse(text()), panel: 2 }))
+  expect(await take()).toMatchObject({ isAgain: true })
+  expect([said, read(2).file]).toEqual([[AGAIN], unused(1, 2)])
+  expect(await take()).toMatchObject({ isAgain: true })
+  expect(said).toEqual([AGAIN, AGAIN])
+})
+
 describe('what an earlier version left half claimed is claimed under number 2:', () => {
   test.each(['', '{"iccid":"89'])('the used file is %j', async (torn) => {
     const { directory, stored, said, use, used: read, take } = call()
