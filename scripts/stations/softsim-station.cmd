@@ -14,6 +14,8 @@ setlocal EnableExtensions EnableDelayedExpansion
 :::              receipt.jsonl)
 :::   RESULTS    the file for time (UTC), station, device and pass, fail or
 :::              unfinished of every attempt (results.csv)
+:::   STATION    the name of this station (SOFTSIM_STATION, or else the host name).
+:::              Give each of several on one PC its own, and its own RESULTS
 :::   LOG        a file for what this script, softsim and the devices say
 :::   LOW_STOCK  warn if at most so many profiles are left (50)
 :::   SERIALS    a regular expression for serial numbers, so that the barcode of a
@@ -54,6 +56,8 @@ if not defined KEY set "KEY=!SOFTSIM_KEY_FILE!"
 if not defined KEY set "KEY=softsim.pem"
 if not defined RECEIPT set "RECEIPT=!SOFTSIM_RECEIPT!"
 if not defined RECEIPT set "RECEIPT=receipt.jsonl"
+if not defined STATION set "STATION=!SOFTSIM_STATION!"
+if not defined STATION set "STATION=!COMPUTERNAME!"
 if not defined RESULTS set "RESULTS=results.csv"
 if not defined BAUD set "BAUD=115200"
 if not defined PROGRAM set "PROGRAM=program-device"
@@ -63,7 +67,10 @@ if not "%~1" == "" set "PORT=%*"
 if defined PORT set "PANEL=0"
 for %%v in (PANEL BAUD LOW_STOCK) do call :check_number %%v || exit /b 2
 set "unfinished=!RESULTS!.unfinished" & set "scratch=!TEMP!\softsim-!RANDOM!!RANDOM!"
-set "letters=ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._:/#+-"
+set "names=ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-" & set "wrong="
+for /f "eol=A delims=%names%" %%c in ("!STATION!") do set "wrong=%%c"
+if defined wrong (echo STATION=!STATION! is not a name of A-Z a-z 0-9 . _ ->&2& exit /b 2)
+set "SOFTSIM_STATION=!STATION!" & set "next=scan it again"
 set "blank=0" & set "most=0" & set "passed=0" & set "failed=0" & set "repeated=0" & set "left=0" & set "at="
 for /l %%s in (1,1,!PANEL!) do set "port%%s="
 if defined PORT for %%p in (!PORT!) do call :name_port %%p || exit /b 2
@@ -73,7 +80,7 @@ where softsim > nul 2>&1 || (echo softsim is not on the PATH.>&2& exit /b 2)
 if not defined PORT where "!PROGRAM!" > nul 2>&1 || (echo !PROGRAM! is not on the PATH. Or name a serial port.>&2& exit /b 2)
 if defined SEND if "!SEND:%%s=!" == "!SEND!" (echo SEND has no %%s for the profile.>&2& exit /b 2)
 mkdir "!scratch!" || exit /b 2
-for %%v in (PROFILE KEYS RECEIPTS RESULT LOGS LOWSTOCK SERIAL TIME_OUT READS SENDS PORTS BAUDRATE PROGRAMS PANELS) do (
+for %%v in (PROFILE KEYS RECEIPTS RESULT LOGS LOWSTOCK SERIAL TIME_OUT READS SENDS PORTS BAUDRATE PROGRAMS PANELS STATIONS) do (
   if defined %%v echo WARNING: %%v is not a setting. See softsim-station --help.
 )
 rem Only softsim gets the passphrase of the key, and only in its environment. cmd shows what is typed.
@@ -83,6 +90,9 @@ if not defined passphrase find "ENCRYPTED" < "!KEY!" > nul 2>&1 && (
   set /p "passphrase=Passphrase of !KEY!, which this window shows: "
   cls
 )
+set "with="
+call :rehearse
+if not "!code!" == "0" (call :relay & rmdir /s /q "!scratch!" & exit /b !code!)
 set "SOFTSIM_KEY_PASSPHRASE=!passphrase!"
 softsim status -i "!PROFILES!" -k "!KEY!" -n 20 < nul > "!scratch!\lines" 2> "!scratch!\messages"
 set "code=!ERRORLEVEL!"
@@ -97,6 +107,7 @@ if defined LOG type nul >> "!LOG!" || set "wrong=!LOG!"
 if defined wrong (echo Can't write !wrong!.>&2& rmdir /s /q "!scratch!" & exit /b 2)
 for %%f in ("!RESULTS!") do if %%~zf == 0 >> "!RESULTS!" echo time,station,device,result
 for /f "tokens=1,2" %%a in ('find "  unused  " ^< "!scratch!\lines"') do set "left=%%b"
+call :say Station:   !STATION!
 for %%f in ("!PROFILES!") do call :say Profiles:  %%~ff
 for %%f in ("!KEY!") do call :say Key:       %%~ff
 for %%f in ("!RECEIPT!") do call :say Receipts:  %%~ff
@@ -146,20 +157,38 @@ if /i "!serial!" == "exit" goto end
 if /i "!serial!" == "skip" if not "!PANEL!" == "1" goto asked
 for %%w in (skip yes no quit help) do if /i "!serial!" == "%%w" set "wrong=word"
 if defined wrong (call :say !serial! is not a serial number. To end the shift, type exit.& goto ask)
-for /f "eol=A delims=%letters%" %%c in ("!serial!") do set "wrong=%%c"
+for /f "eol=A delims=:/#+%names%" %%c in ("!serial!") do set "wrong=%%c"
 rem cmd takes an exclamation mark out of %%c.
 for /f "tokens=1* delims=^!" %%a in ("x!serial!x") do if not "%%b" == "" set "wrong=mark"
 if not "!serial:~0,128!" == "!serial!" set "wrong=long"
 if defined wrong (call :say This is not a serial number of a device.& goto ask)
 for /l %%s in (1,1,!PANEL!) do call :compare_serial %%s
 if defined wrong (call :say Device !serial! is in this panel already.& goto ask)
+rem softsim refuses a serial number, such as NOREAD.
+set "with=--device="!serial!""
+call :rehearse
+if not "!code!" == "0" (
+  call :relay
+  find "softsim: error: the value of --device " < "!scratch!\messages" > nul || goto end
+  call :say Nothing was programmed: scan again.
+  set "code=0"
+  goto ask
+)
 set "before=!at!"
 call :receipt
 if not defined at set "at=!before!"
 find """!serial!"",pass" < "!RESULTS!" > nul || goto unpassed
+:question
 set "answer="
-set /p "answer=Device !serial! is already programmed. Is it this device? Type yes to program it again: "
-if "!answer!" == "yes" (goto known) else goto ask
+set /p "answer=Device !serial! is already programmed. Is it this device? Type yes to program it again, or no: "
+if "!answer!" == "yes" goto known
+if "!answer!" == "exit" goto end
+if "!answer!" == "no" set "answer="
+if not defined answer goto ask
+rem The label of the next device. In a panel, nobody knows of which slot.
+if "!PANEL!" == "1" (set "serial=!answer!" & goto trim)
+call :say Type yes or no.
+goto question
 :unpassed
 if not defined iccid goto fresh
 :known
@@ -169,7 +198,7 @@ set "code=!ERRORLEVEL!"
 if "!code!" == "0" goto fresh
 call :relay
 if "!code!" == "3" if exist "!PROFILES!\*.json" (
-  set "code=5"
+  set "code=10"
   call :say Device !serial! has a profile that this directory does not know. Is the directory from a backup?
   call :say Stop all its stations. Then, with the receipts of all: softsim restore -i "!PROFILES!" --receipts "!RECEIPT!"
 )
@@ -193,16 +222,10 @@ softsim next -v -k "!KEY!" -i "!PROFILES!"!devices! --receipt="!RECEIPT!" < nul 
 set "code=!ERRORLEVEL!"
 set "SOFTSIM_KEY_PASSPHRASE="
 call :relay
-rem 2, 3: nothing is claimed.
+rem Nothing is claimed.
 set "unclaimed="
-for %%c in (2 3) do if "!code!" == "%%c" set "unclaimed=yes"
+for %%c in (2 3 4 10) do if "!code!" == "%%c" set "unclaimed=yes"
 if defined unclaimed for /l %%s in (1,1,!PANEL!) do if defined serial%%s call :untake %%s
-rem softsim refuses a serial number, such as NOREAD.
-find "softsim: error: the value of --device " < "!scratch!\messages" > nul && (
-  call :say Nothing was programmed: scan again.
-  set "code=0"
-  goto panel
-)
 if not "!code!" == "0" goto end
 for /f "tokens=4" %%n in ('find "softsim: at most " ^< "!scratch!\messages"') do set "left=%%n"
 find "softsim: no other known unused profile" < "!scratch!\messages" > nul && set "left=0"
@@ -220,6 +243,7 @@ if "!code!" == "0" goto panel
 set "why=End of the shift"
 if not "!code!" == "0" set "why=Stopped with exit code !code!"
 if "!code!" == "3" if exist "!PROFILES!\*.json" (set "why=Too few profiles are left") else set "why=There are no profiles in !PROFILES!"
+if "!code!" == "10" set "why=The directory is a copy, or from a backup" & set "next=scan it when the directory is restored"
 call :say !why!: !passed! passed, !failed! failed, !repeated! repeated, !left! profiles left.
 for /l %%k in (1,1,!most!) do if defined begun%%k call :unfinished %%k
 rmdir /s /q "!scratch!"
@@ -263,8 +287,15 @@ call :state started
 exit /b
 :untake
 set "serial=!serial%1!"
-find "--device is !serial!: " < "!scratch!\messages" > nul && (call :state & exit /b)
 call :state scanned
+exit /b
+
+rem Whether softsim would begin with a call: not in a copy, or for a serial number such as NOREAD.
+:rehearse
+set "SOFTSIM_KEY_PASSPHRASE=!passphrase!"
+softsim next --dry-run -k "!KEY!" -i "!PROFILES!" --receipt="!RECEIPT!" !with! < nul 2> "!scratch!\messages"
+set "code=!ERRORLEVEL!"
+set "SOFTSIM_KEY_PASSPHRASE="
 exit /b
 
 rem Shows what softsim has said. Its hints name the settings of this script in place of options.
@@ -348,7 +379,7 @@ exit /b
 
 :result
 if not defined at if "%1" == "unfinished" exit /b 0
->> "!RESULTS!" echo !at!,!COMPUTERNAME!,"!serial!",%1&& exit /b 0
+>> "!RESULTS!" echo !at!,!STATION!,"!serial!",%1&& exit /b 0
 echo Can't write !RESULTS!.>&2
 set "code=9"
 exit /b 1
@@ -395,8 +426,8 @@ exit /b
 :unfinished
 set "serial=!begun%1!"
 if "!state%1!" == "started" call :receipt & call :result unfinished & call :state failed
-if "!state%1!" == "scanned" (call :say Device !serial! was scanned, but not programmed: scan it again.& exit /b)
-call :say Device !serial! is not finished: scan it again.
+if "!state%1!" == "scanned" (call :say Device !serial! was scanned, but not programmed: !next!.& exit /b)
+call :say Device !serial! is not finished: !next!.
 exit /b
 
 :say

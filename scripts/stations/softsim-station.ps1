@@ -16,6 +16,8 @@ These environment variables are its settings:
              receipt.jsonl)
   RESULTS    the file for time (UTC), station, device and pass, fail or
              unfinished of every attempt (results.csv)
+  STATION    the name of this station (SOFTSIM_STATION, or else the host name).
+             Give each of several on one PC its own, and its own RESULTS
   LOG        a file for what this script, softsim and the devices say
   LOW_STOCK  warn if at most so many profiles are left (50)
   SERIALS    a regular expression for serial numbers, so that the barcode of a
@@ -65,6 +67,7 @@ $ports = @(if ($args) { $args } else { (Get-Setting PORT '') -split '\s+' -ne ''
 $profiles = Get-Setting PROFILES (Get-Setting SOFTSIM_DIR 'profiles')
 $key = Get-Setting KEY (Get-Setting SOFTSIM_KEY_FILE 'softsim.pem')
 $receipt = Get-Setting RECEIPT (Get-Setting SOFTSIM_RECEIPT 'receipt.jsonl'); $program = Get-Setting PROGRAM 'program-device'
+$env:SOFTSIM_STATION = Get-Setting STATION (Get-Setting SOFTSIM_STATION ([Environment]::MachineName))
 $baud = Get-Number BAUD 115200; $limit = Get-Number TIMEOUT 30; $lowStock = Get-Number LOW_STOCK 50
 $size = if ($ports) { $ports.Count } else { Get-Number PANEL 1 }
 $pass = Get-Setting PASS '^OK'; $fail = Get-Setting FAIL 'ERROR|FAIL'; $reads = Get-Setting READ ''
@@ -74,7 +77,7 @@ $log = if (Get-Setting LOG '') { Get-FullPath (Get-Setting LOG '') } else { '' }
 $send = Get-Setting SEND ''; $frame = if ($send) { "$send`r`n" } else { "%s`n" }
 # In a hash table of PowerShell, SN-A and sn-a would be the same device.
 $state = New-Object 'System.Collections.Generic.Dictionary[string,string]'
-$shift = @{ Passed = 0; Failed = 0; Repeated = 0; Left = '?'; Code = 0; Refused = '' }
+$shift = @{ Passed = 0; Failed = 0; Repeated = 0; Left = '?'; Code = 0; IsRefused = $false; Early = ''; Next = 'scan it again' }
 $panel = @()
 
 function Get-Time { [DateTime]::UtcNow.ToString('s', [Globalization.CultureInfo]::InvariantCulture) + 'Z' }
@@ -86,7 +89,7 @@ function Find-Program($name) {
   Get-Command $name -CommandType Application -ErrorAction SilentlyContinue | Select-Object -First 1
 }
 function Add-Result($serial, $result) {
-  $fields = (Get-Time), [Environment]::MachineName, ('"' + $serial.Replace('"', '""') + '"'), $result
+  $fields = (Get-Time), $env:SOFTSIM_STATION, ('"' + $serial.Replace('"', '""') + '"'), $result
   try { [IO.File]::AppendAllText($results, ($fields -join ',') + "`n"); $state[$serial] = $result }
   catch { Say "Can't write ${results}: $_"; $state[$serial] = 'unfinished'; $shift.Code = 9 }
 }
@@ -114,7 +117,7 @@ function Invoke-Softsim {
       $line = $line.Replace('check -k', 'check KEY').Replace('check -i', 'check PROFILES')
       $line = $line.Replace('check --receipt', 'check RECEIPT').Replace('mean -i ', 'mean PROFILES=')
     }
-    if ($line.StartsWith('softsim: error: the value of --device ')) { $shift.Refused = $line }
+    if ($line.StartsWith('softsim: error: the value of --device ')) { $shift.IsRefused = $true }
     if ($line -cmatch '^softsim: (?!error:|warning:|hint:)') { Write-Note $line } else { Say $line }
     if ($line -cmatch 'at most (\d+) unused profile') { $shift.Left = [int] $Matches[1] }
     if ($line -cmatch 'no other known unused profile') { $shift.Left = 0 }
@@ -132,8 +135,8 @@ function Show-Left {
 function Show-Unfinished($serial) {
   switch ($state[$serial]) {
     pass { }
-    scanned { Say "Device $serial was scanned, but not programmed: scan it again." }
-    default { Say "Device $serial is not finished: scan it again." }
+    scanned { Say "Device $serial was scanned, but not programmed: $($shift.Next)." }
+    default { Say "Device $serial is not finished: $($shift.Next)." }
   }
 }
 function Get-Receipt($serial) {
@@ -146,12 +149,22 @@ function Assert-Known($serial) {
   $null = Invoke-Softsim status -i $profiles "--device=$serial"
   $shift.Code = $LASTEXITCODE
   if ($shift.Code -eq 3 -and (Test-Files)) {
-    $shift.Code = 5
+    $shift.Code = 10
     Say "Device $serial has a profile that this directory does not know. Is the directory from a backup?"
     $restore = "softsim restore -i ""$profiles"" --receipts ""$receipt"""
     Say "Stop all its stations. Then, with the receipts of all: $restore"
   }
   if ($shift.Code) { exit $shift.Code }
+}
+
+# Whether softsim would begin with a call: not in a copy, or for a serial number such as NOREAD.
+function Test-Call {
+  $null = Invoke-Softsim next '--dry-run' -k $key -i $profiles "--receipt=$receipt" @args
+  $shift.Code = $LASTEXITCODE
+  if ($shift.Code -and -not $shift.IsRefused) { exit $shift.Code }
+  $shift.Code = 0
+  -not $shift.IsRefused
+  $shift.IsRefused = $false
 }
 
 function Open-Port($name) {
@@ -173,7 +186,8 @@ function Read-Serial($number, $taken) {
   $question = if ($size -eq 1) { 'Serial number of the device' }
     else { "Serial number of device $number of $size$at, or skip" }
   # A list may begin with a byte order mark.
-  $serial = "$(Read-Host $question)".Trim().Trim([char] 0xfeff)
+  $serial = "$(if ($shift.Early) { $shift.Early } else { Read-Host $question })".Trim().Trim([char] 0xfeff)
+  $shift.Early = ''
   if ($serial -eq 'exit') { exit 0 }
   if ($serial -eq 'skip' -and $size -gt 1) { return $serial }
   if (-not $serial) { Say 'Nothing was read. Is the label blank?'; return }
@@ -183,12 +197,19 @@ function Read-Serial($number, $taken) {
   }
   if ($serial -cnotmatch $serials) { Say 'This is not a serial number of a device.'; return }
   if ($taken -ccontains $serial) { Say "Device $serial is in this panel already."; return }
+  if (-not (Test-Call "--device=$serial")) { Say 'Nothing was programmed: scan again.'; return }
   $hasProfile = $false
   if (Select-String -LiteralPath $results -SimpleMatch -CaseSensitive -Quiet -Pattern ",""$serial"",pass") {
     Clear-Keyboard
-    $answer = Read-Host "Device $serial is already programmed. Is it this device? Type yes to program it again"
-    if ($answer -cne 'yes') { return }
-    $hasProfile = $true
+    while (-not $hasProfile) {
+      $answer = Read-Host "Device $serial is already programmed. Is it this device? Type yes to program it again, or no"
+      if ($answer -ceq 'exit') { exit 0 }
+      if (-not $answer -or $answer -ceq 'no') { return }
+      if ($answer -ceq 'yes') { $hasProfile = $true }
+      # The label of the next device. In a panel, nobody knows of which slot.
+      elseif ($size -eq 1) { $shift.Early = $answer; return }
+      else { Say 'Type yes or no.' }
+    }
   }
   if ($hasProfile -or (Get-Receipt $serial)) { Assert-Known $serial }
   $serial
@@ -293,13 +314,17 @@ if (-not $ports -and -not (Find-Program $program)) { Say "$program is not on the
 foreach ($pattern in $pass, $fail, $reads, $serials) {
   try { $null = [regex] $pattern } catch { Say "$pattern is not a regular expression."; exit 2 }
 }
+if ($env:SOFTSIM_STATION -cnotmatch '^[A-Za-z0-9._-]+\z') {
+  Say "STATION=$env:SOFTSIM_STATION is not a name of A-Z a-z 0-9 . _ -"
+  exit 2
+}
 if ($size -lt 1) { Say 'PANEL is 0.'; exit 2 }
 if ($reads -and -not $reads.Contains('(')) { Say 'READ has no (...) around the ICCID.'; exit 2 }
 if (-not $frame.Contains('%s')) { Say 'SEND has no %s for the profile.'; exit 2 }
 # Two profiles would go to one device.
 if (@($ports | Sort-Object -Unique).Count -ne $ports.Count) { Say 'A port is named twice.'; exit 2 }
 foreach ($name in $ports) { $com = Open-Port $name; if (-not $com) { exit 2 }; $com.Dispose() }
-$wrong = 'PROFILE KEYS RECEIPTS RESULT LOGS LOWSTOCK SERIAL TIME_OUT READS SENDS PORTS BAUDRATE PROGRAMS PANELS'
+$wrong = 'PROFILE KEYS RECEIPTS RESULT LOGS LOWSTOCK SERIAL TIME_OUT READS SENDS PORTS BAUDRATE PROGRAMS PANELS STATIONS'
 foreach ($name in -split $wrong) {
   if (Get-Setting $name '') { Say "WARNING: $name is not a setting. See softsim-station --help." }
 }
@@ -309,6 +334,7 @@ if (-not $passphrase -and (Select-String -LiteralPath $key -SimpleMatch -Quiet -
   $typed = Read-Host "Passphrase of $key" -AsSecureString
   $passphrase = (New-Object System.Net.NetworkCredential '', $typed).Password
 }
+$null = Test-Call
 $counts = Invoke-Softsim status -i $profiles -k $key -n 20 '--format=json'
 $code = $LASTEXITCODE
 # 3: no unused profile is left. Devices that have one can still be repeated.
@@ -324,6 +350,7 @@ try {
   if ($log) { $file = $env:LOG; [IO.File]::AppendAllText($log, '') }
 } catch { [Console]::Error.WriteLine("Can't write $file."); exit 2 }
 $shift.Left = ($counts | ConvertFrom-Json).unused
+Say "Station:   $env:SOFTSIM_STATION"
 Say "Profiles:  $(Get-FullPath $profiles)"
 Say "Key:       $(Get-FullPath $key)"
 Say "Receipts:  $(Get-FullPath $receipt)"
@@ -354,19 +381,8 @@ try {
     Save-Unfinished
     $lines = @(Invoke-Softsim next -v -k $key -i $profiles @devices "--receipt=$receipt")
     $shift.Code = $LASTEXITCODE
-    # 2, 3: nothing is claimed.
-    if (2, 3 -contains $shift.Code) { foreach ($slot in $panel) { $state[$slot.Serial] = 'scanned' } }
-    # softsim refuses a serial number, such as NOREAD.
-    if ($shift.Refused) {
-      foreach ($slot in $panel) {
-        Stop-Device $slot
-        if ($shift.Refused.Contains("--device is $($slot.Serial): ")) { $null = $state.Remove($slot.Serial) }
-      }
-      Save-Unfinished
-      $shift.Code = 0; $shift.Refused = ''
-      Say 'Nothing was programmed: scan again.'
-      continue
-    }
+    # Nothing is claimed.
+    if (2, 3, 4, 10 -contains $shift.Code) { foreach ($slot in $panel) { $state[$slot.Serial] = 'scanned' } }
     if (-not $shift.Code -and $lines.Count -ne $panel.Count) {
       Say 'softsim has not printed a profile for each device.'
       $shift.Code = 1
@@ -393,8 +409,10 @@ try {
   $why = switch ($shift.Code) {
     0 { 'End of the shift' }
     3 { if (Test-Files) { 'Too few profiles are left' } else { "There are no profiles in $profiles" } }
+    10 { 'The directory is a copy, or from a backup' }
     default { "Stopped with exit code $_" }
   }
+  if ($shift.Code -eq 10) { $shift.Next = 'scan it when the directory is restored' }
   Say ('{0}: {1} passed, {2} failed, {3} repeated, {4} profiles left.' -f
     $why, $shift.Passed, $shift.Failed, $shift.Repeated, $shift.Left)
   foreach ($serial in @($state.Keys)) {

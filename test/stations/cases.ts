@@ -1,6 +1,7 @@
 /** What a station does, as one table: each script for stations is tested with it. No case needs a serial port or a terminal. */
 import { cpSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { introduce } from '../../src/store/identity.ts'
 import { iccid } from '../support/profiles.ts'
 
 export interface Run {
@@ -20,6 +21,8 @@ export interface Run {
   readonly results?: string
   /** All receipts until then: which device got which profile, counted from 1: `SN-1 1, SN-2 2`. */
   readonly given?: string
+  /** The station that all results and receipts name. */
+  readonly station?: string
   /** Slot, device and line of all that was programmed until then; the profile stands as `#`. */
   readonly programmed?: readonly string[]
   /** What is done in the station's directory before. */
@@ -47,6 +50,8 @@ const put =
 const remove = (name: string) => (place: string) => rmSync(join(place, name), { recursive: true })
 const rename = (from: string, to: string) => (place: string) => renameSync(join(place, from), join(place, to))
 const backUp = (place: string) => cpSync(join(place, 'profiles'), join(place, 'backup'), { recursive: true })
+/** As a directory that fetch has made, and that was not used. */
+const knowItself = (place: string) => introduce(join(place, 'profiles'))
 const restore = (place: string) => {
   remove('profiles')(place)
   rename('backup', 'profiles')(place)
@@ -92,6 +97,21 @@ const START: Case[] = [
       'Results:   *results.csv',
     ],
   },
+  {
+    name: 'the banner has the name of the station, and so have results and receipts',
+    settings: { STATION: 'line-1b' },
+    typed: ['SN-1'],
+    says: ['Station:   line-1b', ...ok('SN-1')],
+    station: 'line-1b',
+  },
+  {
+    name: 'SOFTSIM_STATION stands for STATION',
+    settings: { SOFTSIM_STATION: 'line-1c' },
+    typed: ['SN-1'],
+    says: ['Station:   line-1c', ...ok('SN-1')],
+    station: 'line-1c',
+  },
+  refuses('a station whose name has a comma', { STATION: 'line,1' }, 'STATION=line,1 is not a name'),
   {
     name: 'the banner names the program',
     says: ['Program:   *program-device*, panel of 1', 'profiles left: 5'],
@@ -260,18 +280,18 @@ const SERIALS: Case[] = [
     ...more,
   })),
   {
-    name: 'a SOFTSIM_DEVICE_FORMAT that is wrong ends the shift',
+    name: 'a SOFTSIM_DEVICE_FORMAT that is wrong: the station does not start',
     settings: { SOFTSIM_DEVICE_FORMAT: '(' },
     typed: ['SN-1'],
-    says: ['softsim: error: SOFTSIM_DEVICE_FORMAT is not a regular expression', 'Stopped with exit code 2'],
-    never: ['scan again.'],
+    says: ['softsim: error: SOFTSIM_DEVICE_FORMAT is not a regular expression'],
+    never: ['rofiles left'],
     given: '',
     code: 2,
   },
   {
-    name: 'a panel with a serial number that softsim refuses is scanned again',
+    name: 'a serial number that softsim refuses in a panel is refused at once, and only its slot is scanned again',
     settings: { PANEL: '2' },
-    typed: ['SN-1\nERROR', 'SN-1\nSN-2'],
+    typed: ['SN-1\nERROR\nSN-2'],
     says: ['Nothing was programmed: scan again.', '2 passed, 0 failed, 0 repeated, 3 profiles left.'],
     never: ['Device ERROR'],
     programmed: ['1 SN-1 #', '2 SN-2 #'],
@@ -336,6 +356,25 @@ const SHIFT: Case[] = [
     typed: ['SN-1', 'SN-1\nyes'],
     says: [...ok('SN-1', 'SN-1'), '2 passed, 0 failed, 1 repeated, 4 profiles left.'],
     given: 'SN-1 1, SN-1 1',
+  },
+  {
+    name: 'a programmed device: the label of the next one answers the question',
+    typed: ['SN-1', 'SN-1\nSN-2'],
+    says: ok('SN-1', 'SN-2'),
+    results: 'SN-1 pass, SN-2 pass',
+  },
+  {
+    name: 'a programmed device in a panel: a label is no answer, and gets to no slot',
+    settings: { PANEL: '2' },
+    typed: ['SN-1\nskip', 'SN-1\nSN-2\nno\nSN-3\nSN-2'],
+    says: [...ok('SN-1'), 'Type yes or no.'],
+    programmed: ['1 SN-1 #', '1 SN-3 #', '2 SN-2 #'],
+  },
+  {
+    name: 'a programmed device: exit ends the shift',
+    typed: ['SN-1', 'SN-1\nexit'],
+    says: ['End of the shift: 1 passed'],
+    results: 'SN-1 pass',
   },
   {
     name: 'a panel: each device gets its own',
@@ -464,12 +503,66 @@ const SHIFT: Case[] = [
       says: [
         'Device SN-1 has a profile that this directory does not know. Is the directory from a backup?',
         'Stop all its stations. Then, with the receipts of all: softsim restore -i * --receipts *',
-        'Stopped with exit code 5',
+        'The directory is a copy, or from a backup: 0 passed',
       ],
-      code: 5,
+      code: 10,
       results: `SN-1 ${result}`,
     },
   })),
+  {
+    name: 'a copy is refused before anything is asked',
+    typed: ['SN-1'],
+    again: {
+      first: (place) => {
+        backUp(place)
+        restore(place)
+      },
+      typed: ['SN-2'],
+      says: [
+        'softsim: error: profiles is a copy, or came back from a backup',
+        'softsim: hint: nothing was claimed',
+      ],
+      never: ['rofiles left', 'Serial number'],
+      code: 10,
+    },
+  },
+  {
+    name: 'a backup of a directory that was not used is refused before anything is asked, by the receipts',
+    first: (place) => {
+      knowItself(place)
+      backUp(place)
+    },
+    typed: ['SN-1'],
+    again: {
+      first: restore,
+      typed: ['SN-2'],
+      says: [
+        'softsim: error: profiles is a copy, or came back from a backup',
+        'softsim: hint: nothing was claimed',
+      ],
+      never: ['rofiles left', 'Serial number'],
+      code: 10,
+    },
+  },
+  {
+    name: 'a backup that comes back during the shift: the next scan is refused, and nothing can be finished here',
+    typed: ['SN-1'],
+    again: {
+      first: (place) => {
+        backUp(place)
+        put('fail-SN-2', 'restore-SN-2')(place)
+      },
+      typed: ['SN-2', 'SN-3'],
+      says: [
+        'softsim: error: profiles is a copy, or came back from a backup',
+        'The directory is a copy, or from a backup: 0 passed, 1 failed',
+        'Device SN-2 is not finished: scan it when the directory is restored.',
+      ],
+      never: ['Device SN-3', 'scan it again.'],
+      code: 10,
+      results: 'SN-1 pass, SN-2 fail',
+    },
+  },
   {
     name: 'a disk that is gone says nothing about a device',
     first: put('fail-SN-1', 'remove-SN-1'),

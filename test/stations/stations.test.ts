@@ -35,6 +35,7 @@ echo "$SLOT $DEVICE $line" >> programmed; echo "$SOFTSIM_KEY_PASSPHRASE" >> pass
 [ ! -e "hang-$DEVICE" ] || sleep 60
 cat "says-$DEVICE" 2> /dev/null
 [ ! -e "remove-$DEVICE" ] || rm -r profiles
+[ ! -e "restore-$DEVICE" ] || { rm -r profiles && mv backup profiles; }
 [ ! -e "fail-$DEVICE" ]
 `,
   'program-device.cmd': `@echo off
@@ -44,6 +45,7 @@ set /p line=
 if defined SOFTSIM_KEY_PASSPHRASE >> passphrases echo %SOFTSIM_KEY_PASSPHRASE%
 if exist says-%DEVICE% type says-%DEVICE%
 if exist remove-%DEVICE% rmdir /s /q profiles
+if exist restore-%DEVICE% (rmdir /s /q profiles & move backup profiles > nul)
 if exist fail-%DEVICE% exit /b 1
 exit /b 0
 `.replaceAll('\n', '\r\n'),
@@ -143,6 +145,11 @@ async function check(script: Script, place: string, run: Run): Promise<void> {
   if (run.results !== undefined) expect(results.join(', ')).toBe(run.results)
   const receipts = linesOf(join(place, 'receipt.jsonl')).map((line) => JSON.parse(line))
   const given = receipts.map((receipt) => `${receipt.device} ${NUMBERS.indexOf(receipt.iccid) + 1}`)
+  if (run.station !== undefined) {
+    expect(rows.map((line) => line.split(',')[1])).toEqual(rows.map(() => run.station))
+    expect(receipts.map((receipt) => receipt.station)).toEqual(receipts.map(() => run.station))
+    expect(rows.length * receipts.length).toBeGreaterThan(0)
+  }
   if (run.given !== undefined) expect(given.join(', ')).toBe(run.given)
 }
 

@@ -64,7 +64,7 @@ export function stationOf(directory: string, place = temporaryDirectory()) {
   const words = program().map((word) => `'${word}'`)
   put(
     'softsim',
-    `if [ "$1" = next ]; then trap "rm -f '${hold}'" INT; while [ -e '${hold}' ]; do touch '${path('held')}'; sleep 0.1; done; fi
+    `if [ "$1 $2" != "next --dry-run" ] && [ "$1" = next ]; then trap "rm -f '${hold}'" INT; while [ -e '${hold}' ]; do touch '${path('held')}'; sleep 0.1; done; fi
 exec ${words.join(' ')} "$@"`,
   )
   put(
