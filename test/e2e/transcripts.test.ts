@@ -7,8 +7,9 @@
  * `# exit 3` is at its end if it fails. Commands before the first test come before each command.
  * `+ words` prepare something: see test/support/prepare.ts.
  *
- * What varies has a name: ICCID7 and <profile 7>, $PWD, TIME, HOST, UUID, UNIQUE, ADDRESS, SECONDS; columns are two spaces apart, and blank lines do not count. `…` stands
- * for anything in a line, and alone for any lines; `\r` is a carriage return.
+ * What varies has a name: ICCID7, <profile 7> and <profiles 7-9>, $PWD, TIME, HOST, UUID, UNIQUE, ADDRESS, SECONDS; columns
+ * are two spaces apart, and blank lines do not count. `…` stands for anything in a line, and alone for any lines; `\r` is a
+ * carriage return. A hint that another step shows, word for word, may be left out.
  *
  * UPDATE=1 writes down what is printed now. Then read it.
  */
@@ -62,6 +63,17 @@ interface Step {
   expected: string[]
 }
 
+/** What is written in all of them: the hints that a step may leave out. */
+const WRITTEN = new Set(
+  readdirSync(FOLDER).flatMap((name) => readFileSync(new URL(name, FOLDER), 'utf8').split('\n')),
+)
+
+const IN_POWERSHELL = '2> softsim: hint: in PowerShell: '
+
+/** Whether a line of standard error may be left out of what a step expects. */
+const isShownElsewhere = (line: string, expected: readonly string[]) =>
+  line.startsWith('2> softsim: hint: ') && WRITTEN.has(line) && !expected.includes(line)
+
 /** What bash reads first; "${SOFTSIM[@]}" is for programs that run it. */
 const SOFTSIM = `set -o pipefail
 SOFTSIM=(${program()
@@ -92,10 +104,10 @@ async function run(step: Step, place: Place): Promise<string[]> {
   const isOne = !/[|;&]/.test(command.replace(/'.*?'/g, ''))
   if (call) expectPromisesKept(call.split(' '), { code: isOne ? code : 0, signal, stdout, stderr })
   step.code = code
-  const said = lines(named(stderr.replaceAll(PROGRESS, ''), cwd)).filter(
-    (line) => !line.startsWith('softsim: hint: in PowerShell: '),
-  )
-  return [...lines(named(stdout, cwd)).filter(Boolean), ...said.map((line) => `2> ${line}`)]
+  const said = lines(named(stderr.replaceAll(PROGRESS, ''), cwd))
+    .map((line) => `2> ${line}`)
+    .filter((line) => !line.startsWith(IN_POWERSHELL) && !isShownElsewhere(line, step.expected))
+  return [...inARow(lines(named(stdout, cwd)).filter(Boolean)), ...said]
 }
 
 /** Gives what varies its name. */
@@ -123,6 +135,18 @@ function profileNamed(hex: string): string {
   const digits = dataOf(hex, '02')?.replace(/(.)(.)/g, '$2$1') ?? ''
   const n = Number(digits.slice(4, 19))
   return dataOf(hex, '04') === plainProfile(n).k.toLowerCase() ? `<profile ${n}>` : `<a profile of ${digits}>`
+}
+
+/** Profiles whose numbers follow each other are one line. */
+function inARow(printed: readonly string[]): string[] {
+  const all: string[] = []
+  for (const line of printed) {
+    const [, first = '', last = first] = /^<profiles? (\d+)(?:-(\d+))?>$/.exec(all.at(-1) ?? '') ?? []
+    const isNext = first !== '' && line === `<profile ${Number(last) + 1}>`
+    if (isNext) all[all.length - 1] = `<profiles ${first}-${Number(last) + 1}>`
+    else all.push(line)
+  }
+  return all
 }
 
 /** Whether lines are those that are expected. */
