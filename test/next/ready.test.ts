@@ -1,70 +1,35 @@
-import { createPrivateKey } from 'node:crypto'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, inject, test } from 'vitest'
 import { adviceOn } from '../../src/advice/advice.ts'
 import { UnusableProfile } from '../../src/failure.ts'
 import { decryptor } from '../../src/key/decrypt.ts'
-import { type Format, makeReady, notHandedOut, type Source } from '../../src/next/ready.ts'
+import { makeReady, notHandedOut } from '../../src/next/ready.ts'
 import { addProfile, directoryOf } from '../support/directory.ts'
 import { iccid, plainProfile, storedFile } from '../support/profiles.ts'
+import { key, source } from './take/lot.ts'
 
-const { privateKey, publicKey } = inject('keys')
-const key = { object: createPrivateKey(privateKey), inFile: 1 }
 const decrypt = await decryptor(key, 1)
 const directory = directoryOf([])
-
 const told: string[] = []
-const sourceOf = (format: Format): Source => ({
-  directory,
-  key,
-  format,
-  options: { smsp: false, smsc: true, crc: true },
-  messages: { warn: () => {}, tell: (level, text) => void told.push(`${level}: ${text}`) },
-  signals: { stop: new AbortController().signal, hold: () => {} },
-})
+const tell = (level: number, text: string) => void told.push(`${level}: ${text}`)
+const call = source(undefined, { directory, format: 'hex', messages: { warn() {}, tell } })
 
 test('a file is read, which -vv tells; one that is gone is none', async () => {
   const name = addProfile(directory, plainProfile(1))
-  expect(await makeReady(sourceOf('hex'), decrypt, name)).toMatchObject({ iccid: iccid(1), name })
+  expect(await makeReady(call, decrypt, name)).toMatchObject({ iccid: iccid(1), name })
   expect(told).toEqual([`2: reading ${name}`])
-  expect(await makeReady(sourceOf('hex'), decrypt, 'gone.json')).toBeUndefined()
+  expect(await makeReady(call, decrypt, 'gone.json')).toBeUndefined()
 })
 
 test('an ICCID is its digits, whatever its file is called', async () => {
-  const sealed = storedFile({ ...plainProfile(2), iccid: `${iccid(2).slice(0, 19)}F` }, publicKey)
+  const sealed = storedFile(
+    { ...plainProfile(2), iccid: `${iccid(2).slice(0, 19)}F` },
+    inject('keys').publicKey,
+  )
   const name = `${iccid(2).slice(0, 19)}F.json`
   writeFileSync(join(directory, name), sealed)
-  expect((await makeReady(sourceOf('raw'), decrypt, name))?.iccid).toBe(iccid(2).slice(0, 19))
-})
-
-describe('a profile with a short PUK, which newer devices reject,', () => {
-  const name = addProfile(directory, plainProfile(3), { puk: '123' })
-
-  test('is refused where a device would get it', async () => {
-    await expect(makeReady(sourceOf('hex'), decrypt, name)).rejects.toThrow(
-      'newer devices would reject it: the PUK has fewer than 4 characters',
-    )
-  })
-
-  test.each(['json', 'raw'] as const)('is taken as %s', async (format) => {
-    expect(await makeReady(sourceOf(format), decrypt, name)).toMatchObject({ newerProblems: [] })
-  })
-
-  test('is taken if a device has had it, with its problems', async () => {
-    const text = JSON.parse(readFileSync(join(directory, name), 'utf8'))
-    const own = name.replace('.json', 'F.json')
-    writeFileSync(join(directory, own), JSON.stringify({ ...text, device: 'D' }))
-    expect(await makeReady(sourceOf('hex'), decrypt, own)).toMatchObject({
-      newerProblems: ['the PUK has fewer than 4 characters'],
-    })
-  })
-})
-
-test('a profile without KIC and KID is taken, and they are named only where a device gets it', async () => {
-  const name = addProfile(directory, plainProfile(4), { kic: null, kid: null })
-  expect(await makeReady(sourceOf('hex'), decrypt, name)).toMatchObject({ missingKeys: ['KIC', 'KID'] })
-  expect(await makeReady(sourceOf('json'), decrypt, name)).toMatchObject({ missingKeys: [] })
+  expect((await makeReady(call, decrypt, name))?.iccid).toBe(iccid(2).slice(0, 19))
 })
 
 describe('one that was asked for by name', () => {

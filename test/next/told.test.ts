@@ -1,11 +1,8 @@
-/** What `next` tells of its work, and in which order. */
-import { existsSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, expect, inject, test, vi } from 'vitest'
-import { adviceOn } from '../../src/advice/advice.ts'
 import { type Handout, handOut } from '../../src/next/hand-out.ts'
-import { addProfile, directoryOf, someProfiles, temporaryDirectory } from '../support/directory.ts'
-import { iccid, plainProfile } from '../support/profiles.ts'
+import { directoryOf, someProfiles } from '../support/directory.ts'
+import { iccid } from '../support/profiles.ts'
 
 /** What happened, in this order: messages, printed lines, and the step from which on no signal ends the call. */
 const events = vi.hoisted((): string[] => [])
@@ -68,22 +65,4 @@ test('the profile first, then where it is now and how many are left', async () =
     `warning: ${iccid(1)} was handed out before: use it only for the same device`,
     `1: handed out ${iccid(1)}, ${now(1)}`,
   ])
-})
-
-test('what newer devices reject is printed again, and then named', async () => {
-  const directory = directoryOf([])
-  addProfile(directory, plainProfile(1), { puk: '123' })
-  renameSync(join(directory, `${iccid(1)}.json`), join(directory, `__${iccid(1)}.json`))
-  expect((await next(directory, { iccid: iccid(1) })).at(-1)).toMatch(
-    RegExp(`^warning: newer devices would reject ${iccid(1)}: the PUK has fewer than 4 characters; `),
-  )
-})
-
-test('a directory that is missing is found out before the receipt is touched', async () => {
-  const receipt = join(temporaryDirectory(), 'receipt.jsonl')
-  const directory = join(temporaryDirectory(), 'missing')
-  await expect(next(directory, { receipt }).catch(adviceOn)).resolves.toMatchObject({
-    outcome: 'no-profiles',
-  })
-  expect(existsSync(receipt)).toBe(false)
 })

@@ -1,13 +1,13 @@
-import { existsSync, mkdirSync, readFileSync, renameSync, unlinkSync, writeFileSync } from 'node:fs'
+import { renameSync } from 'node:fs'
 import { afterEach, expect, test, vi } from 'vitest'
 import { takeForDevices } from '../../../src/next/take/for-devices.ts'
 import { takeNextUnused } from '../../../src/next/take/next-unused.ts'
-import { claimAll, usedText } from '../../../src/store/claim.ts'
+import { claimAll } from '../../../src/store/claim.ts'
 import { recordAll } from '../../../src/store/devices.ts'
 import { FreeList } from '../../../src/store/free-list.ts'
 import { deviceIn } from '../../../src/store/use.ts'
 import { iccid } from '../../support/profiles.ts'
-import { directory, names, path, read, source, unused, used } from './lot.ts'
+import { decide, directory, names, path, read, source, textFor, unused, used, write } from './lot.ts'
 
 /** Nobody else is there to wait for. */
 vi.mock('../../../src/pause.ts', () => ({ pause() {} }))
@@ -24,34 +24,7 @@ async function handOut(...devices: string[]): Promise<string[]> {
 }
 
 /** Another tool takes a profile over. */
-const giveAway = (n: number, stored: string) => writeFileSync(path(used(n)), stored)
-
-const textFor = (device: string | undefined, n: number) =>
-  usedText({ name: unused(n), stored: readFileSync(path(unused(n)), 'utf8') }, device)
-
-/** What a call leaves that was killed right after it had decided a name. */
-function decide(key: string, text: string): void {
-  for (const each of ['.claims', `.claims/${key}`]) mkdirSync(path(each), { recursive: true })
-  writeFileSync(path(`.claims/${key}/nonce`), text)
-}
-
-test('the same device gets the same profile, another one another', async () => {
-  expect(await handOut('A')).toEqual([iccid(1)])
-  expect(await handOut('B')).toEqual([iccid(2)])
-  expect(await handOut('A')).toEqual([iccid(1)])
-  expect(await handOut('a', 'B')).toEqual([iccid(3), iccid(2)])
-  expect(owners().sort()).toEqual(['A', 'B', 'a'])
-})
-
-test('the used file holds the profile and who has it', async () => {
-  const stored = JSON.parse(read(unused(1)))
-  await handOut('SN 1/2')
-  const record = JSON.parse(read(used(1)))
-  expect(record).toMatchObject({ ...stored, device: 'SN 1/2', file: unused(1) })
-  expect(Date.parse(record.claimed)).toBeGreaterThan(0)
-  expect(record.station).toMatch(/./)
-  expect(names()).not.toContain(unused(1))
-})
+const giveAway = (n: number, stored: string) => write(used(n), stored)
 
 test('what a device has been assigned and another call takes is replaced', async () => {
   const stored = read(unused(1))
@@ -62,7 +35,7 @@ test('what a device has been assigned and another call takes is replaced', async
   expect(await handOut('A')).toEqual([iccid(2)])
   expect(owners().sort()).toEqual(['', 'A'])
   // The used file is put back from a backup. The device has the later profile.
-  writeFileSync(path(used(1)), first)
+  write(used(1), first)
   expect(await handOut('A')).toEqual([iccid(2)])
 })
 
@@ -78,27 +51,6 @@ test.each(['A', 'B', undefined])(
     ])
   },
 )
-
-test('a profile that was moved away or deleted is told, and no other one is handed out', async () => {
-  await recordAll(directory, [{ text: textFor('A', 1), records: 0 }])
-  unlinkSync(path(unused(1)))
-  await expect(handOut('A')).rejects.toMatchObject({ facts: { kind: 'file-gone', name: unused(1) } })
-  expect(usedNames()).toEqual([])
-})
-
-test('too few for a panel: nothing is claimed, and no device has one', async () => {
-  await expect(handOut('A', 'B', 'C', 'D', 'E')).rejects.toMatchObject({ facts: { kind: 'too-few' } })
-  expect(usedNames()).toEqual([])
-  expect(await handOut('E')).toEqual([iccid(1)])
-})
-
-test('two calls at once for the same device print the same profile', async () => {
-  for (const turn of ['A', 'B']) {
-    const [first, second] = await Promise.all([handOut(turn), handOut(turn)])
-    expect(first).toEqual(second)
-  }
-  expect(owners().sort()).toEqual(['A', 'B'])
-})
 
 test('another call for the same device has recorded the last profile: this one prints it', async () => {
   const others = [1, 2, 3].map((n) => textFor('X', n))
@@ -141,17 +93,7 @@ test('all that this call finds is reserved by other calls, which do not take it'
 
 test('a half claim of an earlier version keeps the unused file, and the next profile is taken', async () => {
   const stored = read(unused(1))
-  const half = source(() => writeFileSync(path(used(1)), ''))
+  const half = source(() => write(used(1), ''))
   const { taken } = await takeForDevices(half, ['A'])
   expect([taken.map(({ name }) => name), read(unused(1))]).toEqual([[unused(2)], stored])
-})
-
-test('a tool that renames over what it finds wins, and the device gets another profile', async () => {
-  const rival = source(() => {
-    if (names().includes(unused(1))) renameSync(path(unused(1)), path(used(1)))
-  })
-  const { taken } = await takeForDevices(rival, ['A'])
-  expect(taken.map(({ name }) => name)).toEqual([unused(2)])
-  expect(owners()).toEqual(['', 'A'])
-  expect(existsSync(path('.claims'))).toBe(true)
 })

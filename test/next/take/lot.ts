@@ -1,18 +1,21 @@
 /** Four profiles in a directory, and calls of `next` for them. */
 import { createPrivateKey } from 'node:crypto'
-import { readFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, inject } from 'vitest'
-import { Report } from '../../../src/cli/report.ts'
 import type { Source } from '../../../src/next/ready.ts'
+import { usedText } from '../../../src/store/claim.ts'
 import { directoryOf, namesIn, someProfiles } from '../../support/directory.ts'
 import { iccid } from '../../support/profiles.ts'
 
-const key = { object: createPrivateKey(inject('keys').privateKey), inFile: 1 }
+export const key = { object: createPrivateKey(inject('keys').privateKey), inFile: 1 }
 
 export let directory = ''
+/** The warnings of the calls of a test. */
+export const said: string[] = []
 beforeEach(() => {
   directory = directoryOf(someProfiles(4))
+  said.length = 0
 })
 
 /** @param number how often the profile has come to the directory */
@@ -20,11 +23,22 @@ export const unused = (n: number, number = 1) => `${iccid(n)}${number === 1 ? ''
 export const used = (n: number, number = 1) => `__${unused(n, number)}`
 export const path = (name: string) => join(directory, name)
 export const read = (name: string) => readFileSync(path(name), 'utf8')
+export const write = (name: string, text: string) => writeFileSync(path(name), text)
 export const names = () => namesIn(directory)
 
+export const textFor = (device: string | undefined, n: number) =>
+  usedText({ name: unused(n), stored: read(unused(n)) }, device)
+
+/** What a call leaves that was killed right after it had decided a name. */
+export function decide(key: string, text: string): void {
+  mkdirSync(path(`.claims/${key}`), { recursive: true })
+  write(`.claims/${key}/nonce`, text)
+}
+
 /** @param hold what happens when the profiles are ready and nothing is claimed yet */
-export function source(hold: () => void = () => {}): Source {
+export function source(hold: () => void = () => {}, changes: Partial<Source> = {}): Source {
   const options = { smsp: false, smsc: true, crc: false }
   const signals = { stop: new AbortController().signal, hold }
-  return { directory, key, options, format: 'raw', messages: new Report(() => {}), signals }
+  const messages = { warn: (text: string) => void said.push(text), tell() {} }
+  return { directory, key, options, format: 'raw', messages, signals, ...changes }
 }

@@ -2,7 +2,6 @@ import { renameSync, unlinkSync, writeFileSync } from 'node:fs'
 import { describe, expect, test, vi } from 'vitest'
 import { adviceOn } from '../../../src/advice/advice.ts'
 import type { Source } from '../../../src/next/ready.ts'
-import { takeByIccid } from '../../../src/next/take/by-iccid.ts'
 import { takeForDevices } from '../../../src/next/take/for-devices.ts'
 import { takeNextUnused } from '../../../src/next/take/next-unused.ts'
 import { addProfile } from '../../support/directory.ts'
@@ -34,11 +33,6 @@ function stop(): never {
 }
 
 describe('a claim that another call wins', () => {
-  test('a panel: the next profile is taken instead', async () => {
-    const { taken } = await takeNextUnused(source(once(() => claimElsewhere(2))), 3)
-    expect(taken.map((each) => each.iccid)).toEqual([iccid(1), iccid(3), iccid(4)])
-  })
-
   test('a panel: a profile that was added in the meantime is taken instead', async () => {
     const meanwhile = once(() => {
       claimElsewhere(2)
@@ -46,20 +40,6 @@ describe('a claim that another call wins', () => {
     })
     const { taken } = await takeNextUnused(source(meanwhile), 4)
     expect(taken.map((each) => each.iccid)).toEqual([1, 3, 4, 5].map((n) => iccid(n)))
-  })
-
-  test('a panel that is then too small: the other claims are undone', async () => {
-    const taking = takeNextUnused(source(once(() => claimElsewhere(2))), 4)
-    await expect(taking.catch(adviceOn)).resolves.toMatchObject({
-      outcome: 'no-profiles',
-      message: `at most 3 of 4 requested profiles are available in ${directory}`,
-    })
-    expect(names()).toEqual([back(1), back(3), back(4), used(1), used(2), used(3), used(4)])
-    expect((await takeNextUnused(source(), 3)).taken.map((each) => each.iccid)).toEqual([
-      iccid(1),
-      iccid(3),
-      iccid(4),
-    ])
   })
 })
 
@@ -94,12 +74,6 @@ test.each([
   fail(/^rename$/, iccid(1), 'EBUSY')
   await expect(takeNextUnused(source(), 1).catch(adviceOn)).resolves.toMatchObject({ outcome })
   expect(names()).toContain(unused(1))
-})
-
-test('a call that stops before its claim leaves everything unused', async () => {
-  await expect(takeNextUnused(source(stop), 2)).rejects.toThrow('stopped')
-  await expect(takeByIccid(source(stop), iccid(1))).rejects.toThrow('stopped')
-  expect(names()).toEqual([1, 2, 3, 4].map((n) => unused(n)))
 })
 
 test.each([

@@ -1,4 +1,3 @@
-import { createPrivateKey } from 'node:crypto'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, inject, test } from 'vitest'
@@ -6,12 +5,11 @@ import { adviceOn } from '../../../src/advice/advice.ts'
 import type { Source, Taken } from '../../../src/next/ready.ts'
 import { takeForDevices } from '../../../src/next/take/for-devices.ts'
 import { takeNextUnused } from '../../../src/next/take/next-unused.ts'
-import { FreeList } from '../../../src/store/free-list.ts'
 import { temporaryDirectory, usedIn } from '../../support/directory.ts'
 import { iccid, plainProfile, storedFile } from '../../support/profiles.ts'
+import { source as sourceOf } from './lot.ts'
 
-const { privateKey, publicKey } = inject('keys')
-const key = { object: createPrivateKey(privateKey), inFile: 1 }
+const { publicKey } = inject('keys')
 
 /** Thirty files with this text, and a call that reads them; `onRead` is called with the name of each before that. */
 function thirty(text: (iccid: string) => string, onRead: (name: string) => void = () => {}) {
@@ -20,22 +18,16 @@ function thirty(text: (iccid: string) => string, onRead: (name: string) => void 
   const stop = new AbortController()
   const said: string[] = []
   const read: string[] = []
-  const source: Source = {
-    directory,
-    key,
-    format: 'hex',
-    options: { smsp: false, smsc: true, crc: true },
-    signals: { stop: stop.signal, hold: () => {} },
-    messages: {
-      warn: (words) => void said.push(words),
-      tell: (_, words) => {
-        if (!words.startsWith('reading ')) return
-        read.push(words)
-        onRead(words.slice('reading '.length))
-      },
+  const signals = { stop: stop.signal, hold: () => {} }
+  const messages = {
+    warn: (words: string) => void said.push(words),
+    tell: (_: number, words: string) => {
+      if (!words.startsWith('reading ')) return
+      read.push(words)
+      onRead(words.slice('reading '.length))
     },
   }
-  return { source, stop, said, read }
+  return { source: sourceOf(undefined, { directory, format: 'hex', messages, signals }), stop, said, read }
 }
 
 const locked = (iccid: string) => JSON.stringify({ iccid, profile: Buffer.alloc(512, 1).toString('base64') })
@@ -58,15 +50,6 @@ test('more than there are: no file is read', async () => {
     message: `at most 30 of 31 requested profiles are available in ${source.directory}`,
   })
   expect(read).toEqual([])
-})
-
-test('a list of profiles that are gone is given up after 64 of them', async () => {
-  const { source, read } = thirty(damaged)
-  const gone = Array.from({ length: 200 }, (_, n) => iccid(1000 + n))
-  FreeList.write(source.directory, gone)
-  await expect(takeNextUnused(source, 1).catch(adviceOn)).resolves.toMatchObject({ outcome: 'unusable' })
-  expect(read.filter((words) => words.includes(iccid(1063)))).toHaveLength(1)
-  expect(read.filter((words) => words.includes(iccid(1064)))).toEqual([])
 })
 
 test('a file that is complete at the second look is taken', async () => {
