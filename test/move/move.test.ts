@@ -1,10 +1,8 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import { describe, expect, test, vi } from 'vitest'
-import { takeHome } from '../../src/move/back.ts'
+import { expect, test, vi } from 'vitest'
 import { moveProfiles } from '../../src/move/move.ts'
-import { claimAll, usedText } from '../../src/store/claim.ts'
-import { directoryOf, someProfiles, temporaryDirectory, unusedIn, usedIn } from '../support/directory.ts'
+import { directoryOf, someProfiles, temporaryDirectory, unusedIn } from '../support/directory.ts'
 import { iccid } from '../support/profiles.ts'
 import { disk } from '../support/watched-fs.ts'
 
@@ -20,7 +18,6 @@ const pair = (count = 5) =>
   [directoryOf(someProfiles(count)), join(temporaryDirectory(), 'profiles')] as const
 const file = (n: number, number = 1) => `${iccid(n)}${number === 1 ? '' : `.${number}`}.json`
 const files = (...numbers: number[]) => numbers.map((n) => file(n))
-const used = (...names: string[]) => names.map((name) => `__${name}`)
 
 interface Call {
   readonly count?: number
@@ -43,13 +40,6 @@ async function move(source: string, target: string, call: Call = {}): Promise<st
   return said
 }
 
-async function back(source: string, target: string): Promise<string[]> {
-  const said: string[] = []
-  const say = (text: string) => void said.push(text)
-  await takeHome({ source, target, messages: { warn: say, tell: (_, text) => say(text) } })
-  return said
-}
-
 /** A move of two that is interrupted when its journal has so many entries: the plan, and whose the profiles are. */
 async function interrupt(source: string, target: string, entries: 1 | 2): Promise<void> {
   const stop = new AbortController()
@@ -60,93 +50,6 @@ async function interrupt(source: string, target: string, entries: 1 | 2): Promis
   await expect(move(source, target, { stop })).rejects.toMatchObject({ facts: { kind: 'interrupted-move' } })
   asUsual()
 }
-
-const FINISHED = (target: string) =>
-  `a move to ${target} was interrupted: it is finished, and nothing else is moved`
-
-test('a move takes the lowest; the same command moves the next ones', async () => {
-  const [source, target] = pair()
-  for (const left of [3, 1])
-    expect((await move(source, target)).at(-1)).toMatch(
-      RegExp(`^2 profiles moved to .*; ${left} unused left in`),
-    )
-  expect([unusedIn(source), unusedIn(target)]).toEqual([files(5), files(1, 2, 3, 4)])
-  expect([usedIn(source), usedIn(target)]).toEqual([used(...files(1, 2, 3, 4)), []])
-  await expect(move(source, target)).rejects.toMatchObject({ facts: { kind: 'too-few-to-move' } })
-  expect([unusedIn(source), unusedIn(target)]).toEqual([files(5), files(1, 2, 3, 4)])
-})
-
-describe.each([1, 2] as const)('a move that was interrupted after entry %i of its journal', (entries) => {
-  test('is finished by the same command, which moves nothing else', async () => {
-    const [source, target] = pair()
-    await interrupt(source, target, entries)
-    expect(unusedIn(target)).toEqual([])
-    const said = await move(source, target)
-    expect([said[0], said.at(-1)]).toEqual([FINISHED(target), expect.stringMatching(/^2 profiles moved/)])
-    expect([unusedIn(source), unusedIn(target)]).toEqual([files(3, 4, 5), files(1, 2)])
-    expect(readdirSync(join(source, '.moves')).filter((name) => name.length === 36)).toEqual([])
-  })
-
-  test('is taken back as long as it is not decided that the target gets them', async () => {
-    const [source, target] = pair()
-    await interrupt(source, target, entries)
-    const taken = back(source, target)
-    if (entries === 2) await expect(taken).rejects.toMatchObject({ facts: { kind: 'not-taken-back' } })
-    else await taken.catch(() => {})
-    await move(source, target)
-    expect([...unusedIn(source), ...unusedIn(target)].map((name) => name.slice(0, 20)).sort()).toEqual(
-      [1, 2, 3, 4, 5].map((n) => iccid(n)),
-    )
-    expect(unusedIn(target)).toHaveLength(2)
-  })
-})
-
-test('what is claimed and taken back comes under its next number, and is moved and used as any other', async () => {
-  const [source, target] = pair(2)
-  const stop = new AbortController()
-  beforeRead((path) => {
-    // The plan is written, and the last profile of it is about to be claimed.
-    if (path === join(source, file(2)) && existsSync(join(source, '.moves'))) stop.abort()
-  })
-  await expect(move(source, target, { stop })).rejects.toMatchObject({ facts: { kind: 'interrupted-move' } })
-  asUsual()
-  expect(usedIn(source)).toEqual(used(...files(1, 2)))
-  expect((await back(source, target)).at(-1)).toMatch(/^2 profiles taken back to /)
-  expect(unusedIn(source)).toEqual([file(1, 2), file(2, 2)])
-  await expect(back(source, target)).rejects.toMatchObject({ facts: { kind: 'no-move' } })
-  await move(source, target, { count: 1 })
-  expect([unusedIn(source), unusedIn(target)]).toEqual([[file(2, 2)], files(1)])
-})
-
-test('a lot goes away, comes home, and goes away again; what was used there stays used', async () => {
-  const [source, target] = pair(3)
-  await move(source, target, { count: 3 })
-  const stored = readFileSync(join(target, file(3)), 'utf8')
-  await claimAll(target, [usedText({ name: file(3), stored })])
-  await move(target, source)
-  expect([unusedIn(source), unusedIn(target)]).toEqual([[file(1, 2), file(2, 2)], []])
-  await move(source, target)
-  expect([unusedIn(source), unusedIn(target)]).toEqual([[], [file(1, 2), file(2, 2)]])
-  await move(target, source)
-  expect([unusedIn(source), unusedIn(target)]).toEqual([[file(1, 3), file(2, 3)], []])
-  expect(usedIn(target)).toEqual(used(file(1, 2), file(1), file(2, 2), file(2), file(3)))
-})
-
-test('others claim what is planned: others are moved instead, or all come back', async () => {
-  const [source, target] = pair(4)
-  const takenBy = (n: number) => {
-    const stored = readFileSync(join(source, file(n)), 'utf8')
-    beforeRead((path) => {
-      if (!path.includes('.moves') || usedIn(source).length > 0) return
-      asUsual()
-      void claimAll(source, [usedText({ name: file(n), stored })])
-    })
-  }
-  takenBy(1)
-  await move(source, target)
-  expect(unusedIn(target).map((name) => name.slice(0, 20))).toHaveLength(2)
-  expect(new Set([...unusedIn(source), ...unusedIn(target)]).size).toBe(3)
-})
 
 test('receipts: a line for each profile; what is given again says so', async () => {
   const [source, target] = pair()
