@@ -3,9 +3,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
-  renameSync,
   statSync,
-  symlinkSync,
   truncateSync,
   writeFileSync,
 } from 'node:fs'
@@ -13,7 +11,7 @@ import { join } from 'node:path'
 import { afterEach, expect, test, vi } from 'vitest'
 import { FreeList } from '../../src/store/free-list.ts'
 import { temporaryDirectory } from '../support/directory.ts'
-import { hasPosix, hasSymlinks } from '../support/system.ts'
+import { hasPosix } from '../support/system.ts'
 
 /** How many bytes of a write the disk takes; undefined if it takes all, -1 if it fails. */
 const disk = vi.hoisted(() => ({ takes: undefined as number | undefined }))
@@ -89,33 +87,12 @@ test('the position of a call is that of the next one, and left counts behind it'
   expect(allOf(directory)).toEqual([])
 })
 
-test.each<[string, (text: string) => string]>([
-  ['is of another version', (text) => text.replace('unused 1', 'unused 2')],
-  ['has no number of profiles', (text) => text.replace(/\n4 /, '\nx ')],
-  ['is empty', () => ''],
-])('a hint that %s is none', (_, change) => {
-  const { directory, path, text } = written()
-  writeFileSync(path, change(text))
-  expect(FreeList.open(directory)).toBeUndefined()
-})
-
 test.runIf(process.platform === 'linux')('a hint that is none does not stay open', () => {
   const { directory, path } = written()
   writeFileSync(path, 'x'.repeat(99))
   const before = readdirSync('/proc/self/fd').length
   for (let n = 0; n < 20; n++) FreeList.open(directory)
   expect(readdirSync('/proc/self/fd').length).toBeLessThan(before + 20)
-})
-
-test.each<[string, (text: string) => string]>([
-  ['has a position behind its end', (text) => text.replace(/\n0 /, '\n9 ')],
-  ['has no position', (text) => text.replace(/\n0 /, '\nx ')],
-])('a hint that %s is at its end', (_, change) => {
-  const { directory, path, text } = written()
-  writeFileSync(path, change(text))
-  const hint = FreeList.open(directory)
-  expect([hint?.left, hint?.reserve(1)]).toEqual([0, []])
-  hint?.close()
 })
 
 test('lines that are no ICCIDs are left out, and so is what a torn list has lost', () => {
@@ -131,13 +108,6 @@ test.each([-1, 10])('nothing is reserved if its position can’t be written: %i'
   disk.takes = takes
   expect(hint?.reserve(2)).toBeUndefined()
   hint?.close()
-})
-
-test.skipIf(!hasSymlinks)('a link to a hint is none', () => {
-  const { directory, path } = written()
-  renameSync(path, join(directory, 'elsewhere'))
-  symlinkSync('elsewhere', path)
-  expect(FreeList.open(directory)).toBeUndefined()
 })
 
 test.skipIf(!hasPosix)('it is for the users of the directory', () => {

@@ -1,18 +1,8 @@
-import {
-  cpSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  symlinkSync,
-  utimesSync,
-  writeFileSync,
-} from 'node:fs'
+import { readFileSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { Failure } from '../../src/failure.ts'
 import { pause } from '../../src/pause.ts'
-import { adopt, areDifferent, enter, identify, introduce, refuseCopy } from '../../src/store/identity.ts'
+import { adopt, areDifferent, enter, identify } from '../../src/store/identity.ts'
 import { temporaryDirectory } from '../support/directory.ts'
 import { hasSymlinks, tellsBirth } from '../support/system.ts'
 
@@ -77,22 +67,6 @@ const messages = { warn: () => {}, tell: () => {} }
 const identityIn = (directory: string) => readFileSync(join(directory, '.identity'), 'utf8')
 
 describe('a directory', () => {
-  test('is new, then used; what was moved or linked is still itself', () => {
-    const directory = temporaryDirectory()
-    expect(identify(directory)).toBe('none')
-    introduce(directory)
-    expect(identify(directory)).toBe('new')
-    const before = identityIn(directory)
-    introduce(directory)
-    expect(identityIn(directory)).toBe(before)
-    enter(directory, messages)()
-    expect(identify(directory)).toBe('original')
-    const renamed = `${directory}-renamed`
-    renameSync(directory, renamed)
-    expect(identify(renamed)).toBe('original')
-    expect(readdirSync(renamed)).toEqual(['.identity'])
-  })
-
   test('is used only from a claim on, and then written once', () => {
     const directory = temporaryDirectory()
     const begin = enter(directory, messages)
@@ -138,20 +112,5 @@ describe('a directory', () => {
     expect(identify(directory)).toBe('unknown')
     enter(directory, messages)()
     expect(identify(directory)).toBe('unknown')
-  })
-
-  test.skipIf(!tellsBirth)('that is a copy is refused, until it is adopted', () => {
-    const directory = temporaryDirectory()
-    adopt(directory)
-    const copy = `${directory}-copy`
-    cpSync(directory, copy, { recursive: true, preserveTimestamps: true })
-    expect(identify(copy)).toBe('copy')
-    expect(() => refuseCopy(copy)).toThrow(Failure)
-    expect(() => enter(copy, messages)).toThrow(/-copy is a copy, or came back from a backup/)
-    adopt(copy)
-    expect([identify(directory), identify(copy)]).toEqual(['original', 'original'])
-    rmSync(directory, { recursive: true })
-    cpSync(copy, directory, { recursive: true })
-    expect(identify(directory)).toBe('copy')
   })
 })

@@ -1,4 +1,4 @@
-import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, chownSync, existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { FreeList } from '../../../src/store/free-list.ts'
@@ -10,15 +10,6 @@ import { addTo, jsonIn, profile, several } from '../../support/store.ts'
 const isOnItsWay = (name: string) => /\.\d+$/.test(name)
 
 describe('add', () => {
-  test('gives each profile its own file and leaves no other file', async () => {
-    const directory = temporaryDirectory()
-    const added = await addTo(directory, several(200))
-    expect(added).toEqual({ stored: several(200).map(({ iccid }) => iccid), known: [] })
-    expect(namesIn(directory)).toHaveLength(200)
-    expect(readdirSync(join(directory, INCOMING))).toEqual([])
-    expect(jsonIn(directory, '89887.json')).toEqual(profile(7))
-  })
-
   test.skipIf(process.getuid?.() !== 0)(
     'files get the group and the permissions of the directory',
     async () => {

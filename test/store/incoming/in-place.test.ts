@@ -1,18 +1,9 @@
-import {
-  chmodSync,
-  existsSync,
-  readdirSync,
-  readFileSync,
-  readlinkSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs'
+import { existsSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { readUnused } from '../../../src/store/read.ts'
 import { namesIn, temporaryDirectory } from '../../support/directory.ts'
 import { addTo, jsonIn, profile } from '../../support/store.ts'
-import { hasPosix } from '../../support/system.ts'
 import { disk, systemError } from '../../support/watched-fs.ts'
 
 vi.mock('node:fs', async () => (await import('../../support/watched-fs.ts')).watchedFs)
@@ -82,30 +73,6 @@ describe('without hard links', () => {
     }
     expect(await addTo(directory, profiles)).toEqual({ stored: ['89881', '89883'], known: ['89882'] })
     expect([...readUnused(directory).iccids]).toEqual(['89881', '89883'])
-  })
-
-  test('a disk that fails is reported as it says', async () => {
-    meanwhile = (path) => {
-      if (path.endsWith('89882.json')) throw systemError('EIO')
-    }
-    await expect(addTo(temporaryDirectory(), profiles)).rejects.toThrow(
-      'the disk reports an input/output error (EIO)',
-    )
-  })
-
-  test('one profile in two spellings is stored once', async () => {
-    const directory = temporaryDirectory()
-    const both = ['8988001F', '8988001'].map((iccid) => ({ iccid, profile: 'AAAA' }))
-    expect(await addTo(directory, both)).toEqual({ stored: ['8988001F'], known: ['8988001'] })
-    expect(namesIn(directory)).toEqual(['8988001F.json'])
-  })
-
-  test.skipIf(!hasPosix)('a file gets the rights of the directory', async () => {
-    const directory = temporaryDirectory()
-    chmodSync(directory, 0o770)
-    process.umask(0)
-    await addTo(directory, profiles)
-    expect(statSync(join(directory, '89881.json')).mode & 0o777).toBe(0o660)
   })
 
   test.runIf(process.platform === 'linux')('no file stays open', async () => {

@@ -4,10 +4,7 @@ import {
   lstatSync,
   mkdirSync,
   readdirSync,
-  readFileSync,
-  renameSync,
   statSync,
-  symlinkSync,
   utimesSync,
   writeFileSync,
 } from 'node:fs'
@@ -18,7 +15,6 @@ import { FreeList } from '../../../src/store/free-list.ts'
 import {
   ANSWER,
   formatAnswer,
-  hasIncoming,
   INCOMING,
   newAnswerName,
   type StoredProfile,
@@ -26,7 +22,7 @@ import {
 import { finishFetches, recover } from '../../../src/store/incoming/recover.ts'
 import { namesIn, temporaryDirectory } from '../../support/directory.ts'
 import { directoryWith, jsonIn, nameOfGone, nameOfOther, profile, several } from '../../support/store.ts'
-import { hasPosix, hasSymlinks } from '../../support/system.ts'
+import { hasPosix } from '../../support/system.ts'
 import { disk, fail } from '../../support/watched-fs.ts'
 
 const HOUR_MS = 3_600_000
@@ -49,15 +45,6 @@ const modeOf = (directory: string, name: string) => statSync(join(directory, INC
 const interrupted = (profiles: readonly StoredProfile[], name = nameOfGone()) =>
   directoryWith({ [`${INCOMING}/${name + ANSWER}`]: formatAnswer(profiles) })
 
-test('stores a saved response and cleans up', async () => {
-  const directory = interrupted(several(3))
-  writeFileSync(join(directory, INCOMING, `${nameOfGone()}.0`), '{"icc')
-  expect(await recover(directory)).toEqual({ stored: ['89880', '89881', '89882'], known: [] })
-  expect(namesIn(directory)).toEqual(['89880.json', '89881.json', '89882.json'])
-  expect(readdirSync(join(directory, INCOMING))).toEqual([])
-  expect(await recover(directory)).toBeUndefined()
-})
-
 test('the contents of an empty used file are stored beside it, and the profile counts as used', async () => {
   const directory = interrupted(several(2))
   writeFileSync(join(directory, '__89880.json'), '')
@@ -71,22 +58,6 @@ test('does not restore profiles that were used in the meantime', async () => {
   writeFileSync(join(directory, '__89880.json'), 'used')
   expect(await recover(directory)).toEqual({ stored: ['89881'], known: ['89880'] })
   expect(namesIn(directory)).toEqual(['89881.json', '__89880.json'])
-})
-
-test('stores the complete profiles of a truncated response and keeps a copy of the response', async () => {
-  const text = formatAnswer(several(3)).slice(0, -5)
-  const directory = directoryWith({ [`${INCOMING}/${nameOfGone() + ANSWER}`]: text })
-  const { stored, damaged = [] } = (await recover(directory)) ?? {}
-  expect(stored).toEqual(['89880', '89881'])
-  expect(damaged).toHaveLength(1)
-  expect(damaged.map((path) => readFileSync(path, 'utf8'))).toEqual([text])
-  expect(readdirSync(join(directory, INCOMING)).map((name) => join(directory, INCOMING, name))).toEqual(
-    damaged,
-  )
-  // It is for a person to look at, and nothing for the next call.
-  expect(hasIncoming(directory)).toBe(false)
-  expect(await recover(directory)).toBeUndefined()
-  expect(damaged.map((path) => readFileSync(path, 'utf8'))).toEqual([text])
 })
 
 test('an ICCID in a response never becomes a path', async () => {
@@ -222,13 +193,4 @@ test.each([
   const said: string[] = []
   await finishFetches(directory, { warn: (text) => said.push(text), tell: (_, text) => said.push(text) })
   expect(said).toEqual(expected)
-})
-
-test.skipIf(!hasSymlinks)('a link in the place of saved responses is not followed', async () => {
-  const directory = interrupted(several(1))
-  const elsewhere = join(temporaryDirectory(), 'elsewhere')
-  renameSync(join(directory, INCOMING), elsewhere)
-  symlinkSync(elsewhere, join(directory, INCOMING), 'dir')
-  expect(await recover(directory)).toBeUndefined()
-  expect(readdirSync(elsewhere)).toHaveLength(1)
 })

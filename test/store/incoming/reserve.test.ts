@@ -96,14 +96,6 @@ test.each<[string, (incoming: string, aside: string) => void]>([
   },
 )
 
-test('no trace of the reserve is left when the profiles are stored', async () => {
-  const { directory, target, inside } = await place()
-  const aside = await reserve(target, 2)
-  await add(target, profiles(2), aside)
-  expect(namesIn(directory)).toEqual(['89880.json', '89881.json'])
-  expect(inside()).toEqual([])
-})
-
 test('an empty response releases the space', async () => {
   const { target, inside } = await place()
   const aside = await reserve(target, 2)

@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, symlinkSync } from 'node:fs'
 import { join, parse, resolve } from 'node:path'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { adviceOn } from '../../../src/advice/advice.ts'
@@ -31,13 +31,6 @@ describe('creating the directory', () => {
     expect(readdirSync(join(directory, INCOMING))).toEqual([])
   })
 
-  test('with its parent directories', async () => {
-    const directory = join(temporaryDirectory(), 'a', 'b', 'c')
-    await makeDirectory(directory)
-    await makeDirectory(directory)
-    expect(isDirectory(directory)).toBe(true)
-  })
-
   test.skipIf(!hasSymlinks)('a link to a directory is accepted', async () => {
     const above = temporaryDirectory()
     mkdirSync(join(above, 'real'))
@@ -52,13 +45,6 @@ describe('creating the directory', () => {
     symlinkSync('nothing', link, 'dir')
     await expect(makeDirectory(link)).rejects.toThrow(`${link} is a broken link`)
     await expect(makeDirectory(join(link, 'new'))).rejects.toThrow(`${link} is a broken link`)
-  })
-
-  test('a file in its place or in place of a parent', async () => {
-    const file = join(temporaryDirectory(), 'file')
-    writeFileSync(file, '')
-    await expect(makeDirectory(file)).rejects.toThrow(`${file} is not a directory`)
-    await expect(makeDirectory(join(file, 'new'))).rejects.toThrow(`${file} is not a directory`)
   })
 
   test('a drive that does not exist', async () => {

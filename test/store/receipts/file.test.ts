@@ -1,4 +1,4 @@
-import { chmodSync, closeSync, mkdirSync, openSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { closeSync, openSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { adviceOn } from '../../../src/advice/advice.ts'
@@ -83,21 +83,6 @@ describe('what is there already', () => {
     expect(readFileSync(path, 'utf8')).toMatch(kept)
     expect(readFileSync(path, 'utf8').slice(kept.length)).toMatch(/^\{"time":"[^\n]*\n$/)
   })
-
-  test.each(['x', '\n', '{"x', '-----BEGIN', ' {"time":"'])('something else is refused: %j', (before) => {
-    const { directory, path } = place()
-    writeFileSync(path, before)
-    expect(() => new ReceiptFile(path, directory, 1)).toThrow(
-      expect.objectContaining({ facts: { kind: 'no-receipts' } }),
-    )
-    expect(readFileSync(path, 'utf8')).toBe(before)
-  })
-
-  test('a directory is refused', () => {
-    const { directory, path } = place()
-    mkdirSync(path)
-    expect(() => new ReceiptFile(path, directory, 1)).toThrow(`${path} is not a file of receipts`)
-  })
 })
 
 test('it may be called as you like, but not like a profile', () => {
@@ -105,14 +90,6 @@ test('it may be called as you like, but not like a profile', () => {
   for (const name of ['receipts.json', 'x8981.json']) new ReceiptFile(join(directory, name), directory, 1)
   for (const name of ['8981.json', '__8981F.json', '8981.JSON', '8981.json.'])
     expect(() => new ReceiptFile(join(directory, name), directory, 1), name).toThrow('the name of a profile')
-})
-
-test.skipIf(!hasPosix)('a new file is for the users of the directory', () => {
-  const { directory, path } = place()
-  chmodSync(directory, 0o770)
-  process.umask(0)
-  new ReceiptFile(path, directory, 1)
-  expect(statSync(path).mode & 0o777).toBe(0o660)
 })
 
 describe('there must be room for it', () => {
