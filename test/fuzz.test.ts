@@ -11,7 +11,6 @@ import { encodeJson, encodeRaw } from '../src/profile/json.ts'
 import { parsePlaintext, parseStored } from '../src/profile/validate.ts'
 import { parseProfileList } from '../src/service/response.ts'
 import { parseAnswerFile } from '../src/store/incoming/answers.ts'
-import { unusedOf } from '../src/store/names.ts'
 import './support/after-file.ts'
 import { acceptable, answer, anyIccid, anyText, hexOptions } from './support/arbitrary.ts'
 import { namesIn } from './support/directory.ts'
@@ -56,21 +55,6 @@ test('a saved response: only complete lines with an ICCID are read', () => {
   fc.assert(
     fc.property(fc.oneof(spoilt(whole.repeat(3)), anyText, answer), (text) => {
       for (const { iccid } of parseAnswerFile(text).profiles) expect(iccidDigits(iccid)).toBeDefined()
-    }),
-    { numRuns: 2000 },
-  )
-})
-
-test('names in a directory: every unused name is an ICCID', () => {
-  const name = fc.oneof(
-    anyText.map((text) => `${text}.json`),
-    anyIccid.map((text) => `__${text}.json`),
-    anyIccid.map((text) => `${text}.json`),
-    anyText,
-  )
-  fc.assert(
-    fc.property(fc.array(name, { maxLength: 8 }), (names) => {
-      for (const each of unusedOf(names).iccids) expect(iccidDigits(each)).toBeDefined()
     }),
     { numRuns: 2000 },
   )

@@ -28,22 +28,15 @@ test('the overview shows the version, the commands, the global options and the c
   expect(overviewHelp).toContain('softsim help <command>')
 })
 
-test.each([
-  ['fetch', fetchHelp, ['-a, --api-key <API_KEY>', '-n, --count <N>', '-o, --out <DIR>']],
-  ['fetch', fetchHelp, ['-u, --url <URL>', 'https://api.onomondo.com/sims/profiles', 'SOFTSIM_API_KEY']],
-  ['next', nextHelp, ['-k, --key <KEY>', '-i, --in <DIR>', '--format[=<FORMAT>]', '--smsp']],
-  ['next', nextHelp, ['--no-smsc', '--no-crc', 'SOFTSIM_KEY_PASSPHRASE']],
-])('the help of %s has every option', (_, help, options) => {
-  for (const option of options) expect(help).toContain(option)
+test('the help of a command has the global options, the defaults and the environment', () => {
+  for (const text of ['https://api.onomondo.com/sims/profiles', 'SOFTSIM_API_KEY'])
+    expect(fetchHelp).toContain(text)
+  for (const text of ['--format[=<FORMAT>]', 'SOFTSIM_KEY_PASSPHRASE']) expect(nextHelp).toContain(text)
   for (const option of ['-v, --verbosity, --verbose', '-V, --version', '-h, --help'])
-    expect(help).toContain(option)
-})
-
-test('the overview shows how to fetch and to hand out', () => {
-  expect(lines(overviewHelp).filter(isToBePasted)).toEqual([
-    expect.stringContaining('softsim fetch -n'),
-    expect.stringContaining('softsim next -k softsim.pem -i profiles --device'),
-  ])
+    expect(
+      [fetchHelp, nextHelp].every((help) => help.includes(option)),
+      option,
+    ).toBe(true)
 })
 
 test('what is on by default has no option, and is accepted', () => {

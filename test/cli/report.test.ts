@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { adviceOn, UsageError } from '../../src/advice/advice.ts'
 import { setting } from '../../src/advice/shell.ts'
 import { Report } from '../../src/cli/report.ts'
-import { type Level, printable } from '../../src/words.ts'
+import type { Level } from '../../src/words.ts'
 
 /** As `crash` does it. */
 const fail = (report: Report, error: unknown) => report.failure(adviceOn(error), error)
@@ -19,21 +19,12 @@ function written(tell: (report: Report) => void, level: Level = 0): string {
   return text
 }
 
-test('a warning is one line that begins with the program’s name', () => {
-  expect(written((report) => report.warn('odd'))).toBe('softsim: warning: odd\n')
-})
-
 test('the verbosity controls which messages are printed', () => {
   const tellAll = (report: Report) => {
     for (const level of [0, 1, 2, 3] as const) report.tell(level, `level ${level}`)
   }
   expect(written(tellAll, 0)).toBe('softsim: level 0\n')
   expect(written(tellAll, 2)).toBe('softsim: level 0\nsoftsim: level 1\nsoftsim: level 2\n')
-})
-
-test('a failure is one line, and a hint that says what to do', () => {
-  const hinted = new UsageError('full', 'make room')
-  expect(written((report) => fail(report, hinted))).toBe('softsim: error: full\nsoftsim: hint: make room\n')
 })
 
 test('a hint for two shells is a line for each, so that either can be copied', () => {
@@ -84,23 +75,6 @@ test('a secret that begins with another secret is hidden completely, in either o
   }
 })
 
-test.each([
-  ['JSON', 'key"with\\slashes', String.raw`key\"with\\slashes`],
-  ['JSON with escaped slashes', 'key"with/slashes', String.raw`key\"with\/slashes`],
-  ['a URL', 'key/with+odd=letters', 'key%2Fwith%2Bodd%3Dletters'],
-  ['a URL in lower case', 'key/with+odd=letters', 'key%2fwith%2bodd%3dletters'],
-  ['JSON with numbers', 'key/with+odd=letters', String.raw`key\u002fwith\u002Bodd\u003dletters`],
-  ['JSON in JSON', 'key/with+odd=letters', String.raw`key\\/with\\u002bodd\\u003dletters`],
-  ['HTML', 'key/with+odd=letters', 'key&#x2F;with&#43;odd&equals;letters'],
-  ['a mixture', 'key/with+odd=letters', String.raw`%6bey\/with%252bodd\u003Dletters`],
-])('a secret is hidden in its encoded form: %s', (_, secret, form) => {
-  const text = written((report) => {
-    report.hide(secret)
-    report.warn(`it said <${form}>`)
-  })
-  expect(text).toBe('softsim: warning: it said <***>\n')
-})
-
 test('without secrets, the text is unchanged', () => {
   const text = written((report) => {
     report.hide(undefined)
@@ -108,13 +82,6 @@ test('without secrets, the text is unchanged', () => {
     report.warn('as it is')
   })
   expect(text).toBe('softsim: warning: as it is\n')
-})
-
-test('control characters, for example in file names, are escaped', () => {
-  expect(printable('\u001b[2Ja\r\nb\u202egnp\u0000\u009b')).toBe(
-    '\\u{1b}[2Ja\\u{d}\\u{a}b\\u{202e}gnp\\u{0}\\u{9b}',
-  )
-  expect(printable('89 – é ü 語 … 🙂')).toBe('89 – é ü 語 … 🙂')
 })
 
 test('every message is one line', () => {

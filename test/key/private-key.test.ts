@@ -1,6 +1,6 @@
 import { execFileSync, spawnSync } from 'node:child_process'
 import { createPrivateKey, generateKeyPairSync, type KeyObject } from 'node:crypto'
-import { copyFileSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, inject, test } from 'vitest'
 import { adviceOn } from '../../src/advice/advice.ts'
@@ -63,15 +63,6 @@ test.each<[string, Buffer | string]>([
 ])('a key %s, for which a passphrase is ignored', (_, bytes) => {
   opened(read(bytes))
   opened(read(bytes, PASSPHRASE))
-})
-
-test('a passphrase set by ssh-keygen', () => {
-  const path = join(temporaryDirectory(), 'key')
-  copyFileSync(privateKeyPath, path)
-  execFileSync('ssh-keygen', ['-q', '-p', '-m', 'PEM', '-f', path, '-N', PASSPHRASE])
-  const bytes = readFileSync(path)
-  opened(read(bytes, PASSPHRASE))
-  expect(refusal(bytes)).toMatch(/passphrase, but none was given\n.*SOFTSIM_KEY_PASSPHRASE/)
 })
 
 test.each(LOCKED)('a protected key needs its passphrase: %s', (_, bytes) => {
@@ -281,8 +272,6 @@ test('a key that is cut off, or whose lines begin with spaces', () => {
     }
   }
 })
-
-test('an empty file', () => expect(refusal('')).toMatch(/is empty\ncopy the private key to it again$/))
 
 test.each([
   ['words', 'not a key'],

@@ -3,20 +3,6 @@ import { expect, test, vi } from 'vitest'
 import { Report } from '../../../src/cli/report.ts'
 import { cut, startLog } from '../../../src/cli/terminal/progress.ts'
 import { hasColour } from '../../../src/cli/terminal/streams.ts'
-import { until } from '../../support/softsim.ts'
-
-test('without a terminal, it is told again and again, until it ends', async () => {
-  let said = ''
-  const report = new Report((text) => {
-    said += text
-  })
-  const progress = startLog(report, 1)
-  let at = 0
-  progress.follow(() => `step ${++at}`)
-  await until(() => at >= 3)
-  progress.end()
-  expect(said).toBe(Array.from({ length: at }, (_, n) => `softsim: step ${n + 1}\n`).join(''))
-})
 
 test('a log gets a line when something changes, at most one in ten seconds, and else two a minute', () => {
   vi.useFakeTimers()
@@ -43,15 +29,6 @@ test('a log gets a line when something changes, at most one in ten seconds, and 
   progress.end()
   expect(after(60_000)).toBe(5)
   vi.useRealTimers()
-})
-
-test('without anything to follow, nothing is told', async () => {
-  const report = new Report(() => {
-    throw new Error('told')
-  })
-  const progress = startLog(report, 1)
-  await new Promise((resolve) => setTimeout(resolve, 20))
-  progress.end()
 })
 
 test('a text that is too long for the line is cut', () => {
