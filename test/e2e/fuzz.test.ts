@@ -49,25 +49,12 @@ interface Litter {
 
 const litter: fc.Arbitrary<Litter> = fc.record({
   name: fc.oneof(
-    fc.constantFrom(
-      '.unused',
-      '.incoming',
-      'profiles.json',
-      '.json',
-      '__.json',
-      `${iccid(1)}.JSON`,
-      `__${iccid(90)}.json`,
-    ),
+    fc.constantFrom('.unused', '.incoming', 'profiles.json', '.json', '__.json'),
+    fc.constantFrom(`${iccid(1)}.JSON`, `__${iccid(90)}.json`),
     fc.nat(40).map((number) => `${iccid(number)}.json`),
     fc.stringMatching(/^[^/\0]{1,20}$/).map((text) => `${text}.json`),
   ),
-  is: fc.constantFrom(
-    'file' as const,
-    'file' as const,
-    'file' as const,
-    'directory' as const,
-    'link' as const,
-  ),
+  is: fc.constantFrom<Litter['is'][]>('file', 'file', 'file', 'directory', 'link'),
   text: fc.oneof(
     answer,
     fc.nat(40).map((number) => JSON.stringify({ iccid: iccid(number), profile: 'AAAA' })),
@@ -80,7 +67,7 @@ const FOUND: [Litter[], number][] = [[[{ name: '__ .json', is: 'file', text: '' 
 test.skipIf(isWindows || !hasSymlinks)(
   'any directory: a profile is printed and marked used, or neither',
   async () => {
-    const { privateKeyPath } = inject('keys')
+    const next = ['next', '-k', inject('keys').privateKeyPath]
     await fc.assert(
       fc.asyncProperty(
         fc.array(litter, { maxLength: 25 }),
@@ -89,15 +76,7 @@ test.skipIf(isWindows || !hasSymlinks)(
           const directory = directoryOf(someProfiles(3))
           for (const each of all) drop(directory, each)
           const before = usedIn(directory)
-          const { code, stdout } = await softsim([
-            'next',
-            '-k',
-            privateKeyPath,
-            '-i',
-            directory,
-            '-n',
-            String(count),
-          ])
+          const { code, stdout } = await softsim([...next, '-i', directory, '-n', String(count)])
           const taken = usedIn(directory).filter((name) => !before.includes(name))
           expect(code).not.toBe(1)
           expect(lines(stdout)).toHaveLength(code === 0 ? count : 0)

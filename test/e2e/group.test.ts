@@ -28,14 +28,19 @@ const as = (uid: number, ...args: string[]) =>
 
 const canTry = process.platform === 'linux' && process.getuid?.() === 0 && as(ANN, '--version').status === 0
 
-test.skipIf(!canTry)('each repeats the devices of the other, and takes new profiles', () => {
+/** A directory for the group, and where its key is. */
+function newPlace() {
   const place = mkdtempSync(join(tmpdir(), 'softsim-group-'))
   onTestFinished(() => rmSync(place, { recursive: true }))
   chmodSync(place, 0o755)
   const directory = join(place, 'profiles')
   execFileSync('install', ['-d', '-m', '2770', '-g', String(GROUP), directory])
+  return { place, directory, key: join(place, 'softsim.pem') }
+}
+
+test.skipIf(!canTry)('each repeats the devices of the other, and takes new profiles', () => {
+  const { directory, key } = newPlace()
   const stock = directoryOf(someProfiles(5))
-  const key = join(place, 'softsim.pem')
   /** As a `fetch` of Ann leaves it. */
   const put = (from: string, to: string) => {
     copyFileSync(from, to)
@@ -74,12 +79,7 @@ test.skipIf(!canTry)('each repeats the devices of the other, and takes new profi
 })
 
 test.skipIf(!canTry)('a file of another user that is not for the group is named', () => {
-  const place = mkdtempSync(join(tmpdir(), 'softsim-group-'))
-  onTestFinished(() => rmSync(place, { recursive: true }))
-  chmodSync(place, 0o755)
-  const directory = join(place, 'profiles')
-  execFileSync('install', ['-d', '-m', '2770', '-g', String(GROUP), directory])
-  const key = join(place, 'softsim.pem')
+  const { place, directory, key } = newPlace()
   const unused = join(directory, `${iccid(1)}.json`)
   copyFileSync(inject('keys').privateKeyPath, key)
   chmodSync(key, 0o644)

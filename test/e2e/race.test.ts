@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, inject, test } from 'vitest'
-import { directoryOf, someProfiles, temporaryDirectory, unusedIn, usedIn } from '../support/directory.ts'
+import { directoryOf, someProfiles, unusedIn, usedIn } from '../support/directory.ts'
 import { lines } from '../support/promises.ts'
 import { softsim } from '../support/softsim.ts'
 
@@ -39,28 +39,6 @@ test('8 stations empty a directory of 48 profiles: 48 different ones, and no cal
   const handedOut = stations.flatMap(({ iccids }) => iccids).sort()
   expect(handedOut).toEqual(profiles.map(({ iccid }) => iccid))
   expect(usedIn(directory)).toHaveLength(48)
-})
-
-test('stations that take panels and stations that take single profiles share a directory', async () => {
-  const profiles = someProfiles(60)
-  const directory = directoryOf(profiles)
-  const panels = ['5', '7', '1', '1'].map((count) => station(directory, '-n', count))
-  const stations = await Promise.all(panels)
-  const rest = await station(directory)
-  const handedOut = [...stations, rest].flatMap(({ iccids }) => iccids).sort()
-  expect(handedOut).toEqual(profiles.map(({ iccid }) => iccid))
-})
-
-test('three calls at once for the same device: each prints the same, and has a receipt', async () => {
-  const directory = directoryOf(someProfiles(3))
-  const path = join(temporaryDirectory(), 'receipt.jsonl')
-  const call = () => nextOf(directory, '--device', 'A', '--receipt', path)
-  const runs = await Promise.all([call(), call(), call()])
-  expect(new Set(runs.map(({ stdout }) => stdout)).size).toBe(1)
-  // Who finishes what another call has recorded may not know that it has done so: at least one is the first.
-  const receipts = lines(readFileSync(path, 'utf8')).map((line) => JSON.parse(line))
-  expect(receipts.map(({ device }) => device)).toEqual(['A', 'A', 'A'])
-  expect(receipts.map(({ again }) => again)).toContain(false)
 })
 
 test('8 stations, each device at two of them at once: one profile each', async () => {

@@ -18,16 +18,8 @@ const PROFILES = 60
 /** So many attempts are more than it makes where there is room. */
 const ATTEMPTS = 50
 
-const next = (directory: string) => [
-  'next',
-  '-k',
-  KEY,
-  '-i',
-  directory,
-  '-n',
-  String(PROFILES),
-  '--format=json',
-]
+const inJson = ['-n', String(PROFILES), '--format=json']
+const next = (directory: string) => ['next', '-k', KEY, '-i', directory, ...inJson]
 
 test.skipIf(!hasPosix)(
   'a pipe that accepts a part, then nothing, then the rest gets every line',

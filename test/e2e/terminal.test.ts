@@ -57,12 +57,6 @@ describe.skipIf(!hasTerminal)('fetch at a terminal', () => {
     }
   })
 
-  test('without colour under NO_COLOR', async () => {
-    const shown = await shownBy(80, /0 of 3/, { TERM: 'xterm', NO_COLOR: '1' })
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: colours begin with it
-    expect(shown).not.toMatch(/\u001b\[\d*m/)
-  })
-
   test('without any control sequence under TERM=dumb', async () => {
     const { fetch } = await startSandbox()
     const { code, stdout } = await fetch(['-n', '3'], { ...terminal(80), env: { TERM: 'dumb' } })
@@ -96,34 +90,20 @@ describe.skipIf(!hasTerminal)('fetch at a terminal', () => {
 })
 
 describe.skipIf(!hasTerminal)('next at a terminal', () => {
-  const argv = () => [
-    'next',
-    '-k',
-    inject('keys').privateKeyPath,
-    '-i',
-    directoryOf(someProfiles(2)),
-    '-n',
-    '2',
-  ]
+  const key = inject('keys').privateKeyPath
+  const argv = () => ['next', '-k', key, '-i', directoryOf(someProfiles(2)), '-n', '2']
   const WARNING = /^softsim: warning: a secret is on the screen: .*$/gm
   const PROFILES = /[0-9a-f]{200,}/g
 
-  test('warns once that a secret is on the screen', async () => {
-    const { code, stdout } = await softsim(argv(), terminal(80))
-    expect([code, stdout.match(PROFILES)?.length, stdout.match(WARNING)?.length]).toEqual([0, 2, 1])
-  })
+  const another = `words="$*"; export words; exec script -qec 'exec script -qec "exec $words 2>$(tty)" /dev/null' /dev/null`
 
-  test('that has another terminal as its standard output, as a serial port is one, does not', async () => {
-    const shell = `words="$*"; export words; exec script -qec 'exec script -qec "exec $words 2>$(tty)" /dev/null' /dev/null`
+  test.each([
+    ['that is its standard output warns once that a secret is on the screen', terminal(80).shell, 1],
+    ['that is not its standard output, as a serial port is another one, does not', another, undefined],
+    ['with a pipe as its standard output does not', 'exec script -qec "$* | cat" /dev/null', undefined],
+  ])('%s', async (_, shell, warnings) => {
     const { code, stdout } = await softsim(argv(), { shell })
-    expect([code, stdout.match(PROFILES)?.length, stdout.match(WARNING)]).toEqual([0, 2, null])
-  })
-
-  test('with a pipe or a file as its standard output does not', async () => {
-    const { code, stdout } = await softsim(argv(), {
-      shell: `exec script -qec "$* | cat" /dev/null`,
-    })
-    expect([code, stdout.match(PROFILES)?.length, stdout.match(WARNING)]).toEqual([0, 2, null])
+    expect([code, stdout.match(PROFILES)?.length, stdout.match(WARNING)?.length]).toEqual([0, 2, warnings])
   })
 })
 
