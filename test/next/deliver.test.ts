@@ -57,22 +57,15 @@ describe('one profile', () => {
     })
   })
 
-  test('was asked for by its ICCID: the same command prints it again', () => {
-    expect(failureOf([ready(1)], EIO, { iccid: '8981' }).hint).toBe(`to print it again: ${AGAIN} 8981`)
-  })
+  const receipt = { path: 'my receipts' } as unknown as NonNullable<Delivery['receipt']>
 
-  test('is a device’s: the same command prints it again', () => {
-    expect(failureOf([ready(1, 'A')], EIO).hint).toBe(
-      'run the same command again: each device gets the same profile',
-    )
-  })
-
-  test('has a receipt: the command that prints it again has it too', () => {
-    const receipt = { path: 'my receipts' } as unknown as NonNullable<Delivery['receipt']>
-    expect(failureOf([ready(1)], EIO, { receipt }).hint).toMatch(
-      /--iccid 8981 --receipt ['"]my receipts['"]$/,
-    )
-  })
+  test.each<[string, Ready, Partial<Delivery>, RegExp]>([
+    ['asked for by its ICCID', ready(1), { iccid: '8981' }, RegExp(`^to print it again: ${AGAIN} 8981$`)],
+    ['a device’s', ready(1, 'A'), {}, /^run the same command again: each device gets the same profile$/],
+    ['with a receipt', ready(1), { receipt }, /--iccid 8981 --receipt ['"]my receipts['"]$/],
+  ])('%s: the command that prints it again', (_, taken, changes, hint) =>
+    expect(failureOf([taken], EIO, changes).hint).toMatch(hint),
+  )
 })
 
 describe('a panel of three', () => {

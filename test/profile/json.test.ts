@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest'
-import { encodeHex } from '../../src/profile/hex.ts'
 import { encodeJson, encodeRaw } from '../../src/profile/json.ts'
 import type { Profile } from '../../src/profile/profile.ts'
 import { plainProfile } from '../support/profiles.ts'
@@ -20,33 +19,6 @@ const nothing = Object.fromEntries(ORDER.map((field) => [field, null])) as Profi
 const entriesOf = (profile: Profile, options = PLAIN): { name: string; file: string; content: string }[] =>
   JSON.parse(encodeJson(profile, options)).additional_fields
 
-test('the files of a card and their contents', () => {
-  const ota = 'b00011060101202122232425262728292A2B2C2D2E2F303132333435363738393A3B3C3D3E3F'
-  expect(entriesOf(FULL)).toEqual([
-    { name: 'encoded imsi', file: '/3f00/7ff0/6f07', content: '082943061220530094' },
-    { name: 'encoded iccid', file: '/3f00/2fe2', content: '98543700000031054025' },
-    {
-      name: 'Key material for attaching to network',
-      file: '/3f00/a001',
-      content: '000102030405060708090A0B0C0D0E0F101112131415161718191A1B1C1D1E1F00',
-    },
-    {
-      name: 'Key material for OTA related functions',
-      file: '/3f00/a004',
-      content: ota + 'f'.repeat(228 - ota.length),
-    },
-    { name: 'Hex encoded profile', file: 'n/a', content: encodeHex(FULL, PLAIN) },
-  ])
-})
-
-test('the profile has all fields, in order, on one line', () => {
-  const text = encodeJson(FULL, PLAIN)
-  expect(text).not.toContain('\n')
-  expect(Object.keys(JSON.parse(text))).toEqual(['profile', 'additional_fields'])
-  expect(Object.keys(JSON.parse(text).profile)).toEqual(ORDER)
-  expect(JSON.parse(text).profile).toEqual(FULL)
-})
-
 test('an absent field is null and has no file', () => {
   const { iccid, imsi, k, opc } = FULL
   const profile = { ...nothing, iccid, imsi, k, opc }
@@ -65,17 +37,6 @@ test.each([
   ['opc', '/3f00/a001'],
 ] as const)('without %s there is no %s', (field, file) => {
   expect(entriesOf({ ...FULL, [field]: null }).map((entry) => entry.file)).not.toContain(file)
-})
-
-test('only the hex is lower case; everything else keeps its case', () => {
-  const hex = entriesOf(FULL).at(-1)?.content ?? ''
-  expect(hex).toContain('0420000102030405060708090a0b0c0d0e0f')
-  expect(encodeJson(FULL, PLAIN).replace(hex, '')).toContain('"k":"000102030405060708090A0B0C0D0E0F"')
-})
-
-test('the hex follows the same flags', () => {
-  const options = { smsp: true, smsc: false, crc: true }
-  expect(entriesOf(FULL, options).at(-1)?.content).toBe(encodeHex(FULL, options))
 })
 
 test('raw is only the profile', () => {

@@ -76,14 +76,6 @@ test('proxy not reachable: the message blames the proxy, not the service', async
   expect(failure).toHaveProperty('facts', { kind: 'refused-by-proxy' })
 })
 
-test('service not reachable behind the proxy: the message does not blame the proxy', async () => {
-  const tunnel = await startTunnel({ refusals: [503] })
-  closing.push(tunnel.close)
-  expect(await failureThrough(tunnel.url)).toEqual(
-    failed(/^the proxy can't connect to the service \(503\)$/, true),
-  )
-})
-
 test('a proxy that closes the connection', async () => {
   const url = await serverThat((socket) => socket.destroy())
   expect(await failureThrough(url)).toEqual(failed(/^the connection to the proxy was (closed|reset) /, true))

@@ -47,15 +47,6 @@ test('allocates each profile once, encrypted for the key of the caller', async (
   expect(service.allocated).toEqual(service.delivered)
 })
 
-test('each kind of API key has its own endpoint', async () => {
-  await start()
-  const elsewhere = service.url.replace('/profiles', '')
-  const asked = [{ key: 'unknown' }, { key: 'plain' }, { url: elsewhere }, { url: elsewhere, key: 'plain' }]
-  const statuses = []
-  for (const each of asked) statuses.push((await call(1, each)).status)
-  expect([statuses, service.allocated.size]).toEqual([[401, 403, 403, 404], 0])
-})
-
 test('refuses a count out of range and a call without a version', async () => {
   await start()
   for (const count of [0, 1001, 1.5, '1', null]) expect((await call(count)).status).toBe(400)

@@ -12,14 +12,8 @@ import { join } from 'node:path'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { adviceOn } from '../../../src/advice/advice.ts'
 import { FreeList } from '../../../src/store/free-list.ts'
-import {
-  ANSWER,
-  formatAnswer,
-  INCOMING,
-  newAnswerName,
-  type StoredProfile,
-} from '../../../src/store/incoming/answers.ts'
-import { finishFetches, recover } from '../../../src/store/incoming/recover.ts'
+import { ANSWER, formatAnswer, INCOMING, type StoredProfile } from '../../../src/store/incoming/answers.ts'
+import { recover } from '../../../src/store/incoming/recover.ts'
 import { namesIn, temporaryDirectory } from '../../support/directory.ts'
 import { directoryWith, jsonIn, nameOfGone, nameOfOther, profile, several } from '../../support/store.ts'
 import { hasPosix } from '../../support/system.ts'
@@ -64,21 +58,6 @@ test('an ICCID in a response never becomes a path', async () => {
   const directory = interrupted([{ iccid: '../outside', profile: 'AAAA' }, profile(1)])
   expect((await recover(directory))?.stored).toEqual(['89881'])
   expect(existsSync(join(directory, '..', 'outside.json'))).toBe(false)
-})
-
-test('leaves alone what another process is about to store', async () => {
-  const directory = interrupted(several(2), newAnswerName())
-  expect(await recover(directory)).toBeUndefined()
-  expect(namesIn(directory)).toEqual([])
-})
-
-test('leaves alone what another machine saved, until it is old', async () => {
-  const name = nameOfOther()
-  const directory = interrupted(several(2), name)
-  expect(await recover(directory)).toBeUndefined()
-  const anHourAgo = new Date(Date.now() - HOUR_MS)
-  utimesSync(join(directory, INCOMING, name + ANSWER), anHourAgo, anHourAgo)
-  expect((await recover(directory))?.stored).toHaveLength(2)
 })
 
 test('two recoveries of the same response store it once', async () => {
@@ -181,16 +160,4 @@ test('another call has removed the place meanwhile: there is nothing to do', asy
   const directory = interrupted(several(1))
   fail(/^readdir$/, /\.incoming$/, 'ENOENT')
   expect(await recover(directory)).toBeUndefined()
-})
-
-test.each([
-  ['new profiles', [profile(1), profile(2)], ['stored what an interrupted call received: 2 new profiles']],
-  ['only known ones', [profile(0)], ['stored what an interrupted call received: 0 new profiles']],
-  ['nothing', [], []],
-])('says what an interrupted call received: %s', async (_, profiles, expected) => {
-  const directory = interrupted(profiles)
-  writeFileSync(join(directory, '89880.json'), JSON.stringify(profile(0)))
-  const said: string[] = []
-  await finishFetches(directory, { warn: (text) => said.push(text), tell: (_, text) => said.push(text) })
-  expect(said).toEqual(expected)
 })

@@ -20,7 +20,6 @@ import {
   END,
   formatAnswer,
   INCOMING,
-  isAbandoned,
   parseAnswerFile,
   RESERVE,
   type StoredProfile,
@@ -30,7 +29,7 @@ import { recover } from '../../../src/store/incoming/recover.ts'
 import { putAside, release, reserve } from '../../../src/store/incoming/reserve.ts'
 import { openTarget } from '../../../src/store/incoming/target.ts'
 import { namesIn, temporaryDirectory } from '../../support/directory.ts'
-import { nameOfGone, nameOfOther } from '../../support/store.ts'
+import { nameOfGone } from '../../support/store.ts'
 
 const profiles = (count: number, length = 684): StoredProfile[] =>
   Array.from({ length: count }, (_, n) => ({ iccid: `8988${n}`, profile: 'A'.repeat(length) }))
@@ -118,15 +117,6 @@ test('the reserve of a killed fetch is removed; a partly written response is fou
   closeSync(file)
   expect(await recover(directory)).toEqual({ stored: ['89880', '89881'], known: [] })
   expect(readdirSync(incoming).filter((name) => !name.endsWith('.fetch'))).toEqual([])
-})
-
-test('the reserve of another machine is left alone for a day, because its fetch may take long', () => {
-  const other = nameOfOther()
-  const hour = 3_600_000
-  expect([0, 1, 23, 25].map((hours) => isAbandoned(other + RESERVE, hours * hour))).toEqual(
-    [0, 1, 23, 25].map((hours) => isAbandoned(`${other}.fetch`, hours * hour)),
-  )
-  expect(isAbandoned(nameOfGone() + RESERVE, 0)).toBe('dead')
 })
 
 /** What a power cut may leave of an answer that was being written over its reserve: each sector the old or the new one. */

@@ -13,8 +13,6 @@ import {
   toReserve,
 } from '../../../src/store/incoming/answers.ts'
 import { recover } from '../../../src/store/incoming/recover.ts'
-import { reserve } from '../../../src/store/incoming/reserve.ts'
-import { targetOf } from '../../../src/store/incoming/target.ts'
 import { findUnanswered, warnOfUnanswered } from '../../../src/store/incoming/unanswered.ts'
 import { temporaryDirectory } from '../../support/directory.ts'
 
@@ -50,14 +48,6 @@ test('what killed calls had requested, and when, is known from their reserves un
   const told: unknown[] = []
   await recover(directory, ({ profiles }) => told.push([profiles, found()?.[0]]))
   expect([told, found()]).toEqual([[[101, 101]], undefined])
-})
-
-test('as it is reserved', async () => {
-  const name = await reserve(targetOf(directory), 7)
-  expect(found()).toBeUndefined()
-  leave(gone() + RESERVE, room(7))
-  expect(found()?.[0]).toBe(7)
-  expect(name).toContain(`~${process.pid}~`)
 })
 
 test.each([[[0, 0]], [[99.5, 0]]])('a reserve that is not whole: nothing was requested', ([profiles = 0]) => {

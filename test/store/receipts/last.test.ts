@@ -22,105 +22,77 @@ const move = (id: string, directory: string, to: string, number = 1): Receipt =>
 
 const unused = (number = 1) => `${ICCID}${number === 1 ? '' : `.${number}`}.json`
 
-describe('who has a profile', () => {
-  const holders = (...receipts: Receipt[]) => holdersIn(receipts).map(({ device }) => device)
+test.each<[string, Receipt[], (string | null)[]]>([
+  ['a device that got it again', [handOut('A', true), handOut('A'), handOut('A', true)], ['A']],
+  ['a call without a device, which was repeated', [handOut(null), handOut(null, true)], [null]],
+  ['a call without a device, of which only the repetition is known', [handOut(null, true)], [null]],
+  ['two devices', [handOut('A'), handOut('B', true)], ['A', 'B']],
+  ['a device and a call without one', [handOut(null), handOut('A')], ['A', null]],
+  ['two calls without one', [handOut(null), handOut(null)], [null, null]],
+])('who has a profile: %s', (_, receipts, devices) =>
+  expect(holdersIn(receipts).map(({ device }) => device)).toEqual(devices),
+)
 
-  test('a device that got it again', () =>
-    expect(holders(handOut('A', true), handOut('A'), handOut('A', true))).toEqual(['A']))
+const [out, home, outAgain] = [move('1', '/a', '/b'), move('2', '/b', '/a'), move('3', '/a', '/b', 2)]
+const onward = move('2', '/b', '/c')
 
-  test('a call without a device, which was repeated', () =>
-    expect(holders(handOut(null), handOut(null, true))).toEqual([null]))
-
-  test('only the repetition is known', () => expect(holders(handOut(null, true))).toEqual([null]))
-
-  test('two devices, or a device and a call without one', () => {
-    expect(holders(handOut('A'), handOut('B', true))).toEqual(['A', 'B'])
-    expect(holders(handOut(null), handOut('A'))).toEqual(['A', null])
-    expect(holders(handOut(null), handOut(null))).toEqual([null, null])
-  })
+test('a profile was handed out, after any number of moves', () => {
+  expect(lastOf([out, handOut('A'), home])).toEqual({ state: 'handed-out', holders: [handOut('A')] })
 })
 
-describe('what became of a profile', () => {
-  test('handed out, after any number of moves', () => {
-    const receipts = [move('1', '/a', '/b'), handOut('A'), move('2', '/b', '/a')]
-    expect(lastOf(receipts)).toEqual({ state: 'handed-out', holders: [handOut('A')] })
-  })
-
-  const lastMoves = (...receipts: Receipt[]) => {
-    const last = lastOf(receipts)
-    return last.state === 'moved' ? last.moves.map((each) => each.move.id) : []
-  }
-
-  test('moved on', () => expect(lastMoves(move('2', '/b', '/c'), move('1', '/a', '/b'))).toEqual(['2']))
-
-  test('moved home and away again: it is at one place', () =>
-    expect(lastMoves(move('3', '/a', '/b', 2), move('2', '/b', '/a'), move('1', '/a', '/b'))).toEqual([
-      '3',
-      '1',
-    ]))
-
-  test('moved home: receipts alone do not tell which move was the last', () =>
-    expect(lastMoves(move('2', '/b', '/a'), move('1', '/a', '/b'))).toEqual(['2', '1']))
-
-  test('a receipt of the same move at another path is no other move', () =>
-    expect(lastMoves(move('1', '/a', '/stick'), move('1', '/a', '/media/stick'))).toEqual(['1']))
-
-  test('the last directory of any chain, in any order of the receipts', () => {
-    const places = fc.array(fc.constantFrom('/a', '/b', '/c', '/d'), { minLength: 2, maxLength: 8 })
-    const chains = places.filter((all) => all.every((each, at) => each !== all[at + 1]))
-    fc.assert(
-      fc.property(chains, fc.infiniteStream(fc.nat()), (chain, keys) => {
-        const moves = chain.slice(1).map((to, at) => move(String(at), chain[at] ?? '', to))
-        const shuffled = moves
-          .map((each) => [keys.next().value, each] as const)
-          .sort(([a], [b]) => a - b)
-          .map(([, each]) => each)
-        const last = lastOf(shuffled)
-        const ends = new Set(last.state === 'moved' ? last.moves.map((each) => each.move.to) : [])
-        expect(ends).toContain(chain.at(-1))
-        if (chain[0] !== chain.at(-1)) expect(ends.size).toBe(1)
-      }),
-    )
-  })
+test.each<[string, Receipt[], string[]]>([
+  ['on', [onward, out], ['2']],
+  ['home and away again: it is at one place', [outAgain, home, out], ['3', '1']],
+  ['home: receipts alone do not tell which move was the last', [home, out], ['2', '1']],
+  ['to one stick at two paths', [move('1', '/a', '/stick'), move('1', '/a', '/media/stick')], ['1']],
+])('a profile was moved %s', (_, receipts, ids) => {
+  const last = lastOf(receipts)
+  expect(last.state === 'moved' && last.moves.map((each) => each.move.id)).toEqual(ids)
 })
 
-describe('an unused profile in a directory', () => {
-  const denied = (receipts: Receipt[], file: string, ...arrived: string[]) =>
-    deniedBy(receipts, file, new Set(arrived)).map((each) => each.move?.id ?? each.device)
+test('the last directory of any chain, in any order of the receipts', () => {
+  const places = fc.array(fc.constantFrom('/a', '/b', '/c', '/d'), { minLength: 2, maxLength: 8 })
+  const chains = places.filter((all) => all.every((each, at) => each !== all[at + 1]))
+  fc.assert(
+    fc.property(chains, fc.infiniteStream(fc.nat()), (chain, keys) => {
+      const moves = chain.slice(1).map((to, at) => move(String(at), chain[at] ?? '', to))
+      const shuffled = moves
+        .map((each) => [keys.next().value, each] as const)
+        .sort(([a], [b]) => a - b)
+        .map(([, each]) => each)
+      const last = lastOf(shuffled)
+      const ends = new Set(last.state === 'moved' ? last.moves.map((each) => each.move.to) : [])
+      expect(ends).toContain(chain.at(-1))
+      if (chain[0] !== chain.at(-1)) expect(ends.size).toBe(1)
+    }),
+  )
+})
 
-  test('was handed out', () => expect(denied([handOut('A')], unused())).toEqual(['A']))
-
-  test('was handed out after it had arrived', () =>
-    expect(denied([move('1', '/a', '/b'), handOut('A')], unused(), '1')).toEqual(['A']))
-
-  test('has left', () => expect(denied([move('1', '/a', '/b')], unused())).toEqual(['1']))
-
-  test('has arrived, wherever the directory is today', () => {
-    expect(denied([move('1', '/a', '/b')], unused(), '1')).toEqual([])
-    expect(denied([move('2', '/b', '/c'), move('1', '/a', '/b')], unused(), '2')).toEqual([])
-  })
-
-  test('has arrived and left: the directory comes from a backup', () =>
-    expect(denied([move('2', '/b', '/c'), move('1', '/a', '/b')], unused(), '1')).toEqual(['2']))
-
-  const [out, home, outAgain] = [move('1', '/a', '/b'), move('2', '/b', '/a'), move('3', '/a', '/b', 2)]
-
-  test('came home', () => {
-    expect(denied([home, out], unused(2), '2')).toEqual([])
-    // The other directory comes from a backup of the time before.
-    expect(denied([home, out], unused(), '1')).toEqual(['2'])
-  })
-
-  test('came home and left again', () => {
-    expect(denied([outAgain, home, out], unused(2), '1', '3')).toEqual([])
-    expect(denied([outAgain, home, out], unused(2), '2')).toEqual(['3'])
-    // The backup of a stick, and another stick has its path now.
-    expect(denied([outAgain, home, out], unused(), '1')).toEqual(['2'])
-    expect(denied([outAgain, home, out], unused())).toEqual(['2', '1'])
-  })
-
-  test('may have arrived, if the same stick has two paths: nobody knows, so it is named', () =>
-    expect(denied([move('1', '/a', '/stick'), move('2', 'E:\\', '/c')], unused(), '2')).toEqual(['1']))
+test.each<[string, Receipt[], file: string, arrived: string[], denied: string[]]>([
+  ['was handed out', [handOut('A')], unused(), [], ['A']],
+  ['was handed out after it had arrived', [out, handOut('A')], unused(), ['1'], ['A']],
+  ['has left', [out], unused(), [], ['1']],
+  ['has arrived, wherever the directory is today', [out], unused(), ['1'], []],
+  ['has arrived by the last move', [onward, out], unused(), ['2'], []],
+  ['has arrived and left: the directory comes from a backup', [onward, out], unused(), ['1'], ['2']],
+  ['came home', [home, out], unused(2), ['2'], []],
+  [
+    'came home, and the other directory comes from a backup of the time before',
+    [home, out],
+    unused(),
+    ['1'],
+    ['2'],
+  ],
+  ['came home and left again', [outAgain, home, out], unused(2), ['1', '3'], []],
+  ['left again, and comes from a backup', [outAgain, home, out], unused(2), ['2'], ['3']],
+  // Another stick has the path of that one now.
+  ['left again, in the backup of a stick', [outAgain, home, out], unused(), ['1'], ['2']],
+  ['left again, in a backup of the time before', [outAgain, home, out], unused(), [], ['2', '1']],
+  // Nobody knows whether one stick has two paths, so it is named.
+  ['may have arrived', [move('1', '/a', '/stick'), move('2', 'E:\\', '/c')], unused(), ['2'], ['1']],
+])('an unused profile in a directory %s', (_, receipts, file, arrived, denied) => {
+  const found = deniedBy(receipts, file, new Set(arrived))
+  expect(found.map((each) => each.move?.id ?? each.device)).toEqual(denied)
 })
 
 describe('devices with several ICCIDs', () => {
