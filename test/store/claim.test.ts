@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { claimAll, comeBack, nextName, readSettled, usedText } from '../../src/store/claim.ts'
+import { nextName, readSettled, usedText } from '../../src/store/claim.ts'
 import { namesIn } from '../support/directory.ts'
 import { directoryWith } from '../support/store.ts'
 
@@ -37,24 +37,6 @@ test('a used file says who has the profile, and no two say the same', () => {
   expect(JSON.parse(usedText(profile(1), 'D')).claim).not.toBe(claim)
   // What somebody has renamed back by hand is not whose it was.
   expect(JSON.parse(usedText({ ...profile(1), stored: text })).device).toBeUndefined()
-})
-
-test('what is claimed comes back as it was stored, under the next number, once', async () => {
-  const { directory, read } = place(unused(1), unused(2))
-  const texts = [1, 2].map((n) => usedText(profile(n)))
-  expect((await claimAll(directory, texts)).map(({ state }) => state)).toEqual(['ours', 'ours'])
-  expect(namesIn(directory)).toEqual(['__8981.json', '__8982.json'])
-  for (const state of ['ours', 'others']) expect(await comeBack(directory, [profile(1)])).toEqual([{ state }])
-  expect([namesIn(directory), read('8981.2.json')]).toEqual([
-    ['8981.2.json', '__8981.json', '__8982.json'],
-    profile(1).stored,
-  ])
-  const again = { ...profile(1), name: '8981.2.json' }
-  expect(await claimAll(directory, [usedText(again)])).toEqual([{ state: 'ours' }])
-  // Whoever was paused for an hour gives nothing back any more.
-  expect(await comeBack(directory, [profile(1)])).toEqual([{ state: 'others' }])
-  expect(await comeBack(directory, [again])).toEqual([{ state: 'ours' }])
-  expect(namesIn(directory)).toEqual(['8981.3.json', '__8981.2.json', '__8981.json', '__8982.json'])
 })
 
 test('the next name has no filler', () => {
@@ -103,21 +85,6 @@ test('whoever reads a directory finishes what killed calls have decided, and rem
     text,
     profile(2).stored,
     [unprinted('8981')],
-  ])
-})
-
-test('what an earlier version has set aside stays and is named, unless it came once more', () => {
-  const { directory, said, messages } = place(
-    unused(1),
-    ['__8981.json', ''],
-    unused(2),
-    ['__8982.json', '{"ic'],
-    ['8982.2.json', profile(2).stored],
-  )
-  expect([...readSettled(directory, messages).iccids]).toEqual(['8982.2'])
-  expect(namesIn(directory)).toEqual(['8981.json', '8982.2.json', '__8981.json', '__8982.json'])
-  expect(said).toEqual([
-    ['8981 is set aside: its used file is not complete, and nobody has it', 'unprinted', '8981'],
   ])
 })
 

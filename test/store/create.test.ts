@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, readFileSync, renameSync, unlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { CLAIMS } from '../../src/store/claim-place.ts'
@@ -84,23 +84,6 @@ test.each([USED, '__8988001F.json'])('what is there as %s stays as it is', async
   expect([read(name), namesIn(directory)]).toEqual(['theirs', [NAME, name]])
 })
 
-test('a tool that renames is faster than a call that has decided: the file is the tool’s, and the claim goes', async () => {
-  disk.before = (step, to) => {
-    if (step !== 'unlink' || to !== path(NAME)) return
-    renameSync(path(NAME), path(USED))
-  }
-  expect(await states('one')).toEqual(['others'])
-  expect([read(USED), namesIn(directory), claims()]).toEqual([STORED, [USED], []])
-})
-
-test('somebody else finishes what a call has decided: it is the call’s', async () => {
-  disk.after = (step, to) => {
-    if (step === 'rename' && to === path(`${CLAIMS}/8988001`)) settle(directory, '8988001')
-  }
-  expect(await states('one')).toEqual(['ours'])
-  expect([read(USED), claims()]).toEqual([textOf('one'), []])
-})
-
 test('a claim that was left empty is in nobody’s way', async () => {
   mkdirSync(path(`${CLAIMS}/8988001`), { recursive: true })
   expect(await states('one')).toEqual(['ours'])
@@ -113,19 +96,6 @@ describe('a disk that fails', () => {
     }
     await expect(states('one')).rejects.toThrow('ENOSPC')
     expect([namesIn(directory), claims()]).toEqual([[NAME], []])
-  })
-
-  test('before the decision: the profile is not claimed, and nothing stays', async () => {
-    disk.before = (step) => step === 'rename' && fails()
-    const outcomes = await createAll(directory, [claim('one')])
-    expect(outcomes).toMatchObject([{ state: 'unclaimed', error: { code: 'EIO' } }])
-    expect([namesIn(directory), claims()]).toEqual([[NAME], []])
-  })
-
-  test('after the decision, which it has made: the claim is the call’s', async () => {
-    disk.after = (step, to) => to === path(`${CLAIMS}/8988001`) && step === 'rename' && fails()
-    expect(await states('one')).toEqual(['ours'])
-    expect(read(USED)).toBe(textOf('one'))
   })
 
   const STEPS: [step: string, name: string, type: number][] = [
