@@ -18,14 +18,14 @@ export interface Diagram {
   readonly rows: readonly Row[]
 }
 
-const [BOX, GAP, MARGIN, LINE, BETWEEN, LETTERS] = [196, 64, 12, 17, 38, 26]
+const [BOX, GAP, MARGIN, LINE, BETWEEN, LETTERS] = [184, 50, 10, 17, 38, 26]
 const LEFT = MARGIN
 const RIGHT = MARGIN + BOX + GAP
 const WIDTH = RIGHT + BOX + MARGIN
 
 const STYLE = `text { font: 13px system-ui, "Segoe UI", Roboto, "DejaVu Sans", sans-serif; fill: #1f2328 }
 .page { fill: #f6f8fa } .box { fill: #fff; stroke: #57606a } .question { fill: #ddf4ff; stroke: #0969da }
-.arrow { stroke: #57606a; stroke-width: 1.5; fill: none } .head { fill: #57606a } .label, .note { font-size: 12px; fill: #57606a }
+.arrow { stroke: #57606a; stroke-width: 1.5; fill: none } .head { fill: #57606a } .label, .note { fill: #57606a }
 @media (prefers-color-scheme: dark) {
 .page { fill: #161b22 } .box { fill: #0d1117; stroke: #8b949e } .question { fill: #0c2d4d; stroke: #58a6ff } text { fill: #f0f6fc }
 .arrow { stroke: #8b949e } .head { fill: #8b949e } .label, .note { fill: #b1bac4 }
@@ -76,7 +76,7 @@ function arrow(x: number, y: number, dx: number, dy: number, label: string): str
       : `${toX},${toY} ${toX - 4},${toY - 7} ${toX + 4},${toY - 7}`
   const at =
     dx > 0
-      ? text('label', label, x + dx / 2 - 3, y - 9, 'middle')
+      ? text('label', label, x + dx / 2 - 3, y - 11, 'middle')
       : text('label', label, x + 10, y + dy / 2, 'start')
   return [
     `<path class="arrow" d="M${x} ${y}L${toX - Math.sign(dx) * 5} ${toY - Math.sign(dy) * 5}"/><polygon class="head" points="${head}"/>`,

@@ -41,7 +41,7 @@ export const DIAGRAMS: Readonly<Record<string, Diagram>> = {
         downRight: 'the move ends',
       },
       {
-        left: 'claimed\nboth names are there',
+        left: 'claimed\n.claims/<iccid>',
         right: 'moved\nunused in the other directory',
         down: 'next flushes, then prints',
       },
