@@ -28,7 +28,6 @@ import {
   type Move,
   openMoves,
   store,
-  tombstoneText,
   unmark,
 } from '../store/moves.ts'
 import { fileName } from '../store/names.ts'
@@ -36,7 +35,8 @@ import { Queue } from '../store/queue.ts'
 import { readUnused, whyNone } from '../store/read.ts'
 import { ReceiptFile } from '../store/receipts/file.ts'
 import { areOnOneDisk } from '../store/same-directory.ts'
-import { type Tombstone, tombstoneIn, useAt } from '../store/use.ts'
+import { type Tombstone, tombstoneIn, tombstoneText } from '../store/tombstone.ts'
+import { useAt } from '../store/use.ts'
 import { type Messages, several } from '../words.ts'
 import { checkPlaces } from './check-places.ts'
 import { failureOf } from './failure.ts'

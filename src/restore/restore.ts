@@ -7,7 +7,7 @@ import { Failure, reasonOf, UnusableProfile } from '../failure.ts'
 import { fullPath } from '../full-path.ts'
 import { pause } from '../pause.ts'
 import { iccidDigits } from '../profile/iccid.ts'
-import { type By, claimAll, claimable, readSettled, type Stored, usedText } from '../store/claim.ts'
+import { claimAll, claimable, readSettled, type Stored, usedText } from '../store/claim.ts'
 import { keyOfName } from '../store/claim-place.ts'
 import { type Outcome, settle } from '../store/create.ts'
 import { historyOf, namesDevice, recordAll } from '../store/devices.ts'
@@ -15,11 +15,13 @@ import { fieldsOf } from '../store/fields.ts'
 import { flushDirectory } from '../store/flush/directory.ts'
 import { FreeList } from '../store/free-list.ts'
 import { adopt } from '../store/identity.ts'
-import { movesInto, noteGiven, tombstoneText } from '../store/moves.ts'
+import { movesInto, noteGiven } from '../store/moves.ts'
 import { deniedBy, lastOf, withSeveralIccids } from '../store/receipts/last.ts'
 import type { Receipt } from '../store/receipts/line.ts'
 import { readByDevice } from '../store/receipts/receipts.ts'
-import { deviceIn, tombstoneIn, type Use, useOf } from '../store/use.ts'
+import type { By } from '../store/station.ts'
+import { tombstoneIn, tombstoneText } from '../store/tombstone.ts'
+import { deviceIn, type Use, useOf } from '../store/use.ts'
 import { type Messages, several } from '../words.ts'
 
 /** How many profiles are claimed together. */
@@ -213,7 +215,7 @@ function stepOfMove(
     left[0]
   if (out?.move === undefined) return undefined
   const { id, to } = out.move
-  const tombstone = tombstoneText({ id, source: directory }, to, stored, byOf(out))
+  const tombstone = tombstoneText({ id }, to, stored, byOf(out))
   // Whether it is back is not known: another directory may have had this path.
   const isBack = receipts.some(({ move }) => move?.to === here && !arrived.has(move?.id ?? ''))
   if (!isBack && tombstoneIn(tombstone) !== undefined) return { text: tombstone, move: id }

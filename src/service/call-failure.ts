@@ -1,7 +1,7 @@
 import type { Facts, PlainKind, ServiceKind } from '../advice/hints.ts'
 import { errnoOf, Failure } from '../failure.ts'
 import { durationOf } from '../words.ts'
-import { ProxyFailure } from './connection.ts'
+import { ProxyFailure } from './proxy.ts'
 import { type Limit, readLimit, tooLongAskedMs } from './rate-limit.ts'
 import { USUAL_PATH } from './url.ts'
 

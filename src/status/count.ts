@@ -10,7 +10,8 @@ import { findUnanswered, type Unanswered } from '../store/incoming/unanswered.ts
 import { countMoved, type Moved } from '../store/moves.ts'
 import { fileName, parseName, usedName } from '../store/names.ts'
 import { readUnused } from '../store/read.ts'
-import { tombstoneIn, useAt } from '../store/use.ts'
+import { tombstoneIn } from '../store/tombstone.ts'
+import { useAt } from '../store/use.ts'
 import type { Messages } from '../words.ts'
 import { lookAt } from './unfinished.ts'
 

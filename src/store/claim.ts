@@ -11,8 +11,9 @@ import { fieldsOf } from './fields.ts'
 import { fileName, keyOf, parseName, type Unused } from './names.ts'
 import { patiently } from './patience.ts'
 import { readProfile, readUnused } from './read.ts'
-import { stationName } from './station.ts'
-import { deviceIn, tombstoneIn, type Use, useOf } from './use.ts'
+import { type By, byUs } from './station.ts'
+import { tombstoneIn } from './tombstone.ts'
+import { deviceIn, type Use, useOf } from './use.ts'
 
 /** No call takes that long for a claim, unless its process has ended or is suspended. */
 const STILL_CLAIMING_MS = 60_000
@@ -25,17 +26,6 @@ export interface Stored {
   readonly name: string
   readonly stored: string
 }
-
-/** Who claimed a profile, and when (RFC 3339). */
-export interface By {
-  readonly station: string
-  readonly time: string
-  /** For how many profiles at once: that call gives them back if it comes short. */
-  readonly panel?: number
-}
-
-/** This station, now. */
-export const byUs = (): By => ({ station: stationName(), time: new Date().toISOString() })
 
 /** What a used file says. It differs from that of any other call: `claim` is a random number. */
 export const usedText = (

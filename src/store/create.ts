@@ -23,18 +23,19 @@ import { pause } from '../pause.ts'
 import { CLAIMS, type Place, placeOf } from './claim-place.ts'
 import {
   exists,
+  fileRights,
   makeThere,
   namesIn,
   readIfThere,
   removeEmpty,
   removeIfThere,
+  rightsOf,
   tryToRemove,
 } from './entries.ts'
 import { fieldsOf } from './fields.ts'
 import { flushDirectoryIfThere, flushDirectorySync, isOrdered, isTested } from './flush/directory.ts'
 import { FLUSHES_AT_ONCE, flushFile, flushFileSync, flushFiles, flushUnlessGoneSync } from './flush/files.ts'
 import { patiently } from './patience.ts'
-import { fileRights, rightsOf } from './rights.ts'
 
 /** What begins so is not decided, and nobody reads it. */
 const DRAFT = '~'

@@ -8,7 +8,8 @@ import { namesIn } from './entries.ts'
 import { fieldsOf } from './fields.ts'
 import { fileName, parseName, usedName } from './names.ts'
 import { readProfile, readUsed, textOf } from './read.ts'
-import { deviceIn, tombstoneIn } from './use.ts'
+import { tombstoneIn } from './tombstone.ts'
+import { deviceIn } from './use.ts'
 
 /**
  * The records of a device, of which earlier versions hashed the serial number as it is.

@@ -1,10 +1,9 @@
 /** What is in a directory, made if it is missing and removed if it is there. */
-import { lstatSync, mkdirSync, readdirSync, readFileSync, rmdirSync, unlinkSync } from 'node:fs'
+import { lstatSync, mkdirSync, readdirSync, readFileSync, rmdirSync, statSync, unlinkSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { errnoOf } from '../failure.ts'
 import { flushDirectorySync } from './flush/directory.ts'
 import { patiently } from './patience.ts'
-import { rightsOf } from './rights.ts'
 
 /** The names in a directory; none if there is none. */
 export function namesIn(path: string): string[] {
@@ -78,3 +77,13 @@ export function removeEmpty(path: string): boolean {
     return false
   }
 }
+
+/**
+ * The rights of what is made in a directory: the directory's own, without those of other users. A directory that is
+ * open to a group keeps working for it. The umask takes nothing away: main.ts clears it.
+ * @throws the system error
+ */
+export const rightsOf = (directory: string) => statSync(directory).mode & 0o770
+
+/** The same for a file in it. */
+export const fileRights = (rights: number) => rights & 0o660

@@ -14,10 +14,9 @@ import {
   writeSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { removeIfThere, tryToRemove } from './entries.ts'
+import { fileRights, removeIfThere, rightsOf, tryToRemove } from './entries.ts'
 import { fileName, parseName } from './names.ts'
 import { patiently } from './patience.ts'
-import { fileRights, rightsOf } from './rights.ts'
 
 const HINT = '.unused'
 

@@ -8,13 +8,12 @@ import { closeSync, constants, fstatSync, openSync, readFileSync, renameSync, wr
 import { join } from 'node:path'
 import { errnoOf, Failure, reasonOf } from '../failure.ts'
 import type { Messages } from '../words.ts'
-import { tryToRemove } from './entries.ts'
+import { fileRights, rightsOf, tryToRemove } from './entries.ts'
 import { fieldsOf } from './fields.ts'
 import { FAT, fileSystemOf, flushDirectorySync, isTested, TESTED } from './flush/directory.ts'
 import { flushFileSync } from './flush/files.ts'
 import { patiently } from './patience.ts'
 import { nameUnused } from './receipts/unused.ts'
-import { fileRights, rightsOf } from './rights.ts'
 
 const FILE = '.identity'
 

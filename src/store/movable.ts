@@ -6,7 +6,8 @@ import { recordedIccids } from './devices.ts'
 import { parseProfile } from './incoming/answers.ts'
 import { fileName, usedName } from './names.ts'
 import { readProfile } from './read.ts'
-import { refuseAssigned, tombstoneIn, useOf } from './use.ts'
+import { tombstoneIn } from './tombstone.ts'
+import { refuseAssigned, useOf } from './use.ts'
 
 const MOST_WARNINGS = 20
 

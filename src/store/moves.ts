@@ -8,21 +8,20 @@ import { randomUUID } from 'node:crypto'
 import { renameSync, rmdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { errnoOf } from '../failure.ts'
-import { byUs, type Stored } from './claim.ts'
 import { comingKey, MOVES } from './claim-place.ts'
 import { type Creation, createAll, type Outcome, readDecided, settle } from './create.ts'
 import { earlierEntries } from './earlier.ts'
-import { exists, makeThere, namesIn, tryToRemove } from './entries.ts'
+import { exists, fileRights, makeThere, namesIn, rightsOf, tryToRemove } from './entries.ts'
 import { fieldsOf } from './fields.ts'
 import { flushDirectoryIfThere, flushDirectorySync } from './flush/directory.ts'
 import { flushPathSync, writeNewSync } from './flush/files.ts'
 import { fileName, keyOf, parseName, usedName } from './names.ts'
 import { patiently } from './patience.ts'
 import { looking, namesOf, readProfile, textOf } from './read.ts'
-import { fileRights, rightsOf } from './rights.ts'
 import { sameDirectory } from './same-directory.ts'
 import { stationName } from './station.ts'
-import { type Tombstone, tombstoneIn, useAt } from './use.ts'
+import { type Tombstone, tombstoneIn } from './tombstone.ts'
+import { useAt } from './use.ts'
 
 const MARK = '.from'
 const ID = /^[0-9a-f-]{36}$/
@@ -200,16 +199,6 @@ export async function noteGiven(move: Move): Promise<void> {
   makeThere(move.source, MOVES)
   makeThere(move.source, join(MOVES, CLOSED + move.id))
 }
-
-/** What the used file of a profile says that a move claims. */
-export const tombstoneText = ({ id }: Move, to: string, { name, stored }: Stored, by = byUs()) =>
-  JSON.stringify({
-    move: id,
-    to,
-    ...by,
-    file: name,
-    moved: fieldsOf(stored),
-  })
 
 /**
  * The tombstone of a profile, if the move has claimed it.

@@ -9,6 +9,7 @@ import { fieldsOf } from './fields.ts'
 import { fileName, keyOf, parseName, spellings, usedName } from './names.ts'
 import { patiently } from './patience.ts'
 import { readProfile } from './read.ts'
+import { tombstoneIn } from './tombstone.ts'
 
 /** In each, `name` is that of the unused file, whether it is there or not. */
 export type Use =
@@ -20,16 +21,6 @@ export type Use =
   /** The used file is empty or torn: an earlier version was killed, or the power failed. Nobody has the profile. */
   | { readonly state: 'torn'; readonly name: string; readonly text: string; readonly isTwin: boolean }
   | { readonly state: 'gone' }
-
-/** What the used file of a profile says that a move has claimed. */
-export interface Tombstone {
-  /** Which move it is. */
-  readonly move: string
-  /** The path of the other directory. */
-  readonly to: string
-  /** As it was stored. */
-  readonly profile: { readonly iccid: string; readonly profile: string; readonly from?: string }
-}
 
 /**
  * Of a profile that came back, the last time counts.
@@ -77,18 +68,6 @@ function lookAt(directory: string, name: string): Use {
 function isComplete(text: string, name: string): boolean {
   const { iccid, profile } = tombstoneIn(text)?.profile ?? fieldsOf(text)
   return typeof profile === 'string' && iccidDigits(String(iccid)) === parseName(name)?.digits
-}
-
-/** It becomes a file name, so it is checked. */
-const MOVE = /^[0-9a-f-]{36}$/
-
-/** The tombstone that a file is. Its fields are not those of a profile, so that version 1.1 calls it damaged. */
-export function tombstoneIn(text: string): Tombstone | undefined {
-  const { move, to, moved } = fieldsOf(text)
-  if (typeof move !== 'string' || !MOVE.test(move) || typeof to !== 'string') return undefined
-  const { iccid, profile, from } = (moved ?? {}) as Record<string, unknown>
-  if (typeof iccid !== 'string' || typeof profile !== 'string') return undefined
-  return { move, to, profile: { iccid, profile, ...(typeof from === 'string' ? { from } : {}) } }
 }
 
 /** The device that a used file or a record names. */

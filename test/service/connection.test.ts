@@ -4,7 +4,7 @@ import tls from 'node:tls'
 import { afterEach, expect, test, vi } from 'vitest'
 import { networkFailure } from '../../src/service/call-failure.ts'
 import { Client } from '../../src/service/client.ts'
-import { ProxyFailure } from '../../src/service/connection.ts'
+import { ProxyFailure } from '../../src/service/proxy.ts'
 import { startTunnel } from '../support/tunnel.ts'
 
 /** Nothing listens here (RFC 6335 6: reserved). */

@@ -5,19 +5,19 @@ import type { Bounds } from '../../src/service/connection.ts'
 /** What the client asks of its connections. */
 const asked = vi.hoisted((): Bounds[] => [])
 
+const noting = vi.hoisted(() => <R>(make: (bounds: Bounds) => R) => (bounds: Bounds) => {
+  asked.push(bounds)
+  return make(bounds)
+})
+
 vi.mock('../../src/service/connection.ts', async (original) => {
   const connection = await original<typeof import('../../src/service/connection.ts')>()
-  const noting =
-    <R>(make: (bounds: Bounds) => R) =>
-    (bounds: Bounds) => {
-      asked.push(bounds)
-      return make(bounds)
-    }
-  return {
-    ...connection,
-    directly: noting(connection.directly),
-    throughProxy: noting(connection.throughProxy),
-  }
+  return { ...connection, directly: noting(connection.directly) }
+})
+
+vi.mock('../../src/service/proxy.ts', async (original) => {
+  const proxy = await original<typeof import('../../src/service/proxy.ts')>()
+  return { throughProxy: noting(proxy.throughProxy), ProxyFailure: proxy.ProxyFailure }
 })
 
 test('a connection may take 20 s, a silence three minutes, and no answer is too slow that brings 20 kB in five', async () => {

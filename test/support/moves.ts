@@ -1,7 +1,8 @@
 import { mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { claimAll } from '../../src/store/claim.ts'
-import { append, beginMove, journalOf, tombstoneText } from '../../src/store/moves.ts'
+import { append, beginMove, journalOf } from '../../src/store/moves.ts'
+import { tombstoneText } from '../../src/store/tombstone.ts'
 import { directoryOf, someProfiles } from './directory.ts'
 import { iccid } from './profiles.ts'
 

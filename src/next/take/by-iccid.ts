@@ -10,7 +10,8 @@ import { tryToRemove } from '../../store/entries.ts'
 import { fieldsOf } from '../../store/fields.ts'
 import { parseName } from '../../store/names.ts'
 import { checkDirectory } from '../../store/read.ts'
-import { deviceIn, removeTwin, type Tombstone, tombstoneIn, type Use, useOf } from '../../store/use.ts'
+import { type Tombstone, tombstoneIn } from '../../store/tombstone.ts'
+import { deviceIn, removeTwin, type Use, useOf } from '../../store/use.ts'
 import type { Messages } from '../../words.ts'
 import {
   beforeClaim,

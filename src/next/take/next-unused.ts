@@ -1,5 +1,6 @@
 import { decryptor } from '../../key/decrypt.ts'
-import { byUs, usedText } from '../../store/claim.ts'
+import { usedText } from '../../store/claim.ts'
+import { byUs } from '../../store/station.ts'
 import { beforeClaim, type Ready, type Source, type Taken, Undelivered } from '../ready.ts'
 import { Search, type Wanted } from './search.ts'
 

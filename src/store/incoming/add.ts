@@ -1,12 +1,11 @@
 import { closeSync, linkSync, openSync, readFileSync, renameSync, unlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { errnoOf, Failure, reasonOf } from '../../failure.ts'
-import { exists, removeIfThere } from '../entries.ts'
+import { exists, fileRights, removeIfThere } from '../entries.ts'
 import { flushDirectory } from '../flush/directory.ts'
 import { FLUSHES_AT_ONCE, flushFile, flushFiles, writeFlushed } from '../flush/files.ts'
 import { fileName, hasFiller, pathIn } from '../names.ts'
 import { patiently } from '../patience.ts'
-import { fileRights } from '../rights.ts'
 import { type Added, find, flushKnown } from './already-stored.ts'
 import {
   ANSWER,

@@ -16,11 +16,10 @@ import {
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { errnoOf, Failure, reasonOf } from '../../failure.ts'
-import { tryToRemove } from '../entries.ts'
+import { fileRights, tryToRemove } from '../entries.ts'
 import { flushDirectory } from '../flush/directory.ts'
 import { flushFile, writeFlushed } from '../flush/files.ts'
 import { patiently } from '../patience.ts'
-import { fileRights } from '../rights.ts'
 import {
   ANSWER,
   answerPath,

@@ -1,14 +1,13 @@
 import { closeSync, lstatSync, mkdirSync, openSync, rmdirSync, statSync } from 'node:fs'
 import { dirname, join, normalize, parse } from 'node:path'
 import { errnoOf, Failure, reasonOf } from '../../failure.ts'
-import { tryToRemove } from '../entries.ts'
+import { fileRights, rightsOf, tryToRemove } from '../entries.ts'
 import { flushDirectory, flushDirectorySync } from '../flush/directory.ts'
 import { FileSystemFlush } from '../flush/file-system.ts'
 import { fillFlushed } from '../flush/files.ts'
 import { introduce } from '../identity.ts'
 import { patiently } from '../patience.ts'
 import { hasFillers } from '../read.ts'
-import { fileRights, rightsOf } from '../rights.ts'
 import { FETCH_MARK, INCOMING, incomingPath, newAnswerName } from './answers.ts'
 
 export interface Target {

@@ -11,11 +11,11 @@ import {
 import { basename, dirname } from 'node:path'
 import { Failure, reasonOf } from '../../failure.ts'
 import { fullPath } from '../../full-path.ts'
+import { fileRights, rightsOf } from '../entries.ts'
 import { flushDirectorySync } from '../flush/directory.ts'
 import { flushFileSync } from '../flush/files.ts'
 import { isProfileName, usedName } from '../names.ts'
 import { patiently } from '../patience.ts'
-import { fileRights, rightsOf } from '../rights.ts'
 import { stationName } from '../station.ts'
 
 const STANDARD_OUTPUT = 1
