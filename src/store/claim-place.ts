@@ -60,11 +60,13 @@ export function placeOf(directory: string, { key, text }: { key: string; text: s
   const { file, iccid } = fieldsOf(text)
   const said = isUnused ? fileName(String(iccid)) : String(file)
   const name = names.includes(said) ? said : fileName(claim)
-  const path = join(directory, isUnused ? name : usedName(name))
-  const used = names.map((each) => join(directory, usedName(each)))
-  if (!isUnused)
-    return { path, replaces: join(directory, name), unless: used.filter((each) => each !== path) }
-  const others = names.filter((each) => each !== name).map((each) => join(directory, each))
+  // Where the system ignores case, the spelling F is also found as f.
+  const others = names.filter((each) => each.toLowerCase() !== name.toLowerCase())
+  const pathOf = (each: string) => join(directory, each)
+  const [here, there] = [name, usedName(name)].map(pathOf) as [string, string]
+  const used = others.map(usedName)
+  if (!isUnused) return { path: there, replaces: here, unless: used.map(pathOf) }
   // In the order in which a claim goes.
-  return { path, isUnused, unless: [...others, join(directory, CLAIMS, claim), ...used] }
+  const unless = [...others, join(CLAIMS, claim), usedName(name), ...used].map(pathOf)
+  return { path: here, isUnused, unless }
 }

@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs'
+import { linkSync, mkdirSync, readdirSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { CLAIMS } from '../../src/store/claim-place.ts'
@@ -57,6 +57,22 @@ describe.each([
     expect(await states('late', 'later')).toEqual(['others', 'others'])
     expect([read(USED), namesIn(directory), claims()]).toEqual([textOf(winner), [USED], []])
   })
+
+  test.each(['', '__'])(
+    'where the system ignores case, 8988001F.json after %j is not in its own way',
+    async (used) => {
+      const name = `${used}8988001F.json`
+      disk.after = (step, file) => {
+        if (step === 'open wx' && file.endsWith(name)) linkSync(file, file.replace('F.json', 'f.json'))
+      }
+      const stored = { iccid: '8988001F', profile: 'AAAA' }
+      const text = JSON.stringify(used === '' ? stored : { ...stored, file: '8988001F.json', claim: 'one' })
+      const key = used === '' ? '8988001+' : '8988001'
+      unlinkSync(path(NAME))
+      expect(await createAll(directory, [{ key, text }])).toEqual([{ state: 'ours' }])
+      expect([read(name), claims()]).toEqual([text, []])
+    },
+  )
 
   /** How far a call may have come that was killed, or is about to go on. */
   const LEFT: [string, () => void][] = [
