@@ -18,7 +18,7 @@ export const WARNINGS = {
   unreadable: ': leave them there, and check the permissions, the share and the disk',
   unlisted: '; -v names them',
   unrecorded: ': if it comes back, use --device and --iccid together',
-  unprinted: (iccid: string) => `; use --iccid ${iccid} to print it`,
+  unprinted: (iccid: string) => `; if no device has it, print it with --iccid ${iccid}`,
 } as const
 
 export type WarningKind = keyof typeof WARNINGS

@@ -28,7 +28,6 @@ import {
   type Move,
   openMoves,
   store,
-  unmark,
 } from '../store/moves.ts'
 import { fileName } from '../store/names.ts'
 import { Queue } from '../store/queue.ts'
@@ -130,7 +129,7 @@ async function moveInto(run: Run, earlier: readonly Move[]): Promise<void> {
       messages.tell(0, `a move to ${target} was interrupted: it is finished, and nothing else is moved`)
       isAny = true
     }
-    if ((await finish(run, move)) === 'given') given.push(move)
+    if ((await finish(run, move, plan.names, true)) === 'given') given.push(move)
   }
   // What was interrupted may have claimed nothing.
   if (!isAny || tally.moved === 0) {
@@ -184,14 +183,9 @@ async function begin(run: Run): Promise<{ move: Move; names: readonly string[] }
   if (names.length === 0) throw tooFew(run, most, movables.left)
   enter(source, messages, run.receipt)()
   const move = beginMove(source, target)
-  try {
-    const to = fullPath(target) ?? target
-    const plan = { to, count: Number.isFinite(count) ? count : null, names }
-    await append(move, journalOf(move), plan)
-  } catch (error) {
-    unmark(target, move)
-    throw error
-  }
+  const to = fullPath(target) ?? target
+  // If that fails, another call may have seen it: the mark stays, and does no harm.
+  await append(move, journalOf(move), { to, count: Number.isFinite(count) ? count : null, names })
   return { move, names }
 }
 
@@ -240,12 +234,12 @@ function tooFew({ source, count }: Run, most: number, left = 0): Failure {
 }
 
 /**
- * @param names those of its first plan, as far as they are known
+ * @param names those of its plans, as far as they are known: another call may close the journal
+ * @param isResumed whether an earlier call began it
  * @returns what became of the move
  */
-async function finish(run: Run, move: Move, names: readonly string[] = []): Promise<Fate> {
+async function finish(run: Run, move: Move, names: readonly string[], isResumed = false): Promise<Fate> {
   const { source, messages, stop } = run
-  const isResumed = names.length === 0
   let known = names
   let last: Journal = { plan: undefined, fate: undefined, next: 1, came: new Set(), isEarlier: false }
   for (;;) {
@@ -381,7 +375,9 @@ export async function takeBack(move: Move, journal: Journal, messages: Messages)
     for (const { name } of texts) came.push(name)
   }
   await flushDirectory(move.source)
-  if (came.length > 0) await append(move, journal, { came })
+  // Another call may append something else first.
+  for (let now = journal; came.some((name) => !now.came.has(name)); now = journalOf(move))
+    await append(move, now, { came })
   // Other calls may have passed them.
   if (count > 0) FreeList.drop(move.source)
   messages.tell(1, `${several(count, 'profile')} taken back`)

@@ -16,6 +16,7 @@ import { flushDirectory } from '../store/flush/directory.ts'
 import { FreeList } from '../store/free-list.ts'
 import { adopt } from '../store/identity.ts'
 import { movesInto, noteGiven } from '../store/moves.ts'
+import { parseName } from '../store/names.ts'
 import { deniedBy, lastOf, withSeveralIccids } from '../store/receipts/last.ts'
 import type { Receipt } from '../store/receipts/line.ts'
 import { readByDevice } from '../store/receipts/receipts.ts'
@@ -113,7 +114,7 @@ async function claimThese(job: Job, all: readonly Receipt[][]): Promise<number> 
     const steps = open.map((receipts) => stepFor(job, receipts, lost))
     open = open.filter((_, at) => steps[at] !== undefined)
     const wanted = steps.filter((step) => step !== undefined)
-    if (claimed === undefined) for (const each of lost) messages.warn(each)
+    for (const each of lost.splice(0)) messages.warn(each)
     claimed ??= wanted.length
     if (wanted.length === 0) return claimed
     if (tries === 0) throw new Failure('busy-claim', `another call is claiming ${open[0]?.[0]?.iccid}`)
@@ -164,10 +165,15 @@ function stepFor(job: Job, receipts: readonly Receipt[], lost: string[]): Step |
     if (last.state === 'moved') return stepOfMove(job, receipts, use, lost)
     const [holder, another] = last.holders
     if (holder === undefined) return undefined
+    if (use.state === 'gone' && holder.device !== null && holder.directory === fullPath(directory))
+      lost.push(`${iccid}, which device ${holder.device} has, is not in ${directory}`)
     const isClear = another === undefined && holder.device !== null && !job.unclear.has(holder.device)
     return (isClear ? stepOfDevice(job, holder, use) : undefined) ?? stepOfAnybody(job, holder, use)
   } catch (error) {
     if (!(error instanceof UnusableProfile)) throw error
+    // Somebody would get it as soon as it can be read again.
+    if (error.fault !== 'damaged')
+      throw new Failure('unreadable', `can't restore ${iccid} in ${directory}: ${error.message}`, error)
     lost.push(`${iccid} stays as it is: ${error.message}`)
     return undefined
   }
@@ -185,8 +191,10 @@ function stepOfDevice({ directory }: Job, holder: Receipt, use: Use): Step | und
   if (assignment !== undefined && namesDevice(assignment)) return undefined
   if (use.state === 'used' && deviceIn(use.text) === device)
     return { text: JSON.stringify({ ...fieldsOf(use.text), file: use.name }), records }
-  // Another call has claimed it for somebody. What somebody renamed does not say so.
-  if (use.state === 'used' && fieldsOf(use.text)['claimed'] !== undefined) return undefined
+  // Another call has claimed it for somebody. What somebody renamed does not say so, and after what a killed call claimed,
+  // the device has got the next number.
+  const isOthers = use.state === 'used' && fieldsOf(use.text)['claimed'] !== undefined
+  if (isOthers && numberOf(holder.file) <= numberOf(use.name)) return undefined
   const stored = claimable(directory, use)
   return stored && { text: usedText(stored, device, byOf(holder)), records }
 }
@@ -228,5 +236,7 @@ const unusedIn = (directory: string, use: Use): Stored | undefined =>
   use.state === 'used' ? undefined : claimable(directory, use)
 
 const byOf = ({ station, time }: Receipt): By => ({ station, time })
+
+const numberOf = (name: string) => parseName(name)?.number ?? 1
 
 const digitsIn = (text: string) => iccidDigits(String(fieldsOf(text)['iccid']))

@@ -112,11 +112,7 @@ export function readSettled(directory: string, messages: Messages): Unused {
       if (use.state === 'gone') return
       const isLast = parseName(use.name)?.number === number
       if (isLast && use.state === 'torn' && use.isTwin)
-        messages.warn(
-          `${digits} is set aside: its used file is not complete, and nobody has it`,
-          'unprinted',
-          digits,
-        )
+        messages.warn(`${digits} is set aside: its used file is not complete`, 'unprinted', digits)
       else if (!isLast || use.state === 'used') patiently(() => removeIfThere(join(directory, name)))
     })
   }
@@ -152,7 +148,7 @@ function nameUnprinted(text: string, messages: Messages): void {
   const digits = iccidDigits(String(iccid))
   if (digits === undefined) return
   messages.warn(
-    `${digits} is marked used but was not printed: a call of ${station} was killed while it claimed it`,
+    `${digits} is marked used and may not be printed: a call of ${station} was killed while it claimed it, or still waits`,
     'unprinted',
     digits,
   )

@@ -318,10 +318,7 @@ function placeText(place: Place, claim: string, text: string): boolean {
   const { path, replaces, isUnused } = place
   if ((isUnused && !isFree(path, text)) || isTakenByOthers(place)) return false
   if (replaces !== undefined) patiently(() => removeIfThere(replaces))
-  if (isTested(dirname(path))) return isFree(path, text) && moveIn(claim, path)
-  const file = openToFill(place, text)
-  if (file === undefined) return false
-  fill(file, text)
+  if (!(isTested(dirname(path)) ? isFree(path, text) && moveIn(claim, path) : fill(place, text))) return false
   if (isUnused && isTakenByOthers(place)) patiently(() => removeIfThere(path))
   return true
 }
@@ -360,11 +357,14 @@ const isTornFrom = (text: string, there: string) =>
  * A power cut may leave neither of two names in two directories. On FAT, a renamed file has no contents on the disk until
  * it is flushed, and may share its clusters with the old name. So without a journal, the text is written where it belongs.
  */
-function fill(file: number, text: string): void {
+function fill(place: Place, text: string): boolean {
+  const file = openToFill(place, text)
+  if (file === undefined) return false
   try {
     writeFileSync(file, text)
     ftruncateSync(file, Buffer.byteLength(text))
     flushFileSync(file)
+    return true
   } finally {
     closeSync(file)
   }

@@ -101,7 +101,7 @@ export function beginMove(source: string, target: string): Move {
 }
 
 /** Forgets a move that has no plan. */
-export function unmark(target: string, move: Move): void {
+function unmark(target: string, move: Move): void {
   tryToRemove(markPath(target, move.id))
   try {
     rmdirSync(placeOfMove(move))

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, renameSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { expect, test, vi } from 'vitest'
 import { moveProfiles } from '../../src/move/move.ts'
@@ -81,6 +81,18 @@ test('a claimed profile that can’t be read now is not forgotten: the move stay
   asUsual()
   await move(source, target)
   expect(unusedIn(target)).toEqual(expect.arrayContaining(files(1, 2)))
+})
+
+test('another call finishes and closes the move meanwhile: this one moves no others', async () => {
+  const [source, target] = pair()
+  await interrupt(source, target, 2)
+  const moves = join(source, '.moves')
+  const meanwhile = (text: string) => {
+    if (!text.includes('was interrupted')) return
+    for (const id of readdirSync(moves)) renameSync(join(moves, id), join(moves, `~${id}`))
+  }
+  await move(source, target, { meanwhile })
+  expect([unusedIn(source), unusedIn(target)]).toEqual([files(3, 4, 5), files(1, 2)])
 })
 
 test('an interruption after the last profile is said to be too late', async () => {

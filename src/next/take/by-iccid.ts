@@ -6,9 +6,10 @@ import { anew, claimable, usedText } from '../../store/claim.ts'
 import { keyOfName } from '../../store/claim-place.ts'
 import { settle } from '../../store/create.ts'
 import { historyOf, recordedIccids } from '../../store/devices.ts'
-import { tryToRemove } from '../../store/entries.ts'
+import { removeIfThere } from '../../store/entries.ts'
 import { fieldsOf } from '../../store/fields.ts'
 import { parseName } from '../../store/names.ts'
+import { patiently } from '../../store/patience.ts'
 import { checkDirectory } from '../../store/read.ts'
 import { type Tombstone, tombstoneIn } from '../../store/tombstone.ts'
 import { deviceIn, removeTwin, type Use, useOf } from '../../store/use.ts'
@@ -36,13 +37,52 @@ const PAUSE_MS = 50
  */
 export async function takeByIccid(source: Source, iccid: string): Promise<Taken> {
   const decrypt = await decryptor(source.key, 1)
+  const look = new LookUp(source.directory, iccid)
   for (let tries = TRIES; tries > 0; tries--) {
-    const ready = await takeNow(source, decrypt, iccid)
+    const ready = await takeNow(source, decrypt, look)
     if (ready !== undefined) return { taken: [ready] }
     pause(PAUSE_MS)
   }
-  throw new Failure('busy-claim', `another call is claiming ${iccid}`)
+  throw busy(iccid)
 }
+
+/** One call's looks at the profile that it was given. */
+export class LookUp {
+  readonly iccid: string
+  readonly #directory: string
+  readonly #device: string | undefined
+  #wasOpen = false
+
+  /** @param device the one that is to get it */
+  constructor(directory: string, iccid: string, device?: string) {
+    this.#directory = directory
+    this.iccid = iccid
+    this.#device = device
+  }
+
+  /**
+   * @returns undefined if another call was claiming the profile: that claim is finished now
+   * @throws {Failure} `busy-claim` if another call has claimed what was unused at the last look: it prints the profile, too
+   */
+  look(): Settled | undefined {
+    const use = onDisk(this.iccid, () => useOf(this.#directory, this.iccid))
+    if (use.state === 'gone') {
+      // If the directory itself is missing, report that instead.
+      checkDirectory(this.#directory)
+      throw new Failure('no-such-profile', `no profile ${this.iccid} in ${this.#directory}`)
+    }
+    const isMoved = use.state === 'used' && tombstoneIn(use.text) !== undefined
+    const isOwn = use.state === 'used' && this.#device !== undefined && deviceIn(use.text) === this.#device
+    if (use.state === 'used' && this.#wasOpen && !isMoved && !isOwn) throw busy(this.iccid)
+    this.#wasOpen ||= use.state === 'unused'
+    if (use.state !== 'claimed') return use
+    // A call that failed while it claimed the profile has told how to print it, and may have been right before.
+    onDisk(this.iccid, () => settle(this.#directory, keyOfName(use.name)))
+    return undefined
+  }
+}
+
+const busy = (iccid: string) => new Failure('busy-claim', `another call has claimed ${iccid}, or is about to`)
 
 /**
  * A profile for a device that has none: unused, or marked used, and nobody is known to have it.
@@ -52,12 +92,12 @@ export async function takeByIccid(source: Source, iccid: string): Promise<Taken>
 export async function chooseFor(
   source: Source,
   decrypt: Decrypt,
-  { device, iccid }: { device: string; iccid: string },
+  { device, look }: { device: string; look: LookUp },
 ): Promise<Ready | undefined> {
   const { directory, messages } = source
-  const use = lookUp(directory, iccid)
+  const use = look.look()
   if (use === undefined) return undefined
-  const { name } = use
+  const [{ name }, { iccid }] = [use, look]
   if (use.state === 'unused') {
     const ready = await orNot(source, name, makeReady(source, decrypt, name))
     refuseOthers(iccid, device, ready?.stored ?? '')
@@ -65,6 +105,11 @@ export async function chooseFor(
   }
   const tombstone = tombstoneIn(use.text)
   if (tombstone !== undefined) throw moved(iccid, tombstone)
+  if (use.state === 'used' && use.isTwin) {
+    // Until then, a tool that only renames could take it.
+    onDisk(iccid, () => removeTwin(directory, use))
+    return undefined
+  }
   // A call of version 1.1 was killed while it released it.
   const isReleased = onDisk(iccid, () => isNobodys(directory, iccid, use.text))
   if (!isReleased) refuseOthers(iccid, device, use.text)
@@ -88,36 +133,25 @@ function refuseOthers(iccid: string, device: string, text: string): void {
 
 type Settled = Exclude<Use, { state: 'gone' | 'claimed' }>
 
-/** @returns undefined if another call was claiming the profile: that claim is finished now */
-function lookUp(directory: string, iccid: string): Settled | undefined {
-  const use = onDisk(iccid, () => useOf(directory, iccid))
-  if (use.state === 'gone') {
-    // If the directory itself is missing, report that instead.
-    checkDirectory(directory)
-    throw new Failure('no-such-profile', `no profile ${iccid} in ${directory}`)
-  }
-  if (use.state !== 'claimed') return use
-  onDisk(iccid, () => settle(directory, keyOfName(use.name)))
-  return undefined
-}
+type Marked = Extract<Use, { state: 'used' | 'torn' }>
 
 const torn = (name: string) =>
   notHandedOut(name, new UnusableProfile('damaged', 'its used file is not complete'))
 
 /** @returns undefined if another call is about to change what the names say, or has just done so */
-async function takeNow(source: Source, decrypt: Decrypt, iccid: string): Promise<Ready | undefined> {
+async function takeNow(source: Source, decrypt: Decrypt, look: LookUp): Promise<Ready | undefined> {
   const { directory, messages, signals } = source
-  const use = lookUp(directory, iccid)
+  const use = look.look()
   if (use === undefined) return undefined
-  const { name } = use
+  const [{ name }, { iccid }] = [use, look]
   if (use.state === 'used') {
     const tombstone = tombstoneIn(use.text)
     if (tombstone !== undefined) throw moved(iccid, tombstone)
     if (onDisk(iccid, () => isNobodys(directory, iccid, use.text)))
-      return aside(source, await takeAnew(source, decrypt, name, use.text))
+      return aside(source, await takeAnew(source, decrypt, use, use.text))
     if (fieldsOf(use.text)['panel'] !== undefined) {
       // That call may come short yet, and gives the profile back unless somebody has claimed it anew.
-      const ours = await takeAnew(source, decrypt, name, use.text)
+      const ours = await takeAnew(source, decrypt, use, use.text)
       return ours && again(ours, messages)
     }
     const ready = await orNot(source, name, readyFrom(source, decrypt, name, use.text))
@@ -129,7 +163,7 @@ async function takeNow(source: Source, decrypt: Decrypt, iccid: string): Promise
   if (use.state === 'torn' && !use.isTwin) throw torn(name)
   const ready = await orNot(source, name, makeReady(source, decrypt, name))
   if (ready === undefined) return undefined
-  if (use.state === 'torn') return aside(source, await takeAnew(source, decrypt, name, ready.stored))
+  if (use.state === 'torn') return aside(source, await takeAnew(source, decrypt, use, ready.stored))
   beforeClaim(signals)
   // Somebody may have renamed a used file back by hand. It is still the device's.
   const device = deviceIn(ready.stored)
@@ -149,14 +183,16 @@ function isNobodys(directory: string, iccid: string, text: string): boolean {
 async function takeAnew(
   source: Source,
   decrypt: Decrypt,
-  name: string,
+  { name, isTwin }: Marked,
   text: string,
 ): Promise<Ready | undefined> {
   const next = anew(name, text)
   const ready = await orNot(source, name, readyFrom(source, decrypt, next.name, next.stored))
   beforeClaim(source.signals)
   const [ours] = await new Search(source, decrypt).claim([{ ready, text: usedText(ready) }])
-  if (ours !== undefined) tryToRemove(join(source.directory, name))
+  const isGone = () => !patiently(() => removeIfThere(join(source.directory, name)))
+  // A tool that only renames has taken it.
+  if (ours !== undefined && isTwin && onDisk(ready.iccid, isGone)) throw busy(ready.iccid)
   return ours
 }
 

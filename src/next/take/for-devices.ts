@@ -17,7 +17,7 @@ import {
   type Taken,
   Undelivered,
 } from '../ready.ts'
-import { chooseFor } from './by-iccid.ts'
+import { chooseFor, LookUp } from './by-iccid.ts'
 import { Search, type Wanted } from './search.ts'
 
 /** Other calls for the same devices may be in between. Each of them needs few steps. */
@@ -63,12 +63,12 @@ export async function takeForDevices(
   let fresh: Ready[] = []
   const own = new Set<string>()
   const alikes = new Map<string, readonly string[]>()
+  const device = devices[0] ?? ''
+  const look = new LookUp(directory, terms.iccid ?? '', device)
   const gather = async (count: number): Promise<Ready[]> => {
     const { iccid } = terms
     if (iccid === undefined || count === 0) return search.gather(count, had.size > 0)
-    return [await chooseFor(source, decrypt, { iccid, device: devices[0] ?? '' })].filter(
-      (each) => each !== undefined,
-    )
+    return [await chooseFor(source, decrypt, { device, look })].filter((each) => each !== undefined)
   }
   try {
     for (let tries = TRIES; had.size < devices.length; tries--) {

@@ -1,7 +1,7 @@
 import { closeSync, ftruncateSync, openSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { errnoOf } from '../../failure.ts'
-import { fileRights, isExisting } from '../entries.ts'
+import { fileRights, isExisting, removeIfThere } from '../entries.ts'
 import { FLUSHES_AT_ONCE, flushFile } from '../flush/files.ts'
 import { fileName, hasFiller } from '../names.ts'
 import { patiently } from '../patience.ts'
@@ -42,7 +42,9 @@ async function publishSome(target: Target, profiles: readonly StoredProfile[], a
     }
     await Promise.all([...[...written.keys()].map(flushFile), ...known.map(flushKnown)])
     for (const profile of written.values()) {
-      const isNew = !isUsedSince(target, fileName(profile.iccid))
+      const name = fileName(profile.iccid)
+      const isNew = !isUsedSince(target, name)
+      if (!isNew) patiently(() => removeIfThere(join(target.directory, name)))
       const list = isNew ? added.stored : added.known
       list.push(profile.iccid)
     }

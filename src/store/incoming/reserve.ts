@@ -7,6 +7,7 @@
 import {
   closeSync,
   ftruncateSync,
+  lstatSync,
   openSync,
   readdirSync,
   renameSync,
@@ -125,6 +126,8 @@ async function writeOver({ directory }: Target, answer: string, text: string): P
   } finally {
     closeSync(file)
   }
+  // A call that was paused for long has been taken for dead: another one has removed what it found.
+  lstatSync(path)
 }
 
 /**

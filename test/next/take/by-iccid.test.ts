@@ -30,10 +30,10 @@ test.each([
   expect([said, names()]).toEqual([[says], [unused(2), unused(3), unused(4), used(1)]])
 })
 
-test('another call claims it right before this one: it is printed again, with a warning', async () => {
-  const text = textFor('D', 1)
-  expect(await take(() => decide(iccid(1), text))).toMatchObject({ isAgain: true, device: 'D' })
-  expect([said, JSON.parse(read(used(1))).device]).toEqual([[AGAIN_FOR_D], 'D'])
+test('another call claims it right before this one, and prints it: this one does not', async () => {
+  const meanwhile = () => decide(iccid(1), textFor('D', 1))
+  await expect(take(meanwhile)).rejects.toThrow(`another call has claimed ${iccid(1)}`)
+  expect(await take()).toMatchObject({ isAgain: true, device: 'D' })
 })
 
 test('what a panel claimed is claimed anew: the panel may come short, and give it back', async () => {

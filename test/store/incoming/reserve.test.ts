@@ -13,7 +13,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { add } from '../../../src/store/incoming/add.ts'
 import {
   ANSWER,
@@ -30,6 +30,9 @@ import { putAside, release, reserve } from '../../../src/store/incoming/reserve.
 import { openTarget } from '../../../src/store/incoming/target.ts'
 import { namesIn, temporaryDirectory } from '../../support/directory.ts'
 import { nameOfGone } from '../../support/store.ts'
+import { once } from '../../support/watched-fs.ts'
+
+vi.mock('node:fs', async () => (await import('../../support/watched-fs.ts')).watchedFs)
 
 const profiles = (count: number, length = 684): StoredProfile[] =>
   Array.from({ length: count }, (_, n) => ({ iccid: `8988${n}`, profile: 'A'.repeat(length) }))
@@ -148,4 +151,16 @@ test('a partly written response never counts as complete, and no profile is inve
     ),
     { numRuns: 500 },
   )
+})
+
+test('a call that another one took for dead meanwhile puts its response aside anew', async () => {
+  const { target, incoming, inside } = await place()
+  const aside = await reserve(target, 2)
+  once('after', 'open r+', 'answer', () =>
+    renameSync(join(incoming, aside + ANSWER), join(incoming, 'taken')),
+  )
+  await putAside(target, aside, profiles(2)).catch(() => {})
+  rmSync(join(incoming, 'taken'), { recursive: true, force: true })
+  expect(inside()).toEqual([aside + ANSWER])
+  expect(readFileSync(join(incoming, aside + ANSWER, 'answer'), 'utf8')).toBe(formatAnswer(profiles(2)))
 })
