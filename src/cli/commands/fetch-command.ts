@@ -5,16 +5,11 @@ import { oddEnd } from '../../words.ts'
 import { onInterrupt } from '../signals.ts'
 import { writeStandardError } from '../terminal/standard-error.ts'
 import { BaseCommand } from './base.ts'
+import { FLUSH_THREADS, startThreads } from './threads.ts'
 import { notEmpty, parseCount } from './values.ts'
 
 /** Time that pending requests get after Ctrl-C. Their profiles are already paid for. */
 const GRACE_MS = 10_000
-
-/**
- * Threads in libuv's pool. Flushes wait for the disk, not for a processor. Where a flush takes 5 ms, 32 threads take two
- * fifths of the time of libuv's own 4; where it takes next to none, they take the same.
- */
-const THREADS = '32'
 
 const WAITING = `interrupted: waiting up to ${GRACE_MS / 1000} s for pending requests; press Ctrl-C again to stop at once`
 const AT_ONCE =
@@ -70,7 +65,8 @@ export class FetchCommand extends BaseCommand {
     const { stop, abort, release } = onInterrupt(GRACE_MS, (isLast) =>
       report.warn(isLast ? AT_ONCE : WAITING),
     )
-    tuneProcess()
+    saveMemory()
+    startThreads(FLUSH_THREADS)
     const { url } = this
     const order = { apiKey, count, directory, url, version, messages: report, stop, abort }
     try {
@@ -81,11 +77,8 @@ export class FetchCommand extends BaseCommand {
   }
 }
 
-function tuneProcess(): void {
+function saveMemory(): void {
   const { setFlagsFromString } = process.getBuiltinModule('node:v8')
-  // libuv reads this when it first needs a thread, and ends the process if it can't start all of them. Set it before
-  // any request is sent.
-  process.env['UV_THREADPOOL_SIZE'] ??= THREADS
   // A million profiles pass through memory, but none stays. Peak memory for 20,000 is a third smaller, for a sixth more
   // processor time. Node advises against flags this late, but its flags at start would apply to all commands.
   setFlagsFromString('--optimize-for-size')

@@ -3,6 +3,7 @@ import { UsageError } from '../../advice/advice.ts'
 import { oddEnd } from '../../words.ts'
 import { onInterrupt } from '../signals.ts'
 import { BaseCommand, receiptOption } from './base.ts'
+import { FLUSH_THREADS, startThreads } from './threads.ts'
 import { checkReceipt, notEmpty, parseCount } from './values.ts'
 
 const STOPPING =
@@ -45,6 +46,7 @@ export class MoveCommand extends BaseCommand {
     const [source, target] = [required('-i (--in)', this.source), required('-o (--out)', this.target)]
     const count = this.#count()
     const receipt = checkReceipt(this.receipt, report, source, target)
+    startThreads(FLUSH_THREADS)
     if (this.back) {
       const { takeHome } = await import('../../move/back.ts')
       await takeHome({ source, target, messages: report })

@@ -1,4 +1,3 @@
-import { fstat } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { Option } from 'clipanion'
 import { UsageError } from '../../advice/advice.ts'
@@ -6,6 +5,7 @@ import { handOut } from '../../next/hand-out.ts'
 import { type Interrupt, onInterrupt } from '../signals.ts'
 import { BaseCommand, receiptOption } from './base.ts'
 import { deviceFor, deviceFormat } from './serial-number.ts'
+import { FLUSH_THREADS, startThreads } from './threads.ts'
 import { checkFormat, checkIccid, checkReceipt, notEmpty, parseCount, wholeNumber } from './values.ts'
 
 export class NextCommand extends BaseCommand {
@@ -94,7 +94,7 @@ export class NextCommand extends BaseCommand {
     }
     const directory = notEmpty('--in', this.directory)
     const receipt = checkReceipt(this.receipt, report, directory)
-    startThreads(devices?.length ?? count)
+    startThreads(threadsFor(devices?.length ?? count))
     let interrupt: Interrupt | undefined
     try {
       await handOut({
@@ -124,12 +124,9 @@ export class NextCommand extends BaseCommand {
   }
 }
 
-/** libuv ends the process if it can't start its threads. Force that to happen before anything is claimed. */
-function startThreads(count: number): void {
-  // libuv reads this when it first needs a thread. Several profiles are decrypted on all cores; one needs two flushes.
-  process.env['UV_THREADPOOL_SIZE'] ??= String(count > 1 ? availableParallelism() : 2)
-  fstat(0, () => {})
-}
+/** Several profiles are decrypted on all cores, and each is flushed; one needs two flushes. */
+const threadsFor = (profiles: number) =>
+  profiles > 1 ? Math.max(availableParallelism(), Math.min(profiles, FLUSH_THREADS)) : 2
 
 function checkKeyPath(path: string | undefined): string {
   if (path !== undefined) return notEmpty('--key', path)

@@ -4,12 +4,20 @@ import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { FileSystemFlush } from '../../../src/store/flush/file-system.ts'
 import { temporaryDirectory } from '../../support/directory.ts'
 
-const system = vi.hoisted(() => ({ type: 0xef53, release: '6.1.0-amd64' }))
+const SYSTEM = vi.hoisted(() => ({ type: 0xef53, release: '6.1.0-amd64', dirty: 5, writeback: 3 }))
+const system = { ...SYSTEM }
 
-vi.mock('node:fs', async (original) => ({
-  ...(await original<typeof import('node:fs')>()),
-  statfsSync: () => ({ type: system.type }),
-}))
+vi.mock('node:fs', async (original) => {
+  const fs = await original<typeof import('node:fs')>()
+  const memory = () =>
+    `Cached: 900000 kB\nDirty:   ${system.dirty} kB\nWriteback:  ${system.writeback} kB\nWritebackTmp: 9 kB\n`
+  return {
+    ...fs,
+    statfsSync: () => ({ type: system.type }),
+    readFileSync: (path: string, ...more: [BufferEncoding]) =>
+      path === '/proc/meminfo' ? memory() : fs.readFileSync(path, ...more),
+  }
+})
 vi.mock('node:os', async (original) => ({
   ...(await original<typeof import('node:os')>()),
   release: () => system.release,
@@ -34,7 +42,7 @@ const calls = () => readFileSync(join(place, 'calls'), 'utf8').trimEnd().split('
 beforeEach(() => {
   place = temporaryDirectory()
   writeFileSync(join(place, 'calls'), '')
-  Object.assign(system, { type: 0xef53, release: '6.1.0-amd64' })
+  Object.assign(system, SYSTEM)
 })
 
 describe.skipIf(process.platform !== 'linux')('the flush of a whole file system', () => {
@@ -73,6 +81,17 @@ describe.skipIf(process.platform !== 'linux')('the flush of a whole file system'
     expect(await fileSystemFlush().isFor(63)).toBe(false)
     expect(calls()).toEqual([''])
     expect(await fileSystemFlush().isFor(MANY)).toBe(true)
+  })
+
+  test.each([
+    [64 * 1024, 0, true],
+    [64 * 1024, 1, false],
+    [1, 64 * 1024, false],
+  ])('is not for files beside %i kB that wait for the disk, and %i kB on their way', async (...these) => {
+    const [dirty, writeback, isFor] = these
+    Object.assign(system, { dirty, writeback })
+    provide('sync (GNU coreutils) 9.1')
+    expect(await fileSystemFlush().isFor(MANY)).toBe(isFor)
   })
 
   test.each([0x01021994, 0x858458f6])('is needless in memory (type %i)', async (type) => {
