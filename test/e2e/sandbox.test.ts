@@ -64,7 +64,7 @@ describe.skipIf(process.platform === 'win32' || !hasProgram('bash'))('the sandbo
     ])
     // The line that is cut loses some, and after it, one is asked for at a time.
     expect(output).toMatch(/^exit 8\n[0-9a-f]{200,}\n$/)
-    expect(readdirSync(join(directory, 'profiles')).filter((name) => /json$/.test(name))).toHaveLength(5)
+    expect(readdirSync(join(directory, 'profiles')).filter((name) => /json$/.test(name))).toHaveLength(6)
     child.kill('SIGINT')
     await once(child, 'close')
   })
