@@ -35,6 +35,8 @@ export interface Case extends Run {
   readonly stock?: number
   /** Why softsim-station.cmd can't do it. */
   readonly notInCmd?: string
+  /** A copy must be recognised: Wine tells no time of birth. */
+  readonly birth?: true
   /** The station is started again. */
   readonly again?: Run
 }
@@ -511,6 +513,7 @@ const SHIFT: Case[] = [
   })),
   {
     name: 'a copy is refused before anything is asked',
+    birth: true,
     typed: ['SN-1'],
     again: {
       first: (place) => {
@@ -528,6 +531,7 @@ const SHIFT: Case[] = [
   },
   {
     name: 'a backup of a directory that was not used is refused before anything is asked, by the receipts',
+    birth: true,
     first: (place) => {
       knowItself(place)
       backUp(place)
@@ -546,6 +550,7 @@ const SHIFT: Case[] = [
   },
   {
     name: 'a backup that comes back during the shift: the next scan is refused, and nothing can be finished here',
+    birth: true,
     typed: ['SN-1'],
     again: {
       first: (place) => {
