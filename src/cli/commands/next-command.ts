@@ -14,7 +14,7 @@ export class NextCommand extends BaseCommand {
   static override usage = {
     description: 'hand out the next unused profile',
     details: [
-      'Takes the lowest unused profile, decrypts it, marks it used, and only then prints it: one line on standard output, and nothing else. A file that is damaged or that a device would reject stays as it is, and the next one is taken. Any number of calls can use one directory.',
+      'Takes the lowest unused profile, decrypts it, marks it used, and only then prints it: one line, and nothing else. A file that is of no use stays as it is, and the next one is taken. Any number of calls can use one directory.',
       'With --device, run a call that failed or was killed again: the device gets the same profile. Repeat the option for a panel: one line each, in that order. With --iccid, a used profile is printed again: only for the device that it was for, which --device can name. SOFTSIM_KEY_PASSPHRASE has the passphrase of the key.',
     ].join('\n\n'),
     examples: [
@@ -51,7 +51,7 @@ export class NextCommand extends BaseCommand {
   new = Option.Boolean('--new', false, { description: 'fail if the device has a profile already' })
 
   dryRun = Option.Boolean('--dry-run', false, {
-    description: 'check the serial numbers, the key and the directory, and take nothing',
+    description: 'check devices, key and directory, and take nothing',
   })
 
   receipt = receiptOption()

@@ -37,7 +37,7 @@ export class StatusCommand extends BaseCommand {
   devices = Option.Boolean('--devices', false, { description: 'list the devices that have a profile' })
 
   since = Option.String('--since', {
-    description: '<TIME>: of the devices, those claimed from this time on: today, 06:00, 2026-11-23T06:00',
+    description: '<TIME>: of the devices, those since today, 06:00, yesterday',
   })
 
   station = Option.String('--station', {
