@@ -1,7 +1,7 @@
 /**
  * The long tests that nothing is handed out twice and nothing is lost:
  *
- *     node scripts/torture.ts [--minutes N] [--seed S] [--only schedule,claim,move,power,pull,race,sshfs]
+ *     node scripts/torture.ts [--minutes N] [--seed S] [--only schedule,claim,power,pull,race,sshfs]
  *     node scripts/torture.ts --only claim --dirs A,B
  *
  * It runs calls step by step in every order, kills the program, cuts the power under its file system, pulls its disk
@@ -15,7 +15,6 @@ import { randomInt } from 'node:crypto'
 import { parseArgs } from 'node:util'
 import { raceClaims } from './torture/claim.ts'
 import { unmountAll, whyNoImages, withoutKinds } from './torture/image.ts'
-import { move } from './torture/move.ts'
 import { power } from './torture/power.ts'
 import { pull } from './torture/pull.ts'
 import { race } from './torture/race.ts'
@@ -39,16 +38,10 @@ interface Part {
 
 const images = { whyNot: whyNoImages, without: withoutKinds }
 
-const withoutMoves = () => {
-  const noImages = whyNoImages()
-  return noImages ? [`disks that are pulled: ${noImages}`] : withoutKinds()
-}
-
 const PARTS: Record<string, Part> = {
   schedule: { share: 0.1, run: schedules },
   claim: { share: 0.05, run: (...all) => raceClaims(...all, values.dirs?.split(',')) },
-  move: { share: 0.2, without: withoutMoves, run: move },
-  power: { share: 0.35, ...images, whyNot: () => whyNoImages() ?? whyNoTrace(), run: power },
+  power: { share: 0.55, ...images, whyNot: () => whyNoImages() ?? whyNoTrace(), run: power },
   pull: { share: 0.1, ...images, run: pull },
   race: { share: 0.1, run: race },
   sshfs: { share: 0.05, whyNot: whyNoSshfs, run: sshfs },

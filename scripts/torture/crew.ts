@@ -3,7 +3,7 @@ import { readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Ledger } from './ledger.ts'
-import { printedIn, type Run, type Started } from './program.ts'
+import { printedIn, type Run, type Started, start } from './program.ts'
 import { look } from './sight.ts'
 import type { Tally } from './tally.ts'
 import { isPutAside, readCalls, traced } from './trace.ts'
@@ -12,7 +12,6 @@ import type { Works } from './works.ts'
 const LATEST_KILL_MS = 900
 /** So few that calls name the same device again. */
 const DEVICES = 60
-const TRACED = ['link', 'linkat', 'rename', 'renameat', 'fsync', 'openat', 'write']
 
 interface Kind {
   /** How many profiles the call may have claimed if it is killed. */
@@ -21,6 +20,8 @@ interface Kind {
   /** The chance that it is killed. */
   readonly risk?: number
 }
+
+const moveLine = (from: string, to: string, count = 1) => ['move', '-n', String(count), '-i', from, '-o', to]
 
 export class Crew {
   /** Stations go on until nothing is left. */
@@ -98,13 +99,27 @@ export class Crew {
     }
   }
 
+  /** Moves a few profiles to another directory, or home. Whatever was interrupted there is finished first. */
+  async moving(places: readonly [string, string], { risk = 0 } = {}): Promise<void> {
+    const { random } = this.#works
+    while (this.isOn && !this.isCut) {
+      const [from = '', to = ''] = random.shuffled(places)
+      await this.see(start(moveLine(from, to, random.whole(1, 5))), { risk })
+      this.#tally.add('moves')
+      await sleep(random.whole(0, 30))
+    }
+  }
+
+  /** Gives the command of every move again that may have been interrupted. */
+  async finishMoves([here, there]: readonly [string, string]): Promise<void> {
+    for (const line of [moveLine(here, there), moveLine(there, here)]) await this.see(start(line))
+  }
+
   /** Fetches one answer. What the trace tells was put aside must last from then on, whatever becomes of the call. */
   async fetchTraced(directory: string, count: number): Promise<void> {
     const log = join(this.#works.root, 'trace')
     const before = this.#works.service.delivered.size
-    const { code } = await this.see(
-      this.#works.startFetch(directory, count, { under: traced(log, undefined, TRACED) }),
-    )
+    const { code } = await this.see(this.#works.startFetch(directory, count, { under: traced(log) }))
     const seen = readCalls(readFileSync(log, 'utf8'))
     const answer = this.#works.deliveredSince(before)
     // A profile gets its name only when all of its answer is safe.

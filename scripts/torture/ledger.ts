@@ -38,7 +38,7 @@ export class Ledger {
     for (const iccid of iccids) this.kept.add(iccid)
   }
 
-  /** What the disks have, before anything was done about it or after. */
+  /** What the disks have, before anything was done about it or after: then, no move is under way. */
   check(directories: readonly string[], isSettled: boolean): void {
     const sights = directories.map(look)
     const [unused, used, moved] = (['unused', 'used', 'moved'] as const).map(
@@ -48,7 +48,10 @@ export class Ledger {
       .flatMap(({ asides }) => asides)
       .filter((each) => !isSettled || isOwnerAlive(each))
       .flatMap(({ iccids }) => iccids)
-    const there = unused.union(used).union(moved).union(new Set(aside))
+    const there = unused
+      .union(used)
+      .union(isSettled ? new Set() : moved)
+      .union(new Set(aside))
     for (const { unused, used, owned } of sights)
       this.tell('unused and used', unused.intersection(used).difference(owned))
     const places = sights.flatMap((sight) => [...placesIn(sight)])

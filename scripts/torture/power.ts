@@ -1,4 +1,4 @@
-/** Cuts the power under calls of `fetch` and `next`, and looks at what the disk kept. */
+/** Cuts the power under calls of `fetch`, `next` and `move`, and looks at what the disk kept. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Crew } from './crew.ts'
 import { type Image, overImages } from './image.ts'
@@ -23,11 +23,13 @@ const STOCK = 40
 /** Cuts the power again and again until the time is over, on each kind of file system in turn. */
 export async function power(works: Works, tally: Tally, until: number): Promise<undefined> {
   await overImages(works, until, async (image) => {
-    const ledger = new Ledger()
+    const [ledger, apart] = [new Ledger(), works.newPath()]
     for (let cuts = 0; cuts < CUTS_AN_IMAGE && performance.now() < until; cuts++) {
-      await cutUnderWork(works, image, ledger, tally)
       const directory = image.profiles
-      ledger.check([directory], false)
+      const crew = new Crew(works, tally, ledger)
+      await cutUnderWork(works, image, crew, apart)
+      tally.add(`power cuts on ${image.kind}`)
+      ledger.check([directory, apart], false)
       image.endIfBroken('before any other call', ledger)
       // Whatever was interrupted is finished by the next call, without being asked.
       await ownersGone(directory)
@@ -42,7 +44,9 @@ export async function power(works: Works, tally: Tally, until: number): Promise<
         ledger.printFor(device, printedIn(again.stdout))
         tally.add('devices named again after a cut')
       }
-      ledger.check([directory], true)
+      crew.isCut = false
+      await crew.finishMoves([directory, apart])
+      ledger.check([directory, apart], true)
       const left = look(directory).asides.filter((aside) => !isOwnerAlive(aside))
       ledger.tell(
         'still put aside',
@@ -53,15 +57,14 @@ export async function power(works: Works, tally: Tally, until: number): Promise<
   })
 }
 
-/** Stations and a fetch at work, until the power is cut and what is left is mounted again. */
-async function cutUnderWork(works: Works, image: Image, ledger: Ledger, tally: Tally): Promise<void> {
-  const { random } = works
+/** Stations, a fetch and a move at work, until the power is cut and what is left is mounted again. */
+async function cutUnderWork({ random }: Works, image: Image, crew: Crew, apart: string): Promise<void> {
   const directory = image.profiles
-  const crew = new Crew(works, tally, ledger)
   await crew.stock(directory, STOCK)
   const busy = [
     ...[1, 2].map(() => crew.station(directory, { forDevices: 0.4 })),
     crew.fetching(directory, { many: 0.3, isTraced: true }),
+    crew.moving([directory, apart]),
   ]
   await sleep(random.whole(EARLIEST_CUT_MS, LATEST_CUT_MS))
   crew.isCut = true
@@ -76,5 +79,4 @@ async function cutUnderWork(works: Works, image: Image, ledger: Ledger, tally: T
   image.unmount()
   if (cut === 'copy') image.restore()
   image.mount()
-  tally.add(`power cuts on ${image.kind} (${cut})`)
 }

@@ -2,9 +2,10 @@
  * Runs the executable as a process of its own. SOFTSIM_BIN names another build of it: a binary, or a bundle that the
  * Node at hand runs.
  */
-import { type ChildProcess, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join, resolve } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { hostBinary } from '../package/host.ts'
 
 const BINARY = join(import.meta.dirname, '../..', hostBinary)
@@ -48,33 +49,25 @@ export const run = (args: readonly string[], options?: RunOptions): Promise<Run>
 export function start(args: readonly string[], { env = {}, under = [] }: RunOptions = {}): Started {
   const [file = '', ...rest] = [...under, ...programLine(), ...args]
   const child = spawn(file, rest, { env, stdio: ['ignore', 'pipe', 'pipe'], detached: true })
-  const signal = (signal: NodeJS.Signals) => signalGroup(child, signal)
-  let stdout = ''
-  let stderr = ''
+  const signal = (signal: NodeJS.Signals) => {
+    try {
+      if (child.pid !== undefined) process.kill(-child.pid, signal)
+    } catch {
+      // It has ended.
+    }
+  }
+  const outputs = Promise.all([text(child.stdout), text(child.stderr)])
   let hung = false
-  child.stdout.setEncoding('utf8').on('data', (text) => {
-    stdout += text
-  })
-  child.stderr.setEncoding('utf8').on('data', (text) => {
-    stderr += text
-  })
   const timer = setTimeout(() => {
     hung = true
     signal('SIGKILL')
   }, HANGS_AFTER_MS)
-  const ended = once(child, 'close').then(([code, signal]): Run => {
+  const ended = once(child, 'close').then(async ([code, signal]): Promise<Run> => {
     clearTimeout(timer)
+    const [stdout, stderr] = await outputs
     return { code, signal, stdout, stderr, hung }
   })
   return { signal, ended }
-}
-
-function signalGroup({ pid }: ChildProcess, signal: NodeJS.Signals): void {
-  try {
-    if (pid !== undefined) process.kill(-pid, signal)
-  } catch {
-    // It has ended.
-  }
 }
 
 /** The ICCIDs in what `next --format=raw` printed; the last line may be cut off. */

@@ -7,7 +7,7 @@ import { mkdirSync, readdirSync, renameSync, rmdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Image, overImages } from './image.ts'
 import { Ledger } from './ledger.ts'
-import { printedIn, type Run } from './program.ts'
+import { printedIn, type Run, run } from './program.ts'
 import type { Tally } from './tally.ts'
 import type { Works } from './works.ts'
 
@@ -15,12 +15,15 @@ import type { Works } from './works.ts'
 const ROUNDS_AN_IMAGE = 2
 
 const PANEL = 20
+const MOVED = 5
 
 /** A disk, its directory of profiles, and what must be true of that. */
 interface Stick {
   readonly works: Works
   readonly image: Image
   readonly directory: string
+  /** A directory on another disk. */
+  readonly apart: string
   readonly ledger: Ledger
 }
 
@@ -38,6 +41,8 @@ const CALLS: Record<string, (stick: Stick) => Promise<Run>> = {
     makeByHand(stick)
     return next(stick)
   },
+  'move away': ({ directory, apart }) => move(directory, apart),
+  'move home': ({ directory, apart }) => move(apart, directory),
   'fetch that finishes a fetch': async (stick) => {
     await leaveFetch(stick)
     return fetch(stick, 1)
@@ -47,15 +52,15 @@ const CALLS: Record<string, (stick: Stick) => Promise<Run>> = {
 /** Pulls it out after each kind of call, on each kind of file system, until the time is over. */
 export async function pull(works: Works, tally: Tally, until: number): Promise<undefined> {
   await overImages(works, until, async (image) => {
-    const [directory, ledger] = [image.profiles, new Ledger()]
+    const [directory, apart, ledger] = [image.profiles, works.newPath(), new Ledger()]
     for (let round = 0; round < ROUNDS_AN_IMAGE && performance.now() < until; round++) {
       for (const [call, play] of Object.entries(CALLS)) {
-        const { code, stdout, stderr } = await play({ works, image, directory, ledger })
+        const { code, stdout, stderr } = await play({ works, image, directory, apart, ledger })
         image.pull()
         ledger.print(printedIn(stdout))
-        ledger.check([directory], true)
+        ledger.check([directory, apart], true)
         if (code !== 0) ledger.problems.add(`it ended with ${code}: ${stderr}`)
-        ledger.tell('marked used and not printed', ledger.stuck([directory]))
+        ledger.tell('marked used and not printed', ledger.stuck([directory, apart]))
         image.endIfBroken(`pulled after ${call}`, ledger)
         tally.add(`pulled after ${call} on ${image.kind}`)
         tally.show('pull')
@@ -67,11 +72,13 @@ export async function pull(works: Works, tally: Tally, until: number): Promise<u
 
 const next = ({ works, directory }: Stick, ...options: string[]) => works.next(directory, ...options)
 
+const move = (from: string, to: string) => run(['move', '-n', String(MOVED), '-i', from, '-o', to])
+
 async function fetch({ works, directory, ledger }: Stick, count: number): Promise<Run> {
   const before = works.service.delivered.size
-  const run = await works.fetch(directory, count)
+  const ended = await works.fetch(directory, count)
   ledger.keep(works.deliveredSince(before))
-  return run
+  return ended
 }
 
 /** As one does who carries profiles to a stick: on FAT, Linux flushes the first names of such a directory late. */

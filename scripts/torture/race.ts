@@ -1,4 +1,7 @@
-/** Many stations and two fetches at one directory, some of them killed at random, the hint deleted and spoilt. */
+/**
+ * Many stations, two fetches and two moves to and from another directory at one directory, some of them killed at random,
+ * the hint deleted and spoilt.
+ */
 import { rmSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Crew } from './crew.ts'
@@ -10,6 +13,7 @@ import type { Works } from './works.ts'
 const STATIONS = 16
 const PROFILES = 500
 const FETCHES = 2
+const MOVES = 2
 const CONTESTANTS = 4
 const CONTEST_TURNS = 12
 const RISK = 0.12
@@ -42,7 +46,9 @@ export async function raceOnce(works: Works, tally: Tally, { directory, names }:
   const crew = new Crew(works, tally, ledger)
   const all = <T>(count: number, work: (name: string) => T) =>
     Array.from({ length: count }, (_, at) => work(names[at % names.length] ?? directory))
+  const apart = works.newPath()
   const busy = [
+    ...all(MOVES, (name) => crew.moving([name, apart], { risk: RISK })),
     ...all(FETCHES, (name) => crew.fetching(name, { risk: RISK })),
     ...all(STATIONS, (name) => crew.station(name, { risk: RISK })),
     crew.spoiling(directory),
@@ -51,10 +57,11 @@ export async function raceOnce(works: Works, tally: Tally, { directory, names }:
   await sleep(works.random.whole(2000, 5000))
   crew.isOn = false
   await Promise.all(busy)
-  await ledger.finish(works, [directory], crew.atStake)
-  tally.add('claimed and not printed', ledger.stuck([directory]).length)
+  await crew.finishMoves([directory, apart])
+  await ledger.finish(works, [directory, apart], crew.atStake)
+  tally.add('claimed and not printed', ledger.stuck([directory, apart]).length)
   tally.add('kills', crew.kills)
-  ledger.end('race', directory)
+  ledger.end('race', directory, apart)
 }
 
 /**

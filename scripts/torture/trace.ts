@@ -1,4 +1,4 @@
-/** System-call traces of the program, and faults put into it at one of its calls, with strace. */
+/** System-call traces of the program, with strace. */
 import { spawnSync } from 'node:child_process'
 
 /** What changes a disk or prints. Names differ from machine to machine: those unknown here are passed over. */
@@ -31,28 +31,15 @@ export interface Call {
   readonly result: number | undefined
 }
 
-/** What is to happen at a call: counted for each thread, from 1; `3+` is the third and all that follow, `3+2` every second one. */
-export interface Injection {
-  /** One name, or those that a call has on different machines, with commas. */
-  readonly syscall: string
-  readonly when: number | `${number}+` | `${number}+${number}`
-  /** `signal=SIGKILL`: killed before the call does anything; `error=ENOSPC`: it fails; `delay_enter=…`: it waits, in µs. */
-  readonly effect: `signal=${string}` | `error=${string}` | `delay_enter=${number}`
-}
-
-/** The words that run another command line traced into a file. */
-export function traced(log: string, injection?: Injection, syscalls: readonly string[] = SYSCALLS): string[] {
-  const line = ['strace', '-f', '-qq', '-y', '-s', '64', '-o', log]
-  line.push('-e', `trace=${known(syscalls)}`)
-  if (injection !== undefined) {
-    const { syscall, effect, when } = injection
-    line.push('-e', `inject=${known(syscall.split(','))}:${effect}:when=${when}`)
-  }
-  return line
-}
-
-/** strace passes over a name with a question mark if this machine does not have it. */
-const known = (syscalls: readonly string[]) => syscalls.map((name) => `?${name}`).join(',')
+/**
+ * The words that run another command line traced into a file. strace passes over a name with a question mark if this
+ * machine does not have it.
+ * @param more words for strace
+ */
+export const traced = (log: string, more: readonly string[] = []): string[] => [
+  ...['strace', '-f', '-qq', '-y', '-s', '64', '-o', log],
+  ...['-e', `trace=${SYSCALLS.map((name) => `?${name}`).join(',')}`, ...more],
+]
 
 const LINE = /^(\d+) +(\w+)\((.*)$/
 const RESUMED = /^(\d+) +<\.\.\. (\w+) resumed>(.*)$/

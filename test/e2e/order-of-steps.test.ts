@@ -84,7 +84,8 @@ describe.skipIf(reason !== undefined)(`order of steps${reason ? ` (skipped: ${re
     const directory = works.newPath()
     await works.fetch(directory, 1)
     const delivered = works.service.delivered.size
-    const injection = { syscall: 'fsync', when: 1, effect: 'delay_enter=1000000' } as const
+    // The first one of each thread, in microseconds.
+    const injection = ['-e', 'inject=fsync:delay_enter=1000000:when=1']
     const slow = works.startFetch(directory, 3, { under: traced('/dev/null', injection) })
     const incoming = join(directory, '.incoming')
     while (!existsSync(incoming)) await sleep(5)

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { Disk } from '../../scripts/torture/schedule/disk.ts'
-import { plain } from '../../scripts/torture/schedule/look.ts'
+import { plain } from '../../scripts/torture/schedule/fs.ts'
 
 const all = (length: number) => length
 const none = () => 0

@@ -1,25 +1,72 @@
 /**
- * What stands for the functions of `node:fs` in the calls of a schedule: each is a step on its disk. look.ts says between which of them others can go on.
+ * What stands for the modules `node:fs` and `node:fs/promises` in the calls of a schedule: each function that the program
+ * uses is a step on its disk, and there are no others.
+ *
+ * Other calls can't go on before these, because nobody else can see them or influence them: to close a file, to look at
+ * an open file (only its type and its size limit matter), to look at or open a directory of profiles or one above it
+ * (they stay), to ask for free space, and everything below /receipt.
  */
-import * as real from 'node:fs'
+import * as realFs from 'node:fs'
+import * as realPromises from 'node:fs/promises'
+import { posix } from 'node:path'
 import { execution, HarnessError, isPause, step } from './engine.ts'
-import { systemError } from './inode.ts'
+import { flagsOf, type Inode, systemError } from './inode.ts'
 import type { Kind } from './kinds.ts'
-import { at, on, plain, Status } from './look.ts'
-import { LOTS } from './places.ts'
-import { checkScanner, wonToo } from './rules.ts'
+import { LOTS, RECEIPTS, STAY } from './places.ts'
 
-/** A file descriptor of standard input, output or error. */
-const isStandard = (file: unknown) => typeof file === 'number' && file <= 2
+type Run = NonNullable<ReturnType<typeof execution>>
 
-function statSync(name: unknown, options?: { throwIfNoEntry?: boolean }): Status | undefined {
+const { O_RDWR, O_WRONLY, O_DIRECTORY, S_IFREG, S_IFDIR } = realFs.constants
+
+/** Without `..`: there are no links to directories. */
+export const plain = (path: unknown) => posix.normalize(String(path))
+
+const isSeen = (path: string) => !STAY.includes(path) && !path.startsWith(RECEIPTS)
+
+/** A step that belongs to a path. */
+const at = <T>(name: string, path: string, action: (run: Run) => T) => step(name, path, isSeen(path), action)
+
+/** A step with an open file. */
+function on<T>(name: string, file: number, isPoint: boolean, action: (run: Run) => T): T {
+  const run = execution()
+  const path = run?.call.log.length === run?.at ? (run?.world.disk.files.get(file)?.path ?? '') : undefined
+  const known = run?.call.log[run.at]?.path ?? path ?? ''
+  return step(name, known, isPoint && !known.startsWith(RECEIPTS), action)
+}
+
+const VERIFIER_MS = Date.UTC(1983, 5, 1)
+const SETATTR_MS = 500
+
+/** The time of a file, as a call sees it. */
+function timeOf({ world, call }: Run, inode: Inode): number {
+  if (!world.kind.hasVerifiers || inode.creator === call.id) return inode.mtimeMs
+  const creator = world.calls.find(({ id }) => id === inode.creator)
+  const isNew = creator?.points === inode.createdAt && world.now - inode.mtimeMs < SETATTR_MS
+  return isNew ? VERIFIER_MS : inode.mtimeMs
+}
+
+function statusOf(run: Run, inode: Inode) {
+  run.world.disk.touched.push(`<#${inode.id}`)
+  const mtimeMs = timeOf(run, inode)
+  const isFile = inode.names === undefined
+  return {
+    ...{ size: inode.content.length, mtimeMs, mtime: new Date(mtimeMs), ino: inode.id },
+    ...{ mode: inode.mode | (isFile ? S_IFREG : S_IFDIR), dev: 1, rdev: 0, nlink: 1 },
+    isFile: () => isFile,
+    isDirectory: () => !isFile,
+    isSymbolicLink: () => false,
+    isCharacterDevice: () => false,
+  }
+}
+
+function statSync(name: unknown, options?: { throwIfNoEntry?: boolean }) {
   const path = plain(name)
   return at('stat', path, (run) => {
     const { disk } = run.world
-    if (options?.throwIfNoEntry !== false) return new Status(run, disk.find(path, 'lstat'))
+    if (options?.throwIfNoEntry !== false) return statusOf(run, disk.find(path, 'lstat'))
     disk.touched.push(`<${path}`)
     const inode = disk.at(path)
-    return inode && new Status(run, inode)
+    return inode && statusOf(run, inode)
   })
 }
 
@@ -33,10 +80,26 @@ function existsSync(path: unknown): boolean {
   }
 }
 
-const fstatSync = (file: number) =>
-  on('fstat', file, false, (run) => new Status(run, run.world.disk.opened(file).inode))
+const SCAN_MS = 60
 
-const { O_RDWR, O_DIRECTORY } = real.constants
+/** @throws EBUSY while the scanner has the file */
+function checkScanner({ world }: Run, path: string, syscall: string, flags: number | string = O_RDWR): void {
+  const inode = world.disk.at(path)
+  if (!world.kind.hasScanner || (flagsOf(flags) & (O_WRONLY | O_RDWR)) === 0) return
+  if (inode === undefined || inode.names !== undefined) return
+  if (world.now - inode.mtimeMs < SCAN_MS) throw systemError('EBUSY', syscall, path)
+}
+
+/** Renames or removes a file. Where two can win, another call may have done the same while this one was about to do it. */
+function change(run: Run, what: string, path: string, action: () => void): void {
+  const { world, call } = run
+  const isLate = ({ what: other, call: id, at }: (typeof world.moves)[number]) =>
+    other === what && id !== call.id && at > call.pausedAt
+  const winsToo = world.kind.letsTwoWin && run.isResuming && world.moves.some(isLate)
+  if (winsToo && world.disk.at(path) === undefined) return
+  action()
+  world.moves.push({ what, call: call.id, at: world.steps })
+}
 
 function nameOf(flags: number | string): string {
   if (typeof flags === 'string') return flags
@@ -60,143 +123,32 @@ const closeSync = (file: number): void =>
       throw systemError('ESTALE', 'close', path)
   })
 
-const read = (file: number, length: number, place: number | null) =>
-  on('read', file, true, ({ world: { disk } }) => disk.read(file, length, place))
-
-function readSync(file: number, buffer: Buffer, offset = 0, length = buffer.length, place?: number | null) {
-  const bytes = read(file, length, place ?? null)
-  bytes.copy(buffer, offset)
-  return bytes.length
-}
-
-function readFileSync(path: unknown, options?: string | { encoding?: string }): string | Buffer {
-  const encoding = typeof options === 'object' ? options?.encoding : options
-  const file = typeof path === 'number' ? path : openSync(path)
+/** Opens a file unless it is open, and closes what it has opened. */
+function using<T>(path: unknown, use: (file: number) => T, flag?: string, mode?: number): T {
+  if (typeof path === 'number') return use(path)
+  const file = openSync(path, flag, mode)
   try {
-    const bytes = read(file, Number.MAX_SAFE_INTEGER, null)
-    return encoding ? bytes.toString(encoding as BufferEncoding) : Buffer.from(bytes)
+    return use(file)
   } finally {
-    if (typeof path !== 'number') closeSync(file)
+    closeSync(file)
   }
 }
+
+const read = (file: number, length: number, place: number | null) =>
+  on('read', file, true, ({ world: { disk } }) => disk.read(file, length, place))
 
 const write = (file: number, bytes: Buffer, place: number | null) =>
   on('write', file, true, ({ world: { disk } }) => disk.write(file, bytes, place))
 
-function writeSync(file: number, data: string | Buffer, ...rest: (number | null | undefined)[]): number {
-  if (typeof data === 'string') return write(file, Buffer.from(data), rest[0] ?? null)
-  const [offset, length, place] = rest
-  return write(
-    file,
-    Buffer.from(data.subarray(offset ?? 0).subarray(0, length ?? data.length)),
-    place ?? null,
-  )
-}
-
-function writeFileSync(
-  path: unknown,
-  data: string | Buffer,
-  options?: string | { flag?: string; mode?: number; flush?: boolean },
-) {
-  const { flag = 'w', mode, flush } = typeof options === 'object' ? options : {}
-  const file = typeof path === 'number' ? path : openSync(path, flag, mode)
-  try {
-    write(file, Buffer.from(data), null)
-    if (flush) fsyncSync(file)
-  } finally {
-    if (typeof path !== 'number') closeSync(file)
-  }
-}
-
-const ftruncateSync = (file: number, length = 0): void =>
-  on('truncate', file, true, ({ world: { disk } }) => disk.truncate(file, length))
-
 const fsyncSync = (file: number): void => on('flush', file, true, ({ world: { disk } }) => disk.flush(file))
 
-function fsync(file: number, done: (error: unknown) => void): void {
-  queueMicrotask(() => {
-    try {
-      fsyncSync(file)
-    } catch (error) {
-      done(error)
-      return
-    }
-    done(null)
-  })
-}
-
-const listed = (path: string) => at('list', path, ({ world: { disk } }) => disk.list(path, 'scandir'))
-
 /** The directory itself may stay, but what is in it changes. */
-const list = (path: string) =>
-  LOTS.includes(path)
-    ? step('list', path, true, ({ world: { disk } }) => disk.list(path, 'scandir'))
-    : listed(path)
+const readdirSync = (path: unknown) =>
+  step('list', plain(path), LOTS.includes(plain(path)) || isSeen(plain(path)), ({ world: { disk } }) =>
+    disk.list(plain(path), 'scandir'),
+  ).toSorted()
 
-const readdirSync = (path: unknown) => [...list(plain(path))].sort()
-
-function opendirSync(path: unknown) {
-  const names = readdirSync(path)
-  return {
-    readSync: () => {
-      const name = names.shift()
-      return name === undefined ? null : { name }
-    },
-    closeSync() {},
-  }
-}
-
-function mkdirSync(name: unknown, options?: number | { recursive?: boolean; mode?: number }) {
-  const path = plain(name)
-  const { recursive = false, mode = 0o777 } = typeof options === 'object' ? options : {}
-  return at('mkdir', path, ({ world: { disk } }) => {
-    if (recursive && disk.at(path)?.names !== undefined) return undefined
-    disk.makeDirectory(path, mode)
-    return path
-  })
-}
-
-const rmdirSync = (path: unknown): void =>
-  at('rmdir', plain(path), ({ world: { disk } }) => disk.removeDirectory(plain(path)))
-
-const unlinkSync = (path: unknown): void =>
-  at('unlink', plain(path), (run) => {
-    const { world, call } = run
-    const what = `unlink ${path}`
-    checkScanner(run, plain(path), 'unlink')
-    if (world.disk.at(plain(path)) === undefined && wonToo(run, what)) return
-    world.disk.unlink(plain(path))
-    world.moves.push({ what, call: call.id, at: world.steps })
-  })
-
-const renameSync = (from: unknown, to: unknown): void =>
-  at(`rename to ${plain(to)}`, plain(from), (run) => {
-    const { world, call } = run
-    const what = `rename ${from} ${to}`
-    checkScanner(run, plain(from), 'rename')
-    checkScanner(run, plain(to), 'rename')
-    if (world.disk.at(plain(from)) === undefined && wonToo(run, what)) return
-    world.disk.rename(plain(from), plain(to))
-    world.moves.push({ what, call: call.id, at: world.steps })
-  })
-
-const linkSync = (from: unknown, to: unknown): void =>
-  at(`link to ${plain(to)}`, plain(from), ({ world: { disk, kind } }) => {
-    if (kind.noLinks !== undefined) throw systemError(kind.noLinks, 'link', plain(to))
-    disk.link(plain(from), plain(to))
-  })
-
-const chmodSync = (path: unknown, mode: number): void =>
-  at('chmod', plain(path), ({ world: { disk } }) => {
-    disk.find(plain(path), 'chmod').mode = mode
-  })
-
-const rmSync = (path: unknown, options?: { force?: boolean }) => {
-  if (options?.force && !existsSync(path)) return
-  unlinkSync(path)
-}
-
-/** What Linux calls FAT, ext4, and a file system that the program does not know. */
+/** What Linux calls FAT, btrfs, ext4, and a file system that the program does not know. */
 const typeOf = (kind: Kind | undefined) =>
   kind?.hasFatRules ? 0x4d44 : kind?.bringsNames ? 0x9123683e : kind?.hasJournal ? 0xef53 : 0
 
@@ -204,37 +156,133 @@ const typeOf = (kind: Kind | undefined) =>
 export const files = {
   openSync,
   closeSync,
-  readSync,
-  readFileSync,
-  writeSync,
-  writeFileSync,
-  ftruncateSync,
   fsyncSync,
-  fsync,
   readdirSync,
-  opendirSync,
+  existsSync,
   statSync,
   lstatSync: statSync,
-  fstatSync,
-  existsSync,
-  mkdirSync,
-  rmdirSync,
-  unlinkSync,
-  renameSync,
-  linkSync,
-  chmodSync,
-  rmSync,
-  statfsSync: (path: unknown) => ({
-    type: typeOf(execution()?.world.kind),
-    bavail: 1e6,
-    blocks: 1e6,
-    bsize: 4096,
-    ffree: 1e6,
-    files: 1e6,
-    path,
-  }),
-  fstat(file: number, done: (error: unknown, status?: unknown) => void) {
-    if (!isStandard(file)) throw new HarnessError('the scheduler has no fstat of a file')
-    queueMicrotask(() => done(null))
+  fstatSync: (file: number) =>
+    on('fstat', file, false, (run) => statusOf(run, run.world.disk.opened(file).inode)),
+  readSync(file: number, buffer: Buffer, offset = 0, length = buffer.length, place?: number | null) {
+    const bytes = read(file, length, place ?? null)
+    bytes.copy(buffer, offset)
+    return bytes.length
   },
+  readFileSync(path: unknown, options?: string | { encoding?: string }): string | Buffer {
+    const encoding = typeof options === 'object' ? options?.encoding : options
+    const bytes = using(path, (file) => read(file, Number.MAX_SAFE_INTEGER, null))
+    return encoding ? bytes.toString(encoding as BufferEncoding) : Buffer.from(bytes)
+  },
+  writeSync(file: number, data: string | Buffer, ...rest: (number | null | undefined)[]): number {
+    if (typeof data === 'string') return write(file, Buffer.from(data), rest[0] ?? null)
+    const [offset, length, place] = rest
+    const bytes = data.subarray(offset ?? 0).subarray(0, length ?? data.length)
+    return write(file, Buffer.from(bytes), place ?? null)
+  },
+  writeFileSync(
+    path: unknown,
+    data: string | Buffer,
+    options?: string | { flag?: string; mode?: number; flush?: boolean },
+  ): void {
+    const { flag = 'w', mode, flush } = typeof options === 'object' ? options : {}
+    const fill = (file: number) => {
+      write(file, Buffer.from(data), null)
+      if (flush) fsyncSync(file)
+    }
+    using(path, fill, flag, mode)
+  },
+  ftruncateSync: (file: number, length = 0): void =>
+    on('truncate', file, true, ({ world: { disk } }) => disk.truncate(file, length)),
+  fsync(file: number, done: (error: unknown) => void): void {
+    queueMicrotask(() => {
+      let failure: unknown = null
+      try {
+        fsyncSync(file)
+      } catch (error) {
+        failure = error
+      }
+      done(failure)
+    })
+  },
+  opendirSync(path: unknown) {
+    const names = readdirSync(path)
+    return {
+      readSync: () => {
+        const name = names.shift()
+        return name === undefined ? null : { name }
+      },
+      closeSync() {},
+    }
+  },
+  mkdirSync(name: unknown, options?: number | { recursive?: boolean; mode?: number }) {
+    const path = plain(name)
+    const { recursive = false, mode = 0o777 } = typeof options === 'object' ? options : {}
+    return at('mkdir', path, ({ world: { disk } }) => {
+      if (recursive && disk.at(path)?.names !== undefined) return undefined
+      disk.makeDirectory(path, mode)
+      return path
+    })
+  },
+  rmdirSync: (path: unknown): void =>
+    at('rmdir', plain(path), ({ world: { disk } }) => disk.removeDirectory(plain(path))),
+  unlinkSync: (path: unknown): void =>
+    at('unlink', plain(path), (run) => {
+      checkScanner(run, plain(path), 'unlink')
+      change(run, `unlink ${path}`, plain(path), () => run.world.disk.unlink(plain(path)))
+    }),
+  renameSync: (from: unknown, to: unknown): void =>
+    at(`rename to ${plain(to)}`, plain(from), (run) => {
+      checkScanner(run, plain(from), 'rename')
+      checkScanner(run, plain(to), 'rename')
+      const rename = () => run.world.disk.rename(plain(from), plain(to))
+      change(run, `rename ${from} ${to}`, plain(from), rename)
+    }),
+  linkSync: (from: unknown, to: unknown): void =>
+    at(`link to ${plain(to)}`, plain(from), ({ world: { disk, kind } }) => {
+      if (kind.noLinks !== undefined) throw systemError(kind.noLinks, 'link', plain(to))
+      disk.link(plain(from), plain(to))
+    }),
+  chmodSync: (path: unknown, mode: number): void =>
+    at('chmod', plain(path), ({ world: { disk } }) => {
+      disk.find(plain(path), 'chmod').mode = mode
+    }),
+  statfsSync: () => ({
+    ...{ type: typeOf(execution()?.world.kind), bsize: 4096 },
+    ...{ bavail: 1e6, blocks: 1e6, ffree: 1e6, files: 1e6 },
+  }),
+}
+
+/** Functions that no call has needed so far are refused. */
+function refused(all: object): Record<string, unknown> {
+  const entries = Object.entries(all).map(([name, value]) => {
+    if (typeof value !== 'function' || /^[A-Z]/.test(name)) return [name, value]
+    const refuse = () => {
+      throw execution()?.world.fail(`the scheduler has no ${name}`) ?? new HarnessError(name)
+    }
+    return [name, refuse]
+  })
+  return Object.fromEntries(entries)
+}
+
+function later<A extends unknown[], T>(action: (...args: A) => T) {
+  return async (...args: A): Promise<T> => {
+    await null
+    return action(...args)
+  }
+}
+
+const promised = Object.entries(files)
+  .filter(([name]) => name.endsWith('Sync'))
+  .map(([name, action]) => [name.slice(0, -4), later(action as (...args: unknown[]) => unknown)])
+
+export const promises: Record<string, unknown> = {
+  ...refused(realPromises),
+  ...Object.fromEntries(promised),
+}
+
+export const fs: Record<string, unknown> = {
+  ...refused(realFs),
+  ...files,
+  constants: realFs.constants,
+  promises,
 }

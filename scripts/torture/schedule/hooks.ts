@@ -7,7 +7,7 @@ import { registerHooks } from 'node:module'
 import * as os from 'node:os'
 import * as timers from 'node:timers/promises'
 import { execution, HarnessError, isPause, NONCES, step } from './engine.ts'
-import { fs, promises } from './modules.ts'
+import { fs, promises } from './fs.ts'
 import { RECEIPTS } from './places.ts'
 
 const SCHEME = 'softsim-schedule:'
@@ -92,9 +92,6 @@ const OWN: Record<string, Record<string, unknown>> = {
     WriteFailure: class extends Error {},
   },
   'store/flush/file-system.ts': { FileSystemFlush },
-  // In earlier versions.
-  'store/flush/whole.ts': { WholeFlush: FileSystemFlush },
-  'key/key-file.ts': { readKey: () => ({}) },
 }
 
 /** The process that the program sees while it is loaded. */

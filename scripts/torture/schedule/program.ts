@@ -41,23 +41,16 @@ function stopSignal(): AbortSignal {
 /** @param source the URL of the directory of the source, with a slash at its end */
 export async function loadProgram(source: string, platform: NodeJS.Platform): Promise<Program> {
   const get = (path: string): Promise<Loaded> => load(new URL(path, source).href, platform)
-  // Earlier versions have the exit code and the hint in cli/, or in the failure itself.
   const { exitCode } = await get('advice/hints.ts')
-    .catch(() => get('cli/advice/exit-codes.ts'))
-    .catch(() => get('failure.ts'))
-  const { adviceOn = (failure: Loaded) => failure } = await get('advice/advice.ts')
-    .catch(() => get('cli/advice/advice.ts'))
-    .catch(() => ({}))
+  const { adviceOn } = await get('advice/advice.ts')
   const { handOut } = await get('next/hand-out.ts')
   const { openTarget, closeTarget } = await get('store/incoming/target.ts')
   const { finishFetches } = await get('store/incoming/recover.ts')
-  const { Intake } = await get('fetch/intake.ts').catch(async () => ({
-    Intake: (await get('fetch/stock.ts')).Stock,
-  }))
-  const { leaveFreeList, leaveHint = leaveFreeList } = await get('store/queue.ts')
+  const { Intake } = await get('fetch/intake.ts')
+  const { leaveFreeList } = await get('store/queue.ts')
   const { showStatus } = await get('status/status.ts')
   const { moveProfiles } = await get('move/move.ts')
-  const { restore } = await get('restore/restore.ts').catch(() => ({}))
+  const { restore } = await get('restore/restore.ts')
   const { takeHome } = await get('move/back.ts')
 
   const called =
@@ -121,9 +114,9 @@ export async function loadProgram(source: string, platform: NodeJS.Platform): Pr
           await intake.keep(profiles, answer)
         } finally {
           try {
-            leaveHint(LOT, messages)
+            leaveFreeList(LOT, messages)
           } finally {
-            closeTarget?.(target)
+            closeTarget(target)
           }
         }
       }),
@@ -160,6 +153,6 @@ export async function loadProgram(source: string, platform: NodeJS.Platform): Pr
           print,
         }),
       ),
-    hint: () => called(async (_call, messages) => leaveHint(LOT, messages)),
+    hint: () => called(async (_call, messages) => leaveFreeList(LOT, messages)),
   }
 }
