@@ -4,7 +4,7 @@
  *     node scripts/torture/schedule.ts --replay 'links fresh/2 next+next: A12 B A'
  *     node scripts/torture/schedule.ts [--set sweeps,pairs,faults,double,random] [--minutes N] [--seed S] [--only REGEXP] [--stop]
  *
- * `--set` chooses what is run: those of test/schedule/sweeps.ts, all schedules of two calls with at most two changes
+ * `--set` chooses what is run: those of test/schedule/schedules.txt, all schedules of two calls with at most two changes
  * between them, all with one fault and one change, all of one call with two faults, or random ones until the time is
  * over. `--only` chooses scenarios by their names, such as 'nolinks .*deviceD'; `--share 0/2` is the first half of them.
  * `--check` judges the schedules on standard input, in which `?` stands for any number of steps: as JSON, one object a

@@ -1,9 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
-import { describe, expect, test } from 'vitest'
-import { CUTS } from './cuts.ts'
-import { FIXED } from './fixed.ts'
-import { SWEEPS } from './sweeps.ts'
+import { expect, test } from 'vitest'
+import { known } from '../../scripts/torture/schedule/sweep.ts'
 
 const SCHEDULE = fileURLToPath(new URL('../../scripts/torture/schedule.ts', import.meta.url))
 
@@ -14,8 +12,7 @@ function run(options: readonly string[], input = ''): string[] {
   return stdout.trim().split('\n')
 }
 
-const ENDS = CUTS.map((schedule) => ({ name: 'a kill or a power cut after any step', schedule }))
-const ALL = [...FIXED, ...SWEEPS.filter(({ isLong }) => !isLong), ...ENDS]
+const ALL = known().filter(({ isLong }) => !isLong)
 
 const KILLED = [3, 12].map((count) => `links fresh/${count} moveall+next: A?!@2h B`)
 
@@ -33,12 +30,10 @@ const verdicts = new Map<string, Verdict>(
   }),
 )
 
-describe.each(ALL)('$name', ({ schedule }) => {
-  test(schedule, () => {
-    const { count = 0, found } = verdicts.get(schedule) ?? {}
-    expect(count).toBeGreaterThan(0)
-    expect(found).toBeUndefined()
-  })
+test.each(ALL)('$schedule: $about', ({ schedule }) => {
+  const { count = 0, found } = verdicts.get(schedule) ?? {}
+  expect(count).toBeGreaterThan(0)
+  expect(found).toBeUndefined()
 })
 
 test('after a move that was killed, next makes a few steps for each profile that it had begun to claim', () => {

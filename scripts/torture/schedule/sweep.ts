@@ -4,7 +4,7 @@
  *
  *     links fresh/3 move+move2: A?$ B A
  */
-import { SWEEPS } from '../../../test/schedule/sweeps.ts'
+import { readFileSync } from 'node:fs'
 import type { Call } from './call.ts'
 import { CHANGES, looksOf } from './faults.ts'
 import { conflictsAny, pointsOf } from './pairs.ts'
@@ -21,9 +21,33 @@ export async function sweep(text: string, trial: Trial): Promise<void> {
   await sweepAll(text, trial)
 }
 
+export interface Known {
+  readonly schedule: string
+  /** What it does, and what came of it; for those that have nothing of their own, what all of the section do. */
+  readonly about: string
+  /** Too many for `npm test`. */
+  readonly isLong: boolean
+}
+
+/** Those that have found a mistake. */
+export function known(): Known[] {
+  const text = readFileSync(new URL('../../../test/schedule/schedules.txt', import.meta.url), 'utf8')
+  return text.split('\n## ').flatMap((section) => {
+    const [title = '', ...cases] = section.split('\n')
+    let about = ''
+    return cases.flatMap((line) => {
+      if (line.startsWith('#')) about += line.slice(1)
+      if (!/^[a-z]/.test(line)) return []
+      const found = { schedule: line, about: about.trim() || title, isLong: title.includes('too many') }
+      about = ''
+      return found
+    })
+  })
+}
+
 /** Runs those that have found a mistake. */
 export async function sweeps(trials: Trials, share: Share, only: RegExp, goesOn: GoesOn): Promise<void> {
-  for (const { schedule } of mine(SWEEPS, share)) {
+  for (const { schedule } of mine(known(), share)) {
     if (!goesOn()) return
     if (only.test(schedule)) await sweep(schedule, trials.trial(`sweeps ${schedule}`))
   }
