@@ -19,14 +19,6 @@ function written(tell: (report: Report) => void, level: Level = 0): string {
   return text
 }
 
-test('the verbosity controls which messages are printed', () => {
-  const tellAll = (report: Report) => {
-    for (const level of [0, 1, 2, 3] as const) report.tell(level, `level ${level}`)
-  }
-  expect(written(tellAll, 0)).toBe('softsim: level 0\n')
-  expect(written(tellAll, 2)).toBe('softsim: level 0\nsoftsim: level 1\nsoftsim: level 2\n')
-})
-
 test('a hint for two shells is a line for each, so that either can be copied', () => {
   const hint = `set it: ${setting('A_KEY', 'win32')}`
   expect(written((report) => fail(report, new UsageError('no key', hint)))).toBe(
@@ -73,15 +65,6 @@ test('a secret that begins with another secret is hidden completely, in either o
     })
     expect(text).not.toContain('1234')
   }
-})
-
-test('without secrets, the text is unchanged', () => {
-  const text = written((report) => {
-    report.hide(undefined)
-    report.hide('')
-    report.warn('as it is')
-  })
-  expect(text).toBe('softsim: warning: as it is\n')
 })
 
 test('every message is one line', () => {

@@ -1,7 +1,6 @@
-import { mkdirSync, readdirSync } from 'node:fs'
 import { expect, inject, test } from 'vitest'
 import { namesIn, unusedIn } from '../support/directory.ts'
-import { REFUSES, startSandbox } from '../support/sandbox.ts'
+import { startSandbox } from '../support/sandbox.ts'
 import { softsim, until } from '../support/softsim.ts'
 
 const { privateKeyPath: KEY } = inject('keys')
@@ -59,15 +58,6 @@ test('what it had requested and not received is told by status, and once by the 
   const fetch = () => fresh.fetch(['-n', '1', '-o', directory])
   expect(await fetch()).toMatchObject({ code: 0, stderr: expect.stringMatching(said) })
   expect((await fetch()).stderr + (await status()).stderr).not.toContain('allocated')
-})
-
-test('a fetch whose requests have cost nothing leaves nothing to tell', async () => {
-  const sandbox = await startSandbox({ supply: 0 })
-  const { directory } = sandbox
-  mkdirSync(directory)
-  for (const more of [['-a', 'wrong'], ['-u', REFUSES], []])
-    expect((await sandbox.fetch(more)).code).not.toBe(0)
-  expect(readdirSync(directory, { recursive: true })).toEqual(['.incoming'])
 })
 
 test('next also stores it, with no loss and no duplicate', async () => {

@@ -55,11 +55,6 @@ test.each([
   expect(refusal(() => parseStored(`${iccid}.json`, text))).toMatch(/^damaged: ./)
 })
 
-test('a file with the name of another ICCID is damaged', () => {
-  const other = plainProfile(2).iccid
-  expect(refusal(() => parseStored(`${other}.json`, stored()))).toMatch(/^damaged: .*name.*/)
-})
-
 test('a field that is absent, null or empty is null', () => {
   const { pin: _, ...rest } = PLAIN
   const bytes = Buffer.from(JSON.stringify({ ...rest, puk: null, adm: '', unknown: [1] }))
@@ -80,13 +75,6 @@ test('a filler in one of the two does not make the ICCIDs differ', () => {
     const opened = parsePlaintext({ ...sealed, iccid: outside ?? '' }, plaintext({ iccid: inside }), OPTIONS)
     expect(opened.iccid).toBe(inside)
   }
-})
-
-test('a plaintext with another ICCID is refused', () => {
-  const other = plainProfile(2).iccid
-  expect(refusal(() => parsePlaintext(sealed, plaintext({ iccid: other }), OPTIONS))).toMatch(
-    /^unfit: .*ICCID/,
-  )
 })
 
 test.each([

@@ -1,17 +1,8 @@
-import {
-  chmodSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  statSync,
-  truncateSync,
-  writeFileSync,
-} from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, expect, test, vi } from 'vitest'
 import { FreeList } from '../../src/store/free-list.ts'
 import { temporaryDirectory } from '../support/directory.ts'
-import { hasPosix } from '../support/system.ts'
 
 /** How many bytes of a write the disk takes; undefined if it takes all, -1 if it fails. */
 const disk = vi.hoisted(() => ({ takes: undefined as number | undefined }))
@@ -87,14 +78,6 @@ test('the position of a call is that of the next one, and left counts behind it'
   expect(allOf(directory)).toEqual([])
 })
 
-test.runIf(process.platform === 'linux')('a hint that is none does not stay open', () => {
-  const { directory, path } = written()
-  writeFileSync(path, 'x'.repeat(99))
-  const before = readdirSync('/proc/self/fd').length
-  for (let n = 0; n < 20; n++) FreeList.open(directory)
-  expect(readdirSync('/proc/self/fd').length).toBeLessThan(before + 20)
-})
-
 test('lines that are no ICCIDs are left out, and so is what a torn list has lost', () => {
   const { directory, path, text } = written()
   writeFileSync(path, text.replace('89882', 'x9882'))
@@ -108,13 +91,6 @@ test.each([-1, 10])('nothing is reserved if its position can’t be written: %i'
   disk.takes = takes
   expect(hint?.reserve(2)).toBeUndefined()
   hint?.close()
-})
-
-test.skipIf(!hasPosix)('it is for the users of the directory', () => {
-  const directory = temporaryDirectory()
-  chmodSync(directory, 0o770)
-  FreeList.write(directory, ICCIDS)
-  expect(statSync(join(directory, '.unused')).mode & 0o777).toBe(0o660)
 })
 
 test('a hint that can’t be written leaves nothing behind', () => {

@@ -84,14 +84,6 @@ test('where no hint can be written, the queue goes through what it has found', (
   expect([queue.next(9), queue.next(9)]).toEqual([[iccid(3)], iccids(1, 3)])
 })
 
-test('what a call gives back is next for the others', () => {
-  const directory = directoryOf(3)
-  const queue = new Queue(directory, SILENT)
-  queue.next(2)
-  queue.giveBack()
-  expect(new Queue(directory, SILENT).next(1)).toEqual([iccid(1)])
-})
-
 test.each<[string, (directory: string, messages: Messages) => unknown]>([
   ['a call that reads the directory', (directory, messages) => new Queue(directory, messages).has(99)],
   ['a fetch at its end', leaveFreeList],

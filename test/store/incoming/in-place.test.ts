@@ -1,9 +1,10 @@
-import { existsSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { readUnused } from '../../../src/store/read.ts'
 import { namesIn, temporaryDirectory } from '../../support/directory.ts'
 import { addTo, jsonIn, profile } from '../../support/store.ts'
+import { hasPosix } from '../../support/system.ts'
 import { disk, systemError } from '../../support/watched-fs.ts'
 
 vi.mock('node:fs', async () => (await import('../../support/watched-fs.ts')).watchedFs)
@@ -22,15 +23,6 @@ beforeEach(() => {
 
 const profiles = [1, 2, 3].map(profile)
 const iccids = profiles.map(({ iccid }) => iccid)
-
-/** What an open file of this process is. The descriptor that lists them is closed by then. */
-function linkOf(descriptor: string): string {
-  try {
-    return readlinkSync(`/proc/self/fd/${descriptor}`)
-  } catch {
-    return ''
-  }
-}
 
 describe('without hard links', () => {
   test.each(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EINVAL', 'EMLINK'])(
@@ -75,10 +67,27 @@ describe('without hard links', () => {
     expect([...readUnused(directory).iccids]).toEqual(['89881', '89883'])
   })
 
-  test.runIf(process.platform === 'linux')('no file stays open', async () => {
+  test('a disk that fails is reported as it says', async () => {
+    meanwhile = (path) => {
+      if (path.endsWith('89882.json')) throw systemError('EIO')
+    }
+    await expect(addTo(temporaryDirectory(), profiles)).rejects.toThrow(
+      'the disk reports an input/output error (EIO)',
+    )
+  })
+
+  test('one profile in two spellings is stored once', async () => {
     const directory = temporaryDirectory()
+    const both = ['8988001F', '8988001'].map((iccid) => ({ iccid, profile: 'AAAA' }))
+    expect(await addTo(directory, both)).toEqual({ stored: ['8988001F'], known: ['8988001'] })
+    expect(namesIn(directory)).toEqual(['8988001F.json'])
+  })
+
+  test.skipIf(!hasPosix)('a file gets the rights of the directory', async () => {
+    const directory = temporaryDirectory()
+    chmodSync(directory, 0o770)
+    process.umask(0)
     await addTo(directory, profiles)
-    const openFiles = () => readdirSync('/proc/self/fd').filter((each) => linkOf(each).startsWith(directory))
-    expect(openFiles()).toEqual([])
+    expect(statSync(join(directory, '89881.json')).mode & 0o777).toBe(0o660)
   })
 })

@@ -1,13 +1,4 @@
-import {
-  chmodSync,
-  existsSync,
-  lstatSync,
-  mkdirSync,
-  readdirSync,
-  statSync,
-  utimesSync,
-  writeFileSync,
-} from 'node:fs'
+import { chmodSync, lstatSync, mkdirSync, readdirSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { adviceOn } from '../../../src/advice/advice.ts'
@@ -45,19 +36,6 @@ test('the contents of an empty used file are stored beside it, and the profile c
   await recover(directory)
   expect(namesIn(directory)).toEqual(['89880.json', '89881.json', '__89880.json'])
   expect(jsonIn(directory, '89880.json')).toEqual(profile(0))
-})
-
-test('does not restore profiles that were used in the meantime', async () => {
-  const directory = interrupted(several(2))
-  writeFileSync(join(directory, '__89880.json'), 'used')
-  expect(await recover(directory)).toEqual({ stored: ['89881'], known: ['89880'] })
-  expect(namesIn(directory)).toEqual(['89881.json', '__89880.json'])
-})
-
-test('an ICCID in a response never becomes a path', async () => {
-  const directory = interrupted([{ iccid: '../outside', profile: 'AAAA' }, profile(1)])
-  expect((await recover(directory))?.stored).toEqual(['89881'])
-  expect(existsSync(join(directory, '..', 'outside.json'))).toBe(false)
 })
 
 test('two recoveries of the same response store it once', async () => {

@@ -3,7 +3,7 @@ import { join, parse, resolve } from 'node:path'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { adviceOn } from '../../../src/advice/advice.ts'
 import { INCOMING } from '../../../src/store/incoming/answers.ts'
-import { closeTarget, isDirectory, makeDirectory, openTarget } from '../../../src/store/incoming/target.ts'
+import { closeTarget, makeDirectory, openTarget } from '../../../src/store/incoming/target.ts'
 import { temporaryDirectory } from '../../support/directory.ts'
 import { hasSymlinks } from '../../support/system.ts'
 import { fail } from '../../support/watched-fs.ts'
@@ -29,15 +29,6 @@ describe('creating the directory', () => {
     mkdirSync(directory, { recursive: true })
     closeTarget(await openTarget(directory))
     expect(readdirSync(join(directory, INCOMING))).toEqual([])
-  })
-
-  test.skipIf(!hasSymlinks)('a link to a directory is accepted', async () => {
-    const above = temporaryDirectory()
-    mkdirSync(join(above, 'real'))
-    symlinkSync('real', join(above, 'link'), 'dir')
-    await makeDirectory(join(above, 'link'))
-    await makeDirectory(join(above, 'link', 'new'))
-    expect(isDirectory(join(above, 'real', 'new'))).toBe(true)
   })
 
   test.skipIf(!hasSymlinks)('a dangling link, as when nothing is mounted', async () => {
@@ -82,16 +73,6 @@ describe('what to do where nothing can be written', () => {
     await expect(openTarget(temporaryDirectory()).catch(adviceOn)).resolves.toMatchObject({
       outcome: 'disk',
       hint: `${remedy}, or use -o to name another directory; no profiles were requested`,
-    })
-  })
-
-  test('in a current directory that was deleted', async () => {
-    refuseDirectories('ENOENT')
-    vi.spyOn(process, 'cwd').mockImplementation(() => {
-      throw new Error('ENOENT: uv_cwd')
-    })
-    await expect(openTarget('profiles-of-nobody').catch(adviceOn)).resolves.toMatchObject({
-      hint: expect.stringMatching(/^change to a directory that exists: /),
     })
   })
 })
