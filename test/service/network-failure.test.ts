@@ -63,17 +63,6 @@ test.each([
   expect(advice.hint.startsWith('NODE_EXTRA_CA_CERTS is set to ca.pem')).toBe(hint.source.includes('EXTRA'))
 })
 
-test.each([
-  'EE certificate key too weak',
-  'CA certificate key too weak',
-  'CA signature digest algorithm too weak',
-])('a weak certificate has no code of Node: %s', (message) => {
-  expect(adviceOn(networkFailure(new Error(message), false))).toMatchObject({
-    message: expect.stringMatching(/^the certificate of the service .* \(.* too weak\)$/),
-    hint: expect.stringMatching(/stronger certificate/),
-  })
-})
-
 describe('the cause', () => {
   const reset = errorOf('ECONNRESET')
 

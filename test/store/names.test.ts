@@ -15,12 +15,9 @@ import { hasFillers } from '../../src/store/read.ts'
 import { digits } from '../support/arbitrary.ts'
 import { temporaryDirectory } from '../support/directory.ts'
 
+/** More of them: listing.test.ts. */
 test.each([
-  ['the lowest first', '89881.json 8988.json __89882.json 89880.json 8988F.json', '8988 89880 89881'],
   ['used where both files are there', '8988.json __8988.json 8989.json', '8989', '8988.json'],
-  ['other files', 'profiles.json profiles-2.json .8988.json .incoming 8988.txt 8988 8988.json~ .json', ''],
-  ['came back: only the last time counts', '__8988.json 8988.2.json', '8988.2'],
-  ['also beside what it was before', '8988.json 8988.2.json 8988.3.json', '8988.3'],
   ['came back and is used', '__8988.json 8988.2.json __8988.2.json', '', '8988.2.json'],
   [
     'used again, and both unused files are back',

@@ -61,70 +61,60 @@ function systemSays(code: 'EPERM' | 'ESRCH'): void {
   })
 }
 
-describe('a saved response is abandoned', () => {
-  test('when its process is gone', () => {
-    expect(isAbandoned(nameOf(NOBODY), 0)).toBe('dead')
-    expect(isAbandoned(nameOf(NOBODY, '.0'), 0)).toBe('dead')
-    systemSays('ESRCH')
-    expect(isAbandoned(nameOf(1), 0)).toBe('dead')
-  })
+const restarted = { upSeconds: 60 }
 
-  test('not while its process exists, even as another user', () => {
-    expect(isAbandoned(nameOf(process.pid), 0)).toBe(false)
-    expect(isAbandoned(nameOf(process.ppid), 0)).toBe(false)
-    systemSays('EPERM')
-    expect(isAbandoned(nameOf(1), 0)).toBe(false)
-  })
+/** The name is given before the machine changes. */
+test.each<[string, () => string, ms: number, why: ReturnType<typeof isAbandoned>, Partial<typeof machine>?]>([
+  ['of a process that is gone', () => nameOf(NOBODY), 0, 'dead'],
+  ['a part of it', () => nameOf(NOBODY, '.0'), 0, 'dead'],
+  ['of a process that exists', () => nameOf(process.pid), 0, false],
+  ['of another one that exists', () => nameOf(process.ppid), 0, false],
+  ['of a number that no process has', () => nameOf('00'), 0, 'dead'],
+  ['of number 0', () => nameOf(0), 0, 'dead'],
+  ['of a number that is too large', () => nameOf('9'.repeat(20)), 0, 'dead'],
+  ['of another machine', () => ofAnotherMachine(), 9 * MINUTE_MS, false],
+  ['of another machine, and old', () => ofAnotherMachine(), 11 * MINUTE_MS, 'old'],
+  ['of another machine, whose clock is ahead', () => ofAnotherMachine(), -11 * MINUTE_MS, 'old'],
+  ['the mark of a fetch', () => ofAnotherMachine(FETCH_MARK), 23 * HOUR_MS, false],
+  ['the mark of a fetch, a day old', () => ofAnotherMachine(FETCH_MARK), 25 * HOUR_MS, 'old'],
+  ['from before a restart', () => nameOf(process.pid), 2 * MINUTE_MS, 'old', restarted],
+  ['after a restart', () => nameOf(process.pid), 0, false, restarted],
+  [
+    'of another machine, and this one has restarted',
+    () => ofAnotherMachine(),
+    2 * MINUTE_MS,
+    false,
+    restarted,
+  ],
+  ['with another name', () => 'theirs', 100 * HOUR_MS, false],
+  ['with almost one of ours', () => `${hostname()}~1~x.answer`, 100 * HOUR_MS, false],
+  ['put aside for a person', () => `${nameOf(NOBODY)}.damaged`, 100 * HOUR_MS, false],
+])('whether a saved response is abandoned: %s', (_, name, ageMs, why, changes = {}) => {
+  const given = name()
+  Object.assign(machine, changes)
+  expect(isAbandoned(given, ageMs)).toBe(why)
+})
 
-  test.each([0, '00', '9'.repeat(20)])('when its process number is %s, which no process has', (pid) => {
-    expect(isAbandoned(nameOf(pid), 0)).toBe('dead')
-  })
+test('a process of another user exists, and its response is old after ten minutes all the same', () => {
+  systemSays('EPERM')
+  expect([0, 11 * MINUTE_MS].map((ms) => isAbandoned(nameOf(1), ms))).toEqual([false, 'old'])
+  systemSays('ESRCH')
+  expect(isAbandoned(nameOf(1), 0)).toBe('dead')
+})
 
-  test('after ten minutes, whoever saved it; the mark of a fetch after a day', () => {
-    vi.spyOn(process, 'kill').mockReturnValue(true)
-    for (const name of [nameOf(1), ofAnotherMachine()]) {
-      expect(isAbandoned(name, 9 * MINUTE_MS)).toBe(false)
-      expect(isAbandoned(name, 11 * MINUTE_MS)).toBe('old')
-      expect(isAbandoned(name, -11 * MINUTE_MS)).toBe('old')
-    }
-    expect(isAbandoned(ofAnotherMachine(FETCH_MARK), 23 * HOUR_MS)).toBe(false)
-    expect(isAbandoned(ofAnotherMachine(FETCH_MARK), 25 * HOUR_MS)).toBe('old')
-  })
+test.skipIf(process.platform !== 'linux').each([
+  ['container', { container: 2 }],
+  ['machine', { id: '2' }],
+])('in another %s with the same name, process numbers mean something else', (_, other) => {
+  const own = nameOf(NOBODY)
+  expect(isAbandoned(own, 0)).toBe('dead')
+  Object.assign(machine, other)
+  expect([isAbandoned(own, 0), isAbandoned(own, 11 * MINUTE_MS)]).toEqual([false, 'old'])
+})
 
-  test('when this machine has restarted since then', () => {
-    machine.upSeconds = 60
-    expect(isAbandoned(nameOf(process.pid), 2 * MINUTE_MS)).toBe('old')
-    expect(isAbandoned(nameOf(process.pid), 0)).toBe(false)
-  })
-
-  test('not the one of another machine, because this one has restarted', () => {
-    machine.upSeconds = 60
-    expect(isAbandoned(ofAnotherMachine(), 2 * MINUTE_MS)).toBe(false)
-  })
-
-  test.skipIf(process.platform !== 'linux').each([
-    ['container', { container: 2 }],
-    ['machine', { id: '2' }],
-  ])(
-    'not the one of another %s with the same name, where process numbers mean something else',
-    (_, other) => {
-      const own = nameOf(NOBODY)
-      expect(isAbandoned(own, 0)).toBe('dead')
-      Object.assign(machine, other)
-      expect(isAbandoned(own, 0)).toBe(false)
-      expect(isAbandoned(own, 11 * MINUTE_MS)).toBe('old')
-    },
-  )
-
-  test('also if the name of the machine has characters that a file name should not have', () => {
-    machine.name = 'line~4/ö'
-    expect(isAbandoned(nameOf(NOBODY), 0)).toBe('dead')
-  })
-
-  test('never if the name is not one of ours', () => {
-    for (const name of ['theirs', `${hostname()}~1~x.answer`, `${nameOf(NOBODY)}.damaged`, ''])
-      expect(isAbandoned(name, 100 * HOUR_MS)).toBe(false)
-  })
+test('the name of the machine may have characters that a file name should not have', () => {
+  machine.name = 'line~4/ö'
+  expect(isAbandoned(nameOf(NOBODY), 0)).toBe('dead')
 })
 
 test('a saved response is read as it was written', () => {
