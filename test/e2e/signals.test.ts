@@ -1,9 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, inject, test } from 'vitest'
-import { directoryOf, namesIn, someProfiles, temporaryDirectory, usedIn } from '../support/directory.ts'
-import { fullPipe } from '../support/pipe.ts'
-import { iccid } from '../support/profiles.ts'
+import { directoryOf, namesIn, someProfiles, temporaryDirectory } from '../support/directory.ts'
 import { failure } from '../support/promises.ts'
 import { type Sandbox, startSandbox } from '../support/sandbox.ts'
 import { type Options, startSoftsim, until } from '../support/softsim.ts'
@@ -14,26 +12,6 @@ const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
 describe.skipIf(!hasPosix)('next', () => {
   const next = (directory: string, ...more: string[]) => ['next', '-k', KEY, '-i', directory, ...more]
-
-  test.each<{ signals: NodeJS.Signals[] }>([
-    { signals: ['SIGINT'] },
-    { signals: ['SIGTERM'] },
-    { signals: ['SIGHUP'] },
-    { signals: ['SIGINT', 'SIGTERM'] },
-  ])('$signals while nobody reads the output: the claimed profile is named', async ({ signals }) => {
-    const directory = directoryOf(someProfiles(2))
-    const pipe = fullPipe()
-    const { child, ended } = startSoftsim(next(directory), { shell: `exec "$@" > ${pipe.path}` })
-    await until(() => usedIn(directory).length === 1)
-    for (const each of signals) child.kill(each)
-    const { code, signal, stdout, stderr } = await ended
-    pipe.close()
-    // Either way the shell that called it sees 130.
-    expect(signal ?? code).toBe(signal === null ? 130 : 'SIGINT')
-    expect(stdout).toBe('')
-    expect(stderr).toContain(iccid(1))
-    expect(stderr).toContain(`__${iccid(1)}.json`)
-  })
 
   test.skipIf(!isRunByNode).each(SIGNALS)('%s just before the claim: nothing is claimed', async (signal) => {
     const directory = directoryOf(someProfiles(6))

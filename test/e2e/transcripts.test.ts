@@ -7,9 +7,10 @@
  * `# exit 3` is at its end if it fails. Commands before the first test come before each command.
  * `+ words` prepare something: see test/support/prepare.ts.
  *
- * What varies has a name: ICCID7, <profile 7> and <profiles 7-9>, $PWD, TIME, HOST, UUID, UNIQUE, ADDRESS, SECONDS; columns
- * are two spaces apart, and blank lines do not count. `…` stands for anything in a line, and alone for any lines; `\r` is a
- * carriage return. A hint that another step shows, word for word, may be left out.
+ * What varies has a name: ICCID7, <profile 7>, $PWD, TIME, HOST, UUID, UNIQUE, ADDRESS, SECONDS; columns are two spaces
+ * apart, and blank lines do not count. `…` stands for anything in a line, and alone for any lines; `\r` is a carriage
+ * return. Lines that differ in one number, which counts up, are one: `<profile 7-9>`. A hint that another step shows, word
+ * for word, may be left out.
  *
  * UPDATE=1 writes down what is printed now. Then read it.
  */
@@ -107,7 +108,7 @@ async function run(step: Step, place: Place): Promise<string[]> {
   const said = lines(named(stderr.replaceAll(PROGRESS, ''), cwd))
     .map((line) => `2> ${line}`)
     .filter((line) => !line.startsWith(IN_POWERSHELL) && !isShownElsewhere(line, step.expected))
-  return [...inARow(lines(named(stdout, cwd)).filter(Boolean)), ...said]
+  return inARow([...lines(named(stdout, cwd)).filter(Boolean), ...said])
 }
 
 /** Gives what varies its name. */
@@ -137,14 +138,21 @@ function profileNamed(hex: string): string {
   return dataOf(hex, '04') === plainProfile(n).k.toLowerCase() ? `<profile ${n}>` : `<a profile of ${digits}>`
 }
 
-/** Profiles whose numbers follow each other are one line. */
+/** Lines that differ in one number, which counts up, are one line. */
 function inARow(printed: readonly string[]): string[] {
   const all: string[] = []
+  /** The words and the numbers of the line before, which of these counts, and from where. */
+  let last = { words: [''], at: 0, from: '' }
   for (const line of printed) {
-    const [, first = '', last = first] = /^<profiles? (\d+)(?:-(\d+))?>$/.exec(all.at(-1) ?? '') ?? []
-    const isNext = first !== '' && line === `<profile ${Number(last) + 1}>`
-    if (isNext) all[all.length - 1] = `<profiles ${first}-${Number(last) + 1}>`
+    const { words } = last
+    const now = line.split(/(\d+)/)
+    const at = now.findIndex((word, n) => word !== words[n])
+    const next = words.map((word, n) => (n === at ? `${Number(word) + 1}` : word)).join('')
+    const isNext = at % 2 === 1 && (last.at === 0 || last.at === at) && line === next
+    const from = last.at === 0 ? (words[at] ?? '') : last.from
+    if (isNext) all[all.length - 1] = now.with(at, `${from}-${now[at]}`).join('')
     else all.push(line)
+    last = isNext ? { words: now, at, from } : { words: now, at: 0, from: '' }
   }
   return all
 }

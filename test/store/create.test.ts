@@ -114,6 +114,19 @@ describe('a disk that fails', () => {
     expect([namesIn(directory), claims()]).toEqual([[NAME], []])
   })
 
+  test('before the decision: the profile is not claimed, and nothing stays', async () => {
+    disk.before = (step) => step === 'rename' && fails()
+    const outcomes = await createAll(directory, [claim('one')])
+    expect(outcomes).toMatchObject([{ state: 'unclaimed', error: { code: 'EIO' } }])
+    expect([namesIn(directory), claims()]).toEqual([[NAME], []])
+  })
+
+  test('after the decision, which it has made: the claim is the call’s', async () => {
+    disk.after = (step, to) => to === path(`${CLAIMS}/8988001`) && step === 'rename' && fails()
+    expect(await states('one')).toEqual(['ours'])
+    expect(read(USED)).toBe(textOf('one'))
+  })
+
   const STEPS: [step: string, name: string, type: number][] = [
     ['unlink', NAME, EXT4],
     ['rename', USED, EXT4],

@@ -1,51 +1,132 @@
-import { chmodSync, chownSync, mkdirSync, statSync, writeFileSync } from 'node:fs'
+/** How an answer gets stored, also while other calls store and claim, and where the disk refuses something. */
+import {
+  chmodSync,
+  chownSync,
+  mkdirSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { FreeList } from '../../../src/store/free-list.ts'
+import { add } from '../../../src/store/incoming/add.ts'
+import { ANSWER, INCOMING, toFile } from '../../../src/store/incoming/answers.ts'
+import { openTarget, targetOf } from '../../../src/store/incoming/target.ts'
+import { readUnused } from '../../../src/store/read.ts'
 import { namesIn, temporaryDirectory } from '../../support/directory.ts'
-import { addTo, jsonIn, profile, several } from '../../support/store.ts'
+import { addTo, directoryWith, jsonIn, profile, several } from '../../support/store.ts'
+import { disk, fail, once, systemError } from '../../support/watched-fs.ts'
 
-describe('add', () => {
-  test.skipIf(process.getuid?.() !== 0)(
-    'files get the group and the permissions of the directory',
-    async () => {
-      const directory = temporaryDirectory()
-      chownSync(directory, 0, 1)
-      chmodSync(directory, 0o2770)
-      process.umask(0)
-      await addTo(directory, several(2))
-      for (const name of namesIn(directory)) {
-        expect(statSync(join(directory, name))).toMatchObject({ gid: 1, mode: 0o100660 })
-      }
-      FreeList.write(directory, ['89880'])
-      expect(statSync(join(directory, '.unused'))).toMatchObject({ gid: 1, mode: 0o100660 })
-    },
-  )
+vi.mock('node:fs', async () => (await import('../../support/watched-fs.ts')).watchedFs)
 
-  test.each(['', '{"iccid":"8988'])(
-    'a torn file left by a crash does not count as a profile: %j',
-    async (text) => {
-      const directory = temporaryDirectory()
-      writeFileSync(join(directory, '89881.json'), text)
-      expect(await addTo(directory, several(2))).toEqual({ stored: ['89880', '89881'], known: [] })
-      expect(jsonIn(directory, '89881.json')).toEqual(profile(1))
-    },
-  )
+const three = several(3)
 
-  test('what has the name of a profile and can’t be read is left alone', async () => {
+/** A directory that has the first profile already. */
+const directoryWithOne = () => directoryWith({ '89880.json': toFile(profile(0)) })
+
+test.skipIf(process.getuid?.() !== 0)(
+  'files get the group and the permissions of the directory',
+  async () => {
     const directory = temporaryDirectory()
-    mkdirSync(join(directory, '89881.json'))
-    expect(await addTo(directory, several(2))).toEqual({ stored: ['89880'], known: ['89881'] })
-  })
+    chownSync(directory, 0, 1)
+    chmodSync(directory, 0o2770)
+    process.umask(0)
+    await addTo(directory, several(2))
+    for (const name of namesIn(directory)) {
+      expect(statSync(join(directory, name))).toMatchObject({ gid: 1, mode: 0o100660 })
+    }
+    FreeList.write(directory, ['89880'])
+    expect(statSync(join(directory, '.unused'))).toMatchObject({ gid: 1, mode: 0o100660 })
+  },
+)
 
-  test('two at the same time store each profile once', async () => {
+test.each(['', '{"iccid":"8988'])(
+  'a torn file left by a crash does not count as a profile: %j',
+  async (text) => {
     const directory = temporaryDirectory()
-    const results = await Promise.all([addTo(directory, several(150)), addTo(directory, several(150))])
-    expect(results.flatMap(({ stored }) => stored).sort()).toEqual(
-      several(150)
-        .map(({ iccid }) => iccid)
-        .sort(),
-    )
-    expect(namesIn(directory)).toHaveLength(150)
+    writeFileSync(join(directory, '89881.json'), text)
+    expect(await addTo(directory, several(2))).toEqual({ stored: ['89880', '89881'], known: [] })
+    expect(jsonIn(directory, '89881.json')).toEqual(profile(1))
+  },
+)
+
+test('what has the name of a profile and can’t be read is left alone', async () => {
+  const directory = temporaryDirectory()
+  mkdirSync(join(directory, '89881.json'))
+  expect(await addTo(directory, several(2))).toEqual({ stored: ['89880'], known: ['89881'] })
+})
+
+test('two at the same time store each profile once', async () => {
+  const directory = temporaryDirectory()
+  const results = await Promise.all([addTo(directory, several(150)), addTo(directory, several(150))])
+  expect(results.flatMap(({ stored }) => stored).sort()).toEqual(
+    several(150)
+      .map(({ iccid }) => iccid)
+      .sort(),
+  )
+  expect(namesIn(directory)).toHaveLength(150)
+})
+
+test('a profile that is claimed during the search for its name is not stored again', async () => {
+  const directory = directoryWithOne()
+  const names = ['89880.json', '__89880.json'].map((name) => join(directory, name)) as [string, string]
+  disk.after = (call, path) => {
+    if (call !== 'look' || !names.includes(path)) return
+    disk.after = () => {}
+    renameSync(...names)
+  }
+  expect(await addTo(directory, three)).toEqual({ stored: ['89881', '89882'], known: ['89880'] })
+  expect(namesIn(directory)).toEqual(['89881.json', '89882.json', '__89880.json'])
+})
+
+test('a profile that a station uses as soon as it is stored counts as stored; what came twice counts as used', async () => {
+  const directory = temporaryDirectory()
+  once('after', 'rename', '89881.json', () =>
+    writeFileSync(join(directory, '__89881.json'), toFile(profile(1))),
+  )
+  expect(await addTo(directory, three)).toEqual({ stored: ['89880', '89881', '89882'], known: [] })
+  expect([...readUnused(directory).iccids]).toEqual(['89880', '89882'])
+})
+
+test('an answer that can’t be put aside is lost, and nothing of it counts as stored', async () => {
+  const directory = temporaryDirectory()
+  const target = await openTarget(directory)
+  disk.before = (call) => {
+    if (call === 'write') throw systemError('EIO')
+  }
+  await expect(add(target, three)).rejects.toMatchObject({
+    facts: { kind: 'lost' },
+    message: "received and can't be stored: 89880 89881 89882: the disk reports an input/output error (EIO)",
   })
+  expect(namesIn(directory)).toEqual([])
+})
+
+test('the disk fails amid an answer: it says what is stored, what was there, and what is put aside', async () => {
+  const directory = directoryWithOne()
+  fail(/^rename$/, '89882.json')
+  await expect(addTo(directory, three)).rejects.toMatchObject({
+    facts: { kind: 'put-aside', stored: 1, known: 1 },
+  })
+  expect(namesIn(directory)).toEqual(['89880.json', '89881.json'])
+  // Nothing but the answer is left.
+  const [left = '', another] = readdirSync(join(directory, INCOMING))
+  expect([left.endsWith(ANSWER), another]).toEqual([true, undefined])
+})
+
+test('the place that another call removes after the last answer need not be flushed', async () => {
+  const directory = temporaryDirectory()
+  once('after', 'unlink', 'answer', () => rmSync(join(directory, INCOMING), { recursive: true }))
+  expect((await add(targetOf(directory), three)).stored).toHaveLength(3)
+})
+
+test('an answer whose removal can’t be flushed is reported', async () => {
+  const directory = temporaryDirectory()
+  once('after', 'unlink', 'answer', () => fail(/^open/, INCOMING))
+  await expect(addTo(directory, three)).rejects.toMatchObject({
+    facts: { kind: 'put-aside', stored: 3, known: 0 },
+  })
+  expect(namesIn(directory)).toEqual(['89880.json', '89881.json', '89882.json'])
 })
