@@ -78,6 +78,27 @@ test('the position of a call is that of the next one, and left counts behind it'
   expect(allOf(directory)).toEqual([])
 })
 
+test.each<[string, (text: string) => string]>([
+  ['is of another version', (text) => text.replace('unused 1', 'unused 2')],
+  ['has no number of profiles', (text) => text.replace(/\n4 /, '\nx ')],
+  ['is empty', () => ''],
+])('a hint that %s is none', (_, change) => {
+  const { directory, path, text } = written()
+  writeFileSync(path, change(text))
+  expect(FreeList.open(directory)).toBeUndefined()
+})
+
+test.each<[string, (text: string) => string]>([
+  ['has a position behind its end', (text) => text.replace(/\n0 /, '\n9 ')],
+  ['has no position', (text) => text.replace(/\n0 /, '\nx ')],
+])('a hint that %s is at its end', (_, change) => {
+  const { directory, path, text } = written()
+  writeFileSync(path, change(text))
+  const hint = FreeList.open(directory)
+  expect([hint?.left, hint?.reserve(1)]).toEqual([0, []])
+  hint?.close()
+})
+
 test('lines that are no ICCIDs are left out, and so is what a torn list has lost', () => {
   const { directory, path, text } = written()
   writeFileSync(path, text.replace('89882', 'x9882'))

@@ -1,11 +1,14 @@
 /** What the tests of transcripts ask for in lines that begin with `+`. */
-import { mkdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { inject } from 'vitest'
+import { claimAll } from '../../src/store/claim.ts'
 import { formatAnswer, newAnswerName } from '../../src/store/incoming/answers.ts'
+import { append, beginMove, journalOf } from '../../src/store/moves.ts'
+import { tombstoneText } from '../../src/store/tombstone.ts'
+import { directoryOf, someProfiles } from './directory.ts'
 import { type SmallDisk, smallDisk } from './disk.ts'
 import { type Certificate, type CertificateOptions, selfSigned } from './keys.ts'
-import { halfMoved } from './moves.ts'
 import { iccid, plainProfile, storedFile } from './profiles.ts'
 import { API_KEY, NORMAL_KEY, type Sandbox, startSandbox } from './sandbox.ts'
 import type { ApiKey } from './service.ts'
@@ -104,9 +107,17 @@ const PREPARE: Record<string, (place: Place, settings: Settings, ...words: strin
       })
       .join(', ') || 'none',
   /** `+ move count=40 to=disk/profiles fate=given`: one that was killed after, or before, it was decided whose the profiles are. */
-  async move({ cwd }, { fate, count, to = 'stick/profiles' }) {
-    const source = await halfMoved(join(cwd, String(to)), count as number, fate as 'given')
-    renameSync(source, join(cwd, 'profiles'))
+  async move({ cwd }, { fate, count = 2, to: place = 'stick/profiles' }) {
+    const [source, to] = [join(cwd, 'profiles'), join(cwd, String(place))]
+    renameSync(directoryOf(someProfiles(Number(count) + 3)), source)
+    mkdirSync(to, { recursive: true, mode: 0o700 })
+    const names = Array.from({ length: Number(count) }, (_, n) => `${iccid(n + 1)}.json`)
+    const move = beginMove(source, to)
+    await append(move, journalOf(move), { to, count: Number(count), names })
+    const stored = (name: string) => readFileSync(join(source, name), 'utf8')
+    const tombstones = names.map((name) => tombstoneText(move, to, { name, stored: stored(name) }))
+    await claimAll(source, tombstones)
+    if (fate === 'given') await append(move, journalOf(move), { fate })
   },
   /** `+ disk 16`: a disk of so many MB at ./disk. */
   async disk(place, _, megabytes) {

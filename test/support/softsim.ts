@@ -16,12 +16,9 @@ export interface Options {
   cwd?: string
   /** All the environment there is, beside what the system itself cannot do without. */
   env?: Record<string, string>
-  /** What is typed on standard input, which then ends. */
-  stdin?: string
   /** A line for /bin/sh that runs the program as `"$@"`, to redirect what it prints. */
   shell?: string
   /** A descriptor of an open file in the place of the pipe that is read. */
-  stdout?: number
   stderr?: number
   /** A file descriptor that the shell has as its number 3. */
   descriptor?: number
@@ -51,16 +48,14 @@ export const softsim = (args: readonly string[], options?: Options): Promise<End
 
 /** Starts the program, for tests that send it signals or go away from its pipes. */
 export function startSoftsim(args: readonly string[], options: Options = {}): Started {
-  const { cwd = inject('root'), env = {}, stdin = '', shell } = options
+  const { cwd = inject('root'), env = {}, shell } = options
   const line = [...program(), ...args]
   const [file = '', ...rest] = shell === undefined ? line : ['/bin/sh', '-c', shell, 'sh', ...line]
-  const stdio: StdioOptions = ['pipe', options.stdout ?? 'pipe', options.stderr ?? 'pipe']
+  const stdio: StdioOptions = ['ignore', 'pipe', options.stderr ?? 'pipe']
   if (options.descriptor !== undefined) stdio.push(options.descriptor)
   const child = spawn(file, rest, { cwd, env: { ...ofTheSystem(), ...env }, windowsHide: true, stdio })
   running.add(child)
   child.once('close', () => running.delete(child))
-  // Most calls never read it, and may be gone before it is written.
-  child.stdin?.on('error', () => {}).end(stdin)
   let stdout = ''
   let stderr = ''
   child.stdout?.setEncoding('utf8').on('data', (text) => {

@@ -1,4 +1,14 @@
-import { chmodSync, lstatSync, mkdirSync, readdirSync, statSync, utimesSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  renameSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { adviceOn } from '../../../src/advice/advice.ts'
@@ -7,7 +17,7 @@ import { ANSWER, formatAnswer, INCOMING, type StoredProfile } from '../../../src
 import { recover } from '../../../src/store/incoming/recover.ts'
 import { namesIn, temporaryDirectory } from '../../support/directory.ts'
 import { directoryWith, jsonIn, nameOfGone, nameOfOther, profile, several } from '../../support/store.ts'
-import { hasPosix } from '../../support/system.ts'
+import { hasPosix, hasSymlinks } from '../../support/system.ts'
 import { disk, fail } from '../../support/watched-fs.ts'
 
 const HOUR_MS = 3_600_000
@@ -138,4 +148,13 @@ test('another call has removed the place meanwhile: there is nothing to do', asy
   const directory = interrupted(several(1))
   fail(/^readdir$/, /\.incoming$/, 'ENOENT')
   expect(await recover(directory)).toBeUndefined()
+})
+
+test.skipIf(!hasSymlinks)('a link in the place of saved responses is not followed', async () => {
+  const directory = interrupted(several(1))
+  const elsewhere = join(temporaryDirectory(), 'elsewhere')
+  renameSync(join(directory, INCOMING), elsewhere)
+  symlinkSync(elsewhere, join(directory, INCOMING), 'dir')
+  expect(await recover(directory)).toBeUndefined()
+  expect(readdirSync(elsewhere)).toHaveLength(1)
 })
