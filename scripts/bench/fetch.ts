@@ -2,105 +2,100 @@
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import type { Place } from './place.ts'
-import { type Line, pairs, peakMemory, settle, time, turns } from './run.ts'
-import type { Scale } from './scale.ts'
+import { type Cost, cost, peakMemory, seconds, turns } from './run.ts'
 import { fetchFrom } from './service.ts'
 import { grouped, median, type Row } from './table.ts'
 
-const SLOW_MS = 200
-const ROUND_TRIP_MS = 100
+const PAIRS = 3
+const MANY = 100_000
+const ROUND_TRIPS_MS = [100, 200]
+const LARGEST_BATCH = 1000
+const CONNECTIONS = 4
 const FLUSHES_AT_ONCE = 64
-const FEW = 10
+const PLAIN = 'writing the same files without flushing'
+const EACH = `writing the same files, each flushed, ${FLUSHES_AT_ONCE} at a time`
+
+const walls = (costs: readonly Cost[]) => costs.map(({ wall }) => wall)
+const cpus = (costs: readonly Cost[]) => costs.map(({ cpu }) => cpu)
 
 /** In turns with writing the same files, plainly, and with a flush of each, which is the least that durability costs. */
-export async function fetch(place: Place, { fetched, fetchPairs }: Scale): Promise<Row[]> {
-  const { quick, slow, plain, flushed } = await turns(fetchPairs, {
-    quick: async () => (await fetchFrom(place, fetched, seconds)).measured,
-    slow: async () => (await fetchFrom(place, fetched, seconds, { latencyMs: SLOW_MS })).measured,
-    plain: () => writeSeconds(place, fetched, 'plain'),
-    flushed: () => writeSeconds(place, fetched, 'flushed'),
+export async function fetch(place: Place, part: number): Promise<Row[]> {
+  const fetched = MANY * part
+  const { ours, plain, each } = await turns(PAIRS * part, {
+    ours: () => fetchFrom(place, fetched, seconds),
+    plain: () => write(place, fetched, 'plain').wall,
+    each: () => write(place, fetched, 'each').wall,
   })
-  const first = `\`fetch\` of ${grouped(fetched)}, response time 0 ms`
-  const slowly = `\`fetch\` of ${grouped(fetched)}, response time ${SLOW_MS} ms`
-  const second = 'writing the same files without flushing'
-  const third = `writing the same files, each flushed, ${FLUSHES_AT_ONCE} at a time`
-  const note = `${grouped(Math.round(fetched / median(quick)))} profiles per second`
+  const row = { first: `\`fetch\` of ${grouped(fetched)}`, unit: 's', firsts: ours } as const
+  const note = `${grouped(Math.round(fetched / median(ours)))} profiles per second`
   return [
-    { first, second, unit: 's', firsts: quick, seconds: plain, note },
-    { first: third, second, unit: 's', firsts: flushed, seconds: plain },
-    { first, second: third, unit: 's', firsts: quick, seconds: flushed },
-    { first: slowly, second: 'response time 0 ms', unit: 's', firsts: slow, seconds: quick },
+    { ...row, second: PLAIN, seconds: plain, note },
+    { ...row, second: EACH, seconds: each },
   ]
 }
 
-/** What a network adds that is a round trip wide, and how many connections it takes. */
-export async function far(place: Place, { fetchedFar, fetchPairs }: Scale): Promise<Row[]> {
-  let most = 0
-  const secondsAt = (roundTripMs: number) => async () => {
-    const { measured, connections } = await fetchFrom(place, fetchedFar, seconds, { roundTripMs })
-    most = Math.max(most, connections)
-    return measured
-  }
-  const measured = await pairs(fetchPairs, secondsAt(ROUND_TRIP_MS), secondsAt(0))
-  const first = `\`fetch\` of ${grouped(fetchedFar)} over TLS, round trip ${ROUND_TRIP_MS} ms`
-  const note = `at most ${most} connections`
-  return [{ first, second: 'round trip 0 ms', unit: 's', ...measured, note }]
-}
-
-/** The fewest against each of the others; one call each, as the largest takes minutes. Then `next` in the largest. */
-export async function memory(place: Place, { memory: counts, afterPairs }: Scale): Promise<Row[]> {
+/** As GNU's `sync` does it, which `fetch` uses. */
+export async function flush(place: Place, part: number): Promise<Row[]> {
   if (process.platform !== 'linux') return []
-  const all: { count: number; measured: number; speed: number; directory: string }[] = []
-  for (const count of counts) {
-    const [directory, began] = [place.newPath(), performance.now()]
-    const { measured } = await fetchFrom(place, count, peakMemory, { directory })
-    const speed = Math.round((1000 * count) / (performance.now() - began))
-    all.push({ count, measured, speed, directory })
-  }
-  const [fewest, ...more] = all
-  const rows = more.map(
-    ({ count, measured, speed }): Row => ({
-      first: `peak memory of \`fetch\` of ${grouped(count)}`,
-      second: `of ${grouped(fewest?.count ?? 0)}`,
-      ...{ unit: 'MB', firsts: [measured], seconds: [fewest?.measured ?? 0] },
-      note: `${grouped(speed)} profiles per second`,
-    }),
-  )
-  const { directory = '', count = 0 } = all.at(-1) ?? {}
-  return [...rows, ...(await nextAfter(place, directory, count, afterPairs))]
-}
-
-/** The first call after a fetch, which leaves the hint, and the memory of a call that has to read all names. */
-async function nextAfter(place: Place, directory: string, count: number, runs: number): Promise<Row[]> {
-  const stations = await place.newStations(runs + 1, FEW)
-  const restoreHint = place.keepHint(directory)
-  const nextOfMany = async () => {
-    settle()
-    const milliseconds = await time(place.next(directory))
-    place.putBack(directory, 0)
-    restoreHint()
-    return milliseconds
-  }
-  const times = await pairs(runs, nextOfMany, () => time(place.next(stations.pop() ?? '')))
-  place.dropHint(directory)
-  const firsts = [await peakMemory(place.next(directory))]
-  const seconds = [await peakMemory(place.next(stations.pop() ?? ''))]
-  const second = `with ${FEW} of ${FEW}`
-  const first = `peak memory of \`next\` among ${grouped(count)}, without the hint`
+  const fetched = MANY * part
+  const measured = await turns(PAIRS * part, {
+    firsts: () => write(place, fetched, 'at once').wall,
+    seconds: () => write(place, fetched, 'each').wall,
+  })
   return [
-    { first: `first \`next\` after a \`fetch\` of ${grouped(count)}`, second, unit: 'ms', ...times },
-    { first, second, unit: 'MB', firsts, seconds },
+    { first: 'writing the same files, `sync -f` after each 1,000', second: EACH, unit: 's', ...measured },
   ]
 }
 
-const seconds = async (line: Line) => (await time(line)) / 1000
+/** Where no disk takes any time: what is left is the program. */
+export async function inMemory(place: Place, part: number): Promise<Row[]> {
+  if (process.platform !== 'linux') return []
+  const count = 30_000 * part
+  const { ours, plain } = await turns(PAIRS * part, {
+    ours: () => fetchFrom(place, count, cost, 0, place.newPathInMemory()),
+    plain: () => write(place, count, 'plain', place.newPathInMemory()),
+  })
+  const first = `\`fetch\` of ${grouped(count)} on tmpfs`
+  return [
+    { first, second: PLAIN, unit: 's', firsts: walls(ours), seconds: walls(plain) },
+    { first: `${first}, processor time`, second: PLAIN, unit: 's', firsts: cpus(ours), seconds: cpus(plain) },
+  ]
+}
 
-/** Written by a process of its own, which tells how long it took without the start. */
-function writeSeconds(place: Place, count: number, way: 'plain' | 'flushed'): number {
-  const script = join(import.meta.dirname, 'write.ts')
-  const args = [script, place.publicKeyPath, place.newPath(), String(count), way]
+/** Over what a network allows that is a round trip wide: full batches, on all connections all the time. */
+export async function far(place: Place, part: number): Promise<Row[]> {
+  const count = 20_000 * part
+  const rounds = Math.ceil(count / LARGEST_BATCH / CONNECTIONS)
+  const second = `${rounds} round trips, with ${CONNECTIONS} full requests each`
+  const rows: Row[] = []
+  for (const ms of ROUND_TRIPS_MS) {
+    const { ours } = await turns(PAIRS * part, { ours: () => fetchFrom(place, count, seconds, ms) })
+    const first = `\`fetch\` of ${grouped(count)} over TLS, round trip ${ms} ms`
+    rows.push({ first, second, unit: 's', firsts: ours, seconds: ours.map(() => (rounds * ms) / 1000) })
+  }
+  return rows
+}
+
+/** The fewest against each of the others; one call each, as the largest takes minutes. */
+export async function peak(place: Place, part: number): Promise<Row[]> {
+  if (process.platform !== 'linux') return []
+  const counts = [10_000, MANY, 10 * MANY].map((count) => count * part)
+  const all: number[] = []
+  for (const count of counts) all.push(await fetchFrom(place, count, peakMemory))
+  const [fewest = 0, ...more] = all
+  const second = `of ${grouped(counts[0] ?? 0)}`
+  return more.map((megabytes, at) => {
+    const first = `peak memory of \`fetch\` of ${grouped(counts[at + 1] ?? 0)}`
+    return { first, second, unit: 'MB', firsts: [megabytes], seconds: [fewest] }
+  })
+}
+
+type Way = 'plain' | 'each' | 'at once'
+
+/** Written by a process of its own, which tells what it took without the start. */
+function write(place: Place, count: number, way: Way, directory = place.newPath()): Cost {
+  const args = [join(import.meta.dirname, 'write.ts'), place.publicKeyPath, directory, String(count), way]
   // The threads of libuv's pool, in which flushes wait.
   const env = { ...process.env, UV_THREADPOOL_SIZE: String(FLUSHES_AT_ONCE) }
-  settle()
-  return Number(execFileSync(process.execPath, args, { env }).toString())
+  return JSON.parse(execFileSync(process.execPath, args, { encoding: 'utf8', env }))
 }

@@ -6,9 +6,7 @@ import { hostBinary } from '../package/host.ts'
 import { alike, makeKey, type NthFile } from '../stock.ts'
 import { type Line, time } from './run.ts'
 
-const ROOT = join(import.meta.dirname, '../..')
-const BUNDLE = join(ROOT, 'dist/softsim.cjs')
-const BINARY = join(ROOT, hostBinary)
+const BINARY = join(import.meta.dirname, '../..', hostBinary)
 
 /**
  * Where everything is written: a temporary directory with a key pair and directories of profiles. Nothing in it is
@@ -20,16 +18,13 @@ export class Place {
   readonly ciphertext: Buffer
   readonly publicKeyPath: string
   readonly root: string
-  readonly bundle = BUNDLE
   readonly binary = BINARY
   readonly #nthFile: NthFile
   readonly #keyPath: string
+  #inMemory: string | undefined
 
   constructor(above: string) {
-    for (const file of [BUNDLE, BINARY]) {
-      if (!existsSync(file))
-        throw new Error(`${file} is missing; create it with npm run package -- --only=host`)
-    }
+    if (!existsSync(BINARY)) throw new Error(`${BINARY} is missing: npm run package -- --only=host`)
     this.root = mkdtempSync(join(above, 'softsim-bench-'))
     this.#keyPath = join(this.root, 'key.pem')
     this.publicKeyPath = join(this.root, 'public.pem')
@@ -40,13 +35,19 @@ export class Place {
   }
 
   /** The command line of `next`. */
-  next(directory: string, options: Line = [], program: Line = [BINARY]): Line {
-    return [...program, 'next', '-k', this.#keyPath, '-i', directory, ...options]
+  next(directory: string, options: Line = []): Line {
+    return [BINARY, 'next', '-k', this.#keyPath, '-i', directory, ...options]
   }
 
   /** A path that nothing has been at before. */
   newPath(): string {
     return join(this.root, randomUUID())
+  }
+
+  /** The same on tmpfs. Linux alone has one in any case. */
+  newPathInMemory(): string {
+    this.#inMemory ??= mkdtempSync('/dev/shm/softsim-bench-')
+    return join(this.#inMemory, randomUUID())
   }
 
   /** A new directory of so many profiles. The first `used` are used; from `real` on, they are empty: nobody opens them. */
@@ -61,37 +62,32 @@ export class Place {
     return directory
   }
 
-  /** New directories of so many profiles after one call of `next`, and with that call's profile put back. */
-  async newStations(stations: number, count: number): Promise<string[]> {
-    const directories: string[] = []
-    while (directories.length < stations) {
-      const directory = await this.newDirectory(count)
-      await time(this.next(directory))
-      this.putBack(directory, 0)
-      directories.push(directory)
+  /** A directory of so many profiles, half of them used, in which each call finds what the one before has found. */
+  async newStation(count: number) {
+    const used = count / 2
+    const directory = await this.newDirectory(count, { used, real: used + 2 })
+    const [list, kept] = [join(directory, '.unused'), this.newPath()]
+    await time(this.next(directory))
+    copyFileSync(list, kept)
+    // Without the free list, a call takes the first; with it, the second.
+    const names = [0, 1].map((n) => this.#nthFile(used + n).name)
+    const putBack = () => {
+      for (const name of names)
+        if (existsSync(join(directory, `__${name}`)))
+          renameSync(join(directory, `__${name}`), join(directory, name))
+      copyFileSync(kept, list)
     }
-    return directories
-  }
-
-  /** Makes the nth profile of a directory unused again. The hint is ahead of it then, and goes on with the next. */
-  putBack(directory: string, n: number): void {
-    const { name } = this.#nthFile(n)
-    renameSync(join(directory, `__${name}`), join(directory, name))
-  }
-
-  /** Removes the hint of a directory: the next call looks at all names. */
-  dropHint(directory: string): void {
-    rmSync(join(directory, '.unused'))
-  }
-
-  /** Remembers the hint of a directory. @returns what puts it back as it was */
-  keepHint(directory: string): () => void {
-    const [hint, kept] = [join(directory, '.unused'), this.newPath()]
-    copyFileSync(hint, kept)
-    return () => copyFileSync(kept, hint)
+    putBack()
+    const next = () => time(this.next(directory)).finally(putBack)
+    const nextWithoutList = () => {
+      rmSync(list)
+      return next()
+    }
+    return { next, nextWithoutList }
   }
 
   clear(): void {
-    rmSync(this.root, { recursive: true, force: true, maxRetries: 5 })
+    for (const each of [this.root, this.#inMemory ?? []].flat())
+      rmSync(each, { recursive: true, force: true, maxRetries: 5 })
   }
 }

@@ -1,12 +1,19 @@
 /** Runs processes and measures them. */
-import { execFileSync, spawn } from 'node:child_process'
+import { execFile, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { text } from 'node:stream/consumers'
 import { setImmediate as turn } from 'node:timers/promises'
+import { promisify } from 'node:util'
 
 /** A command and its arguments. */
 export type Line = readonly string[]
+
+/** In seconds: from the start to the end, and of all processors. */
+export interface Cost {
+  readonly wall: number
+  readonly cpu: number
+}
 
 /** Starts a process whose output nobody reads: `next` takes `ignore` for that. @returns also what failed, if anything */
 function start([command = '', ...args]: Line) {
@@ -19,9 +26,6 @@ function start([command = '', ...args]: Line) {
   return { pid: child.pid, failure }
 }
 
-/** Runs a process. @returns whether it succeeded */
-export const succeeds = async (line: Line): Promise<boolean> => (await start(line).failure) === undefined
-
 /** Milliseconds from the start of a process to its end. */
 export async function time(line: Line): Promise<number> {
   const began = performance.now()
@@ -30,14 +34,27 @@ export async function time(line: Line): Promise<number> {
   return performance.now() - began
 }
 
-type Measure = () => number | Promise<number>
+export const seconds = async (line: Line) => (await time(line)) / 1000
+
+/** By the shell, which knows what its children took: on its second line, in user and in kernel mode. */
+export async function cost(line: Line): Promise<Cost> {
+  const began = performance.now()
+  const { stdout } = await promisify(execFile)('sh', ['-c', '"$@" || exit; times', 'sh', ...line])
+  const wall = (performance.now() - began) / 1000
+  const times = [...stdout.matchAll(/(\d+)m([\d.]+)s/g)].slice(-2)
+  return { wall, cpu: times.reduce((sum, [, minutes, rest]) => sum + 60 * Number(minutes) + Number(rest), 0) }
+}
 
 /** Measures things in turns. */
-export async function turns<Name extends string>(count: number, measures: Record<Name, Measure>) {
-  const measured = {} as Record<Name, number[]>
+export async function turns<Name extends string, T>(
+  count: number,
+  measures: Record<Name, () => T | Promise<T>>,
+): Promise<Record<Name, T[]>> {
+  const measured = {} as Record<Name, T[]>
   for (const name in measures) measured[name] = []
   for (let round = 0; round < count; round++) {
     for (const name in measures) {
+      settle()
       measured[name].push(await measures[name]())
       await turn()
     }
@@ -45,11 +62,8 @@ export async function turns<Name extends string>(count: number, measures: Record
   return measured
 }
 
-/** Measures the two sides of a row in turns. */
-export const pairs = (count: number, firsts: Measure, seconds: Measure) => turns(count, { firsts, seconds })
-
 /** Lets the disk finish what was written, which would slow down what is measured next. */
-export function settle(): void {
+function settle(): void {
   if (process.platform !== 'win32') execFileSync('sync')
 }
 

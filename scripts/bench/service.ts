@@ -5,40 +5,34 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 import { selfSigned } from '../../test/support/keys.ts'
 import { startService } from '../../test/support/service.ts'
 import type { Place } from './place.ts'
-import { type Line, settle } from './run.ts'
+import type { Line } from './run.ts'
 
 const API_KEY = 'bench-key'
 
-export interface Serving {
-  readonly latencyMs?: number
-  /** Of a service with TLS that is far away. */
-  readonly roundTripMs?: number
-  readonly directory?: string
-}
-
-/** Measures a call of `fetch` of `count` profiles from a new service. */
-export async function fetchFrom(
+/**
+ * Measures a call of `fetch` of `count` profiles from a new service.
+ * @param roundTripMs to one with TLS that is far away; 0: it is near, without TLS
+ */
+export async function fetchFrom<T>(
   place: Place,
   count: number,
-  measure: (line: Line) => Promise<number>,
-  { latencyMs = 0, roundTripMs, directory = place.newPath() }: Serving = {},
-): Promise<{ measured: number; connections: number }> {
-  const tls = roundTripMs === undefined ? undefined : selfSigned(place.root)
+  measure: (line: Line) => Promise<T>,
+  roundTripMs = 0,
+  directory = place.newPath(),
+): Promise<T> {
+  const tls = roundTripMs === 0 ? undefined : selfSigned(place.root)
   const service = await startService({
     apiKeys: [{ key: API_KEY, kind: 'softsim', publicKey: readFileSync(place.publicKeyPath, 'utf8') }],
-    ...{ latencyMs, callsPerMinute: 1e9, allProfilesAlike: true, firstIccid: 0 },
+    ...{ callsPerMinute: 1e9, allProfilesAlike: true, firstIccid: 0 },
     ...(tls && { tls }),
   })
   const url = new URL(service.httpsUrl ?? service.url)
-  const far = roundTripMs === undefined ? undefined : await farPort(Number(url.port), roundTripMs)
+  const far = tls === undefined ? undefined : await farPort(Number(url.port), roundTripMs)
   if (far !== undefined) url.port = String((far.address() as AddressInfo).port)
-  let connections = 0
-  far?.on('connection', () => connections++)
   process.env['NODE_EXTRA_CA_CERTS'] = tls?.certPath ?? ''
-  settle()
   try {
     const options = ['-u', String(url), '-a', API_KEY, '-n', String(count), '-o', directory]
-    return { measured: await measure([place.binary, 'fetch', ...options]), connections }
+    return await measure([place.binary, 'fetch', ...options])
   } finally {
     far?.close()
     await service.close()

@@ -27,9 +27,6 @@ export function table(rows: readonly Row[]): string {
   return lines.map((line) => `| ${line.join(' | ')} |\n`).join('')
 }
 
-/** One row for those who wait. */
-export const inShort = (row: Row) => cells(row).slice(0, 2).join(': ').replaceAll('*', '')
-
 function cells({ first, second, unit, firsts, seconds, note }: Row): string[] {
   // Pair by pair: what slows the machine down for a while slows down both of a pair.
   const ratios = firsts.map((value, pair) => value / (seconds[pair] ?? Number.NaN))
@@ -44,7 +41,7 @@ function cells({ first, second, unit, firsts, seconds, note }: Row): string[] {
 }
 
 /** As many digits as count. */
-export const quantity = (value: number, unit: Unit) =>
+const quantity = (value: number, unit: Unit) =>
   `${value < 100 ? value.toFixed(value < 10 ? 2 : 1) : grouped(Math.round(value))} ${unit}`
 
 /** 1000000 as 1,000,000. */
