@@ -4,28 +4,22 @@ import { parseProfileList, readStart, readWhole } from '../../src/service/respon
 
 const LEAST = { bytes: 100, ms: 10 }
 
-test('a response that becomes very slow after a good start is aborted', async () => {
-  async function* body() {
-    yield Buffer.alloc(10_000)
-    for (let part = 0; part < 20; part++) {
-      await sleep(2 * LEAST.ms)
-      yield Buffer.alloc(1)
-    }
+/** A body that begins with so many bytes at once, and goes on with so many in twice the time that the limit is about. */
+async function* slowly(parts: number, bytes: number, atOnce = 0) {
+  yield Buffer.alloc(atOnce)
+  for (let part = 0; part < parts; part++) {
+    await sleep(2 * LEAST.ms)
+    yield Buffer.alloc(bytes, 'x')
   }
-  await expect(readWhole(body(), 1_000_000, LEAST)).rejects.toMatchObject({
-    isPassing: true,
-    mayHaveAllocated: true,
-  })
+}
+
+test('a response that becomes very slow after a good start is aborted', async () => {
+  const call = readWhole(slowly(20, 1, 10_000), 1_000_000, LEAST)
+  await expect(call).rejects.toMatchObject({ isPassing: true, mayHaveAllocated: true })
 })
 
 test('a response that is slow, but above the limit, is read to the end', async () => {
-  async function* body() {
-    for (let part = 0; part < 5; part++) {
-      await sleep(2 * LEAST.ms)
-      yield Buffer.alloc(LEAST.bytes, 'x')
-    }
-  }
-  expect(String(await readWhole(body(), 1_000_000, LEAST))).toBe('x'.repeat(500))
+  expect(String(await readWhole(slowly(5, LEAST.bytes), 1_000_000, LEAST))).toBe('x'.repeat(500))
 })
 
 const KIB = 1024
@@ -51,14 +45,8 @@ test.each([
 })
 
 test('of an error text that arrives too slowly, the beginning is read', async () => {
-  async function* body() {
-    for (;;) {
-      yield Buffer.alloc(KIB)
-      await sleep(2 * LEAST.ms)
-    }
-  }
   const least = { bytes: 2 * KIB, ms: LEAST.ms }
-  expect((await readStart(body(), least)).length).toBeLessThan(KIB)
+  expect((await readStart(slowly(100_000, KIB), least)).length).toBeLessThan(KIB)
 })
 
 const GOOD = { iccid: '89880000000000000001', profile: 'AAEC/w==' }
