@@ -15,43 +15,26 @@ const KINDS = ['ext4', 'xfs', 'btrfs', 'vfat', 'exfat'] as const
 
 export type Kind = (typeof KINDS)[number]
 
-/** How the power is cut: the kernel is told to stop, or the image is copied while it is mounted. */
-type Cut = 'shutdown' | 'copy'
-
 interface Traits {
   readonly megabytes: number
-  /** Of its mkfs. */
-  readonly make: readonly string[]
-  readonly options: readonly string[]
-  readonly cuts: readonly Cut[]
+  /** The words of its mkfs. */
+  readonly make: string
+  /** Of mount, one of these. */
+  readonly options: string
 }
 
 /** As small as each file system allows; how late it writes of its own accord is part of the chance. */
 const TRAITS: Record<Kind, Traits> = {
-  ext4: {
-    megabytes: 96,
-    make: ['-q', '-F'],
-    options: ['defaults', 'commit=1', 'data=journal', 'data=writeback', 'commit=60'],
-    cuts: ['shutdown', 'copy'],
-  },
-  xfs: { megabytes: 320, make: ['-q', '-f'], options: ['defaults'], cuts: ['shutdown', 'copy'] },
-  btrfs: {
-    megabytes: 160,
-    make: ['-q', '-f'],
-    options: ['defaults', 'commit=1', 'flushoncommit'],
-    cuts: ['copy'],
-  },
-  vfat: { megabytes: 40, make: ['-F', '32'], options: ['defaults'], cuts: ['copy'] },
-  exfat: { megabytes: 16, make: [], options: ['defaults'], cuts: ['copy'] },
+  ext4: { megabytes: 96, make: '-q -F', options: 'defaults commit=1 data=journal data=writeback commit=60' },
+  xfs: { megabytes: 320, make: '-q -f', options: 'defaults' },
+  btrfs: { megabytes: 160, make: '-q -f', options: 'defaults commit=1 flushoncommit' },
+  vfat: { megabytes: 40, make: '-F 32', options: 'defaults' },
+  exfat: { megabytes: 16, make: '', options: 'defaults' },
 }
 
 const COPY_TRIES = 8
 const RELEASE_TRIES = 600
 const RELEASE_PAUSE_MS = 50
-
-/** FS_IOC_SHUTDOWN, _IOR('X', 125, __u32), with NOLOGFLUSH: the journal that is in memory is lost as well. */
-const SHUTDOWN =
-  'open(my $d, "<", $ARGV[0]) or die "$!"; my $f = pack("L", 2); ioctl($d, 0x8004587d, $f) or die "$!"'
 
 const mounted = new Set<string>()
 
@@ -67,16 +50,12 @@ export class Image {
     this.kind = kind
     this.path = join(root, `${kind}.img`)
     this.mountPoint = join(root, kind)
-    this.#options = random.pick(options)
+    this.#options = random.pick(options.split(' '))
     writeFileSync(this.path, '')
     truncateSync(this.path, megabytes * 2 ** 20)
     mkdirSync(this.mountPoint, { recursive: true })
-    must(`mkfs.${kind}`, ...make, this.path)
+    must(`mkfs.${kind}`, ...make.split(' ').filter(Boolean), this.path)
     this.mount()
-  }
-
-  get cuts(): readonly Cut[] {
-    return TRAITS[this.kind].cuts
   }
 
   get profiles(): string {
@@ -117,13 +96,8 @@ export class Image {
     )
   }
 
-  /** From here on nothing that is written to it lasts; what works on it finds it broken. */
-  shutDown(): void {
-    must('perl', '-e', SHUTDOWN, this.mountPoint)
-  }
-
   /** Copies what its disk has at this moment. Nobody may be writing; the kernel may, and then it is done again. */
-  snapshot(): void {
+  #snapshot(): void {
     for (let tries = COPY_TRIES; tries > 0; tries--) {
       must('cp', '--sparse=always', this.path, `${this.path}.cut`)
       if (spawnSync('cmp', ['-s', this.path, `${this.path}.cut`]).status === 0) return
@@ -131,21 +105,20 @@ export class Image {
     throw new Error(`${this.path} keeps changing`)
   }
 
-  /** Puts the copy in the place of the image, which must not be mounted any more. */
-  restore(): void {
-    renameSync(`${this.path}.cut`, this.path)
-  }
-
   /** Writes out everything that this kernel still holds back. */
   settle(): void {
     must('sync', '-f', this.mountPoint)
   }
 
-  /** Takes the disk away as it is at this moment, and mounts what it has: nothing may be at work on it. */
-  pull(): void {
-    this.snapshot()
+  /**
+   * Takes the disk away as it is at this moment, and mounts what it has: nothing may be at work on it.
+   * @param end waits for the end of those that are stopped
+   */
+  async pull(end?: () => Promise<unknown>): Promise<void> {
+    this.#snapshot()
+    await end?.()
     this.unmount()
-    this.restore()
+    renameSync(`${this.path}.cut`, this.path)
     this.mount()
   }
 }
@@ -182,8 +155,6 @@ export function whyNoImages(): string | undefined {
   if (process.platform !== 'linux') return 'it runs only on Linux'
   if (process.getuid?.() !== 0) return 'mounting needs root'
   if (spawnSync('losetup', ['-f']).status !== 0) return 'there are no loop devices'
-  if (spawnSync('perl', ['-e', '1']).status !== 0)
-    return 'there is no perl, which is needed to shut a file system down'
   return undefined
 }
 

@@ -68,15 +68,9 @@ async function cutUnderWork({ random }: Works, image: Image, crew: Crew, apart: 
   ]
   await sleep(random.whole(EARLIEST_CUT_MS, LATEST_CUT_MS))
   crew.isCut = true
-  const cut = random.pick(image.cuts)
-  if (cut === 'shutdown') image.shutDown()
-  else {
-    crew.signal('SIGSTOP')
-    image.snapshot()
-  }
-  crew.signal('SIGKILL')
-  await Promise.all(busy)
-  image.unmount()
-  if (cut === 'copy') image.restore()
-  image.mount()
+  crew.signal('SIGSTOP')
+  await image.pull(() => {
+    crew.signal('SIGKILL')
+    return Promise.all(busy)
+  })
 }

@@ -56,7 +56,7 @@ export async function pull(works: Works, tally: Tally, until: number): Promise<u
     for (let round = 0; round < ROUNDS_AN_IMAGE && performance.now() < until; round++) {
       for (const [call, play] of Object.entries(CALLS)) {
         const { code, stdout, stderr } = await play({ works, image, directory, apart, ledger })
-        image.pull()
+        await image.pull()
         ledger.print(printedIn(stdout))
         ledger.check([directory, apart], true)
         if (code !== 0) ledger.problems.add(`it ended with ${code}: ${stderr}`)

@@ -2,6 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { profilesIn } from './schedule/names.ts'
 
 /** A ciphertext of a 4096-bit key in base64. */
 const CIPHERTEXT = /^[A-Za-z0-9+/]{683}=$/
@@ -30,12 +31,6 @@ export interface Sight {
   readonly asides: Aside[]
 }
 
-/** What has come back has a number, and the highest one counts. */
-function parsed(name: string) {
-  const [, mark, iccid, number = '1'] = /^(__)?(\d+)(?:\.(\d+))?\.json$/.exec(name) ?? []
-  return { mark, iccid, number: Number(number) }
-}
-
 /** What is decided and not in its place yet: the texts of files, by their names. */
 function claimsIn(directory: string): Map<string, string> {
   const claims = join(directory, '.claims')
@@ -57,21 +52,17 @@ export function look(directory: string): Sight {
     ...{ torn: [], asides: [] },
   }
   const claims = claimsIn(directory)
-  const names = new Set([...namesIn(directory), ...claims.keys()])
-  const numbers = new Map<string, number>()
-  for (const name of names) {
-    const { iccid = '', number } = parsed(name)
-    numbers.set(iccid, Math.max(number, numbers.get(iccid) ?? 0))
-  }
-  for (const name of names) {
-    const { mark, iccid = '', number } = parsed(name)
-    if (iccid === '' || number < (numbers.get(iccid) ?? 0) || claims.has(`__${name}`)) continue
-    const text = readOf(join(directory, name)) || (claims.get(name) ?? '')
-    if (mark === undefined) sight.unused.add(iccid)
-    else if (text.includes('"moved":')) sight.moved.add(iccid)
-    else sight.used.add(iccid)
-    if (mark !== undefined && text.includes('"device":"')) sight.owned.add(iccid)
-    if (iccidIn(text) !== iccid && !sight.moved.has(iccid)) sight.torn.push(name)
+  const names = [...new Set([...namesIn(directory), ...claims.keys()])]
+  for (const { iccid, unused, used } of profilesIn(names).values()) {
+    for (const name of [unused, used]) {
+      if (name === undefined || claims.has(`__${name}`)) continue
+      const text = readOf(join(directory, name)) || (claims.get(name) ?? '')
+      if (name === unused) sight.unused.add(iccid)
+      else if (text.includes('"moved":')) sight.moved.add(iccid)
+      else sight.used.add(iccid)
+      if (name === used && text.includes('"device":"')) sight.owned.add(iccid)
+      if (iccidIn(text) !== iccid && !sight.moved.has(iccid)) sight.torn.push(name)
+    }
   }
   const incoming = join(directory, '.incoming')
   for (const name of namesIn(incoming)) {

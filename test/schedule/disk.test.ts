@@ -20,7 +20,7 @@ function flush(disk: Disk, path: string): void {
 
 /** A disk with one durable file. */
 function begun(hasFatRules = false): Disk {
-  const disk = new Disk(hasFatRules)
+  const disk = new Disk({ hasFatRules })
   put(disk, '/a', 'text', true)
   flush(disk, '/')
   return disk

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 
-const CHECK = fileURLToPath(new URL('../../scripts/torture/earlier/check.ts', import.meta.url))
+const CHECK = fileURLToPath(new URL('../../scripts/torture/earlier.ts', import.meta.url))
 const KILLED = fileURLToPath(new URL('../fixtures/killed-1.1.json', import.meta.url))
 
 /** In a process of its own, because the modules of the program are loaded in another way there. */

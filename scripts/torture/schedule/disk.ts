@@ -24,6 +24,7 @@ import {
   systemError,
   writeUntil,
 } from './inode.ts'
+import type { Kind } from './kinds.ts'
 
 const NOBODY: Actor = { call: '', points: 0, now: 0 }
 
@@ -40,12 +41,10 @@ function partsOf(path: string): readonly string[] {
   return parts
 }
 
+type Rules = Partial<Pick<Kind, 'hasFatRules' | 'hasJournal' | 'bringsNames'>>
+
 export class Disk {
-  readonly hasFatRules: boolean
-  /** Whether changes of names reach the disk in their order, whatever their directories. */
-  readonly hasJournal: boolean
-  /** Whether the flush of a file writes its name. */
-  readonly bringsNames: boolean
+  readonly rules: Rules
   #steps = 0
   /** Keys of the names and contents that were read (`<`) or changed (`>`) since they were last taken away. */
   touched: string[] = []
@@ -55,10 +54,8 @@ export class Disk {
   #descriptors = 10
   #tree: Inode
 
-  constructor(hasFatRules = false, hasJournal = false, bringsNames = false) {
-    this.hasFatRules = hasFatRules
-    this.hasJournal = hasJournal
-    this.bringsNames = bringsNames
+  constructor(rules: Rules = {}) {
+    this.rules = rules
     this.#tree = this.#create(true, 0o700)
   }
 
@@ -79,7 +76,7 @@ export class Disk {
 
   /** A copy with nothing open. */
   copy(): Disk {
-    const same = new Disk(this.hasFatRules, this.hasJournal, this.bringsNames)
+    const same = new Disk(this.rules)
     same.#steps = this.#steps
     same.#inodes = this.#inodes
     same.#tree = copyOf(this.#tree)
@@ -206,12 +203,12 @@ export class Disk {
     const { inode, path } = this.opened(file)
     inode.flushed = inode.content
     const { names } = inode
-    if (this.hasJournal) {
+    if (this.rules.hasJournal) {
       this.#writeJournal(path, inode)
       return
     }
     if (names === undefined) {
-      if (this.hasFatRules || this.bringsNames) flushEntry(inode, this.#tree)
+      if (this.rules.hasFatRules || this.rules.bringsNames) flushEntry(inode, this.#tree)
       return
     }
     names.flushed = new Map(names.now)
@@ -260,7 +257,7 @@ export class Disk {
     const inode = this.find(path, 'unlink')
     if (inode.names !== undefined) throw systemError('EPERM', 'unlink', path)
     this.#change(path, 'unlink', undefined)
-    if (this.hasFatRules) freeClusters(inode.clusters, this.#tree)
+    if (this.rules.hasFatRules) freeClusters(inode.clusters, this.#tree)
   }
 
   /** From one directory to another are two changes: a power cut may undo either. */
@@ -269,7 +266,7 @@ export class Disk {
     if (this.at(to) === found && from !== to) return
     this.#checkPlace(found, from, to)
     const isFile = found.names === undefined
-    const inode = this.hasFatRules && isFile ? this.#unflushed(found) : found
+    const inode = this.rules.hasFatRules && isFile ? this.#unflushed(found) : found
     if (!isFile) this.touched.push(...[from, to].flatMap((path) => pathsBelow(path, found)))
     this.#namesIn(dirname(to), 'rename')
     if (dirname(from) === dirname(to)) {
@@ -317,7 +314,7 @@ export class Disk {
   /** Cuts the power: keeps of each list of `length` unflushed changes or bytes the first `choose(length)`. */
   cutPower(choose: (length: number) => number): void {
     this.files.clear()
-    if (this.hasJournal)
+    if (this.rules.hasJournal)
       for (const root of this.#tree.names?.now.values() ?? []) {
         const steps = stepsIn(root)
         const last = steps[choose(steps.length) - 1]

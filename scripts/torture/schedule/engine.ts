@@ -64,7 +64,7 @@ export class World {
   trace: ((call: Call, entry: Entry) => void) | undefined
   #broken: HarnessError | undefined
 
-  constructor(kind: Kind, disk: Disk = new Disk(kind.hasFatRules, kind.hasJournal, kind.bringsNames)) {
+  constructor(kind: Kind, disk: Disk = new Disk(kind)) {
     this.kind = kind
     this.disk = disk
   }

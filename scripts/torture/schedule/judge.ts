@@ -63,7 +63,7 @@ interface Whole extends Case {
   readonly told: readonly Result[]
 }
 
-const shown = ({ iccid, device, isAgain, call }: Print) =>
+export const shown = ({ iccid, device, isAgain, call }: Print) =>
   `${iccid} by ${call}${device === undefined ? '' : ` for ${device}`}${isAgain ? ' again' : ''}`
 
 /**
@@ -74,11 +74,8 @@ const shown = ({ iccid, device, isAgain, call }: Print) =>
 function* twice(prints: readonly Print[], world: World): Generator<Violation | undefined> {
   for (const [iccid, all] of Map.groupBy(prints, (print) => print.iccid)) {
     const what = `${all.map(shown).join(', ')} (${iccid})`
-    const firsts = all.filter(({ isAgain }) => !isAgain)
-    const owners = new Set(firsts.map(({ device, call }) => (device === undefined ? `call ${call}` : device)))
-    const devices = new Set(all.flatMap(({ device }) => device ?? []))
-    if (owners.size > 1 || devices.size > 1) yield { rule: 'twice', what }
-    const [first] = firsts
+    if (hasSeveralOwners(all)) yield { rule: 'twice', what }
+    const first = all.find(({ isAgain }) => !isAgain)
     if (first === undefined) continue
     for (const print of all) {
       if (!print.isAgain || print.call === first.call) continue
@@ -86,6 +83,13 @@ function* twice(prints: readonly Print[], world: World): Generator<Violation | u
       if (print.device !== undefined || isEarly(print, first, all, world)) yield { rule: 'twice', what }
     }
   }
+}
+
+/** Whether a profile was printed for the first time by several calls, or for several devices. */
+export function hasSeveralOwners(all: readonly Print[]): boolean {
+  const firsts = all.filter(({ isAgain }) => !isAgain)
+  const owners = new Set(firsts.map(({ device, call }) => (device === undefined ? `call ${call}` : device)))
+  return owners.size > 1 || new Set(all.flatMap(({ device }) => device ?? [])).size > 1
 }
 
 /** Whether a profile was printed again before it was handed out for the first time. */
@@ -105,7 +109,8 @@ function isEarly(print: Print, first: Print, all: readonly Print[], world: World
   return before[gone + 1]?.call !== first.call
 }
 
-function* severalFor(prints: readonly Print[]): Generator<Violation> {
+/** A device has one profile. */
+export function* severalFor(prints: readonly Print[]): Generator<Violation> {
   const named = prints.filter(({ device }) => device !== undefined)
   for (const [device, all] of Map.groupBy(named, (print) => print.device)) {
     if (new Set(all.map((each) => each.iccid)).size > 1)

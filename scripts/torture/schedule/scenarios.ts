@@ -194,7 +194,8 @@ export const STARTS: Record<string, (disk: Disk, now: number, profiles: number) 
   assigned: assign,
   claimed(disk, now) {
     assign(disk, now)
-    if (disk.hasFatRules) put(disk, `${LOT}/__${iccid(1)}.json`, textOf(disk, recordPath()), now - HOUR_MS)
+    if (disk.rules.hasFatRules)
+      put(disk, `${LOT}/__${iccid(1)}.json`, textOf(disk, recordPath()), now - HOUR_MS)
     else disk.link(recordPath(), `${LOT}/__${iccid(1)}.json`)
   },
   halfclaim(disk, now) {
@@ -248,11 +249,17 @@ export async function begin(program: Program, kind: Kind, start: string, profile
   return world
 }
 
-async function build(program: Program, kind: Kind, start: string, profiles: number) {
+/** Of empty directories. */
+export function emptyWorld(kind: Kind): World {
   const world = new World(kind)
-  const { disk, now } = world
   for (const path of ['/disk', '/stick', '/third', LOT, STICK, THIRD, OTHER, RECEIPTS])
-    disk.makeDirectory(path, 0o700)
+    world.disk.makeDirectory(path, 0o700)
+  return world
+}
+
+async function build(program: Program, kind: Kind, start: string, profiles: number) {
+  const world = emptyWorld(kind)
+  const { disk, now } = world
   for (let n = 1; n <= profiles; n++) put(disk, `${LOT}/${iccid(n)}.json`, fileOf(n), now - HOUR_MS)
   const more = STARTS[start]
   if (more === undefined) throw new Error(`there is no start ${start}`)

@@ -1,10 +1,96 @@
-/** What a version of the program makes of a state that an earlier one has left, and what must be true of that. */
-import { iccid } from '../../../test/support/profiles.ts'
-import type { Call, Print, Result } from '../schedule/call.ts'
-import type { World } from '../schedule/engine.ts'
-import { LOT, LOTS, STICK } from '../schedule/places.ts'
-import type { Program } from '../schedule/program.ts'
-import type { State } from './state.ts'
+/**
+ * Looks at what this version makes of what killed calls of version 1.1 have left, as it is in `test/fixtures/`:
+ * `node scripts/torture/earlier.ts <fixture>`. It prints one line of JSON for each state with which something is wrong,
+ * and at last how many it has tried. `--src` names the source of another version; `--only` chooses states by their
+ * schedules and prints all calls, and `--all` tries every order on every kind of disk. `git log --
+ * scripts/torture/earlier/collect.ts` leads to what collected the states.
+ */
+import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { parseArgs } from 'node:util'
+import { iccid } from '../../test/support/profiles.ts'
+import type { Call, Print, Result } from './schedule/call.ts'
+import type { World } from './schedule/engine.ts'
+import { install } from './schedule/hooks.ts'
+import { hasSeveralOwners, severalFor, shown } from './schedule/judge.ts'
+import { KINDS } from './schedule/kinds.ts'
+import { LOT, LOTS, STICK } from './schedule/places.ts'
+import { loadProgram, type Program } from './schedule/program.ts'
+import { emptyWorld } from './schedule/scenarios.ts'
+
+interface Stored {
+  /** Schedules after which the directories are like this. */
+  readonly after: string
+  /** The kinds of disks. */
+  readonly kinds: readonly string[]
+  /** How the move that was interrupted is repeated, and `back`. */
+  readonly move: number | 'all' | undefined
+  /** What may have been printed before: the ICCID, then the device if there is one. */
+  readonly printed: readonly (readonly string[])[]
+  /**
+   * The paths, in the directories `source` and `target`: each with the number of its text, or with another path of the
+   * same file, or null if it is a directory and ends in a slash.
+   */
+  readonly names: Readonly<Record<string, string | number | null>>
+}
+
+interface State extends Stored {
+  /** By their paths; directories have none. */
+  readonly texts: ReadonlyMap<string, string | undefined>
+}
+
+function statesOf(fixture: string): State[] {
+  const { texts, states }: { texts: readonly string[]; states: readonly Stored[] } = JSON.parse(fixture)
+  return states.map((state) => {
+    const textOf = (what: string | number | null | undefined): string | undefined =>
+      typeof what === 'string' ? textOf(state.names[what]) : texts[what ?? -1]
+    return {
+      ...state,
+      texts: new Map(Object.entries(state.names).map(([path, what]) => [path, textOf(what)])),
+    }
+  })
+}
+
+const SIDES: Record<string, string> = { source: LOT, target: STICK }
+
+/** What names have instead of an ICCID and of the hash of a device, which are long. */
+const SHORT = new Map<string, string>([
+  ...[1, 2, 3].map((n) => [`#${n}`, iccid(n)] as const),
+  ...['D', 'E'].map((device) => [`#${device}`, createHash('sha256').update(device).digest('hex')] as const),
+])
+
+const expanded = (text: string) =>
+  text
+    // The scheduler's random bytes, in a file that reserves space.
+    .replaceAll(/#x(\d+)#/g, (_, length) => '\u0001'.repeat(length))
+    .replaceAll(/#m(\d+)/g, (_, number) => `00000000-0000-4000-8000-${number.padStart(12, '0')}`)
+    .replaceAll(/#[\dA-Z]/g, (short) => SHORT.get(short) ?? short)
+
+function pathOf(path: string): string {
+  const [side = '', ...rest] = path.split('/')
+  return expanded(`${SIDES[side]}/${rest.join('/')}`)
+}
+
+const HOUR_MS = 3_600_000
+
+/** A disk with such directories; all of its files are an hour old. */
+function worldOf({ names, texts }: State, kindName: string): World {
+  const kind = KINDS.get(kindName)
+  if (kind === undefined) throw new Error(`there is no kind ${kindName}`)
+  const world = emptyWorld(kind)
+  const { disk } = world
+  disk.actor = { call: '', points: 0, now: world.now - HOUR_MS }
+  for (const [path, what] of Object.entries(names)) {
+    const at = pathOf(path)
+    if (what === null) disk.makeDirectory(at.slice(0, -1), 0o700)
+    else if (typeof what === 'string') disk.link(pathOf(what), at)
+    else disk.put(at, Buffer.from(expanded(texts.get(path) ?? ''), 'latin1'))
+  }
+  disk.flushAll()
+  return world
+}
 
 /** A call, and what has come of it. */
 interface Asked {
@@ -17,7 +103,7 @@ interface Asked {
 }
 
 /** In which order everybody asks again. What a call of `next` settles may be in transit then. */
-export const ORDERS = [
+const ORDERS = [
   'status device day move next move next iccid status',
   'status iccid day move next move next device iccid status',
   'status day move next move next device iccid status',
@@ -31,12 +117,7 @@ const ICCIDS = [1, 2, 3].map((n) => iccid(n))
 const DEVICES = ['D', 'E']
 
 /** Everybody asks again. */
-export async function ask(
-  program: Program,
-  world: World,
-  move: State['move'],
-  order: string,
-): Promise<Asked[]> {
+async function ask(program: Program, world: World, move: State['move'], order: string): Promise<Asked[]> {
   const all: Asked[] = []
   world.now += PAUSE_MS
   const run = async (
@@ -123,11 +204,8 @@ function ownersOf({ texts }: State): Owners {
   return { devices, used, given, known: new Set(ICCIDS.filter((each) => whole.includes(`"${each}"`))) }
 }
 
-const shown = ({ iccid, device, isAgain, call }: Print) =>
-  `${iccid} by ${call}${device === undefined ? '' : ` for ${device}`}${isAgain ? ' again' : ''}`
-
 /** @returns what is wrong */
-export function* wrongIn(state: State, all: readonly Asked[]): Generator<string> {
+function* wrongIn(state: State, all: readonly Asked[]): Generator<string> {
   for (const { what, result } of all)
     if (result.code === 1) yield `internal error of ${what}: ${result.error}`
   yield* severalOwners(state, all)
@@ -160,14 +238,35 @@ function* severalOwners({ printed }: State, all: readonly Asked[]): Generator<st
     ...{ call: 'the killed call', iccid, device, isAgain: false, owners: [], at: 0 },
   }))
   const prints: Print[] = [...before, ...all.flatMap((each) => each.prints)]
-  for (const [iccid, own] of Map.groupBy(prints, (print) => print.iccid)) {
-    const firsts = own.filter(({ isAgain }) => !isAgain)
-    const whose = new Set(firsts.map(({ device, call }) => (device === undefined ? `call ${call}` : device)))
-    const devices = new Set(own.flatMap(({ device }) => device ?? []))
-    if (whose.size > 1 || devices.size > 1) yield `${iccid} has several owners: ${own.map(shown).join(', ')}`
-  }
-  const named = prints.filter(({ device }) => device !== undefined)
-  for (const [device, own] of Map.groupBy(named, (print) => print.device))
-    if (new Set(own.map((print) => print.iccid)).size > 1)
-      yield `${device} has several profiles: ${own.map(shown).join(', ')}`
+  for (const own of Map.groupBy(prints, (print) => print.iccid).values())
+    if (hasSeveralOwners(own)) yield `several owners: ${own.map(shown).join(', ')}`
+  for (const { what } of severalFor(prints)) yield `several profiles for ${what}`
 }
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    src: { type: 'string', default: 'src' },
+    only: { type: 'string' },
+    all: { type: 'boolean', default: false },
+  },
+})
+const source = `${pathToFileURL(resolve(values.src)).href}/`
+install(source)
+Error.stackTraceLimit = 3
+const program = await loadProgram(source, 'linux')
+let count = 0
+for (const state of statesOf(readFileSync(positionals[0] ?? '', 'utf8'))) {
+  if (!state.after.includes(values.only ?? '')) continue
+  for (const [at, kind] of state.kinds.entries()) {
+    for (const order of at === 0 || values.all ? ORDERS : ORDERS.slice(0, 1)) {
+      if (order.includes('back') && state.move === undefined) continue
+      const all = await ask(program, worldOf(state, kind), state.move, order)
+      count++
+      const wrong = [...wrongIn(state, all)]
+      if (values.only !== undefined) console.log(JSON.stringify({ ...state, order, all }, undefined, 1))
+      if (wrong.length > 0) console.log(JSON.stringify({ after: state.after, kind, order, wrong }))
+    }
+  }
+}
+console.log(JSON.stringify({ count }))
