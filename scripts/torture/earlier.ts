@@ -235,7 +235,7 @@ function* wrongIn(state: State, all: readonly Asked[]): Generator<string> {
 /** One owner for a profile, one profile for a device; what was printed before counts. */
 function* severalOwners({ printed }: State, all: readonly Asked[]): Generator<string> {
   const before = printed.map(([iccid = '', device]) => ({
-    ...{ call: 'the killed call', iccid, device, isAgain: false, owners: [], at: 0 },
+    ...{ call: 'the killed call', iccid, device, isAgain: false, owners: [] },
   }))
   const prints: Print[] = [...before, ...all.flatMap((each) => each.prints)]
   for (const own of Map.groupBy(prints, (print) => print.iccid).values())

@@ -128,7 +128,7 @@ export class Image {
  * @param use leaves it mounted
  */
 export async function overImages(works: Works, until: number, use: (image: Image) => Promise<void>) {
-  const kinds = works.random.shuffled(possibleKinds())
+  const kinds = works.random.shuffled(KINDS.filter((kind) => whyNot(kind) === undefined))
   for (let turn = 0; performance.now() < until; turn++) {
     const image = new Image(kinds[turn % kinds.length] ?? 'ext4', works.root, works.random)
     await use(image)
@@ -157,8 +157,6 @@ export function whyNoImages(): string | undefined {
   if (spawnSync('losetup', ['-f']).status !== 0) return 'there are no loop devices'
   return undefined
 }
-
-export const possibleKinds = (): Kind[] => KINDS.filter((kind) => whyNot(kind) === undefined)
 
 /** Why this file system can't be tried here; undefined where it can. */
 function whyNot(kind: Kind): string | undefined {

@@ -83,6 +83,4 @@ export interface Print {
   readonly isAgain: boolean
   /** The calls that had decided its used files. */
   readonly owners: readonly string[]
-  /** How many steps all calls had made. */
-  readonly at: number
 }

@@ -6,10 +6,8 @@
  */
 import type { Call, Entry } from './call.ts'
 import { callOf, conflictsAny, pointsOf, type Touched } from './pairs.ts'
-import type { Schedule, Segment } from './text.ts'
+import type { Base, Segment } from './text.ts'
 import type { Outcome, Trial } from './trial.ts'
-
-type Base = Omit<Schedule, 'segments'>
 
 /** What a failing disk says to each kind of step. */
 const REFUSALS: [step: RegExp, codes: readonly string[]][] = [

@@ -61,7 +61,6 @@ async function writeOutput(text: string): Promise<void> {
         device: device ?? undefined,
         isAgain: again === true,
         owners: world.ownersOf(iccid),
-        at: world.steps,
       })
     }
   })

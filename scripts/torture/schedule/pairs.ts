@@ -4,7 +4,7 @@
  * one changes a name or a file that the other one reads or changes.
  */
 import type { Call } from './call.ts'
-import type { Schedule, Segment } from './text.ts'
+import type { Base, Segment } from './text.ts'
 import type { Outcome, Trial } from './trial.ts'
 
 /** Longer than any claim takes. At each first change, it is tried too. */
@@ -39,7 +39,7 @@ export const conflictsAny = (one: Touched | undefined, others: readonly Touched[
 export const callOf = ({ world }: Outcome, at: number): Call => world.calls[at] as Call
 
 /** Runs them all. */
-export async function allOfPair(base: Omit<Schedule, 'segments'>, trial: Trial): Promise<void> {
+export async function allOfPair(base: Base, trial: Trial): Promise<void> {
   const run = (...segments: Segment[]) => trial({ ...base, segments })
   for (const first of base.calls[0] === base.calls[1] ? [0] : [0, 1]) {
     const other = 1 - first

@@ -13,24 +13,25 @@ export interface StoredProfile {
   readonly profile: string
 }
 
-/** The calls that a schedule can have. */
-export interface Program {
-  next(how: {
-    count?: number
-    iccid?: string
-    devices?: readonly string[]
-    directory?: string
-    isNew?: boolean
-  }): Body
-  /** What `fetch` does when an answer has arrived. */
-  store(profiles: readonly StoredProfile[], isReserveGone?: boolean): Body
-  recover(): Body
-  move(how: { count?: number; source?: string; target?: string; isBack?: boolean }): Body
-  restore(): Body
-  status(directory?: string): Body
-  /** Leaves a hint, as the end of `fetch` does. */
-  hint(): Body
+/** What `next` is asked for. */
+interface Wish {
+  readonly count?: number
+  readonly iccid?: string
+  readonly devices?: readonly string[]
+  readonly directory?: string
+  readonly isNew?: boolean
 }
+
+/** What `move` is asked for: a move, or one that comes back. */
+interface Order {
+  readonly count?: number
+  readonly source?: string
+  readonly target?: string
+  readonly isBack?: boolean
+}
+
+/** The calls that a schedule can have. */
+export type Program = Awaited<ReturnType<typeof loadProgram>>
 
 /** It is aborted from some step on, also when the call is run again from its beginning. */
 function stopSignal(): AbortSignal {
@@ -39,7 +40,7 @@ function stopSignal(): AbortSignal {
 }
 
 /** @param source the URL of the directory of the source, with a slash at its end */
-export async function loadProgram(source: string, platform: NodeJS.Platform): Promise<Program> {
+export async function loadProgram(source: string, platform: NodeJS.Platform) {
   const get = (path: string): Promise<Loaded> => load(new URL(path, source).href, platform)
   const { exitCode } = await get('advice/hints.ts')
   const { adviceOn } = await get('advice/advice.ts')
@@ -80,7 +81,7 @@ export async function loadProgram(source: string, platform: NodeJS.Platform): Pr
     }
 
   return {
-    next: ({ count = 1, iccid, devices, directory = LOT, isNew = false }) =>
+    next: ({ count = 1, iccid, devices, directory = LOT, isNew = false }: Wish) =>
       called((call, messages) =>
         handOut({
           keyPath: 'key.pem',
@@ -103,7 +104,8 @@ export async function loadProgram(source: string, platform: NodeJS.Platform): Pr
           }),
         }),
       ),
-    store: (profiles, isReserveGone = false) =>
+    /** What `fetch` does when an answer has arrived. */
+    store: (profiles: readonly StoredProfile[], isReserveGone = false) =>
       called(async (_call, messages) => {
         const target = await openTarget(LOT)
         try {
@@ -121,7 +123,7 @@ export async function loadProgram(source: string, platform: NodeJS.Platform): Pr
         }
       }),
     recover: () => called((_call, messages) => finishFetches(LOT, messages)),
-    move: ({ count = 1, source = LOT, target = STICK, isBack = false }) =>
+    move: ({ count = 1, source = LOT, target = STICK, isBack = false }: Order) =>
       called(({ id }, messages) => {
         if (isBack) return takeHome({ source, target, messages })
         return moveProfiles({
@@ -153,6 +155,7 @@ export async function loadProgram(source: string, platform: NodeJS.Platform): Pr
           print,
         }),
       ),
+    /** As the end of `fetch` does. */
     hint: () => called(async (_call, messages) => leaveFreeList(LOT, messages)),
   }
 }

@@ -136,7 +136,6 @@ const renameTool =
             device,
             isAgain: false,
             owners: [id],
-            at: world.steps,
           })
         })
         return done

@@ -5,10 +5,8 @@ import { KINDS } from './kinds.ts'
 import { allOfPair } from './pairs.ts'
 import { begunMoves, STARTS, WANTS } from './scenarios.ts'
 import { sweeps } from './sweep.ts'
-import type { Schedule, Segment } from './text.ts'
+import type { Base, Schedule, Segment } from './text.ts'
 import { type GoesOn, mine, type Share, type Trial, type Trials } from './trial.ts'
-
-type Base = Omit<Schedule, 'segments'>
 
 /** What is called with each of some others. */
 const tuples = (table: Record<string, string>): string[][] =>

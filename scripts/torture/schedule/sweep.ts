@@ -12,13 +12,31 @@ import { run } from './run.ts'
 import { format, parse, type Schedule } from './text.ts'
 import { type GoesOn, mine, type Outcome, type Share, type Trial, type Trials } from './trial.ts'
 
+/** What each call touches, in all schedules of a text. */
+type All = ReadonlyMap<number, ReadonlySet<string>>
+
 /**
  * Runs the schedules of a text, without those that are the same as one before: a pause one step later is, if the step
  * has nothing to do with what the others do, and a kill after a step that changes nothing.
+ * @returns what each call touches in them
  * @throws {Error} where it is none
  */
-export async function sweep(text: string, trial: Trial): Promise<void> {
-  await sweepAll(text, trial)
+export async function sweep(text: string, trial: Trial): Promise<All> {
+  const schedule = parse(text.replaceAll('?', ''))
+  const [first, ...others] = openIn(text)
+  if (first === undefined) return touchedIn(await trial(schedule))
+  const all = new Map<number, Set<string>>()
+  const segment = schedule.segments[first]
+  const goesOn = schedule.segments[first + 1]?.call === segment?.call
+  let theirs: string[] | undefined
+  for (const { points, isSame, touched } of await stepsAt(schedule, first)) {
+    if (theirs !== undefined && isSame && (goesOn || !conflictsAny(touched, [theirs]))) continue
+    const segments = schedule.segments.map((each, at) => (at === first ? { ...each, points } : each))
+    const found = await sweep(opened({ ...schedule, segments }, others), trial)
+    for (const [call, keys] of found) all.set(call, new Set([...(all.get(call) ?? []), ...keys]))
+    theirs = [...found].flatMap(([call, keys]) => (call === segment?.call ? [] : [...keys]))
+  }
+  return all
 }
 
 export interface Known {
@@ -51,27 +69,6 @@ export async function sweeps(trials: Trials, share: Share, only: RegExp, goesOn:
     if (!goesOn()) return
     if (only.test(schedule)) await sweep(schedule, trials.trial(`sweeps ${schedule}`))
   }
-}
-
-/** What each call touches, in all schedules of a text. */
-type All = ReadonlyMap<number, ReadonlySet<string>>
-
-async function sweepAll(text: string, trial: Trial): Promise<All> {
-  const schedule = parse(text.replaceAll('?', ''))
-  const [first, ...others] = openIn(text)
-  if (first === undefined) return touchedIn(await trial(schedule))
-  const all = new Map<number, Set<string>>()
-  const segment = schedule.segments[first]
-  const goesOn = schedule.segments[first + 1]?.call === segment?.call
-  let theirs: string[] | undefined
-  for (const { points, isSame, touched } of await stepsAt(schedule, first)) {
-    if (theirs !== undefined && isSame && (goesOn || !conflictsAny(touched, [theirs]))) continue
-    const segments = schedule.segments.map((each, at) => (at === first ? { ...each, points } : each))
-    const found = await sweepAll(opened({ ...schedule, segments }, others), trial)
-    for (const [call, keys] of found) all.set(call, new Set([...(all.get(call) ?? []), ...keys]))
-    theirs = [...found].flatMap(([call, keys]) => (call === segment?.call ? [] : [...keys]))
-  }
-  return all
 }
 
 const touchedIn = ({ world }: Outcome): All =>

@@ -41,6 +41,9 @@ export interface Schedule {
 const UNITS: Record<string, number> = { s: 1000, m: 60_000, h: 3_600_000 }
 const SEGMENT = /^([A-Z])(\d*)([!%]|\$\$?|[=~][A-Z]+\+?|\^[\d./]+)?(?:@(\d+)([smh]))?$/
 
+/** A schedule whose calls have made no steps yet. */
+export type Base = Omit<Schedule, 'segments'>
+
 /** @throws {Error} where it is no schedule */
 export function parse(text: string): Schedule {
   const [, kind = '', start = '', profiles, calls = '', rest = ''] =
