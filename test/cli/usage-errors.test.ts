@@ -33,20 +33,16 @@ test.each([
   ['nxet -h', 'unknown command nxet | did you mean next? see softsim help'],
   ['constructor', 'unknown command constructor | see softsim help'],
   ['-v nxet', 'unknown command nxet | did you mean next? see softsim help'],
+  // An option value that looks like a command is not the command.
+  ['-o next fetch --nope', 'unknown option --nope | see softsim help fetch'],
+  ['-i fetch next --nope', 'unknown option --nope | see softsim help next'],
+  ['-o next -a fetch', MISSING],
+  ['-k fetch nxet', 'unknown command nxet | did you mean next? see softsim help'],
+  [
+    'next -i help fetch',
+    'unexpected argument after the value of -i | give one command only; put a value with spaces in double quotes; see softsim help next',
+  ],
 ])('%s', (typed, expected) => expect(said(typed)).toBe(expected))
-
-describe('an option value that looks like a command is not the command', () => {
-  test.each([
-    ['-o next fetch --nope', 'unknown option --nope | see softsim help fetch'],
-    ['-i fetch next --nope', 'unknown option --nope | see softsim help next'],
-    ['-o next -a fetch', MISSING],
-    ['-k fetch nxet', 'unknown command nxet | did you mean next? see softsim help'],
-    [
-      'next -i help fetch',
-      'unexpected argument after the value of -i | give one command only; put a value with spaces in double quotes; see softsim help next',
-    ],
-  ])('%s', (typed, expected) => expect(said(typed)).toBe(expected))
-})
 
 describe('options of the other command and of older versions', () => {
   test.each([

@@ -28,18 +28,12 @@ const as = (uid: number, ...args: string[]) =>
 
 const canTry = process.platform === 'linux' && process.getuid?.() === 0 && as(ANN, '--version').status === 0
 
-/** A directory for the group, and where its key is. */
-function newPlace() {
+test.skipIf(!canTry)('each repeats the devices of the other, and takes new profiles', () => {
   const place = mkdtempSync(join(tmpdir(), 'softsim-group-'))
   onTestFinished(() => rmSync(place, { recursive: true }))
   chmodSync(place, 0o755)
-  const directory = join(place, 'profiles')
+  const [directory, key] = [join(place, 'profiles'), join(place, 'softsim.pem')]
   execFileSync('install', ['-d', '-m', '2770', '-g', String(GROUP), directory])
-  return { place, directory, key: join(place, 'softsim.pem') }
-}
-
-test.skipIf(!canTry)('each repeats the devices of the other, and takes new profiles', () => {
-  const { directory, key } = newPlace()
   const stock = directoryOf(someProfiles(5))
   /** As a `fetch` of Ann leaves it. */
   const put = (from: string, to: string) => {
@@ -76,32 +70,4 @@ test.skipIf(!canTry)('each repeats the devices of the other, and takes new profi
     .filter(({ gid, mode }) => gid !== GROUP || (mode & 0o777) !== 0o660)
   expect(open).toEqual([])
   expect(next(ANN, 'SN-5')).not.toBe('')
-})
-
-test.skipIf(!canTry)('a file of another user that is not for the group is named', () => {
-  const { place, directory, key } = newPlace()
-  const unused = join(directory, `${iccid(1)}.json`)
-  copyFileSync(inject('keys').privateKeyPath, key)
-  chmodSync(key, 0o644)
-  copyFileSync(join(directoryOf(someProfiles(1)), `${iccid(1)}.json`), unused)
-  const next = (...more: string[]) => as(BOB, 'next', '-k', key, '-i', directory, ...more).stderr
-  const one = ['--iccid', iccid(1)]
-
-  chmodSync(unused, 0o600)
-  expect(next(...one)).toContain(
-    `hint: give this user permission to read ${unused}, then run the same command again\n`,
-  )
-  chmodSync(unused, 0o644)
-  expect(next(...one, '--receipt', join(place, 'receipt.jsonl'))).toMatch(
-    /permission denied .*\n.*hint: give this user permission to create, write, .*; nothing was claimed\n$/,
-  )
-  expect(readdirSync(directory)).toEqual([`${iccid(1)}.json`])
-
-  as(BOB, 'next', '-k', key, '-i', directory, '--device', 'SN-1')
-  const record = join(directory, '.devices', readdirSync(join(directory, '.devices'))[0] ?? '')
-  for (const path of [record, join(directory, `__${iccid(1)}.json`)]) {
-    chownSync(path, ANN, GROUP)
-    chmodSync(path, 0o600)
-  }
-  expect(next('--device', 'SN-1')).toContain(`hint: give this user permission to read ${record}, then run`)
 })

@@ -39,24 +39,20 @@ test('every byte is written once, whatever each write takes', async () => {
   expect(output.text).toBe(LINE)
 })
 
-test('a signal between two writes ends the attempts', async () => {
+test.each([
+  ['between two writes', 3, 0],
+  ['after the system has accepted some bytes', 2, 3],
+])('a signal %s ends the attempts, and the failure says how many bytes are out', async (_, last, taken) => {
   const stop = new AbortController()
   output.takes = (attempt) => {
-    if (attempt === 3) stop.abort('interrupted')
-    return attempt < 100 ? 0 : LINE.length
+    if (attempt === last) stop.abort('interrupted')
+    return attempt === 1 ? taken : 0
   }
-  await expect(writeOutput(LINE, stop.signal)).rejects.toMatchObject({ cause: 'interrupted', possible: 0 })
-  expect([output.attempts, output.text]).toEqual([3, ''])
-})
-
-test('a failure says how many bytes the system has accepted', async () => {
-  const stop = new AbortController()
-  output.takes = (attempt) => {
-    if (attempt === 2) stop.abort('interrupted')
-    return attempt === 1 ? 3 : 0
-  }
-  await expect(writeOutput(LINE, stop.signal)).rejects.toMatchObject({ possible: 3 })
-  expect([output.text, isWritePending()]).toEqual([LINE.slice(0, 3), false])
+  await expect(writeOutput(LINE, stop.signal)).rejects.toMatchObject({
+    cause: 'interrupted',
+    possible: taken,
+  })
+  expect([output.attempts, output.text, isWritePending()]).toEqual([last, LINE.slice(0, taken), false])
 })
 
 test('after a signal, one write is still tried', async () => {

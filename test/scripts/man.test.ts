@@ -77,10 +77,9 @@ test('the page of softsim-station has its settings', () => {
   expect(station).toContain('plain text.\n.Ed\n')
 })
 
-test('it names where the pages are', () => expect(page).toContain('/usr/share/doc/softsim'))
-
-test('it has the version, and says where to report a bug', () => {
+test('it has the version, where the pages are, and where to report a bug', () => {
   expect(page).toContain('\n.Os softsim 1.2.3\n')
+  expect(page).toContain('/usr/share/doc/softsim')
   expect(page).toMatch(/\n\.Sh BUGS\nReport a bug on the page that you downloaded \\%softsim from\./)
 })
 
