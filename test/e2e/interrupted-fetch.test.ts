@@ -1,9 +1,7 @@
-import { expect, inject, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { namesIn, unusedIn } from '../support/directory.ts'
 import { startSandbox } from '../support/sandbox.ts'
 import { softsim, until } from '../support/softsim.ts'
-
-const { privateKeyPath: KEY } = inject('keys')
 
 /** A fetch of 3000 that was killed after its first files had appeared: so its first answer had been put aside, and the next request was out. */
 async function killedFetch() {
@@ -58,13 +56,4 @@ test('what it had requested and not received is told by status, and once by the 
   const fetch = () => fresh.fetch(['-n', '1', '-o', directory])
   expect(await fetch()).toMatchObject({ code: 0, stderr: expect.stringMatching(said) })
   expect((await fetch()).stderr + (await status()).stderr).not.toContain('allocated')
-})
-
-test('next also stores it, with no loss and no duplicate', async () => {
-  const { delivered, directory } = await killedFetch()
-  const run = await softsim(['next', '-k', KEY, '-i', directory, '--format=raw'])
-  expect(run.code).toBe(0)
-  const { iccid } = JSON.parse(run.stdout)
-  const expected = [...delivered.keys()].map((each) => `${each === iccid ? '__' : ''}${each}.json`)
-  expect(namesIn(directory)).toEqual(expected.sort())
 })

@@ -126,12 +126,6 @@ test('a failure after a redirect says where it leads', async () => {
   expect(hint.startsWith(`the service redirected to ${origin}; `)).toBe(true)
 })
 
-test('a response that keeps arriving is not cut off, however long it takes', async () => {
-  // It takes many times as long as the rate is measured.
-  const least = { bytes: 1, ms: 10 }
-  expect((await ask([{ kind: 'drip', ms: 1, bytes: 10 }], { least })).profiles).toHaveLength(3)
-})
-
 test.each<[string, Fault]>([
   ['drop-after', { kind: 'drop-after' }],
   ['torn', { kind: 'torn' }],
