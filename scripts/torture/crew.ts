@@ -77,7 +77,8 @@ export class Crew {
       const device = random.chance(forDevices) ? `SN ${random.whole(1, DEVICES)}` : undefined
       const takes = device === undefined && random.chance(0.25) ? 3 : 1
       const options = device === undefined ? ['-n', String(takes)] : ['--device', device]
-      const { code } = await this.see(this.#works.startNext(directory, ...options), { takes, device, risk })
+      const call = start(this.#works.nextLine(directory, ...options))
+      const { code } = await this.see(call, { takes, device, risk })
       if (code !== 3) continue
       // Three at once may be more than there are.
       if (!this.isOn && takes === 1) return

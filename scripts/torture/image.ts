@@ -11,26 +11,21 @@ import type { Random } from './random.ts'
 import { Violation } from './tally.ts'
 import type { Works } from './works.ts'
 
-const KINDS = ['ext4', 'xfs', 'btrfs', 'vfat', 'exfat'] as const
-
-export type Kind = (typeof KINDS)[number]
-
-interface Traits {
-  readonly megabytes: number
-  /** The words of its mkfs. */
-  readonly make: string
-  /** Of mount, one of these. */
-  readonly options: string
-}
-
-/** As small as each file system allows; how late it writes of its own accord is part of the chance. */
-const TRAITS: Record<Kind, Traits> = {
+/**
+ * As small as each file system allows, the words for its mkfs, and the options of mount, of which one is taken: how late
+ * it writes of its own accord is part of the chance.
+ */
+const TRAITS = {
   ext4: { megabytes: 96, make: '-q -F', options: 'defaults commit=1 data=journal data=writeback commit=60' },
   xfs: { megabytes: 320, make: '-q -f', options: 'defaults' },
   btrfs: { megabytes: 160, make: '-q -f', options: 'defaults commit=1 flushoncommit' },
   vfat: { megabytes: 40, make: '-F 32', options: 'defaults' },
   exfat: { megabytes: 16, make: '', options: 'defaults' },
-}
+} satisfies Record<string, { megabytes: number; make: string; options: string }>
+
+type Kind = keyof typeof TRAITS
+
+const KINDS = Object.keys(TRAITS) as Kind[]
 
 const COPY_TRIES = 8
 const RELEASE_TRIES = 600

@@ -2,7 +2,7 @@
  * Runs the real code of the calls step by step, in orders that schedules say:
  *
  *     node scripts/torture/schedule.ts --replay 'links fresh/2 next+next: A12 B A'
- *     node scripts/torture/schedule.ts [--set sweeps,pairs,faults,double,random] [--minutes N] [--seed S] [--only REGEXP] [--stop]
+ *     node scripts/torture/schedule.ts [--set sweeps,pairs,faults,double,random] [--minutes N] [--seed S] [--only REGEXP]
  *
  * `--set` chooses what is run: those of test/schedule/schedules.txt, all schedules of two calls with at most two changes
  * between them, all with one fault and one change, all of one call with two faults, or random ones until the time is
@@ -37,7 +37,6 @@ const { values } = parseArgs({
     seed: { type: 'string', default: '1' },
     only: { type: 'string', default: '' },
     share: { type: 'string', default: '0/1' },
-    stop: { type: 'boolean', default: false },
   },
 })
 
@@ -71,7 +70,7 @@ async function check(): Promise<void> {
 async function search(): Promise<void> {
   const [index = 0, of = 1] = values.share.split('/').map(Number)
   const until = performance.now() + Number(values.minutes) * 60_000
-  let left = values.stop ? 1 : MOST_FOUND
+  let left = MOST_FOUND
   const trials = new Trials(({ rule, what, schedule }) => {
     left--
     process.exitCode = 1

@@ -54,7 +54,7 @@ export class Works {
     return join(place, name)
   }
 
-  fetchLine(directory: string, count: number): string[] {
+  #fetchLine(directory: string, count: number): string[] {
     return ['fetch', '-u', this.service.url, '-a', API_KEY, '-n', String(count), '-o', directory]
   }
 
@@ -62,20 +62,16 @@ export class Works {
     return ['next', '-k', this.#keyPath, '-i', directory, '--format=raw', ...options]
   }
 
-  fetch(directory: string, count: number, options?: RunOptions): Promise<Run> {
-    return run(this.fetchLine(directory, count), options)
+  fetch(directory: string, count: number): Promise<Run> {
+    return run(this.#fetchLine(directory, count))
   }
 
   next(directory: string, ...options: string[]): Promise<Run> {
     return run(this.nextLine(directory, ...options))
   }
 
-  startNext(directory: string, ...options: string[]): Started {
-    return start(this.nextLine(directory, ...options))
-  }
-
   startFetch(directory: string, count: number, options?: RunOptions, ...words: string[]): Started {
-    return start([...this.fetchLine(directory, count), ...words], options)
+    return start([...this.#fetchLine(directory, count), ...words], options)
   }
 
   /** The ICCIDs that the service has delivered in whole answers since there were `before` of them. */

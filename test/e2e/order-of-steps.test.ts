@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { start } from '../../scripts/torture/program.ts'
+import { type Started, start } from '../../scripts/torture/program.ts'
 import { Random } from '../../scripts/torture/random.ts'
 import { look } from '../../scripts/torture/sight.ts'
 import { type Call, readCalls, traced, whyNoTrace } from '../../scripts/torture/trace.ts'
@@ -20,7 +20,7 @@ describe.skipIf(reason !== undefined)(`order of steps${reason ? ` (skipped: ${re
   afterAll(() => works.close())
 
   /** With one thread that flushes, the order is the same in every run. */
-  async function stepsOf(directory: string, start: (under: object) => ReturnType<Works['startNext']>) {
+  async function stepsOf(directory: string, start: (under: object) => Started) {
     const log = join(works.newPath(), '../trace')
     const { code } = await start({ under: traced(log), env: { UV_THREADPOOL_SIZE: '1' } }).ended
     expect(code).toBe(0)

@@ -1,7 +1,6 @@
 /** What comes after a schedule: time passes, everybody asks again, the directory is emptied, or split and emptied. */
 import { iccid } from '../../../test/support/profiles.ts'
-import type { Call, Print, Result } from './call.ts'
-import type { Disk } from './disk.ts'
+import type { Call, Result } from './call.ts'
 import { World } from './engine.ts'
 import { profilesIn } from './names.ts'
 import { LOT, LOTS, OTHER, STICK, THIRD } from './places.ts'
@@ -10,20 +9,7 @@ import { programFor } from './run.ts'
 import { begunMoves, type Move, WANTS } from './scenarios.ts'
 import type { Schedule } from './text.ts'
 
-export interface Aftermath {
-  readonly prints: readonly Print[]
-  readonly results: readonly Result[]
-  readonly disk: Disk
-  /** Of the last `status`. */
-  readonly unfinished: number
-  /** How many profiles are in transit in the end. */
-  readonly inTransit: number
-  /** The same, right after the schedule. */
-  readonly inTransitAtFirst: number
-  readonly freed: string | undefined
-  /** Who has a profile, or which profile is used, and does not get it printed in the end: each with the message. */
-  readonly stuck: readonly string[]
-}
+export type Aftermath = ReturnType<After['end']>
 
 const PAUSE_MS = 2 * 60_000
 const DAY_MS = 25 * 3_600_000
@@ -75,7 +61,12 @@ class After {
     return result
   }
 
-  end(unfinished: number, inTransit = 0, stuck: readonly string[] = []): Aftermath {
+  /**
+   * @param unfinished as the last `status` says
+   * @param inTransit how many profiles are in transit in the end; at first, it is right after the schedule
+   * @param stuck who has a profile, or which profile is used, and does not get it printed in the end, with the message
+   */
+  end(unfinished: number, inTransit = 0, stuck: readonly string[] = []) {
     const { prints, disk } = this.world
     const inTransitAtFirst = this.#inTransitAtFirst ?? 0
     const { results, freed } = this

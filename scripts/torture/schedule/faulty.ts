@@ -17,26 +17,22 @@ export interface Case {
   readonly faults: Faults
 }
 
-interface Faults {
-  readonly hasCut: boolean
-  readonly hasKill: boolean
-  /** Calls of which a step was refused or wrongly told. */
-  readonly refused: ReadonlySet<number>
-  /** Calls that were asked to stop. A call that two signals end at once has claimed nothing. */
-  readonly isStopped: ReadonlySet<number>
-}
+type Faults = ReturnType<typeof faultsOf>
 
 /** Whether a call of this name claims nothing before it holds signals back, and settles nothing either. */
 const isClaim = (name = '') => /^(next|device)/.test(name)
 
-export function faultsOf({ segments, calls, start }: Schedule): Faults {
+export function faultsOf({ segments, calls, start }: Schedule) {
   return {
     hasCut: segments.some(({ cut, isPull = false }) => cut !== undefined || isPull),
+    // A call that two signals end at once has claimed nothing.
     hasKill: segments.some(
       ({ isKill, signals = 0, call }) =>
         isKill || (signals > 1 && !(isClaim(calls[call]) && /^(fresh|hint)$/.test(start))),
     ),
+    /** Calls that were asked to stop. */
     isStopped: new Set(segments.flatMap(({ call, signals = 0 }) => (signals > 0 ? [call] : []))),
+    /** Calls of which a step was refused or wrongly told. */
     refused: new Set(segments.flatMap(({ call, fault }) => (fault === undefined ? [] : [call]))),
   }
 }
