@@ -28,18 +28,7 @@ import type { Kind } from './kinds.ts'
 
 const NOBODY: Actor = { call: '', points: 0, now: 0 }
 
-const MOST_PATHS = 10_000
-const paths = new Map<string, readonly string[]>()
-
-/** The same paths come again and again. */
-function partsOf(path: string): readonly string[] {
-  const known = paths.get(path)
-  if (known !== undefined) return known
-  if (paths.size > MOST_PATHS) paths.clear()
-  const parts = path.split('/').filter((name) => name !== '' && name !== '.')
-  paths.set(path, parts)
-  return parts
-}
+const partsOf = (path: string) => path.split('/').filter((name) => name !== '' && name !== '.')
 
 type Rules = Partial<Pick<Kind, 'hasFatRules' | 'hasJournal' | 'bringsNames'>>
 
