@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { reasonOf } from '../../src/failure.ts'
 import { pause } from '../../src/pause.ts'
 import { claimAll, comeBack, nextName, usedText } from '../../src/store/claim.ts'
-import { fieldsOf } from '../../src/store/fields.ts'
+import { fieldsOf } from '../../src/store/json-fields.ts'
 import { readProfile } from '../../src/store/read.ts'
 
 async function claimAsNext(directory: string, name: string): Promise<boolean> {

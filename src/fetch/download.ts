@@ -4,9 +4,9 @@ import pRetry from 'p-retry'
 import { CallFailure } from '../service/call-failure.ts'
 import type { Client } from '../service/client.ts'
 import type { Batch } from '../service/response.ts'
+import type { View } from './fetch-progress.ts'
 import type { Intake } from './intake.ts'
 import * as planner from './planner.ts'
-import type { View } from './view.ts'
 
 export interface Parts {
   readonly count: number

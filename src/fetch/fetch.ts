@@ -6,15 +6,15 @@ import { FLUSHES_AT_ONCE } from '../store/flush/files.ts'
 import { FreeList } from '../store/free-list.ts'
 import { checkSpaceForOrder } from '../store/incoming/free-space.ts'
 import { finishFetches } from '../store/incoming/recover.ts'
-import { closeTarget, openTarget, type Target } from '../store/incoming/target.ts'
+import { closeTarget, openTarget, type Target } from '../store/incoming/target-directory.ts'
 import { warnOfVendorList } from '../store/incoming/vendor-list.ts'
 import { checkOpenFiles } from '../store/open-files.ts'
 import { leaveFreeList } from '../store/queue.ts'
 import { type Messages, type Progress, several } from '../words.ts'
 import { type Download, download, type Parts } from './download.ts'
+import { View } from './fetch-progress.ts'
 import { Intake, type Tally } from './intake.ts'
 import { MOST_ANSWERS } from './planner.ts'
-import { View } from './view.ts'
 
 const NO_FLUSH =
   "this file system can't flush a directory: after a power cut, the profiles stored last may be missing; a local disk is safer"

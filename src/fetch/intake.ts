@@ -3,7 +3,7 @@ import { add } from '../store/incoming/add.ts'
 import type { StoredProfile } from '../store/incoming/answers.ts'
 import { checkSpaceForBatch } from '../store/incoming/free-space.ts'
 import { putAsideUnread, release, reserve } from '../store/incoming/reserve.ts'
-import type { Target } from '../store/incoming/target.ts'
+import type { Target } from '../store/incoming/target-directory.ts'
 import type { Messages } from '../words.ts'
 
 /** Takes in what the service sends: makes room for it, stores it, and counts. */

@@ -3,7 +3,7 @@ import { closeSync, fstatSync, openSync, readSync, statSync } from 'node:fs'
 import { errnoOf, Failure } from '../failure.ts'
 import { pause } from '../pause.ts'
 import type { Messages } from '../words.ts'
-import { diagnosis, isKeyItself, nameOf, notRsa, unread } from './unusable-key.ts'
+import { diagnosis, isKeyItself, nameOf, notRsa, unread } from './malformed-key.ts'
 
 const STANDARD_INPUT = 0
 const EMPTY_PIPE_PAUSE_MS = 5

@@ -13,7 +13,7 @@ import { FreeList } from '../store/free-list.ts'
 import { enter } from '../store/identity.ts'
 import { checkSpaceForMove } from '../store/incoming/free-space.ts'
 import { finishFetches } from '../store/incoming/recover.ts'
-import { closeTarget, type OpenTarget, openTarget } from '../store/incoming/target.ts'
+import { closeTarget, type OpenTarget, openTarget } from '../store/incoming/target-directory.ts'
 import { Movables } from '../store/movable.ts'
 import {
   append,
@@ -30,15 +30,15 @@ import {
   store,
 } from '../store/moves.ts'
 import { fileName } from '../store/names.ts'
+import { useAt } from '../store/profile-state.ts'
 import { Queue } from '../store/queue.ts'
 import { readUnused, whyNone } from '../store/read.ts'
 import { ReceiptFile } from '../store/receipts/file.ts'
 import { areOnOneDisk } from '../store/same-directory.ts'
 import { type Tombstone, tombstoneIn, tombstoneText } from '../store/tombstone.ts'
-import { useAt } from '../store/use.ts'
 import { type Messages, several } from '../words.ts'
 import { checkPlaces } from './check-places.ts'
-import { failureOf } from './failure.ts'
+import { failureOf } from './disk-failure.ts'
 
 const UNPLUG = '; the disk can be unplugged'
 const EJECT = '; eject the disk before you unplug it'

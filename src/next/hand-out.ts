@@ -7,17 +7,16 @@ import { hasIncoming } from '../store/incoming/answers.ts'
 import { checkOpenFiles } from '../store/open-files.ts'
 import { checkDirectory, openDirectory } from '../store/read.ts'
 import { ReceiptFile } from '../store/receipts/file.ts'
-import { type Messages, several } from '../words.ts'
+import type { Messages } from '../words.ts'
 import { deliver, undelivered, usedPath } from './deliver.ts'
 import { HeldMessages } from './held-messages.ts'
+import { tellOfStock } from './low-stock.ts'
 import { type Signals, type Source, type Taken, Undelivered } from './ready.ts'
 import { takeByIccid } from './take/by-iccid.ts'
 import { takeForDevices } from './take/for-devices.ts'
 import { takeNextUnused } from './take/next-unused.ts'
 
 export type { Format } from './ready.ts'
-
-const UNKNOWN_STOCK = 'this call does not know how many unused profiles are left in'
 
 export interface Handout extends Omit<Source, 'key' | 'signals'> {
   readonly keyPath: string
@@ -85,7 +84,7 @@ export async function handOut(handout: Handout): Promise<void> {
     })
     await deliver(taken.taken, delivery)
     tellOf(taken, directory, messages)
-    tellOfStock(taken, handout, messages)
+    tellOfStock(taken.left, handout, messages)
   } finally {
     messages.release()
   }
@@ -114,20 +113,6 @@ function tellOf({ taken }: Taken, directory: string, messages: Messages): void {
       `newer devices would reject ${iccid}: ${newerProblems.join(', ')}; printed only because it was handed out before: if the device rejects it, put the device aside`,
     )
   }
-}
-
-/** Only of what the call has read anyway. */
-function tellOfStock({ left }: Taken, { directory, lowStock }: Handout, messages: Messages): void {
-  if (left === undefined) {
-    if (lowStock !== undefined) messages.tell(0, `${UNKNOWN_STOCK} ${directory}`)
-    return
-  }
-  const stock =
-    left === 0
-      ? `no other known unused profile in ${directory}`
-      : `at most ${several(left, 'unused profile')} left in ${directory}`
-  if (lowStock !== undefined && left <= lowStock) messages.warn(stock)
-  else messages.tell(1, stock)
 }
 
 function taking(source: Source, { iccid, devices, count, isNew }: Handout): Promise<Taken> {

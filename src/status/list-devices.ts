@@ -2,7 +2,7 @@ import { type Messages, several } from '../words.ts'
 import { countAll, countFiles } from './count.ts'
 import { compare, readRecords, warnOfAlike, warnOfSeveral, warnOfUnreadable } from './device-records.ts'
 import { type Output, printList } from './print.ts'
-import { lastResults } from './results.ts'
+import { lastResults } from './station-results.ts'
 
 const FIELDS = ['claimed', 'station', 'device', 'iccid', 'state', 'directory'] as const
 

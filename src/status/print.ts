@@ -1,6 +1,6 @@
 import type { Identity } from '../store/identity.ts'
 import { printable } from '../words.ts'
-import type { Checked } from './check.ts'
+import type { Checked } from './check-profiles.ts'
 import type { Counts } from './count.ts'
 
 /** Of `json` and `csv`. A later format may have more fields; one in which a field means something else has a higher number. */

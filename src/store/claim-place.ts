@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { fieldsOf } from './fields.ts'
+import { fieldsOf } from './json-fields.ts'
 import { fileName, keyOf, parseName, spellings, usedName } from './names.ts'
 
 /** Where the file of a claim belongs. */

@@ -6,14 +6,14 @@ import { iccidDigits } from '../profile/iccid.ts'
 import type { Messages } from '../words.ts'
 import { CLAIMS, comingKey, keyOfName } from './claim-place.ts'
 import { type Creation, claimsOf, createAll, type Outcome, openClaims, settle } from './create.ts'
-import { removeIfThere } from './entries.ts'
-import { fieldsOf } from './fields.ts'
+import { removeIfThere } from './directory-entries.ts'
+import { fieldsOf } from './json-fields.ts'
 import { fileName, keyOf, parseName, type Unused } from './names.ts'
 import { patiently } from './patience.ts'
+import { deviceIn, type Use, useOf } from './profile-state.ts'
 import { readProfile, readUnused } from './read.ts'
 import { type By, byUs } from './station.ts'
 import { tombstoneIn } from './tombstone.ts'
-import { deviceIn, type Use, useOf } from './use.ts'
 
 /** No call takes that long for a claim, unless its process has ended or is suspended. */
 const STILL_CLAIMING_MS = 60_000

@@ -31,10 +31,10 @@ import {
   removeIfThere,
   rightsOf,
   tryToRemove,
-} from './entries.ts'
-import { fieldsOf } from './fields.ts'
+} from './directory-entries.ts'
 import { flushDirectoryIfThere, flushDirectorySync, isOrdered, isTested } from './flush/directory.ts'
 import { FLUSHES_AT_ONCE, flushFile, flushFileSync, flushFiles, flushUnlessGoneSync } from './flush/files.ts'
+import { fieldsOf } from './json-fields.ts'
 import { patiently } from './patience.ts'
 
 /** What begins so is not decided, and nobody reads it. */

@@ -9,12 +9,12 @@ import { join } from 'node:path'
 import { iccidDigits } from '../profile/iccid.ts'
 import { isRecord, RECORDS } from './claim-place.ts'
 import { createAll, type Outcome, readDecided } from './create.ts'
-import { earlierRecords, notedFor, restoredRecord } from './earlier.ts'
-import { exists, makeThere } from './entries.ts'
-import { fieldsOf } from './fields.ts'
+import { exists, makeThere } from './directory-entries.ts'
+import { earlierRecords, notedFor, restoredRecord } from './earlier-versions.ts'
+import { fieldsOf } from './json-fields.ts'
 import { parseName } from './names.ts'
+import { deviceIn, type Use, useAt } from './profile-state.ts'
 import { readProfile, textOf } from './read.ts'
-import { deviceIn, type Use, useAt } from './use.ts'
 
 /** The profile that is recorded for a device. */
 export interface Assignment {

@@ -14,7 +14,7 @@ import {
   writeSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { fileRights, removeIfThere, rightsOf, tryToRemove } from './entries.ts'
+import { fileRights, removeIfThere, rightsOf, tryToRemove } from './directory-entries.ts'
 import { fileName, parseName } from './names.ts'
 import { patiently } from './patience.ts'
 

@@ -8,10 +8,10 @@ import { closeSync, constants, fstatSync, openSync, readFileSync, renameSync, wr
 import { join } from 'node:path'
 import { errnoOf, Failure, reasonOf } from '../failure.ts'
 import type { Messages } from '../words.ts'
-import { fileRights, rightsOf, tryToRemove } from './entries.ts'
-import { fieldsOf } from './fields.ts'
+import { fileRights, rightsOf, tryToRemove } from './directory-entries.ts'
 import { FAT, fileSystemOf, flushDirectorySync, isTested, TESTED } from './flush/directory.ts'
 import { flushFileSync } from './flush/files.ts'
+import { fieldsOf } from './json-fields.ts'
 import { patiently } from './patience.ts'
 import { nameUnused } from './receipts/unused.ts'
 

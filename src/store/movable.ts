@@ -5,9 +5,9 @@ import type { Stored } from './claim.ts'
 import { recordedIccids } from './devices.ts'
 import { parseProfile } from './incoming/answers.ts'
 import { fileName, usedName } from './names.ts'
+import { refuseAssigned, useOf } from './profile-state.ts'
 import { readProfile } from './read.ts'
 import { tombstoneIn } from './tombstone.ts'
-import { refuseAssigned, useOf } from './use.ts'
 
 const MOST_WARNINGS = 20
 

@@ -1,5 +1,5 @@
 /** The used file of a profile that was moved away. */
-import { fieldsOf } from './fields.ts'
+import { fieldsOf } from './json-fields.ts'
 import { byUs } from './station.ts'
 
 /** What the used file of a profile says that a move has claimed. */

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { beforeEach, expect, test, vi } from 'vitest'
 import { Intake } from '../../src/fetch/intake.ts'
 import { INCOMING } from '../../src/store/incoming/answers.ts'
-import { openTarget } from '../../src/store/incoming/target.ts'
+import { openTarget } from '../../src/store/incoming/target-directory.ts'
 import { temporaryDirectory } from '../support/directory.ts'
 import { disk, fail } from '../support/watched-fs.ts'
 

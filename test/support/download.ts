@@ -1,6 +1,6 @@
 /** A download from a service that a test makes up, into memory. */
 import { type Download, download, type Parts } from '../../src/fetch/download.ts'
-import { View } from '../../src/fetch/view.ts'
+import { View } from '../../src/fetch/fetch-progress.ts'
 import { CallFailure } from '../../src/service/call-failure.ts'
 import type { Batch } from '../../src/service/response.ts'
 

@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { add } from '../../src/store/incoming/add.ts'
 import { newAnswerName, type StoredProfile } from '../../src/store/incoming/answers.ts'
-import { closeTarget, openTarget } from '../../src/store/incoming/target.ts'
+import { closeTarget, openTarget } from '../../src/store/incoming/target-directory.ts'
 import { temporaryDirectory } from './directory.ts'
 
 export const profile = (n: number): StoredProfile => ({ iccid: `8988${n}`, profile: 'AAAA' })

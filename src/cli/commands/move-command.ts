@@ -48,7 +48,7 @@ export class MoveCommand extends BaseCommand {
     const receipt = checkReceipt(this.receipt, report, source, target)
     startThreads(FLUSH_THREADS)
     if (this.back) {
-      const { takeHome } = await import('../../move/back.ts')
+      const { takeHome } = await import('../../move/take-home.ts')
       await takeHome({ source, target, messages: report })
       return
     }

@@ -6,8 +6,8 @@ import { keyOfName } from '../../store/claim-place.ts'
 import { settle } from '../../store/create.ts'
 import { type Assignment, alikeWords, historyOf, recordAll } from '../../store/devices.ts'
 import { fileName, keyOf, parseName } from '../../store/names.ts'
+import { removeTwin, useAt } from '../../store/profile-state.ts'
 import { tombstoneIn } from '../../store/tombstone.ts'
-import { removeTwin, useAt } from '../../store/use.ts'
 import {
   beforeClaim,
   notHandedOut,

@@ -1,7 +1,7 @@
 import { closeSync, linkSync, openSync, readFileSync, renameSync, unlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { errnoOf, Failure, reasonOf } from '../../failure.ts'
-import { exists, fileRights, removeIfThere } from '../entries.ts'
+import { exists, fileRights, removeIfThere } from '../directory-entries.ts'
 import { flushDirectory } from '../flush/directory.ts'
 import { FLUSHES_AT_ONCE, flushFile, flushFiles, writeFlushed } from '../flush/files.ts'
 import { fileName, hasFiller, pathIn } from '../names.ts'
@@ -18,7 +18,7 @@ import {
 } from './answers.ts'
 import { publishInPlace } from './in-place.ts'
 import { putAside, release, removeAnswer } from './reserve.ts'
-import type { Target } from './target.ts'
+import type { Target } from './target-directory.ts'
 
 /**
  * A crash loses no profile once all of them are put aside in one file and flushed.

@@ -1,12 +1,12 @@
 import { lstatSync } from 'node:fs'
 import { UnusableProfile } from '../../failure.ts'
 import { CLAIMS, keyOfName } from '../claim-place.ts'
-import { exists } from '../entries.ts'
+import { exists } from '../directory-entries.ts'
 import { flushUnlessGone } from '../flush/files.ts'
 import { fileName, hasFiller, pathIn, spellings, usedName } from '../names.ts'
 import { readProfile } from '../read.ts'
 import { parseProfile } from './answers.ts'
-import type { Target } from './target.ts'
+import type { Target } from './target-directory.ts'
 
 export interface Added {
   readonly stored: string[]

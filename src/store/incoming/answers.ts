@@ -4,7 +4,7 @@ import { hostname, uptime } from 'node:os'
 import { join } from 'node:path'
 import { errnoOf } from '../../failure.ts'
 import { iccidDigits } from '../../profile/iccid.ts'
-import { fieldsOf } from '../fields.ts'
+import { fieldsOf } from '../json-fields.ts'
 
 export interface StoredProfile {
   readonly iccid: string

@@ -1,7 +1,7 @@
 import { type StatsFs, statfsSync } from 'node:fs'
 import { Failure } from '../../failure.ts'
 import { several, sizeOf } from '../../words.ts'
-import type { Target } from './target.ts'
+import type { Target } from './target-directory.ts'
 
 /** Of a profile on disk, both put aside and published: one or two blocks each. */
 const MOST_BYTES = 16 * 1024

@@ -1,13 +1,13 @@
 import { closeSync, ftruncateSync, openSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { errnoOf } from '../../failure.ts'
-import { fileRights, isExisting, removeIfThere } from '../entries.ts'
+import { fileRights, isExisting, removeIfThere } from '../directory-entries.ts'
 import { FLUSHES_AT_ONCE, flushFile } from '../flush/files.ts'
 import { fileName, hasFiller } from '../names.ts'
 import { patiently } from '../patience.ts'
 import { type Added, find, flushKnown, isStored, isUsedSince } from './already-stored.ts'
 import { type StoredProfile, toFile } from './answers.ts'
-import type { Target } from './target.ts'
+import type { Target } from './target-directory.ts'
 
 /**
  * Publishes where the file system has no hard links. A crash can leave a torn file, but the answer that repairs it is

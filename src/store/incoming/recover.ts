@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { errnoOf, Failure, reasonOf } from '../../failure.ts'
 import { type Messages, several } from '../../words.ts'
-import { fileRights, removeIfThere, tryToRemove } from '../entries.ts'
+import { fileRights, removeIfThere, tryToRemove } from '../directory-entries.ts'
 import { flushDirectory } from '../flush/directory.ts'
 import { writeFlushed } from '../flush/files.ts'
 import { FreeList } from '../free-list.ts'
@@ -24,7 +24,7 @@ import {
   TAKEN,
 } from './answers.ts'
 import { removeAll, removeAnswer } from './reserve.ts'
-import { createIncoming, makeIncoming, type Target, targetOf } from './target.ts'
+import { createIncoming, makeIncoming, type Target, targetOf } from './target-directory.ts'
 import { type Unanswered, unansweredOf, warnOfUnanswered } from './unanswered.ts'
 
 const SECOND_LOOK_MS = 1000

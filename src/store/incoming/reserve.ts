@@ -17,7 +17,7 @@ import {
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { errnoOf, Failure, reasonOf } from '../../failure.ts'
-import { fileRights, tryToRemove } from '../entries.ts'
+import { fileRights, tryToRemove } from '../directory-entries.ts'
 import { flushDirectory } from '../flush/directory.ts'
 import { flushFile, writeFlushed } from '../flush/files.ts'
 import { patiently } from '../patience.ts'
@@ -35,7 +35,7 @@ import {
   type StoredProfile,
   toReserve,
 } from './answers.ts'
-import { makeIncoming, type Target, writeIncoming } from './target.ts'
+import { makeIncoming, type Target, writeIncoming } from './target-directory.ts'
 
 /** The space of a removed reserve may not be available at once. */
 const FULL = ['ENOSPC', 'EDQUOT']

@@ -4,7 +4,7 @@ import { type Messages, several } from '../../words.ts'
 import { fileName } from '../names.ts'
 import { find } from './already-stored.ts'
 import { parseProfile, type StoredProfile } from './answers.ts'
-import { targetOf } from './target.ts'
+import { targetOf } from './target-directory.ts'
 
 /** The vendor's tool lists all that it has received, and may have ended before it stored all of it. */
 export function warnOfVendorList(directory: string, messages: Messages): void {

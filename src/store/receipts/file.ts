@@ -11,7 +11,7 @@ import {
 import { basename, dirname } from 'node:path'
 import { Failure, reasonOf } from '../../failure.ts'
 import { fullPath } from '../../full-path.ts'
-import { fileRights, rightsOf } from '../entries.ts'
+import { fileRights, rightsOf } from '../directory-entries.ts'
 import { flushDirectorySync } from '../flush/directory.ts'
 import { flushFileSync } from '../flush/files.ts'
 import { isProfileName, usedName } from '../names.ts'

@@ -1,5 +1,5 @@
 import { iccidDigits } from '../../profile/iccid.ts'
-import { fieldsOf } from '../fields.ts'
+import { fieldsOf } from '../json-fields.ts'
 
 /** What a receipt says of one profile. */
 export interface Receipt {

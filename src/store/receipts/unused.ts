@@ -1,7 +1,7 @@
 import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { fullPath } from '../../full-path.ts'
-import { exists } from '../entries.ts'
+import { exists } from '../directory-entries.ts'
 import { parseReceipt } from './line.ts'
 
 /**

@@ -1,6 +1,6 @@
 import { chmodSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { fileRights, rightsOf } from '../../src/store/entries.ts'
+import { fileRights, rightsOf } from '../../src/store/directory-entries.ts'
 import { temporaryDirectory } from '../support/directory.ts'
 import { isWindows } from '../support/system.ts'
 

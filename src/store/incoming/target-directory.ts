@@ -1,7 +1,7 @@
 import { closeSync, lstatSync, mkdirSync, openSync, rmdirSync, statSync } from 'node:fs'
 import { dirname, join, normalize, parse } from 'node:path'
 import { errnoOf, Failure, reasonOf } from '../../failure.ts'
-import { fileRights, rightsOf, tryToRemove } from '../entries.ts'
+import { fileRights, rightsOf, tryToRemove } from '../directory-entries.ts'
 import { flushDirectory, flushDirectorySync } from '../flush/directory.ts'
 import { FileSystemFlush } from '../flush/file-system.ts'
 import { fillFlushed } from '../flush/files.ts'

@@ -11,8 +11,8 @@ import {
 } from '../profile/validate.ts'
 import type { IccidList } from '../store/iccid-list.ts'
 import { fileName } from '../store/names.ts'
+import { refuseAssigned } from '../store/profile-state.ts'
 import { readProfile } from '../store/read.ts'
-import { refuseAssigned } from '../store/use.ts'
 import { type Messages, several } from '../words.ts'
 
 /** Enough to keep all processors busy. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { View } from '../../src/fetch/view.ts'
+import { View } from '../../src/fetch/fetch-progress.ts'
 
 const silent = { warn() {}, tell() {} }
 const tally = { stored: 0 }
