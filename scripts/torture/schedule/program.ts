@@ -45,14 +45,14 @@ export async function loadProgram(source: string, platform: NodeJS.Platform) {
   const { exitCode } = await get('advice/hints.ts')
   const { adviceOn } = await get('advice/advice.ts')
   const { handOut } = await get('next/hand-out.ts')
-  const { openTarget, closeTarget } = await get('store/incoming/target.ts')
+  const { openTarget, closeTarget } = await get('store/incoming/target-directory.ts')
   const { finishFetches } = await get('store/incoming/recover.ts')
   const { Intake } = await get('fetch/intake.ts')
   const { leaveFreeList } = await get('store/queue.ts')
   const { showStatus } = await get('status/status.ts')
   const { moveProfiles } = await get('move/move.ts')
   const { restore } = await get('restore/restore.ts')
-  const { takeHome } = await get('move/back.ts')
+  const { takeHome } = await get('move/take-home.ts')
 
   const called =
     (action: (call: Call, messages: object, print: (text: string) => void) => Promise<void>): Body =>
