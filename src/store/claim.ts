@@ -80,11 +80,21 @@ const claimOf = (text: string): Creation => ({ key: keyOfName(String(fieldsOf(te
  * @param all what was stored of them
  * @throws the system error if nothing came back
  */
-export function comeBack(directory: string, all: readonly Stored[]): Promise<Outcome[]> {
-  return createAll(
+export const comeBack = (directory: string, all: readonly Stored[]): Promise<Outcome[]> =>
+  comeAll(
     directory,
     all.map(({ name, stored }) => ({ key: comingKey(nextName(name)), text: stored })),
   )
+
+/**
+ * Creates unused files. Those that another call has decided are in their places, too.
+ * @returns what became of each
+ * @throws the system error
+ */
+export async function comeAll(directory: string, all: readonly Creation[]): Promise<Outcome[]> {
+  const outcomes = await createAll(directory, all)
+  settle(directory, ...all.flatMap(({ key }, at) => (outcomes[at]?.state === 'others' ? key : [])))
+  return outcomes
 }
 
 /** The name of a profile that comes once more. */

@@ -8,6 +8,7 @@ import { randomUUID } from 'node:crypto'
 import { renameSync, rmdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { errnoOf } from '../failure.ts'
+import { comeAll } from './claim.ts'
 import { comingKey, MOVES } from './claim-place.ts'
 import { type Creation, createAll, type Outcome, readDecided, settle } from './create.ts'
 import { exists, fileRights, makeThere, namesIn, rightsOf, tryToRemove } from './directory-entries.ts'
@@ -225,16 +226,11 @@ export async function store(
     const key = keyInTarget(target, id, isEarlier, profile.iccid)
     return key === undefined ? undefined : { key, text: JSON.stringify({ ...profile, from: id }) }
   })
-  const outcomes = await createAll(
+  const outcomes = await comeAll(
     target,
     creations.filter((each) => each !== undefined),
   )
-  return creations.map((creation) => {
-    const outcome: Outcome = (creation && outcomes.shift()) ?? { state: 'others' }
-    // Another call of this move has decided it.
-    if (creation !== undefined && outcome.state === 'others') settle(target, creation.key)
-    return outcome
-  })
+  return creations.map((creation) => (creation && outcomes.shift()) ?? { state: 'others' })
 }
 
 /** @returns what a profile is to be in the target; undefined if it came by this move, or if the target has it otherwise */
