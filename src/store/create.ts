@@ -26,7 +26,9 @@ import {
   fileRights,
   makeThere,
   namesIn,
+  outwaitCaches,
   readIfThere,
+  readOutwaiting,
   removeEmpty,
   removeIfThere,
   rightsOf,
@@ -46,9 +48,6 @@ const PAUSE_MS = 20
 
 /** If a directory is not empty, or in use. */
 const IN_THE_WAY = ['ENOTEMPTY', 'EEXIST', 'EACCES', 'EBUSY', 'EPERM']
-
-/** If there was a file, and is none. */
-const GONE = ['EEXIST', 'ENOENT']
 
 /** What a claim is: with its key, its text says what becomes of it. */
 export interface Creation {
@@ -139,7 +138,9 @@ function beforehand({ path, replaces }: Place): { outcome?: Outcome } {
 /** Writes texts under names that nobody reads, and flushes them, all at once where that is known to work. */
 async function writeDrafts(directory: string, drafts: readonly Draft[]): Promise<void> {
   const rights = rightsOf(directory)
-  const fileSystem = drafts.length < FLUSHES_AT_ONCE ? undefined : await fileSystemOf(directory)
+  // Loading it takes time.
+  const module = drafts.length < FLUSHES_AT_ONCE ? undefined : await import('./flush/file-system.ts')
+  const fileSystem = module && new module.FileSystemFlush(directory)
   const isForAll = (await fileSystem?.isFor(drafts.length)) === true
   try {
     for (const home of new Set(drafts.map((each) => each.home))) makeHome(directory, home, rights)
@@ -163,12 +164,6 @@ async function writeDrafts(directory: string, drafts: readonly Draft[]): Promise
     drafts.forEach(drop)
     throw error
   }
-}
-
-/** Loading it takes time. */
-async function fileSystemOf(directory: string) {
-  const { FileSystemFlush } = await import('./flush/file-system.ts')
-  return new FileSystemFlush(directory)
 }
 
 const textPath = ({ home, nonce }: Draft) => join(home, nonce)
@@ -286,6 +281,7 @@ export function readDecided(directory: string, key: string, read: () => string |
   for (let before = read(); ; ) {
     if (before?.endsWith('}')) return before
     settle(directory, key)
+    if (before !== undefined) outwaitCaches(directory)
     const text = read()
     if (text === before) return text
     before = text
@@ -335,8 +331,12 @@ function openToFill({ path, replaces }: Place, text: string): number | undefined
   try {
     return patiently(() => openSync(path, 'wx', fileRights(rightsOf(dirname(path)))))
   } catch (error) {
-    const there = readIfThere(path)
-    if (there === undefined && (replaces !== undefined || !GONE.includes(errnoOf(error) ?? ''))) throw error
+    const there = readOutwaiting(path, (each) => isTornFrom(text, each))
+    if (
+      there === undefined &&
+      (replaces !== undefined || !['EEXIST', 'ENOENT'].includes(errnoOf(error) ?? ''))
+    )
+      throw error
     if (there === text) flushUnlessGoneSync(path)
     if (there === undefined || !isTornFrom(text, there)) return undefined
   }

@@ -2,7 +2,8 @@
 import { lstatSync, mkdirSync, readdirSync, readFileSync, rmdirSync, statSync, unlinkSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { errnoOf } from '../failure.ts'
-import { flushDirectorySync } from './flush/directory.ts'
+import { pause } from '../pause.ts'
+import { flushDirectorySync, isOnFuse } from './flush/directory.ts'
 import { patiently } from './patience.ts'
 
 /** The names in a directory; none if there is none. */
@@ -22,6 +23,14 @@ export const isExisting = (error: unknown, path: string) =>
 /** Also a broken link: nothing can be created there. Throws the system error if nobody can tell. */
 export const exists = (path: string) => lstatSync(path, { throwIfNoEntry: false }) !== undefined
 
+/** So long, in milliseconds, the client of a FUSE file system may believe that a file is as short as it was. */
+const REMEMBERED_MS = 1100
+
+/** What looks torn may be complete by now, and known to be so by another client only. */
+export function outwaitCaches(directory: string): void {
+  if (isOnFuse(directory)) pause(REMEMBERED_MS)
+}
+
 /** @throws the system error, other than ENOENT */
 export function readIfThere(path: string): string | undefined {
   try {
@@ -30,6 +39,17 @@ export function readIfThere(path: string): string | undefined {
     if (errnoOf(error) === 'ENOENT') return undefined
     throw error
   }
+}
+
+/**
+ * Whoever comes late must not take a file for torn that another client has completed.
+ * @throws as `readIfThere`
+ */
+export function readOutwaiting(path: string, isTorn: (text: string) => boolean): string | undefined {
+  const text = readIfThere(path)
+  if (text === undefined || !isTorn(text)) return text
+  outwaitCaches(dirname(path))
+  return readIfThere(path)
 }
 
 /**

@@ -4,7 +4,7 @@ import { UnusableProfile } from '../failure.ts'
 import { iccidDigits } from '../profile/iccid.ts'
 import { keyOfName } from './claim-place.ts'
 import { claimsOf } from './create.ts'
-import { exists, removeIfThere } from './directory-entries.ts'
+import { exists, outwaitCaches, removeIfThere } from './directory-entries.ts'
 import { fieldsOf } from './json-fields.ts'
 import { fileName, keyOf, parseName, spellings, usedName } from './names.ts'
 import { patiently } from './patience.ts'
@@ -44,8 +44,10 @@ export function useOf(directory: string, iccid: string): Use {
  */
 export function useAt(directory: string, name: string): Use {
   const use = lookAt(directory, name)
-  // What is torn may be about to become complete.
-  return use.state === 'torn' ? lookAt(directory, name) : use
+  if (use.state !== 'torn') return use
+  // It may be about to become complete.
+  outwaitCaches(directory)
+  return lookAt(directory, name)
 }
 
 function lookAt(directory: string, name: string): Use {

@@ -8,9 +8,13 @@ import { disk, systemError } from '../support/watched-fs.ts'
 
 vi.mock('node:fs', async () => (await import('../support/watched-fs.ts')).watchedFs)
 
+/** What happens while a call waits. */
+const waits = vi.hoisted(() => ({ meanwhile: () => {} }))
+vi.mock('../../src/pause.ts', () => ({ pause: () => waits.meanwhile() }))
+
 const STORED = JSON.stringify({ iccid: '8988001', profile: 'AAAA' })
 /** What file systems say of themselves. */
-const [EXT4, FAT, UNKNOWN] = [0xef53, 0x4d44, 1]
+const [EXT4, FAT, FUSE, UNKNOWN] = [0xef53, 0x4d44, 0x65735546, 1]
 const NAME = '8988001.json'
 const USED = `__${NAME}`
 const textOf = (claim: string) => JSON.stringify({ ...JSON.parse(STORED), file: NAME, claim })
@@ -98,6 +102,17 @@ test.each([USED, '__8988001F.json'])('what is there as %s stays as it is', async
   writeFileSync(path(name), 'theirs')
   expect(await states('late')).toEqual(['others'])
   expect([read(name), namesIn(directory)]).toEqual(['theirs', [NAME, name]])
+})
+
+test('on FUSE, what looks torn was completed by another client, and known to this one a second later', async () => {
+  onDisk(FUSE)
+  writeFileSync(path(USED), '')
+  disk.before = (step, file) => {
+    if (step === 'look' && file.endsWith(USED)) throw systemError('ENOENT')
+  }
+  waits.meanwhile = () => writeFileSync(path(USED), textOf('theirs'))
+  expect(await states('late')).toEqual(['others'])
+  expect(read(USED)).toBe(textOf('theirs'))
 })
 
 test('a claim that was left empty is in nobody’s way', async () => {

@@ -17,6 +17,9 @@ const ORDERED = [0xef53, 0x58465342]
 /** These and btrfs, where a flush of one directory gets ahead of older changes in others. */
 export const TESTED = [...ORDERED, 0x9123683e]
 
+/** What Linux calls the type of FUSE in statfs(2). */
+const FUSE = 0x65735546
+
 /** tmpfs and ramfs. */
 const IN_MEMORY = [0x01021994, 0x858458f6]
 
@@ -146,6 +149,9 @@ export const isTested = (path: string): boolean => TESTED.includes(fileSystemOf(
 
 /** Whether a directory is on a file system that has no disk. Only Linux tells. */
 export const isInMemory = (path: string): boolean => IN_MEMORY.includes(fileSystemOf(path) ?? 0)
+
+/** Whether a directory is on FUSE, such as sshfs. Only Linux tells. */
+export const isOnFuse = (path: string): boolean => fileSystemOf(path) === FUSE
 
 /** The type of a file system in statfs(2). Only Linux tells. */
 export function fileSystemOf(path: string): number | undefined {
