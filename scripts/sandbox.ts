@@ -35,7 +35,7 @@ const commandsOf = (heading: string): string[] =>
   blocksOf(sectionOf(pageAt('README.md'), heading))
     .filter(({ language, notRun }) => language === 'sh' && !notRun)
     .flatMap(({ text }) => text.trim().split('\n'))
-    .map((line) => line.replace(/ +#.*/, ''))
+    .map((line) => line.replace(/ +#.*/, '').replace('-n 1000', `-n ${Math.min(supply, 1000)}`))
 
 const { values } = parseArgs({
   options: { 'public-key': { type: 'string' }, supply: { type: 'string' }, faults: { type: 'boolean' } },

@@ -99,10 +99,11 @@ async function hold(receipts: Receipts, byDevice: Groups, comparison: Comparison
     more: (others) => `${others} more devices are not recorded`,
     kind: 'unrecorded',
   })
+  const isAgreed = tally.receipts > 0 && found.length + forgotten.length === 0
   const where = tally.elsewhere === 0 ? '' : `; ${tally.elsewhere} of them not in ${directory}`
   messages.tell(
     0,
-    `${several(tally.receipts, 'receipt')} of ${several(tally.profiles, 'profile')} compared${where}`,
+    `${several(tally.receipts, 'receipt')} of ${several(tally.profiles, 'profile')} compared${where}${isAgreed ? ': they agree' : ''}`,
   )
   if (found.length > 0) {
     throw new Failure(
