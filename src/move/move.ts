@@ -280,7 +280,7 @@ async function claimPlanned(run: Run, move: Move, names: readonly string[]): Pro
   for (let at = 0; at < names.length; at += AT_ONCE) {
     if (stop.aborted) throw interrupted(claimed)
     const some = names.slice(at, at + AT_ONCE)
-    const stored = some.flatMap((name) => movables.read(name, messages) ?? [])
+    const stored = some.flatMap((name) => movables.read(name, messages, true) ?? [])
     const outcomes = await claimAll(
       source,
       stored.map((each) => tombstoneText(move, to, each)),

@@ -1,4 +1,4 @@
-import { UnusableProfile } from '../failure.ts'
+import { Failure, UnusableProfile } from '../failure.ts'
 import { iccidDigits } from '../profile/iccid.ts'
 import { type Messages, several } from '../words.ts'
 import type { Stored } from './claim.ts'
@@ -40,14 +40,18 @@ export class Movables {
   /**
    * Reads an unused profile. One that can't be moved is named in a warning, once.
    * @param name of its file
+   * @param isPlanned whether a plan has it: another one in its place would be one too many if it can be read again
    * @returns undefined if it can't be moved, or if there is no such file
+   * @throws {Failure} `unreadable` if it is planned and can't be read now
    * @throws the system error
    */
-  read(name: string, messages: Messages): Stored | undefined {
+  read(name: string, messages: Messages, isPlanned = false): Stored | undefined {
     try {
       return this.#read(name)
     } catch (error) {
       if (!(error instanceof UnusableProfile)) throw error
+      if (isPlanned && error.fault !== 'damaged')
+        throw new Failure('unreadable', `${name} can't be moved now: ${error.message}`, error)
       if (this.#tried.has(name)) return undefined
       this.#tried.add(name)
       this.#skipped++
