@@ -16,9 +16,8 @@ import { FreeList } from '../store/free-list.ts'
 import { adopt } from '../store/identity.ts'
 import { fieldsOf } from '../store/json-fields.ts'
 import { movesInto, noteGiven } from '../store/moves.ts'
-import { parseName } from '../store/names.ts'
 import { deviceIn, type Use, useOf } from '../store/profile-state.ts'
-import { deniedBy, lastOf, withSeveralIccids } from '../store/receipts/last.ts'
+import { deniedBy, lastOf, numberOf, withSeveralIccids } from '../store/receipts/last.ts'
 import type { Receipt } from '../store/receipts/line.ts'
 import { readByDevice } from '../store/receipts/receipts.ts'
 import type { By } from '../store/station.ts'
@@ -236,7 +235,5 @@ const unusedIn = (directory: string, use: Use): Stored | undefined =>
   use.state === 'used' ? undefined : claimable(directory, use)
 
 const byOf = ({ station, time }: Receipt): By => ({ station, time })
-
-const numberOf = (name: string) => parseName(name)?.number ?? 1
 
 const digitsIn = (text: string) => iccidDigits(String(fieldsOf(text)['iccid']))

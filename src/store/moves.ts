@@ -21,7 +21,7 @@ import { patiently } from './patience.ts'
 import { useAt } from './profile-state.ts'
 import { looking, namesOf, readProfile, textOf } from './read.ts'
 import { sameDirectory } from './same-directory.ts'
-import { stationName } from './station.ts'
+import { byUs } from './station.ts'
 import { type Tombstone, tombstoneIn } from './tombstone.ts'
 
 const MARK = '.from'
@@ -87,7 +87,7 @@ export function beginMove(source: string, target: string): Move {
   const move = { id: randomUUID(), source }
   const mark = markPath(target, move.id)
   makeThere(target, MOVES)
-  const text = JSON.stringify({ from: source, station: stationName(), time: new Date().toISOString() })
+  const text = JSON.stringify({ from: source, ...byUs() })
   writeNewSync(mark, text, fileRights(rightsOf(target)))
   // Whatever the two paths are: through two mounts, one directory has two numbers.
   if (isMarked(source, move)) {
@@ -163,8 +163,7 @@ export async function append(
 ): Promise<void> {
   const text = JSON.stringify({
     ...entry,
-    station: stationName(),
-    time: new Date().toISOString(),
+    ...byUs(),
     entry: randomUUID(),
   })
   const [outcome] = await createAll(move.source, [{ key: entryKey(move, next), text }])

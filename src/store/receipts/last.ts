@@ -100,4 +100,4 @@ function movesIn(receipts: readonly Receipt[]): Move[] {
 }
 
 /** How often a profile came to a directory, by the name of its file there: `<iccid>.2.json` is the second time. */
-const numberOf = (file: string) => Number(/\.(\d+)\.json$/.exec(file)?.[1] ?? 1)
+export const numberOf = (file: string) => Number(/\.(\d+)\.json$/.exec(file)?.[1] ?? 1)
