@@ -60,7 +60,7 @@ export async function handOut(handout: Handout): Promise<void> {
   const signals = atTheClaim(messages, begin, handout.listen())
   if (hasIncoming(directory)) await tryToFinishFetches(directory, messages)
   const opened = openDirectory(directory)
-  checkOpenFiles(directory, Math.min(count, FLUSHES_AT_ONCE))
+  if (count > 1) checkOpenFiles(directory, Math.min(count, FLUSHES_AT_ONCE))
   const receipt =
     handout.receipt === undefined
       ? undefined

@@ -106,7 +106,7 @@ function finishInTurn(directory: string, drafts: readonly Draft[]): void {
     if (draft.outcome === OURS && drafts.length > 1) empty = takeEmpty(directory, draft)
     else clear(directory, draft.key)
   }
-  for (const each of [empty ?? batch, batch]) removeEmpty(each)
+  if (drafts.length > 1) for (const each of [empty ?? batch, batch]) removeEmpty(each)
 }
 
 function finishTogether(directory: string, drafts: readonly Draft[]): void {

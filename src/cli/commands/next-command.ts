@@ -124,9 +124,9 @@ export class NextCommand extends BaseCommand {
   }
 }
 
-/** Several profiles are decrypted on all cores, and each is flushed; one needs two flushes. */
+/** Several profiles are decrypted on all cores, and each is flushed; one is flushed and printed in turn. */
 const threadsFor = (profiles: number) =>
-  profiles > 1 ? Math.max(availableParallelism(), Math.min(profiles, FLUSH_THREADS)) : 2
+  profiles > 1 ? Math.max(availableParallelism(), Math.min(profiles, FLUSH_THREADS)) : 1
 
 function checkKeyPath(path: string | undefined): string {
   if (path !== undefined) return notEmpty('--key', path)
