@@ -2,6 +2,7 @@
  * How profiles go from one directory to another: they are planned, claimed, given, and then the move is closed. Each of
  * these steps can be done again by the same command, after a crash or beside the call that began it.
  */
+import { sep } from 'node:path'
 import { Failure, reasonOf } from '../failure.ts'
 import { fullPath } from '../full-path.ts'
 import { iccidDigits } from '../profile/iccid.ts'
@@ -38,7 +39,6 @@ import { areOnOneDisk } from '../store/same-directory.ts'
 import { type Tombstone, tombstoneIn, tombstoneText } from '../store/tombstone.ts'
 import { type Messages, several } from '../words.ts'
 import { checkPlaces } from './check-places.ts'
-import { failureOf } from './disk-failure.ts'
 
 const UNPLUG = '; the disk can be unplugged'
 const EJECT = '; eject the disk before you unplug it'
@@ -95,6 +95,18 @@ export async function moveProfiles(order: Order): Promise<void> {
   } catch (error) {
     throw failureOf(error, order)
   }
+}
+
+/** What a user is told of an error of a disk. */
+export function failureOf(error: unknown, { source, target }: Pick<Order, 'source' | 'target'>): Failure {
+  if (error instanceof Failure) return error
+  const { path } = error as NodeJS.ErrnoException
+  const where = [source, target].find((each) => path?.startsWith(each + sep))
+  return new Failure(
+    'not-recorded',
+    `can't move profiles from ${source} to ${target}: ${where === undefined ? '' : `${where}: `}${reasonOf(error)}`,
+    error,
+  )
 }
 
 async function runOf(order: Order, open: OpenTarget): Promise<Run> {

@@ -4,8 +4,7 @@ import { refuseCopy } from '../store/identity.ts'
 import { append, isMarked, journalOf, type Move, openMoves } from '../store/moves.ts'
 import { readUnused } from '../store/read.ts'
 import { type Messages, several } from '../words.ts'
-import { failureOf } from './disk-failure.ts'
-import { takeBack } from './move.ts'
+import { failureOf, takeBack } from './move.ts'
 
 export interface Return {
   readonly source: string

@@ -204,7 +204,7 @@ function aside({ messages }: Source, ours: Ready | undefined): Ready | undefined
 const moved = (iccid: string, { to }: Tombstone) => new Failure('moved', `${iccid} is moved to ${to}`)
 
 /** @throws {Failure} `key` or `unusable`: no other profile can replace this one */
-async function orNot<T>(source: Source, name: string, ready: Promise<T>): Promise<T> {
+export async function orNot<T>(source: Source, name: string, ready: Promise<T>): Promise<T> {
   try {
     return await ready
   } catch (error) {

@@ -17,7 +17,7 @@ import {
   type Taken,
   Undelivered,
 } from '../ready.ts'
-import { chooseFor, LookUp } from './by-iccid.ts'
+import { chooseFor, LookUp, orNot } from './by-iccid.ts'
 import { Search, type Wanted } from './search.ts'
 
 /** Other calls for the same devices may be in between. Each of them needs few steps. */
@@ -91,21 +91,20 @@ export async function takeForDevices(
       }
       if (had.size === 0) beforeClaim(signals)
       const wanted = [...unassigned].map(([device, records], at) => {
-        const ready = fresh[at] as Ready
+        const ready = { ...(fresh[at] as Ready), device }
         return { device, records, ready, text: usedText(ready, device) }
       })
       const recorded = await recordWanted(directory, wanted)
       for (const { text } of recorded) own.add(text)
-      fresh = fresh.filter((ready) => !recorded.some((each) => each.ready === ready))
-      for (const [device, each] of assigned)
-        if (each.use.state === 'used') had.set(device, printedAgain(source, device, each))
-      const begun = [...assigned].flatMap(([device, each]) => {
-        if (each.use.state === 'claimed') onDisk(device, () => settle(directory, keyOfName(each.ready.name)))
-        return each.use.state === 'unused' || each.use.state === 'gone' ? [{ ...each, device }] : []
-      })
-      const open = [...recorded, ...begun]
-      const ours = new Set(await claimFor(search, open))
-      for (const { device, ready } of open) if (ours.has(ready)) had.set(device, { ...ready, device })
+      fresh = fresh.filter(({ name }) => !recorded.some(({ ready }) => ready.name === name))
+      for (const [device, { ready, use }] of assigned) {
+        if (use.state === 'claimed') onDisk(device, () => settle(directory, keyOfName(ready.name)))
+        if (use.state !== 'used') continue
+        onDisk(device, () => removeTwin(directory, use))
+        had.set(device, { ...ready, isAgain: true })
+      }
+      const begun = [...assigned.values()].filter(({ use }) => use.state === 'unused' || use.state === 'gone')
+      for (const ready of await search.claim([...recorded, ...begun])) had.set(ready.device ?? '', ready)
     }
     const taken = devices.map((device) => had.get(device) as Ready)
     for (const { iccid, device } of taken.filter((each) => each.isAgain))
@@ -119,22 +118,6 @@ export async function takeForDevices(
     const claimed = [...[...had.values()].filter(({ isAgain }) => !isAgain), ...also]
     if (claimed.length === 0) throw error
     throw new Undelivered(claimed, error instanceof Undelivered ? error.cause : error)
-  }
-}
-
-type ForDevice = Wanted & { readonly device: string }
-
-/** @throws {Undelivered} whose profiles name their devices */
-async function claimFor(search: Search, open: readonly ForDevice[]): Promise<Ready[]> {
-  try {
-    return await search.claim(open)
-  } catch (error) {
-    if (!(error instanceof Undelivered)) throw error
-    const taken = open.filter(({ ready }) => error.taken.includes(ready))
-    throw new Undelivered(
-      taken.map(({ ready, device }) => ({ ...ready, device })),
-      error.cause,
-    )
   }
 }
 
@@ -164,17 +147,12 @@ async function assignedFrom(
       { kind: 'file-gone', name },
       `device ${device} was assigned the profile of ${name}, and that file is gone`,
     )
-  try {
-    return {
-      // Somebody may have given the used file another spelling.
-      ready: await readyFrom(source, decrypt, use.state === 'used' ? use.name : name, text),
-      text,
-      use: use.state === 'torn' ? usedBy(name, text) : use,
-    }
-  } catch (error) {
-    throw error instanceof UnusableProfile
-      ? notHandedOut(`the profile of device ${device}`, error, source.key)
-      : error
+  // Somebody may have given the used file another spelling.
+  const ready = readyFrom(source, decrypt, use.state === 'used' ? use.name : name, text)
+  return {
+    ready: { ...(await orNot(source, `the profile of device ${device}`, ready)), device },
+    text,
+    use: use.state === 'torn' ? usedBy(name, text) : use,
   }
 }
 
@@ -189,11 +167,6 @@ function isToComeAnew(directory: string, name: string): boolean {
 /** The record has all that a torn used file lacks. */
 const usedBy = (name: string, text: string) => ({ state: 'used', name, text, isTwin: false }) as const
 
-function printedAgain({ directory }: Source, device: string, { ready, use }: Assigned): Ready {
-  onDisk(device, () => removeTwin(directory, use))
-  return { ...ready, device, isAgain: true }
-}
-
 const hasProfile = (directory: string, device: string) =>
   onDisk(device, () => historyOf(directory, device)).assignment !== undefined
 
@@ -201,7 +174,7 @@ const hasProfile = (directory: string, device: string) =>
  * @returns those that are recorded now
  * @throws {Failure} `not-recorded`; what is recorded by then stays the device's
  */
-async function recordWanted<T extends ForDevice & { readonly records: number }>(
+async function recordWanted<T extends Wanted & { readonly device: string; readonly records: number }>(
   directory: string,
   wanted: readonly T[],
 ): Promise<T[]> {
