@@ -111,8 +111,8 @@ export function nextName(name: string): string {
 export function readSettled(directory: string, messages: Messages): Unused {
   const keys = tryTo(messages, CLAIMS, () => openClaims(directory)) ?? []
   for (let at = 0; at < keys.length; at += AT_ONCE) {
-    const some = keys.slice(at, at + AT_ONCE).filter((key) => !isBeingClaimed(directory, key))
-    for (const text of settleSome(directory, some, messages)) nameUnprinted(text, messages)
+    const some = keys.slice(at, at + AT_ONCE).filter((key) => isAbandoned(directory, key, messages))
+    settleSome(directory, some, messages)
   }
   const found = readUnused(directory)
   for (const name of found.twins) {
@@ -130,38 +130,31 @@ export function readSettled(directory: string, messages: Messages): Unused {
 }
 
 /** If they can't be finished together, one by one. */
-function settleSome(directory: string, keys: readonly string[], messages: Messages): string[] {
+function settleSome(directory: string, keys: readonly string[], messages: Messages): void {
   try {
-    return settle(directory, ...keys)
+    settle(directory, ...keys)
   } catch {
-    return keys.flatMap((key) => tryTo(messages, key, () => settle(directory, key)) ?? [])
+    for (const key of keys) tryTo(messages, key, () => settle(directory, key))
   }
 }
 
 /**
- * Whether a claim is a call's that may still print the profile. It counts as used, and a later call finishes and names it.
- * The next call for a device prints its profile, and a move goes on.
+ * Whether a claim is no call's that may still print the profile. A profile that nobody gets by itself is named, while the
+ * claim still says so: the next call for a device prints its profile, and a move goes on.
  */
-function isBeingClaimed(directory: string, key: string): boolean {
-  try {
-    return claimsOf(directory, key).some(({ text }) => {
-      const { claimed } = plainClaimIn(text)
-      return Math.abs(Date.now() - Date.parse(String(claimed))) < STILL_CLAIMING_MS
-    })
-  } catch {
-    return false
+function isAbandoned(directory: string, key: string, messages: Messages): boolean {
+  const claims = tryTo(messages, key, () => claimsOf(directory, key))
+  for (const { claimed, iccid, station } of claims?.map(({ text }) => plainClaimIn(text)) ?? []) {
+    if (Math.abs(Date.now() - Date.parse(String(claimed))) < STILL_CLAIMING_MS) return false
+    const digits = iccidDigits(String(iccid))
+    if (digits !== undefined)
+      messages.warn(
+        `${digits} is marked used and may not be printed: a call of ${station} was killed while it claimed it, or still waits`,
+        'unprinted',
+        digits,
+      )
   }
-}
-
-function nameUnprinted(text: string, messages: Messages): void {
-  const { iccid, station } = plainClaimIn(text)
-  const digits = iccidDigits(String(iccid))
-  if (digits === undefined) return
-  messages.warn(
-    `${digits} is marked used and may not be printed: a call of ${station} was killed while it claimed it, or still waits`,
-    'unprinted',
-    digits,
-  )
+  return claims !== undefined
 }
 
 /** What the used file of a claim for no device says; nothing for any other claim. */

@@ -88,6 +88,17 @@ test('whoever reads a directory finishes what killed calls have decided, and rem
   ])
 })
 
+test('a call that ends while it names a profile leaves the claim, which says so, to the next one', () => {
+  const { directory, said, messages } = place(unused(1))
+  claim(directory, '8981', old(usedText(profile(1))))
+  const warn = () => {
+    throw new Error('killed')
+  }
+  expect(() => readSettled(directory, { ...messages, warn })).toThrow('killed')
+  readSettled(directory, messages)
+  expect(said).toEqual([unprinted('8981')])
+})
+
 test('what can’t be finished is said, and the others are', () => {
   const { directory, said, messages } = place(unused(1), unused(2))
   claim(directory, '8982', old(usedText(profile(2))))
