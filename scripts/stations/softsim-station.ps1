@@ -6,7 +6,8 @@ $help = @'
 Usage: softsim-station [PORT...]
 
 Programs devices, each with its own profile: one after another, or a panel at
-once. You can stop and start it at any time.
+once. You can stop and start it at any time: exit ends the shift. In a panel,
+skip leaves a slot empty.
 
 These environment variables are its settings:
 
