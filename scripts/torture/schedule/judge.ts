@@ -212,10 +212,11 @@ function lotOf(world: World, { profiles, start, calls }: Schedule): string[] {
   return start === 'answer' || isStored ? [...lot, iccid(profiles + 1)] : lot
 }
 
-/** The answer is flushed, and then its name; no profile has a name before. */
+/** Its own answer is flushed, not a copy of another call's, and then its name; no profile has a name before. */
 function isPutAside(log: readonly Entry[]): boolean {
   const done = log.flatMap(({ name, path, error }) => (error === undefined ? [`${name} ${path}`] : []))
-  const answer = done.findIndex((each) => /^flush .*\.answer\/answer$/.test(each))
+  const own = done.flatMap((each) => /^open wx (.*)\.reserve$/.exec(each)?.[1] ?? [])
+  const answer = done.findIndex((each) => own.some((path) => each === `flush ${path}.answer/answer`))
   const isNamed = answer >= 0 && done.slice(answer).some((each) => /^flush .*\/\.incoming$/.test(each))
   return isNamed || done.some((each) => /^(open wx .*\/\d+\.json|rename to \S*\/\d+\.json .*)$/.test(each))
 }
