@@ -22,8 +22,11 @@ const READ = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NON
 /** What Linux calls the type of NFS in statfs(2). Most servers tell no time of birth. */
 const NFS = 0x6969
 
+/** What Linux calls the type of exFAT in statfs(2). */
+const EXFAT = 0x2011bab0
+
 /** File systems that are nothing else when they are seen from another machine or through a container. */
-const OF_DISKS = [...TESTED, FAT]
+const OF_DISKS = [...TESTED, FAT, EXFAT]
 
 /** File systems that never give a file another number. */
 const NUMBERED = [...TESTED, NFS]
@@ -40,7 +43,7 @@ const OLD_MS = 3_600_000
 /** In nanoseconds. On its server, a share has a finer time. */
 const SAME_BIRTH = 1_000_000n
 
-/** In nanoseconds. FAT has such times, in local time: another system may have another time zone. */
+/** In nanoseconds. FAT and exFAT have such times, in local time: another system may have another time zone. */
 const COARSE = 10_000_000n
 
 /** In nanoseconds: what time zones differ by, and what systems may round a time on FAT to. */
@@ -95,7 +98,7 @@ export function areDifferent(one: Seen, other: Seen): boolean {
   const distance = one.birth < other.birth ? other.birth - one.birth : one.birth - other.birth
   if (!(isTold(one) && isTold(other))) {
     if (both(OF_DISKS) && one.fileSystem !== other.fileSystem) return true
-    if (both([FAT])) return isBetweenTimeZones(distance)
+    if (both([FAT, EXFAT])) return isBetweenTimeZones(distance)
     return isNumberOther && both(NUMBERED)
   }
   // These give the number of a file that was removed to the next one, such as its copy from a backup.

@@ -7,6 +7,7 @@ import { temporaryDirectory } from '../support/directory.ts'
 import { hasSymlinks, tellsBirth } from '../support/system.ts'
 
 const [EXT4, XFS, NFS, FUSE, SMB, FAT] = [0xef53, 0x58465342, 0x6969, 0x65735546, 0xfe534d42, 0x4d44]
+const EXFAT = 0x2011bab0
 const SECOND = 1_000_000_000n
 const HOUR_MS = 3_600_000
 const BIRTH = 1_795_419_055_481_622_626n
@@ -31,6 +32,7 @@ const SAME: [string, Seen, Seen][] = [
   ['sshfs, seen on the server', [1n, 0n, FUSE], [2n, BIRTH, EXT4]],
   ['on the server, seen over sshfs', [1n, BIRTH, EXT4], [2n, 0n, FUSE]],
   ['FAT in another time zone', [1n, 1_795_419_050_000_000_000n, FAT], [2n, 1_795_422_650_010_000_000n, FAT]],
+  ['exFAT, mounted again', [1n, 999n * SECOND, EXFAT], [2n, 999n * SECOND, EXFAT]],
   ['FAT, by a system that rounds', [1n, 999n * SECOND, FAT], [2n, 998n * SECOND, FAT]],
   ['FAT, as its server shows it', [1n, 999n * SECOND, FAT], [2n, BIRTH, SMB]],
   ['no numbers', [0n, BIRTH, undefined], [0n, BIRTH + 5n * MS, undefined]],
@@ -48,6 +50,8 @@ const OTHERS: [string, Seen, Seen][] = [
   ['the number of a removed file on ext4', [1n, BIRTH, EXT4], [1n, BIRTH + 5n * MS, EXT4]],
   ['NFS has only numbers', [1n, 0n, NFS], [2n, 0n, NFS]],
   ['FAT', [1n, 999n * SECOND, FAT], [2n, 1004n * SECOND, FAT]],
+  ['exFAT', [1n, 999n * SECOND, EXFAT], [2n, 1004n * SECOND, EXFAT]],
+  ['exFAT, carried to another disk', [1n, 999n * SECOND, EXFAT], [2n, BIRTH, EXT4]],
   ['FAT, carried to another disk', [1n, 999n * SECOND, FAT], [2n, BIRTH, EXT4]],
   ['ext4 without times', [1n, 0n, EXT4], [2n, 0n, EXT4]],
 ]
