@@ -9,7 +9,6 @@ import {
   parseStored,
   refuseOutdated,
 } from '../profile/validate.ts'
-import type { IccidList } from '../store/iccid-list.ts'
 import { fileName } from '../store/names.ts'
 import { refuseAssigned } from '../store/profile-state.ts'
 import { readProfile } from '../store/read.ts'
@@ -39,7 +38,7 @@ export const opensNone = ({ usable, faults }: Checked) => faults.locked > 0 && u
 
 interface Check {
   readonly directory: string
-  readonly iccids: IccidList
+  readonly iccids: readonly string[]
   /** How many of them to open, the lowest first. */
   readonly count: number
   readonly key: PrivateKey

@@ -1,9 +1,8 @@
 import { join } from 'node:path'
 import { reasonOf } from '../failure.ts'
-import { comingName } from '../store/claim-place.ts'
+import { comingName, keyOfName } from '../store/claim-place.ts'
 import { openClaims } from '../store/create.ts'
 import { exists } from '../store/directory-entries.ts'
-import { IccidList } from '../store/iccid-list.ts'
 import { type Identity, identify } from '../store/identity.ts'
 import { countReceived } from '../store/incoming/answers.ts'
 import { findUnanswered, type Unanswered } from '../store/incoming/unanswered.ts'
@@ -37,7 +36,7 @@ export interface Found {
   readonly counts: Counts
   readonly identity: Identity
   /** Of the unused profiles, lowest first. */
-  readonly iccids: IccidList
+  readonly iccids: readonly string[]
   /** The files of claims that are not finished. */
   readonly unfinished: readonly string[]
   readonly inTransit: Moved['inTransit']
@@ -53,7 +52,7 @@ export interface Found {
  * @throws {Failure} `no-profiles` if there is no such directory, `disk` if it can't be read
  */
 export function countFiles(directory: string, messages: Messages): Found {
-  const { iccids, used, notProfiles, notProfileCount, twins } = readUnused(directory)
+  const { used, notProfiles, notProfileCount, twins, ...unused } = readUnused(directory)
   const { moved, inTransit } = readable(`what was moved out of ${directory}`, messages, () =>
     countMoved(directory),
   ) ?? { moved: [], inTransit: new Map<string, string>() }
@@ -63,7 +62,9 @@ export function countFiles(directory: string, messages: Messages): Found {
   const going = new Map(
     [...claimed].flatMap(([name, { to }]) => (to === undefined ? [] : [[name, to] as const])),
   )
-  iccids.remove(listOf([...claimed.keys()]))
+  const keys = new Set([...claimed.keys()].map(keyOfName))
+  const iccids =
+    keys.size === 0 ? unused.iccids : unused.iccids.filter((iccid) => !keys.has(keyOfName(fileName(iccid))))
   const isPlain = (name: string) => !inTransit.has(name) && !going.has(name)
   const unfinished = [...new Set([...claimed.keys(), ...twins])].filter(isPlain)
   const unanswered = findUnanswered(directory)
@@ -168,10 +169,4 @@ function claimsIn(directory: string): Map<string, Claimed> {
     found.set(use.name, { to: tombstoneIn(use.text)?.to, hasUsed })
   }
   return found
-}
-
-function listOf(names: readonly string[]): IccidList {
-  const list = new IccidList()
-  for (const name of names) list.add(name.replace(/\.json$/, ''))
-  return list.sort()
 }

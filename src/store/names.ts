@@ -1,9 +1,8 @@
 import { sep } from 'node:path'
 import { iccidDigits } from '../profile/iccid.ts'
-import { IccidList } from './iccid-list.ts'
 
-const USED = '__'
-const ENDING = '.json'
+export const USED = '__'
+export const ENDING = '.json'
 
 /** The number of a profile that came back to its directory; the first time, it has none. */
 const NUMBERED = /^(.*)\.([2-9]|[1-9]\d{1,5})$/
@@ -54,20 +53,6 @@ export function whyNoProfile(name: string): string {
     : `its name is that of a copy of ${fileName(original)}`
 }
 
-export interface Unused {
-  /** Lowest first: ICCIDs, each with its number if it came back. */
-  readonly iccids: IccidList
-  /** File names that look like profiles but are not ICCIDs: the first ones, sorted, and how many there are. */
-  readonly notProfiles: readonly string[]
-  readonly notProfileCount: number
-  /** Unused files that have a used twin. They count as used. */
-  readonly twins: string[]
-  readonly used: number
-}
-
-/** Of a million foreign files, nobody wants to see more. */
-const MOST_NAMED = 100
-
 export const hasFiller = (name: string) => /[Ff](\.\d+)?\.json$/.test(name)
 
 /** The given spelling comes first. A filler F at the end of an ICCID does not make it a different identity. */
@@ -77,48 +62,3 @@ export function spellings(name: string): string[] {
   const all = ['', 'F', 'f'].map((filler) => fileName(keyOf({ ...parsed, digits: parsed.digits + filler })))
   return [name, ...all.filter((each) => each !== name)]
 }
-
-/** As a file system or a tool that changes case has written it: a profile that nobody finds. */
-const isInCapitals = (name: string) => name.slice(-ENDING.length).toLowerCase() === ENDING
-
-/**
- * Ignores names that do not end in `.json`, in small letters or capitals, or that begin with a dot or with `profiles`. A
- * profile with a used twin counts as used, in any spelling, and so does one that has come back since. Of several
- * spellings of one unused profile, only the first counts.
- */
-export function unusedOf(names: Iterable<string>): Unused {
-  const used = new IccidList()
-  const iccids = new IccidList()
-  const back: string[] = []
-  const notProfiles: string[] = []
-  let notProfileCount = 0
-  for (const name of names) {
-    const isProfile = name.endsWith(ENDING)
-    if (!(isProfile || isInCapitals(name)) || name.startsWith('.') || name.startsWith('profiles')) continue
-    const isUsed = name.startsWith(USED)
-    const stem = name.slice(isUsed ? USED.length : 0, -ENDING.length)
-    if (isProfile && iccidDigits(stem) !== undefined) (isUsed ? used : iccids).add(stem)
-    else if (isProfile && parseName(name) !== undefined) {
-      ;(isUsed ? used : iccids).add(stem)
-      back.push(stem)
-    } else if (++notProfileCount <= MOST_NAMED) notProfiles.push(name)
-  }
-  const twins = iccids.sort().remove(used.sort()).map(fileName)
-  const earlier = earlierOf(back)
-  for (const list of [iccids, used]) list.remove(earlier)
-  return { iccids, notProfiles: notProfiles.sort(), notProfileCount, twins, used: used.length }
-}
-
-/** What profiles that came back were before. They do not count any more. */
-function earlierOf(stems: readonly string[]): IccidList {
-  const earlier = new IccidList()
-  for (const stem of stems) {
-    const { digits = '', number = 1 } = parseName(fileName(stem)) ?? {}
-    for (let before = 1; before < number; before++) earlier.add(keyOf({ digits, number: before }))
-  }
-  return earlier.sort()
-}
-
-/** The names of used files, sorted. */
-export const usedOf = (names: Iterable<string>) =>
-  [...names].filter((name) => name.startsWith(USED) && name.endsWith(ENDING)).sort()

@@ -1,8 +1,25 @@
+/**
+ * The unused profiles of a directory, in the order in which they are handed out. A hidden file, the free list, has a list of
+ * them and a position in it, so that a call need not read the whole directory. Only file names are authoritative: the free
+ * list may be deleted, torn, outdated or written by two stations at once. In the worst case, a call reads the directory once.
+ */
+import {
+  chmodSync,
+  closeSync,
+  constants,
+  openSync,
+  readSync,
+  renameSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs'
+import { join } from 'node:path'
 import type { Messages } from '../words.ts'
 import { readSettled } from './claim.ts'
-import { FreeList } from './free-list.ts'
-import { IccidList } from './iccid-list.ts'
-import type { Unused } from './names.ts'
+import { fileRights, removeIfThere, rightsOf, tryToRemove } from './directory-entries.ts'
+import type { Unused } from './listing.ts'
+import { fileName, parseName } from './names.ts'
+import { patiently } from './patience.ts'
 
 /** This many missing files in a row are not due to another station: the free list is outdated. */
 const GONE_IN_A_ROW = 64
@@ -13,7 +30,7 @@ const GONE_IN_A_ROW = 64
  */
 export class Queue {
   /** The last reading of the directory. */
-  found: Unused = { iccids: new IccidList(), notProfiles: [], notProfileCount: 0, twins: [], used: 0 }
+  found: Unused = { iccids: [], notProfiles: [], notProfileCount: 0, twins: [], used: 0 }
   readonly #directory: string
   readonly #messages: Messages
   #freeList: FreeList | undefined
@@ -97,4 +114,128 @@ export function leaveFreeList(directory: string, messages: Messages): number {
   const { iccids } = readSettled(directory, messages)
   if (iccids.length === 0 || !FreeList.write(directory, iccids)) FreeList.drop(directory)
   return iccids.length
+}
+
+const HINT = '.unused'
+
+/** Padded with blanks: the magic, the number of profiles, the position in the list, the ICCIDs. */
+const LINE = 24
+const MAGIC = 'softsim unused 1'
+const POSITION_LINE = 2
+const LIST_LINE = 3
+
+const LINES_AT_ONCE = 4096
+
+const linesOf = (texts: readonly (string | number)[]) =>
+  texts.map((text) => `${String(text).padEnd(LINE - 1)}\n`).join('')
+
+export class FreeList {
+  readonly #file: number
+  readonly #size: number
+  #reserved: { from: number; to: number } | undefined
+
+  private constructor(file: number, size: number) {
+    this.#file = file
+    this.#size = size
+  }
+
+  /** @returns undefined if the directory has no usable free list */
+  static open(directory: string): FreeList | undefined {
+    try {
+      const file = openSync(join(directory, HINT), constants.O_RDWR | (constants.O_NOFOLLOW ?? 0))
+      const [magic, size] = readLines(file, 0, 2)
+      if (magic === MAGIC && isNumber(size)) return new FreeList(file, Number(size))
+      closeSync(file)
+    } catch {}
+    return undefined
+  }
+
+  /** @returns false if the free list can't be written */
+  static write(directory: string, iccids: readonly string[]): boolean {
+    const temporary = join(directory, `${HINT}~${process.pid}`)
+    try {
+      const file = openSync(temporary, 'wx', 0o600)
+      try {
+        writeFileSync(file, linesOf([MAGIC, iccids.length, 0]))
+        // A million lines in one piece would take too much memory.
+        for (let at = 0; at < iccids.length; at += LINES_AT_ONCE)
+          writeFileSync(file, linesOf(iccids.slice(at, at + LINES_AT_ONCE)))
+      } finally {
+        closeSync(file)
+      }
+      // Independent of the umask, because stations of other users share the free list.
+      chmodSync(temporary, fileRights(rightsOf(directory)))
+      patiently(() => renameSync(temporary, join(directory, HINT)))
+      return true
+    } catch {
+      tryToRemove(temporary)
+      return false
+    }
+  }
+
+  /** Removes the free list after profiles were added. The next call then reads the whole directory. */
+  static drop(directory: string): void {
+    try {
+      removeIfThere(join(directory, HINT))
+    } catch {}
+  }
+
+  /**
+   * Reserves the next `count` ICCIDs for this call, or fewer at the end. Other stations continue after them.
+   * @returns undefined if the position can't be written
+   */
+  reserve(count: number): string[] | undefined {
+    const from = this.#position
+    const to = Math.min(from + count, this.#size)
+    if (from >= to) return []
+    if (!this.#move(to)) return undefined
+    this.#reserved = { from: this.#reserved?.from ?? from, to }
+    return readLines(this.#file, LIST_LINE + from, to - from).filter(
+      (text) => parseName(fileName(text)) !== undefined,
+    )
+  }
+
+  /** Returns the reserved ICCIDs, unless another call has already continued after them. */
+  giveBack(): void {
+    if (this.#reserved !== undefined && this.#position === this.#reserved.to) this.#move(this.#reserved.from)
+  }
+
+  get left(): number {
+    return this.#size - this.#position
+  }
+
+  /** Over NFS, this fails if another station has replaced the free list. Nothing depends on it. */
+  close(): void {
+    try {
+      closeSync(this.#file)
+    } catch {}
+  }
+
+  get #position(): number {
+    const [position] = readLines(this.#file, POSITION_LINE, 1)
+    return isNumber(position) ? Math.min(Number(position), this.#size) : this.#size
+  }
+
+  /** One small write, so that no station reads half of it. */
+  #move(position: number): boolean {
+    try {
+      return writeSync(this.#file, linesOf([position]), POSITION_LINE * LINE) === LINE
+    } catch {
+      return false
+    }
+  }
+}
+
+const isNumber = (text: string | undefined): text is string => text !== undefined && /^\d{1,9}$/.test(text)
+
+function readLines(file: number, at: number, count: number): string[] {
+  const bytes = Buffer.alloc(count * LINE)
+  try {
+    const length = readSync(file, bytes, 0, bytes.length, at * LINE)
+    return Array.from({ length: Math.floor(length / LINE) }, (_, index) =>
+      bytes.toString('latin1', index * LINE, (index + 1) * LINE).trim(),
+    )
+  } catch {
+    return []
+  }
 }

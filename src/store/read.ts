@@ -11,7 +11,8 @@ import {
 import { join } from 'node:path'
 import { errnoOf, Failure, type Fault, reasonOf, UnusableProfile } from '../failure.ts'
 import { OpenDirectory } from './flush/directory.ts'
-import { hasFiller, isProfileName, type Unused, unusedOf, usedOf } from './names.ts'
+import { type Unused, unusedOf, usedOf } from './listing.ts'
+import { hasFiller, isProfileName } from './names.ts'
 import { isHeld, patiently } from './patience.ts'
 
 /** In bytes. Far more than a 16384-bit key and some unknown fields need. */

@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, expect, test, vi } from 'vitest'
-import { FreeList } from '../../src/store/free-list.ts'
+import { FreeList } from '../../src/store/queue.ts'
 import { temporaryDirectory } from '../support/directory.ts'
 
 /** How many bytes of a write the disk takes; undefined if it takes all, -1 if it fails. */

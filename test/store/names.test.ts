@@ -1,55 +1,9 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import {
-  fileName,
-  keyOf,
-  parseName,
-  spellings,
-  unusedOf,
-  usedName,
-  whyNoProfile,
-} from '../../src/store/names.ts'
+import { keyOf, parseName, spellings, whyNoProfile } from '../../src/store/names.ts'
 import { hasFillers } from '../../src/store/read.ts'
-import { digits } from '../support/arbitrary.ts'
 import { temporaryDirectory } from '../support/directory.ts'
-
-/** More of them: listing.test.ts. */
-test.each([
-  ['used where both files are there', '8988.json __8988.json 8989.json', '8989', '8988.json'],
-  ['came back and is used', '__8988.json 8988.2.json __8988.2.json', '', '8988.2.json'],
-  [
-    'used again, and both unused files are back',
-    '8988.json __8988.json 8988.2.json __8988.2.json',
-    '',
-    '8988.json 8988.2.json',
-  ],
-  ['used with a filler, back without', '8988F.json __8988F.json 8988.2.json', '8988.2', '8988F.json'],
-])('the unused profiles among names: %s', (_, names, iccids, twins = '') => {
-  const found = unusedOf(names.split(' '))
-  expect([[...found.iccids].join(' '), found.twins.join(' ')]).toEqual([iccids, twins])
-  expect(found.notProfiles).toEqual([])
-})
-
-test('a name that looks like a profile but is not an ICCID, or is in capitals, is listed separately', () => {
-  const names = [
-    '8988 (1).json',
-    '__8988 (1).json',
-    '__backup.json',
-    '８９８８.json',
-    '8988.JSON',
-    '__8988.Json',
-  ]
-  expect(unusedOf([...names, '8988.json', 'a.txt'])).toMatchObject({
-    notProfiles: names.sort(),
-    notProfileCount: names.length,
-    used: 0,
-  })
-  expect(unusedOf(['8988.json', '__8988.json']).used).toBe(1)
-  const { notProfiles, notProfileCount } = unusedOf(Array.from({ length: 150 }, (_, n) => `copy ${n}.json`))
-  expect([notProfiles.length, notProfileCount]).toEqual([100, 150])
-})
 
 test.each([
   ['8988 (1).json', '8988.json'],
@@ -63,23 +17,6 @@ test.each([
     original ? `its name is that of a copy of ${original}` : 'its name is not an ICCID and .json',
   ),
 )
-
-test('every ICCID is in one of its two states', () => {
-  const entry = fc.record({ iccid: digits(1, 20), isUsed: fc.boolean() })
-  const entries = fc.uniqueArray(entry, { selector: ({ iccid }) => iccid })
-  fc.assert(
-    fc.property(entries, (profiles) => {
-      const names = profiles.map(({ iccid, isUsed }) =>
-        isUsed ? usedName(fileName(iccid)) : fileName(iccid),
-      )
-      const unused = profiles.filter(({ isUsed }) => !isUsed).map(({ iccid }) => iccid)
-      const used = profiles.length - unused.length
-      const { iccids, ...rest } = unusedOf(names)
-      expect([...iccids].sort()).toEqual(unused.sort())
-      expect(rest).toEqual({ notProfiles: [], notProfileCount: 0, twins: [], used })
-    }),
-  )
-})
 
 test.each(['8988F.json', '8988f.json', '__8988F.json', '__8988f.json'])(
   'whether a directory has names with fillers, such as %s; it may, if it can’t be read',

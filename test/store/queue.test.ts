@@ -1,8 +1,7 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test, vi } from 'vitest'
-import { FreeList } from '../../src/store/free-list.ts'
-import { leaveFreeList, Queue } from '../../src/store/queue.ts'
+import { FreeList, leaveFreeList, Queue } from '../../src/store/queue.ts'
 import type { Messages } from '../../src/words.ts'
 import { temporaryDirectory } from '../support/directory.ts'
 

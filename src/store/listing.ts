@@ -1,0 +1,168 @@
+/** Which profiles are unused, by the names in their directory. */
+import { iccidDigits } from '../profile/iccid.ts'
+import { ENDING, fileName, keyOf, parseName, USED } from './names.ts'
+
+export interface Unused {
+  /** Lowest first: ICCIDs, each with its number if it came back. */
+  readonly iccids: readonly string[]
+  /** File names that look like profiles but are not ICCIDs: the first ones, sorted, and how many there are. */
+  readonly notProfiles: readonly string[]
+  readonly notProfileCount: number
+  /** Unused files that have a used twin. They count as used. */
+  readonly twins: readonly string[]
+  readonly used: number
+}
+
+/** Of a million foreign files, nobody wants to see more. */
+const MOST_NAMED = 100
+
+/** As a file system or a tool that changes case has written it: a profile that nobody finds. */
+const isInCapitals = (name: string) => name.slice(-ENDING.length).toLowerCase() === ENDING
+
+/**
+ * Ignores names that do not end in `.json`, in small letters or capitals, or that begin with a dot or with `profiles`. A
+ * profile with a used twin counts as used, in any spelling, and so does one that has come back since. Of several
+ * spellings of one unused profile, only the first counts.
+ */
+export function unusedOf(names: Iterable<string>): Unused {
+  const used = new IccidList()
+  const iccids = new IccidList()
+  const back: string[] = []
+  const notProfiles: string[] = []
+  let notProfileCount = 0
+  for (const name of names) {
+    const isProfile = name.endsWith(ENDING)
+    if (!(isProfile || isInCapitals(name)) || name.startsWith('.') || name.startsWith('profiles')) continue
+    const isUsed = name.startsWith(USED)
+    const stem = name.slice(isUsed ? USED.length : 0, -ENDING.length)
+    if (isProfile && iccidDigits(stem) !== undefined) (isUsed ? used : iccids).add(stem)
+    else if (isProfile && parseName(name) !== undefined) {
+      ;(isUsed ? used : iccids).add(stem)
+      back.push(stem)
+    } else if (++notProfileCount <= MOST_NAMED) notProfiles.push(name)
+  }
+  const twins = iccids.sort().remove(used.sort()).map(fileName)
+  const earlier = earlierOf(back)
+  for (const list of [iccids, used]) list.remove(earlier)
+  return {
+    iccids: iccids.toArray(),
+    notProfiles: notProfiles.sort(),
+    notProfileCount,
+    twins,
+    used: used.length,
+  }
+}
+
+/** What profiles that came back were before. They do not count any more. */
+function earlierOf(stems: readonly string[]): IccidList {
+  const earlier = new IccidList()
+  for (const stem of stems) {
+    const { digits = '', number = 1 } = parseName(fileName(stem)) ?? {}
+    for (let before = 1; before < number; before++) earlier.add(keyOf({ digits, number: before }))
+  }
+  return earlier.sort()
+}
+
+/** The names of used files, sorted. */
+export const usedOf = (names: Iterable<string>) =>
+  [...names].filter((name) => name.startsWith(USED) && name.endsWith(ENDING)).sort()
+
+/** For telecommunications (ITU-T E.118). */
+const INDUSTRY = '89'
+
+/** Most ICCIDs: then 16 to 18 digits, and perhaps a filler. */
+const COMMON = /^89(\d{16,18})([Ff]?)$/
+const LEAST_DIGITS = 16
+const MOST_DIGITS = 18
+const FILLERS = ['', 'F', 'f']
+
+/**
+ * ICCIDs, as they are spelled in file names. A common one takes 8 bytes, so that a million fit into little memory: a number
+ * of 18 digits, and one more digit for its length and its filler. Others are kept as text.
+ */
+class IccidList {
+  #numbers = new BigUint64Array(1024)
+  #count = 0
+  /** By their digits. */
+  #others = new Map<string, string>()
+
+  get length(): number {
+    return this.#count + this.#others.size
+  }
+
+  add(iccid: string): void {
+    const number = packed(iccid)
+    if (number === undefined) {
+      const digits = iccidDigits(iccid) ?? iccid
+      if (iccid < (this.#others.get(digits) ?? '~')) this.#others.set(digits, iccid)
+      return
+    }
+    if (this.#count === this.#numbers.length)
+      this.#numbers = new BigUint64Array(this.#numbers.buffer.transfer(2 * this.#numbers.byteLength))
+    this.#numbers[this.#count++] = number
+  }
+
+  /** Sorts the list; nothing is added then. Of several spellings of one ICCID, the first stays. */
+  sort(): this {
+    this.#numbers.subarray(0, this.#count).sort()
+    let before: bigint | undefined
+    this.#keep((own) => {
+      const isNew = own !== before
+      before = own
+      return isNew
+    })
+    return this
+  }
+
+  /**
+   * Removes ICCIDs, whatever their spellings. Both lists must be sorted.
+   * @returns what was removed
+   */
+  remove(others: IccidList): string[] {
+    const removed: string[] = []
+    let at = 0
+    this.#keep((own, number) => {
+      while (at < others.#count && identity(others.#numbers[at] ?? 0n) < own) at++
+      const isKept = at === others.#count || identity(others.#numbers[at] ?? 0n) !== own
+      if (!isKept) removed.push(unpacked(number))
+      return isKept
+    })
+    for (const [digits, iccid] of this.#others)
+      if (others.#others.has(digits) && this.#others.delete(digits)) removed.push(iccid)
+    return removed
+  }
+
+  #keep(isKept: (own: bigint, number: bigint) => boolean): void {
+    let kept = 0
+    for (const number of this.#numbers.subarray(0, this.#count))
+      if (isKept(identity(number), number)) this.#numbers[kept++] = number
+    this.#count = kept
+  }
+
+  /** The lowest first. Those that are too short for a device to take come after the common ones. */
+  toArray(): string[] {
+    const others = [...this.#others.values()].sort()
+    return [
+      ...others.filter((iccid) => iccid < INDUSTRY),
+      ...Array.from(this.#numbers.subarray(0, this.#count), unpacked),
+      ...others.filter((iccid) => iccid >= INDUSTRY),
+    ]
+  }
+}
+
+function packed(iccid: string): bigint | undefined {
+  const [, digits, filler = ''] = COMMON.exec(iccid) ?? []
+  if (digits === undefined) return undefined
+  const spelling = (digits.length - LEAST_DIGITS) * FILLERS.length + FILLERS.indexOf(filler)
+  return BigInt(digits.padEnd(MOST_DIGITS, '0') + spelling)
+}
+
+function unpacked(number: bigint): string {
+  const text = String(number).padStart(MOST_DIGITS + 1, '0')
+  const spelling = Number(text.at(-1))
+  const length = LEAST_DIGITS + Math.floor(spelling / FILLERS.length)
+  return `${INDUSTRY}${text.slice(0, length)}${FILLERS[spelling % FILLERS.length]}`
+}
+
+/** The same for every spelling of one ICCID. */
+const identity = (number: bigint) => number - ((number % 10n) % BigInt(FILLERS.length))
