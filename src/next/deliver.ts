@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { Failure, reasonOf } from '../failure.ts'
-import type { OpenDirectory } from '../store/flush/directory.ts'
+import type { OpenDirectory } from '../store/flush/flush.ts'
 import { usedName } from '../store/names.ts'
 import type { ReceiptFile } from '../store/receipts/file.ts'
 import type { Messages } from '../words.ts'

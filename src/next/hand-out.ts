@@ -1,7 +1,7 @@
 import { reasonOf } from '../failure.ts'
 import { readKey } from '../key/private-key.ts'
 import { NRF_REJECTS } from '../profile/validate.ts'
-import { FLUSHES_AT_ONCE } from '../store/flush/files.ts'
+import { FLUSHES_AT_ONCE } from '../store/flush/flush.ts'
 import { enter, refuseCopy } from '../store/identity.ts'
 import { hasIncoming } from '../store/incoming/answers.ts'
 import { checkOpenFiles } from '../store/open-files.ts'

@@ -11,7 +11,7 @@ import { claimAll, claimable, readSettled, type Stored, usedText } from '../stor
 import { keyOfName } from '../store/claim-place.ts'
 import { type Outcome, settle } from '../store/create.ts'
 import { historyOf, namesDevice, recordAll } from '../store/devices.ts'
-import { flushDirectory } from '../store/flush/directory.ts'
+import { flushDirectory } from '../store/flush/flush.ts'
 import { adopt } from '../store/identity.ts'
 import { fieldsOf } from '../store/json-fields.ts'
 import { movesInto, noteGiven } from '../store/moves.ts'

@@ -34,8 +34,17 @@ import {
   rightsOf,
   tryToRemove,
 } from './directory-entries.ts'
-import { flushDirectoryIfThere, flushDirectorySync, isOrdered, isTested } from './flush/directory.ts'
-import { FLUSHES_AT_ONCE, flushFile, flushFileSync, flushFiles, flushUnlessGoneSync } from './flush/files.ts'
+import {
+  FLUSHES_AT_ONCE,
+  flushDirectoryIfThere,
+  flushDirectorySync,
+  flushFile,
+  flushFileSync,
+  flushFiles,
+  flushUnlessGoneSync,
+  isOrdered,
+  isTested,
+} from './flush/flush.ts'
 import { fieldsOf } from './json-fields.ts'
 import { patiently } from './patience.ts'
 

@@ -3,7 +3,7 @@ import { lstatSync, mkdirSync, readdirSync, readFileSync, rmdirSync, statSync, u
 import { dirname, join } from 'node:path'
 import { errnoOf } from '../failure.ts'
 import { pause } from '../pause.ts'
-import { flushDirectorySync, isOnFuse } from './flush/directory.ts'
+import { flushDirectorySync, isOnFuse } from './flush/flush.ts'
 import { patiently } from './patience.ts'
 
 /** The names in a directory; none if there is none. */

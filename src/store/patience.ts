@@ -1,3 +1,4 @@
+/** What a call puts up with, of the errors of a file system. */
 import { errnoOf } from '../failure.ts'
 import { pause } from '../pause.ts'
 
@@ -22,5 +23,31 @@ export function patiently<T>(action: () => T): T {
       if (tries <= 0 || !isHeld(error)) throw error
       pause(PAUSE_MS)
     }
+  }
+}
+
+/** @throws any error but ENOENT */
+export function ignoreIfGone(error: unknown): undefined {
+  if (errnoOf(error) !== 'ENOENT') throw error
+}
+
+/**
+ * @returns undefined if there is no such file
+ * @throws the system error, other than ENOENT
+ */
+export function ifThere<T>(action: () => T): T | undefined {
+  try {
+    return action()
+  } catch (error) {
+    return ignoreIfGone(error)
+  }
+}
+
+/** @returns undefined if it fails, for whatever reason */
+export function attempt<T>(action: () => T): T | undefined {
+  try {
+    return action()
+  } catch {
+    return undefined
   }
 }

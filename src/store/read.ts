@@ -10,7 +10,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { errnoOf, Failure, type Fault, reasonOf, UnusableProfile } from '../failure.ts'
-import { OpenDirectory } from './flush/directory.ts'
+import { OpenDirectory } from './flush/flush.ts'
 import { type Unused, unusedOf, usedOf } from './listing.ts'
 import { hasFiller, isProfileName } from './names.ts'
 import { isHeld, patiently } from './patience.ts'

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { release } from 'node:os'
 import { promisify } from 'node:util'
-import { isInMemory, isTested } from './directory.ts'
+import { isInMemory, isTested } from './flush.ts'
 
 const run = promisify(execFile)
 

@@ -18,8 +18,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { errnoOf, Failure, reasonOf } from '../../failure.ts'
 import { fileRights, tryToRemove } from '../directory-entries.ts'
-import { flushDirectory } from '../flush/directory.ts'
-import { flushFile, writeFlushed } from '../flush/files.ts'
+import { flushDirectory, flushFile, writeFlushed } from '../flush/flush.ts'
 import { patiently } from '../patience.ts'
 import {
   ANSWER,

@@ -1,8 +1,13 @@
 import { existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
-import { flushDirectory, flushDirectorySync, OpenDirectory } from '../../../src/store/flush/directory.ts'
-import { flushFiles, flushUnlessGone } from '../../../src/store/flush/files.ts'
+import {
+  flushDirectory,
+  flushDirectorySync,
+  flushFiles,
+  flushUnlessGone,
+  OpenDirectory,
+} from '../../../src/store/flush/flush.ts'
 import { temporaryDirectory } from '../../support/directory.ts'
 import { isWindows } from '../../support/system.ts'
 
