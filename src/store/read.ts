@@ -13,7 +13,7 @@ import { errnoOf, Failure, type Fault, reasonOf, UnusableProfile } from '../fail
 import { OpenDirectory } from './flush/flush.ts'
 import { type Unused, unusedOf, usedOf } from './listing.ts'
 import { hasFiller, isProfileName } from './names.ts'
-import { isHeld, patiently } from './patience.ts'
+import { attempt, isHeld, patiently } from './patience.ts'
 
 /** In bytes. Far more than a 16384-bit key and some unknown fields need. */
 const LARGEST_PROFILE = 64 * 1024
@@ -135,7 +135,7 @@ export function readProfile(directory: string, name: string, most?: number): str
     return readFileSync(file, 'utf8').replace(/^\ufeff/, '')
   } catch (error) {
     if (error instanceof UnusableProfile) throw error
-    if (errnoOf(error) === 'ENOENT' && !isLink(path)) return undefined
+    if (errnoOf(error) === 'ENOENT' && !attempt(() => lstatSync(path).isSymbolicLink())) return undefined
     throw new UnusableProfile(faultOf(error), `it can't be read: ${reasonOf(error)}`, { cause: error })
   } finally {
     if (file !== undefined) closeSync(file)
@@ -162,11 +162,3 @@ function faultOf(error: unknown): Fault {
 
 /** Used files and the records of devices have other names. */
 const isUnused = (name: string) => name.endsWith('.json') && !name.startsWith('__')
-
-function isLink(path: string): boolean {
-  try {
-    return lstatSync(path).isSymbolicLink()
-  } catch {
-    return false
-  }
-}

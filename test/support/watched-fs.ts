@@ -1,5 +1,5 @@
 /**
- * Stands for `node:fs`, and for `node:fs/promises`, in tests of what other calls do meanwhile, and of what a disk refuses:
+ * Stands for `node:fs` in tests of what other calls do meanwhile, and of what a disk refuses:
  *
  *     vi.mock('node:fs', async () => (await import('./watched-fs.ts')).watchedFs)
  */
@@ -7,7 +7,6 @@
 import { afterEach, vi } from 'vitest'
 
 const fs = await vi.importActual<typeof import('node:fs')>('node:fs')
-const promises = await vi.importActual<typeof import('node:fs/promises')>('node:fs/promises')
 
 const NOTHING = {
   /** What happens right before a call of the file system, with its path (of a rename or a link, the new one). It may throw. */
@@ -16,7 +15,7 @@ const NOTHING = {
   after: (_call: string, _path: string): unknown => undefined,
   /** What statfs(2) says instead of the truth. */
   space: undefined as object | undefined,
-  /** How far its clock is ahead, where `node:fs/promises` asks. */
+  /** How far its clock is ahead. */
   clockMs: 0,
 }
 
@@ -46,7 +45,7 @@ export function once(when: 'before' | 'after', call: string, ending: string, act
 /** By the name of each call: which of its arguments is the path. */
 const CALLS = {
   ...{ lstatSync: 0, statSync: 0, openSync: 0, opendirSync: 0, unlinkSync: 0, mkdirSync: 0, rmdirSync: 0 },
-  ...{ linkSync: 1, renameSync: 1, writeFileSync: 0 },
+  ...{ linkSync: 1, renameSync: 1, writeFileSync: 0, readFileSync: 0, readdirSync: 0 },
 }
 
 /** `open wx`, `open r`, `rename`, `look` and so on. */
@@ -72,6 +71,7 @@ const watched = Object.fromEntries(
       }
       const result = (fs[call as 'openSync'] as (...all: unknown[]) => unknown)(...args)
       disk.after(name, path)
+      if (call === 'lstatSync' && result instanceof fs.Stats) result.mtimeMs += disk.clockMs
       return result
     },
   ]),
@@ -79,17 +79,3 @@ const watched = Object.fromEntries(
 const changed = { ...fs, ...watched, statfsSync: (path: string) => disk.space ?? fs.statfsSync(path) }
 
 export const watchedFs = { ...changed, default: changed }
-
-const later = Object.fromEntries(
-  (['readFile', 'readdir', 'lstat'] as const).map((call) => [
-    call,
-    async (path: string) => {
-      disk.before(nameOf(call, undefined), path)
-      const found = await (promises[call] as (of: string) => Promise<unknown>)(path)
-      if (found instanceof fs.Stats) found.mtimeMs += disk.clockMs
-      return found
-    },
-  ]),
-)
-
-export const watchedPromises = { ...promises, ...later, default: { ...promises, ...later } }

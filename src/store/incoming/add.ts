@@ -1,23 +1,48 @@
-import { closeSync, linkSync, openSync, readFileSync, renameSync, unlinkSync, writeFileSync } from 'node:fs'
+/** How profiles that were received get into a directory, each once. */
+import {
+  closeSync,
+  ftruncateSync,
+  linkSync,
+  lstatSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  unlinkSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs'
 import { join } from 'node:path'
-import { errnoOf, Failure, reasonOf } from '../../failure.ts'
-import { exists, fileRights, removeIfThere } from '../directory-entries.ts'
-import { FLUSHES_AT_ONCE, flushDirectory, flushFile, flushFiles, writeFlushed } from '../flush/flush.ts'
-import { fileName, hasFiller, pathIn } from '../names.ts'
-import { patiently } from '../patience.ts'
-import { type Added, find, flushKnown } from './already-stored.ts'
+import { Failure, reasonOf, UnusableProfile } from '../../failure.ts'
+import { CLAIMS, keyOfName } from '../claim-place.ts'
+import { exists, fileRights, isExisting, removeIfThere } from '../directory-entries.ts'
+import {
+  FLUSHES_AT_ONCE,
+  flushDirectory,
+  flushFile,
+  flushFiles,
+  flushUnlessGone,
+  writeFlushed,
+} from '../flush/flush.ts'
+import { fileName, hasFiller, pathIn, spellings, usedName } from '../names.ts'
+import { ifThere, ignoreIfGone, patiently } from '../patience.ts'
+import { readProfile } from '../read.ts'
 import {
   ANSWER,
   answerPath,
   INCOMING,
   incomingPath,
   newAnswerName,
+  parseProfile,
   type StoredProfile,
   toFile,
 } from './answers.ts'
-import { publishInPlace } from './in-place.ts'
-import { putAside, release, removeAnswer } from './reserve.ts'
-import type { Target } from './target-directory.ts'
+import { putAside, release, removeAnswer, type Target } from './target-directory.ts'
+
+export interface Added {
+  readonly stored: string[]
+  /** Already in the directory, used or unused. They are left unchanged. */
+  readonly known: string[]
+}
 
 /**
  * A crash loses no profile once all of them are put aside in one file and flushed.
@@ -62,11 +87,14 @@ export async function publishAnswer(
     // Without hard links (FAT, exFAT), a file is written under its final name: a rename may leave both names on the disk
     // for the same clusters, and removing one would then destroy the contents of the other.
     if (target.hasLinks) await publishByRename(target, answer, profiles, added)
-    else await publishInPlace(target, profiles, added)
+    else
+      for (let at = 0; at < profiles.length; at += FLUSHES_AT_ONCE)
+        await publishInPlace(target, profiles.slice(at, at + FLUSHES_AT_ONCE), added)
     await flushDirectory(directory)
     if (kept !== undefined) await writeFlushed(kept, readFileSync(path), fileRights(target.rights))
     removeAnswer(directory, answer)
-    // FAT would lose stored profiles if the space of the answer were reused while the disk still has its name.
+    // FAT would lose stored profiles if the space of the answer were reused while the disk still has its name. Another call
+    // may have removed the empty place.
     await flushDirectory(join(directory, INCOMING)).catch(ignoreIfGone)
     return added
   } catch (error) {
@@ -80,7 +108,7 @@ export async function publishAnswer(
  * disk is really broken, writing in place fails as well and reports it.
  */
 function hasLinks(directory: string, answer: string): boolean {
-  const name = pathIn(incomingPath(directory, answer + ANSWER), '0')
+  const name = join(incomingPath(directory, answer + ANSWER), '0')
   try {
     linkSync(answerPath(directory, answer), name)
   } catch {
@@ -102,21 +130,19 @@ async function publishByRename(
   added: Added,
 ): Promise<void> {
   const place = incomingPath(target.directory, answer + ANSWER)
-  const temporary = new Map<string, StoredProfile>()
+  const temporary = new Map(profiles.map((profile, index) => [pathIn(place, String(index)), profile]))
   const known: string[] = []
   try {
-    for (const [index, profile] of profiles.entries()) temporary.set(pathIn(place, String(index)), profile)
     await writeAll(target, temporary)
-    for (const [path, profile] of temporary) {
-      const name = fileName(profile.iccid)
+    for (const [path, { iccid }] of temporary) {
+      const name = fileName(iccid)
       const found = find(target, name)
       if (found !== undefined) known.push(found)
-      // Otherwise, another call has taken the answer away, and stores the profile.
-      const isNew = found === undefined && publish(path, pathIn(target.directory, name))
+      // If the file is gone, another call has taken the answer away, and stores the profile.
+      const isNew = found === undefined && isRenamed(path, pathIn(target.directory, name))
       if (isNew) temporary.delete(path)
       if (isNew && hasFiller(name)) target.hasFillers = true
-      const list = isNew ? added.stored : added.known
-      list.push(profile.iccid)
+      added[isNew ? 'stored' : 'known'].push(iccid)
     }
     await flushFiles(known, flushKnown)
   } finally {
@@ -125,15 +151,11 @@ async function publishByRename(
 }
 
 /** @returns false if the file is not there any more */
-function publish(from: string, to: string): boolean {
-  try {
+const isRenamed = (from: string, to: string): boolean =>
+  ifThere(() => {
     patiently(() => renameSync(from, to))
     return true
-  } catch (error) {
-    if (errnoOf(error) !== 'ENOENT') throw error
-    return false
-  }
-}
+  }) ?? false
 
 /** Writes files and flushes them, all at once where that is known to work. */
 async function writeAll(
@@ -158,7 +180,94 @@ async function writeAll(
   if (isForAll && !(await fileSystem?.flush(paths.length))) await flushFiles(paths)
 }
 
-/** Another call has removed the empty place. */
-function ignoreIfGone(error: unknown): void {
-  if (errnoOf(error) !== 'ENOENT') throw error
+/**
+ * Publishes where the file system has no hard links. A crash can leave a torn file, but the answer that repairs it is
+ * still put aside.
+ * @param profiles few enough to be open at a time
+ * @throws the system error
+ */
+async function publishInPlace(
+  target: Target,
+  profiles: readonly StoredProfile[],
+  added: Added,
+): Promise<void> {
+  const { directory, rights } = target
+  const known: string[] = []
+  const written = new Map<number, StoredProfile>()
+  try {
+    for (const profile of profiles) {
+      const name = fileName(profile.iccid)
+      const found = find(target, name)
+      if (found !== undefined) known.push(found)
+      const file = found === undefined ? create(directory, name, rights) : undefined
+      if (file === undefined) added.known.push(profile.iccid)
+      else {
+        written.set(file, profile)
+        if (hasFiller(name)) target.hasFillers = true
+        // In this order: another process may have completed the file meanwhile, with the same text.
+        ftruncateSync(file, writeSync(file, toFile(profile), 0))
+      }
+    }
+    await Promise.all([...[...written.keys()].map(flushFile), ...known.map(flushKnown)])
+    for (const { iccid } of written.values()) {
+      const name = fileName(iccid)
+      // Since the search, another process may have stored it, and a third one claimed it.
+      const isUsed = namesOf(target, name).some((each) => exists(pathIn(directory, usedName(each))))
+      if (isUsed) patiently(() => removeIfThere(join(directory, name)))
+      added[isUsed ? 'known' : 'stored'].push(iccid)
+    }
+  } finally {
+    for (const file of written.keys()) closeSync(file)
+  }
+}
+
+/** @returns undefined if another process has stored the profile in the meantime, and a third one may have claimed it */
+function create(directory: string, name: string, rights: number): number | undefined {
+  const path = join(directory, name)
+  try {
+    return patiently(() => openSync(path, 'wx', fileRights(rights)))
+  } catch (error) {
+    if (!isExisting(error, path)) throw error
+    return isStored(directory, name) ? undefined : ifThere(() => patiently(() => openSync(path, 'r+')))
+  }
+}
+
+/**
+ * Where a directory has a profile, used or unused. It is looked for in the order in which a claim goes, so that one that is
+ * claimed during the search is found in one place.
+ */
+export function find(target: Target, name: string): string | undefined {
+  const { directory } = target
+  const names = namesOf(target, name)
+  const unused = names.find((each) => isStored(directory, each))
+  if (unused !== undefined) return pathIn(directory, unused)
+  const claim = pathIn(pathIn(directory, CLAIMS), keyOfName(name))
+  if (exists(claim)) return claim
+  return names.map((each) => pathIn(directory, usedName(each))).find(isFilled)
+}
+
+const namesOf = ({ hasFillers }: Target, name: string) =>
+  hasFillers === false && !hasFiller(name) ? [name] : spellings(name)
+
+/** An empty used file is a claim that an earlier version did not finish. */
+function isFilled(path: string): boolean {
+  const status = lstatSync(path, { throwIfNoEntry: false })
+  return status !== undefined && !(status.isFile() && status.size === 0)
+}
+
+/** Whether a file holds its profile. One that can't be read counts as stored, so that it is left unchanged. */
+function isStored(directory: string, name: string): boolean {
+  if (!exists(pathIn(directory, name))) return false
+  try {
+    const text = readProfile(directory, name)
+    return text !== undefined && spellings(name).includes(fileName(parseProfile(text)?.iccid ?? ''))
+  } catch (error) {
+    if (error instanceof UnusableProfile) return true
+    throw error
+  }
+}
+
+/** The process that published it may have been killed before the flush, and its answer is about to be removed. */
+async function flushKnown(path: string): Promise<void> {
+  if (lstatSync(path, { throwIfNoEntry: false })?.isFile()) await flushUnlessGone(path)
 }

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { errnoOf } from '../../failure.ts'
 import { iccidDigits } from '../../profile/iccid.ts'
 import { fieldsOf } from '../json-fields.ts'
+import { attempt } from '../patience.ts'
 
 export interface StoredProfile {
   readonly iccid: string
@@ -50,41 +51,33 @@ export function newAnswerName(): string {
   return [ownHost(), process.pid, randomUUID()].join(SEPARATOR)
 }
 
-/** Links are not followed. */
-export function namesIn(place: string): string[] {
-  try {
-    return lstatSync(place).isDirectory() ? readdirSync(place) : []
-  } catch {
-    return []
-  }
+/** The names of all that is put aside in a directory. Links are not followed. */
+export function incomingNames(directory: string): string[] {
+  const place = join(directory, INCOMING)
+  return attempt(() => (lstatSync(place).isDirectory() ? readdirSync(place) : [])) ?? []
 }
 
 /** Whether there is anything to store. */
 export const hasIncoming = (directory: string): boolean =>
-  namesIn(join(directory, INCOMING)).some((name) => !NO_ANSWER.some((ending) => name.endsWith(ending)))
+  incomingNames(directory).some((name) => !NO_ANSWER.some((ending) => name.endsWith(ending)))
 
 /** Whether a call is storing profiles, or was killed. */
 export const isStoring = (directory: string): boolean =>
-  namesIn(join(directory, INCOMING)).some((name) => name.endsWith(ANSWER))
+  incomingNames(directory).some((name) => name.endsWith(ANSWER))
 
 /** How many profiles are in the answers that are put aside. */
-export function countReceived(directory: string): number {
-  const place = join(directory, INCOMING)
-  const answers = namesIn(place).filter((name) => name.endsWith(ANSWER))
-  return answers.reduce(
-    (sum, name) => sum + countIn(join(place, name)) + countIn(join(place, name, 'answer')),
-    0,
-  )
-}
+export const countReceived = (directory: string): number =>
+  incomingNames(directory)
+    .filter((name) => name.endsWith(ANSWER))
+    .map((name) => incomingPath(directory, name))
+    .flatMap((path) => [path, join(path, 'answer')])
+    .reduce((sum, path) => sum + countIn(path), 0)
 
 /** It may be stored and removed by now. */
-function countIn(path: string): number {
-  try {
-    return lstatSync(path).isFile() ? parseAnswerFile(readFileSync(path, 'utf8')).profiles.length : 0
-  } catch {
-    return 0
-  }
-}
+const countIn = (path: string): number =>
+  attempt(() =>
+    lstatSync(path).isFile() ? parseAnswerFile(readFileSync(path, 'utf8')).profiles.length : 0,
+  ) ?? 0
 
 /** Where process numbers mean the same: one container of one machine. Names of machines are often not unique. */
 const ownHost = () =>
@@ -92,16 +85,9 @@ const ownHost = () =>
 
 function fingerprint(): string {
   if (process.platform !== 'linux') return ''
-  const parts = [() => readFileSync('/etc/machine-id', 'utf8'), () => statSync('/proc/self/ns/pid').ino].map(
-    (read) => {
-      try {
-        return read()
-      } catch {
-        return ''
-      }
-    },
-  )
-  return createHash('sha256').update(parts.join()).digest('hex').slice(0, 8)
+  const machine = attempt(() => readFileSync('/etc/machine-id', 'utf8'))
+  const container = attempt(() => statSync('/proc/self/ns/pid').ino)
+  return createHash('sha256').update([machine, container].join()).digest('hex').slice(0, 8)
 }
 
 /**

@@ -1,30 +1,44 @@
-import { closeSync, existsSync, renameSync } from 'node:fs'
-import { lstat, readdir, readFile } from 'node:fs/promises'
+/**
+ * What ended calls have left: answers that are put aside and not stored, and requests whose answers never came. Of those,
+ * the space that they reserved is still there, as it was: its size says how many profiles were requested, and its time when.
+ */
+import { closeSync, existsSync, lstatSync, readdirSync, readFileSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { errnoOf, Failure, reasonOf } from '../../failure.ts'
 import { type Messages, several } from '../../words.ts'
-import { fileRights, removeIfThere, tryToRemove } from '../directory-entries.ts'
+import { fileRights, namesIn, removeIfThere, tryToRemove } from '../directory-entries.ts'
 import { flushDirectory, writeFlushed } from '../flush/flush.ts'
-import { patiently } from '../patience.ts'
+import { fileName } from '../names.ts'
+import { attempt, patiently } from '../patience.ts'
 import { FreeList } from '../queue.ts'
-import { publishAnswer } from './add.ts'
-import type { Added } from './already-stored.ts'
+import { type Added, find, publishAnswer } from './add.ts'
 import {
   ANSWER,
   answerPath,
   DAMAGED,
+  END,
   FETCH_MARK,
   INCOMING,
+  incomingNames,
   incomingPath,
   isAbandoned,
   newAnswerName,
   parseAnswerFile,
+  parseProfile,
+  profilesReserved,
+  RESERVE,
+  type StoredProfile,
   TAKEN,
 } from './answers.ts'
-import { removeAll, removeAnswer } from './reserve.ts'
-import { createIncoming, makeIncoming, type Target, targetOf } from './target-directory.ts'
-import { type Unanswered, unansweredOf, warnOfUnanswered } from './unanswered.ts'
+import {
+  createIncoming,
+  makeIncoming,
+  removeAll,
+  removeAnswer,
+  type Target,
+  targetOf,
+} from './target-directory.ts'
 
 const SECOND_LOOK_MS = 1000
 
@@ -98,10 +112,10 @@ async function finish(target: Target, name: string): Promise<Recovered[]> {
   const [theirs, path] = [incomingPath(directory, name), answerPath(directory, own)]
   let text: Buffer
   try {
-    const isFile = (await lstat(theirs)).isFile()
-    const hasAnswer = isFile || (await readdir(theirs)).includes('answer')
+    const isFile = lstatSync(theirs).isFile()
+    const hasAnswer = isFile || readdirSync(theirs).includes('answer')
     // Without, the call was killed before it had received anything, or after it had stored all.
-    text = hasAnswer ? await readFile(isFile ? theirs : join(theirs, 'answer')) : Buffer.alloc(0)
+    text = hasAnswer ? readFileSync(isFile ? theirs : join(theirs, 'answer')) : Buffer.alloc(0)
     makeIncoming(target, own + ANSWER)
     await writeFlushed(path, text, fileRights(target.rights))
     await flushDirectory(incomingPath(directory, own + ANSWER))
@@ -135,35 +149,33 @@ function takeAway(theirs: string, taken: string): void {
 async function abandoned(directory: string): Promise<string[]> {
   const place = join(directory, INCOMING)
   // A link would lead out of the directory.
-  const isPlace = await lstat(place).then(
-    (status) => status.isDirectory(),
-    () => false,
-  )
-  const names = isPlace ? await readdir(place).catch(goneIsEmpty) : []
-  const found = await abandonedAt(Date.now(), directory, names.sort())
+  const names = statusOf(place)?.isDirectory() ? namesIn(place).sort() : []
+  const found = abandonedAt(Date.now(), directory, names)
   if ([...found.values()].every((why) => why === 'dead')) return [...found.keys()]
   // Over NFS, the times of a file are made up while it is being created.
   await sleep(SECOND_LOOK_MS)
-  return [...(await abandonedAt(await timeOn(directory), directory, found.keys())).keys()]
+  return [...abandonedAt(timeOn(directory), directory, found.keys()).keys()]
 }
 
-async function abandonedAt(now: number, directory: string, names: Iterable<string>) {
+function abandonedAt(now: number, directory: string, names: Iterable<string>) {
   const found = new Map<string, 'dead' | 'old'>()
   for (const name of names) {
-    const status = await lstat(incomingPath(directory, name)).catch(() => undefined)
+    const status = statusOf(incomingPath(directory, name))
     const why = status !== undefined && isAbandoned(name, now - status.mtimeMs)
     if (why) found.set(name, why)
   }
   return found
 }
 
+/** It may be gone by now. */
+const statusOf = (path: string) => attempt(() => lstatSync(path))
+
 /** The time by the clock that the times of files come from: on a network disk, another machine's. */
-async function timeOn(directory: string): Promise<number> {
+function timeOn(directory: string): number {
   const name = newAnswerName() + FETCH_MARK
   try {
     closeSync(createIncoming(targetOf(directory), name))
-    const { mtimeMs } = await lstat(incomingPath(directory, name))
-    return mtimeMs
+    return lstatSync(incomingPath(directory, name)).mtimeMs
   } catch {
     return Date.now()
   } finally {
@@ -171,7 +183,78 @@ async function timeOn(directory: string): Promise<number> {
   }
 }
 
-function goneIsEmpty(error: unknown): string[] {
-  if (errnoOf(error) === 'ENOENT') return []
-  throw error
+export interface Unanswered {
+  readonly directory: string
+  /** How many profiles the service may have allocated. */
+  readonly profiles: number
+  /** When the first and the last of them were requested, in milliseconds. */
+  readonly firstMs: number
+  readonly lastMs: number
 }
+
+/** Changes nothing, and goes by the clock of this machine: what another one left counts when it is a day old. */
+export function findUnanswered(directory: string): Unanswered | undefined {
+  const now = Date.now()
+  const isEnded = (name: string) => {
+    const status = statusOf(incomingPath(directory, name))
+    return status !== undefined && isAbandoned(name, now - status.mtimeMs) !== false
+  }
+  return unansweredOf(directory, incomingNames(directory).filter(isEnded))
+}
+
+/** @param names what calls have left that have ended */
+function unansweredOf(directory: string, names: readonly string[]): Unanswered | undefined {
+  const all = names.flatMap((name) => requestOf(directory, name) ?? [])
+  if (all.length === 0) return undefined
+  const times = all.map(({ ms }) => ms)
+  const profiles = all.reduce((sum, each) => sum + each.profiles, 0)
+  return { directory, profiles, firstMs: Math.min(...times), lastMs: Math.max(...times) }
+}
+
+export function warnOfUnanswered(unanswered: Unanswered, messages: Messages): void {
+  const { directory, profiles, firstMs, lastMs } = unanswered
+  const [first, last] = [firstMs, lastMs].map((ms) => new Date(ms).toISOString())
+  const when = first === last ? `at ${first}` : `from ${first} to ${last}`
+  messages.warn(
+    `up to ${several(profiles, 'profile')} may have been allocated and not stored in ${directory}: a fetch was interrupted that had requested them ${when}`,
+    'unanswered',
+  )
+}
+
+function requestOf(directory: string, name: string): { profiles: number; ms: number } | undefined {
+  const path = reservePath(directory, name)
+  const status = path === undefined ? undefined : statusOf(path)
+  const profiles = status?.isFile() ? profilesReserved(status.size) : 0
+  return status === undefined || profiles === 0 ? undefined : { profiles, ms: status.mtimeMs }
+}
+
+/** A reserve becomes the answer by a rename, and nothing may be written over it yet. On FAT, both names can be left. */
+function reservePath(directory: string, name: string): string | undefined {
+  if (name.endsWith(ANSWER)) {
+    const path = answerPath(directory, name.slice(0, -ANSWER.length))
+    return [path, incomingPath(directory, name)].find(beginsAsReserve)
+  }
+  if (!name.endsWith(RESERVE) || existsSync(answerPath(directory, name.slice(0, -RESERVE.length))))
+    return undefined
+  return incomingPath(directory, name)
+}
+
+/** It may be gone, or a directory. */
+const beginsAsReserve = (path: string) => attempt(() => readFileSync(path, 'latin1').startsWith(END)) === true
+
+/** The vendor's tool lists all that it has received, and may have ended before it stored all of it. */
+export function warnOfVendorList(directory: string, messages: Messages): void {
+  const listed = listIn(directory)
+  if (listed.length === 0) return
+  const target = targetOf(directory)
+  const missing = listed.filter(({ iccid }) => find(target, fileName(iccid)) === undefined)
+  if (missing.length === 0) return
+  messages.warn(`${several(missing.length, 'profile')} of profiles.json not in ${directory}`, 'only-listed')
+  for (const { iccid } of missing) messages.tell(1, `${iccid} is only in profiles.json`)
+}
+
+const listIn = (directory: string): StoredProfile[] =>
+  attempt(() => {
+    const list: unknown[] = JSON.parse(readFileSync(join(directory, 'profiles.json'), 'utf8'))
+    return list.flatMap((each) => parseProfile(JSON.stringify(each)) ?? [])
+  }) ?? []

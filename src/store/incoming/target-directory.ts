@@ -1,20 +1,52 @@
-import { closeSync, lstatSync, mkdirSync, openSync, rmdirSync, statSync } from 'node:fs'
+/** A directory that receives profiles, and how an answer of the service is put aside in it: reserved, written, removed. */
+import {
+  closeSync,
+  ftruncateSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  renameSync,
+  rmdirSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { dirname, join, normalize, parse } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { errnoOf, Failure, reasonOf } from '../../failure.ts'
-import { fileRights, rightsOf, tryToRemove } from '../directory-entries.ts'
+import { exists, fileRights, makeThere, rightsOf, tryToRemove } from '../directory-entries.ts'
 import { FileSystemFlush } from '../flush/file-system.ts'
-import { fillFlushed, flushDirectory, flushDirectorySync } from '../flush/flush.ts'
+import { fillFlushed, flushDirectory, flushFile, writeFlushed } from '../flush/flush.ts'
 import { introduce } from '../identity.ts'
-import { patiently } from '../patience.ts'
+import { attempt, patiently } from '../patience.ts'
 import { hasFillers } from '../read.ts'
-import { FETCH_MARK, INCOMING, incomingPath, newAnswerName } from './answers.ts'
+import {
+  ANSWER,
+  answerPath,
+  BYTES_RESERVED,
+  DAMAGED,
+  END,
+  FETCH_MARK,
+  formatAnswer,
+  INCOMING,
+  incomingPath,
+  newAnswerName,
+  RESERVE,
+  type StoredProfile,
+  toReserve,
+} from './answers.ts'
+
+/** The space of a removed reserve may not be available at once. */
+const FULL = ['ENOSPC', 'EDQUOT']
+const TRIES = 5
+const PAUSE_MS = 1000
 
 export interface Target {
   /** As `join` begins its paths. */
   readonly directory: string
   /** Of what is made in it. */
   readonly rights: number
-  /** Whether any name in it has a filler. If none has, there is one way only to spell an ICCID. */
+  /** Whether any name in it has a filler. If none has, there is one way only to spell an ICCID: `fetch` takes a fifth less. */
   hasFillers?: boolean
   readonly fileSystem?: FileSystemFlush
   /** Whether the file system has hard links. Decided once, with the first answer. */
@@ -102,7 +134,7 @@ function whyNone(path: string, error: unknown): unknown {
  * @throws the system error, EEXIST if there is one
  */
 export function createIncoming({ directory, rights }: Target, name: string): number {
-  makePlace(directory, rights)
+  makePlace(directory)
   return patiently(() => openSync(incomingPath(directory, name), 'wx', fileRights(rights)))
 }
 
@@ -111,28 +143,118 @@ export function createIncoming({ directory, rights }: Target, name: string): num
  * @throws the system error
  */
 export function makeIncoming({ directory, rights }: Target, name: string): void {
-  makePlace(directory, rights)
-  makeOne(incomingPath(directory, name), rights)
+  makePlace(directory)
+  const path = incomingPath(directory, name)
+  if (!exists(path)) patiently(() => mkdirSync(path, { mode: rights }))
 }
 
 /** Writes a new file there and flushes it. Its name is durable once the directory of answers is flushed. */
-export const writeIncoming = async (target: Target, name: string, contents: string | Uint8Array) =>
+const writeIncoming = async (target: Target, name: string, contents: string | Uint8Array) =>
   fillFlushed(createIncoming(target, name), contents)
 
 /** A link would lead out of the directory. */
-function makePlace(directory: string, rights: number): void {
+function makePlace(directory: string): void {
   const place = join(directory, INCOMING)
-  if (makeOne(place, rights)) flushDirectorySync(directory)
+  if (!exists(place)) patiently(() => makeThere(directory, INCOMING))
   if (!lstatSync(place).isDirectory()) throw new Error(`${place} is not a directory`)
 }
 
-/** @returns false if it is there */
-function makeOne(path: string, rights: number): boolean {
+/**
+ * @returns the name of the answer, without a suffix
+ * @throws {Failure} `disk`
+ */
+export async function reserve(target: Target, profiles: number): Promise<string> {
+  const answer = newAnswerName()
   try {
-    patiently(() => mkdirSync(path, { mode: rights }))
-    return true
+    await writeIncoming(target, answer + RESERVE, toReserve(profiles * BYTES_RESERVED))
+    return answer
   } catch (error) {
-    if (errnoOf(error) !== 'EEXIST' && !isDirectory(path)) throw error
-    return false
+    release(target, answer)
+    const facts = { kind: 'no-reserve', count: profiles } as const
+    throw new Failure(facts, `can't reserve disk space in ${target.directory}: ${reasonOf(error)}`, error)
   }
+}
+
+export function release({ directory }: Target, answer: string): void {
+  tryToRemove(incomingPath(directory, answer + RESERVE))
+  removeAnswer(directory, answer)
+}
+
+/** Removes an answer and what is left of its way out. */
+export const removeAnswer = (directory: string, answer: string): void =>
+  removeAll(incomingPath(directory, answer + ANSWER))
+
+/** Removes a directory with files in it. What stays is rubbish. */
+export const removeAll = (place: string): void =>
+  attempt(() => {
+    for (const name of readdirSync(place)) tryToRemove(join(place, name))
+    rmdirSync(place)
+  })
+
+/**
+ * Uses the reserved space, or any free space.
+ * @throws the system error; nothing of the answer is left then
+ */
+export async function putAside(
+  target: Target,
+  answer: string,
+  profiles: readonly StoredProfile[],
+): Promise<void> {
+  const text = formatAnswer(profiles)
+  const place = join(target.directory, INCOMING)
+  try {
+    makeIncoming(target, answer + ANSWER)
+    await writeOver(target, answer, text)
+    await flushDirectory(place)
+    return
+  } catch {
+    release(target, answer)
+  }
+  for (let tries = TRIES; ; tries--) {
+    try {
+      makeIncoming(target, answer + ANSWER)
+      await writeFlushed(answerPath(target.directory, answer), Buffer.from(text), fileRights(target.rights))
+      await flushDirectory(incomingPath(target.directory, answer + ANSWER))
+      await flushDirectory(place)
+      return
+    } catch (error) {
+      // Profiles that are reported as lost must not reappear later, because the user may have requested them again.
+      release(target, answer)
+      if (tries <= 1 || !FULL.includes(errnoOf(error) ?? '')) throw error
+      await sleep(PAUSE_MS)
+    }
+  }
+}
+
+/** The rename comes first, so that a crash leaves what is written to the next call. */
+async function writeOver({ directory }: Target, answer: string, text: string): Promise<void> {
+  const path = answerPath(directory, answer)
+  patiently(() => renameSync(incomingPath(directory, answer + RESERVE), path))
+  // On FAT, both names may be on the disk until these flushes, for the same clusters.
+  await flushDirectory(incomingPath(directory, answer + ANSWER))
+  await flushDirectory(join(directory, INCOMING))
+  const file = patiently(() => openSync(path, 'r+'))
+  try {
+    writeFileSync(file, text + END)
+    ftruncateSync(file, Buffer.byteLength(text))
+    await flushFile(file)
+  } finally {
+    closeSync(file)
+  }
+  // A call that was paused for long has been taken for dead: another one has removed what it found.
+  lstatSync(path)
+}
+
+/**
+ * Keeps what the service has sent and nothing here can store, so that a person can look at it: its profiles are paid
+ * for. No call touches the file again.
+ * @param bytes the answer as it came
+ * @returns the path of the file
+ * @throws the system error
+ */
+export async function putAsideUnread(target: Target, bytes: Uint8Array): Promise<string> {
+  const name = newAnswerName() + DAMAGED
+  await writeIncoming(target, name, bytes)
+  await flushDirectory(join(target.directory, INCOMING))
+  return incomingPath(target.directory, name)
 }

@@ -4,8 +4,7 @@ import { join } from 'node:path'
 import { afterEach, expect, test, vi } from 'vitest'
 import { adviceOn } from '../../../src/advice/advice.ts'
 import { formatAnswer, INCOMING, type StoredProfile } from '../../../src/store/incoming/answers.ts'
-import { putAside, reserve } from '../../../src/store/incoming/reserve.ts'
-import { openTarget } from '../../../src/store/incoming/target-directory.ts'
+import { openTarget, putAside, reserve } from '../../../src/store/incoming/target-directory.ts'
 import { temporaryDirectory } from '../../support/directory.ts'
 
 /** The errors of the next renames and of the next writes into open files, undefined for none. A failed write writes a part. */

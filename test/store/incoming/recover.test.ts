@@ -27,7 +27,6 @@ const machine = vi.hoisted(() => ({ pause: (_ms: number) => {} }))
 
 vi.mock('node:timers/promises', () => ({ setTimeout: async (ms: number) => machine.pause(ms) }))
 vi.mock('node:fs', async () => (await import('../../support/watched-fs.ts')).watchedFs)
-vi.mock('node:fs/promises', async () => (await import('../../support/watched-fs.ts')).watchedPromises)
 
 afterEach(() => {
   machine.pause = () => {}

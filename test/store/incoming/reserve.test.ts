@@ -26,8 +26,7 @@ import {
   toReserve,
 } from '../../../src/store/incoming/answers.ts'
 import { recover } from '../../../src/store/incoming/recover.ts'
-import { putAside, release, reserve } from '../../../src/store/incoming/reserve.ts'
-import { openTarget } from '../../../src/store/incoming/target-directory.ts'
+import { openTarget, putAside, release, reserve } from '../../../src/store/incoming/target-directory.ts'
 import { namesIn, temporaryDirectory } from '../../support/directory.ts'
 import { nameOfGone } from '../../support/store.ts'
 import { once } from '../../support/watched-fs.ts'

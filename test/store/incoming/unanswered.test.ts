@@ -12,8 +12,7 @@ import {
   RESERVE,
   toReserve,
 } from '../../../src/store/incoming/answers.ts'
-import { recover } from '../../../src/store/incoming/recover.ts'
-import { findUnanswered, warnOfUnanswered } from '../../../src/store/incoming/unanswered.ts'
+import { findUnanswered, recover, warnOfUnanswered } from '../../../src/store/incoming/recover.ts'
 import { temporaryDirectory } from '../../support/directory.ts'
 
 const HOUR_MS = 3_600_000
