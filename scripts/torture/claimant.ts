@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { reasonOf } from '../../src/failure.ts'
 import { pause } from '../../src/pause.ts'
 import { claimAll, comeBack, nextName, usedText } from '../../src/store/claim.ts'
-import { fieldsOf } from '../../src/store/json-fields.ts'
 import { readProfile } from '../../src/store/read.ts'
+import { fieldsOf } from '../../src/store/used-file.ts'
 
 async function claimAsNext(directory: string, name: string): Promise<boolean> {
   const stored = readProfile(directory, name)

@@ -1,11 +1,11 @@
 import { basename, dirname } from 'node:path'
 import { Failure } from '../failure.ts'
 import { fullPath } from '../full-path.ts'
+import { isInside, isSame, sameDirectory } from '../store/directory-entries.ts'
 import { refuseCopy } from '../store/identity.ts'
 import { isDirectory } from '../store/incoming/target-directory.ts'
 import { countMoved, isMarked, journalOf, openMoves } from '../store/moves.ts'
 import { isProfileName } from '../store/names.ts'
-import { isInside, isSame, sameDirectory } from '../store/same-directory.ts'
 import { several } from '../words.ts'
 
 /**

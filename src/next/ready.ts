@@ -14,8 +14,8 @@ import {
   parseStored,
   refuseOutdated,
 } from '../profile/validate.ts'
-import { deviceIn } from '../store/profile-state.ts'
 import { readProfile } from '../store/read.ts'
+import { deviceIn } from '../store/used-file.ts'
 import type { Messages } from '../words.ts'
 import { isOutputClosed } from './standard-output.ts'
 

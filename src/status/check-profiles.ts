@@ -10,8 +10,8 @@ import {
   refuseOutdated,
 } from '../profile/validate.ts'
 import { fileName } from '../store/names.ts'
-import { refuseAssigned } from '../store/profile-state.ts'
 import { readProfile } from '../store/read.ts'
+import { refuseAssigned } from '../store/used-file.ts'
 import { type Messages, several } from '../words.ts'
 
 /** Enough to keep all processors busy. */

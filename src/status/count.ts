@@ -10,7 +10,7 @@ import { countMoved, type Moved } from '../store/moves.ts'
 import { fileName, parseName, usedName } from '../store/names.ts'
 import { useAt } from '../store/profile-state.ts'
 import { readUnused } from '../store/read.ts'
-import { tombstoneIn } from '../store/tombstone.ts'
+import { tombstoneIn } from '../store/used-file.ts'
 import type { Messages } from '../words.ts'
 import { lookAt } from './unfinished.ts'
 

@@ -1,10 +1,8 @@
 import { reasonOf } from '../failure.ts'
 import { iccidDigits } from '../profile/iccid.ts'
 import { alikeWords, inLowerCase } from '../store/devices.ts'
-import { fieldsOf } from '../store/json-fields.ts'
-import { deviceIn } from '../store/profile-state.ts'
 import { readProfile, readUsed } from '../store/read.ts'
-import { tombstoneIn } from '../store/tombstone.ts'
+import { deviceIn, fieldsOf, tombstoneIn } from '../store/used-file.ts'
 import type { Messages } from '../words.ts'
 import { warnOfEach } from './warn.ts'
 

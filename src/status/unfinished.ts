@@ -1,7 +1,7 @@
 import { UnusableProfile } from '../failure.ts'
-import { fieldsOf } from '../store/json-fields.ts'
-import { deviceIn, type Use, useAt, useOf } from '../store/profile-state.ts'
+import { type Use, useAt, useOf } from '../store/profile-state.ts'
 import { directoryFailure } from '../store/read.ts'
+import { deviceIn, fieldsOf } from '../store/used-file.ts'
 import type { Messages } from '../words.ts'
 import { warnOfEach } from './warn.ts'
 

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
-import { fieldsOf } from './json-fields.ts'
 import { fileName, keyOf, parseName, spellings, usedName } from './names.ts'
+import { fieldsOf } from './used-file.ts'
 
 /** Where the file of a claim belongs. */
 export interface Place {

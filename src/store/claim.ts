@@ -7,14 +7,12 @@ import type { Messages } from '../words.ts'
 import { CLAIMS, comingKey, keyOfName } from './claim-place.ts'
 import { type Creation, claimsOf, createAll, type Outcome, openClaims, settle } from './create.ts'
 import { removeIfThere } from './directory-entries.ts'
-import { fieldsOf } from './json-fields.ts'
 import type { Unused } from './listing.ts'
 import { fileName, keyOf, parseName } from './names.ts'
 import { patiently } from './patience.ts'
-import { deviceIn, type Use, useOf } from './profile-state.ts'
+import { type Use, useOf } from './profile-state.ts'
 import { readProfile, readUnused } from './read.ts'
-import { type By, byUs } from './station.ts'
-import { tombstoneIn } from './tombstone.ts'
+import { type By, byUs, deviceIn, fieldsOf, tombstoneIn } from './used-file.ts'
 
 /** No call takes that long for a claim, unless its process has ended or is suspended. */
 const STILL_CLAIMING_MS = 60_000

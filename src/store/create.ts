@@ -45,8 +45,8 @@ import {
   isOrdered,
   isTested,
 } from './flush/flush.ts'
-import { fieldsOf } from './json-fields.ts'
 import { patiently } from './patience.ts'
+import { fieldsOf } from './used-file.ts'
 
 /** What begins so is not decided, and nobody reads it. */
 const DRAFT = '~'

@@ -11,10 +11,10 @@ import { isRecord, RECORDS } from './claim-place.ts'
 import { createAll, type Outcome, readDecided } from './create.ts'
 import { exists, makeThere } from './directory-entries.ts'
 import { earlierRecords, notedFor, restoredRecord } from './earlier-versions.ts'
-import { fieldsOf } from './json-fields.ts'
 import { parseName } from './names.ts'
-import { deviceIn, type Use, useAt } from './profile-state.ts'
+import { type Use, useAt } from './profile-state.ts'
 import { readProfile, textOf } from './read.ts'
+import { deviceIn, fieldsOf } from './used-file.ts'
 
 /** The profile that is recorded for a device. */
 export interface Assignment {

@@ -1,20 +1,13 @@
-/** What is in a directory, made if it is missing and removed if it is there. */
+/** What is in a directory, made if it is missing and removed if it is there; and where directories are. */
 import { lstatSync, mkdirSync, readdirSync, readFileSync, rmdirSync, statSync, unlinkSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { errnoOf } from '../failure.ts'
+import { errnoOf, Failure } from '../failure.ts'
 import { pause } from '../pause.ts'
 import { flushDirectorySync, isOnFuse } from './flush/flush.ts'
-import { patiently } from './patience.ts'
+import { attempt, ifThere, patiently } from './patience.ts'
 
 /** The names in a directory; none if there is none. */
-export function namesIn(path: string): string[] {
-  try {
-    return readdirSync(path)
-  } catch (error) {
-    if (errnoOf(error) === 'ENOENT') return []
-    throw error
-  }
-}
+export const namesIn = (path: string): string[] => ifThere(() => readdirSync(path)) ?? []
 
 /** Whether a name could not be created because it exists. Over SFTP (sshfs), that becomes EPERM. */
 export const isExisting = (error: unknown, path: string) =>
@@ -32,14 +25,8 @@ export function outwaitCaches(directory: string): void {
 }
 
 /** @throws the system error, other than ENOENT */
-export function readIfThere(path: string): string | undefined {
-  try {
-    return patiently(() => readFileSync(path, 'utf8'))
-  } catch (error) {
-    if (errnoOf(error) === 'ENOENT') return undefined
-    throw error
-  }
-}
+export const readIfThere = (path: string): string | undefined =>
+  ifThere(() => patiently(() => readFileSync(path, 'utf8')))
 
 /**
  * Whoever comes late must not take a file for torn that another client has completed.
@@ -71,32 +58,21 @@ export function makeThere(directory: string, name: string): void {
  * @returns false if there is no such file
  * @throws the system error
  */
-export function removeIfThere(path: string): boolean {
-  try {
+export const removeIfThere = (path: string): boolean =>
+  ifThere(() => {
     unlinkSync(path)
     return true
-  } catch (error) {
-    if (errnoOf(error) !== 'ENOENT') throw error
-    return false
-  }
-}
+  }) ?? false
 
 /** Removes what does no harm if it stays. */
-export function tryToRemove(path: string): void {
-  try {
-    patiently(() => removeIfThere(path))
-  } catch {}
-}
+export const tryToRemove = (path: string): void => void attempt(() => patiently(() => removeIfThere(path)))
 
 /** @returns false if it is not there, or not empty */
-export function removeEmpty(path: string): boolean {
-  try {
+export const removeEmpty = (path: string): boolean =>
+  attempt(() => {
     rmdirSync(path)
     return true
-  } catch {
-    return false
-  }
-}
+  }) ?? false
 
 /**
  * The rights of what is made in a directory: the directory's own, without those of other users. A directory that is
@@ -107,3 +83,37 @@ export const rightsOf = (directory: string) => statSync(directory).mode & 0o770
 
 /** The same for a file in it. */
 export const fileRights = (rights: number) => rights & 0o660
+
+/** A file system may have no end that can be seen. */
+const DEEPEST = 256
+
+const statusOf = (path: string) => statSync(path, { bigint: true, throwIfNoEntry: false })
+
+/** Whether two paths lead to the same directory, as far as its numbers say. */
+export function isSame(source: string, target: string): boolean {
+  const [one, other] = [statusOf(source), statusOf(target)]
+  return other !== undefined && one?.dev === other.dev && one.ino === other.ino
+}
+
+/** Whether two directories are on one disk, or one partition of it. */
+export const areOnOneDisk = (source: string, target: string) =>
+  statusOf(source)?.dev === statusOf(target)?.dev
+
+export const sameDirectory = (source: string, target: string) =>
+  new Failure('same-directory', `${source} and ${target} are the same directory`)
+
+/**
+ * Whether a directory is inside another one, or is that one, as far as this user may look. The system finds the place
+ * above: the path of a mount or a link does not say it.
+ */
+export const isInside = (inner: string, outer: string): boolean =>
+  attempt(() => {
+    let place = inner
+    for (let depth = 0; depth < DEEPEST; depth++) {
+      if (isSame(place, outer)) return true
+      const above = `${place}/..`
+      if (isSame(place, above)) return false
+      place = above
+    }
+    return false
+  }) ?? false

@@ -5,11 +5,9 @@ import { Failure } from '../failure.ts'
 import { iccidDigits } from '../profile/iccid.ts'
 import { MOVES, RECORDS } from './claim-place.ts'
 import { namesIn } from './directory-entries.ts'
-import { fieldsOf } from './json-fields.ts'
 import { fileName, parseName, usedName } from './names.ts'
-import { deviceIn } from './profile-state.ts'
 import { readProfile, readUsed, textOf } from './read.ts'
-import { tombstoneIn } from './tombstone.ts'
+import { deviceIn, fieldsOf, tombstoneIn } from './used-file.ts'
 
 /**
  * The records of a device, of which earlier versions hashed the serial number as it is.

@@ -10,9 +10,9 @@ import { errnoOf, Failure, reasonOf } from '../failure.ts'
 import type { Messages } from '../words.ts'
 import { fileRights, rightsOf, tryToRemove } from './directory-entries.ts'
 import { FAT, fileSystemOf, flushDirectorySync, flushFileSync, isTested, TESTED } from './flush/flush.ts'
-import { fieldsOf } from './json-fields.ts'
 import { patiently } from './patience.ts'
-import { nameUnused } from './receipts/unused.ts'
+import { nameUnused } from './receipts/receipts.ts'
+import { fieldsOf } from './used-file.ts'
 
 const FILE = '.identity'
 

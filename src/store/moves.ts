@@ -11,17 +11,22 @@ import { errnoOf } from '../failure.ts'
 import { comeAll } from './claim.ts'
 import { comingKey, MOVES } from './claim-place.ts'
 import { type Creation, createAll, type Outcome, readDecided, settle } from './create.ts'
-import { exists, fileRights, makeThere, namesIn, rightsOf, tryToRemove } from './directory-entries.ts'
+import {
+  exists,
+  fileRights,
+  makeThere,
+  namesIn,
+  rightsOf,
+  sameDirectory,
+  tryToRemove,
+} from './directory-entries.ts'
 import { earlierEntries } from './earlier-versions.ts'
 import { flushDirectoryIfThere, flushDirectorySync, flushPathSync, writeNewSync } from './flush/flush.ts'
-import { fieldsOf } from './json-fields.ts'
 import { fileName, keyOf, parseName, usedName } from './names.ts'
 import { patiently } from './patience.ts'
 import { useAt } from './profile-state.ts'
 import { looking, namesOf, readProfile, textOf } from './read.ts'
-import { sameDirectory } from './same-directory.ts'
-import { byUs } from './station.ts'
-import { type Tombstone, tombstoneIn } from './tombstone.ts'
+import { byUs, fieldsOf, type Tombstone, tombstoneIn } from './used-file.ts'
 
 const MARK = '.from'
 const ID = /^[0-9a-f-]{36}$/

@@ -1,15 +1,13 @@
 /** What the names of one profile say: who has it. */
 import { join } from 'node:path'
-import { UnusableProfile } from '../failure.ts'
 import { iccidDigits } from '../profile/iccid.ts'
 import { keyOfName } from './claim-place.ts'
 import { claimsOf } from './create.ts'
 import { exists, outwaitCaches, removeIfThere } from './directory-entries.ts'
-import { fieldsOf } from './json-fields.ts'
 import { fileName, keyOf, parseName, spellings, usedName } from './names.ts'
 import { patiently } from './patience.ts'
 import { readProfile } from './read.ts'
-import { tombstoneIn } from './tombstone.ts'
+import { fieldsOf, tombstoneIn } from './used-file.ts'
 
 /** In each, `name` is that of the unused file, whether it is there or not. */
 export type Use =
@@ -72,12 +70,6 @@ function isComplete(text: string, name: string): boolean {
   return typeof profile === 'string' && iccidDigits(String(iccid)) === parseName(name)?.digits
 }
 
-/** The device that a used file or a record names. */
-export function deviceIn(text: string): string | undefined {
-  const { device } = fieldsOf(text)
-  return typeof device === 'string' ? device : undefined
-}
-
 /**
  * Removes the unused file beside a used one: a killed call of an earlier version left it, or somebody put it back.
  * @throws the system error
@@ -85,15 +77,4 @@ export function deviceIn(text: string): string | undefined {
 export function removeTwin(directory: string, use: Use): void {
   if (use.state !== 'used' || !use.isTwin) return
   for (const name of spellings(use.name)) patiently(() => removeIfThere(join(directory, name)))
-}
-
-/**
- * Somebody may have renamed a used file back by hand. It is still the device's.
- * @param text of an unused file
- * @throws {UnusableProfile} `damaged` if it names a device
- */
-export function refuseAssigned(text: string): void {
-  const device = deviceIn(text)
-  if (device === undefined) return
-  throw new UnusableProfile('damaged', `device ${device} has it, and only that device can get it again`)
 }

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { keyOfName } from '../../src/store/claim-place.ts'
-import { deviceIn, refuseAssigned, removeTwin, useOf } from '../../src/store/profile-state.ts'
+import { removeTwin, useOf } from '../../src/store/profile-state.ts'
 import { readUnused } from '../../src/store/read.ts'
-import { tombstoneIn } from '../../src/store/tombstone.ts'
+import { deviceIn, refuseAssigned, tombstoneIn } from '../../src/store/used-file.ts'
 import { namesIn } from '../support/directory.ts'
 import { directoryWith } from '../support/store.ts'
 

@@ -7,7 +7,7 @@ import { settle } from '../../store/create.ts'
 import { type Assignment, alikeWords, historyOf, recordAll } from '../../store/devices.ts'
 import { fileName, keyOf, parseName } from '../../store/names.ts'
 import { removeTwin, useAt } from '../../store/profile-state.ts'
-import { tombstoneIn } from '../../store/tombstone.ts'
+import { tombstoneIn } from '../../store/used-file.ts'
 import {
   beforeClaim,
   notHandedOut,

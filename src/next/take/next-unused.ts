@@ -1,6 +1,6 @@
 import { decryptor } from '../../key/decrypt.ts'
 import { usedText } from '../../store/claim.ts'
-import { byUs } from '../../store/station.ts'
+import { byUs } from '../../store/used-file.ts'
 import { beforeClaim, type Ready, type Source, type Taken, Undelivered } from '../ready.ts'
 import { Search, type Wanted } from './search.ts'
 

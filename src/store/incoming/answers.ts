@@ -4,8 +4,8 @@ import { hostname, uptime } from 'node:os'
 import { join } from 'node:path'
 import { errnoOf } from '../../failure.ts'
 import { iccidDigits } from '../../profile/iccid.ts'
-import { fieldsOf } from '../json-fields.ts'
 import { attempt } from '../patience.ts'
+import { fieldsOf } from '../used-file.ts'
 
 export interface StoredProfile {
   readonly iccid: string

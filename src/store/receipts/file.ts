@@ -15,7 +15,7 @@ import { fileRights, rightsOf } from '../directory-entries.ts'
 import { flushDirectorySync, flushFileSync } from '../flush/flush.ts'
 import { isProfileName, usedName } from '../names.ts'
 import { patiently } from '../patience.ts'
-import { stationName } from '../station.ts'
+import { stationName } from '../used-file.ts'
 
 const STANDARD_OUTPUT = 1
 

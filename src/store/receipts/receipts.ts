@@ -1,9 +1,60 @@
 /** Reads files of receipts, however long: what stays in memory is where each line is. */
 import { closeSync, openSync, readFileSync, readSync, statSync } from 'node:fs'
+import { join } from 'node:path'
 import { Failure, reasonOf } from '../../failure.ts'
+import { fullPath } from '../../full-path.ts'
+import { iccidDigits } from '../../profile/iccid.ts'
 import { several } from '../../words.ts'
-import { Groups } from './groups.ts'
-import { isBegun, parseReceipt, type Receipt, withoutCopies } from './line.ts'
+import { exists } from '../directory-entries.ts'
+import { attempt } from '../patience.ts'
+import { fieldsOf } from '../used-file.ts'
+
+/** What a receipt says of one profile. */
+export interface Receipt {
+  /** RFC 3339, by the clock of the station. */
+  readonly time: string
+  readonly station: string
+  /** Null if the call named none. */
+  readonly device: string | null
+  /** Without a filler. */
+  readonly iccid: string
+  /** The directory that had the profile, and the name of its used file there. */
+  readonly directory: string
+  readonly file: string
+  /** Whether the profile was handed out before. */
+  readonly again: boolean
+  /** The move, and the directory that the profile was moved to; undefined if it was handed out. */
+  readonly move: { readonly id: string; readonly to: string } | undefined
+  /** The file of the receipt and the number of its line, as in `receipt.jsonl:12`. */
+  readonly source: string
+}
+
+/** What a receipt begins with, also one that is not complete. */
+export const BEGINNING = '{"time":"'
+
+/** Whether a line is a receipt, or the first part of one. */
+export const isBegun = (line: string) => line.startsWith(BEGINNING) || BEGINNING.startsWith(line)
+
+/** @returns undefined if the line is not a complete receipt */
+export function parseReceipt(line: string, source: string): Receipt | undefined {
+  const { time, station, device, iccid, directory, file, again, to, move } = fieldsOf(line.trim())
+  const digits = typeof iccid === 'string' ? iccidDigits(iccid) : undefined
+  if (digits === undefined || typeof time !== 'string') return undefined
+  return {
+    ...{ time, iccid: digits, source, again: again === true },
+    ...{ station: textOf(station), directory: textOf(directory), file: textOf(file) },
+    device: typeof device === 'string' ? device : null,
+    move: to === undefined ? undefined : { id: textOf(move), to: textOf(to) },
+  }
+}
+
+const textOf = (value: unknown) => (typeof value === 'string' ? value : '')
+
+/** Each once: files may have been copied or joined. */
+export function withoutCopies<S extends Partial<Receipt>>(statements: readonly S[]): S[] {
+  const kept = new Map(statements.map((each) => [JSON.stringify({ ...each, source: '' }), each] as const))
+  return [...kept.values()]
+}
 
 /** In bytes. A line that is longer is no receipt. */
 const CHUNK = 1024 * 1024
@@ -202,3 +253,61 @@ export async function readByDevice(
   })
   return { receipts, byDevice }
 }
+
+/**
+ * Numbers by a key: a word of 64 bits for each, the hash of its key above it, so that a million take little memory and are
+ * sorted at once. Two keys may have one hash: whoever reads a group looks at the keys again.
+ */
+export class Groups {
+  #words = new BigUint64Array(1024)
+  #count = 0
+
+  /** @param number below 2^32 */
+  add(key: string, number: number): void {
+    if (this.#count === this.#words.length)
+      this.#words = new BigUint64Array(this.#words.buffer.transfer(2 * this.#words.byteLength))
+    this.#words[this.#count++] = (BigInt(hashOf(key)) << 32n) | BigInt(number)
+  }
+
+  /** The numbers of one hash at a time, the lowest first. */
+  *[Symbol.iterator](): Generator<number[]> {
+    this.#words.subarray(0, this.#count).sort()
+    let group: number[] = []
+    let hash: bigint | undefined
+    for (let at = 0; at < this.#count; at++) {
+      const word = this.#words[at] ?? 0n
+      if (group.length > 0 && word >> 32n !== hash) {
+        yield group
+        group = []
+      }
+      hash = word >> 32n
+      group.push(Number(word & 0xffff_ffffn))
+    }
+    if (group.length > 0) yield group
+  }
+}
+
+/** FNV-1a. */
+function hashOf(key: string): number {
+  let hash = 0x811c9dc5
+  for (let at = 0; at < key.length; at++) hash = Math.imul(hash ^ key.charCodeAt(at), 0x01000193)
+  return hash >>> 0
+}
+
+/**
+ * Whether receipts say that a directory has handed out, or moved, a profile that is unused in it.
+ * @param path their file. One that is missing, or can't be read, says nothing
+ */
+export function nameUnused(path: string, directory: string): boolean {
+  const full = fullPath(directory)
+  const read = () =>
+    readFileSync(path, 'utf8')
+      .split('\n')
+      .flatMap((line) => parseReceipt(line, path) ?? [])
+      .some(({ directory: from, file }) => from === full && isUnused(directory, file))
+  // A pipe would wait.
+  return attempt(() => statSync(path).isFile() && read()) ?? false
+}
+
+const isUnused = (directory: string, used: string) =>
+  used.startsWith('__') && exists(join(directory, used.slice(2)))

@@ -1,8 +1,8 @@
 import { renameSync } from 'node:fs'
 import { expect, test, vi } from 'vitest'
 import { takeForDevices } from '../../../src/next/take/for-devices.ts'
-import { deviceIn } from '../../../src/store/profile-state.ts'
 import { FreeList } from '../../../src/store/queue.ts'
+import { deviceIn } from '../../../src/store/used-file.ts'
 import { iccid } from '../../support/profiles.ts'
 import { directory, names, path, read, source, unused, used, write } from './lot.ts'
 

@@ -1,8 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { Groups } from '../../../src/store/receipts/groups.ts'
 import { deniedBy, holdersIn, lastOf, withSeveralIccids } from '../../../src/store/receipts/last.ts'
-import type { Receipt } from '../../../src/store/receipts/line.ts'
+import { Groups, type Receipt } from '../../../src/store/receipts/receipts.ts'
 
 const ICCID = '8988'
 

@@ -1,13 +1,13 @@
 import { Failure, UnusableProfile } from '../failure.ts'
 import { iccidDigits } from '../profile/iccid.ts'
+import type { Stored } from '../store/claim.ts'
+import { recordedIccids } from '../store/devices.ts'
+import { parseProfile } from '../store/incoming/answers.ts'
+import { fileName, usedName } from '../store/names.ts'
+import { useOf } from '../store/profile-state.ts'
+import { readProfile } from '../store/read.ts'
+import { refuseAssigned, tombstoneIn } from '../store/used-file.ts'
 import { type Messages, several } from '../words.ts'
-import type { Stored } from './claim.ts'
-import { recordedIccids } from './devices.ts'
-import { parseProfile } from './incoming/answers.ts'
-import { fileName, usedName } from './names.ts'
-import { refuseAssigned, useOf } from './profile-state.ts'
-import { readProfile } from './read.ts'
-import { tombstoneIn } from './tombstone.ts'
 
 const MOST_WARNINGS = 20
 
