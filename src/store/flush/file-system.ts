@@ -106,11 +106,8 @@ async function syncFor(
   longestMs: number,
 ): Promise<string | undefined> {
   if (process.platform !== 'linux') return undefined
-  const [, major, minor] = /^(\d+)\.(\d+)/.exec(release())?.map(Number) ?? []
-  const isNew =
-    major !== undefined &&
-    minor !== undefined &&
-    (major - LEAST_KERNEL.major || minor - LEAST_KERNEL.minor) >= 0
+  const [major = 0, minor = 0] = release().split('.', 2).map(Number)
+  const isNew = (major - LEAST_KERNEL.major || minor - LEAST_KERNEL.minor) >= 0
   try {
     if (!isNew || !isTested(path)) return undefined
     const sync = syncPaths.find((each) => existsSync(each))
@@ -123,14 +120,11 @@ async function syncFor(
 }
 
 /** A directory may be called `--help`. */
-async function succeeds(sync: string, path: string, longestMs: number): Promise<boolean> {
-  try {
-    await run(sync, ['-f', '--', path], within(longestMs))
-    return true
-  } catch {
-    return false
-  }
-}
+const succeeds = (sync: string, path: string, longestMs: number): Promise<boolean> =>
+  run(sync, ['-f', '--', path], within(longestMs)).then(
+    () => true,
+    () => false,
+  )
 
 /** The environment of this process contains the API key. */
 const within = (longestMs: number) => ({ timeout: longestMs, killSignal: 'SIGKILL', env: {} }) as const

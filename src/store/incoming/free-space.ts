@@ -1,6 +1,7 @@
 import { type StatsFs, statfsSync } from 'node:fs'
 import { Failure } from '../../failure.ts'
 import { several, sizeOf } from '../../words.ts'
+import { attempt } from '../patience.ts'
 import type { Target } from './target-directory.ts'
 
 /** Of a profile on disk, both put aside and published: one or two blocks each. */
@@ -17,56 +18,47 @@ const MADE_UP_FILES = 900_000_000
 
 /**
  * Checks that there can be space for a whole order. How much it takes depends on the file system, so this is the least.
- * @throws {Failure} `disk`
+ * @throws {Failure} `space-for-order`
  */
 export function checkSpaceForOrder({ directory }: Target, profiles: number): void {
   const shortage = shortageOf(statusOf(directory), profiles, LEAST_BYTES)
-  if (shortage === undefined) return
-  throw new Failure(
+  refuse(
     'space-for-order',
-    `not enough disk space for ${several(profiles, 'profile')} in ${directory}: at least ${shortage}`,
+    `${several(profiles, 'profile')} in ${directory}`,
+    shortage && `at least ${shortage}`,
   )
+}
+
+/** @throws {Failure} `space-for-batch` */
+export function checkSpaceForBatch({ directory }: Target, profiles: number): void {
+  const shortage = shortageOf(statusOf(directory), profiles, MOST_BYTES)
+  refuse('space-for-batch', `${several(profiles, 'more profile')} in ${directory}`, shortage)
 }
 
 /**
  * The same for profiles that are moved there, in whole blocks: a move can't be taken back once it gives.
  * @param atOnce how many are put aside together
- * @throws {Failure} `disk`
+ * @throws {Failure} `space-for-move`
  */
 export function checkSpaceForMove({ directory }: Target, profiles: number, atOnce: number): void {
   if (profiles <= 0) return
   const status = statusOf(directory)
   const putAside = (LEAST_BYTES * Math.min(profiles, atOnce)) / profiles
-  const shortage = shortageOf(status, profiles, wholeBlocks(status, LEAST_BYTES) + putAside)
-  if (shortage === undefined) return
-  throw new Failure(
-    'space-for-move',
-    `not enough disk space for ${several(profiles, 'profile')} in ${directory}: ${shortage}`,
-  )
-}
-
-function wholeBlocks(status: StatsFs | undefined, bytes: number): number {
   const block = status?.bsize ?? 0
-  return block > 0 && block <= MOST_BLOCK ? Math.ceil(bytes / block) * block : bytes
+  const stored = block > 0 && block <= MOST_BLOCK ? Math.ceil(LEAST_BYTES / block) * block : LEAST_BYTES
+  const shortage = shortageOf(status, profiles, stored + putAside)
+  refuse('space-for-move', `${several(profiles, 'profile')} in ${directory}`, shortage)
 }
 
-/** @throws {Failure} `disk` */
-export function checkSpaceForBatch({ directory }: Target, profiles: number): void {
-  const shortage = shortageOf(statusOf(directory), profiles, MOST_BYTES)
-  if (shortage === undefined) return
-  throw new Failure(
-    'space-for-batch',
-    `not enough disk space for ${several(profiles, 'more profile')} in ${directory}: ${shortage}`,
-  )
+function refuse(
+  kind: 'space-for-order' | 'space-for-batch' | 'space-for-move',
+  what: string,
+  shortage: string | undefined,
+): void {
+  if (shortage !== undefined) throw new Failure(kind, `not enough disk space for ${what}: ${shortage}`)
 }
 
-function statusOf(directory: string): StatsFs | undefined {
-  try {
-    return statfsSync(directory)
-  } catch {
-    return undefined
-  }
-}
+const statusOf = (directory: string) => attempt(() => statfsSync(directory))
 
 /** @returns undefined if there is space, or if the file system reports nothing plausible: then writing will tell */
 export function shortageOf(

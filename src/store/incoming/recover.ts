@@ -7,8 +7,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { errnoOf, Failure, reasonOf } from '../../failure.ts'
 import { type Messages, several } from '../../words.ts'
-import { fileRights, namesIn, removeIfThere, tryToRemove } from '../directory-entries.ts'
-import { flushDirectory, writeFlushed } from '../flush/flush.ts'
+import { namesIn, removeIfThere, tryToRemove } from '../directory-entries.ts'
 import { fileName } from '../names.ts'
 import { attempt, patiently } from '../patience.ts'
 import { FreeList } from '../queue.ts'
@@ -33,62 +32,55 @@ import {
 } from './answers.ts'
 import {
   createIncoming,
-  makeIncoming,
   removeAll,
   removeAnswer,
   type Target,
   targetOf,
+  writeAnswer,
 } from './target-directory.ts'
 
 const SECOND_LOOK_MS = 1000
 
 export interface Recovered extends Added {
-  /** The rest of their profiles is lost. */
-  readonly damaged?: string[]
+  /** The paths of answers whose rest is lost. */
+  readonly damaged: string[]
 }
 
 /** @throws {Failure} `disk` */
 export async function finishFetches(directory: string, messages: Messages): Promise<void> {
-  const {
-    stored = [],
-    known = [],
-    damaged = [],
-  } = (await recover(directory, (each) => warnOfUnanswered(each, messages))) ?? {}
+  const { stored, known, damaged } = await recover(directory, (each) => warnOfUnanswered(each, messages))
   // A fetch or a move may have been interrupted before it received anything.
-  if (stored.length + known.length > 0) {
+  if (stored.length + known.length > 0)
     messages.tell(0, `stored what an interrupted call received: ${several(stored.length, 'new profile')}`)
-  }
-  for (const path of damaged) {
+  for (const path of damaged)
     messages.warn(`part of what an interrupted call received can't be read; the rest is kept in ${path}`)
-  }
 }
 
 /**
  * @param tell receives what was requested and not received, before what says so is removed
- * @returns undefined if there was nothing to do
  * @throws {Failure} `disk`
  */
 export async function recover(
   directory: string,
   tell: (unanswered: Unanswered) => void = () => {},
-): Promise<Recovered | undefined> {
+): Promise<Recovered> {
+  const all: Recovered = { stored: [], known: [], damaged: [] }
   try {
     const names = await abandoned(directory)
-    if (names.length === 0) return undefined
+    if (names.length === 0) return all
     const unanswered = unansweredOf(directory, names)
     if (unanswered !== undefined) tell(unanswered)
     const target = targetOf(directory)
-    const all: Recovered[] = []
     try {
       for (const name of names) {
-        if (name.endsWith(ANSWER)) all.push(...(await finish(target, name)))
+        if (name.endsWith(ANSWER)) await finish(target, name, all)
         else if (name.endsWith(TAKEN)) removeAll(incomingPath(directory, name))
         else tryToRemove(incomingPath(directory, name))
       }
     } finally {
       FreeList.drop(directory)
     }
-    return all.length === 0 ? undefined : merged(all)
+    return all
   } catch (error) {
     if (error instanceof Failure) throw error
     const facts = { kind: 'not-recovered', directory } as const
@@ -96,30 +88,21 @@ export async function recover(
   }
 }
 
-function merged(all: readonly Recovered[]): Recovered {
-  const damaged = all.flatMap((each) => each.damaged ?? [])
-  const added = { stored: all.flatMap(({ stored }) => stored), known: all.flatMap(({ known }) => known) }
-  return damaged.length === 0 ? added : { ...added, damaged }
-}
-
 /**
  * If several calls find an answer, the one that takes it away continues, with its own copy. A rename alone would not do:
  * on FAT, a power cut could leave neither name. The call that had it can't publish anything of it from then on.
  */
-async function finish(target: Target, name: string): Promise<Recovered[]> {
+async function finish(target: Target, name: string, all: Recovered): Promise<void> {
   const { directory } = target
   const own = newAnswerName()
-  const [theirs, path] = [incomingPath(directory, name), answerPath(directory, own)]
+  const theirs = incomingPath(directory, name)
   let text: Buffer
   try {
     const isFile = lstatSync(theirs).isFile()
     const hasAnswer = isFile || readdirSync(theirs).includes('answer')
     // Without, the call was killed before it had received anything, or after it had stored all.
     text = hasAnswer ? readFileSync(isFile ? theirs : join(theirs, 'answer')) : Buffer.alloc(0)
-    makeIncoming(target, own + ANSWER)
-    await writeFlushed(path, text, fileRights(target.rights))
-    await flushDirectory(incomingPath(directory, own + ANSWER))
-    await flushDirectory(join(directory, INCOMING))
+    await writeAnswer(target, own, text)
     // A server may say that it is gone, although this call has removed it. To store it twice does no harm.
     if (isFile) patiently(() => removeIfThere(theirs))
     else takeAway(theirs, incomingPath(directory, own + TAKEN))
@@ -127,13 +110,15 @@ async function finish(target: Target, name: string): Promise<Recovered[]> {
     const isGone = errnoOf(error) === 'ENOENT'
     // A disk that fails may have removed it all the same.
     if (isGone || existsSync(theirs)) removeAnswer(directory, own)
-    if (isGone) return []
+    if (isGone) return
     throw error
   }
   const { profiles, isComplete } = parseAnswerFile(text.toString('utf8'))
   const kept = isComplete || text.length === 0 ? undefined : incomingPath(directory, own + DAMAGED)
-  const added = await publishAnswer(target, own, profiles, kept)
-  return text.length === 0 ? [] : [kept === undefined ? added : { ...added, damaged: [kept] }]
+  const { stored, known } = await publishAnswer(target, own, profiles, kept)
+  all.stored.push(...stored)
+  all.known.push(...known)
+  if (kept !== undefined) all.damaged.push(kept)
 }
 
 /** @throws the system error, ENOENT if another call has taken it away */
@@ -193,18 +178,12 @@ export interface Unanswered {
 }
 
 /** Changes nothing, and goes by the clock of this machine: what another one left counts when it is a day old. */
-export function findUnanswered(directory: string): Unanswered | undefined {
-  const now = Date.now()
-  const isEnded = (name: string) => {
-    const status = statusOf(incomingPath(directory, name))
-    return status !== undefined && isAbandoned(name, now - status.mtimeMs) !== false
-  }
-  return unansweredOf(directory, incomingNames(directory).filter(isEnded))
-}
+export const findUnanswered = (directory: string): Unanswered | undefined =>
+  unansweredOf(directory, abandonedAt(Date.now(), directory, incomingNames(directory)).keys())
 
 /** @param names what calls have left that have ended */
-function unansweredOf(directory: string, names: readonly string[]): Unanswered | undefined {
-  const all = names.flatMap((name) => requestOf(directory, name) ?? [])
+function unansweredOf(directory: string, names: Iterable<string>): Unanswered | undefined {
+  const all = [...names].flatMap((name) => requestOf(directory, name) ?? [])
   if (all.length === 0) return undefined
   const times = all.map(({ ms }) => ms)
   const profiles = all.reduce((sum, each) => sum + each.profiles, 0)

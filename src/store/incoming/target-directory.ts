@@ -142,7 +142,7 @@ export function createIncoming({ directory, rights }: Target, name: string): num
  * Makes a directory among the answers, unless it is there.
  * @throws the system error
  */
-export function makeIncoming({ directory, rights }: Target, name: string): void {
+function makeIncoming({ directory, rights }: Target, name: string): void {
   makePlace(directory)
   const path = incomingPath(directory, name)
   if (!exists(path)) patiently(() => mkdirSync(path, { mode: rights }))
@@ -201,38 +201,40 @@ export async function putAside(
   profiles: readonly StoredProfile[],
 ): Promise<void> {
   const text = formatAnswer(profiles)
-  const place = join(target.directory, INCOMING)
-  try {
-    makeIncoming(target, answer + ANSWER)
-    await writeOver(target, answer, text)
-    await flushDirectory(place)
-    return
-  } catch {
-    release(target, answer)
-  }
-  for (let tries = TRIES; ; tries--) {
+  for (let tries = 0; ; tries++) {
     try {
-      makeIncoming(target, answer + ANSWER)
-      await writeFlushed(answerPath(target.directory, answer), Buffer.from(text), fileRights(target.rights))
-      await flushDirectory(incomingPath(target.directory, answer + ANSWER))
-      await flushDirectory(place)
-      return
+      if (tries === 0) return await writeOver(target, answer, text)
+      return await writeAnswer(target, answer, Buffer.from(text))
     } catch (error) {
       // Profiles that are reported as lost must not reappear later, because the user may have requested them again.
       release(target, answer)
-      if (tries <= 1 || !FULL.includes(errnoOf(error) ?? '')) throw error
+      if (tries === 0) continue
+      if (tries >= TRIES || !FULL.includes(errnoOf(error) ?? '')) throw error
       await sleep(PAUSE_MS)
     }
   }
 }
 
-/** The rename comes first, so that a crash leaves what is written to the next call. */
-async function writeOver({ directory }: Target, answer: string, text: string): Promise<void> {
-  const path = answerPath(directory, answer)
-  patiently(() => renameSync(incomingPath(directory, answer + RESERVE), path))
-  // On FAT, both names may be on the disk until these flushes, for the same clusters.
+/** Writes and flushes an answer, and its names. */
+export async function writeAnswer(target: Target, answer: string, contents: Buffer): Promise<void> {
+  makeIncoming(target, answer + ANSWER)
+  await writeFlushed(answerPath(target.directory, answer), contents, fileRights(target.rights))
+  await flushNames(target, answer)
+}
+
+async function flushNames({ directory }: Target, answer: string): Promise<void> {
   await flushDirectory(incomingPath(directory, answer + ANSWER))
   await flushDirectory(join(directory, INCOMING))
+}
+
+/** The rename comes first, so that a crash leaves what is written to the next call. */
+async function writeOver(target: Target, answer: string, text: string): Promise<void> {
+  const { directory } = target
+  const path = answerPath(directory, answer)
+  makeIncoming(target, answer + ANSWER)
+  patiently(() => renameSync(incomingPath(directory, answer + RESERVE), path))
+  // On FAT, both names may be on the disk until these flushes, for the same clusters.
+  await flushNames(target, answer)
   const file = patiently(() => openSync(path, 'r+'))
   try {
     writeFileSync(file, text + END)
@@ -243,6 +245,7 @@ async function writeOver({ directory }: Target, answer: string, text: string): P
   }
   // A call that was paused for long has been taken for dead: another one has removed what it found.
   lstatSync(path)
+  await flushDirectory(join(directory, INCOMING))
 }
 
 /**

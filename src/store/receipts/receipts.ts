@@ -82,8 +82,7 @@ export class Receipts {
   readonly #sources: Source[] = []
   readonly #byIccid = new Groups()
   /** Where each line begins. */
-  #offsets = new Float64Array(1024)
-  #count = 0
+  readonly #offsets: number[] = []
 
   /**
    * @param each receives each receipt, and the number of its line
@@ -105,7 +104,7 @@ export class Receipts {
 
   /** How many lines all files have. */
   get length(): number {
-    return this.#count
+    return this.#offsets.length
   }
 
   /** As in `receipt.jsonl:12`. */
@@ -148,13 +147,13 @@ export class Receipts {
   }
 
   async #add(path: string, each: (receipt: Receipt, line: number) => void): Promise<void> {
-    const source = reading(path, () => open(path, this.#count, this.#sources.length < MOST_OPEN))
+    const source = reading(path, () => open(path, this.length, this.#sources.length < MOST_OPEN))
     this.#sources.push(source)
     let from = 0
     let begunWith = ''
     let isAny = false
     for (const line of linesOf(source)) {
-      const number = this.#note(from)
+      const number = this.#offsets.push(from) - 1
       from += line.length
       const text = line.toString(source.encoding).trim()
       begunWith ||= text
@@ -170,17 +169,9 @@ export class Receipts {
       if (number % 4096 === 0) await new Promise((resolve) => setImmediate(resolve))
     }
     // Where the last line ends.
-    this.#note(from)
+    this.#offsets.push(from)
     if (!isAny && begunWith !== '' && !isBegun(begunWith))
       throw new Failure('not-receipts', `${path} is not a file of receipts`)
-  }
-
-  /** @returns the number of the line */
-  #note(offset: number): number {
-    if (this.#count === this.#offsets.length)
-      this.#offsets = new Float64Array(this.#offsets.buffer.transfer(2 * this.#offsets.byteLength))
-    this.#offsets[this.#count] = offset
-    return this.#count++
   }
 
   #sourceOf = (line: number) => this.#sources.findLast(({ first }) => first <= line) as Source
@@ -271,21 +262,16 @@ export class Groups {
 
   /** The numbers of one hash at a time, the lowest first. */
   *[Symbol.iterator](): Generator<number[]> {
-    this.#words.subarray(0, this.#count).sort()
-    let group: number[] = []
-    let hash: bigint | undefined
-    for (let at = 0; at < this.#count; at++) {
-      const word = this.#words[at] ?? 0n
-      if (group.length > 0 && word >> 32n !== hash) {
-        yield group
-        group = []
-      }
-      hash = word >> 32n
-      group.push(Number(word & 0xffff_ffffn))
+    const words = this.#words.subarray(0, this.#count).sort()
+    for (let from = 0, to = 0; from < words.length; from = to) {
+      const hash = hashIn(words[from])
+      while (to < words.length && hashIn(words[to]) === hash) to++
+      yield Array.from(words.subarray(from, to), (word) => Number(word & 0xffff_ffffn))
     }
-    if (group.length > 0) yield group
   }
 }
+
+const hashIn = (word = 0n) => word >> 32n
 
 /** FNV-1a. */
 function hashOf(key: string): number {

@@ -110,14 +110,14 @@ test('the reserve of a killed fetch is removed; a partly written response is fou
   const room = toReserve(9000)
   writeFileSync(join(incoming, unused + RESERVE), room)
   writeFileSync(join(incoming, renamed + ANSWER), room)
-  expect(await recover(directory)).toEqual({ stored: [], known: [] })
+  expect(await recover(directory)).toEqual({ stored: [], known: [], damaged: [] })
 
   writeFileSync(join(incoming, begun + RESERVE), room)
   renameSync(join(incoming, begun + RESERVE), join(incoming, begun + ANSWER))
   const file = openSync(join(incoming, begun + ANSWER), 'r+')
   writeSync(file, formatAnswer(profiles(2)) + END)
   closeSync(file)
-  expect(await recover(directory)).toEqual({ stored: ['89880', '89881'], known: [] })
+  expect(await recover(directory)).toEqual({ stored: ['89880', '89881'], known: [], damaged: [] })
   expect(readdirSync(incoming).filter((name) => !name.endsWith('.fetch'))).toEqual([])
 })
 
