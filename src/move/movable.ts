@@ -19,7 +19,6 @@ export class Movables {
   readonly #tried = new Set<string>()
   /** Looked at in the target before. */
   readonly #approved = new Set<string>()
-  #skipped = 0
   /** The files in the target of profiles that it used: they can't come back. */
   readonly #used = new Set<string>()
   /** The files in the target of profiles that are unused in both directories. */
@@ -54,9 +53,9 @@ export class Movables {
         throw new Failure('unreadable', `${name} can't be moved now: ${error.message}`, error)
       if (this.#tried.has(name)) return undefined
       this.#tried.add(name)
-      this.#skipped++
-      if (this.#skipped <= MOST_WARNINGS) messages.warn(`${name} is not moved: ${error.message}`)
-      else messages.tell(1, `${name} is not moved: ${error.message}`)
+      const text = `${name} is not moved: ${error.message}`
+      if (this.#tried.size <= MOST_WARNINGS) messages.warn(text)
+      else messages.tell(1, text)
       return undefined
     }
   }

@@ -17,7 +17,7 @@ import { movesInto, noteGiven } from '../store/moves.ts'
 import { type Use, useOf } from '../store/profile-state.ts'
 import { FreeList } from '../store/queue.ts'
 import { deniedBy, lastOf, numberOf, withSeveralIccids } from '../store/receipts/last.ts'
-import { type Receipt, readByDevice } from '../store/receipts/receipts.ts'
+import { type Receipt, Receipts } from '../store/receipts/receipts.ts'
 import { type By, deviceIn, fieldsOf, tombstoneIn, tombstoneText } from '../store/used-file.ts'
 import { type Messages, several } from '../words.ts'
 
@@ -75,10 +75,10 @@ export async function restore(restoration: Restoration): Promise<void> {
 /** Claims what the receipts name as handed out or moved. */
 async function claimNamed(restoration: Restoration): Promise<void> {
   const { directory, files, messages, progress } = restoration
-  const { receipts, byDevice } = await readByDevice(files, progress)
+  const receipts = await Receipts.read(files, progress)
   try {
     const unclear = new Set<string>()
-    for (const [first] of withSeveralIccids(byDevice, (line) => receipts.at(line)))
+    for (const [first] of withSeveralIccids(receipts.byDevice, (line) => receipts.at(line)))
       if (first?.device) unclear.add(first.device)
     const job = { ...restoration, arrived: movesInto(directory), unclear }
     const tally = { profiles: 0, claimed: 0 }
@@ -117,25 +117,13 @@ async function claimThese(job: Job, all: readonly Receipt[][]): Promise<number> 
     if (tries < TRIES) pause(PAUSE_MS)
     for (const id of new Set(wanted.flatMap(({ move }) => move ?? [])))
       await noteGiven({ id, source: directory })
-    const recorded = new Set(await recordSome(directory, wanted))
-    const claims = wanted.filter((step) => step.records === undefined || recorded.has(step))
-    noFailureIn(
-      await claimAll(
-        directory,
-        claims.map(({ text }) => text),
-      ),
-    )
+    const toRecord = wanted.filter((step): step is Step & { records: number } => step.records !== undefined)
+    const recorded = await recordAll(directory, toRecord)
+    noFailureIn(recorded)
+    const late = new Set<Step>(toRecord.filter((_, at) => recorded[at]?.state !== 'ours'))
+    const texts = wanted.flatMap((step) => (late.has(step) ? [] : step.text))
+    noFailureIn(await claimAll(directory, texts))
   }
-}
-
-/** @returns those that are recorded now */
-async function recordSome(directory: string, steps: readonly Step[]): Promise<Step[]> {
-  const wanted = steps.flatMap((step) =>
-    step.records === undefined ? [] : { ...step, records: step.records, step },
-  )
-  const outcomes = await recordAll(directory, wanted)
-  noFailureIn(outcomes)
-  return wanted.flatMap(({ step }, at) => (outcomes[at]?.state === 'ours' ? step : []))
 }
 
 /** @throws the system error */

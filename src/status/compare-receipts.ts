@@ -3,7 +3,7 @@ import { movesInto } from '../store/moves.ts'
 import { fileName, usedName } from '../store/names.ts'
 import { looking, readUsed } from '../store/read.ts'
 import { deniedBy, holdersIn, withSeveralIccids } from '../store/receipts/last.ts'
-import { type Groups, type Receipt, type Receipts, readByDevice } from '../store/receipts/receipts.ts'
+import { type Receipt, Receipts } from '../store/receipts/receipts.ts'
 import { tombstoneIn } from '../store/used-file.ts'
 import { type Messages, type Progress, several } from '../words.ts'
 import { compare, type DeviceRecord, recordIn, recordOf, warnOfUnreadable } from './device-records.ts'
@@ -48,24 +48,24 @@ interface Comparison extends Output {
 export async function compareReceipts(comparison: Comparison): Promise<void> {
   const { files, messages, progress } = comparison
   // Before the directory: a claim is complete before its receipt is written, so stations may go on meanwhile.
-  const { receipts, byDevice } = await readByDevice(files, progress)
+  const receipts = await Receipts.read(files, progress)
   try {
     warnOfEach(messages, receipts.torn, {
       words: (line) => `${receipts.sourceOf(line)} is not a complete receipt`,
       more: (others) => `${others} more receipts are not complete`,
     })
-    await hold(receipts, byDevice, comparison)
+    await hold(receipts, comparison)
   } finally {
     receipts.close()
   }
 }
 
 /** @throws {Failure} as `compareReceipts` */
-async function hold(receipts: Receipts, byDevice: Groups, comparison: Comparison): Promise<void> {
+async function hold(receipts: Receipts, comparison: Comparison): Promise<void> {
   const { directory, messages, format, progress } = comparison
   const tally = { receipts: 0, profiles: 0, elsewhere: 0, torn: receipts.torn.length }
   progress.follow(() => `${several(tally.profiles, 'profile')} compared`)
-  const statementAt = addUsed(receipts, byDevice, comparison)
+  const statementAt = addUsed(receipts, comparison)
   const arrived = looking(directory, () => movesInto(directory))
   const found: Contradiction[] = []
   const forgotten: string[] = []
@@ -88,7 +88,7 @@ async function hold(receipts: Receipts, byDevice: Groups, comparison: Comparison
     for (const device of new Set(each.flatMap(({ device }) => device ?? [])))
       forgotten.push(`${iccid} is used, but not recorded for device ${device}`)
   }
-  for (const statements of withSeveralIccids(byDevice, statementAt))
+  for (const statements of withSeveralIccids(receipts.byDevice, statementAt))
     found.push({ problem: 'two-profiles', statements })
   if (found.length > 0) await printList(comparison, FIELDS, rowsOf(directory, found))
   else if (format === 'json') await printJson(comparison, { directory, ...tally })
@@ -119,14 +119,13 @@ async function hold(receipts: Receipts, byDevice: Groups, comparison: Comparison
  */
 function addUsed(
   receipts: Receipts,
-  byDevice: Groups,
   { directory, messages }: Comparison,
 ): (entry: number) => Statement | undefined {
   const used = readUsed(directory)
   const unreadable: string[] = []
   for (const [at, name] of used.entries()) {
     const { device, iccid = '' } = recordIn(directory, name, unreadable) ?? {}
-    if (device !== undefined && iccid !== '') byDevice.add(device, receipts.length + at)
+    if (device !== undefined && iccid !== '') receipts.byDevice.add(device, receipts.length + at)
   }
   warnOfUnreadable(unreadable, messages)
   return (entry) => {

@@ -1,17 +1,13 @@
 /** What is in a directory, made if it is missing and removed if it is there; and where directories are. */
 import { lstatSync, mkdirSync, readdirSync, readFileSync, rmdirSync, statSync, unlinkSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { errnoOf, Failure } from '../failure.ts'
+import { Failure } from '../failure.ts'
 import { pause } from '../pause.ts'
 import { flushDirectorySync, isOnFuse } from './flush/flush.ts'
 import { attempt, ifThere, patiently } from './patience.ts'
 
 /** The names in a directory; none if there is none. */
 export const namesIn = (path: string): string[] => ifThere(() => readdirSync(path)) ?? []
-
-/** Whether a name could not be created because it exists. Over SFTP (sshfs), that becomes EPERM. */
-export const isExisting = (error: unknown, path: string) =>
-  errnoOf(error) === 'EEXIST' || (errnoOf(error) === 'EPERM' && exists(path))
 
 /** Also a broken link: nothing can be created there. Throws the system error if nobody can tell. */
 export const exists = (path: string) => lstatSync(path, { throwIfNoEntry: false }) !== undefined

@@ -4,19 +4,18 @@
  * backup. A file that is missing or torn says nothing, and the next claim writes it.
  */
 import { randomUUID } from 'node:crypto'
-import { closeSync, constants, fstatSync, openSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { closeSync, fstatSync, openSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { errnoOf, Failure, reasonOf } from '../failure.ts'
 import type { Messages } from '../words.ts'
 import { fileRights, rightsOf, tryToRemove } from './directory-entries.ts'
 import { FAT, fileSystemOf, flushDirectorySync, flushFileSync, isTested, TESTED } from './flush/flush.ts'
-import { patiently } from './patience.ts'
+import { attempt, patiently } from './patience.ts'
+import { READ_SAFELY } from './read.ts'
 import { nameUnused } from './receipts/receipts.ts'
 import { fieldsOf } from './used-file.ts'
 
 const FILE = '.identity'
-
-const READ = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0)
 
 /** What Linux calls the type of NFS in statfs(2). Most servers tell no time of birth. */
 const NFS = 0x6969
@@ -61,7 +60,7 @@ export const identify = (directory: string): Identity => look(directory).identit
 function look(directory: string): { readonly identity: Identity; readonly ageMs: number } {
   let file: number | undefined
   try {
-    file = patiently(() => openSync(join(directory, FILE), READ))
+    file = patiently(() => openSync(join(directory, FILE), READ_SAFELY))
     const { ino, birthtimeNs, ctimeNs, mtimeMs } = fstatSync(file, { bigint: true })
     const ageMs = Math.abs(Date.now() - Number(mtimeMs))
     const { used, inode, birth: born, fileSystem } = fieldsOf(readFileSync(file, 'utf8'))
@@ -168,11 +167,8 @@ export function adopt(directory: string): void {
 }
 
 /** Does the same for a directory that was made just now, and is not used. If it can't, a copy is not recognised before. */
-export function introduce(directory: string): void {
-  try {
-    write(join(directory, FILE), directory, false)
-  } catch {}
-}
+export const introduce = (directory: string): void =>
+  attempt(() => write(join(directory, FILE), directory, false))
 
 /** @throws the system error, EEXIST if there is one */
 function write(path: string, directory: string, used: boolean): void {

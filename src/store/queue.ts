@@ -19,7 +19,7 @@ import { readSettled } from './claim.ts'
 import { fileRights, removeIfThere, rightsOf, tryToRemove } from './directory-entries.ts'
 import type { Unused } from './listing.ts'
 import { fileName, parseName } from './names.ts'
-import { patiently } from './patience.ts'
+import { attempt, patiently } from './patience.ts'
 
 /** This many missing files in a row are not due to another station: the free list is outdated. */
 const GONE_IN_A_ROW = 64
@@ -141,13 +141,13 @@ export class FreeList {
 
   /** @returns undefined if the directory has no usable free list */
   static open(directory: string): FreeList | undefined {
-    try {
+    return attempt(() => {
       const file = openSync(join(directory, HINT), constants.O_RDWR | (constants.O_NOFOLLOW ?? 0))
       const [magic, size] = readLines(file, 0, 2)
       if (magic === MAGIC && isNumber(size)) return new FreeList(file, Number(size))
       closeSync(file)
-    } catch {}
-    return undefined
+      return undefined
+    })
   }
 
   /** @returns false if the free list can't be written */
@@ -175,9 +175,7 @@ export class FreeList {
 
   /** Removes the free list after profiles were added. The next call then reads the whole directory. */
   static drop(directory: string): void {
-    try {
-      removeIfThere(join(directory, HINT))
-    } catch {}
+    attempt(() => removeIfThere(join(directory, HINT)))
   }
 
   /**
@@ -206,9 +204,7 @@ export class FreeList {
 
   /** Over NFS, this fails if another station has replaced the free list. Nothing depends on it. */
   close(): void {
-    try {
-      closeSync(this.#file)
-    } catch {}
+    attempt(() => closeSync(this.#file))
   }
 
   get #position(): number {
@@ -218,24 +214,17 @@ export class FreeList {
 
   /** One small write, so that no station reads half of it. */
   #move(position: number): boolean {
-    try {
-      return writeSync(this.#file, linesOf([position]), POSITION_LINE * LINE) === LINE
-    } catch {
-      return false
-    }
+    return attempt(() => writeSync(this.#file, linesOf([position]), POSITION_LINE * LINE)) === LINE
   }
 }
 
 const isNumber = (text: string | undefined): text is string => text !== undefined && /^\d{1,9}$/.test(text)
 
-function readLines(file: number, at: number, count: number): string[] {
-  const bytes = Buffer.alloc(count * LINE)
-  try {
+const readLines = (file: number, at: number, count: number): string[] =>
+  attempt(() => {
+    const bytes = Buffer.alloc(count * LINE)
     const length = readSync(file, bytes, 0, bytes.length, at * LINE)
     return Array.from({ length: Math.floor(length / LINE) }, (_, index) =>
       bytes.toString('latin1', index * LINE, (index + 1) * LINE).trim(),
     )
-  } catch {
-    return []
-  }
-}
+  }) ?? []

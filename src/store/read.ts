@@ -25,7 +25,7 @@ const LARGEST_RECORD = 8 * LARGEST_PROFILE
 const MOST_LOOKED_INTO = 20
 
 /** Does not follow a link out of the directory, nor wait for a pipe with the name of a profile. */
-const READ_SAFELY = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0)
+export const READ_SAFELY = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0)
 
 /** Errors that say what a file is. All others say that it can't be read now. */
 const NO_FILE = ['EISDIR', 'ELOOP', 'ENOENT', 'ENXIO']
@@ -61,14 +61,7 @@ export function looking<T>(directory: string, look: () => T): T {
 }
 
 /** Whether the name of any profile in a directory has a filler. If the directory can't be read, some may. */
-export function hasFillers(directory: string): boolean {
-  try {
-    for (const name of namesOf(directory)) if (hasFiller(name)) return true
-    return false
-  } catch {
-    return true
-  }
-}
+export const hasFillers = (directory: string): boolean => attempt(() => isAnyIn(directory, hasFiller)) ?? true
 
 /** Some at a time: a list of a million names would take a hundred megabytes. */
 export function* namesOf(directory: string): Generator<string> {
@@ -99,21 +92,19 @@ export const whyNone = (directory: string, used: number, isAnyMoved: boolean) =>
       : 'all-used'
     : ({ kind: 'no-profiles', below: lotsIn(directory).find(hasUnused) } as const)
 
-function lotsIn(directory: string): string[] {
-  try {
-    return readdirSync(directory, { withFileTypes: true })
+const lotsIn = (directory: string): string[] =>
+  attempt(() =>
+    readdirSync(directory, { withFileTypes: true })
       .filter((each) => each.isDirectory() && !each.name.startsWith('.'))
       .slice(0, MOST_LOOKED_INTO)
-      .map(({ name }) => join(directory, name))
-  } catch {
-    return []
-  }
-}
+      .map(({ name }) => join(directory, name)),
+  ) ?? []
 
-function hasUnused(directory: string): boolean {
-  try {
-    for (const name of namesOf(directory)) if (isProfileName(name) && !name.startsWith('__')) return true
-  } catch {}
+const hasUnused = (directory: string): boolean =>
+  attempt(() => isAnyIn(directory, (name) => isProfileName(name) && !name.startsWith('__'))) ?? false
+
+function isAnyIn(directory: string, isMeant: (name: string) => boolean): boolean {
+  for (const name of namesOf(directory)) if (isMeant(name)) return true
   return false
 }
 

@@ -12,9 +12,9 @@ import {
   writeSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { Failure, reasonOf, UnusableProfile } from '../../failure.ts'
+import { errnoOf, Failure, reasonOf, UnusableProfile } from '../../failure.ts'
 import { CLAIMS, keyOfName } from '../claim-place.ts'
-import { exists, fileRights, isExisting, removeIfThere } from '../directory-entries.ts'
+import { exists, fileRights, removeIfThere } from '../directory-entries.ts'
 import {
   FLUSHES_AT_ONCE,
   flushDirectory,
@@ -227,7 +227,9 @@ function create(directory: string, name: string, rights: number): number | undef
   try {
     return patiently(() => openSync(path, 'wx', fileRights(rights)))
   } catch (error) {
-    if (!isExisting(error, path)) throw error
+    // Over SFTP (sshfs), EEXIST becomes EPERM.
+    const isThere = errnoOf(error) === 'EEXIST' || (errnoOf(error) === 'EPERM' && exists(path))
+    if (!isThere) throw error
     return isStored(directory, name) ? undefined : ifThere(() => patiently(() => openSync(path, 'r+')))
   }
 }

@@ -14,13 +14,11 @@ import { fullPath } from '../../full-path.ts'
 import { fileRights, rightsOf } from '../directory-entries.ts'
 import { flushDirectorySync, flushFileSync } from '../flush/flush.ts'
 import { isProfileName, usedName } from '../names.ts'
-import { patiently } from '../patience.ts'
+import { attempt, patiently } from '../patience.ts'
 import { stationName } from '../used-file.ts'
+import { BEGINNING, isBegun } from './receipts.ts'
 
 const STANDARD_OUTPUT = 1
-
-/** What every receipt begins with. */
-const BEGINNING = '{"time":"'
 
 const LONGEST_ICCID = '9'.repeat(20)
 
@@ -73,7 +71,8 @@ export class ReceiptFile {
       if (!hasRoom(path, this.#file, this.#sizeOf(count, longest)))
         throw new Failure('space-for-receipt', `not enough disk space for the receipt ${path}`)
       // A power cut could take the name of a new file, and all that was appended with it.
-      if (fstatSync(this.#file).size === 0) tryToFlush(dirname(path))
+      // A user may append to a file in a directory that this user can't read.
+      if (fstatSync(this.#file).size === 0) attempt(() => flushDirectorySync(dirname(path)))
     } catch (error) {
       if (error instanceof Failure) throw error
       const facts = { kind: 'unwritten-receipt', path } as const
@@ -119,29 +118,19 @@ export class ReceiptFile {
   }
 }
 
-/** A user may append to a file in a directory that this user can't read. */
-function tryToFlush(directory: string): void {
-  try {
-    flushDirectorySync(directory)
-  } catch {}
-}
-
 /**
  * Whether so many bytes more can fit. Otherwise, each call would claim a profile and fail. If the file system does not
  * tell, writing will.
  */
-function hasRoom(path: string, file: number, bytes: number): boolean {
-  try {
+const hasRoom = (path: string, file: number, bytes: number): boolean =>
+  attempt(() => {
     const { bavail, bfree, blocks, bsize } = statfsSync(path)
     // Some file systems keep blocks for root.
     const free = process.getuid?.() === 0 ? bfree : bavail
     if (!(blocks > 0 && bsize > 0 && free * bsize < bytes)) return true
     const status = fstatSync(file)
     return status.blocks * BLOCK - status.size >= bytes - free * bsize
-  } catch {
-    return true
-  }
-}
+  }) ?? true
 
 /**
  * What is there may be a key or a profile, and a pipe may have no reader. The end says nothing: a full disk, a power cut
@@ -152,15 +141,10 @@ function takesReceipts(path: string): boolean {
   if (status === undefined) return true
   if (isOutput(status)) return false
   if (!status.isFile() || status.size === 0) return status.isFile()
-  const [line = ''] = beginningOf(path).split('\n', 1)
-  return line !== '' && BEGINNING.startsWith(line)
-}
-
-/** As much of a file as a receipt must begin with. */
-function beginningOf(path: string): string {
   const file = openSync(path, 'r')
   try {
-    return bytesOf(file, BEGINNING.length, 0)
+    const [line = ''] = bytesOf(file, BEGINNING.length, 0).split('\n', 1)
+    return line !== '' && isBegun(line)
   } finally {
     closeSync(file)
   }
@@ -178,11 +162,8 @@ function bytesOf(file: number, length: number, at: number): string {
 }
 
 /** Whether a file is the one that standard output goes to. Windows can't describe a serial port, which is not a file. */
-export function isOutput(file: Stats, output = STANDARD_OUTPUT): boolean {
-  try {
+export const isOutput = (file: Stats, output = STANDARD_OUTPUT): boolean =>
+  attempt(() => {
     const { dev, ino } = fstatSync(output)
     return file.dev === dev && file.ino === ino
-  } catch {
-    return false
-  }
-}
+  }) ?? false

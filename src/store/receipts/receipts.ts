@@ -79,22 +79,26 @@ interface Source {
 export class Receipts {
   /** The numbers of lines that are not complete: a power cut or a full disk leaves the first part of one. */
   readonly torn: number[] = []
+  /** The numbers of the receipts of each device. */
+  readonly byDevice = new Groups()
   readonly #sources: Source[] = []
   readonly #byIccid = new Groups()
   /** Where each line begins. */
   readonly #offsets: number[] = []
+  #read = 0
 
   /**
-   * @param each receives each receipt, and the number of its line
+   * @param progress shows how many receipts are read
    * @throws {Failure} `disk` if a file can't be read, `usage` if it has no receipts
    */
   static async read(
     paths: readonly string[],
-    each: (receipt: Receipt, line: number) => void = () => {},
+    progress: { follow(line: () => string): void },
   ): Promise<Receipts> {
     const receipts = new Receipts()
+    progress.follow(() => `${several(receipts.#read, 'receipt')} read`)
     try {
-      for (const path of new Set(paths)) await receipts.#add(path, each)
+      for (const path of new Set(paths)) await receipts.#add(path)
       return receipts
     } catch (error) {
       receipts.close()
@@ -146,7 +150,7 @@ export class Receipts {
     for (const { file } of this.#sources.splice(0)) if (file !== undefined) closeSync(file)
   }
 
-  async #add(path: string, each: (receipt: Receipt, line: number) => void): Promise<void> {
+  async #add(path: string): Promise<void> {
     const source = reading(path, () => open(path, this.length, this.#sources.length < MOST_OPEN))
     this.#sources.push(source)
     let from = 0
@@ -162,8 +166,9 @@ export class Receipts {
       if (receipt === undefined) this.torn.push(number)
       else {
         isAny = true
+        this.#read++
         this.#byIccid.add(receipt.iccid, number)
-        each(receipt, number)
+        if (receipt.device !== null) this.byDevice.add(receipt.device, number)
       }
       // Progress is only seen when nothing else is to be done.
       if (number % 4096 === 0) await new Promise((resolve) => setImmediate(resolve))
@@ -224,25 +229,6 @@ function reading<T>(path: string, read: () => T): T {
   } catch (error) {
     throw new Failure('unread-receipts', `can't read the receipts ${path}: ${reasonOf(error)}`, error)
   }
-}
-
-/**
- * Reads files of receipts, and follows how many.
- * @returns also the numbers of the receipts of each device
- * @throws as `Receipts.read`
- */
-export async function readByDevice(
-  files: readonly string[],
-  progress: { follow(line: () => string): void },
-): Promise<{ receipts: Receipts; byDevice: Groups }> {
-  const byDevice = new Groups()
-  let read = 0
-  progress.follow(() => `${several(read, 'receipt')} read`)
-  const receipts = await Receipts.read(files, ({ device }, line) => {
-    read++
-    if (device !== null) byDevice.add(device, line)
-  })
-  return { receipts, byDevice }
 }
 
 /**

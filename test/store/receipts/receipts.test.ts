@@ -7,6 +7,8 @@ import { Receipts } from '../../../src/store/receipts/receipts.ts'
 import { temporaryDirectory } from '../../support/directory.ts'
 import { iccid } from '../../support/profiles.ts'
 
+const SILENT = { follow: () => {} }
+
 const lineOf = (n: number, device = `SN-${n}`) =>
   JSON.stringify({ time: '2026', station: 'line-1', device, iccid: iccid(n), directory: '/p', again: false })
 
@@ -18,7 +20,7 @@ function written(text: string | Buffer): string {
 
 /** The devices of each profile, with where that stands. */
 async function devicesIn(...paths: string[]): Promise<string[]> {
-  const receipts = await Receipts.read(paths)
+  const receipts = await Receipts.read(paths, SILENT)
   const found = [...receipts.profiles()].map((each) =>
     each.map(({ device, source }) => `${device} ${source.replace(/^.*:/, '')}`).join(),
   )
@@ -43,12 +45,14 @@ test('lines across the chunks that are read, with blank lines between them', asy
 })
 
 test('a line without an end that is longer than any receipt', async () => {
-  await expect(Receipts.read([written('x'.repeat(3_000_000))])).rejects.toThrow('is not a file of receipts')
+  await expect(Receipts.read([written('x'.repeat(3_000_000))], SILENT)).rejects.toThrow(
+    'is not a file of receipts',
+  )
 })
 
 test('a file that changes while it is read', async () => {
   const path = written(`${lineOf(1)}\n`)
-  const receipts = await Receipts.read([path])
+  const receipts = await Receipts.read([path], SILENT)
   appendFileSync(path, `${lineOf(2)}\n`)
   expect([...receipts.profiles()].flat()).toHaveLength(1)
   writeFileSync(path, 'something else, as long as a receipt, or longer: '.repeat(5))
@@ -63,7 +67,7 @@ test('a long file takes little memory', () => {
   const code = `
     import { Receipts } from '${module}'
     let count = 0
-    for (const each of (await Receipts.read([${JSON.stringify(path)}])).profiles()) count += each.length
+    for (const each of (await Receipts.read([${JSON.stringify(path)}], { follow() {} })).profiles()) count += each.length
     console.log(count)`
   const args = ['--max-old-space-size=20', '--max-semi-space-size=4', '--input-type=module', '-e', code]
   expect(execFileSync(process.execPath, args, { encoding: 'utf8' })).toBe(`${lines}\n`)
