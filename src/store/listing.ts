@@ -16,33 +16,32 @@ export interface Unused {
 /** Of a million foreign files, nobody wants to see more. */
 const MOST_NAMED = 100
 
-/** As a file system or a tool that changes case has written it: a profile that nobody finds. */
-const isInCapitals = (name: string) => name.slice(-ENDING.length).toLowerCase() === ENDING
-
 /**
  * Ignores names that do not end in `.json`, in small letters or capitals, or that begin with a dot or with `profiles`. A
  * profile with a used twin counts as used, in any spelling, and so does one that has come back since. Of several
  * spellings of one unused profile, only the first counts.
  */
 export function unusedOf(names: Iterable<string>): Unused {
-  const used = new IccidList()
-  const iccids = new IccidList()
-  const back: string[] = []
+  const [used, iccids, earlier] = [new IccidList(), new IccidList(), new IccidList()]
   const notProfiles: string[] = []
   let notProfileCount = 0
   for (const name of names) {
-    const isProfile = name.endsWith(ENDING)
-    if (!(isProfile || isInCapitals(name)) || name.startsWith('.') || name.startsWith('profiles')) continue
-    const isUsed = name.startsWith(USED)
-    const stem = name.slice(isUsed ? USED.length : 0, -ENDING.length)
-    if (isProfile && iccidDigits(stem) !== undefined) (isUsed ? used : iccids).add(stem)
-    else if (isProfile && parseName(name) !== undefined) {
-      ;(isUsed ? used : iccids).add(stem)
-      back.push(stem)
-    } else if (++notProfileCount <= MOST_NAMED) notProfiles.push(name)
+    // In capitals, as a file system or a tool that changes case has written it, nobody finds a profile.
+    const isMeant = name.endsWith(ENDING) || name.slice(-ENDING.length).toLowerCase() === ENDING
+    if (!isMeant || name.startsWith('.') || name.startsWith('profiles')) continue
+    const parsed = parseName(name)
+    if (parsed === undefined) {
+      if (++notProfileCount <= MOST_NAMED) notProfiles.push(name)
+      continue
+    }
+    const { digits, number, isUsed } = parsed
+    if (isUsed) used.add(name.slice(USED.length, -ENDING.length))
+    else iccids.add(name.slice(0, -ENDING.length))
+    // What a profile that came back was before does not count any more.
+    for (let before = 1; before < number; before++) earlier.add(keyOf({ digits, number: before }))
   }
   const twins = iccids.sort().remove(used.sort()).map(fileName)
-  const earlier = earlierOf(back)
+  earlier.sort()
   for (const list of [iccids, used]) list.remove(earlier)
   return {
     iccids: iccids.toArray(),
@@ -51,16 +50,6 @@ export function unusedOf(names: Iterable<string>): Unused {
     twins,
     used: used.length,
   }
-}
-
-/** What profiles that came back were before. They do not count any more. */
-function earlierOf(stems: readonly string[]): IccidList {
-  const earlier = new IccidList()
-  for (const stem of stems) {
-    const { digits = '', number = 1 } = parseName(fileName(stem)) ?? {}
-    for (let before = 1; before < number; before++) earlier.add(keyOf({ digits, number: before }))
-  }
-  return earlier.sort()
 }
 
 /** The names of used files, sorted. */

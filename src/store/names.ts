@@ -5,7 +5,7 @@ export const USED = '__'
 export const ENDING = '.json'
 
 /** The number of a profile that came back to its directory; the first time, it has none. */
-const NUMBERED = /^(.*)\.([2-9]|[1-9]\d{1,5})$/
+const NUMBERED = /\.([2-9]|[1-9]\d{1,5})$/
 
 /** @param profile an ICCID, with the number of its return: what `Unused` lists */
 export const fileName = (profile: string) => profile + ENDING
@@ -29,8 +29,8 @@ export function parseName(name: string): ProfileName | undefined {
   const isUsed = name.startsWith(USED)
   if (!name.endsWith(ENDING)) return undefined
   const stem = name.slice(isUsed ? USED.length : 0, -ENDING.length)
-  const [, before, number] = NUMBERED.exec(stem) ?? [undefined, stem, '1']
-  const digits = iccidDigits(before ?? '')
+  const [ending = '', number = '1'] = NUMBERED.exec(stem) ?? []
+  const digits = iccidDigits(stem.slice(0, stem.length - ending.length))
   return digits === undefined ? undefined : { digits, number: Number(number), isUsed }
 }
 
