@@ -16,7 +16,7 @@ import { adopt } from '../store/identity.ts'
 import { movesInto, noteGiven } from '../store/moves.ts'
 import { type Use, useOf } from '../store/profile-state.ts'
 import { FreeList } from '../store/queue.ts'
-import { deniedBy, lastOf, numberOf, withSeveralIccids } from '../store/receipts/last.ts'
+import { deniedBy, holdersIn, numberOf, withSeveralIccids } from '../store/receipts/last.ts'
 import { type Receipt, Receipts } from '../store/receipts/receipts.ts'
 import { type By, deviceIn, fieldsOf, tombstoneIn, tombstoneText } from '../store/used-file.ts'
 import { type Messages, several } from '../words.ts'
@@ -102,15 +102,13 @@ async function claimNamed(restoration: Restoration): Promise<void> {
  * @returns how many of the profiles were not used as the receipts say
  */
 async function claimThese(job: Job, all: readonly Receipt[][]): Promise<number> {
-  const { directory, messages } = job
-  const lost: string[] = []
+  const { directory } = job
   let open = all
   let claimed: number | undefined
   for (let tries = TRIES; ; tries--) {
-    const steps = open.map((receipts) => stepFor(job, receipts, lost))
+    const steps = open.map((receipts) => stepFor(job, receipts))
     open = open.filter((_, at) => steps[at] !== undefined)
     const wanted = steps.filter((step) => step !== undefined)
-    for (const each of lost.splice(0)) messages.warn(each)
     claimed ??= wanted.length
     if (wanted.length === 0) return claimed
     if (tries === 0) throw new Failure('busy-claim', `another call is claiming ${open[0]?.[0]?.iccid}`)
@@ -133,11 +131,10 @@ function noFailureIn(outcomes: readonly Outcome[]): void {
 
 /**
  * What is still to be done for a profile. What is used stays as it is, unless nobody is known to have it.
- * @param lost receives what a person must know
  * @returns undefined if nothing is
  */
-function stepFor(job: Job, receipts: readonly Receipt[], lost: string[]): Step | undefined {
-  const { directory } = job
+function stepFor(job: Job, receipts: readonly Receipt[]): Step | undefined {
+  const { directory, messages } = job
   const iccid = receipts[0]?.iccid ?? ''
   try {
     let use = useOf(directory, iccid)
@@ -145,12 +142,10 @@ function stepFor(job: Job, receipts: readonly Receipt[], lost: string[]): Step |
       settle(directory, keyOfName(use.name))
       use = useOf(directory, iccid)
     }
-    const last = lastOf(receipts)
-    if (last.state === 'moved') return stepOfMove(job, receipts, use, lost)
-    const [holder, another] = last.holders
-    if (holder === undefined) return undefined
+    const [holder, another] = holdersIn(receipts)
+    if (holder === undefined) return stepOfMove(job, receipts, use)
     if (use.state === 'gone' && holder.device !== null && holder.directory === fullPath(directory))
-      lost.push(`${iccid}, which device ${holder.device} has, is not in ${directory}`)
+      messages.warn(`${iccid}, which device ${holder.device} has, is not in ${directory}`)
     const isClear = another === undefined && holder.device !== null && !job.unclear.has(holder.device)
     return (isClear ? stepOfDevice(job, holder, use) : undefined) ?? stepOfAnybody(job, holder, use)
   } catch (error) {
@@ -158,7 +153,7 @@ function stepFor(job: Job, receipts: readonly Receipt[], lost: string[]): Step |
     // Somebody would get it as soon as it can be read again.
     if (error.fault !== 'damaged')
       throw new Failure('unreadable', `can't restore ${iccid} in ${directory}: ${error.message}`, error)
-    lost.push(`${iccid} stays as it is: ${error.message}`)
+    messages.warn(`${iccid} stays as it is: ${error.message}`)
     return undefined
   }
 }
@@ -191,10 +186,9 @@ function stepOfAnybody({ directory }: Job, holder: Receipt, use: Use): Step | un
 
 /** Another directory has the profile, or may have it. */
 function stepOfMove(
-  { directory, arrived }: Job,
+  { directory, arrived, messages }: Job,
   receipts: readonly Receipt[],
   use: Use,
-  lost: string[],
 ): Step | undefined {
   const stored = unusedIn(directory, use)
   if (stored === undefined || use.state === 'gone') return undefined
@@ -211,7 +205,7 @@ function stepOfMove(
   // Whether it is back is not known: another directory may have had this path.
   const isBack = receipts.some(({ move }) => move?.to === here && !arrived.has(move?.id ?? ''))
   if (!isBack && tombstoneIn(tombstone) !== undefined) return { text: tombstone, move: id }
-  if (isBack) lost.push(`${out.iccid} left ${directory} and may have come back: it is marked used`)
+  if (isBack) messages.warn(`${out.iccid} left ${directory} and may have come back: it is marked used`)
   return { text: usedText(stored, undefined, byOf(out)) }
 }
 

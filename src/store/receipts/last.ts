@@ -6,20 +6,6 @@ import { type Groups, type Receipt, withoutCopies } from './receipts.ts'
 
 type Move = Receipt & { readonly move: NonNullable<Receipt['move']> }
 
-/** What the receipts of one profile come to. With several in a list, they contradict each other. */
-export type Last =
-  | { readonly state: 'handed-out'; readonly holders: readonly Receipt[] }
-  /** The last moves: several if the receipts do not tell which one was the last. */
-  | { readonly state: 'moved'; readonly moves: readonly Move[] }
-
-/** @param receipts of one profile, each once, in any order; at least one */
-export function lastOf(receipts: readonly Receipt[]): Last {
-  const holders = holdersIn(receipts)
-  return holders.length > 0
-    ? { state: 'handed-out', holders }
-    : { state: 'moved', moves: lastMoves(movesIn(receipts)) }
-}
-
 /**
  * Who has a profile, one statement for each. Without a serial number, each hand-out that was not a repetition was for
  * another device.
@@ -47,12 +33,8 @@ export function* withSeveralIccids<S extends Partial<Receipt>>(
   byDevice: Groups,
   statementAt: (number: number) => S | undefined,
 ): Generator<S[]> {
-  for (const numbers of byDevice) {
-    if (numbers.length < 2) continue
-    const all = numbers.flatMap((number) => statementAt(number) ?? [])
-    for (const statements of Map.groupBy(all, ({ device }) => device).values())
-      if (new Set(statements.map(({ iccid }) => iccid)).size > 1) yield withoutCopies(statements)
-  }
+  for (const statements of byDevice.read(statementAt, ({ device }) => device, 2))
+    if (new Set(statements.map(({ iccid }) => iccid)).size > 1) yield withoutCopies(statements)
 }
 
 /**
@@ -68,7 +50,7 @@ export function deniedBy(
 ): Receipt[] {
   const moves = movesIn(receipts)
   const isMarked = ({ move }: Move) => arrived.has(move.id)
-  const places = Map.groupBy(lastMoves(moves), ({ move }) => move.to)
+  const places = Map.groupBy(lastMoves(receipts), ({ move }) => move.to)
   const isHere = places.size > 0 && [...places.values()].every((into) => into.some(isMarked))
   // A profile that comes back to a directory gets the next number there: it left under another one.
   const left = moves.filter((each) => !isMarked(each) && numberOf(each.file) === numberOf(file))
@@ -78,8 +60,13 @@ export function deniedBy(
   return [...receipts.filter(({ move }) => move === undefined), ...denying]
 }
 
-/** The moves to the directories that no later move left. Where the chain is closed, any of them can be the last one. */
-function lastMoves(moves: readonly Move[]): readonly Move[] {
+/**
+ * The moves to the directories that no later move left: several if the receipts do not tell which one was the last. Where
+ * the chain is closed, any of them can be.
+ * @param receipts of one profile, in any order
+ */
+export function lastMoves(receipts: readonly Receipt[]): readonly Move[] {
+  const moves = movesIn(receipts)
   const balance = new Map<string, number>()
   const add = (directory: string, number: number) =>
     balance.set(directory, (balance.get(directory) ?? 0) + number)

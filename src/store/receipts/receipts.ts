@@ -137,13 +137,11 @@ export class Receipts {
    * @throws {Failure} as `at`
    */
   *profiles(): Generator<Receipt[]> {
-    for (const lines of this.#byIccid) {
-      const same = Map.groupBy(
-        lines.map((line) => this.at(line)),
-        ({ iccid }) => iccid,
-      )
-      for (const receipts of same.values()) yield withoutCopies(receipts)
-    }
+    const all = this.#byIccid.read(
+      (line) => this.at(line),
+      ({ iccid }) => iccid,
+    )
+    for (const receipts of all) yield withoutCopies(receipts)
   }
 
   close(): void {
@@ -232,8 +230,8 @@ function reading<T>(path: string, read: () => T): T {
 }
 
 /**
- * Numbers by a key: a word of 64 bits for each, the hash of its key above it, so that a million take little memory and are
- * sorted at once. Two keys may have one hash: whoever reads a group looks at the keys again.
+ * What was said of each ICCID or device: where it is read again. A word of 64 bits for each statement, the hash of its key
+ * above its number, so that a million take little memory and are sorted at once.
  */
 export class Groups {
   #words = new BigUint64Array(1024)
@@ -246,13 +244,26 @@ export class Groups {
     this.#words[this.#count++] = (BigInt(hashOf(key)) << 32n) | BigInt(number)
   }
 
-  /** The numbers of one hash at a time, the lowest first. */
-  *[Symbol.iterator](): Generator<number[]> {
+  /**
+   * The statements with one key at a time, the lowest number first.
+   * @param least fewer statements are not read
+   */
+  *read<S>(
+    statementAt: (number: number) => S | undefined,
+    keyOf: (statement: S) => string | null | undefined,
+    least = 1,
+  ): Generator<S[]> {
     const words = this.#words.subarray(0, this.#count).sort()
     for (let from = 0, to = 0; from < words.length; from = to) {
       const hash = hashIn(words[from])
       while (to < words.length && hashIn(words[to]) === hash) to++
-      yield Array.from(words.subarray(from, to), (word) => Number(word & 0xffff_ffffn))
+      if (to - from < least) continue
+      const numbers = Array.from(words.subarray(from, to), (word) => Number(word & 0xffff_ffffn))
+      // Two keys may have one hash.
+      yield* Map.groupBy(
+        numbers.flatMap((number) => statementAt(number) ?? []),
+        keyOf,
+      ).values()
     }
   }
 }
