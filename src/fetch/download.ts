@@ -1,11 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import pLimit from 'p-limit'
 import pRetry from 'p-retry'
+import { Failure, reasonOf } from '../failure.ts'
 import { CallFailure } from '../service/call-failure.ts'
 import type { Client } from '../service/client.ts'
 import type { Batch } from '../service/response.ts'
-import type { View } from './fetch-progress.ts'
-import type { Intake } from './intake.ts'
+import { add } from '../store/incoming/add.ts'
+import type { StoredProfile } from '../store/incoming/answers.ts'
+import { checkSpaceForBatch } from '../store/incoming/free-space.ts'
+import { putAsideUnread, release, reserve } from '../store/incoming/reserve.ts'
+import type { Target } from '../store/incoming/target-directory.ts'
+import { durationOf, type Messages } from '../words.ts'
 import * as planner from './planner.ts'
 
 export interface Parts {
@@ -15,7 +20,7 @@ export interface Parts {
   /** Aborted: give up pending requests. */
   readonly abort: AbortSignal
   readonly client: Pick<Client, 'ask'>
-  readonly intake: Pick<Intake, 'reserve' | 'release' | 'keep' | 'keepUnread'>
+  readonly intake: Omit<Intake, 'tally'>
   readonly view: View
 }
 
@@ -35,144 +40,272 @@ export interface Download {
  * Downloads until `count` new profiles are stored or no more are available. The first request runs alone and is
  * small: a wrong key or a bad disk costs only one request.
  */
-export const download = (parts: Parts): Promise<Download> => new Downloader(parts).run()
-
-class Downloader {
-  readonly #parts: Parts
-  readonly #result: Download = {
-    requests: 0,
-    broken: 0,
-    brokenProfiles: 0,
-    failure: undefined,
-    trouble: undefined,
+export async function download({ count, stop, abort, client, intake, view }: Parts): Promise<Download> {
+  const result: Download = {
+    ...{ requests: 0, broken: 0, brokenProfiles: 0, failure: undefined, trouble: undefined },
   }
-  readonly #end = new AbortController()
-  readonly #over: AbortSignal
-  readonly #limit = pLimit(1)
+  const end = new AbortController()
+  const over = AbortSignal.any([stop, end.signal])
+  const limit = pLimit(1)
   /** Requests until they are answered, and answers until they are stored. */
-  readonly #running = new Set<Promise<void>>()
-  #requests = 0
-  #plan: planner.Plan
+  const running = new Set<Promise<void>>()
+  let requests = 0
+  let plan = planner.firstPlan(count)
 
-  constructor(parts: Parts) {
-    this.#parts = parts
-    this.#over = AbortSignal.any([parts.stop, this.#end.signal])
-    this.#plan = planner.firstPlan(parts.count)
+  for (;;) {
+    if (planner.mayBegin(plan, requests, running.size) && !over.aborted) track(request())
+    else if (running.size > 0) await Promise.race(running)
+    else return result
   }
 
-  async run(): Promise<Download> {
-    for (;;) {
-      const mayBegin = planner.mayBegin(this.#plan, this.#requests, this.#running.size)
-      if (mayBegin && !this.#over.aborted) this.#track(this.#request())
-      else if (this.#running.size > 0) await Promise.race(this.#running)
-      else return this.#result
-    }
+  function track(work: Promise<void>): void {
+    const tracked = work.finally(() => running.delete(tracked))
+    running.add(tracked)
   }
 
-  #track(work: Promise<void>): void {
-    const tracked = work.finally(() => this.#running.delete(tracked))
-    this.#running.add(tracked)
-  }
-
-  #follow(plan: planner.Plan): void {
-    this.#plan = plan
-    this.#limit.concurrency = planner.requestsAtOnce(plan)
+  function follow(next: planner.Plan): void {
+    plan = next
+    limit.concurrency = planner.requestsAtOnce(plan)
   }
 
   /** Sends a request, and repeats it until it is answered or no more profiles are available. */
-  async #request(): Promise<void> {
-    this.#requests++
+  async function request(): Promise<void> {
+    requests++
     try {
-      await pRetry(() => this.#limit(() => this.#ask()), {
+      await pRetry(() => limit(ask), {
         ...planner.PAUSES,
-        signal: this.#over,
+        signal: over,
         onFailedAttempt: ({ error, retryDelay }) => {
           const now = performance.now()
-          if (!planner.isWorthAnotherTry(this.#plan, error, now)) throw error
-          this.#result.trouble = error
-          this.#parts.view.noteRetry(error.message, retryDelay, planner.triesOf(this.#plan, error), now)
+          if (!planner.isWorthAnotherTry(plan, error, now)) throw error
+          result.trouble = error
+          view.noteRetry(error.message, retryDelay, planner.triesOf(plan, error), now)
         },
       })
     } catch (error) {
-      this.#stopFor(error)
+      stopFor(error)
     } finally {
-      this.#requests--
+      requests--
     }
   }
 
-  async #ask(): Promise<void> {
-    await this.#untilAllowed()
-    const { client, intake, abort } = this.#parts
-    const sent = this.#plan
+  async function ask(): Promise<void> {
+    await untilAllowed()
+    const sent = plan
     const size = planner.nextSize(sent)
     if (size === 0) return
-    this.#follow(planner.afterSending(sent))
+    follow(planner.afterSending(sent))
     let reserve: string | undefined
     try {
       reserve = await intake.reserve(size)
-      this.#result.requests++
+      result.requests++
       const batch = await client.ask(size, abort)
-      this.#result.trouble = undefined
-      this.#follow(planner.afterAnswer(this.#plan, sent, batch, performance.now()))
-      this.#track(this.#store(sent, batch, reserve))
+      result.trouble = undefined
+      follow(planner.afterAnswer(plan, sent, batch, performance.now()))
+      track(store(sent, batch, reserve))
     } catch (error) {
-      this.#follow(planner.afterFailure(this.#plan, sent, error, performance.now()))
+      follow(planner.afterFailure(plan, sent, error, performance.now()))
       if (reserve !== undefined) intake.release(reserve)
       if (error instanceof CallFailure && error.mayHaveAllocated) {
-        this.#result.broken++
-        this.#result.brokenProfiles += size
+        result.broken++
+        result.brokenProfiles += size
       }
       if (error instanceof CallFailure && error.unread !== undefined) await intake.keepUnread(error.unread, 0)
       throw error
     }
   }
 
-  async #untilAllowed(): Promise<void> {
-    this.#over.throwIfAborted()
+  async function untilAllowed(): Promise<void> {
+    over.throwIfAborted()
     const now = performance.now()
-    const ms = planner.waitMs(this.#plan, now)
+    const ms = planner.waitMs(plan, now)
     if (ms === 0) return
-    this.#parts.view.noteLimit(ms, now)
-    await sleep(ms, undefined, { signal: this.#over })
+    view.noteLimit(ms, now)
+    await sleep(ms, undefined, { signal: over })
     // A timer may be a little early.
-    await this.#untilAllowed()
+    await untilAllowed()
   }
 
-  async #store(sent: planner.Plan, batch: Batch, reserve: string): Promise<void> {
-    const { intake, view } = this.#parts
+  async function store(sent: planner.Plan, batch: Batch, reserve: string): Promise<void> {
     const { profiles, refused, body } = batch
     try {
       view.noteRefused(refused)
       const stored = await intake.keep(profiles, reserve)
       if (refused.length > 0) await intake.keepUnread(body, refused.length)
       view.noteStored(performance.now())
-      this.#follow(planner.afterStoring(this.#plan, sent, batch, stored))
+      follow(planner.afterStoring(plan, sent, batch, stored))
       if (profiles.length === 0 && refused.length > 0)
         throw new CallFailure('the answer has no profile that can be used')
-      if (planner.isMostlyRefused(this.#plan))
+      if (planner.isMostlyRefused(plan))
         throw new CallFailure("most of what the service sends can't be used", { facts: 'mostly-refused' })
       // A service that sends only known profiles would keep doing so.
-      if (stored === 0) this.#end.abort()
+      if (stored === 0) end.abort()
     } catch (error) {
-      this.#stopFor(error)
+      stopFor(error)
     }
   }
 
   /** Requests that are waiting when the download ends must not be reported as its cause. */
-  #stopFor(error: unknown): void {
-    const isStopped = error instanceof CallFailure && this.#parts.stop.aborted
-    if (
-      !isAbort(error) &&
-      !isStopped &&
-      (this.#result.failure === undefined || isNoMore(this.#result.failure))
-    )
-      this.#result.failure = error
-    this.#end.abort()
+  function stopFor(error: unknown): void {
+    const isAbort = error instanceof Error && error.name === 'AbortError'
+    const isStopped = error instanceof CallFailure && stop.aborted
+    const saysMore = result.failure === undefined || isNoMore(result.failure)
+    if (!isAbort && !isStopped && saysMore) result.failure = error
+    end.abort()
   }
 }
-
-const isAbort = (error: unknown) => error instanceof Error && error.name === 'AbortError'
 
 /** Any other failure says more. */
 const isNoMore = (error: unknown) =>
   error instanceof CallFailure && ['no-more', 'other-path'].includes(error.facts.kind)
+
+/** How many profiles of the answers are where. */
+export interface Tally {
+  /** New, and stored under their names in the directory. */
+  stored: number
+  known: number
+  /** Put aside; the next call stores them. */
+  putAside: number
+  /** Not on any disk. */
+  lost: number
+  /** Entries of answers that are not profiles. */
+  refused: number
+}
+
+export type Intake = ReturnType<typeof intakeInto>
+
+/** Takes in what the service sends: makes room for it, stores it, and counts. */
+export function intakeInto(target: Target, messages: Messages) {
+  const tally: Tally = { stored: 0, known: 0, putAside: 0, lost: 0, refused: 0 }
+  return {
+    tally,
+
+    /**
+     * Makes sure that so many profiles can be stored.
+     * @returns the name of the reserve
+     * @throws {Failure} `disk`
+     */
+    async reserve(size: number): Promise<string> {
+      checkSpaceForBatch(target, size)
+      return reserve(target, size)
+    },
+
+    /** Gives up a reserve for which no answer has arrived. */
+    release: (reserve: string) => release(target, reserve),
+
+    /**
+     * Puts the profiles of an answer aside durably, then publishes them.
+     * @returns how many of them are new
+     * @throws {Failure} `lost` or `put-aside`
+     */
+    async keep(profiles: readonly StoredProfile[], reserve: string): Promise<number> {
+      try {
+        const { stored, known } = await add(target, profiles, reserve)
+        tally.stored += stored.length
+        tally.known += known.length
+        for (const iccid of stored) messages.tell(2, `${iccid} is stored`)
+        for (const iccid of known) messages.tell(2, `${iccid} is already in ${target.directory}`)
+        return stored.length
+      } catch (error) {
+        const facts = error instanceof Failure ? error.facts : undefined
+        if (facts?.kind === 'lost') tally.lost += profiles.length
+        if (facts?.kind === 'put-aside') {
+          tally.stored += facts.stored
+          tally.known += facts.known
+          tally.putAside += profiles.length - facts.stored - facts.known
+        }
+        // Each failure is reported here. If several happen at once, the final message names only one.
+        messages.warn(reasonOf(error))
+        throw error
+      }
+    },
+
+    /**
+     * Keeps an answer that could not be read, or not all of it, as well as the disk can, for a person to look at.
+     * @param refused how many of its entries can't be used, if it could be read at all
+     */
+    async keepUnread(answer: Uint8Array, refused: number): Promise<void> {
+      tally.refused += refused
+      try {
+        messages.warn(`the answer is put aside in ${await putAsideUnread(target, answer)}`)
+      } catch (error) {
+        messages.warn(`the answer can't be put aside: ${reasonOf(error)}`)
+      }
+    },
+  }
+}
+
+/** What a `fetch` waits for. */
+interface Wait {
+  /** When it is over, in milliseconds. */
+  readonly until: number
+  /** undefined when there is nothing more to say. */
+  readonly words: (seconds: number) => string | undefined
+}
+
+/** Such a wait is said even if another line has just been. */
+const LONG_MS = 10_000
+
+export type View = ReturnType<typeof viewOf>
+
+/**
+ * What a user sees of a running `fetch`: how far it is, how long it will take, and why it waits.
+ * @param tally says at any time how many profiles are stored
+ * @param note is called when it has to wait
+ */
+export function viewOf(
+  count: number,
+  tally: { readonly stored: number },
+  messages: Messages,
+  note: () => void,
+) {
+  /** When profiles were stored first, and how many: there is no rate before there are more. */
+  let first: { readonly at: number; readonly stored: number } | undefined
+  let wait: Wait | undefined
+
+  function left(now: number): string | undefined {
+    if (first === undefined) return undefined
+    const since = tally.stored - first.stored
+    const leftMs = ((now - first.at) / since) * (count - tally.stored)
+    return since > 0 && leftMs > 0 ? `${durationOf(leftMs)} left` : undefined
+  }
+
+  return {
+    /** @param now in milliseconds, as everywhere here */
+    noteLimit(ms: number, now: number): void {
+      const words = (seconds: number) => `waiting ${seconds} s for the rate limit`
+      wait = { until: now + ms, words: (seconds) => (seconds > 0 ? words(seconds) : undefined) }
+      const isLong = ms >= LONG_MS
+      messages.tell(isLong ? 0 : 1, words(Math.ceil(ms / 1000)))
+      if (!isLong) note()
+    },
+
+    /** @param tries which try is next, and how many there will be */
+    noteRetry(reason: string, ms: number, tries: string, now: number): void {
+      // The line is short, and the message that ends a fetch has the code of the error.
+      const short = reason.replace(/ \([A-Z_]+\)$/, '')
+      const when = (seconds: number) => (seconds > 0 ? `in ${seconds} s` : 'now')
+      wait = { until: now + ms, words: (seconds) => `${short}; trying again ${when(seconds)} (${tries})` }
+      messages.tell(1, `${reason}; trying again in ${Math.ceil(ms / 1000)} s (${tries})`)
+      note()
+    },
+
+    noteRefused(entries: readonly string[]): void {
+      for (const entry of entries) messages.warn(`${entry}; not stored`)
+    },
+
+    noteStored(now: number): void {
+      wait = undefined
+      first ??= { at: now, stored: tally.stored }
+      messages.tell(1, `${tally.stored} of ${count} profiles stored`)
+    },
+
+    /** One line, without its newline. */
+    line(now: number): string {
+      const { stored } = tally
+      const done = `${Math.floor((stored / count) * 100)} % (${stored} of ${count})`
+      const words = wait ? wait.words(Math.max(0, Math.ceil((wait.until - now) / 1000))) : left(now)
+      return words === undefined ? done : `${done}, ${words}`
+    },
+  }
+}

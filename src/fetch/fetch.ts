@@ -8,9 +8,7 @@ import { finishFetches, warnOfVendorList } from '../store/incoming/recover.ts'
 import { closeTarget, openTarget, type Target } from '../store/incoming/target-directory.ts'
 import { FreeList, leaveFreeList } from '../store/queue.ts'
 import { type Messages, type Progress, several } from '../words.ts'
-import { type Download, download, type Parts } from './download.ts'
-import { View } from './fetch-progress.ts'
-import { Intake, type Tally } from './intake.ts'
+import { type Download, download, intakeInto, type Parts, type Tally, viewOf } from './download.ts'
 import { MOST_ANSWERS } from './planner.ts'
 
 const NO_FLUSH =
@@ -61,8 +59,8 @@ async function fetchInto(target: Target, order: Order, client: Client): Promise<
   const began = performance.now()
   checkSpaceForOrder(target, count)
   checkOpenFiles(target.directory, Math.min(count, MOST_ANSWERS * FLUSHES_AT_ONCE))
-  const intake = new Intake(target, messages)
-  const view = new View(count, intake.tally, messages, () => progress.note())
+  const intake = intakeInto(target, messages)
+  const view = viewOf(count, intake.tally, messages, () => progress.note())
   progress.follow(() => view.line(performance.now()))
   const result = await download({ count, client, intake, view, stop, abort })
   progress.end()

@@ -47,7 +47,7 @@ const FORBIDDEN = pairs({
   'src/cli/commands/next-command.ts': '../../store/claim.ts ../../profile/iccid.ts',
   'src/cli/help.ts': 'node:crypto',
   'src/fetch/fetch.ts': '../cli/report.ts ../next/hand-out.ts undici ../move/move.ts ../key/decrypt.ts',
-  'src/fetch/intake.ts': 'node:fs',
+  'src/fetch/download.ts': 'node:fs',
   'src/move/move.ts':
     '../cli/report.ts ../next/hand-out.ts ../service/client.ts node:fs ../restore/restore.ts',
   'src/restore/restore.ts': '../next/hand-out.ts ../status/status.ts',

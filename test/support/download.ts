@@ -1,6 +1,5 @@
 /** A download from a service that a test makes up, into memory. */
-import { type Download, download, type Parts } from '../../src/fetch/download.ts'
-import { View } from '../../src/fetch/fetch-progress.ts'
+import { type Download, download, type Parts, viewOf } from '../../src/fetch/download.ts'
 import { CallFailure } from '../../src/service/call-failure.ts'
 import type { Batch } from '../../src/service/response.ts'
 
@@ -38,12 +37,7 @@ export function downloadOf(count: number, service: Service, { perSecond = 1e6, .
     count,
     stop: changes.stop ?? never,
     abort: changes.abort ?? never,
-    view: new View(
-      count,
-      { stored: 0 },
-      { warn: () => {}, tell: (_, text) => void said.push(text) },
-      () => {},
-    ),
+    view: viewOf(count, { stored: 0 }, { warn: () => {}, tell: (_, text) => void said.push(text) }, () => {}),
     client: {
       async ask(size) {
         const call = asked.push(size)

@@ -1,15 +1,15 @@
 import { expect, test } from 'vitest'
-import { View } from '../../src/fetch/fetch-progress.ts'
+import { viewOf } from '../../src/fetch/download.ts'
 
 const silent = { warn() {}, tell() {} }
 const tally = { stored: 0 }
-const viewOf = (count: number) => {
+const viewAt = (count: number) => {
   tally.stored = 0
-  return new View(count, tally, silent, () => {})
+  return viewOf(count, tally, silent, () => {})
 }
 
 test('how far it is, and how long it will take', () => {
-  const view = viewOf(50_000)
+  const view = viewAt(50_000)
   expect(view.line(3000)).toBe('0 % (0 of 50000)')
   tally.stored = 1
   view.noteStored(1000)
@@ -29,7 +29,7 @@ test('how far it is, and how long it will take', () => {
 })
 
 test('the rate limit, until profiles arrive again', () => {
-  const view = viewOf(8)
+  const view = viewAt(8)
   tally.stored = 4
   view.noteLimit(40_000, 2000)
   expect(view.line(2000)).toBe('50 % (4 of 8), waiting 40 s for the rate limit')
@@ -42,7 +42,7 @@ test('the rate limit, until profiles arrive again', () => {
 })
 
 test('why it tries again, when, and for how long', () => {
-  const view = viewOf(3)
+  const view = viewAt(3)
   view.noteRetry('the service refuses the connection (ECONNREFUSED)', 1500, 'try 3 of 6', 2000)
   const line = (when: string) =>
     `0 % (0 of 3), the service refuses the connection; trying again ${when} (try 3 of 6)`
@@ -58,7 +58,7 @@ test('messages: waits, tries and steps with -v, bad entries as warnings; waits a
     tell: (level: number, text: string) => void said.push(`${level}: ${text}`),
   }
   let notes = 0
-  const view = new View(8, { stored: 4 }, messages, () => void notes++)
+  const view = viewOf(8, { stored: 4 }, messages, () => void notes++)
   view.noteLimit(1500, 0)
   view.noteRetry('it refuses (ECONNREFUSED)', 1500, 'try 3 of 6', 0)
   view.noteRefused(['entry 1: no ICCID', 'entry 2: no profile'])
