@@ -1,12 +1,12 @@
 import { Failure, reasonOf } from '../failure.ts'
 import { CallFailure } from '../service/call-failure.ts'
-import { Client } from '../service/client.ts'
+import { Client, clientOf, endpoint } from '../service/client.ts'
 import { endpoint } from '../service/url.ts'
 import { checkOpenFiles, FLUSHES_AT_ONCE } from '../store/flush/flush.ts'
+import { FreeList, leaveFreeList } from '../store/queue.ts'
 import { checkSpaceForOrder } from '../store/incoming/free-space.ts'
 import { finishFetches, warnOfVendorList } from '../store/incoming/recover.ts'
 import { closeTarget, openTarget, type Target } from '../store/incoming/target-directory.ts'
-import { FreeList, leaveFreeList } from '../store/queue.ts'
 import { type Messages, type Progress, several } from '../words.ts'
 import { type Download, download, intakeInto, type Parts, type Tally, viewOf } from './download.ts'
 import { MOST_ANSWERS } from './planner.ts'
@@ -33,7 +33,7 @@ export async function fetchProfiles(order: Order): Promise<void> {
       'NODE_TLS_REJECT_UNAUTHORIZED=0 turns off certificate checks and would expose the API key',
     )
   }
-  const client = new Client({ url, apiKey, trace: (level, text) => messages.tell(level, text) })
+  const client = clientOf({ url, apiKey, trace: (level, text) => messages.tell(level, text) })
   try {
     const target = await openTarget(directory)
     if (!target.canFlush) messages.warn(NO_FLUSH)

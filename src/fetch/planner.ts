@@ -8,8 +8,7 @@
  * A request remembers the plan that it was sent with (`sent`), so that parallel requests with the same news change the
  * plan only once.
  */
-import { CallFailure } from '../service/call-failure.ts'
-import type { Limit } from '../service/rate-limit.ts'
+import { CallFailure, type Limit } from '../service/call-failure.ts'
 import type { Batch } from '../service/response.ts'
 
 /** The service's limit for one request. */

@@ -1,9 +1,13 @@
 import type { Facts, PlainKind, ServiceKind } from '../advice/hints.ts'
 import { errnoOf, Failure } from '../failure.ts'
-import { durationOf } from '../words.ts'
-import { ProxyFailure } from './proxy.ts'
-import { type Limit, readLimit, tooLongAskedMs } from './rate-limit.ts'
-import { USUAL_PATH } from './url.ts'
+import { ProxyFailure } from './connection.ts'
+
+export interface Limit {
+  /** Requests left before `waitMs` is over. */
+  readonly remaining: number | undefined
+  /** From the answer until requests are allowed again. */
+  readonly waitMs: number | undefined
+}
 
 /** A request that failed, for whatever reason. */
 export class CallFailure extends Failure {
@@ -38,63 +42,6 @@ export class CallFailure extends Failure {
   get isRefused(): boolean {
     return ['refused', 'refused-by-proxy'].includes(this.facts.kind)
   }
-}
-
-const LONGEST_TEXT = 200
-
-/** Not implemented, HTTP version not supported, network authentication required (RFC 9110 15.6, RFC 6585 6). */
-const NEVER_CARRIED_OUT = [501, 505, 511]
-
-const TITLE = /<title\b[^>]*>([^<]*)<\/title/i
-
-/** The service never sends a web page, but gateways and proxies do. Its title says enough. */
-const isWebPage = (body: string, contentType: string | string[] | undefined) =>
-  /\bx?html\b/i.test(String(contentType ?? '')) || /^\s*<(?:!doctype|html|\?xml)/i.test(body)
-
-/**
- * @param body what the answer says, without secrets
- * @param path where the request was sent
- */
-export function statusFailure(
-  status: number,
-  headers: Readonly<Record<string, string | string[] | undefined>>,
-  body: string,
-  path = USUAL_PATH,
-): CallFailure {
-  const isPage = isWebPage(body, headers['content-type'])
-  const text = (isPage ? (TITLE.exec(body)?.[1] ?? '').replace(/\s+/g, ' ') : body).trim()
-  const said = text === '' ? '' : `: ${Array.from(text).slice(0, LONGEST_TEXT).join('')}`
-  const failure = (message: string, facts: Facts | PlainKind) => new CallFailure(message + said, { facts })
-  if (status === 401 || status === 403)
-    return failure(`the service does not accept the API key (${status})`, { kind: 'api-key', status })
-  if (status === 404 && isPage)
-    return failure('there is no profile service at this address (404)', 'no-service')
-  if (status === 404 && path === USUAL_PATH)
-    return failure('the service has no more profiles (404)', 'no-more')
-  if (status === 404)
-    return failure(`the service has no more profiles, or none at ${path} (404)`, 'other-path')
-  if (status === 407) return failure('a proxy requires a valid user name and password (407)', 'proxy-login')
-  const longMs = tooLongAskedMs(status, headers)
-  if (longMs !== undefined) {
-    return new CallFailure(`the service asks for a pause of ${durationOf(longMs)} (${status})`, {
-      facts: { kind: 'pause', ms: longMs },
-    })
-  }
-  const limit = readLimit(status, headers, Date.now())
-  if (status === 429) return new CallFailure('the rate limit is reached (429)', { limit, isPassing: true })
-  // With 502, 504 or a status of its own, a gateway reports a request that it forwarded and lost. A service that
-  // failed may have allocated profiles first. Only an answer that says when to retry means that nothing was started.
-  const isPutOff = status === 503 && headers['retry-after'] !== undefined
-  const isLost = status >= 500 && !NEVER_CARRIED_OUT.includes(status)
-  // The body of another success status can't be used, and the service has probably allocated profiles.
-  const isOdd = status >= 200 && status < 300
-  return new CallFailure(`the service answered ${status}${said}`, {
-    facts: status >= 400 && status < 500 && status !== 408 ? 'not-understood' : 'service',
-    limit,
-    // 408: the request took too long to arrive, as on a slow line.
-    isPassing: isLost || status === 408,
-    mayHaveAllocated: isOdd || (isLost && !isPutOff),
-  })
 }
 
 type Peer = 'service' | 'proxy'

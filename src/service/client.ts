@@ -1,13 +1,18 @@
 import request from 'undici/lib/api/api-request.js'
-import type Dispatcher from 'undici/lib/dispatcher/dispatcher.js'
+import { Failure } from '../failure.ts'
 import { hiding } from '../secret.ts'
 import { several } from '../words.ts'
-import { CallFailure, networkFailure, statusFailure } from './call-failure.ts'
-import { type Bounds, beforeSending, directly, trustSystem } from './connection.ts'
-import { throughProxy } from './proxy.ts'
-
-import { type Batch, batchIn, type LeastRate, type Response, readStart, readWhole } from './response.ts'
-import { redirectTarget } from './url.ts'
+import { CallFailure, networkFailure } from './call-failure.ts'
+import { type Bounds, beforeSending, directly, throughProxy, trustSystem } from './connection.ts'
+import {
+  type Batch,
+  batchIn,
+  type LeastRate,
+  type Response,
+  readStart,
+  readWhole,
+  statusFailure,
+} from './response.ts'
 
 const MOST_REDIRECTS = 5
 const REDIRECTS = [301, 302, 303, 307, 308]
@@ -37,84 +42,46 @@ interface ClientOptions {
   readonly trace: (level: 2 | 3, text: string) => void
 }
 
-/** Sends the one request that the service has. Retries, the rate limit and storage are up to the caller. */
-export class Client {
-  #url: URL
-  #isRedirected = false
-  readonly #apiKey: string
-  readonly #least: LeastRate
-  readonly #trace: ClientOptions['trace']
-  readonly #direct: Dispatcher
-  readonly #proxied: Dispatcher
+export type Client = ReturnType<typeof clientOf>
 
-  constructor({ url, apiKey, limits = LIMITS, trace }: ClientOptions) {
-    this.#url = url
-    this.#apiKey = apiKey
-    this.#least = limits.least
-    this.#trace = trace
-    this.#direct = directly(limits)
-    this.#proxied = url.protocol === 'https:' ? throughProxy(limits) : this.#direct
-  }
-
-  /**
-   * Requests profiles. The service allocates them: the same request sent again returns different ones.
-   * @param count 1 to 1000
-   * @throws {CallFailure}
-   */
-  async ask(count: number, signal: AbortSignal): Promise<Batch> {
-    for (let redirects = 0; redirects <= MOST_REDIRECTS; redirects++) {
-      const response = await this.#sendTrusting(count, signal)
-      if (response.status === 200) return batchIn(response)
-      if (!REDIRECTS.includes(response.status)) throw this.#failureOf(response)
-      const target = redirectTarget(this.#url, response.headers['location'])
-      if (target === undefined) {
-        throw new CallFailure('the service redirects to an address that is not https on the same host', {
-          facts: 'redirect',
-        })
-      }
-      this.#url = target
-      this.#isRedirected = true
-    }
-    throw new CallFailure(`the service redirects more than ${MOST_REDIRECTS} times`)
-  }
-
-  async close(): Promise<void> {
-    await Promise.all([this.#direct.destroy(), this.#proxied.destroy()])
-  }
-
-  /** Masks the key before the text is shortened: a part of the key would not be masked. */
-  #failureOf({ status, headers, body }: Response): CallFailure {
-    return statusFailure(status, headers, hiding(this.#apiKey)(body.toString('utf8')), this.#url.pathname)
-  }
+/**
+ * Sends the one request that the service has. Retries, the rate limit and storage are up to the caller.
+ * @throws {Failure} `usage` if a variable of the environment names no HTTP proxy
+ */
+export function clientOf({ url, apiKey, limits = LIMITS, trace }: ClientOptions) {
+  const direct = directly(limits)
+  // Plain HTTP goes only to this machine, and therefore never through a proxy.
+  const proxied = url.protocol === 'https:' ? throughProxy(limits) : direct
+  let to = { url, isRedirected: false }
 
   /** The CAs of this system are read only when one is unknown: that takes a quarter of the time of `fetch -n 1`. */
-  async #sendTrusting(count: number, signal: AbortSignal): Promise<Response> {
+  async function sendTrusting(count: number, signal: AbortSignal): Promise<Response> {
     try {
-      return await this.#send(count, signal)
+      return await send(count, signal)
     } catch (error) {
       const { facts } = error as CallFailure
       if ((facts?.kind === 'redirected' ? facts.why : facts?.kind) !== 'unknown-ca') throw error
       trustSystem()
-      return this.#send(count, signal)
+      return send(count, signal)
     }
   }
 
-  async #send(count: number, signal: AbortSignal): Promise<Response> {
-    const url = this.#url
+  async function send(count: number, signal: AbortSignal): Promise<Response> {
+    const target = to
+    const { url } = target
     let sent = false
     const noteSending = beforeSending(() => {
       sent = true
     })
     const began = performance.now()
-    this.#trace(2, `asking ${url.origin}${url.pathname} for ${several(count, 'profile')}`)
+    trace(2, `asking ${url.origin}${url.pathname} for ${several(count, 'profile')}`)
     try {
-      // Plain HTTP goes only to this machine, and therefore never through a proxy.
-      const dispatcher = url.protocol === 'http:' ? this.#direct : this.#proxied
+      const dispatcher = url.protocol === 'http:' ? direct : proxied
       const response = await request.call(dispatcher.compose(noteSending), {
         origin: url.origin,
         path: url.pathname + url.search,
         method: 'GET',
-        headers: { authorization: this.#apiKey, 'content-type': 'application/json' },
+        headers: { authorization: apiKey, 'content-type': 'application/json' },
         body: JSON.stringify({ count }),
         // undici would close the connection after a GET with a body.
         reset: false,
@@ -124,19 +91,76 @@ export class Client {
       const { statusCode: status, headers } = response
       const body =
         status === 200
-          ? await readWhole(response.body, largestAnswer(count), this.#least)
-          : await readStart(response.body, this.#least)
+          ? await readWhole(response.body, largestAnswer(count), limits.least)
+          : await readStart(response.body, limits.least)
       const ended = performance.now()
-      this.#trace(2, `answered ${status}, ${body.length} bytes, ${Math.round(ended - began)} ms`)
-      this.#trace(3, `headers ${JSON.stringify(headers)}`)
+      trace(2, `answered ${status}, ${body.length} bytes, ${Math.round(ended - began)} ms`)
+      trace(3, `headers ${JSON.stringify(headers)}`)
       return { status, headers, body, bodyMs: ended - answered, totalMs: ended - began }
     } catch (error) {
       if (error instanceof CallFailure) throw error
       if (signal.aborted) throw new CallFailure('interrupted', { mayHaveAllocated: sent, cause: error })
-      throw networkFailure(error, sent, { url, isRedirected: this.#isRedirected })
+      throw networkFailure(error, sent, target)
     }
+  }
+
+  return {
+    /**
+     * Requests profiles. The service allocates them: the same request sent again returns different ones.
+     * @param count 1 to 1000
+     * @throws {CallFailure}
+     */
+    async ask(count: number, signal: AbortSignal): Promise<Batch> {
+      for (let redirects = 0; redirects <= MOST_REDIRECTS; redirects++) {
+        const response = await sendTrusting(count, signal)
+        const { status, headers, body } = response
+        if (status === 200) return batchIn(response)
+        if (!REDIRECTS.includes(status)) {
+          // Masks the key before the text is shortened: a part of the key would not be masked.
+          throw statusFailure(status, headers, hiding(apiKey)(body.toString('utf8')), to.url.pathname)
+        }
+        const target = redirectTarget(to.url, headers['location'])
+        if (target === undefined) {
+          throw new CallFailure('the service redirects to an address that is not https on the same host', {
+            facts: 'redirect',
+          })
+        }
+        to = { url: target, isRedirected: true }
+      }
+      throw new CallFailure(`the service redirects more than ${MOST_REDIRECTS} times`)
+    },
+
+    async close(): Promise<void> {
+      await Promise.all([direct.destroy(), proxied.destroy()])
+    },
   }
 }
 
 /** In bytes. Generous enough for 16384-bit keys. */
 const largestAnswer = (count: number) => 64 * 1024 + count * 4 * 1024
+
+/** Addresses of this machine. Plain text sent to them does not leave it. */
+const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/
+
+/**
+ * Adds the version of softsim to the query.
+ * @throws {Failure} `usage` if others could read the API key on its way
+ */
+export function endpoint(text: string, version: string): URL {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (url === undefined && /^https?:/i.test(text)) throw new Failure('bad-url')
+  if (url === undefined || !/^https?:$/.test(url.protocol)) throw new Failure({ kind: 'no-web-url', text })
+  if (url.username !== '' || url.password !== '') throw new Failure('user-in-url')
+  if (url.protocol === 'http:' && !LOOPBACK.test(url.hostname))
+    throw new Failure('plain-http', `plain http to ${url.hostname} would expose the API key to the network`)
+  if (!url.searchParams.has('version')) url.search += `${url.search === '' ? '?' : '&'}version=${version}`
+  url.hash = ''
+  return url
+}
+
+/** @returns undefined if the API key must not follow the redirect */
+export function redirectTarget(from: URL, location: string | string[] | undefined): URL | undefined {
+  if (typeof location !== 'string' || !URL.canParse(location, from.href)) return undefined
+  const to = new URL(location, from.href)
+  return to.protocol === 'https:' && to.hostname === from.hostname ? to : undefined
+}

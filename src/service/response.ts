@@ -1,8 +1,9 @@
-/** Reads a response of the service: its bytes, and the profiles in it. */
+/** Reads a response of the service: its bytes, the profiles in it, the rate limit, and why there are none. */
 import * as t from 'typanion'
+import type { Facts, PlainKind } from '../advice/hints.ts'
 import { iccidDigits } from '../profile/iccid.ts'
-import { CallFailure } from './call-failure.ts'
-import { type Limit, readLimit } from './rate-limit.ts'
+import { durationOf } from '../words.ts'
+import { CallFailure, type Limit } from './call-failure.ts'
 
 /** A body that brings fewer bytes than this in this time is given up. Even the slowest modem is faster. */
 export interface LeastRate {
@@ -11,6 +12,8 @@ export interface LeastRate {
 }
 
 type Body = AsyncIterable<Uint8Array>
+
+type Headers = Readonly<Record<string, string | string[] | undefined>>
 
 const LONGEST_MESSAGE = 16 * 1024
 /** A truncated text may end with the first part of a secret, which would not be masked. */
@@ -35,7 +38,7 @@ interface ProfileList {
 
 export interface Response {
   readonly status: number
-  readonly headers: Record<string, string | string[] | undefined>
+  readonly headers: Headers
   /** As it came. */
   readonly body: Buffer
   /** In milliseconds, from the first byte of the body to the last. */
@@ -140,4 +143,109 @@ function problemOf(entry: unknown): string | undefined {
 function nameOf(entry: unknown): string {
   const iccid = isNamed(entry) ? iccidDigits(entry.iccid) : undefined
   return iccid === undefined ? '' : ` (ICCID ${iccid})`
+}
+
+/** Where the service is, on any host. */
+export const USUAL_PATH = '/sims/profiles'
+
+const LONGEST_TEXT = 200
+
+/** Not implemented, HTTP version not supported, network authentication required (RFC 9110 15.6, RFC 6585 6). */
+const NEVER_CARRIED_OUT = [501, 505, 511]
+
+const TITLE = /<title\b[^>]*>([^<]*)<\/title/i
+
+/** The service never sends a web page, but gateways and proxies do. Its title says enough. */
+const isWebPage = (body: string, contentType: string | string[] | undefined) =>
+  /\bx?html\b/i.test(String(contentType ?? '')) || /^\s*<(?:!doctype|html|\?xml)/i.test(body)
+
+/**
+ * @param body what the answer says, without secrets
+ * @param path where the request was sent
+ */
+export function statusFailure(status: number, headers: Headers, body: string, path: string): CallFailure {
+  const isPage = isWebPage(body, headers['content-type'])
+  const text = (isPage ? (TITLE.exec(body)?.[1] ?? '').replace(/\s+/g, ' ') : body).trim()
+  const said = text === '' ? '' : `: ${Array.from(text).slice(0, LONGEST_TEXT).join('')}`
+  const failure = (message: string, facts: Facts | PlainKind) => new CallFailure(message + said, { facts })
+  if (status === 401 || status === 403)
+    return failure(`the service does not accept the API key (${status})`, { kind: 'api-key', status })
+  if (status === 404 && isPage)
+    return failure('there is no profile service at this address (404)', 'no-service')
+  if (status === 404 && path === USUAL_PATH)
+    return failure('the service has no more profiles (404)', 'no-more')
+  if (status === 404)
+    return failure(`the service has no more profiles, or none at ${path} (404)`, 'other-path')
+  if (status === 407) return failure('a proxy requires a valid user name and password (407)', 'proxy-login')
+  const longMs = tooLongAskedMs(status, headers)
+  if (longMs !== undefined) {
+    return new CallFailure(`the service asks for a pause of ${durationOf(longMs)} (${status})`, {
+      facts: { kind: 'pause', ms: longMs },
+    })
+  }
+  const limit = readLimit(status, headers, Date.now())
+  if (status === 429) return new CallFailure('the rate limit is reached (429)', { limit, isPassing: true })
+  // With 502, 504 or a status of its own, a gateway reports a request that it forwarded and lost. A service that
+  // failed may have allocated profiles first. Only an answer that says when to retry means that nothing was started.
+  const isPutOff = status === 503 && headers['retry-after'] !== undefined
+  const isLost = status >= 500 && !NEVER_CARRIED_OUT.includes(status)
+  // The body of another success status can't be used, and the service has probably allocated profiles.
+  const isOdd = status >= 200 && status < 300
+  return new CallFailure(`the service answered ${status}${said}`, {
+    facts: status >= 400 && status < 500 && status !== 408 ? 'not-understood' : 'service',
+    limit,
+    // 408: the request took too long to arrive, as on a slow line.
+    isPassing: isLost || status === 408,
+    mayHaveAllocated: isOdd || (isLost && !isPutOff),
+  })
+}
+
+/** The window of the limit is one minute. Twice that is always enough, and no answer can cause a longer wait. */
+const LONGEST_WAIT_MS = 120_000
+
+/**
+ * Reads `x-ratelimit-remaining`, `x-ratelimit-reset` (Unix epoch, seconds) and, with 429 or 503, `Retry-After` (RFC
+ * 9110 10.2.3). Times are based on the service's clock (its `Date` header), because the clock of this machine may be
+ * wrong.
+ * @param now the clock of this machine in milliseconds, used if the answer has no date
+ */
+export function readLimit(status: number, headers: Headers, now: number): Limit {
+  const serviceNow = parseDate(headers['date']) ?? now
+  const reset = parseWhole(headers['x-ratelimit-reset'])
+  const untilReset = reset === undefined ? undefined : bounded(reset * 1000 - serviceNow)
+  const remaining = parseWhole(headers['x-ratelimit-remaining'])
+  const asked = askedMs(status, headers, serviceNow)
+  if (asked !== undefined) return { remaining: 0, waitMs: bounded(asked) }
+  // A 503 while requests are left does not say when to retry.
+  return { remaining: status === 429 && untilReset !== undefined ? 0 : remaining, waitMs: untilReset }
+}
+
+/**
+ * How long the service asks to wait, in milliseconds, if that is longer than any wait here. A date counts only beside
+ * the service's own, because the clock of this machine may be wrong.
+ */
+export function tooLongAskedMs(status: number, headers: Headers): number | undefined {
+  const ms = askedMs(status, headers, parseDate(headers['date'])) ?? 0
+  return ms > LONGEST_WAIT_MS ? ms : undefined
+}
+
+/** @param now in milliseconds; undefined if no clock can be trusted */
+function askedMs(status: number, headers: Headers, now: number | undefined): number | undefined {
+  if (status !== 429 && status !== 503) return undefined
+  const asked = headers['retry-after']
+  const seconds = parseWhole(asked)
+  if (seconds !== undefined) return seconds * 1000
+  const date = parseDate(asked)
+  return date === undefined || now === undefined ? undefined : date - now
+}
+
+const bounded = (ms: number) => Math.min(Math.max(ms, 0), LONGEST_WAIT_MS)
+
+function parseWhole(header: Headers[string]): number | undefined {
+  return typeof header === 'string' && /^\d{1,15}$/.test(header) ? Number(header) : undefined
+}
+
+function parseDate(header: Headers[string]): number | undefined {
+  const time = typeof header === 'string' ? Date.parse(header) : Number.NaN
+  return Number.isNaN(time) ? undefined : time
 }

@@ -1,7 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { afterEach, expect, test, vi } from 'vitest'
-import { CallFailure } from '../../src/service/call-failure.ts'
-import type { Limit } from '../../src/service/rate-limit.ts'
+import { CallFailure, type Limit } from '../../src/service/call-failure.ts'
 import { answerOf, downloadOf } from '../support/download.ts'
 
 afterEach(() => {

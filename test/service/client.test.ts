@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, describe, expect, inject, test } from 'vitest'
 import { adviceOn } from '../../src/advice/advice.ts'
 import { CallFailure } from '../../src/service/call-failure.ts'
-import { Client, type Limits } from '../../src/service/client.ts'
+import { type Client, clientOf, type Limits } from '../../src/service/client.ts'
 import { temporaryDirectory } from '../support/directory.ts'
 import { selfSigned } from '../support/keys.ts'
 import { REFUSES } from '../support/sandbox.ts'
@@ -35,7 +35,7 @@ async function ask(
   service = await startService({ apiKeys, ...(keepAliveMs !== undefined && { keepAliveMs }) })
   service.fault(...faults)
   const url = new URL(`${service.url}?version=1.0.0`)
-  client = new Client({ url, apiKey: API_KEY, limits: { ...PATIENT, ...limits }, trace: () => {} })
+  client = clientOf({ url, apiKey: API_KEY, limits: { ...PATIENT, ...limits }, trace: () => {} })
   return client.ask(3, signal)
 }
 
@@ -109,7 +109,7 @@ test.each<[string, Fault, Partial<Limits>]>([
 /** The hint of a call to a service with a certificate that is signed by itself. */
 async function hintFrom(locate: (service: Service) => string): Promise<string> {
   service = await startService({ apiKeys, tls: selfSigned(temporaryDirectory()), redirect: true })
-  client = new Client({ url: new URL(locate(service)), apiKey: API_KEY, limits: PATIENT, trace: () => {} })
+  client = clientOf({ url: new URL(locate(service)), apiKey: API_KEY, limits: PATIENT, trace: () => {} })
   const error = await client.ask(1, new AbortController().signal).catch((reason: unknown) => reason)
   expect(service.requests.filter(({ secure }) => secure)).toEqual([])
   return adviceOn(error).hint
@@ -142,7 +142,7 @@ test('a response that is shorter than announced, on a connection that ends with 
 
 test('a connection that is refused costs nothing', async () => {
   await ask([])
-  const other = new Client({ url: new URL(REFUSES), apiKey: API_KEY, trace: () => {} })
+  const other = clientOf({ url: new URL(REFUSES), apiKey: API_KEY, trace: () => {} })
   const call = other.ask(1, new AbortController().signal)
   await expect(call).rejects.toEqual(failed({ isPassing: true, mayHaveAllocated: false }))
   await other.close()
@@ -237,7 +237,7 @@ test('a call that was called off before is not sent, and costs nothing', async (
 
 test('a call that is called off while it waits for a connection costs nothing', async () => {
   await ask([])
-  const other = new Client({ url: new URL(service.url), apiKey: API_KEY, trace: () => {} })
+  const other = clientOf({ url: new URL(service.url), apiKey: API_KEY, trace: () => {} })
   const stop = new AbortController()
   const call = other.ask(1, stop.signal)
   stop.abort()

@@ -3,8 +3,8 @@ import net, { type AddressInfo, createServer, type Server, type Socket } from 'n
 import tls from 'node:tls'
 import { afterEach, expect, test, vi } from 'vitest'
 import { networkFailure } from '../../src/service/call-failure.ts'
-import { Client } from '../../src/service/client.ts'
-import { ProxyFailure } from '../../src/service/proxy.ts'
+import { clientOf } from '../../src/service/client.ts'
+import { ProxyFailure } from '../../src/service/connection.ts'
 import { startTunnel } from '../support/tunnel.ts'
 
 /** Nothing listens here (RFC 6335 6: reserved). */
@@ -28,7 +28,7 @@ async function failureThrough(proxy: string, limits = LIMITS) {
   vi.stubEnv('HTTPS_PROXY', proxy)
   vi.stubEnv('NO_PROXY', '')
   const url = new URL(`https://${NOWHERE}/`)
-  const client = new Client({ url, apiKey: 'softsim-key', limits, trace: () => {} })
+  const client = clientOf({ url, apiKey: 'softsim-key', limits, trace: () => {} })
   closing.push(() => client.close())
   return client.ask(1, new AbortController().signal).catch((error: unknown) => error)
 }

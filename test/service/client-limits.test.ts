@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest'
-import { Client } from '../../src/service/client.ts'
+import { clientOf } from '../../src/service/client.ts'
 import type { Bounds } from '../../src/service/connection.ts'
 
 /** What the client asks of its connections. */
@@ -12,16 +12,12 @@ const noting = vi.hoisted(() => <R>(make: (bounds: Bounds) => R) => (bounds: Bou
 
 vi.mock('../../src/service/connection.ts', async (original) => {
   const connection = await original<typeof import('../../src/service/connection.ts')>()
-  return { ...connection, directly: noting(connection.directly) }
-})
-
-vi.mock('../../src/service/proxy.ts', async (original) => {
-  const proxy = await original<typeof import('../../src/service/proxy.ts')>()
-  return { throughProxy: noting(proxy.throughProxy), ProxyFailure: proxy.ProxyFailure }
+  const { directly, throughProxy } = connection
+  return { ...connection, directly: noting(directly), throughProxy: noting(throughProxy) }
 })
 
 test('a connection may take 20 s, a silence three minutes, and no answer is too slow that brings 20 kB in five', async () => {
-  const client = new Client({ url: new URL('https://127.0.0.1:1/'), apiKey: 'softsim-key', trace: () => {} })
+  const client = clientOf({ url: new URL('https://127.0.0.1:1/'), apiKey: 'softsim-key', trace: () => {} })
   await client.close()
   const limits = {
     connections: 4,

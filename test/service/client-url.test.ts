@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { Failure } from '../../src/failure.ts'
-import { endpoint, redirectTarget } from '../../src/service/url.ts'
+import { endpoint, redirectTarget } from '../../src/service/client.ts'
 
 test.each([
   ['https://api.onomondo.com/sims/profiles', 'https://api.onomondo.com/sims/profiles?version=1.2.3'],

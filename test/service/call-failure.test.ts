@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { adviceOn } from '../../src/advice/advice.ts'
 import { networkFailure } from '../../src/service/call-failure.ts'
-import { ProxyFailure } from '../../src/service/proxy.ts'
+import { ProxyFailure } from '../../src/service/connection.ts'
 
 afterEach(() => vi.unstubAllEnvs())
 
