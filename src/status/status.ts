@@ -1,6 +1,6 @@
 import { Failure, type Fault } from '../failure.ts'
 import { readKey } from '../key/private-key.ts'
-import { wrongKey } from '../key/wrong-key.ts'
+import { wrongKey } from '../key/decrypt.ts'
 import { refuseCopy } from '../store/identity.ts'
 import { warnOfUnanswered, warnOfVendorList } from '../store/incoming/recover.ts'
 import { whyNoProfile } from '../store/names.ts'
