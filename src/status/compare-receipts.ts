@@ -6,10 +6,16 @@ import { deniedBy, holdersIn, withSeveralIccids } from '../store/receipts/last.t
 import { type Receipt, Receipts } from '../store/receipts/receipts.ts'
 import { tombstoneIn } from '../store/used-file.ts'
 import { type Messages, type Progress, several } from '../words.ts'
-import { compare, type DeviceRecord, recordIn, recordOf, warnOfUnreadable } from './device-records.ts'
 import { type Output, printJson, printList } from './print.ts'
-import { lookAt } from './unfinished.ts'
-import { warnOfEach } from './warn.ts'
+import {
+  compare,
+  type DeviceRecord,
+  lookAt,
+  recordIn,
+  recordOf,
+  warnOfEach,
+  warnOfUnreadable,
+} from './records.ts'
 
 const FIELDS = ['problem', 'iccid', 'device', 'time', 'source', 'file'] as const
 

@@ -3,89 +3,70 @@ import { reasonOf } from '../failure.ts'
 import { comingName, keyOfName } from '../store/claim-place.ts'
 import { openClaims } from '../store/create.ts'
 import { exists } from '../store/directory-entries.ts'
-import { type Identity, identify } from '../store/identity.ts'
+import { identify } from '../store/identity.ts'
 import { countReceived } from '../store/incoming/answers.ts'
-import { findUnanswered, type Unanswered } from '../store/incoming/recover.ts'
+import { findUnanswered } from '../store/incoming/recover.ts'
 import { countMoved, type Moved } from '../store/moves.ts'
 import { fileName, parseName, usedName } from '../store/names.ts'
 import { useAt } from '../store/profile-state.ts'
 import { readUnused } from '../store/read.ts'
 import { tombstoneIn } from '../store/used-file.ts'
-import type { Messages } from '../words.ts'
-import { lookAt } from './unfinished.ts'
+import { type Messages } from '../words.ts'
+import { lookAt } from './records.ts'
 
-/** How many files of each kind a directory has, by their names. */
-export interface Counts {
-  readonly unused: number
-  readonly used: number
-  /** Of the used ones: those that a call is claiming, or was killed while it did. */
-  readonly unfinished: number
-  /** Of the used ones: those that were moved to another directory. */
-  readonly moved: number
-  /** Of the used ones: those that an interrupted move has claimed. */
-  readonly inTransit: number
-  /** Named like a profile, but not after an ICCID. */
-  readonly notProfiles: number
-  /** Received by a `fetch` or a `move` that has not stored them yet. */
-  readonly received: number
-  /** Requested by a `fetch` that was interrupted, and not received. */
-  readonly unanswered: number
-}
+export type Found = ReturnType<typeof countFiles>
 
-export interface Found {
-  readonly counts: Counts
-  readonly identity: Identity
-  /** Of the unused profiles, lowest first. */
-  readonly iccids: readonly string[]
-  /** The files of claims that are not finished. */
-  readonly unfinished: readonly string[]
-  readonly inTransit: Moved['inTransit']
-  /** The ICCIDs of those that were moved to another directory. */
-  readonly moved: Moved['moved']
-  readonly unanswered: Unanswered | undefined
-  /** The first files that are named like a profile, but not after an ICCID. */
-  readonly notProfiles: readonly string[]
-}
+export type Counts = Found['counts']
 
 /**
  * Looks at the names in a directory, and, if any were moved out of it, at the used files.
  * @throws {Failure} `no-profiles` if there is no such directory, `disk` if it can't be read
  */
-export function countFiles(directory: string, messages: Messages): Found {
+export function countFiles(directory: string, messages: Messages) {
   const { used, notProfiles, notProfileCount, twins, ...unused } = readUnused(directory)
-  const { moved, inTransit } = readable(`what was moved out of ${directory}`, messages, () =>
+  const gone: Moved = readable(`what was moved out of ${directory}`, messages, () =>
     countMoved(directory),
-  ) ?? { moved: [], inTransit: new Map<string, string>() }
-  const claimed =
+  ) ?? { moved: [], inTransit: new Map() }
+  const claims =
     readable(`what calls are claiming in ${directory}`, messages, () => claimsIn(directory)) ??
-    new Map<string, Claimed>()
-  const going = new Map(
-    [...claimed].flatMap(([name, { to }]) => (to === undefined ? [] : [[name, to] as const])),
-  )
-  const keys = new Set([...claimed.keys()].map(keyOfName))
+    new Map<string, Claim>()
+  const inTransit = new Map(gone.inTransit)
+  for (const [name, { to }] of claims) if (to !== undefined) inTransit.set(name, to)
+  const claimed = [...claims.keys()]
+  const keys = new Set(claimed.map(keyOfName))
   const iccids =
     keys.size === 0 ? unused.iccids : unused.iccids.filter((iccid) => !keys.has(keyOfName(fileName(iccid))))
-  const isPlain = (name: string) => !inTransit.has(name) && !going.has(name)
-  const unfinished = [...new Set([...claimed.keys(), ...twins])].filter(isPlain)
+  const unfinished = [...new Set([...claimed, ...twins])].filter((name) => !inTransit.has(name))
   const unanswered = findUnanswered(directory)
+  /** How many files of each kind a directory has, by their names. */
   const counts = {
     unused: iccids.length,
-    used: used + [...claimed.values()].filter(({ hasUsed }) => !hasUsed).length,
+    used: used + [...claims.values()].filter(({ hasUsed }) => !hasUsed).length,
+    /** Of the used ones: those that a call is claiming, or was killed while it did. */
     unfinished: unfinished.length,
-    moved: moved.length,
-    inTransit: inTransit.size + going.size,
+    /** Of the used ones: those that were moved to another directory. */
+    moved: gone.moved.length,
+    /** Of the used ones: those that an interrupted move has claimed. */
+    inTransit: inTransit.size,
+    /** Named like a profile, but not after an ICCID. */
     notProfiles: notProfileCount,
+    /** Received by a `fetch` or a `move` that has not stored them yet. */
     received: countReceived(directory),
+    /** Requested by a `fetch` that was interrupted, and not received. */
     unanswered: unanswered?.profiles ?? 0,
   }
   return {
     counts,
     identity: identify(directory),
+    /** Of the unused profiles, lowest first. */
     iccids,
+    /** The files of claims that are not finished. */
     unfinished,
-    inTransit: new Map([...inTransit, ...going]),
-    moved,
+    /** The ICCIDs of those that were moved to another directory. */
+    moved: gone.moved,
+    inTransit,
     unanswered,
+    /** The first files that are named like a profile, but not after an ICCID. */
     notProfiles,
   }
 }
@@ -97,30 +78,25 @@ export function countFiles(directory: string, messages: Messages): Found {
 export function countAll(all: readonly (Found & { directory: string })[], messages: Messages): Counts {
   const counts = sum(all.map((each) => each.counts))
   if (all.length < 2) return counts
-  const hops = { moved: 0, inTransit: 0 }
   const seen = new Set<string>()
   readable('who has what was moved', messages, () => {
     for (const { directory, moved, inTransit } of all) {
       const others = all.filter((each) => each.directory !== directory)
       const going = [...inTransit.keys()].map((name) => parseName(name)?.digits ?? '')
-      for (const [kind, iccids] of [
-        ['moved', moved],
-        ['inTransit', going],
-      ] as const) {
-        for (const iccid of iccids) {
-          if (seen.has(iccid) || others.some((each) => hasProfile(each.directory, iccid))) hops[kind]++
-          seen.add(iccid)
+      const left = [
+        ...moved.map((iccid) => ['moved', iccid] as const),
+        ...going.map((iccid) => ['inTransit', iccid] as const),
+      ]
+      for (const [kind, iccid] of left) {
+        if (seen.has(iccid) || others.some((each) => hasProfile(each.directory, iccid))) {
+          counts[kind]--
+          counts.used--
         }
+        seen.add(iccid)
       }
     }
   })
-  const { moved, inTransit } = hops
-  return {
-    ...counts,
-    used: counts.used - moved - inTransit,
-    moved: counts.moved - moved,
-    inTransit: counts.inTransit - inTransit,
-  }
+  return counts
 }
 
 /** Also if it is used. */
@@ -148,7 +124,7 @@ function readable<T>(what: string, messages: Messages, read: () => T): T | undef
   }
 }
 
-interface Claimed {
+interface Claim {
   /** Where it goes, if a move has it. */
   readonly to: string | undefined
   readonly hasUsed: boolean
@@ -158,8 +134,8 @@ interface Claimed {
  * Profiles that are decided to be somebody's, and whose used files have not come yet, or are not complete. And those that
  * come back: who moves such a file gets it twice.
  */
-function claimsIn(directory: string): Map<string, Claimed> {
-  const found = new Map<string, Claimed>()
+function claimsIn(directory: string): Map<string, Claim> {
+  const found = new Map<string, Claim>()
   for (const key of openClaims(directory)) {
     const coming = comingName(key)
     if (coming !== undefined) found.set(coming, { to: undefined, hasUsed: true })

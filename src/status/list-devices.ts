@@ -1,8 +1,9 @@
+import { readFileSync } from 'node:fs'
+import { Failure, reasonOf } from '../failure.ts'
 import { type Messages, several } from '../words.ts'
 import { countAll, countFiles } from './count.ts'
-import { compare, readRecords, warnOfAlike, warnOfSeveral, warnOfUnreadable } from './device-records.ts'
 import { type Output, printList } from './print.ts'
-import { lastResults } from './station-results.ts'
+import { compare, readRecords, warnOfAlike, warnOfSeveral, warnOfUnreadable } from './records.ts'
 
 const FIELDS = ['claimed', 'station', 'device', 'iccid', 'state', 'directory'] as const
 
@@ -55,4 +56,53 @@ export async function listDevices(list: DeviceList): Promise<void> {
   const others = all.reduce((total, { withoutDevice }) => total + withoutDevice, 0)
   if (others > 0) messages.tell(0, `${several(others, 'used profile')} without a device`)
   if (moved > 0) messages.tell(0, `${several(moved, 'profile')} moved to other directories, or in transit`)
+}
+
+/** As the scripts of the stations write them: time, station, device, result. A field may stand in double quotes. */
+const CELL = /("(?:[^"]|"")*"|[^,"]*)(?:,|$)/g
+
+const RESULTS = ['pass', 'fail', 'unfinished']
+
+interface Attempt {
+  readonly time: string
+  readonly result: string
+}
+
+/**
+ * The last result of each device, of all stations.
+ * @throws {Failure} `disk` if a file can't be read, `usage` if it has no results
+ */
+function lastResults(paths: readonly string[]): Map<string, string> {
+  const last = new Map<string, Attempt>()
+  for (const path of new Set(paths))
+    for (const [device, attempt] of attemptsIn(path))
+      if (attempt.time >= (last.get(device)?.time ?? '')) last.set(device, attempt)
+  return new Map([...last].map(([device, { result }]) => [device, result]))
+}
+
+/** The last line of each device: within a file, no clock decides. */
+function attemptsIn(path: string): Map<string, Attempt> {
+  const attempts = new Map<string, Attempt>()
+  const text = textOf(path)
+  let isAny = text.trim() === ''
+  for (const line of text.split('\n')) {
+    const [time = '', , device = '', result = ''] = cellsOf(line.trim())
+    if (RESULTS.includes(result)) attempts.set(device, { time, result })
+    isAny ||= RESULTS.includes(result) || result === 'result'
+  }
+  if (!isAny) throw new Failure('not-results', `${path} is not a file of results`)
+  return attempts
+}
+
+const cellsOf = (line: string) =>
+  [...line.matchAll(CELL)].map(([, cell = '']) =>
+    cell.startsWith('"') ? cell.slice(1, -1).replaceAll('""', '"') : cell,
+  )
+
+function textOf(path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (error) {
+    throw new Failure('unread-results', `can't read the results ${path}: ${reasonOf(error)}`, error)
+  }
 }

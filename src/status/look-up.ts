@@ -9,9 +9,16 @@ import type { Use } from '../store/profile-state.ts'
 import { checkDirectory, looking } from '../store/read.ts'
 import { deviceIn, fieldsOf, tombstoneIn } from '../store/used-file.ts'
 import type { Messages } from '../words.ts'
-import { readRecords, warnOfAlike, warnOfSeveral, warnOfUnreadable } from './device-records.ts'
 import { type Output, printList } from './print.ts'
-import { lookAt, warnOfTransit, warnOfUnfinished } from './unfinished.ts'
+import {
+  lookAt,
+  readRecords,
+  warnOfAlike,
+  warnOfSeveral,
+  warnOfTransit,
+  warnOfUnfinished,
+  warnOfUnreadable,
+} from './records.ts'
 
 const MOST_NAMED = 20
 

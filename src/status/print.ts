@@ -1,64 +1,13 @@
-import type { Identity } from '../store/identity.ts'
 import { printable } from '../words.ts'
-import type { Checked } from './check-profiles.ts'
-import type { Counts } from './count.ts'
 
 /** Of `json` and `csv`. A later format may have more fields; one in which a field means something else has a higher number. */
 const VERSION = 1
 
-/** What was counted in a directory, and what was found when its unused profiles were opened; null in place of the total of all. */
-export interface Summary {
-  readonly directory: string | null
-  readonly counts: Counts
-  readonly checked: Checked | undefined
-  /** Of the total: null. */
-  readonly identity: Identity | null
-}
-
 /** By field. Null is what is not known. */
-type Row = Readonly<Record<string, string | number | null>>
-
-/** The fields of `json` and `csv`, in this order: newer ones come last. */
-const FIELDS = [
-  ...['directory', 'unused', 'used', 'unfinished', 'notProfiles', 'received', 'checked', 'usable'],
-  ...['damaged', 'locked', 'unfit', 'held', 'moved', 'inTransit', 'unreadable', 'identity', 'unanswered'],
-]
-
-/** What was not checked is null. */
-function fieldsOf({ directory, counts, checked, identity }: Summary): Row {
-  const { faults, unread, ...numbers } = checked ?? {}
-  const known: Row = { directory, ...counts, ...numbers, ...faults, identity }
-  return Object.fromEntries(FIELDS.map((field) => [field, known[field] ?? null]))
-}
-
-/** The rows of `text`, in this order. */
-const ROWS = [
-  ...['unused', 'used', 'unfinished', 'moved', 'inTransit', 'notProfiles', 'received', 'unanswered'],
-  ...['checked', 'usable', 'damaged', 'unreadable', 'locked', 'unfit', 'held'],
-]
-
-/** What `text` says of a directory that is not itself. */
-const COPIES = new Map([
-  ['copy', 'a copy, or from a backup: nothing is handed out of it'],
-  ['carried', 'a copy of a directory that was not used: use only one of them'],
-])
+export type Row = Readonly<Record<string, string | number | null>>
 
 /** `notProfiles` becomes "not profiles". */
-const inWords = (field: string) => field.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
-
-/** What `status` prints of its directories, with a newline at its end. */
-export function statusIn(format: Format, summaries: readonly Summary[]): string {
-  const all = summaries.map(fieldsOf)
-  if (format !== 'text') return [...TABLES[format](FIELDS, all)].join('')
-  const blocks = all.map((fields) => {
-    // Only the unused ones are worth a line if there are none.
-    const rows = ROWS.filter((row) => row === 'unused' || fields[row])
-    const lines = rows.map((row) => `  ${inWords(row).padEnd(13)} ${String(fields[row]).padStart(9)}\n`)
-    const copy = COPIES.get(String(fields['identity']))
-    return `${printable(String(fields['directory'] ?? 'total'))}\n${copy ? `  ${copy}\n` : ''}${lines.join('')}`
-  })
-  return blocks.join('')
-}
+export const inWords = (field: string) => field.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
 
 /** Whole lines, each with its newline: these fields of each row, in this order. */
 type Table = (fields: readonly string[], rows: readonly Row[]) => Iterable<string>

@@ -1,16 +1,18 @@
-import { Failure, type Fault } from '../failure.ts'
-import { readKey } from '../key/private-key.ts'
-import { wrongKey } from '../key/decrypt.ts'
-import { refuseCopy } from '../store/identity.ts'
-import { warnOfUnanswered, warnOfVendorList } from '../store/incoming/recover.ts'
-import { whyNoProfile } from '../store/names.ts'
-import { whyNone } from '../store/read.ts'
-import { type Messages, type Progress, several } from '../words.ts'
-import { type Checked, checkProfiles, opensNone } from './check-profiles.ts'
+import { Failure, type Fault, UnusableProfile } from '../failure.ts'
+import { type Decrypt, decryptor, wrongKey } from '../key/decrypt.ts'
+import { type PrivateKey, readKey } from '../key/private-key.ts'
+import { missingKeys, NRF_REJECTS, newerProblems, parsePlaintext, parseStored, refuseOutdated } from '../profile/validate.ts'
+import { type IccidList } from '../store/iccid-list.ts'
+import { type Identity, refuseCopy } from '../store/identity.ts'
+import { warnOfUnanswered } from '../store/incoming/unanswered.ts'
+import { warnOfVendorList } from '../store/incoming/recover.ts'
+import { fileName, whyNoProfile } from '../store/names.ts'
+import { refuseAssigned } from '../store/profile-state.ts'
+import { readProfile, whyNone } from '../store/read.ts'
+import { type Messages, type Progress, printable, several } from '../words.ts'
 import { type Counts, countAll, countFiles, sum } from './count.ts'
-import { type Output, type Summary, statusIn } from './print.ts'
-import { warnOfTransit, warnOfUnfinished } from './unfinished.ts'
-import { warnOfEach } from './warn.ts'
+import { type Format, inWords, type Output, type Row, TABLES } from './print.ts'
+import { MOST_WARNINGS, warnOfEach, warnOfTransit, warnOfUnfinished } from './records.ts'
 
 /** Why files can't be used. */
 const FAULTS: Record<Fault, string> = {
@@ -19,6 +21,55 @@ const FAULTS: Record<Fault, string> = {
   locked: 'not decrypted by the key',
   unfit: 'rejected by a device',
   held: 'open in another program',
+}
+
+/** How many unused profiles were opened, how many of them a device would accept, and what is wrong with the others. */
+type Checked = Record<'checked' | 'usable' | Fault, number>
+
+/** What was counted in a directory, and what was found when its unused profiles were opened. Of the total of all, some is null. */
+export interface Summary {
+  readonly directory: string | null
+  readonly counts: Counts
+  readonly checked: Checked | undefined
+  readonly identity: Identity | null
+}
+
+/** The fields of `json` and `csv`, in this order: newer ones come last. */
+const FIELDS = [
+  ...['directory', 'unused', 'used', 'unfinished', 'notProfiles', 'received', 'checked', 'usable'],
+  ...['damaged', 'locked', 'unfit', 'held', 'moved', 'inTransit', 'unreadable', 'identity', 'unanswered'],
+]
+
+/** What was not checked is null. */
+function rowOf({ directory, counts, checked, identity }: Summary): Row {
+  const known: Row = { directory, ...counts, ...checked, identity }
+  return Object.fromEntries(FIELDS.map((field) => [field, known[field] ?? null]))
+}
+
+/** The rows of `text`, in this order. */
+const ROWS = [
+  ...['unused', 'used', 'unfinished', 'moved', 'inTransit', 'notProfiles', 'received', 'unanswered'],
+  ...['checked', 'usable', 'damaged', 'unreadable', 'locked', 'unfit', 'held'],
+]
+
+/** What `text` says of a directory that is not itself. */
+const COPIES = new Map([
+  ['copy', 'a copy, or from a backup: nothing is handed out of it'],
+  ['carried', 'a copy of a directory that was not used: use only one of them'],
+])
+
+/** What `status` prints of its directories, with a newline at its end. */
+export function statusIn(format: Format, summaries: readonly Summary[]): string {
+  const all = summaries.map(rowOf)
+  if (format !== 'text') return [...TABLES[format](FIELDS, all)].join('')
+  const blocks = all.map((fields) => {
+    // Only the unused ones are worth a line if there are none.
+    const rows = ROWS.filter((row) => row === 'unused' || fields[row])
+    const lines = rows.map((row) => `  ${inWords(row).padEnd(13)} ${String(fields[row]).padStart(9)}\n`)
+    const copy = COPIES.get(String(fields['identity']))
+    return `${printable(String(fields['directory'] ?? 'total'))}\n${copy ? `  ${copy}\n` : ''}${lines.join('')}`
+  })
+  return blocks.join('')
 }
 
 export interface Inquiry extends Output {
@@ -42,6 +93,7 @@ export async function showStatus(inquiry: Inquiry): Promise<void> {
   const key = keyPath === undefined ? undefined : readKey(keyPath, inquiry.passphrase, messages)
   const all = directories.map((directory) => ({ directory, ...countFiles(directory, messages) }))
   const summaries: Summary[] = []
+  let unread: UnusableProfile | undefined
   const most = ({ length }: { length: number }) => Math.min(inquiry.count, length)
   const goal = several(
     all.reduce((sum, { iccids }) => sum + most(iccids), 0),
@@ -53,11 +105,15 @@ export async function showStatus(inquiry: Inquiry): Promise<void> {
   }
   if (key !== undefined) progress.follow(() => `${done} of ${goal} checked`)
   for (const { directory, counts, iccids, identity } of all) {
-    const checked =
+    const found =
       key && (await checkProfiles({ directory, iccids, count: most(iccids), key, messages, onChecked }))
-    summaries.push({ directory, counts, checked, identity })
+    summaries.push({ directory, counts, checked: found?.result, identity })
+    unread ??= found?.unread
   }
-  const total = totalOf(summaries, countAll(all, messages))
+  const results = summaries.flatMap((each) => each.checked ?? [])
+  const checked = results.length > 0 ? sum(results) : undefined
+  const counts = countAll(all, messages)
+  const total = { directory: null, counts, checked, identity: null }
   const lines = summaries.length > 1 ? [...summaries, total] : summaries
   await inquiry.print(statusIn(inquiry.format, lines))
   for (const { directory, counts, unfinished, inTransit, notProfiles, unanswered } of all) {
@@ -73,20 +129,23 @@ export async function showStatus(inquiry: Inquiry): Promise<void> {
   for (const each of directories) refuseCopy(each)
   const [first = ''] = directories
   const place = directories.join(', ')
-  const { counts, checked } = total
   // Stations may have taken all of them since they were counted.
   if (counts.unused === 0 || checked?.checked === 0)
     throw new Failure(whyNone(first, counts.used, counts.moved > 0), `no unused profile in ${place}`)
   if (checked === undefined || key === undefined) return
-  if (opensNone(checked)) throw wrongKey(key, checked.faults.locked, false)
-  if (checked.usable === 0) throw noneUsable(checked, place)
+  if (opensNone(checked)) throw wrongKey(key, checked.locked, false)
+  if (checked.usable === 0) throw noneUsable(checked, place, unread)
   for (const fault of Object.keys(FAULTS) as Fault[]) {
-    const count = checked.faults[fault]
+    const count = checked[fault]
     if (count > 0) messages.warn(`${several(count, 'file')} ${FAULTS[fault]}`, fault)
   }
 }
 
-function noneUsable({ checked, faults: { held, unreadable }, unread }: Checked, place: string): Failure {
+function noneUsable(
+  { checked, held, unreadable }: Checked,
+  place: string,
+  unread: UnusableProfile | undefined,
+): Failure {
   if (unreadable > 0) {
     const what = several(unreadable, 'unused profile')
     return new Failure('unreadable', `${what} in ${place} can't be read`, unread)
@@ -98,15 +157,85 @@ function noneUsable({ checked, faults: { held, unreadable }, unread }: Checked, 
   return new Failure('none-checked-usable', `none of the checked profiles in ${place} can be used`)
 }
 
-function totalOf(summaries: readonly Summary[], counts: Counts): Summary {
-  const all = summaries.flatMap(({ checked }) => checked ?? [])
-  if (all.length === 0) return { directory: null, counts, checked: undefined, identity: null }
-  const { checked, usable } = sum(all.map(({ checked, usable }) => ({ checked, usable })))
-  const unread = all.find((each) => each.unread !== undefined)?.unread
-  return {
-    directory: null,
-    counts,
-    checked: { checked, usable, faults: sum(all.map(({ faults }) => faults)), unread },
-    identity: null,
+/** Enough to keep all processors busy. */
+const AT_ONCE = 64
+
+/** What a device would get by default, in `hex`. */
+const OPTIONS = { smsp: false, smsc: true, crc: true }
+
+/** Whether the key is wrong: there is something to decrypt, and it decrypts nothing. */
+const opensNone = ({ usable, locked, unfit }: Checked) => locked > 0 && usable + unfit === 0
+
+interface Check {
+  readonly directory: string
+  readonly iccids: IccidList
+  /** How many of them to open, the lowest first. */
+  readonly count: number
+  readonly key: PrivateKey
+  readonly messages: Messages
+  /** Receives how many more profiles are checked. */
+  readonly onChecked: (more: number) => void
+}
+
+/**
+ * Opens unused profiles without claiming them, and names those that can't be used.
+ * @returns also why the last of the unreadable ones can't be read
+ */
+async function checkProfiles({ directory, iccids, count, key, messages, onChecked }: Check) {
+  const result: Checked = { checked: 0, usable: 0, damaged: 0, unreadable: 0, locked: 0, unfit: 0, held: 0 }
+  let unread: UnusableProfile | undefined
+  const decrypt = await decryptor(key, count)
+  const warnings: string[] = []
+  let withoutKeys = 0
+  for (let at = 0; at < count; at += AT_ONCE) {
+    const names = iccids.slice(at, Math.min(at + AT_ONCE, count)).map(fileName)
+    const results = await Promise.all(
+      names.map(async (name) => [name, await open(directory, name, decrypt)] as const),
+    )
+    const before = result.checked
+    for (const [name, found] of results) {
+      // A station has claimed it in the meantime.
+      if (found === undefined) continue
+      result.checked++
+      if (!(found instanceof UnusableProfile)) {
+        result.usable++
+        if (found.length > 0) withoutKeys++
+        continue
+      }
+      result[found.fault]++
+      if (found.fault === 'unreadable') unread = found
+      const warning = `${name}: ${found.message}`
+      if (warnings.length < MOST_WARNINGS) warnings.push(warning)
+      else messages.tell(1, warning)
+    }
+    onChecked(result.checked - before)
+    // All of them can take long, and most likely it is the wrong key.
+    if (at === 0 && count > AT_ONCE && opensNone(result))
+      messages.warn('the key does not decrypt the first profiles', 'locked-first')
+  }
+  for (const warning of warnings) messages.warn(warning)
+  const more = result.checked - result.usable - warnings.length
+  if (more > 0) messages.warn(`${more} more can't be used`, 'unlisted')
+  if (withoutKeys > 0) messages.warn(`${several(withoutKeys, 'profile')} without KIC or KID: ${NRF_REJECTS}`)
+  return { result, unread }
+}
+
+/** @returns the keys that a usable profile does without; why it can't be used; undefined if there is no such file */
+async function open(
+  directory: string,
+  name: string,
+  decrypt: Decrypt,
+): Promise<string[] | UnusableProfile | undefined> {
+  try {
+    const text = readProfile(directory, name)
+    if (text === undefined) return undefined
+    refuseAssigned(text)
+    const sealed = parseStored(name, text)
+    const profile = parsePlaintext(sealed, await decrypt(sealed.ciphertext), OPTIONS)
+    refuseOutdated(newerProblems(profile, true))
+    return missingKeys(profile)
+  } catch (error) {
+    if (error instanceof UnusableProfile) return error
+    throw error
   }
 }

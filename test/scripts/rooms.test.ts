@@ -74,7 +74,7 @@ const ALLOWED = pairs({
   'src/status/count.ts': '../store/moves.ts',
   'src/next/take/search.ts': '../store/claim.ts',
   'src/service/response.ts': '../profile/iccid.ts',
-  'src/status/check-profiles.ts': '../key/decrypt.ts ../profile/validate.ts',
+  'src/status/status.ts': '../key/decrypt.ts ../profile/validate.ts',
   'src/store/incoming/answers.ts': '../../profile/iccid.ts',
   'src/service/client.ts': 'undici',
 })

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { type Summary, statusIn, TABLES } from '../../src/status/print.ts'
+import { TABLES } from '../../src/status/print.ts'
+import { type Summary, statusIn } from '../../src/status/status.ts'
 
 const FIELDS = ['claimed', 'station', 'device', 'iccid'] as const
 
@@ -17,11 +18,7 @@ const COUNTS = {
   inTransit: 13,
   unanswered: 15,
 }
-const CHECKED = {
-  checked: 6,
-  usable: 7,
-  faults: { damaged: 8, locked: 9, unfit: 10, held: 11, unreadable: 14 },
-}
+const CHECKED = { checked: 6, usable: 7, damaged: 8, locked: 9, unfit: 10, held: 11, unreadable: 14 }
 
 const devices = (format: keyof typeof TABLES) => [...TABLES[format](FIELDS, RECORDS)].join('')
 

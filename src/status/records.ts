@@ -1,10 +1,84 @@
-import { reasonOf } from '../failure.ts'
+/** What the files of a directory say of its profiles and their devices, and what a person is warned of. */
+import { reasonOf, UnusableProfile } from '../failure.ts'
 import { iccidDigits } from '../profile/iccid.ts'
 import { alikeWords, inLowerCase } from '../store/devices.ts'
-import { readProfile, readUsed } from '../store/read.ts'
+import { readProfile, readUsed, directoryFailure } from '../store/read.ts'
 import { deviceIn, fieldsOf, tombstoneIn } from '../store/used-file.ts'
-import type { Messages } from '../words.ts'
-import { warnOfEach } from './warn.ts'
+import { deviceIn, type Use, useAt, useOf } from '../store/profile-state.ts'
+import { type Messages } from '../words.ts'
+
+export const MOST_WARNINGS = 20
+
+interface Words<T> {
+  words(thing: T): string
+  /** What is said of the others. */
+  more(others: number): string
+  readonly kind?: Parameters<Messages['warn']>[1]
+}
+
+/** Warns of the first things of a list. */
+export function warnOfEach<T>(
+  messages: Messages,
+  things: readonly T[],
+  { words, more, kind }: Words<T>,
+): void {
+  for (const thing of things.slice(0, MOST_WARNINGS)) messages.warn(words(thing), kind)
+  const others = things.length - MOST_WARNINGS
+  if (others > 0) messages.warn(more(others))
+}
+
+/**
+ * What the names of one profile say.
+ * @param iccid its digits
+ * @returns undefined if its used file can't be read: then the profile is used
+ * @throws {Failure} `disk` if nobody can tell; `no-profiles` if there is no such directory
+ */
+export function lookAt(directory: string, iccid: string): Use | undefined {
+  try {
+    return useOf(directory, iccid)
+  } catch (error) {
+    if (error instanceof UnusableProfile) return undefined
+    throw directoryFailure(directory, error)
+  }
+}
+
+/**
+ * A killed call leaves both files. Moved apart, they would give one profile to two devices.
+ * @param names unused files that have a used file beside them
+ */
+export const warnOfUnfinished = (directory: string, names: readonly string[], messages: Messages): void =>
+  warnOfEach(messages, names, {
+    words: (name) => claimOf(directory, name),
+    more: (others) => `${others} more claims are not finished`,
+  })
+
+function claimOf(directory: string, name: string): string {
+  const text = claimTextOf(directory, name)
+  const device = deviceIn(text)
+  const { station, claimed } = fieldsOf(text)
+  const known = [station, claimed].filter((each) => typeof each === 'string')
+  const whose = known.length > 0 ? ` (${known.join(', ')})` : ''
+  return device === undefined
+    ? `${name}: a call${whose} is claiming it, or was killed while it did; do not move it`
+    : `${name}: a call is claiming it for device ${device}, or was killed while it did: scan the device again; do not move it`
+}
+
+/** Empty also if nobody can tell: the warning says enough. */
+function claimTextOf(directory: string, name: string): string {
+  try {
+    const use = useAt(directory, name)
+    return use.state === 'used' || use.state === 'claimed' ? use.text : ''
+  } catch {
+    return ''
+  }
+}
+
+/** @param inTransit where the profiles go that interrupted moves have claimed, by their unused names */
+export function warnOfTransit(inTransit: ReadonlyMap<string, string>, messages: Messages): void {
+  for (const to of new Set(inTransit.values()))
+    messages.warn(`a move to ${to} is not finished: run the same command again`)
+  for (const [name, to] of inTransit) messages.tell(1, `${name} is in transit to ${to}`)
+}
 
 /** Who has a profile. */
 export interface DeviceRecord {
@@ -56,20 +130,16 @@ export function recordOf(file: string, text: string): DeviceRecord | undefined {
   return { device, station: textOf(station), claimed: textOf(claimed), iccid: digits, file }
 }
 
-/** The devices that have more than one profile, each with the ICCIDs of all of them. */
-function devicesWithSeveral(devices: readonly DeviceRecord[]): [device: string, iccids: string[]][] {
-  const iccids = Map.groupBy(devices, ({ device }) => device)
-  return [...iccids]
-    .filter(([, records]) => records.length > 1)
-    .map(([device, records]) => [device, records.map(({ iccid }) => iccid)])
-}
-
 export const warnOfSeveral = (devices: readonly DeviceRecord[], messages: Messages): void =>
-  warnOfEach(messages, devicesWithSeveral(devices), {
-    words: ([device, iccids]) =>
-      `device ${device} has ${iccids.length} profiles: ${iccids.join(', ')}; find out which one it uses`,
-    more: (others) => `${others} more devices have several profiles`,
-  })
+  warnOfEach(
+    messages,
+    [...Map.groupBy(devices, ({ device }) => device)].filter(([, { length }]) => length > 1),
+    {
+      words: ([device, all]) =>
+        `device ${device} has ${all.length} profiles: ${all.map(({ iccid }) => iccid).join(', ')}; find out which one it uses`,
+      more: (others) => `${others} more devices have several profiles`,
+    },
+  )
 
 /** @param asked the serial numbers of which this is said; if none are given, all */
 export function warnOfAlike(
