@@ -3,7 +3,7 @@ import { Failure, reasonOf } from '../failure.ts'
 import { type Messages, several } from '../words.ts'
 import { countAll, countFiles } from './count.ts'
 import { type Output, printList } from './print.ts'
-import { compare, readRecords, warnOfAlike, warnOfSeveral, warnOfUnreadable } from './records.ts'
+import { compare, readRecords, warnOfRecords } from './records.ts'
 
 const FIELDS = ['claimed', 'station', 'device', 'iccid', 'state', 'directory'] as const
 
@@ -47,10 +47,8 @@ export async function listDevices(list: DeviceList): Promise<void> {
   const unknown = asked.filter(({ result }) => result === null).length
   if (results !== undefined && unknown > 0)
     messages.tell(0, `${several(unknown, 'device')} without a result: name the results of all stations`)
-  warnOfSeveral(devices, messages)
-  warnOfAlike(devices, messages)
   const unreadable = all.flatMap((each) => each.unreadable)
-  warnOfUnreadable(unreadable, messages)
+  warnOfRecords({ devices, unreadable }, messages)
   const counts = countAll(all, messages)
   const moved = counts.moved + counts.inTransit
   const others = all.reduce((total, { withoutDevice }) => total + withoutDevice, 0)

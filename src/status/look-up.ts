@@ -10,15 +10,7 @@ import { checkDirectory, looking } from '../store/read.ts'
 import { deviceIn, fieldsOf, tombstoneIn } from '../store/used-file.ts'
 import type { Messages } from '../words.ts'
 import { type Output, printList } from './print.ts'
-import {
-  lookAt,
-  readRecords,
-  warnOfAlike,
-  warnOfSeveral,
-  warnOfTransit,
-  warnOfUnfinished,
-  warnOfUnreadable,
-} from './records.ts'
+import { lookAt, readRecords, warnOfRecords, warnOfTransit, warnOfUnfinished } from './records.ts'
 
 const MOST_NAMED = 20
 
@@ -72,30 +64,24 @@ export async function showProfiles(search: Search): Promise<void> {
     ...devices.filter((each) => !found.some(({ device }) => device === each)).map((each) => `device ${each}`),
     ...iccids.filter((each) => !found.some(({ iccid }) => iccid === each)).map((each) => `ICCID ${each}`),
   ]
-  if (missing.length > 0) throw noneFor(missing, directories.join(', '))
-}
-
-function noneFor(missing: readonly string[], directory: string): Failure {
+  if (missing.length === 0) return
   const more = missing.length > MOST_NAMED ? `, and ${missing.length - MOST_NAMED} more` : ''
   const named = missing.slice(0, MOST_NAMED).join(', ')
-  return new Failure('nobodys', `no profile in ${directory} for ${named}${more}`)
+  throw new Failure('nobodys', `no profile in ${directories.join(', ')} for ${named}${more}`)
 }
 
 /** In the order in which they are asked for. All used files are read: the record of a device may be missing. */
 function findDevices(directory: string, asked: readonly string[], messages: Messages): Found[] {
-  const { devices, unreadable } = readRecords(directory)
+  const records = readRecords(directory)
+  warnOfRecords(records, messages, asked)
   const wanted = new Set(asked)
-  const records = devices.filter(({ device }) => wanted.has(device))
-  warnOfSeveral(records, messages)
-  warnOfAlike(devices, messages, asked)
-  warnOfUnreadable(unreadable, messages)
-  const found = records.map((each): Found & { unfinished: readonly string[] } => {
-    const unfinished = unfinishedOf(lookAt(directory, each.iccid))
-    return { ...each, state: usedOr(unfinished), movedTo: null, unfinished }
-  })
+  const found = records.devices
+    .filter(({ device }) => wanted.has(device))
+    .map((each) => ({ ...each, movedTo: null, unfinished: unfinishedOf(lookAt(directory, each.iccid)) }))
   const unfinished = found.flatMap((each) => each.unfinished)
   warnOfUnfinished(directory, unfinished, messages)
-  const byDevice = Map.groupBy(found, ({ device }) => device)
+  const states = found.map((each): Found => ({ ...each, state: usedOr(each.unfinished) }))
+  const byDevice = Map.groupBy(states, ({ device }) => device)
   return asked.flatMap((device) => byDevice.get(device) ?? recordedFor(directory, device, messages) ?? [])
 }
 
@@ -112,25 +98,25 @@ function recordedFor(directory: string, device: string, messages: Messages): Fou
 /** @returns undefined if there is no such profile */
 function findIccid(directory: string, iccid: string, messages: Messages): Found | undefined {
   const use = lookAt(directory, iccid)
+  const nobodys = { ...wordsOf(''), iccid, movedTo: null }
   if (use === undefined) {
     const file = usedName(fileName(iccid))
     messages.warn(`${file} can't be read: who has the profile is not known`)
-    return { ...wordsOf(''), iccid, file, state: 'used', movedTo: null }
+    return { ...nobodys, file, state: 'used' }
   }
   if (use.state === 'gone') return undefined
-  if (use.state === 'unused') return { ...wordsOf(''), iccid, file: use.name, state: 'unused', movedTo: null }
-  const unfinished = unfinishedOf(use)
+  if (use.state === 'unused') return { ...nobodys, file: use.name, state: 'unused' }
   const file = use.state === 'claimed' ? null : usedName(use.name)
   const tombstone = tombstoneIn(use.text)
-  const fate = tombstone && looking(directory, () => fatesIn(directory)(usedName(use.name), tombstone))
   if (tombstone === undefined) {
+    const unfinished = unfinishedOf(use)
     warnOfUnfinished(directory, unfinished, messages)
-    return { ...wordsOf(use.text), iccid, file, state: usedOr(unfinished), movedTo: null }
+    return { ...nobodys, ...wordsOf(use.text), file, state: usedOr(unfinished) }
   }
-  messages.tell(0, `${iccid} is ${fate ?? 'moved'} to ${tombstone.to}`)
+  const fate = looking(directory, () => fatesIn(directory)(usedName(use.name), tombstone)) ?? 'moved'
+  messages.tell(0, `${iccid} is ${fate} to ${tombstone.to}`)
   if (fate === 'in transit') warnOfTransit(new Map([[use.name, tombstone.to]]), messages)
-  const state = fate === 'in transit' ? 'inTransit' : 'moved'
-  return { ...wordsOf(''), iccid, file, state, movedTo: tombstone.to }
+  return { ...nobodys, file, state: fate === 'moved' ? fate : 'inTransit', movedTo: tombstone.to }
 }
 
 /** The unused file of a claim that is not finished. */

@@ -130,24 +130,24 @@ export function recordOf(file: string, text: string): DeviceRecord | undefined {
   return { device, station: textOf(station), claimed: textOf(claimed), iccid: digits, file }
 }
 
-export const warnOfSeveral = (devices: readonly DeviceRecord[], messages: Messages): void =>
-  warnOfEach(
-    messages,
-    [...Map.groupBy(devices, ({ device }) => device)].filter(([, { length }]) => length > 1),
-    {
-      words: ([device, all]) =>
-        `device ${device} has ${all.length} profiles: ${all.map(({ iccid }) => iccid).join(', ')}; find out which one it uses`,
-      more: (others) => `${others} more devices have several profiles`,
-    },
-  )
-
-/** @param asked the serial numbers of which this is said; if none are given, all */
-export function warnOfAlike(
-  devices: readonly DeviceRecord[],
+/**
+ * Warns of devices with several profiles, of serial numbers that are alike, and of files that can't be read.
+ * @param asked the serial numbers of which this is said; if none are given, all
+ */
+export function warnOfRecords(
+  { devices, unreadable }: Pick<Records, 'devices' | 'unreadable'>,
   messages: Messages,
   asked?: readonly string[],
 ): void {
-  const byCase = Map.groupBy(new Set(devices.map(({ device }) => device)), inLowerCase)
+  const byDevice = Map.groupBy(devices, ({ device }) => device)
+  const wanted = new Set(asked ?? byDevice.keys())
+  const several = [...byDevice].filter(([device, { length }]) => length > 1 && wanted.has(device))
+  warnOfEach(messages, several, {
+    words: ([device, all]) =>
+      `device ${device} has ${all.length} profiles: ${all.map(({ iccid }) => iccid).join(', ')}; find out which one it uses`,
+    more: (others) => `${others} more devices have several profiles`,
+  })
+  const byCase = Map.groupBy(byDevice.keys(), inLowerCase)
   const latest = [...byCase.values()].map((alike) => alike.at(-1) ?? '')
   const pairs = (asked ?? latest)
     .map((device) => ({ device, others: byCase.get(inLowerCase(device)) ?? [] }))
@@ -157,6 +157,7 @@ export function warnOfAlike(
     words: ({ device, others }) => alikeWords(device, others),
     more: (others) => `${others} more devices differ from others in upper and lower case only`,
   })
+  warnOfUnreadable(unreadable, messages)
 }
 
 export const warnOfUnreadable = (unreadable: readonly string[], messages: Messages): void =>
