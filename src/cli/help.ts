@@ -25,74 +25,62 @@ const EXAMPLES = [
 export const EXIT_CODES = 'exit-codes'
 const GLOBAL = ['--verbosity', '--version', '--help']
 
+const widthOf = ({ width }: Style) => Math.min(Math.max(width, NARROWEST), WIDEST)
+
 export function overview(topics: readonly Topic[], version: string, style: Style): string {
+  const width = widthOf(style)
+  const words = 'downloads SoftSIM profiles before production and hands them out, one per device'
   const commands = topics.map(({ name, description }) => [name, description] as const)
-  return page(style, [
-    text(
-      `softsim ${version}: downloads SoftSIM profiles before production and hands them out, one per device`,
-    ),
-    ['Usage', [indented('softsim <command> [options]', 2)]],
-    ['Commands', table(commands)],
-    ['Global options', table(optionRows(topics[0], true))],
-    ['Examples', EXAMPLES.map((example) => indented(`$ ${example}`, 4))],
-    ['More', ['<command>', EXIT_CODES].map((topic) => indented(`softsim help ${topic}`, 2))],
+  return page(style.colour, [
+    ['', text(`softsim ${version}: ${words}`, width)],
+    ['Usage', ['  softsim <command> [options]']],
+    ['Commands', table(commands, width)],
+    ['Global options', table(optionRows(topics[0], true), width)],
+    // Commands are never wrapped, so that they can be copied and pasted.
+    ['Examples', EXAMPLES.map((example) => `    $ ${example}`)],
+    ['More', ['<command>', EXIT_CODES].map((topic) => `  softsim help ${topic}`)],
   ])
 }
 
-export const exitCodeHelp = (style: Style) => page(style, [['Exit codes', table(exitRows())]])
+export const exitCodeHelp = (style: Style) =>
+  page(style.colour, [['Exit codes', table(exitRows(), widthOf(style))]])
 
 export function commandHelp(topic: Topic, style: Style): string {
-  return page(style, [
-    text(`softsim ${topic.name}: ${topic.description}`),
-    ['Usage', [indented(`softsim ${topic.name} ${operandsOf(topic)}`, 2)]],
-    ['Options', table(optionRows(topic, false))],
-    ['Global options', table(optionRows(topic, true))],
-    ...(topic.details ?? '').split('\n\n').map((words) => text(words)),
-    text(`softsim help ${EXIT_CODES} lists the exit codes.`),
-    ['Examples', topic.examples.flatMap(([label, command]) => [text(label, 2), indented(`$ ${command}`, 4)])],
+  const width = widthOf(style)
+  const { name, description, details = '', examples } = topic
+  return page(style.colour, [
+    ['', text(`softsim ${name}: ${description}`, width)],
+    ['Usage', [`  softsim ${name} ${operandsOf(topic)}`]],
+    ['Options', table(optionRows(topic, false), width)],
+    ['Global options', table(optionRows(topic, true), width)],
+    ...details.split('\n\n').map((words): Section => ['', words === '' ? [] : text(words, width)]),
+    ['', text(`softsim help ${EXIT_CODES} lists the exit codes.`, width)],
+    ['Examples', examples.flatMap(([label, command]) => [...text(label, width, 2), `    $ ${command}`])],
   ])
 }
 
-type Line = (width: number) => string
-type Section = Line | readonly [title: string, lines: readonly Line[]]
+/** Lines below a title, or without one. */
+type Section = readonly [title: string, lines: readonly string[]]
 
-function page({ width, colour }: Style, sections: readonly Section[]): string {
-  const columns = Math.min(Math.max(width, NARROWEST), WIDEST)
+function page(colour: boolean, sections: readonly Section[]): string {
   const title = (name: string) => (colour ? styleText('bold', name, { validateStream: false }) : name)
   return sections
-    .map((section) => {
-      if (typeof section === 'function') return section(columns)
-      const [name, lines] = section
-      return lines.length === 0 ? '' : [title(name), ...lines.map((line) => line(columns))].join('\n')
-    })
-    .filter((section) => section !== '')
-    .map((section) => `${section}\n`)
+    .filter(([, lines]) => lines.length > 0)
+    .map(([name, lines]) => [...(name === '' ? [] : [title(name)]), ...lines, ''].join('\n'))
     .join('\n')
 }
 
-const text =
-  (words: string, by = 0): Line =>
-  (width) =>
-    wrap(words, width - by)
-      .map((line) => ' '.repeat(by) + line)
-      .join('\n')
+const text = (words: string, width: number, by = 0) =>
+  wrap(words, width - by).map((line) => ' '.repeat(by) + line)
 
-/** Commands are never wrapped, so that they can be copied and pasted. */
-const indented =
-  (words: string, by: number): Line =>
-  () =>
-    ' '.repeat(by) + words
-
-function table(rows: readonly (readonly [string, string])[]): Line[] {
+function table(rows: readonly (readonly [string, string])[], width: number): string[] {
   const left = Math.max(...rows.map(([term]) => term.length))
-  return rows.map(([term, meaning]) => (width) => {
-    const room = width - left - 4
-    if (room < NARROWEST_COLUMN) {
-      return [`  ${term}`, ...wrap(meaning, width - 6).map((line) => `      ${line}`)].join('\n')
-    }
-    const lines = wrap(meaning, room)
-    return lines.map((line, at) => `  ${(at === 0 ? term : '').padEnd(left)}  ${line}`).join('\n')
-  })
+  const room = width - left - 4
+  return rows.flatMap(([term, meaning]) =>
+    room < NARROWEST_COLUMN
+      ? [`  ${term}`, ...text(meaning, width, 6)]
+      : wrap(meaning, room).map((line, at) => `  ${(at === 0 ? term : '').padEnd(left)}  ${line}`),
+  )
 }
 
 const operandsOf = ({ operands }: Topic) =>

@@ -7,7 +7,6 @@ import { type CommandLine, readArgv } from './command-line.ts'
 import { COMMANDS } from './commands/all.ts'
 import type { BaseCommand, Context } from './commands/base.ts'
 import { type CommandDefinition, definitionOf, forAttachedValues } from './options.ts'
-import { originHints } from './origins.ts'
 import { Report } from './report.ts'
 import { isConsole } from './terminal/standard-error.ts'
 import { eitherOf, mistakeIn, nearest, unknownCommand } from './usage-errors.ts'
@@ -51,7 +50,7 @@ async function execute(typed: readonly string[]): Promise<void> {
   if (line.asksVersion) return print(`${VERSION}\n`)
   const command = parse(line, { report, version: VERSION, env: process.env, showHelp: printHelp, print })
   report.level = command.verbosity
-  moreHints = (advice) => originHints(advice, line, definitions, process.env)
+  moreHints = (advice) => originHints(advice, line, definitions)
   await command.validateAndExecute()
 }
 
@@ -82,6 +81,29 @@ function parse({ words, options, argv }: CommandLine, context: Context): BaseCom
     // Clipanion's error repeats the command line, including the API key.
     throw new UsageError(`can't parse the options of ${words[0]}`, 'see softsim help')
   }
+}
+
+/** How the description of an option names the variable that stands for it. */
+const VARIABLE = /default: (SOFTSIM_[A-Z_]+)/
+
+/** A failure that names an option which nobody has typed says from which variable its value is. */
+function originHints(
+  { message, hint }: Advice,
+  { words, options }: CommandLine,
+  commands: readonly CommandDefinition[],
+): string[] {
+  // A complete command has all of its options.
+  if (/softsim \w+ -/.test(hint)) return []
+  const said = `${message} ${hint}`.split(/[\s,:;?]+/)
+  const command = commands.find(({ name }) => name === words[0])
+  return (command?.options ?? []).flatMap(({ names, description }) => {
+    const [, variable = ''] = VARIABLE.exec(description) ?? []
+    const isGiven = options.some(({ option }) => names.includes(option))
+    const isSaid = names.some((name) => said.includes(name))
+    return isSaid && !isGiven && process.env[variable]
+      ? [`the environment variable ${variable} sets ${names[0]}`]
+      : []
+  })
 }
 
 /** @throws {Failure} `disk` */

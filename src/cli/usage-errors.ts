@@ -236,37 +236,32 @@ function shown(name: string): string {
  * Finds what the user probably meant.
  * @returns the known name that is most like the typed one, or begins with it, or is its beginning; undefined if there is none
  */
-export function nearest(typed: string, known: Iterable<string>): string | undefined {
+export function nearest(typed: string, known: readonly string[]): string | undefined {
   const word = typed.toLowerCase().slice(0, LONGEST_WORD)
   const letters = word.replace(/^-+/, '').length
-  let best: string | undefined
-  let least = letters < 3 ? 0 : letters < 6 ? 1 : 2
-  for (const name of known) {
+  const most = letters < 3 ? 0 : letters < 6 ? 1 : 2
+  const isLike = (name: string, edits: number) => {
     const isStart = letters > 1 && name.startsWith(word)
     const isStem = name.length >= SHORTEST_STEM && word.startsWith(name)
-    const distance = isStart || isStem ? Math.min(1, least) : distanceOf(word, name.toLowerCase())
-    if (distance > least || (best !== undefined && distance === least)) continue
-    best = name
-    least = distance
+    return isStart || isStem ? edits >= Math.min(1, most) : isWithin(edits, word, name.toLowerCase())
   }
-  return best
+  for (let edits = 0; edits <= most; edits++) for (const name of known) if (isLike(name, edits)) return name
+  return undefined
 }
 
-/** The optimal string alignment distance: characters inserted, deleted or replaced, and neighbours swapped. */
-function distanceOf(a: string, b: string): number {
-  let [last, now]: [number[], number[]] = [[], Array.from({ length: b.length + 1 }, (_, at) => at)]
-  for (let i = 1; i <= a.length; i++) {
-    const next = [i]
-    for (let j = 1; j <= b.length; j++) {
-      const replaced = at(now, j - 1) + (a[i - 1] === b[j - 1] ? 0 : 1)
-      const isSwap = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]
-      const swapped = isSwap ? at(last, j - 2) + 1 : replaced
-      next.push(Math.min(at(now, j) + 1, at(next, j - 1) + 1, replaced, swapped))
-    }
-    last = now
-    now = next
-  }
-  return at(now, b.length)
+/** Whether so many edits make one word of the other: a character inserted, deleted or replaced, or neighbours swapped. */
+function isWithin(edits: number, a: string, b: string): boolean {
+  if (a === b) return true
+  if (edits === 0) return false
+  if (a[0] === b[0]) return isWithin(edits, a.slice(1), b.slice(1))
+  const isSwap = a[0] === b[1] && a[1] === b[0]
+  const edited = [
+    [a.slice(1), b],
+    [a, b.slice(1)],
+    [a.slice(1), b.slice(1)],
+  ] as const
+  return (
+    edited.some(([one, other]) => isWithin(edits - 1, one, other)) ||
+    (isSwap && isWithin(edits - 1, a.slice(2), b.slice(2)))
+  )
 }
-
-const at = (row: readonly number[], column: number) => row[column] ?? 0

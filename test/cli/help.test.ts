@@ -2,15 +2,12 @@ import { stripVTControlCharacters } from 'node:util'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { OUTCOMES } from '../../src/advice/hints.ts'
-import { FetchCommand } from '../../src/cli/commands/fetch-command.ts'
-import { HelpCommand } from '../../src/cli/commands/help-command.ts'
-import { NextCommand } from '../../src/cli/commands/next-command.ts'
-import { StatusCommand } from '../../src/cli/commands/status-command.ts'
+import { COMMANDS } from '../../src/cli/commands/all.ts'
 import { commandHelp, exitCodeHelp, overview, type Topic } from '../../src/cli/help.ts'
 import { definitionOf } from '../../src/cli/options.ts'
 import { lines } from '../support/promises.ts'
 
-const topics: Topic[] = [FetchCommand, NextCommand, HelpCommand, StatusCommand].map((command) => ({
+const topics: Topic[] = COMMANDS.map((command) => ({
   ...definitionOf(command),
   ...command.usage,
 }))
@@ -23,7 +20,7 @@ const isToBePasted = (line: string) => line.startsWith('    $ ')
 test('the overview shows the version, the commands, the global options and the command for more help', () => {
   expect(overviewHelp).toContain('softsim 1.2.3')
   for (const { name, description } of topics)
-    expect(overviewHelp).toContain(`  ${name.padEnd(6)}  ${description}`)
+    expect(overviewHelp).toContain(`  ${name.padEnd(7)}  ${description}`)
   expect(overviewHelp).toContain('-h, --help')
   expect(overviewHelp).toContain('softsim help <command>')
 })
@@ -40,7 +37,7 @@ test('the help of a command has the global options, the defaults and the environ
 })
 
 test('what is on by default has no option, and is accepted', () => {
-  const { options, values } = definitionOf(NextCommand)
+  const { options, values } = topics[1] as Topic
   expect(nextHelp).not.toMatch(/ --(crc|smsc)\b/)
   expect(options.flatMap(({ names }) => names)).not.toContain('--crc')
   expect(values.get('--crc')).toBe('none')

@@ -4,8 +4,7 @@ import { setting } from '../../advice/shell.ts'
 import { oddEnd } from '../../words.ts'
 import { onInterrupt } from '../signals.ts'
 import { writeStandardError } from '../terminal/standard-error.ts'
-import { BaseCommand } from './base.ts'
-import { FLUSH_THREADS, startThreads } from './threads.ts'
+import { BaseCommand, FLUSH_THREADS, startThreads } from './base.ts'
 import { notEmpty, parseCount } from './values.ts'
 
 /** Time that pending requests get after Ctrl-C. Their profiles are already paid for. */

@@ -2,8 +2,7 @@ import { Option } from 'clipanion'
 import { UsageError } from '../../advice/advice.ts'
 import { oddEnd } from '../../words.ts'
 import { onInterrupt } from '../signals.ts'
-import { BaseCommand, receiptOption } from './base.ts'
-import { FLUSH_THREADS, startThreads } from './threads.ts'
+import { BaseCommand, FLUSH_THREADS, receiptOption, startThreads } from './base.ts'
 import { checkReceipt, notEmpty, parseCount } from './values.ts'
 
 const STOPPING =

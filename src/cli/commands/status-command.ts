@@ -64,7 +64,19 @@ export class StatusCommand extends BaseCommand {
   override async execute(): Promise<void> {
     const { report, env } = this.context
     const count = this.count === undefined ? Number.POSITIVE_INFINITY : parseCount(this.count)
-    this.#checkTogether()
+    // Each of these is a question of its own.
+    const [one, another] = [
+      this.receipts && '--receipts',
+      (this.device ?? this.iccid) && '--device or --iccid',
+      (this.devices || this.failed) && '--devices or --failed',
+      (this.key ?? this.count) !== undefined && '--key or --count',
+    ].filter((each) => typeof each === 'string')
+    if ((this.since ?? this.station) !== undefined && one !== '--devices or --failed') {
+      const name = this.since === undefined ? '--station' : '--since'
+      throw new UsageError(`${name} needs --devices or --failed`, 'see softsim help status')
+    }
+    if (another !== undefined)
+      throw new UsageError(`${one} can't be used together with ${another}`, 'see softsim help status')
     // Without -n, softsim status counts: a variable must not make it decrypt everything.
     const key = this.key ?? (this.count && (env['SOFTSIM_KEY_FILE'] || undefined))
     if (this.count !== undefined && key === undefined) {
@@ -77,8 +89,8 @@ export class StatusCommand extends BaseCommand {
     await this.withProgress(async (progress, print) => {
       const usual = { directories, format, messages: report, print }
       if (this.receipts !== undefined) {
-        const [directory = '', another] = directories
-        if (another !== undefined)
+        const [directory = '', ...others] = directories
+        if (others.length > 0)
           throw new UsageError('--receipts is for one directory', 'give -i once, for each directory in turn')
         const { compareReceipts } = await import('../../status/compare-receipts.ts')
         const files = this.receipts.map((each) => notEmpty('--receipts', each))
@@ -99,22 +111,5 @@ export class StatusCommand extends BaseCommand {
       const passphrase = env['SOFTSIM_KEY_PASSPHRASE']
       await showStatus({ ...usual, keyPath, passphrase, count, progress })
     })
-  }
-
-  /** Each of these is a question of its own. @throws {UsageError} */
-  #checkTogether(): void {
-    const questions = [
-      ['--receipts', this.receipts !== undefined],
-      ['--device or --iccid', (this.device ?? this.iccid) !== undefined],
-      ['--devices or --failed', this.devices || this.failed !== undefined],
-      ['--key or --count', (this.key ?? this.count) !== undefined],
-    ] as const
-    const [one, another] = questions.filter(([, isAsked]) => isAsked)
-    if ((this.since ?? this.station) !== undefined && one?.[0] !== '--devices or --failed') {
-      const name = this.since === undefined ? '--station' : '--since'
-      throw new UsageError(`${name} needs --devices or --failed`, 'see softsim help status')
-    }
-    if (one === undefined || another === undefined) return
-    throw new UsageError(`${one[0]} can't be used together with ${another[0]}`, 'see softsim help status')
   }
 }
