@@ -9,33 +9,25 @@ export interface Limit {
   readonly waitMs: number | undefined
 }
 
+interface Traits extends Partial<Pick<CallFailure, 'isPassing' | 'mayHaveAllocated' | 'limit' | 'unread'>> {
+  readonly facts?: Facts | PlainKind
+  readonly cause?: unknown
+}
+
 /** A request that failed, for whatever reason. */
 export class CallFailure extends Failure {
-  readonly isPassing: boolean
+  /** Whether another try may help. */
+  readonly isPassing: boolean = false
   /** Whether the service may have allocated profiles: the request was sent, but its answer did not arrive. */
-  readonly mayHaveAllocated: boolean
+  readonly mayHaveAllocated: boolean = false
   /** The rate limit, if the service has answered and another try may help. */
   readonly limit: Limit | undefined
   /** A complete answer that could not be read. Its profiles are allocated. */
   readonly unread: Uint8Array | undefined
 
-  constructor(
-    message: string,
-    traits: {
-      facts?: Facts | PlainKind
-      isPassing?: boolean
-      mayHaveAllocated?: boolean
-      limit?: Limit
-      unread?: Uint8Array
-      cause?: unknown
-    } = {},
-  ) {
-    super(traits.facts ?? 'service', message, traits.cause)
-    this.name = 'CallFailure'
-    this.isPassing = traits.isPassing ?? false
-    this.mayHaveAllocated = traits.mayHaveAllocated ?? false
-    this.limit = traits.limit
-    this.unread = traits.unread
+  constructor(message: string, { facts = 'service', cause, ...traits }: Traits = {}) {
+    super(facts, message, cause)
+    Object.assign(this, { name: 'CallFailure', ...traits })
   }
 
   /** Whether nothing listens at the address of the service or of the proxy. */

@@ -19,12 +19,10 @@ const LONGEST_MESSAGE = 16 * 1024
 /** A truncated text may end with the first part of a secret, which would not be masked. */
 const DOUBTFUL = 4 * 1024
 
-const isList = t.isObject({ profiles: t.isArray(t.isUnknown()) }, { extra: t.isRecord(t.isUnknown()) })
-const isNamed = t.isObject({ iccid: t.isString() }, { extra: t.isRecord(t.isUnknown()) })
-const isEntry = t.isObject(
-  { iccid: t.isString(), profile: t.isString() },
-  { extra: t.isRecord(t.isUnknown()) },
-)
+const extra = t.isRecord(t.isUnknown())
+const isList = t.isObject({ profiles: t.isArray(t.isUnknown()) }, { extra })
+const isNamed = t.isObject({ iccid: t.isString() }, { extra })
+const isEntry = t.isObject({ iccid: t.isString(), profile: t.isString() }, { extra })
 const isCiphertext = t.cascade(t.isString(), [t.hasMinLength(1), t.isBase64()])
 
 type Entry = t.InferType<typeof isEntry>
@@ -102,11 +100,7 @@ export function batchIn({ status, headers, body, bodyMs, totalMs }: Response): B
     isCompressed
       ? 'the answer is compressed, but compression was not requested'
       : 'the answer is not JSON with a list named "profiles"',
-    {
-      mayHaveAllocated: true,
-      facts: 'not-a-list',
-      unread: body,
-    },
+    { mayHaveAllocated: true, facts: 'not-a-list', unread: body },
   )
 }
 

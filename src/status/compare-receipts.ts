@@ -5,7 +5,7 @@ import { looking, readUsed } from '../store/read.ts'
 import { deniedBy, holdersIn, withSeveralIccids } from '../store/receipts/last.ts'
 import { type Receipt, Receipts } from '../store/receipts/receipts.ts'
 import { tombstoneIn } from '../store/used-file.ts'
-import { type Messages, type Progress, several } from '../words.ts'
+import { type Progress, several } from '../words.ts'
 import { type Output, printJson, printList } from './print.ts'
 import {
   compare,
@@ -42,7 +42,6 @@ interface Comparison extends Output {
   readonly directory: string
   /** The files of receipts of all stations. */
   readonly files: readonly string[]
-  readonly messages: Messages
   readonly progress: Pick<Progress, 'follow'>
 }
 

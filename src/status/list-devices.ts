@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { Failure, reasonOf } from '../failure.ts'
-import { type Messages, several } from '../words.ts'
+import { several } from '../words.ts'
 import { countAll, countFiles } from './count.ts'
 import { type Output, printList } from './print.ts'
 import { compare, readRecords, warnOfRecords } from './records.ts'
@@ -17,7 +17,6 @@ interface DeviceList extends Output {
   readonly station: string | undefined
   /** The files of results of all stations: only the devices that did not pass last. */
   readonly results: readonly string[] | undefined
-  readonly messages: Messages
 }
 
 /**

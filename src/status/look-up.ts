@@ -42,7 +42,6 @@ interface Search extends Output {
   readonly devices: readonly string[]
   /** Without a filler. */
   readonly iccids: readonly string[]
-  readonly messages: Messages
 }
 
 /**

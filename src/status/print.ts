@@ -1,4 +1,4 @@
-import { printable } from '../words.ts'
+import { type Messages, printable } from '../words.ts'
 
 /** Of `json` and `csv`. A later format may have more fields; one in which a field means something else has a higher number. */
 const VERSION = 1
@@ -53,10 +53,11 @@ export const TABLES = { text, json, csv }
 
 export type Format = keyof typeof TABLES
 
-/** Where a table goes to. */
+/** Where a table and messages go to. */
 export interface Output {
   readonly format: Format
   readonly print: (text: string) => Promise<void>
+  readonly messages: Messages
 }
 
 /**

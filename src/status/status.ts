@@ -2,7 +2,6 @@ import { Failure, type Fault, UnusableProfile } from '../failure.ts'
 import { type Decrypt, decryptor, wrongKey } from '../key/decrypt.ts'
 import { type PrivateKey, readKey } from '../key/private-key.ts'
 import { missingKeys, NRF_REJECTS, newerProblems, parsePlaintext, parseStored, refuseOutdated } from '../profile/validate.ts'
-import { type IccidList } from '../store/iccid-list.ts'
 import { type Identity, refuseCopy } from '../store/identity.ts'
 import { warnOfUnanswered } from '../store/incoming/unanswered.ts'
 import { warnOfVendorList } from '../store/incoming/recover.ts'
@@ -79,7 +78,6 @@ export interface Inquiry extends Output {
   readonly passphrase: string | undefined
   /** How many profiles to check at most in each directory. */
   readonly count: number
-  readonly messages: Messages
   readonly progress: Pick<Progress, 'follow'>
 }
 
@@ -168,7 +166,7 @@ const opensNone = ({ usable, locked, unfit }: Checked) => locked > 0 && usable +
 
 interface Check {
   readonly directory: string
-  readonly iccids: IccidList
+  readonly iccids: readonly string[]
   /** How many of them to open, the lowest first. */
   readonly count: number
   readonly key: PrivateKey
