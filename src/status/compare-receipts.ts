@@ -32,11 +32,8 @@ type Problem = keyof typeof PROBLEMS
 type Statement = Pick<Receipt, 'iccid' | 'device' | 'time' | 'source' | 'again'> &
   Partial<Pick<Receipt, 'move'>>
 
-/** Statements about one ICCID, or one device, that contradict each other or the directory. */
-interface Contradiction {
-  readonly problem: Problem
-  readonly statements: readonly Statement[]
-}
+/** Of each problem: statements about one ICCID, or one device, that contradict each other or the directory. */
+type Found = Record<Problem, (readonly Statement[])[]>
 
 interface Comparison extends Output {
   readonly directory: string
@@ -72,7 +69,7 @@ async function hold(receipts: Receipts, comparison: Comparison): Promise<void> {
   progress.follow(() => `${several(tally.profiles, 'profile')} compared`)
   const statementAt = addUsed(receipts, comparison)
   const arrived = looking(directory, () => movesInto(directory))
-  const found: Contradiction[] = []
+  const found: Found = { 'two-devices': [], unused: [], 'two-profiles': [] }
   const forgotten: string[] = []
   for (const each of receipts.profiles()) {
     const iccid = each[0]?.iccid ?? ''
@@ -86,34 +83,30 @@ async function hold(receipts: Receipts, comparison: Comparison): Promise<void> {
     }
     const { state, statement } = place ?? {}
     const all = statement === undefined ? each : [...each, statement]
-    if (holdersIn(all).length > 1) found.push({ problem: 'two-devices', statements: all })
+    if (holdersIn(all).length > 1) found['two-devices'].push(all)
     const denied = place?.state === 'unused' ? deniedBy(each, place.file, arrived) : []
-    if (denied.length > 0) found.push({ problem: 'unused', statements: denied })
+    if (denied.length > 0) found.unused.push(denied)
     if (state !== 'used' || statement !== undefined) continue
     for (const device of new Set(each.flatMap(({ device }) => device ?? [])))
       forgotten.push(`${iccid} is used, but not recorded for device ${device}`)
   }
-  for (const statements of withSeveralIccids(receipts.byDevice, statementAt))
-    found.push({ problem: 'two-profiles', statements })
-  if (found.length > 0) await printList(comparison, FIELDS, rowsOf(directory, found))
+  for (const statements of withSeveralIccids(receipts.byDevice, statementAt)) found['two-profiles'].push(statements)
+  const problems = summary(found)
+  if (problems !== '') await printList(comparison, FIELDS, rowsOf(directory, found))
   else if (format === 'json') await printJson(comparison, { directory, ...tally })
   warnOfEach(messages, forgotten, {
     words: (each) => each,
     more: (others) => `${others} more devices are not recorded`,
     kind: 'unrecorded',
   })
-  const isAgreed = tally.receipts > 0 && found.length + forgotten.length === 0
+  const isAgreed = tally.receipts > 0 && problems === '' && forgotten.length === 0
   const where = tally.elsewhere === 0 ? '' : `; ${tally.elsewhere} of them not in ${directory}`
   messages.tell(
     0,
     `${several(tally.receipts, 'receipt')} of ${several(tally.profiles, 'profile')} compared${where}${isAgreed ? ': they agree' : ''}`,
   )
-  if (found.length > 0) {
-    throw new Failure(
-      'contradiction',
-      `the receipts contradict each other or ${directory}: ${summary(found)}`,
-    )
-  }
+  if (problems !== '')
+    throw new Failure('contradiction', `the receipts contradict each other or ${directory}: ${problems}`)
   if (tally.profiles > 0 && tally.elsewhere === tally.profiles)
     throw new Failure('other-receipts', `${directory} has none of the profiles that the receipts name`)
 }
@@ -167,27 +160,25 @@ const statementOf = ({ iccid, device, claimed, file }: DeviceRecord): Statement 
 })
 
 /** The statements about a problem together, the oldest first. */
-function rowsOf(directory: string, found: readonly Contradiction[]) {
-  const sorted = found.map(({ problem, statements }) => ({
-    problem,
-    statements: statements.toSorted((a, b) => compare(a.time, b.time)),
-  }))
-  const timeOf = ({ statements: [first] }: Contradiction) => first?.time ?? ''
-  const order = ({ problem }: Contradiction) => Object.keys(PROBLEMS).indexOf(problem)
-  sorted.sort((a, b) => order(a) - order(b) || compare(timeOf(a), timeOf(b)))
-  return sorted.flatMap(({ problem, statements }) =>
-    statements.map(({ iccid, device, time, source }) => {
-      const file = placeOf(directory, iccid)?.file ?? null
-      return { problem, iccid, device, time, source, file }
-    }),
+function rowsOf(directory: string, found: Found) {
+  const byTime = (a?: Statement, b?: Statement) => compare(a?.time ?? '', b?.time ?? '')
+  return Object.entries(found).flatMap(([problem, all]) =>
+    all
+      .map((statements) => statements.toSorted(byTime))
+      .sort(([a], [b]) => byTime(a, b))
+      .flat()
+      .map(({ iccid, device, time, source }) => {
+        const file = placeOf(directory, iccid)?.file ?? null
+        return { problem, iccid, device, time, source, file }
+      }),
   )
 }
 
-/** Of a problem, each ICCID or device is counted once. */
-function summary(found: readonly Contradiction[]): string {
+/** Of a problem, each ICCID or device is counted once. Empty if there is none. */
+function summary(found: Found): string {
   const counts = Object.entries(PROBLEMS).flatMap(([problem, [thing, words]]) => {
-    const count = found.filter((each) => each.problem === problem).length
-    return count > 0 ? `${several(count, thing)} ${words}` : []
+    const { length } = found[problem as Problem]
+    return length > 0 ? `${several(length, thing)} ${words}` : []
   })
   return counts.join(', ')
 }
