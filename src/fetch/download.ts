@@ -1,16 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import pLimit from 'p-limit'
 import pRetry from 'p-retry'
-import { Failure, reasonOf } from '../failure.ts'
 import { CallFailure } from '../service/call-failure.ts'
 import type { Client } from '../service/client.ts'
 import type { Batch } from '../service/response.ts'
-import { add } from '../store/incoming/add.ts'
-import type { StoredProfile } from '../store/incoming/answers.ts'
-import { checkSpaceForBatch } from '../store/incoming/free-space.ts'
-import { putAsideUnread, release, reserve } from '../store/incoming/reserve.ts'
-import type { Target } from '../store/incoming/target-directory.ts'
 import { durationOf, type Messages } from '../words.ts'
+import type { Intake } from './intake.ts'
 import * as planner from './planner.ts'
 
 export interface Parts {
@@ -20,7 +15,7 @@ export interface Parts {
   /** Aborted: give up pending requests. */
   readonly abort: AbortSignal
   readonly client: Pick<Client, 'ask'>
-  readonly intake: Omit<Intake, 'tally'>
+  readonly intake: Pick<Intake, 'reserve' | 'release' | 'keep' | 'keepUnread'>
   readonly view: View
 }
 
@@ -158,82 +153,6 @@ export async function download({ count, stop, abort, client, intake, view }: Par
 /** Any other failure says more. */
 const isNoMore = (error: unknown) =>
   error instanceof CallFailure && ['no-more', 'other-path'].includes(error.facts.kind)
-
-/** How many profiles of the answers are where. */
-export interface Tally {
-  /** New, and stored under their names in the directory. */
-  stored: number
-  known: number
-  /** Put aside; the next call stores them. */
-  putAside: number
-  /** Not on any disk. */
-  lost: number
-  /** Entries of answers that are not profiles. */
-  refused: number
-}
-
-export type Intake = ReturnType<typeof intakeInto>
-
-/** Takes in what the service sends: makes room for it, stores it, and counts. */
-export function intakeInto(target: Target, messages: Messages) {
-  const tally: Tally = { stored: 0, known: 0, putAside: 0, lost: 0, refused: 0 }
-  return {
-    tally,
-
-    /**
-     * Makes sure that so many profiles can be stored.
-     * @returns the name of the reserve
-     * @throws {Failure} `disk`
-     */
-    async reserve(size: number): Promise<string> {
-      checkSpaceForBatch(target, size)
-      return reserve(target, size)
-    },
-
-    /** Gives up a reserve for which no answer has arrived. */
-    release: (reserve: string) => release(target, reserve),
-
-    /**
-     * Puts the profiles of an answer aside durably, then publishes them.
-     * @returns how many of them are new
-     * @throws {Failure} `lost` or `put-aside`
-     */
-    async keep(profiles: readonly StoredProfile[], reserve: string): Promise<number> {
-      try {
-        const { stored, known } = await add(target, profiles, reserve)
-        tally.stored += stored.length
-        tally.known += known.length
-        for (const iccid of stored) messages.tell(2, `${iccid} is stored`)
-        for (const iccid of known) messages.tell(2, `${iccid} is already in ${target.directory}`)
-        return stored.length
-      } catch (error) {
-        const facts = error instanceof Failure ? error.facts : undefined
-        if (facts?.kind === 'lost') tally.lost += profiles.length
-        if (facts?.kind === 'put-aside') {
-          tally.stored += facts.stored
-          tally.known += facts.known
-          tally.putAside += profiles.length - facts.stored - facts.known
-        }
-        // Each failure is reported here. If several happen at once, the final message names only one.
-        messages.warn(reasonOf(error))
-        throw error
-      }
-    },
-
-    /**
-     * Keeps an answer that could not be read, or not all of it, as well as the disk can, for a person to look at.
-     * @param refused how many of its entries can't be used, if it could be read at all
-     */
-    async keepUnread(answer: Uint8Array, refused: number): Promise<void> {
-      tally.refused += refused
-      try {
-        messages.warn(`the answer is put aside in ${await putAsideUnread(target, answer)}`)
-      } catch (error) {
-        messages.warn(`the answer can't be put aside: ${reasonOf(error)}`)
-      }
-    },
-  }
-}
 
 /** What a `fetch` waits for. */
 interface Wait {

@@ -8,7 +8,8 @@ import { checkSpaceForOrder } from '../store/incoming/free-space.ts'
 import { finishFetches, warnOfVendorList } from '../store/incoming/recover.ts'
 import { closeTarget, openTarget, type Target } from '../store/incoming/target-directory.ts'
 import { type Messages, type Progress, several } from '../words.ts'
-import { type Download, download, intakeInto, type Parts, type Tally, viewOf } from './download.ts'
+import { type Download, download, type Parts, viewOf } from './download.ts'
+import { Intake, type Tally } from './intake.ts'
 import { MOST_ANSWERS } from './planner.ts'
 
 const NO_FLUSH =
@@ -59,7 +60,7 @@ async function fetchInto(target: Target, order: Order, client: Client): Promise<
   const began = performance.now()
   checkSpaceForOrder(target, count)
   checkOpenFiles(target.directory, Math.min(count, MOST_ANSWERS * FLUSHES_AT_ONCE))
-  const intake = intakeInto(target, messages)
+  const intake = new Intake(target, messages)
   const view = viewOf(count, intake.tally, messages, () => progress.note())
   progress.follow(() => view.line(performance.now()))
   const result = await download({ count, client, intake, view, stop, abort })

@@ -1,7 +1,8 @@
 /** What comes before a claim: a profile that is ready to be printed, and a last look. */
 import { Failure, type UnusableProfile } from '../failure.ts'
-import { type Decrypt, wrongKeyFacts } from '../key/decrypt.ts'
+import type { Decrypt } from '../key/decrypt.ts'
 import type { PrivateKey } from '../key/private-key.ts'
+import { wrongKeyFacts } from '../key/wrong-key.ts'
 import { encodeHex } from '../profile/hex.ts'
 import { iccidDigits } from '../profile/iccid.ts'
 import { encodeJson, encodeRaw } from '../profile/json.ts'

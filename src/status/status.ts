@@ -1,6 +1,7 @@
 import { Failure, type Fault, UnusableProfile } from '../failure.ts'
-import { type Decrypt, decryptor, wrongKey } from '../key/decrypt.ts'
+import { type Decrypt, decryptor } from '../key/decrypt.ts'
 import { type PrivateKey, readKey } from '../key/private-key.ts'
+import { wrongKey } from '../key/wrong-key.ts'
 import { missingKeys, NRF_REJECTS, newerProblems, parsePlaintext, parseStored, refuseOutdated } from '../profile/validate.ts'
 import { type Identity, refuseCopy } from '../store/identity.ts'
 import { warnOfUnanswered } from '../store/incoming/unanswered.ts'

@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { type Advice, adviceOn } from '../../src/advice/advice.ts'
 import { Failure } from '../../src/failure.ts'
-import type { Download, Tally } from '../../src/fetch/download.ts'
+import type { Download } from '../../src/fetch/download.ts'
 import { conclude } from '../../src/fetch/fetch.ts'
+import type { Tally } from '../../src/fetch/intake.ts'
 import { CallFailure } from '../../src/service/call-failure.ts'
 
 /** What a fetch of ten profiles ends with: what it says, and its failure. */

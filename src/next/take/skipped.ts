@@ -1,6 +1,6 @@
 import { Failure, UnusableProfile } from '../../failure.ts'
-import { wrongKey } from '../../key/decrypt.ts'
 import type { PrivateKey } from '../../key/private-key.ts'
+import { wrongKey } from '../../key/wrong-key.ts'
 import { type Messages, several } from '../../words.ts'
 
 /** Another program may be using one file. If this many in a row can't be claimed, the directory is the problem. */

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, expect, test, vi } from 'vitest'
-import { intakeInto } from '../../src/fetch/download.ts'
+import { Intake } from '../../src/fetch/intake.ts'
 import { INCOMING } from '../../src/store/incoming/answers.ts'
 import { openTarget } from '../../src/store/incoming/target-directory.ts'
 import { temporaryDirectory } from '../support/directory.ts'
@@ -23,7 +23,7 @@ async function opened() {
   const directory = temporaryDirectory()
   const said: string[] = []
   const target = await openTarget(directory)
-  const intake = intakeInto(target, {
+  const intake = new Intake(target, {
     warn: (text) => void said.push(`warning: ${text}`),
     tell: (level, text) => void said.push(`${level}: ${text}`),
   })
