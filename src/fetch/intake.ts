@@ -2,8 +2,7 @@ import { Failure, reasonOf } from '../failure.ts'
 import { add } from '../store/incoming/add.ts'
 import type { StoredProfile } from '../store/incoming/answers.ts'
 import { checkSpaceForBatch } from '../store/incoming/free-space.ts'
-import { putAsideUnread, release, reserve } from '../store/incoming/reserve.ts'
-import type { Target } from '../store/incoming/target-directory.ts'
+import { putAsideUnread, release, reserve, type Target } from '../store/incoming/target-directory.ts'
 import type { Messages } from '../words.ts'
 
 /**

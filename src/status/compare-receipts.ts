@@ -90,7 +90,8 @@ async function hold(receipts: Receipts, comparison: Comparison): Promise<void> {
     for (const device of new Set(each.flatMap(({ device }) => device ?? [])))
       forgotten.push(`${iccid} is used, but not recorded for device ${device}`)
   }
-  for (const statements of withSeveralIccids(receipts.byDevice, statementAt)) found['two-profiles'].push(statements)
+  for (const statements of withSeveralIccids(receipts.byDevice, statementAt))
+    found['two-profiles'].push(statements)
   const problems = summary(found)
   if (problems !== '') await printList(comparison, FIELDS, rowsOf(directory, found))
   else if (format === 'json') await printJson(comparison, { directory, ...tally })

@@ -11,7 +11,7 @@ import { fileName, parseName, usedName } from '../store/names.ts'
 import { useAt } from '../store/profile-state.ts'
 import { readUnused } from '../store/read.ts'
 import { tombstoneIn } from '../store/used-file.ts'
-import { type Messages } from '../words.ts'
+import type { Messages } from '../words.ts'
 import { lookAt } from './records.ts'
 
 export type Found = ReturnType<typeof countFiles>

@@ -2,10 +2,10 @@
 import { reasonOf, UnusableProfile } from '../failure.ts'
 import { iccidDigits } from '../profile/iccid.ts'
 import { alikeWords, inLowerCase } from '../store/devices.ts'
-import { readProfile, readUsed, directoryFailure } from '../store/read.ts'
+import { type Use, useAt, useOf } from '../store/profile-state.ts'
+import { directoryFailure, readProfile, readUsed } from '../store/read.ts'
 import { deviceIn, fieldsOf, tombstoneIn } from '../store/used-file.ts'
-import { deviceIn, type Use, useAt, useOf } from '../store/profile-state.ts'
-import { type Messages } from '../words.ts'
+import type { Messages } from '../words.ts'
 
 export const MOST_WARNINGS = 20
 

@@ -2,13 +2,19 @@ import { Failure, type Fault, UnusableProfile } from '../failure.ts'
 import { type Decrypt, decryptor } from '../key/decrypt.ts'
 import { type PrivateKey, readKey } from '../key/private-key.ts'
 import { wrongKey } from '../key/wrong-key.ts'
-import { missingKeys, NRF_REJECTS, newerProblems, parsePlaintext, parseStored, refuseOutdated } from '../profile/validate.ts'
+import {
+  missingKeys,
+  NRF_REJECTS,
+  newerProblems,
+  parsePlaintext,
+  parseStored,
+  refuseOutdated,
+} from '../profile/validate.ts'
 import { type Identity, refuseCopy } from '../store/identity.ts'
-import { warnOfUnanswered } from '../store/incoming/unanswered.ts'
-import { warnOfVendorList } from '../store/incoming/recover.ts'
+import { warnOfUnanswered, warnOfVendorList } from '../store/incoming/recover.ts'
 import { fileName, whyNoProfile } from '../store/names.ts'
-import { refuseAssigned } from '../store/profile-state.ts'
 import { readProfile, whyNone } from '../store/read.ts'
+import { refuseAssigned } from '../store/used-file.ts'
 import { type Messages, type Progress, printable, several } from '../words.ts'
 import { type Counts, countAll, countFiles, sum } from './count.ts'
 import { type Format, inWords, type Output, type Row, TABLES } from './print.ts'
