@@ -109,7 +109,8 @@ export function conclude(
   }
   const left = count - stored - putAside
   if (stop.aborted) {
-    const last = trouble === undefined ? '' : `: ${trouble.message}`
+    const silence = requests > 0 && stored === 0 ? ': the service did not answer' : ''
+    const last = trouble === undefined ? silence : `: ${trouble.message}`
     throw new Failure({ kind: 'interrupted-fetch', left }, `interrupted: ${summary}${last}`)
   }
   const cause = failure ?? new Failure('no-more', 'the service has no more profiles')

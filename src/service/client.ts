@@ -73,11 +73,13 @@ export function clientOf({ url, apiKey, limits = LIMITS, trace }: ClientOptions)
     const noteSending = beforeSending(() => {
       sent = true
     })
+    const { promise: aborted, reject: abort } = Promise.withResolvers<never>()
+    signal.addEventListener('abort', abort, { once: true })
     const began = performance.now()
     trace(2, `asking ${url.origin}${url.pathname} for ${several(count, 'profile')}`)
     try {
       const dispatcher = url.protocol === 'http:' ? direct : proxied
-      const response = await request.call(dispatcher.compose(noteSending), {
+      const sending = request.call(dispatcher.compose(noteSending), {
         origin: url.origin,
         path: url.pathname + url.search,
         method: 'GET',
@@ -87,6 +89,8 @@ export function clientOf({ url, apiKey, limits = LIMITS, trace }: ClientOptions)
         reset: false,
         signal,
       })
+      // undici itself notices the signal only once there is a connection.
+      const response = await Promise.race([sending, aborted])
       const answered = performance.now()
       const { statusCode: status, headers } = response
       const body =
@@ -101,6 +105,8 @@ export function clientOf({ url, apiKey, limits = LIMITS, trace }: ClientOptions)
       if (error instanceof CallFailure) throw error
       if (signal.aborted) throw new CallFailure('interrupted', { mayHaveAllocated: sent, cause: error })
       throw networkFailure(error, sent, target)
+    } finally {
+      signal.removeEventListener('abort', abort)
     }
   }
 

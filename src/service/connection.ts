@@ -25,7 +25,7 @@ const LONGEST_IDLE_MS = 10_000
 export interface Bounds {
   /** At once. More requests would wait for one of them. */
   readonly connections: number
-  /** Until the connection is open, including TLS. */
+  /** Until the connection is open, including TLS; for a proxy, also until it has answered. */
   readonly connect: number
   /** From the request to the headers of the answer, and between two parts of its body. */
   readonly silence: number
@@ -134,7 +134,7 @@ export function throughProxy(bounds: Bounds): Dispatcher {
         EnvHttpProxyAgent.Options['proxyTls']
       >,
       clientFactory: (origin, { connect }: { connect: Connector }) =>
-        proxyPool(origin, { connect: namingNoIp(connect), headersTimeout: bounds.silence }),
+        proxyPool(origin, { connect: namingNoIp(connect), headersTimeout: bounds.connect }),
     })
   } catch (error) {
     throw new Failure('bad-proxy', `${name} is not a valid proxy address`, error)

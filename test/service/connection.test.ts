@@ -24,13 +24,13 @@ afterEach(async () => {
 })
 
 /** Why a call through this proxy fails. */
-async function failureThrough(proxy: string, limits = LIMITS) {
+async function failureThrough(proxy: string, limits = LIMITS, signal = new AbortController().signal) {
   vi.stubEnv('HTTPS_PROXY', proxy)
   vi.stubEnv('NO_PROXY', '')
   const url = new URL(`https://${NOWHERE}/`)
   const client = clientOf({ url, apiKey: 'softsim-key', limits, trace: () => {} })
   closing.push(() => client.close())
-  return client.ask(1, new AbortController().signal).catch((error: unknown) => error)
+  return client.ask(1, signal).catch((error: unknown) => error)
 }
 
 /** A server that does this with every connection. */
@@ -83,8 +83,15 @@ test('a proxy that closes the connection', async () => {
 
 test('a proxy that never responds', async () => {
   const url = await serverThat(() => {})
-  const failure = await failureThrough(url, { ...LIMITS, silence: 50 })
+  const failure = await failureThrough(url, { ...LIMITS, connect: 50 })
   expect(failure).toEqual(failed(/^the proxy did not answer in time /, true))
+})
+
+test('a signal ends the wait for a proxy that never responds', async () => {
+  const stop = new AbortController()
+  const url = await serverThat((socket) => socket.once('data', () => stop.abort()))
+  const forever = { ...LIMITS, connect: 600_000, silence: 600_000 }
+  expect(await failureThrough(url, forever, stop.signal)).toEqual(failed(/^interrupted$/, false))
 })
 
 test('a server that is not a proxy', async () => {
