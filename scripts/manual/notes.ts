@@ -37,6 +37,7 @@ export const FILES: readonly Note[] = [
     '.incoming',
     'what fetch has received and not yet stored; do not touch it: the next call finishes the work',
   ],
+  ['.identity', 'by which the directory knows that it is not a copy; leave it alone'],
   ['.unused', 'a list of unused profiles, which makes next fast; you can delete it at any time'],
 ]
 

@@ -53,6 +53,8 @@ if "!first:~0,1!" == "-" (
 )
 if not defined PROFILES set "PROFILES=!SOFTSIM_DIR!"
 if not defined PROFILES set "PROFILES=profiles"
+rem In quotation marks, a program takes the last backslash for an escape.
+if "!PROFILES:~-1!" == "\" set "PROFILES=!PROFILES!."
 if not defined KEY set "KEY=!SOFTSIM_KEY_FILE!"
 if not defined KEY set "KEY=softsim.pem"
 if not defined RECEIPT set "RECEIPT=!SOFTSIM_RECEIPT!"

@@ -66,6 +66,8 @@ function Get-Number($name, $default) {
 function Get-FullPath($path) { $ExecutionContext.SessionState.Path.GetUnresolvedProviderPathFromPSPath($path) }
 $ports = @(if ($args) { $args } else { (Get-Setting PORT '') -split '\s+' -ne '' })
 $profiles = Get-Setting PROFILES (Get-Setting SOFTSIM_DIR 'profiles')
+# In quotation marks, a program takes the last backslash for an escape.
+if ($profiles.EndsWith('\')) { $profiles += '.' }
 $key = Get-Setting KEY (Get-Setting SOFTSIM_KEY_FILE 'softsim.pem')
 $receipt = Get-Setting RECEIPT (Get-Setting SOFTSIM_RECEIPT 'receipt.jsonl'); $program = Get-Setting PROGRAM 'program-device'
 $env:SOFTSIM_STATION = Get-Setting STATION (Get-Setting SOFTSIM_STATION ([Environment]::MachineName))

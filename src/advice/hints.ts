@@ -195,7 +195,7 @@ export const OUTCOMES = {
     'the directory of profiles is a copy, or came back from a backup',
     {
       copy: ({ directory, platform }: Context & { directory: string }) =>
-        `nothing was claimed; use the directory that it was copied from, or, if that is gone: softsim restore -i ${quote(directory, platform)} --receipts FILE..., with the receipts of all stations and moves`,
+        `nothing was claimed; use the directory that it was copied from, or, if that is gone: softsim restore -i ${quote(directory, platform)} --receipts FILE... (the receipts of all stations and moves)`,
     },
   ],
   interrupted: [

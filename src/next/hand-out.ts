@@ -52,6 +52,7 @@ export async function handOut(handout: Handout): Promise<void> {
   if (handout.isDry) {
     checkDirectory(directory)
     refuseCopy(directory, handout.receipt)
+    if (handout.receipt !== undefined) new ReceiptFile(handout.receipt, directory, count, { devices })
     return handout.messages.tell(0, `checked the key and ${directory}; nothing was claimed`)
   }
   const messages = new HeldMessages(handout.messages)

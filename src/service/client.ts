@@ -94,7 +94,7 @@ export function clientOf({ url, apiKey, limits = LIMITS, trace }: ClientOptions)
       const answered = performance.now()
       const { statusCode: status, headers } = response
       const body =
-        status === 200
+        isSuccess(status)
           ? await readWhole(response.body, largestAnswer(count), limits.least)
           : await readStart(response.body, limits.least)
       const ended = performance.now()
@@ -120,7 +120,7 @@ export function clientOf({ url, apiKey, limits = LIMITS, trace }: ClientOptions)
       for (let redirects = 0; redirects <= MOST_REDIRECTS; redirects++) {
         const response = await sendTrusting(count, signal)
         const { status, headers, body } = response
-        if (status === 200) return batchIn(response)
+        if (isSuccess(status)) return batchIn(response)
         if (!REDIRECTS.includes(status)) {
           // Masks the key before the text is shortened: a part of the key would not be masked.
           throw statusFailure(status, headers, hiding(apiKey)(body.toString('utf8')), to.url.pathname)
@@ -141,6 +141,9 @@ export function clientOf({ url, apiKey, limits = LIMITS, trace }: ClientOptions)
     },
   }
 }
+
+/** What another success status brings is paid for, too. Only 204 (No Content) brings nothing. */
+const isSuccess = (status: number) => status >= 200 && status < 300 && status !== 204
 
 /** In bytes. Generous enough for 16384-bit keys. */
 const largestAnswer = (count: number) => 64 * 1024 + count * 4 * 1024

@@ -183,8 +183,8 @@ export function statusFailure(status: number, headers: Headers, body: string, pa
   // failed may have allocated profiles first. Only an answer that says when to retry means that nothing was started.
   const isPutOff = status === 503 && headers['retry-after'] !== undefined
   const isLost = status >= 500 && !NEVER_CARRIED_OUT.includes(status)
-  // The body of another success status can't be used, and the service has probably allocated profiles.
-  const isOdd = status >= 200 && status < 300
+  // A success without a list: the service has probably allocated profiles.
+  const isOdd = status === 204
   return new CallFailure(`the service answered ${status}${said}`, {
     facts: status >= 400 && status < 500 && status !== 408 ? 'not-understood' : 'service',
     limit,

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { Failure, reasonOf } from '../failure.ts'
+import { distinct } from '../store/directory-entries.ts'
 import { several } from '../words.ts'
 import { countAll, countFiles } from './count.ts'
 import { type Output, printList } from './print.ts'
@@ -24,7 +25,8 @@ interface DeviceList extends Output {
  * @throws {Failure} `no-profiles`, `usage` or `disk`
  */
 export async function listDevices(list: DeviceList): Promise<void> {
-  const { directories, since, station, messages } = list
+  const { since, station, messages } = list
+  const directories = distinct(list.directories)
   const results = list.results && lastResults(list.results)
   const all = directories.map((directory) => {
     const found = countFiles(directory, messages)

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { Failure } from '../failure.ts'
 import { iccidDigits } from '../profile/iccid.ts'
 import { recordsOf } from '../store/devices.ts'
+import { distinct } from '../store/directory-entries.ts'
 import { fatesIn } from '../store/moves.ts'
 import { fileName, usedName } from '../store/names.ts'
 import type { Use } from '../store/profile-state.ts'
@@ -49,7 +50,8 @@ interface Search extends Output {
  * @throws {Failure} `no-profiles`, after printing the others, if there is none for one of them; `disk`
  */
 export async function showProfiles(search: Search): Promise<void> {
-  const { directories, messages } = search
+  const { messages } = search
+  const directories = distinct(search.directories)
   const [devices, iccids] = [[...new Set(search.devices)], [...new Set(search.iccids)]]
   for (const directory of directories) checkDirectory(directory)
   const found = directories.flatMap((directory) => {

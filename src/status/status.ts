@@ -10,6 +10,7 @@ import {
   parseStored,
   refuseOutdated,
 } from '../profile/validate.ts'
+import { distinct } from '../store/directory-entries.ts'
 import { type Identity, refuseCopy } from '../store/identity.ts'
 import { warnOfUnanswered, warnOfVendorList } from '../store/incoming/recover.ts'
 import { fileName, whyNoProfile } from '../store/names.ts'
@@ -94,7 +95,8 @@ export interface Inquiry extends Output {
  *   if the key or a directory can't be read
  */
 export async function showStatus(inquiry: Inquiry): Promise<void> {
-  const { directories, keyPath, messages, progress } = inquiry
+  const { keyPath, messages, progress } = inquiry
+  const directories = distinct(inquiry.directories)
   const key = keyPath === undefined ? undefined : readKey(keyPath, inquiry.passphrase, messages)
   const all = directories.map((directory) => ({ directory, ...countFiles(directory, messages) }))
   const summaries: Summary[] = []

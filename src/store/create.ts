@@ -45,7 +45,7 @@ import {
   isOrdered,
   isTested,
 } from './flush/flush.ts'
-import { patiently } from './patience.ts'
+import { attempt, ifThere, patiently } from './patience.ts'
 import { fieldsOf } from './used-file.ts'
 
 /** What begins so is not decided, and nobody reads it. */
@@ -239,14 +239,14 @@ function decide(directory: string, draft: Draft): boolean {
  */
 function takeEmpty(directory: string, { key, nonce }: Draft): string | undefined {
   const empty = join(directory, CLAIMS, DRAFT + nonce)
-  try {
+  return attempt(() => {
     renameSync(join(directory, CLAIMS, key), empty)
     const late = readdirSync(empty)
     if (late.length === 0) return empty
     for (const name of late) tryToRemove(join(empty, name))
     rmdirSync(empty)
-  } catch {}
-  return undefined
+    return undefined
+  })
 }
 
 function placeSafely(directory: string, draft: Draft): void {
@@ -349,12 +349,7 @@ function openToFill({ path, replaces }: Place, text: string): number | undefined
     if (there === text) flushUnlessGoneSync(path)
     if (there === undefined || !isTornFrom(text, there)) return undefined
   }
-  try {
-    return patiently(() => openSync(path, 'r+'))
-  } catch (error) {
-    if (errnoOf(error) !== 'ENOENT') throw error
-    return undefined
-  }
+  return ifThere(() => patiently(() => openSync(path, 'r+')))
 }
 
 /** Nobody else's text gets to a place before this one is complete there. A power cut may leave any bytes. */
@@ -380,26 +375,22 @@ function fill(place: Place, text: string): boolean {
 }
 
 /** @returns false if somebody else has done it */
-function moveIn(claim: string, path: string): boolean {
-  try {
+const moveIn = (claim: string, path: string): boolean =>
+  ifThere(() => {
     patiently(() => renameSync(claim, path))
     return true
-  } catch (error) {
-    if (errnoOf(error) !== 'ENOENT') throw error
-    return false
-  }
-}
+  }) ?? false
 
 /** Removes a claim whose file is in its place, or which came too late. What stays does no harm. */
 function clear(directory: string, key: string): void {
   if (removeEmpty(join(directory, CLAIMS, key))) return
-  try {
+  attempt(() => {
     for (const { path, text, place } of claimsOf(directory, key)) {
       const there = readIfThere(place.path)
       const isDone = there === undefined ? !exists(dirname(place.path)) : !isTornFrom(text, there)
       if (isDone || isTakenByOthers(place)) tryToRemove(path)
     }
-  } catch {}
+  })
   removeEmpty(join(directory, CLAIMS, key))
 }
 

@@ -91,6 +91,10 @@ export function isSame(source: string, target: string): boolean {
   return other !== undefined && one?.dev === other.dev && one.ino === other.ino
 }
 
+/** Each directory once, by its first path. */
+export const distinct = (paths: readonly string[]): string[] =>
+  paths.filter((path, at) => !paths.slice(0, at).some((before) => before === path || isSame(before, path)))
+
 /** Whether two directories are on one disk, or one partition of it. */
 export const areOnOneDisk = (source: string, target: string) =>
   statusOf(source)?.dev === statusOf(target)?.dev

@@ -7,7 +7,6 @@
 import { randomUUID } from 'node:crypto'
 import { renameSync, rmdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { errnoOf } from '../failure.ts'
 import { comeAll } from './claim.ts'
 import { comingKey, MOVES } from './claim-place.ts'
 import { type Creation, createAll, type Outcome, readDecided, settle } from './create.ts'
@@ -23,7 +22,7 @@ import {
 import { earlierEntries } from './earlier-versions.ts'
 import { flushDirectoryIfThere, flushDirectorySync, flushPathSync, writeNewSync } from './flush/flush.ts'
 import { fileName, keyOf, parseName, usedName } from './names.ts'
-import { patiently } from './patience.ts'
+import { attempt, ifThere, patiently } from './patience.ts'
 import { useAt } from './profile-state.ts'
 import { looking, namesOf, readProfile, textOf } from './read.ts'
 import { byUs, fieldsOf, type Tombstone, tombstoneIn } from './used-file.ts'
@@ -108,9 +107,7 @@ export function beginMove(source: string, target: string): Move {
 /** Forgets a move that has no plan. */
 function unmark(target: string, move: Move): void {
   tryToRemove(markPath(target, move.id))
-  try {
-    rmdirSync(placeOfMove(move))
-  } catch {}
+  attempt(() => rmdirSync(placeOfMove(move)))
 }
 
 /**
@@ -178,13 +175,11 @@ export async function append(
 /** Closes the journal of a move whose profiles the target has, in one step. */
 export function closeMove(move: Move): void {
   const closed = join(move.source, MOVES, CLOSED + move.id)
-  try {
+  // Another call may have closed it.
+  ifThere(() => {
     patiently(() => renameSync(placeOfMove(move), closed))
     flushDirectorySync(join(move.source, MOVES))
-  } catch (error) {
-    // Another call has closed it.
-    if (errnoOf(error) !== 'ENOENT') throw error
-  }
+  })
   // The empty directory stays: it says that profiles were moved.
   for (const name of namesIn(closed)) tryToRemove(join(closed, name))
 }

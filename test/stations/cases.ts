@@ -300,7 +300,7 @@ const SERIALS: Case[] = [
   },
   {
     name: 'a list with a byte order mark and the line ends of Windows',
-    typed: ['\ufeffSN-1\r', 'SN-2\r', 'SN-2\r', 'yes\r', 'exit\r'],
+    typed: ['\ufeffSN-1 \t\r', 'SN-2\r', 'SN-2\r', 'yes\r', 'exit\r'],
     given: 'SN-1 1, SN-2 2, SN-2 2',
     notInCmd: 'it asks for Enter before each device',
   },

@@ -71,19 +71,19 @@ export class StatusCommand extends BaseCommand {
       (this.devices || this.failed) && '--devices or --failed',
       (this.key ?? this.count) !== undefined && '--key or --count',
     ].filter((each) => typeof each === 'string')
+    if (another !== undefined)
+      throw new UsageError(`${one} can't be used together with ${another}`, 'see softsim help status')
     if ((this.since ?? this.station) !== undefined && one !== '--devices or --failed') {
       const name = this.since === undefined ? '--station' : '--since'
       throw new UsageError(`${name} needs --devices or --failed`, 'see softsim help status')
     }
-    if (another !== undefined)
-      throw new UsageError(`${one} can't be used together with ${another}`, 'see softsim help status')
     // Without -n, softsim status counts: a variable must not make it decrypt everything.
     const key = this.key ?? (this.count && (env['SOFTSIM_KEY_FILE'] || undefined))
     if (this.count !== undefined && key === undefined) {
       throw new UsageError('--count needs --key', 'see softsim help status')
     }
     const given = this.directories ?? [env['SOFTSIM_DIR'] || './profiles']
-    const directories = [...new Set(given.map((each) => notEmpty('--in', each)))]
+    const directories = given.map((each) => notEmpty('--in', each))
     const since = this.since === undefined ? undefined : parseTime(this.since)
     const format = checkFormat('status', this.format, ['text', 'json', 'csv'])
     await this.withProgress(async (progress, print) => {
@@ -104,7 +104,8 @@ export class StatusCommand extends BaseCommand {
       if (this.devices || this.failed !== undefined) {
         const { listDevices } = await import('../../status/list-devices.ts')
         const results = this.failed?.map((each) => notEmpty('--failed', each))
-        return await listDevices({ ...usual, since, station: this.station, results })
+        const station = this.station === undefined ? undefined : notEmpty('--station', this.station)
+        return await listDevices({ ...usual, since, station, results })
       }
       const { showStatus } = await import('../../status/status.ts')
       const keyPath = key === undefined ? undefined : notEmpty('--key', key)

@@ -27,7 +27,10 @@ export function parseTime(text: string, now = new Date()): Date {
   if (clock !== null || text === 'today' || text === 'yesterday') {
     const [, hours, minutes] = clock ?? []
     const day = now.getDate() - (text === 'yesterday' ? 1 : 0)
-    return new Date(now.getFullYear(), now.getMonth(), day, Number(hours ?? 0), Number(minutes ?? 0))
+    const time = new Date(now.getFullYear(), now.getMonth(), day, Number(hours ?? 0), Number(minutes ?? 0))
+    // A night shift began yesterday.
+    if (time > now) time.setDate(time.getDate() - 1)
+    return time
   }
   const [, day, time = '00:00', zone = ''] =
     /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d+)?)?)(Z|[+-]\d\d:\d\d)?)?$/.exec(text) ?? []

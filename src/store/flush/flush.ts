@@ -35,7 +35,7 @@ export function checkOpenFiles(path: string, files: number): void {
     if (errnoOf(error) !== 'EMFILE') return
     const report = process.report.getReport() as { userLimits?: { open_files: { soft: number } } }
     const most = report.userLimits?.open_files.soft ?? 'lower'
-    const text = `can't open ${files + MORE} files at a time: the limit is ${most} open files`
+    const text = `can't open ${files + MORE} more files at a time: the limit is ${most} open files`
     throw new Failure('open-files', text, error)
   } finally {
     for (const each of open) closeSync(each)
