@@ -93,10 +93,9 @@ export function clientOf({ url, apiKey, limits = LIMITS, trace }: ClientOptions)
       const response = await Promise.race([sending, aborted])
       const answered = performance.now()
       const { statusCode: status, headers } = response
-      const body =
-        isSuccess(status)
-          ? await readWhole(response.body, largestAnswer(count), limits.least)
-          : await readStart(response.body, limits.least)
+      const body = isSuccess(status)
+        ? await readWhole(response.body, largestAnswer(count), limits.least)
+        : await readStart(response.body, limits.least)
       const ended = performance.now()
       trace(2, `answered ${status}, ${body.length} bytes, ${Math.round(ended - began)} ms`)
       trace(3, `headers ${JSON.stringify(headers)}`)
