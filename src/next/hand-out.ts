@@ -5,7 +5,7 @@ import { checkOpenFiles, FLUSHES_AT_ONCE } from '../store/flush/flush.ts'
 import { enter, refuseCopy } from '../store/identity.ts'
 import { hasIncoming } from '../store/incoming/answers.ts'
 import { checkDirectory, openDirectory } from '../store/read.ts'
-import { ReceiptFile } from '../store/receipts/file.ts'
+import { checkReceiptFile, ReceiptFile } from '../store/receipts/file.ts'
 import type { Messages } from '../words.ts'
 import { deliver, undelivered, usedPath } from './deliver.ts'
 import { HeldMessages } from './held-messages.ts'
@@ -52,7 +52,7 @@ export async function handOut(handout: Handout): Promise<void> {
   if (handout.isDry) {
     checkDirectory(directory)
     refuseCopy(directory, handout.receipt)
-    if (handout.receipt !== undefined) new ReceiptFile(handout.receipt, directory, count, { devices })
+    if (handout.receipt !== undefined) checkReceiptFile(handout.receipt, directory, count, { devices })
     return handout.messages.tell(0, `checked the key and ${directory}; nothing was claimed`)
   }
   const messages = new HeldMessages(handout.messages)

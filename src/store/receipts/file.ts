@@ -1,5 +1,8 @@
 import {
+  accessSync,
   closeSync,
+  constants,
+  existsSync,
   fstatSync,
   openSync,
   readSync,
@@ -74,9 +77,7 @@ export class ReceiptFile {
       // A user may append to a file in a directory that this user can't read.
       if (fstatSync(this.#file).size === 0) attempt(() => flushDirectorySync(dirname(path)))
     } catch (error) {
-      if (error instanceof Failure) throw error
-      const facts = { kind: 'unwritten-receipt', path } as const
-      throw new Failure(facts, `can't write the receipt ${path}: ${reasonOf(error)}`, error)
+      throw error instanceof Failure ? error : unwritten(path, error)
     }
   }
 
@@ -115,6 +116,27 @@ export class ReceiptFile {
       }),
     )
     return lines.map((line) => `${line}\n`).join('')
+  }
+}
+
+const unwritten = (path: string, error: unknown) =>
+  new Failure(
+    { kind: 'unwritten-receipt', path },
+    `can't write the receipt ${path}: ${reasonOf(error)}`,
+    error,
+  )
+
+/**
+ * Finds out, without making the file, what `ReceiptFile` would.
+ * @throws {Failure} as `ReceiptFile`
+ */
+export function checkReceiptFile(...file: ConstructorParameters<typeof ReceiptFile>): void {
+  const [path] = file
+  if (existsSync(path)) return void new ReceiptFile(...file)
+  try {
+    accessSync(dirname(path), constants.W_OK)
+  } catch (error) {
+    throw unwritten(path, error)
   }
 }
 
