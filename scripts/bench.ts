@@ -12,10 +12,9 @@ import { arch, cpus, loadavg, release, tmpdir, totalmem, type } from 'node:os'
 import { join } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
-import { far, fetch, flush, inMemory, peak } from './bench/fetch.ts'
-import { many, panel, start, stations } from './bench/next.ts'
+import { type Row, table } from './bench/measure.ts'
 import { Place } from './bench/place.ts'
-import { type Row, table } from './bench/table.ts'
+import { far, fetch, flush, inMemory, many, panel, peak, start, stations } from './bench/rows.ts'
 
 type Suite = (place: Place, part: number) => Promise<Row[]>
 const SUITES: Record<string, Suite> = { start, many, panel, stations, fetch, flush, inMemory, far, peak }

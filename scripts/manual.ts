@@ -4,12 +4,9 @@
  */
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { bashCompletion } from './manual/bash.ts'
-import { fishCompletion } from './manual/fish.ts'
+import { bashCompletion, fishCompletion, powershellCompletion, zshCompletion } from './manual/completions.ts'
 import { manPage, stationPage } from './manual/man.ts'
-import { powershellCompletion } from './manual/powershell.ts'
 import { commands } from './manual/table.ts'
-import { zshCompletion } from './manual/zsh.ts'
 import { commitTime } from './package/commit-time.ts'
 
 const OUTPUT = 'dist/manual'

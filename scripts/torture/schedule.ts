@@ -16,12 +16,14 @@ import { resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import { pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
+import type { Call, Entry, World } from './schedule/engine.ts'
 import { install } from './schedule/hooks.ts'
-import { replay } from './schedule/replay.ts'
-import { setSource, source } from './schedule/run.ts'
+import { judge } from './schedule/judge.ts'
+import { LOT } from './schedule/names.ts'
+import { run, setSource, source } from './schedule/run.ts'
 import { SETS } from './schedule/sets.ts'
 import { sweep } from './schedule/sweep.ts'
-import { format, parse } from './schedule/text.ts'
+import { format, parse, type Schedule } from './schedule/text.ts'
 import { type Found, Trials, tryOne } from './schedule/trial.ts'
 
 /** More would be the same mistake again and again. */
@@ -48,8 +50,7 @@ if (values.check) await check()
 else if (values.replay === undefined) await search()
 else {
   Error.stackTraceLimit = 3
-  const found = await replay(parse(values.replay))
-  process.exitCode = found === undefined ? 0 : 1
+  await replay(parse(values.replay))
 }
 
 async function check(): Promise<void> {
@@ -92,4 +93,53 @@ async function search(): Promise<void> {
   if (process.send?.(trials.count)) return
   for (const [name, count] of trials.counts) console.log(`${String(count).padStart(9)}  ${name}`)
   console.log(`${trials.count} schedules`)
+}
+
+function short(text: string): string {
+  return text
+    .replaceAll(`${LOT}/`, '')
+    .replaceAll(/\d{15}(\d{5})/g, '…$1')
+    .replaceAll(/[0-9a-f]{60}(?=[0-9a-f]{4})|0{8}-0000-4000-8000-/g, '…')
+}
+
+function resultOf({ value, error, name }: Entry): string {
+  if (error !== undefined) return (error as NodeJS.ErrnoException).code ?? String(error)
+  if (Buffer.isBuffer(value)) return short(JSON.stringify(value.toString().slice(0, 60)))
+  if (Array.isArray(value)) return short(value.join(' '))
+  if (typeof value === 'object' && value !== null && 'size' in value) return `${value.size} bytes`
+  if (name === 'stat' && value === undefined) return 'none'
+  return value === undefined || name.startsWith('open') ? '' : String(value)
+}
+
+function line(call: Call, entry: Entry): string {
+  const number = entry.isPoint ? `${call.id}${call.points}` : ''
+  return `${number.padEnd(5)} ${call.id} ${short(`${entry.name.padEnd(8)} ${entry.path}`).padEnd(60)} ${resultOf(entry)}`
+}
+
+/** Runs a schedule and prints all steps, and how the calls ended. */
+async function replay(schedule: Schedule): Promise<void> {
+  const world = await run(schedule, {
+    trace: (call, entry) => {
+      if (!/^(now|close|fstat)$/.test(entry.name)) console.log(line(call, entry))
+    },
+    segment: (_segment, call) => console.log(`-- ${call.id} goes on`),
+  })
+  show(world, schedule.calls)
+  const found = await judge(world, schedule)
+  console.log(found === undefined ? '\nnothing is wrong' : `\n${found.rule}: ${found.what}`)
+  process.exitCode = found === undefined ? 0 : 1
+}
+
+function show(world: World, names: readonly string[]): void {
+  for (const [at, call] of world.calls.entries()) {
+    const { id, state, result } = call
+    console.log(`\n${id} ${names[at]}: ${result === undefined ? state : `exit code ${result.code}`}`)
+    for (const text of result?.told ?? []) console.log(`  ${text}`)
+    if (result?.error) console.log(`  error: ${result.error}\n  hint: ${result.hint}`)
+    for (const print of world.prints) {
+      if (print.call !== id) continue
+      const whose = print.device === undefined ? '' : ` for ${print.device}`
+      console.log(`  printed ${print.iccid}${whose}${print.isAgain ? ' again' : ''}`)
+    }
+  }
 }

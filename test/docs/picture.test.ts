@@ -2,8 +2,7 @@ import { readFileSync } from 'node:fs'
 import { expect, inject, test } from 'vitest'
 import { draw } from '../../scripts/demo/draw.ts'
 import { session } from '../../scripts/demo/session.ts'
-import { drawDiagram } from '../../scripts/picture/diagram.ts'
-import { DIAGRAMS } from '../../scripts/picture/diagrams.ts'
+import { DIAGRAMS, drawDiagram } from '../../scripts/picture/diagram.ts'
 import { program } from '../support/softsim.ts'
 
 test('the picture in the README shows what the program prints (npm run picture makes it)', async () => {

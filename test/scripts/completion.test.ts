@@ -2,11 +2,13 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { bashCompletion } from '../../scripts/manual/bash.ts'
-import { fishCompletion } from '../../scripts/manual/fish.ts'
-import { powershellCompletion } from '../../scripts/manual/powershell.ts'
+import {
+  bashCompletion,
+  fishCompletion,
+  powershellCompletion,
+  zshCompletion,
+} from '../../scripts/manual/completions.ts'
 import { commands, topicsOf } from '../../scripts/manual/table.ts'
-import { zshCompletion } from '../../scripts/manual/zsh.ts'
 import { temporaryDirectory } from '../support/directory.ts'
 import { bashShell, fishShell, powershells, type Shell, zshShell } from '../support/shells.ts'
 

@@ -1,6 +1,6 @@
 /** A release has the pages and pictures for users that its README leads to, and no link in them leads nowhere. */
 import { describe, expect, test } from 'vitest'
-import { pagesFrom, withFlatLinks } from '../../scripts/release/pages.ts'
+import { pagesFrom, withFlatLinks } from '../../scripts/release/contents.ts'
 import { anchorsOf } from '../docs/pages.ts'
 
 const pages = pagesFrom('README.md')

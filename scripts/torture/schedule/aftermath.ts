@@ -1,9 +1,7 @@
 /** What comes after a schedule: time passes, everybody asks again, the directory is emptied, or split and emptied. */
 import { iccid } from '../../../test/support/profiles.ts'
-import type { Call, Result } from './call.ts'
-import { World } from './engine.ts'
-import { profilesIn } from './names.ts'
-import { LOT, LOTS, OTHER, STICK, THIRD } from './places.ts'
+import { type Call, type Result, World } from './engine.ts'
+import { LOT, LOTS, OTHER, profilesIn, STICK, THIRD } from './names.ts'
 import type { Program } from './program.ts'
 import { programFor } from './run.ts'
 import { begunMoves, type Move, WANTS } from './scenarios.ts'

@@ -9,10 +9,10 @@
 import * as realFs from 'node:fs'
 import * as realPromises from 'node:fs/promises'
 import { posix } from 'node:path'
+import type { Kind } from './disk.ts'
 import { execution, HarnessError, isPause, step } from './engine.ts'
 import { flagsOf, type Inode, systemError } from './inode.ts'
-import type { Kind } from './kinds.ts'
-import { LOTS, RECEIPTS, STAY } from './places.ts'
+import { LOTS, RECEIPTS, STAY } from './names.ts'
 
 type Run = NonNullable<ReturnType<typeof execution>>
 

@@ -8,7 +8,7 @@ import * as os from 'node:os'
 import * as timers from 'node:timers/promises'
 import { execution, HarnessError, isPause, NONCES, step } from './engine.ts'
 import { fs, promises } from './fs.ts'
-import { RECEIPTS } from './places.ts'
+import { RECEIPTS } from './names.ts'
 
 const SCHEME = 'softsim-schedule:'
 const UPTIME_S = 1_000_000

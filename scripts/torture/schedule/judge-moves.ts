@@ -1,13 +1,12 @@
 /** What must be true of moves after a schedule. */
+
 import type { Aftermath } from './aftermath.ts'
-import type { Call } from './call.ts'
 import type { Disk } from './disk.ts'
-import type { World } from './engine.ts'
-import { type Case, hasFault, isPausedForLong, type Violation } from './faulty.ts'
-import { profilesIn } from './names.ts'
-import { LOT, LOTS, STICK, THIRD } from './places.ts'
+import type { Call, World } from './engine.ts'
+import { LOT, LOTS, profilesIn, STICK, THIRD } from './names.ts'
+import type { Case, Violation } from './run.ts'
 import { begunMoves, type Move, WANTS } from './scenarios.ts'
-import type { Schedule } from './text.ts'
+import { hasFault, isPausedForLong, type Schedule } from './text.ts'
 
 /** Whoever ran the command again has finished the move. */
 export function* transit({ inTransit, results }: Aftermath): Generator<Violation> {

@@ -1,15 +1,14 @@
 /** What must be true after a schedule. */
+
 import { iccid } from '../../../test/support/profiles.ts'
 import { type Aftermath, aftermathOf, movesOf } from './aftermath.ts'
-import type { Call, Entry, Print, Result } from './call.ts'
 import type { Disk } from './disk.ts'
-import type { World } from './engine.ts'
-import { type Case, faultsOf, hasFault, isPausedForLong, type Violation } from './faulty.ts'
+import type { Call, Entry, Print, Result, World } from './engine.ts'
 import { moveCodes, nothingMoved, said, tooMany, transit, unusedTwice } from './judge-moves.ts'
-import { parseName, profilesIn } from './names.ts'
-import { LOT, LOTS, RECEIPTS } from './places.ts'
+import { LOT, LOTS, parseName, profilesIn, RECEIPTS } from './names.ts'
+import type { Case, Violation } from './run.ts'
 import { begunMoves, TORN, textOf, WANTS } from './scenarios.ts'
-import type { Schedule } from './text.ts'
+import { faultsOf, hasFault, isPausedForLong, type Schedule } from './text.ts'
 
 /** @returns what was violated; undefined if nothing was */
 export async function judge(world: World, schedule: Schedule): Promise<Violation | undefined> {

@@ -1,9 +1,9 @@
 /**
- * All schedules of two calls with at most two changes away from a call that could go on. Of schedules that differ only
- * in the order of neighbouring steps that have nothing to do with each other, one is run: two steps belong together if
- * one changes a name or a file that the other one reads or changes.
+ * All schedules of two calls with few changes away from a call that could go on. Of schedules that differ only in the
+ * order of neighbouring steps that have nothing to do with each other, one is run: two steps belong together if one
+ * changes a name or a file that the other one reads or changes.
  */
-import type { Call } from './call.ts'
+import type { Call, Entry } from './engine.ts'
 import type { Base, Segment } from './text.ts'
 import type { Outcome, Trial } from './trial.ts'
 
@@ -38,7 +38,7 @@ export const conflictsAny = (one: Touched | undefined, others: readonly Touched[
 
 export const callOf = ({ world }: Outcome, at: number): Call => world.calls[at] as Call
 
-/** Runs them all. */
+/** All with at most two changes and no fault. */
 export async function allOfPair(base: Base, trial: Trial): Promise<void> {
   const run = (...segments: Segment[]) => trial({ ...base, segments })
   for (const first of base.calls[0] === base.calls[1] ? [0] : [0, 1]) {
@@ -70,5 +70,170 @@ async function secondChanges(
     if (rest !== undefined && !conflictsAny(its[points - 1], rest)) continue
     const again = await run(part, { call: other, points }, { call: part.call })
     rest = pointsOf(callOf(again, part.call)).slice(part.points)
+  }
+}
+
+/** What a failing disk says to each kind of step. */
+const REFUSALS: [step: RegExp, codes: readonly string[]][] = [
+  [/^open (wx|w|a|r\+)/, ['EIO', 'EACCES']],
+  [/^(rename|unlink|link)/, ['EIO', 'EACCES', 'EBUSY']],
+  [/^(write|flush|mkdir)/, ['EIO', 'ENOSPC']],
+  [/^(open|read|list|stat|rmdir|chmod|truncate|print)/, ['EIO']],
+]
+
+export const CHANGES = /^(open (wx|w)|rename|unlink|link|write|mkdir|rmdir|truncate)/
+const SHARES = [0, 0.5, 1]
+
+/** What a client of NFS is told of what it has done if the reply was lost and it asked again. */
+const LOST: [step: RegExp, code: string][] = [
+  [/^(rename|unlink|rmdir)/, 'ENOENT'],
+  [/^(link|mkdir|open wx)/, 'EEXIST'],
+]
+
+type Fault = Omit<Segment, 'call' | 'points'>
+
+/**
+ * All schedules of two calls with one fault and at most one change away from a call that could go on, before or after
+ * the fault: a kill after each step that changes something, a power cut after each that changes or flushes, each step
+ * refused, each step that changes something done and reported as an error, the disk dead from a step on, a reply lost,
+ * a signal, the stick pulled out.
+ */
+export async function allFaults(base: Base, trial: Trial): Promise<void> {
+  const run = (...segments: Segment[]) => trial({ ...base, segments })
+  for (const first of base.calls[0] === base.calls[1] ? [0] : [0, 1]) {
+    const other = 1 - first
+    const outcome = await run({ call: first })
+    const alone = stepsOf(outcome, first)
+    for (const { points, fault } of faultsOf(outcome, first, base.kind)) {
+      const faulty = { call: first, points, ...fault }
+      if (fault.fault === undefined && fault.signals === undefined) await run(faulty)
+      else await changesAfter(faulty, other, run)
+    }
+    await changesBefore(first, alone.length, run, base.kind)
+  }
+}
+
+type Run = (...segments: Segment[]) => Promise<Outcome>
+
+/** The faulty call goes on for a while, then the other one runs to its end. */
+async function changesAfter(faulty: Segment, other: number, run: Run): Promise<void> {
+  const { call, points = 0 } = faulty
+  const rest = pointsOf(callOf(await run(faulty, { call }), call)).slice(points)
+  let its: readonly Touched[] | undefined
+  for (let more = 0; more < rest.length; more++) {
+    // The same as the one before.
+    if (its !== undefined && !conflictsAny(rest[more - 1], its)) continue
+    const some = more === 0 ? [] : [{ call, points: more }]
+    its = pointsOf(callOf(await run(faulty, ...some, { call: other }, { call }), other))
+  }
+}
+
+/** The first call is interrupted by the other one; the fault hits that one, or the first one when it goes on. */
+async function changesBefore(first: number, length: number, run: Run, kind: string): Promise<void> {
+  const other = 1 - first
+  let its: readonly Touched[] | undefined
+  let before: readonly Touched[] = []
+  /** What the other call does with each fault, and after how many steps of the first one. */
+  const ran = new Map<string, { readonly points: number; readonly its: readonly Touched[] }>()
+  for (let points = 1; points < length; points++) {
+    if (its !== undefined && !conflictsAny(before[points - 1], its, true)) continue
+    const part = { call: first, points }
+    const outcome = await run(part, { call: other }, { call: first })
+    before = pointsOf(callOf(outcome, first))
+    its = pointsOf(callOf(outcome, other))
+    for (const { points: at, fault } of faultsOf(outcome, other, kind)) {
+      const key = JSON.stringify([at, fault])
+      const last = ran.get(key)
+      // What the first call has done since then has nothing to do with what the other one does in this case.
+      if (
+        last !== undefined &&
+        !before.slice(last.points, points).some((each) => conflictsAny(each, last.its))
+      )
+        continue
+      const faulty = { call: other, points: at, ...fault }
+      const now = await run(part, faulty, ...after(fault, other), ...after(fault, first))
+      // After a power cut, the first call does not go on.
+      if (fault.cut === undefined && !fault.isPull)
+        ran.set(key, { points, its: pointsOf(callOf(now, other)) })
+    }
+    for (const { points: at, fault } of faultsOf(outcome, first, kind))
+      if (at > points)
+        await run(
+          part,
+          { call: other },
+          { call: first, points: at - points, ...fault },
+          ...after(fault, first),
+        )
+  }
+}
+
+/** What can go wrong in a call, and at which of its points. */
+function* faultsOf(outcome: Outcome, at: number, kind: string): Generator<{ points: number; fault: Fault }> {
+  const looks = looksOf(callOf(outcome, at))
+  for (const [index, entry] of stepsOf(outcome, at).entries()) {
+    for (const fault of faultsAt(entry, kind)) yield { points: index + 1, fault }
+    if (looks.has(index + 1)) yield { points: index + 1, fault: SIGNAL }
+  }
+}
+
+/** Nothing comes after a power cut. */
+const after = ({ cut, isPull }: Fault, call: number): Segment[] =>
+  cut === undefined && !isPull ? [{ call }] : []
+
+const stepsOf = (outcome: Outcome, at: number): Entry[] =>
+  callOf(outcome, at).log.filter(({ isPoint }) => isPoint)
+
+/** After how many points a call looks whether it is to stop. A signal is the same anywhere before. */
+export function looksOf({ log, asked }: Call): ReadonlySet<number> {
+  const found = new Set<number>()
+  let points = 0
+  for (const [index, { isPoint }] of log.entries()) {
+    if (asked.has(index)) found.add(points)
+    if (isPoint) points++
+  }
+  if (asked.has(log.length)) found.add(points)
+  return found
+}
+
+/** @param kind of disk */
+function faultsAt({ name, path, touched }: Entry, kind: string): Fault[] {
+  const hasCuts = kind !== 'nolinks'
+  const isChange = CHANGES.test(name) && touched.some((each) => each.startsWith('>'))
+  const codes = REFUSALS.find(([step]) => step.test(name))?.[1] ?? []
+  const found: Fault[] = codes.map((code) => ({ fault: { how: 'refused', code } }))
+  if (isChange) found.push(told('EIO'), { fault: { how: 'told', code: 'EIO', lasts: true } })
+  if (isChange || name === 'flush') found.push({ fault: { how: 'refused', code: 'EIO', lasts: true } })
+  const lost = LOST.find(([step]) => step.test(name))?.[1]
+  if (isChange && lost !== undefined && kind !== 'fat') found.push(told(lost))
+  if (isChange || name === 'print') found.push({ isKill: true })
+  if (hasCuts && (isChange || name === 'flush' || name === 'print'))
+    found.push(...SHARES.map((share) => ({ cut: [share] })))
+  if (hasCuts && path.startsWith('/stick/') && (isChange || name === 'flush')) found.push({ isPull: true })
+  return found
+}
+
+const told = (code: string): Fault => ({ fault: { how: 'told', code } })
+
+const SIGNAL: Fault = { signals: 1 }
+
+/** The first fault of two is one of a few: of the others, the call says so at once. */
+const isFirst = ({ fault, signals }: Fault) =>
+  signals !== undefined || (fault !== undefined && (fault.how === 'told' || /EIO|EBUSY/.test(fault.code)))
+
+/** And after it, the power does not fail too. */
+const isSecond = ({ fault, cut, isPull }: Fault) =>
+  cut === undefined && !isPull && (fault === undefined || fault.how === 'told' || fault.code === 'EIO')
+
+/** All schedules of one call with two faults, and then the same command again. */
+export async function twoFaults(base: Base, trial: Trial): Promise<void> {
+  const run = (...segments: Segment[]) => trial({ ...base, segments })
+  const alone = await run({ call: 0 })
+  for (const { points, fault } of faultsOf(alone, 0, base.kind)) {
+    if (!isFirst(fault)) continue
+    const first = { call: 0, points, ...fault }
+    const outcome = await run(first, { call: 0 }, { call: 1 })
+    for (const { points: at, fault: more } of faultsOf(outcome, 0, base.kind))
+      if (at > points && isSecond(more))
+        await run(first, { call: 0, points: at - points, ...more }, { call: 0 }, { call: 1 })
   }
 }

@@ -1,8 +1,7 @@
 /** The program's own entry points. Nothing else of these tests knows its modules. */
-import type { Call, Result } from './call.ts'
-import { isStopped } from './engine.ts'
+import { type Call, isStopped, type Result } from './engine.ts'
 import { load } from './hooks.ts'
-import { EARLIER, LOT, RECEIPTS, STICK } from './places.ts'
+import { EARLIER, LOT, RECEIPTS, STICK } from './names.ts'
 
 type Body = (call: Call) => Promise<Result>
 // biome-ignore lint/suspicious/noExplicitAny: the modules may come from another version of the program

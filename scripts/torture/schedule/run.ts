@@ -1,10 +1,10 @@
 /** Runs one schedule. */
-import type { Call } from './call.ts'
-import type { World } from './engine.ts'
-import { KINDS } from './kinds.ts'
+
+import { KINDS } from './disk.ts'
+import type { Call, World } from './engine.ts'
 import { loadProgram, type Program } from './program.ts'
 import { begin, bodyOf } from './scenarios.ts'
-import type { Schedule, Segment } from './text.ts'
+import type { faultsOf, Schedule, Segment } from './text.ts'
 
 const programs = new Map<string, Promise<Program>>()
 
@@ -20,6 +20,18 @@ export function programFor(platform: NodeJS.Platform): Promise<Program> {
   const known = programs.get(platform) ?? loadProgram(source, platform)
   programs.set(platform, known)
   return known
+}
+
+export interface Violation {
+  readonly rule: string
+  readonly what: string
+}
+
+/** A schedule that was run. */
+export interface Case {
+  readonly world: World
+  readonly schedule: Schedule
+  readonly faults: ReturnType<typeof faultsOf>
 }
 
 interface Watch {

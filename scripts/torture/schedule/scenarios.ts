@@ -1,13 +1,10 @@
 /** The calls of a schedule, and the directories that they begin with. */
 import { createHash } from 'node:crypto'
 import { iccid } from '../../../test/support/profiles.ts'
-import type { Call, Result } from './call.ts'
-import type { Disk } from './disk.ts'
-import { step, World } from './engine.ts'
+import type { Disk, Kind } from './disk.ts'
+import { type Call, type Result, step, World } from './engine.ts'
 import { files } from './fs.ts'
-import type { Kind } from './kinds.ts'
-import { parseName } from './names.ts'
-import { EARLIER, LOT, LOTS, OTHER, RECEIPTS, STICK, THIRD } from './places.ts'
+import { EARLIER, LOT, LOTS, OTHER, parseName, RECEIPTS, STICK, THIRD } from './names.ts'
 import type { Program, StoredProfile } from './program.ts'
 
 /** The nth profile, from 1 on. */

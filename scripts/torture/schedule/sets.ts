@@ -1,8 +1,7 @@
 /** Which scenarios there are, and the sets of schedules that are run. */
 import { Random } from '../random.ts'
-import { allFaults, twoFaults } from './faults.ts'
-import { KINDS } from './kinds.ts'
-import { allOfPair } from './pairs.ts'
+import { KINDS } from './disk.ts'
+import { allFaults, allOfPair, twoFaults } from './pairs.ts'
 import { begunMoves, STARTS, WANTS } from './scenarios.ts'
 import { sweeps } from './sweep.ts'
 import type { Base, Schedule, Segment } from './text.ts'

@@ -5,9 +5,8 @@
  *     links fresh/3 move+move2: A?$ B A
  */
 import { readFileSync } from 'node:fs'
-import type { Call } from './call.ts'
-import { CHANGES, looksOf } from './faults.ts'
-import { conflictsAny, pointsOf } from './pairs.ts'
+import type { Call } from './engine.ts'
+import { CHANGES, conflictsAny, looksOf, pointsOf } from './pairs.ts'
 import { run } from './run.ts'
 import { format, parse, type Schedule } from './text.ts'
 import { type GoesOn, mine, type Outcome, type Share, type Trial, type Trials } from './trial.ts'

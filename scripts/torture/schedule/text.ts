@@ -11,7 +11,7 @@
  * what is not flushed on it is lost. Calls that begin later are not affected. `@70s`: time passes (s, m or h). After all
  * of that, the living calls go to their ends.
  */
-import type { Fault } from './call.ts'
+import type { Fault } from './engine.ts'
 
 export interface Segment {
   /** Of the calls, which one. */
@@ -94,3 +94,33 @@ function formatSegment({ call, points, fault, isKill, signals = 0, isPull, cut, 
     napMs === undefined ? '' : `@${napMs / 1000}s`,
   ].join('')
 }
+
+/** What a call has put aside counts as left by a dead one then. */
+const ABANDONED_MS = 10 * 60_000
+
+type Faults = ReturnType<typeof faultsOf>
+
+/** Whether a call of this name claims nothing before it holds signals back, and settles nothing either. */
+const isClaim = (name = '') => /^(next|device)/.test(name)
+
+/** What goes wrong in a schedule apart from the program. */
+export function faultsOf({ segments, calls, start }: Schedule) {
+  return {
+    hasCut: segments.some(({ cut, isPull = false }) => cut !== undefined || isPull),
+    // A call that two signals end at once has claimed nothing.
+    hasKill: segments.some(
+      ({ isKill, signals = 0, call }) =>
+        isKill || (signals > 1 && !(isClaim(calls[call]) && /^(fresh|hint)$/.test(start))),
+    ),
+    /** Calls that were asked to stop. */
+    isStopped: new Set(segments.flatMap(({ call, signals = 0 }) => (signals > 0 ? [call] : []))),
+    /** Calls of which a step was refused or wrongly told. */
+    refused: new Set(segments.flatMap(({ call, fault }) => (fault === undefined ? [] : [call]))),
+  }
+}
+
+export const hasFault = ({ hasCut, hasKill, refused, isStopped }: Faults) =>
+  hasCut || hasKill || refused.size + isStopped.size > 0
+
+export const isPausedForLong = ({ segments }: Schedule) =>
+  segments.some(({ napMs = 0 }) => napMs >= ABANDONED_MS)

@@ -1,8 +1,7 @@
 /** Runs schedules one after the other, judges each of them and counts. */
 import type { World } from './engine.ts'
-import type { Violation } from './faulty.ts'
 import { judge } from './judge.ts'
-import { run } from './run.ts'
+import { run, type Violation } from './run.ts'
 import { format, type Schedule } from './text.ts'
 
 export interface Outcome {
