@@ -71,18 +71,6 @@ test('open requests are among those that a response says are left', async () => 
   expect(asked).toHaveLength(8)
 })
 
-test('nothing is sent before the reset, then one request runs alone', async () => {
-  const times: number[] = []
-  const { run, mostUnderWay } = downloadOf(3000, (size) => {
-    times.push(performance.now())
-    return answered(size, noneFor(120))
-  })
-  expect(await run()).toMatchObject({ failure: undefined })
-  const pauses = times.slice(1).map((time, at) => time - (times[at] ?? 0))
-  expect(Math.min(...pauses)).toBeGreaterThanOrEqual(120)
-  expect(mostUnderWay()).toBe(1)
-})
-
 test('four requests that the limit refuses together are repeated one at a time, after the reset', async () => {
   let resetAt = 0
   let early = 0

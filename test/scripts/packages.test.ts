@@ -133,30 +133,3 @@ test.skipIf(!isLinux)('the package for Debian needs the libraries that the execu
   expect(newest('CXXABI_1\\.3\\.')).toBe(11)
   expect(newest('GLIBCXX_3\\.4\\.')).toBeLessThanOrEqual(24)
 })
-
-test.skipIf(!isLinux)('a tree is written with modes and times that do not depend on who writes it', () => {
-  const directory = join(temporaryDirectory(), 'tree')
-  expect(
-    writeTree(
-      directory,
-      new Map([
-        ['b/softsim.exe', ''],
-        ['softsim', ''],
-        ['b/a', ''],
-      ]),
-      ABOUT.time,
-    ),
-  ).toEqual(['b', 'b/a', 'b/softsim.exe', 'softsim'])
-  const shown = run(
-    'stat',
-    '--format=%a %Y',
-    ...['', 'b', 'b/a', 'softsim'].map((path) => join(directory, path)),
-  )
-  const time = ABOUT.time.getTime() / 1000
-  expect(shown.trim().split('\n')).toEqual([`755 ${time}`, `755 ${time}`, `644 ${time}`, `755 ${time}`])
-})
-
-test('a version before a release is older than it, for package managers', () => {
-  expect(packageVersion('1.2.3-rc.1')).toBe('1.2.3~rc.1')
-  expect(packageVersion('1.2.3')).toBe('1.2.3')
-})

@@ -71,23 +71,6 @@ test('the name and the version are the program’s; the icon and the signature g
   expect(renamePe(before, 'softsim', version)).toEqual(after)
 })
 
-test.skipIf(!existsSync(NODE))('the real Node keeps all else, and no section hides another', () => {
-  const before = readFileSync(NODE)
-  const after = renamePe(before, 'softsim', '1.0.0')
-  const [old, renamed] = [before, after].map((exe) =>
-    NtExecutable.from(exe, { ignoreCert: true }).getAllSections(),
-  )
-  const dataOf = (sections: typeof old, name: string) =>
-    Buffer.from(sections?.find(({ info }) => info.name === name)?.data ?? new ArrayBuffer())
-  for (const { info } of old ?? []) {
-    if (info.name !== '.rsrc') expect(dataOf(renamed, info.name).equals(dataOf(old, info.name))).toBe(true)
-  }
-  for (const [i, { info }] of (renamed ?? []).entries()) {
-    const next = renamed?.[i + 1]?.info.virtualAddress ?? Number.POSITIVE_INFINITY
-    expect(info.virtualAddress + Math.max(info.virtualSize, info.sizeOfRawData)).toBeLessThanOrEqual(next)
-  }
-})
-
 test.skipIf(!existsSync(SOFTSIM))('the finished executable has the program and its name', () => {
   const exe = readFileSync(SOFTSIM)
   expectSoftsim(exe)

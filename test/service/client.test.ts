@@ -46,15 +46,6 @@ afterEach(async () => {
   await service.close()
 })
 
-test('sends the request that the service expects', async () => {
-  const { profiles } = await ask([])
-  expect(profiles.map(({ iccid }) => iccid)).toEqual([...service.allocated.keys()])
-  const [request] = service.requests
-  expect(request).toMatchObject({ method: 'GET', path: '/sims/profiles', count: 3, status: 200 })
-  expect(request?.headers).toMatchObject({ authorization: API_KEY, 'content-type': 'application/json' })
-  expect(request?.query.get('version')).toBe('1.0.0')
-})
-
 describe('a connection', () => {
   const again = () => client.ask(1, new AbortController().signal)
   const connections = () => new Set(service.requests.map(({ connection }) => connection)).size
@@ -126,14 +117,6 @@ test('a failure after a redirect says where it leads', async () => {
   expect(hint.startsWith(`the service redirected to ${origin}; `)).toBe(true)
 })
 
-test.each<[string, Fault]>([
-  ['drop-after', { kind: 'drop-after' }],
-  ['torn', { kind: 'torn' }],
-  ['reset', { kind: 'reset' }],
-])('a connection that breaks after the request is sent: %s', async (_, fault) => {
-  await expect(ask([fault])).rejects.toEqual(failed({ isPassing: true, mayHaveAllocated: true }))
-})
-
 test('a response that is shorter than announced, on a connection that ends with it', async () => {
   const call = ask([{ kind: 'torn', headers: { connection: 'close' } }])
   const message = expect.stringMatching(/^the answer ended too early /)
@@ -146,10 +129,6 @@ test('a connection that is refused costs nothing', async () => {
   const call = other.ask(1, new AbortController().signal)
   await expect(call).rejects.toEqual(failed({ isPassing: true, mayHaveAllocated: false }))
   await other.close()
-})
-
-test('100 (Continue), unasked and twice, comes before an answer like any other', async () => {
-  expect((await ask([{ kind: 'interim', count: 2 }])).profiles).toHaveLength(3)
 })
 
 const RETRY_LATER = { 'retry-after': '1' }
@@ -216,15 +195,6 @@ test('a long message of the service is shortened', async () => {
   const error = await call.catch((reason: unknown) => reason)
   expect(error).toBeInstanceOf(CallFailure)
   expect((error as CallFailure).message.length).toBeLessThan(500)
-})
-
-test('a cancelled request may have cost profiles', async () => {
-  const stop = new AbortController()
-  const before = service
-  const call = ask([{ kind: 'delay', ms: 60_000 }], {}, stop.signal)
-  await until(() => service !== before && service.allocated.size > 0)
-  stop.abort()
-  await expect(call).rejects.toEqual(failed({ isPassing: false, mayHaveAllocated: true }))
 })
 
 test('a call that was called off before is not sent, and costs nothing', async () => {

@@ -114,14 +114,3 @@ test.each([
   closing.push(tunnel.close)
   expect(await failureThrough(tunnel.url)).toEqual(failed(RegExp(`\\(${status}\\)$`), isPassing))
 })
-
-test.each(['ENOTFOUND', 'EAI_AGAIN'])(
-  'a host name that is not found (%s) is attributed to the proxy or to the service',
-  (code) => {
-    const error = Object.assign(new Error('getaddrinfo'), { code })
-    expect(networkFailure(error, false).message).toMatch(/^the host name of the service /)
-    expect(networkFailure(new ProxyFailure({ cause: error }), false).message).toMatch(
-      /^the host name of the proxy /,
-    )
-  },
-)

@@ -43,43 +43,10 @@ test.skipIf(process.getuid?.() !== 0)(
   },
 )
 
-test.each(['', '{"iccid":"8988'])(
-  'a torn file left by a crash does not count as a profile: %j',
-  async (text) => {
-    const directory = temporaryDirectory()
-    writeFileSync(join(directory, '89881.json'), text)
-    expect(await addTo(directory, several(2))).toEqual({ stored: ['89880', '89881'], known: [] })
-    expect(jsonIn(directory, '89881.json')).toEqual(profile(1))
-  },
-)
-
 test('what has the name of a profile and can’t be read is left alone', async () => {
   const directory = temporaryDirectory()
   mkdirSync(join(directory, '89881.json'))
   expect(await addTo(directory, several(2))).toEqual({ stored: ['89880'], known: ['89881'] })
-})
-
-test('two at the same time store each profile once', async () => {
-  const directory = temporaryDirectory()
-  const results = await Promise.all([addTo(directory, several(150)), addTo(directory, several(150))])
-  expect(results.flatMap(({ stored }) => stored).sort()).toEqual(
-    several(150)
-      .map(({ iccid }) => iccid)
-      .sort(),
-  )
-  expect(namesIn(directory)).toHaveLength(150)
-})
-
-test('a profile that is claimed during the search for its name is not stored again', async () => {
-  const directory = directoryWithOne()
-  const names = ['89880.json', '__89880.json'].map((name) => join(directory, name)) as [string, string]
-  disk.after = (call, path) => {
-    if (call !== 'look' || !names.includes(path)) return
-    disk.after = () => {}
-    renameSync(...names)
-  }
-  expect(await addTo(directory, three)).toEqual({ stored: ['89881', '89882'], known: ['89880'] })
-  expect(namesIn(directory)).toEqual(['89881.json', '89882.json', '__89880.json'])
 })
 
 test('a profile that a station uses as soon as it is stored counts as stored; what came twice counts as used', async () => {
