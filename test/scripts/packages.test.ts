@@ -1,10 +1,10 @@
 /** Packages for Linux, made of a few small files by the real tools, where these are installed. */
 import { execFileSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { hostBinary } from '../../scripts/package/host.ts'
-import { makeDeb, makeRpm, NEEDED, packageVersion, writeTree } from '../../scripts/release/packages.ts'
+import { makeDeb, makeRpm, NEEDED } from '../../scripts/release/packages.ts'
 import { temporaryDirectory } from '../support/directory.ts'
 import { hasProgram } from '../support/system.ts'
 
@@ -120,6 +120,10 @@ describe.skipIf(!isLinux || !hasProgram('rpmbuild'))('the package for Red Hat (n
     expect(run('rpm', '-qp', '--requires', made.package)).not.toMatch(/python|env/)
   })
 })
+
+test.skipIf(!isLinux)('the executable has no symbols of Node', () =>
+  expect(statSync(hostBinary).size).toBeLessThan(0.95 * statSync(process.execPath).size),
+)
 
 test.skipIf(!isLinux)('the package for Debian needs the libraries that the executable is linked with', () => {
   // The names of versions are plain text in an ELF file. GCC 7 brought CXXABI_1.3.11 and GLIBCXX_3.4.24.

@@ -6,7 +6,6 @@ import { expect, test } from 'vitest'
 import { renamePe } from '../../scripts/package/pe.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
-const NODE = join(ROOT, 'node_modules/.cache/package/package/bin/node.exe')
 const SOFTSIM = join(ROOT, 'dist/bin/softsim-win-x64.exe')
 
 const ICON = 3

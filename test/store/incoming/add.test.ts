@@ -17,7 +17,7 @@ import { openTarget, targetOf } from '../../../src/store/incoming/target-directo
 import { FreeList } from '../../../src/store/queue.ts'
 import { readUnused } from '../../../src/store/read.ts'
 import { namesIn, temporaryDirectory } from '../../support/directory.ts'
-import { addTo, directoryWith, jsonIn, profile, several } from '../../support/store.ts'
+import { addTo, directoryWith, profile, several } from '../../support/store.ts'
 import { disk, fail, once, systemError } from '../../support/watched-fs.ts'
 
 vi.mock('node:fs', async () => (await import('../../support/watched-fs.ts')).watchedFs)
@@ -47,6 +47,18 @@ test('what has the name of a profile and can’t be read is left alone', async (
   const directory = temporaryDirectory()
   mkdirSync(join(directory, '89881.json'))
   expect(await addTo(directory, several(2))).toEqual({ stored: ['89880'], known: ['89881'] })
+})
+
+test('a profile that is claimed during the search for its name is not stored again', async () => {
+  const directory = directoryWithOne()
+  const names = ['89880.json', '__89880.json'].map((name) => join(directory, name)) as [string, string]
+  disk.after = (call, path) => {
+    if (call !== 'look' || !names.includes(path)) return
+    disk.after = () => {}
+    renameSync(...names)
+  }
+  expect(await addTo(directory, three)).toEqual({ stored: ['89881', '89882'], known: ['89880'] })
+  expect(namesIn(directory)).toEqual(['89881.json', '89882.json', '__89880.json'])
 })
 
 test('a profile that a station uses as soon as it is stored counts as stored; what came twice counts as used', async () => {
