@@ -112,3 +112,11 @@ test('finds the same command as Clipanion, with the same values, and the same er
   // Or it would show nothing.
   expect(taken).toBeGreaterThan(100)
 })
+
+test('no option takes a value in one command and none in another', () => {
+  const kinds = new Map<string, Set<string>>()
+  for (const [name, value] of DEFINITIONS.flatMap(({ values }) => [...values])) {
+    kinds.set(name, (kinds.get(name) ?? new Set()).add(value))
+  }
+  for (const [name, values] of kinds) expect([...values], name).toHaveLength(1)
+})

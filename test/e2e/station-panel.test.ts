@@ -2,7 +2,7 @@
 import { existsSync, rmSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, inject, test } from 'vitest'
-import { directoryOf, someProfiles, temporaryDirectory, usedIn } from '../support/directory.ts'
+import { directoryOf, someProfiles, temporaryDirectory } from '../support/directory.ts'
 import { softsim, until } from '../support/softsim.ts'
 import { serialPort, stationOf } from '../support/station.ts'
 import { hasProgram } from '../support/system.ts'
@@ -97,16 +97,6 @@ describe.skipIf(!canRun)('a panel of four', () => {
       await until(() => !station.hanging().some(isRunning))
     },
   )
-
-  test('Ctrl-C while the panel is scanned: nothing is claimed, and the scanned devices are named', async () => {
-    const run = start({ PANEL: '4' })
-    await scanAll(run, ['SN-1', 'SN-2'])
-    await run.asks()
-    expect(await run.pressCtrlC()).toBe(130)
-    for (const serial of ['SN-1', 'SN-2'])
-      expect(run.terminal.shown).toContain(`Device ${serial} was scanned, but not programmed: scan it again.`)
-    expect([station.results(), usedIn(directory)]).toEqual([[], []])
-  })
 
   test('after a label that is refused, what was scanned already is dropped: no device moves to another slot', async () => {
     const run = start({ PANEL: '4' })

