@@ -34,7 +34,7 @@ const unit = {
     name: 'unit',
     include: ['test/**/*.test.ts'],
     exclude: [E2E],
-    setupFiles: 'test/support/fast-check.ts',
+    setupFiles: 'test/support/seed.ts',
   },
 }
 

@@ -1,11 +1,11 @@
 /** Runs the commands of the manual as they stand there: the program is softsim on the PATH, the service is the sandbox. */
+import '../support/after-file.ts'
 import { type SpawnOptions, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chmodSync, copyFileSync, cpSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { text as read } from 'node:stream/consumers'
 import { describe, expect, inject, test } from 'vitest'
-import '../support/after-file.ts'
 import { directoryOf, someProfiles, temporaryDirectory } from '../support/directory.ts'
 import { API_KEY, startSandbox } from '../support/sandbox.ts'
 import { program } from '../support/softsim.ts'

@@ -1,9 +1,9 @@
 /** What a user may type, and what may be in a directory, whatever it is. */
+import fc from 'fast-check'
+import '../support/seed.ts'
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import fc from 'fast-check'
 import { expect, inject, test } from 'vitest'
-import '../support/fast-check.ts'
 import { answer, anyText } from '../support/arbitrary.ts'
 import { directoryOf, someProfiles, temporaryDirectory, usedIn } from '../support/directory.ts'
 import { iccid, plainProfile, storedFile } from '../support/profiles.ts'

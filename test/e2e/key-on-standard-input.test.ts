@@ -3,10 +3,9 @@ import { closeSync, constants, openSync, readdirSync, readlinkSync, writeSync } 
 import { describe, expect, inject, test } from 'vitest'
 import { directoryOf, someProfiles, usedIn } from '../support/directory.ts'
 import { makePipe } from '../support/pipe.ts'
-import { hasProc, readsOf } from '../support/process.ts'
 import { lines } from '../support/promises.ts'
 import { startSoftsim, until } from '../support/softsim.ts'
-import { isRunByNode } from '../support/system.ts'
+import { hasProc, isRunByNode, readsOf } from '../support/system.ts'
 
 const { privateKey } = inject('keys')
 

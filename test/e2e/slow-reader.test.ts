@@ -4,11 +4,10 @@ import { join } from 'node:path'
 import { describe, expect, inject, test } from 'vitest'
 import { directoryOf, namesIn, someProfiles, temporaryDirectory, usedIn } from '../support/directory.ts'
 import { fullPipe, LARGEST_PIPE, nonBlockingPipe } from '../support/pipe.ts'
-import { hasProc, writesOf } from '../support/process.ts'
 import { lines } from '../support/promises.ts'
 import { startSandbox } from '../support/sandbox.ts'
 import { softsim, startSoftsim, until } from '../support/softsim.ts'
-import { hasPosix } from '../support/system.ts'
+import { hasPosix, hasProc, writesOf } from '../support/system.ts'
 
 const { privateKeyPath: KEY } = inject('keys')
 

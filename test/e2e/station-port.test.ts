@@ -26,13 +26,11 @@ describe.skipIf(!canRun)('the stations’ script with a device on a serial port'
     const answers = ['booting\r\nOK\r\n', 'ERROR: wrong checksum\r\n', 'OK\r\n']
     const device = await serialPort(() => answers.shift() ?? '')
     const run = start(device.port)
-    await run.scan('SN-1\n')
-    await run.says('Device SN-1 is programmed.')
+    await run.program('SN-1')
     await run.scan('SN-2\n')
     await run.says('Device SN-2 answers: ERROR: wrong checksum')
     await run.says('Device SN-2 failed.')
-    await run.scan('SN-2\n')
-    await run.says('Device SN-2 is programmed.')
+    await run.program('SN-2')
     await run.scan(CTRL_D)
     expect(await run.ended).toBe(0)
     const of = async (serial: string) =>
@@ -97,8 +95,7 @@ describe.skipIf(!canRun)('the stations’ script with a device on a serial port'
     await run.says('is not a serial port. Check the cable.')
     expect([existsSync(port), usedIn(directory)]).toEqual([false, []])
     symlinkSync(device.port, port)
-    await run.scan('SN-1\n')
-    await run.says('Device SN-1 is programmed.')
+    await run.program('SN-1')
   })
 
   test.each([
@@ -111,15 +108,13 @@ describe.skipIf(!canRun)('the stations’ script with a device on a serial port'
       await run.scan(`${serial}\n`)
       await run.says('not a serial number')
     }
-    await run.scan('SN._:/#+-1\n')
-    await run.says('Device SN._:/#+-1 is programmed.')
+    await run.program('SN._:/#+-1')
   })
 
   test('the log has what the station, softsim and the device say, and no profile', async () => {
     const device = await serialPort((line) => `echo ${line}\r\nOK\r\n`)
     const run = start(device.port, { LOG: station.path('log.txt') })
-    await run.scan('SN-1\n')
-    await run.says('Device SN-1 is programmed.')
+    await run.program('SN-1')
     await run.scan('SN-1\n')
     await run.says('already programmed')
     run.type('yes\n')
@@ -144,8 +139,7 @@ describe.skipIf(!canRun)('the stations’ script with a device on a serial port'
   test('a frame around the profile ends with CR LF', async () => {
     const device = await serialPort(() => 'OK\r\n')
     const run = start(device.port, { SEND: `'AT+SOFTSIM="%s"'` })
-    await run.scan('SN-1\n')
-    await run.says('Device SN-1 is programmed.')
+    await run.program('SN-1')
     const { stdout } = await softsim(['next', '-k', KEY, '-i', directory, '--device', 'SN-1'])
     expect(device.received).toEqual([`'AT+SOFTSIM="${stdout.trimEnd()}"'\r`])
   })
@@ -166,7 +160,6 @@ describe.skipIf(!canRun)('the stations’ script with a device on a serial port'
     }
     await run.scan('SN-1\n')
     await run.says('No answer that names the ICCID from device SN-1 (limit: 2 s).')
-    await run.scan('SN-1\n')
-    await run.says('Device SN-1 is programmed.')
+    await run.program('SN-1')
   })
 })

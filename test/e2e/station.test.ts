@@ -35,8 +35,7 @@ describe.skipIf(!canRun)('the stations’ script with a device programmer', () =
     await run.says('SN-1\r\n\r\nSN-2\r\nSN-')
     rmSync(station.path('hold'))
     await run.says('Device SN-1 is programmed.')
-    await run.scan('SN-3\n')
-    await run.says('Device SN-3 is programmed.')
+    await run.program('SN-3')
     await run.scan(CTRL_D)
     await run.ended
     expect(station.results()).toEqual(['"SN-1" pass', '"SN-3" pass'])
@@ -81,8 +80,7 @@ describe.skipIf(!canRun)('the stations’ script with a device programmer', () =
     expect(await first.ended).toBe(130)
     expect(first.terminal.shown).toContain('Device SN-1 is not finished: scan it again.')
     const second = start()
-    await second.scan('SN-1\n')
-    await second.says('Device SN-1 is programmed.')
+    await second.program('SN-1')
     await second.pressCtrlC()
     expect(station.results()).toEqual(['"SN-1" unfinished', '"SN-1" pass'])
     expect(station.receipts().map(({ again }) => again)).toEqual([false, true])
@@ -95,10 +93,7 @@ describe.skipIf(!canRun)('the stations’ script with a device programmer', () =
     )
     const run = start()
     // A spreadsheet would take +1 and -1 for formulas.
-    for (const serial of ['SN-1', '+1', '-1']) {
-      await run.scan(`${serial}\n`)
-      await run.says(`Device ${serial} is programmed.`)
-    }
+    await run.program('SN-1', '+1', '-1')
     station.put('fail')
     await run.scan('SN-2\n')
     await run.says('Device SN-2 failed.')

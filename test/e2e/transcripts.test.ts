@@ -25,7 +25,7 @@ import { whyNoTrace } from '../../scripts/torture/trace.ts'
 import { temporaryDirectory } from '../support/directory.ts'
 import { hasSmallDisks } from '../support/disk.ts'
 import { type Place, prepare } from '../support/prepare.ts'
-import { iccid, plainProfile } from '../support/profiles.ts'
+import { dataOf, iccid, plainProfile } from '../support/profiles.ts'
 import { expectPromisesKept, lines } from '../support/promises.ts'
 import { PROGRESS, program } from '../support/softsim.ts'
 import {
@@ -37,7 +37,6 @@ import {
   modesCount,
   tellsBirth,
 } from '../support/system.ts'
-import { dataOf } from '../support/tlv.ts'
 
 const FOLDER = new URL('transcripts/', import.meta.url)
 

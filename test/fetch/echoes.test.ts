@@ -1,6 +1,6 @@
 import fc from 'fast-check'
-import { expect, inject, test } from 'vitest'
 import '../support/after-file.ts'
+import { expect, inject, test } from 'vitest'
 import { temporaryDirectory } from '../support/directory.ts'
 import { anyKey, echoOf, piecesIn } from '../support/escapes.ts'
 import { fetchHere } from '../support/here.ts'

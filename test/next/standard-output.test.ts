@@ -32,13 +32,6 @@ beforeEach(() => {
 })
 afterEach(() => vi.useRealTimers())
 
-test('every byte is written once, whatever each write takes', async () => {
-  const sizes = [0, 3, 0, 0, 1, 2]
-  output.takes = (attempt) => sizes[attempt - 1] ?? LINE.length
-  await writeOutput(LINE)
-  expect(output.text).toBe(LINE)
-})
-
 test.each([
   ['between two writes', 3, 0],
   ['after the system has accepted some bytes', 2, 3],
@@ -72,20 +65,4 @@ test('after a signal, a write that does not end is given up', async () => {
   // The system may still take all of it.
   expect(onEnd).toHaveBeenCalledWith(expect.objectContaining({ cause: 'interrupted', possible: LINE.length }))
   expect(isWritePending()).toBe(true)
-})
-
-test('a reader that takes nothing is told of once, after two seconds; one that takes it in time, never', async () => {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'setInterval', 'clearTimeout'] })
-  const onSlow = vi.fn()
-  const slow = writeOutput(LINE, undefined, onSlow)
-  vi.advanceTimersByTime(1999)
-  expect(onSlow).not.toHaveBeenCalled()
-  vi.advanceTimersByTime(1)
-  expect(onSlow).toHaveBeenCalledOnce()
-  vi.advanceTimersByTime(10_000)
-  output.takes = () => LINE.length
-  await slow
-  await writeOutput(LINE, undefined, onSlow)
-  vi.advanceTimersByTime(10_000)
-  expect(onSlow).toHaveBeenCalledOnce()
 })

@@ -5,8 +5,7 @@ import { encodeHex } from '../../src/profile/hex.ts'
 import type { Profile } from '../../src/profile/profile.ts'
 import { newerProblems, problems } from '../../src/profile/validate.ts'
 import { acceptable, hexOptions } from '../support/arbitrary.ts'
-import { plainProfile } from '../support/profiles.ts'
-import { dataOf, readTlv } from '../support/tlv.ts'
+import { dataOf, plainProfile, readTlv } from '../support/profiles.ts'
 
 const KEY = '000102030405060708090A0B0C0D0E0F'
 const EMPTY = { iccid: null, imsi: null, opc: null, k: null, kic: null, kid: null } as const

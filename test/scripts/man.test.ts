@@ -45,19 +45,6 @@ test.skipIf(!hasMandoc)(
   },
 )
 
-test.skipIf(!hasPosix || !hasProgram('groff'))(
-  'groff warns of nothing, and shows every option and example',
-  () => {
-    const options = ['-ww', '-mdoc', '-Tutf8', '-P-cbou']
-    const { stdout, stderr } = spawnSync('groff', options, { input: page, encoding: 'utf8' })
-    expect(stderr).toBe('')
-    for (const { options, examples } of commands) {
-      for (const name of options.flatMap((option) => option.names)) expect(stdout).toContain(` ${name}`)
-      for (const [, command] of examples) expect(stdout).toContain(`$ ${command}\n`)
-    }
-  },
-)
-
 test.skipIf(!hasPosix || !hasProgram('groff'))('at any width, no name is broken with a hyphen', () => {
   const namesAt = (width: number) => {
     const options = ['-mdoc', '-Tutf8', '-P-cbou', `-rLL=${width}n`]

@@ -2,7 +2,32 @@ import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { pipeline } from 'node:stream/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Answer, profilesAnswer, textAnswer } from './answers.ts'
+import type { PlainProfile } from './profiles.ts'
+
+/** What the service is about to send. */
+export interface Answer {
+  status: number
+  headers: Record<string, string>
+  body: Buffer
+  /** Delivered once the answer is sent. */
+  profiles: PlainProfile[]
+}
+
+export const JSON_TYPE = { 'content-type': 'application/json' }
+
+export function textAnswer(status: number, message: string, headers: Record<string, string> = {}): Answer {
+  return {
+    status,
+    headers: { 'content-type': 'text/plain', ...headers },
+    body: Buffer.from(message),
+    profiles: [],
+  }
+}
+
+export function profilesAnswer(entries: string[], profiles: PlainProfile[]): Answer {
+  const body = Buffer.from(`{"count":${entries.length},"profiles":[${entries.join(',')}]}`)
+  return { status: 200, headers: JSON_TYPE, body, profiles }
+}
 
 /** What goes wrong with a call. Only those marked so still allocate profiles. */
 export type Fault = { times?: number } & (

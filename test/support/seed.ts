@@ -1,3 +1,5 @@
+import fc from 'fast-check'
+
 /** A test run makes the same cases every time, here and in CI. */
 const USUAL = 20_260_301
 
@@ -12,3 +14,6 @@ function seedFrom(text: string | undefined): number {
   if (!/^-?\d{1,15}$/.test(text)) throw new Error(`SEED is not a whole number: ${text}`)
   return Number(text)
 }
+
+// This module runs before each file of tests.
+fc.configureGlobal({ seed })

@@ -6,10 +6,19 @@ import type { AddressInfo, Socket } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
-import { type Answer, JSON_TYPE, profilesAnswer, textAnswer } from './answers.ts'
-import { type Fault, faultQueue, NONE, reset, substitute, write } from './faults.ts'
+import {
+  type Answer,
+  type Fault,
+  faultQueue,
+  JSON_TYPE,
+  NONE,
+  profilesAnswer,
+  reset,
+  substitute,
+  textAnswer,
+  write,
+} from './faults.ts'
 import { type PlainProfile, profileStock } from './profiles.ts'
-import { rateLimit } from './ratelimit.ts'
 
 export type { Fault } from './faults.ts'
 
@@ -233,4 +242,29 @@ function judge(received: ReceivedRequest, account: Account | undefined): Answer 
     return textAnswer(400, 'the body must be application/json')
   if (count === undefined || count < 1 || count > 1000) return textAnswer(400, 'count must be 1 to 1000')
   return { count, seal }
+}
+
+/**
+ * A window for each API key; its end is a whole second, as the header can tell no other. It ends so many seconds after it
+ * is used up: a client on a busy machine can't miss it.
+ */
+export function rateLimit(limit: number, seconds: number, now: () => number) {
+  const windows = new Map<string | undefined, { calls: number; reset: number }>()
+  return (key: string | undefined) => {
+    let window = windows.get(key)
+    if (window === undefined || (window.calls >= limit && now() >= window.reset * 1000)) {
+      window = { calls: 0, reset: 0 }
+      windows.set(key, window)
+    }
+    window.calls += 1
+    if (window.calls <= limit) window.reset = Math.ceil(now() / 1000 + seconds)
+    const headers = {
+      'x-ratelimit-limit': String(limit),
+      'x-ratelimit-remaining': String(Math.max(0, limit - window.calls)),
+      'x-ratelimit-reset': String(window.reset),
+    }
+    if (window.calls <= limit) return { headers }
+    const retryAfter = String(Math.ceil(window.reset - now() / 1000))
+    return { headers, refusal: textAnswer(429, 'the rate limit is reached', { 'retry-after': retryAfter }) }
+  }
 }

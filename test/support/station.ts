@@ -6,8 +6,8 @@ import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { onTestFinished } from 'vitest'
 import { temporaryDirectory } from './directory.ts'
-import { writesOf } from './process.ts'
 import { program, until } from './softsim.ts'
+import { writesOf } from './system.ts'
 
 const SCRIPT = resolve('scripts/stations/softsim-station')
 const PROMPT = /Serial number of [^\n]*: $/
@@ -121,6 +121,13 @@ echo "$SLOT $DEVICE" >> slots; echo "$PPID" >> limits; echo "$line" >> programme
         async scan(text: string): Promise<void> {
           await asks()
           terminal.type(text)
+        },
+        /** Scans devices, each of which gets programmed. */
+        async program(...serials: readonly string[]): Promise<void> {
+          for (const serial of serials) {
+            await this.scan(`${serial}\n`)
+            await terminal.says(`Device ${serial} is programmed.`)
+          }
         },
         /** As a person does, because bash can miss a Ctrl-C between its prompt and its read. @returns the exit code */
         async pressCtrlC(): Promise<number> {

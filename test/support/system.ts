@@ -1,6 +1,6 @@
 /** What the system of a test run can do; tests of the rest are skipped there. */
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdtempSync, rmSync, statSync, symlinkSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
@@ -46,4 +46,17 @@ function isBirthTold(): boolean {
   } finally {
     rmSync(directory, { recursive: true })
   }
+}
+
+/** Whether the system tells of a running process (proc(5)); only Linux does. */
+export const hasProc = existsSync('/proc/self/status')
+
+/** How many times a process has tried to write. */
+export function writesOf(pid: number): number {
+  return Number(/^syscw: (\d+)$/m.exec(readFileSync(`/proc/${pid}/io`, 'utf8'))?.[1])
+}
+
+/** How many times a process has tried to read. */
+export function readsOf(pid: number): number {
+  return Number(/^syscr: (\d+)$/m.exec(readFileSync(`/proc/${pid}/io`, 'utf8'))?.[1])
 }

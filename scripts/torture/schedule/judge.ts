@@ -1,5 +1,4 @@
 /** What must be true after a schedule. */
-
 import { iccid } from '../../../test/support/profiles.ts'
 import { type Aftermath, aftermathOf, movesOf } from './aftermath.ts'
 import type { Disk } from './disk.ts'

@@ -1,5 +1,0 @@
-/** Runs before each file of tests. */
-import fc from 'fast-check'
-import { seed } from './seed.ts'
-
-fc.configureGlobal({ seed })
