@@ -19,7 +19,7 @@ type Run = NonNullable<ReturnType<typeof execution>>
 const { O_RDWR, O_WRONLY, O_DIRECTORY, S_IFREG, S_IFDIR } = realFs.constants
 
 /** Without `..`: there are no links to directories. */
-export const plain = (path: unknown) => posix.normalize(String(path))
+const plain = (path: unknown) => posix.normalize(String(path))
 
 const isSeen = (path: string) => !STAY.includes(path) && !path.startsWith(RECEIPTS)
 
