@@ -64,18 +64,8 @@ const SYSTEMS: System[] = [
 
 /** What start.cjs chooses from, each with a call of it that has V8 compile what most calls need. */
 const PROGRAMS = {
-  softsim: () => ['status', '-k', 'key.pem', '-i', 'profiles'],
-  next: (device: string) => [
-    'next',
-    '-k',
-    'key.pem',
-    '-i',
-    'profiles',
-    '--receipt',
-    'receipt',
-    '--device',
-    device,
-  ],
+  softsim: () => 'status -k key.pem -i profiles',
+  next: (device: string) => `next -k key.pem -i profiles --receipt receipt --device ${device}`,
 }
 const ASSETS = Object.fromEntries(
   Object.keys(PROGRAMS)
@@ -116,7 +106,13 @@ async function packHost(system: System): Promise<void> {
       const files = [name, compiled(name)].map((file) => `${CACHE}/${file}`)
       // The second one counts: the first call in a directory is not like the others.
       for (const device of ['first', 'second']) {
-        const rehearsal = ['--predictable', 'scripts/package/rehearse.ts', ...files, station, ...call(device)]
+        const rehearsal = [
+          '--predictable',
+          'scripts/package/rehearse.ts',
+          ...files,
+          station,
+          ...call(device).split(' '),
+        ]
         execFileSync(process.execPath, rehearsal, { stdio: ['ignore', 'pipe', 'inherit'] })
       }
     } finally {

@@ -81,22 +81,10 @@ function archive(binary: string): void {
 }
 
 function makePackages(binary: string, { deb, rpm }: { deb: string; rpm: string }): void {
-  const path = (file: string) => join(OUTPUT, file)
-  makeDeb(
-    path(`${name}_${deb}.deb`),
-    deb,
-    packageContents(binary, 'vendor-completions', about),
-    about,
-    join(work, deb),
-  )
-  if (!hasRpmbuild) return
-  makeRpm(
-    path(`${name}.${rpm}.rpm`),
-    rpm,
-    packageContents(binary, 'site-functions', about),
-    about,
-    join(work, rpm),
-  )
+  const make = (by: typeof makeDeb, file: string, arch: string, zsh: string) =>
+    by(join(OUTPUT, file), arch, packageContents(binary, zsh, about), about, join(work, arch))
+  make(makeDeb, `${name}_${deb}.deb`, deb, 'vendor-completions')
+  if (hasRpmbuild) make(makeRpm, `${name}.${rpm}.rpm`, rpm, 'site-functions')
 }
 
 /** This version's section of the change log. */

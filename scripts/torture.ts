@@ -25,7 +25,7 @@ import { race, sshfs, whyNoSshfs } from './torture/race.ts'
 import { Random } from './torture/random.ts'
 import { Tally, Violation } from './torture/tally.ts'
 import { whyNoTrace } from './torture/trace.ts'
-import { Works } from './torture/works.ts'
+import { openWorks, type Works } from './torture/works.ts'
 
 interface Part {
   /** Of the time. */
@@ -86,7 +86,7 @@ const sayWhatIsLeftOut = () => {
 const possible = chosen.filter(([, { whyNot }]) => whyNot?.() === undefined)
 const shares = possible.reduce((sum, [, { share }]) => sum + share, 0)
 const tally = new Tally()
-const works = await Works.open(new Random(seed))
+const works = await openWorks(new Random(seed))
 console.log(`seed ${seed}, ${minutes} minutes`)
 sayWhatIsLeftOut()
 try {

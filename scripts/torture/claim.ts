@@ -48,7 +48,7 @@ export async function raceClaims(
 ): Promise<undefined> {
   const own = works.newPath()
   mkdirSync(own)
-  const course = await Course.open(given ?? [own], works.random)
+  const course = await openCourse(given ?? [own], works.random)
   const races = RACES.map(
     ([name, ways, isTimed]): Race => ({ name, ways, isTimed, sum: new Map(), failures: [] }),
   )
@@ -95,82 +95,57 @@ const START_MS = 500
 const BELIEF_MS = 90_000
 const LOOK_PAUSE_MS = 500
 
-/** One directory, the stations that see it, and the files they go through. */
-class Course {
-  readonly #views: readonly string[]
-  readonly #stations: readonly ChildProcess[]
-  readonly #random: Random
+/** Starts as many stations as there are views of one directory, two at least, which go through its files. */
+async function openCourse([first = '', second = first, ...more]: readonly string[], random: Random) {
+  const above = [first, second, ...more]
+  const name = basename(mkdtempSync(join(first, 'softsim-claim-')))
+  const views = above.map((each) => join(each, name))
+  const stations = views.map(() => fork(CLAIMANT))
+  let turns = 0
   /** What one claim takes, as the last race in lockstep has shown. */
-  #claimMs = 0.1
-  #turns = 0
+  let claimMs = 0.1
 
-  private constructor(views: readonly string[], stations: readonly ChildProcess[], random: Random) {
-    this.#views = views
-    this.#stations = stations
-    this.#random = random
-    // It may be somebody's share: nothing stays there, also when it is interrupted.
-    process.once('exit', () => this.close())
+  const remove = (path: string) => rmSync(path, { recursive: true, force: true, maxRetries: 5 })
+  const close = () => {
+    for (const station of stations) station.kill()
+    remove(join(first, name))
   }
-
-  /**
-   * Starts as many stations as there are views of one directory, two at least.
-   * @throws where they are not the same directory
-   */
-  static async open(
-    [first = '', second = first, ...more]: readonly string[],
-    random: Random,
-  ): Promise<Course> {
-    const above = [first, second, ...more]
-    const name = basename(mkdtempSync(join(first, 'softsim-claim-')))
-    const views = above.map((each) => join(each, name))
-    const course = new Course(
-      views,
-      views.map(() => fork(CLAIMANT)),
-      random,
-    )
-    for (const [at, view] of views.entries()) {
-      if (await becomes(() => existsSync(view))) continue
-      course.close()
-      throw new Error(`${above[at]} and ${first} are different directories`)
-    }
-    return course
-  }
-
-  close(): void {
-    for (const station of this.#stations) station.kill()
-    rmSync(this.#views[0] ?? '', { recursive: true, force: true, maxRetries: 5 })
-  }
-
-  /** What becomes of the files of a race is counted in its sum. */
-  async run({ ways, isTimed, sum, failures }: Race): Promise<void> {
-    const turn = String(this.#turns++)
-    const directory = join(this.#views[0] ?? '', turn)
-    const names = Array.from({ length: FILES }, (_, n) => `${iccid(n)}.json`)
-    mkdirSync(directory)
-    await Promise.all(names.map((name) => writeFile(join(directory, name), contents(name))))
-    const start = now() + START_MS
-    const outcomes = await Promise.all(
-      this.#stations.map((station, at) =>
-        ask(station, {
-          directory: join(this.#views[at] ?? '', turn),
-          way: ways[at % 2] ?? ways[0],
-          names,
-          at: isTimed ? this.#instants(start) : [start],
-        }),
-      ),
-    )
-    if (!isTimed) this.#claimMs = Math.max(...outcomes.map(({ milliseconds }) => milliseconds)) / FILES
-    for (const [what, count] of Object.entries(await countsOf(directory, names, outcomes)))
-      sum.set(what, (sum.get(what) ?? 0) + count)
-    failures.push(...outcomes.flatMap((outcome) => outcome.failures))
-    rmSync(directory, { recursive: true, force: true, maxRetries: 5 })
+  // It may be somebody's share: nothing stays there, also when it is interrupted.
+  process.once('exit', close)
+  for (const [at, view] of views.entries()) {
+    if (await becomes(() => existsSync(view))) continue
+    close()
+    throw new Error(`${above[at]} and ${first} are different directories`)
   }
 
   /** So near to each other that the claims overlap, now this station first and now that. */
-  #instants(start: number): number[] {
-    const apart = 2 * this.#claimMs + 1
-    return Array.from({ length: FILES }, (_, n) => start + n * apart + this.#random.next() * this.#claimMs)
+  const instants = (start: number) =>
+    Array.from({ length: FILES }, (_, n) => start + n * (2 * claimMs + 1) + random.next() * claimMs)
+
+  /** What becomes of the files of a race is counted in its sum. */
+  const run = async ({ ways, isTimed, sum, failures }: Race): Promise<void> => {
+    const turn = String(turns++)
+    const directory = join(first, name, turn)
+    const names = Array.from({ length: FILES }, (_, n) => `${iccid(n)}.json`)
+    mkdirSync(directory)
+    await Promise.all(names.map((each) => writeFile(join(directory, each), contents(each))))
+    const start = now() + START_MS
+    const asked = stations.map((station, at) =>
+      ask(station, {
+        directory: join(views[at] ?? '', turn),
+        way: ways[at % 2] ?? ways[0],
+        names,
+        at: isTimed ? instants(start) : [start],
+      }),
+    )
+    const outcomes = await Promise.all(asked)
+    if (!isTimed) claimMs = Math.max(...outcomes.map(({ milliseconds }) => milliseconds)) / FILES
+    for (const [what, count] of Object.entries(await countsOf(directory, names, outcomes)))
+      sum.set(what, (sum.get(what) ?? 0) + count)
+    failures.push(...outcomes.flatMap((outcome) => outcome.failures))
+    remove(directory)
   }
+  return { run, close }
 }
 
 /** Their contents must be under one of the two names, and those that were won under the used one. */

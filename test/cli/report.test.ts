@@ -26,14 +26,6 @@ test('a hint for two shells is a line for each, so that either can be copied', (
   )
 })
 
-test('any other error is a bug, and the message says how to report it', () => {
-  const text = written((report) => fail(report, new TypeError('x is undefined')))
-  expect(text).toMatch(
-    /^softsim: error: internal error in softsim: x is undefined\nsoftsim: hint: .*report.*\n$/,
-  )
-  expect(written((report) => fail(report, 'thrown text'))).toContain('thrown text')
-})
-
 test('-vvv shows where the error happened', () => {
   const error = new UsageError('full', 'make room')
   expect(written((report) => fail(report, error), 2)).not.toContain('report.test.ts')

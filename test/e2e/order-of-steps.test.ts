@@ -7,7 +7,7 @@ import { type Started, start } from '../../scripts/torture/program.ts'
 import { Random } from '../../scripts/torture/random.ts'
 import { look } from '../../scripts/torture/sight.ts'
 import { type Call, readCalls, traced, whyNoTrace } from '../../scripts/torture/trace.ts'
-import { Works } from '../../scripts/torture/works.ts'
+import { openWorks, type Works } from '../../scripts/torture/works.ts'
 
 const reason = whyNoTrace()
 
@@ -15,7 +15,7 @@ describe.skipIf(reason !== undefined)(`order of steps${reason ? ` (skipped: ${re
   let works: Works
 
   beforeAll(async () => {
-    works = await Works.open(new Random(1))
+    works = await openWorks(new Random(1))
   })
   afterAll(() => works.close())
 

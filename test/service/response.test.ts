@@ -83,12 +83,6 @@ test.each([
   expect(answer?.refused[0]).toMatch(/^entry 2\b.*: ./s)
 })
 
-test('a bad entry is named by its ICCID if it has one', () => {
-  const { iccid } = GOOD
-  expect(parse({ iccid, profile: '*' })?.refused[0]).toContain(iccid)
-  expect(parse({ iccid: 'x'.repeat(10_000), profile: 'AAAA' })?.refused[0]?.length).toBeLessThan(200)
-})
-
 test('an entry is named by its ICCID also without a profile, and by its number alone otherwise', () => {
   const { iccid } = GOOD
   const refused = [iccid, `${'8'.repeat(19)}F`, '8'.repeat(21), 8988].map((each) => ({ iccid: each }))
