@@ -13,7 +13,7 @@ import { join } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { type Row, table } from './bench/measure.ts'
-import { Place } from './bench/place.ts'
+import { openPlace, type Place } from './bench/place.ts'
 import { far, fetch, flush, inMemory, many, panel, peak, start, stations } from './bench/rows.ts'
 
 type Suite = (place: Place, part: number) => Promise<Row[]>
@@ -37,7 +37,7 @@ const names = only.split(',')
 if (names.some((name) => !SUITES[name]))
   throw new Error(`--only takes one or more of ${Object.keys(SUITES).join()}`)
 
-const place = new Place(dir)
+const place = openPlace(dir)
 for (const signal of ['SIGINT', 'SIGTERM'])
   process.once(signal, () => {
     place.clear()

@@ -1,4 +1,4 @@
-import { type KeyObject, randomUUID } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import {
   copyFileSync,
@@ -16,59 +16,40 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { selfSigned } from '../../test/support/keys.ts'
 import { startService } from '../../test/support/service.ts'
 import { hostBinary } from '../package/host.ts'
-import { alike, makeKey, type NthFile } from '../stock.ts'
+import { alike, makeKey } from '../stock.ts'
 import { type Line, time } from './measure.ts'
-
-const BINARY = join(import.meta.dirname, '../..', hostBinary)
 
 /**
  * Where everything is written: a temporary directory with a key pair and directories of profiles. Nothing in it is
  * removed before the end, since removing many files may slow down what comes next.
  */
-export class Place {
-  readonly privateKey: KeyObject
-  /** A profile, encrypted. */
-  readonly ciphertext: Buffer
-  readonly publicKeyPath: string
-  readonly root: string
-  readonly binary = BINARY
-  readonly #nthFile: NthFile
-  readonly #keyPath: string
-  #inMemory: string | undefined
+export type Place = ReturnType<typeof openPlace>
 
-  constructor(above: string) {
-    if (!existsSync(BINARY)) throw new Error(`${BINARY} is missing: npm run package -- --only=host`)
-    this.root = mkdtempSync(join(above, 'softsim-bench-'))
-    this.#keyPath = join(this.root, 'key.pem')
-    this.publicKeyPath = join(this.root, 'public.pem')
-    const { privateKey, publicKey, publicPem } = makeKey(this.#keyPath)
-    writeFileSync(this.publicKeyPath, publicPem)
-    this.privateKey = privateKey
-    ;({ nthFile: this.#nthFile, ciphertext: this.ciphertext } = alike(publicKey))
-  }
+export function openPlace(above: string) {
+  const binary = join(import.meta.dirname, '../..', hostBinary)
+  if (!existsSync(binary)) throw new Error(`${binary} is missing: npm run package -- --only=host`)
+  const root = mkdtempSync(join(above, 'softsim-bench-'))
+  const [keyPath, publicKeyPath] = [join(root, 'key.pem'), join(root, 'public.pem')]
+  const { privateKey, publicKey, publicPem } = makeKey(keyPath)
+  writeFileSync(publicKeyPath, publicPem)
+  /** The ciphertext is a profile, encrypted. */
+  const { nthFile, ciphertext } = alike(publicKey)
+  let inMemory: string | undefined
 
   /** The command line of `next`. */
-  next(directory: string, options: Line = []): Line {
-    return [BINARY, 'next', '-k', this.#keyPath, '-i', directory, ...options]
-  }
+  const next = (directory: string, options: Line = []): Line => [
+    ...[binary, 'next', '-k', keyPath, '-i', directory, ...options],
+  ]
 
   /** A path that nothing has been at before. */
-  newPath(): string {
-    return join(this.root, randomUUID())
-  }
-
-  /** The same on tmpfs. Linux alone has one in any case. */
-  newPathInMemory(): string {
-    this.#inMemory ??= mkdtempSync('/dev/shm/softsim-bench-')
-    return join(this.#inMemory, randomUUID())
-  }
+  const newPath = () => join(root, randomUUID())
 
   /** A new directory of so many profiles. The first `used` are used; from `real` on, they are empty: nobody opens them. */
-  async newDirectory(count: number, { used = 0, real = count } = {}): Promise<string> {
-    const directory = this.newPath()
+  async function newDirectory(count: number, { used = 0, real = count } = {}): Promise<string> {
+    const directory = newPath()
     mkdirSync(directory)
     for (let n = 0; n < count; n++) {
-      const { name, text } = this.#nthFile(n)
+      const { name, text } = nthFile(n)
       writeFileSync(join(directory, n < used ? `__${name}` : name), n < real ? text : '')
       if (n % 1000 === 0) await turn()
     }
@@ -76,14 +57,14 @@ export class Place {
   }
 
   /** A directory of so many profiles, half of them used, in which each call finds what the one before has found. */
-  async newStation(count: number) {
+  async function newStation(count: number) {
     const used = count / 2
-    const directory = await this.newDirectory(count, { used, real: used + 2 })
-    const [list, kept] = [join(directory, '.unused'), this.newPath()]
-    await time(this.next(directory))
+    const directory = await newDirectory(count, { used, real: used + 2 })
+    const [list, kept] = [join(directory, '.unused'), newPath()]
+    await time(next(directory))
     copyFileSync(list, kept)
     // Without the free list, a call takes the first; with it, the second.
-    const names = [0, 1].map((n) => this.#nthFile(used + n).name)
+    const names = [0, 1].map((n) => nthFile(used + n).name)
     const putBack = () => {
       for (const name of names)
         if (existsSync(join(directory, `__${name}`)))
@@ -91,17 +72,25 @@ export class Place {
       copyFileSync(kept, list)
     }
     putBack()
-    const next = () => time(this.next(directory)).finally(putBack)
+    const once = () => time(next(directory)).finally(putBack)
     const nextWithoutList = () => {
       rmSync(list)
-      return next()
+      return once()
     }
-    return { next, nextWithoutList }
+    return { next: once, nextWithoutList }
   }
 
-  clear(): void {
-    for (const each of [this.root, this.#inMemory ?? []].flat())
-      rmSync(each, { recursive: true, force: true, maxRetries: 5 })
+  return {
+    ...{ root, binary, privateKey, publicKeyPath, ciphertext, next, newPath, newDirectory, newStation },
+    /** The same on tmpfs. Linux alone has one in any case. */
+    newPathInMemory(): string {
+      inMemory ??= mkdtempSync('/dev/shm/softsim-bench-')
+      return join(inMemory, randomUUID())
+    },
+    clear(): void {
+      for (const each of [root, inMemory ?? []].flat())
+        rmSync(each, { recursive: true, force: true, maxRetries: 5 })
+    },
   }
 }
 
