@@ -93,7 +93,6 @@ try {
   for (const [name, { run, share }] of possible) {
     const until = performance.now() + minutes * 60_000 * (share / shares)
     const reason = await run(works, tally, until)
-    tally.endLine()
     if (reason !== undefined) leftOut.push(`${name}: ${reason}`)
     console.log(`${name}: ${reason === undefined ? 'passed' : `skipped: ${reason}`}`)
   }
@@ -101,7 +100,6 @@ try {
   for (const what of ['printed twice', 'lost']) tally.add(what, 0)
   await works.close()
 } catch (error) {
-  tally.endLine()
   console.error(error instanceof Violation ? error.message : error)
   console.error(`seed ${seed}; the evidence is in ${works.root}`)
   process.exitCode = 1

@@ -63,7 +63,7 @@ export async function raceClaims(
   }
   const problems = races.flatMap(({ name, ways, sum, failures: [first] }) => {
     const counts = [...sum].map(([what, count]) => `${what} ${count}`)
-    tally.note(`${name}: ${counts.join(', ')}${first === undefined ? '' : ` (${first})`}`)
+    console.log(`${name}: ${counts.join(', ')}${first === undefined ? '' : ` (${first})`}`)
     return faultsIn(ways, given === undefined)
       .filter((what) => sum.get(what))
       .map((what) => `${name}: ${what} ${sum.get(what)}`)

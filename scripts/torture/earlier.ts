@@ -1,14 +1,11 @@
 /**
  * Looks at what this version makes of what killed calls of version 1.1 have left, as it is in `test/fixtures/`:
  * `node scripts/torture/earlier.ts <fixture>`. It prints one line of JSON for each state with which something is wrong,
- * and at last how many it has tried. `--src` names the source of another version; `--only` chooses states by their
- * schedules and prints all calls, and `--all` tries every order on every kind of disk. `git log --
+ * and at last how many it has tried. `--only` chooses states by their schedules and prints all calls. `git log --
  * scripts/torture/earlier/collect.ts` leads to what collected the states.
  */
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { resolve } from 'node:path'
-import { pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
 import { iccid } from '../../test/support/profiles.ts'
 import { KINDS } from './schedule/disk.ts'
@@ -16,7 +13,8 @@ import type { Call, Print, Result, World } from './schedule/engine.ts'
 import { install } from './schedule/hooks.ts'
 import { hasSeveralOwners, severalFor, shown } from './schedule/judge.ts'
 import { LOT, LOTS, STICK } from './schedule/names.ts'
-import { loadProgram, type Program } from './schedule/program.ts'
+import type { Program } from './schedule/program.ts'
+import { programFor, source } from './schedule/run.ts'
 import { emptyWorld } from './schedule/scenarios.ts'
 
 interface Stored {
@@ -245,20 +243,17 @@ function* severalOwners({ printed }: State, all: readonly Asked[]): Generator<st
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
-    src: { type: 'string', default: 'src' },
     only: { type: 'string' },
-    all: { type: 'boolean', default: false },
   },
 })
-const source = `${pathToFileURL(resolve(values.src)).href}/`
 install(source)
 Error.stackTraceLimit = 3
-const program = await loadProgram(source, 'linux')
+const program = await programFor('linux')
 let count = 0
 for (const state of statesOf(readFileSync(positionals[0] ?? '', 'utf8'))) {
   if (!state.after.includes(values.only ?? '')) continue
   for (const [at, kind] of state.kinds.entries()) {
-    for (const order of at === 0 || values.all ? ORDERS : ORDERS.slice(0, 1)) {
+    for (const order of at === 0 ? ORDERS : ORDERS.slice(0, 1)) {
       if (order.includes('back') && state.move === undefined) continue
       const all = await ask(program, worldOf(state, kind), state.move, order)
       count++

@@ -15,8 +15,6 @@ const OWNER_PAUSE_MS = 20
 export interface Aside {
   readonly name: string
   readonly iccids: string[]
-  /** Whether its last line is whole. */
-  readonly isWhole: boolean
 }
 
 export interface Sight {
@@ -69,18 +67,12 @@ export function look(directory: string): Sight {
     if (!name.endsWith('.answer')) continue
     // Of version 1.1, a file.
     const text = readOf(join(incoming, name, 'answer')) || readOf(join(incoming, name))
-    sight.asides.push({ name, ...lines(text) })
+    // What is left of the room that was kept for it may follow.
+    const answer = text.replace(/\n\n[^\n]*$/, '\n')
+    const iccids = answer.split('\n').slice(0, -1).map(iccidIn)
+    sight.asides.push({ name, iccids: iccids.filter((iccid) => iccid !== undefined) })
   }
   return sight
-}
-
-function lines(room: string): Pick<Aside, 'iccids' | 'isWhole'> {
-  // What is left of the room that was kept for it may follow.
-  const text = room.replace(/\n\n[^\n]*$/, '\n')
-  const found = text.split('\n').map(iccidIn)
-  const last = found.pop()
-  const iccids = found.filter((iccid) => iccid !== undefined)
-  return { iccids, isWhole: text.endsWith('\n') && last === undefined && iccids.length === found.length }
 }
 
 function iccidIn(text: string): string | undefined {

@@ -7,7 +7,6 @@ const SYSCALLS =
 
 /** One system call in a trace. */
 export interface Call {
-  readonly thread: number
   readonly name: string
   /** With the paths of descriptors, as strace writes them: `22</tmp/profiles>`. */
   readonly args: string
@@ -46,7 +45,7 @@ export function readCalls(log: string): Call[] {
     if (began === null) continue
     const [, thread, name = '', rest = ''] = began
     if (rest.includes('<unfinished ...>')) open.set(Number(thread), calls.length)
-    calls.push({ thread: Number(thread), name, args: rest.replace(RESULT, ''), ...outcomeOf(rest) })
+    calls.push({ name, args: rest.replace(RESULT, ''), ...outcomeOf(rest) })
   }
   return calls
 }

@@ -29,10 +29,10 @@ export async function openWorks(random: Random) {
   let directories = 0
 
   /** A new name in an empty directory: there is nothing of that name. */
-  function newPath(name = 'profiles'): string {
+  function newPath(): string {
     const place = join(root, String(directories++))
     mkdirSync(place)
-    return join(place, name)
+    return join(place, 'profiles')
   }
   const fetchLine = (directory: string, count: number) => [
     ...['fetch', '-u', service.url, '-a', API_KEY],
