@@ -16,13 +16,6 @@ const done = (changes: Partial<Download>) => ({
 
 afterEach(() => vi.useRealTimers())
 
-test('the first request is alone and small, then the size doubles', async () => {
-  const { asked, run, kept } = job(2345, all, { perSecond: 300 })
-  expect(await run()).toEqual(done({ requests: 5 }))
-  expect(asked).toEqual([100, 200, 400, 800, 845])
-  expect(kept()).toBe(2345)
-})
-
 test('then a few requests of the largest size run in parallel', async () => {
   const { asked, run, mostUnderWay, mostReserved } = job(20_000, all)
   await run()
@@ -42,27 +35,6 @@ test('404 ends the download, and any other failure says more', async () => {
   }
   const fails = job(50_000, (size, call) => (call < 5 ? size : noMore), { keep })
   expect((await fails.run()).failure).toBe(broken)
-})
-
-test('after four parallel requests break, only one runs at a time', async () => {
-  let underWay = 0
-  let most = 0
-  let broken = 0
-  const { asked, run, kept } = job(20_000, async (size) => {
-    underWay++
-    await new Promise(setImmediate)
-    const isBroken = broken < 4 && (underWay === 4 || broken > 0)
-    if (broken >= 4 && size < 1000) most = Math.max(most, underWay)
-    underWay--
-    if (isBroken) {
-      broken++
-      throw passing(true)
-    }
-    return answerOf(size)
-  })
-  expect(await run()).toEqual(done({ requests: asked.length, broken: 4, brokenProfiles: 4000 }))
-  expect(asked.slice(asked.lastIndexOf(1), asked.lastIndexOf(1) + 3)).toEqual([1, 2, 4])
-  expect([most, kept()]).toEqual([1, 20_000])
 })
 
 test('a request breaks while others wait for the rate limit: what these then leave out is requested later', async () => {
