@@ -11,7 +11,6 @@ import type { About, Files } from './packages.ts'
 
 const MANUAL = 'dist/manual'
 const STATIONS = 'scripts/stations'
-const LICENSES = 'THIRD-PARTY-LICENSES.txt'
 
 /** Where packages have the pages. */
 const DOC = 'usr/share/doc/softsim'
@@ -55,7 +54,7 @@ const gzip = (text: string | Buffer) => gzipSync(text, { level: 9 })
 /** Pages and licences. */
 function texts(): Files {
   return new Map<string, string | Buffer>([
-    [LICENSES, readFileSync(join('dist', LICENSES))],
+    ['THIRD-PARTY-LICENSES.txt', licenses()],
     ...pagesFrom('README.md'),
   ])
 }
@@ -64,6 +63,42 @@ function filesBelow(directory: string): Map<string, Buffer> {
   const entries = readdirSync(directory, { recursive: true, withFileTypes: true })
   const paths = entries.filter((each) => each.isFile()).map(({ parentPath, name }) => join(parentPath, name))
   return new Map(paths.map((path) => [relative(directory, path), readFileSync(path)]))
+}
+
+const RULE = `\n\n${'='.repeat(80)}\n`
+
+/**
+ * The licence texts of what a binary holds besides the program itself, Node and the bundled packages. Which packages
+ * those are, the bundler's own record of its last run says.
+ */
+function licenses(): string {
+  const { inputs } = JSON.parse(readFileSync('dist/meta.json', 'utf8'))
+  const bundled = Object.keys(inputs).flatMap(
+    (input) => input.match(/^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+/) ?? [],
+  )
+  const texts = [nodePackage(), ...[...new Set(bundled)].sort()].map((directory) => {
+    const { name, version, license } = JSON.parse(readFileSync(join(directory, 'package.json'), 'utf8'))
+    return `${name} ${version} (${license})\n\n${licenseText(directory)}`
+  })
+  return `${texts.join(RULE)}\n`
+}
+
+/** The npm package with Node's licence text; the one for Windows has none. */
+function nodePackage(): string {
+  const [found] = readdirSync('node_modules').filter((name) => /^node-(linux|darwin)-/.test(name))
+  if (!found)
+    throw new Error("Node's licence comes with its npm package for Linux or macOS, and none is installed")
+  return join('node_modules', found)
+}
+
+/** What a package says about its licence, in files of its own or under that heading of its read-me. */
+function licenseText(directory: string): string {
+  const read = (file: string) => readFileSync(join(directory, file), 'utf8').trim()
+  const files = readdirSync(directory).filter((file) => /^(licen[cs]e|copying|notice)/i.test(file))
+  if (files.length > 0) return files.map(read).join('\n\n')
+  const section = read('README.md').match(/^#+ licen[cs]e.*/ims)
+  if (!section) throw new Error(`${directory} has no licence text`)
+  return section[0]
 }
 
 /** What a release encloses; all other pages are for developers. */
