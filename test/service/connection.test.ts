@@ -2,9 +2,7 @@ import { once } from 'node:events'
 import net, { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
 import tls from 'node:tls'
 import { afterEach, expect, test, vi } from 'vitest'
-import { networkFailure } from '../../src/service/call-failure.ts'
 import { clientOf } from '../../src/service/client.ts'
-import { ProxyFailure } from '../../src/service/connection.ts'
 import { startTunnel } from '../support/tunnel.ts'
 
 /** Nothing listens here (RFC 6335 6: reserved). */

@@ -1,6 +1,7 @@
 /** The widths of columns, which transcripts do not compare. */
 import { expect, test } from 'vitest'
-import { statusIn, TABLES } from '../../src/status/print.ts'
+import { TABLES } from '../../src/status/print.ts'
+import { statusIn } from '../../src/status/status.ts'
 
 test('devices as text: columns as wide as what is in them, without blanks at the end', () => {
   const records = [

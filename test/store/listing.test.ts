@@ -1,7 +1,12 @@
 /** Which names in a directory are profiles, and in which order they come, on a file system in memory. */
+import fc from 'fast-check'
 import { vol } from 'memfs'
 import { beforeEach, expect, test, vi } from 'vitest'
+import { iccidDigits } from '../../src/profile/iccid.ts'
+import { unusedOf } from '../../src/store/listing.ts'
+import { fileName, usedName } from '../../src/store/names.ts'
 import { hasFillers, readUnused, readUsed } from '../../src/store/read.ts'
+import { digits } from '../support/arbitrary.ts'
 
 vi.mock('node:fs', async () => (await import('memfs')).fs)
 
@@ -59,4 +64,101 @@ test('5,000 names', () => {
     2_500,
     false,
   ])
+})
+
+test.each([
+  ['used where both files are there', '8988.json __8988.json 8989.json', '8989', '8988.json'],
+  ['came back and is used', '__8988.json 8988.2.json __8988.2.json', '', '8988.2.json'],
+  [
+    'used again, and both unused files are back',
+    '8988.json __8988.json 8988.2.json __8988.2.json',
+    '',
+    '8988.json 8988.2.json',
+  ],
+  ['used with a filler, back without', '8988F.json __8988F.json 8988.2.json', '8988.2', '8988F.json'],
+])('the unused profiles among names: %s', (_, names, iccids, twins = '') => {
+  const found = unusedOf(names.split(' '))
+  expect([[...found.iccids].join(' '), found.twins.join(' ')]).toEqual([iccids, twins])
+  expect(found.notProfiles).toEqual([])
+})
+
+test('a name that looks like a profile but is not an ICCID, or is in capitals, is listed separately', () => {
+  const names = [
+    '8988 (1).json',
+    '__8988 (1).json',
+    '__backup.json',
+    '８９８８.json',
+    '8988.JSON',
+    '__8988.Json',
+  ]
+  expect(unusedOf([...names, '8988.json', 'a.txt'])).toMatchObject({
+    notProfiles: names.sort(),
+    notProfileCount: names.length,
+    used: 0,
+  })
+  expect(unusedOf(['8988.json', '__8988.json']).used).toBe(1)
+  const { notProfiles, notProfileCount } = unusedOf(Array.from({ length: 150 }, (_, n) => `copy ${n}.json`))
+  expect([notProfiles.length, notProfileCount]).toEqual([100, 150])
+})
+
+test('every ICCID is in one of its two states', () => {
+  const entry = fc.record({ iccid: digits(1, 20), isUsed: fc.boolean() })
+  const entries = fc.uniqueArray(entry, { selector: ({ iccid }) => iccid })
+  fc.assert(
+    fc.property(entries, (profiles) => {
+      const names = profiles.map(({ iccid, isUsed }) =>
+        isUsed ? usedName(fileName(iccid)) : fileName(iccid),
+      )
+      const unused = profiles.filter(({ isUsed }) => !isUsed).map(({ iccid }) => iccid)
+      const used = profiles.length - unused.length
+      const { iccids, ...rest } = unusedOf(names)
+      expect([...iccids].sort()).toEqual(unused.sort())
+      expect(rest).toEqual({ notProfiles: [], notProfileCount: 0, twins: [], used })
+    }),
+  )
+})
+
+/** Common ones, as 8 bytes, and others, as text; few enough values that some are the same. */
+const iccid = fc
+  .tuple(
+    fc.oneof(digits(1, 20), fc.constantFrom('8988', '898800000000000000', '89880000000000000001')),
+    fc.constantFrom('', '', 'F', 'f'),
+  )
+  .map((parts) => parts.join(''))
+
+test('each unused ICCID once, in its first spelling, and none that is used in any', () => {
+  fc.assert(
+    fc.property(fc.array(iccid), fc.array(iccid), (iccids, used) => {
+      const firsts = new Map<string, string>()
+      for (const each of [...iccids].sort().reverse()) firsts.set(iccidDigits(each) ?? '', each)
+      const gone = new Set(used.map(iccidDigits))
+      const [twins, unused] = [true, false].map((isTwin) =>
+        [...firsts].flatMap(([plain, first]) => (gone.has(plain) === isTwin ? first : [])).sort(),
+      )
+      const found = unusedOf([...iccids.map(fileName), ...used.map((each) => usedName(fileName(each)))])
+      expect([...found.iccids].sort()).toEqual(unused)
+      expect([...found.twins].sort()).toEqual(twins?.map(fileName))
+      expect(found.used).toBe(gone.size)
+    }),
+  )
+})
+
+test('the lowest comes first, whatever the others begin with', () => {
+  const iccids = [
+    '7',
+    '88000000000000000001',
+    '8900000000000000002',
+    '89880000000000000009',
+    '89880000000000000010',
+    '8999999999999999990F',
+    '90000000000000000003',
+    '91',
+  ]
+  expect(unusedOf(iccids.toReversed().map(fileName)).iccids).toEqual(iccids)
+})
+
+test('those that are too short for a device, or came back, come after the common ones', () => {
+  const common = ['88000000000000000001', '89880000000000000009']
+  const late = ['8988', '89880000000000000001.2', '9']
+  expect(unusedOf([...late, ...common].map(fileName)).iccids).toEqual([...common, ...late])
 })
