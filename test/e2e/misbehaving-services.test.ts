@@ -22,7 +22,10 @@ interface Misbehaviour {
   readonly error?: RegExp
 }
 
+const page = '<html><title>Log in</title></html>'
+const again = { 'retry-after': '0' }
 const BAD = Array.from({ length: 50 }, () => ({ iccid: 'none', profile: 'AAAA' }))
+const NO_LIST = /the answer is not JSON with a list named "profiles"/
 const good = { iccid: iccid(1), profile: 'AAAA' }
 const lost = (...statuses: number[]) => statuses.map((status): Fault => ({ kind: 'lost', status }))
 const short = (...by: number[]) => by.map((each): Fault => ({ kind: 'short', by: each }))
@@ -30,11 +33,17 @@ const short = (...by: number[]) => by.map((each): Fault => ({ kind: 'short', by:
 /** All that was ordered is stored. */
 const works = (faults: readonly Fault[], more: Partial<Misbehaviour> = {}) => ({ faults, code: 0, ...more })
 
+/** Nothing is stored. */
+const fails = (fault: Fault, error: RegExp, more: Partial<Misbehaviour> = {}) => ({
+  ...{ faults: [fault], code: 7, stored: 0, error, ...more },
+})
+
 const SERVICES: Record<string, Misbehaviour> = {
-  'fails for ever, and allocates each time': {
-    ...{ faults: [{ kind: 'lost', status: 500, ...ALWAYS }], code: 7, stored: 0, lost: ORDER + 5 },
-    error: /the service answered 500/,
-  },
+  'fails for ever, and allocates each time': fails(
+    { kind: 'lost', status: 500, ...ALWAYS },
+    /the service answered 500/,
+    { lost: ORDER + 5 },
+  ),
   'fails once, after it has allocated': works(lost(500), { lost: ORDER }),
   'is behind a gateway that loses five answers': works(lost(502, 504, 520, 522, 524), { lost: ORDER + 4 }),
   'fails at every second request': works(
@@ -42,6 +51,8 @@ const SERVICES: Record<string, Misbehaviour> = {
     { order: 5, lost: 5 + 1 + 1 + 1 },
   ),
   'fails before it allocates': works([{ kind: 'status', status: 500 }]),
+  'is busy, and says when to come again': works([{ kind: 'status', status: 503, headers: again, times: 2 }]),
+  'limits the rate': works([{ kind: 'status', status: 429, headers: again, times: 2 }]),
   'hangs up before it allocates': works([{ kind: 'drop-before' }]),
   'hangs up after it has allocated': works([{ kind: 'drop-after' }], { lost: ORDER }),
   'resets the connection': works([{ kind: 'reset' }]),
@@ -73,10 +84,34 @@ const SERVICES: Record<string, Misbehaviour> = {
       /stored 3 of 60 profiles in .+, 150 received that can't be used .*: most of what the service sends can't be used$/,
   },
   'sends what was not allocated': works([{ kind: 'replace', profiles: [good] }], { order: 1 }),
+  'compresses unasked': fails({ kind: 'gzip' }, /the answer is compressed/, { lost: ORDER, unread: 1 }),
+  'begins with a byte order mark': works([{ kind: 'dressed', before: '\ufeff' }]),
+  'sends a login page': fails(
+    { kind: 'garbage', body: page, contentType: 'text/html' },
+    /the answer is a web page/,
+  ),
+  'sends an empty list': fails({ kind: 'garbage', body: '[]' }, NO_LIST, { unread: 1 }),
+  'sends half a list': fails({ kind: 'garbage', body: '{"count":1,"profiles":[{"iccid":"8988' }, NO_LIST, {
+    unread: 1,
+  }),
+  'never ends': fails({ kind: 'huge' }, /the answer is too large/),
+  'has no page there': fails(
+    { kind: 'garbage', body: page, contentType: 'text/html', status: 404 },
+    /there is no profile service at this address/,
+  ),
   'has no more profiles': {
     ...{ faults: [...short(20), { kind: 'status', status: 404 }], code: 8, stored: 20 },
     error: /stored 20 of 40 .*: the service has no more profiles \(404\)/,
   },
+  'does not understand': fails({ kind: 'status', status: 400 }, /the service answered 400/),
+  'is a proxy that wants a login': fails(
+    { kind: 'status', status: 407 },
+    /a proxy requires a valid user name and password \(407\)/,
+  ),
+  'redirects to another host': fails(
+    { kind: 'redirect', location: 'https://other.test/' },
+    /the service redirects to an address/,
+  ),
 }
 
 test.concurrent.each(Object.entries(SERVICES))('a service that %s', async (_, row) => {
@@ -131,6 +166,24 @@ test.concurrent('all faults during parallel requests', async () => {
   expect(stderr).toMatch(
     /3 requests failed after (it was|they were) sent: up to \d+ profiles may have been allocated/,
   )
+})
+
+test.concurrent('if large responses break, fetch asks for fewer profiles and stores all', async () => {
+  const sandbox = await startSandbox()
+  // Some proxies are like this. Four hundred profiles are less, eight hundred are more.
+  sandbox.fault({ kind: 'torn-after', bytes: 400_000, times: Number.POSITIVE_INFINITY })
+  const { code, stderr } = await sandbox.fetch(['-n', '3000'])
+  expect([code, sandbox.delivered.size]).toEqual([0, 3000])
+  expectAllStored(sandbox)
+  const burnt = sandbox.allocated.size - sandbox.delivered.size
+  // Twice: a full batch at most, depending on how fast the first answers were; then a little more than what passes.
+  expect(burnt).toBeLessThanOrEqual(1000 + 600)
+  expect(stderr).toMatch(
+    RegExp(`failed after .* up to ${burnt} profiles may have been allocated and not received`),
+  )
+  const broken = sandbox.requests.findIndex(({ status }) => status === 'dropped')
+  expect(sandbox.asked()[0]).toBe(100)
+  expect(sandbox.asked().slice(broken + 1, broken + 5)).toEqual([1, 1, 2, 4])
 })
 
 test.concurrent.each([
