@@ -203,7 +203,7 @@ call :relay
 if "!code!" == "3" if exist "!PROFILES!\*.json" (
   set "code=10"
   call :say Device !serial! has a profile that this directory does not know. Is the directory from a backup?
-  call :say Stop all its stations. Then, with the receipts of all: softsim restore -i "!PROFILES!" --receipts "!RECEIPT!"
+  call :say Stop all its stations. Then, with the receipts of ALL stations and moves: softsim restore -i "!PROFILES!" --receipts "!RECEIPT!" OTHERS...
 )
 goto end
 :fresh

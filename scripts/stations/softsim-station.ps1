@@ -154,8 +154,8 @@ function Assert-Known($serial) {
   if ($shift.Code -eq 3 -and (Test-Files)) {
     $shift.Code = 10
     Say "Device $serial has a profile that this directory does not know. Is the directory from a backup?"
-    $restore = "softsim restore -i ""$profiles"" --receipts ""$receipt"""
-    Say "Stop all its stations. Then, with the receipts of all: $restore"
+    $restore = "softsim restore -i ""$profiles"" --receipts ""$receipt"" OTHERS..."
+    Say "Stop all its stations. Then, with the receipts of ALL stations and moves: $restore"
   }
   if ($shift.Code) { exit $shift.Code }
 }

@@ -46,7 +46,7 @@ export class Movables {
    */
   read(name: string, messages: Messages, isPlanned = false): Stored | undefined {
     try {
-      return this.#read(name)
+      return this.#read(name, isPlanned)
     } catch (error) {
       if (!(error instanceof UnusableProfile)) throw error
       if (isPlanned && error.fault !== 'damaged')
@@ -74,7 +74,7 @@ export class Movables {
       )
   }
 
-  #read(name: string): Stored | undefined {
+  #read(name: string, isPlanned: boolean): Stored | undefined {
     const stored = readProfile(this.#source, name)
     if (stored === undefined) return undefined
     refuseAssigned(stored)
@@ -82,7 +82,9 @@ export class Movables {
     const digits = iccidDigits(iccid ?? '')
     if (digits === undefined || iccidDigits(name.replace(/(\.\d+)?\.json$/, '')) !== digits)
       throw new UnusableProfile('damaged', 'it does not contain an encrypted profile of that ICCID')
-    if (this.#recorded.has(digits)) throw new UnusableProfile('damaged', 'it is recorded for a device')
+    // Other calls of the move may have planned it before it was recorded: they count it, too.
+    if (!isPlanned && this.#recorded.has(digits))
+      throw new UnusableProfile('damaged', 'it is recorded for a device')
     if (!this.#approved.has(name) && this.#isUsedInTarget(digits)) return undefined
     this.#approved.add(name)
     return { name, stored }

@@ -361,6 +361,7 @@ async function storeSome(
     )
     for (const outcome of outcomes) if ('error' in outcome) throw outcome.error
     await flushDirectory(target)
+    if (!isMarked(target, move)) throw new Error('another disk is there now')
   } catch (error) {
     throw notStored(target, error)
   }

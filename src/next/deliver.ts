@@ -55,7 +55,8 @@ export function undelivered(
   { keyPath, directory, iccid, isNew, messages, signals, receipt }: Delivery,
   error: unknown,
 ): Failure {
-  const maybe = begun(taken, error instanceof WriteFailure ? error.possible : 0)
+  const unsure = taken.filter(({ isUnsure }) => isUnsure).length
+  const maybe = error instanceof WriteFailure ? begun(taken, error.possible) : unsure
   const nameOf = (each: Ready) => `${each.iccid} (${usedPath(directory, each)})`
   if (taken.length > 1) {
     for (const each of taken.slice(0, maybe))

@@ -56,6 +56,8 @@ export interface Ready {
   readonly newerProblems: readonly string[]
   /** Of a profile that a device gets as it is printed. */
   readonly missingKeys: readonly string[]
+  /** Whether the disk failed, and another call may have the profile. */
+  readonly isUnsure?: boolean
   /** The output, made before the claim, so that only printing can fail after it. */
   readonly line: string
 }
@@ -67,7 +69,7 @@ export class Undelivered extends Error {
   /** @param cause why it failed */
   constructor(taken: readonly Ready[], cause: unknown) {
     super('claimed but not delivered', { cause })
-    this.taken = taken
+    this.taken = taken.toSorted((a, b) => Number(b.isUnsure ?? false) - Number(a.isUnsure ?? false))
   }
 }
 

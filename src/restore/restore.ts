@@ -7,7 +7,7 @@ import { Failure, reasonOf, UnusableProfile } from '../failure.ts'
 import { fullPath } from '../full-path.ts'
 import { pause } from '../pause.ts'
 import { iccidDigits } from '../profile/iccid.ts'
-import { claimAll, claimable, readSettled, type Stored, usedText } from '../store/claim.ts'
+import { anew, claimAll, claimable, readSettled, type Stored, usedText } from '../store/claim.ts'
 import { keyOfName } from '../store/claim-place.ts'
 import { type Outcome, settle } from '../store/create.ts'
 import { historyOf, namesDevice, recordAll } from '../store/devices.ts'
@@ -16,7 +16,7 @@ import { adopt } from '../store/identity.ts'
 import { movesInto, noteGiven } from '../store/moves.ts'
 import { type Use, useOf } from '../store/profile-state.ts'
 import { FreeList } from '../store/queue.ts'
-import { deniedBy, holdersIn, numberOf, withSeveralIccids } from '../store/receipts/last.ts'
+import { deniedBy, holdersIn, movesIn, numberOf, withSeveralIccids } from '../store/receipts/last.ts'
 import { type Receipt, Receipts } from '../store/receipts/receipts.ts'
 import { type By, deviceIn, fieldsOf, tombstoneIn, tombstoneText } from '../store/used-file.ts'
 import { type Messages, several } from '../words.ts'
@@ -184,13 +184,25 @@ function stepOfAnybody({ directory }: Job, holder: Receipt, use: Use): Step | un
   return stored && { text: usedText(stored, deviceIn(stored.stored), byOf(holder)) }
 }
 
+/** The directory is from before the profile came back to it. Whether somebody has it since is not known. */
+function stepOfReturn({ directory, arrived, messages }: Job, receipts: readonly Receipt[], use: Use) {
+  const tombstone = use.state === 'used' ? tombstoneIn(use.text) : undefined
+  if (use.state !== 'used' || tombstone === undefined) return undefined
+  const here = fullPath(directory)
+  const moves = movesIn(receipts)
+  const back = moves.filter(({ move }) => move.to === here && !arrived.has(move.id))
+  const out = moves.filter((each) => each.directory === here && numberOf(each.file) > numberOf(use.name))
+  const [last] = back
+  if (last === undefined || back.length <= out.length) return undefined
+  messages.warn(`${last.iccid} left ${directory} and may have come back: it is marked used`)
+  return { text: usedText(anew(use.name, JSON.stringify(tombstone.profile)), undefined, byOf(last)) }
+}
+
 /** Another directory has the profile, or may have it. */
-function stepOfMove(
-  { directory, arrived, messages }: Job,
-  receipts: readonly Receipt[],
-  use: Use,
-): Step | undefined {
+function stepOfMove(job: Job, receipts: readonly Receipt[], use: Use): Step | undefined {
+  const { directory, arrived, messages } = job
   const stored = unusedIn(directory, use)
+  if (use.state === 'used') return stepOfReturn(job, receipts, use)
   if (stored === undefined || use.state === 'gone') return undefined
   const { from } = fieldsOf(stored.stored)
   const left = deniedBy(receipts, use.name, typeof from === 'string' ? new Set([...arrived, from]) : arrived)

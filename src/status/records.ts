@@ -141,10 +141,13 @@ export function warnOfRecords(
 ): void {
   const byDevice = Map.groupBy(devices, ({ device }) => device)
   const wanted = new Set(asked ?? byDevice.keys())
-  const several = [...byDevice].filter(([device, { length }]) => length > 1 && wanted.has(device))
+  // Two directories may know of one profile.
+  const several = [...byDevice]
+    .map(([device, all]) => ({ device, iccids: [...new Set(all.map(({ iccid }) => iccid))] }))
+    .filter(({ device, iccids }) => iccids.length > 1 && wanted.has(device))
   warnOfEach(messages, several, {
-    words: ([device, all]) =>
-      `device ${device} has ${all.length} profiles: ${all.map(({ iccid }) => iccid).join(', ')}; find out which one it uses`,
+    words: ({ device, iccids }) =>
+      `device ${device} has ${iccids.length} profiles: ${iccids.join(', ')}; find out which one it uses`,
     more: (others) => `${others} more devices have several profiles`,
   })
   const byCase = Map.groupBy(byDevice.keys(), inLowerCase)

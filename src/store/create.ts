@@ -128,7 +128,7 @@ function finishTogether(directory: string, drafts: readonly Draft[]): void {
     // If the disk has failed, the claim may have the only text.
     for (const { key, outcome } of won) if (outcome?.state !== 'unknown') clear(directory, key)
   } catch (error) {
-    for (const draft of won) draft.outcome = { state: 'unknown', error }
+    for (const draft of won) if (draft.outcome !== OTHERS) draft.outcome = { state: 'unknown', error }
   }
 }
 
@@ -178,13 +178,9 @@ async function writeDrafts(directory: string, drafts: readonly Draft[]): Promise
 const textPath = ({ home, nonce }: Draft) => join(home, nonce)
 
 function makeHome(directory: string, path: string, mode: number): void {
-  try {
-    mkdirSync(path, { mode })
-  } catch (error) {
-    if (errnoOf(error) !== 'ENOENT') throw error
-    makeThere(directory, CLAIMS)
-    mkdirSync(path, { mode })
-  }
+  if (ifThere(() => mkdirSync(path, { mode }) ?? path) !== undefined) return
+  makeThere(directory, CLAIMS)
+  mkdirSync(path, { mode })
 }
 
 function drop(draft: Draft): void {
@@ -194,11 +190,13 @@ function drop(draft: Draft): void {
 
 /** @param empty a directory for it, if it is one of a batch and there is one */
 function decideSafely(directory: string, draft: Draft, isOfBatch = false, empty?: string): void {
+  let isReady = false
   try {
     if (isOfBatch) enclose(directory, draft, empty)
+    isReady = true
     if (!decide(directory, draft)) draft.outcome = OTHERS
   } catch (error) {
-    draft.outcome = { state: existsSync(textPath(draft)) ? 'unclaimed' : 'unknown', error }
+    draft.outcome = { state: isReady && !existsSync(textPath(draft)) ? 'unknown' : 'unclaimed', error }
   }
   if (draft.outcome !== undefined && draft.outcome.state !== 'unknown') drop(draft)
 }
@@ -207,8 +205,9 @@ function decideSafely(directory: string, draft: Draft, isOfBatch = false, empty?
 function enclose(directory: string, draft: Draft, empty?: string): void {
   const home = empty ?? join(directory, CLAIMS, DRAFT + draft.nonce)
   if (empty === undefined) mkdirSync(home, { mode: rightsOf(directory) })
-  renameSync(textPath(draft), join(home, draft.nonce))
+  const text = textPath(draft)
   draft.home = home
+  renameSync(text, textPath(draft))
 }
 
 /** @returns false if another call's text is decided */

@@ -22,8 +22,8 @@ import {
 import { earlierEntries } from './earlier-versions.ts'
 import { flushDirectoryIfThere, flushDirectorySync, flushPathSync, writeNewSync } from './flush/flush.ts'
 import { fileName, keyOf, parseName, usedName } from './names.ts'
-import { attempt, ifThere, patiently } from './patience.ts'
-import { useAt } from './profile-state.ts'
+import { attempt, patiently } from './patience.ts'
+import { isStored, useAt } from './profile-state.ts'
 import { looking, namesOf, readProfile, textOf } from './read.ts'
 import { byUs, fieldsOf, type Tombstone, tombstoneIn } from './used-file.ts'
 
@@ -175,13 +175,17 @@ export async function append(
 /** Closes the journal of a move whose profiles the target has, in one step. */
 export function closeMove(move: Move): void {
   const closed = join(move.source, MOVES, CLOSED + move.id)
-  // Another call may have closed it.
-  ifThere(() => {
+  try {
     patiently(() => renameSync(placeOfMove(move), closed))
-    flushDirectorySync(join(move.source, MOVES))
-  })
+  } catch (error) {
+    // Whoever is told that a closed move failed runs the same command again, and that moves more.
+    if (attempt(() => exists(placeOfMove(move))) === true) throw error
+  }
   // The empty directory stays: it says that profiles were moved.
-  for (const name of namesIn(closed)) tryToRemove(join(closed, name))
+  attempt(() => {
+    flushDirectorySync(join(move.source, MOVES))
+    for (const name of namesIn(closed)) tryToRemove(join(closed, name))
+  })
 }
 
 /**
@@ -238,8 +242,12 @@ function keyInTarget(target: string, id: string, isEarlier: boolean, iccid: stri
     const name = fileName(keyOf({ digits, number }))
     const use = useAt(target, name)
     if (use.state === 'gone') return comingKey(name)
-    // It may be about to become complete.
-    if (use.state === 'unused') settle(target, comingKey(name))
+    if (use.state === 'unused') {
+      // It may be about to become complete.
+      settle(target, comingKey(name))
+      if (isStored(target, use.name)) return undefined
+      continue
+    }
     if (use.state !== 'used' || isEarlier) return undefined
     const tombstone = tombstoneIn(use.text)
     if (tombstone === undefined || tombstone.profile.from === id) return undefined

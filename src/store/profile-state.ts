@@ -1,10 +1,12 @@
 /** What the names of one profile say: who has it. */
 import { join } from 'node:path'
+import { UnusableProfile } from '../failure.ts'
 import { iccidDigits } from '../profile/iccid.ts'
 import { keyOfName } from './claim-place.ts'
 import { claimsOf } from './create.ts'
 import { exists, outwaitCaches, removeIfThere } from './directory-entries.ts'
-import { fileName, keyOf, parseName, spellings, usedName } from './names.ts'
+import { parseProfile } from './incoming/answers.ts'
+import { fileName, keyOf, parseName, pathIn, spellings, usedName } from './names.ts'
 import { patiently } from './patience.ts'
 import { readProfile } from './read.ts'
 import { fieldsOf, tombstoneIn } from './used-file.ts'
@@ -77,4 +79,16 @@ function isComplete(text: string, name: string): boolean {
 export function removeTwin(directory: string, use: Use): void {
   if (use.state !== 'used' || !use.isTwin) return
   for (const name of spellings(use.name)) patiently(() => removeIfThere(join(directory, name)))
+}
+
+/** Whether a file holds its profile. One that can't be read counts as stored, so that it is left unchanged. */
+export function isStored(directory: string, name: string): boolean {
+  if (!exists(pathIn(directory, name))) return false
+  try {
+    const text = readProfile(directory, name)
+    return text !== undefined && spellings(name).includes(fileName(parseProfile(text)?.iccid ?? ''))
+  } catch (error) {
+    if (error instanceof UnusableProfile) return true
+    throw error
+  }
 }

@@ -478,7 +478,7 @@ const SHIFT: Case[] = [
       typed: [result === 'pass' ? 'SN-1\nyes' : 'SN-1'],
       says: [
         'Device SN-1 has a profile that this directory does not know. Is the directory from a backup?',
-        'Stop all its stations. Then, with the receipts of all: softsim restore -i * --receipts *',
+        'Stop all its stations. Then, with the receipts of ALL stations and moves: softsim restore -i * --receipts * OTHERS...',
         'The directory is a copy, or from a backup: 0 passed',
       ],
       code: 10,

@@ -94,7 +94,7 @@ export function* moveCodes({ world, schedule, faults }: Case): Generator<Violati
 /** What a move says that it has moved has come to the other directory meanwhile. */
 export function* said({ world, schedule: { calls }, faults }: Case): Generator<Violation> {
   if (faults.hasCut) return
-  for (const [at, { told }] of world.calls.entries()) {
+  for (const [at, { told, result }] of world.calls.entries()) {
     // Of several moves in one call, each message has a target of its own.
     const [move] = /^move\w*$/.test(calls[at] ?? '') ? (WANTS[calls[at] ?? '']?.moves ?? []) : []
     if (move === undefined) continue
@@ -103,10 +103,16 @@ export function* said({ world, schedule: { calls }, faults }: Case): Generator<V
     const come = now.filter(({ iccid, number }) => number > (before.get(iccid)?.number ?? 0)).length
     for (const text of told.flat()) {
       const said = Number(/^(\d+) profiles? moved to /.exec(text)?.[1] ?? 0)
+      // Whoever is told that it failed runs the same command again: that moves more, unless the journal is there.
+      if (said > 0 && (result?.code ?? 0) !== 0 && !isAnyOpen(world.disk))
+        yield { rule: 'said', what: `${text}, but exit code ${result?.code}` }
       if (said > come) yield { rule: 'said', what: `${text}, but ${come} have come` }
     }
   }
 }
+
+const isAnyOpen = (disk: Disk) =>
+  LOTS.some((lot) => disk.namesOf(`${lot}/.moves`).some((name) => /^[0-9a-f-]{36}$/.test(name)))
 
 /** A move that says that it has moved nothing has left nothing behind. */
 export function* nothingMoved({ world, schedule }: Case, later: Aftermath): Generator<Violation> {

@@ -17,6 +17,7 @@ export async function judge(world: World, schedule: Schedule): Promise<Violation
     ...twice(world.prints, world),
     ...severalFor(world.prints),
     ...unnamed(its),
+    ...misnamed(world),
     ...unusedTwice(world.disk),
     ...freed(its),
     ...moveCodes(its),
@@ -333,6 +334,15 @@ function* twins({ later: { disk, unfinished }, told }: Whole): Generator<Violati
     if (isTwin && unfinished === 0 && !isTold(told, parseName(name)?.iccid ?? name))
       yield { rule: 'twin', what: `${name} stays beside its used file, and nobody says so` }
   }
+}
+
+/** What a call says that it has claimed and not delivered, nobody else has got: its hint prints it again. */
+function* misnamed({ calls, prints }: World): Generator<Violation> {
+  for (const { id, result } of calls)
+    for (const text of [...(result?.told ?? []), result?.error ?? ''])
+      for (const [, iccid] of text.matchAll(/claimed but not delivered: (\d+) \(/g))
+        if (prints.some((print) => print.iccid === iccid && print.call !== id && !print.isAgain))
+          yield { rule: 'misnamed', what: `${text}, and another call has printed it` }
 }
 
 /** Nobody was killed: what is used and was not printed is named by a call. */

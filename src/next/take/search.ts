@@ -17,6 +17,8 @@ export interface Wanted {
   readonly text: string
 }
 
+const asUnsure = (ready: Ready): Ready => ({ ...ready, isUnsure: true })
+
 /** One call's way through the unused profiles. */
 export class Search {
   readonly queue: Queue
@@ -94,19 +96,16 @@ export class Search {
       directory,
       wanted.map(({ text }) => text),
     ).catch((error): Outcome[] => wanted.map(() => ({ state: 'unclaimed', error })))
-    const ours = wanted.filter((_, at) => outcomes[at]?.state === 'ours')
-    const maybe = wanted.filter((_, at) => ['ours', 'unknown'].includes(outcomes[at]?.state ?? ''))
+    const ours = wanted.flatMap(({ ready }, at) => (outcomes[at]?.state === 'ours' ? ready : []))
+    const unsure = wanted.flatMap(({ ready }, at) =>
+      outcomes[at]?.state === 'unknown' ? asUnsure(ready) : [],
+    )
     try {
       for (const [at, outcome] of outcomes.entries()) this.#note(wanted[at]?.ready.name ?? '', outcome)
     } catch (error) {
-      throw maybe.length > 0
-        ? new Undelivered(
-            maybe.map(({ ready }) => ready),
-            error,
-          )
-        : error
+      throw ours.length + unsure.length > 0 ? new Undelivered([...unsure, ...ours], error) : error
     }
-    return ours.map(({ ready }) => ready)
+    return ours
   }
 
   #note(name: string, outcome: Outcome): void {
@@ -133,14 +132,13 @@ export class Search {
       this.#source.directory,
       taken.map(({ ready }) => ready),
     ).catch((): Outcome[] => [])
-    // What is there is back, or somebody has claimed it with its ICCID.
-    const stuck = taken.filter((_, at) => !['ours', 'others'].includes(outcomes[at]?.state ?? ''))
-    throw stuck.length > 0
-      ? new Undelivered(
-          stuck.map(({ ready }) => ready),
-          error,
-        )
-      : error
+    const stuck = taken.flatMap(({ ready }, at) => {
+      const { state } = outcomes[at] ?? {}
+      // It is back, or somebody has claimed it with its ICCID.
+      if (state === 'ours' || state === 'others') return []
+      return state === 'unclaimed' ? ready : asUnsure(ready)
+    })
+    throw stuck.length > 0 ? new Undelivered(stuck, error) : error
   }
 
   tooFew(count: number, usable: number): Shortage {

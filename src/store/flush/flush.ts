@@ -1,5 +1,14 @@
 /** What makes files and their names durable, and which file systems need what for it. */
-import { closeSync, constants, fsync, fsyncSync, openSync, statfsSync, writeFileSync } from 'node:fs'
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  fsync,
+  fsyncSync,
+  openSync,
+  statfsSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { errnoOf, Failure } from '../../failure.ts'
@@ -169,7 +178,13 @@ export class OpenDirectory {
   #checked(isFlushed: boolean): boolean {
     // XFS shuts itself down when its disk fails. It then forgets unwritten data and still reports a successful flush of a
     // directory, but nothing can be opened any more.
-    closeSync(openSync(this.#path, READ_DIRECTORY))
+    const now = openSync(this.#path, READ_DIRECTORY)
+    try {
+      if (this.#file !== undefined && fstatSync(now).dev !== fstatSync(this.#file).dev)
+        throw new Error(`another disk is at ${this.#path} now`)
+    } finally {
+      closeSync(now)
+    }
     flushAboveOnFat(this.#path)
     return isFlushed
   }

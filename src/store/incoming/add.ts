@@ -12,7 +12,7 @@ import {
   writeSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { errnoOf, Failure, reasonOf, UnusableProfile } from '../../failure.ts'
+import { errnoOf, Failure, reasonOf } from '../../failure.ts'
 import { CLAIMS, keyOfName } from '../claim-place.ts'
 import { exists, fileRights, removeIfThere } from '../directory-entries.ts'
 import {
@@ -25,14 +25,13 @@ import {
 } from '../flush/flush.ts'
 import { fileName, hasFiller, pathIn, spellings, usedName } from '../names.ts'
 import { ifThere, ignoreIfGone, patiently } from '../patience.ts'
-import { readProfile } from '../read.ts'
+import { isStored } from '../profile-state.ts'
 import {
   ANSWER,
   answerPath,
   INCOMING,
   incomingPath,
   newAnswerName,
-  parseProfile,
   type StoredProfile,
   toFile,
 } from './answers.ts'
@@ -255,18 +254,6 @@ const namesOf = ({ hasFillers }: Target, name: string) =>
 function isFilled(path: string): boolean {
   const status = lstatSync(path, { throwIfNoEntry: false })
   return status !== undefined && !(status.isFile() && status.size === 0)
-}
-
-/** Whether a file holds its profile. One that can't be read counts as stored, so that it is left unchanged. */
-function isStored(directory: string, name: string): boolean {
-  if (!exists(pathIn(directory, name))) return false
-  try {
-    const text = readProfile(directory, name)
-    return text !== undefined && spellings(name).includes(fileName(parseProfile(text)?.iccid ?? ''))
-  } catch (error) {
-    if (error instanceof UnusableProfile) return true
-    throw error
-  }
 }
 
 /** The process that published it may have been killed before the flush, and its answer is about to be removed. */

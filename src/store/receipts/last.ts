@@ -79,7 +79,7 @@ export function lastMoves(receipts: readonly Receipt[]): readonly Move[] {
 }
 
 /** Each once: a call that finishes a move may write its receipts again, and see the directory at another path. */
-function movesIn(receipts: readonly Receipt[]): Move[] {
+export function movesIn(receipts: readonly Receipt[]): Move[] {
   const moves = receipts.filter((each): each is Move => each.move !== undefined)
   const keyOf = ({ directory, move: { id, to } }: Move) => id || JSON.stringify([directory, to])
   return [...new Map(moves.map((each) => [keyOf(each), each])).values()]
