@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, renameSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { expect, test, vi } from 'vitest'
 import { moveProfiles } from '../../src/move/move.ts'
@@ -102,4 +102,23 @@ test('an interruption after the last profile is said to be too late', async () =
   expect(unusedIn(target)).toHaveLength(2)
   expect(said.at(-2)).toMatch(/^the interruption came too late: the move is complete/)
   expect(said.at(-1)).toMatch(/^2 profiles moved to /)
+})
+
+test('a file in the target that is no profile, such as an interrupted copy, does not pass for the profile', async () => {
+  const [source, target] = pair(2)
+  mkdirSync(target)
+  writeFileSync(join(target, file(1)), '')
+  await move(source, target)
+  expect(unusedIn(target)).toEqual(expect.arrayContaining([file(1, 2), file(2)]))
+})
+
+test('another disk is mounted at the target meanwhile: the move does not say that it is done', async () => {
+  const [source, target] = pair(2)
+  beforeRead((path) => {
+    if (path !== join(source, `__${file(2)}`) || existsSync(`${target}.before`)) return
+    renameSync(target, `${target}.before`)
+    mkdirSync(target)
+  })
+  await expect(move(source, target)).rejects.toMatchObject({ facts: { kind: 'unfinished-move' } })
+  asUsual()
 })

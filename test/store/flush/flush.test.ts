@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, statSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
 import {
@@ -10,6 +10,8 @@ import {
 } from '../../../src/store/flush/flush.ts'
 import { temporaryDirectory } from '../../support/directory.ts'
 import { isWindows } from '../../support/system.ts'
+
+const MEMORY = '/dev/shm'
 
 /** What the disk answers to a flush, and to opening: nothing unusual where it is undefined. */
 const disk = vi.hoisted(() => ({
@@ -121,6 +123,19 @@ describe.skipIf(isWindows)('a directory that is held open', () => {
       disk.flushError = 'EINVAL'
       disk.openError = 'EIO'
       await expect(async () => held[flush]()).rejects.toMatchObject({ code: 'EIO' })
+      held.close()
+    },
+  )
+
+  test.skipIf(!existsSync(MEMORY) || statSync(MEMORY).dev === statSync(temporaryDirectory()).dev)(
+    'another disk at the same path is no place for what was flushed',
+    () => {
+      const link = join(temporaryDirectory(), 'link')
+      symlinkSync(temporaryDirectory(), link)
+      const held = new OpenDirectory(link)
+      unlinkSync(link)
+      symlinkSync(MEMORY, link)
+      expect(() => held.flushSync()).toThrow('another disk is at')
       held.close()
     },
   )
