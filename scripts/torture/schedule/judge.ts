@@ -340,8 +340,13 @@ function* twins({ later: { disk, unfinished }, told }: Whole): Generator<Violati
 function* misnamed({ calls, prints }: World): Generator<Violation> {
   for (const { id, result } of calls)
     for (const text of [...(result?.told ?? []), result?.error ?? ''])
+      // Another call for the same device may have printed it.
       for (const [, iccid] of text.matchAll(/claimed but not delivered: (\d+) \(/g))
-        if (prints.some((print) => print.iccid === iccid && print.call !== id && !print.isAgain))
+        if (
+          prints.some(
+            (print) => print.iccid === iccid && print.call !== id && !print.isAgain && !print.device,
+          )
+        )
           yield { rule: 'misnamed', what: `${text}, and another call has printed it` }
 }
 
