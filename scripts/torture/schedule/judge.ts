@@ -17,7 +17,7 @@ export async function judge(world: World, schedule: Schedule): Promise<Violation
     ...twice(world.prints, world),
     ...severalFor(world.prints),
     ...unnamed(its),
-    ...misnamed(world),
+    ...misnamed(its),
     ...unusedTwice(world.disk),
     ...freed(its),
     ...moveCodes(its),
@@ -336,16 +336,18 @@ function* twins({ later: { disk, unfinished }, told }: Whole): Generator<Violati
   }
 }
 
-/** What a call says that it has claimed and not delivered, nobody else has got: its hint prints it again. */
-function* misnamed({ calls, prints }: World): Generator<Violation> {
-  for (const { id, result } of calls)
+/**
+ * What a call says that it has claimed and not delivered, nobody else has got: its hint prints it again. Another call for
+ * the same device may have printed it, and whoever names an ICCID knows.
+ */
+function* misnamed({ world: { calls, prints }, schedule }: Case): Generator<Violation> {
+  const others = prints.filter(({ isAgain, device }) => !isAgain && device === undefined)
+  for (const [at, { id, result }] of calls.entries())
     for (const text of [...(result?.told ?? []), result?.error ?? ''])
-      // Another call for the same device may have printed it.
       for (const [, iccid] of text.matchAll(/claimed but not delivered: (\d+) \(/g))
         if (
-          prints.some(
-            (print) => print.iccid === iccid && print.call !== id && !print.isAgain && !print.device,
-          )
+          !schedule.calls[at]?.startsWith('iccid') &&
+          others.some((each) => each.iccid === iccid && each.call !== id)
         )
           yield { rule: 'misnamed', what: `${text}, and another call has printed it` }
 }
