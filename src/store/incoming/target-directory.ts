@@ -220,12 +220,16 @@ export async function writeAnswer(target: Target, answer: string, contents: Buff
   makeIncoming(target, answer + ANSWER)
   await writeFlushed(answerPath(target.directory, answer), contents, fileRights(target.rights))
   await flushNames(target, answer)
+  checkThere(target, answer)
 }
 
 async function flushNames({ directory }: Target, answer: string): Promise<void> {
   await flushDirectory(incomingPath(directory, answer + ANSWER))
   await flushDirectory(join(directory, INCOMING))
 }
+
+/** A call that was paused for long has been taken for dead: another one has removed what it found. */
+const checkThere = ({ directory }: Target, answer: string) => lstatSync(answerPath(directory, answer))
 
 /** The rename comes first, so that a crash leaves what is written to the next call. */
 async function writeOver(target: Target, answer: string, text: string): Promise<void> {
@@ -243,8 +247,7 @@ async function writeOver(target: Target, answer: string, text: string): Promise<
   } finally {
     closeSync(file)
   }
-  // A call that was paused for long has been taken for dead: another one has removed what it found.
-  lstatSync(path)
+  checkThere(target, answer)
   await flushDirectory(join(directory, INCOMING))
 }
 
