@@ -11,7 +11,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { errnoOf, Failure } from '../../failure.ts'
+import { errnoOf } from '../../failure.ts'
 import { attempt, ifThere, ignoreIfGone, patiently } from '../patience.ts'
 
 /** Errors of other file systems that can't do it: 9p2000.u, some FUSE and some network file systems. */
@@ -27,29 +27,6 @@ const TO_FLUSH = IS_WINDOWS ? 'r+' : 'r'
 const READ_DIRECTORY = constants.O_RDONLY | (constants.O_DIRECTORY ?? 0)
 
 const flushLater = promisify(fsync)
-
-/** Besides those that a call counts: connections, directories, what libraries open. */
-const MORE = 16
-
-/**
- * Checks that so many files can be open at a time, before profiles are requested or claimed for them.
- * @param path of any file or directory
- * @throws {Failure} `disk`
- */
-export function checkOpenFiles(path: string, files: number): void {
-  const open: number[] = []
-  try {
-    while (open.length < files + MORE) open.push(openSync(path, 'r'))
-  } catch (error) {
-    if (errnoOf(error) !== 'EMFILE') return
-    const report = process.report.getReport() as { userLimits?: { open_files: { soft: number } } }
-    const most = report.userLimits?.open_files.soft ?? 'lower'
-    const text = `can't open ${files + MORE} more files at a time: the limit is ${most} open files`
-    throw new Failure('open-files', text, error)
-  } finally {
-    for (const each of open) closeSync(each)
-  }
-}
 
 /**
  * Does not block the event loop.

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { readLimit, tooLongAskedMs } from '../../src/service/response.ts'
+import { readLimit, tooLongAskedMs } from '../../src/service/rate-limit.ts'
 
 const NOW = Date.parse('2026-03-01T12:00:00Z')
 /** The service's clock is an hour behind this machine's. */
