@@ -240,14 +240,17 @@ function keyInTarget(target: string, id: string, isEarlier: boolean, iccid: stri
   const { digits = '' } = parseName(fileName(iccid)) ?? {}
   for (let number = 1; ; number++) {
     const name = fileName(keyOf({ digits, number }))
-    const use = useAt(target, name)
-    if (use.state === 'gone') return comingKey(name)
+    let use = useAt(target, name)
     if (use.state === 'unused') {
       // It may be about to become complete.
       settle(target, comingKey(name))
       if (isStored(target, use.name)) return undefined
-      continue
+      // Somebody may have claimed it since the first look.
+      use = useAt(target, name)
     }
+    if (use.state === 'gone') return comingKey(name)
+    // What it holds is not the profile.
+    if (use.state === 'unused') continue
     if (use.state !== 'used' || isEarlier) return undefined
     const tombstone = tombstoneIn(use.text)
     if (tombstone === undefined || tombstone.profile.from === id) return undefined
