@@ -1,4 +1,4 @@
-import type { Facts, PlainKind } from './advice/hints.ts'
+import type { Facts, PlainKind } from './advice/exit-codes.ts'
 
 export type Fault =
   /** The file is not a valid profile file: truncated, not JSON, or under a wrong name. */

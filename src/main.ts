@@ -1,6 +1,6 @@
 import { fstatSync } from 'node:fs'
 import { UsageError } from './advice/advice.ts'
-import { exitCode } from './advice/hints.ts'
+import { exitCode } from './advice/exit-codes.ts'
 import { unsetting } from './advice/shell.ts'
 import { crash, run } from './cli/run.ts'
 

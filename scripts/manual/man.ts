@@ -1,7 +1,7 @@
 /** The man pages, in mdoc(7), which both mandoc and groff read. */
 import { readFileSync } from 'node:fs'
 
-import { OUTCOMES } from '../../src/advice/hints.ts'
+import { OUTCOMES } from '../../src/advice/exit-codes.ts'
 import { wrap } from '../../src/cli/help.ts'
 import { BUGS, ENVIRONMENT, FILES, manualIn, PURPOSE } from './notes.ts'
 import { type Command, globalOptions, type Option } from './table.ts'

@@ -1,6 +1,6 @@
 /** The exit code, the message and the hint of an error. */
 import { errnoOf, Failure } from '../failure.ts'
-import { OUTCOMES, type Outcome, type PlainKind } from './hints.ts'
+import { OUTCOMES, type Outcome, type PlainKind } from './exit-codes.ts'
 
 const REPORT =
   'report it where you got softsim; include the line above and the output of the same command with -vvv'

@@ -1,5 +1,5 @@
 import { styleText } from 'node:util'
-import { OUTCOMES } from '../advice/hints.ts'
+import { OUTCOMES } from '../advice/exit-codes.ts'
 import { type CommandDefinition, splitDescription } from './options.ts'
 
 export interface Topic extends CommandDefinition {

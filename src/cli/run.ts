@@ -1,6 +1,6 @@
 import { Cli } from 'clipanion'
 import { type Advice, adviceOn, UsageError } from '../advice/advice.ts'
-import { exitCode } from '../advice/hints.ts'
+import { exitCode } from '../advice/exit-codes.ts'
 import { Failure, reasonOf } from '../failure.ts'
 import { isOutputClosed, isWritePending, writeOutput } from '../next/standard-output.ts'
 import { type CommandLine, readArgv } from './command-line.ts'

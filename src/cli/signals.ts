@@ -1,4 +1,4 @@
-import { exitCode } from '../advice/hints.ts'
+import { exitCode } from '../advice/exit-codes.ts'
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 

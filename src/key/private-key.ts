@@ -1,7 +1,7 @@
 import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto'
 import { closeSync, existsSync, fstatSync, openSync, readSync, statSync } from 'node:fs'
 import { parse } from 'node:path'
-import type { KeyKind } from '../advice/hints.ts'
+import type { KeyKind } from '../advice/exit-codes.ts'
 import { errnoOf, Failure, reasonOf } from '../failure.ts'
 import { pause } from '../pause.ts'
 import type { Messages } from '../words.ts'

@@ -4,7 +4,7 @@ import { fullPath } from '../full-path.ts'
 import { isInside, isSame, sameDirectory } from '../store/directory-entries.ts'
 import { refuseCopy } from '../store/identity.ts'
 import { isDirectory } from '../store/incoming/target-directory.ts'
-import { countMoved, isMarked, journalOf, openMoves } from '../store/moves.ts'
+import { countMoved, isMarked, journalOf, openMoves } from '../store/move-journal.ts'
 import { isProfileName } from '../store/names.ts'
 import { several } from '../words.ts'
 

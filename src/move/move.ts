@@ -28,12 +28,12 @@ import {
   type Move,
   openMoves,
   store,
-} from '../store/moves.ts'
+} from '../store/move-journal.ts'
 import { fileName } from '../store/names.ts'
 import { useAt } from '../store/profile-state.ts'
 import { FreeList, Queue } from '../store/queue.ts'
 import { readUnused, whyNone } from '../store/read.ts'
-import { ReceiptFile } from '../store/receipts/file.ts'
+import { ReceiptFile } from '../store/receipts/append.ts'
 import { type Tombstone, tombstoneIn, tombstoneText } from '../store/used-file.ts'
 import { type Messages, several } from '../words.ts'
 import { checkPlaces } from './check-places.ts'

@@ -1,7 +1,7 @@
 import { Failure } from '../failure.ts'
 import { fullPath } from '../full-path.ts'
 import { refuseCopy } from '../store/identity.ts'
-import { append, isMarked, journalOf, type Move, openMoves } from '../store/moves.ts'
+import { append, isMarked, journalOf, type Move, openMoves } from '../store/move-journal.ts'
 import { readUnused } from '../store/read.ts'
 import { type Messages, several } from '../words.ts'
 import { failureOf, takeBack } from './move.ts'

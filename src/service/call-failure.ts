@@ -1,4 +1,4 @@
-import type { Facts, PlainKind, ServiceKind } from '../advice/hints.ts'
+import type { Facts, PlainKind, ServiceKind } from '../advice/exit-codes.ts'
 import { errnoOf, Failure } from '../failure.ts'
 import { ProxyFailure } from './connection.ts'
 

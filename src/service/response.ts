@@ -1,6 +1,6 @@
 /** Reads a response of the service: its bytes, the profiles in it, and why there are none. */
 import * as t from 'typanion'
-import type { Facts, PlainKind } from '../advice/hints.ts'
+import type { Facts, PlainKind } from '../advice/exit-codes.ts'
 import { iccidDigits } from '../profile/iccid.ts'
 import { durationOf } from '../words.ts'
 import { CallFailure, type Limit } from './call-failure.ts'

@@ -148,7 +148,7 @@ function beforehand({ path, replaces }: Place): { outcome?: Outcome } {
 async function writeDrafts(directory: string, drafts: readonly Draft[]): Promise<void> {
   const rights = rightsOf(directory)
   // Loading it takes time.
-  const module = drafts.length < FLUSHES_AT_ONCE ? undefined : await import('./flush/file-system.ts')
+  const module = drafts.length < FLUSHES_AT_ONCE ? undefined : await import('./flush/whole-file-system.ts')
   const fileSystem = module && new module.FileSystemFlush(directory)
   const isForAll = (await fileSystem?.isFor(drafts.length)) === true
   try {

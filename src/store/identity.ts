@@ -12,7 +12,7 @@ import { fileRights, rightsOf, tryToRemove } from './directory-entries.ts'
 import { FAT, fileSystemOf, flushDirectorySync, flushFileSync, isTested, TESTED } from './flush/flush.ts'
 import { attempt, patiently } from './patience.ts'
 import { READ_SAFELY } from './read.ts'
-import { nameUnused } from './receipts/receipts.ts'
+import { nameUnused } from './receipts/read-receipts.ts'
 import { fieldsOf } from './used-file.ts'
 
 const FILE = '.identity'

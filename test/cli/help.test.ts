@@ -1,7 +1,7 @@
 import { stripVTControlCharacters } from 'node:util'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { OUTCOMES } from '../../src/advice/hints.ts'
+import { OUTCOMES } from '../../src/advice/exit-codes.ts'
 import { COMMANDS } from '../../src/cli/commands/all.ts'
 import { commandHelp, exitCodeHelp, overview, type Topic } from '../../src/cli/help.ts'
 import { definitionOf } from '../../src/cli/options.ts'

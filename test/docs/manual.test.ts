@@ -1,6 +1,6 @@
 import { globSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { OUTCOMES } from '../../src/advice/hints.ts'
+import { OUTCOMES } from '../../src/advice/exit-codes.ts'
 import { FetchCommand } from '../../src/cli/commands/fetch-command.ts'
 import { MoveCommand } from '../../src/cli/commands/move-command.ts'
 import { NextCommand } from '../../src/cli/commands/next-command.ts'

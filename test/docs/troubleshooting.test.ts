@@ -1,6 +1,6 @@
 import { globSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { OUTCOMES } from '../../src/advice/hints.ts'
+import { OUTCOMES } from '../../src/advice/exit-codes.ts'
 import { pageAt, rowsOf } from './pages.ts'
 
 /** A failure or a warning: perhaps its kind or its facts, then its text where it stands in the source. */

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { manPage, stationPage } from '../../scripts/manual/man.ts'
 import { ENVIRONMENT } from '../../scripts/manual/notes.ts'
 import { commands } from '../../scripts/manual/table.ts'
-import { OUTCOMES } from '../../src/advice/hints.ts'
+import { OUTCOMES } from '../../src/advice/exit-codes.ts'
 import { temporaryDirectory } from '../support/directory.ts'
 import { hasPosix, hasProgram } from '../support/system.ts'
 

@@ -55,7 +55,7 @@ const FORBIDDEN = pairs({
   'src/status/status.ts': '../move/move.ts ../next/hand-out.ts ../cli/report.ts ../service/client.ts',
   'src/service/client.ts': '../store/claim.ts ../profile/hex.ts node:fs ../key/decrypt.ts ../advice/shell.ts',
   'src/store/claim.ts':
-    '../service/client.ts ../profile/hex.ts undici/lib/api/index.js ../key/decrypt.ts ../advice/hints.ts',
+    '../service/client.ts ../profile/hex.ts undici/lib/api/index.js ../key/decrypt.ts ../advice/exit-codes.ts',
   'src/store/incoming/add.ts': '../../next/hand-out.ts ../../profile/validate.ts',
   'src/profile/hex.ts': '../store/claim.ts ../key/decrypt.ts ../cli/report.ts node:fs',
   'src/next/hand-out.ts': '../status/status.ts',
@@ -65,13 +65,13 @@ const FORBIDDEN = pairs({
 const ALLOWED = pairs({
   'src/main.ts': './cli/run.ts',
   'src/cli/report.ts': '../advice/advice.ts',
-  'src/failure.ts': './advice/hints.ts',
-  'src/service/call-failure.ts': '../advice/hints.ts',
+  'src/failure.ts': './advice/exit-codes.ts',
+  'src/service/call-failure.ts': '../advice/exit-codes.ts',
   'src/cli/commands/next-command.ts': '../../next/hand-out.ts',
   'src/fetch/fetch.ts': '../service/client.ts',
-  'src/move/move.ts': '../store/moves.ts',
-  'src/restore/restore.ts': '../store/moves.ts',
-  'src/status/count.ts': '../store/moves.ts',
+  'src/move/move.ts': '../store/move-journal.ts',
+  'src/restore/restore.ts': '../store/move-journal.ts',
+  'src/status/count.ts': '../store/move-journal.ts',
   'src/next/take/search.ts': '../store/claim.ts',
   'src/service/response.ts': '../profile/iccid.ts',
   'src/status/status.ts': '../key/decrypt.ts ../profile/validate.ts',
@@ -117,6 +117,6 @@ describe('rooms', () => {
       return [...code.matchAll(typed)].map(([text]) => `${path}: ${text}`)
     })
     // An option of GNU's `sync`.
-    expect(found).toEqual([join('src', 'store', 'flush', 'file-system.ts: --version')])
+    expect(found).toEqual([join('src', 'store', 'flush', 'whole-file-system.ts: --version')])
   })
 })

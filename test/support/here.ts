@@ -1,6 +1,6 @@
 /** Commands in the process of the tests, where one of their own makes no difference: it takes seven times as long. */
 import { adviceOn } from '../../src/advice/advice.ts'
-import { exitCode } from '../../src/advice/hints.ts'
+import { exitCode } from '../../src/advice/exit-codes.ts'
 import { Report } from '../../src/cli/report.ts'
 import { fetchProfiles } from '../../src/fetch/fetch.ts'
 import type { Level } from '../../src/words.ts'

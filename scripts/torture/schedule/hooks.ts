@@ -90,7 +90,7 @@ const OWN: Record<string, Record<string, unknown>> = {
     isWritePending: () => false,
     WriteFailure: class extends Error {},
   },
-  'store/flush/file-system.ts': { FileSystemFlush },
+  'store/flush/whole-file-system.ts': { FileSystemFlush },
 }
 
 /** The process that the program sees while it is loaded. */

@@ -41,7 +41,7 @@ function stopSignal(): AbortSignal {
 /** @param source the URL of the directory of the source, with a slash at its end */
 export async function loadProgram(source: string, platform: NodeJS.Platform) {
   const get = (path: string): Promise<Loaded> => load(new URL(path, source).href, platform)
-  const { exitCode } = await get('advice/hints.ts')
+  const { exitCode } = await get('advice/exit-codes.ts')
   const { adviceOn } = await get('advice/advice.ts')
   const { handOut } = await get('next/hand-out.ts')
   const { openTarget, closeTarget } = await get('store/incoming/target-directory.ts')

@@ -1,7 +1,7 @@
 import { Failure } from '../../failure.ts'
 import { countReceived } from '../../store/incoming/answers.ts'
 import type { Unused } from '../../store/listing.ts'
-import { hasMovesOut } from '../../store/moves.ts'
+import { hasMovesOut } from '../../store/move-journal.ts'
 import { whyNone } from '../../store/read.ts'
 import { several } from '../../words.ts'
 import type { Skipped } from './skipped.ts'

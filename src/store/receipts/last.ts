@@ -2,7 +2,7 @@
  * What became of a profile, by its receipts. The clocks of stations differ, so no time decides: moves form a chain, from
  * directory to directory, and a profile that is handed out is moved no more.
  */
-import { type Groups, type Receipt, withoutCopies } from './receipts.ts'
+import { type Groups, type Receipt, withoutCopies } from './read-receipts.ts'
 
 type Move = Receipt & { readonly move: NonNullable<Receipt['move']> }
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { deniedBy, holdersIn, lastMoves, withSeveralIccids } from '../../../src/store/receipts/last.ts'
-import { Groups, type Receipt } from '../../../src/store/receipts/receipts.ts'
+import { Groups, type Receipt } from '../../../src/store/receipts/read-receipts.ts'
 
 const ICCID = '8988'
 

@@ -1,7 +1,7 @@
 import { chmodSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
-import { FileSystemFlush } from '../../../src/store/flush/file-system.ts'
+import { FileSystemFlush } from '../../../src/store/flush/whole-file-system.ts'
 import { temporaryDirectory } from '../../support/directory.ts'
 
 const SYSTEM = vi.hoisted(() => ({ type: 0xef53, release: '6.1.0-amd64', dirty: 5, writeback: 3 }))

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { adviceOn } from '../../../src/advice/advice.ts'
 import type { Ready } from '../../../src/next/ready.ts'
-import { isOutput, ReceiptFile } from '../../../src/store/receipts/file.ts'
+import { isOutput, ReceiptFile } from '../../../src/store/receipts/append.ts'
 import { temporaryDirectory } from '../../support/directory.ts'
 import { hasPosix } from '../../support/system.ts'
 

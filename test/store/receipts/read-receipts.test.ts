@@ -3,7 +3,7 @@ import { appendFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { expect, test } from 'vitest'
-import { Receipts } from '../../../src/store/receipts/receipts.ts'
+import { Receipts } from '../../../src/store/receipts/read-receipts.ts'
 import { temporaryDirectory } from '../../support/directory.ts'
 import { iccid } from '../../support/profiles.ts'
 
@@ -63,7 +63,7 @@ test('a file that changes while it is read', async () => {
 test('a long file takes little memory', () => {
   const lines = 200_000
   const path = written(Array.from({ length: lines }, (_, n) => `${lineOf(n)}\n`).join(''))
-  const module = pathToFileURL(resolve('src/store/receipts/receipts.ts')).href
+  const module = pathToFileURL(resolve('src/store/receipts/read-receipts.ts')).href
   const code = `
     import { Receipts } from '${module}'
     let count = 0

@@ -19,7 +19,7 @@ import { flushDirectorySync, flushFileSync } from '../flush/flush.ts'
 import { isProfileName, usedName } from '../names.ts'
 import { attempt, patiently } from '../patience.ts'
 import { stationName } from '../used-file.ts'
-import { BEGINNING, isBegun } from './receipts.ts'
+import { BEGINNING, isBegun } from './read-receipts.ts'
 
 const STANDARD_OUTPUT = 1
 
