@@ -94,6 +94,8 @@ export function* moveCodes({ world, schedule, faults }: Case): Generator<Violati
 /** What a move says that it has moved has come to the other directory meanwhile. */
 export function* said({ world, schedule: { calls }, faults }: Case): Generator<Violation> {
   if (faults.hasCut) return
+  // Another call has found the journal of the one that failed, and moved no more.
+  const isFinished = world.calls.some(({ told }) => told.flat().some((text) => text.includes('it is finished')))
   for (const [at, { told, result }] of world.calls.entries()) {
     // Of several moves in one call, each message has a target of its own.
     const [move] = /^move\w*$/.test(calls[at] ?? '') ? (WANTS[calls[at] ?? '']?.moves ?? []) : []
@@ -104,7 +106,7 @@ export function* said({ world, schedule: { calls }, faults }: Case): Generator<V
     for (const text of told.flat()) {
       const said = Number(/^(\d+) profiles? moved to /.exec(text)?.[1] ?? 0)
       // Whoever is told that it failed runs the same command again: that moves more, unless the journal is there.
-      if (said > 0 && (result?.code ?? 0) !== 0 && !isAnyOpen(world.disk))
+      if (said > 0 && (result?.code ?? 0) !== 0 && !isFinished && !isAnyOpen(world.disk))
         yield { rule: 'said', what: `${text}, but exit code ${result?.code}` }
       if (said > come) yield { rule: 'said', what: `${text}, but ${come} have come` }
     }
