@@ -47,5 +47,6 @@ function refuseOtherDisk(source: string, target: string): void {
     return fate !== 'back' && plan?.to === fullPath(target) && !isMarked(target, move)
   })
   if (lost === undefined) return
-  throw new Failure('other-disk', `a move to ${target} is not finished, and ${target} is another one now`)
+  const now = isDirectory(target) ? `${target} is another one now` : `${target} does not exist`
+  throw new Failure('other-disk', `a move to ${target} is not finished, and ${now}`)
 }

@@ -51,6 +51,8 @@ interface Step {
   readonly records?: number
   /** The move that the tombstone names. */
   readonly move?: string
+  /** Whether only the record is missing. */
+  readonly isUsed?: boolean
 }
 
 /**
@@ -82,6 +84,7 @@ async function claimNamed(restoration: Restoration): Promise<void> {
       if (first?.device) unclear.add(first.device)
     const job = { ...restoration, arrived: movesInto(directory), unclear }
     const tally = { profiles: 0, claimed: 0 }
+    const stations = new Set<string>()
     progress.follow(() => `${several(tally.profiles, 'profile')} compared`)
     let some: Receipt[][] = []
     const claimSome = async () => {
@@ -89,9 +92,16 @@ async function claimNamed(restoration: Restoration): Promise<void> {
       tally.profiles += some.length
       some = []
     }
-    for (const each of receipts.profiles()) if (some.push(each) >= AT_ONCE) await claimSome()
+    for (const each of receipts.profiles()) {
+      for (const { station } of each) stations.add(station)
+      if (some.push(each) >= AT_ONCE) await claimSome()
+    }
     await claimSome()
-    messages.tell(0, `${several(tally.claimed, 'profile')} in ${directory} marked used, as the receipts say`)
+    const whose = stations.size > 0 ? ` of ${[...stations].sort().join(', ')}` : ''
+    messages.tell(
+      0,
+      `${several(tally.claimed, 'profile')} in ${directory} marked used, as the receipts${whose} say`,
+    )
   } finally {
     receipts.close()
   }
@@ -109,7 +119,7 @@ async function claimThese(job: Job, all: readonly Receipt[][]): Promise<number> 
     const steps = open.map((receipts) => stepFor(job, receipts))
     open = open.filter((_, at) => steps[at] !== undefined)
     const wanted = steps.filter((step) => step !== undefined)
-    claimed ??= wanted.length
+    claimed ??= wanted.filter(({ isUsed }) => !isUsed).length
     if (wanted.length === 0) return claimed
     if (tries === 0) throw new Failure('busy-claim', `another call is claiming ${open[0]?.[0]?.iccid}`)
     if (tries < TRIES) pause(PAUSE_MS)
@@ -169,7 +179,7 @@ function stepOfDevice({ directory }: Job, holder: Receipt, use: Use): Step | und
   // It has another one: which one it uses is for a person to find out.
   if (assignment !== undefined && namesDevice(assignment)) return undefined
   if (use.state === 'used' && deviceIn(use.text) === device)
-    return { text: JSON.stringify({ ...fieldsOf(use.text), file: use.name }), records }
+    return { text: JSON.stringify({ ...fieldsOf(use.text), file: use.name }), records, isUsed: true }
   // Another call has claimed it for somebody. What somebody renamed does not say so, and after what a killed call claimed,
   // the device has got the next number.
   const isOthers = use.state === 'used' && fieldsOf(use.text)['claimed'] !== undefined

@@ -2,7 +2,7 @@ import { Failure } from '../failure.ts'
 import { movesInto } from '../store/move-journal.ts'
 import { fileName, usedName } from '../store/names.ts'
 import { looking, readUsed } from '../store/read.ts'
-import { deniedBy, holdersIn, withSeveralIccids } from '../store/receipts/last.ts'
+import { deniedBy, holdersIn, movesIn, withSeveralIccids } from '../store/receipts/last.ts'
 import { type Receipt, Receipts } from '../store/receipts/read-receipts.ts'
 import { tombstoneIn } from '../store/used-file.ts'
 import { type Progress, several } from '../words.ts'
@@ -71,6 +71,7 @@ async function hold(receipts: Receipts, comparison: Comparison): Promise<void> {
   const arrived = looking(directory, () => movesInto(directory))
   const found: Found = { 'two-devices': [], unused: [], 'two-profiles': [] }
   const forgotten: string[] = []
+  const moves = new Map<string, number>()
   for (const each of receipts.profiles()) {
     const iccid = each[0]?.iccid ?? ''
     tally.receipts += each.length
@@ -80,6 +81,10 @@ async function hold(receipts: Receipts, comparison: Comparison): Promise<void> {
     if (place === undefined) {
       tally.elsewhere++
       messages.tell(1, `${iccid} is not in ${directory}`)
+    }
+    for (const { directory: from, move } of movesIn(each)) {
+      const way = `from ${from} to ${move.to}`
+      moves.set(way, (moves.get(way) ?? 0) + 1)
     }
     const { state, statement } = place ?? {}
     const all = statement === undefined ? each : [...each, statement]
@@ -100,6 +105,7 @@ async function hold(receipts: Receipts, comparison: Comparison): Promise<void> {
     more: (others) => `${others} more devices are not recorded`,
     kind: 'unrecorded',
   })
+  for (const [way, count] of moves) messages.tell(0, `${several(count, 'profile')} moved ${way}`)
   const isAgreed = tally.receipts > 0 && problems === '' && forgotten.length === 0
   const where = tally.elsewhere === 0 ? '' : `; ${tally.elsewhere} of them not in ${directory}`
   messages.tell(

@@ -9,10 +9,9 @@ import { findUnanswered } from '../store/incoming/recover.ts'
 import { countMoved, type Moved } from '../store/move-journal.ts'
 import { fileName, parseName, usedName } from '../store/names.ts'
 import { useAt } from '../store/profile-state.ts'
-import { readUnused } from '../store/read.ts'
+import { readUnused, readUsed } from '../store/read.ts'
 import { tombstoneIn } from '../store/used-file.ts'
 import type { Messages } from '../words.ts'
-import { lookAt } from './records.ts'
 
 export type Found = ReturnType<typeof countFiles>
 
@@ -72,39 +71,35 @@ export function countFiles(directory: string, messages: Messages) {
 }
 
 /**
- * Counts several directories together, and each profile once: what left one of them for another one counts there, and what
- * left all of them where it was first.
+ * Counts several directories together, and each profile once: what left one of them for another one counts there, and so
+ * does what is marked used in several, as after `restore`.
  */
-export function countAll(all: readonly (Found & { directory: string })[], messages: Messages): Counts {
+export function countAll(all: readonly (Found & { directory: string })[]): Counts {
   const counts = sum(all.map((each) => each.counts))
   if (all.length < 2) return counts
-  const seen = new Set<string>()
-  readable('who has what was moved', messages, () => {
-    for (const { directory, moved, inTransit } of all) {
-      const others = all.filter((each) => each.directory !== directory)
-      const going = [...inTransit.keys()].map((name) => parseName(name)?.digits ?? '')
-      const left = [
-        ...moved.map((iccid) => ['moved', iccid] as const),
-        ...going.map((iccid) => ['inTransit', iccid] as const),
-      ]
-      for (const [kind, iccid] of left) {
-        if (seen.has(iccid) || others.some((each) => hasProfile(each.directory, iccid))) {
-          counts[kind]--
-          counts.used--
-        }
-        seen.add(iccid)
-      }
-    }
-  })
-  return counts
+  const [unused, used, moved, inTransit] = [
+    new Set<string>(),
+    new Set<string>(),
+    new Set<string>(),
+    new Set<string>(),
+  ]
+  for (const each of all) {
+    const going = digitsOf(each.inTransit.keys())
+    const gone = new Set([...each.moved, ...going])
+    const names = [...readUsed(each.directory), ...each.unfinished]
+    for (const iccid of digitsOf(each.iccids.map(fileName))) unused.add(iccid)
+    for (const iccid of digitsOf(names)) if (!gone.has(iccid)) used.add(iccid)
+    for (const iccid of each.moved) moved.add(iccid)
+    for (const iccid of going) inTransit.add(iccid)
+  }
+  const held = used.difference(unused)
+  const going = inTransit.difference(used).difference(unused)
+  const left = moved.difference(inTransit).difference(used).difference(unused)
+  const sizes = { moved: left.size, inTransit: going.size }
+  return { ...counts, ...sizes, unused: unused.size, used: held.size + going.size + left.size }
 }
 
-/** Also if it is used. */
-function hasProfile(directory: string, iccid: string): boolean {
-  const use = lookAt(directory, iccid)
-  if (use === undefined || use.state === 'unused') return true
-  return use.state !== 'gone' && tombstoneIn(use.text) === undefined
-}
+const digitsOf = (names: Iterable<string>) => [...names].map((name) => parseName(name)?.digits ?? '')
 
 /** Adds up numbers by their names. */
 export function sum<K extends string>(all: readonly Readonly<Record<K, number>>[]): Record<K, number> {

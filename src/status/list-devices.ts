@@ -36,13 +36,20 @@ export async function listDevices(list: DeviceList): Promise<void> {
     const devices = records.devices.map((each) => ({ ...each, directory, state: stateOf(each.file) }))
     return { ...records, ...found, directory, devices }
   })
-  const devices = all.flatMap((each) => each.devices).sort((a, b) => compare(a.claimed, b.claimed))
+  const everywhere = all.flatMap((each) => each.devices)
+  // After `restore`, two directories know of one profile.
+  const devices = [...Map.groupBy(everywhere, ({ device, iccid }) => `${iccid} ${device}`).values()]
+    .flatMap(([first]) => first ?? [])
+    .sort((a, b) => compare(a.claimed, b.claimed))
   const asked = devices
     .filter((each) => !(since !== undefined && Date.parse(each.claimed) < since.getTime()))
     .filter((each) => station === undefined || each.station === station)
     .map((each) => ({ ...each, result: results?.get(each.device) ?? null }))
     .filter(({ result }) => results === undefined || result !== 'pass')
   await printList(list, results === undefined ? FIELDS : RESULT_FIELDS, asked, directories)
+  const byStation = Map.groupBy(asked, (each) => each.station)
+  const counts = [...byStation].map(([name, { length }]) => `${name || 'unknown'} ${length}`)
+  if (counts.length > 1) messages.tell(0, `by station: ${counts.join(', ')}`)
   if (station !== undefined && !devices.some((each) => each.station === station))
     messages.warn(`station ${station} has claimed nothing for a device here`)
   const unknown = asked.filter(({ result }) => result === null).length
@@ -50,9 +57,9 @@ export async function listDevices(list: DeviceList): Promise<void> {
     messages.tell(0, `${several(unknown, 'device')} without a result: name the results of all stations`)
   const unreadable = all.flatMap((each) => each.unreadable)
   warnOfRecords({ devices, unreadable }, messages)
-  const counts = countAll(all, messages)
-  const moved = counts.moved + counts.inTransit
-  const others = all.reduce((total, { withoutDevice }) => total + withoutDevice, 0)
+  const total = countAll(all)
+  const moved = total.moved + total.inTransit
+  const others = all.reduce((count, { withoutDevice }) => count + withoutDevice, 0)
   if (others > 0) messages.tell(0, `${several(others, 'used profile')} without a device`)
   if (moved > 0) messages.tell(0, `${several(moved, 'profile')} moved to other directories, or in transit`)
 }

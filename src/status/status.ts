@@ -119,7 +119,7 @@ export async function showStatus(inquiry: Inquiry): Promise<void> {
   }
   const results = summaries.flatMap((each) => each.checked ?? [])
   const checked = results.length > 0 ? sum(results) : undefined
-  const counts = countAll(all, messages)
+  const counts = countAll(all)
   const total = { directory: null, counts, checked, identity: null }
   const lines = summaries.length > 1 ? [...summaries, total] : summaries
   await inquiry.print(statusIn(inquiry.format, lines))

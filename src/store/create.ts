@@ -89,6 +89,7 @@ const OTHERS: Outcome = { state: 'others' }
  * @throws the system error if nothing is created
  */
 export async function createAll(directory: string, all: readonly Creation[]): Promise<Outcome[]> {
+  if (all.length === 0) return []
   const inTurn = isOrdered(directory)
   const batch = join(directory, CLAIMS, DRAFT + randomUUID())
   const drafts = all.map((creation): Draft => {

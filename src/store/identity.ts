@@ -5,8 +5,10 @@
  */
 import { randomUUID } from 'node:crypto'
 import { closeSync, fstatSync, openSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { errnoOf, Failure, reasonOf } from '../failure.ts'
+import { fullPath } from '../full-path.ts'
 import type { Messages } from '../words.ts'
 import { fileRights, rightsOf, tryToRemove } from './directory-entries.ts'
 import { FAT, fileSystemOf, flushDirectorySync, flushFileSync, isTested, TESTED } from './flush/flush.ts'
@@ -31,7 +33,8 @@ const NUMBERED = [...TESTED, NFS]
 
 /**
  * Of a directory that was used, `original` or `copy`; of one that was not, `new` or `carried`: it is a copy all the same.
- * `none`: nothing is written down; `unknown`: it can't be read.
+ * At the same path of the same machine, it has come back, and may have been used since: `copy`. `none`: nothing is written
+ * down; `unknown`: it can't be read.
  */
 export type Identity = 'original' | 'copy' | 'new' | 'carried' | 'none' | 'unknown'
 
@@ -63,7 +66,7 @@ function look(directory: string): { readonly identity: Identity; readonly ageMs:
     file = patiently(() => openSync(join(directory, FILE), READ_SAFELY))
     const { ino, birthtimeNs, ctimeNs, mtimeMs } = fstatSync(file, { bigint: true })
     const ageMs = Math.abs(Date.now() - Number(mtimeMs))
-    const { used, inode, birth: born, fileSystem } = fieldsOf(readFileSync(file, 'utf8'))
+    const { used, inode, birth: born, fileSystem, host, path } = fieldsOf(readFileSync(file, 'utf8'))
     if (!(isNumber(inode) && isNumber(born))) return { identity: 'none', ageMs }
     const said = { inode: BigInt(inode), birth: BigInt(born), fileSystem: Number(fileSystem) }
     // Where no birth is told, Node may give the time of the last change. Elsewhere, both can be in one tick of the clock.
@@ -76,8 +79,9 @@ function look(directory: string): { readonly identity: Identity; readonly ageMs:
         return fileSystemOf(directory)
       },
     })
-    const identity = used === true ? (isOther ? 'copy' : 'original') : isOther ? 'carried' : 'new'
-    return { identity, ageMs }
+    if (!isOther) return { identity: used === true ? 'original' : 'new', ageMs }
+    const isBack = host === hostname() && path === fullPath(directory)
+    return { identity: used === true || isBack ? 'copy' : 'carried', ageMs }
   } catch (error) {
     const isMissing = ['ENOENT', 'ENOTDIR'].includes(errnoOf(error) ?? '')
     return { identity: isMissing ? 'none' : 'unknown', ageMs: 0 }
@@ -176,7 +180,7 @@ function write(path: string, directory: string, used: boolean): void {
   try {
     const { ino, birthtimeNs } = fstatSync(file, { bigint: true })
     const seen = { inode: String(ino), birth: String(birthtimeNs), fileSystem: fileSystemOf(directory) }
-    writeFileSync(file, JSON.stringify({ directory: randomUUID(), used, ...seen }))
+    writeFileSync(file, JSON.stringify({ host: hostname(), path: fullPath(directory), used, ...seen }))
     flushFileSync(file)
   } finally {
     closeSync(file)

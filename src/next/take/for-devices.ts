@@ -7,6 +7,7 @@ import { settle } from '../../store/create.ts'
 import { type Assignment, alikeWords, historyOf, recordAll } from '../../store/devices.ts'
 import { fileName, keyOf, parseName } from '../../store/names.ts'
 import { removeTwin, useAt } from '../../store/profile-state.ts'
+import { checkDirectory } from '../../store/read.ts'
 import { tombstoneIn } from '../../store/used-file.ts'
 import {
   beforeClaim,
@@ -142,11 +143,14 @@ async function assignedFrom(
   { name, text, use }: Assignment,
 ): Promise<Assigned> {
   // Its file was moved or deleted. Whether somebody has the profile is not known.
-  if (use.state === 'gone' && !onDisk(device, () => isToComeAnew(source.directory, name)))
+  if (use.state === 'gone' && !onDisk(device, () => isToComeAnew(source.directory, name))) {
+    // If the directory itself is missing, report that instead.
+    checkDirectory(source.directory)
     throw new Failure(
       { kind: 'file-gone', name },
       `device ${device} was assigned the profile of ${name}, and that file is gone`,
     )
+  }
   // Somebody may have given the used file another spelling.
   const ready = readyFrom(source, decrypt, use.state === 'used' ? use.name : name, text)
   return {

@@ -18,6 +18,7 @@ import { fileRights, rightsOf } from '../directory-entries.ts'
 import { flushDirectorySync, flushFileSync } from '../flush/flush.ts'
 import { isProfileName, usedName } from '../names.ts'
 import { attempt, patiently } from '../patience.ts'
+import { looking } from '../read.ts'
 import { stationName } from '../used-file.ts'
 import { BEGINNING, isBegun } from './read-receipts.ts'
 
@@ -59,18 +60,19 @@ export class ReceiptFile {
    * @param directory that of the profiles; a new file gets their rights
    * @param count how many lines are to come
    * @param longest what a line may have beside the ICCID: one for each, or one for all
-   * @throws {Failure} `usage` or `disk`
+   * @throws {Failure} `usage`, `no-directory` or `disk`
    */
   constructor(path: string, directory: string, count: number, longest: Longest = {}) {
     this.path = path
     const full = fullPath(directory)
     if (full === undefined) throw new Failure('current-directory-gone', 'the current directory is gone')
     this.#directory = full
+    const rights = looking(directory, () => fileRights(rightsOf(directory)))
     try {
       if (isProfileName(basename(path)))
         throw new Failure('profile-as-receipt', `${path}: a receipt can't have the name of a profile`)
       if (!takesReceipts(path)) throw new Failure('no-receipts', `${path} is not a file of receipts`)
-      this.#file = patiently(() => openSync(path, 'a+', fileRights(rightsOf(directory))))
+      this.#file = patiently(() => openSync(path, 'a+', rights))
       if (!hasRoom(path, this.#file, this.#sizeOf(count, longest)))
         throw new Failure('space-for-receipt', `not enough disk space for the receipt ${path}`)
       // A power cut could take the name of a new file, and all that was appended with it.
@@ -146,12 +148,11 @@ export function checkReceiptFile(...file: ConstructorParameters<typeof ReceiptFi
  */
 const hasRoom = (path: string, file: number, bytes: number): boolean =>
   attempt(() => {
-    const { bavail, bfree, blocks, bsize } = statfsSync(path)
-    // Some file systems keep blocks for root.
-    const free = process.getuid?.() === 0 ? bfree : bavail
-    if (!(blocks > 0 && bsize > 0 && free * bsize < bytes)) return true
+    // Not even root can use all of the other blocks that are free: ext4 keeps some for itself.
+    const { bavail, blocks, bsize } = statfsSync(path)
+    if (!(blocks > 0 && bsize > 0 && bavail * bsize < bytes)) return true
     const status = fstatSync(file)
-    return status.blocks * BLOCK - status.size >= bytes - free * bsize
+    return status.blocks * BLOCK - status.size >= bytes - bavail * bsize
   }) ?? true
 
 /**
