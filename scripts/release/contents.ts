@@ -10,7 +10,7 @@ import { commands } from '../manual/table.ts'
 import type { About, Files } from './packages.ts'
 
 const MANUAL = 'dist/manual'
-const STATIONS = 'scripts/stations'
+const STATIONS = 'dist/stations'
 
 /** Where packages have the pages. */
 const DOC = 'usr/share/doc/softsim'
