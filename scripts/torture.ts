@@ -24,7 +24,6 @@ import { pull } from './torture/pull.ts'
 import { race, sshfs, whyNoSshfs } from './torture/race.ts'
 import { Random } from './torture/random.ts'
 import { Tally, Violation } from './torture/tally.ts'
-import { whyNoTrace } from './torture/trace.ts'
 import { openWorks, type Works } from './torture/works.ts'
 
 interface Part {
@@ -43,7 +42,7 @@ const images = { whyNot: whyNoImages, without: withoutKinds }
 const PARTS: Record<string, Part> = {
   schedule: { share: 0.1, run: schedules },
   claim: { share: 0.05, run: (...all) => raceClaims(...all, values.dirs?.split(',')) },
-  power: { share: 0.55, ...images, whyNot: () => whyNoImages() ?? whyNoTrace(), run: power },
+  power: { share: 0.55, ...images, run: power },
   pull: { share: 0.1, ...images, run: pull },
   race: { share: 0.1, run: race },
   sshfs: { share: 0.05, whyNot: whyNoSshfs, run: sshfs },
