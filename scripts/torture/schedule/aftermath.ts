@@ -10,8 +10,8 @@ import type { Schedule } from './text.ts'
 export type Aftermath = ReturnType<After['end']>
 
 const PAUSE_MS = 2 * 60_000
-const DAY_MS = 25 * 3_600_000
-const MOST_CALLS = 8
+export const DAY_MS = 25 * 3_600_000
+export const MOST_CALLS = 8
 const MOST_KNOWN = 4000
 
 const known = new Map<string, Promise<Aftermath>>()
@@ -38,7 +38,7 @@ export function aftermathOf(world: World, schedule: Schedule, isSplit: boolean):
   return fresh
 }
 
-class After {
+export class After {
   readonly world: World
   readonly results: Result[] = []
   #inTransitAtFirst: number | undefined
