@@ -56,17 +56,12 @@ export const withHelp = (script: string) =>
   )
 
 /** The page of the script for stations. */
-export function stationPage(version: string, date: Date): string {
-  return `${[
+export const stationPage = (version: string, date: Date) =>
+  [
     ...head('softsim-station', 'program devices, each with its own SoftSIM profile', version, date),
-    '.Sh DESCRIPTION',
-    '.Bd -literal',
-    ...stationHelp.split('\n').map(roff),
-    '.Ed',
-    '.Sh SEE ALSO',
-    '.Xr softsim 1',
-  ].join('\n')}\n`
-}
+    ...['.Sh DESCRIPTION', '.Bd -literal', ...stationHelp.split('\n').map(roff), '.Ed'],
+    ...['.Sh SEE ALSO', '.Xr softsim 1', ''],
+  ].join('\n')
 
 const head = (name: string, description: string, version: string, date: Date) => [
   `.Dd ${date.toLocaleDateString('en-US', { dateStyle: 'long', timeZone: 'UTC' })}`,
