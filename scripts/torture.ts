@@ -73,9 +73,8 @@ if (values.dirs !== undefined && values.only !== 'claim') throw new Error('--dir
 
 const leftOut = chosen.flatMap(([name, { whyNot, without }]) => {
   const reason = whyNot?.()
-  return reason === undefined
-    ? (without?.() ?? []).map((which) => `${name} on ${which}`)
-    : [`${name}: ${reason}`]
+  if (reason !== undefined) return [`${name}: ${reason}`]
+  return without?.().map((which) => `${name} on ${which}`) ?? []
 })
 const sayWhatIsLeftOut = () => {
   for (const what of leftOut) console.log(`skipped: ${what}`)
@@ -117,11 +116,8 @@ async function schedules(works: Works, tally: Tally, until: number): Promise<und
   const minutes = String((until - performance.now()) / 60_000)
   const options = ['--minutes', minutes, '--seed', String(works.random.whole(1, 2 ** 31))]
   const search = async (index: number): Promise<number> => {
-    const child = fork(join(import.meta.dirname, 'torture/schedule.ts'), [
-      '--share',
-      `${index}/${processes}`,
-      ...options,
-    ])
+    const share = ['--share', `${index}/${processes}`]
+    const child = fork(join(import.meta.dirname, 'torture/schedule.ts'), [...share, ...options])
     child.on('message', (count: number) => tally.add('schedules', count))
     const stop = () => child.kill()
     process.once('exit', stop)

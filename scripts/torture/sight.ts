@@ -66,28 +66,19 @@ export function look(directory: string): Sight {
   return sight
 }
 
-function iccidIn(text: string): string | undefined {
-  try {
-    const { iccid, profile } = JSON.parse(text)
-    return typeof profile === 'string' && CIPHERTEXT.test(profile) ? iccid : undefined
-  } catch {
-    return undefined
-  }
-}
+const namesIn = (directory: string) => attempt(() => readdirSync(directory), [])
+const readOf = (path: string) => attempt(() => readFileSync(path, 'utf8'), '')
 
-function namesIn(directory: string): string[] {
-  try {
-    return readdirSync(directory)
-  } catch {
-    return []
-  }
+function iccidIn(text: string): string | undefined {
+  const { iccid, profile } = attempt(() => Object(JSON.parse(text)), {})
+  return typeof profile === 'string' && CIPHERTEXT.test(profile) ? iccid : undefined
 }
 
 /** It may be gone, or have another name, by the time it is read. */
-function readOf(path: string): string {
+function attempt<T>(read: () => T, otherwise: T): T {
   try {
-    return readFileSync(path, 'utf8')
+    return read()
   } catch {
-    return ''
+    return otherwise
   }
 }

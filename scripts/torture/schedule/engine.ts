@@ -3,7 +3,7 @@
  * beginning, its first steps return what they returned before and do nothing, and after its last allowed step every
  * step throws `Paused`. Only an execution without a pause concludes anything.
  */
-import { dirname } from 'node:path'
+import { basename, dirname } from 'node:path'
 import { Disk, type Kind } from './disk.ts'
 import { systemError } from './inode.ts'
 import { LOT, LOTS, parseName, profilesIn, STICK } from './names.ts'
@@ -164,14 +164,8 @@ export class World {
   async advance(call: Call, points = Number.POSITIVE_INFINITY, fault?: Fault): Promise<void> {
     if (call.state !== 'alive') return
     const run: Execution = {
-      world: this,
-      call,
-      fault,
-      isResuming: true,
-      at: 0,
-      left: points,
-      randoms: 0,
-      paused: undefined,
+      ...{ world: this, call, fault, isResuming: true },
+      ...{ at: 0, left: points, randoms: 0, paused: undefined },
     }
     call.beganAt ??= this.steps
     call.told = []
@@ -210,11 +204,9 @@ export class World {
 
   /** Which calls have decided the used files of a profile: any other one may have put them in their places. */
   ownersOf(iccid: string): string[] {
-    const used = LOTS.flatMap((lot) =>
-      this.disk.namesOf(lot).map((name) => ({ name, path: `${lot}/${name}` })),
-    )
-    return used.flatMap(({ name, path }) => {
-      const parsed = parseName(name)
+    const paths = LOTS.flatMap((lot) => this.disk.namesOf(lot).map((name) => `${lot}/${name}`))
+    return paths.flatMap((path) => {
+      const parsed = parseName(basename(path))
       const inode = parsed?.isUsed && parsed.iccid === iccid ? this.disk.at(path) : undefined
       if (inode === undefined) return []
       const [, nonce] = /"claim":"[-0-9a-f]*-(\d{12})"/.exec(inode.content.toString()) ?? []

@@ -97,11 +97,9 @@ function isEarly(print: Print, first: Print, all: readonly Print[], world: World
   if (first.device !== undefined && print.device === first.device) return false
   if (print.owners.includes(first.call)) return false
   const call = world.calls.find(({ id }) => id === print.call)
+  const file = `${LOT}/__${print.iccid}.json`
   const looked = call?.log.findLast(
-    (entry) =>
-      entry.name.startsWith('open') &&
-      entry.path === `${LOT}/__${print.iccid}.json` &&
-      entry.error === undefined,
+    ({ name, path, error }) => name.startsWith('open') && path === file && error === undefined,
   )
   const before = world.changes.filter(({ at }) => at <= (looked?.at ?? 0))
   const gone = before.findLastIndex(({ unused }) => unused.includes(print.iccid))
@@ -150,14 +148,8 @@ function codeOf({ world, schedule, faults }: Case, call: Call, at: number): Viol
   if (code === 3 && schedule.start === 'assigned' && /another call is claiming/.test(error)) return undefined
   // A call that passes over a file because of an error may have had it for a moment.
   if (isOnStick || begunMoves(schedule.start).length > 0) return undefined
-  if (
-    code === 3 &&
-    count > 0 &&
-    own === undefined &&
-    !isNew &&
-    refused.size === 0 &&
-    leastFree(world, call, schedule) >= count
-  )
+  const isForAny = count > 0 && own === undefined && !isNew
+  if (code === 3 && isForAny && refused.size === 0 && leastFree(world, call, schedule) >= count)
     return wrong('there were enough')
   return undefined
 }
@@ -177,11 +169,10 @@ function internalError({ code, error }: Result): Violation | undefined {
 
 /** How many profiles were free at the worst moment in the life of a call. */
 function leastFree({ changes }: World, { beganAt = 0, endedAt }: Call, { start }: Schedule): number {
-  const from = Math.max(
-    0,
-    changes.findLastIndex(({ at }) => at <= beganAt),
-  )
-  const counts = changes.slice(from).flatMap(({ at, free }) => (at <= endedAt ? free.length : []))
+  const from = changes.findLastIndex(({ at }) => at <= beganAt)
+  const counts = changes
+    .slice(Math.max(0, from))
+    .flatMap(({ at, free }) => (at <= endedAt ? free.length : []))
   return Math.min(...counts) - (start === 'assigned' ? 1 : 0)
 }
 
@@ -229,11 +220,8 @@ function* lost({ world, later: { disk, unfinished }, schedule, told }: Whole): G
     if (isWhole(disk, each, 'used') || isAway(schedule, each)) continue
     const names = LOTS.flatMap((lot) => disk.namesOf(lot)).filter((name) => name.includes(each))
     const isNamed = unfinished > 0 || isTold(told, each)
-    if (
-      names.some((name) => parseName(name)?.isUsed) &&
-      (isTornByCut(world, schedule) || (isWhole(disk, each, 'unused') && isNamed))
-    )
-      continue
+    const isKnown = isTornByCut(world, schedule) || (isWhole(disk, each, 'unused') && isNamed)
+    if (isKnown && names.some((name) => parseName(name)?.isUsed)) continue
     yield { rule: 'lost', what: `${each} is not used in the end; there is ${names.join(', ') || 'nothing'}` }
   }
 }
@@ -261,12 +249,8 @@ function* stuck({ world, later, schedule, faults, told }: Whole): Generator<Viol
   for (const what of later.stuck) {
     const [who = ''] = what.split(':')
     if (isAway(schedule, who)) continue
-    if (
-      hasFault(faults) &&
-      world.kind.noLinks !== undefined &&
-      /the record \S+ of device . is not complete/.test(what)
-    )
-      continue
+    const isTorn = /the record \S+ of device . is not complete/.test(what)
+    if (isTorn && hasFault(faults) && world.kind.noLinks !== undefined) continue
     if (!told.some((each) => each.told.some((text) => text.includes(`${who} is set aside`))))
       yield { rule: 'stuck', what }
   }
@@ -288,10 +272,8 @@ function* freed({ world: { calls }, schedule }: Case): Generator<Violation> {
   for (const [at, { beganAt = 0, endedAt, result }] of calls.entries()) {
     const after = calls[at + 1]
     if (names[at] !== 'next' || names[at + 1] !== 'next' || result?.code !== 3) continue
-    const isAlone = calls.every(
-      (other, index) =>
-        index === at || index === at + 1 || other.state === 'dead' || other.endedAt <= beganAt,
-    )
+    const others = calls.toSpliced(at, 2)
+    const isAlone = others.every((other) => other.state === 'dead' || other.endedAt <= beganAt)
     const isAtOnce = after?.beganAt === endedAt && !segments.some(({ call, napMs }) => call === at && napMs)
     if (isAlone && isAtOnce && after.result?.code === 0)
       yield { rule: 'freed', what: `${result.error}, and then there is one` }

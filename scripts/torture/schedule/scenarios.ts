@@ -8,17 +8,13 @@ import { EARLIER, LOT, LOTS, OTHER, parseName, RECEIPTS, STICK, THIRD } from './
 import type { Program, StoredProfile } from './program.ts'
 
 /** The nth profile, from 1 on. */
-export function profile(n: number): StoredProfile {
-  const plain = {
-    iccid: iccid(n),
-    imsi: `00101${String(n).padStart(10, '0')}`,
-    opc: '0'.repeat(32),
-    k: '1'.repeat(32),
-  }
+function profile(n: number): StoredProfile {
+  const imsi = `00101${String(n).padStart(10, '0')}`
+  const plain = { iccid: iccid(n), imsi, opc: '0'.repeat(32), k: '1'.repeat(32) }
   return { iccid: plain.iccid, profile: Buffer.from(JSON.stringify(plain)).toString('base64') }
 }
 
-export const fileOf = (n: number) => JSON.stringify(profile(n))
+const fileOf = (n: number) => JSON.stringify(profile(n))
 
 type Body = (call: Call) => Promise<Result>
 
@@ -125,16 +121,9 @@ const renameTool =
         const found = parseName(name)
         if (found === undefined || found.isUsed || !renames(directory, name)) continue
         for (const path of [`${directory}/__${name}`, directory]) files.fsyncSync(files.openSync(path))
-        step('print', '', true, ({ world }) => {
-          const device = `the tool of ${id}`
-          world.prints.push({
-            call: id,
-            iccid: found.iccid,
-            device,
-            isAgain: false,
-            owners: [id],
-          })
-        })
+        const device = `the tool of ${id}`
+        const print = { call: id, iccid: found.iccid, device, isAgain: false, owners: [id] }
+        step('print', '', true, ({ world }) => void world.prints.push(print))
         return done
       }
       return { ...done, code: 3 }

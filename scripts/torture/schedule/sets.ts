@@ -117,10 +117,8 @@ const FAULTY = ['links', 'nolinks', 'fat']
 
 /** Two profiles, and so many that one call gets too few. */
 function lotsFor(calls: readonly string[]): number[] {
-  const wanted = calls.reduce(
-    (sum, name) => sum + (WANTS[name]?.isOnStick ? 0 : (WANTS[name]?.count ?? 0)),
-    0,
-  )
+  const counts = calls.map((name) => (WANTS[name]?.isOnStick ? 0 : (WANTS[name]?.count ?? 0)))
+  const wanted = counts.reduce((sum, count) => sum + count, 0)
   return [...new Set([2, Math.max(1, wanted - 1)])]
 }
 

@@ -58,11 +58,8 @@ function outcomeOf(text: string): Pick<Call, 'result'> {
 /** Why nothing can be traced here; undefined where it can. */
 export function whyNoTrace(): string | undefined {
   if (process.platform !== 'linux') return 'strace runs only on Linux'
-  const { error, status, stderr } = spawnSync(
-    'strace',
-    [...traced('/dev/null').slice(1), process.execPath, '-v'],
-    { encoding: 'utf8' },
-  )
+  const [strace = '', ...words] = [...traced('/dev/null'), process.execPath, '-v']
+  const { error, status, stderr } = spawnSync(strace, words, { encoding: 'utf8' })
   if (error !== undefined) return 'there is no strace'
   return status === 0 ? undefined : `strace can't trace here: ${stderr.trim().split('\n')[0]}`
 }
