@@ -22,26 +22,22 @@ const FETCHES = 4
 const MOVES = 2
 const RISK = 0.12
 
-/** One directory under the names by which the stations know it. */
-export interface Place {
-  /** Where it is looked at, and first of all filled. */
-  readonly directory: string
-  /** Its other names: each station has one of them. */
-  readonly names: readonly string[]
-}
-
 /** Races until the time is over, once at least. */
 export async function race(works: Works, tally: Tally, until: number): Promise<undefined> {
   do {
     const directory = works.newPath()
-    await raceOnce(works, tally, { directory, names: [directory] })
+    await raceOnce(works, tally, directory, [directory])
     tally.add('races')
     rmSync(directory, { recursive: true })
   } while (performance.now() < until)
 }
 
-/** @throws {Violation} */
-export async function raceOnce(works: Works, tally: Tally, { directory, names }: Place): Promise<void> {
+/**
+ * @param directory where it is looked at, and first of all filled
+ * @param names by which the stations know it: each has one of them
+ * @throws {Violation}
+ */
+async function raceOnce(works: Works, tally: Tally, directory: string, names: readonly string[]) {
   const filled = await works.fetch(directory, PROFILES)
   if (filled.code !== 0) throw new Violation(`fetch ended with ${filled.code}: ${filled.stderr}`)
   const ledger = new Ledger()
@@ -104,7 +100,7 @@ export async function sshfs(works: Works, tally: Tally, until: number): Promise<
     do {
       const name = `profiles${tally.of('races over sshfs')}`
       const names = mounts.map((path) => join(path, name))
-      await raceOnce(works, tally, { directory: join(shared, name), names })
+      await raceOnce(works, tally, join(shared, name), names)
       tally.add('races over sshfs')
     } while (performance.now() < until)
     return undefined

@@ -263,16 +263,13 @@ function refused(all: object): Record<string, unknown> {
   )
 }
 
-function later<A extends unknown[], T>(action: (...args: A) => T) {
-  return async (...args: A): Promise<T> => {
+const promised = Object.entries(files).flatMap(([name, action]) => {
+  const later = async (...args: unknown[]) => {
     await null
-    return action(...args)
+    return (action as (...args: unknown[]) => unknown)(...args)
   }
-}
-
-const promised = Object.entries(files)
-  .filter(([name]) => name.endsWith('Sync'))
-  .map(([name, action]) => [name.slice(0, -4), later(action as (...args: unknown[]) => unknown)])
+  return name.endsWith('Sync') ? [[name.slice(0, -4), later]] : []
+})
 
 export const promises = { ...refused(realPromises), ...Object.fromEntries(promised) }
 

@@ -36,7 +36,9 @@ export async function judge(world: World, schedule: Schedule): Promise<Violation
     ...twice(prints, world),
     ...severalFor(prints),
     ...lost(all),
-    ...prints.map((print) => withoutUsedFile(print, later.disk)),
+    ...prints
+      .filter(({ iccid }) => !isWhole(later.disk, iccid, 'used'))
+      .map((print) => ({ rule: 'printed without used file', what: shown(print) })),
     ...twins(all),
     ...stuck(all),
     ...notRestored(later, schedule),
@@ -177,20 +179,16 @@ function leastFree({ changes }: World, { beganAt = 0, endedAt }: Call, { start }
 }
 
 /** Whether the used, or the unused, file of a profile holds it in any directory. */
-const isWhole = (disk: Disk, iccid: string, which: 'used' | 'unused'): boolean =>
+const isWhole = (disk: Disk, who: string, which: 'used' | 'unused'): boolean =>
   LOTS.some((lot) => {
-    const name = profilesIn(disk.namesOf(lot)).get(iccid)?.[which]
-    return name !== undefined && isWholeIn(disk, lot, name)
+    try {
+      const name = profilesIn(disk.namesOf(lot)).get(who)?.[which]
+      const { iccid, profile } = JSON.parse(textOf(disk, `${lot}/${name}`))
+      return name?.includes(iccid) && typeof profile === 'string'
+    } catch {
+      return false
+    }
   })
-
-function isWholeIn(disk: Disk, lot: string, name: string): boolean {
-  try {
-    const { iccid, profile } = JSON.parse(textOf(disk, `${lot}/${name}`))
-    return name.includes(iccid) && typeof profile === 'string'
-  } catch {
-    return false
-  }
-}
 
 /** Those that are in the directory from the beginning, and those that were stored, or put aside by a call that ended amid it. */
 function lotOf(world: World, { profiles, start, calls }: Schedule): string[] {
@@ -262,9 +260,6 @@ const isTornByCut = ({ kind }: World, { segments, calls }: Schedule) =>
   segments.some(
     ({ cut }) => cut !== undefined && (cut.some((share) => share > 0) || calls.includes('rename')),
   )
-
-const withoutUsedFile = (print: Print, disk: Disk): Violation | undefined =>
-  isWhole(disk, print.iccid, 'used') ? undefined : { rule: 'printed without used file', what: shown(print) }
 
 /** Alone, `next` finds all that there is: the next call finds no more. */
 function* freed({ world: { calls }, schedule }: Case): Generator<Violation> {

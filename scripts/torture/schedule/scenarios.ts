@@ -119,7 +119,14 @@ const renameTool =
     try {
       for (const name of files.readdirSync(directory)) {
         const found = parseName(name)
-        if (found === undefined || found.isUsed || !renames(directory, name)) continue
+        if (found === undefined || found.isUsed) continue
+        try {
+          files.renameSync(`${directory}/${name}`, `${directory}/__${name}`)
+        } catch (error) {
+          // Another call was first.
+          if ((error as NodeJS.ErrnoException).code === 'ENOENT') continue
+          throw error
+        }
         for (const path of [`${directory}/__${name}`, directory]) files.fsyncSync(files.openSync(path))
         const device = `the tool of ${id}`
         const print = { call: id, iccid: found.iccid, device, isAgain: false, owners: [id] }
@@ -131,17 +138,6 @@ const renameTool =
       return { ...done, code: 9, error: String(error) }
     }
   }
-
-/** @returns false if another call was first */
-function renames(directory: string, name: string): boolean {
-  try {
-    files.renameSync(`${directory}/${name}`, `${directory}/__${name}`)
-    return true
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false
-    throw error
-  }
-}
 
 /** Writes a file of the start. */
 function put(disk: Disk, path: string, text: string, mtimeMs: number): void {
