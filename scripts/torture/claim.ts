@@ -99,8 +99,8 @@ if (import.meta.main) process.on('message', async (turn: Turn) => process.send?.
 /** What every other station does: as fast as they can, and with an instant for each file. */
 const RACES: readonly [name: string, lockstep: readonly [Way, Way], timed: readonly [Way, Way]][] = [
   ['claims', ['claim', 'claim'], ['claim', 'claim']],
-  ['claims that come back', ['back', 'back'], ['back', 'claim']],
-  ['claims and bare renames', ['claim', 'bare rename'], ['claim', 'bare rename']],
+  ['claims that come back,', ['back', 'back'], ['back', 'claim']],
+  ['claims and bare renames,', ['claim', 'bare rename'], ['claim', 'bare rename']],
 ]
 
 const START_MS = 500
@@ -134,8 +134,8 @@ export async function raceClaims(
   // It may be somebody's share: nothing stays there, also when it is interrupted.
   process.once('exit', close)
   const races = RACES.flatMap(([what, lockstep, timed]) => [
-    { name: `${what}, in lockstep`, ways: lockstep, isTimed: false },
-    { name: `${what}, at the same instant`, ways: timed, isTimed: true },
+    { name: `${what} in lockstep`, ways: lockstep, isTimed: false },
+    { name: `${what} at the same instant`, ways: timed, isTimed: true },
   ]).map((race) => ({ ...race, sum: new Map<string, number>(), failures: [] as string[] }))
   /** What one claim takes, as the last race in lockstep has shown. */
   let claimMs = 0.1

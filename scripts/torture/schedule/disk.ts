@@ -68,10 +68,6 @@ const ALL: Kind[] = [
 
 export const KINDS: ReadonlyMap<string, Kind> = new Map(ALL.map((kind) => [kind.name, kind]))
 
-const NOBODY: Actor = { call: '', points: 0, now: 0 }
-
-const partsOf = (path: string) => path.split('/').filter((name) => name !== '' && name !== '.')
-
 type Rules = Partial<Pick<Kind, 'hasFatRules' | 'hasJournal' | 'bringsNames'>>
 
 export class Disk {
@@ -79,7 +75,7 @@ export class Disk {
   #steps = 0
   /** Keys of the names and contents that were read (`<`) or changed (`>`) since they were last taken away. */
   touched: string[] = []
-  actor = NOBODY
+  actor: Actor = { call: '', points: 0, now: 0 }
   readonly files = new Map<number, OpenFile>()
   #inodes = 1
   #descriptors = 10
@@ -117,7 +113,7 @@ export class Disk {
   /** The inode at a path. */
   at(path: string): Inode | undefined {
     let inode: Inode | undefined = this.#tree
-    for (const name of partsOf(path)) inode = inode?.names?.now.get(name)
+    for (const name of path.split('/').filter(Boolean)) inode = inode?.names?.now.get(name)
     return inode
   }
 

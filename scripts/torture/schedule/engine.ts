@@ -243,9 +243,6 @@ export class World {
   }
 }
 
-/** The disk of a path. */
-const rootOf = (path: string) => path.slice(0, path.indexOf('/', 1) + 1) || 'no disk'
-
 /** Whether the call that is being executed has been asked to stop. */
 export function isStopped(): boolean {
   if (current === undefined) return false
@@ -296,7 +293,8 @@ export function step<T>(name: string, path: string, isPoint: boolean, action: (r
   try {
     if (call.dead !== undefined && name !== 'close' && path.startsWith(call.dead.root))
       throw systemError(call.dead.code, name, path)
-    if (hasFault && run.fault?.lasts) call.dead = { root: rootOf(path), code: run.fault.code }
+    if (hasFault && run.fault?.lasts)
+      call.dead = { root: path.slice(0, path.indexOf('/', 1) + 1) || 'no disk', code: run.fault.code }
     if (hasFault && run.fault?.how === 'refused') throw systemError(run.fault.code, name, path)
     value = action(run)
     // A reply that is lost matters where the step is not the same when it is repeated.
