@@ -107,7 +107,8 @@ export class Crew {
   /** A profile gets its name only when all of its answer is safe: it must last then, whatever becomes of the call. */
   keepPublished(directory: string): void {
     const answer = this.#works.deliveredSince(this.#deliveredBefore)
-    const { unused, used, moved } = look(directory)
+    const { unused, used, moved, safe } = look(directory)
+    this.#ledger.keep(safe)
     const named = unused.union(used).union(moved)
     if (answer.some((iccid) => named.has(iccid))) this.#ledger.keep(answer)
   }

@@ -18,6 +18,8 @@ export interface Sight {
   /** Answers that were put aside, and what is in them. */
   readonly answers: string[]
   readonly aside: Set<string>
+  /** Of these, what is being published: its answer is flushed by then. */
+  readonly safe: Set<string>
 }
 
 /** What is decided and not in its place yet: the texts of files, by their names. */
@@ -38,7 +40,7 @@ function claimsIn(directory: string): Map<string, string> {
 export function look(directory: string): Sight {
   const sight: Sight = {
     ...{ unused: new Set(), used: new Set(), owned: new Set(), moved: new Set() },
-    ...{ torn: [], answers: [], aside: new Set() },
+    ...{ torn: [], answers: [], aside: new Set(), safe: new Set() },
   }
   const claims = claimsIn(directory)
   const names = [...new Set([...namesIn(directory), ...claims.keys()])]
@@ -61,7 +63,13 @@ export function look(directory: string): Sight {
     // What is left of the room that was kept for it may follow.
     const answer = text.replace(/\n\n[^\n]*$/, '\n')
     sight.answers.push(name)
-    for (const line of answer.split('\n').slice(0, -1)) sight.aside.add(iccidIn(line) ?? '')
+    // Beside the answer, its profiles are being written.
+    const isSafe = namesIn(join(incoming, name)).length > 1
+    for (const line of answer.split('\n').slice(0, -1)) {
+      const iccid = iccidIn(line)
+      if (iccid === undefined) continue
+      for (const which of isSafe ? [sight.aside, sight.safe] : [sight.aside]) which.add(iccid)
+    }
   }
   return sight
 }
