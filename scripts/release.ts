@@ -4,7 +4,7 @@
  * tar, zip and dpkg-deb, and rpmbuild for the packages of Red Hat.
  */
 import { execFileSync, spawnSync } from 'node:child_process'
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, join, resolve } from 'node:path'
@@ -21,6 +21,8 @@ const PACKAGED: Record<string, { deb: string; rpm: string }> = {
 }
 
 const MADE_ON_A_MAC = 'softsim-macos-arm64'
+const ONLY_A_MAC = 'it must be signed, and only a Mac can do that'
+const BY_PACKAGE = 'npm run package makes it, all of them on Linux'
 const EXECUTABLES = [...Object.keys(PACKAGED), 'softsim-macos-x64', MADE_ON_A_MAC, 'softsim-win-x64.exe']
 
 const { name, version, description } = JSON.parse(readFileSync('package.json', 'utf8'))
@@ -35,37 +37,28 @@ try {
   const found = readdirSync('dist/bin').filter((each) => each.startsWith(`${name}-`))
   for (const file of found) {
     console.log(`Compressing ${file}`)
-    checkVersion(join('dist/bin', file))
-    archive(join('dist/bin', file))
-    if (PACKAGED[file]) makePackages(join('dist/bin', file), PACKAGED[file])
+    const binary = join('dist/bin', file)
+    // It may have been left there by an earlier version.
+    if (!readFileSync(binary).includes(`VERSION="${version}"`))
+      throw new Error(`${binary} is not of version ${version}: run \`npm run package\``)
+    archive(binary)
+    if (PACKAGED[file]) makePackages(binary, PACKAGED[file])
   }
 } finally {
   rmSync(work, { recursive: true })
 }
 writeFileSync(join(OUTPUT, `${name}.cdx.json`), sbom())
-writeFileSync(join(OUTPUT, 'SHA256SUMS'), checksums())
+// The lines that `sha256sum --check` reads.
+const lines = readdirSync(OUTPUT).map(
+  (file) => `${hash('sha256', readFileSync(join(OUTPUT, file)))}  ${file}\n`,
+)
+writeFileSync(join(OUTPUT, 'SHA256SUMS'), lines.join(''))
 
-for (const line of missing()) console.warn(line)
+// What a release has besides, and why it could not be made here.
+for (const file of EXECUTABLES.filter((each) => !existsSync(join('dist/bin', each))))
+  console.warn(`Not made: ${file}: ${file === MADE_ON_A_MAC ? ONLY_A_MAC : BY_PACKAGE}`)
+if (!hasRpmbuild) console.warn('Not made: .rpm: there is no rpmbuild here (Debian has it in the package rpm)')
 console.log(`Made ${readdirSync(OUTPUT).length} files in ${OUTPUT}`)
-
-/** What a release has besides, and why it could not be made here. */
-function missing(): string[] {
-  const absent = EXECUTABLES.filter((file) => !existsSync(join('dist/bin', file)))
-  return [
-    ...absent.map((file) =>
-      file === MADE_ON_A_MAC
-        ? `Not made: ${file}: it must be signed, and only a Mac can do that`
-        : `Not made: ${file}: npm run package makes it, all of them on Linux`,
-    ),
-    ...(hasRpmbuild ? [] : ['Not made: .rpm: there is no rpmbuild here (Debian has it in the package rpm)']),
-  ]
-}
-
-/** An executable may have been left there by an earlier version. */
-function checkVersion(binary: string): void {
-  if (readFileSync(binary).includes(`VERSION="${version}"`)) return
-  throw new Error(`${binary} is not of version ${version}: run \`npm run package\``)
-}
 
 /** Packs one executable, under its plain name, with the texts that go with it. */
 function archive(binary: string): void {
@@ -103,13 +96,4 @@ function sbom(): string {
   // npm takes the name of the directory.
   list.metadata.component.name = name
   return `${JSON.stringify(list, null, 2)}\n`
-}
-
-/** The lines `sha256sum --check` reads. */
-function checksums(): string {
-  const lines = readdirSync(OUTPUT).map((file) => {
-    const hash = createHash('sha256').update(readFileSync(join(OUTPUT, file)))
-    return `${hash.digest('hex')}  ${file}\n`
-  })
-  return lines.join('')
 }

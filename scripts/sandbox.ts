@@ -76,24 +76,13 @@ mkdirSync(bin)
 const script = resolve('scripts/stations/softsim-station')
 if (process.platform === 'linux') symlinkSync(script, join(bin, 'softsim-station'))
 writeFileSync(join(bin, 'softsim'), `#!/bin/sh\nexec ${program} "$@"\n`, { mode: 0o755 })
-const [shell, setup] =
-  process.platform === 'win32'
-    ? [
-        'PowerShell',
-        [
-          `function softsim { & ${program} @args }`,
-          `$env:SOFTSIM_URL = '${service.url}'; $env:SOFTSIM_API_KEY = '${API_KEY}'`,
-          `cd '${directory}'`,
-        ],
-      ]
-    : [
-        'another terminal',
-        [
-          `export PATH='${bin}':"$PATH"`,
-          `export SOFTSIM_URL=${service.url} SOFTSIM_API_KEY=${API_KEY}`,
-          `cd '${directory}'`,
-        ],
-      ]
+const isWindows = process.platform === 'win32'
+const setup = isWindows
+  ? [
+      `function softsim { & ${program} @args }`,
+      `$env:SOFTSIM_URL = '${service.url}'; $env:SOFTSIM_API_KEY = '${API_KEY}'`,
+    ]
+  : [`export PATH='${bin}':"$PATH"`, `export SOFTSIM_URL=${service.url} SOFTSIM_API_KEY=${API_KEY}`]
 
 const station = `
 
@@ -103,9 +92,9 @@ A station, where cat stands for the device:
 
 const block = (lines: readonly string[]) => lines.map((line) => `  ${line}`).join('\n')
 
-console.log(`A profile service runs on this machine until you press Ctrl-C. In ${shell}, type:
+console.log(`A profile service runs on this machine until you press Ctrl-C. In ${isWindows ? 'PowerShell' : 'another terminal'}, type:
 
-${block(setup)}
+${block([...setup, `cd '${directory}'`])}
 
 Then try the commands of the README:
 

@@ -24,7 +24,6 @@ import { pull } from './torture/pull.ts'
 import { race, sshfs, whyNoSshfs } from './torture/race.ts'
 import { Random } from './torture/random.ts'
 import { Tally, Violation } from './torture/tally.ts'
-import { whyNoTrace } from './torture/trace.ts'
 import { openWorks, type Works } from './torture/works.ts'
 
 interface Part {
@@ -43,7 +42,7 @@ const images = { whyNot: whyNoImages, without: withoutKinds }
 const PARTS: Record<string, Part> = {
   schedule: { share: 0.1, run: schedules },
   claim: { share: 0.05, run: (...all) => raceClaims(...all, values.dirs?.split(',')) },
-  power: { share: 0.55, ...images, whyNot: () => whyNoImages() ?? whyNoTrace(), run: power },
+  power: { share: 0.55, ...images, run: power },
   pull: { share: 0.1, ...images, run: pull },
   race: { share: 0.1, run: race },
   sshfs: { share: 0.05, whyNot: whyNoSshfs, run: sshfs },
@@ -74,9 +73,8 @@ if (values.dirs !== undefined && values.only !== 'claim') throw new Error('--dir
 
 const leftOut = chosen.flatMap(([name, { whyNot, without }]) => {
   const reason = whyNot?.()
-  return reason === undefined
-    ? (without?.() ?? []).map((which) => `${name} on ${which}`)
-    : [`${name}: ${reason}`]
+  if (reason !== undefined) return [`${name}: ${reason}`]
+  return without?.().map((which) => `${name} on ${which}`) ?? []
 })
 const sayWhatIsLeftOut = () => {
   for (const what of leftOut) console.log(`skipped: ${what}`)
@@ -118,11 +116,8 @@ async function schedules(works: Works, tally: Tally, until: number): Promise<und
   const minutes = String((until - performance.now()) / 60_000)
   const options = ['--minutes', minutes, '--seed', String(works.random.whole(1, 2 ** 31))]
   const search = async (index: number): Promise<number> => {
-    const child = fork(join(import.meta.dirname, 'torture/schedule.ts'), [
-      '--share',
-      `${index}/${processes}`,
-      ...options,
-    ])
+    const share = ['--share', `${index}/${processes}`]
+    const child = fork(join(import.meta.dirname, 'torture/schedule.ts'), [...share, ...options])
     child.on('message', (count: number) => tally.add('schedules', count))
     const stop = () => child.kill()
     process.once('exit', stop)

@@ -1,8 +1,6 @@
 /** Runs processes and measures them. */
-import { execFile, execFileSync, spawn } from 'node:child_process'
-import { once } from 'node:events'
+import { execFile, execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import { text } from 'node:stream/consumers'
 import { setImmediate as turn } from 'node:timers/promises'
 import { promisify } from 'node:util'
 
@@ -15,22 +13,14 @@ export interface Cost {
   readonly cpu: number
 }
 
-/** Starts a process whose output nobody reads: `next` takes `ignore` for that. @returns also what failed, if anything */
-function start([command = '', ...args]: Line) {
-  const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'] })
-  child.stdout.resume()
-  const said = text(child.stderr)
-  const failure = once(child, 'close').then(async ([code]) =>
-    code === 0 ? undefined : `${command} ${args.join(' ')}: ${code}, ${await said}`,
-  )
-  return { pid: child.pid, failure }
-}
+/** Its output is a pipe, also where nobody reads it: `next` refuses to print into nothing. */
+const run = ([command = '', ...args]: Line) =>
+  promisify(execFile)(command, args, { maxBuffer: Number.POSITIVE_INFINITY })
 
 /** Milliseconds from the start of a process to its end. */
 export async function time(line: Line): Promise<number> {
   const began = performance.now()
-  const failure = await start(line).failure
-  if (failure !== undefined) throw new Error(failure)
+  await run(line)
   return performance.now() - began
 }
 
@@ -39,7 +29,7 @@ export const seconds = async (line: Line) => (await time(line)) / 1000
 /** By the shell, which knows what its children took: on its second line, in user and in kernel mode. */
 export async function cost(line: Line): Promise<Cost> {
   const began = performance.now()
-  const { stdout } = await promisify(execFile)('sh', ['-c', '"$@" || exit; times', 'sh', ...line])
+  const { stdout } = await run(['sh', '-c', '"$@" || exit; times', 'sh', ...line])
   const wall = (performance.now() - began) / 1000
   const times = [...stdout.matchAll(/(\d+)m([\d.]+)s/g)].slice(-2)
   return { wall, cpu: times.reduce((sum, [, minutes, rest]) => sum + 60 * Number(minutes) + Number(rest), 0) }
@@ -54,7 +44,8 @@ export async function turns<Name extends string, T>(
   for (const name in measures) measured[name] = []
   for (let round = 0; round < count; round++) {
     for (const name in measures) {
-      settle()
+      // The disk finishes what was written, which would slow down what is measured next.
+      if (process.platform !== 'win32') execFileSync('sync')
       measured[name].push(await measures[name]())
       await turn()
     }
@@ -62,24 +53,18 @@ export async function turns<Name extends string, T>(
   return measured
 }
 
-/** Lets the disk finish what was written, which would slow down what is measured next. */
-function settle(): void {
-  if (process.platform !== 'win32') execFileSync('sync')
-}
-
 /** Megabytes of memory that a process took at most; Linux alone tells. */
 export async function peakMemory(line: Line): Promise<number> {
-  const { pid, failure } = start(line)
+  const ended = run(line)
   let kilobytes = 0
   // The system keeps the maximum, so that a few looks are enough.
   const poll = setInterval(() => {
     try {
-      const status = readFileSync(`/proc/${pid}/status`, 'utf8')
+      const status = readFileSync(`/proc/${ended.child.pid}/status`, 'utf8')
       kilobytes = Math.max(kilobytes, Number(/^VmHWM:\s*(\d+) kB/m.exec(status)?.[1] ?? 0))
     } catch {} // It has ended.
   }, 20)
-  const failed = await failure.finally(() => clearInterval(poll))
-  if (failed !== undefined) throw new Error(failed)
+  await ended.finally(() => clearInterval(poll))
   return kilobytes / 1024
 }
 

@@ -1,15 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import {
-  copyFileSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs'
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
@@ -56,7 +47,10 @@ export function openPlace(above: string) {
     return directory
   }
 
-  /** A directory of so many profiles, half of them used, in which each call finds what the one before has found. */
+  /**
+   * In a directory of so many profiles, half of them used, each call finds what the one before has found.
+   * @returns makes a call
+   */
   async function newStation(count: number) {
     const used = count / 2
     const directory = await newDirectory(count, { used, real: used + 2 })
@@ -72,16 +66,15 @@ export function openPlace(above: string) {
       copyFileSync(kept, list)
     }
     putBack()
-    const once = () => time(next(directory)).finally(putBack)
-    const nextWithoutList = () => {
-      rmSync(list)
-      return once()
+    return (hasList = true) => {
+      if (!hasList) rmSync(list)
+      return time(next(directory)).finally(putBack)
     }
-    return { next: once, nextWithoutList }
   }
 
   return {
-    ...{ root, binary, privateKey, publicKeyPath, ciphertext, next, newPath, newDirectory, newStation },
+    ...{ root, binary, privateKey, publicKeyPath, publicPem, ciphertext },
+    ...{ next, newPath, newDirectory, newStation },
     /** The same on tmpfs. Linux alone has one in any case. */
     newPathInMemory(): string {
       inMemory ??= mkdtempSync('/dev/shm/softsim-bench-')
@@ -109,7 +102,7 @@ export async function fetchFrom<T>(
 ): Promise<T> {
   const tls = roundTripMs === 0 ? undefined : selfSigned(place.root)
   const service = await startService({
-    apiKeys: [{ key: API_KEY, kind: 'softsim', publicKey: readFileSync(place.publicKeyPath, 'utf8') }],
+    apiKeys: [{ key: API_KEY, kind: 'softsim', publicKey: place.publicPem }],
     ...{ callsPerMinute: 1e9, allProfilesAlike: true, firstIccid: 0 },
     ...(tls && { tls }),
   })

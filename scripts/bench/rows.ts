@@ -16,7 +16,7 @@ const DECRYPTIONS = 300
 export async function start(place: Place, part: number): Promise<Row[]> {
   const station = await place.newStation(FEW)
   const measured = await turns(40 * part, {
-    firsts: () => station.next(),
+    firsts: () => station(),
     seconds: () => time([process.execPath, '-e', '0']),
   })
   return [{ first: '`next`', second: '`node -e 0`', unit: 'ms', ...measured }]
@@ -29,9 +29,9 @@ export async function many(place: Place, part: number): Promise<Row[]> {
   for (const count of [1000, 1_000_000 * part]) {
     const station = await place.newStation(count)
     const measured = await turns(9 * part, {
-      without: () => station.nextWithoutList(),
-      with: () => station.next(),
-      few: () => few.next(),
+      without: () => station(false),
+      with: () => station(),
+      few: () => few(),
     })
     const first = `\`next\` with ${grouped(count)} profiles`
     const row = { first, second: `with ${FEW}`, unit: 'ms', seconds: measured.few } as const
@@ -88,9 +88,6 @@ const FLUSHES_AT_ONCE = 64
 const PLAIN = 'writing the same files without flushing'
 const EACH = `writing the same files, each flushed, ${FLUSHES_AT_ONCE} at a time`
 
-const walls = (costs: readonly Cost[]) => costs.map(({ wall }) => wall)
-const cpus = (costs: readonly Cost[]) => costs.map(({ cpu }) => cpu)
-
 /** In turns with writing the same files, plainly, and with a flush of each, which is the least that durability costs. */
 export async function fetch(place: Place, part: number): Promise<Row[]> {
   const fetched = MANY * part
@@ -128,11 +125,12 @@ export async function inMemory(place: Place, part: number): Promise<Row[]> {
     ours: () => fetchFrom(place, count, cost, 0, place.newPathInMemory()),
     plain: () => write(place, count, 'plain', place.newPathInMemory()),
   })
-  const first = `\`fetch\` of ${grouped(count)} on tmpfs`
-  return [
-    { first, second: PLAIN, unit: 's', firsts: walls(ours), seconds: walls(plain) },
-    { first: `${first}, processor time`, second: PLAIN, unit: 's', firsts: cpus(ours), seconds: cpus(plain) },
-  ]
+  return (['wall', 'cpu'] as const).map((which) => ({
+    first: `\`fetch\` of ${grouped(count)} on tmpfs${which === 'cpu' ? ', processor time' : ''}`,
+    ...{ second: PLAIN, unit: 's' },
+    firsts: ours.map((each) => each[which]),
+    seconds: plain.map((each) => each[which]),
+  }))
 }
 
 /** Over what a network allows that is a round trip wide: full batches, on all connections all the time. */

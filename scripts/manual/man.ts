@@ -45,20 +45,23 @@ export function manPage(commands: readonly Command[], version: string, date: Dat
   ].join('\n')}\n`
 }
 
-/** The page of the script for stations: what its --help prints. */
-export function stationPage(version: string, date: Date): string {
-  const script = readFileSync('scripts/stations/softsim-station', 'utf8')
-  const [, help = ''] = /<< 'END'\n([\s\S]*?)\nEND\n/.exec(script) ?? []
-  return `${[
+/** What the script for stations prints with --help. */
+const [, stationHelp = ''] =
+  /<< 'END'\n([\s\S]*?)\nEND\n/.exec(readFileSync('scripts/stations/softsim-station', 'utf8')) ?? []
+
+/** A script for stations with that help in it, each line behind what the script begins such a line with. */
+export const withHelp = (script: string) =>
+  script.replace(/^(.*)\(npm run package .*\)(\r?)$/m, (_, before: string, end: string) =>
+    stationHelp.replaceAll(/^.*$/gm, (line) => (before + line).trimEnd() + end),
+  )
+
+/** The page of the script for stations. */
+export const stationPage = (version: string, date: Date) =>
+  [
     ...head('softsim-station', 'program devices, each with its own SoftSIM profile', version, date),
-    '.Sh DESCRIPTION',
-    '.Bd -literal',
-    ...help.split('\n').map(roff),
-    '.Ed',
-    '.Sh SEE ALSO',
-    '.Xr softsim 1',
-  ].join('\n')}\n`
-}
+    ...['.Sh DESCRIPTION', '.Bd -literal', ...stationHelp.split('\n').map(roff), '.Ed'],
+    ...['.Sh SEE ALSO', '.Xr softsim 1', ''],
+  ].join('\n')
 
 const head = (name: string, description: string, version: string, date: Date) => [
   `.Dd ${date.toLocaleDateString('en-US', { dateStyle: 'long', timeZone: 'UTC' })}`,

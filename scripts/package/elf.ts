@@ -39,15 +39,10 @@ export function stripElf(elf: Buffer): Buffer {
   return stripped
 }
 
-function offsetOf(header: Buffer): number {
-  return Number(header.readBigUInt64LE(0x18))
-}
+const offsetOf = (header: Buffer) => Number(header.readBigUInt64LE(0x18))
 
 /** Where a section's bytes end in the file; one that is all zeros has none. */
-function endOf(header: Buffer): number {
-  return offsetOf(header) + (header.readUInt32LE(4) === NOBITS ? 0 : Number(header.readBigUInt64LE(0x20)))
-}
+const endOf = (header: Buffer) =>
+  offsetOf(header) + (header.readUInt32LE(4) === NOBITS ? 0 : Number(header.readBigUInt64LE(0x20)))
 
-function align(offset: number): number {
-  return Math.ceil(offset / 8) * 8
-}
+const align = (offset: number) => Math.ceil(offset / 8) * 8

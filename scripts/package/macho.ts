@@ -37,21 +37,21 @@ export function countSegment(file: Buffer, added: string): Buffer {
   const offsets = Array.from({ length: count }, (_, i) => file.readUInt32LE(starts + 4 + i * 4))
   const moved = offsets.map((offset) => (offset === 0 ? 0 : offset + ROOM)).toSpliced(index, 0, 0)
   const table = Buffer.alloc(4 + count * 4 + ROOM)
-  table.writeUInt32LE(moved.length, 0)
-  moved.forEach((offset, i) => {
-    table.writeUInt32LE(offset, 4 + i * 4)
-  })
+  for (const [i, value] of [moved.length, ...moved].entries()) table.writeUInt32LE(value, i * 4)
 
   const end = starts + 4 + count * 4
   for (const command of commands)
-    for (const field of LINKEDIT_OFFSETS[command.readUInt32LE(0)] ?? []) move(command, field, end)
-  for (const field of [8, 12]) file.writeUInt32LE(file.readUInt32LE(header + field) + ROOM, header + field)
-  fixups.writeUInt32LE(fixups.readUInt32LE(12) + ROOM, 12)
+    for (const field of LINKEDIT_OFFSETS[command.readUInt32LE(0)] ?? [])
+      if (command.readUInt32LE(field) >= end) grow(command, field)
+  for (const field of [8, 12]) grow(file, header + field)
+  grow(fixups, 12)
   const size = linkedit.readBigUInt64LE(48) + BigInt(ROOM)
   linkedit.writeBigUInt64LE(size, 48)
   linkedit.writeBigUInt64LE(((size + 0xfffn) / 0x1000n) * 0x1000n, 32)
   return Buffer.concat([file.subarray(0, starts), table, file.subarray(end)])
 }
+
+const grow = (bytes: Buffer, field: number) => bytes.writeUInt32LE(bytes.readUInt32LE(field) + ROOM, field)
 
 /** The load commands, each a view of the file: what is written there changes the file. */
 function loadCommands(file: Buffer): Buffer[] {
@@ -65,12 +65,4 @@ function loadCommands(file: Buffer): Buffer[] {
   return commands
 }
 
-function segmentName(segment: Buffer): string {
-  return segment.toString('latin1', 8, 24).replace(/\0+$/, '')
-}
-
-/** Moves an offset that points behind the grown table. */
-function move(command: Buffer, field: number, end: number): void {
-  const offset = command.readUInt32LE(field)
-  if (offset >= end) command.writeUInt32LE(offset + ROOM, field)
-}
+const segmentName = (segment: Buffer) => segment.toString('latin1', 8, 24).replace(/\0+$/, '')

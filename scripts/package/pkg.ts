@@ -5,7 +5,7 @@ import { resolve } from 'node:path'
 import { promisify } from 'node:util'
 
 /** What is asked of pkg. */
-export interface Packed {
+interface Packed {
   /** pkg's word for the system: linux, macos or win. */
   platform: string
   arch: string
@@ -15,8 +15,6 @@ export interface Packed {
   assets: Record<string, string>
   output: string
 }
-
-type Sea = (entry: string, options: object) => Promise<void>
 
 const START = 'scripts/package/start.cjs'
 
@@ -29,10 +27,6 @@ const OPTIONS = [
   '--no-concurrent-sparkplug',
   '--disable-sigusr1',
 ]
-
-/** An empty configuration of OpenSSL, by the names that Node's `os.devNull` has on each system. */
-const noOpenSslConfig = (platform: string) =>
-  `--openssl-config=${platform === 'win' ? '\\\\.\\nul' : '/dev/null'}`
 
 const require = createRequire(import.meta.url)
 const run = promisify(childProcess.execFile)
@@ -56,7 +50,8 @@ export async function pack({ platform, arch, node, assets, output }: Packed): Pr
       disableExperimentalSEAWarning: true,
       useSnapshot: false,
       useCodeCache: false,
-      execArgv: [...OPTIONS, noOpenSslConfig(platform)],
+      // An empty configuration, by the names that Node's `os.devNull` has on each system.
+      execArgv: [...OPTIONS, `--openssl-config=${platform === 'win' ? '\\\\.\\nul' : '/dev/null'}`],
       execArgvExtension: 'none',
       assets,
     },
@@ -64,7 +59,7 @@ export async function pack({ platform, arch, node, assets, output }: Packed): Pr
 }
 
 /** Loads pkg with its way to start processes replaced. */
-function loadSea(): Sea {
+function loadSea(): (entry: string, options: object) => Promise<void> {
   const { execFile } = childProcess
   const cwd = process.cwd()
   const here = (_file: string, args: string[]) => run(process.execPath, args, { cwd })

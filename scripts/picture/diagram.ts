@@ -1,19 +1,19 @@
 /** Draws a diagram of two columns from text: boxes below each other, arrows between them, and what stands beside them. */
 import { escaped, svg } from '../svg.ts'
 
-export interface Row {
+interface Row {
   /** A box. A question mark at its end makes it a question. */
   readonly left: string
   /** A second box, if an arrow leads to it, or else a note. */
-  readonly right?: string
+  readonly right?: string | undefined
   /** What stands at the arrow from left to right. */
-  readonly across?: string
+  readonly across?: string | undefined
   /** What stands at the arrow to the next row. */
   readonly down?: string
-  readonly downRight?: string
+  readonly downRight?: string | undefined
 }
 
-export interface Diagram {
+interface Diagram {
   readonly title: string
   readonly rows: readonly Row[]
 }
@@ -107,86 +107,65 @@ const inWords = ({ left, right, across, down }: Row) =>
     .join(' ')
     .replaceAll('\n', ' ')
 
+/**
+ * A line for each row: the box; behind `|` a note, or behind an arrow what stands at it and the second box. Below it,
+ * behind `v`, what stands at the arrows to the next row. `//` is a line break, and what is indented more goes on.
+ */
+function diagramOf(title: string, text: string): Diagram {
+  const rows: Row[] = []
+  for (const line of text
+    .trim()
+    .replaceAll(/\n {6,}/g, ' ')
+    .replaceAll(' // ', '\n')
+    .split(/\n {4}/)) {
+    const [, down, downRight] = /^v(?: (.*?)(?: v (.*))?)?$/.exec(line) ?? []
+    const [left = '', across, right] = line.split(/ (?:--(.*)-->|\|) /)
+    if (/^v\b/.test(line)) rows.push({ ...(rows.pop() as Row), down: down ?? '', downRight })
+    else rows.push({ left, across, right })
+  }
+  return { title, rows }
+}
+
 export const DIAGRAMS: Readonly<Record<string, Diagram>> = {
-  flow: {
-    title: 'From the service to the device, and where keys, receipts and backups live',
-    rows: [
-      {
-        left: 'Profile service',
-        right: 'Has your public key: only your private key opens the profiles',
-        down: 'softsim fetch, over the internet',
-      },
-      {
-        left: 'PC with internet\ndirectory of profiles',
-        right: 'The API key lives here, and nowhere else',
-        down: 'softsim move: never copy',
-      },
-      {
-        left: 'Stick or share\ndirectory of profiles',
-        right: 'All profiles are still encrypted. No key belongs here',
-        down: 'softsim move, or stations share it',
-      },
-      {
-        left: 'Station\ndirectory of profiles',
-        right:
-          'The private key lives here, with a backup in a safe. Receipts and results are written here. After each shift, keep them and a backup of the directory on another disk',
-        down: 'softsim next, without internet',
-      },
-      { left: 'Device', right: 'One device, one profile' },
-    ],
-  },
-  states: {
-    title: 'The states of a profile',
-    rows: [
-      { left: 'at the service', right: 'Paid for when it is allocated', down: 'fetch' },
-      {
-        left: 'unused\n<iccid>.json',
-        across: 'move',
-        right: 'in transit',
-        down: 'next begins',
-        downRight: 'the move ends',
-      },
-      {
-        left: 'claimed\n.claims/<iccid>',
-        right: 'moved\nunused in the other directory',
-        down: 'next flushes, then prints',
-      },
-      { left: 'used\n__<iccid>.json', right: 'For ever. With --device, the same device gets it again' },
-    ],
-  },
-  failure: {
-    title: 'What to do when a device fails',
-    rows: [
-      { left: 'Device … failed', down: '' },
-      {
-        left: 'Does it say: Do not ship it?',
-        across: 'yes',
-        right:
-          'Program it again. If that does not help, ship neither this device nor the one that has its ICCID',
-        down: 'no',
-      },
-      {
-        left: 'Is it the first time?',
-        across: 'yes',
-        right: 'Scan it again: it gets the same profile',
-        down: 'no',
-      },
-      {
-        left: 'Do other devices fail here, too?',
-        across: 'yes',
-        right: 'Stop. Check cable, power and program. No answer: check PASS and FAIL',
-        down: 'no',
-      },
-      {
-        left: 'Is its board replaced?',
-        across: 'yes',
-        right: 'The new board is a new device, with a new serial number',
-        down: 'no',
-      },
-      {
-        left: 'Put it aside with its label',
-        right: 'Scrapped: write it down, and have its ICCID deactivated',
-      },
-    ],
-  },
+  flow: diagramOf(
+    'From the service to the device, and where keys, receipts and backups live',
+    `
+    Profile service | Has your public key: only your private key opens the profiles
+    v softsim fetch, over the internet
+    PC with internet // directory of profiles | The API key lives here, and nowhere else
+    v softsim move: never copy
+    Stick or share // directory of profiles | All profiles are still encrypted. No key belongs here
+    v softsim move, or stations share it
+    Station // directory of profiles | The private key lives here, with a backup in a safe. Receipts and results
+      are written here. After each shift, keep them and a backup of the directory on another disk
+    v softsim next, without internet
+    Device | One device, one profile`,
+  ),
+  states: diagramOf(
+    'The states of a profile',
+    `
+    at the service | Paid for when it is allocated
+    v fetch
+    unused // <iccid>.json --move--> in transit
+    v next begins v the move ends
+    claimed // .claims/<iccid> | moved // unused in the other directory
+    v next flushes, then prints
+    used // __<iccid>.json | For ever. With --device, the same device gets it again`,
+  ),
+  failure: diagramOf(
+    'What to do when a device fails',
+    `
+    Device … failed
+    v
+    Does it say: Do not ship it? --yes--> Program it again. If that does not help, ship neither this device nor
+      the one that has its ICCID
+    v no
+    Is it the first time? --yes--> Scan it again: it gets the same profile
+    v no
+    Do other devices fail here, too? --yes--> Stop. Check cable, power and program. No answer: check PASS and FAIL
+    v no
+    Is its board replaced? --yes--> The new board is a new device, with a new serial number
+    v no
+    Put it aside with its label | Scrapped: write it down, and have its ICCID deactivated`,
+  ),
 }

@@ -2,15 +2,15 @@
  * What a release encloses with each executable, and where: for somebody on the line, who has no copy of the repository,
  * the pages of the manual, all in one folder, under the names of what they are about.
  */
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { basename, join, posix, relative } from 'node:path'
+import { existsSync, globSync, readdirSync, readFileSync } from 'node:fs'
+import { basename, join, posix } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { manPage } from '../manual/man.ts'
 import { commands } from '../manual/table.ts'
 import type { About, Files } from './packages.ts'
 
 const MANUAL = 'dist/manual'
-const STATIONS = 'scripts/stations'
+const STATIONS = 'dist/stations'
 
 /** Where packages have the pages. */
 const DOC = 'usr/share/doc/softsim'
@@ -19,11 +19,16 @@ const DOC = 'usr/share/doc/softsim'
 export function archiveContents(binary: string): Files {
   return new Map<string, string | Buffer>([
     ...texts(),
-    ...filesBelow(MANUAL),
-    ...stationsFor(binary).map((name) => [name, readFileSync(join(STATIONS, name))] as const),
+    ...filesIn(MANUAL, ['*.1', 'completions/*']),
+    ...filesIn(STATIONS, stationsFor(binary)),
     [binary.endsWith('.exe') ? 'softsim.exe' : 'softsim', readFileSync(binary)],
   ])
 }
+
+const filesIn = (directory: string, patterns: readonly string[]) =>
+  globSync([...patterns], { cwd: directory }).map(
+    (path) => [path, readFileSync(join(directory, path))] as const,
+  )
 
 /** The scripts for stations that run beside an executable; macOS has too old a bash. */
 function stationsFor(binary: string): string[] {
@@ -52,18 +57,7 @@ export function packageContents(binary: string, zsh: string, { version, time }: 
 const gzip = (text: string | Buffer) => gzipSync(text, { level: 9 })
 
 /** Pages and licences. */
-function texts(): Files {
-  return new Map<string, string | Buffer>([
-    ['THIRD-PARTY-LICENSES.txt', licenses()],
-    ...pagesFrom('README.md'),
-  ])
-}
-
-function filesBelow(directory: string): Map<string, Buffer> {
-  const entries = readdirSync(directory, { recursive: true, withFileTypes: true })
-  const paths = entries.filter((each) => each.isFile()).map(({ parentPath, name }) => join(parentPath, name))
-  return new Map(paths.map((path) => [relative(directory, path), readFileSync(path)]))
-}
+const texts = () => new Map([['THIRD-PARTY-LICENSES.txt', licenses()], ...pagesFrom('README.md')])
 
 const RULE = `\n\n${'='.repeat(80)}\n`
 

@@ -77,9 +77,12 @@ export function makeDeb(output: string, arch: string, files: Files, about: About
     'usr/share/lintian/overrides/softsim': OVERRIDES,
   }
   writeTree(tree, new Map([...files, ...Object.entries(own)]), about.time)
-  const epoch = String(about.time.getTime() / 1000)
-  execFileSync('dpkg-deb', [...HOW, '--build', tree, output], {
-    env: { ...process.env, SOURCE_DATE_EPOCH: epoch },
+  run('dpkg-deb', [...HOW, '--build', tree, output], about)
+}
+
+function run(program: string, args: readonly string[], { time }: About): void {
+  execFileSync(program, args, {
+    env: { ...process.env, SOURCE_DATE_EPOCH: String(time.getTime() / 1000) },
     stdio: ['ignore', 'ignore', 'inherit'],
   })
 }
@@ -138,10 +141,7 @@ export function makeRpm(output: string, arch: string, files: Files, about: About
   writeFileSync(specFile, spec(tree, files, about))
   const macros = { ...MACROS, _topdir: resolve(work), _rpmfilename: 'softsim.rpm', _rpmdir: resolve(work) }
   const defines = Object.entries(macros).flatMap(([name, value]) => ['--define', `${name} ${value}`])
-  execFileSync('rpmbuild', ['-bb', '--quiet', '--target', `${arch}-linux`, ...defines, specFile], {
-    env: { ...process.env, SOURCE_DATE_EPOCH: String(about.time.getTime() / 1000) },
-    stdio: ['ignore', 'ignore', 'inherit'],
-  })
+  run('rpmbuild', ['-bb', '--quiet', '--target', `${arch}-linux`, ...defines, specFile], about)
   execFileSync('mv', [join(work, 'softsim.rpm'), output])
 }
 

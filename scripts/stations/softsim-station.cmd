@@ -1,49 +1,7 @@
 @echo off
 rem Use softsim-station.ps1 where PowerShell is allowed: it limits the time and reads the answer of a device on a port.
 setlocal EnableExtensions EnableDelayedExpansion
-::: Usage: softsim-station [PORT...]
-:::
-::: Programs devices, each with its own profile: one after another, or a panel at
-::: once. You can stop and start it at any time: exit ends the shift. In a panel,
-::: skip leaves a slot empty.
-:::
-::: These environment variables are its settings:
-:::
-:::   PROFILES   the directory of profiles (SOFTSIM_DIR, or else profiles)
-:::   KEY        the private key (SOFTSIM_KEY_FILE, or else softsim.pem)
-:::   RECEIPT    the file for the receipts of next (SOFTSIM_RECEIPT, or else
-:::              receipt.jsonl)
-:::   RESULTS    the file for time (UTC), station, device and pass, fail or
-:::              unfinished of every attempt (results.csv)
-:::   STATION    the name of this station (SOFTSIM_STATION, or else the host name).
-:::              Give each of several on one PC its own, and its own RESULTS
-:::   LOG        a file for what this script, softsim and the devices say
-:::   LOW_STOCK  warn if at most so many profiles are left (50)
-:::   SERIALS    a regular expression for serial numbers, so that the barcode of a
-:::              box is not taken for one (1 to 128 of A-Z a-z 0-9 . _ : / # + -)
-:::   TIMEOUT    how many seconds a device or the program may take (30)
-:::   READ       a regular expression for what the device says, or the program on
-:::              standard output, such as ICCID: ([0-9]+). If it is not the ICCID
-:::              that the device got, the device fails
-:::   SEND       a frame for the profile, such as AT+SOFTSIM="%s". A framed line
-:::              ends with CR LF, a bare one with LF
-:::
-::: With devices at serial ports:
-:::
-:::   PORT       the ports, if they are not the arguments
-:::   BAUD       their speed (115200), with 8 data bits, no parity, 1 stop bit
-:::   PASS       a regular expression for the answer of a good device (^OK)
-:::   FAIL       the same for a bad one (ERROR|FAIL). The first match decides
-:::
-::: Without a port:
-:::
-:::   PROGRAM    the program that reads the profile as one line, and ends with 0 if
-:::              the device is programmed (program-device). Its environment has
-:::              SLOT (from 1) and DEVICE (the serial number)
-:::   PANEL      how many slots the panel has (1)
-:::
-::: softsim-station.cmd has no PASS, FAIL, TIMEOUT and SERIALS, and its READ is
-::: plain text.
+::: (npm run package writes the help of softsim-station here, and the script to dist/stations)
 set "first=%~1"
 for %%h in ("-h" "--help" "-help") do if "!first!" == %%h goto help
 if "!first!" == "/?" goto help

@@ -1,69 +1,178 @@
 /**
  * Races the claim itself, without the rest of the program: stations go through the same files at the same time, and
- * one of them must win each. It runs in any directories, so it tells whether a file server is safe.
+ * one of them must win each. It runs in any directories, so it tells whether a file server is safe. A station is a
+ * process of its own, which runs this file: it is sent a turn, goes through the files and answers what it won.
  */
 import { type ChildProcess, fork } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { once } from 'node:events'
+import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs'
 import { readFile, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
-import { nextName } from '../../src/store/claim.ts'
+import { reasonOf } from '../../src/failure.ts'
+import { pause } from '../../src/pause.ts'
+import { claimAll, comeBack, nextName, usedText } from '../../src/store/claim.ts'
+import { readProfile } from '../../src/store/read.ts'
+import { fieldsOf } from '../../src/store/used-file.ts'
 import { iccid } from '../../test/support/profiles.ts'
-import { now, type Outcome, type Turn, type Way } from './claimant.ts'
-import type { Random } from './random.ts'
 import { type Tally, Violation } from './tally.ts'
 import type { Works } from './works.ts'
 
-/** What every other station does; timed: each file has an instant of its own, else they go as fast as they can. */
-const RACES: readonly [name: string, ways: readonly [Way, Way], isTimed: boolean][] = [
-  ['claims in lockstep', ['claim', 'claim'], false],
-  ['claims at the same instant', ['claim', 'claim'], true],
-  ['claims that come back, in lockstep', ['back', 'back'], false],
-  ['claims that come back, at the same instant', ['back', 'claim'], true],
-  ['claims and bare renames, in lockstep', ['claim', 'bare rename'], false],
-  ['claims and bare renames, at the same instant', ['claim', 'bare rename'], true],
-]
+async function claimAsNext(directory: string, name: string): Promise<boolean> {
+  const stored = readProfile(directory, name)
+  // What is not written completely yet does not decrypt.
+  if (stored === undefined || fieldsOf(stored)['profile'] === undefined) return false
+  const [outcome] = await claimAll(directory, [usedText({ name, stored })])
+  if (outcome !== undefined && 'error' in outcome) throw outcome.error
+  return outcome?.state === 'ours'
+}
 
-interface Race {
-  readonly name: string
-  readonly ways: readonly [Way, Way]
-  readonly isTimed: boolean
-  /** What has become of the files. */
-  readonly sum: Map<string, number>
+/** What a station does to a file, and whether it has won it then. */
+const WAYS = {
+  claim: claimAsNext,
+  /** The public tool of the service's vendor. */
+  'bare rename': async (directory: string, name: string) => {
+    try {
+      renameSync(join(directory, name), join(directory, `__${name}`))
+      return true
+    } catch {
+      return false
+    }
+  },
+  /** What is claimed comes back, and whoever is first then keeps it. */
+  back: async (directory: string, name: string) => {
+    const stored = readProfile(directory, name)
+    if (stored !== undefined && (await claimAsNext(directory, name)))
+      await comeBack(directory, [{ name, stored }])
+    return claimAsNext(directory, nextName(name))
+  },
+} satisfies Record<string, (directory: string, name: string) => Promise<boolean>>
+
+type Way = keyof typeof WAYS
+
+interface Turn {
+  /** The directory as this station sees it. */
+  readonly directory: string
+  readonly way: Way
+  /** When each file is tried at the earliest, in milliseconds since 1970. */
+  readonly at: readonly number[]
+}
+
+interface Outcome {
+  readonly won: string[]
   /** What was thrown at each call that failed. */
   readonly failures: string[]
+  readonly milliseconds: number
 }
+
+/** The clock that processes have in common, with parts of a millisecond. */
+const now = () => performance.timeOrigin + performance.now()
+
+/** Slept through, but for the end: nobody wakes up to the microsecond. */
+const WATCHED_MS = 2
+
+function waitUntil(time: number): void {
+  const ahead = time - now() - WATCHED_MS
+  if (ahead > 0) pause(ahead)
+  while (now() < time);
+}
+
+const NAMES = Array.from({ length: 100 }, (_, n) => `${iccid(n)}.json`)
+
+async function play({ directory, way, at }: Turn): Promise<Outcome> {
+  const [won, failures]: [string[], string[]] = [[], []]
+  waitUntil(at[0] ?? 0)
+  const began = now()
+  for (const [index, name] of NAMES.entries()) {
+    waitUntil(at[index] ?? 0)
+    try {
+      if (await WAYS[way](directory, name)) won.push(name)
+    } catch (error) {
+      failures.push(error instanceof Error ? error.message : reasonOf(error))
+    }
+  }
+  return { won, failures, milliseconds: now() - began }
+}
+
+if (import.meta.main) process.on('message', async (turn: Turn) => process.send?.(await play(turn)))
+
+/** What every other station does: as fast as they can, and with an instant for each file. */
+const RACES: readonly [name: string, lockstep: readonly [Way, Way], timed: readonly [Way, Way]][] = [
+  ['claims', ['claim', 'claim'], ['claim', 'claim']],
+  ['claims that come back,', ['back', 'back'], ['back', 'claim']],
+  ['claims and bare renames,', ['claim', 'bare rename'], ['claim', 'bare rename']],
+]
+
+const START_MS = 500
+
+/** A network file system remembers names and attributes for a while, NFS for a minute. */
+const BELIEF_MS = 90_000
+const LOOK_PAUSE_MS = 500
 
 /**
  * Races until the time is over, each race once at least, and says how each went.
- * @param given one directory as each station sees it; none for one on a disk of this machine
+ * @param given one directory as each station sees it, two stations at least; none for one on a disk of this machine
  * @throws {Violation}
  */
 export async function raceClaims(
-  works: Works,
+  { newPath, random }: Works,
   tally: Tally,
   until: number,
   given?: readonly string[],
 ): Promise<undefined> {
-  const own = works.newPath()
+  const own = newPath()
   mkdirSync(own)
-  const course = await openCourse(given ?? [own], works.random)
-  const races = RACES.map(
-    ([name, ways, isTimed]): Race => ({ name, ways, isTimed, sum: new Map(), failures: [] }),
-  )
+  const [first = own, second = first, ...more] = given ?? []
+  const above = [first, second, ...more]
+  const name = basename(mkdtempSync(join(first, 'softsim-claim-')))
+  const stations = above.map(() => fork(import.meta.filename))
+  const remove = (path: string) => rmSync(path, { recursive: true, force: true, maxRetries: 5 })
+  const close = () => {
+    for (const station of stations) station.kill()
+    remove(join(first, name))
+  }
+  // It may be somebody's share: nothing stays there, also when it is interrupted.
+  process.once('exit', close)
+  const races = RACES.flatMap(([what, lockstep, timed]) => [
+    { name: `${what} in lockstep`, ways: lockstep, isTimed: false },
+    { name: `${what} at the same instant`, ways: timed, isTimed: true },
+  ]).map((race) => ({ ...race, sum: new Map<string, number>(), failures: [] as string[] }))
+  /** What one claim takes, as the last race in lockstep has shown. */
+  let claimMs = 0.1
   try {
+    for (const each of above)
+      if (!(await becomes(() => existsSync(join(each, name)))))
+        throw new Error(`${each} and ${first} are different directories`)
     for (let turn = 0; turn < races.length || performance.now() < until; turn++) {
-      await course.run(races[turn % races.length] as Race)
-      tally.add('files raced for', FILES)
+      const { ways, isTimed, sum, failures } = races[turn % races.length] as (typeof races)[number]
+      const directory = join(first, name, String(turn))
+      mkdirSync(directory)
+      await Promise.all(NAMES.map((each) => writeFile(join(directory, each), contents(each))))
+      const start = now() + START_MS
+      // So near to each other that the claims overlap, now this station first and now that.
+      const instants = () => NAMES.map((_, n) => start + n * (2 * claimMs + 1) + random.next() * claimMs)
+      const asked = stations.map((station, at) =>
+        ask(station, {
+          directory: join(above[at] ?? '', name, String(turn)),
+          way: ways[at % 2] ?? ways[0],
+          at: isTimed ? instants() : [start],
+        }),
+      )
+      const outcomes = await Promise.all(asked)
+      if (!isTimed) claimMs = Math.max(...outcomes.map((each) => each.milliseconds)) / NAMES.length
+      for (const [what, count] of Object.entries(await countsOf(directory, outcomes)))
+        sum.set(what, (sum.get(what) ?? 0) + count)
+      failures.push(...outcomes.flatMap((outcome) => outcome.failures))
+      remove(directory)
+      tally.add('files raced for', NAMES.length)
       tally.show('claim')
     }
   } finally {
-    course.close()
+    close()
   }
-  const problems = races.flatMap(({ name, ways, sum, failures: [first] }) => {
+  const problems = races.flatMap(({ name, ways, sum, failures: [failure] }) => {
     const counts = [...sum].map(([what, count]) => `${what} ${count}`)
-    console.log(`${name}: ${counts.join(', ')}${first === undefined ? '' : ` (${first})`}`)
+    console.log(`${name}: ${counts.join(', ')}${failure === undefined ? '' : ` (${failure})`}`)
     return faultsIn(ways, given === undefined)
       .filter((what) => sum.get(what))
       .map((what) => `${name}: ${what} ${sum.get(what)}`)
@@ -85,109 +194,39 @@ function faultsIn(ways: readonly Way[], isOwnDisk: boolean): string[] {
   ]
 }
 
-/** How many files a race has. */
-const FILES = 100
-
-const CLAIMANT = fileURLToPath(new URL('./claimant.ts', import.meta.url))
-const START_MS = 500
-
-/** A network file system remembers names and attributes for a while, NFS for a minute. */
-const BELIEF_MS = 90_000
-const LOOK_PAUSE_MS = 500
-
-/** Starts as many stations as there are views of one directory, two at least, which go through its files. */
-async function openCourse([first = '', second = first, ...more]: readonly string[], random: Random) {
-  const above = [first, second, ...more]
-  const name = basename(mkdtempSync(join(first, 'softsim-claim-')))
-  const views = above.map((each) => join(each, name))
-  const stations = views.map(() => fork(CLAIMANT))
-  let turns = 0
-  /** What one claim takes, as the last race in lockstep has shown. */
-  let claimMs = 0.1
-
-  const remove = (path: string) => rmSync(path, { recursive: true, force: true, maxRetries: 5 })
-  const close = () => {
-    for (const station of stations) station.kill()
-    remove(join(first, name))
-  }
-  // It may be somebody's share: nothing stays there, also when it is interrupted.
-  process.once('exit', close)
-  for (const [at, view] of views.entries()) {
-    if (await becomes(() => existsSync(view))) continue
-    close()
-    throw new Error(`${above[at]} and ${first} are different directories`)
-  }
-
-  /** So near to each other that the claims overlap, now this station first and now that. */
-  const instants = (start: number) =>
-    Array.from({ length: FILES }, (_, n) => start + n * (2 * claimMs + 1) + random.next() * claimMs)
-
-  /** What becomes of the files of a race is counted in its sum. */
-  const run = async ({ ways, isTimed, sum, failures }: Race): Promise<void> => {
-    const turn = String(turns++)
-    const directory = join(first, name, turn)
-    const names = Array.from({ length: FILES }, (_, n) => `${iccid(n)}.json`)
-    mkdirSync(directory)
-    await Promise.all(names.map((each) => writeFile(join(directory, each), contents(each))))
-    const start = now() + START_MS
-    const asked = stations.map((station, at) =>
-      ask(station, {
-        directory: join(views[at] ?? '', turn),
-        way: ways[at % 2] ?? ways[0],
-        names,
-        at: isTimed ? instants(start) : [start],
-      }),
-    )
-    const outcomes = await Promise.all(asked)
-    if (!isTimed) claimMs = Math.max(...outcomes.map(({ milliseconds }) => milliseconds)) / FILES
-    for (const [what, count] of Object.entries(await countsOf(directory, names, outcomes)))
-      sum.set(what, (sum.get(what) ?? 0) + count)
-    failures.push(...outcomes.flatMap((outcome) => outcome.failures))
-    remove(directory)
-  }
-  return { run, close }
-}
-
 /** Their contents must be under one of the two names, and those that were won under the used one. */
-async function countsOf(
-  directory: string,
-  names: readonly string[],
-  all: readonly Outcome[],
-): Promise<Record<string, number>> {
+async function countsOf(directory: string, all: readonly Outcome[]): Promise<Record<string, number>> {
   const winners = (name: string) => all.filter(({ won }) => won.includes(name)).length
-  const won = names.filter((name) => winners(name) > 0)
-  let lost: string[] = []
-  let unmarked: string[] = []
+  const won = NAMES.filter((name) => winners(name) > 0)
+  let [lost, unmarked] = [NAMES, NAMES]
   await becomes(async () => {
-    const used = await holding(directory, names, '__')
-    const unused = await holding(directory, names, '')
-    lost = names.filter((name) => !used.has(name) && !unused.has(name))
+    const [used, unused] = [await holding(directory, '__'), await holding(directory, '')]
+    lost = NAMES.filter((name) => !used.has(name) && !unused.has(name))
     unmarked = won.filter((name) => !used.has(name))
     return lost.length + unmarked.length === 0
   })
   const each = all.map((outcome, at) => [`won by station ${at + 1}`, outcome.won.length])
   return {
-    files: names.length,
+    files: NAMES.length,
     ...Object.fromEntries(each),
-    'by more than one': names.filter((name) => winners(name) > 1).length,
-    'by nobody': names.length - won.length,
+    'by more than one': NAMES.filter((name) => winners(name) > 1).length,
+    'by nobody': NAMES.length - won.length,
     'not marked used': unmarked.length,
     'contents lost': lost.length,
     'failed calls': all.reduce((sum, { failures }) => sum + failures.length, 0),
   }
 }
 
-const PROFILE = 'x'.repeat(700)
-
-const contents = (name: string) => JSON.stringify({ iccid: name.slice(0, -'.json'.length), profile: PROFILE })
+const contents = (name: string) =>
+  JSON.stringify({ iccid: name.slice(0, -'.json'.length), profile: 'x'.repeat(700) })
 
 /** Those whose contents are under their last name with this prefix. */
-async function holding(directory: string, names: readonly string[], prefix: string): Promise<Set<string>> {
+async function holding(directory: string, prefix: string): Promise<Set<string>> {
   const read = (name: string) => readFile(join(directory, prefix + name), 'utf8').catch(() => undefined)
   const texts = await Promise.all(
-    names.map(async (name) => (await read(nextName(name))) ?? (await read(name))),
+    NAMES.map(async (name) => (await read(nextName(name))) ?? (await read(name))),
   )
-  return new Set(names.filter((name, at) => texts[at]?.startsWith(contents(name).slice(0, -1))))
+  return new Set(NAMES.filter((name, at) => texts[at]?.startsWith(contents(name).slice(0, -1))))
 }
 
 /** Whether it is so, or becomes so when a network file system looks again. */
@@ -198,14 +237,10 @@ async function becomes(isSo: () => boolean | Promise<boolean>): Promise<boolean>
   return true
 }
 
-function ask(station: ChildProcess, turn: Turn): Promise<Outcome> {
-  return new Promise((resolve, reject) => {
-    const ended = () => reject(new Error('a station ended before its turn was over'))
-    station.once('exit', ended)
-    station.once('message', (outcome: Outcome) => {
-      station.off('exit', ended)
-      resolve(outcome)
-    })
-    station.send(turn, (error) => error && reject(error))
-  })
+async function ask(station: ChildProcess, turn: Turn): Promise<Outcome> {
+  station.send(turn)
+  const [outcome] = await Promise.race([once(station, 'message'), once(station, 'exit')])
+  if (typeof outcome !== 'object' || outcome === null)
+    throw new Error('a station ended before its turn was over')
+  return outcome
 }

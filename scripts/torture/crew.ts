@@ -1,12 +1,11 @@
 /** Calls at work in directories of profiles, again and again until they are told to stop. Some of them are killed. */
-import { readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Ledger } from './ledger.ts'
 import { printedIn, type Run, type Started, start } from './program.ts'
 import { look } from './sight.ts'
 import type { Tally } from './tally.ts'
-import { isPutAside, readCalls, traced } from './trace.ts'
 import type { Works } from './works.ts'
 
 const LATEST_KILL_MS = 900
@@ -31,6 +30,8 @@ export class Crew {
   kills = 0
   /** How many profiles calls that were killed may have claimed. */
   atStake = 0
+  /** How many profiles the service had delivered before the last fetch. */
+  #deliveredBefore = 0
   readonly #works: Works
   readonly #tally: Tally
   readonly #ledger: Ledger
@@ -87,17 +88,29 @@ export class Crew {
   }
 
   /** Fetches a few, and now and then many, which are flushed in one go. */
-  async fetching(directory: string, { risk = 0, many = 0, isTraced = false } = {}): Promise<void> {
+  async fetching(directory: string, { risk = 0, many = 0 } = {}): Promise<void> {
     const { random } = this.#works
     while (this.isOn && !this.isCut) {
-      const count = random.chance(many) ? random.whole(64, 100) : random.whole(1, 12)
-      if (isTraced) await this.fetchTraced(directory, count)
-      else {
-        const { stderr } = await this.see(this.#works.startFetch(directory, count, {}, '-vv'), { risk })
-        this.#ledger.keep([...stderr.matchAll(/^softsim: (\d+) is stored$/gm)].map(([, iccid = '']) => iccid))
-        await sleep(random.whole(0, 30))
-      }
+      await this.#fetch(directory, random.chance(many) ? random.whole(64, 100) : random.whole(1, 12), risk)
+      await sleep(random.whole(0, 30))
     }
+  }
+
+  /** Fetches one answer. */
+  async #fetch(directory: string, count: number, risk = 0): Promise<void> {
+    this.#deliveredBefore = this.#works.service.delivered.size
+    const { code, stderr } = await this.see(this.#works.startFetch(directory, count, {}, '-vv'), { risk })
+    if (code === 3) this.#ledger.problems.add(`fetch ended with ${code}: ${stderr}`)
+    this.#ledger.keep([...stderr.matchAll(/^softsim: (\d+) is stored$/gm)].map(([, iccid = '']) => iccid))
+  }
+
+  /** A profile gets its name only when all of its answer is safe: it must last then, whatever becomes of the call. */
+  keepPublished(directory: string): void {
+    const answer = this.#works.deliveredSince(this.#deliveredBefore)
+    const { unused, used, moved, safe } = look(directory)
+    this.#ledger.keep(safe)
+    const named = unused.union(used).union(moved)
+    if (answer.some((iccid) => named.has(iccid))) this.#ledger.keep(answer)
   }
 
   /** Moves a few profiles to another directory, or home. Whatever was interrupted there is finished first. */
@@ -116,28 +129,13 @@ export class Crew {
     for (const line of [moveLine(here, there), moveLine(there, here)]) await this.see(start(line))
   }
 
-  /** Fetches one answer. What the trace tells was put aside must last from then on, whatever becomes of the call. */
-  async fetchTraced(directory: string, count: number): Promise<void> {
-    const log = join(this.#works.root, 'trace')
-    const before = this.#works.service.delivered.size
-    const { code } = await this.see(this.#works.startFetch(directory, count, { under: traced(log) }))
-    const seen = readCalls(readFileSync(log, 'utf8'))
-    const answer = this.#works.deliveredSince(before)
-    // A profile gets its name only when all of its answer is safe.
-    const isPublished = seen.some(
-      ({ name, args }) =>
-        /^(link|rename)/.test(name) && answer.some((iccid) => args.includes(`/${iccid}.json"`)),
-    )
-    if (code === 0 || isPublished || isPutAside(seen, answer[0] ?? '')) this.#ledger.keep(answer)
-  }
-
   /** The hint may be gone, empty, cut off or nonsense at any time. */
   async spoiling(directory: string): Promise<void> {
     const hint = join(directory, '.unused')
     const { random } = this.#works
     const ways = [
       () => rmSync(hint),
-      (at: number) => truncateSync(hint, Math.min(at, readFileSync(hint).length)),
+      (at: number) => truncateSync(hint, at),
       () =>
         writeFileSync(hint, 'softsim unused 1       \n99999                  \n0                      \n'),
       (at: number) => writeFileSync(hint, Buffer.alloc(at, '7')),
@@ -146,14 +144,12 @@ export class Crew {
       await sleep(random.whole(1, 120))
       try {
         random.pick(ways)(random.whole(0, 2000))
-      } catch {
-        // It is gone already.
-      }
+      } catch {} // It is gone already.
     }
   }
 
   /** Fetches until there are so many. */
   async stock(directory: string, count: number): Promise<void> {
-    while (look(directory).unused.size < count) await this.fetchTraced(directory, count)
+    while (look(directory).unused.size < count) await this.#fetch(directory, count)
   }
 }

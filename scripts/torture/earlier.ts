@@ -8,16 +8,16 @@ import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { iccid } from '../../test/support/profiles.ts'
+import { After, DAY_MS, MOST_CALLS } from './schedule/aftermath.ts'
 import { KINDS } from './schedule/disk.ts'
 import type { Call, Print, Result, World } from './schedule/engine.ts'
 import { install } from './schedule/hooks.ts'
 import { hasSeveralOwners, severalFor, shown } from './schedule/judge.ts'
 import { LOT, LOTS, STICK } from './schedule/names.ts'
-import type { Program } from './schedule/program.ts'
 import { programFor, source } from './schedule/run.ts'
 import { emptyWorld } from './schedule/scenarios.ts'
 
-interface Stored {
+interface State {
   /** Schedules after which the directories are like this. */
   readonly after: string
   /** The kinds of disks. */
@@ -33,57 +33,45 @@ interface Stored {
   readonly names: Readonly<Record<string, string | number | null>>
 }
 
-interface State extends Stored {
-  /** By their paths; directories have none. */
-  readonly texts: ReadonlyMap<string, string | undefined>
-}
+const ICCIDS = [1, 2, 3].map((n) => iccid(n))
+const DEVICES = ['D', 'E']
+const hashOf = (device: string) => createHash('sha256').update(device).digest('hex')
 
-function statesOf(fixture: string): State[] {
-  const { texts, states }: { texts: readonly string[]; states: readonly Stored[] } = JSON.parse(fixture)
-  return states.map((state) => {
-    const textOf = (what: string | number | null | undefined): string | undefined =>
-      typeof what === 'string' ? textOf(state.names[what]) : texts[what ?? -1]
-    return {
-      ...state,
-      texts: new Map(Object.entries(state.names).map(([path, what]) => [path, textOf(what)])),
-    }
-  })
-}
-
-const SIDES: Record<string, string> = { source: LOT, target: STICK }
-
-/** What names have instead of an ICCID and of the hash of a device, which are long. */
-const SHORT = new Map<string, string>([
-  ...[1, 2, 3].map((n) => [`#${n}`, iccid(n)] as const),
-  ...['D', 'E'].map((device) => [`#${device}`, createHash('sha256').update(device).digest('hex')] as const),
-])
-
-const expanded = (text: string) =>
-  text
+/** The fixture says `#1` for an ICCID, `#D` for the hash of a device, and the numbers of random bytes and names. */
+const expanded = (fixture: string) =>
+  fixture
+    .replaceAll('"source/', `"${LOT}/`)
+    .replaceAll('"target/', `"${STICK}/`)
     // The scheduler's random bytes, in a file that reserves space.
-    .replaceAll(/#x(\d+)#/g, (_, length) => '\u0001'.repeat(length))
+    .replaceAll(/#x(\d+)#/g, (_, length) => '\\u0001'.repeat(length))
     .replaceAll(/#m(\d+)/g, (_, number) => `00000000-0000-4000-8000-${number.padStart(12, '0')}`)
-    .replaceAll(/#[\dA-Z]/g, (short) => SHORT.get(short) ?? short)
+    .replaceAll(/#(\d)/g, (_, n) => iccid(Number(n)))
+    .replaceAll(/#([A-Z])/g, (_, device) => hashOf(device))
 
-function pathOf(path: string): string {
-  const [side = '', ...rest] = path.split('/')
-  return expanded(`${SIDES[side]}/${rest.join('/')}`)
+const { values, positionals } = parseArgs({ allowPositionals: true, options: { only: { type: 'string' } } })
+const { texts, states }: { texts: readonly string[]; states: readonly State[] } = JSON.parse(
+  expanded(readFileSync(positionals[0] ?? '', 'utf8')),
+)
+
+/** Undefined of a directory. */
+function textOf({ names }: State, path: string): string | undefined {
+  const what = names[path]
+  return texts[(typeof what === 'string' ? (names[what] as number) : what) ?? -1]
 }
 
 const HOUR_MS = 3_600_000
 
 /** A disk with such directories; all of its files are an hour old. */
-function worldOf({ names, texts }: State, kindName: string): World {
+function worldOf(state: State, kindName: string): World {
   const kind = KINDS.get(kindName)
   if (kind === undefined) throw new Error(`there is no kind ${kindName}`)
   const world = emptyWorld(kind)
   const { disk } = world
   disk.actor = { call: '', points: 0, now: world.now - HOUR_MS }
-  for (const [path, what] of Object.entries(names)) {
-    const at = pathOf(path)
-    if (what === null) disk.makeDirectory(at.slice(0, -1), 0o700)
-    else if (typeof what === 'string') disk.link(pathOf(what), at)
-    else disk.put(at, Buffer.from(expanded(texts.get(path) ?? ''), 'latin1'))
+  for (const [path, what] of Object.entries(state.names)) {
+    if (what === null) disk.makeDirectory(path.slice(0, -1), 0o700)
+    else if (typeof what === 'string') disk.link(what, path)
+    else disk.put(path, Buffer.from(textOf(state, path) ?? '', 'latin1'))
   }
   disk.flushAll()
   return world
@@ -107,27 +95,24 @@ const ORDERS = [
   'status back device day move next move next iccid status',
 ]
 
-const PAUSE_MS = 2 * 60_000
-const DAY_MS = 25 * 3_600_000
-const MOST_CALLS = 8
-const ICCIDS = [1, 2, 3].map((n) => iccid(n))
-const DEVICES = ['D', 'E']
+install(source)
+Error.stackTraceLimit = 3
+const program = await programFor('linux')
 
 /** Everybody asks again. */
-async function ask(program: Program, world: World, move: State['move'], order: string): Promise<Asked[]> {
+async function ask(before: World, move: State['move'], order: string): Promise<Asked[]> {
   const all: Asked[] = []
-  world.now += PAUSE_MS
+  const after = new After(before)
+  const { world } = after
   const run = async (
     what: string,
     body: (call: Call) => Promise<Result>,
     directory = LOT,
     whose?: string,
   ) => {
-    const call = world.add(body, 1)
-    const before = world.prints.length
-    await world.advance(call)
-    const result = call.result as Result
-    all.push({ what, directory, whose, result, prints: world.prints.slice(before) })
+    const printed = world.prints.length
+    const result = await after.run(body)
+    all.push({ what, directory, whose, result, prints: world.prints.slice(printed) })
     return result.code
   }
   for (const what of order.split(' ')) {
@@ -150,30 +135,8 @@ async function ask(program: Program, world: World, move: State['move'], order: s
   return all
 }
 
-/** Who has what, as the files say that the earlier version left. */
-interface Owners {
-  /**
-   * The device that a used file names, by ICCID, unless it has another profile: of two calls for one device, the second
-   * one was killed before it released its own. Nor has it one that another call took over, unless that is decided for it.
-   * A record alone says less: version 1.0 recorded a profile before it claimed it, and any call may have claimed it since.
-   */
-  readonly devices: ReadonlyMap<string, string>
-  /** Used files that are no tombstones, complete or not. */
-  readonly used: ReadonlySet<string>
-  /** What a move has claimed that is decided for the other directory. */
-  readonly given: ReadonlySet<string>
-  /** All that is there. */
-  readonly known: ReadonlySet<string>
-}
-
-interface Fields {
-  readonly iccid?: string
-  readonly device?: string
-  readonly move?: string
-  readonly moved?: { readonly iccid: string }
-}
-
-function fieldsOf(text = ''): Fields {
+/** Of the JSON in a file; nothing of a file that is torn. */
+function fieldsOf(text = ''): { iccid?: string; device?: string; move?: string; moved?: { iccid: string } } {
   try {
     return JSON.parse(text)
   } catch {
@@ -181,33 +144,47 @@ function fieldsOf(text = ''): Fields {
   }
 }
 
-function ownersOf({ texts }: State): Owners {
+/** Who has what, as the files say that the earlier version left. */
+function ownersOf(state: State) {
+  /**
+   * The device that a used file names, by ICCID, unless it has another profile: of two calls for one device, the second
+   * one was killed before it released its own. Nor has it one that another call took over, unless that is decided for it.
+   * A record alone says less: version 1.0 recorded a profile before it claimed it, and any call may have claimed it since.
+   */
   const devices = new Map<string, string>()
-  const [used, given] = [new Set<string>(), new Set<string>()]
-  for (const path of texts.keys()) {
-    const name = /^source\/__#(\d)\.json$/.exec(path)?.[1]
-    if (name === undefined) continue
-    const { iccid: its, device, move, moved } = fieldsOf(texts.get(path))
-    const record = fieldsOf(texts.get(`source/.devices/#${device}.1`))
-    const settled = `source/.#${name}.settled/`
-    const isItsOwn = !texts.has(settled) || texts.has(`${settled}whose`)
-    if (its !== undefined && device !== undefined && isItsOwn && (record.iccid ?? its) === its)
+  /** Used files that are no tombstones, complete or not. */
+  const used = new Set<string>()
+  /** What a move has claimed that is decided for the other directory. */
+  const given = new Set<string>()
+  for (const name of ICCIDS) {
+    const path = `${LOT}/__${name}.json`
+    if (!(path in state.names)) continue
+    const { iccid: its, device = '', move, moved } = fieldsOf(textOf(state, path))
+    const record = fieldsOf(textOf(state, `${LOT}/.devices/${hashOf(device)}.1`))
+    const settled = `${LOT}/.${name}.settled/`
+    const isItsOwn = !(settled in state.names) || `${settled}whose` in state.names
+    if (its !== undefined && device !== '' && isItsOwn && (record.iccid ?? its) === its)
       devices.set(its, device)
-    if (moved === undefined) used.add(iccid(Number(name)))
+    if (moved === undefined) used.add(name)
     // A file stands for the target, a directory for the source.
-    else if (texts.has(`source/.moves/${move}.whose`)) given.add(moved.iccid)
+    else if (`${LOT}/.moves/${move}.whose` in state.names) given.add(moved.iccid)
   }
-  const whole = [...texts.values()].join('\n')
-  return { devices, used, given, known: new Set(ICCIDS.filter((each) => whole.includes(`"${each}"`))) }
+  return { devices, used, given }
 }
 
 /** @returns what is wrong */
 function* wrongIn(state: State, all: readonly Asked[]): Generator<string> {
-  for (const { what, result } of all)
+  // One owner for a profile, one profile for a device; what was printed before counts.
+  const before = state.printed.map(([iccid = '', device]) => ({
+    ...{ call: 'the killed call', iccid, device, isAgain: false, owners: [] },
+  }))
+  const every: Print[] = [...before, ...all.flatMap(({ prints }) => prints)]
+  for (const own of Map.groupBy(every, (print) => print.iccid).values())
+    if (hasSeveralOwners(own)) yield `several owners: ${own.map(shown).join(', ')}`
+  for (const { what } of severalFor(every)) yield `several profiles for ${what}`
+  const { devices, used, given } = ownersOf(state)
+  for (const { what, directory, result, prints } of all) {
     if (result.code === 1) yield `internal error of ${what}: ${result.error}`
-  yield* severalOwners(state, all)
-  const { devices, used, given, known } = ownersOf(state)
-  for (const { what, directory, prints } of all) {
     for (const print of prints) {
       const its = devices.get(print.iccid)
       if (its !== undefined && its !== print.device) yield `${shown(print)}, which is that of ${its}`
@@ -215,47 +192,24 @@ function* wrongIn(state: State, all: readonly Asked[]): Generator<string> {
       if (directory === LOT && given.has(print.iccid)) yield `${shown(print)}, which ${STICK} may have`
     }
   }
-  // Each is printed, or named by a call that was not asked for it.
-  const printed = [
-    ...state.printed.map(([each]) => each),
-    ...all.flatMap(({ prints }) => prints.map((p) => p.iccid)),
-  ]
-  for (const each of known) {
+  // Each that is there is printed, or named by a call that was not asked for it.
+  for (const each of ICCIDS) {
+    if (!Object.keys(state.names).some((path) => textOf(state, path)?.includes(`"${each}"`))) continue
     const isNamed = all.some(
       ({ whose, result: { error, hint, told, printed } }) =>
         whose !== each && [error, hint, printed, ...told].some((text) => text.includes(each)),
     )
-    if (!printed.includes(each) && !isNamed) yield `${each} is neither printed nor named`
+    if (!isNamed && every.every((print) => print.iccid !== each)) yield `${each} is neither printed nor named`
   }
 }
 
-/** One owner for a profile, one profile for a device; what was printed before counts. */
-function* severalOwners({ printed }: State, all: readonly Asked[]): Generator<string> {
-  const before = printed.map(([iccid = '', device]) => ({
-    ...{ call: 'the killed call', iccid, device, isAgain: false, owners: [] },
-  }))
-  const prints: Print[] = [...before, ...all.flatMap((each) => each.prints)]
-  for (const own of Map.groupBy(prints, (print) => print.iccid).values())
-    if (hasSeveralOwners(own)) yield `several owners: ${own.map(shown).join(', ')}`
-  for (const { what } of severalFor(prints)) yield `several profiles for ${what}`
-}
-
-const { values, positionals } = parseArgs({
-  allowPositionals: true,
-  options: {
-    only: { type: 'string' },
-  },
-})
-install(source)
-Error.stackTraceLimit = 3
-const program = await programFor('linux')
 let count = 0
-for (const state of statesOf(readFileSync(positionals[0] ?? '', 'utf8'))) {
+for (const state of states) {
   if (!state.after.includes(values.only ?? '')) continue
   for (const [at, kind] of state.kinds.entries()) {
     for (const order of at === 0 ? ORDERS : ORDERS.slice(0, 1)) {
       if (order.includes('back') && state.move === undefined) continue
-      const all = await ask(program, worldOf(state, kind), state.move, order)
+      const all = await ask(worldOf(state, kind), state.move, order)
       count++
       const wrong = [...wrongIn(state, all)]
       if (values.only !== undefined) console.log(JSON.stringify({ ...state, order, all }, undefined, 1))

@@ -74,11 +74,6 @@ export class Image {
     }
   }
 
-  remove(): void {
-    this.unmount()
-    rmSync(this.path)
-  }
-
   /**
    * Keeps the image as it is if something is wrong.
    * @throws {Violation}
@@ -127,7 +122,8 @@ export async function overImages(works: Works, until: number, use: (image: Image
   for (let turn = 0; performance.now() < until; turn++) {
     const image = new Image(kinds[turn % kinds.length] ?? 'ext4', works.root, works.random)
     await use(image)
-    image.remove()
+    image.unmount()
+    rmSync(image.path)
   }
   return undefined
 }
@@ -156,19 +152,14 @@ export function whyNoImages(): string | undefined {
 /** Why this file system can't be tried here; undefined where it can. */
 function whyNot(kind: Kind): string | undefined {
   if (spawnSync(`mkfs.${kind}`, ['-V']).error !== undefined) return `there is no mkfs.${kind}`
-  return isKnown(kind) || loads(kind) ? undefined : 'the kernel does not support it'
+  const isKnown = () => new RegExp(`\\s${kind}$`, 'm').test(readFileSync('/proc/filesystems', 'utf8'))
+  if (!isKnown()) spawnSync('modprobe', ['-q', kind])
+  return isKnown() ? undefined : 'the kernel does not support it'
 }
 
 /** The file systems that can't be tried here, each with the reason. */
 export const withoutKinds = (): string[] =>
-  KINDS.flatMap((kind) => {
-    const reason = whyNot(kind)
-    return reason === undefined ? [] : [`${kind}: ${reason}`]
-  })
-
-const isKnown = (kind: Kind) => new RegExp(`\\s${kind}$`, 'm').test(readFileSync('/proc/filesystems', 'utf8'))
-
-const loads = (kind: Kind) => spawnSync('modprobe', ['-q', kind]).status === 0 && isKnown(kind)
+  KINDS.flatMap((kind) => whyNot(kind)?.replace(/^/, `${kind}: `) ?? [])
 
 const isAttached = (path: string) => spawnSync('losetup', ['-j', path], { encoding: 'utf8' }).stdout !== ''
 

@@ -1,6 +1,6 @@
 import { dirname } from 'node:path'
 import { printedIn } from './program.ts'
-import { isOwnerAlive, look, ownersGone, type Sight } from './sight.ts'
+import { look, type Sight } from './sight.ts'
 import { Violation } from './tally.ts'
 import type { Works } from './works.ts'
 
@@ -41,27 +41,28 @@ export class Ledger {
   /** What the disks have, before anything was done about it or after: then, no move is under way. */
   check(directories: readonly string[], isSettled: boolean): void {
     const sights = directories.map(look)
-    const [unused, used, moved] = (['unused', 'used', 'moved'] as const).map(
-      (which) => new Set(sights.flatMap((sight) => [...sight[which]])),
-    ) as [Set<string>, Set<string>, Set<string>]
-    const aside = sights
-      .flatMap(({ asides }) => asides)
-      .filter((each) => !isSettled || isOwnerAlive(each))
-      .flatMap(({ iccids }) => iccids)
-    const there = unused
-      .union(used)
-      .union(isSettled ? new Set() : moved)
-      .union(new Set(aside))
+    const all = (of: (sight: Sight) => Iterable<string>) => new Set(sights.flatMap((each) => [...of(each)]))
+    const used = all((each) => each.used)
+    const there = used.union(
+      all(({ unused, moved, aside }) => (isSettled ? unused : unused.union(moved).union(aside))),
+    )
     for (const { unused, used, owned } of sights)
       this.tell('unused and used', unused.intersection(used).difference(owned))
-    const places = sights.flatMap((sight) => [...placesIn(sight)])
+    // What can be handed out in a directory, or was.
+    const places = sights.flatMap(({ unused, used, moved }) => [...unused.difference(moved).union(used)])
     this.tell('in two directories', new Set(places.filter((each, at) => places.indexOf(each) !== at)))
     this.tell(
       'torn',
-      sights.flatMap(({ torn }) => torn),
+      all(({ torn }) => torn),
     )
     this.tell('printed and not marked used', this.printed.difference(used))
     this.tell('lost', this.kept.difference(there))
+  }
+
+  /** When calls have ended that finish what others left. */
+  checkFinished(directories: readonly string[]): void {
+    this.check(directories, true)
+    for (const each of directories) this.tell('still put aside', look(each).answers)
   }
 
   /** Used up, and not printed. */
@@ -75,23 +76,15 @@ export class Ledger {
    */
   async finish(works: Works, directories: readonly string[], atStake = 0): Promise<void> {
     for (const each of directories) await this.#empty(works, each)
-    this.check(directories, true)
+    this.checkFinished(directories)
     const stuck = this.stuck(directories)
     if (stuck.length > atStake) this.tell('claimed and not printed, beyond those killed', stuck)
-    const used = new Set(directories.flatMap((each) => [...look(each).used]))
-    this.tell('never handed out', this.kept.difference(used))
-    for (const each of directories) {
-      const { unused, asides } = look(each)
-      this.tell('passed over', unused)
-      this.tell(
-        'still put aside',
-        asides.filter((aside) => !isOwnerAlive(aside)).map(({ name }) => name),
-      )
-    }
+    const sights = directories.map(look)
+    this.tell('never handed out', this.kept.difference(new Set(sights.flatMap(({ used }) => [...used]))))
+    for (const { unused } of sights) this.tell('passed over', unused)
   }
 
   async #empty(works: Works, directory: string): Promise<void> {
-    await ownersGone(directory)
     let most = Number.POSITIVE_INFINITY
     for (;;) {
       const count = Math.min(most, Math.max(1, look(directory).unused.size))
@@ -112,6 +105,3 @@ export class Ledger {
     )
   }
 }
-
-/** What can be handed out in a directory, or was. */
-const placesIn = ({ unused, used, moved }: Sight) => unused.difference(moved).union(used)

@@ -4,7 +4,6 @@ import { Crew } from './crew.ts'
 import { type Image, overImages } from './image.ts'
 import { Ledger } from './ledger.ts'
 import { printedIn } from './program.ts'
-import { isOwnerAlive, look, ownersGone } from './sight.ts'
 import type { Tally } from './tally.ts'
 import type { Works } from './works.ts'
 
@@ -32,7 +31,6 @@ export async function power(works: Works, tally: Tally, until: number): Promise<
       ledger.check([directory, apart], false)
       image.endIfBroken('before any other call', ledger)
       // Whatever was interrupted is finished by the next call, without being asked.
-      await ownersGone(directory)
       const run = await works.next(directory)
       if (run.code !== 0 && run.code !== 3)
         ledger.problems.add(`after the cut next ended with ${run.code}: ${run.stderr}`)
@@ -46,12 +44,7 @@ export async function power(works: Works, tally: Tally, until: number): Promise<
       }
       crew.isCut = false
       await crew.finishMoves([directory, apart])
-      ledger.check([directory, apart], true)
-      const left = look(directory).asides.filter((aside) => !isOwnerAlive(aside))
-      ledger.tell(
-        'still put aside',
-        left.map(({ name }) => name),
-      )
+      ledger.checkFinished([directory, apart])
       image.endIfBroken('after the next call', ledger)
     }
   })
@@ -63,12 +56,13 @@ async function cutUnderWork({ random }: Works, image: Image, crew: Crew, apart: 
   await crew.stock(directory, STOCK)
   const busy = [
     ...[1, 2].map(() => crew.station(directory, { forDevices: 0.4 })),
-    crew.fetching(directory, { many: 0.3, isTraced: true }),
+    crew.fetching(directory, { many: 0.3 }),
     crew.moving([directory, apart]),
   ]
   await sleep(random.whole(EARLIEST_CUT_MS, LATEST_CUT_MS))
   crew.isCut = true
   crew.signal('SIGSTOP')
+  crew.keepPublished(directory)
   await image.pull(() => {
     crew.signal('SIGKILL')
     return Promise.all(busy)

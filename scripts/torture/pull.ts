@@ -31,10 +31,7 @@ interface Stick {
 const CALLS: Record<string, (stick: Stick) => Promise<Run>> = {
   [`fetch -n ${PANEL}`]: (stick) => fetch(stick, PANEL),
   next: (stick) => next(stick),
-  'next that finishes a fetch': async (stick) => {
-    await leaveFetch(stick)
-    return next(stick)
-  },
+  'next that finishes a fetch': (stick) => leaveFetch(stick).then(() => next(stick)),
   [`next -n ${PANEL}`]: (stick) => next(stick, '-n', String(PANEL)),
   'next --device': (stick) => next(stick, '--device', `SN ${stick.ledger.printed.size}`),
   'next in a directory made by hand': (stick) => {
@@ -43,10 +40,7 @@ const CALLS: Record<string, (stick: Stick) => Promise<Run>> = {
   },
   'move away': ({ directory, apart }) => move(directory, apart),
   'move home': ({ directory, apart }) => move(apart, directory),
-  'fetch that finishes a fetch': async (stick) => {
-    await leaveFetch(stick)
-    return fetch(stick, 1)
-  },
+  'fetch that finishes a fetch': (stick) => leaveFetch(stick).then(() => fetch(stick, 1)),
 }
 
 /** Pulls it out after each kind of call, on each kind of file system, until the time is over. */

@@ -1,5 +1,5 @@
 /**
- * Many stations, two fetches and two moves to and from another directory at one directory, some of them killed at random,
+ * Many stations, four fetches and two moves to and from another directory at one directory, some of them killed at random,
  * the hint deleted and spoilt. Once more, through two mounts of one directory by sshfs: stations on two machines that
  * share a server.
  */
@@ -18,33 +18,26 @@ import type { Works } from './works.ts'
 
 const STATIONS = 16
 const PROFILES = 500
-const FETCHES = 2
+const FETCHES = 4
 const MOVES = 2
-const CONTESTANTS = 4
-const CONTEST_TURNS = 12
 const RISK = 0.12
-
-/** One directory under the names by which the stations know it. */
-export interface Place {
-  /** Where it is looked at, and first of all filled. */
-  readonly directory: string
-  /** Its other names: each station has one of them. */
-  readonly names: readonly string[]
-}
 
 /** Races until the time is over, once at least. */
 export async function race(works: Works, tally: Tally, until: number): Promise<undefined> {
   do {
     const directory = works.newPath()
-    await raceOnce(works, tally, { directory, names: [directory] })
-    await contest(works, tally)
+    await raceOnce(works, tally, directory, [directory])
     tally.add('races')
     rmSync(directory, { recursive: true })
   } while (performance.now() < until)
 }
 
-/** @throws {Violation} */
-export async function raceOnce(works: Works, tally: Tally, { directory, names }: Place): Promise<void> {
+/**
+ * @param directory where it is looked at, and first of all filled
+ * @param names by which the stations know it: each has one of them
+ * @throws {Violation}
+ */
+async function raceOnce(works: Works, tally: Tally, directory: string, names: readonly string[]) {
   const filled = await works.fetch(directory, PROFILES)
   if (filled.code !== 0) throw new Violation(`fetch ended with ${filled.code}: ${filled.stderr}`)
   const ledger = new Ledger()
@@ -68,28 +61,6 @@ export async function raceOnce(works: Works, tally: Tally, { directory, names }:
   tally.add('claimed and not printed', ledger.stuck([directory, apart]).length)
   tally.add('kills', crew.kills)
   ledger.end('race', directory, apart)
-}
-
-/**
- * Nothing but small fetches into one directory: what one tidies up, another one may be about to use.
- * @throws {Violation}
- */
-async function contest(works: Works, tally: Tally): Promise<void> {
-  const directory = works.newPath()
-  const before = works.service.delivered.size
-  const ledger = new Ledger()
-  const crew = new Crew(works, tally, ledger)
-  const fetching = async () => {
-    for (let turn = 0; turn < CONTEST_TURNS; turn++) {
-      const { code, stderr } = await crew.see(works.startFetch(directory, works.random.whole(1, 3)))
-      tally.add('fetches at once')
-      if (code === 3) ledger.problems.add(`fetch ended with ${code}: ${stderr}`)
-    }
-  }
-  await Promise.all(Array.from({ length: CONTESTANTS }, fetching))
-  ledger.keep(works.deliveredSince(before))
-  ledger.check([directory], true)
-  ledger.end('fetches at once', directory)
 }
 
 /** Where systems have it: of Debian, of Red Hat, of Arch. */
@@ -129,7 +100,7 @@ export async function sshfs(works: Works, tally: Tally, until: number): Promise<
     do {
       const name = `profiles${tally.of('races over sshfs')}`
       const names = mounts.map((path) => join(path, name))
-      await raceOnce(works, tally, { directory: join(shared, name), names })
+      await raceOnce(works, tally, join(shared, name), names)
       tally.add('races over sshfs')
     } while (performance.now() < until)
     return undefined

@@ -16,7 +16,7 @@ import { resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import { pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
-import type { Call, Entry, World } from './schedule/engine.ts'
+import type { Call, Entry } from './schedule/engine.ts'
 import { install } from './schedule/hooks.ts'
 import { judge } from './schedule/judge.ts'
 import { LOT } from './schedule/names.ts'
@@ -124,16 +124,8 @@ async function replay(schedule: Schedule): Promise<void> {
     },
     segment: (_segment, call) => console.log(`-- ${call.id} goes on`),
   })
-  show(world, schedule.calls)
-  const found = await judge(world, schedule)
-  console.log(found === undefined ? '\nnothing is wrong' : `\n${found.rule}: ${found.what}`)
-  process.exitCode = found === undefined ? 0 : 1
-}
-
-function show(world: World, names: readonly string[]): void {
-  for (const [at, call] of world.calls.entries()) {
-    const { id, state, result } = call
-    console.log(`\n${id} ${names[at]}: ${result === undefined ? state : `exit code ${result.code}`}`)
+  for (const [at, { id, state, result }] of world.calls.entries()) {
+    console.log(`\n${id} ${schedule.calls[at]}: ${result === undefined ? state : `exit code ${result.code}`}`)
     for (const text of result?.told ?? []) console.log(`  ${text}`)
     if (result?.error) console.log(`  error: ${result.error}\n  hint: ${result.hint}`)
     for (const print of world.prints) {
@@ -142,4 +134,7 @@ function show(world: World, names: readonly string[]): void {
       console.log(`  printed ${print.iccid}${whose}${print.isAgain ? ' again' : ''}`)
     }
   }
+  const found = await judge(world, schedule)
+  console.log(found === undefined ? '\nnothing is wrong' : `\n${found.rule}: ${found.what}`)
+  process.exitCode = found === undefined ? 0 : 1
 }

@@ -1,21 +1,10 @@
 /** A profile directory seen with eyes of its own: nothing here is taken from the program. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { profilesIn } from './schedule/names.ts'
 
 /** A ciphertext of a 4096-bit key in base64. */
 const CIPHERTEXT = /^[A-Za-z0-9+/]{683}=$/
-
-/** A killed process keeps its number until its parent, or whoever adopts it, takes notice. */
-const OWNER_TRIES = 100
-const OWNER_PAUSE_MS = 20
-
-/** An answer that was put aside. */
-export interface Aside {
-  readonly name: string
-  readonly iccids: string[]
-}
 
 export interface Sight {
   readonly unused: Set<string>
@@ -26,7 +15,11 @@ export interface Sight {
   readonly moved: Set<string>
   /** Files that have a profile's name and do not hold it. */
   readonly torn: string[]
-  readonly asides: Aside[]
+  /** Answers that were put aside, and what is in them. */
+  readonly answers: string[]
+  readonly aside: Set<string>
+  /** Of these, what is being published: its answer is flushed by then. */
+  readonly safe: Set<string>
 }
 
 /** What is decided and not in its place yet: the texts of files, by their names. */
@@ -47,7 +40,7 @@ function claimsIn(directory: string): Map<string, string> {
 export function look(directory: string): Sight {
   const sight: Sight = {
     ...{ unused: new Set(), used: new Set(), owned: new Set(), moved: new Set() },
-    ...{ torn: [], asides: [] },
+    ...{ torn: [], answers: [], aside: new Set(), safe: new Set() },
   }
   const claims = claimsIn(directory)
   const names = [...new Set([...namesIn(directory), ...claims.keys()])]
@@ -69,51 +62,31 @@ export function look(directory: string): Sight {
     const text = readOf(join(incoming, name, 'answer')) || readOf(join(incoming, name))
     // What is left of the room that was kept for it may follow.
     const answer = text.replace(/\n\n[^\n]*$/, '\n')
-    const iccids = answer.split('\n').slice(0, -1).map(iccidIn)
-    sight.asides.push({ name, iccids: iccids.filter((iccid) => iccid !== undefined) })
+    sight.answers.push(name)
+    // Beside the answer, its profiles are being written.
+    const isSafe = namesIn(join(incoming, name)).length > 1
+    for (const line of answer.split('\n').slice(0, -1)) {
+      const iccid = iccidIn(line)
+      if (iccid === undefined) continue
+      for (const which of isSafe ? [sight.aside, sight.safe] : [sight.aside]) which.add(iccid)
+    }
   }
   return sight
 }
 
-function iccidIn(text: string): string | undefined {
-  try {
-    const { iccid, profile } = JSON.parse(text)
-    return typeof profile === 'string' && CIPHERTEXT.test(profile) ? iccid : undefined
-  } catch {
-    return undefined
-  }
-}
+const namesIn = (directory: string) => attempt(() => readdirSync(directory), [])
+const readOf = (path: string) => attempt(() => readFileSync(path, 'utf8'), '')
 
-function namesIn(directory: string): string[] {
-  try {
-    return readdirSync(directory)
-  } catch {
-    return []
-  }
+function iccidIn(text: string): string | undefined {
+  const { iccid, profile } = attempt(() => Object(JSON.parse(text)), {})
+  return typeof profile === 'string' && CIPHERTEXT.test(profile) ? iccid : undefined
 }
 
 /** It may be gone, or have another name, by the time it is read. */
-function readOf(path: string): string {
+function attempt<T>(read: () => T, otherwise: T): T {
   try {
-    return readFileSync(path, 'utf8')
+    return read()
   } catch {
-    return ''
-  }
-}
-
-/** Waits, not for long, until nobody has the numbers any more of the processes that have put something aside. */
-export async function ownersGone(directory: string): Promise<void> {
-  for (let tries = OWNER_TRIES; tries > 0 && look(directory).asides.some(isOwnerAlive); tries--) {
-    await sleep(OWNER_PAUSE_MS)
-  }
-}
-
-/** Whether the process that an answer is named for seems to run: another one may have been given its number. */
-export function isOwnerAlive({ name }: Aside): boolean {
-  try {
-    process.kill(Number(name.split('~')[1]), 0)
-    return true
-  } catch {
-    return false
+    return otherwise
   }
 }

@@ -34,22 +34,25 @@ export async function openWorks(random: Random) {
     mkdirSync(place)
     return join(place, 'profiles')
   }
-  const fetchLine = (directory: string, count: number) => [
-    ...['fetch', '-u', service.url, '-a', API_KEY],
-    ...['-n', String(count), '-o', directory],
-  ]
+  const startFetch = (
+    directory: string,
+    count: number,
+    options?: RunOptions,
+    ...words: string[]
+  ): Started => {
+    const line = ['fetch', '-u', service.url, '-a', API_KEY, '-n', String(count), '-o', directory]
+    return start([...line, ...words], options)
+  }
   const nextLine = (directory: string, ...options: string[]) => [
     ...['next', '-k', keyPath, '-i', directory, '--format=raw', ...options],
   ]
-  const fetch = (directory: string, count: number): Promise<Run> => run(fetchLine(directory, count))
+  const fetch = (directory: string, count: number) => startFetch(directory, count).ended
   /** The ICCIDs that the service has delivered in whole answers since there were `before` of them. */
   const deliveredSince = (before: number): string[] => [...service.delivered.keys()].slice(before)
 
   return {
-    ...{ root, service, random, newPath, nextLine, fetch, deliveredSince },
+    ...{ root, service, random, newPath, nextLine, fetch, startFetch, deliveredSince },
     next: (directory: string, ...options: string[]): Promise<Run> => run(nextLine(directory, ...options)),
-    startFetch: (directory: string, count: number, options?: RunOptions, ...words: string[]): Started =>
-      start([...fetchLine(directory, count), ...words], options),
 
     /**
      * Leaves what a fetch has left that was killed while it gave the profiles of its answer their names.

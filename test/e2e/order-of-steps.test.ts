@@ -6,8 +6,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Started, start } from '../../scripts/torture/program.ts'
 import { Random } from '../../scripts/torture/random.ts'
 import { look } from '../../scripts/torture/sight.ts'
-import { type Call, readCalls, traced, whyNoTrace } from '../../scripts/torture/trace.ts'
 import { openWorks, type Works } from '../../scripts/torture/works.ts'
+import { type Call, readCalls, traced, whyNoTrace } from '../support/trace.ts'
 
 const reason = whyNoTrace()
 

@@ -21,7 +21,6 @@ import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { afterAll, describe, expect, inject, test } from 'vitest'
-import { whyNoTrace } from '../../scripts/torture/trace.ts'
 import { temporaryDirectory } from '../support/directory.ts'
 import { hasSmallDisks } from '../support/disk.ts'
 import { type Place, prepare } from '../support/prepare.ts'
@@ -37,6 +36,7 @@ import {
   modesCount,
   tellsBirth,
 } from '../support/system.ts'
+import { whyNoTrace } from '../support/trace.ts'
 
 const FOLDER = new URL('transcripts/', import.meta.url)
 

@@ -75,7 +75,7 @@ function makePlace({ stock = 5 }: Case, script: Script): string {
     writeFileSync(join(place, file), text)
     chmodSync(join(place, file), 0o755)
   }
-  copyFileSync(join('scripts/stations', script), join(place, script))
+  copyFileSync(join('dist/stations', script), join(place, script))
   copyFileSync(inject('keys').privateKeyPath, join(place, 'softsim.pem'))
   return place
 }
@@ -170,7 +170,7 @@ describe.each(SCRIPTS)('%s', (script) => {
     })
   })
 
-  const text = readFileSync(`scripts/stations/${script}`, 'latin1')
+  const text = readFileSync(join('dist/stations', script), 'latin1')
 
   test('has all words of the table', () => {
     const words = cases.flatMap(({ says = [], again }) => [...says, ...(again?.says ?? [])])

@@ -1,6 +1,7 @@
 /** What comes after a schedule: time passes, everybody asks again, the directory is emptied, or split and emptied. */
 import { iccid } from '../../../test/support/profiles.ts'
 import { type Call, type Result, World } from './engine.ts'
+import { imageOf } from './inode.ts'
 import { LOT, LOTS, OTHER, profilesIn, STICK, THIRD } from './names.ts'
 import type { Program } from './program.ts'
 import { programFor } from './run.ts'
@@ -10,8 +11,8 @@ import type { Schedule } from './text.ts'
 export type Aftermath = ReturnType<After['end']>
 
 const PAUSE_MS = 2 * 60_000
-const DAY_MS = 25 * 3_600_000
-const MOST_CALLS = 8
+export const DAY_MS = 25 * 3_600_000
+export const MOST_CALLS = 8
 const MOST_KNOWN = 4000
 
 const known = new Map<string, Promise<Aftermath>>()
@@ -25,10 +26,12 @@ const devicesOf = ({ calls, start }: Schedule) => [
 
 /** Once for each state of the disk: many schedules leave the same one. */
 export function aftermathOf(world: World, schedule: Schedule, isSplit: boolean): Promise<Aftermath> {
-  const images = LOTS.map((each) => world.disk.at(each) && world.disk.image(each, world.now))
+  const images = LOTS.map((each) => {
+    const root = world.disk.at(each)
+    return root && imageOf(root, world.now)
+  })
   const moves = JSON.stringify(movesOf(schedule).map((each) => ({ ...each, count: String(each.count) })))
-  const { calls } = schedule
-  const isRestored = calls.includes('restore')
+  const isRestored = schedule.calls.includes('restore')
   const key = [world.kind.name, devicesOf(schedule).join(), moves, isSplit, isRestored, ...images].join('\n')
   const found = known.get(key)
   if (found !== undefined) return found
@@ -38,7 +41,7 @@ export function aftermathOf(world: World, schedule: Schedule, isSplit: boolean):
   return fresh
 }
 
-class After {
+export class After {
   readonly world: World
   readonly results: Result[] = []
   #inTransitAtFirst: number | undefined

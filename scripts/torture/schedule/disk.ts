@@ -12,10 +12,8 @@ import {
   EMPTY,
   flagsOf,
   flushEntry,
-  forgetSteps,
   freeClusters,
   type Inode,
-  imageOf,
   type Names,
   type OpenFile,
   pathsBelow,
@@ -70,10 +68,6 @@ const ALL: Kind[] = [
 
 export const KINDS: ReadonlyMap<string, Kind> = new Map(ALL.map((kind) => [kind.name, kind]))
 
-const NOBODY: Actor = { call: '', points: 0, now: 0 }
-
-const partsOf = (path: string) => path.split('/').filter((name) => name !== '' && name !== '.')
-
 type Rules = Partial<Pick<Kind, 'hasFatRules' | 'hasJournal' | 'bringsNames'>>
 
 export class Disk {
@@ -81,7 +75,7 @@ export class Disk {
   #steps = 0
   /** Keys of the names and contents that were read (`<`) or changed (`>`) since they were last taken away. */
   touched: string[] = []
-  actor = NOBODY
+  actor: Actor = { call: '', points: 0, now: 0 }
   readonly files = new Map<number, OpenFile>()
   #inodes = 1
   #descriptors = 10
@@ -119,7 +113,7 @@ export class Disk {
   /** The inode at a path. */
   at(path: string): Inode | undefined {
     let inode: Inode | undefined = this.#tree
-    for (const name of partsOf(path)) inode = inode?.names?.now.get(name)
+    for (const name of path.split('/').filter(Boolean)) inode = inode?.names?.now.get(name)
     return inode
   }
 
@@ -136,11 +130,6 @@ export class Disk {
     return [...(this.at(path)?.names?.now.keys() ?? [])]
   }
 
-  /** All files below a directory with their contents, as a text that is the same for disks that behave alike. */
-  image(path: string, now: number): string {
-    return imageOf(this.find(path, 'image'), now)
-  }
-
   /** @throws ENOENT */
   find(path: string, syscall: string): Inode {
     this.touched.push(`<${path}`)
@@ -155,11 +144,10 @@ export class Disk {
     return names
   }
 
-  #change(path: string, syscall: string, inode: Inode | undefined): void {
-    this.#changeAll(dirname(path), syscall, [[basename(path), inode]])
-  }
-
-  #changeAll(directory: string, syscall: string, change: Change): void {
+  /** In one go, in the directory of the path. */
+  #change(path: string, syscall: string, inode: Inode | undefined, ...more: Change): void {
+    const directory = dirname(path)
+    const change: Change = [[basename(path), inode], ...more]
     const names = this.#namesIn(directory, syscall)
     for (const [name] of change) this.touched.push(`>${directory}/${name}`)
     this.touched.push(`>${directory}/`)
@@ -236,16 +224,11 @@ export class Disk {
     const { inode, path } = this.opened(file)
     inode.flushed = inode.content
     const { names } = inode
-    if (this.rules.hasJournal) {
-      this.#writeJournal(path, inode)
-      return
-    }
-    if (names === undefined) {
-      if (this.rules.hasFatRules || this.rules.bringsNames) flushEntry(inode, this.#tree)
-      return
-    }
-    names.flushed = new Map(names.now)
-    names.changes = []
+    if (this.rules.hasJournal) this.#writeJournal(path, inode)
+    else if (names !== undefined) {
+      names.flushed = new Map(names.now)
+      names.changes = []
+    } else if (this.rules.hasFatRules || this.rules.bringsNames) flushEntry(inode, this.#tree)
   }
 
   /** Up to the last change of the file's name, or of a name in the directory. */
@@ -302,15 +285,11 @@ export class Disk {
     const inode = this.rules.hasFatRules && isFile ? this.#unflushed(found) : found
     if (!isFile) this.touched.push(...[from, to].flatMap((path) => pathsBelow(path, found)))
     this.#namesIn(dirname(to), 'rename')
-    if (dirname(from) === dirname(to)) {
-      this.#changeAll(dirname(from), 'rename', [
-        [basename(from), undefined],
-        [basename(to), inode],
-      ])
-      return
+    if (dirname(from) === dirname(to)) this.#change(from, 'rename', undefined, [basename(to), inode])
+    else {
+      this.#change(to, 'rename', inode)
+      this.#change(from, 'rename', undefined)
     }
-    this.#change(to, 'rename', inode)
-    this.#change(from, 'rename', undefined)
   }
 
   /** A directory replaces only an empty one, a file only a file. */
@@ -350,9 +329,7 @@ export class Disk {
     if (this.rules.hasJournal)
       for (const root of this.#tree.names?.now.values() ?? []) {
         const steps = stepsIn(root)
-        const last = steps[choose(steps.length) - 1]
-        if (last !== undefined) writeUntil(root, last.at)
-        forgetSteps(root)
+        writeUntil(root, steps[choose(steps.length) - 1]?.at ?? 0, true)
       }
     settle(this.#tree, choose, new Set())
   }

@@ -3,7 +3,7 @@
  * beginning, its first steps return what they returned before and do nothing, and after its last allowed step every
  * step throws `Paused`. Only an execution without a pause concludes anything.
  */
-import { dirname } from 'node:path'
+import { basename, dirname } from 'node:path'
 import { Disk, type Kind } from './disk.ts'
 import { systemError } from './inode.ts'
 import { LOT, LOTS, parseName, profilesIn, STICK } from './names.ts'
@@ -164,14 +164,8 @@ export class World {
   async advance(call: Call, points = Number.POSITIVE_INFINITY, fault?: Fault): Promise<void> {
     if (call.state !== 'alive') return
     const run: Execution = {
-      world: this,
-      call,
-      fault,
-      isResuming: true,
-      at: 0,
-      left: points,
-      randoms: 0,
-      paused: undefined,
+      ...{ world: this, call, fault, isResuming: true },
+      ...{ at: 0, left: points, randoms: 0, paused: undefined },
     }
     call.beganAt ??= this.steps
     call.told = []
@@ -210,11 +204,9 @@ export class World {
 
   /** Which calls have decided the used files of a profile: any other one may have put them in their places. */
   ownersOf(iccid: string): string[] {
-    const used = LOTS.flatMap((lot) =>
-      this.disk.namesOf(lot).map((name) => ({ name, path: `${lot}/${name}` })),
-    )
-    return used.flatMap(({ name, path }) => {
-      const parsed = parseName(name)
+    const paths = LOTS.flatMap((lot) => this.disk.namesOf(lot).map((name) => `${lot}/${name}`))
+    return paths.flatMap((path) => {
+      const parsed = parseName(basename(path))
       const inode = parsed?.isUsed && parsed.iccid === iccid ? this.disk.at(path) : undefined
       if (inode === undefined) return []
       const [, nonce] = /"claim":"[-0-9a-f]*-(\d{12})"/.exec(inode.content.toString()) ?? []
@@ -250,9 +242,6 @@ export class World {
     this.disk.cutPower(this.kind.platform === 'win32' ? (length) => length : choose)
   }
 }
-
-/** The disk of a path. */
-const rootOf = (path: string) => path.slice(0, path.indexOf('/', 1) + 1) || 'no disk'
 
 /** Whether the call that is being executed has been asked to stop. */
 export function isStopped(): boolean {
@@ -304,7 +293,8 @@ export function step<T>(name: string, path: string, isPoint: boolean, action: (r
   try {
     if (call.dead !== undefined && name !== 'close' && path.startsWith(call.dead.root))
       throw systemError(call.dead.code, name, path)
-    if (hasFault && run.fault?.lasts) call.dead = { root: rootOf(path), code: run.fault.code }
+    if (hasFault && run.fault?.lasts)
+      call.dead = { root: path.slice(0, path.indexOf('/', 1) + 1) || 'no disk', code: run.fault.code }
     if (hasFault && run.fault?.how === 'refused') throw systemError(run.fault.code, name, path)
     value = action(run)
     // A reply that is lost matters where the step is not the same when it is repeated.

@@ -254,35 +254,23 @@ export const files = {
 
 /** Functions that no call has needed so far are refused. */
 function refused(all: object): Record<string, unknown> {
-  const entries = Object.entries(all).map(([name, value]) => {
-    if (typeof value !== 'function' || /^[A-Z]/.test(name)) return [name, value]
-    const refuse = () => {
-      throw execution()?.world.fail(`the scheduler has no ${name}`) ?? new HarnessError(name)
-    }
-    return [name, refuse]
-  })
-  return Object.fromEntries(entries)
-}
-
-function later<A extends unknown[], T>(action: (...args: A) => T) {
-  return async (...args: A): Promise<T> => {
-    await null
-    return action(...args)
+  const refuse = (name: string) => () => {
+    throw execution()?.world.fail(`the scheduler has no ${name}`) ?? new HarnessError(name)
   }
+  const isRefused = (name: string, value: unknown) => typeof value === 'function' && !/^[A-Z]/.test(name)
+  return Object.fromEntries(
+    Object.entries(all).map(([name, value]) => [name, isRefused(name, value) ? refuse(name) : value]),
+  )
 }
 
-const promised = Object.entries(files)
-  .filter(([name]) => name.endsWith('Sync'))
-  .map(([name, action]) => [name.slice(0, -4), later(action as (...args: unknown[]) => unknown)])
+const promised = Object.entries(files).flatMap(([name, action]) => {
+  const later = async (...args: unknown[]) => {
+    await null
+    return (action as (...args: unknown[]) => unknown)(...args)
+  }
+  return name.endsWith('Sync') ? [[name.slice(0, -4), later]] : []
+})
 
-export const promises: Record<string, unknown> = {
-  ...refused(realPromises),
-  ...Object.fromEntries(promised),
-}
+export const promises = { ...refused(realPromises), ...Object.fromEntries(promised) }
 
-export const fs: Record<string, unknown> = {
-  ...refused(realFs),
-  ...files,
-  constants: realFs.constants,
-  promises,
-}
+export const fs = { ...refused(realFs), ...files, constants: realFs.constants, promises }

@@ -53,15 +53,9 @@ async function writeOutput(text: string): Promise<void> {
     const receipts = world.disk.at(`${RECEIPTS}/${call.id}`)?.content.toString().trimEnd().split('\n') ?? []
     for (const line of text.trimEnd().split('\n')) {
       const { iccid } = JSON.parse(line)
-      const receipt = JSON.parse(receipts.findLast((each) => each.includes(iccid)) ?? '{}')
-      const { device, again } = receipt
-      world.prints.push({
-        call: call.id,
-        iccid,
-        device: device ?? undefined,
-        isAgain: again === true,
-        owners: world.ownersOf(iccid),
-      })
+      const { device, again } = JSON.parse(receipts.findLast((each) => each.includes(iccid)) ?? '{}')
+      const whose = { iccid, device: device ?? undefined, isAgain: again === true }
+      world.prints.push({ call: call.id, ...whose, owners: world.ownersOf(iccid) })
     }
   })
 }
@@ -98,8 +92,7 @@ let platform: NodeJS.Platform = process.platform
 
 /** @param source the URL of the directory of the program's source, with a slash at its end */
 export function install(source: string): void {
-  const modules = new Map(Object.entries(builtins))
-  for (const [path, own] of Object.entries(OWN)) modules.set(path, own)
+  const modules = new Map(Object.entries({ ...builtins, ...OWN }))
   Object.assign(globalThis, { softsimSchedule: modules })
   registerHooks({
     resolve(specifier, context, next) {
@@ -115,12 +108,10 @@ export function install(source: string): void {
     load(url, context, next) {
       if (!url.startsWith(SCHEME)) return next(url, context)
       const name = url.slice(SCHEME.length)
-      const names = Object.keys(modules.get(name) ?? {}).filter((each) => each !== 'default')
-      const text = [
-        `const module = globalThis.softsimSchedule.get(${JSON.stringify(name)})`,
-        'export default module.default ?? module',
-        ...names.map((each) => `export const ${each} = module.${each}`),
-      ].join('\n')
+      const { default: _, ...named } = modules.get(name) ?? {}
+      const text = `const module = globalThis.softsimSchedule.get(${JSON.stringify(name)})
+export default module.default ?? module
+export const { ${Object.keys(named)} } = module`
       return { format: 'module', source: text, shortCircuit: true }
     },
   })

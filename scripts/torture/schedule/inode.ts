@@ -174,14 +174,10 @@ function* directoriesIn(inode: Inode, done = new Set<Inode>()): Generator<Names>
 export const stepsIn = (root: Inode): Step[] =>
   [...directoriesIn(root)].flatMap(({ changes }) => changes).sort((one, other) => one.at - other.at)
 
-/** A journal: what was done until then is on the disk. */
-export function writeUntil(root: Inode, at: number): void {
+/** A journal: what was done until then is on the disk. What was done later stays to be done, or is forgotten. */
+export function writeUntil(root: Inode, at: number, forgets = false): void {
   for (const names of [...directoriesIn(root)]) {
     for (const { change } of names.changes.filter((each) => each.at <= at)) apply(change, names.flushed)
-    names.changes = names.changes.filter((each) => each.at > at)
+    names.changes = names.changes.filter((each) => !forgets && each.at > at)
   }
-}
-
-export function forgetSteps(root: Inode): void {
-  for (const names of [...directoriesIn(root)]) names.changes = []
 }

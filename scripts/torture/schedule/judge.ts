@@ -36,7 +36,9 @@ export async function judge(world: World, schedule: Schedule): Promise<Violation
     ...twice(prints, world),
     ...severalFor(prints),
     ...lost(all),
-    ...prints.map((print) => withoutUsedFile(print, later.disk)),
+    ...prints
+      .filter(({ iccid }) => !isWhole(later.disk, iccid, 'used'))
+      .map((print) => ({ rule: 'printed without used file', what: shown(print) })),
     ...twins(all),
     ...stuck(all),
     ...notRestored(later, schedule),
@@ -97,11 +99,9 @@ function isEarly(print: Print, first: Print, all: readonly Print[], world: World
   if (first.device !== undefined && print.device === first.device) return false
   if (print.owners.includes(first.call)) return false
   const call = world.calls.find(({ id }) => id === print.call)
+  const file = `${LOT}/__${print.iccid}.json`
   const looked = call?.log.findLast(
-    (entry) =>
-      entry.name.startsWith('open') &&
-      entry.path === `${LOT}/__${print.iccid}.json` &&
-      entry.error === undefined,
+    ({ name, path, error }) => name.startsWith('open') && path === file && error === undefined,
   )
   const before = world.changes.filter(({ at }) => at <= (looked?.at ?? 0))
   const gone = before.findLastIndex(({ unused }) => unused.includes(print.iccid))
@@ -150,14 +150,8 @@ function codeOf({ world, schedule, faults }: Case, call: Call, at: number): Viol
   if (code === 3 && schedule.start === 'assigned' && /another call is claiming/.test(error)) return undefined
   // A call that passes over a file because of an error may have had it for a moment.
   if (isOnStick || begunMoves(schedule.start).length > 0) return undefined
-  if (
-    code === 3 &&
-    count > 0 &&
-    own === undefined &&
-    !isNew &&
-    refused.size === 0 &&
-    leastFree(world, call, schedule) >= count
-  )
+  const isForAny = count > 0 && own === undefined && !isNew
+  if (code === 3 && isForAny && refused.size === 0 && leastFree(world, call, schedule) >= count)
     return wrong('there were enough')
   return undefined
 }
@@ -177,29 +171,24 @@ function internalError({ code, error }: Result): Violation | undefined {
 
 /** How many profiles were free at the worst moment in the life of a call. */
 function leastFree({ changes }: World, { beganAt = 0, endedAt }: Call, { start }: Schedule): number {
-  const from = Math.max(
-    0,
-    changes.findLastIndex(({ at }) => at <= beganAt),
-  )
-  const counts = changes.slice(from).flatMap(({ at, free }) => (at <= endedAt ? free.length : []))
+  const from = changes.findLastIndex(({ at }) => at <= beganAt)
+  const counts = changes
+    .slice(Math.max(0, from))
+    .flatMap(({ at, free }) => (at <= endedAt ? free.length : []))
   return Math.min(...counts) - (start === 'assigned' ? 1 : 0)
 }
 
 /** Whether the used, or the unused, file of a profile holds it in any directory. */
-const isWhole = (disk: Disk, iccid: string, which: 'used' | 'unused'): boolean =>
+const isWhole = (disk: Disk, who: string, which: 'used' | 'unused'): boolean =>
   LOTS.some((lot) => {
-    const name = profilesIn(disk.namesOf(lot)).get(iccid)?.[which]
-    return name !== undefined && isWholeIn(disk, lot, name)
+    try {
+      const name = profilesIn(disk.namesOf(lot)).get(who)?.[which]
+      const { iccid, profile } = JSON.parse(textOf(disk, `${lot}/${name}`))
+      return name?.includes(iccid) && typeof profile === 'string'
+    } catch {
+      return false
+    }
   })
-
-function isWholeIn(disk: Disk, lot: string, name: string): boolean {
-  try {
-    const { iccid, profile } = JSON.parse(textOf(disk, `${lot}/${name}`))
-    return name.includes(iccid) && typeof profile === 'string'
-  } catch {
-    return false
-  }
-}
 
 /** Those that are in the directory from the beginning, and those that were stored, or put aside by a call that ended amid it. */
 function lotOf(world: World, { profiles, start, calls }: Schedule): string[] {
@@ -229,11 +218,8 @@ function* lost({ world, later: { disk, unfinished }, schedule, told }: Whole): G
     if (isWhole(disk, each, 'used') || isAway(schedule, each)) continue
     const names = LOTS.flatMap((lot) => disk.namesOf(lot)).filter((name) => name.includes(each))
     const isNamed = unfinished > 0 || isTold(told, each)
-    if (
-      names.some((name) => parseName(name)?.isUsed) &&
-      (isTornByCut(world, schedule) || (isWhole(disk, each, 'unused') && isNamed))
-    )
-      continue
+    const isKnown = isTornByCut(world, schedule) || (isWhole(disk, each, 'unused') && isNamed)
+    if (isKnown && names.some((name) => parseName(name)?.isUsed)) continue
     yield { rule: 'lost', what: `${each} is not used in the end; there is ${names.join(', ') || 'nothing'}` }
   }
 }
@@ -261,12 +247,8 @@ function* stuck({ world, later, schedule, faults, told }: Whole): Generator<Viol
   for (const what of later.stuck) {
     const [who = ''] = what.split(':')
     if (isAway(schedule, who)) continue
-    if (
-      hasFault(faults) &&
-      world.kind.noLinks !== undefined &&
-      /the record \S+ of device . is not complete/.test(what)
-    )
-      continue
+    const isTorn = /the record \S+ of device . is not complete/.test(what)
+    if (isTorn && hasFault(faults) && world.kind.noLinks !== undefined) continue
     if (!told.some((each) => each.told.some((text) => text.includes(`${who} is set aside`))))
       yield { rule: 'stuck', what }
   }
@@ -279,19 +261,14 @@ const isTornByCut = ({ kind }: World, { segments, calls }: Schedule) =>
     ({ cut }) => cut !== undefined && (cut.some((share) => share > 0) || calls.includes('rename')),
   )
 
-const withoutUsedFile = (print: Print, disk: Disk): Violation | undefined =>
-  isWhole(disk, print.iccid, 'used') ? undefined : { rule: 'printed without used file', what: shown(print) }
-
 /** Alone, `next` finds all that there is: the next call finds no more. */
 function* freed({ world: { calls }, schedule }: Case): Generator<Violation> {
   const { calls: names, segments } = schedule
   for (const [at, { beganAt = 0, endedAt, result }] of calls.entries()) {
     const after = calls[at + 1]
     if (names[at] !== 'next' || names[at + 1] !== 'next' || result?.code !== 3) continue
-    const isAlone = calls.every(
-      (other, index) =>
-        index === at || index === at + 1 || other.state === 'dead' || other.endedAt <= beganAt,
-    )
+    const others = calls.toSpliced(at, 2)
+    const isAlone = others.every((other) => other.state === 'dead' || other.endedAt <= beganAt)
     const isAtOnce = after?.beganAt === endedAt && !segments.some(({ call, napMs }) => call === at && napMs)
     if (isAlone && isAtOnce && after.result?.code === 0)
       yield { rule: 'freed', what: `${result.error}, and then there is one` }

@@ -50,27 +50,28 @@ export async function allOfPair(base: Base, trial: Trial): Promise<void> {
       const from = pointsOf(callOf(outcome, other)).findIndex((its) => conflictsAny(alone[points], [its]))
       if (from === -1) continue
       await run({ call: first, points, napMs: NAP_MS }, { call: other }, { call: first })
-      await secondChanges(outcome, { call: first, points }, other, from + 1, run)
+      // The other call is interrupted, too.
+      await atEach(pointsOf(callOf(outcome, other)), from + 1, async (its) => {
+        const again = await run({ call: first, points }, { call: other, points: its }, { call: first })
+        return pointsOf(callOf(again, first)).slice(points)
+      })
     }
   }
 }
 
-/** The other call is interrupted too, after `from` points at the earliest. */
-async function secondChanges(
-  outcome: Outcome,
-  part: { call: number; points: number },
-  other: number,
+/**
+ * Interrupts a call after each of its points, but not where that is the same as one point earlier.
+ * @param points what each of them touches
+ * @param interrupt returns what the others do then
+ */
+async function atEach(
+  points: readonly Touched[],
   from: number,
-  run: (...segments: Segment[]) => Promise<Outcome>,
+  interrupt: (at: number) => Promise<readonly Touched[]>,
 ): Promise<void> {
-  const its = pointsOf(callOf(outcome, other))
-  let rest: readonly Touched[] | undefined
-  for (let points = from; points < its.length; points++) {
-    // The same as the one before.
-    if (rest !== undefined && !conflictsAny(its[points - 1], rest)) continue
-    const again = await run(part, { call: other, points }, { call: part.call })
-    rest = pointsOf(callOf(again, part.call)).slice(part.points)
-  }
+  let theirs: readonly Touched[] | undefined
+  for (let at = from; at < points.length; at++)
+    if (theirs === undefined || conflictsAny(points[at - 1], theirs)) theirs = await interrupt(at)
 }
 
 /** What a failing disk says to each kind of step. */
@@ -107,26 +108,21 @@ export async function allFaults(base: Base, trial: Trial): Promise<void> {
     for (const { points, fault } of faultsOf(outcome, first, base.kind)) {
       const faulty = { call: first, points, ...fault }
       if (fault.fault === undefined && fault.signals === undefined) await run(faulty)
-      else await changesAfter(faulty, other, run)
+      else {
+        // The faulty call goes on for a while, then the other one runs to its end.
+        const rest = pointsOf(callOf(await run(faulty, { call: first }), first)).slice(points)
+        await atEach(rest, 0, async (more) => {
+          const some = more === 0 ? [] : [{ call: first, points: more }]
+          const now = await run(faulty, ...some, { call: other }, { call: first })
+          return pointsOf(callOf(now, other))
+        })
+      }
     }
     await changesBefore(first, alone.length, run, base.kind)
   }
 }
 
 type Run = (...segments: Segment[]) => Promise<Outcome>
-
-/** The faulty call goes on for a while, then the other one runs to its end. */
-async function changesAfter(faulty: Segment, other: number, run: Run): Promise<void> {
-  const { call, points = 0 } = faulty
-  const rest = pointsOf(callOf(await run(faulty, { call }), call)).slice(points)
-  let its: readonly Touched[] | undefined
-  for (let more = 0; more < rest.length; more++) {
-    // The same as the one before.
-    if (its !== undefined && !conflictsAny(rest[more - 1], its)) continue
-    const some = more === 0 ? [] : [{ call, points: more }]
-    its = pointsOf(callOf(await run(faulty, ...some, { call: other }, { call }), other))
-  }
-}
 
 /** The first call is interrupted by the other one; the fault hits that one, or the first one when it goes on. */
 async function changesBefore(first: number, length: number, run: Run, kind: string): Promise<void> {
@@ -157,13 +153,10 @@ async function changesBefore(first: number, length: number, run: Run, kind: stri
         ran.set(key, { points, its: pointsOf(callOf(now, other)) })
     }
     for (const { points: at, fault } of faultsOf(outcome, first, kind))
-      if (at > points)
-        await run(
-          part,
-          { call: other },
-          { call: first, points: at - points, ...fault },
-          ...after(fault, first),
-        )
+      if (at > points) {
+        const faulty = { call: first, points: at - points, ...fault }
+        await run(part, { call: other }, faulty, ...after(fault, first))
+      }
   }
 }
 

@@ -3,6 +3,8 @@ import { type Call, isStopped, type Result } from './engine.ts'
 import { load } from './hooks.ts'
 import { EARLIER, LOT, RECEIPTS, STICK } from './names.ts'
 
+const progress = { follow() {} }
+
 type Body = (call: Call) => Promise<Result>
 // biome-ignore lint/suspicious/noExplicitAny: the modules may come from another version of the program
 type Loaded = any
@@ -66,35 +68,28 @@ export async function loadProgram(source: string, platform: NodeJS.Platform) {
       const print = (text: string) => {
         printed += text
       }
+      let how = { code: 0, error: '', hint: '' }
       try {
         await action(call, messages, print)
-        return { code: 0, error: '', hint: '', told, printed }
       } catch (thrown) {
         const error = thrown as Loaded
-        if (error?.name === 'Failure') {
-          const { outcome, message, hint } = adviceOn(error)
-          return { code: exitCode(outcome), error: message, hint, told, printed }
-        }
-        return { code: 1, error: String(error?.stack ?? error), hint: '', told, printed }
+        const advice = error?.name === 'Failure' ? adviceOn(error) : undefined
+        how = advice
+          ? { code: exitCode(advice.outcome), error: advice.message, hint: advice.hint }
+          : { code: 1, error: String(error?.stack ?? error), hint: '' }
       }
+      return { ...how, told, printed }
     }
 
   return {
     next: ({ count = 1, iccid, devices, directory = LOT, isNew = false }: Wish) =>
       called((call, messages) =>
         handOut({
-          keyPath: 'key.pem',
-          passphrase: undefined,
-          directory,
-          count,
-          iccid,
-          devices,
-          isNew,
+          ...{ keyPath: 'key.pem', passphrase: undefined, lowStock: undefined },
+          ...{ directory, count, iccid, devices, isNew, messages },
           receipt: `${RECEIPTS}/${call.id}`,
           format: 'raw',
           options: { smsp: false, smsc: true, crc: true },
-          messages,
-          lowStock: undefined,
           listen: () => ({
             stop: stopSignal(),
             hold() {
@@ -125,33 +120,16 @@ export async function loadProgram(source: string, platform: NodeJS.Platform) {
     move: ({ count = 1, source = LOT, target = STICK, isBack = false }: Order) =>
       called(({ id }, messages) => {
         if (isBack) return takeHome({ source, target, messages })
-        return moveProfiles({
-          source,
-          target,
-          count,
-          receipt: `${RECEIPTS}/${id}`,
-          stop: stopSignal(),
-          messages,
-          progress: { follow() {} },
-        })
+        const receipt = `${RECEIPTS}/${id}`
+        return moveProfiles({ source, target, count, receipt, stop: stopSignal(), messages, progress })
       }),
     restore: () =>
-      called((_call, messages) =>
-        restore({ directory: LOT, files: [EARLIER], messages, progress: { follow() {} } }),
-      ),
+      called((_call, messages) => restore({ directory: LOT, files: [EARLIER], messages, progress })),
     status: (directory = LOT) =>
       called((_call, messages, print) =>
         showStatus({
-          directory,
-          directories: [directory],
-          keyPath: undefined,
-          passphrase: undefined,
-          count: 0,
-          devices: false,
-          format: 'json',
-          messages,
-          progress: { follow() {} },
-          print,
+          ...{ directory, directories: [directory], count: 0, devices: false, format: 'json' },
+          ...{ keyPath: undefined, passphrase: undefined, messages, progress, print },
         }),
       ),
     /** As the end of `fetch` does. */

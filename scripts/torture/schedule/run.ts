@@ -62,8 +62,7 @@ export async function run(schedule: Schedule, watch: Watch = {}): Promise<World>
     }
     world.now += segment.napMs ?? 0
   }
-  for (const call of world.calls) {
-    if (call.state !== 'alive') continue
+  for (const call of world.calls.filter(({ state }) => state === 'alive')) {
     watch.segment?.(undefined, call)
     await world.advance(call)
   }

@@ -8,17 +8,13 @@ import { EARLIER, LOT, LOTS, OTHER, parseName, RECEIPTS, STICK, THIRD } from './
 import type { Program, StoredProfile } from './program.ts'
 
 /** The nth profile, from 1 on. */
-export function profile(n: number): StoredProfile {
-  const plain = {
-    iccid: iccid(n),
-    imsi: `00101${String(n).padStart(10, '0')}`,
-    opc: '0'.repeat(32),
-    k: '1'.repeat(32),
-  }
+function profile(n: number): StoredProfile {
+  const imsi = `00101${String(n).padStart(10, '0')}`
+  const plain = { iccid: iccid(n), imsi, opc: '0'.repeat(32), k: '1'.repeat(32) }
   return { iccid: plain.iccid, profile: Buffer.from(JSON.stringify(plain)).toString('base64') }
 }
 
-export const fileOf = (n: number) => JSON.stringify(profile(n))
+const fileOf = (n: number) => JSON.stringify(profile(n))
 
 type Body = (call: Call) => Promise<Result>
 
@@ -123,18 +119,18 @@ const renameTool =
     try {
       for (const name of files.readdirSync(directory)) {
         const found = parseName(name)
-        if (found === undefined || found.isUsed || !renames(directory, name)) continue
+        if (found === undefined || found.isUsed) continue
+        try {
+          files.renameSync(`${directory}/${name}`, `${directory}/__${name}`)
+        } catch (error) {
+          // Another call was first.
+          if ((error as NodeJS.ErrnoException).code === 'ENOENT') continue
+          throw error
+        }
         for (const path of [`${directory}/__${name}`, directory]) files.fsyncSync(files.openSync(path))
-        step('print', '', true, ({ world }) => {
-          const device = `the tool of ${id}`
-          world.prints.push({
-            call: id,
-            iccid: found.iccid,
-            device,
-            isAgain: false,
-            owners: [id],
-          })
-        })
+        const device = `the tool of ${id}`
+        const print = { call: id, iccid: found.iccid, device, isAgain: false, owners: [id] }
+        step('print', '', true, ({ world }) => void world.prints.push(print))
         return done
       }
       return { ...done, code: 3 }
@@ -142,17 +138,6 @@ const renameTool =
       return { ...done, code: 9, error: String(error) }
     }
   }
-
-/** @returns false if another call was first */
-function renames(directory: string, name: string): boolean {
-  try {
-    files.renameSync(`${directory}/${name}`, `${directory}/__${name}`)
-    return true
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false
-    throw error
-  }
-}
 
 /** Writes a file of the start. */
 function put(disk: Disk, path: string, text: string, mtimeMs: number): void {

@@ -117,10 +117,8 @@ const FAULTY = ['links', 'nolinks', 'fat']
 
 /** Two profiles, and so many that one call gets too few. */
 function lotsFor(calls: readonly string[]): number[] {
-  const wanted = calls.reduce(
-    (sum, name) => sum + (WANTS[name]?.isOnStick ? 0 : (WANTS[name]?.count ?? 0)),
-    0,
-  )
+  const counts = calls.map((name) => (WANTS[name]?.isOnStick ? 0 : (WANTS[name]?.count ?? 0)))
+  const wanted = counts.reduce((sum, count) => sum + count, 0)
   return [...new Set([2, Math.max(1, wanted - 1)])]
 }
 
@@ -142,11 +140,7 @@ function bases(
 /** Without the one that has no profiles. */
 const STOCKED = Object.keys(STARTS).filter((start) => start !== 'missing')
 
-const pairBases = () => bases(FAULTLESS, STOCKED, lotsFor)
-
 const BROKEN = 'fresh assigned claimed halfclaim answer halfmoved given moved damaged backup'.split(' ')
-
-const faultBases = () => bases(FAULTY, BROKEN, () => [2])
 
 /** Commands that are given again after two faults. */
 const AGAIN = 'restore bindD next next2 deviceD devicesDE iccid move move2 back round recover'.split(' ')
@@ -175,8 +169,8 @@ const complete =
 /** By their names. */
 export const SETS: Record<string, Explore> = {
   sweeps,
-  pairs: complete('pairs', pairBases, allOfPair),
-  faults: complete('faults', faultBases, allFaults),
+  pairs: complete('pairs', () => bases(FAULTLESS, STOCKED, lotsFor), allOfPair),
+  faults: complete('faults', () => bases(FAULTY, BROKEN, () => [2]), allFaults),
   double: complete('double', doubleBases, twoFaults),
   random: randomly,
 }

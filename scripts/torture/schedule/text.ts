@@ -62,21 +62,22 @@ function parseSegment(text: string): Segment {
   const [, call, points, what = '', nap, unit = ''] = SEGMENT.exec(text) ?? []
   if (call === undefined) throw new Error(`not a part of a schedule: ${text}`)
   const sign = what[0] ?? ''
+  const how = sign === '=' ? 'refused' : sign === '~' ? 'told' : undefined
+  const fault: Fault | undefined = how && {
+    how,
+    code: what.slice(1).replace('+', ''),
+    ...(what.endsWith('+') && { lasts: true }),
+  }
   return {
     call: call.charCodeAt(0) - 65,
     ...(points === '' ? {} : { points: Number(points) }),
-    ...(sign === '=' || sign === '~' ? { fault: parseFault(what) } : {}),
+    ...(fault === undefined ? {} : { fault }),
     ...(sign === '$' ? { signals: what.length } : {}),
     ...(sign === '!' ? { isKill: true } : {}),
     ...(sign === '%' ? { isPull: true } : {}),
     ...(sign === '^' ? { cut: what.slice(1).split('/').map(Number) } : {}),
     ...(nap === undefined ? {} : { napMs: Number(nap) * (UNITS[unit] ?? 0) }),
   }
-}
-
-function parseFault(what: string): Fault {
-  const fault: Fault = { how: what[0] === '=' ? 'refused' : 'told', code: what.slice(1).replace('+', '') }
-  return what.endsWith('+') ? { ...fault, lasts: true } : fault
 }
 
 export function format({ kind, start, profiles, calls, segments }: Schedule): string {

@@ -55,35 +55,11 @@ function outcomeOf(text: string): Pick<Call, 'result'> {
   return { result: result === undefined || result === '?' ? undefined : Number(result) }
 }
 
-/**
- * Whether a directory was flushed, for sure: a file system that has shut itself down says so too, and forgets. That it
- * can be opened afterwards tells.
- */
-function isFlushed(calls: readonly Call[], path: string): boolean {
-  const flush = calls.findIndex(
-    ({ name, args, result }) => name === 'fsync' && args.includes(`${path}>`) && result === 0,
-  )
-  const opened = ({ name, args, result = -1 }: Call) =>
-    name === 'openat' && args.includes(`${path}"`) && result >= 0
-  return flush >= 0 && calls.slice(flush).some(opened)
-}
-
-/** Whether an answer was put aside, for sure: written, and then flushed by its name. Known by its first profile. */
-export function isPutAside(calls: readonly Call[], iccid: string): boolean {
-  const written = calls.findIndex(
-    ({ name, args }) => name === 'write' && args.includes('.answer/answer>') && args.includes(iccid),
-  )
-  return written >= 0 && isFlushed(calls.slice(written), '/.incoming')
-}
-
 /** Why nothing can be traced here; undefined where it can. */
 export function whyNoTrace(): string | undefined {
   if (process.platform !== 'linux') return 'strace runs only on Linux'
-  const { error, status, stderr } = spawnSync(
-    'strace',
-    [...traced('/dev/null').slice(1), process.execPath, '-v'],
-    { encoding: 'utf8' },
-  )
+  const [strace = '', ...words] = [...traced('/dev/null'), process.execPath, '-v']
+  const { error, status, stderr } = spawnSync(strace, words, { encoding: 'utf8' })
   if (error !== undefined) return 'there is no strace'
   return status === 0 ? undefined : `strace can't trace here: ${stderr.trim().split('\n')[0]}`
 }
