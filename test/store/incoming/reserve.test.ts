@@ -40,12 +40,7 @@ async function place() {
   const directory = temporaryDirectory()
   const target = await openTarget(directory)
   const incoming = join(directory, INCOMING)
-  return {
-    directory,
-    target,
-    incoming,
-    inside: () => readdirSync(incoming),
-  }
+  return { directory, target, incoming, inside: () => readdirSync(incoming) }
 }
 
 test('reserves as much space as the response will need, and releases it', async () => {
