@@ -243,12 +243,8 @@ describe.skipIf(!canRun)('a panel of four', () => {
       await stop(run)
       await run.ended
       await until(() => station.results().length === 4)
-      expect(station.results().sort()).toEqual([
-        '"SN-1" unfinished',
-        '"SN-2" pass',
-        '"SN-3" pass',
-        '"SN-4" unfinished',
-      ])
+      const seen = station.results().sort()
+      expect(seen).toEqual(['"SN-1" unfinished', '"SN-2" pass', '"SN-3" pass', '"SN-4" unfinished'])
       await until(() => !station.hanging().some(isRunning))
     },
   )

@@ -40,11 +40,8 @@ test('a used file says who has the profile, and no two say the same', () => {
 })
 
 test('the next name has no filler', () => {
-  expect(['8988.json', '8988F.json', '8988F.9.json'].map(nextName)).toEqual([
-    '8988.2.json',
-    '8988.2.json',
-    '8988.10.json',
-  ])
+  const seen = ['8988.json', '8988F.json', '8988F.9.json'].map(nextName)
+  expect(seen).toEqual(['8988.2.json', '8988.2.json', '8988.10.json'])
 })
 
 /** What a call has decided that is gone by now. */
@@ -74,18 +71,10 @@ test('whoever reads a directory finishes what killed calls have decided, and rem
   writeFileSync(join(directory, '__8982.json'), usedText(profile(2)))
   const found = readSettled(directory, messages)
   expect([...found.iccids].sort()).toEqual(['8982.2', '8983'])
-  expect(namesIn(directory)).toEqual([
-    '8982.2.json',
-    '8983.json',
-    '__8981.json',
-    '__8982.json',
-    '__8984.json',
-  ])
-  expect([read('__8981.json'), read('8982.2.json'), said]).toEqual([
-    text,
-    profile(2).stored,
-    [unprinted('8981')],
-  ])
+  const got = namesIn(directory)
+  expect(got).toEqual(['8982.2.json', '8983.json', '__8981.json', '__8982.json', '__8984.json'])
+  const outcome = [read('__8981.json'), read('8982.2.json'), said]
+  expect(outcome).toEqual([text, profile(2).stored, [unprinted('8981')]])
 })
 
 test('a call that ends while it names a profile leaves the claim, which says so, to the next one', () => {
