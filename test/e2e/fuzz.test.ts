@@ -65,7 +65,7 @@ const litter: fc.Arbitrary<Litter> = fc.record({
 const FOUND: [Litter[], number][] = [[[{ name: '__ .json', is: 'file', text: '' }], 1]]
 
 test.skipIf(isWindows || !hasSymlinks)(
-  'any directory: a profile is printed and marked used, or neither',
+  'any directory: a profile is printed and used, or neither',
   async () => {
     const next = ['next', '-k', inject('keys').privateKeyPath]
     await fc.assert(

@@ -232,7 +232,7 @@ describe.skipIf(!canRun)('a panel of four', () => {
     ['Ctrl-C', (run: Run) => run.pressCtrlC()],
     ['a terminal that is closed', async (run: Run) => run.terminal.close()],
   ])(
-    '%s in the middle: what was programmed is recorded as such, and every other device is unfinished',
+    '%s in the middle: what was programmed is recorded, and every other device is unfinished',
     async (_, stop) => {
       station.put('hang-SN-1')
       station.put('hang-SN-4')

@@ -116,7 +116,7 @@ test.each([
   ['not at all', 0, [1, 1, 2, 4, 8, 16]],
   ['by half', 0.5, [1, 2, 3, 6, 12, 20]],
 ])(
-  'the pauses between tries double, from half a second to twenty; chance makes them longer %s',
+  'the pauses between tries double, up to twenty seconds; chance makes them longer %s',
   async (_, chance, seconds) => {
     vi.useFakeTimers()
     vi.spyOn(Math, 'random').mockReturnValue(chance)

@@ -29,7 +29,7 @@ const cases = fc
   .map((each, at) => ({ ...each, at: at + 1 }))
 
 test.concurrent.each(cases)(
-  'key $at, echoed in mixed escapes: no piece of it is printed',
+  'key $at, in mixed escapes: no piece is printed',
   async ({ key, echoes, before }) => {
     const { url, fault } = await startSandbox({ apiKeys: [{ key, kind: 'softsim', publicKey }] })
     const [first, ...others] = echoes

@@ -182,29 +182,23 @@ describe('a PKCS#12 bundle', () => {
     return path
   }
 
-  test.each(hasLegacy ? [[], ['-legacy']] : [[]])(
-    '%s: the command in the hint extracts the key',
-    (...options) => {
-      const path = pkcs12(...options)
-      for (const passphrase of [undefined, PASSPHRASE]) {
-        const said = refusal(readFileSync(path), passphrase, path)
-        const [, command = ''] =
-          /is a PKCS#12 bundle\nextract the key from it: (openssl .+)$/.exec(said) ?? []
-        const cwd = temporaryDirectory()
-        const [program = '', ...words] = command.split(' ')
-        execFileSync(program, [...words, '-passin', `pass:${PASSPHRASE}`], { cwd })
-        expect(read(readFileSync(join(cwd, 'softsim.key.pem'))).type).toBe('private')
-      }
-    },
-  )
+  test.each(hasLegacy ? [[], ['-legacy']] : [[]])('%s: the command in the hint extracts it', (...options) => {
+    const path = pkcs12(...options)
+    for (const passphrase of [undefined, PASSPHRASE]) {
+      const said = refusal(readFileSync(path), passphrase, path)
+      const [, command = ''] = /is a PKCS#12 bundle\nextract the key from it: (openssl .+)$/.exec(said) ?? []
+      const cwd = temporaryDirectory()
+      const [program = '', ...words] = command.split(' ')
+      execFileSync(program, [...words, '-passin', `pass:${PASSPHRASE}`], { cwd })
+      expect(read(readFileSync(join(cwd, 'softsim.key.pem'))).type).toBe('private')
+    }
+  })
 
-  test.each(['30', '3080', '307f', '308181', '30820101', '3083010101', '308401010101'])(
-    'with a length of any form: %s',
-    (head) => {
-      const bytes = Buffer.from(`${head.length === 2 ? '3005' : head}020103`, 'hex')
-      expect(refusal(bytes)).toContain('is a PKCS#12 bundle')
-    },
-  )
+  const HEADS = ['30', '3080', '307f', '308181', '30820101', '3083010101', '308401010101']
+  test.each(HEADS)('with a length of any form: %s', (head) => {
+    const bytes = Buffer.from(`${head.length === 2 ? '3005' : head}020103`, 'hex')
+    expect(refusal(bytes)).toContain('is a PKCS#12 bundle')
+  })
 })
 
 describe('a key that has lost its line breaks', () => {

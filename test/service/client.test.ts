@@ -143,7 +143,7 @@ test.each<
   [true, true, [500, 502, 503, 504, 507, 520, 521, 522, 523, 524, 530, 599]],
   [true, false, [503], RETRY_LATER],
 ])(
-  'temporary: %s, may have cost profiles: %s: %j',
+  'temporary: %s, may have cost some: %s: %j',
   async (isPassing, mayHaveAllocated, statuses, headers = {}) => {
     await ask([])
     for (const status of statuses) {

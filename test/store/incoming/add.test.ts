@@ -27,21 +27,18 @@ const three = several(3)
 /** A directory that has the first profile already. */
 const directoryWithOne = () => directoryWith({ '89880.json': toFile(profile(0)) })
 
-test.skipIf(process.getuid?.() !== 0)(
-  'files get the group and the permissions of the directory',
-  async () => {
-    const directory = temporaryDirectory()
-    chownSync(directory, 0, 1)
-    chmodSync(directory, 0o2770)
-    process.umask(0)
-    await addTo(directory, several(2))
-    for (const name of namesIn(directory)) {
-      expect(statSync(join(directory, name))).toMatchObject({ gid: 1, mode: 0o100660 })
-    }
-    FreeList.write(directory, ['89880'])
-    expect(statSync(join(directory, '.unused'))).toMatchObject({ gid: 1, mode: 0o100660 })
-  },
-)
+test.skipIf(process.getuid?.() !== 0)('files get the group and the rights of the directory', async () => {
+  const directory = temporaryDirectory()
+  chownSync(directory, 0, 1)
+  chmodSync(directory, 0o2770)
+  process.umask(0)
+  await addTo(directory, several(2))
+  for (const name of namesIn(directory)) {
+    expect(statSync(join(directory, name))).toMatchObject({ gid: 1, mode: 0o100660 })
+  }
+  FreeList.write(directory, ['89880'])
+  expect(statSync(join(directory, '.unused'))).toMatchObject({ gid: 1, mode: 0o100660 })
+})
 
 test('what has the name of a profile and can’t be read is left alone', async () => {
   const directory = temporaryDirectory()

@@ -72,27 +72,21 @@ test.each<[string, Partial<typeof disk>]>([
   expect(await putAsideOn(errors)).toEqual({ error: undefined, texts: WHOLE, pauses: 0 })
 })
 
-test.each(['ENOSPC', 'EDQUOT'])(
-  '%s: the space of the removed reserve may be available later',
-  async (error) => {
-    expect(await putAsideOn({ writes: times(5, error) })).toEqual({
-      error: undefined,
-      texts: WHOLE,
-      pauses: 4,
-    })
-  },
-)
+test.each(['ENOSPC', 'EDQUOT'])('%s: the space of the removed reserve may be there later', async (error) => {
+  expect(await putAsideOn({ writes: times(5, error) })).toEqual({
+    error: undefined,
+    texts: WHOLE,
+    pauses: 4,
+  })
+})
 
 test.each([
   ['ENOSPC', 4],
   ['EDQUOT', 4],
   ['EIO', 0],
-])(
-  '%s without end: it gives up after %i pauses, and nothing of the answer is left',
-  async (error, pauses) => {
-    expect(await putAsideOn({ writes: times(1000, error) })).toEqual({ error, texts: [], pauses })
-  },
-)
+])('%s without end: it gives up after %i pauses; nothing of the answer is left', async (error, pauses) => {
+  expect(await putAsideOn({ writes: times(1000, error) })).toEqual({ error, texts: [], pauses })
+})
 
 test.each([
   ['ENOSPC', /^free disk space; this batch of 2 profiles was not requested$/],

@@ -75,22 +75,19 @@ test.each<[string, (incoming: string, aside: string) => void]>([
     'can’t be renamed',
     (incoming, aside) => mkdirSync(join(incoming, aside + ANSWER, 'answer'), { recursive: true }),
   ],
-])(
-  'the reserve %s: the response is written to a new file, or the failure is reported',
-  async (what, spoil) => {
-    const { directory, target, incoming } = await place()
-    const aside = await reserve(target, 2)
-    spoil(incoming, aside)
-    if (what.startsWith('can')) {
-      // Nothing can be written there at all: it is told, and nothing of it is left.
-      await expect(add(target, profiles(2), aside)).rejects.toMatchObject({ facts: { kind: 'lost' } })
-      expect(existsSync(join(incoming, aside + RESERVE))).toBe(false)
-      return
-    }
-    expect((await add(target, profiles(2), aside)).stored).toHaveLength(2)
-    expect(namesIn(directory)).toEqual(['89880.json', '89881.json'])
-  },
-)
+])('the reserve %s: the response is written to a new file, or it is reported', async (what, spoil) => {
+  const { directory, target, incoming } = await place()
+  const aside = await reserve(target, 2)
+  spoil(incoming, aside)
+  if (what.startsWith('can')) {
+    // Nothing can be written there at all: it is told, and nothing of it is left.
+    await expect(add(target, profiles(2), aside)).rejects.toMatchObject({ facts: { kind: 'lost' } })
+    expect(existsSync(join(incoming, aside + RESERVE))).toBe(false)
+    return
+  }
+  expect((await add(target, profiles(2), aside)).stored).toHaveLength(2)
+  expect(namesIn(directory)).toEqual(['89880.json', '89881.json'])
+})
 
 test('an empty response releases the space', async () => {
   const { target, inside } = await place()
