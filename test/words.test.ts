@@ -3,8 +3,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { durationOf, oddEnd, printable, several, sizeOf } from '../src/words.ts'
 
-test('singular and plural', () =>
-  expect([several(1, 'file'), several(2, 'file')]).toEqual(['1 file', '2 files']))
+test('plural', () => expect([several(1, 'file'), several(2, 'file')]).toEqual(['1 file', '2 files']))
 
 test('sizes', () =>
   expect([1, 999_001, 1e6, 1_638_400_000, 1.024e12].map(sizeOf)).toEqual([

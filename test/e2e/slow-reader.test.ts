@@ -110,9 +110,8 @@ test.skipIf(!hasPosix)('a reader that goes away after three lines may have what 
   const not = fates.indexOf('but not')
   expect(not).toBeGreaterThanOrEqual(3)
   expect(fates).toEqual(fates.map((_, at) => (at < not ? 'and may have been' : 'but not')))
-  expect(lines(stdout).map((line) => JSON.parse(line).profile.iccid)).toEqual(
-    someProfiles(3).map(({ iccid }) => iccid),
-  )
+  const actual = lines(stdout).map((line) => JSON.parse(line).profile.iccid)
+  expect(actual).toEqual(someProfiles(3).map(({ iccid }) => iccid))
   expect(stderr).toContain(`error: claimed but not delivered: ${PROFILES - not} of ${PROFILES} profiles`)
 })
 

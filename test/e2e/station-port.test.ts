@@ -197,9 +197,8 @@ describe.skipIf(!canRun)('a panel of four', () => {
     await run.says('Device SN-4 is programmed.')
     await run.asks()
     await run.pressCtrlC()
-    expect(devices.map(({ received }) => received)).toEqual(
-      (await Promise.all(SERIALS.map(lineOf))).map((line) => [line]),
-    )
+    const actual = devices.map(({ received }) => received)
+    expect(actual).toEqual((await Promise.all(SERIALS.map(lineOf))).map((line) => [line]))
     expect(station.results()).toEqual(['"SN-1" pass', '"SN-2" fail', '"SN-3" fail', '"SN-4" pass'])
     expect(run.terminal.shown).not.toContain('SN-1')
     for (const serial of ['SN-2', 'SN-3'])

@@ -88,9 +88,8 @@ describe.skipIf(!canRun)('the stations’ script with a device programmer', () =
   })
 
   test('the manual’s command lists the devices that have a profile and did not pass last', async () => {
-    const command = blocksOf(pageAt('scripts/stations/README.md')).find(({ text }) =>
-      text.includes('--failed'),
-    )
+    const blocks = blocksOf(pageAt('scripts/stations/README.md'))
+    const command = blocks.find(({ text }) => text.includes('--failed'))
     const run = start()
     // A spreadsheet would take +1 and -1 for formulas.
     await run.program('SN-1', '+1', '-1')

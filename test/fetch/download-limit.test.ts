@@ -95,9 +95,8 @@ test('four requests that the limit refuses together are repeated one at a time, 
 
 test('a wait is reported before it begins, and ends when it is cancelled', async () => {
   const stop = new AbortController()
-  const { run, said, asked } = downloadOf(500, (size) => answered(size, noneFor(100_000)), {
-    stop: stop.signal,
-  })
+  const none = (size: number) => answered(size, noneFor(100_000))
+  const { run, said, asked } = downloadOf(500, none, { stop: stop.signal })
   const running = run()
   await settle()
   expect(said.at(-1)).toBe('waiting 100 s for the rate limit')

@@ -36,12 +36,8 @@ test.concurrent.each(cases)(
     const body = `${'.'.repeat(before)}${first}`
     const headers = Object.fromEntries(others.map((echo, at) => [`x-echo-${at}`, echo]))
     fault({ kind: 'status', status: 400, body, headers })
-    const { code, stderr } = await fetchHere({
-      url,
-      apiKey: key,
-      directory: temporaryDirectory(),
-      verbosity: 3,
-    })
+    const directory = temporaryDirectory()
+    const { code, stderr } = await fetchHere({ url, apiKey: key, directory, verbosity: 3 })
     expect(code).toBe(7)
     for (const at of others.keys()) expect(stderr).toContain(`"x-echo-${at}":"***"`)
     expect(piecesIn(stderr, key, PIECE), key).toEqual([])

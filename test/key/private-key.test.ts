@@ -213,9 +213,8 @@ describe('a key that has lost its line breaks', () => {
     for (const pem of [PEM, locked, openSsh]) {
       const bytes = pem.replaceAll('\n', end)
       for (const passphrase of [undefined, PASSPHRASE]) {
-        expect(refusal(bytes, passphrase)).toMatch(
-          /the key in .* has lost its line breaks\n.* put one after /,
-        )
+        const actual = refusal(bytes, passphrase)
+        expect(actual).toMatch(/the key in .* has lost its line breaks\n.* put one after/)
       }
     }
     const mended = PEM.replaceAll('\n', end)
@@ -260,9 +259,8 @@ test('a key that is cut off, or whose lines begin with spaces', () => {
       expect(refusal(cut)).toMatch(/ is cut off: the END line is missing\ncopy it again$/)
     }
     for (const start of ['    ', '> ']) {
-      expect(refusal(pem.replaceAll(/^/gm, start))).toMatch(
-        /^the lines of .+ begin with spaces or with ">"\nremove them$/,
-      )
+      const seen = refusal(pem.replaceAll(/^/gm, start))
+      expect(seen).toMatch(/^the lines of .+ begin with spaces or with ">"\nremove them$/)
     }
   }
 })

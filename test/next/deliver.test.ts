@@ -22,11 +22,7 @@ const AGAIN = 'softsim next -k k.pem -i D --iccid'
 const NOT_AGAIN = 'do not run the same command again: it takes'
 
 /** What a call says that has claimed these profiles and could not deliver them. */
-function failureOf(
-  taken: Ready[],
-  error: unknown,
-  changes: Partial<Delivery> & { isStopped?: boolean } = {},
-) {
+function failureOf(taken: Ready[], error: unknown, changes: Partial<Delivery> & { isStopped?: true } = {}) {
   const warnings: string[] = []
   const delivery = {
     directory: 'D',

@@ -23,11 +23,9 @@ test('a file is read, which -vv tells; one that is gone is none', async () => {
 })
 
 test('an ICCID is its digits, whatever its file is called', async () => {
-  const sealed = storedFile(
-    { ...plainProfile(2), iccid: `${iccid(2).slice(0, 19)}F` },
-    inject('keys').publicKey,
-  )
-  const name = `${iccid(2).slice(0, 19)}F.json`
+  const filled = `${iccid(2).slice(0, 19)}F`
+  const sealed = storedFile({ ...plainProfile(2), iccid: filled }, inject('keys').publicKey)
+  const name = `${filled}.json`
   writeFileSync(join(directory, name), sealed)
   expect((await makeReady(call, decrypt, name))?.iccid).toBe(iccid(2).slice(0, 19))
 })

@@ -60,9 +60,8 @@ test('the longest line has the length that the README states', () => {
   const longest = { ...plainProfile(1), pin: '12345678', adm: '0123456789abcdef' }
   const all = { smsp: true, smsc: true, crc: true }
   expect(problems(longest, all)).toEqual([])
-  expect([encodeHex(longest, all).length, encodeHex(longest, { ...all, smsp: false }).length]).toEqual([
-    414, 306,
-  ])
+  const lengths = [all, { ...all, smsp: false }].map((options) => encodeHex(longest, options).length)
+  expect(lengths).toEqual([414, 306])
 })
 
 /** The number of characters a device accepts in each record: so many, or one of several. */

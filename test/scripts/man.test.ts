@@ -24,9 +24,8 @@ function mandoc(...options: string[]): string {
 
 test.skipIf(!hasMandoc)('mandoc complains only that the page is not of its own system', () => {
   const complaints = mandoc('-Tlint').trim().split('\n')
-  expect(complaints.filter((line) => !line.includes('STYLE: operating system explicitly specified'))).toEqual(
-    [],
-  )
+  const actual = complaints.filter((line) => !line.includes('STYLE: operating system explicitly specified'))
+  expect(actual).toEqual([])
 })
 
 test.skipIf(!hasMandoc)('at 80 columns, the page has every option, exit code and example, as typed', () => {

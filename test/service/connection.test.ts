@@ -7,13 +7,7 @@ import { startTunnel } from '../support/tunnel.ts'
 
 /** Nothing listens here (RFC 6335 6: reserved). */
 const NOWHERE = '127.0.0.1:1'
-const LIMITS = {
-  connect: 30_000,
-  silence: 30_000,
-  connections: 4,
-  idle: 1000,
-  least: { bytes: 1, ms: 30_000 },
-}
+const LIMITS = { connect: 3e4, silence: 3e4, connections: 4, idle: 1000, least: { bytes: 1, ms: 3e4 } }
 const closing: (() => unknown)[] = []
 
 afterEach(async () => {

@@ -50,8 +50,7 @@ test('of an error text that arrives too slowly, the beginning is read', async ()
 })
 
 const GOOD = { iccid: '89880000000000000001', profile: 'AAEC/w==' }
-const parse = (...profiles: unknown[]) =>
-  parseProfileList(JSON.stringify({ count: profiles.length, profiles }))
+const parse = (...profiles: unknown[]) => parseProfileList(JSON.stringify({ count: 1, profiles }))
 
 test('an ICCID of any length may end with a filler', () => {
   for (const iccid of ['8', '8'.repeat(20), '898800000000000000F', '898800000000000000f']) {

@@ -131,29 +131,16 @@ const START: Case[] = [
     { SOFTSIM_KEY_FILE: 'line.pem' },
     { first: rename('softsim.pem', 'line.pem'), says: ['Key:       *line.pem'] },
   ),
-  sets(
-    'SOFTSIM_RECEIPT stands for RECEIPT',
-    { SOFTSIM_RECEIPT: 'line.jsonl' },
-    { says: ['Receipts:  *line.jsonl'] },
-  ),
+  sets('SOFTSIM_RECEIPT is RECEIPT', { SOFTSIM_RECEIPT: 'line.jsonl' }, { says: ['Receipts:  *line.jsonl'] }),
   ...['PANEL=x', 'PANEL=-1', 'BAUD=9600x', 'LOW_STOCK=fifty', 'LOW_STOCK=010', 'LOW_STOCK=123456789'].map(
     (each) => isNoNumber(each),
   ),
   isNoNumber('TIMEOUT=x', NO_TIMEOUT),
   refuses('a panel without slots', { PANEL: '0' }, 'PANEL is 0.'),
-  refuses(
-    'a frame without a place for the profile',
-    { SEND: 'AT+SOFTSIM' },
-    'SEND has no %s for the profile.',
-  ),
+  refuses('a frame without a place for it', { SEND: 'AT+SOFTSIM' }, 'SEND has no %s for the profile.'),
   refuses('READ without a group', { READ: 'ICCID' }, 'READ has no (...) around the ICCID.', NO_PATTERNS),
   ...['PASS', 'SERIALS'].map((name) =>
-    refuses(
-      `${name} that is not a regular expression`,
-      { [name]: '(' },
-      '( is not a regular expression.',
-      NO_PATTERNS,
-    ),
+    refuses(`${name} that is none`, { [name]: '(' }, '( is not a regular expression.', NO_PATTERNS),
   ),
   refuses('a log that can’t be written', { LOG: './no/log.txt' }, "Can't write ./no/log.txt."),
   refuses('results that can’t be written', { RESULTS: './no/results.csv' }, "Can't write ./no/results.csv."),
@@ -307,7 +294,7 @@ const SHIFT: Case[] = [
     settings: { LOW_STOCK: '4' },
     says: ['Profiles left: 5', 'WARNING: profiles left: 4. Fetch more.'],
   }),
-  scans('a programmed device: not again without yes', ['SN-1', 'SN-1\nno\nSN-2'], {
+  scans('a programmed device, without yes', ['SN-1', 'SN-1\nno\nSN-2'], {
     results: 'SN-1 pass, SN-2 pass',
   }),
   scans('a programmed device: again with yes', ['SN-1', 'SN-1\nyes'], {
@@ -416,7 +403,7 @@ const SHIFT: Case[] = [
     results: 'SN-1 fail',
     notInCmd: NO_TIMEOUT,
   }),
-  scans('the log has what is said, and no profile', ['SN-1'], {
+  scans('the log has no profile', ['SN-1'], {
     settings: { LOG: 'log.txt' },
     says: ok('SN-1'),
   }),

@@ -27,12 +27,8 @@ const claim = (directory: string, key: string, text: string) => {
 test('a used file says who has the profile, and no two say the same', () => {
   const text = usedText(profile(1), 'D')
   const { claimed, claim, ...others } = JSON.parse(text)
-  expect(others).toEqual({
-    ...JSON.parse(profile(1).stored),
-    device: 'D',
-    station: hostname(),
-    file: '8981.json',
-  })
+  const stored = JSON.parse(profile(1).stored)
+  expect(others).toEqual({ ...stored, device: 'D', station: hostname(), file: '8981.json' })
   expect(Date.parse(claimed)).toBeGreaterThan(0)
   expect(JSON.parse(usedText(profile(1), 'D')).claim).not.toBe(claim)
   // What somebody has renamed back by hand is not whose it was.

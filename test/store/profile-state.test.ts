@@ -66,10 +66,8 @@ test('of a used profile, the unused file goes in each spelling; of any other, no
 })
 
 test('whom a file names: a device or a move, and only then nobody else may get it', () => {
-  expect([USED, STORED, TOMB, '', '[]', '{"device":1}'].map(deviceIn)).toEqual([
-    'D',
-    ...Array(5).fill(undefined),
-  ])
+  expect(deviceIn(USED)).toBe('D')
+  for (const text of [STORED, TOMB, '', '[]', '{"device":1}']) expect(deviceIn(text)).toBeUndefined()
   expect(tombstoneIn(TOMB)).toEqual({ move: MOVED.move, to: MOVED.to, profile: MOVED.moved })
   const broken = [{ move: '../x' }, { to: 1 }, { moved: { iccid: '8988' } }, { moved: null }]
   for (const each of broken) expect(tombstoneIn(JSON.stringify({ ...MOVED, ...each }))).toBeUndefined()

@@ -16,17 +16,8 @@ const secret = printable.filter((text) => text.length >= 4 && text.length <= 8)
 
 export const anyText = fc.string({ unit: 'binary', maxLength: 60 })
 export const anyIccid = fc.oneof(
-  fc.constantFrom(
-    iccid(1),
-    `${iccid(2, 19)}F`,
-    '',
-    '1',
-    '../x',
-    '/etc/passwd',
-    '__1',
-    `${iccid(3)}\n`,
-    '\u0661',
-  ),
+  fc.constantFrom(iccid(1), `${iccid(2, 19)}F`, `${iccid(3)}\n`, '1', '\u0661'),
+  fc.constantFrom('', '../x', '/etc/passwd', '__1'),
   anyText,
 )
 const entry = fc.oneof(

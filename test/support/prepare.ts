@@ -71,10 +71,8 @@ const PREPARE: Record<string, (place: Place, settings: Settings, ...words: strin
    */
   async service(place, { key = API_KEY, tls, ...settings }) {
     const { publicKey } = inject('keys')
-    const apiKeys: ApiKey[] = [
-      { key: String(key), kind: 'softsim', publicKey },
-      { key: NORMAL_KEY, kind: 'normal' },
-    ]
+    const own: ApiKey = { key: String(key), kind: 'softsim', publicKey }
+    const apiKeys: ApiKey[] = [own, { key: NORMAL_KEY, kind: 'normal' }]
     const certified = certificate(place, tls)
     place.sandbox = await startSandbox({ apiKeys, firstIccid: 1, ...certified, ...settings })
     const { url, httpsUrl: HTTPS = '' } = place.sandbox

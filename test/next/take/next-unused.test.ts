@@ -56,10 +56,8 @@ test('a panel whose second claim can’t be completed: all are named, and no oth
 test('a panel that is too small, and one of its claims can’t come back: that one is named', async () => {
   fail(/^(open wx|rename)$/, back(3))
   const taking = takeNextUnused(source(once(() => claimElsewhere(2))), 4)
-  await expect(taking).rejects.toMatchObject({
-    taken: [{ iccid: iccid(3) }],
-    cause: { facts: { kind: 'too-few' } },
-  })
+  const cause = { facts: { kind: 'too-few' } }
+  await expect(taking).rejects.toMatchObject({ taken: [{ iccid: iccid(3) }], cause })
   expect(names()).toEqual([back(1), back(4), ...[1, 2, 3, 4].map((n) => used(n))])
 })
 

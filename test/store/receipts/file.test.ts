@@ -105,10 +105,8 @@ describe('there must be room for it', () => {
         new ReceiptFile(path, directory, count, { devices })
         most = bytes
       } catch (error) {
-        expect(adviceOn(error)).toMatchObject({
-          outcome: 'disk',
-          hint: expect.stringContaining('free disk space'),
-        })
+        const hint = expect.stringContaining('free disk space')
+        expect(adviceOn(error)).toMatchObject({ outcome: 'disk', hint })
         least = bytes + 1
       }
     }
