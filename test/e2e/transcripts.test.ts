@@ -28,30 +28,22 @@ import { type Place, prepare } from '../support/prepare.ts'
 import { dataOf, iccid, plainProfile } from '../support/profiles.ts'
 import { expectPromisesKept, lines } from '../support/promises.ts'
 import { PROGRESS, program } from '../support/softsim.ts'
-import {
-  hasFullDevice,
-  hasPosix,
-  hasSymlinks,
-  isRunByNode,
-  isWindows,
-  modesCount,
-  tellsBirth,
-} from '../support/system.ts'
+import * as system from '../support/system.ts'
 
 const FOLDER = new URL('transcripts/', import.meta.url)
 
 const NEEDS: Record<string, boolean> = {
-  posix: hasPosix,
+  posix: system.hasPosix,
   linux: process.platform === 'linux',
-  links: hasSymlinks,
-  modes: modesCount,
-  full: hasFullDevice,
-  birth: tellsBirth,
+  links: system.hasSymlinks,
+  modes: system.modesCount,
+  full: system.hasFullDevice,
+  birth: system.tellsBirth,
   trace: whyNoTrace() === undefined,
   disk: hasSmallDisks,
   mount: spawnSync('unshare', ['--mount', 'mount', '--bind', '/dev/zero', '/dev/null']).status === 0,
-  bundle: isRunByNode,
-  executable: !isRunByNode,
+  bundle: system.isRunByNode,
+  executable: !system.isRunByNode,
 }
 
 interface Step {
@@ -83,7 +75,7 @@ softsim() { "\${SOFTSIM[@]}" "$@"; }
 `
 
 /** Git brings it to Windows. */
-const BASH = isWindows ? join(process.env['ProgramFiles'] ?? '', 'Git/bin/bash.exe') : 'bash'
+const BASH = system.isWindows ? join(process.env['ProgramFiles'] ?? '', 'Git/bin/bash.exe') : 'bash'
 
 async function run(step: Step, place: Place): Promise<string[]> {
   const command = step.command.replace(/ICCID(\d+)/g, (_, n) => iccid(Number(n)))
@@ -112,7 +104,7 @@ async function run(step: Step, place: Place): Promise<string[]> {
 
 /** Gives what varies its name. */
 function named(printed: string, cwd: string): string {
-  return (isWindows ? printed.replace(/\r|(?<=\\)\\/g, '').replaceAll('\\', '/') : printed)
+  return (system.isWindows ? printed.replace(/\r|(?<=\\)\\/g, '').replaceAll('\\', '/') : printed)
     .replaceAll(cwd, '$PWD')
     .replace(/^[0-9a-f]{200,}$/gm, profileNamed)
     .replace(/(?<!\d)8988\d{16}(?!\d)/g, (digits) => {

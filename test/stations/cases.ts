@@ -54,10 +54,12 @@ const rename = (from: string, to: string) => (place: string) => renameSync(join(
 const backUp = (place: string) => cpSync(join(place, 'profiles'), join(place, 'backup'), { recursive: true })
 /** As a directory that fetch has made, and that was not used. */
 const knowItself = (place: string) => introduce(join(place, 'profiles'))
-const restore = (place: string) => {
-  remove('profiles')(place)
-  rename('backup', 'profiles')(place)
+type Change = (place: string) => void
+const both = (one: Change, other: Change) => (place: string) => {
+  one(place)
+  other(place)
 }
+const restore = both(remove('profiles'), rename('backup', 'profiles'))
 
 const NO_PATTERNS = 'it has no regular expressions'
 const NO_TIMEOUT = 'it has no TIMEOUT'
@@ -66,7 +68,11 @@ const FAILED = 'failed. Scan it again to repeat: it gets the same profile.'
 const ok = (...serials: string[]) => serials.map((serial) => `Device ${serial} is programmed.`)
 
 const COPY = 'softsim: error: profiles is a copy, or came back from a backup'
-const COPIED = [COPY, 'softsim: hint: nothing was claimed']
+/** The next start is refused before anything is asked. */
+const REFUSED = {
+  ...{ typed: ['SN-2'], says: [COPY, 'softsim: hint: nothing was claimed'], code: 10 },
+  never: ['rofiles left', 'Serial number'],
+}
 
 type More = Omit<Case, 'name'>
 const scans = (name: string, typed: readonly string[], more: More = {}): Case => ({ name, typed, ...more })
@@ -244,7 +250,7 @@ const SERIALS: Case[] = [
     code: 2,
   }),
   scans(
-    'a serial number that softsim refuses in a panel is refused at once, and only its slot is scanned again',
+    'a serial number that softsim refuses in a panel: only its slot is scanned again',
     ['SN-1\nERROR\nSN-2'],
     {
       settings: { PANEL: '2' },
@@ -254,7 +260,7 @@ const SERIALS: Case[] = [
     },
   ),
   scans(
-    'a list with a byte order mark and the line ends of Windows',
+    'a list with a byte order mark, from Windows',
     ['\ufeffSN-1 \t\r', 'SN-2\r', 'SN-2\r', 'yes\r', 'exit\r'],
     { given: 'SN-1 1, SN-2 2, SN-2 2', notInCmd: 'it asks for Enter before each device' },
   ),
@@ -306,7 +312,7 @@ const SHIFT: Case[] = [
     results: 'SN-1 pass, SN-2 pass',
   }),
   scans(
-    'a programmed device in a panel: a label is no answer, and gets to no slot',
+    'a programmed device in a panel: a label is no answer',
     ['SN-1\nskip', 'SN-1\nSN-2\nno\nSN-3\nSN-2'],
     {
       settings: { PANEL: '2' },
@@ -414,10 +420,7 @@ const SHIFT: Case[] = [
   }),
   ...['pass', 'fail'].map((result) => ({
     name: `a backup that has forgotten a device (${result}): no second profile`,
-    first: (place: string) => {
-      backUp(place)
-      if (result === 'fail') put('fail-SN-1')(place)
-    },
+    first: result === 'fail' ? both(backUp, put('fail-SN-1')) : backUp,
     typed: ['SN-1'],
     again: {
       first: restore,
@@ -433,57 +436,28 @@ const SHIFT: Case[] = [
   })),
   scans('a copy is refused before anything is asked', ['SN-1'], {
     birth: true,
+    again: { first: both(backUp, restore), ...REFUSED },
+  }),
+  scans('a backup of a directory that was not used is refused at once, by the receipts', ['SN-1'], {
+    birth: true,
+    first: both(knowItself, backUp),
+    again: { first: restore, ...REFUSED },
+  }),
+  scans('a backup that comes back during the shift: the next scan is refused', ['SN-1'], {
+    birth: true,
     again: {
-      first: (place) => {
-        backUp(place)
-        restore(place)
-      },
-      typed: ['SN-2'],
-      says: COPIED,
-      never: ['rofiles left', 'Serial number'],
+      first: both(backUp, put('fail-SN-2', 'restore-SN-2')),
+      typed: ['SN-2', 'SN-3'],
+      says: [
+        COPY,
+        'The directory is a copy, or from a backup: 0 passed, 1 failed',
+        'Device SN-2 is not finished: scan it when the directory is restored.',
+      ],
+      never: ['Device SN-3', 'scan it again.'],
       code: 10,
+      results: 'SN-1 pass, SN-2 fail',
     },
   }),
-  scans(
-    'a backup of a directory that was not used is refused before anything is asked, by the receipts',
-    ['SN-1'],
-    {
-      birth: true,
-      first: (place) => {
-        knowItself(place)
-        backUp(place)
-      },
-      again: {
-        first: restore,
-        typed: ['SN-2'],
-        says: [COPY, 'softsim: hint: nothing was claimed'],
-        never: ['rofiles left', 'Serial number'],
-        code: 10,
-      },
-    },
-  ),
-  scans(
-    'a backup that comes back during the shift: the next scan is refused, and nothing can be finished here',
-    ['SN-1'],
-    {
-      birth: true,
-      again: {
-        first: (place) => {
-          backUp(place)
-          put('fail-SN-2', 'restore-SN-2')(place)
-        },
-        typed: ['SN-2', 'SN-3'],
-        says: [
-          COPY,
-          'The directory is a copy, or from a backup: 0 passed, 1 failed',
-          'Device SN-2 is not finished: scan it when the directory is restored.',
-        ],
-        never: ['Device SN-3', 'scan it again.'],
-        code: 10,
-        results: 'SN-1 pass, SN-2 fail',
-      },
-    },
-  ),
   scans('a disk that is gone says nothing about a device', ['SN-1', 'SN-1'], {
     first: put('fail-SN-1', 'remove-SN-1'),
     settings: { PROFILES: './profiles' },
