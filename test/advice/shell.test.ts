@@ -50,13 +50,8 @@ describe('a pasted path is one word', () => {
   ])('into %s', (shell, options) => {
     const script = join(temporaryDirectory(), 'print.cjs')
     writeFileSync(script, 'process.stdout.write(JSON.stringify(process.argv.slice(2)))')
-    const paths = [
-      'C:\\profiles',
-      'C:\\my profiles',
-      'C:\\my profiles\\',
-      "D:\\it's &",
-      '\\\\server\\a share',
-    ]
+    const local = ['C:\\profiles', 'C:\\my profiles', 'C:\\my profiles\\', "D:\\it's, & (co)"]
+    const paths = [...local, '\\\\server\\a share']
     // Both shells run the program at hand under this name.
     const line = `node ${quote(script)} ${paths.map((path) => quote(path)).join(' ')}`
     const run = spawnSync(shell, [...options, line], {

@@ -151,12 +151,9 @@ test.concurrent('after the first failure, each further one costs at most one pro
 test.concurrent('all faults during parallel requests', async () => {
   const sandbox = await startSandbox()
   sandbox.fault(
-    { kind: 'short', by: 20 },
-    { kind: 'torn' },
-    { kind: 'status', status: 429, headers: { 'retry-after': '0' } },
-    { kind: 'reset' },
-    { kind: 'drop-after' },
-    { kind: 'status', status: 503, headers: { 'retry-after': '0' } },
+    ...[...short(20), { kind: 'torn' } as const, { kind: 'status', status: 429, headers: again } as const],
+    ...[{ kind: 'reset' } as const, { kind: 'drop-after' } as const],
+    { kind: 'status', status: 503, headers: again },
   )
   const { code, stderr } = await sandbox.fetch(['-n', '4321'])
   expect(code).toBe(0)

@@ -8,12 +8,8 @@ import { WriteFailure } from '../../src/next/standard-output.ts'
 
 /** Each has a line of four bytes. */
 const ready = (n: number, device?: string): Ready => ({
-  iccid: `898${n}`,
-  name: `898${n}.json`,
-  stored: '',
-  newerProblems: [],
-  missingKeys: [],
-  line: 'ü0',
+  ...{ iccid: `898${n}`, name: `898${n}.json`, stored: '', line: 'ü0' },
+  ...{ newerProblems: [], missingKeys: [] },
   ...(device === undefined ? {} : { device }),
 })
 

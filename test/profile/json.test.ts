@@ -6,8 +6,7 @@ import { plainProfile } from '../support/profiles.ts'
 const PLAIN = { smsp: false, smsc: true, crc: false }
 const FULL: Profile = {
   ...plainProfile(1),
-  iccid: '89457300000013500452',
-  imsi: '234602102350049',
+  ...{ iccid: '89457300000013500452', imsi: '234602102350049' },
   k: '000102030405060708090A0B0C0D0E0F',
   opc: '101112131415161718191A1B1C1D1E1F',
   kic: '202122232425262728292A2B2C2D2E2F',

@@ -69,14 +69,8 @@ test.each([
 })
 
 test('a name that looks like a profile but is not an ICCID, or is in capitals, is listed separately', () => {
-  const names = [
-    '8988 (1).json',
-    '__8988 (1).json',
-    '__backup.json',
-    '８９８８.json',
-    '8988.JSON',
-    '__8988.Json',
-  ]
+  const copies = ['8988 (1).json', '__8988 (1).json', '__backup.json']
+  const names = [...copies, '８９８８.json', '8988.JSON', '__8988.Json']
   const actual = unusedOf([...names, '8988.json', 'a.txt'])
   expect(actual).toMatchObject({ notProfiles: names.sort(), notProfileCount: names.length, used: 0 })
   expect(unusedOf(['8988.json', '__8988.json']).used).toBe(1)
@@ -110,16 +104,8 @@ test('each unused ICCID once, in its first spelling, and none that is used in an
 })
 
 test('the lowest comes first, whatever the others begin with', () => {
-  const iccids = [
-    '7',
-    '88000000000000000001',
-    '8900000000000000002',
-    '89880000000000000009',
-    '89880000000000000010',
-    '8999999999999999990F',
-    '90000000000000000003',
-    '91',
-  ]
+  const long = ['88000000000000000001', '8900000000000000002', '89880000000000000009', '89880000000000000010']
+  const iccids = ['7', ...long, '8999999999999999990F', '90000000000000000003', '91']
   expect(unusedOf(iccids.toReversed().map(fileName)).iccids).toEqual(iccids)
 })
 

@@ -37,12 +37,8 @@ const absentOr = (field: fc.Arbitrary<string>) => fc.option(field, { nil: null }
 
 /** Any profile that every device accepts. */
 export const acceptable: fc.Arbitrary<Profile> = fc.record({
-  iccid: digits(19, 20),
-  imsi: digits(6, 15),
-  opc: hexDigits(32),
-  k: hexDigits(32),
-  kic: hexDigits(32),
-  kid: hexDigits(32),
+  ...{ iccid: digits(19, 20), imsi: digits(6, 15) },
+  ...{ opc: hexDigits(32), k: hexDigits(32), kic: hexDigits(32), kid: hexDigits(32) },
   pin: absentOr(digits(4, 8)),
   puk: absentOr(secret),
   adm: absentOr(fc.oneof(secret, hexDigits(16))),

@@ -37,13 +37,7 @@ const place = () => {
   return { directory, path: join(directory, 'receipt.jsonl') }
 }
 const taken = (iccid: string, more: Partial<Ready> = {}): Ready => ({
-  iccid,
-  name: `${iccid}.json`,
-  stored: '',
-  newerProblems: [],
-  missingKeys: [],
-  line: '',
-  ...more,
+  ...{ iccid, name: `${iccid}.json`, stored: '', newerProblems: [], missingKeys: [], line: '', ...more },
 })
 
 beforeEach(() => {
