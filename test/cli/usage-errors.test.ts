@@ -26,7 +26,7 @@ test.each([
   ['next -vk', '-k needs a value | see softsim help next'],
   ['fetch --help=1', '--help takes no value | see softsim help fetch'],
   ['help SECRET1 x', EXTRA],
-  ['help next -k x', 'unknown option -k | see softsim help'],
+  ['help next -k x', 'unknown option -k | it is an option of next; see softsim help'],
   ['fecth', 'unknown command fecth | did you mean fetch? see softsim help'],
   ['next -vx', 'unknown option -x | see softsim help next'],
   ['-vvv', MISSING],
@@ -177,7 +177,7 @@ test.each(['status\r', 'next --crc\r', 'fetch x\r'])('a script with Windows line
 test('next takes -h and -V alone', () => {
   for (const right of ['next -h', '-V next', 'next --help']) expect(said(right)).toBeUndefined()
   const wrong = ['-v -h next', 'next -k x -h', 'next -hV', 'next -h more', 'next -h --', '-i fetch next -V']
-  for (const each of [...wrong, 'next --help=1', '-i help next -V', '--in=fetch -h next'])
+  for (const each of [...wrong, 'next -k x --help=1', '-i help next -V', '--in=fetch -h next'])
     expect(said(each), each).toMatch(/^next accepts -h and -V only on their own: /)
 })
 

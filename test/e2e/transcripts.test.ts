@@ -81,16 +81,10 @@ async function run(step: Step, place: Place): Promise<string[]> {
   const command = step.command.replace(/ICCID(\d+)/g, (_, n) => iccid(Number(n)))
   if (step.kind === '+') return lines(await prepare(place, command))
   const { cwd, env } = place
-  const child = spawn(BASH, ['-c', SOFTSIM + place.before + command], {
-    cwd,
-    env,
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
-  const [stdout, stderr, [code, signal]] = await Promise.all([
-    text(child.stdout),
-    text(child.stderr),
-    once(child, 'close'),
-  ])
+  const words = ['-c', SOFTSIM + place.before + command]
+  const child = spawn(BASH, words, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] })
+  const texts = [text(child.stdout), text(child.stderr)] as const
+  const [stdout, stderr, [code, signal]] = await Promise.all([...texts, once(child, 'close')])
   const [, call] = /(?:^|[ ;&|(])softsim (.*)/.exec(command) ?? []
   // Of several commands, nobody knows whose the exit code is.
   const isOne = !/[|;&]/.test(command.replace(/'.*?'/g, ''))
@@ -153,9 +147,8 @@ function match(actual: readonly string[], expected: readonly string[]): boolean 
   const escaped = expected.map((line) =>
     line === '…' ? '(?:.*\\n)*' : `${line.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')}\\n`,
   )
-  return RegExp(`^${escaped.join('').replaceAll('…', '.*')}$`).test(
-    actual.map((line) => `${line}\n`).join(''),
-  )
+  const printed = actual.map((line) => `${line}\n`).join('')
+  return RegExp(`^${escaped.join('').replaceAll('…', '.*')}$`).test(printed)
 }
 
 /** The steps of each test by its title. */
@@ -187,9 +180,9 @@ function newPlace(before: string): Place {
 
 const chosen = process.env['TRANSCRIPTS']?.split(',')
 
-for (const file of readdirSync(FOLDER).filter(
-  (name) => !chosen || chosen.includes(name.replace('.txt', '')),
-)) {
+const isChosen = (name: string) => !chosen || chosen.includes(name.replace('.txt', ''))
+
+for (const file of readdirSync(FOLDER).filter(isChosen)) {
   const path = new URL(file, FOLDER)
   const all = readFileSync(path, 'utf8').split('\n')
   const updated = [...all.entries()].map(([, line]): string[] => [line])

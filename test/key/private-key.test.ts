@@ -13,18 +13,14 @@ import { hasPosix } from '../support/system.ts'
 const { privateKey: PEM, privateKeyPath, publicKey: PUBLIC_PEM } = inject('keys')
 const key = createPrivateKey(PEM)
 const PASSPHRASE = 'correct horse'
+const MINE = 'keys/mine.pem'
 const LOCK = { cipher: 'aes-256-cbc', passphrase: PASSPHRASE }
 
 const read = (bytes: Buffer | string, passphrase?: string) =>
-  parsePrivateKey(Buffer.from(bytes), 'keys/mine.pem', passphrase).object
+  parsePrivateKey(Buffer.from(bytes), MINE, passphrase).object
 
 /** The failure that reading these bytes ends with; what it says. */
-function refusal(
-  bytes: Buffer | string,
-  passphrase?: string,
-  path = 'keys/mine.pem',
-  platform?: NodeJS.Platform,
-): string {
+function refusal(bytes: Buffer | string, passphrase?: string, path = MINE, platform?: NodeJS.Platform) {
   try {
     parsePrivateKey(Buffer.from(bytes), path, passphrase)
   } catch (error) {
@@ -205,11 +201,8 @@ describe('a key that has lost its line breaks', () => {
   const locked = String(key.export({ type: 'pkcs8', format: 'pem', ...LOCK }))
   const openSsh = readFileSync(sshKey('-t', 'rsa', '-b', '2048', '-N', ''), 'utf8')
 
-  test.each([
-    ['nothing', ''],
-    ['a space', ' '],
-    ['a carriage return', '\r'],
-  ])('%s in place of each: the hint is enough', (_, end) => {
+  const ENDS = { nothing: '', 'a space': ' ', 'a carriage return': '\r' }
+  test.each(Object.entries(ENDS))('%s in place of each: the hint is enough', (_, end) => {
     for (const pem of [PEM, locked, openSsh]) {
       const bytes = pem.replaceAll('\n', end)
       for (const passphrase of [undefined, PASSPHRASE]) {

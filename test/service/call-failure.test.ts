@@ -29,10 +29,7 @@ describe.each([true, false])('a request that was sent (%s) may have cost profile
   test.each([
     [errorOf('ENOTFOUND'), 'the host name of the service is unknown (ENOTFOUND)'],
     [errorOf('EPROTO'), 'the TLS connection to the service failed (EPROTO)'],
-    [
-      errorOf('ERR_SSL_WRONG_VERSION_NUMBER'),
-      'the TLS connection to the service failed (ERR_SSL_WRONG_VERSION_NUMBER)',
-    ],
+    [errorOf('ERR_SSL_X'), 'the TLS connection to the service failed (ERR_SSL_X)'],
     [Object.assign(new Error('x'), { name: 'HTTPParserError' }), 'the service sent an invalid HTTP response'],
     [new Error('something else'), 'the request failed: something else'],
     [errorOf('CERT_HAS_EXPIRED'), 'the certificate of the service has expired (CERT_HAS_EXPIRED)'],

@@ -152,11 +152,7 @@ test.each<
 )
 
 test.each([
-  [
-    '<html>\r\n<head><title>502 Bad\r\n Gateway</title></head><body>nginx</body></html>',
-    undefined,
-    ': 502 Bad Gateway',
-  ],
+  ['<html>\r\n<head><title>502 Bad\r\n Gateway</title></head><body>x', undefined, ': 502 Bad Gateway'],
   ['\n<!DOCTYPE html><title lang="en">down</title>', undefined, ': down'],
   ['<p>down</p>', 'text/html; charset=utf-8', ''],
   ['<p>down</p>', 'application/xhtml+xml', ''],

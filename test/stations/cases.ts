@@ -106,10 +106,8 @@ const START: Case[] = [
   {
     name: 'the banner says what is used',
     says: [
-      'Profiles:  *profiles',
-      'Key:       *softsim.pem',
-      'Receipts:  *receipt.jsonl',
-      'Results:   *results.csv',
+      ...['Profiles:  *profiles', 'Key:       *softsim.pem'],
+      ...['Receipts:  *receipt.jsonl', 'Results:   *results.csv'],
       'Program:   *program-device*, panel of 1',
       'profiles left: 5',
     ],

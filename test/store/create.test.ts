@@ -40,11 +40,8 @@ beforeEach(() => {
 })
 
 /** Without a journal, and on FAT, what is decided is written again. */
-describe.each([
-  ['with a journal', EXT4],
-  ['without one', UNKNOWN],
-  ['on FAT', FAT],
-])('%s', (_, type) => {
+const DISKS = { 'with a journal': EXT4, 'without one': UNKNOWN, 'on FAT': FAT }
+describe.each(Object.entries(DISKS))('%s', (_, type) => {
   beforeEach(() => {
     onDisk(type)
   })

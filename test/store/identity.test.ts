@@ -42,11 +42,7 @@ const SAME: [string, Seen, Seen][] = [
 
 const OTHERS: [string, Seen, Seen][] = [
   ['both differ', [1n, BIRTH, EXT4], [2n, BIRTH + 5n * MS, XFS]],
-  [
-    'also where nothing is known of the file system',
-    [1n, BIRTH, undefined],
-    [2n, BIRTH + 5n * MS, undefined],
-  ],
+  ['also where nothing is known', [1n, BIRTH, undefined], [2n, BIRTH + 5n * MS, undefined]],
   ['the number of a removed file on ext4', [1n, BIRTH, EXT4], [1n, BIRTH + 5n * MS, EXT4]],
   ['NFS has only numbers', [1n, 0n, NFS], [2n, 0n, NFS]],
   ['FAT', [1n, 999n * SECOND, FAT], [2n, 1004n * SECOND, FAT]],

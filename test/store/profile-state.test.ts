@@ -32,11 +32,7 @@ test.each([
   ['that of a move', { '__8988.json': TOMB }, used(TOMB, false)],
   ['both files', { '8988.json': STORED, '__8988.json': USED }, used(USED, true)],
   ['both, in two spellings', { '8988F.json': STORED, '__8988.json': USED }, used(USED, true)],
-  [
-    'both, and a claim that came too late',
-    { ...CLAIM, '8988.json': STORED, '__8988.json': STORED },
-    used(STORED, true),
-  ],
+  ['both, and a late claim', { ...CLAIM, '8988.json': STORED, '__8988.json': STORED }, used(STORED, true)],
   ['an empty used file beside the unused one', { '8988.json': STORED, '__8988.json': '' }, torn('', true)],
   ['an empty used file', { '__8988.json': '' }, torn('', false)],
   ['a used file of another profile', { '__8988.json': OTHER }, torn(OTHER, false)],

@@ -18,10 +18,7 @@ vi.mock('node:fs', async (original) => {
       path === '/proc/meminfo' ? memory() : fs.readFileSync(path, ...more),
   }
 })
-vi.mock('node:os', async (original) => ({
-  ...(await original<typeof import('node:os')>()),
-  release: () => system.release,
-}))
+vi.mock('node:os', async (original) => ({ ...(await original<object>()), release: () => system.release }))
 
 const MANY = 1000
 let place: string

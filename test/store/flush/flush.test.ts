@@ -176,14 +176,14 @@ describe.skipIf(process.platform !== 'linux')('a claim', () => {
     expect(await flush(type)).toEqual(['file begins', 'file ends', 'directory begins', 'directory ends'])
   })
 
-  test.each([
-    ['ext4', 0xef53],
-    ['xfs', 0x58465342],
-  ])('is flushed together with its name on %s', async (_, type) => {
-    const course = await flush(type)
-    expect(course.slice(0, 2)).toEqual(['file begins', 'directory begins'])
-    expect(course).toHaveLength(4)
-  })
+  test.each(Object.entries({ ext4: 0xef53, xfs: 0x58465342 }))(
+    'is flushed together with its name on %s',
+    async (_, type) => {
+      const course = await flush(type)
+      expect(course.slice(0, 2)).toEqual(['file begins', 'directory begins'])
+      expect(course).toHaveLength(4)
+    },
+  )
 })
 
 test('each of many files is flushed', async () => {

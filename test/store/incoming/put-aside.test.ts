@@ -75,13 +75,12 @@ test.each(['ENOSPC', 'EDQUOT'])('%s: the space of the removed reserve may be the
   expect(actual).toEqual({ error: undefined, texts: WHOLE, pauses: 4 })
 })
 
-test.each([
-  ['ENOSPC', 4],
-  ['EDQUOT', 4],
-  ['EIO', 0],
-])('%s without end: it gives up after %i pauses; nothing of the answer is left', async (error, pauses) => {
-  expect(await putAsideOn({ writes: times(1000, error) })).toEqual({ error, texts: [], pauses })
-})
+test.each(Object.entries({ ENOSPC: 4, EDQUOT: 4, EIO: 0 }))(
+  '%s: it gives up after %i pauses',
+  async (error, pauses) => {
+    expect(await putAsideOn({ writes: times(1000, error) })).toEqual({ error, texts: [], pauses })
+  },
+)
 
 test.each([
   ['ENOSPC', /^free disk space; this batch of 2 profiles was not requested$/],

@@ -104,23 +104,24 @@ describe('what another machine saved, old by the clock of this one', () => {
 })
 
 describe('a disk error', () => {
-  test.each([
-    ['readdir', /\.incoming$/],
-    ['readFile', /\.answer$/],
-    ['unlink', /~4194999~.*\.answer$/],
-  ])('%s: exit code 9, and the response stays as it is, once', async (call, ending) => {
-    const directory = interrupted(several(2))
-    const before = incoming(directory)
-    fail(RegExp(call), ending)
-    await expect(recover(directory).catch(adviceOn)).resolves.toMatchObject({
-      outcome: 'disk',
-      message: "can't store what an interrupted call received: the disk reports an input/output error (EIO)",
-      hint: expect.stringContaining('the profiles are kept there'),
-    })
-    disk.before = () => {}
-    expect(incoming(directory)).toEqual(before)
-    expect((await recover(directory)).stored).toHaveLength(2)
-  })
+  const AT = { readdir: /\.incoming$/, readFile: /\.answer$/, unlink: /~4194999~.*\.answer$/ }
+  test.each(Object.entries(AT))(
+    '%s: exit code 9, and the response stays as it is, once',
+    async (call, ending) => {
+      const directory = interrupted(several(2))
+      const before = incoming(directory)
+      fail(RegExp(call), ending)
+      await expect(recover(directory).catch(adviceOn)).resolves.toMatchObject({
+        outcome: 'disk',
+        message:
+          "can't store what an interrupted call received: the disk reports an input/output error (EIO)",
+        hint: expect.stringContaining('the profiles are kept there'),
+      })
+      disk.before = () => {}
+      expect(incoming(directory)).toEqual(before)
+      expect((await recover(directory)).stored).toHaveLength(2)
+    },
+  )
 
   test('while the profiles get their names: it says how many are put aside', async () => {
     const directory = interrupted(several(3))

@@ -43,10 +43,9 @@ test('reserves as much space as the response will need, and releases it', async 
   expect(inside()).toEqual([])
 })
 
-test.each([
-  ['smaller than the reserve', profiles(3)],
-  ['larger than the reserve', profiles(3, 5000)],
-])('a response %s is written over it, in the same file', async (_, answer) => {
+const ANSWERS = { smaller: profiles(3), larger: profiles(3, 5000) }
+
+test.each(Object.entries(ANSWERS))('a response %s than the reserve is written over it', async (_, answer) => {
   const { target, incoming, inside } = await place()
   const aside = await reserve(target, 3)
   const { ino } = fs.statSync(join(incoming, aside + RESERVE))
