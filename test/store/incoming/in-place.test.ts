@@ -35,6 +35,14 @@ describe('without hard links', () => {
     expect(readdirSync(join(directory, '.incoming'))).toEqual([])
   })
 
+  const TORN = ['', '{"iccid":"89882","pro', '\0'.repeat(50), JSON.stringify(profiles[0])]
+  test.each(TORN)('a torn file left by a crash gets its contents: %j', async (text) => {
+    const directory = temporaryDirectory()
+    writeFileSync(join(directory, '89882.json'), text)
+    expect(await addTo(directory, profiles)).toEqual({ stored: iccids, known: [] })
+    expect(readFileSync(join(directory, '89882.json'), 'utf8')).toBe(JSON.stringify(profiles[1]))
+  })
+
   test('a profile that another fetch stores at the same moment is not overwritten', async () => {
     const directory = temporaryDirectory()
     const theirs = JSON.stringify({ iccid: '89882', profile: 'BBBB' })
