@@ -3,17 +3,12 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { durationOf, oddEnd, printable, several, sizeOf } from '../src/words.ts'
 
-test('singular and plural', () =>
-  expect([several(1, 'file'), several(2, 'file')]).toEqual(['1 file', '2 files']))
+test('plural', () => expect([several(1, 'file'), several(2, 'file')]).toEqual(['1 file', '2 files']))
 
 test('sizes', () =>
-  expect([1, 999_001, 1e6, 1_638_400_000, 1.024e12].map(sizeOf)).toEqual([
-    '1 kB',
-    '1000 kB',
-    '1.0 MB',
-    '1.6 GB',
-    '1024.0 GB',
-  ]))
+  expect([1, 999_001, 1e6, 1_638_400_000, 1.024e12].map(sizeOf).join()).toBe(
+    '1 kB,1000 kB,1.0 MB,1.6 GB,1024.0 GB',
+  ))
 
 test.each([
   [0, '0 s'],

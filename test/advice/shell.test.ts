@@ -21,9 +21,7 @@ test.each<[NodeJS.Platform, string, string]>([
   ['win32', "it's & co", '"it\'s & co"'],
   ['win32', 'Müller.pem', '"Müller.pem"'],
   ['win32', '', '""'],
-])('on %s, a path %j is written as %s', (platform, path, expected) =>
-  expect(quote(path, platform)).toBe(expected),
-)
+])('on %s, %j is written as %s', (system, path, expected) => expect(quote(path, system)).toBe(expected))
 
 test('variables, in the syntax of the system', () => {
   expect(setting('A_KEY', 'linux')).toBe('export A_KEY=...')
@@ -52,13 +50,8 @@ describe('a pasted path is one word', () => {
   ])('into %s', (shell, options) => {
     const script = join(temporaryDirectory(), 'print.cjs')
     writeFileSync(script, 'process.stdout.write(JSON.stringify(process.argv.slice(2)))')
-    const paths = [
-      'C:\\profiles',
-      'C:\\my profiles',
-      'C:\\my profiles\\',
-      "D:\\it's, & (co)",
-      '\\\\server\\a share',
-    ]
+    const local = ['C:\\profiles', 'C:\\my profiles', 'C:\\my profiles\\', "D:\\it's, & (co)"]
+    const paths = [...local, '\\\\server\\a share']
     // Both shells run the program at hand under this name.
     const line = `node ${quote(script)} ${paths.map((path) => quote(path)).join(' ')}`
     const run = spawnSync(shell, [...options, line], {

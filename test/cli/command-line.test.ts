@@ -103,9 +103,7 @@ test('finds the same command as Clipanion, with the same values, and the same er
     if (own.length > 0) expect(readArgv(typed, own)).toEqual(line)
     const given = line.options.map(({ option }) => option)
     const prepared = COMMANDS.map((command) => forAttachedValues(command, given))
-    expect({ ...commandByClipanion(line.argv, prepared) }).toEqual({
-      ...commandByClipanion(line.argv),
-    })
+    expect({ ...commandByClipanion(line.argv, prepared) }).toEqual({ ...commandByClipanion(line.argv) })
     taken++
   })
   fc.assert(property, { numRuns: 3000, seed: 1 })

@@ -7,10 +7,7 @@ import { commandHelp, exitCodeHelp, overview, type Topic } from '../../src/cli/h
 import { definitionOf } from '../../src/cli/options.ts'
 import { lines } from '../support/promises.ts'
 
-const topics: Topic[] = COMMANDS.map((command) => ({
-  ...definitionOf(command),
-  ...command.usage,
-}))
+const topics: Topic[] = COMMANDS.map((command) => ({ ...definitionOf(command), ...command.usage }))
 const PLAIN = { width: 80, colour: false }
 const [fetchHelp = '', nextHelp = ''] = topics.map((topic) => commandHelp(topic, PLAIN))
 const overviewHelp = overview(topics, '1.2.3', PLAIN)

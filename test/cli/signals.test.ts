@@ -11,18 +11,15 @@ afterEach(() => {
   vi.restoreAllMocks()
 })
 
-test.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
-  'the first %s requests a stop, and an abort after the grace period',
-  async (signal) => {
-    const told: boolean[] = []
-    interrupt = onInterrupt(1, (isLast) => told.push(isLast))
-    const aborted = once(interrupt.abort, 'abort')
-    expect(interrupt.stop.aborted).toBe(false)
-    process.emit(signal)
-    expect([interrupt.stop.aborted, interrupt.abort.aborted, told]).toEqual([true, false, [false]])
-    await aborted
-  },
-)
+test.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)('a %s: a stop, and later an abort', async (signal) => {
+  const told: boolean[] = []
+  interrupt = onInterrupt(1, (isLast) => told.push(isLast))
+  const aborted = once(interrupt.abort, 'abort')
+  expect(interrupt.stop.aborted).toBe(false)
+  process.emit(signal)
+  expect([interrupt.stop.aborted, interrupt.abort.aborted, told]).toEqual([true, false, [false]])
+  await aborted
+})
 
 test('after release, an earlier signal has no effect', async () => {
   const listeners = process.listenerCount('SIGHUP')

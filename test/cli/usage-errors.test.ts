@@ -26,6 +26,7 @@ test.each([
   ['next -vk', '-k needs a value | see softsim help next'],
   ['fetch --help=1', '--help takes no value | see softsim help fetch'],
   ['help SECRET1 x', EXTRA],
+  ['help next -k x', 'unknown option -k | it is an option of next; see softsim help'],
   ['fecth', 'unknown command fecth | did you mean fetch? see softsim help'],
   ['next -vx', 'unknown option -x | see softsim help next'],
   ['-vvv', MISSING],
@@ -164,11 +165,7 @@ describe('an option given twice', () => {
   )
 
   test('is right where each value counts, or where nothing depends on it', () => {
-    const right = [
-      'next --device a --device b',
-      'next -v -vv --verbosity',
-      'next --smsp --smsp --crc --no-crc',
-    ]
+    const right = ['next --device a --device b', 'next -v -vv --verbosity', 'next --smsp --smsp --crc']
     for (const line of right) expect(said(line), line).toBeUndefined()
   })
 })
@@ -180,14 +177,14 @@ test.each(['status\r', 'next --crc\r', 'fetch x\r'])('a script with Windows line
 test('next takes -h and -V alone', () => {
   for (const right of ['next -h', '-V next', 'next --help']) expect(said(right)).toBeUndefined()
   const wrong = ['-v -h next', 'next -k x -h', 'next -hV', 'next -h more', 'next -h --', '-i fetch next -V']
-  for (const each of wrong) expect(said(each), each).toMatch(/^next accepts -h and -V only on their own: /)
+  for (const each of [...wrong, 'next -k x --help=1', '-i help next -V', '--in=fetch -h next'])
+    expect(said(each), each).toMatch(/^next accepts -h and -V only on their own: /)
 })
 
 test('on Windows, a double quote in a value gets a hint about the trailing backslash', () => {
   const typed = ['next', '-i', 'C:\\my profiles" -k key.pem']
-  expect(said(typed, 'win32')).toMatch(
-    /^the value of -i contains a double quote \| .*without a backslash at the end/,
-  )
+  const actual = said(typed, 'win32')
+  expect(actual).toMatch(/^the value of -i contains a double quote \| .*without a backslash at the end/)
   expect(said(['next', '-k=x', `--in=${typed[2]}`], 'win32')).toMatch(
     /^the value of --in contains a double quote/,
   )

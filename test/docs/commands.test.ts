@@ -36,25 +36,22 @@ test('a block that is not run says why', () => {
   for (const [where, { notRun = 'a reason' }] of ALL) expect(notRun, where).toMatch(/^\w.{5,}$/)
 })
 
-describe.skipIf(process.platform !== 'linux' || !hasProgram('bash'))(
-  'the commands of the manual',
-  async () => {
-    const { url } = await startSandbox()
-    const profiles = directoryOf(someProfiles(30))
-    const bin = binWith(url)
+describe.skipIf(process.platform !== 'linux' || !hasProgram('bash'))('commands of the manual', async () => {
+  const { url } = await startSandbox()
+  const profiles = directoryOf(someProfiles(30))
+  const bin = binWith(url)
 
-    test.each(ALL.filter(([, { notRun }]) => notRun === undefined))('%s', async (_, { text, shown }) => {
-      const cwd = temporaryDirectory()
-      copyFileSync(inject('keys').privateKeyPath, join(cwd, 'softsim.pem'))
-      cpSync(profiles, join(cwd, 'profiles'), { recursive: true })
-      mkdirSync(join(cwd, 'station-2'), { mode: 0o700 })
-      const env = { ...process.env, PATH: `${bin}:${process.env['PATH']}`, SOFTSIM_API_KEY: API_KEY }
-      const { code, output } = await run(`exec 2>&1\n${text}`, { cwd, env })
-      expect(code, output).toBe(0)
-      if (shown !== undefined) expect(output).toBe(shown)
-    })
-  },
-)
+  test.each(ALL.filter(([, { notRun }]) => notRun === undefined))('%s', async (_, { text, shown }) => {
+    const cwd = temporaryDirectory()
+    copyFileSync(inject('keys').privateKeyPath, join(cwd, 'softsim.pem'))
+    cpSync(profiles, join(cwd, 'profiles'), { recursive: true })
+    mkdirSync(join(cwd, 'station-2'), { mode: 0o700 })
+    const env = { ...process.env, PATH: `${bin}:${process.env['PATH']}`, SOFTSIM_API_KEY: API_KEY }
+    const { code, output } = await run(`exec 2>&1\n${text}`, { cwd, env })
+    expect(code, output).toBe(0)
+    if (shown !== undefined) expect(output).toBe(shown)
+  })
+})
 
 async function run(script: string, options: SpawnOptions): Promise<{ code: number | null; output: string }> {
   const args = ['-e', '-o', 'pipefail', '-c', script]

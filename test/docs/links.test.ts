@@ -37,9 +37,8 @@ test('the files of the latest release are called what a release calls them', () 
     .flatMap((cells) => cells.slice(1, 3))
     .filter(Boolean)
     .map((cell) => cell.replaceAll('`', ''))
-  const linked = [
-    ...pageAt('README.md').matchAll(/\[([^\]]+)\]\(\.\.\/\.\.\/releases\/latest\/download\/([^)]+)\)/g),
-  ]
+  const links = /\[([^\]]+)\]\(\.\.\/\.\.\/releases\/latest\/download\/([^)]+)\)/g
+  const linked = [...pageAt('README.md').matchAll(links)]
   expect(linked.length).toBeGreaterThan(4)
   for (const [, words, file = ''] of linked) {
     expect(words).toBe(file)

@@ -43,9 +43,8 @@ describe('exit codes', () => {
 
   test('troubleshooting has a section for each failure', () => {
     const sections = pageAt('src/cli/troubleshooting.md').matchAll(/^## (\d+): /gm)
-    expect([...sections].map(([, code]) => Number(code))).toEqual(
-      codes.map(([code]) => code).filter((code) => code !== 0),
-    )
+    const actual = [...sections].map(([, code]) => Number(code))
+    expect(actual).toEqual(codes.map(([code]) => code).filter((code) => code !== 0))
   })
 })
 

@@ -12,21 +12,18 @@ const smallAnswers = (count: number): Fault[] =>
 
 const noMore: Fault = { kind: 'status', status: 404, times: Number.POSITIVE_INFINITY }
 
-test.concurrent.each([1, 2, 3])(
-  '%i requests per window: never too many, and none before the reset',
-  async (callsPerMinute) => {
-    const sandbox = await startSandbox({ callsPerMinute, windowSeconds: 0.2 })
-    sandbox.fault(...smallAnswers(callsPerMinute + 1), noMore)
-    const { code } = await sandbox.fetch(['-n', '5000'])
-    expect(code).toBe(8)
-    // The service answers 429 to whatever comes before the reset.
-    expect(sandbox.statuses()).not.toContain(429)
-    expect(sandbox.requests.length).toBeGreaterThan(callsPerMinute)
-  },
-)
+test.concurrent.each([1, 2, 3])('%i requests per window: never more', async (callsPerMinute) => {
+  const sandbox = await startSandbox({ callsPerMinute, windowSeconds: 0.2 })
+  sandbox.fault(...smallAnswers(callsPerMinute + 1), noMore)
+  const { code } = await sandbox.fetch(['-n', '5000'])
+  expect(code).toBe(8)
+  // The service answers 429 to whatever comes before the reset.
+  expect(sandbox.statuses()).not.toContain(429)
+  expect(sandbox.requests.length).toBeGreaterThan(callsPerMinute)
+})
 
 test.concurrent.each([3600, -3600])(
-  'with a clock that is %i seconds off, it neither floods the service nor waits for an hour',
+  'a clock %i seconds off: no flood, and no wait for an hour',
   async (offset) => {
     const sandbox = await startSandbox({ callsPerMinute: 3, windowSeconds: 0.2, clockOffsetSeconds: offset })
     sandbox.fault(...smallAnswers(4), noMore)

@@ -57,7 +57,7 @@ const litter: fc.Arbitrary<Litter> = fc.record({
   is: fc.constantFrom<Litter['is'][]>('file', 'file', 'file', 'directory', 'link'),
   text: fc.oneof(
     answer,
-    fc.nat(40).map((number) => JSON.stringify({ iccid: iccid(number), profile: 'AAAA' })),
+    fc.nat(40).map((n) => JSON.stringify({ iccid: iccid(n), profile: 'AAAA' })),
   ),
 })
 
@@ -65,7 +65,7 @@ const litter: fc.Arbitrary<Litter> = fc.record({
 const FOUND: [Litter[], number][] = [[[{ name: '__ .json', is: 'file', text: '' }], 1]]
 
 test.skipIf(isWindows || !hasSymlinks)(
-  'any directory: a profile is printed and marked used, or neither',
+  'any directory: a profile is printed and used, or neither',
   async () => {
     const next = ['next', '-k', inject('keys').privateKeyPath]
     await fc.assert(
@@ -117,7 +117,6 @@ test('a profile file with one changed byte is skipped, or gives the same profile
   }
   const printed = await handOut(directory, CHANGED)
   expect(printed).toHaveLength(CHANGED)
-  expect(usedIn(directory).map((name) => right[all.findIndex(({ iccid }) => name.includes(iccid))])).toEqual(
-    printed,
-  )
+  const actual = usedIn(directory).map((name) => right[all.findIndex(({ iccid }) => name.includes(iccid))])
+  expect(actual).toEqual(printed)
 })

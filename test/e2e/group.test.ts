@@ -1,16 +1,6 @@
 /** Two users of a group at the stations of one directory, as the manual makes it; only root can try that. */
 import { execFileSync, spawnSync } from 'node:child_process'
-import {
-  chmodSync,
-  chownSync,
-  copyFileSync,
-  existsSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-} from 'node:fs'
+import * as fs from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, inject, onTestFinished, test } from 'vitest'
@@ -29,20 +19,20 @@ const as = (uid: number, ...args: string[]) =>
 const canTry = process.platform === 'linux' && process.getuid?.() === 0 && as(ANN, '--version').status === 0
 
 test.skipIf(!canTry)('each repeats the devices of the other, and takes new profiles', () => {
-  const place = mkdtempSync(join(tmpdir(), 'softsim-group-'))
-  onTestFinished(() => rmSync(place, { recursive: true }))
-  chmodSync(place, 0o755)
+  const place = fs.mkdtempSync(join(tmpdir(), 'softsim-group-'))
+  onTestFinished(() => fs.rmSync(place, { recursive: true }))
+  fs.chmodSync(place, 0o755)
   const [directory, key] = [join(place, 'profiles'), join(place, 'softsim.pem')]
   execFileSync('install', ['-d', '-m', '2770', '-g', String(GROUP), directory])
   const stock = directoryOf(someProfiles(5))
   /** As a `fetch` of Ann leaves it. */
   const put = (from: string, to: string) => {
-    copyFileSync(from, to)
-    chownSync(to, ANN, GROUP)
-    chmodSync(to, 0o660)
+    fs.copyFileSync(from, to)
+    fs.chownSync(to, ANN, GROUP)
+    fs.chmodSync(to, 0o660)
   }
   put(inject('keys').privateKeyPath, key)
-  for (const name of readdirSync(stock)) put(join(stock, name), join(directory, name))
+  for (const name of fs.readdirSync(stock)) put(join(stock, name), join(directory, name))
   const next = (uid: number, serial: string) => {
     const { status, stdout, stderr } = as(uid, 'next', '-k', key, '-i', directory, '--device', serial)
     expect(status, stderr).toBe(0)
@@ -56,17 +46,18 @@ test.skipIf(!canTry)('each repeats the devices of the other, and takes new profi
 
   // Ann's call is killed after it assigned a profile, before it claimed it. Bob must link a file that is hers.
   const third = next(ANN, 'SN-3')
-  rmSync(join(directory, `__${iccid(3)}.json`))
+  fs.rmSync(join(directory, `__${iccid(3)}.json`))
   put(join(stock, `${iccid(3)}.json`), join(directory, `${iccid(3)}.json`))
   expect(next(BOB, 'SN-3')).toBe(third)
-  expect(existsSync(join(directory, `${iccid(3)}.json`))).toBe(false)
-  expect(JSON.parse(readFileSync(join(directory, `__${iccid(3)}.json`), 'utf8')).device).toBe('SN-3')
+  expect(fs.existsSync(join(directory, `${iccid(3)}.json`))).toBe(false)
+  expect(JSON.parse(fs.readFileSync(join(directory, `__${iccid(3)}.json`), 'utf8')).device).toBe('SN-3')
 
   const fourth = next(BOB, 'SN-4')
   expect(new Set([first, second, third, fourth]).size).toBe(4)
-  const open = readdirSync(directory, { recursive: true, withFileTypes: true })
+  const open = fs
+    .readdirSync(directory, { recursive: true, withFileTypes: true })
     .filter((each) => each.isFile())
-    .map((each) => statSync(join(each.parentPath, each.name)))
+    .map((each) => fs.statSync(join(each.parentPath, each.name)))
     .filter(({ gid, mode }) => gid !== GROUP || (mode & 0o777) !== 0o660)
   expect(open).toEqual([])
   expect(next(ANN, 'SN-5')).not.toBe('')

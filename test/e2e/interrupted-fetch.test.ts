@@ -6,11 +6,10 @@ import { softsim, until } from '../support/softsim.ts'
 /** A fetch of 3000 that was killed after its first files had appeared: so its first answer had been put aside, and the next request was out. */
 async function killedFetch() {
   const sandbox = await startSandbox()
+  const { directory, delivered, requests } = sandbox
   sandbox.fault({ kind: 'none' }, { kind: 'delay', ms: 300_000, times: 10 })
   const { child, ended } = sandbox.startFetch(['-n', '3000'])
-  await until(
-    () => sandbox.delivered.size === 100 && hasProfiles(sandbox.directory) && sandbox.requests.length > 1,
-  )
+  await until(() => delivered.size === 100 && hasProfiles(directory) && requests.length > 1)
   child.kill('SIGKILL')
   await ended
   return sandbox

@@ -56,18 +56,15 @@ describe.skipIf(!hasProc)('a signal ends a call that waits for its key', () => {
   })
 })
 
-test.skipIf(!hasProc || isRunByNode)(
-  'SIGUSR1 opens no debugger in an executable, which goes on',
-  async () => {
-    const pipe = makePipe()
-    const writer = openSync(pipe, constants.O_RDWR)
-    const { child, ended } = startSoftsim(['next', '-k', pipe, '-i', directoryOf(someProfiles(1))])
-    await until(() => isOpen(pipe, child.pid ?? 0))
-    child.kill('SIGUSR1')
-    writeSync(writer, privateKey)
-    closeSync(writer)
-    const { code, stdout, stderr } = await ended
-    const waiting = `softsim: waiting for the private key, from a program that writes it to the pipe ${pipe}\n`
-    expect([code, lines(stdout).length, stderr]).toEqual([0, 1, waiting])
-  },
-)
+test.skipIf(!hasProc || isRunByNode)('SIGUSR1 opens no debugger in an executable: it goes on', async () => {
+  const pipe = makePipe()
+  const writer = openSync(pipe, constants.O_RDWR)
+  const { child, ended } = startSoftsim(['next', '-k', pipe, '-i', directoryOf(someProfiles(1))])
+  await until(() => isOpen(pipe, child.pid ?? 0))
+  child.kill('SIGUSR1')
+  writeSync(writer, privateKey)
+  closeSync(writer)
+  const { code, stdout, stderr } = await ended
+  const waiting = `softsim: waiting for the private key, from a program that writes it to the pipe ${pipe}\n`
+  expect([code, lines(stdout).length, stderr]).toEqual([0, 1, waiting])
+})

@@ -65,21 +65,18 @@ describe.skipIf(!hasPosix)('fetch', { concurrent: true }, () => {
   const expectAllStored = ({ delivered, directory }: Sandbox) =>
     expect(namesIn(directory)).toEqual([...delivered.keys()].map((each) => `${each}.json`).sort())
 
-  test.each(SIGNALS)(
-    '%s: open requests are finished and stored, and no new request is sent',
-    async (signal) => {
-      const { sandbox, run, release, open } = await underWay()
-      run.child.kill(signal)
-      await run.says('interrupted: waiting')
-      release()
-      const { code, stdout, stderr } = await run.ended
-      expect([code, stdout]).toEqual([130, ''])
-      expect(sandbox.requests).toHaveLength(2)
-      expect(sandbox.delivered.size).toBe(100 + open)
-      expect(stderr).toContain(`interrupted: stored ${100 + open} of 20000 profiles`)
-      expectAllStored(sandbox)
-    },
-  )
+  test.each(SIGNALS)('%s: open requests are finished and stored, and no new one is sent', async (signal) => {
+    const { sandbox, run, release, open } = await underWay()
+    run.child.kill(signal)
+    await run.says('interrupted: waiting')
+    release()
+    const { code, stdout, stderr } = await run.ended
+    expect([code, stdout]).toEqual([130, ''])
+    expect(sandbox.requests).toHaveLength(2)
+    expect(sandbox.delivered.size).toBe(100 + open)
+    expect(stderr).toContain(`interrupted: stored ${100 + open} of 20000 profiles`)
+    expectAllStored(sandbox)
+  })
 
   test.skipIf(!isRunByNode)('an open request is given up at the end of the ten seconds', async () => {
     const { sandbox, run, open } = await underWay({ env: shortTenSeconds() })

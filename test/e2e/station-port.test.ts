@@ -197,9 +197,8 @@ describe.skipIf(!canRun)('a panel of four', () => {
     await run.says('Device SN-4 is programmed.')
     await run.asks()
     await run.pressCtrlC()
-    expect(devices.map(({ received }) => received)).toEqual(
-      (await Promise.all(SERIALS.map(lineOf))).map((line) => [line]),
-    )
+    const actual = devices.map(({ received }) => received)
+    expect(actual).toEqual((await Promise.all(SERIALS.map(lineOf))).map((line) => [line]))
     expect(station.results()).toEqual(['"SN-1" pass', '"SN-2" fail', '"SN-3" fail', '"SN-4" pass'])
     expect(run.terminal.shown).not.toContain('SN-1')
     for (const serial of ['SN-2', 'SN-3'])
@@ -232,7 +231,7 @@ describe.skipIf(!canRun)('a panel of four', () => {
     ['Ctrl-C', (run: Run) => run.pressCtrlC()],
     ['a terminal that is closed', async (run: Run) => run.terminal.close()],
   ])(
-    '%s in the middle: what was programmed is recorded as such, and every other device is unfinished',
+    '%s in the middle: what was programmed is recorded, and every other device is unfinished',
     async (_, stop) => {
       station.put('hang-SN-1')
       station.put('hang-SN-4')
@@ -243,12 +242,8 @@ describe.skipIf(!canRun)('a panel of four', () => {
       await stop(run)
       await run.ended
       await until(() => station.results().length === 4)
-      expect(station.results().sort()).toEqual([
-        '"SN-1" unfinished',
-        '"SN-2" pass',
-        '"SN-3" pass',
-        '"SN-4" unfinished',
-      ])
+      const seen = station.results().sort()
+      expect(seen).toEqual(['"SN-1" unfinished', '"SN-2" pass', '"SN-3" pass', '"SN-4" unfinished'])
       await until(() => !station.hanging().some(isRunning))
     },
   )

@@ -88,9 +88,8 @@ describe.skipIf(!canRun)('the stations’ script with a device programmer', () =
   })
 
   test('the manual’s command lists the devices that have a profile and did not pass last', async () => {
-    const command = blocksOf(pageAt('scripts/stations/README.md')).find(({ text }) =>
-      text.includes('--failed'),
-    )
+    const blocks = blocksOf(pageAt('scripts/stations/README.md'))
+    const command = blocks.find(({ text }) => text.includes('--failed'))
     const run = start()
     // A spreadsheet would take +1 and -1 for formulas.
     await run.program('SN-1', '+1', '-1')
@@ -120,22 +119,19 @@ describe.skipIf(!canRun)('the stations’ script with a device programmer', () =
   test.each([
     ['Ctrl-C', 130, (run: ReturnType<typeof start>) => run.pressCtrlC()],
     ['a terminal that is closed', undefined, async (run: ReturnType<typeof start>) => run.terminal.close()],
-  ])(
-    '%s while a device is programmed: the programmer ends, and the device is named',
-    async (_, code, stop) => {
-      station.put('hang')
-      const run = start({ TIMEOUT: '600' })
-      await run.scan('SN-1\n')
-      await until(() => station.hanging().length > 0)
-      const [pid = 0] = station.hanging()
-      await stop(run)
-      const ended = await run.ended
-      if (code !== undefined) {
-        expect(ended).toBe(code)
-        expect(run.terminal.shown).toContain('Device SN-1 is not finished: scan it again.')
-      }
-      await until(() => station.results().length > 0 && !isRunning(pid))
-      expect(station.results()).toEqual(['"SN-1" unfinished'])
-    },
-  )
+  ])('%s while a device is programmed: the programmer ends, the device is named', async (_, code, stop) => {
+    station.put('hang')
+    const run = start({ TIMEOUT: '600' })
+    await run.scan('SN-1\n')
+    await until(() => station.hanging().length > 0)
+    const [pid = 0] = station.hanging()
+    await stop(run)
+    const ended = await run.ended
+    if (code !== undefined) {
+      expect(ended).toBe(code)
+      expect(run.terminal.shown).toContain('Device SN-1 is not finished: scan it again.')
+    }
+    await until(() => station.results().length > 0 && !isRunning(pid))
+    expect(station.results()).toEqual(['"SN-1" unfinished'])
+  })
 })

@@ -27,31 +27,23 @@ import { type Place, prepare } from '../support/prepare.ts'
 import { dataOf, iccid, plainProfile } from '../support/profiles.ts'
 import { expectPromisesKept, lines } from '../support/promises.ts'
 import { PROGRESS, program } from '../support/softsim.ts'
-import {
-  hasFullDevice,
-  hasPosix,
-  hasSymlinks,
-  isRunByNode,
-  isWindows,
-  modesCount,
-  tellsBirth,
-} from '../support/system.ts'
+import * as system from '../support/system.ts'
 import { whyNoTrace } from '../support/trace.ts'
 
 const FOLDER = new URL('transcripts/', import.meta.url)
 
 const NEEDS: Record<string, boolean> = {
-  posix: hasPosix,
+  posix: system.hasPosix,
   linux: process.platform === 'linux',
-  links: hasSymlinks,
-  modes: modesCount,
-  full: hasFullDevice,
-  birth: tellsBirth,
+  links: system.hasSymlinks,
+  modes: system.modesCount,
+  full: system.hasFullDevice,
+  birth: system.tellsBirth,
   trace: whyNoTrace() === undefined,
   disk: hasSmallDisks,
   mount: spawnSync('unshare', ['--mount', 'mount', '--bind', '/dev/zero', '/dev/null']).status === 0,
-  bundle: isRunByNode,
-  executable: !isRunByNode,
+  bundle: system.isRunByNode,
+  executable: !system.isRunByNode,
 }
 
 interface Step {
@@ -83,22 +75,16 @@ softsim() { "\${SOFTSIM[@]}" "$@"; }
 `
 
 /** Git brings it to Windows. */
-const BASH = isWindows ? join(process.env['ProgramFiles'] ?? '', 'Git/bin/bash.exe') : 'bash'
+const BASH = system.isWindows ? join(process.env['ProgramFiles'] ?? '', 'Git/bin/bash.exe') : 'bash'
 
 async function run(step: Step, place: Place): Promise<string[]> {
   const command = step.command.replace(/ICCID(\d+)/g, (_, n) => iccid(Number(n)))
   if (step.kind === '+') return lines(await prepare(place, command))
   const { cwd, env } = place
-  const child = spawn(BASH, ['-c', SOFTSIM + place.before + command], {
-    cwd,
-    env,
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
-  const [stdout, stderr, [code, signal]] = await Promise.all([
-    text(child.stdout),
-    text(child.stderr),
-    once(child, 'close'),
-  ])
+  const words = ['-c', SOFTSIM + place.before + command]
+  const child = spawn(BASH, words, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] })
+  const texts = [text(child.stdout), text(child.stderr)] as const
+  const [stdout, stderr, [code, signal]] = await Promise.all([...texts, once(child, 'close')])
   const [, call] = /(?:^|[ ;&|(])softsim (.*)/.exec(command) ?? []
   // Of several commands, nobody knows whose the exit code is.
   const isOne = !/[|;&]/.test(command.replace(/'.*?'/g, ''))
@@ -112,7 +98,7 @@ async function run(step: Step, place: Place): Promise<string[]> {
 
 /** Gives what varies its name. */
 function named(printed: string, cwd: string): string {
-  return (isWindows ? printed.replace(/\r|(?<=\\)\\/g, '').replaceAll('\\', '/') : printed)
+  return (system.isWindows ? printed.replace(/\r|(?<=\\)\\/g, '').replaceAll('\\', '/') : printed)
     .replaceAll(cwd, '$PWD')
     .replace(/^[0-9a-f]{200,}$/gm, profileNamed)
     .replace(/(?<!\d)8988\d{16}(?!\d)/g, (digits) => {
@@ -161,9 +147,8 @@ function match(actual: readonly string[], expected: readonly string[]): boolean 
   const escaped = expected.map((line) =>
     line === '…' ? '(?:.*\\n)*' : `${line.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')}\\n`,
   )
-  return RegExp(`^${escaped.join('').replaceAll('…', '.*')}$`).test(
-    actual.map((line) => `${line}\n`).join(''),
-  )
+  const printed = actual.map((line) => `${line}\n`).join('')
+  return RegExp(`^${escaped.join('').replaceAll('…', '.*')}$`).test(printed)
 }
 
 /** The steps of each test by its title. */
@@ -195,9 +180,9 @@ function newPlace(before: string): Place {
 
 const chosen = process.env['TRANSCRIPTS']?.split(',')
 
-for (const file of readdirSync(FOLDER).filter(
-  (name) => !chosen || chosen.includes(name.replace('.txt', '')),
-)) {
+const isChosen = (name: string) => !chosen || chosen.includes(name.replace('.txt', ''))
+
+for (const file of readdirSync(FOLDER).filter(isChosen)) {
   const path = new URL(file, FOLDER)
   const all = readFileSync(path, 'utf8').split('\n')
   const updated = [...all.entries()].map(([, line]): string[] => [line])

@@ -40,9 +40,8 @@ test('all are stored: this is told, also what went wrong on the way', () => {
     'warning: left unchanged: 1 profile already in D',
     'warning: 1 request failed after it was sent: up to 4 profiles may have been allocated and not received',
   ])
-  expect(endOf({ stored: 10 }, { broken: 2, brokenProfiles: 8 }).said[0]).toMatch(
-    /^warning: 2 requests failed after they were sent: up to 8 profiles /,
-  )
+  const actual = endOf({ stored: 10 }, { broken: 2, brokenProfiles: 8 }).said[0]
+  expect(actual).toMatch(/^warning: 2 requests failed after they were sent: up to 8 profiles /)
 })
 
 test('what is not stored is listed', () => {
@@ -107,7 +106,6 @@ test.each([
 })
 
 test('a signal while it tries again: the last cause is named', () => {
-  expect(endOf({}, { trouble: BROKEN }, true).message).toMatch(
-    /^interrupted: stored 0 .*: the connection was reset$/,
-  )
+  const seen = endOf({}, { trouble: BROKEN }, true).message
+  expect(seen).toMatch(/^interrupted: stored 0 .*: the connection was reset$/)
 })

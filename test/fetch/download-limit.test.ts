@@ -95,9 +95,8 @@ test('four requests that the limit refuses together are repeated one at a time, 
 
 test('a wait is reported before it begins, and ends when it is cancelled', async () => {
   const stop = new AbortController()
-  const { run, said, asked } = downloadOf(500, (size) => answered(size, noneFor(100_000)), {
-    stop: stop.signal,
-  })
+  const none = (size: number) => answered(size, noneFor(100_000))
+  const { run, said, asked } = downloadOf(500, none, { stop: stop.signal })
   const running = run()
   await settle()
   expect(said.at(-1)).toBe('waiting 100 s for the rate limit')
@@ -116,7 +115,7 @@ test.each([
   ['not at all', 0, [1, 1, 2, 4, 8, 16]],
   ['by half', 0.5, [1, 2, 3, 6, 12, 20]],
 ])(
-  'the pauses between tries double, from half a second to twenty; chance makes them longer %s',
+  'the pauses between tries double, up to twenty seconds; chance makes them longer %s',
   async (_, chance, seconds) => {
     vi.useFakeTimers()
     vi.spyOn(Math, 'random').mockReturnValue(chance)

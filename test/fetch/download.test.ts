@@ -6,13 +6,8 @@ import { answerOf, downloadOf as job } from '../support/download.ts'
 
 const all = (size: number) => size
 const passing = (mayHaveAllocated = false) => new CallFailure('broken', { isPassing: true, mayHaveAllocated })
-const done = (changes: Partial<Download>) => ({
-  broken: 0,
-  brokenProfiles: 0,
-  failure: undefined,
-  trouble: undefined,
-  ...changes,
-})
+const NOTHING = { broken: 0, brokenProfiles: 0, failure: undefined, trouble: undefined }
+const done = (changes: Partial<Download>) => ({ ...NOTHING, ...changes })
 
 afterEach(() => vi.useRealTimers())
 

@@ -29,19 +29,15 @@ const cases = fc
   .map((each, at) => ({ ...each, at: at + 1 }))
 
 test.concurrent.each(cases)(
-  'key $at, echoed in mixed escapes: no piece of it is printed',
+  'key $at, in mixed escapes: no piece is printed',
   async ({ key, echoes, before }) => {
     const { url, fault } = await startSandbox({ apiKeys: [{ key, kind: 'softsim', publicKey }] })
     const [first, ...others] = echoes
     const body = `${'.'.repeat(before)}${first}`
     const headers = Object.fromEntries(others.map((echo, at) => [`x-echo-${at}`, echo]))
     fault({ kind: 'status', status: 400, body, headers })
-    const { code, stderr } = await fetchHere({
-      url,
-      apiKey: key,
-      directory: temporaryDirectory(),
-      verbosity: 3,
-    })
+    const directory = temporaryDirectory()
+    const { code, stderr } = await fetchHere({ url, apiKey: key, directory, verbosity: 3 })
     expect(code).toBe(7)
     for (const at of others.keys()) expect(stderr).toContain(`"x-echo-${at}":"***"`)
     expect(piecesIn(stderr, key, PIECE), key).toEqual([])

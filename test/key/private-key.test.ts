@@ -13,18 +13,14 @@ import { hasPosix } from '../support/system.ts'
 const { privateKey: PEM, privateKeyPath, publicKey: PUBLIC_PEM } = inject('keys')
 const key = createPrivateKey(PEM)
 const PASSPHRASE = 'correct horse'
+const MINE = 'keys/mine.pem'
 const LOCK = { cipher: 'aes-256-cbc', passphrase: PASSPHRASE }
 
 const read = (bytes: Buffer | string, passphrase?: string) =>
-  parsePrivateKey(Buffer.from(bytes), 'keys/mine.pem', passphrase).object
+  parsePrivateKey(Buffer.from(bytes), MINE, passphrase).object
 
 /** The failure that reading these bytes ends with; what it says. */
-function refusal(
-  bytes: Buffer | string,
-  passphrase?: string,
-  path = 'keys/mine.pem',
-  platform?: NodeJS.Platform,
-): string {
+function refusal(bytes: Buffer | string, passphrase?: string, path = MINE, platform?: NodeJS.Platform) {
   try {
     parsePrivateKey(Buffer.from(bytes), path, passphrase)
   } catch (error) {
@@ -182,46 +178,36 @@ describe('a PKCS#12 bundle', () => {
     return path
   }
 
-  test.each(hasLegacy ? [[], ['-legacy']] : [[]])(
-    '%s: the command in the hint extracts the key',
-    (...options) => {
-      const path = pkcs12(...options)
-      for (const passphrase of [undefined, PASSPHRASE]) {
-        const said = refusal(readFileSync(path), passphrase, path)
-        const [, command = ''] =
-          /is a PKCS#12 bundle\nextract the key from it: (openssl .+)$/.exec(said) ?? []
-        const cwd = temporaryDirectory()
-        const [program = '', ...words] = command.split(' ')
-        execFileSync(program, [...words, '-passin', `pass:${PASSPHRASE}`], { cwd })
-        expect(read(readFileSync(join(cwd, 'softsim.key.pem'))).type).toBe('private')
-      }
-    },
-  )
+  test.each(hasLegacy ? [[], ['-legacy']] : [[]])('%s: the command in the hint extracts it', (...options) => {
+    const path = pkcs12(...options)
+    for (const passphrase of [undefined, PASSPHRASE]) {
+      const said = refusal(readFileSync(path), passphrase, path)
+      const [, command = ''] = /is a PKCS#12 bundle\nextract the key from it: (openssl .+)$/.exec(said) ?? []
+      const cwd = temporaryDirectory()
+      const [program = '', ...words] = command.split(' ')
+      execFileSync(program, [...words, '-passin', `pass:${PASSPHRASE}`], { cwd })
+      expect(read(readFileSync(join(cwd, 'softsim.key.pem'))).type).toBe('private')
+    }
+  })
 
-  test.each(['30', '3080', '307f', '308181', '30820101', '3083010101', '308401010101'])(
-    'with a length of any form: %s',
-    (head) => {
-      const bytes = Buffer.from(`${head.length === 2 ? '3005' : head}020103`, 'hex')
-      expect(refusal(bytes)).toContain('is a PKCS#12 bundle')
-    },
-  )
+  const HEADS = ['30', '3080', '307f', '308181', '30820101', '3083010101', '308401010101']
+  test.each(HEADS)('with a length of any form: %s', (head) => {
+    const bytes = Buffer.from(`${head.length === 2 ? '3005' : head}020103`, 'hex')
+    expect(refusal(bytes)).toContain('is a PKCS#12 bundle')
+  })
 })
 
 describe('a key that has lost its line breaks', () => {
   const locked = String(key.export({ type: 'pkcs8', format: 'pem', ...LOCK }))
   const openSsh = readFileSync(sshKey('-t', 'rsa', '-b', '2048', '-N', ''), 'utf8')
 
-  test.each([
-    ['nothing', ''],
-    ['a space', ' '],
-    ['a carriage return', '\r'],
-  ])('%s in place of each: the hint is enough', (_, end) => {
+  const ENDS = { nothing: '', 'a space': ' ', 'a carriage return': '\r' }
+  test.each(Object.entries(ENDS))('%s in place of each: the hint is enough', (_, end) => {
     for (const pem of [PEM, locked, openSsh]) {
       const bytes = pem.replaceAll('\n', end)
       for (const passphrase of [undefined, PASSPHRASE]) {
-        expect(refusal(bytes, passphrase)).toMatch(
-          /the key in .* has lost its line breaks\n.* put one after /,
-        )
+        const actual = refusal(bytes, passphrase)
+        expect(actual).toMatch(/the key in .* has lost its line breaks\n.* put one after/)
       }
     }
     const mended = PEM.replaceAll('\n', end)
@@ -266,9 +252,8 @@ test('a key that is cut off, or whose lines begin with spaces', () => {
       expect(refusal(cut)).toMatch(/ is cut off: the END line is missing\ncopy it again$/)
     }
     for (const start of ['    ', '> ']) {
-      expect(refusal(pem.replaceAll(/^/gm, start))).toMatch(
-        /^the lines of .+ begin with spaces or with ">"\nremove them$/,
-      )
+      const seen = refusal(pem.replaceAll(/^/gm, start))
+      expect(seen).toMatch(/^the lines of .+ begin with spaces or with ">"\nremove them$/)
     }
   }
 })

@@ -68,14 +68,12 @@ const TOKENS = `S3cr3t-K3y-0123456789 abCDefGHijKL ./c0ffee00c0ffee00 sk_live_51
 c0ffee00c0ffee00c0ffee00c0ffee00 3e5d7b16-8f2a-4a51-9c5d-0a1b2c3d4e5f abCDefGHijKL== abcdefghijklmnopqrstuvwx
 eyJhbGciOiJI.eyJzdWIi.c2lnbmF0dXJl ab/cd+ef01/gh== /ab9cdefghijkl onok.a1b2c3d4e5f6.abcd c2lnbmF0dXJl.c2ln.p9`
 
-test.each([...TOKENS.split(/\s/), '-----END RSA PRIVATE KEY-----'])(
-  'what looks like an API key and is no file is not repeated: %s',
-  (token) => {
-    const { outcome, message, hint } = refusal(token)
-    expect([outcome, `${message} ${hint}`.includes(token.slice(0, 12))]).toEqual(['key', false])
-    expect(message).toContain("can't read the private key")
-  },
-)
+const SECRETS = [...TOKENS.split(/\s/), '-----END RSA PRIVATE KEY-----']
+test.each(SECRETS)('what looks like an API key and is no file is not repeated: %s', (token) => {
+  const { outcome, message, hint } = refusal(token)
+  expect([outcome, `${message} ${hint}`.includes(token.slice(0, 12))]).toEqual(['key', false])
+  expect(message).toContain("can't read the private key")
+})
 
 test.each([
   ...['softsim.pem', 'softsim-2026-line-4.pem', 'keys/line4/softsim.key', 'id_rsa', 'production_line'],

@@ -20,16 +20,14 @@ test('a key whose modulus was changed is damaged', () => {
   const n = Buffer.from(jwk.n ?? '', 'base64url')
   n.writeUInt8(n.readUInt8(40) ^ 1, 40)
   const object = createPrivateKey({ key: { ...jwk, n: n.toString('base64url') }, format: 'jwk' })
-  expect(hintFor({ object, inFile: 1 })).toBe(
-    'the private key is damaged: copy it again; nothing was claimed',
-  )
+  const actual = hintFor({ object, inFile: 1 })
+  expect(actual).toBe('the private key is damaged: copy it again; nothing was claimed')
 })
 
 test('of several keys in a file, only the first is tried', () => {
   const other = fixedPrivateKey().export({ type: 'pkcs1', format: 'pem' })
   const key = read(`${other}${privateKey}`)
   expect(key.object.equals(fixedPrivateKey())).toBe(true)
-  expect(hintFor(key)).toBe(
-    `only the first of the 2 keys in its file was tried; ${RIGHT_KEY}; nothing was claimed`,
-  )
+  const seen = hintFor(key)
+  expect(seen).toBe(`only the first of the 2 keys in its file was tried; ${RIGHT_KEY}; nothing was claimed`)
 })

@@ -14,8 +14,7 @@ const beforeRead = (action: (path: string) => void) => {
 }
 const asUsual = () => beforeRead(() => {})
 
-const pair = (count = 5) =>
-  [directoryOf(someProfiles(count)), join(temporaryDirectory(), 'profiles')] as const
+const pair = (many = 5) => [directoryOf(someProfiles(many)), join(temporaryDirectory(), 'profiles')] as const
 const file = (n: number, number = 1) => `${iccid(n)}${number === 1 ? '' : `.${number}`}.json`
 const files = (...numbers: number[]) => numbers.map((n) => file(n))
 

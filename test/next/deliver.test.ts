@@ -8,12 +8,8 @@ import { WriteFailure } from '../../src/next/standard-output.ts'
 
 /** Each has a line of four bytes. */
 const ready = (n: number, device?: string): Ready => ({
-  iccid: `898${n}`,
-  name: `898${n}.json`,
-  stored: '',
-  newerProblems: [],
-  missingKeys: [],
-  line: 'ü0',
+  ...{ iccid: `898${n}`, name: `898${n}.json`, stored: '', line: 'ü0' },
+  ...{ newerProblems: [], missingKeys: [] },
   ...(device === undefined ? {} : { device }),
 })
 
@@ -22,11 +18,7 @@ const AGAIN = 'softsim next -k k.pem -i D --iccid'
 const NOT_AGAIN = 'do not run the same command again: it takes'
 
 /** What a call says that has claimed these profiles and could not deliver them. */
-function failureOf(
-  taken: Ready[],
-  error: unknown,
-  changes: Partial<Delivery> & { isStopped?: boolean } = {},
-) {
+function failureOf(taken: Ready[], error: unknown, changes: Partial<Delivery> & { isStopped?: true } = {}) {
   const warnings: string[] = []
   const delivery = {
     directory: 'D',

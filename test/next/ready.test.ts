@@ -23,11 +23,9 @@ test('a file is read, which -vv tells; one that is gone is none', async () => {
 })
 
 test('an ICCID is its digits, whatever its file is called', async () => {
-  const sealed = storedFile(
-    { ...plainProfile(2), iccid: `${iccid(2).slice(0, 19)}F` },
-    inject('keys').publicKey,
-  )
-  const name = `${iccid(2).slice(0, 19)}F.json`
+  const filled = `${iccid(2).slice(0, 19)}F`
+  const sealed = storedFile({ ...plainProfile(2), iccid: filled }, inject('keys').publicKey)
+  const name = `${filled}.json`
   writeFileSync(join(directory, name), sealed)
   expect((await makeReady(call, decrypt, name))?.iccid).toBe(iccid(2).slice(0, 19))
 })
@@ -35,17 +33,13 @@ test('an ICCID is its digits, whatever its file is called', async () => {
 describe('one that was asked for by name', () => {
   const errorOf = (code: string) => Object.assign(new Error(code), { code, path: '/p/1.json' })
   const denied = errorOf('EACCES')
+  const OPEN_FILES = /^raise the limit of open files \(ulimit -n\), then run the same /
 
   test.each([
     ['damaged', undefined, 'unusable', /^copy the file from a backup/],
     ['unreadable', denied, 'disk', /^give this user permission to read \/p\/1\.json, then run the same /],
     ['unreadable', errorOf('EHOSTDOWN'), 'disk', /^connect the share, or check the disk, then run the same /],
-    [
-      'unreadable',
-      errorOf('EMFILE'),
-      'disk',
-      /^raise the limit of open files \(ulimit -n\), then run the same /,
-    ],
+    ['unreadable', errorOf('EMFILE'), 'disk', OPEN_FILES],
     ['unreadable', errorOf('EBUSY'), 'disk', /^close the other program, then run the same /],
     ['unfit', undefined, 'unusable', /^take another profile/],
     ['held', denied, 'disk', /^close the other program/],

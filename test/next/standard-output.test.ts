@@ -41,10 +41,8 @@ test.each([
     if (attempt === last) stop.abort('interrupted')
     return attempt === 1 ? taken : 0
   }
-  await expect(writeOutput(LINE, stop.signal)).rejects.toMatchObject({
-    cause: 'interrupted',
-    possible: taken,
-  })
+  const failure = { cause: 'interrupted', possible: taken }
+  await expect(writeOutput(LINE, stop.signal)).rejects.toMatchObject(failure)
   expect([output.attempts, output.text, isWritePending()]).toEqual([last, LINE.slice(0, taken), false])
 })
 

@@ -12,12 +12,8 @@ const EMPTY = { iccid: null, imsi: null, opc: null, k: null, kic: null, kid: nul
 const NOTHING_MORE = { pin: null, puk: null, adm: null, smsp: null, smsc: null } as const
 const KNOWN: Profile = {
   ...NOTHING_MORE,
-  iccid: '89000123456789012341',
-  imsi: '001010123456063',
-  opc: '0'.repeat(32),
-  k: KEY,
-  kic: KEY,
-  kid: KEY,
+  ...{ iccid: '89000123456789012341', imsi: '001010123456063' },
+  ...{ opc: '0'.repeat(32), k: KEY, kic: KEY, kid: KEY },
 }
 const KNOWN_HEX =
   '01120809101010325406360214980010325476981032140320000000000000000000000000000000000420000102030405060708090a0b0c0d0e0f0520000102030405060708090a0b0c0d0e0f0620000102030405060708090a0b0c0d0e0f'
@@ -60,22 +56,17 @@ test('the longest line has the length that the README states', () => {
   const longest = { ...plainProfile(1), pin: '12345678', adm: '0123456789abcdef' }
   const all = { smsp: true, smsc: true, crc: true }
   expect(problems(longest, all)).toEqual([])
-  expect([encodeHex(longest, all).length, encodeHex(longest, { ...all, smsp: false }).length]).toEqual([
-    414, 306,
-  ])
+  const lengths = [all, { ...all, smsp: false }].map((options) => encodeHex(longest, options).length)
+  expect(lengths).toEqual([414, 306])
 })
 
 /** The number of characters a device accepts in each record: so many, or one of several. */
 const LENGTHS: Record<string, readonly number[]> = {
   ...Object.fromEntries(['03', '04', '05', '06'].map((tag) => [tag, [32]])),
-  '01': [18],
-  '02': [20],
-  '07': [104],
-  '0c': [24],
+  ...{ '01': [18], '02': [20], '07': [104], '0c': [24], fe: [8] },
   '08': [8, 10, 12, 14, 16],
   '0b': [8, 10, 12, 14, 16],
   '0a': [8, 10, 12, 14, 16, 32],
-  fe: [8],
 }
 
 const swapped = (text = '') => text.replace(/(.)(.)/g, '$2$1')
@@ -116,10 +107,8 @@ test('a device reads every acceptable profile back from its line, and nothing el
       expect(tags).toEqual(ORDER.filter((tag) => tags.includes(tag)))
       expect(decoded(text)).toEqual({
         ...profile,
-        opc: lower(profile.opc),
-        k: lower(profile.k),
-        kic: lower(profile.kic),
-        kid: lower(profile.kid),
+        ...{ opc: lower(profile.opc), k: lower(profile.k) },
+        ...{ kic: lower(profile.kic), kid: lower(profile.kid) },
         smsp: options.smsp ? lower(profile.smsp) : null,
         smsc: options.smsc ? profile.smsc : null,
       })

@@ -6,8 +6,7 @@ import { plainProfile } from '../support/profiles.ts'
 const PLAIN = { smsp: false, smsc: true, crc: false }
 const FULL: Profile = {
   ...plainProfile(1),
-  iccid: '89457300000013500452',
-  imsi: '234602102350049',
+  ...{ iccid: '89457300000013500452', imsi: '234602102350049' },
   k: '000102030405060708090A0B0C0D0E0F',
   opc: '101112131415161718191A1B1C1D1E1F',
   kic: '202122232425262728292A2B2C2D2E2F',
@@ -23,19 +22,13 @@ test('an absent field is null and has no file', () => {
   const { iccid, imsi, k, opc } = FULL
   const profile = { ...nothing, iccid, imsi, k, opc }
   expect(JSON.parse(encodeJson(profile, PLAIN)).profile).toEqual(profile)
-  expect(entriesOf(profile).map(({ file }) => file)).toEqual([
-    '/3f00/7ff0/6f07',
-    '/3f00/2fe2',
-    '/3f00/a001',
-    'n/a',
-  ])
+  const seen = entriesOf(profile).map(({ file }) => file)
+  expect(seen).toEqual(['/3f00/7ff0/6f07', '/3f00/2fe2', '/3f00/a001', 'n/a'])
 })
 
-test.each([
-  ['kic', '/3f00/a004'],
-  ['kid', '/3f00/a004'],
-  ['opc', '/3f00/a001'],
-] as const)('without %s there is no %s', (field, file) => {
+const FILES = { kic: '/3f00/a004', kid: '/3f00/a004', opc: '/3f00/a001' }
+
+test.each(Object.entries(FILES))('without %s there is no %s', (field, file) => {
   expect(entriesOf({ ...FULL, [field]: null }).map((entry) => entry.file)).not.toContain(file)
 })
 

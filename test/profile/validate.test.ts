@@ -152,7 +152,7 @@ test('fields that are left out are not checked', () => {
 
 describe('newer devices', () => {
   test.each(rows({ pin: ['123'], puk: ['123'], adm: ['1'] }))(
-    '%s %j is for older devices only, in hex',
+    '%s %j is for older ones, in hex',
     (field, value) => {
       const profile = { ...GOOD, [field]: value }
       expect(problems(profile, ALL)).toEqual([])

@@ -50,7 +50,8 @@ test('the table counts the segment, which has no fixups; what lies behind the ta
   const last = 32 + 3 * 72
   expect(after.subarray(0, last)).toEqual(before.subarray(0, last))
   const sizes = (file: Buffer) => [32, 48].map((field) => Number(file.readBigUInt64LE(last + field)))
-  expect([sizes(before), sizes(after)]).toEqual([
+  const actual = [sizes(before), sizes(after)]
+  expect(actual).toEqual([
     [PAGE, PAGE],
     [2 * PAGE, PAGE + 8],
   ])

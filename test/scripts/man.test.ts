@@ -24,26 +24,22 @@ function mandoc(...options: string[]): string {
 
 test.skipIf(!hasMandoc)('mandoc complains only that the page is not of its own system', () => {
   const complaints = mandoc('-Tlint').trim().split('\n')
-  expect(complaints.filter((line) => !line.includes('STYLE: operating system explicitly specified'))).toEqual(
-    [],
-  )
+  const actual = complaints.filter((line) => !line.includes('STYLE: operating system explicitly specified'))
+  expect(actual).toEqual([])
 })
 
-test.skipIf(!hasMandoc)(
-  'at 80 columns, the page has every option, exit code and example, as they are typed',
-  () => {
-    const text = mandoc('-Tutf8', '-Owidth=80')
-    const plain = text.replace(/\s+/g, ' ')
-    for (const { name, options, examples } of commands) {
-      expect(plain).toContain(` softsim ${name} [`)
-      for (const option of options) for (const each of option.names) expect(plain).toContain(` ${each}`)
-      for (const option of options) expect(plain).toContain(option.words)
-      for (const [label, command] of examples) expect(plain).toContain(`${label}: $ ${command} `)
-    }
-    for (const [code, meaning] of Object.values(OUTCOMES)) expect(plain).toContain(` ${code} ${meaning} `)
-    for (const line of text.split('\n')) expect(line.length, line).toBeLessThanOrEqual(80)
-  },
-)
+test.skipIf(!hasMandoc)('at 80 columns, the page has every option, exit code and example, as typed', () => {
+  const text = mandoc('-Tutf8', '-Owidth=80')
+  const plain = text.replace(/\s+/g, ' ')
+  for (const { name, options, examples } of commands) {
+    expect(plain).toContain(` softsim ${name} [`)
+    for (const option of options) for (const each of option.names) expect(plain).toContain(` ${each}`)
+    for (const option of options) expect(plain).toContain(option.words)
+    for (const [label, command] of examples) expect(plain).toContain(`${label}: $ ${command} `)
+  }
+  for (const [code, meaning] of Object.values(OUTCOMES)) expect(plain).toContain(` ${code} ${meaning} `)
+  for (const line of text.split('\n')) expect(line.length, line).toBeLessThanOrEqual(80)
+})
 
 test.skipIf(!hasPosix || !hasProgram('groff'))('at any width, no name is broken with a hyphen', () => {
   const namesAt = (width: number) => {

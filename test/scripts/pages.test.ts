@@ -7,16 +7,8 @@ const pages = pagesFrom('README.md')
 
 describe('the pages of a release', () => {
   test('are those for users: none about building, testing and measuring', () => {
-    const expected = [
-      'README.md',
-      'CHANGELOG.md',
-      'LICENSE',
-      'stations.md',
-      'next.md',
-      'command-line.md',
-      'session.svg',
-    ]
-    expect([...pages.keys()]).toEqual(expect.arrayContaining(expected))
+    const pagesOf = ['README.md', 'CHANGELOG.md', 'stations.md', 'next.md', 'command-line.md']
+    expect([...pages.keys()]).toEqual(expect.arrayContaining([...pagesOf, 'LICENSE', 'session.svg']))
     expect(
       [...pages.keys()].filter((path) => /\/|test|torture|bench|package|^store|CONTRIB|\.ts$/.test(path)),
     ).toEqual([])

@@ -49,12 +49,8 @@ function expectSoftsim(exe: Buffer): void {
   expect(info?.fixedInfo.fileVersionMS).toBe(major * 0x10000 + minor)
   expect(info?.fixedInfo.fileVersionLS).toBe(patch * 0x10000)
   expect(info?.getStringValues(US_ENGLISH)).toEqual({
-    ProductName: 'softsim',
-    FileDescription: 'softsim',
-    InternalName: 'softsim',
-    OriginalFilename: 'softsim.exe',
-    FileVersion: version,
-    ProductVersion: version,
+    ...{ ProductName: 'softsim', FileDescription: 'softsim', InternalName: 'softsim' },
+    ...{ OriginalFilename: 'softsim.exe', FileVersion: version, ProductVersion: version },
   })
 }
 

@@ -12,10 +12,7 @@ import { until } from '../support/softsim.ts'
 const API_KEY = 'softsim-key'
 const apiKeys = [{ key: API_KEY, kind: 'softsim' as const, publicKey: inject('keys').publicKey }]
 const PATIENT: Limits = {
-  connections: 1,
-  connect: 30_000,
-  silence: 30_000,
-  idle: 30_000,
+  ...{ connections: 1, connect: 30_000, silence: 30_000, idle: 30_000 },
   least: { bytes: 1, ms: 30_000 },
 }
 let service: Service
@@ -143,7 +140,7 @@ test.each<
   [true, true, [500, 502, 503, 504, 507, 520, 521, 522, 523, 524, 530, 599]],
   [true, false, [503], RETRY_LATER],
 ])(
-  'temporary: %s, may have cost profiles: %s: %j',
+  'temporary: %s, may have cost some: %s: %j',
   async (isPassing, mayHaveAllocated, statuses, headers = {}) => {
     await ask([])
     for (const status of statuses) {
@@ -155,11 +152,7 @@ test.each<
 )
 
 test.each([
-  [
-    '<html>\r\n<head><title>502 Bad\r\n Gateway</title></head><body>nginx</body></html>',
-    undefined,
-    ': 502 Bad Gateway',
-  ],
+  ['<html>\r\n<head><title>502 Bad\r\n Gateway</title></head><body>x', undefined, ': 502 Bad Gateway'],
   ['\n<!DOCTYPE html><title lang="en">down</title>', undefined, ': down'],
   ['<p>down</p>', 'text/html; charset=utf-8', ''],
   ['<p>down</p>', 'application/xhtml+xml', ''],
@@ -185,9 +178,8 @@ test.each([
 })
 
 test('an error page that never ends counts by its status', async () => {
-  await expect(ask([{ kind: 'torn', status: 401 }])).rejects.toEqual(
-    failed({ facts: { kind: 'api-key', status: 401 }, isPassing: false }),
-  )
+  const calling = ask([{ kind: 'torn', status: 401 }])
+  await expect(calling).rejects.toEqual(failed({ facts: { kind: 'api-key', status: 401 }, isPassing: false }))
 })
 
 test('a long message of the service is shortened', async () => {
@@ -199,9 +191,8 @@ test('a long message of the service is shortened', async () => {
 
 test('a call that was called off before is not sent, and costs nothing', async () => {
   const call = ask([], {}, AbortSignal.abort())
-  await expect(call).rejects.toEqual(
-    failed({ message: 'interrupted', isPassing: false, mayHaveAllocated: false }),
-  )
+  const isFree = { isPassing: false, mayHaveAllocated: false }
+  await expect(call).rejects.toEqual(failed({ message: 'interrupted', ...isFree }))
   expect(service.requests).toEqual([])
 })
 

@@ -50,8 +50,7 @@ test('of an error text that arrives too slowly, the beginning is read', async ()
 })
 
 const GOOD = { iccid: '89880000000000000001', profile: 'AAEC/w==' }
-const parse = (...profiles: unknown[]) =>
-  parseProfileList(JSON.stringify({ count: profiles.length, profiles }))
+const parse = (...profiles: unknown[]) => parseProfileList(JSON.stringify({ count: 1, profiles }))
 
 test('an ICCID of any length may end with a filler', () => {
   for (const iccid of ['8', '8'.repeat(20), '898800000000000000F', '898800000000000000f']) {
@@ -86,13 +85,9 @@ test.each([
 test('an entry is named by its ICCID also without a profile, and by its number alone otherwise', () => {
   const { iccid } = GOOD
   const refused = [iccid, `${'8'.repeat(19)}F`, '8'.repeat(21), 8988].map((each) => ({ iccid: each }))
-  expect(parse(...refused, null)?.refused.map((each) => each.split(':')[0])).toEqual([
-    `entry 1 (ICCID ${iccid})`,
-    `entry 2 (ICCID ${'8'.repeat(19)})`,
-    'entry 3',
-    'entry 4',
-    'entry 5',
-  ])
+  const named = [`entry 1 (ICCID ${iccid})`, `entry 2 (ICCID ${'8'.repeat(19)})`]
+  const all = parse(...refused, null)?.refused.map((each) => each.split(':')[0])
+  expect(all).toEqual([...named, 'entry 3', 'entry 4', 'entry 5'])
 })
 
 test('a byte order mark is ignored', () => {

@@ -54,16 +54,29 @@ const rename = (from: string, to: string) => (place: string) => renameSync(join(
 const backUp = (place: string) => cpSync(join(place, 'profiles'), join(place, 'backup'), { recursive: true })
 /** As a directory that fetch has made, and that was not used. */
 const knowItself = (place: string) => introduce(join(place, 'profiles'))
-const restore = (place: string) => {
-  remove('profiles')(place)
-  rename('backup', 'profiles')(place)
+type Change = (place: string) => void
+const both = (one: Change, other: Change) => (place: string) => {
+  one(place)
+  other(place)
 }
+const restore = both(remove('profiles'), rename('backup', 'profiles'))
 
 const NO_PATTERNS = 'it has no regular expressions'
 const NO_TIMEOUT = 'it has no TIMEOUT'
 const NOT_A_SERIAL = 'This is not a serial number of a device.'
 const FAILED = 'failed. Scan it again to repeat: it gets the same profile.'
 const ok = (...serials: string[]) => serials.map((serial) => `Device ${serial} is programmed.`)
+
+const COPY = 'softsim: error: profiles is a copy, or came back from a backup'
+/** The next start is refused before anything is asked. */
+const REFUSED = {
+  ...{ typed: ['SN-2'], says: [COPY, 'softsim: hint: nothing was claimed'], code: 10 },
+  never: ['rofiles left', 'Serial number'],
+}
+
+type More = Omit<Case, 'name'>
+const scans = (name: string, typed: readonly string[], more: More = {}): Case => ({ name, typed, ...more })
+const sets = (name: string, settings: Record<string, string>, more: More) => ({ name, settings, ...more })
 
 /** The station does not start. */
 const refuses = (name: string, settings: Record<string, string>, said: string, notInCmd?: string): Case => ({
@@ -93,10 +106,8 @@ const START: Case[] = [
   {
     name: 'the banner says what is used',
     says: [
-      'Profiles:  *profiles',
-      'Key:       *softsim.pem',
-      'Receipts:  *receipt.jsonl',
-      'Results:   *results.csv',
+      ...['Profiles:  *profiles', 'Key:       *softsim.pem'],
+      ...['Receipts:  *receipt.jsonl', 'Results:   *results.csv'],
       'Program:   *program-device*, panel of 1',
       'profiles left: 5',
     ],
@@ -114,42 +125,26 @@ const START: Case[] = [
     settings: { [name]: 'x' },
     says: [`WARNING: ${name} is not a setting. See softsim-station --help.`, 'profiles left: 5'],
   })),
-  {
-    name: 'SOFTSIM_DIR stands for PROFILES',
+  scans('SOFTSIM_DIR stands for PROFILES', ['SN-1'], {
     first: rename('profiles', 'stock'),
     settings: { SOFTSIM_DIR: 'stock' },
-    typed: ['SN-1'],
     given: 'SN-1 1',
-  },
-  {
-    name: 'SOFTSIM_KEY_FILE stands for KEY',
-    first: rename('softsim.pem', 'line.pem'),
-    settings: { SOFTSIM_KEY_FILE: 'line.pem' },
-    says: ['Key:       *line.pem'],
-  },
-  {
-    name: 'SOFTSIM_RECEIPT stands for RECEIPT',
-    settings: { SOFTSIM_RECEIPT: 'line.jsonl' },
-    says: ['Receipts:  *line.jsonl'],
-  },
+  }),
+  sets(
+    'SOFTSIM_KEY_FILE stands for KEY',
+    { SOFTSIM_KEY_FILE: 'line.pem' },
+    { first: rename('softsim.pem', 'line.pem'), says: ['Key:       *line.pem'] },
+  ),
+  sets('SOFTSIM_RECEIPT is RECEIPT', { SOFTSIM_RECEIPT: 'line.jsonl' }, { says: ['Receipts:  *line.jsonl'] }),
   ...['PANEL=x', 'PANEL=-1', 'BAUD=9600x', 'LOW_STOCK=fifty', 'LOW_STOCK=010', 'LOW_STOCK=123456789'].map(
     (each) => isNoNumber(each),
   ),
   isNoNumber('TIMEOUT=x', NO_TIMEOUT),
   refuses('a panel without slots', { PANEL: '0' }, 'PANEL is 0.'),
-  refuses(
-    'a frame without a place for the profile',
-    { SEND: 'AT+SOFTSIM' },
-    'SEND has no %s for the profile.',
-  ),
+  refuses('a frame without a place for it', { SEND: 'AT+SOFTSIM' }, 'SEND has no %s for the profile.'),
   refuses('READ without a group', { READ: 'ICCID' }, 'READ has no (...) around the ICCID.', NO_PATTERNS),
   ...['PASS', 'SERIALS'].map((name) =>
-    refuses(
-      `${name} that is not a regular expression`,
-      { [name]: '(' },
-      '( is not a regular expression.',
-      NO_PATTERNS,
-    ),
+    refuses(`${name} that is none`, { [name]: '(' }, '( is not a regular expression.', NO_PATTERNS),
   ),
   refuses('a log that can’t be written', { LOG: './no/log.txt' }, "Can't write ./no/log.txt."),
   refuses('results that can’t be written', { RESULTS: './no/results.csv' }, "Can't write ./no/results.csv."),
@@ -158,42 +153,36 @@ const START: Case[] = [
     { PROGRAM: 'no-such-program' },
     'no-such-program is not on the PATH. Or name a serial port.',
   ),
-  {
-    name: 'a key that is missing: the hint names the setting',
-    settings: { KEY: 'no.pem' },
-    says: ['softsim: error: ', 'softsim: hint: check KEY '],
-    never: [' -k'],
-    code: 4,
-  },
-  {
-    name: 'a directory that is missing: the hint names the setting',
-    settings: { PROFILES: 'nowhere' },
-    says: ['softsim: error: directory nowhere does not exist', 'softsim: hint: check PROFILES'],
-    never: ['check -i'],
-    code: 3,
-  },
-  {
-    name: 'a directory one level too high',
-    settings: { PROFILES: '.' },
-    says: ['softsim: hint: did you mean PROFILES='],
-    never: ['-i '],
-    code: 3,
-  },
-  {
-    name: 'the passphrase of the key is asked for once, and the program does not get it',
+  sets(
+    'a key that is missing: the hint names the setting',
+    { KEY: 'no.pem' },
+    { says: ['softsim: error: ', 'softsim: hint: check KEY '], never: [' -k'], code: 4 },
+  ),
+  sets(
+    'a directory that is missing: the hint names the setting',
+    { PROFILES: 'nowhere' },
+    {
+      says: ['softsim: error: directory nowhere does not exist', 'softsim: hint: check PROFILES'],
+      never: ['check -i'],
+      code: 3,
+    },
+  ),
+  sets(
+    'a directory one level too high',
+    { PROFILES: '.' },
+    { says: ['softsim: hint: did you mean PROFILES='], never: ['-i '], code: 3 },
+  ),
+  scans('the passphrase of the key is asked for once, and the program does not get it', ['SN-1', 'SN-2'], {
     first: rename('locked.pem', 'softsim.pem'),
     secret: 'a secret',
-    typed: ['SN-1', 'SN-2'],
     says: ok('SN-1', 'SN-2'),
     given: 'SN-1 1, SN-2 2',
-  },
-  {
-    name: 'a passphrase in the environment is not asked for, and the program does not get it',
+  }),
+  scans('a passphrase in the environment is not asked for, and the program does not get it', ['SN-1'], {
     first: rename('locked.pem', 'softsim.pem'),
     settings: { SOFTSIM_KEY_PASSPHRASE: 'a secret' },
-    typed: ['SN-1'],
     says: ok('SN-1'),
-  },
+  }),
   {
     name: 'a wrong passphrase',
     first: rename('locked.pem', 'softsim.pem'),
@@ -204,30 +193,26 @@ const START: Case[] = [
 ]
 
 const SERIALS: Case[] = [
-  {
-    name: 'a blank label',
-    typed: ['\nSN-1'],
+  scans('a blank label', ['\nSN-1'], {
     says: ['Nothing was read. Is the label blank?', ...ok('SN-1')],
     given: 'SN-1 1',
-  },
+  }),
   ...['yes', 'NO', 'Quit', 'help', 'SKIP'].map((word) => ({
     name: `${word} is not a serial number`,
     typed: [`${word}\nSN-1`],
     says: ['is not a serial number. To end the shift, type exit.', ...ok('SN-1')],
     given: 'SN-1 1',
   })),
-  { name: 'EXIT ends the shift, too', typed: ['EXIT', 'SN-1'], says: ['End of the shift'], given: '' },
+  scans('EXIT ends the shift, too', ['EXIT', 'SN-1'], { says: ['End of the shift'], given: '' }),
   ...['SN"1', 'SN 1', 'SN,1', 'SN!1', 'SN%1', 'SN&1', 'S'.repeat(129)].map((serial) => ({
     name: `${serial.slice(0, 9)} is not a serial number`,
     typed: [`${serial}\nSN-2`],
     says: [NOT_A_SERIAL, ...ok('SN-2')],
     given: 'SN-2 1',
   })),
-  {
-    name: 'what a serial number may have',
-    typed: ['a.B_c:1/2#3+4-5', '-1', 'S'.repeat(128)],
+  scans('what a serial number may have', ['a.B_c:1/2#3+4-5', '-1', 'S'.repeat(128)], {
     given: `a.B_c:1/2#3+4-5 1, -1 2, ${'S'.repeat(128)} 3`,
-  },
+  }),
   ...[
     { serial: 'NOREAD', why: 'the scanner has read nothing' },
     {
@@ -255,53 +240,46 @@ const SERIALS: Case[] = [
     results: 'SN-1 pass',
     ...more,
   })),
-  {
-    name: 'a SOFTSIM_DEVICE_FORMAT that is wrong: the station does not start',
+  scans('a SOFTSIM_DEVICE_FORMAT that is wrong: the station does not start', ['SN-1'], {
     settings: { SOFTSIM_DEVICE_FORMAT: '(' },
-    typed: ['SN-1'],
     says: ['softsim: error: SOFTSIM_DEVICE_FORMAT is not a regular expression'],
     never: ['rofiles left'],
     given: '',
     code: 2,
-  },
-  {
-    name: 'a serial number that softsim refuses in a panel is refused at once, and only its slot is scanned again',
-    settings: { PANEL: '2' },
-    typed: ['SN-1\nERROR\nSN-2'],
-    says: ['Nothing was programmed: scan again.', '2 passed, 0 failed, 0 repeated, 3 profiles left.'],
-    never: ['Device ERROR'],
-    programmed: ['1 SN-1 #', '2 SN-2 #'],
-  },
-  {
-    name: 'a list with a byte order mark and the line ends of Windows',
-    typed: ['\ufeffSN-1 \t\r', 'SN-2\r', 'SN-2\r', 'yes\r', 'exit\r'],
-    given: 'SN-1 1, SN-2 2, SN-2 2',
-    notInCmd: 'it asks for Enter before each device',
-  },
-  { name: 'blanks at both ends are cut off', typed: ['  SN-1 '], given: 'SN-1 1' },
-  { name: 'upper and lower case are two devices', typed: ['SN-a', 'sn-a'], given: 'SN-a 1, sn-a 2' },
-  {
-    name: 'serial numbers of one’s own form',
+  }),
+  scans(
+    'a serial number that softsim refuses in a panel: only its slot is scanned again',
+    ['SN-1\nERROR\nSN-2'],
+    {
+      settings: { PANEL: '2' },
+      says: ['Nothing was programmed: scan again.', '2 passed, 0 failed, 0 repeated, 3 profiles left.'],
+      never: ['Device ERROR'],
+      programmed: ['1 SN-1 #', '2 SN-2 #'],
+    },
+  ),
+  scans(
+    'a list with a byte order mark, from Windows',
+    ['\ufeffSN-1 \t\r', 'SN-2\r', 'SN-2\r', 'yes\r', 'exit\r'],
+    { given: 'SN-1 1, SN-2 2, SN-2 2', notInCmd: 'it asks for Enter before each device' },
+  ),
+  scans('blanks at both ends are cut off', ['  SN-1 '], { given: 'SN-1 1' }),
+  scans('upper and lower case are two devices', ['SN-a', 'sn-a'], { given: 'SN-a 1, sn-a 2' }),
+  scans('serial numbers of one’s own form', ['XX-1\nSN-1'], {
     settings: { SERIALS: '^SN-[0-9]+$' },
-    typed: ['XX-1\nSN-1'],
     says: [NOT_A_SERIAL, ...ok('SN-1')],
     notInCmd: NO_PATTERNS,
-  },
+  }),
 ]
 
 const SHIFT: Case[] = [
-  {
-    name: 'one device after another',
-    typed: ['SN-1', 'SN-2'],
+  scans('one device after another', ['SN-1', 'SN-2'], {
     says: [...ok('SN-1', 'SN-2'), 'End of the shift: 2 passed, 0 failed, 0 repeated, 3 profiles left.'],
     never: ['is not finished'],
     results: 'SN-1 pass, SN-2 pass',
     programmed: ['1 SN-1 #', '1 SN-2 #'],
-  },
-  {
-    name: 'a device that fails gets the same profile again',
+  }),
+  scans('a device that fails gets the same profile again', ['SN-1', 'SN-2'], {
     first: put('fail-SN-1'),
-    typed: ['SN-1', 'SN-2'],
     says: [
       `Device SN-1 ${FAILED}`,
       ...ok('SN-2'),
@@ -315,48 +293,38 @@ const SHIFT: Case[] = [
       results: 'SN-1 fail, SN-2 pass, SN-1 pass',
       given: 'SN-1 1, SN-2 2, SN-1 1',
     },
-  },
-  {
-    name: 'few profiles are left',
+  }),
+  scans('few profiles are left', ['SN-1'], {
     settings: { LOW_STOCK: '4' },
-    typed: ['SN-1'],
     says: ['Profiles left: 5', 'WARNING: profiles left: 4. Fetch more.'],
-  },
-  {
-    name: 'a programmed device: not again without yes',
-    typed: ['SN-1', 'SN-1\nno\nSN-2'],
+  }),
+  scans('a programmed device, without yes', ['SN-1', 'SN-1\nno\nSN-2'], {
     results: 'SN-1 pass, SN-2 pass',
-  },
-  {
-    name: 'a programmed device: again with yes',
-    typed: ['SN-1', 'SN-1\nyes'],
+  }),
+  scans('a programmed device: again with yes', ['SN-1', 'SN-1\nyes'], {
     says: [...ok('SN-1', 'SN-1'), '2 passed, 0 failed, 1 repeated, 4 profiles left.'],
     given: 'SN-1 1, SN-1 1',
-  },
-  {
-    name: 'a programmed device: the label of the next one answers the question',
-    typed: ['SN-1', 'SN-1\nSN-2'],
+  }),
+  scans('a programmed device: the label of the next one answers the question', ['SN-1', 'SN-1\nSN-2'], {
     says: ok('SN-1', 'SN-2'),
     results: 'SN-1 pass, SN-2 pass',
-  },
-  {
-    name: 'a programmed device in a panel: a label is no answer, and gets to no slot',
-    settings: { PANEL: '2' },
-    typed: ['SN-1\nskip', 'SN-1\nSN-2\nno\nSN-3\nSN-2'],
-    says: [...ok('SN-1'), 'Type yes or no.'],
-    programmed: ['1 SN-1 #', '1 SN-3 #', '2 SN-2 #'],
-  },
-  {
-    name: 'a programmed device: exit ends the shift',
-    typed: ['SN-1', 'SN-1\nexit'],
+  }),
+  scans(
+    'a programmed device in a panel: a label is no answer',
+    ['SN-1\nskip', 'SN-1\nSN-2\nno\nSN-3\nSN-2'],
+    {
+      settings: { PANEL: '2' },
+      says: [...ok('SN-1'), 'Type yes or no.'],
+      programmed: ['1 SN-1 #', '1 SN-3 #', '2 SN-2 #'],
+    },
+  ),
+  scans('a programmed device: exit ends the shift', ['SN-1', 'SN-1\nexit'], {
     says: ['End of the shift: 1 passed'],
     results: 'SN-1 pass',
-  },
-  {
-    name: 'a panel: each device gets its own',
+  }),
+  scans('a panel: each device gets its own', ['SN-1\nSN-2\nSN-3'], {
     settings: { PANEL: '3' },
     first: put('fail-SN-2'),
-    typed: ['SN-1\nSN-2\nSN-3'],
     says: ['panel of 3', '2 passed, 1 failed, 0 repeated, 2 profiles left.'],
     given: 'SN-1 1, SN-2 2, SN-3 3',
     programmed: ['1 SN-1 #', '2 SN-2 #', '3 SN-3 #'],
@@ -367,34 +335,26 @@ const SHIFT: Case[] = [
       says: [...ok('SN-2'), '1 passed, 0 failed, 1 repeated, 2 profiles left.'],
       results: 'SN-1 pass, SN-2 fail, SN-3 pass, SN-2 pass',
     },
-  },
-  {
-    name: 'a panel with an empty slot',
+  }),
+  scans('a panel with an empty slot', ['SN-1\nSkip\nSN-3'], {
     settings: { PANEL: '3' },
-    typed: ['SN-1\nSkip\nSN-3'],
     programmed: ['1 SN-1 #', '3 SN-3 #'],
-  },
+  }),
   { name: 'an empty panel', settings: { PANEL: '2' }, typed: ['skip\nskip', 'SN-1\nskip'], given: 'SN-1 1' },
-  {
-    name: 'a device twice in a panel',
+  scans('a device twice in a panel', ['SN-1\nSN-1\nSN-2'], {
     settings: { PANEL: '2' },
-    typed: ['SN-1\nSN-1\nSN-2'],
     says: ['Device SN-1 is in this panel already.'],
     programmed: ['1 SN-1 #', '2 SN-2 #'],
-  },
-  {
-    name: 'exit in the middle of a panel claims nothing',
+  }),
+  scans('exit in the middle of a panel claims nothing', ['SN-1\nexit'], {
     settings: { PANEL: '2' },
-    typed: ['SN-1\nexit'],
     says: ['End of the shift', 'Device SN-1 was scanned, but not programmed: scan it again.'],
     given: '',
     results: '',
-  },
-  {
-    name: 'fewer profiles than devices: nothing is claimed',
+  }),
+  scans('fewer profiles than devices: nothing is claimed', ['SN-1\nSN-2\nSN-3'], {
     stock: 2,
     settings: { PANEL: '3' },
-    typed: ['SN-1\nSN-2\nSN-3'],
     says: [
       'WARNING: profiles left: 2. Fetch more, or type skip for slots that get none.',
       'softsim: error: ',
@@ -404,12 +364,10 @@ const SHIFT: Case[] = [
     code: 3,
     given: '',
     results: '',
-  },
-  {
-    name: 'the last profile: another device ends the shift; it can be repeated',
+  }),
+  scans('the last profile: another device ends the shift; it can be repeated', ['SN-1', 'SN-2'], {
     stock: 1,
     first: put('fail-SN-1'),
-    typed: ['SN-1', 'SN-2'],
     says: [`Device SN-1 ${FAILED}`, 'softsim: error: no unused profile', 'Too few profiles are left'],
     code: 3,
     again: {
@@ -418,13 +376,11 @@ const SHIFT: Case[] = [
       says: ['WARNING: profiles left: 0. Fetch more.', ...ok('SN-1')],
       given: 'SN-1 1, SN-1 1',
     },
-  },
-  {
-    name: 'a frame around the profile',
+  }),
+  scans('a frame around the profile', ['SN-1'], {
     settings: { SEND: 'AT+SOFTSIM="%s",1' },
-    typed: ['SN-1'],
     programmed: ['1 SN-1 AT+SOFTSIM="#",1'],
-  },
+  }),
   ...[
     { what: 'its ICCID', said: `ICCID: ${iccid(1)}`, says: ok('SN-1'), results: 'SN-1 pass' },
     {
@@ -444,34 +400,25 @@ const SHIFT: Case[] = [
     says,
     results,
   })),
-  {
-    name: 'a program that hangs',
+  scans('a program that hangs', ['SN-1'], {
     settings: { TIMEOUT: '1' },
     first: put('hang-SN-1'),
-    typed: ['SN-1'],
     says: ['(limit: 1 s).', FAILED],
     results: 'SN-1 fail',
     notInCmd: NO_TIMEOUT,
-  },
-  {
-    name: 'the log has what is said, and no profile',
+  }),
+  scans('the log has no profile', ['SN-1'], {
     settings: { LOG: 'log.txt' },
-    typed: ['SN-1'],
     says: ok('SN-1'),
-  },
-  {
-    name: 'results after a power cut: each line on its own',
+  }),
+  scans('results after a power cut: each line on its own', ['SN-1'], {
     first: put('results.csv=time,station,device,result\n2026-11-22T18:00:00Z,lin'),
-    typed: ['SN-1'],
     results: 'SN-1 pass',
     notInCmd: 'it joins the lines',
-  },
+  }),
   ...['pass', 'fail'].map((result) => ({
     name: `a backup that has forgotten a device (${result}): no second profile`,
-    first: (place: string) => {
-      backUp(place)
-      if (result === 'fail') put('fail-SN-1')(place)
-    },
+    first: result === 'fail' ? both(backUp, put('fail-SN-1')) : backUp,
     typed: ['SN-1'],
     again: {
       first: restore,
@@ -485,55 +432,22 @@ const SHIFT: Case[] = [
       results: `SN-1 ${result}`,
     },
   })),
-  {
-    name: 'a copy is refused before anything is asked',
+  scans('a copy is refused before anything is asked', ['SN-1'], {
     birth: true,
-    typed: ['SN-1'],
-    again: {
-      first: (place) => {
-        backUp(place)
-        restore(place)
-      },
-      typed: ['SN-2'],
-      says: [
-        'softsim: error: profiles is a copy, or came back from a backup',
-        'softsim: hint: nothing was claimed',
-      ],
-      never: ['rofiles left', 'Serial number'],
-      code: 10,
-    },
-  },
-  {
-    name: 'a backup of a directory that was not used is refused before anything is asked, by the receipts',
+    again: { first: both(backUp, restore), ...REFUSED },
+  }),
+  scans('a backup of a directory that was not used is refused at once, by the receipts', ['SN-1'], {
     birth: true,
-    first: (place) => {
-      knowItself(place)
-      backUp(place)
-    },
-    typed: ['SN-1'],
-    again: {
-      first: restore,
-      typed: ['SN-2'],
-      says: [
-        'softsim: error: profiles is a copy, or came back from a backup',
-        'softsim: hint: nothing was claimed',
-      ],
-      never: ['rofiles left', 'Serial number'],
-      code: 10,
-    },
-  },
-  {
-    name: 'a backup that comes back during the shift: the next scan is refused, and nothing can be finished here',
+    first: both(knowItself, backUp),
+    again: { first: restore, ...REFUSED },
+  }),
+  scans('a backup that comes back during the shift: the next scan is refused', ['SN-1'], {
     birth: true,
-    typed: ['SN-1'],
     again: {
-      first: (place) => {
-        backUp(place)
-        put('fail-SN-2', 'restore-SN-2')(place)
-      },
+      first: both(backUp, put('fail-SN-2', 'restore-SN-2')),
       typed: ['SN-2', 'SN-3'],
       says: [
-        'softsim: error: profiles is a copy, or came back from a backup',
+        COPY,
         'The directory is a copy, or from a backup: 0 passed, 1 failed',
         'Device SN-2 is not finished: scan it when the directory is restored.',
       ],
@@ -541,17 +455,15 @@ const SHIFT: Case[] = [
       code: 10,
       results: 'SN-1 pass, SN-2 fail',
     },
-  },
-  {
-    name: 'a disk that is gone says nothing about a device',
+  }),
+  scans('a disk that is gone says nothing about a device', ['SN-1', 'SN-1'], {
     first: put('fail-SN-1', 'remove-SN-1'),
     settings: { PROFILES: './profiles' },
-    typed: ['SN-1', 'SN-1'],
     says: ['softsim: error: ', 'There are no profiles in ./profiles: 0 passed, 1 failed'],
     never: ['softsim restore', 'Too few'],
     code: 3,
     results: 'SN-1 fail',
-  },
+  }),
 ]
 
 export const CASES: readonly Case[] = [...START, ...SERIALS, ...SHIFT]

@@ -4,17 +4,7 @@
  */
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import {
-  chmodSync,
-  closeSync,
-  copyFileSync,
-  existsSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
+import * as fs from 'node:fs'
 import { delimiter, dirname, join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, inject, test } from 'vitest'
@@ -69,14 +59,14 @@ function makePlace({ stock = 5 }: Case, script: Script): string {
   const isUnix = script === 'softsim-station'
   const binary = isUnix || isWindows ? hostBinary : 'dist/bin/softsim-win-x64.exe'
   const name = isUnix ? 'softsim' : 'softsim.exe'
-  if (isWindows) copyFileSync(binary, join(place, name))
-  else symlinkSync(resolve(binary), join(place, name))
+  if (isWindows) fs.copyFileSync(binary, join(place, name))
+  else fs.symlinkSync(resolve(binary), join(place, name))
   for (const [file, text] of Object.entries(PROGRAM)) {
-    writeFileSync(join(place, file), text)
-    chmodSync(join(place, file), 0o755)
+    fs.writeFileSync(join(place, file), text)
+    fs.chmodSync(join(place, file), 0o755)
   }
-  copyFileSync(join('dist/stations', script), join(place, script))
-  copyFileSync(inject('keys').privateKeyPath, join(place, 'softsim.pem'))
+  fs.copyFileSync(join('dist/stations', script), join(place, script))
+  fs.copyFileSync(inject('keys').privateKeyPath, join(place, 'softsim.pem'))
   return place
 }
 
@@ -88,7 +78,7 @@ async function start(script: Script, place: string, { settings, inCmd, args = []
   const panels = [...typed, 'exit'].map((panel) => (isCmd ? `\n${panel}` : panel))
   const lines = [...(secret ? [secret] : []), ...panels].join('\n').split('\n')
   const output = join(place, 'shown')
-  const stdout = openSync(output, 'w')
+  const stdout = fs.openSync(output, 'w')
   const settingsOfSoftsim = Object.keys(process.env).filter((name) => name.startsWith('SOFTSIM_'))
   const env = {
     ...process.env,
@@ -105,21 +95,21 @@ async function start(script: Script, place: string, { settings, inCmd, args = []
   if (!isCmd) child.stdin?.end(`${lines.join('\n')}\n`)
   // Under Wine, `set /p` takes all that is there: one line at each prompt.
   for (let answered = 0; isCmd && child.exitCode === null; await sleep(10)) {
-    const shown = readFileSync(output, 'latin1')
+    const shown = fs.readFileSync(output, 'latin1')
     if (shown.length === answered || !shown.endsWith(': ')) continue
     answered = shown.length
     child.stdin?.write(`${lines.shift() ?? 'exit'}\r\n`)
   }
   const [code] = await ended
-  closeSync(stdout)
-  return { code, shown: readFileSync(output, 'utf8').replaceAll('\r', '') }
+  fs.closeSync(stdout)
+  return { code, shown: fs.readFileSync(output, 'utf8').replaceAll('\r', '') }
 }
 
 /** The ICCIDs of the profiles, which are counted from 1. */
 const NUMBERS = someProfiles(5).map(({ iccid }) => iccid)
 
 const linesOf = (path: string) =>
-  existsSync(path) ? readFileSync(path, 'utf8').split(/\r?\n/).filter(Boolean) : []
+  fs.existsSync(path) ? fs.readFileSync(path, 'utf8').split(/\r?\n/).filter(Boolean) : []
 
 /** `*` stands for anything in a line. */
 const pattern = (words: string) => words.replace(/[.+?^${}()|[\]\\]/g, '\\$&').replaceAll('*', '.*')
@@ -164,13 +154,13 @@ describe.each(SCRIPTS)('%s', (script) => {
     const canRecognise = tellsBirth && !(isCmd && WINE)
     test.each(cases.filter(({ birth }) => canRecognise || !birth))('$name', async (each) => {
       const place = makePlace(each, script)
-      copyFileSync(lockedKey(), join(place, 'locked.pem'))
+      fs.copyFileSync(lockedKey(), join(place, 'locked.pem'))
       await check(script, place, each)
       if (each.again) await check(script, place, each.again)
     })
   })
 
-  const text = readFileSync(join('dist/stations', script), 'latin1')
+  const text = fs.readFileSync(join('dist/stations', script), 'latin1')
 
   test('has all words of the table', () => {
     const words = cases.flatMap(({ says = [], again }) => [...says, ...(again?.says ?? [])])
@@ -193,7 +183,7 @@ describe.each(SCRIPTS)('%s', (script) => {
   })
 
   test('--help has the settings of the script for Linux', () => {
-    const bash = readFileSync('scripts/stations/softsim-station', 'latin1')
+    const bash = fs.readFileSync('scripts/stations/softsim-station', 'latin1')
     const [help = ''] = /^ {2}PROFILES[\s\S]*?(?=\n\n)/m.exec(bash) ?? []
     expect(help).toContain('PROFILES')
     const said = isCmd ? text.replaceAll('\r', '').replaceAll(/^::: ?/gm, '') : text
@@ -223,10 +213,10 @@ let locked: string | undefined
 function lockedKey(): string {
   const { privateKeyPath } = inject('keys')
   locked ??= `${privateKeyPath}.${process.pid}.locked`
-  if (existsSync(locked)) return locked
-  copyFileSync(privateKeyPath, `${locked}.new`)
-  chmodSync(`${locked}.new`, 0o600)
+  if (fs.existsSync(locked)) return locked
+  fs.copyFileSync(privateKeyPath, `${locked}.new`)
+  fs.chmodSync(`${locked}.new`, 0o600)
   execFileSync('ssh-keygen', ['-q', '-p', '-m', 'PEM', '-N', 'a secret', '-f', `${locked}.new`])
-  renameSync(`${locked}.new`, locked)
+  fs.renameSync(`${locked}.new`, locked)
   return locked
 }

@@ -44,11 +44,8 @@ async function statusOf(directory: string, changes: Partial<Inquiry> = {}) {
 /** What `status --devices` says of a directory. */
 async function listOf(directory: string) {
   const { said, printed, output } = listener()
-  await listDevices({
-    directories: [directory],
-    ...{ since: undefined, station: undefined, results: undefined },
-    ...output,
-  })
+  const all = { since: undefined, station: undefined, results: undefined }
+  await listDevices({ directories: [directory], ...all, ...output })
   return { said, printed }
 }
 

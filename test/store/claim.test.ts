@@ -27,12 +27,8 @@ const claim = (directory: string, key: string, text: string) => {
 test('a used file says who has the profile, and no two say the same', () => {
   const text = usedText(profile(1), 'D')
   const { claimed, claim, ...others } = JSON.parse(text)
-  expect(others).toEqual({
-    ...JSON.parse(profile(1).stored),
-    device: 'D',
-    station: hostname(),
-    file: '8981.json',
-  })
+  const stored = JSON.parse(profile(1).stored)
+  expect(others).toEqual({ ...stored, device: 'D', station: hostname(), file: '8981.json' })
   expect(Date.parse(claimed)).toBeGreaterThan(0)
   expect(JSON.parse(usedText(profile(1), 'D')).claim).not.toBe(claim)
   // What somebody has renamed back by hand is not whose it was.
@@ -40,11 +36,8 @@ test('a used file says who has the profile, and no two say the same', () => {
 })
 
 test('the next name has no filler', () => {
-  expect(['8988.json', '8988F.json', '8988F.9.json'].map(nextName)).toEqual([
-    '8988.2.json',
-    '8988.2.json',
-    '8988.10.json',
-  ])
+  const seen = ['8988.json', '8988F.json', '8988F.9.json'].map(nextName)
+  expect(seen).toEqual(['8988.2.json', '8988.2.json', '8988.10.json'])
 })
 
 /** What a call has decided that is gone by now. */
@@ -74,18 +67,10 @@ test('whoever reads a directory finishes what killed calls have decided, and rem
   writeFileSync(join(directory, '__8982.json'), usedText(profile(2)))
   const found = readSettled(directory, messages)
   expect([...found.iccids].sort()).toEqual(['8982.2', '8983'])
-  expect(namesIn(directory)).toEqual([
-    '8982.2.json',
-    '8983.json',
-    '__8981.json',
-    '__8982.json',
-    '__8984.json',
-  ])
-  expect([read('__8981.json'), read('8982.2.json'), said]).toEqual([
-    text,
-    profile(2).stored,
-    [unprinted('8981')],
-  ])
+  const got = namesIn(directory)
+  expect(got).toEqual(['8982.2.json', '8983.json', '__8981.json', '__8982.json', '__8984.json'])
+  const outcome = [read('__8981.json'), read('8982.2.json'), said]
+  expect(outcome).toEqual([text, profile(2).stored, [unprinted('8981')]])
 })
 
 test('a call that ends while it names a profile leaves the claim, which says so, to the next one', () => {

@@ -40,11 +40,8 @@ beforeEach(() => {
 })
 
 /** Without a journal, and on FAT, what is decided is written again. */
-describe.each([
-  ['with a journal', EXT4],
-  ['without one', UNKNOWN],
-  ['on FAT', FAT],
-])('%s', (_, type) => {
+const DISKS = { 'with a journal': EXT4, 'without one': UNKNOWN, 'on FAT': FAT }
+describe.each(Object.entries(DISKS))('%s', (_, type) => {
   beforeEach(() => {
     onDisk(type)
   })
@@ -63,7 +60,7 @@ describe.each([
   })
 
   test.each(['', '__'])(
-    'where the system ignores case, 8988001F.json after %j is not in its own way',
+    'where case is ignored, 8988001F.json after %j is not in its own way',
     async (used) => {
       const name = `${used}8988001F.json`
       disk.after = (step, file) => {
@@ -149,25 +146,20 @@ describe('a disk that fails', () => {
   ]
 
   // Only Linux tells what the file system is.
-  test.each(STEPS.filter(([, , type]) => process.platform === 'linux' || type === UNKNOWN))(
-    'after the decision, at %s %s: that is not known, and somebody finishes it',
-    async (step, name, type) => {
-      onDisk(type)
-      disk.before = (now, file) => now === step && file === path(name) && fails()
-      writeFileSync(path('8988002.json'), STORED)
-      const other = { key: '8988002', text: textOf('two').replaceAll('8988001', '8988002') }
-      const outcomes = await createAll(directory, [claim('one'), other])
-      expect(outcomes.map(({ state }) => state)).toEqual(['unknown', 'ours'])
-      disk.before = () => {}
-      expect(await states('late')).toEqual(['others'])
-      settle(directory, '8988001')
-      expect([read(USED), namesIn(directory), claims()]).toEqual([
-        textOf('one'),
-        [USED, '__8988002.json'],
-        [],
-      ])
-    },
-  )
+  const TOLD = STEPS.filter(([, , type]) => process.platform === 'linux' || type === UNKNOWN)
+  test.each(TOLD)('after the decision, at %s %s: somebody finishes it', async (step, name, type) => {
+    onDisk(type)
+    disk.before = (now, file) => now === step && file === path(name) && fails()
+    writeFileSync(path('8988002.json'), STORED)
+    const other = { key: '8988002', text: textOf('two').replaceAll('8988001', '8988002') }
+    const outcomes = await createAll(directory, [claim('one'), other])
+    expect(outcomes.map(({ state }) => state)).toEqual(['unknown', 'ours'])
+    disk.before = () => {}
+    expect(await states('late')).toEqual(['others'])
+    settle(directory, '8988001')
+    const seen = [read(USED), namesIn(directory), claims()]
+    expect(seen).toEqual([textOf('one'), [USED, '__8988002.json'], []])
+  })
 })
 
 test('what only claims create is read when it is complete, and finished before', () => {

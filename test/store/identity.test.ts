@@ -42,11 +42,7 @@ const SAME: [string, Seen, Seen][] = [
 
 const OTHERS: [string, Seen, Seen][] = [
   ['both differ', [1n, BIRTH, EXT4], [2n, BIRTH + 5n * MS, XFS]],
-  [
-    'also where nothing is known of the file system',
-    [1n, BIRTH, undefined],
-    [2n, BIRTH + 5n * MS, undefined],
-  ],
+  ['also where nothing is known', [1n, BIRTH, undefined], [2n, BIRTH + 5n * MS, undefined]],
   ['the number of a removed file on ext4', [1n, BIRTH, EXT4], [1n, BIRTH + 5n * MS, EXT4]],
   ['NFS has only numbers', [1n, 0n, NFS], [2n, 0n, NFS]],
   ['FAT', [1n, 999n * SECOND, FAT], [2n, 1004n * SECOND, FAT]],
@@ -56,12 +52,11 @@ const OTHERS: [string, Seen, Seen][] = [
   ['ext4 without times', [1n, 0n, EXT4], [2n, 0n, EXT4]],
 ]
 
-test.each([...SAME.map((row) => [false, ...row] as const), ...OTHERS.map((row) => [true, ...row] as const)])(
-  'two looks are at different files (%s): %s',
-  (areOther, _, one, other) => {
-    expect([areOthers(one, other), areOthers(other, one)]).toEqual([areOther, areOther])
-  },
-)
+const ROWS = [...SAME.map((row) => [false, ...row] as const), ...OTHERS.map((row) => [true, ...row] as const)]
+
+test.each(ROWS)('two looks are at different files (%s): %s', (areOther, _, one, other) => {
+  expect([areOthers(one, other), areOthers(other, one)]).toEqual([areOther, areOther])
+})
 
 const messages = { warn: () => {}, tell: () => {} }
 const identityIn = (directory: string) => readFileSync(join(directory, '.identity'), 'utf8')
@@ -95,16 +90,14 @@ describe('a directory', () => {
     expect(identify(directory)).toBe('copy')
   })
 
-  test.each(['', '{"directory":"7e8', '[]', '{"used":true,"inode":"x","birth":"1"}'])(
-    'whose file says %j has none, and gets one',
-    (text) => {
-      const directory = temporaryDirectory()
-      writeFileSync(join(directory, '.identity'), text)
-      expect(identify(directory)).toBe('none')
-      enter(directory, messages)()
-      expect(identify(directory)).toBe('original')
-    },
-  )
+  const NONE = ['', '{"directory":"7e8', '[]', '{"used":true,"inode":"x","birth":"1"}']
+  test.each(NONE)('whose file says %j has none, and gets one', (text) => {
+    const directory = temporaryDirectory()
+    writeFileSync(join(directory, '.identity'), text)
+    expect(identify(directory)).toBe('none')
+    enter(directory, messages)()
+    expect(identify(directory)).toBe('original')
+  })
 
   test.skipIf(!hasSymlinks)('whose file is a link is left alone', () => {
     const directory = temporaryDirectory()

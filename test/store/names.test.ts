@@ -18,7 +18,8 @@ test.each([
   ),
 )
 
-test.each(['8988F.json', '8988f.json', '__8988F.json', '__8988f.json'])(
+const FILLED = ['8988F.json', '8988f.json', '__8988F.json', '__8988f.json']
+test.each(FILLED)(
   'whether a directory has names with fillers, such as %s; it may, if it can’t be read',
   (name) => {
     const directory = temporaryDirectory()

@@ -32,7 +32,7 @@ function tried(system: NodeJS.Platform, code: string, times: number) {
 }
 
 test.each(['EACCES', 'EBUSY', 'EPERM'])(
-  'on Windows, a file that is open elsewhere is waited for: %s',
+  'on Windows, a file that is open elsewhere is awaited: %s',
   (code) => {
     const { tries, came } = tried('win32', code, 50)
     expect([came, tries(), station.pausedMs]).toEqual(['done', 51, 1000])

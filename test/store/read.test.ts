@@ -12,11 +12,8 @@ vi.mock('node:fs', async () => (await import('../support/watched-fs.ts')).watche
 describe('the file of a profile', () => {
   const KIB = 1024
 
-  test.each([
-    ['1.json', 64 * KIB],
-    ['__1.json', 512 * KIB],
-    ['record.1', 512 * KIB],
-  ])('%s has at most %i bytes', (name, most) => {
+  const MOST = { '1.json': 64 * KIB, '__1.json': 512 * KIB, 'record.1': 512 * KIB }
+  test.each(Object.entries(MOST))('%s has at most %i bytes', (name, most) => {
     const directory = temporaryDirectory()
     writeFileSync(join(directory, name), 'x'.repeat(most))
     expect(readProfile(directory, name)).toHaveLength(most)

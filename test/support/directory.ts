@@ -15,17 +15,14 @@ export function directoryOf(profiles: readonly PlainProfile[]): string {
 }
 
 /** The first `count` profiles, in the order of their ICCIDs. */
-export const someProfiles = (count: number) =>
-  Array.from({ length: count }, (_, index) => plainProfile(index + 1))
+export const someProfiles = (count: number) => Array.from({ length: count }, (_, n) => plainProfile(n + 1))
 
 /** Puts a profile into a directory; `changes` replaces some of what is encrypted in it. */
 export function addProfile(directory: string, profile: PlainProfile, changes: object = {}): string {
-  const { publicKey } = inject('keys')
   const { iccid } = profile
   const name = `${iccid}.json`
-  writeFileSync(join(directory, name), storedFile({ ...profile, ...changes, iccid }, publicKey), {
-    mode: 0o600,
-  })
+  const text = storedFile({ ...profile, ...changes, iccid }, inject('keys').publicKey)
+  writeFileSync(join(directory, name), text, { mode: 0o600 })
   return name
 }
 

@@ -13,10 +13,7 @@ const entry = () => ({ iccid: String(++made), profile: 'AAAA' })
 export const answerOf = (profiles: number, refused = 0): Batch => ({
   profiles: Array.from({ length: profiles }, entry),
   refused: Array.from({ length: refused }, (_, at) => `entry ${at + 1}`),
-  body: Buffer.alloc(0),
-  bodyMs: 1,
-  totalMs: 1,
-  limit: NO_LIMIT,
+  ...{ body: Buffer.alloc(0), bodyMs: 1, totalMs: 1, limit: NO_LIMIT },
 })
 
 /** What the service answers to a request for so many profiles. */

@@ -16,12 +16,8 @@ export interface Answer {
 export const JSON_TYPE = { 'content-type': 'application/json' }
 
 export function textAnswer(status: number, message: string, headers: Record<string, string> = {}): Answer {
-  return {
-    status,
-    headers: { 'content-type': 'text/plain', ...headers },
-    body: Buffer.from(message),
-    profiles: [],
-  }
+  const all = { 'content-type': 'text/plain', ...headers }
+  return { status, headers: all, body: Buffer.from(message), profiles: [] }
 }
 
 export function profilesAnswer(entries: string[], profiles: PlainProfile[]): Answer {
@@ -83,11 +79,10 @@ export function substitute(fault: Fault, last: Answer): Answer | undefined {
       const headers = { 'content-type': fault.contentType ?? 'application/json' }
       return { status: fault.status ?? 200, headers, body: Buffer.from(fault.body), profiles: [] }
     }
-    case 'replace':
-      return profilesAnswer(
-        fault.profiles.map((profile) => JSON.stringify(profile)),
-        [],
-      )
+    case 'replace': {
+      const entries = fault.profiles.map((profile) => JSON.stringify(profile))
+      return profilesAnswer(entries, [])
+    }
     case 'huge':
       return profilesAnswer([], [])
     case 'repeat':
@@ -97,11 +92,8 @@ export function substitute(fault: Fault, last: Answer): Answer | undefined {
   }
 }
 
-export async function write(
-  res: ServerResponse,
-  { status, headers, body }: Answer,
-  fault: Fault,
-): Promise<void> {
+export async function write(res: ServerResponse, answer: Answer, fault: Fault): Promise<void> {
+  const { status, headers, body } = answer
   if (fault.kind === 'huge') {
     res.writeHead(status, headers)
     return pipeline(spaces(fault.bytes ?? Number.POSITIVE_INFINITY), res)

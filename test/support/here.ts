@@ -25,15 +25,8 @@ export async function fetchHere({ count = 1, verbosity = 0, ...order }: Order) {
   const { signal } = new AbortController()
   const progress = { follow() {}, note() {}, end() {} }
   try {
-    await fetchProfiles({
-      ...order,
-      count,
-      version: '1.0.0',
-      messages: report,
-      progress,
-      stop: signal,
-      abort: signal,
-    })
+    const usual = { version: '1.0.0', messages: report, progress, stop: signal, abort: signal }
+    await fetchProfiles({ ...order, count, ...usual })
     return { code: exitCode('done'), stderr }
   } catch (error) {
     const advice = adviceOn(error)

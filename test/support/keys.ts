@@ -75,9 +75,7 @@ export function selfSigned(dir: string, options: CertificateOptions = {}): Certi
 const DAY = 86_400_000
 
 /** YYMMDDHHMMSSZ */
-function utcTime(time: number): string {
-  return `${new Date(time).toISOString().slice(2, 19).replace(/\D/g, '')}Z`
-}
+const utcTime = (ms: number) => `${new Date(ms).toISOString().slice(2, 19).replace(/\D/g, '')}Z`
 
 function configuration(host: string, bits: number, digest: string): string {
   return `[ca]

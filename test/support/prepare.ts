@@ -10,7 +10,7 @@ import { directoryOf, someProfiles } from './directory.ts'
 import { type SmallDisk, smallDisk } from './disk.ts'
 import { type Certificate, type CertificateOptions, selfSigned } from './keys.ts'
 import { iccid, plainProfile, storedFile } from './profiles.ts'
-import { API_KEY, NORMAL_KEY, type Sandbox, startSandbox } from './sandbox.ts'
+import { API_KEY, NORMAL, type Sandbox, startSandbox } from './sandbox.ts'
 import type { ApiKey } from './service.ts'
 import { startTunnel, type Tunnel } from './tunnel.ts'
 
@@ -71,10 +71,8 @@ const PREPARE: Record<string, (place: Place, settings: Settings, ...words: strin
    */
   async service(place, { key = API_KEY, tls, ...settings }) {
     const { publicKey } = inject('keys')
-    const apiKeys: ApiKey[] = [
-      { key: String(key), kind: 'softsim', publicKey },
-      { key: NORMAL_KEY, kind: 'normal' },
-    ]
+    const own: ApiKey = { key: String(key), kind: 'softsim', publicKey }
+    const apiKeys: ApiKey[] = [own, NORMAL]
     const certified = certificate(place, tls)
     place.sandbox = await startSandbox({ apiKeys, firstIccid: 1, ...certified, ...settings })
     const { url, httpsUrl: HTTPS = '' } = place.sandbox

@@ -1,19 +1,8 @@
 import { constants, createHash, createPublicKey, type KeyLike, publicEncrypt } from 'node:crypto'
+import type { Field } from '../../src/profile/profile.ts'
 
 /** A profile as it is inside the ciphertext. */
-export interface PlainProfile {
-  iccid: string
-  imsi: string
-  opc: string
-  k: string
-  kic: string
-  kid: string
-  pin: string
-  puk: string
-  adm: string
-  smsp: string
-  smsc: string
-}
+export type PlainProfile = Record<Field, string>
 
 /** The nth ICCID: the telecom prefix 89, a made-up issuer, the number, a Luhn check digit. */
 export function iccid(n: number, digits: 19 | 20 = 20): string {

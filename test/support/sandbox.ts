@@ -1,11 +1,12 @@
 import { inject } from 'vitest'
 import { temporaryDirectory } from './directory.ts'
-import { type Service, type ServiceOptions, startService } from './service.ts'
+import { type ApiKey, type Service, type ServiceOptions, startService } from './service.ts'
 import { type Options, softsim, startSoftsim } from './softsim.ts'
 
 /** A SoftSIM key and one that opens everything but profiles; neither may ever be seen in an output. */
 export const API_KEY = 'softsim-key-c0ffee'
 export const NORMAL_KEY = 'normal-key-deadbeef'
+export const NORMAL: ApiKey = { key: NORMAL_KEY, kind: 'normal' }
 
 /** Where nothing listens: no system gives a port as low as this to anybody who asks for any. */
 export const REFUSES = 'http://127.0.0.1:1/sims/profiles'
@@ -30,13 +31,8 @@ const running: Service[] = []
 export async function startSandbox(options: Partial<ServiceOptions> = {}): Promise<Sandbox> {
   const { publicKey } = inject('keys')
   const service = await startService({
-    apiKeys: [
-      { key: API_KEY, kind: 'softsim', publicKey },
-      { key: NORMAL_KEY, kind: 'normal' },
-    ],
-    allProfilesAlike: true,
-    firstIccid: FIRST_ICCID,
-    ...options,
+    apiKeys: [{ key: API_KEY, kind: 'softsim', publicKey }, NORMAL],
+    ...{ allProfilesAlike: true, firstIccid: FIRST_ICCID, ...options },
   })
   running.push(service)
   const directory = `${temporaryDirectory()}/profiles`

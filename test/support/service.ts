@@ -188,9 +188,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   return {
     url,
     ...(httpsOrigin !== undefined && { httpsUrl: httpsOrigin + PATH }),
-    requests,
-    delivered,
-    allocated,
+    ...{ requests, delivered, allocated },
     openConnections: () => sockets.size,
     fault: faults.add,
     async close() {

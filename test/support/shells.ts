@@ -1,5 +1,5 @@
 /** Asks real shells what they offer to complete a line. */
-import { execFileSync, spawn } from 'node:child_process'
+import { execFileSync, type StdioOptions, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -55,10 +55,8 @@ async function typed(shell: string, line: string, cwd: string): Promise<string[]
   await ended
   const words = shown.split(/\r?\n/)
   const before = line.trim().split(/ +/).length - (line.endsWith(' ') ? 0 : 1)
-  return words.slice(
-    words.findLastIndex((word) => word.endsWith('printed:')) + before,
-    words.lastIndexOf(':end'),
-  )
+  const from = words.findLastIndex((word) => word.endsWith('printed:')) + before
+  return words.slice(from, words.lastIndexOf(':end'))
 }
 
 const fish = async (completion: string, line: string, cwd: string) => {
@@ -72,11 +70,8 @@ const powershell = (program: string) => async (completion: string, line: string,
   const ask = `(TabExpansion2 -inputScript '${line}' -cursorColumn ${line.length}).CompletionMatches.CompletionText`
   const script = Buffer.from(`${completion}\n${ask}`, 'utf16le').toString('base64')
   const options = ['-NoProfile', '-NonInteractive', '-EncodedCommand', script]
-  const offered = execFileSync(program, options, {
-    cwd,
-    encoding: 'utf8',
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
+  const stdio: StdioOptions = ['ignore', 'pipe', 'inherit']
+  const offered = execFileSync(program, options, { cwd, encoding: 'utf8', stdio })
   return offered.split(/\r?\n/).filter((each) => each !== '')
 }
 

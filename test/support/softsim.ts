@@ -43,8 +43,7 @@ export function endAll(): void {
 }
 
 /** Runs the program to its end. Whatever it was asked, it must keep the promises that hold for every call. */
-export const softsim = (args: readonly string[], options?: Options): Promise<Ended> =>
-  startSoftsim(args, options).ended
+export const softsim = (args: readonly string[], options?: Options) => startSoftsim(args, options).ended
 
 /** Starts the program, for tests that send it signals or go away from its pipes. */
 export function startSoftsim(args: readonly string[], options: Options = {}): Started {

@@ -98,14 +98,8 @@ echo "$SLOT $DEVICE" >> slots; echo "$PPID" >> limits; echo "$line" >> programme
         .slice(1)
         .map((line) => line.split(',').slice(2).join(' ')),
     start(settings: Record<string, string>, ...ports: readonly string[]) {
-      const env = {
-        ...process.env,
-        PATH: `${place}:${process.env['PATH']}`,
-        PROFILES: directory,
-        RECEIPT: path('receipt.jsonl'),
-        RESULTS: path('results.csv'),
-        ...settings,
-      }
+      const files = { PROFILES: directory, RECEIPT: path('receipt.jsonl'), RESULTS: path('results.csv') }
+      const env = { ...process.env, PATH: `${place}:${process.env['PATH']}`, ...files, ...settings }
       const terminal = startTerminal([SCRIPT, ...ports].join(' '), env)
       const asks = async () => {
         await until(() => PROMPT.test(terminal.shown) || terminal.isGone())

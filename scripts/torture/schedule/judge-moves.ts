@@ -95,7 +95,9 @@ export function* moveCodes({ world, schedule, faults }: Case): Generator<Violati
 export function* said({ world, schedule: { calls }, faults }: Case): Generator<Violation> {
   if (faults.hasCut) return
   // Another call has found the journal of the one that failed, and moved no more.
-  const isFinished = world.calls.some(({ told }) => told.flat().some((text) => text.includes('it is finished')))
+  const isFinished = world.calls.some(({ told }) =>
+    told.flat().some((text) => text.includes('it is finished')),
+  )
   for (const [at, { told, result }] of world.calls.entries()) {
     // Of several moves in one call, each message has a target of its own.
     const [move] = /^move\w*$/.test(calls[at] ?? '') ? (WANTS[calls[at] ?? '']?.moves ?? []) : []

@@ -56,26 +56,26 @@ test('a panel whose second claim can’t be completed: all are named, and no oth
 test('a panel that is too small, and one of its claims can’t come back: that one is named', async () => {
   fail(/^(open wx|rename)$/, back(3))
   const taking = takeNextUnused(source(once(() => claimElsewhere(2))), 4)
-  await expect(taking).rejects.toMatchObject({
-    taken: [{ iccid: iccid(3) }],
-    cause: { facts: { kind: 'too-few' } },
-  })
+  const cause = { facts: { kind: 'too-few' } }
+  await expect(taking).rejects.toMatchObject({ taken: [{ iccid: iccid(3) }], cause })
   expect(names()).toEqual([back(1), back(4), ...[1, 2, 3, 4].map((n) => used(n))])
 })
 
-test.each([
-  ['the only one', 'disk'],
-  ['not the only one', 'unusable'],
-])('another program has a profile open, which is %s that can’t be used', async (which, outcome) => {
-  const others = [2, 3, 4].map((n) => unused(n))
-  for (const each of others) {
-    if (which === 'the only one') unlinkSync(path(each))
-    else writeFileSync(path(each), '{}')
-  }
-  fail(/^rename$/, iccid(1), 'EBUSY')
-  await expect(takeNextUnused(source(), 1).catch(adviceOn)).resolves.toMatchObject({ outcome })
-  expect(names()).toContain(unused(1))
-})
+const WHICH = { 'the only one': 'disk', 'not the only one': 'unusable' }
+
+test.each(Object.entries(WHICH))(
+  'another program has a profile open, %s that can’t be used',
+  async (which, outcome) => {
+    const others = [2, 3, 4].map((n) => unused(n))
+    for (const each of others) {
+      if (which === 'the only one') unlinkSync(path(each))
+      else writeFileSync(path(each), '{}')
+    }
+    fail(/^rename$/, iccid(1), 'EBUSY')
+    await expect(takeNextUnused(source(), 1).catch(adviceOn)).resolves.toMatchObject({ outcome })
+    expect(names()).toContain(unused(1))
+  },
+)
 
 test.each([
   ['a panel', (from: Source) => takeNextUnused(from, 2)],

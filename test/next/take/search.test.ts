@@ -99,7 +99,7 @@ test.each(TAKERS)('%s: a signal while the profile is decrypted: nothing is claim
 })
 
 test.each(TAKERS)(
-  '%s: another call claims it first: the next one is taken, and a warning says so',
+  '%s: another call claims it first: the next one is taken, and it says so',
   async (_, take) => {
     const { source, said } = thirty(damaged)
     for (const n of [1, 2])

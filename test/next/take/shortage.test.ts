@@ -6,14 +6,7 @@ import { UnusableProfile } from '../../../src/failure.ts'
 import { shortage } from '../../../src/next/take/shortage.ts'
 import { temporaryDirectory } from '../../support/directory.ts'
 
-interface Found {
-  readonly usable?: number
-  readonly used?: number
-  readonly skipped?: number
-  readonly held?: number
-  readonly unreadable?: number
-  readonly count?: number
-}
+type Found = Partial<Record<'usable' | 'used' | 'skipped' | 'held' | 'unreadable' | 'count', number>>
 
 const EIO = Object.assign(new Error('EIO'), { code: 'EIO' })
 

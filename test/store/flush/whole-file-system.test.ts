@@ -18,10 +18,7 @@ vi.mock('node:fs', async (original) => {
       path === '/proc/meminfo' ? memory() : fs.readFileSync(path, ...more),
   }
 })
-vi.mock('node:os', async (original) => ({
-  ...(await original<typeof import('node:os')>()),
-  release: () => system.release,
-}))
+vi.mock('node:os', async (original) => ({ ...(await original<object>()), release: () => system.release }))
 
 const MANY = 1000
 let place: string
@@ -148,9 +145,7 @@ describe.skipIf(process.platform !== 'linux')('the flush of a whole file system'
       `while ! mv '${place}/go' '${place}/gone' 2> /dev/null; do sleep 0.01; done; echo done >> '${place}/calls'`,
     )
     const flushes = (count: number) =>
-      vi.waitUntil(() => calls().filter((each) => each.startsWith('-f')).length === count, {
-        timeout: 60_000,
-      })
+      vi.waitUntil(() => calls().filter((each) => /^-f/.test(each)).length === count, { timeout: 60_000 })
     const whole = fileSystemFlush()
     const ended: string[] = []
     const first = whole.flush(MANY).then(() => ended.push('first'))

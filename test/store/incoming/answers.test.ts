@@ -79,13 +79,7 @@ test.each<[string, () => string, ms: number, why: ReturnType<typeof isAbandoned>
   ['the mark of a fetch, a day old', () => ofAnotherMachine(FETCH_MARK), 25 * HOUR_MS, 'old'],
   ['from before a restart', () => nameOf(process.pid), 2 * MINUTE_MS, 'old', restarted],
   ['after a restart', () => nameOf(process.pid), 0, false, restarted],
-  [
-    'of another machine, and this one has restarted',
-    () => ofAnotherMachine(),
-    2 * MINUTE_MS,
-    false,
-    restarted,
-  ],
+  ['of another one, and this one has restarted', () => ofAnotherMachine(), 2 * MINUTE_MS, false, restarted],
   ['with another name', () => 'theirs', 100 * HOUR_MS, false],
   ['with almost one of ours', () => `${hostname()}~1~x.answer`, 100 * HOUR_MS, false],
   ['put aside for a person', () => `${nameOf(NOBODY)}.damaged`, 100 * HOUR_MS, false],
@@ -123,10 +117,8 @@ test('a saved response is read as it was written', () => {
     { iccid: '8989F', profile: 'BBBB' },
   ]
   expect(parseAnswerFile(formatAnswer(profiles))).toEqual({ profiles, isComplete: true })
-  expect(parseAnswerFile(formatAnswer(profiles).slice(0, -2))).toEqual({
-    profiles: profiles.slice(0, 1),
-    isComplete: false,
-  })
+  const torn = formatAnswer(profiles).slice(0, -2)
+  expect(parseAnswerFile(torn)).toEqual({ profiles: profiles.slice(0, 1), isComplete: false })
   expect(parseAnswerFile(`\n${formatAnswer(profiles)}`)).toEqual({ profiles, isComplete: false })
   expect(parseAnswerFile('')).toEqual({ profiles: [], isComplete: true })
 })

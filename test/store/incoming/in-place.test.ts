@@ -25,27 +25,23 @@ const profiles = [1, 2, 3].map(profile)
 const iccids = profiles.map(({ iccid }) => iccid)
 
 describe('without hard links', () => {
-  test.each(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EINVAL', 'EMLINK'])(
-    '(%s) each profile gets its file, and no other file is left',
-    async (code) => {
-      says = code
-      const directory = temporaryDirectory()
-      expect(await addTo(directory, profiles)).toEqual({ stored: iccids, known: [] })
-      expect(namesIn(directory)).toEqual(iccids.map((each) => `${each}.json`))
-      for (const each of profiles) expect(jsonIn(directory, `${each.iccid}.json`)).toEqual(each)
-      expect(readdirSync(join(directory, '.incoming'))).toEqual([])
-    },
-  )
+  const NO_LINKS = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EINVAL', 'EMLINK']
+  test.each(NO_LINKS)('(%s) each profile gets its file, and no other file is left', async (code) => {
+    says = code
+    const directory = temporaryDirectory()
+    expect(await addTo(directory, profiles)).toEqual({ stored: iccids, known: [] })
+    expect(namesIn(directory)).toEqual(iccids.map((each) => `${each}.json`))
+    for (const each of profiles) expect(jsonIn(directory, `${each.iccid}.json`)).toEqual(each)
+    expect(readdirSync(join(directory, '.incoming'))).toEqual([])
+  })
 
-  test.each(['', '{"iccid":"89882","pro', '\0'.repeat(50), JSON.stringify(profiles[0])])(
-    'a torn file left by a crash gets its contents: %j',
-    async (text) => {
-      const directory = temporaryDirectory()
-      writeFileSync(join(directory, '89882.json'), text)
-      expect(await addTo(directory, profiles)).toEqual({ stored: iccids, known: [] })
-      expect(readFileSync(join(directory, '89882.json'), 'utf8')).toBe(JSON.stringify(profiles[1]))
-    },
-  )
+  const TORN = ['', '{"iccid":"89882","pro', '\0'.repeat(50), JSON.stringify(profiles[0])]
+  test.each(TORN)('a torn file left by a crash gets its contents: %j', async (text) => {
+    const directory = temporaryDirectory()
+    writeFileSync(join(directory, '89882.json'), text)
+    expect(await addTo(directory, profiles)).toEqual({ stored: iccids, known: [] })
+    expect(readFileSync(join(directory, '89882.json'), 'utf8')).toBe(JSON.stringify(profiles[1]))
+  })
 
   test('a profile that another fetch stores at the same moment is not overwritten', async () => {
     const directory = temporaryDirectory()
@@ -71,9 +67,8 @@ describe('without hard links', () => {
     meanwhile = (path) => {
       if (path.endsWith('89882.json')) throw systemError('EIO')
     }
-    await expect(addTo(temporaryDirectory(), profiles)).rejects.toThrow(
-      'the disk reports an input/output error (EIO)',
-    )
+    const adding = addTo(temporaryDirectory(), profiles)
+    await expect(adding).rejects.toThrow('the disk reports an input/output error (EIO)')
   })
 
   test('one profile in two spellings is stored once', async () => {

@@ -43,10 +43,8 @@ afterEach(() => {
   disk.pauses = 0
 })
 
-const ANSWER_OF_TWO: StoredProfile[] = ['89881', '89882'].map((iccid) => ({
-  iccid,
-  profile: 'A'.repeat(684),
-}))
+const profile = 'A'.repeat(684)
+const ANSWER_OF_TWO: StoredProfile[] = ['89881', '89882'].map((iccid) => ({ iccid, profile }))
 
 /** Puts an answer aside over its reserve. What is then in the directory of answers is returned, too. */
 async function putAsideOn(errors: Partial<typeof disk>) {
@@ -72,23 +70,13 @@ test.each<[string, Partial<typeof disk>]>([
   expect(await putAsideOn(errors)).toEqual({ error: undefined, texts: WHOLE, pauses: 0 })
 })
 
-test.each(['ENOSPC', 'EDQUOT'])(
-  '%s: the space of the removed reserve may be available later',
-  async (error) => {
-    expect(await putAsideOn({ writes: times(5, error) })).toEqual({
-      error: undefined,
-      texts: WHOLE,
-      pauses: 4,
-    })
-  },
-)
+test.each(['ENOSPC', 'EDQUOT'])('%s: the space of the removed reserve may be there later', async (error) => {
+  const actual = await putAsideOn({ writes: times(5, error) })
+  expect(actual).toEqual({ error: undefined, texts: WHOLE, pauses: 4 })
+})
 
-test.each([
-  ['ENOSPC', 4],
-  ['EDQUOT', 4],
-  ['EIO', 0],
-])(
-  '%s without end: it gives up after %i pauses, and nothing of the answer is left',
+test.each(Object.entries({ ENOSPC: 4, EDQUOT: 4, EIO: 0 }))(
+  '%s: it gives up after %i pauses',
   async (error, pauses) => {
     expect(await putAsideOn({ writes: times(1000, error) })).toEqual({ error, texts: [], pauses })
   },
@@ -100,9 +88,7 @@ test.each([
 ])('%s: no space can be reserved, and nothing of it is left', async (code, hint) => {
   const target = await openTarget(temporaryDirectory())
   disk.writes = [code]
-  await expect(reserve(target, 2).catch(adviceOn)).resolves.toMatchObject({
-    outcome: 'disk',
-    hint: expect.stringMatching(hint),
-  })
+  const seen = reserve(target, 2).catch(adviceOn)
+  await expect(seen).resolves.toMatchObject({ outcome: 'disk', hint: expect.stringMatching(hint) })
   expect(readdirSync(join(target.directory, INCOMING))).toEqual([])
 })

@@ -1,14 +1,4 @@
-import {
-  chmodSync,
-  lstatSync,
-  mkdirSync,
-  readdirSync,
-  renameSync,
-  statSync,
-  symlinkSync,
-  utimesSync,
-  writeFileSync,
-} from 'node:fs'
+import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { adviceOn } from '../../../src/advice/advice.ts'
@@ -32,8 +22,8 @@ afterEach(() => {
   machine.pause = () => {}
 })
 
-const incoming = (directory: string) => readdirSync(join(directory, INCOMING))
-const modeOf = (directory: string, name: string) => statSync(join(directory, INCOMING, name)).mode & 0o777
+const incoming = (directory: string) => fs.readdirSync(join(directory, INCOMING))
+const modeOf = (directory: string, name: string) => fs.statSync(join(directory, INCOMING, name)).mode & 0o777
 
 /** A directory in which a call was killed after it had put an answer aside. */
 const interrupted = (profiles: readonly StoredProfile[], name = nameOfGone()) =>
@@ -41,7 +31,7 @@ const interrupted = (profiles: readonly StoredProfile[], name = nameOfGone()) =>
 
 test('the contents of an empty used file are stored beside it, and the profile counts as used', async () => {
   const directory = interrupted(several(2))
-  writeFileSync(join(directory, '__89880.json'), '')
+  fs.writeFileSync(join(directory, '__89880.json'), '')
   await recover(directory)
   expect(namesIn(directory)).toEqual(['89880.json', '89881.json', '__89880.json'])
   expect(jsonIn(directory, '89880.json')).toEqual(profile(0))
@@ -56,7 +46,7 @@ test('two recoveries of the same response store it once', async () => {
 
 test('a directory with the name of a saved response is left alone', async () => {
   const directory = temporaryDirectory()
-  mkdirSync(join(directory, INCOMING, nameOfGone() + ANSWER), { recursive: true })
+  fs.mkdirSync(join(directory, INCOMING, nameOfGone() + ANSWER), { recursive: true })
   expect(await recover(directory)).toEqual({ stored: [], known: [], damaged: [] })
 })
 
@@ -69,10 +59,10 @@ test('the next call reads the directory: a list of unused profiles from before w
 
 test.skipIf(!hasPosix)('what stays is for the users of the directory', async () => {
   const directory = temporaryDirectory()
-  mkdirSync(join(directory, INCOMING))
-  chmodSync(directory, 0o770)
+  fs.mkdirSync(join(directory, INCOMING))
+  fs.chmodSync(directory, 0o770)
   process.umask(0)
-  writeFileSync(join(directory, INCOMING, nameOfGone() + ANSWER), '{', { mode: 0o660 })
+  fs.writeFileSync(join(directory, INCOMING, nameOfGone() + ANSWER), '{', { mode: 0o660 })
   // Its own copy is what the next call finds if this one is killed.
   let copy = 0
   disk.before = (call) => {
@@ -81,7 +71,7 @@ test.skipIf(!hasPosix)('what stays is for the users of the directory', async () 
   }
   const [damaged = ''] = (await recover(directory)).damaged
   expect(copy).toBe(0o660)
-  expect(lstatSync(damaged).mode & 0o777).toBe(0o660)
+  expect(fs.lstatSync(damaged).mode & 0o777).toBe(0o660)
 })
 
 describe('what another machine saved, old by the clock of this one', () => {
@@ -90,7 +80,7 @@ describe('what another machine saved, old by the clock of this one', () => {
     const directory = interrupted(several(1))
     const other = nameOfOther() + ANSWER
     const path = join(directory, INCOMING, other)
-    writeFileSync(path, formatAnswer([profile(7)]))
+    fs.writeFileSync(path, formatAnswer([profile(7)]))
     return { directory, other, path }
   }
 
@@ -104,9 +94,9 @@ describe('what another machine saved, old by the clock of this one', () => {
   test('is left alone if it is written to within a second', async () => {
     const { directory, other, path } = twoSaved()
     const anHourAgo = new Date(Date.now() - HOUR_MS)
-    utimesSync(path, anHourAgo, anHourAgo)
+    fs.utimesSync(path, anHourAgo, anHourAgo)
     machine.pause = (ms) => {
-      if (ms === 1000) utimesSync(path, new Date(), new Date())
+      if (ms === 1000) fs.utimesSync(path, new Date(), new Date())
     }
     expect((await recover(directory)).stored).toEqual(['89880'])
     expect(incoming(directory)).toEqual([other])
@@ -114,23 +104,24 @@ describe('what another machine saved, old by the clock of this one', () => {
 })
 
 describe('a disk error', () => {
-  test.each([
-    ['readdir', /\.incoming$/],
-    ['readFile', /\.answer$/],
-    ['unlink', /~4194999~.*\.answer$/],
-  ])('%s: exit code 9, and the response stays as it is, once', async (call, ending) => {
-    const directory = interrupted(several(2))
-    const before = incoming(directory)
-    fail(RegExp(call), ending)
-    await expect(recover(directory).catch(adviceOn)).resolves.toMatchObject({
-      outcome: 'disk',
-      message: "can't store what an interrupted call received: the disk reports an input/output error (EIO)",
-      hint: expect.stringContaining('the profiles are kept there'),
-    })
-    disk.before = () => {}
-    expect(incoming(directory)).toEqual(before)
-    expect((await recover(directory)).stored).toHaveLength(2)
-  })
+  const AT = { readdir: /\.incoming$/, readFile: /\.answer$/, unlink: /~4194999~.*\.answer$/ }
+  test.each(Object.entries(AT))(
+    '%s: exit code 9, and the response stays as it is, once',
+    async (call, ending) => {
+      const directory = interrupted(several(2))
+      const before = incoming(directory)
+      fail(RegExp(call), ending)
+      await expect(recover(directory).catch(adviceOn)).resolves.toMatchObject({
+        outcome: 'disk',
+        message:
+          "can't store what an interrupted call received: the disk reports an input/output error (EIO)",
+        hint: expect.stringContaining('the profiles are kept there'),
+      })
+      disk.before = () => {}
+      expect(incoming(directory)).toEqual(before)
+      expect((await recover(directory)).stored).toHaveLength(2)
+    },
+  )
 
   test('while the profiles get their names: it says how many are put aside', async () => {
     const directory = interrupted(several(3))
@@ -152,8 +143,8 @@ test('another call has removed the place meanwhile: there is nothing to do', asy
 test.skipIf(!hasSymlinks)('a link in the place of saved responses is not followed', async () => {
   const directory = interrupted(several(1))
   const elsewhere = join(temporaryDirectory(), 'elsewhere')
-  renameSync(join(directory, INCOMING), elsewhere)
-  symlinkSync(elsewhere, join(directory, INCOMING), 'dir')
+  fs.renameSync(join(directory, INCOMING), elsewhere)
+  fs.symlinkSync(elsewhere, join(directory, INCOMING), 'dir')
   expect(await recover(directory)).toEqual({ stored: [], known: [], damaged: [] })
-  expect(readdirSync(elsewhere)).toHaveLength(1)
+  expect(fs.readdirSync(elsewhere)).toHaveLength(1)
 })

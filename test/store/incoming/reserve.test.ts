@@ -1,16 +1,4 @@
-import {
-  closeSync,
-  existsSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-  writeSync,
-} from 'node:fs'
+import * as fs from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { expect, test, vi } from 'vitest'
@@ -40,19 +28,14 @@ async function place() {
   const directory = temporaryDirectory()
   const target = await openTarget(directory)
   const incoming = join(directory, INCOMING)
-  return {
-    directory,
-    target,
-    incoming,
-    inside: () => readdirSync(incoming),
-  }
+  return { directory, target, incoming, inside: () => fs.readdirSync(incoming) }
 }
 
 test('reserves as much space as the response will need, and releases it', async () => {
   const { target, incoming, inside } = await place()
   const aside = await reserve(target, 100)
   expect(inside()).toEqual([aside + RESERVE])
-  const { size, blocks } = statSync(join(incoming, aside + RESERVE))
+  const { size, blocks } = fs.statSync(join(incoming, aside + RESERVE))
   expect(size).toBeGreaterThan(Buffer.byteLength(formatAnswer(profiles(100))))
   // Where the system tells: it is no hole in a file.
   if (blocks > 0) expect(blocks * 512).toBeGreaterThanOrEqual(size)
@@ -60,42 +43,38 @@ test('reserves as much space as the response will need, and releases it', async 
   expect(inside()).toEqual([])
 })
 
-test.each([
-  ['smaller than the reserve', profiles(3)],
-  ['larger than the reserve', profiles(3, 5000)],
-])('a response %s is written over it, in the same file', async (_, answer) => {
+const ANSWERS = { smaller: profiles(3), larger: profiles(3, 5000) }
+
+test.each(Object.entries(ANSWERS))('a response %s than the reserve is written over it', async (_, answer) => {
   const { target, incoming, inside } = await place()
   const aside = await reserve(target, 3)
-  const { ino } = statSync(join(incoming, aside + RESERVE))
+  const { ino } = fs.statSync(join(incoming, aside + RESERVE))
   await putAside(target, aside, answer)
   expect(inside()).toEqual([aside + ANSWER])
-  expect(statSync(join(incoming, aside + ANSWER, 'answer')).ino).toBe(ino)
-  expect(readFileSync(join(incoming, aside + ANSWER, 'answer'), 'utf8')).toBe(formatAnswer(answer))
+  expect(fs.statSync(join(incoming, aside + ANSWER, 'answer')).ino).toBe(ino)
+  expect(fs.readFileSync(join(incoming, aside + ANSWER, 'answer'), 'utf8')).toBe(formatAnswer(answer))
 })
 
 test.each<[string, (incoming: string, aside: string) => void]>([
-  ['is gone', (incoming, aside) => rmSync(join(incoming, aside + RESERVE))],
-  ['is gone with all of .incoming', (incoming) => rmSync(incoming, { recursive: true })],
+  ['is gone', (incoming, aside) => fs.rmSync(join(incoming, aside + RESERVE))],
+  ['is gone with all of .incoming', (incoming) => fs.rmSync(incoming, { recursive: true })],
   [
     'can’t be renamed',
-    (incoming, aside) => mkdirSync(join(incoming, aside + ANSWER, 'answer'), { recursive: true }),
+    (incoming, aside) => fs.mkdirSync(join(incoming, aside + ANSWER, 'answer'), { recursive: true }),
   ],
-])(
-  'the reserve %s: the response is written to a new file, or the failure is reported',
-  async (what, spoil) => {
-    const { directory, target, incoming } = await place()
-    const aside = await reserve(target, 2)
-    spoil(incoming, aside)
-    if (what.startsWith('can')) {
-      // Nothing can be written there at all: it is told, and nothing of it is left.
-      await expect(add(target, profiles(2), aside)).rejects.toMatchObject({ facts: { kind: 'lost' } })
-      expect(existsSync(join(incoming, aside + RESERVE))).toBe(false)
-      return
-    }
-    expect((await add(target, profiles(2), aside)).stored).toHaveLength(2)
-    expect(namesIn(directory)).toEqual(['89880.json', '89881.json'])
-  },
-)
+])('the reserve %s: the response is written to a new file, or it is reported', async (what, spoil) => {
+  const { directory, target, incoming } = await place()
+  const aside = await reserve(target, 2)
+  spoil(incoming, aside)
+  if (what.startsWith('can')) {
+    // Nothing can be written there at all: it is told, and nothing of it is left.
+    await expect(add(target, profiles(2), aside)).rejects.toMatchObject({ facts: { kind: 'lost' } })
+    expect(fs.existsSync(join(incoming, aside + RESERVE))).toBe(false)
+    return
+  }
+  expect((await add(target, profiles(2), aside)).stored).toHaveLength(2)
+  expect(namesIn(directory)).toEqual(['89880.json', '89881.json'])
+})
 
 test('an empty response releases the space', async () => {
   const { target, inside } = await place()
@@ -108,17 +87,17 @@ test('the reserve of a killed fetch is removed; a partly written response is fou
   const { directory, incoming } = await place()
   const [unused, renamed, begun] = [nameOfGone(), nameOfGone(), nameOfGone()]
   const room = toReserve(9000)
-  writeFileSync(join(incoming, unused + RESERVE), room)
-  writeFileSync(join(incoming, renamed + ANSWER), room)
+  fs.writeFileSync(join(incoming, unused + RESERVE), room)
+  fs.writeFileSync(join(incoming, renamed + ANSWER), room)
   expect(await recover(directory)).toEqual({ stored: [], known: [], damaged: [] })
 
-  writeFileSync(join(incoming, begun + RESERVE), room)
-  renameSync(join(incoming, begun + RESERVE), join(incoming, begun + ANSWER))
-  const file = openSync(join(incoming, begun + ANSWER), 'r+')
-  writeSync(file, formatAnswer(profiles(2)) + END)
-  closeSync(file)
+  fs.writeFileSync(join(incoming, begun + RESERVE), room)
+  fs.renameSync(join(incoming, begun + RESERVE), join(incoming, begun + ANSWER))
+  const file = fs.openSync(join(incoming, begun + ANSWER), 'r+')
+  fs.writeSync(file, formatAnswer(profiles(2)) + END)
+  fs.closeSync(file)
   expect(await recover(directory)).toEqual({ stored: ['89880', '89881'], known: [], damaged: [] })
-  expect(readdirSync(incoming).filter((name) => !name.endsWith('.fetch'))).toEqual([])
+  expect(fs.readdirSync(incoming).filter((name) => !name.endsWith('.fetch'))).toEqual([])
 })
 
 /** What a power cut may leave of an answer that was being written over its reserve: each sector the old or the new one. */
@@ -156,10 +135,10 @@ test('a call that another one took for dead meanwhile puts its response aside an
   const { target, incoming, inside } = await place()
   const aside = await reserve(target, 2)
   once('after', 'open r+', 'answer', () =>
-    renameSync(join(incoming, aside + ANSWER), join(incoming, 'taken')),
+    fs.renameSync(join(incoming, aside + ANSWER), join(incoming, 'taken')),
   )
   await putAside(target, aside, profiles(2)).catch(() => {})
-  rmSync(join(incoming, 'taken'), { recursive: true, force: true })
+  fs.rmSync(join(incoming, 'taken'), { recursive: true, force: true })
   expect(inside()).toEqual([aside + ANSWER])
-  expect(readFileSync(join(incoming, aside + ANSWER, 'answer'), 'utf8')).toBe(formatAnswer(profiles(2)))
+  expect(fs.readFileSync(join(incoming, aside + ANSWER, 'answer'), 'utf8')).toBe(formatAnswer(profiles(2)))
 })

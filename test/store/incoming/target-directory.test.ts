@@ -65,10 +65,8 @@ test('a directory that is there, on a file system that does not say so when it i
 })
 
 describe('what to do where nothing can be written', () => {
-  test.each([
-    ['EACCES', 'give this user permission to create, write, rename and remove files in the directory'],
-    ['EIO', 'check the disk'],
-  ])('%s', async (code, remedy) => {
+  const PERMIT = 'give this user permission to create, write, rename and remove files in the directory'
+  test.each(Object.entries({ EACCES: PERMIT, EIO: 'check the disk' }))('%s', async (code, remedy) => {
     refuseDirectories(code)
     await expect(openTarget(temporaryDirectory()).catch(adviceOn)).resolves.toMatchObject({
       outcome: 'disk',

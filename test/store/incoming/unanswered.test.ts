@@ -14,13 +14,10 @@ import {
 } from '../../../src/store/incoming/answers.ts'
 import { findUnanswered, recover, warnOfUnanswered } from '../../../src/store/incoming/recover.ts'
 import { temporaryDirectory } from '../../support/directory.ts'
+import { nameOfOther as elsewhere, nameOfGone as gone } from '../../support/store.ts'
 
 const HOUR_MS = 3_600_000
 const NOON = Date.parse('2026-11-23T12:00:00Z')
-
-/** A process that is gone: its number is higher than any system gives. */
-const gone = () => newAnswerName().replace(`~${process.pid}~`, '~4194999~')
-const elsewhere = () => newAnswerName().replace(/^[^~]*/, 'another-machine')
 
 let directory = ''
 beforeEach(() => {

@@ -37,13 +37,7 @@ const place = () => {
   return { directory, path: join(directory, 'receipt.jsonl') }
 }
 const taken = (iccid: string, more: Partial<Ready> = {}): Ready => ({
-  iccid,
-  name: `${iccid}.json`,
-  stored: '',
-  newerProblems: [],
-  missingKeys: [],
-  line: '',
-  ...more,
+  ...{ iccid, name: `${iccid}.json`, stored: '', newerProblems: [], missingKeys: [], line: '', ...more },
 })
 
 beforeEach(() => {
@@ -105,10 +99,8 @@ describe('there must be room for it', () => {
         new ReceiptFile(path, directory, count, { devices })
         most = bytes
       } catch (error) {
-        expect(adviceOn(error)).toMatchObject({
-          outcome: 'disk',
-          hint: expect.stringContaining('free disk space'),
-        })
+        const hint = expect.stringContaining('free disk space')
+        expect(adviceOn(error)).toMatchObject({ outcome: 'disk', hint })
         least = bytes + 1
       }
     }
