@@ -37,9 +37,7 @@ const commandsOf = (heading: string): string[] =>
     .flatMap(({ text }) => text.trim().split('\n'))
     .map((line) => line.replace(/ +#.*/, '').replace('-n 1000', `-n ${Math.min(supply, 1000)}`))
 
-const { values } = parseArgs({
-  options: { 'public-key': { type: 'string' }, supply: { type: 'string' }, faults: { type: 'boolean' } },
-})
+const values = readOptions()
 const supply = Number(values.supply ?? Number.POSITIVE_INFINITY)
 if (!(supply > 0)) stop('--supply is not a number')
 // npm runs this in the root of the project.
@@ -110,6 +108,16 @@ function readPublicKey(path: string): string {
     return key.export({ type: 'spki', format: 'pem' }).toString()
   } catch (error) {
     return stop(`can't read the public key ${path}: ${error}`)
+  }
+}
+
+function readOptions() {
+  try {
+    return parseArgs({
+      options: { 'public-key': { type: 'string' }, supply: { type: 'string' }, faults: { type: 'boolean' } },
+    }).values
+  } catch {
+    return stop('npm run sandbox -- [--public-key FILE] [--supply N] [--faults]')
   }
 }
 

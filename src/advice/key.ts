@@ -60,7 +60,7 @@ export const KEY = {
     const what = isDamaged ? 'the private key is damaged: copy it again' : others + RIGHT_KEY
     return claims ? `${what}; nothing was claimed` : what
   },
-  'wrong-passphrase': 'check SOFTSIM_KEY_PASSPHRASE',
+  'wrong-passphrase': 'check the passphrase (SOFTSIM_KEY_PASSPHRASE)',
 } as const
 
 const extracting = (command: string, file: string) =>
