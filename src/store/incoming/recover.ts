@@ -99,13 +99,22 @@ async function finish(target: Target, name: string, all: Recovered): Promise<voi
   let text: Buffer
   try {
     const isFile = lstatSync(theirs).isFile()
-    const hasAnswer = isFile || readdirSync(theirs).includes('answer')
-    // Without, the call was killed before it had received anything, or after it had stored all.
-    text = hasAnswer ? readFileSync(isFile ? theirs : join(theirs, 'answer')) : Buffer.alloc(0)
+    text = isFile ? readFileSync(theirs) : answerIn(theirs)
     await writeAnswer(target, own, text)
     // A server may say that it is gone, although this call has removed it. To store it twice does no harm.
     if (isFile) patiently(() => removeIfThere(theirs))
-    else takeAway(theirs, incomingPath(directory, own + TAKEN))
+    else {
+      const taken = incomingPath(directory, own + TAKEN)
+      takeAway(theirs, taken)
+      const last = answerIn(taken)
+      if (!last.equals(text)) {
+        // A call that was paused for long has gone on, and written it since.
+        text = last
+        removeAnswer(directory, own)
+        await writeAnswer(target, own, text)
+      }
+      removeAll(taken)
+    }
   } catch (error) {
     const isGone = errnoOf(error) === 'ENOENT'
     // A disk that fails may have removed it all the same.
@@ -121,6 +130,10 @@ async function finish(target: Target, name: string, all: Recovered): Promise<voi
   if (kept !== undefined) all.damaged.push(kept)
 }
 
+/** Empty if the call was killed before it had received anything, or after it had stored all. */
+const answerIn = (place: string): Buffer =>
+  readdirSync(place).includes('answer') ? readFileSync(join(place, 'answer')) : Buffer.alloc(0)
+
 /** @throws the system error, ENOENT if another call has taken it away */
 function takeAway(theirs: string, taken: string): void {
   try {
@@ -128,7 +141,6 @@ function takeAway(theirs: string, taken: string): void {
   } catch (error) {
     if (!existsSync(taken)) throw error
   }
-  removeAll(taken)
 }
 
 async function abandoned(directory: string): Promise<string[]> {
