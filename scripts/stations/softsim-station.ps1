@@ -156,7 +156,7 @@ function Read-Serial($number, $taken) {
     Say "$serial is not a serial number. To end the shift, type exit."
     return
   }
-  if ($serial -cnotmatch $serials) { Say 'This is not a serial number of a device.'; return }
+  if ($serial -cnotmatch "^(?:$serials)\z") { Say 'This is not a serial number of a device.'; return }
   if ($taken -ccontains $serial) { Say "Device $serial is in this panel already."; return }
   if (-not (Test-Call "--device=$serial")) { Say 'Nothing was programmed: scan again.'; return }
   $hasProfile = $false

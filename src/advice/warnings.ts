@@ -18,6 +18,7 @@ export const WARNINGS = {
   unreadable: ': leave them there, and check the permissions, the share and the disk',
   unlisted: '; -v names them',
   unrecorded: ': if it comes back, use --device and --iccid together',
+  returned: (iccid: string) => `; if no device and no other directory has it, print it with --iccid ${iccid}`,
   unprinted: (iccid: string) => `; if no device has it, print it with --iccid ${iccid}`,
 } as const
 

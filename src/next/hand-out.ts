@@ -12,7 +12,7 @@ import { deliver, undelivered, usedPath } from './deliver.ts'
 import { HeldMessages } from './held-messages.ts'
 import { tellOfStock } from './low-stock.ts'
 import { type Signals, type Source, type Taken, Undelivered } from './ready.ts'
-import { takeByIccid } from './take/by-iccid.ts'
+import { checkByIccid, takeByIccid } from './take/by-iccid.ts'
 import { takeForDevices } from './take/for-devices.ts'
 import { takeNextUnused } from './take/next-unused.ts'
 
@@ -53,6 +53,7 @@ export async function handOut(handout: Handout): Promise<void> {
   if (handout.isDry) {
     checkDirectory(directory)
     refuseCopy(directory, handout.receipt)
+    if (iccid !== undefined) checkByIccid(directory, iccid)
     if (handout.receipt !== undefined) checkReceiptFile(handout.receipt, directory, count, { devices })
     return handout.messages.tell(0, `checked the key and ${directory}; nothing was claimed`)
   }

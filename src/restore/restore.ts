@@ -195,22 +195,25 @@ function stepOfAnybody({ directory }: Job, holder: Receipt, use: Use): Step | un
 }
 
 /** The directory is from before the profile came back to it. Whether somebody has it since is not known. */
-function stepOfReturn({ directory, arrived, messages }: Job, receipts: readonly Receipt[], use: Use) {
+function stepOfReturn(job: Job, receipts: readonly Receipt[], use: Use) {
+  const { directory, arrived } = job
   const tombstone = use.state === 'used' ? tombstoneIn(use.text) : undefined
   if (use.state !== 'used' || tombstone === undefined) return undefined
-  const here = fullPath(directory)
   const moves = movesIn(receipts)
-  const back = moves.filter(({ move }) => move.to === here && !arrived.has(move.id))
-  const out = moves.filter((each) => each.directory === here && numberOf(each.file) > numberOf(use.name))
+  // It may have had another path.
+  const homes = moves.flatMap((each) => (each.move.id === tombstone.move ? each.directory : []))
+  const isHome = (path: string) => path === fullPath(directory) || homes.includes(path)
+  const back = moves.filter(({ move }) => isHome(move.to) && !arrived.has(move.id))
+  const out = moves.filter((each) => isHome(each.directory) && numberOf(each.file) > numberOf(use.name))
   const [last] = back
   if (last === undefined || back.length <= out.length) return undefined
-  messages.warn(`${last.iccid} left ${directory} and may have come back: it is marked used`)
+  warnOfReturn(last.iccid, job)
   return { text: usedText(anew(use.name, JSON.stringify(tombstone.profile)), undefined, byOf(last)) }
 }
 
 /** Another directory has the profile, or may have it. */
 function stepOfMove(job: Job, receipts: readonly Receipt[], use: Use): Step | undefined {
-  const { directory, arrived, messages } = job
+  const { directory, arrived } = job
   const stored = unusedIn(directory, use)
   if (use.state === 'used') return stepOfReturn(job, receipts, use)
   if (stored === undefined || use.state === 'gone') return undefined
@@ -224,12 +227,17 @@ function stepOfMove(job: Job, receipts: readonly Receipt[], use: Use): Step | un
   if (out?.move === undefined) return undefined
   const { id, to } = out.move
   const tombstone = tombstoneText({ id }, to, stored, byOf(out))
-  // Whether it is back is not known: another directory may have had this path.
-  const isBack = receipts.some(({ move }) => move?.to === here && !arrived.has(move?.id ?? ''))
+  // Whether it is back is not known: another directory may have had this path, and this one the other path.
+  const isBack = receipts.some(
+    ({ move }) => move && [here, out.directory].includes(move.to) && !arrived.has(move.id),
+  )
   if (!isBack && tombstoneIn(tombstone) !== undefined) return { text: tombstone, move: id }
-  if (isBack) messages.warn(`${out.iccid} left ${directory} and may have come back: it is marked used`)
+  if (isBack) warnOfReturn(out.iccid, job)
   return { text: usedText(stored, undefined, byOf(out)) }
 }
+
+const warnOfReturn = (iccid: string, { directory, messages }: Job): void =>
+  messages.warn(`${iccid} left ${directory} and may have come back: it is marked used`, 'returned', iccid)
 
 /** What a call would hand out, or print by its ICCID. */
 const unusedIn = (directory: string, use: Use): Stored | undefined =>

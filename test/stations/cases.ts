@@ -218,7 +218,7 @@ const SERIALS: Case[] = [
     {
       serial: 'SN-2,SN-3',
       why: 'a list of serial numbers',
-      settings: { SERIALS: '.' },
+      settings: { SERIALS: '.*' },
       notInCmd: NO_PATTERNS,
     },
     {
@@ -264,9 +264,9 @@ const SERIALS: Case[] = [
   ),
   scans('blanks at both ends are cut off', ['  SN-1 '], { given: 'SN-1 1' }),
   scans('upper and lower case are two devices', ['SN-a', 'sn-a'], { given: 'SN-a 1, sn-a 2' }),
-  scans('serial numbers of one’s own form', ['XX-1\nSN-1'], {
-    settings: { SERIALS: '^SN-[0-9]+$' },
-    says: [NOT_A_SERIAL, ...ok('SN-1')],
+  scans('serial numbers of one’s own form, each as a whole', ['XX-1\nSN-1SN-1\nSN-1'], {
+    settings: { SERIALS: 'SN-[0-9]+' },
+    says: [NOT_A_SERIAL, NOT_A_SERIAL, ...ok('SN-1')],
     notInCmd: NO_PATTERNS,
   }),
 ]

@@ -124,7 +124,7 @@ function codeOf({ world, schedule, faults }: Case, call: Call, at: number): Viol
   const { result, id } = call
   const name = schedule.calls[at] ?? ''
   // How another tool ends is its own affair.
-  if (result === undefined || name === 'rename') return undefined
+  if (result === undefined || name.startsWith('rename')) return undefined
   const { code, error } = result
   const { refused, hasCut, isStopped } = faults
   const { count = 0, iccid: own, isNew, isOnStick = false } = WANTS[name] ?? {}

@@ -64,12 +64,7 @@ export class LookUp {
    * @throws {Failure} `busy-claim` if another call has claimed what was unused at the last look: it prints the profile, too
    */
   look(): Settled | undefined {
-    const use = onDisk(this.iccid, () => useOf(this.#directory, this.iccid))
-    if (use.state === 'gone') {
-      // If the directory itself is missing, report that instead.
-      checkDirectory(this.#directory)
-      throw new Failure('no-such-profile', `no profile ${this.iccid} in ${this.#directory}`)
-    }
+    const use = useNow(this.#directory, this.iccid)
     const isMoved = use.state === 'used' && tombstoneIn(use.text) !== undefined
     const isOwn = use.state === 'used' && this.#device !== undefined && deviceIn(use.text) === this.#device
     if (use.state === 'used' && this.#wasOpen && !isMoved && !isOwn) throw busy(this.iccid)
@@ -79,6 +74,25 @@ export class LookUp {
     onDisk(this.iccid, () => settle(this.#directory, keyOfName(use.name)))
     return undefined
   }
+}
+
+/** @throws {Failure} `no-such-profile` */
+function useNow(directory: string, iccid: string): Exclude<Use, { state: 'gone' }> {
+  const use = onDisk(iccid, () => useOf(directory, iccid))
+  if (use.state !== 'gone') return use
+  // If the directory itself is missing, report that instead.
+  checkDirectory(directory)
+  throw new Failure('no-such-profile', `no profile ${iccid} in ${directory}`)
+}
+
+/**
+ * Changes nothing.
+ * @throws {Failure} if there is no such profile, or if another directory has it
+ */
+export function checkByIccid(directory: string, iccid: string): void {
+  const use = useNow(directory, iccid)
+  const tombstone = use.state === 'unused' ? undefined : tombstoneIn(use.text)
+  if (tombstone !== undefined) throw moved(iccid, tombstone)
 }
 
 const busy = (iccid: string) => new Failure('busy-claim', `another call has claimed ${iccid}, or is about to`)
