@@ -3,7 +3,7 @@ import { Failure, reasonOf, UnusableProfile } from '../../failure.ts'
 import { type Decrypt, decryptor } from '../../key/decrypt.ts'
 import { pause } from '../../pause.ts'
 import { anew, claimable, usedText } from '../../store/claim.ts'
-import { keyOfName } from '../../store/claim-place.ts'
+import { comingKey, keyOfName } from '../../store/claim-place.ts'
 import { settle } from '../../store/create.ts'
 import { historyOf, recordedIccids } from '../../store/devices.ts'
 import { removeIfThere } from '../../store/directory-entries.ts'
@@ -69,6 +69,8 @@ export class LookUp {
     const isOwn = use.state === 'used' && this.#device !== undefined && deviceIn(use.text) === this.#device
     if (use.state === 'used' && this.#wasOpen && !isMoved && !isOwn) throw busy(this.iccid)
     this.#wasOpen ||= use.state === 'unused'
+    // It may be about to become complete.
+    if (use.state === 'unused') onDisk(this.iccid, () => settle(this.#directory, comingKey(use.name)))
     if (use.state !== 'claimed') return use
     // A call that failed while it claimed the profile has told how to print it, and may have been right before.
     onDisk(this.iccid, () => settle(this.#directory, keyOfName(use.name)))

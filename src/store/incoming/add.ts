@@ -90,7 +90,11 @@ export async function publishAnswer(
       for (let at = 0; at < profiles.length; at += FLUSHES_AT_ONCE)
         await publishInPlace(target, profiles.slice(at, at + FLUSHES_AT_ONCE), added)
     await flushDirectory(directory)
-    if (kept !== undefined) await writeFlushed(kept, readFileSync(path), fileRights(target.rights))
+    if (kept !== undefined) {
+      await writeFlushed(kept, readFileSync(path), fileRights(target.rights))
+      // Without a journal, a power cut could leave neither of them.
+      await flushDirectory(join(directory, INCOMING))
+    }
     removeAnswer(directory, answer)
     // FAT would lose stored profiles if the space of the answer were reused while the disk still has its name. Another call
     // may have removed the empty place.
