@@ -81,8 +81,11 @@ export async function handOut(handout: Handout): Promise<void> {
     receipt,
   }
   try {
-    const taken = await taking(source, handout).catch((error) => {
-      throw error instanceof Undelivered ? undelivered(error.taken, delivery, error.cause) : error
+    const taken = await taking(source, handout).catch(async (error) => {
+      if (!(error instanceof Undelivered)) throw error
+      // What is named stays claimed, also after a power cut.
+      await opened.flush().catch(() => {})
+      throw undelivered(error.taken, delivery, error.cause)
     })
     await deliver(taken.taken, delivery)
     tellOf(taken, directory, messages)

@@ -104,7 +104,9 @@ export function* said({ world, schedule: { calls }, faults }: Case): Generator<V
     if (move === undefined) continue
     const before = profilesIn(world.before.get(move.target) ?? [])
     const now = [...profilesIn(world.disk.namesOf(move.target)).values()]
-    const come = now.filter(({ iccid, number }) => number > (before.get(iccid)?.number ?? 0)).length
+    const claims = world.disk.namesOf(`${move.target}/.claims`).filter((key) => /^\d+(\.\d+)?$/.test(key))
+    const come =
+      claims.length + now.filter(({ iccid, number }) => number > (before.get(iccid)?.number ?? 0)).length
     for (const text of told.flat()) {
       const said = Number(/^(\d+) profiles? moved to /.exec(text)?.[1] ?? 0)
       // Whoever is told that it failed runs the same command again: that moves more, unless the journal is there.

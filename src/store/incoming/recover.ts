@@ -9,7 +9,7 @@ import { errnoOf, Failure, reasonOf } from '../../failure.ts'
 import { type Messages, several } from '../../words.ts'
 import { namesIn, removeIfThere, tryToRemove } from '../directory-entries.ts'
 import { fileName } from '../names.ts'
-import { attempt, patiently } from '../patience.ts'
+import { attempt, ifThere, patiently } from '../patience.ts'
 import { FreeList } from '../queue.ts'
 import { type Added, find, publishAnswer } from './add.ts'
 import {
@@ -106,7 +106,8 @@ async function finish(target: Target, name: string, all: Recovered): Promise<voi
     else {
       const taken = incomingPath(directory, own + TAKEN)
       takeAway(theirs, taken)
-      const last = answerIn(taken)
+      // It is old: others may have removed it by now.
+      const last = ifThere(() => answerIn(taken)) ?? text
       if (!last.equals(text)) {
         // A call that was paused for long has gone on, and written it since.
         text = last
