@@ -98,7 +98,7 @@ async function hold(receipts: Receipts, comparison: Comparison): Promise<void> {
   for (const statements of withSeveralIccids(receipts.byDevice, statementAt))
     found['two-profiles'].push(statements)
   const problems = summary(found)
-  if (problems !== '') await printList(comparison, FIELDS, rowsOf(directory, found))
+  if (problems !== '' || format === 'csv') await printList(comparison, FIELDS, rowsOf(directory, found))
   else if (format === 'json') await printJson(comparison, { directory, ...tally })
   warnOfEach(messages, forgotten, {
     words: (each) => each,
