@@ -38,7 +38,7 @@ if defined PORT for %%p in (!PORT!) do call :name_port %%p || exit /b 2
 if !PANEL! equ 0 (echo PANEL is 0.>&2& exit /b 2)
 
 where softsim > nul 2>&1 || (echo softsim is not on the PATH.>&2& exit /b 2)
-if not defined PORT where "!PROGRAM!" > nul 2>&1 || (echo !PROGRAM! is not on the PATH. Or name a serial port.>&2& exit /b 2)
+if not defined PORT where "!PROGRAM!" > nul 2>&1 || (echo !PROGRAM! does not exist, or is not on the PATH. Or name a serial port.>&2& exit /b 2)
 if defined SEND if "!SEND:%%s=!" == "!SEND!" (echo SEND has no %%s for the profile.>&2& exit /b 2)
 mkdir "!scratch!" || exit /b 2
 for %%v in (PROFILE KEYS RECEIPTS RESULT LOGS LOWSTOCK SERIAL TIME_OUT READS SENDS PORTS BAUDRATE PROGRAMS PANELS STATIONS) do (

@@ -156,7 +156,11 @@ function Read-Serial($number, $taken) {
     Say "$serial is not a serial number. To end the shift, type exit."
     return
   }
-  if ($serial -cnotmatch "^(?:$serials)\z") { Say 'This is not a serial number of a device.'; return }
+  if ($serial -cnotmatch "^(?:$serials)\z") {
+    $format = Get-Setting SERIALS ''
+    Say "This is not a serial number of a device.$(if ($format) { " SERIALS is $format" })"
+    return
+  }
   if ($taken -ccontains $serial) { Say "Device $serial is in this panel already."; return }
   if (-not (Test-Call "--device=$serial")) { Say 'Nothing was programmed: scan again.'; return }
   $hasProfile = $false
@@ -271,7 +275,11 @@ function Watch-Device($slot, $end) {
 }
 
 if (-not (Find-Program softsim)) { Say 'softsim is not on the PATH.'; exit 2 }
-if (-not $ports -and -not (Find-Program $program)) { Say "$program is not on the PATH. Or name a serial port."; exit 2 }
+if (-not $ports -and -not (Find-Program $program)) {
+  $why = if ($program -match '[\\/]') { 'does not exist' } else { 'is not on the PATH' }
+  Say "$program $why. Or name a serial port."
+  exit 2
+}
 foreach ($pattern in $pass, $fail, $reads, $serials) {
   try { $null = [regex] $pattern } catch { Say "$pattern is not a regular expression."; exit 2 }
 }
@@ -292,6 +300,10 @@ foreach ($name in -split $wrong) {
 $passphrase = Get-Setting SOFTSIM_KEY_PASSPHRASE ''
 $env:SOFTSIM_KEY_PASSPHRASE = $null
 if (-not $passphrase -and (Select-String -LiteralPath $key -SimpleMatch -Quiet -Pattern ENCRYPTED -ErrorAction Ignore)) {
+  if ([Console]::IsInputRedirected) {
+    Say "$key has a passphrase, and standard input is a list: set SOFTSIM_KEY_PASSPHRASE."
+    exit 2
+  }
   $typed = Read-Host "Passphrase of $key" -AsSecureString
   $passphrase = (New-Object System.Net.NetworkCredential '', $typed).Password
 }

@@ -103,6 +103,9 @@ const lotsIn = (directory: string): string[] =>
 const hasUnused = (directory: string): boolean =>
   attempt(() => isAnyIn(directory, (name) => isProfileName(name) && !name.startsWith('__'))) ?? false
 
+export const hasUsed = (directory: string): boolean =>
+  attempt(() => isAnyIn(directory, (name) => isProfileName(name) && name.startsWith('__'))) ?? false
+
 function isAnyIn(directory: string, isMeant: (name: string) => boolean): boolean {
   for (const name of namesOf(directory)) if (isMeant(name)) return true
   return false

@@ -151,8 +151,9 @@ const START: Case[] = [
   refuses(
     'a program that is missing',
     { PROGRAM: 'no-such-program' },
-    'no-such-program is not on the PATH. Or name a serial port.',
+    'is not on the PATH. Or name a serial port.',
   ),
+  refuses('a program that is missing, by its path', { PROGRAM: './none' }, './none does not exist'),
   sets(
     'a key that is missing: the hint names the setting',
     { KEY: 'no.pem' },
@@ -172,6 +173,13 @@ const START: Case[] = [
     { PROFILES: '.' },
     { says: ['softsim: hint: did you mean PROFILES='], never: ['-i '], code: 3 },
   ),
+  {
+    name: 'a key with a passphrase, and a list: the station does not take the first line for it',
+    first: rename('locked.pem', 'softsim.pem'),
+    says: ['has a passphrase, and standard input is a list: set SOFTSIM_KEY_PASSPHRASE.'],
+    code: 2,
+    notInCmd: 'it can’t tell a list',
+  },
   scans('the passphrase of the key is asked for once, and the program does not get it', ['SN-1', 'SN-2'], {
     first: rename('locked.pem', 'softsim.pem'),
     secret: 'a secret',
@@ -266,7 +274,7 @@ const SERIALS: Case[] = [
   scans('upper and lower case are two devices', ['SN-a', 'sn-a'], { given: 'SN-a 1, sn-a 2' }),
   scans('serial numbers of one’s own form, each as a whole', ['XX-1\nSN-1SN-1\nSN-1'], {
     settings: { SERIALS: 'SN-[0-9]+' },
-    says: [NOT_A_SERIAL, NOT_A_SERIAL, ...ok('SN-1')],
+    says: [`${NOT_A_SERIAL} SERIALS is SN-[0-9]+`, NOT_A_SERIAL, ...ok('SN-1')],
     notInCmd: NO_PATTERNS,
   }),
 ]

@@ -109,8 +109,8 @@ export async function makeDirectory(path: string): Promise<string[]> {
 
 /** Directories that were made for nothing go again; one that stays learns who it is. */
 export function closeTarget({ directory, made }: OpenTarget): void {
-  if (!made.includes(directory)) return
   try {
+    if (!made.includes(directory)) return introduce(directory)
     rmdirSync(join(directory, INCOMING))
     for (const each of made) rmdirSync(each)
   } catch {

@@ -37,8 +37,13 @@ export interface Entry {
   readonly name: string
   readonly device?: string
   readonly isAgain?: boolean
-  /** The directory that it is moved to, and the move. */
-  readonly to?: { readonly directory: string; readonly move: string }
+  /** The directory that it is moved to, the move, and the ids of both directories. */
+  readonly to?: {
+    readonly directory: string
+    readonly move: string
+    readonly fromId: string | undefined
+    readonly toId: string | undefined
+  }
 }
 
 /** What makes the lines of a receipt longer. */
@@ -114,7 +119,7 @@ export class ReceiptFile {
         directory: this.#directory,
         file: usedName(name),
         again: isAgain ?? false,
-        ...(to === undefined ? {} : { to: to.directory, move: to.move }),
+        ...(to && { to: to.directory, move: to.move, fromId: to.fromId, toId: to.toId }),
       }),
     )
     return lines.map((line) => `${line}\n`).join('')
