@@ -109,13 +109,13 @@ export async function makeDirectory(path: string): Promise<string[]> {
 
 /** Directories that were made for nothing go again; one that stays learns who it is. */
 export function closeTarget({ directory, made }: OpenTarget): void {
-  try {
-    if (!made.includes(directory)) return introduce(directory)
+  const isGone = attempt(() => {
+    if (!made.includes(directory)) return false
     rmdirSync(join(directory, INCOMING))
     for (const each of made) rmdirSync(each)
-  } catch {
-    introduce(directory)
-  }
+    return true
+  })
+  if (isGone !== true) introduce(directory)
 }
 
 export const isDirectory = (path: string) => statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false
