@@ -7,24 +7,16 @@ import { Failure, reasonOf, UnusableProfile } from '../failure.ts'
 import { fullPath } from '../full-path.ts'
 import { pause } from '../pause.ts'
 import { iccidDigits } from '../profile/iccid.ts'
-import { anew, claimAll, claimable, comeAll, readSettled, type Stored, usedText } from '../store/claim.ts'
-import { comingKey, keyOfName } from '../store/claim-place.ts'
+import { anew, claimAll, claimable, readSettled, type Stored, usedText } from '../store/claim.ts'
+import { keyOfName } from '../store/claim-place.ts'
 import { type Outcome, settle } from '../store/create.ts'
 import { historyOf, namesDevice, recordAll } from '../store/devices.ts'
 import { flushDirectory } from '../store/flush/flush.ts'
-import { adopt, idOf } from '../store/identity.ts'
-import { movesInto, noteArrived, noteGiven } from '../store/move-journal.ts'
+import { adopt } from '../store/identity.ts'
+import { movesInto, noteGiven } from '../store/move-journal.ts'
 import { type Use, useOf } from '../store/profile-state.ts'
 import { FreeList } from '../store/queue.ts'
-import {
-  type Backup,
-  deniedBy,
-  holdersIn,
-  movesIn,
-  numberOf,
-  whereIs,
-  withSeveralIccids,
-} from '../store/receipts/last.ts'
+import { deniedBy, holdersIn, movesIn, numberOf, withSeveralIccids } from '../store/receipts/last.ts'
 import { type Receipt, Receipts } from '../store/receipts/read-receipts.ts'
 import { type By, deviceIn, fieldsOf, tombstoneIn, tombstoneText } from '../store/used-file.ts'
 import { type Messages, several } from '../words.ts'
@@ -45,21 +37,16 @@ export interface Restoration {
 }
 
 interface Job extends Restoration {
-  readonly backup: Backup
-  /** Other moves by which profiles came, or come home by the receipts. */
-  readonly late: Set<string>
-  /** The ICCIDs of what comes home. */
-  readonly home: Set<string>
+  /** The moves into the directory that its marks name. */
+  readonly arrived: ReadonlySet<string>
   /** Devices that have several ICCIDs by the receipts: which one they use is for a person to find out. */
   readonly unclear: ReadonlySet<string>
 }
 
 /** What is still to be created for a profile. */
 interface Step {
-  /** The text of its used file, or of the unused one that it comes home as. */
+  /** The text of its used file. */
   readonly text: string
-  /** If it comes home: the name of the unused file. */
-  readonly unused?: string
   /** If a record comes first: how many the device has. */
   readonly records?: number
   /** The move that the tombstone names. */
@@ -95,9 +82,7 @@ async function claimNamed(restoration: Restoration): Promise<void> {
     const unclear = new Set<string>()
     for (const [first] of withSeveralIccids(receipts.byDevice, (line) => receipts.at(line)))
       if (first?.device) unclear.add(first.device)
-    const [late, home] = [new Set<string>(), new Set<string>()]
-    const backup = { path: fullPath(directory), id: idOf(directory), arrived: movesInto(directory) }
-    const job: Job = { ...restoration, backup, late, home, unclear }
+    const job = { ...restoration, arrived: movesInto(directory), unclear }
     const tally = { profiles: 0, claimed: 0 }
     const stations = new Set<string>()
     progress.follow(() => `${several(tally.profiles, 'profile')} compared`)
@@ -112,17 +97,11 @@ async function claimNamed(restoration: Restoration): Promise<void> {
       if (some.push(each) >= AT_ONCE) await claimSome()
     }
     await claimSome()
-    for (const move of late) noteArrived(directory, move)
     const whose = stations.size > 0 ? ` of ${[...stations].sort().join(', ')}` : ''
     messages.tell(
       0,
-      `${several(tally.claimed - home.size, 'profile')} in ${directory} marked used, as the receipts${whose} say`,
+      `${several(tally.claimed, 'profile')} in ${directory} marked used, as the receipts${whose} say`,
     )
-    if (home.size > 0)
-      messages.tell(
-        0,
-        `${several(home.size, 'profile')} left ${directory} and came home: ${home.size === 1 ? 'it is' : 'they are'} unused again`,
-      )
   } finally {
     receipts.close()
   }
@@ -150,19 +129,8 @@ async function claimThese(job: Job, all: readonly Receipt[][]): Promise<number> 
     const recorded = await recordAll(directory, toRecord)
     noFailureIn(recorded)
     const late = new Set<Step>(toRecord.filter((_, at) => recorded[at]?.state !== 'ours'))
-    const here = wanted.filter((step) => !late.has(step))
-    noFailureIn(
-      await claimAll(
-        directory,
-        here.flatMap(({ text, unused }) => (unused ? [] : text)),
-      ),
-    )
-    noFailureIn(
-      await comeAll(
-        directory,
-        here.flatMap(({ text, unused }) => (unused ? { key: comingKey(unused), text } : [])),
-      ),
-    )
+    const texts = wanted.flatMap((step) => (late.has(step) ? [] : step.text))
+    noFailureIn(await claimAll(directory, texts))
   }
 }
 
@@ -226,72 +194,50 @@ function stepOfAnybody({ directory }: Job, holder: Receipt, use: Use): Step | un
   return stored && { text: usedText(stored, deviceIn(stored.stored), byOf(holder)) }
 }
 
-/** The directory is from before the profile came back to it. */
-function stepOfReturn(job: Job, receipts: readonly Receipt[], use: Use): Step | undefined {
+/** The directory is from before the profile came back to it. Whether somebody has it since is not known. */
+function stepOfReturn(job: Job, receipts: readonly Receipt[], use: Use) {
+  const { directory, arrived } = job
   const tombstone = use.state === 'used' ? tombstoneIn(use.text) : undefined
   if (use.state !== 'used' || tombstone === undefined) return undefined
-  const { move, profile } = tombstone
   const moves = movesIn(receipts)
-  const backup = knowing(job, profile.from)
-  const { path: here, id, arrived } = backup
-  const isNew = (each: { move: { id: string } }) => !arrived.has(each.move.id)
-  const next = anew(use.name, JSON.stringify(profile))
-  const where = whereIs(receipts, backup, use.name, true)
-  if (where !== 'unclear') {
-    const [by] = moves.filter((each) => each.move.toId === id && isNew(each))
-    if (by === undefined) return undefined
-    const out = moves.find((each) => each.move.fromId === id && numberOf(each.file) === numberOf(next.name))
-    if (out !== undefined)
-      return { text: tombstoneText(out.move, out.move.to, next, byOf(out)), move: out.move.id }
-    if (where === 'away') return undefined
-    job.home.add(by.iccid)
-    return { unused: next.name, text: JSON.stringify({ ...profile, from: by.move.id }) }
-  }
-  // It may have had another path. Whether somebody has it since is not known.
-  const homes = moves.flatMap((each) => (each.move.id === move ? each.directory : []))
-  const isHome = (path: string) => path === here || homes.includes(path)
-  const back = moves.filter((each) => isHome(each.move.to) && isNew(each))
+  // It may have had another path.
+  const homes = moves.flatMap((each) => (each.move.id === tombstone.move ? each.directory : []))
+  const isHome = (path: string) => path === fullPath(directory) || homes.includes(path)
+  const back = moves.filter(({ move }) => isHome(move.to) && !arrived.has(move.id))
   const out = moves.filter((each) => isHome(each.directory) && numberOf(each.file) > numberOf(use.name))
   const [last] = back
   if (last === undefined || back.length <= out.length) return undefined
   warnOfReturn(last.iccid, job)
-  return { text: usedText(next, undefined, byOf(last)) }
-}
-
-/** A profile says by which move it came. */
-function knowing({ backup, late }: Job, from: unknown): Backup {
-  if (typeof from !== 'string' || backup.arrived.has(from)) return backup
-  late.add(from)
-  return { ...backup, arrived: new Set([...backup.arrived, from]) }
+  return { text: usedText(anew(use.name, JSON.stringify(tombstone.profile)), undefined, byOf(last)) }
 }
 
 /** Another directory has the profile, or may have it. */
 function stepOfMove(job: Job, receipts: readonly Receipt[], use: Use): Step | undefined {
-  const { directory } = job
+  const { directory, arrived } = job
   const stored = unusedIn(directory, use)
   if (use.state === 'used') return stepOfReturn(job, receipts, use)
   if (stored === undefined || use.state === 'gone') return undefined
-  const backup = knowing(job, fieldsOf(stored.stored)['from'])
-  const { path: here, id, arrived } = backup
-  const where = whereIs(receipts, backup, use.name, false)
-  const left = deniedBy(receipts, use.name, arrived)
-  const fromHere = left.find(({ move }) => id !== undefined && move?.fromId === id)
+  const { from } = fieldsOf(stored.stored)
+  const known = typeof from === 'string' ? new Set([...arrived, from]) : arrived
+  const left = deniedBy(receipts, use.name, known)
+  const here = fullPath(directory)
+  // A move that was taken back has left a higher number, and no receipt.
+  const isLater = ({ directory: place, file, move }: (typeof left)[number]) =>
+    place === here && move !== undefined && !known.has(move.id) && numberOf(file) > numberOf(use.name)
   const out =
-    where === 'here'
-      ? fromHere
-      : (fromHere ??
-        left.find((each) => each.directory === here) ??
-        left.find((each) => !left.some(({ move }) => move?.to === each.directory)) ??
-        left[0])
+    left.find((each) => each.directory === here) ??
+    left.find((each) => !left.some(({ move }) => move?.to === each.directory)) ??
+    left[0] ??
+    movesIn(receipts).find(isLater)
   if (out?.move === undefined) return undefined
-  const tombstone = tombstoneText(out.move, out.move.to, stored, byOf(out))
-  // Another directory may have had this path, and this one the other path.
+  const { id, to } = out.move
+  const tombstone = tombstoneText({ id }, to, stored, byOf(out))
+  // Whether it is back is not known: another directory may have had this path, and this one the other path.
   const isBack = receipts.some(
     ({ move }) => move && [here, out.directory].includes(move.to) && !arrived.has(move.id),
   )
-  const isUnclear = where === 'unclear' && isBack
-  if (!isUnclear && tombstoneIn(tombstone) !== undefined) return { text: tombstone, move: out.move.id }
-  if (isUnclear) warnOfReturn(out.iccid, job)
+  if (!isBack && tombstoneIn(tombstone) !== undefined) return { text: tombstone, move: id }
+  if (isBack) warnOfReturn(out.iccid, job)
   return { text: usedText(stored, undefined, byOf(out)) }
 }
 

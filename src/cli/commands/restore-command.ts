@@ -9,7 +9,7 @@ export class RestoreCommand extends BaseCommand {
   static override usage = {
     description: 'put a directory from a backup, or a copy, back into use',
     details: [
-      'A backup does not know what was handed out or moved after it. This marks everything used that the receipts of all stations name, so that each device gets its own profile again, and nobody else gets it; what left and came home is unused again. It needs no private key. If it is interrupted, run it again.',
+      'A backup does not know what was handed out or moved after it. This marks everything used that the receipts of all stations name, so that each device gets its own profile again, and nobody else gets it. It needs no private key. If it is interrupted, run it again.',
       'What the receipts contradict is listed, with exit code 5, and is used by nobody: give it to its device with softsim next --device and --iccid.',
     ].join('\n\n'),
     examples: [

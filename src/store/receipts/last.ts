@@ -67,56 +67,15 @@ export function deniedBy(
  */
 export function lastMoves(receipts: readonly Receipt[]): readonly Move[] {
   const moves = movesIn(receipts)
-  const balance = balanceOf(moves.map(({ directory, move }) => [directory, move.to]))
+  const balance = new Map<string, number>()
+  const add = (directory: string, number: number) =>
+    balance.set(directory, (balance.get(directory) ?? 0) + number)
+  for (const { directory, move } of moves) {
+    add(move.to, 1)
+    add(directory, -1)
+  }
   const last = moves.filter(({ move }) => (balance.get(move.to) ?? 0) > 0)
   return last.length > 0 ? last : moves
-}
-
-/** How much more often each place was reached than left. */
-function balanceOf(ways: readonly (readonly [from: string, to: string])[]): Map<string, number> {
-  const balance = new Map<string, number>()
-  const add = (place: string, number: number) => balance.set(place, (balance.get(place) ?? 0) + number)
-  for (const [from, to] of ways) {
-    add(from, -1)
-    add(to, 1)
-  }
-  return balance
-}
-
-/** A directory as its backup knows it. */
-export interface Backup {
-  readonly path: string | undefined
-  readonly id: string | undefined
-  /** As for `deniedBy`. */
-  readonly arrived: ReadonlySet<string>
-}
-
-/**
- * Where a profile is that was in a directory when its backup was made, or had left it.
- * @param name of its unused file then
- * @returns `unclear` if the receipts do not tell, as one of them is missing or names directories by their paths only
- */
-export function whereIs(
-  receipts: readonly Receipt[],
-  { path, id, arrived }: Backup,
-  name: string,
-  hadLeft: boolean,
-): 'here' | 'away' | 'unclear' {
-  const moves = movesIn(receipts)
-  const ways = moves.flatMap(({ move: { fromId, toId } }) =>
-    fromId && toId ? [[fromId, toId] as const] : [],
-  )
-  if (id === undefined || ways.length < moves.length || !ways.flat().includes(id)) return 'unclear'
-  const balance = balanceOf(ways)
-  const elsewhere = moves.filter(({ move: { toId = '' } }) => toId !== id && (balance.get(toId) ?? 0) > 0)
-  // Somebody may have deleted the file with the id meanwhile.
-  if (elsewhere.length > 0) return elsewhere.some(({ move }) => move.to === path) ? 'unclear' : 'away'
-  const came = moves.filter(({ move }) => move.toId === id && !arrived.has(move.id)).length
-  const next = numberOf(name) + (hadLeft ? 1 : 0)
-  const numbers = moves.filter(({ move }) => move.fromId === id).map(({ file }) => numberOf(file))
-  const left = numbers.filter((number) => number >= next).sort((a, b) => a - b)
-  if (left.some((number, at) => number !== next + at)) return 'unclear'
-  return came - left.length >= (hadLeft ? 1 : 0) ? 'here' : 'away'
 }
 
 /** Each once: a call that finishes a move may write its receipts again, and see the directory at another path. */

@@ -1,12 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import {
-  deniedBy,
-  holdersIn,
-  lastMoves,
-  whereIs,
-  withSeveralIccids,
-} from '../../../src/store/receipts/last.ts'
+import { deniedBy, holdersIn, lastMoves, withSeveralIccids } from '../../../src/store/receipts/last.ts'
 import { Groups, type Receipt } from '../../../src/store/receipts/read-receipts.ts'
 
 const ICCID = '8988'
@@ -70,65 +64,6 @@ test('the last directory of any chain, in any order of the receipts', () => {
       if (chain[0] !== chain.at(-1)) expect(ends.size).toBe(1)
     }),
   )
-})
-
-/** Each directory has the path that all have, so that only their ids tell them apart. */
-const way = (id: string, fromId: string | undefined, toId: string, number: number): Receipt => {
-  const receipt = move(id, '/same', '/same', number)
-  return { ...receipt, move: { id, to: '/same', fromId, toId } }
-}
-
-const CHAINS = fc
-  .array(fc.constantFrom('a', 'b', 'c'), { minLength: 2, maxLength: 10 })
-  .filter((all) => all.every((each, at) => each !== all[at + 1]))
-
-/** What a profile leaves behind on its way, and what a backup of its directories knows after some of its moves. */
-function travel(chain: readonly string[], moved: number) {
-  const comings = (place: string, until: number) =>
-    chain.slice(0, until + 1).filter((each) => each === place).length
-  const receipts = chain.slice(1).map((to, at) => {
-    const from = chain[at] ?? ''
-    return way(String(at), from, to, comings(from, at))
-  })
-  const backupOf = (id: string) => {
-    const arrived = receipts.slice(0, moved).flatMap(({ move }) => (move?.toId === id ? move.id : []))
-    return { path: '/other', id, arrived: new Set(arrived) }
-  }
-  return { receipts, backupOf, comings: (id: string) => comings(id, moved) }
-}
-
-describe('where a profile is, by the receipts and a backup', () => {
-  test('wherever it went: here, or away', () => {
-    fc.assert(
-      fc.property(CHAINS, fc.nat(), (chain, some) => {
-        const moved = some % chain.length
-        const { receipts, backupOf, comings } = travel(chain, moved)
-        for (const id of new Set(chain.slice(0, moved + 1))) {
-          const hadLeft = chain[moved] !== id
-          const found = whereIs(receipts.toReversed(), backupOf(id), unused(comings(id)), hadLeft)
-          expect(found).toBe(chain.at(-1) === id ? 'here' : 'away')
-        }
-      }),
-    )
-  })
-
-  test('with a receipt that is missing, or has no ids: never here if it is away, but for the last move out', () => {
-    fc.assert(
-      fc.property(CHAINS, fc.nat(), fc.nat(), fc.boolean(), (chain, some, other, isMissing) => {
-        const moved = some % chain.length
-        const { receipts, backupOf, comings } = travel(chain, moved)
-        const at = other % receipts.length
-        const id = chain[moved] ?? ''
-        if (chain.at(-1) === id || (isMissing && chain[at] === id && chain.lastIndexOf(id) === at)) return
-        const kept = receipts.flatMap((each, index) => {
-          if (index !== at) return each
-          const { toId = '' } = each.move ?? {}
-          return isMissing ? [] : way(String(at), undefined, toId, 1)
-        })
-        expect(whereIs(kept, backupOf(id), unused(comings(id)), false)).not.toBe('here')
-      }),
-    )
-  })
 })
 
 test.each<[string, Receipt[], file: string, arrived: string[], denied: string[]]>([
