@@ -69,8 +69,10 @@ function lookAt(directory: string, name: string): Use {
 /** Whether a used file names its profile. */
 function isComplete(text: string, name: string): boolean {
   const { iccid, profile } = tombstoneIn(text)?.profile ?? fieldsOf(text)
-  return typeof profile === 'string' && iccidDigits(String(iccid)) === parseName(name)?.digits
+  return typeof profile === 'string' && isOf(iccid, name)
 }
+
+const isOf = (iccid: unknown, name: string) => iccidDigits(String(iccid)) === parseName(name)?.digits
 
 /**
  * Removes the unused file beside a used one: a killed call of an earlier version left it, or somebody put it back.
@@ -86,7 +88,7 @@ export function isStored(directory: string, name: string): boolean {
   if (!exists(pathIn(directory, name))) return false
   try {
     const text = readProfile(directory, name)
-    return text !== undefined && spellings(name).includes(fileName(parseProfile(text)?.iccid ?? ''))
+    return text !== undefined && isOf(parseProfile(text)?.iccid, name)
   } catch (error) {
     if (error instanceof UnusableProfile) return true
     throw error

@@ -3,7 +3,7 @@
 import type { Aftermath } from './aftermath.ts'
 import type { Disk } from './disk.ts'
 import type { Call, World } from './engine.ts'
-import { LOT, LOTS, profilesIn, STICK, THIRD } from './names.ts'
+import { LOT, LOTS, parseName, profilesIn, STICK, THIRD } from './names.ts'
 import type { Case, Violation } from './run.ts'
 import { begunMoves, type Move, WANTS } from './scenarios.ts'
 import { hasFault, isPausedForLong, type Schedule } from './text.ts'
@@ -58,13 +58,16 @@ export function* tooMany({ world, schedule }: Case, later: Aftermath): Generator
       yield { rule: 'too many', what: `${moved} moved, with ${count} at a time` }
 }
 
-/** A profile is unused in one directory at most, whatever has happened. */
+/** A profile is unused in one directory at most, and has one file there, whatever has happened. */
 export function* unusedTwice(disk: Disk): Generator<Violation> {
-  const unused = LOTS.flatMap((lot) =>
-    [...profilesIn(disk.namesOf(lot)).values()]
-      .filter(({ used }) => used === undefined)
-      .map(({ iccid, unused }) => ({ iccid, path: `${lot}/${unused}` })),
-  )
+  const unused = LOTS.flatMap((lot) => {
+    const names = disk.namesOf(lot)
+    const used = profilesIn(names.filter((name) => parseName(name)?.isUsed))
+    return names.flatMap((name) => {
+      const { iccid, number, isUsed } = parseName(name) ?? { iccid: '', number: 0, isUsed: true }
+      return isUsed || number <= (used.get(iccid)?.number ?? 0) ? [] : { iccid, path: `${lot}/${name}` }
+    })
+  })
   for (const [iccid, all] of Map.groupBy(unused, (each) => each.iccid))
     if (all.length > 1)
       yield { rule: 'unused twice', what: `${iccid}: ${all.map(({ path }) => path).join(', ')}` }
