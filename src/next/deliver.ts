@@ -4,7 +4,7 @@ import type { OpenDirectory } from '../store/flush/flush.ts'
 import { usedName } from '../store/names.ts'
 import type { ReceiptFile } from '../store/receipts/append.ts'
 import type { Messages } from '../words.ts'
-import type { Ready, Signals } from './ready.ts'
+import { asUnsure, type Ready, type Signals } from './ready.ts'
 import { isOnScreen, WriteFailure, writeOutput } from './standard-output.ts'
 
 const SLOW = 'the reader of standard output is slow or does not read: still waiting after 2 s'
@@ -33,10 +33,14 @@ export interface Delivery {
  */
 export async function deliver(taken: readonly Ready[], delivery: Delivery): Promise<void> {
   const { directory, messages, urgent, signals, opened, receipt } = delivery
+  // What is claimed by this call was flushed before it got its name.
+  const again = taken.filter(({ isAgain }) => isAgain).map((each) => usedPath(directory, each))
+  const isFlushed = await opened.flushWith(again).catch((error) => {
+    // A power cut may undo a claim that can't be flushed: another call then delivers the profile.
+    throw undelivered(taken.map(asUnsure), delivery, error)
+  })
+  if (!isFlushed) messages.warn(NO_FLUSH)
   try {
-    // What is claimed by this call was flushed before it got its name.
-    const again = taken.filter(({ isAgain }) => isAgain).map((each) => usedPath(directory, each))
-    if (!(await opened.flushWith(again))) messages.warn(NO_FLUSH)
     receipt?.append(taken)
     await writeOutput(taken.map(lineOf).join(''), signals.stop, () => urgent.warn(SLOW, 'slow-reader'))
   } catch (error) {

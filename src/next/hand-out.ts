@@ -11,7 +11,7 @@ import type { Messages } from '../words.ts'
 import { deliver, undelivered, usedPath } from './deliver.ts'
 import { HeldMessages } from './held-messages.ts'
 import { tellOfStock } from './low-stock.ts'
-import { type Signals, type Source, type Taken, Undelivered } from './ready.ts'
+import { asUnsure, type Signals, type Source, type Taken, Undelivered } from './ready.ts'
 import { checkByIccid, takeByIccid } from './take/by-iccid.ts'
 import { takeForDevices } from './take/for-devices.ts'
 import { takeNextUnused } from './take/next-unused.ts'
@@ -83,9 +83,12 @@ export async function handOut(handout: Handout): Promise<void> {
   try {
     const taken = await taking(source, handout).catch(async (error) => {
       if (!(error instanceof Undelivered)) throw error
-      // What is named stays claimed, also after a power cut.
-      await opened.flush().catch(() => {})
-      throw undelivered(error.taken, delivery, error.cause)
+      // What is named stays claimed, also after a power cut; if it can't be flushed, it may become unused again.
+      const named = await opened.flush().then(
+        () => error.taken,
+        () => error.taken.map(asUnsure),
+      )
+      throw undelivered(named, delivery, error.cause)
     })
     await deliver(taken.taken, delivery)
     tellOf(taken, directory, messages)

@@ -62,6 +62,8 @@ export interface Ready {
   readonly line: string
 }
 
+export const asUnsure = (ready: Ready): Ready => ({ ...ready, isUnsure: true })
+
 /** A call failed after it had claimed some of the profiles that it needs. */
 export class Undelivered extends Error {
   readonly taken: readonly Ready[]

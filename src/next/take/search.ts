@@ -7,7 +7,7 @@ import { fileName, whyNoProfile } from '../../store/names.ts'
 import { isHeld } from '../../store/patience.ts'
 import { Queue } from '../../store/queue.ts'
 import { refuseAssigned } from '../../store/used-file.ts'
-import { checkStop, makeReady, type Ready, type Source, Undelivered } from '../ready.ts'
+import { asUnsure, checkStop, makeReady, type Ready, type Source, Undelivered } from '../ready.ts'
 import { Shortage, shortage } from './shortage.ts'
 import { LOCKED_IN_A_ROW, Skipped } from './skipped.ts'
 
@@ -16,8 +16,6 @@ export interface Wanted {
   readonly ready: Ready
   readonly text: string
 }
-
-const asUnsure = (ready: Ready): Ready => ({ ...ready, isUnsure: true })
 
 /** One call's way through the unused profiles. */
 export class Search {

@@ -215,7 +215,7 @@ async function publishInPlace(
     for (const { iccid } of written.values()) {
       const name = fileName(iccid)
       // Since the search, another process may have stored it, and a third one claimed it.
-      const isUsed = namesOf(target, name).some((each) => exists(pathIn(directory, usedName(each))))
+      const isUsed = findUsed(target, name) !== undefined
       if (isUsed) patiently(() => removeIfThere(join(directory, name)))
       added[isUsed ? 'known' : 'stored'].push(iccid)
     }
@@ -242,13 +242,17 @@ function create(directory: string, name: string, rights: number): number | undef
  * claimed during the search is found in one place.
  */
 export function find(target: Target, name: string): string | undefined {
+  const unused = namesOf(target, name).find((each) => isStored(target.directory, each))
+  return unused === undefined ? findUsed(target, name) : pathIn(target.directory, unused)
+}
+
+function findUsed(target: Target, name: string): string | undefined {
   const { directory } = target
-  const names = namesOf(target, name)
-  const unused = names.find((each) => isStored(directory, each))
-  if (unused !== undefined) return pathIn(directory, unused)
   const claim = pathIn(pathIn(directory, CLAIMS), keyOfName(name))
   if (exists(claim)) return claim
-  return names.map((each) => pathIn(directory, usedName(each))).find(isFilled)
+  return namesOf(target, name)
+    .map((each) => pathIn(directory, usedName(each)))
+    .find(isFilled)
 }
 
 const namesOf = ({ hasFillers }: Target, name: string) =>
