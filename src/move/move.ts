@@ -11,7 +11,7 @@ import { keyOfName } from '../store/claim-place.ts'
 import { settle } from '../store/create.ts'
 import { areOnOneDisk } from '../store/directory-entries.ts'
 import { flushDirectory } from '../store/flush/flush.ts'
-import { enter, idOf, introduce } from '../store/identity.ts'
+import { enter } from '../store/identity.ts'
 import { checkSpaceForMove } from '../store/incoming/free-space.ts'
 import { finishFetches } from '../store/incoming/recover.ts'
 import { closeTarget, type OpenTarget, openTarget } from '../store/incoming/target-directory.ts'
@@ -116,7 +116,7 @@ async function runOf(order: Order, open: OpenTarget): Promise<Run> {
     receipt === undefined
       ? undefined
       : new ReceiptFile(receipt, source, most, {
-          to: { directory: fullPath(order.target) ?? order.target, move: NO_ID, fromId: NO_ID, toId: NO_ID },
+          to: { directory: fullPath(order.target) ?? order.target, move: NO_ID },
         })
   const tally = { claimed: 0, moved: 0, most }
   progress.follow(() => lineOf(tally))
@@ -325,8 +325,6 @@ async function give(run: Run, move: Move, { plan, isEarlier }: Journal, isResume
   const { source, target, receipts, messages, stop, tally } = run
   const names = plan?.names ?? []
   await flushDirectory(source)
-  introduce(target)
-  const ids = { fromId: idOf(source), toId: idOf(target) }
   for (let at = 0; at < names.length; at += AT_ONCE) {
     if (stop.aborted) throw interrupted(names.length - at)
     const ours = names.slice(at, at + AT_ONCE).flatMap((name) => {
@@ -338,7 +336,7 @@ async function give(run: Run, move: Move, { plan, isEarlier }: Journal, isResume
       ours.map(({ name, tombstone: { to, profile } }) => ({
         iccid: iccidDigits(profile.iccid) ?? '',
         name,
-        to: { directory: to, move: move.id, ...ids },
+        to: { directory: to, move: move.id },
         isAgain: isResumed,
       })),
     )

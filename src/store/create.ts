@@ -38,12 +38,11 @@ import {
   FLUSHES_AT_ONCE,
   flushDirectoryIfThere,
   flushDirectorySync,
-  flushFile,
   flushFileSync,
-  flushFiles,
   flushUnlessGoneSync,
   isOrdered,
   isTested,
+  writeAllFlushed,
 } from './flush/flush.ts'
 import { attempt, ifThere, patiently } from './patience.ts'
 import { fieldsOf } from './used-file.ts'
@@ -151,25 +150,12 @@ async function writeDrafts(directory: string, drafts: readonly Draft[]): Promise
   // Loading it takes time.
   const module = drafts.length < FLUSHES_AT_ONCE ? undefined : await import('./flush/whole-file-system.ts')
   const fileSystem = module && new module.FileSystemFlush(directory)
-  const isForAll = (await fileSystem?.isFor(drafts.length)) === true
   try {
-    for (const home of new Set(drafts.map((each) => each.home))) makeHome(directory, home, rights)
-    for (let at = 0; at < drafts.length; at += FLUSHES_AT_ONCE) {
-      const files: number[] = []
-      const some = drafts.slice(at, at + FLUSHES_AT_ONCE)
-      try {
-        for (const draft of some) {
-          const file = patiently(() => openSync(textPath(draft), 'wx', fileRights(rights)))
-          files.push(file)
-          writeFileSync(file, draft.text)
-        }
-        if (!isForAll) await Promise.all(files.map(flushFile))
-      } finally {
-        files.forEach(closeSync)
-      }
-      if (!isTested(directory)) for (const { home } of some) flushDirectorySync(home)
-    }
-    if (isForAll && !(await fileSystem?.flush(drafts.length))) await flushFiles(drafts.map(textPath))
+    const homes = new Set(drafts.map(({ home }) => home))
+    for (const home of homes) makeHome(directory, home, rights)
+    const texts = new Map(drafts.map((draft) => [textPath(draft), draft.text]))
+    await writeAllFlushed(texts, fileRights(rights), fileSystem)
+    if (!isTested(directory)) homes.forEach(flushDirectorySync)
   } catch (error) {
     drafts.forEach(drop)
     throw error

@@ -2,8 +2,6 @@
  * A directory knows that it is itself: a hidden file in it says what the file system says of that same file, its inode
  * number and its time of birth. A copy of the file has others, and then the directory is a copy, too, or came back from a
  * backup. A file that is missing or torn says nothing, and the next claim writes it.
- *
- * Its `id` is for receipts, as a path may be that of several directories: a backup has the id of its original.
  */
 import { randomUUID } from 'node:crypto'
 import { closeSync, fstatSync, openSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
@@ -15,7 +13,7 @@ import type { Messages } from '../words.ts'
 import { exists, fileRights, rightsOf, tryToRemove } from './directory-entries.ts'
 import { FAT, fileSystemOf, flushDirectorySync, flushFileSync, isTested, TESTED } from './flush/flush.ts'
 import { attempt, patiently } from './patience.ts'
-import { hasUsed, READ_SAFELY, readProfile } from './read.ts'
+import { hasUsed, READ_SAFELY } from './read.ts'
 import { nameUnused } from './receipts/read-receipts.ts'
 import { fieldsOf } from './used-file.ts'
 
@@ -161,10 +159,9 @@ export function enter(directory: string, messages: Messages, receipts?: string):
  * @throws the system error
  */
 export function adopt(directory: string): void {
-  const id = idOf(directory)
   const draft = join(directory, `${FILE}~${randomUUID()}`)
   try {
-    write(draft, directory, true, id)
+    write(draft, directory, true)
     patiently(() => renameSync(draft, join(directory, FILE)))
   } catch (error) {
     tryToRemove(draft)
@@ -180,19 +177,13 @@ export const introduce = (directory: string): void =>
     if (!exists(path)) write(path, directory, hasUsed(directory))
   })
 
-/** What a directory and its backups are called in receipts; undefined if nothing is written down. */
-export function idOf(directory: string): string | undefined {
-  const { id } = fieldsOf(attempt(() => readProfile(directory, FILE)) ?? '')
-  return typeof id === 'string' ? id : undefined
-}
-
 /** @throws the system error, EEXIST if there is one */
-function write(path: string, directory: string, used: boolean, id: string = randomUUID()): void {
+function write(path: string, directory: string, used: boolean): void {
   const file = patiently(() => openSync(path, 'wx', fileRights(rightsOf(directory))))
   try {
     const { ino, birthtimeNs } = fstatSync(file, { bigint: true })
     const seen = { inode: String(ino), birth: String(birthtimeNs), fileSystem: fileSystemOf(directory) }
-    writeFileSync(file, JSON.stringify({ id, host: hostname(), path: fullPath(directory), used, ...seen }))
+    writeFileSync(file, JSON.stringify({ host: hostname(), path: fullPath(directory), used, ...seen }))
     flushFileSync(file)
   } finally {
     closeSync(file)

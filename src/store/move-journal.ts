@@ -104,18 +104,6 @@ export function beginMove(source: string, target: string): Move {
   return move
 }
 
-/**
- * Marks a directory that has forgotten a move into it.
- * @throws the system error
- */
-export function noteArrived(target: string, id: string): void {
-  makeThere(target, MOVES)
-  const mark = markPath(target, id)
-  if (!exists(mark)) writeNewSync(mark, JSON.stringify(byUs()), fileRights(rightsOf(target)))
-  flushPathSync(mark)
-  flushDirectorySync(join(target, MOVES))
-}
-
 /** Forgets a move that has no plan. */
 function unmark(target: string, move: Move): void {
   tryToRemove(markPath(target, move.id))

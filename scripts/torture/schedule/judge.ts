@@ -334,7 +334,7 @@ function* unnamed({ world, schedule, faults }: Case): Generator<Violation> {
   const { hasCut, hasKill, refused } = faults
   if (hasCut || hasKill) return
   // What another tool marks used and does not print is its own affair.
-  if ([...refused].some((at) => schedule.calls[at] === 'rename')) return
+  if ([...refused].some((at) => schedule.calls[at]?.startsWith('rename'))) return
   const printed = new Set(world.prints.map((print) => print.iccid))
   const told = world.calls.flatMap(({ result }) => result ?? [])
   for (const each of lotOf(world, schedule)) {

@@ -130,10 +130,12 @@ const renameTool =
         for (const path of [`${directory}/__${name}`, directory]) files.fsyncSync(files.openSync(path))
         const device = `the tool of ${id}`
         const print = { call: id, iccid: found.iccid, device, isAgain: false, owners: [id] }
-        step('print', '', true, ({ world }) => {
-          // It claims what another call has not written to the end, and can't decrypt it.
-          if (textOf(world.disk, `${directory}/__${name}`).endsWith('}')) world.prints.push(print)
+        const isPrinted = step('print', '', true, ({ world }) => {
+          const isWhole = textOf(world.disk, `${directory}/__${name}`).endsWith('}')
+          return isWhole && world.prints.push(print) > 0
         })
+        // Another call has not written it to the end.
+        if (!isPrinted) return { ...done, code: 5, error: `can't decrypt ${name}` }
         return done
       }
       return { ...done, code: 3 }

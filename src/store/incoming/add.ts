@@ -8,7 +8,6 @@ import {
   readFileSync,
   renameSync,
   unlinkSync,
-  writeFileSync,
   writeSync,
 } from 'node:fs'
 import { join } from 'node:path'
@@ -21,6 +20,7 @@ import {
   flushFile,
   flushFiles,
   flushUnlessGone,
+  writeAllFlushed,
   writeFlushed,
 } from '../flush/flush.ts'
 import { fileName, hasFiller, pathIn, spellings, usedName } from '../names.ts'
@@ -136,7 +136,8 @@ async function publishByRename(
   const temporary = new Map(profiles.map((profile, index) => [pathIn(place, String(index)), profile]))
   const known: string[] = []
   try {
-    await writeAll(target, temporary)
+    const texts = new Map([...temporary].map(([path, profile]) => [path, toFile(profile)]))
+    await writeAllFlushed(texts, fileRights(target.rights), target.fileSystem)
     for (const [path, { iccid }] of temporary) {
       const name = fileName(iccid)
       const found = find(target, name)
@@ -159,29 +160,6 @@ const isRenamed = (from: string, to: string): boolean =>
     patiently(() => renameSync(from, to))
     return true
   }) ?? false
-
-/** Writes files and flushes them, all at once where that is known to work. */
-async function writeAll(
-  { fileSystem, rights }: Target,
-  files: ReadonlyMap<string, StoredProfile>,
-): Promise<void> {
-  const paths = [...files.keys()]
-  const isForAll = (await fileSystem?.isFor(paths.length)) === true
-  for (let at = 0; at < paths.length; at += FLUSHES_AT_ONCE) {
-    const written: number[] = []
-    try {
-      for (const path of paths.slice(at, at + FLUSHES_AT_ONCE)) {
-        const file = openSync(path, 'wx', fileRights(rights))
-        written.push(file)
-        writeFileSync(file, toFile(files.get(path) as StoredProfile))
-      }
-      if (!isForAll) await Promise.all(written.map(flushFile))
-    } finally {
-      for (const file of written) closeSync(file)
-    }
-  }
-  if (isForAll && !(await fileSystem?.flush(paths.length))) await flushFiles(paths)
-}
 
 /**
  * Publishes where the file system has no hard links. A crash can leave a torn file, but the answer that repairs it is

@@ -37,13 +37,8 @@ export interface Entry {
   readonly name: string
   readonly device?: string
   readonly isAgain?: boolean
-  /** The directory that it is moved to, the move, and the ids of both directories. */
-  readonly to?: {
-    readonly directory: string
-    readonly move: string
-    readonly fromId: string | undefined
-    readonly toId: string | undefined
-  }
+  /** The directory that it is moved to, and the id of the move. */
+  readonly to?: { readonly directory: string; readonly move: string }
 }
 
 /** What makes the lines of a receipt longer. */
@@ -119,7 +114,7 @@ export class ReceiptFile {
         directory: this.#directory,
         file: usedName(name),
         again: isAgain ?? false,
-        ...(to && { to: to.directory, move: to.move, fromId: to.fromId, toId: to.toId }),
+        ...(to && { to: to.directory, move: to.move }),
       }),
     )
     return lines.map((line) => `${line}\n`).join('')

@@ -24,17 +24,9 @@ export interface Receipt {
   /** Whether the profile was handed out before. */
   readonly again: boolean
   /** The move, and the directory that the profile was moved to; undefined if it was handed out. */
-  readonly move: ReceiptOfMove | undefined
+  readonly move: { readonly id: string; readonly to: string } | undefined
   /** The file of the receipt and the number of its line, as in `receipt.jsonl:12`. */
   readonly source: string
-}
-
-interface ReceiptOfMove {
-  readonly id: string
-  readonly to: string
-  /** The ids of the directories from which and to which it goes; undefined if they are not known. */
-  readonly fromId: string | undefined
-  readonly toId: string | undefined
 }
 
 /** What a receipt begins with, also one that is not complete. */
@@ -45,24 +37,18 @@ export const isBegun = (line: string) => line.startsWith(BEGINNING) || BEGINNING
 
 /** @returns undefined if the line is not a complete receipt */
 export function parseReceipt(line: string, source: string): Receipt | undefined {
-  const { time, station, device, iccid, directory, file, again, to, move, fromId, toId } = fieldsOf(
-    line.trim(),
-  )
+  const { time, station, device, iccid, directory, file, again, to, move } = fieldsOf(line.trim())
   const digits = typeof iccid === 'string' ? iccidDigits(iccid) : undefined
   if (digits === undefined || typeof time !== 'string') return undefined
   return {
     ...{ time, iccid: digits, source, again: again === true },
     ...{ station: textOf(station), directory: textOf(directory), file: textOf(file) },
     device: typeof device === 'string' ? device : null,
-    move:
-      to === undefined
-        ? undefined
-        : { id: textOf(move), to: textOf(to), fromId: idIn(fromId), toId: idIn(toId) },
+    move: to === undefined ? undefined : { id: textOf(move), to: textOf(to) },
   }
 }
 
 const textOf = (value: unknown) => (typeof value === 'string' ? value : '')
-const idIn = (value: unknown) => (typeof value === 'string' ? value : undefined)
 
 /** Each once: files may have been copied or joined. */
 export function withoutCopies<S extends Partial<Receipt>>(statements: readonly S[]): S[] {

@@ -15,7 +15,7 @@ const handOut = (device: string | null, again = false): Receipt => ({
 
 /** @param number how often the profile has come to the directory that it leaves */
 const move = (id: string, directory: string, to: string, number = 1): Receipt => ({
-  ...{ ...told, device: null, again: false, move: { id, to, fromId: undefined, toId: undefined } },
+  ...{ ...told, device: null, again: false, move: { id, to } },
   ...{ directory, file: `__${ICCID}${number === 1 ? '' : `.${number}`}.json` },
 })
 
