@@ -53,7 +53,7 @@ export async function handOut(handout: Handout): Promise<void> {
   if (handout.isDry) {
     checkDirectory(directory)
     refuseCopy(directory, handout.receipt)
-    if (iccid !== undefined) checkByIccid(directory, iccid)
+    if (iccid !== undefined) await checkByIccid(directory, iccid)
     if (handout.receipt !== undefined) checkReceiptFile(handout.receipt, directory, count, { devices })
     return handout.messages.tell(0, `checked the key and ${directory}; nothing was claimed`)
   }

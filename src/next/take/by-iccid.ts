@@ -21,6 +21,7 @@ import {
   readyFrom,
   type Source,
   type Taken,
+  Undelivered,
 } from '../ready.ts'
 import { Search } from './search.ts'
 
@@ -38,7 +39,7 @@ export async function takeByIccid(source: Source, iccid: string): Promise<Taken>
   const decrypt = await decryptor(source.key, 1)
   const look = new LookUp(source.directory, iccid)
   for (let tries = TRIES; tries > 0; tries--) {
-    const ready = await takeNow(source, decrypt, look)
+    const ready = await onDisk(iccid, () => takeNow(source, decrypt, look))
     if (ready !== undefined) return { taken: [ready] }
     pause(PAUSE_MS)
   }
@@ -70,17 +71,17 @@ export class LookUp {
     if (use.state === 'used' && this.#wasOpen && !isMoved && !isOwn) throw busy(this.iccid)
     this.#wasOpen ||= use.state === 'unused'
     // It may be about to become complete.
-    if (use.state === 'unused') onDisk(this.iccid, () => settle(this.#directory, comingKey(use.name)))
+    if (use.state === 'unused') settle(this.#directory, comingKey(use.name))
     if (use.state !== 'claimed') return use
     // A call that failed while it claimed the profile has told how to print it, and may have been right before.
-    onDisk(this.iccid, () => settle(this.#directory, keyOfName(use.name)))
+    settle(this.#directory, keyOfName(use.name))
     return undefined
   }
 }
 
 /** @throws {Failure} `no-such-profile` */
 function useNow(directory: string, iccid: string): Exclude<Use, { state: 'gone' }> {
-  const use = onDisk(iccid, () => useOf(directory, iccid))
+  const use = useOf(directory, iccid)
   if (use.state !== 'gone') return use
   // If the directory itself is missing, report that instead.
   checkDirectory(directory)
@@ -91,11 +92,12 @@ function useNow(directory: string, iccid: string): Exclude<Use, { state: 'gone' 
  * Changes nothing.
  * @throws {Failure} if there is no such profile, or if another directory has it
  */
-export function checkByIccid(directory: string, iccid: string): void {
-  const use = useNow(directory, iccid)
-  const tombstone = use.state === 'unused' ? undefined : tombstoneIn(use.text)
-  if (tombstone !== undefined) throw moved(iccid, tombstone)
-}
+export const checkByIccid = (directory: string, iccid: string): Promise<void> =>
+  onDisk(iccid, async () => {
+    const use = useNow(directory, iccid)
+    const tombstone = use.state === 'unused' ? undefined : tombstoneIn(use.text)
+    if (tombstone !== undefined) throw moved(iccid, tombstone)
+  })
 
 const busy = (iccid: string) => new Failure('busy-claim', `another call has claimed ${iccid}, or is about to`)
 
@@ -104,10 +106,14 @@ const busy = (iccid: string) => new Failure('busy-claim', `another call has clai
  * @returns undefined if another call is claiming it
  * @throws {Failure}
  */
-export async function chooseFor(
+export const chooseFor = (source: Source, decrypt: Decrypt, device: string, look: LookUp) =>
+  onDisk(look.iccid, () => choose(source, decrypt, device, look))
+
+async function choose(
   source: Source,
   decrypt: Decrypt,
-  { device, look }: { device: string; look: LookUp },
+  device: string,
+  look: LookUp,
 ): Promise<Ready | undefined> {
   const { directory, messages } = source
   const use = look.look()
@@ -122,18 +128,18 @@ export async function chooseFor(
   if (tombstone !== undefined) throw moved(iccid, tombstone)
   if (use.state === 'used' && use.isTwin) {
     // Until then, a tool that only renames could take it.
-    onDisk(iccid, () => removeTwin(directory, use))
+    removeTwin(directory, use)
     return undefined
   }
   // A call of version 1.1 was killed while it released it.
-  const isReleased = onDisk(iccid, () => isNobodys(directory, iccid, use.text))
+  const isReleased = isNobodys(directory, iccid, use.text)
   if (!isReleased) refuseOthers(iccid, device, use.text)
   if (!isReleased && deviceIn(use.text) === device)
     return orNot(source, name, readyFrom(source, decrypt, name, use.text))
   // Such a file may not say which device has the profile.
-  if (use.state === 'torn' && onDisk(iccid, () => recordedIccids(directory)).has(iccid))
+  if (use.state === 'torn' && recordedIccids(directory).has(iccid))
     throw new Failure('others-profile', `${iccid} is recorded for another device`)
-  const stored = onDisk(iccid, () => (isReleased ? anew(name, use.text) : claimable(directory, use)))
+  const stored = isReleased ? anew(name, use.text) : claimable(directory, use)
   if (stored === undefined) throw torn(name)
   const ready = await orNot(source, name, readyFrom(source, decrypt, stored.name, stored.stored))
   messages.warn(`${iccid} is marked used, and nobody is known to have it: use it only for device ${device}`)
@@ -162,7 +168,7 @@ async function takeNow(source: Source, decrypt: Decrypt, look: LookUp): Promise<
   if (use.state === 'used') {
     const tombstone = tombstoneIn(use.text)
     if (tombstone !== undefined) throw moved(iccid, tombstone)
-    if (onDisk(iccid, () => isNobodys(directory, iccid, use.text)))
+    if (isNobodys(directory, iccid, use.text))
       return aside(source, await takeAnew(source, decrypt, use, use.text))
     if (fieldsOf(use.text)['panel'] !== undefined) {
       // That call may come short yet, and gives the profile back unless somebody has claimed it anew.
@@ -171,7 +177,7 @@ async function takeNow(source: Source, decrypt: Decrypt, look: LookUp): Promise<
     }
     const ready = await orNot(source, name, readyFrom(source, decrypt, name, use.text))
     beforeClaim(signals)
-    onDisk(iccid, () => removeTwin(directory, use))
+    removeTwin(directory, use)
     // Until then, a tool that only renames could take it.
     return use.isTwin ? undefined : again(ready, messages)
   }
@@ -205,9 +211,9 @@ async function takeAnew(
   const ready = await orNot(source, name, readyFrom(source, decrypt, next.name, next.stored))
   beforeClaim(source.signals)
   const [ours] = await new Search(source, decrypt).claim([{ ready, text: usedText(ready) }])
-  const isGone = () => !patiently(() => removeIfThere(join(source.directory, name)))
   // A tool that only renames has taken it.
-  if (ours !== undefined && isTwin && onDisk(ready.iccid, isGone)) throw busy(ready.iccid)
+  if (ours !== undefined && isTwin && !patiently(() => removeIfThere(join(source.directory, name))))
+    throw busy(ready.iccid)
   return ours
 }
 
@@ -235,13 +241,13 @@ function again(ready: Ready, messages: Messages): Ready {
   return { ...ready, isAgain: true, ...(device === undefined ? {} : { device }) }
 }
 
-/** @throws {Failure} */
-function onDisk<T>(what: string, action: () => T): T {
+/** @throws {Failure} what a user is told of an error of the disk */
+async function onDisk<T>(iccid: string, action: () => Promise<T>): Promise<T> {
   try {
-    return action()
+    return await action()
   } catch (error) {
-    if (error instanceof Failure) throw error
-    if (error instanceof UnusableProfile) throw notHandedOut(what, error)
-    throw new Failure('not-recorded', `can't claim ${what}: ${reasonOf(error)}`, error)
+    if (error instanceof Failure || error instanceof Undelivered) throw error
+    if (error instanceof UnusableProfile) throw notHandedOut(iccid, error)
+    throw new Failure('not-recorded', `can't claim ${iccid}: ${reasonOf(error)}`, error)
   }
 }

@@ -69,7 +69,7 @@ export async function takeForDevices(
   const gather = async (count: number): Promise<Ready[]> => {
     const { iccid } = terms
     if (iccid === undefined || count === 0) return search.gather(count, had.size > 0)
-    return [await chooseFor(source, decrypt, { device, look })].filter((each) => each !== undefined)
+    return [await chooseFor(source, decrypt, device, look)].filter((each) => each !== undefined)
   }
   try {
     for (let tries = TRIES; had.size < devices.length; tries--) {
