@@ -3,6 +3,7 @@
  * anywhere, or as moved away, becomes used in it, each by a claim like those of other calls: so any number of calls can do
  * it at once, and a call that was killed is simply repeated.
  */
+import { join } from 'node:path'
 import { Failure, reasonOf, UnusableProfile } from '../failure.ts'
 import { fullPath } from '../full-path.ts'
 import { pause } from '../pause.ts'
@@ -16,7 +17,14 @@ import { adopt } from '../store/identity.ts'
 import { movesInto, noteGiven } from '../store/move-journal.ts'
 import { type Use, useOf } from '../store/profile-state.ts'
 import { FreeList } from '../store/queue.ts'
-import { deniedBy, holdersIn, movesIn, numberOf, withSeveralIccids } from '../store/receipts/last.ts'
+import {
+  deniedBy,
+  holdersIn,
+  lastMoves,
+  movesIn,
+  numberOf,
+  withSeveralIccids,
+} from '../store/receipts/last.ts'
 import { type Receipt, Receipts } from '../store/receipts/read-receipts.ts'
 import { type By, deviceIn, fieldsOf, tombstoneIn, tombstoneText } from '../store/used-file.ts'
 import { type Messages, several } from '../words.ts'
@@ -41,6 +49,8 @@ interface Job extends Restoration {
   readonly arrived: ReadonlySet<string>
   /** Devices that have several ICCIDs by the receipts: which one they use is for a person to find out. */
   readonly unclear: ReadonlySet<string>
+  /** Of profiles that came after the backup: the receipts of their moves. */
+  readonly missing: ReturnType<typeof movesIn>
 }
 
 /** What is still to be created for a profile. */
@@ -82,7 +92,7 @@ async function claimNamed(restoration: Restoration): Promise<void> {
     const unclear = new Set<string>()
     for (const [first] of withSeveralIccids(receipts.byDevice, (line) => receipts.at(line)))
       if (first?.device) unclear.add(first.device)
-    const job = { ...restoration, arrived: movesInto(directory), unclear }
+    const job: Job = { ...restoration, arrived: movesInto(directory), unclear, missing: [] }
     const tally = { profiles: 0, claimed: 0 }
     const stations = new Set<string>()
     progress.follow(() => `${several(tally.profiles, 'profile')} compared`)
@@ -102,6 +112,7 @@ async function claimNamed(restoration: Restoration): Promise<void> {
       0,
       `${several(tally.claimed, 'profile')} in ${directory} marked used, as the receipts${whose} say`,
     )
+    warnOfMissing(job)
   } finally {
     receipts.close()
   }
@@ -216,11 +227,15 @@ function stepOfMove(job: Job, receipts: readonly Receipt[], use: Use): Step | un
   const { directory, arrived } = job
   const stored = unusedIn(directory, use)
   if (use.state === 'used') return stepOfReturn(job, receipts, use)
+  const here = fullPath(directory)
+  const last = lastMoves(receipts)
+  const [came] = last
+  if (use.state === 'gone' && came !== undefined && last.every(({ move }) => move.to === here))
+    job.missing.push(came)
   if (stored === undefined || use.state === 'gone') return undefined
   const { from } = fieldsOf(stored.stored)
   const known = typeof from === 'string' ? new Set([...arrived, from]) : arrived
   const left = deniedBy(receipts, use.name, known)
-  const here = fullPath(directory)
   // A move that was taken back has left a higher number, and no receipt.
   const isLater = ({ directory: place, file, move }: (typeof left)[number]) =>
     place === here && move !== undefined && !known.has(move.id) && numberOf(file) > numberOf(use.name)
@@ -243,6 +258,19 @@ function stepOfMove(job: Job, receipts: readonly Receipt[], use: Use): Step | un
 
 const warnOfReturn = (iccid: string, { directory, messages }: Job): void =>
   messages.warn(`${iccid} left ${directory} and may have come back: it is marked used`, 'returned', iccid)
+
+/** Nobody has them: only the directories that they left can say what they are. */
+function warnOfMissing({ directory, messages, missing }: Job): void {
+  const [first] = missing
+  if (first === undefined) return
+  const has = `${join(first.directory, first.file)} still has it`
+  messages.warn(
+    missing.length === 1
+      ? `${first.iccid} came to ${directory} after the backup and is not in it: ${has}`
+      : `${missing.length} profiles came to ${directory} after the backup and are not in it, such as ${first.iccid}: ${has}`,
+    'after-backup',
+  )
+}
 
 /** What a call would hand out, or print by its ICCID. */
 const unusedIn = (directory: string, use: Use): Stored | undefined =>
