@@ -4,24 +4,20 @@ import type { OpenDirectory } from '../store/flush/flush.ts'
 import { usedName } from '../store/names.ts'
 import type { ReceiptFile } from '../store/receipts/append.ts'
 import type { Messages } from '../words.ts'
-import { asUnsure, type Ready, type Signals } from './ready.ts'
+import { asUnsure, type Ready, type Source } from './ready.ts'
 import { isOnScreen, WriteFailure, writeOutput } from './standard-output.ts'
+import type { Wish } from './take.ts'
 
 const SLOW = 'the reader of standard output is slow or does not read: still waiting after 2 s'
 const NO_FLUSH =
   "this file system can't flush a directory: after a power cut, the profiles handed out last may be unused again; a local disk is safer"
 
-export interface Delivery {
-  readonly directory: string
+export interface Delivery extends Pick<Source, 'directory' | 'signals'>, Pick<Wish, 'iccid' | 'isNew'> {
   readonly keyPath: string
-  /** The profile that the call names. */
-  readonly iccid: string | undefined
-  readonly isNew?: boolean | undefined
   /** Kept back until the profiles are delivered. */
   readonly messages: Messages
   /** Not kept back. */
   readonly urgent: Messages
-  readonly signals: Signals
   readonly opened: OpenDirectory
   readonly receipt: ReceiptFile | undefined
 }

@@ -1,4 +1,5 @@
 import { reasonOf } from '../failure.ts'
+import { decryptor } from '../key/decrypt.ts'
 import { readKey } from '../key/private-key.ts'
 import { NRF_REJECTS } from '../profile/validate.ts'
 import { FLUSHES_AT_ONCE } from '../store/flush/flush.ts'
@@ -7,28 +8,15 @@ import { hasIncoming } from '../store/incoming/answers.ts'
 import { checkOpenFiles } from '../store/open-files.ts'
 import { checkDirectory, openDirectory } from '../store/read.ts'
 import { checkReceiptFile, ReceiptFile } from '../store/receipts/append.ts'
-import type { Messages } from '../words.ts'
+import type { Level, Messages } from '../words.ts'
 import { deliver, undelivered, usedPath } from './deliver.ts'
-import { HeldMessages } from './held-messages.ts'
 import { tellOfStock } from './low-stock.ts'
-import { asUnsure, type Signals, type Source, type Taken, Undelivered } from './ready.ts'
-import { checkByIccid, takeByIccid } from './take/by-iccid.ts'
-import { takeForDevices } from './take/for-devices.ts'
-import { takeNextUnused } from './take/next-unused.ts'
+import { asUnsure, type Signals, type Source, Undelivered } from './ready.ts'
+import { checkNamed, type Taken, take, type Wish } from './take.ts'
 
-export type { Format } from './ready.ts'
-
-export interface Handout extends Omit<Source, 'key' | 'signals'> {
+export interface Handout extends Omit<Source, 'decrypt' | 'key' | 'signals'>, Wish {
   readonly keyPath: string
   readonly passphrase: string | undefined
-  /** 1 if `iccid` is given. */
-  readonly count: number
-  /** Take this profile, used or not. If undefined, take the next ones. */
-  readonly iccid: string | undefined
-  /** The serial numbers of the devices that profiles are wanted for; one if `iccid` is given. */
-  readonly devices: readonly string[] | undefined
-  /** Fail if one of the devices has a profile already. */
-  readonly isNew?: boolean | undefined
   /** Only check what can be checked before a claim. */
   readonly isDry?: boolean | undefined
   /** The file that receives a line for each profile. */
@@ -47,19 +35,28 @@ export interface Handout extends Omit<Source, 'key' | 'signals'> {
  * @throws {Failure} after printing nothing, or with the names of the profiles that were claimed but not delivered
  */
 export async function handOut(handout: Handout): Promise<void> {
-  const { directory, devices, format, iccid, keyPath, options } = handout
+  const { directory, devices, iccid } = handout
   const count = devices?.length ?? handout.count
-  const key = readKey(keyPath, handout.passphrase, handout.messages)
+  const key = readKey(handout.keyPath, handout.passphrase, handout.messages)
   if (handout.isDry) {
     checkDirectory(directory)
     refuseCopy(directory, handout.receipt)
-    if (iccid !== undefined) await checkByIccid(directory, iccid)
+    if (iccid !== undefined) await checkNamed({ directory, key }, iccid)
     if (handout.receipt !== undefined) checkReceiptFile(handout.receipt, directory, count, { devices })
     return handout.messages.tell(0, `checked the key and ${directory}; nothing was claimed`)
   }
   const messages = new HeldMessages(handout.messages)
   const begin = enter(directory, messages, handout.receipt)
-  const signals = atTheClaim(messages, begin, handout.listen())
+  const { stop, hold } = handout.listen()
+  const signals: Signals = {
+    stop,
+    // From the claim on, messages are kept back too, and the directory is used.
+    hold() {
+      hold()
+      messages.hold()
+      begin()
+    },
+  }
   if (hasIncoming(directory)) await tryToFinishFetches(directory, messages)
   const opened = openDirectory(directory)
   if (count > 1) checkOpenFiles(directory, Math.min(count, FLUSHES_AT_ONCE))
@@ -67,21 +64,11 @@ export async function handOut(handout: Handout): Promise<void> {
     handout.receipt === undefined
       ? undefined
       : new ReceiptFile(handout.receipt, directory, count, { devices })
-  const source = { directory, key, format, options, messages, signals }
-  const { isNew } = handout
-  const delivery = {
-    directory,
-    iccid,
-    isNew,
-    keyPath,
-    messages,
-    urgent: handout.messages,
-    signals,
-    opened,
-    receipt,
-  }
+  const decrypt = await decryptor(key, count)
+  const source = { ...handout, key, decrypt, messages, signals }
+  const delivery = { ...source, urgent: handout.messages, opened, receipt }
   try {
-    const taken = await taking(source, handout).catch(async (error) => {
+    const taken = await take(source, { ...handout, count }).catch(async (error) => {
       if (!(error instanceof Undelivered)) throw error
       // What is named stays claimed, also after a power cut; if it can't be flushed, it may become unused again.
       const named = await opened.flush().then(
@@ -98,18 +85,6 @@ export async function handOut(handout: Handout): Promise<void> {
   }
 }
 
-/** From the claim on, messages are kept back too, and the directory is used. */
-function atTheClaim(messages: HeldMessages, begin: () => void, signals: Signals): Signals {
-  return {
-    stop: signals.stop,
-    hold() {
-      signals.hold()
-      messages.hold()
-      begin()
-    },
-  }
-}
-
 function tellOf({ taken }: Taken, directory: string, messages: Messages): void {
   for (const { iccid, device, newerProblems, missingKeys, ...each } of taken) {
     const whose = device === undefined ? '' : ` to device ${device}`
@@ -123,11 +98,6 @@ function tellOf({ taken }: Taken, directory: string, messages: Messages): void {
   }
 }
 
-function taking(source: Source, { iccid, devices, count, isNew }: Handout): Promise<Taken> {
-  if (devices !== undefined) return takeForDevices(source, devices, { iccid, isNew })
-  return iccid === undefined ? takeNextUnused(source, count) : takeByIccid(source, iccid)
-}
-
 /** Profiles that an interrupted call received but did not store are unused profiles too. */
 async function tryToFinishFetches(directory: string, messages: Messages): Promise<void> {
   try {
@@ -135,5 +105,43 @@ async function tryToFinishFetches(directory: string, messages: Messages): Promis
     await finishFetches(directory, messages)
   } catch (error) {
     messages.warn(`profiles that an interrupted call received can't be stored: ${reasonOf(error)}`)
+  }
+}
+
+/**
+ * Keeps messages back between the claim and the delivery: writing one can take long, or forever if nobody reads
+ * standard error, and the profile must not wait for that.
+ */
+class HeldMessages implements Messages {
+  readonly #messages: Messages
+  #held: (() => void)[] | undefined
+
+  constructor(messages: Messages) {
+    this.#messages = messages
+  }
+
+  warn(...warning: Parameters<Messages['warn']>): void {
+    this.#pass(() => this.#messages.warn(...warning))
+  }
+
+  tell(level: Level, text: string): void {
+    this.#pass(() => this.#messages.tell(level, text))
+  }
+
+  /** From now on, keeps messages back. */
+  hold(): void {
+    this.#held ??= []
+  }
+
+  /** Prints what was kept back, in its order, and from now on every message at once. */
+  release(): void {
+    const held = this.#held ?? []
+    this.#held = undefined
+    for (const print of held) print()
+  }
+
+  #pass(print: () => void): void {
+    if (this.#held === undefined) print()
+    else this.#held.push(print)
   }
 }

@@ -1,5 +1,5 @@
 /** What comes before a claim: a profile that is ready to be printed, and a last look. */
-import { Failure, type UnusableProfile } from '../failure.ts'
+import { Failure, reasonOf, UnusableProfile } from '../failure.ts'
 import type { Decrypt } from '../key/decrypt.ts'
 import type { PrivateKey } from '../key/private-key.ts'
 import { wrongKeyFacts } from '../key/wrong-key.ts'
@@ -27,6 +27,7 @@ export type Format = keyof typeof FORMATS
 export interface Source {
   readonly directory: string
   readonly key: PrivateKey
+  readonly decrypt: Decrypt
   readonly format: Format
   /** Also selects the fields to check: those that the device gets. */
   readonly options: HexOptions
@@ -49,9 +50,11 @@ export interface Ready {
   /** The text of its file. */
   readonly stored: string
   /** The device that it is for, if one was named. */
-  readonly device?: string
+  readonly device?: string | undefined
   /** Whether it was handed out before. */
   readonly isAgain?: boolean
+  /** What a person must know of it. */
+  readonly caution?: string
   /** Why newer devices would reject it. Then it is only for a device that has it already. */
   readonly newerProblems: readonly string[]
   /** Of a profile that a device gets as it is printed. */
@@ -60,6 +63,16 @@ export interface Ready {
   readonly isUnsure?: boolean
   /** The output, made before the claim, so that only printing can fail after it. */
   readonly line: string
+}
+
+/** One that is to be claimed. */
+export interface Wanted extends Ready {
+  /** What its used file is to say. */
+  readonly text: string
+  /** If it is to be recorded for its device before: how many records the device has. */
+  readonly records?: number | undefined
+  /** The unused file beside a torn used one. It goes when the profile is claimed under its next number. */
+  readonly twin?: string
 }
 
 export const asUnsure = (ready: Ready): Ready => ({ ...ready, isUnsure: true })
@@ -75,13 +88,6 @@ export class Undelivered extends Error {
   }
 }
 
-/** What a call has claimed, or had again. */
-export interface Taken {
-  readonly taken: readonly Ready[]
-  /** How many unused profiles are left behind it, as far as that is known. */
-  readonly left?: number | undefined
-}
-
 /**
  * Reads an unused profile, and refuses one that newer devices would reject, unless it is a used one that was renamed back
  * by hand.
@@ -89,13 +95,18 @@ export interface Taken {
  * @returns undefined if there is no such file
  * @throws {UnusableProfile}
  */
-export async function makeReady(source: Source, decrypt: Decrypt, name: string): Promise<Ready | undefined> {
-  source.messages.tell(2, `reading ${name}`)
-  const stored = readProfile(source.directory, name)
+export async function makeReady(source: Source, name: string): Promise<Ready | undefined> {
+  const stored = readUnused(source, name)
   if (stored === undefined) return undefined
-  const ready = await readyFrom(source, decrypt, name, stored)
+  const ready = await readyFrom(source, name, stored)
   if (deviceIn(stored) === undefined) refuseOutdated(ready.newerProblems)
   return ready
+}
+
+/** @throws {UnusableProfile} */
+export function readUnused({ directory, messages }: Source, name: string): string | undefined {
+  messages.tell(2, `reading ${name}`)
+  return readProfile(directory, name)
 }
 
 /**
@@ -104,8 +115,7 @@ export async function makeReady(source: Source, decrypt: Decrypt, name: string):
  * @throws {UnusableProfile}
  */
 export async function readyFrom(
-  { format, options }: Source,
-  decrypt: Decrypt,
+  { decrypt, format, options }: Source,
   name: string,
   stored: string,
 ): Promise<Ready> {
@@ -123,13 +133,36 @@ export async function readyFrom(
   }
 }
 
+/** A profile that no other one can replace: that of a device, or the one that was asked for, by the name of its file. */
+export interface Subject {
+  readonly device?: string | undefined
+  readonly iccid?: string
+  readonly name?: string | undefined
+}
+
 /**
- * One that was asked for by name can't be handed out: there is no other one to take instead.
- * @param key the one that did not decrypt it
+ * Does something with one.
+ * @param key the one that decrypts it
+ * @throws {Failure} what a user is told
  */
-export function notHandedOut(what: string, cause: UnusableProfile, key?: PrivateKey): Failure {
-  const facts = cause.fault === 'locked' && key !== undefined ? wrongKeyFacts(key, false) : cause.fault
-  return new Failure(facts, `${what} can't be handed out: ${cause.message}`, cause)
+export async function told<T>(
+  key: PrivateKey,
+  { device, iccid, name = iccid }: Subject,
+  action: () => T | Promise<T>,
+): Promise<T> {
+  try {
+    return await action()
+  } catch (error) {
+    if (error instanceof Failure) throw error
+    const isDevices = device !== undefined
+    if (error instanceof UnusableProfile) {
+      const facts = error.fault === 'locked' ? wrongKeyFacts(key, false) : error.fault
+      const what = isDevices ? `the profile of device ${device}` : name
+      throw new Failure(facts, `${what} can't be handed out: ${error.message}`, error)
+    }
+    const step = isDevices ? `record which profile device ${device} has` : `claim ${iccid}`
+    throw new Failure('not-recorded', `can't ${step}: ${reasonOf(error)}`, error)
+  }
 }
 
 /** @throws {Failure} `interrupted` after a signal, before anything is claimed */

@@ -3,13 +3,11 @@ import { join } from 'node:path'
 import { describe, expect, inject, test } from 'vitest'
 import { adviceOn } from '../../src/advice/advice.ts'
 import { UnusableProfile } from '../../src/failure.ts'
-import { decryptor } from '../../src/key/decrypt.ts'
-import { makeReady, notHandedOut } from '../../src/next/ready.ts'
+import { makeReady, told as orTold } from '../../src/next/ready.ts'
 import { addProfile, directoryOf } from '../support/directory.ts'
 import { iccid, plainProfile, storedFile } from '../support/profiles.ts'
-import { key, source } from './take/lot.ts'
+import { key, source } from './lot.ts'
 
-const decrypt = await decryptor(key, 1)
 const directory = directoryOf([])
 const told: string[] = []
 const tell = (level: number, text: string) => void told.push(`${level}: ${text}`)
@@ -17,9 +15,9 @@ const call = source(undefined, { directory, format: 'hex', messages: { warn() {}
 
 test('a file is read, which -vv tells; one that is gone is none', async () => {
   const name = addProfile(directory, plainProfile(1))
-  expect(await makeReady(call, decrypt, name)).toMatchObject({ iccid: iccid(1), name })
+  expect(await makeReady(call, name)).toMatchObject({ iccid: iccid(1), name })
   expect(told).toEqual([`2: reading ${name}`])
-  expect(await makeReady(call, decrypt, 'gone.json')).toBeUndefined()
+  expect(await makeReady(call, 'gone.json')).toBeUndefined()
 })
 
 test('an ICCID is its digits, whatever its file is called', async () => {
@@ -27,7 +25,7 @@ test('an ICCID is its digits, whatever its file is called', async () => {
   const sealed = storedFile({ ...plainProfile(2), iccid: filled }, inject('keys').publicKey)
   const name = `${filled}.json`
   writeFileSync(join(directory, name), sealed)
-  expect((await makeReady(call, decrypt, name))?.iccid).toBe(iccid(2).slice(0, 19))
+  expect((await makeReady(call, name))?.iccid).toBe(iccid(2).slice(0, 19))
 })
 
 describe('one that was asked for by name', () => {
@@ -44,8 +42,9 @@ describe('one that was asked for by name', () => {
     ['unfit', undefined, 'unusable', /^take another profile/],
     ['held', denied, 'disk', /^close the other program/],
     ['locked', undefined, 'key', /^use the RSA private key that matches/],
-  ] as const)('is %s (%s): %s', (fault, cause, outcome, hint) => {
-    const advice = adviceOn(notHandedOut('1.json', new UnusableProfile(fault, 'why', { cause }), key))
+  ] as const)('is %s (%s): %s', async (fault, cause, outcome, hint) => {
+    const error = new UnusableProfile(fault, 'why', { cause })
+    const advice = await orTold(key, { name: '1.json' }, () => Promise.reject(error)).catch(adviceOn)
     expect(advice).toMatchObject({ outcome, message: "1.json can't be handed out: why" })
     expect(advice.hint).toMatch(hint)
   })

@@ -51,7 +51,7 @@ const FORBIDDEN = pairs({
   'src/move/move.ts':
     '../cli/report.ts ../next/hand-out.ts ../service/client.ts node:fs ../restore/restore.ts',
   'src/restore/restore.ts': '../next/hand-out.ts ../status/status.ts',
-  'src/next/take/search.ts': '../../move/move.ts ../cli/report.ts ../fetch/fetch.ts ../service/client.ts',
+  'src/next/search.ts': '../move/move.ts ../cli/report.ts ../fetch/fetch.ts ../service/client.ts',
   'src/status/status.ts': '../move/move.ts ../next/hand-out.ts ../cli/report.ts ../service/client.ts',
   'src/service/client.ts': '../store/claim.ts ../profile/hex.ts node:fs ../key/decrypt.ts ../advice/shell.ts',
   'src/store/claim.ts':
@@ -72,7 +72,7 @@ const ALLOWED = pairs({
   'src/move/move.ts': '../store/move-journal.ts',
   'src/restore/restore.ts': '../store/move-journal.ts',
   'src/status/count.ts': '../store/move-journal.ts',
-  'src/next/take/search.ts': '../store/claim.ts',
+  'src/next/search.ts': '../store/claim.ts',
   'src/service/response.ts': '../profile/iccid.ts',
   'src/status/status.ts': '../key/decrypt.ts ../profile/validate.ts',
   'src/store/incoming/answers.ts': '../../profile/iccid.ts',

@@ -35,7 +35,7 @@ export interface Entry {
   readonly iccid: string
   /** The name of the unused file. */
   readonly name: string
-  readonly device?: string
+  readonly device?: string | undefined
   readonly isAgain?: boolean
   /** The directory that it is moved to, and the id of the move. */
   readonly to?: { readonly directory: string; readonly move: string }

@@ -1,17 +1,16 @@
 import { renameSync, unlinkSync, writeFileSync } from 'node:fs'
 import { describe, expect, test, vi } from 'vitest'
-import { adviceOn } from '../../../src/advice/advice.ts'
-import type { Source } from '../../../src/next/ready.ts'
-import { takeForDevices } from '../../../src/next/take/for-devices.ts'
-import { takeNextUnused } from '../../../src/next/take/next-unused.ts'
-import { addProfile } from '../../support/directory.ts'
-import { iccid, plainProfile } from '../../support/profiles.ts'
-import { fail } from '../../support/watched-fs.ts'
+import { adviceOn } from '../../src/advice/advice.ts'
+import type { Source } from '../../src/next/ready.ts'
+import { take } from '../../src/next/take.ts'
+import { addProfile } from '../support/directory.ts'
+import { iccid, plainProfile } from '../support/profiles.ts'
+import { fail } from '../support/watched-fs.ts'
 import { directory, names, path, source, unused, used } from './lot.ts'
 
 /** Nobody else is there to wait for. */
-vi.mock('../../../src/pause.ts', () => ({ pause() {} }))
-vi.mock('node:fs', async () => (await import('../../support/watched-fs.ts')).watchedFs)
+vi.mock('../../src/pause.ts', () => ({ pause() {} }))
+vi.mock('node:fs', async () => (await import('../support/watched-fs.ts')).watchedFs)
 
 const back = (n: number) => unused(n, 2)
 
@@ -38,14 +37,14 @@ describe('a claim that another call wins', () => {
       claimElsewhere(2)
       addProfile(directory, plainProfile(5))
     })
-    const { taken } = await takeNextUnused(source(meanwhile), 4)
+    const { taken } = await take(source(meanwhile), { count: 4 })
     expect(taken.map((each) => each.iccid)).toEqual([1, 3, 4, 5].map((n) => iccid(n)))
   })
 })
 
 test('a panel whose second claim can’t be completed: all are named, and no other one is touched', async () => {
   fail(/^(open wx|rename)$/, used(2))
-  await expect(takeNextUnused(source(), 3)).rejects.toMatchObject({
+  await expect(take(source(), { count: 3 })).rejects.toMatchObject({
     // Of the second one, nobody can tell.
     taken: [2, 1, 3].map((n) => ({ iccid: iccid(n) })),
     cause: { facts: { kind: 'not-claimed' }, message: expect.stringContaining(unused(2)) },
@@ -55,7 +54,7 @@ test('a panel whose second claim can’t be completed: all are named, and no oth
 
 test('a panel that is too small, and one of its claims can’t come back: that one is named', async () => {
   fail(/^(open wx|rename)$/, back(3))
-  const taking = takeNextUnused(source(once(() => claimElsewhere(2))), 4)
+  const taking = take(source(once(() => claimElsewhere(2))), { count: 4 })
   const cause = { facts: { kind: 'too-few' } }
   await expect(taking).rejects.toMatchObject({ taken: [{ iccid: iccid(3) }], cause })
   expect(names()).toEqual([back(1), back(4), ...[1, 2, 3, 4].map((n) => used(n))])
@@ -72,17 +71,17 @@ test.each(Object.entries(WHICH))(
       else writeFileSync(path(each), '{}')
     }
     fail(/^rename$/, iccid(1), 'EBUSY')
-    await expect(takeNextUnused(source(), 1).catch(adviceOn)).resolves.toMatchObject({ outcome })
+    await expect(take(source(), { count: 1 }).catch(adviceOn)).resolves.toMatchObject({ outcome })
     expect(names()).toContain(unused(1))
   },
 )
 
 test.each([
-  ['a panel', (from: Source) => takeNextUnused(from, 2)],
-  ['two devices', (from: Source) => takeForDevices(from, ['A', 'B'])],
+  ['a panel', (from: Source) => take(from, { count: 2 })],
+  ['two devices', (from: Source) => take(from, { count: 2, devices: ['A', 'B'] })],
 ])('%s: what it was about to claim when it stopped is next in line', async (_, taking) => {
   // From now on there is a hint, and nobody reads the directory.
-  await takeNextUnused(source(), 1)
+  await take(source(), { count: 1 })
   await expect(taking(source(stop))).rejects.toThrow('stopped')
-  expect((await takeNextUnused(source(), 1)).taken.map((each) => each.iccid)).toEqual([iccid(2)])
+  expect((await take(source(), { count: 1 })).taken.map((each) => each.iccid)).toEqual([iccid(2)])
 })

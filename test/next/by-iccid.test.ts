@@ -1,19 +1,19 @@
 /** `next --iccid` beside other calls that claim the same profile, or were killed while they did. */
 import { mkdirSync, rmSync } from 'node:fs'
 import { describe, expect, test, vi } from 'vitest'
-import { adviceOn } from '../../../src/advice/advice.ts'
-import { takeByIccid } from '../../../src/next/take/by-iccid.ts'
-import { recordAll } from '../../../src/store/devices.ts'
-import { iccid } from '../../support/profiles.ts'
-import { fail } from '../../support/watched-fs.ts'
+import { adviceOn } from '../../src/advice/advice.ts'
+import { take as takeProfiles } from '../../src/next/take.ts'
+import { recordAll } from '../../src/store/devices.ts'
+import { iccid } from '../support/profiles.ts'
+import { fail } from '../support/watched-fs.ts'
 import { decide, directory, names, path, read, said, source, textFor, unused, used, write } from './lot.ts'
 
-vi.mock('../../../src/pause.ts', () => ({ pause() {} }))
-vi.mock('node:fs', async () => (await import('../../support/watched-fs.ts')).watchedFs)
+vi.mock('../../src/pause.ts', () => ({ pause() {} }))
+vi.mock('node:fs', async () => (await import('../support/watched-fs.ts')).watchedFs)
 
 /** @param hold what happens right before the claim */
 async function take(hold?: () => void) {
-  const { taken } = await takeByIccid(source(hold), iccid(1))
+  const { taken } = await takeProfiles(source(hold), { count: 1, iccid: iccid(1) })
   return taken[0]
 }
 
@@ -91,5 +91,14 @@ describe('it says what is wrong:', () => {
       message: expect.stringContaining(`can't claim ${iccid(1)}: `),
       hint: expect.stringMatching(hint),
     })
+  })
+
+  test.each(['EBUSY', 'EACCES'])('the unused file can’t be claimed: %s', async (code) => {
+    fail(/^rename$/, iccid(1), code)
+    await expect(take().catch(adviceOn)).resolves.toMatchObject({
+      outcome: 'disk',
+      message: expect.stringContaining(`can't be claimed; ${unused(1)}: it can't be marked as used: `),
+    })
+    expect(names()).toContain(unused(1))
   })
 })

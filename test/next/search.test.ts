@@ -1,12 +1,11 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, inject, test } from 'vitest'
-import { adviceOn } from '../../../src/advice/advice.ts'
-import type { Source, Taken } from '../../../src/next/ready.ts'
-import { takeForDevices } from '../../../src/next/take/for-devices.ts'
-import { takeNextUnused } from '../../../src/next/take/next-unused.ts'
-import { temporaryDirectory, usedIn } from '../../support/directory.ts'
-import { iccid, plainProfile, storedFile } from '../../support/profiles.ts'
+import { adviceOn } from '../../src/advice/advice.ts'
+import type { Source } from '../../src/next/ready.ts'
+import { type Taken, take as takeProfiles } from '../../src/next/take.ts'
+import { temporaryDirectory, usedIn } from '../support/directory.ts'
+import { iccid, plainProfile, storedFile } from '../support/profiles.ts'
 import { source as sourceOf } from './lot.ts'
 
 const { publicKey } = inject('keys')
@@ -35,7 +34,7 @@ const damaged = () => '{}'
 
 test('five files are enough to find out that the key is wrong, however many profiles are wanted', async () => {
   const { source, read, said } = thirty(locked)
-  await expect(takeNextUnused(source, 20).catch(adviceOn)).resolves.toMatchObject({
+  await expect(takeProfiles(source, { count: 20 }).catch(adviceOn)).resolves.toMatchObject({
     outcome: 'key',
     message: expect.stringContaining('(5 tried)'),
   })
@@ -45,7 +44,7 @@ test('five files are enough to find out that the key is wrong, however many prof
 
 test('more than there are: no file is read', async () => {
   const { source, read } = thirty(locked)
-  await expect(takeNextUnused(source, 31).catch(adviceOn)).resolves.toMatchObject({
+  await expect(takeProfiles(source, { count: 31 }).catch(adviceOn)).resolves.toMatchObject({
     outcome: 'no-profiles',
     message: `at most 30 of 31 requested profiles are available in ${source.directory}`,
   })
@@ -57,13 +56,15 @@ test('a file that is complete at the second look is taken', async () => {
     const path = join(source.directory, name)
     if (read.length === 2) writeFileSync(path, storedFile(plainProfile(1), publicKey))
   })
-  const { taken } = await takeNextUnused(source, 1)
+  const { taken } = await takeProfiles(source, { count: 1 })
   expect([taken.map((each) => each.iccid), read.length]).toEqual([[iccid(1)], 2])
 })
 
 test('a signal ends the search for a profile that can be used', async () => {
   const { source, stop, read } = thirty(damaged, () => setImmediate(() => stop.abort()))
-  await expect(takeNextUnused(source, 1).catch(adviceOn)).resolves.toMatchObject({ outcome: 'interrupted' })
+  await expect(takeProfiles(source, { count: 1 }).catch(adviceOn)).resolves.toMatchObject({
+    outcome: 'interrupted',
+  })
   // Each is read twice: a running fetch may be writing it.
   expect(read.length).toBeLessThan(2 * 30)
 })
@@ -71,7 +72,9 @@ test('a signal ends the search for a profile that can be used', async () => {
 test('twenty files that can’t be used are named, and the others are counted', async () => {
   const { source, said } = thirty(damaged)
   for (let n = 1; n <= 120; n++) writeFileSync(join(source.directory, `no-profile-${n}.json`), '')
-  await expect(takeNextUnused(source, 1).catch(adviceOn)).resolves.toMatchObject({ outcome: 'unusable' })
+  await expect(takeProfiles(source, { count: 1 }).catch(adviceOn)).resolves.toMatchObject({
+    outcome: 'unusable',
+  })
   expect(said).toHaveLength(21)
   expect(said.at(-1)).toBe('130 more files skipped')
 })
@@ -80,13 +83,15 @@ test('a file that a call may be storing is not damaged', async () => {
   const { source, said } = thirty(damaged)
   mkdirSync(join(source.directory, '.incoming'))
   writeFileSync(join(source.directory, '.incoming', 'x.answer'), '')
-  await expect(takeNextUnused(source, 1).catch(adviceOn)).resolves.toMatchObject({ outcome: 'no-profiles' })
+  await expect(takeProfiles(source, { count: 1 }).catch(adviceOn)).resolves.toMatchObject({
+    outcome: 'no-profiles',
+  })
   expect(said[0]).toContain('.json is skipped: a fetch may be writing it: ')
 })
 
 const TAKERS: [string, (source: Source) => Promise<Taken>][] = [
-  ['the next one', (source) => takeNextUnused(source, 1)],
-  ['a device', (source) => takeForDevices(source, ['D'])],
+  ['the next one', (source) => takeProfiles(source, { count: 1 })],
+  ['a device', (source) => takeProfiles(source, { count: 1, devices: ['D'] })],
 ]
 
 test.each(TAKERS)('%s: a signal while the profile is decrypted: nothing is claimed', async (_, take) => {

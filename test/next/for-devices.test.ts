@@ -1,13 +1,13 @@
 import { renameSync } from 'node:fs'
 import { expect, test, vi } from 'vitest'
-import { takeForDevices } from '../../../src/next/take/for-devices.ts'
-import { FreeList } from '../../../src/store/queue.ts'
-import { deviceIn } from '../../../src/store/used-file.ts'
-import { iccid } from '../../support/profiles.ts'
+import { take } from '../../src/next/take.ts'
+import { FreeList } from '../../src/store/queue.ts'
+import { deviceIn } from '../../src/store/used-file.ts'
+import { iccid } from '../support/profiles.ts'
 import { directory, names, path, read, source, unused, used, write } from './lot.ts'
 
 /** Nobody else is there to wait for. */
-vi.mock('../../../src/pause.ts', () => ({ pause() {} }))
+vi.mock('../../src/pause.ts', () => ({ pause() {} }))
 
 /** The devices that have a profile; '' for a used one that none has. */
 const owners = () =>
@@ -17,7 +17,7 @@ const owners = () =>
     .sort()
 
 async function handOut(...devices: string[]): Promise<string[]> {
-  const { taken } = await takeForDevices(source(), devices)
+  const { taken } = await take(source(), { count: devices.length, devices })
   return taken.map((each) => each.iccid)
 }
 
@@ -43,7 +43,7 @@ test('its profile goes to another call, and the last one was reserved by a call 
     FreeList.open(directory)?.reserve(1)
   })
   FreeList.drop(directory)
-  const { taken } = await takeForDevices(rival, ['D'])
+  const { taken } = await take(rival, { count: 1, devices: ['D'] })
   expect(taken).toMatchObject([{ iccid: iccid(4), device: 'D' }])
   expect(owners()).toEqual(['', 'A', 'B', 'D'])
 })

@@ -1,10 +1,10 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { adviceOn } from '../../../src/advice/advice.ts'
-import { UnusableProfile } from '../../../src/failure.ts'
-import { shortage } from '../../../src/next/take/shortage.ts'
-import { temporaryDirectory } from '../../support/directory.ts'
+import { adviceOn } from '../../src/advice/advice.ts'
+import { UnusableProfile } from '../../src/failure.ts'
+import { shortage } from '../../src/next/search.ts'
+import { temporaryDirectory } from '../support/directory.ts'
 
 type Found = Partial<Record<'usable' | 'used' | 'skipped' | 'held' | 'unreadable' | 'count', number>>
 

@@ -3,12 +3,14 @@ import { createPrivateKey } from 'node:crypto'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, inject } from 'vitest'
-import type { Source } from '../../../src/next/ready.ts'
-import { usedText } from '../../../src/store/claim.ts'
-import { directoryOf, namesIn, someProfiles } from '../../support/directory.ts'
-import { iccid } from '../../support/profiles.ts'
+import { decryptor } from '../../src/key/decrypt.ts'
+import type { Source } from '../../src/next/ready.ts'
+import { usedText } from '../../src/store/claim.ts'
+import { directoryOf, namesIn, someProfiles } from '../support/directory.ts'
+import { iccid } from '../support/profiles.ts'
 
 export const key = { object: createPrivateKey(inject('keys').privateKey), inFile: 1 }
+const decrypt = await decryptor(key, 1)
 
 export let directory = ''
 /** The warnings of the calls of a test. */
@@ -40,5 +42,5 @@ export function source(hold: () => void = () => {}, changes: Partial<Source> = {
   const options = { smsp: false, smsc: true, crc: false }
   const signals = { stop: new AbortController().signal, hold }
   const messages = { warn: (text: string) => void said.push(text), tell() {} }
-  return { directory, key, options, format: 'raw', messages, signals, ...changes }
+  return { directory, key, decrypt, options, format: 'raw', messages, signals, ...changes }
 }
