@@ -45,6 +45,8 @@ export interface Restoration {
 }
 
 interface Job extends Restoration {
+  /** The full path of the directory. */
+  readonly here: string | undefined
   /** The moves into the directory that its marks name. */
   readonly arrived: ReadonlySet<string>
   /** Devices that have several ICCIDs by the receipts: which one they use is for a person to find out. */
@@ -59,11 +61,9 @@ interface Step {
   readonly text: string
   /** If a record comes first: how many the device has. */
   readonly records?: number
-  /** The move that the tombstone names. */
-  readonly move?: string
-  /** Whether only the record is missing. */
-  readonly isUsed?: boolean
 }
+
+type Used = Extract<Use, { state: 'used' }>
 
 /**
  * @throws {Failure} `no-directory`, `unread-directory`, `not-receipts`, `unread-receipts` or `not-recorded`: then the same
@@ -92,21 +92,16 @@ async function claimNamed(restoration: Restoration): Promise<void> {
     const unclear = new Set<string>()
     for (const [first] of withSeveralIccids(receipts.byDevice, (line) => receipts.at(line)))
       if (first?.device) unclear.add(first.device)
-    const job: Job = { ...restoration, arrived: movesInto(directory), unclear, missing: [] }
+    const here = fullPath(directory)
+    const job: Job = { ...restoration, here, arrived: movesInto(directory), unclear, missing: [] }
     const tally = { profiles: 0, claimed: 0 }
     const stations = new Set<string>()
     progress.follow(() => `${several(tally.profiles, 'profile')} compared`)
-    let some: Receipt[][] = []
-    const claimSome = async () => {
+    for (const some of inParts(receipts.profiles())) {
+      for (const { station } of some.flat()) stations.add(station)
       tally.claimed += await claimThese(job, some)
       tally.profiles += some.length
-      some = []
     }
-    for (const each of receipts.profiles()) {
-      for (const { station } of each) stations.add(station)
-      if (some.push(each) >= AT_ONCE) await claimSome()
-    }
-    await claimSome()
     const whose = stations.size > 0 ? ` of ${[...stations].sort().join(', ')}` : ''
     messages.tell(
       0,
@@ -118,30 +113,37 @@ async function claimNamed(restoration: Restoration): Promise<void> {
   }
 }
 
+function* inParts<T>(all: Iterable<T>): Generator<T[]> {
+  const some: T[] = []
+  for (const each of all) if (some.push(each) === AT_ONCE) yield some.splice(0)
+  yield some
+}
+
 /**
  * @param all the receipts of each profile
- * @returns how many of the profiles were not used as the receipts say
+ * @returns how many of the profiles it has marked used
  */
 async function claimThese(job: Job, all: readonly Receipt[][]): Promise<number> {
   const { directory } = job
   let open = all
-  let claimed: number | undefined
+  let claimed = 0
   for (let tries = TRIES; ; tries--) {
     const steps = open.map((receipts) => stepFor(job, receipts))
     open = open.filter((_, at) => steps[at] !== undefined)
     const wanted = steps.filter((step) => step !== undefined)
-    claimed ??= wanted.filter(({ isUsed }) => !isUsed).length
     if (wanted.length === 0) return claimed
     if (tries === 0) throw new Failure('busy-claim', `another call is claiming ${open[0]?.[0]?.iccid}`)
     if (tries < TRIES) pause(PAUSE_MS)
-    for (const id of new Set(wanted.flatMap(({ move }) => move ?? [])))
+    for (const id of new Set(wanted.flatMap(({ text }) => tombstoneIn(text)?.move ?? [])))
       await noteGiven({ id, source: directory })
     const toRecord = wanted.filter((step): step is Step & { records: number } => step.records !== undefined)
     const recorded = await recordAll(directory, toRecord)
     noFailureIn(recorded)
     const late = new Set<Step>(toRecord.filter((_, at) => recorded[at]?.state !== 'ours'))
     const texts = wanted.flatMap((step) => (late.has(step) ? [] : step.text))
-    noFailureIn(await claimAll(directory, texts))
+    const outcomes = await claimAll(directory, texts)
+    noFailureIn(outcomes)
+    claimed += outcomes.filter(({ state }) => state === 'ours').length
   }
 }
 
@@ -165,7 +167,7 @@ function stepFor(job: Job, receipts: readonly Receipt[]): Step | undefined {
     }
     const [holder, another] = holdersIn(receipts)
     if (holder === undefined) return stepOfMove(job, receipts, use)
-    if (use.state === 'gone' && holder.device !== null && holder.directory === fullPath(directory))
+    if (use.state === 'gone' && holder.device !== null && holder.directory === job.here)
       messages.warn(`${iccid}, which device ${holder.device} has, is not in ${directory}`)
     const isClear = another === undefined && holder.device !== null && !job.unclear.has(holder.device)
     return (isClear ? stepOfDevice(job, holder, use) : undefined) ?? stepOfAnybody(job, holder, use)
@@ -183,14 +185,12 @@ function stepFor(job: Job, receipts: readonly Receipt[]): Step | undefined {
 function stepOfDevice({ directory }: Job, holder: Receipt, use: Use): Step | undefined {
   const device = holder.device ?? ''
   const { assignment, records } = historyOf(directory, device)
-  if (assignment !== undefined && digitsIn(assignment.text) === holder.iccid) {
-    const isClaimed = namesDevice(assignment)
-    return isClaimed ? undefined : { text: assignment.text }
-  }
-  // It has another one: which one it uses is for a person to find out.
+  // If it has another one, which one it uses is for a person to find out.
   if (assignment !== undefined && namesDevice(assignment)) return undefined
+  if (assignment !== undefined && iccidDigits(String(fieldsOf(assignment.text)['iccid'])) === holder.iccid)
+    return { text: assignment.text }
   if (use.state === 'used' && deviceIn(use.text) === device)
-    return { text: JSON.stringify({ ...fieldsOf(use.text), file: use.name }), records, isUsed: true }
+    return { text: JSON.stringify({ ...fieldsOf(use.text), file: use.name }), records }
   // Another call has claimed it for somebody. What somebody renamed does not say so, and after what a killed call claimed,
   // the device has got the next number.
   const isOthers = use.state === 'used' && fieldsOf(use.text)['claimed'] !== undefined
@@ -201,63 +201,63 @@ function stepOfDevice({ directory }: Job, holder: Receipt, use: Use): Step | und
 
 /** Somebody has the profile, or several say so: no other device gets it. */
 function stepOfAnybody({ directory }: Job, holder: Receipt, use: Use): Step | undefined {
-  const stored = unusedIn(directory, use)
+  const stored = use.state === 'used' ? undefined : claimable(directory, use)
   return stored && { text: usedText(stored, deviceIn(stored.stored), byOf(holder)) }
-}
-
-/** The directory is from before the profile came back to it. Whether somebody has it since is not known. */
-function stepOfReturn(job: Job, receipts: readonly Receipt[], use: Use) {
-  const { directory, arrived } = job
-  const tombstone = use.state === 'used' ? tombstoneIn(use.text) : undefined
-  if (use.state !== 'used' || tombstone === undefined) return undefined
-  const moves = movesIn(receipts)
-  // It may have had another path.
-  const homes = moves.flatMap((each) => (each.move.id === tombstone.move ? each.directory : []))
-  const isHome = (path: string) => path === fullPath(directory) || homes.includes(path)
-  const back = moves.filter(({ move }) => isHome(move.to) && !arrived.has(move.id))
-  const out = moves.filter((each) => isHome(each.directory) && numberOf(each.file) > numberOf(use.name))
-  const [last] = back
-  if (last === undefined || back.length <= out.length) return undefined
-  warnOfReturn(last.iccid, job)
-  return { text: usedText(anew(use.name, JSON.stringify(tombstone.profile)), undefined, byOf(last)) }
 }
 
 /** Another directory has the profile, or may have it. */
 function stepOfMove(job: Job, receipts: readonly Receipt[], use: Use): Step | undefined {
-  const { directory, arrived } = job
-  const stored = unusedIn(directory, use)
+  const { directory, arrived, here } = job
   if (use.state === 'used') return stepOfReturn(job, receipts, use)
-  const here = fullPath(directory)
   const last = lastMoves(receipts)
   const [came] = last
   if (use.state === 'gone' && came !== undefined && last.every(({ move }) => move.to === here))
     job.missing.push(came)
+  const stored = claimable(directory, use)
   if (stored === undefined || use.state === 'gone') return undefined
   const { from } = fieldsOf(stored.stored)
   const known = typeof from === 'string' ? new Set([...arrived, from]) : arrived
   const left = deniedBy(receipts, use.name, known)
-  // A move that was taken back has left a higher number, and no receipt.
-  const isLater = ({ directory: place, file, move }: (typeof left)[number]) =>
-    place === here && move !== undefined && !known.has(move.id) && numberOf(file) > numberOf(use.name)
   const out =
     left.find((each) => each.directory === here) ??
     left.find((each) => !left.some(({ move }) => move?.to === each.directory)) ??
     left[0] ??
-    movesIn(receipts).find(isLater)
+    // A move that was taken back has left a higher number, and no receipt.
+    movesIn(receipts).find(
+      (each) =>
+        each.directory === here && !known.has(each.move.id) && numberOf(each.file) > numberOf(use.name),
+    )
   if (out?.move === undefined) return undefined
-  const { id, to } = out.move
-  const tombstone = tombstoneText({ id }, to, stored, byOf(out))
   // Whether it is back is not known: another directory may have had this path, and this one the other path.
   const isBack = receipts.some(
     ({ move }) => move && [here, out.directory].includes(move.to) && !arrived.has(move.id),
   )
-  if (!isBack && tombstoneIn(tombstone) !== undefined) return { text: tombstone, move: id }
-  if (isBack) warnOfReturn(out.iccid, job)
-  return { text: usedText(stored, undefined, byOf(out)) }
+  if (isBack) return stepOfUnknown(job, out, stored)
+  const text = tombstoneText({ id: out.move.id }, out.move.to, stored, byOf(out))
+  return { text: tombstoneIn(text) === undefined ? usedText(stored, undefined, byOf(out)) : text }
 }
 
-const warnOfReturn = (iccid: string, { directory, messages }: Job): void =>
+/** The directory is from before the profile came back to it. */
+function stepOfReturn(job: Job, receipts: readonly Receipt[], { name, text }: Used): Step | undefined {
+  const { arrived, here } = job
+  const tombstone = tombstoneIn(text)
+  const moves = movesIn(receipts)
+  // It may have had another path.
+  const homes = moves.flatMap((each) => (each.move.id === tombstone?.move ? each.directory : []))
+  const isHome = (path: string) => path === here || homes.includes(path)
+  const back = moves.filter(({ move }) => isHome(move.to) && !arrived.has(move.id))
+  const out = moves.filter((each) => isHome(each.directory) && numberOf(each.file) > numberOf(name))
+  const [last] = back
+  if (tombstone === undefined || last === undefined || back.length <= out.length) return undefined
+  return stepOfUnknown(job, last, anew(name, JSON.stringify(tombstone.profile)))
+}
+
+/** Whether somebody has it since it may have come back is not known. */
+function stepOfUnknown({ directory, messages }: Job, by: Receipt, stored: Stored): Step {
+  const { iccid } = by
   messages.warn(`${iccid} left ${directory} and may have come back: it is marked used`, 'returned', iccid)
+  return { text: usedText(stored, undefined, byOf(by)) }
+}
 
 /** Nobody has them: only the directories that they left can say what they are. */
 function warnOfMissing({ directory, messages, missing }: Job): void {
@@ -272,10 +272,4 @@ function warnOfMissing({ directory, messages, missing }: Job): void {
   )
 }
 
-/** What a call would hand out, or print by its ICCID. */
-const unusedIn = (directory: string, use: Use): Stored | undefined =>
-  use.state === 'used' ? undefined : claimable(directory, use)
-
 const byOf = ({ station, time }: Receipt): By => ({ station, time })
-
-const digitsIn = (text: string) => iccidDigits(String(fieldsOf(text)['iccid']))
