@@ -45,7 +45,7 @@ export async function handOut(handout: Handout): Promise<void> {
     if (handout.receipt !== undefined) checkReceiptFile(handout.receipt, directory, count, { devices })
     return handout.messages.tell(0, `checked the key and ${directory}; nothing was claimed`)
   }
-  const messages = new HeldMessages(handout.messages)
+  const messages = heldBack(handout.messages)
   const begin = enter(directory, messages, handout.receipt)
   const { stop, hold } = handout.listen()
   const signals: Signals = {
@@ -112,36 +112,24 @@ async function tryToFinishFetches(directory: string, messages: Messages): Promis
  * Keeps messages back between the claim and the delivery: writing one can take long, or forever if nobody reads
  * standard error, and the profile must not wait for that.
  */
-class HeldMessages implements Messages {
-  readonly #messages: Messages
-  #held: (() => void)[] | undefined
-
-  constructor(messages: Messages) {
-    this.#messages = messages
+function heldBack(messages: Messages) {
+  let held: (() => void)[] | undefined
+  const pass = (print: () => void): void => {
+    if (held === undefined) print()
+    else held.push(print)
   }
-
-  warn(...warning: Parameters<Messages['warn']>): void {
-    this.#pass(() => this.#messages.warn(...warning))
-  }
-
-  tell(level: Level, text: string): void {
-    this.#pass(() => this.#messages.tell(level, text))
-  }
-
-  /** From now on, keeps messages back. */
-  hold(): void {
-    this.#held ??= []
-  }
-
-  /** Prints what was kept back, in its order, and from now on every message at once. */
-  release(): void {
-    const held = this.#held ?? []
-    this.#held = undefined
-    for (const print of held) print()
-  }
-
-  #pass(print: () => void): void {
-    if (this.#held === undefined) print()
-    else this.#held.push(print)
+  return {
+    warn: (...warning: Parameters<Messages['warn']>) => pass(() => messages.warn(...warning)),
+    tell: (level: Level, text: string) => pass(() => messages.tell(level, text)),
+    /** From now on, keeps messages back. */
+    hold(): void {
+      held ??= []
+    },
+    /** Prints what was kept back, in its order, and from now on every message at once. */
+    release(): void {
+      const all = held ?? []
+      held = undefined
+      for (const print of all) print()
+    },
   }
 }
