@@ -5,7 +5,6 @@
  */
 import { join } from 'node:path'
 import { Failure, reasonOf, UnusableProfile } from '../failure.ts'
-import { fullPath } from '../full-path.ts'
 import { pause } from '../pause.ts'
 import { iccidDigits } from '../profile/iccid.ts'
 import { anew, claimAll, claimable, readSettled, type Stored, usedText } from '../store/claim.ts'
@@ -13,7 +12,7 @@ import { keyOfName } from '../store/claim-place.ts'
 import { type Outcome, settle } from '../store/create.ts'
 import { historyOf, namesDevice, recordAll } from '../store/devices.ts'
 import { flushDirectory } from '../store/flush/flush.ts'
-import { adopt } from '../store/identity.ts'
+import { adopt, pathsOf } from '../store/identity.ts'
 import { movesInto, noteGiven } from '../store/move-journal.ts'
 import { type Use, useOf } from '../store/profile-state.ts'
 import { FreeList } from '../store/queue.ts'
@@ -45,14 +44,17 @@ export interface Restoration {
 }
 
 interface Job extends Restoration {
-  /** The full path of the directory. */
-  readonly here: string | undefined
+  /** Those of the directory. */
+  readonly paths: readonly string[]
   /** The moves into the directory that its marks name. */
   readonly arrived: ReadonlySet<string>
   /** Devices that have several ICCIDs by the receipts: which one they use is for a person to find out. */
   readonly unclear: ReadonlySet<string>
   /** Of profiles that came after the backup: the receipts of their moves. */
   readonly missing: ReturnType<typeof movesIn>
+  /** Moves out of the directory that have given, as the receipts say; and those of them that its journals say so of. */
+  readonly given: Set<string>
+  readonly noted: Set<string>
 }
 
 /** What is still to be created for a profile. */
@@ -92,8 +94,16 @@ async function claimNamed(restoration: Restoration): Promise<void> {
     const unclear = new Set<string>()
     for (const [first] of withSeveralIccids(receipts.byDevice, (line) => receipts.at(line)))
       if (first?.device) unclear.add(first.device)
-    const here = fullPath(directory)
-    const job: Job = { ...restoration, here, arrived: movesInto(directory), unclear, missing: [] }
+    const [paths, arrived] = [pathsOf(directory), movesInto(directory)]
+    const job: Job = {
+      ...restoration,
+      paths,
+      arrived,
+      unclear,
+      missing: [],
+      given: new Set(),
+      noted: new Set(),
+    }
     const tally = { profiles: 0, claimed: 0 }
     const stations = new Set<string>()
     progress.follow(() => `${several(tally.profiles, 'profile')} compared`)
@@ -131,11 +141,10 @@ async function claimThese(job: Job, all: readonly Receipt[][]): Promise<number> 
     const steps = open.map((receipts) => stepFor(job, receipts))
     open = open.filter((_, at) => steps[at] !== undefined)
     const wanted = steps.filter((step) => step !== undefined)
+    await noteAllGiven(job, wanted)
     if (wanted.length === 0) return claimed
     if (tries === 0) throw new Failure('busy-claim', `another call is claiming ${open[0]?.[0]?.iccid}`)
     if (tries < TRIES) pause(PAUSE_MS)
-    for (const id of new Set(wanted.flatMap(({ text }) => tombstoneIn(text)?.move ?? [])))
-      await noteGiven({ id, source: directory })
     const toRecord = wanted.filter((step): step is Step & { records: number } => step.records !== undefined)
     const recorded = await recordAll(directory, toRecord)
     noFailureIn(recorded)
@@ -145,6 +154,16 @@ async function claimThese(job: Job, all: readonly Receipt[][]): Promise<number> 
     noFailureIn(outcomes)
     claimed += outcomes.filter(({ state }) => state === 'ours').length
   }
+}
+
+/**
+ * What the receipts say of a move, or what it moved, says that it was given: it can't be taken back.
+ * @throws the system error
+ */
+async function noteAllGiven({ directory, given, noted }: Job, steps: readonly Step[]): Promise<void> {
+  for (const { text } of steps) given.add(tombstoneIn(text)?.move ?? '')
+  for (const id of given) if (id !== '' && !noted.has(id)) await noteGiven({ id, source: directory })
+  for (const id of given) noted.add(id)
 }
 
 /** @throws the system error */
@@ -165,9 +184,10 @@ function stepFor(job: Job, receipts: readonly Receipt[]): Step | undefined {
       settle(directory, keyOfName(use.name))
       use = useOf(directory, iccid)
     }
+    noteGivenBy(job, receipts, use)
     const [holder, another] = holdersIn(receipts)
     if (holder === undefined) return stepOfMove(job, receipts, use)
-    if (use.state === 'gone' && holder.device !== null && holder.directory === job.here)
+    if (use.state === 'gone' && holder.device !== null && job.paths.includes(holder.directory))
       messages.warn(`${iccid}, which device ${holder.device} has, is not in ${directory}`)
     const isClear = another === undefined && holder.device !== null && !job.unclear.has(holder.device)
     return (isClear ? stepOfDevice(job, holder, use) : undefined) ?? stepOfAnybody(job, holder, use)
@@ -181,8 +201,16 @@ function stepFor(job: Job, receipts: readonly Receipt[]): Step | undefined {
   }
 }
 
+/** The move that has the profile has given it, if a receipt of that move says so, or if another directory had it then. */
+function noteGivenBy({ paths, given }: Job, receipts: readonly Receipt[], use: Use): void {
+  const id = use.state === 'used' ? tombstoneIn(use.text)?.move : undefined
+  const isGiven = ({ move, directory }: Receipt) =>
+    move === undefined ? !paths.includes(directory) : move.id === id
+  if (id !== undefined && receipts.some(isGiven)) given.add(id)
+}
+
 /** The device has the profile: its record comes first, so that the next call for it prints the same profile. */
-function stepOfDevice({ directory }: Job, holder: Receipt, use: Use): Step | undefined {
+function stepOfDevice({ directory, paths }: Job, holder: Receipt, use: Use): Step | undefined {
   const device = holder.device ?? ''
   const { assignment, records } = historyOf(directory, device)
   // If it has another one, which one it uses is for a person to find out.
@@ -195,7 +223,13 @@ function stepOfDevice({ directory }: Job, holder: Receipt, use: Use): Step | und
   // the device has got the next number.
   const isOthers = use.state === 'used' && fieldsOf(use.text)['claimed'] !== undefined
   if (isOthers && numberOf(holder.file) <= numberOf(use.name)) return undefined
-  const stored = claimable(directory, use)
+  const tombstone = use.state === 'used' ? tombstoneIn(use.text) : undefined
+  // It came back after the backup, and was handed out here.
+  const isBack = paths.includes(holder.directory) && numberOf(holder.file) > numberOf(nameIn(use))
+  const stored =
+    tombstone !== undefined && isBack
+      ? anew(nameIn(use), JSON.stringify(tombstone.profile))
+      : claimable(directory, use)
   return stored && { text: usedText(stored, device, byOf(holder)), records }
 }
 
@@ -207,30 +241,23 @@ function stepOfAnybody({ directory }: Job, holder: Receipt, use: Use): Step | un
 
 /** Another directory has the profile, or may have it. */
 function stepOfMove(job: Job, receipts: readonly Receipt[], use: Use): Step | undefined {
-  const { directory, arrived, here } = job
+  const { directory, arrived, paths } = job
   if (use.state === 'used') return stepOfReturn(job, receipts, use)
   const last = lastMoves(receipts)
   const [came] = last
-  if (use.state === 'gone' && came !== undefined && last.every(({ move }) => move.to === here))
+  if (use.state === 'gone' && came !== undefined && last.every(({ move }) => paths.includes(move.to)))
     job.missing.push(came)
   const stored = claimable(directory, use)
   if (stored === undefined || use.state === 'gone') return undefined
-  const { from } = fieldsOf(stored.stored)
-  const known = typeof from === 'string' ? new Set([...arrived, from]) : arrived
-  const left = deniedBy(receipts, use.name, known)
+  const left = deniedBy(receipts, stored, arrived)
   const out =
-    left.find((each) => each.directory === here) ??
+    left.find((each) => paths.includes(each.directory)) ??
     left.find((each) => !left.some(({ move }) => move?.to === each.directory)) ??
-    left[0] ??
-    // A move that was taken back has left a higher number, and no receipt.
-    movesIn(receipts).find(
-      (each) =>
-        each.directory === here && !known.has(each.move.id) && numberOf(each.file) > numberOf(use.name),
-    )
+    left[0]
   if (out?.move === undefined) return undefined
   // Whether it is back is not known: another directory may have had this path, and this one the other path.
   const isBack = receipts.some(
-    ({ move }) => move && [here, out.directory].includes(move.to) && !arrived.has(move.id),
+    ({ move }) => move && [...paths, out.directory].includes(move.to) && !arrived.has(move.id),
   )
   if (isBack) return stepOfUnknown(job, out, stored)
   const text = tombstoneText({ id: out.move.id }, out.move.to, stored, byOf(out))
@@ -239,12 +266,12 @@ function stepOfMove(job: Job, receipts: readonly Receipt[], use: Use): Step | un
 
 /** The directory is from before the profile came back to it. */
 function stepOfReturn(job: Job, receipts: readonly Receipt[], { name, text }: Used): Step | undefined {
-  const { arrived, here } = job
+  const { arrived, paths } = job
   const tombstone = tombstoneIn(text)
   const moves = movesIn(receipts)
   // It may have had another path.
   const homes = moves.flatMap((each) => (each.move.id === tombstone?.move ? each.directory : []))
-  const isHome = (path: string) => path === here || homes.includes(path)
+  const isHome = (path: string) => paths.includes(path) || homes.includes(path)
   const back = moves.filter(({ move }) => isHome(move.to) && !arrived.has(move.id))
   const out = moves.filter((each) => isHome(each.directory) && numberOf(each.file) > numberOf(name))
   const [last] = back
@@ -263,6 +290,8 @@ function stepOfUnknown({ directory, messages }: Job, by: Receipt, stored: Stored
 function warnOfMissing({ directory, messages, missing }: Job): void {
   const [first] = missing
   if (first === undefined) return
+  for (const { iccid, directory: from, file } of missing.slice(1))
+    messages.tell(1, `${iccid} came to ${directory} after the backup: ${join(from, file)} still has it`)
   const has = `${join(first.directory, first.file)} still has it`
   messages.warn(
     missing.length === 1
@@ -271,5 +300,7 @@ function warnOfMissing({ directory, messages, missing }: Job): void {
     'after-backup',
   )
 }
+
+const nameIn = (use: Use) => (use.state === 'gone' ? '' : use.name)
 
 const byOf = ({ station, time }: Receipt): By => ({ station, time })

@@ -1,7 +1,7 @@
 import { Failure } from '../failure.ts'
 import { movesInto } from '../store/move-journal.ts'
 import { fileName, usedName } from '../store/names.ts'
-import { looking, readUsed } from '../store/read.ts'
+import { looking, readUsed, textOf } from '../store/read.ts'
 import { deniedBy, holdersIn, movesIn, withSeveralIccids } from '../store/receipts/last.ts'
 import { type Receipt, Receipts } from '../store/receipts/read-receipts.ts'
 import { tombstoneIn } from '../store/used-file.ts'
@@ -29,8 +29,8 @@ const PROBLEMS = {
 type Problem = keyof typeof PROBLEMS
 
 /** Who says that a profile was handed out or moved: a receipt, or the used file. */
-type Statement = Pick<Receipt, 'iccid' | 'device' | 'time' | 'source' | 'again'> &
-  Partial<Pick<Receipt, 'move'>>
+type Statement = Pick<Receipt, 'iccid' | 'device' | 'time' | 'source' | 'again' | 'file'> &
+  Partial<Pick<Receipt, 'directory' | 'move'>>
 
 /** Of each problem: statements about one ICCID, or one device, that contradict each other or the directory. */
 type Found = Record<Problem, (readonly Statement[])[]>
@@ -89,7 +89,7 @@ async function hold(receipts: Receipts, comparison: Comparison): Promise<void> {
     const { state, statement } = place ?? {}
     const all = statement === undefined ? each : [...each, statement]
     if (holdersIn(all).length > 1) found['two-devices'].push(all)
-    const denied = place?.state === 'unused' ? deniedBy(each, place.file, arrived) : []
+    const denied = place?.state === 'unused' ? deniedBy(each, unusedIn(directory, place.file), arrived) : []
     if (denied.length > 0) found.unused.push(denied)
     if (state !== 'used' || statement !== undefined) continue
     for (const device of new Set(each.flatMap(({ device }) => device ?? [])))
@@ -162,8 +162,10 @@ function placeOf(directory: string, iccid: string): Place | undefined {
   return { state: 'used', file, statement: record && statementOf({ ...record, iccid }) }
 }
 
+const unusedIn = (directory: string, name: string) => ({ name, stored: textOf(directory, name) })
+
 const statementOf = ({ iccid, device, claimed, file }: DeviceRecord): Statement => ({
-  ...{ iccid, device, time: claimed, source: file, again: true },
+  ...{ iccid, device, time: claimed, source: file, file, again: true },
 })
 
 /** The statements about a problem together, the oldest first. */

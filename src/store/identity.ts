@@ -13,7 +13,7 @@ import type { Messages } from '../words.ts'
 import { exists, fileRights, rightsOf, tryToRemove } from './directory-entries.ts'
 import { FAT, fileSystemOf, flushDirectorySync, flushFileSync, isTested, TESTED } from './flush/flush.ts'
 import { attempt, patiently } from './patience.ts'
-import { hasUsed, READ_SAFELY } from './read.ts'
+import { hasUsed, READ_SAFELY, textOf } from './read.ts'
 import { nameUnused } from './receipts/read-receipts.ts'
 import { fieldsOf } from './used-file.ts'
 
@@ -37,6 +37,9 @@ const NUMBERED = [...TESTED, NFS]
  * down; `unknown`: it can't be read.
  */
 export type Identity = 'original' | 'copy' | 'new' | 'carried' | 'none' | 'unknown'
+
+/** Of the paths that a directory had. */
+const MOST_PATHS = 16
 
 /** A file older than that, in milliseconds, is written anew. */
 const OLD_MS = 3_600_000
@@ -177,13 +180,24 @@ export const introduce = (directory: string): void =>
     if (!exists(path)) write(path, directory, hasUsed(directory))
   })
 
+/**
+ * The full paths by which stations know a directory, or knew it before it was moved or restored: receipts name it by
+ * these. The one at hand comes first.
+ */
+export function pathsOf(directory: string): string[] {
+  const { path, before } = fieldsOf(attempt(() => textOf(directory, FILE)) ?? '')
+  const known = [fullPath(directory), path, ...(Array.isArray(before) ? before : [])]
+  return [...new Set(known.filter((each) => typeof each === 'string'))].slice(0, MOST_PATHS)
+}
+
 /** @throws the system error, EEXIST if there is one */
 function write(path: string, directory: string, used: boolean): void {
   const file = patiently(() => openSync(path, 'wx', fileRights(rightsOf(directory))))
   try {
     const { ino, birthtimeNs } = fstatSync(file, { bigint: true })
     const seen = { inode: String(ino), birth: String(birthtimeNs), fileSystem: fileSystemOf(directory) }
-    writeFileSync(file, JSON.stringify({ host: hostname(), path: fullPath(directory), used, ...seen }))
+    const [path, ...before] = pathsOf(directory)
+    writeFileSync(file, JSON.stringify({ host: hostname(), path, before, used, ...seen }))
     flushFileSync(file)
   } finally {
     closeSync(file)

@@ -12,6 +12,12 @@ export function fieldsOf(text: string): Record<string, unknown> {
 /** What used files, receipts and journals call this station. Several on one machine can have names of their own. */
 export const stationName = (): string => process.env['SOFTSIM_STATION'] || hostname()
 
+/** The move by which a profile came to its directory. */
+export function moveTo(text: string): string | undefined {
+  const { from } = tombstoneIn(text)?.profile ?? fieldsOf(text)
+  return typeof from === 'string' ? from : undefined
+}
+
 /** Who claimed a profile, and when (RFC 3339). */
 export interface By {
   readonly station: string

@@ -2,6 +2,8 @@
  * What became of a profile, by its receipts. The clocks of stations differ, so no time decides: moves form a chain, from
  * directory to directory, and a profile that is handed out is moved no more.
  */
+import type { Stored } from '../claim.ts'
+import { moveTo } from '../used-file.ts'
 import { type Groups, type Receipt, withoutCopies } from './read-receipts.ts'
 
 type Move = Receipt & { readonly move: NonNullable<Receipt['move']> }
@@ -10,10 +12,11 @@ type Move = Receipt & { readonly move: NonNullable<Receipt['move']> }
  * Who has a profile, one statement for each. Without a serial number, each hand-out that was not a repetition was for
  * another device.
  */
-export function holdersIn<S extends Pick<Receipt, 'device' | 'again'> & { readonly move?: Receipt['move'] }>(
-  statements: readonly S[],
-): S[] {
-  const handOuts = statements.filter(({ move }) => move === undefined)
+export function holdersIn<
+  S extends Pick<Receipt, 'device' | 'again' | 'file'> & Partial<Pick<Receipt, 'directory' | 'move'>>,
+>(statements: readonly S[]): S[] {
+  const all = statements.filter(({ move }) => move === undefined)
+  const handOuts = all.filter((each) => !all.some((other) => isInsteadOf(other, each)))
   const ofDevices = Map.groupBy(
     handOuts.filter(({ device }) => device !== null),
     ({ device }) => device,
@@ -24,6 +27,16 @@ export function holdersIn<S extends Pick<Receipt, 'device' | 'again'> & { readon
   ]
   return holders.length > 0 ? holders : handOuts.slice(0, 1)
 }
+
+/** A profile that no device is known to have got can be given to one, under its next number. */
+const isInsteadOf = (
+  one: Pick<Receipt, 'device' | 'file'> & Partial<Receipt>,
+  other: Pick<Receipt, 'device' | 'file'> & Partial<Receipt>,
+) =>
+  one.device !== null &&
+  other.device === null &&
+  (one.directory ?? other.directory) === other.directory &&
+  numberOf(one.file) > numberOf(other.file)
 
 /**
  * The statements about each device that has several ICCIDs.
@@ -40,23 +53,25 @@ export function* withSeveralIccids<S extends Partial<Receipt>>(
 /**
  * The receipts that can't be true of a profile that is unused in a directory: it was handed out, or it left this directory.
  * What they leave open counts as a contradiction.
- * @param file the name of its unused file
+ * @param unused its unused file
  * @param arrived the moves into the directory that its own marks name: its path may be another one today
  */
 export function deniedBy(
   receipts: readonly Receipt[],
-  file: string,
+  { name: file, stored }: Stored,
   arrived: ReadonlySet<string>,
 ): Receipt[] {
   const moves = movesIn(receipts)
-  const isMarked = ({ move }: Move) => arrived.has(move.id)
+  const isMarked = ({ move }: Move) => arrived.has(move.id) || move.id === moveTo(stored)
   const places = Map.groupBy(lastMoves(receipts), ({ move }) => move.to)
   const isHere = places.size > 0 && [...places.values()].every((into) => into.some(isMarked))
-  // A profile that comes back to a directory gets the next number there: it left under another one.
-  const left = moves.filter((each) => !isMarked(each) && numberOf(each.file) === numberOf(file))
+  // A profile that comes back to a directory gets the next number there. What left under a lower one has come back; what
+  // left under a higher one may have come back without a receipt, as after a move that was taken back.
+  const left = moves.filter((each) => !isMarked(each) && numberOf(each.file) >= numberOf(file))
   // If it is here, it left the other places before that. But what has left this path may have left the directory at hand,
   // from a backup, and come to another one, which has the path today.
-  const denying = isHere ? left.filter(({ directory }) => places.has(directory)) : left
+  const isAfterThat = (each: Move) => places.has(each.directory) && numberOf(each.file) === numberOf(file)
+  const denying = isHere ? left.filter(isAfterThat) : left
   return [...receipts.filter(({ move }) => move === undefined), ...denying]
 }
 

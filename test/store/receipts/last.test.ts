@@ -28,6 +28,7 @@ test.each<[string, Receipt[], (string | null)[]]>([
   ['two devices', [handOut('A'), handOut('B', true)], ['A', 'B']],
   ['a device and a call without one', [handOut(null), handOut('A')], ['A', null]],
   ['two calls without one', [handOut(null), handOut(null)], [null, null]],
+  ['nobody, and then a device', [handOut(null), { ...handOut('A'), file: `__${ICCID}.2.json` }], ['A']],
 ])('who has a profile: %s', (_, receipts, devices) =>
   expect(holdersIn(receipts).map(({ device }) => device)).toEqual(devices),
 )
@@ -79,11 +80,12 @@ test.each<[string, Receipt[], file: string, arrived: string[], denied: string[]]
   ['left again, and comes from a backup', [outAgain, home, out], unused(2), ['2'], ['3']],
   // Another stick has the path of that one now.
   ['left again, in the backup of a stick', [outAgain, home, out], unused(), ['1'], ['2']],
-  ['left again, in a backup of the time before', [outAgain, home, out], unused(), [], ['2', '1']],
+  ['left again, in a backup of the time before', [outAgain, home, out], unused(), [], ['3', '2', '1']],
+  ['has left under a higher number', [move('1', '/a', '/b', 2)], unused(), [], ['1']],
   // Nobody knows whether one stick has two paths, so it is named.
   ['may have arrived', [move('1', '/a', '/stick'), move('2', 'E:\\', '/c')], unused(), ['2'], ['1']],
 ])('an unused profile in a directory %s', (_, receipts, file, arrived, denied) => {
-  const found = deniedBy(receipts, file, new Set(arrived))
+  const found = deniedBy(receipts, { name: file, stored: '' }, new Set(arrived))
   expect(found.map((each) => each.move?.id ?? each.device)).toEqual(denied)
 })
 
