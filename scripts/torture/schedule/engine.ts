@@ -8,13 +8,20 @@ import { Disk, type Kind } from './disk.ts'
 import { systemError } from './inode.ts'
 import { LOT, LOTS, parseName, profilesIn, STICK } from './names.ts'
 
-/** What happens at the last step of a segment. */
-export interface Fault {
-  /** `refused` is not done, `told` is done; both are reported as `code`. */
-  readonly how: 'refused' | 'told'
+/** What is wrong with the last step of a segment. */
+interface Fault {
+  /** Whether it is done all the same. */
+  readonly isDone: boolean
+  /** What it is reported as. */
   readonly code: string
   /** From then on, each step of the call on that disk fails the same way. */
-  readonly lasts?: boolean
+  readonly lasts: boolean
+}
+
+/** As in `=EIO`, `~EIO` or `=EIO+`; undefined of other events. */
+function faultOf(event = ''): Fault | undefined {
+  const [, sign, code, more] = /^([=~])([A-Z]+)(\+?)$/.exec(event) ?? []
+  return code === undefined ? undefined : { isDone: sign === '~', code, lasts: more === '+' }
 }
 
 export interface Entry {
@@ -161,10 +168,10 @@ export class World {
   }
 
   /** Lets a call pass `points` points, or go to its end. */
-  async advance(call: Call, points = Number.POSITIVE_INFINITY, fault?: Fault): Promise<void> {
+  async advance(call: Call, points = Number.POSITIVE_INFINITY, event?: string): Promise<void> {
     if (call.state !== 'alive') return
     const run: Execution = {
-      ...{ world: this, call, fault, isResuming: true },
+      ...{ world: this, call, fault: faultOf(event), isResuming: true },
       ...{ at: 0, left: points, randoms: 0, paused: undefined },
     }
     call.beganAt ??= this.steps
@@ -283,7 +290,7 @@ export function step<T>(name: string, path: string, isPoint: boolean, action: (r
     world.steps++
     world.now++
     // Nobody can tell a printed profile from one that was refused, and no sleep fails.
-    hasFault = run.left === 0 && !(name === 'print' && run.fault?.how === 'told') && !name.startsWith('sleep')
+    hasFault = run.left === 0 && !(name === 'print' && run.fault?.isDone) && !name.startsWith('sleep')
   }
   const { disk } = world
   disk.touched = []
@@ -295,7 +302,7 @@ export function step<T>(name: string, path: string, isPoint: boolean, action: (r
       throw systemError(call.dead.code, name, path)
     if (hasFault && run.fault?.lasts)
       call.dead = { root: path.slice(0, path.indexOf('/', 1) + 1) || 'no disk', code: run.fault.code }
-    if (hasFault && run.fault?.how === 'refused') throw systemError(run.fault.code, name, path)
+    if (hasFault && run.fault?.isDone === false) throw systemError(run.fault.code, name, path)
     value = action(run)
     // A reply that is lost matters where the step is not the same when it is repeated.
     const isLost = run.fault?.code !== 'EIO'

@@ -235,7 +235,7 @@ const isAway = ({ start, calls }: Schedule, who: string) =>
 function* notRestored({ prints }: Aftermath, { start, calls, segments }: Schedule): Generator<Violation> {
   if (start !== 'backup' || !calls.includes('restore')) return
   if (calls.some((name) => name !== 'restore' && name !== 'deviceD')) return
-  if (segments.some(({ call, fault }) => fault !== undefined && calls[call] === 'deviceD')) return
+  if (segments.some(({ call, event = '' }) => /^[=~]/.test(event) && calls[call] === 'deviceD')) return
   for (const print of prints)
     if (print.iccid === iccid(2) || (print.device === 'D') !== (print.iccid === iccid(1)))
       yield { rule: 'not restored', what: shown(print) }
@@ -258,7 +258,7 @@ function* stuck({ world, later, schedule, faults, told }: Whole): Generator<Viol
 const isTornByCut = ({ kind }: World, { segments, calls }: Schedule) =>
   kind.hasFatRules &&
   segments.some(
-    ({ cut }) => cut !== undefined && (cut.some((share) => share > 0) || calls.includes('rename')),
+    ({ event = '' }) => /^\^.*[1-9]/.test(event) || (event[0] === '^' && calls.includes('rename')),
   )
 
 /** Alone, `next` finds all that there is: the next call finds no more. */

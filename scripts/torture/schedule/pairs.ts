@@ -83,15 +83,15 @@ const REFUSALS: [step: RegExp, codes: readonly string[]][] = [
 ]
 
 export const CHANGES = /^(open (wx|w)|rename|unlink|link|write|mkdir|rmdir|truncate)/
-const SHARES = [0, 0.5, 1]
+
+/** The power is cut, or the stick is pulled out. */
+const CUT = /^[\^%]/
 
 /** What a client of NFS is told of what it has done if the reply was lost and it asked again. */
 const LOST: [step: RegExp, code: string][] = [
   [/^(rename|unlink|rmdir)/, 'ENOENT'],
   [/^(link|mkdir|open wx)/, 'EEXIST'],
 ]
-
-type Fault = Omit<Segment, 'call' | 'points'>
 
 /**
  * All schedules of two calls with one fault and at most one change away from a call that could go on, before or after
@@ -105,9 +105,9 @@ export async function allFaults(base: Base, trial: Trial): Promise<void> {
     const other = 1 - first
     const outcome = await run({ call: first })
     const alone = stepsOf(outcome, first)
-    for (const { points, fault } of faultsOf(outcome, first, base.kind)) {
-      const faulty = { call: first, points, ...fault }
-      if (fault.fault === undefined && fault.signals === undefined) await run(faulty)
+    for (const { points, event } of faultsOf(outcome, first, base.kind)) {
+      const faulty = { call: first, points, event }
+      if (/^[!^%]/.test(event)) await run(faulty)
       else {
         // The faulty call goes on for a while, then the other one runs to its end.
         const rest = pointsOf(callOf(await run(faulty, { call: first }), first)).slice(points)
@@ -137,8 +137,8 @@ async function changesBefore(first: number, length: number, run: Run, kind: stri
     const outcome = await run(part, { call: other }, { call: first })
     before = pointsOf(callOf(outcome, first))
     its = pointsOf(callOf(outcome, other))
-    for (const { points: at, fault } of faultsOf(outcome, other, kind)) {
-      const key = JSON.stringify([at, fault])
+    for (const { points: at, event } of faultsOf(outcome, other, kind)) {
+      const key = `${at}${event}`
       const last = ran.get(key)
       // What the first call has done since then has nothing to do with what the other one does in this case.
       if (
@@ -146,32 +146,30 @@ async function changesBefore(first: number, length: number, run: Run, kind: stri
         !before.slice(last.points, points).some((each) => conflictsAny(each, last.its))
       )
         continue
-      const faulty = { call: other, points: at, ...fault }
-      const now = await run(part, faulty, ...after(fault, other), ...after(fault, first))
+      const faulty = { call: other, points: at, event }
+      const now = await run(part, faulty, ...after(event, other), ...after(event, first))
       // After a power cut, the first call does not go on.
-      if (fault.cut === undefined && !fault.isPull)
-        ran.set(key, { points, its: pointsOf(callOf(now, other)) })
+      if (!CUT.test(event)) ran.set(key, { points, its: pointsOf(callOf(now, other)) })
     }
-    for (const { points: at, fault } of faultsOf(outcome, first, kind))
+    for (const { points: at, event } of faultsOf(outcome, first, kind))
       if (at > points) {
-        const faulty = { call: first, points: at - points, ...fault }
-        await run(part, { call: other }, faulty, ...after(fault, first))
+        const faulty = { call: first, points: at - points, event }
+        await run(part, { call: other }, faulty, ...after(event, first))
       }
   }
 }
 
 /** What can go wrong in a call, and at which of its points. */
-function* faultsOf(outcome: Outcome, at: number, kind: string): Generator<{ points: number; fault: Fault }> {
+function* faultsOf(outcome: Outcome, at: number, kind: string): Generator<{ points: number; event: string }> {
   const looks = looksOf(callOf(outcome, at))
   for (const [index, entry] of stepsOf(outcome, at).entries()) {
-    for (const fault of faultsAt(entry, kind)) yield { points: index + 1, fault }
-    if (looks.has(index + 1)) yield { points: index + 1, fault: SIGNAL }
+    for (const event of faultsAt(entry, kind)) yield { points: index + 1, event }
+    if (looks.has(index + 1)) yield { points: index + 1, event: '$' }
   }
 }
 
 /** Nothing comes after a power cut. */
-const after = ({ cut, isPull }: Fault, call: number): Segment[] =>
-  cut === undefined && !isPull ? [{ call }] : []
+const after = (event: string, call: number): Segment[] => (CUT.test(event) ? [] : [{ call }])
 
 const stepsOf = (outcome: Outcome, at: number): Entry[] =>
   callOf(outcome, at).log.filter(({ isPoint }) => isPoint)
@@ -189,44 +187,37 @@ export function looksOf({ log, asked }: Call): ReadonlySet<number> {
 }
 
 /** @param kind of disk */
-function faultsAt({ name, path, touched }: Entry, kind: string): Fault[] {
+function faultsAt({ name, path, touched }: Entry, kind: string): string[] {
   const hasCuts = kind !== 'nolinks'
   const isChange = CHANGES.test(name) && touched.some((each) => each.startsWith('>'))
   const codes = REFUSALS.find(([step]) => step.test(name))?.[1] ?? []
-  const found: Fault[] = codes.map((code) => ({ fault: { how: 'refused', code } }))
-  if (isChange) found.push(told('EIO'), { fault: { how: 'told', code: 'EIO', lasts: true } })
-  if (isChange || name === 'flush') found.push({ fault: { how: 'refused', code: 'EIO', lasts: true } })
+  const found = codes.map((code) => `=${code}`)
+  if (isChange) found.push('~EIO', '~EIO+')
+  if (isChange || name === 'flush') found.push('=EIO+')
   const lost = LOST.find(([step]) => step.test(name))?.[1]
-  if (isChange && lost !== undefined && kind !== 'fat') found.push(told(lost))
-  if (isChange || name === 'print') found.push({ isKill: true })
-  if (hasCuts && (isChange || name === 'flush' || name === 'print'))
-    found.push(...SHARES.map((share) => ({ cut: [share] })))
-  if (hasCuts && path.startsWith('/stick/') && (isChange || name === 'flush')) found.push({ isPull: true })
+  if (isChange && lost !== undefined && kind !== 'fat') found.push(`~${lost}`)
+  if (isChange || name === 'print') found.push('!')
+  if (hasCuts && (isChange || name === 'flush' || name === 'print')) found.push('^0', '^0.5', '^1')
+  if (hasCuts && path.startsWith('/stick/') && (isChange || name === 'flush')) found.push('%')
   return found
 }
 
-const told = (code: string): Fault => ({ fault: { how: 'told', code } })
-
-const SIGNAL: Fault = { signals: 1 }
-
 /** The first fault of two is one of a few: of the others, the call says so at once. */
-const isFirst = ({ fault, signals }: Fault) =>
-  signals !== undefined || (fault !== undefined && (fault.how === 'told' || /EIO|EBUSY/.test(fault.code)))
+const FIRST = /^(\$|~|=(EIO|EBUSY))/
 
 /** And after it, the power does not fail too. */
-const isSecond = ({ fault, cut, isPull }: Fault) =>
-  cut === undefined && !isPull && (fault === undefined || fault.how === 'told' || fault.code === 'EIO')
+const SECOND = /^(\$|~|=EIO|!)/
 
 /** All schedules of one call with two faults, and then the same command again. */
 export async function twoFaults(base: Base, trial: Trial): Promise<void> {
   const run = (...segments: Segment[]) => trial({ ...base, segments })
   const alone = await run({ call: 0 })
-  for (const { points, fault } of faultsOf(alone, 0, base.kind)) {
-    if (!isFirst(fault)) continue
-    const first = { call: 0, points, ...fault }
+  for (const { points, event } of faultsOf(alone, 0, base.kind)) {
+    if (!FIRST.test(event)) continue
+    const first = { call: 0, points, event }
     const outcome = await run(first, { call: 0 }, { call: 1 })
-    for (const { points: at, fault: more } of faultsOf(outcome, 0, base.kind))
-      if (at > points && isSecond(more))
-        await run(first, { call: 0, points: at - points, ...more }, { call: 0 }, { call: 1 })
+    for (const { points: at, event: more } of faultsOf(outcome, 0, base.kind))
+      if (at > points && SECOND.test(more))
+        await run(first, { call: 0, points: at - points, event: more }, { call: 0 }, { call: 1 })
   }
 }

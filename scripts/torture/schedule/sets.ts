@@ -222,10 +222,11 @@ function anySegment(random: Random, calls: number, isFaulty: boolean): Segment {
   }
   if (!isFaulty) return segment
   const what = random.whole(0, 5)
-  if (what === 0) return { ...segment, isKill: true }
-  if (what === 1) return { ...segment, cut: random.pick([[0], [0.5], [1], [0, 1], [1, 0]]) }
-  if (what === 2) return { ...segment, signals: random.whole(1, 2) }
-  const how = random.chance(0.5) ? 'refused' : 'told'
-  if (what === 3) return { ...segment, fault: { how, code: 'EIO', lasts: true } }
-  return { ...segment, fault: { how, code: random.pick(how === 'refused' ? CODES : LOST_REPLIES) } }
+  if (what === 0) return { ...segment, event: '!' }
+  if (what === 1) return { ...segment, event: random.pick(['^0', '^0.5', '^1', '^0/1', '^1/0']) }
+  if (what === 2) return { ...segment, event: random.pick(['$', '$$']) }
+  const isRefused = random.chance(0.5)
+  const sign = isRefused ? '=' : '~'
+  if (what === 3) return { ...segment, event: `${sign}EIO+` }
+  return { ...segment, event: sign + random.pick(isRefused ? CODES : LOST_REPLIES) }
 }

@@ -110,17 +110,16 @@ async function stepsAt(schedule: Schedule, at: number): Promise<Step[]> {
   )
   const call = world.calls[segment.call] as Call
   const looks = looksOf(call)
-  const { fault, isKill, signals, cut, isPull } = segment
+  const { event = '' } = segment
   const touches = pointsOf(call).slice(before)
   const names = call.log.filter(({ isPoint }) => isPoint).slice(before)
   return names.flatMap(({ name }, step) => {
     const points = step + 1
     const touched = touches[step] ?? []
     const isChange = touched.some((each) => each.startsWith('>'))
-    if (fault?.how === 'told' && !(isChange && CHANGES.test(name))) return []
-    if (isKill && !isChange && name !== 'print' && step > 0) return []
-    const isPlain = fault === undefined && cut === undefined && !isPull && !isKill
-    const isSame = isPlain && !(signals !== undefined && looks.has(before + step))
+    if (event.startsWith('~') && !(isChange && CHANGES.test(name))) return []
+    if (event === '!' && !isChange && name !== 'print' && step > 0) return []
+    const isSame = event === '' || (event.startsWith('$') && !looks.has(before + step))
     return [{ points, isSame, touched }]
   })
 }

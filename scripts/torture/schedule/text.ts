@@ -11,22 +11,14 @@
  * what is not flushed on it is lost. Calls that begin later are not affected. `@70s`: time passes (s, m or h). After all
  * of that, the living calls go to their ends.
  */
-import type { Fault } from './engine.ts'
-
 export interface Segment {
   /** Of the calls, which one. */
   readonly call: number
   /** Undefined: to its end. */
-  readonly points?: number
-  readonly fault?: Fault
-  readonly isKill?: boolean
-  /** How many signals it gets. */
-  readonly signals?: number
-  /** The power is cut, and these shares of what is not flushed stay: one directory or file after the other, in turn. */
-  readonly cut?: readonly number[]
-  /** The stick is pulled out, and all calls end. */
-  readonly isPull?: boolean
-  readonly napMs?: number
+  readonly points?: number | undefined
+  /** What happens at its end, as the text says it. */
+  readonly event?: string | undefined
+  readonly napMs?: number | undefined
 }
 
 export interface Schedule {
@@ -59,24 +51,13 @@ export function parse(text: string): Schedule {
 }
 
 function parseSegment(text: string): Segment {
-  const [, call, points, what = '', nap, unit = ''] = SEGMENT.exec(text) ?? []
+  const [, call, points, event, nap, unit = ''] = SEGMENT.exec(text) ?? []
   if (call === undefined) throw new Error(`not a part of a schedule: ${text}`)
-  const sign = what[0] ?? ''
-  const how = sign === '=' ? 'refused' : sign === '~' ? 'told' : undefined
-  const fault: Fault | undefined = how && {
-    how,
-    code: what.slice(1).replace('+', ''),
-    ...(what.endsWith('+') && { lasts: true }),
-  }
   return {
     call: call.charCodeAt(0) - 65,
-    ...(points === '' ? {} : { points: Number(points) }),
-    ...(fault === undefined ? {} : { fault }),
-    ...(sign === '$' ? { signals: what.length } : {}),
-    ...(sign === '!' ? { isKill: true } : {}),
-    ...(sign === '%' ? { isPull: true } : {}),
-    ...(sign === '^' ? { cut: what.slice(1).split('/').map(Number) } : {}),
-    ...(nap === undefined ? {} : { napMs: Number(nap) * (UNITS[unit] ?? 0) }),
+    points: points === '' ? undefined : Number(points),
+    event,
+    napMs: nap === undefined ? undefined : Number(nap) * (UNITS[unit] ?? 0),
   }
 }
 
@@ -85,15 +66,9 @@ export function format({ kind, start, profiles, calls, segments }: Schedule): st
   return `${kind} ${start}/${profiles} ${calls.join('+')}: ${parts}`.trim()
 }
 
-function formatSegment({ call, points, fault, isKill, signals = 0, isPull, cut, napMs }: Segment): string {
-  const error = fault && `${fault.how === 'refused' ? '=' : '~'}${fault.code}${fault.lasts ? '+' : ''}`
-  const what = error ?? (signals > 0 ? '$'.repeat(signals) : undefined)
-  return [
-    String.fromCharCode(65 + call),
-    points ?? '',
-    what ?? (isKill ? '!' : isPull ? '%' : cut === undefined ? '' : `^${cut.join('/')}`),
-    napMs === undefined ? '' : `@${napMs / 1000}s`,
-  ].join('')
+function formatSegment({ call, points, event = '', napMs }: Segment): string {
+  const nap = napMs === undefined ? '' : `@${napMs / 1000}s`
+  return `${String.fromCharCode(65 + call)}${points ?? ''}${event}${nap}`
 }
 
 /** What a call has put aside counts as left by a dead one then. */
@@ -106,17 +81,19 @@ const isClaim = (name = '') => /^(next|device)/.test(name)
 
 /** What goes wrong in a schedule apart from the program. */
 export function faultsOf({ segments, calls, start }: Schedule) {
+  const callsWith = (what: RegExp) =>
+    new Set(segments.flatMap(({ call, event = '' }) => (what.test(event) ? [call] : [])))
   return {
-    hasCut: segments.some(({ cut, isPull = false }) => cut !== undefined || isPull),
+    hasCut: callsWith(/[\^%]/).size > 0,
     // A call that two signals end at once has claimed nothing.
     hasKill: segments.some(
-      ({ isKill, signals = 0, call }) =>
-        isKill || (signals > 1 && !(isClaim(calls[call]) && /^(fresh|hint)$/.test(start))),
+      ({ call, event }) =>
+        event === '!' || (event === '$$' && !(isClaim(calls[call]) && /^(fresh|hint)$/.test(start))),
     ),
     /** Calls that were asked to stop. */
-    isStopped: new Set(segments.flatMap(({ call, signals = 0 }) => (signals > 0 ? [call] : []))),
+    isStopped: callsWith(/\$/),
     /** Calls of which a step was refused or wrongly told. */
-    refused: new Set(segments.flatMap(({ call, fault }) => (fault === undefined ? [] : [call]))),
+    refused: callsWith(/[=~]/),
   }
 }
 
