@@ -1,6 +1,6 @@
 /** What must be true of moves after a schedule. */
 
-import type { Aftermath } from './aftermath.ts'
+import type { After } from './aftermath.ts'
 import type { Disk } from './disk.ts'
 import type { Call, World } from './engine.ts'
 import { LOT, LOTS, parseName, profilesIn, STICK, THIRD } from './names.ts'
@@ -9,7 +9,7 @@ import { begunMoves, type Move, WANTS } from './scenarios.ts'
 import { hasFault, isPausedForLong, type Schedule } from './text.ts'
 
 /** Whoever ran the command again has finished the move. */
-export function* transit({ inTransit, results }: Aftermath): Generator<Violation> {
+export function* transit({ left: { inTransit }, results }: After): Generator<Violation> {
   if (inTransit === 0) return
   const said = results.flatMap(({ error, told }) => [error, ...told]).filter((text) => text.includes('mov'))
   // Only the call that began to take a profile back may finish that.
@@ -37,7 +37,7 @@ const movedIn = (namesOf: (lot: string) => readonly string[]) =>
   new Set([STICK, THIRD].flatMap((lot) => [...profilesIn(namesOf(lot)).keys()]))
 
 /** A command that is run again moves no others, unless the first one had said that it was done. */
-export function* tooMany({ world, schedule }: Case, later: Aftermath): Generator<Violation> {
+export function* tooMany({ world, schedule }: Case, later: After): Generator<Violation> {
   const movesAway = (name: string | undefined) =>
     (WANTS[name ?? '']?.moves ?? []).filter(({ source }) => source === LOT)
   const sumOf = (moves: readonly Move[]) => sum(moves.map(({ count }) => count))
@@ -48,7 +48,7 @@ export function* tooMany({ world, schedule }: Case, later: Aftermath): Generator
     commands.every((each) => each.target !== target || each.count !== count)
   const most = sumOf(commands) + sumOf(isOver(schedule) ? [] : begunMoves(schedule.start).filter(same))
   const before = movedIn((lot) => world.before.get(lot) ?? [])
-  const moved = movedIn((lot) => later.disk.namesOf(lot)).difference(before).size
+  const moved = movedIn((lot) => later.world.disk.namesOf(lot)).difference(before).size
   if (moved > most) yield { rule: 'too many', what: `${moved} moved, not ${most}` }
   // All or none, each time.
   const [only] = schedule.calls
@@ -124,13 +124,13 @@ const isAnyOpen = (disk: Disk) =>
   LOTS.some((lot) => disk.namesOf(`${lot}/.moves`).some((name) => /^[0-9a-f-]{36}$/.test(name)))
 
 /** A move that says that it has moved nothing has left nothing behind. */
-export function* nothingMoved({ world, schedule }: Case, later: Aftermath): Generator<Violation> {
+export function* nothingMoved({ world, schedule }: Case, later: After): Generator<Violation> {
   const { calls, start } = schedule
   const results = world.calls.flatMap(({ result }, at) => (isMove(calls[at] ?? '') ? (result ?? []) : []))
   if (calls.filter(isMove).length > 1 || !results[0]?.error.includes('nothing was moved')) return
   if (begunMoves(start).length > 0 || calls.some((name) => WANTS[name]?.moves && !isMove(name))) return
-  const moved = movedIn((lot) => later.disk.namesOf(lot)).size
-  const inTransit = later.inTransitAtFirst
+  const moved = movedIn((lot) => later.world.disk.namesOf(lot)).size
+  const { inTransitAtFirst: inTransit = 0 } = later
   if (inTransit + moved > 0 && start !== 'damaged')
     yield { rule: 'said', what: `nothing was moved, but ${inTransit} in transit, ${moved} moved` }
 }
