@@ -1,6 +1,6 @@
 /**
- * What stands for the modules `node:fs` and `node:fs/promises` in the calls of a schedule: each function that the program
- * uses is a step on its disk, and there are no others.
+ * What stands for the module `node:fs` in the calls of a schedule: each function that the program uses is a step on its
+ * disk, and there are no others.
  *
  * Other calls can't go on before these, because nobody else can see them or influence them: to close a file, to look at
  * an open file (only its type and its size limit matter), to look at or open a directory of profiles or one above it
@@ -239,7 +239,7 @@ export const files = {
     }),
   linkSync: (from: unknown, to: unknown): void =>
     at(`link to ${plain(to)}`, plain(from), ({ world: { disk, kind } }) => {
-      if (kind.noLinks !== undefined) throw systemError(kind.noLinks, 'link', plain(to))
+      if (kind.hasNoLinks) throw systemError('EPERM', 'link', plain(to))
       disk.link(plain(from), plain(to))
     }),
   chmodSync: (path: unknown, mode: number): void =>
@@ -263,14 +263,6 @@ function refused(all: object): Record<string, unknown> {
   )
 }
 
-const promised = Object.entries(files).flatMap(([name, action]) => {
-  const later = async (...args: unknown[]) => {
-    await null
-    return (action as (...args: unknown[]) => unknown)(...args)
-  }
-  return name.endsWith('Sync') ? [[name.slice(0, -4), later]] : []
-})
+export const promises = refused(realPromises)
 
-export const promises = { ...refused(realPromises), ...Object.fromEntries(promised) }
-
-export const fs = { ...refused(realFs), ...files, constants: realFs.constants, promises }
+export const fs = { ...refused(realFs), ...files, promises }

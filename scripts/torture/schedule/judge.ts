@@ -95,9 +95,7 @@ export function hasSeveralOwners(all: readonly Print[]): boolean {
 
 /** Whether a profile was printed again before it was handed out for the first time. */
 function isEarly(print: Print, first: Print, all: readonly Print[], world: World): boolean {
-  if (all.indexOf(print) > all.indexOf(first)) return false
-  if (first.device !== undefined && print.device === first.device) return false
-  if (print.owners.includes(first.call)) return false
+  if (all.indexOf(print) > all.indexOf(first) || print.owners.includes(first.call)) return false
   const call = world.calls.find(({ id }) => id === print.call)
   const file = `${LOT}/__${print.iccid}.json`
   const looked = call?.log.findLast(
@@ -252,7 +250,7 @@ function* stuck({ world, later, schedule, faults, told }: Whole): Generator<Viol
     const [who = ''] = what.split(':')
     if (isAway(schedule, who)) continue
     const isTorn = /the record \S+ of device . is not complete/.test(what)
-    if (isTorn && hasFault(faults) && world.kind.noLinks !== undefined) continue
+    if (isTorn && hasFault(faults) && world.kind.hasNoLinks) continue
     if (!told.some((each) => each.told.some((text) => text.includes(`${who} is set aside`))))
       yield { rule: 'stuck', what }
   }

@@ -137,7 +137,7 @@ function bases(
 }
 
 /** Without the one that has no profiles. */
-const STOCKED = Object.keys(STARTS).filter((start) => start !== 'missing')
+const STOCKED = STARTS.filter((start) => start !== 'missing')
 
 const BROKEN = 'fresh assigned claimed halfclaim answer halfmoved given moved damaged backup'.split(' ')
 
