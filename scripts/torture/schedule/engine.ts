@@ -68,8 +68,8 @@ export class Call {
   points = 0
   state: 'alive' | 'ended' | 'dead' = 'alive'
   result: Result | undefined
-  /** What it has said so far, command by command. */
-  told: (readonly string[])[] = []
+  /** What it has said so far. */
+  told: string[] = []
   /** How many steps all calls had made when it began and when it ended. */
   beganAt: number | undefined
   endedAt = Number.POSITIVE_INFINITY

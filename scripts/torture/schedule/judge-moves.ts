@@ -22,7 +22,7 @@ function isRepeated(world: World, { calls }: Schedule, call: Call): boolean {
   const { state, told, pausedAt, result } = call
   const name = calls[world.calls.indexOf(call)] ?? ''
   if (state !== 'dead' && !isMove(name)) return false
-  const hasEnded = state === 'dead' && told.flat().some((text) => text.includes(' moved to '))
+  const hasEnded = state === 'dead' && told.some((text) => text.includes(' moved to '))
   if (hasEnded || (state !== 'dead' && result?.code === 0)) return false
   return world.calls.some(
     ({ beganAt = -1 }, at) => world.calls[at] !== call && calls[at] === name && beganAt >= pausedAt,
@@ -98,9 +98,7 @@ export function* moveCodes({ world, schedule, faults }: Case): Generator<Violati
 export function* said({ world, schedule: { calls }, faults }: Case): Generator<Violation> {
   if (faults.hasCut) return
   // Another call has found the journal of the one that failed, and moved no more.
-  const isFinished = world.calls.some(({ told }) =>
-    told.flat().some((text) => text.includes('it is finished')),
-  )
+  const isFinished = world.calls.some(({ told }) => told.some((text) => text.includes('it is finished')))
   for (const [at, { told, result }] of world.calls.entries()) {
     // Of several moves in one call, each message has a target of its own.
     const [move] = /^move\w*$/.test(calls[at] ?? '') ? (WANTS[calls[at] ?? '']?.moves ?? []) : []
@@ -110,7 +108,7 @@ export function* said({ world, schedule: { calls }, faults }: Case): Generator<V
     const claims = world.disk.namesOf(`${move.target}/.claims`).filter((key) => /^\d+(\.\d+)?$/.test(key))
     const come =
       claims.length + now.filter(({ iccid, number }) => number > (before.get(iccid)?.number ?? 0)).length
-    for (const text of told.flat()) {
+    for (const text of told) {
       const said = Number(/^(\d+) profiles? moved to /.exec(text)?.[1] ?? 0)
       // Whoever is told that it failed runs the same command again: that moves more, unless the journal is there.
       if (said > 0 && (result?.code ?? 0) !== 0 && !isFinished && !isAnyOpen(world.disk))

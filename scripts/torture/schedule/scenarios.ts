@@ -105,9 +105,9 @@ export function bodyOf(program: Program, name: string, profiles: number): Body {
 
 /** One call after the other, as one. */
 const inTurn = (bodies: readonly Body[]) => async (call: Call) => {
-  const results: Result[] = []
-  for (const body of bodies) results.push(await body(call))
-  return { ...(results.at(-1) as Result), told: results.flatMap(({ told }) => told) }
+  let result: Result | undefined
+  for (const body of bodies) result = await body(call)
+  return result as Result
 }
 
 /** Another tool, which claims by a rename alone. */
