@@ -81,6 +81,8 @@ export class After {
     const call = this.world.add(body, 1)
     await this.world.advance(call)
     const result = call.result as Result
+    // Nobody reads its steps, and this stays in memory.
+    call.log.length = 0
     this.all.push({ what, directory, whose, result, prints: prints.slice(printed) })
     return result
   }

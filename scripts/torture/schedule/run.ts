@@ -51,8 +51,8 @@ export async function run(schedule: Schedule, watch: Watch = {}): Promise<World>
     const call = world.calls[segment.call]
     if (call === undefined) throw new Error(`there is no call ${segment.call}`)
     watch.segment?.(segment, call)
-    const { event = '' } = segment
-    await world.advance(call, segment.points, event)
+    const { points, event = '' } = segment
+    await world.advance(call, points === '?' ? undefined : points, event)
     if (event === '!' && call.state === 'alive') call.state = 'dead'
     if (event.startsWith('$')) signal(call, event.length)
     if (event === '%') world.pullStick()

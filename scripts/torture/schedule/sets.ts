@@ -3,7 +3,7 @@ import { Random } from '../random.ts'
 import { KINDS } from './disk.ts'
 import { begunMoves, STARTS, WANTS } from './scenarios.ts'
 import { sweep, sweeps } from './sweep.ts'
-import type { Base, Schedule, Segment } from './text.ts'
+import { type Base, parse, type Schedule, type Segment } from './text.ts'
 import { type GoesOn, mine, type Share, type Trials } from './trial.ts'
 
 /** What is called with each of some others. */
@@ -191,7 +191,7 @@ const complete =
       const others = families.map((each) => each.replaceAll(/[AB]/g, (call) => (call === 'A' ? 'B' : 'A')))
       for (const family of base.calls[0] === base.calls[1] ? families : [...families, ...others]) {
         if (!goesOn()) return
-        await sweep(`${nameOf(base)}: ${family}`, trials.trial(`${name} ${nameOf(base)}`))
+        await sweep(parse(`${nameOf(base)}: ${family}`), trials.trial(`${name} ${nameOf(base)}`))
       }
     }
   }

@@ -7,32 +7,30 @@
 import { readFileSync } from 'node:fs'
 import type { Call, Entry } from './engine.ts'
 import { run } from './run.ts'
-import { format, parse, type Schedule, type Segment } from './text.ts'
+import { parse, type Schedule, type Segment } from './text.ts'
 import { type GoesOn, mine, type Outcome, type Share, type Trial, type Trials } from './trial.ts'
 
-/** What each call touches, in all schedules of a text, and after how many steps of all calls it did so last. */
+/** What each call touches, in all schedules of a family, and after how many steps of all calls it did so last. */
 type All = Map<number, Map<string, number>>
 
 /**
- * Runs the schedules of a text, without those that are the same as one before: a pause one step later is, if the step
+ * Runs the schedules of a family, without those that are the same as one before: a pause one step later is, if the step
  * has nothing to do with what the others do, and a kill after a step that changes nothing. Two steps belong together if
  * one changes a name or a file that the other one reads or changes.
  * @returns what each call touches in them
- * @throws {Error} where it is none
  */
-export async function sweep(text: string, trial: Trial): Promise<All> {
-  const schedule = parse(text.replaceAll('?', ''))
-  const [first, ...others] = openIn(text)
-  if (first === undefined) return touchedIn(await trial(schedule))
+export async function sweep(family: Schedule, trial: Trial): Promise<All> {
+  const { segments } = family
+  const first = segments.findIndex(({ points }) => points === '?')
+  const segment = segments[first]
+  if (segment === undefined) return touchedIn(await trial(family))
   const all: All = new Map()
-  const segment = schedule.segments[first] as Segment
-  const goesOn = schedule.segments[first + 1]?.call === segment.call
-  const hasCut = schedule.segments.some(({ event = '' }) => CUT.test(event))
+  const goesOn = segments[first + 1]?.call === segment.call
+  const hasCut = segments.some(({ event = '' }) => CUT.test(event))
   let theirs: string[] | undefined
-  for (const { points, at, isSame, touched } of await stepsAt(schedule, first)) {
+  for (const { points, at, isSame, touched } of await stepsAt(family, segment, first)) {
     if (theirs !== undefined && isSame && (goesOn || !conflicts(touched, theirs, hasCut))) continue
-    const segments = schedule.segments.with(first, { ...segment, points })
-    const found = await sweep(opened({ ...schedule, segments }, others), trial)
+    const found = await sweep({ ...family, segments: segments.with(first, { ...segment, points }) }, trial)
     theirs = []
     for (const [call, keys] of found) {
       const known = all.get(call) ?? new Map<string, number>()
@@ -69,7 +67,7 @@ export function known() {
 export async function sweeps(trials: Trials, share: Share, only: RegExp, goesOn: GoesOn): Promise<void> {
   for (const { schedule } of mine(known(), share)) {
     if (!goesOn()) return
-    if (only.test(schedule)) await sweep(schedule, trials.trial(`sweeps ${schedule}`))
+    if (only.test(schedule)) await sweep(parse(schedule), trials.trial(`sweeps ${schedule}`))
   }
 }
 
@@ -80,22 +78,6 @@ const touchedIn = ({ world }: Outcome): All =>
       new Map(log.flatMap(({ touched, at }) => touched.map((key) => [key, at] as const))),
     ]),
   )
-
-/** The words before the first segment: the kind, the start and the calls. */
-const SEGMENTS_AT = 3
-
-const opened = (schedule: Schedule, open: readonly number[]) =>
-  format(schedule)
-    .split(' ')
-    .map((part, at) => (open.includes(at - SEGMENTS_AT) ? part.replace(/^[A-Z]/, '$&?') : part))
-    .join(' ')
-
-const openIn = (text: string) =>
-  text
-    .trim()
-    .split(/\s+/)
-    .slice(SEGMENTS_AT)
-    .flatMap((part, at) => (part.includes('?') ? [at] : []))
 
 interface Step {
   /** How many steps the segment has up to there. */
@@ -109,27 +91,24 @@ interface Step {
 }
 
 /** After which steps of a segment it may make a difference what happens there. */
-async function stepsAt(schedule: Schedule, at: number): Promise<Step[]> {
-  const segment = schedule.segments[at] as Segment
+async function stepsAt(family: Schedule, { call: which, event = '' }: Segment, at: number): Promise<Step[]> {
   let before = 0
   let seen = 0
-  const segments = [...schedule.segments.slice(0, at), { call: segment.call }]
+  const segments = [...family.segments.slice(0, at), { call: which }]
   const world = await run(
-    { ...schedule, segments },
+    { ...family, segments },
     {
       segment(_segment, call) {
         if (seen++ === at) before = call.points
       },
     },
   )
-  const call = world.calls[segment.call] as Call
-  const looks = looksOf(call)
-  const { event = '' } = segment
+  const call = world.calls[which] as Call
   const touches = pointsOf(call).slice(before)
   const entries = call.log.filter(({ isPoint }) => isPoint).slice(before)
   return entries.flatMap((entry, step) => {
     if (step > 0 && !matters(event, entry)) return []
-    const isSame = event === '' || (event.startsWith('$') && !looks.has(before + step))
+    const isSame = event === '' || (event.startsWith('$') && !call.asked.has(before + step))
     return [{ points: step + 1, at: entry.at, isSame, touched: touches[step] ?? [] }]
   })
 }
@@ -167,15 +146,3 @@ const conflicts = (one: readonly string[], other: readonly string[], hasCut: boo
         (each[0] !== its[0] || (each[0] === '>' && (hasCut || !each.endsWith('/')))),
     ),
   )
-
-/** After how many points a call looks whether it is to stop. A signal is the same anywhere before. */
-function looksOf({ log, asked }: Call): ReadonlySet<number> {
-  const found = new Set<number>()
-  let points = 0
-  for (const [index, { isPoint }] of log.entries()) {
-    if (asked.has(index)) found.add(points)
-    if (isPoint) points++
-  }
-  if (asked.has(log.length)) found.add(points)
-  return found
-}
