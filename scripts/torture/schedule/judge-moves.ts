@@ -12,8 +12,6 @@ import { hasFault, isPausedForLong, type Schedule } from './text.ts'
 export function* transit({ left: { inTransit }, results }: After): Generator<Violation> {
   if (inTransit === 0) return
   const said = results.flatMap(({ error, told }) => [error, ...told]).filter((text) => text.includes('mov'))
-  // Only the call that began to take a profile back may finish that.
-  if (said.some((text) => text.includes('is set aside'))) return
   yield { rule: 'transit', what: `${inTransit} in transit in the end: ${said.join('; ')}` }
 }
 

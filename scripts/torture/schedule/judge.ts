@@ -243,14 +243,12 @@ function* notRestored(
       yield { rule: 'not restored', what: shown(print) }
 }
 
-/** What stays out of reach is named, with what to do. Without hard links, this includes a record that is torn. */
-function* stuck({ world, later, schedule, faults, told }: Whole): Generator<Violation> {
+/** What stays out of reach is named, with what to do. */
+function* stuck({ world, later, schedule, told }: Whole): Generator<Violation> {
   if (isTornByCut(world, schedule)) return
   for (const what of later.stuck) {
     const [who = ''] = what.split(':')
     if (isAway(schedule, who)) continue
-    const isTorn = /the record \S+ of device . is not complete/.test(what)
-    if (isTorn && hasFault(faults) && world.kind.hasNoLinks) continue
     if (!told.some((each) => each.told.some((text) => text.includes(`${who} is set aside`))))
       yield { rule: 'stuck', what }
   }
