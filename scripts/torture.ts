@@ -23,7 +23,7 @@ import { power } from './torture/power.ts'
 import { pull } from './torture/pull.ts'
 import { race, sshfs, whyNoSshfs } from './torture/race.ts'
 import { Random } from './torture/random.ts'
-import { Tally, Violation } from './torture/tally.ts'
+import { Violation } from './torture/tally.ts'
 import { openWorks, type Works } from './torture/works.ts'
 
 interface Part {
@@ -34,7 +34,7 @@ interface Part {
   /** What it leaves out here, and why. */
   readonly without?: () => string[]
   /** @returns why it could not be done after all */
-  readonly run: (works: Works, tally: Tally, until: number) => Promise<string | undefined>
+  readonly run: (works: Works, until: number) => Promise<string | undefined>
 }
 
 const images = { whyNot: whyNoImages, without: withoutKinds }
@@ -83,14 +83,14 @@ const sayWhatIsLeftOut = () => {
 
 const possible = chosen.filter(([, { whyNot }]) => whyNot?.() === undefined)
 const shares = possible.reduce((sum, [, { share }]) => sum + share, 0)
-const tally = new Tally()
 const works = await openWorks(new Random(seed))
+const { tally } = works
 console.log(`seed ${seed}, ${minutes} minutes`)
 sayWhatIsLeftOut()
 try {
   for (const [name, { run, share }] of possible) {
     const until = performance.now() + minutes * 60_000 * (share / shares)
-    const reason = await run(works, tally, until)
+    const reason = await run(works, until)
     if (reason !== undefined) leftOut.push(`${name}: ${reason}`)
     console.log(`${name}: ${reason === undefined ? 'passed' : `skipped: ${reason}`}`)
   }
@@ -111,10 +111,10 @@ if (only.includes('schedule')) console.log(`${tally.of('schedules')} schedules`)
  * The schedules, on all processors, as long as there is time; what is found is printed as soon as it is found.
  * @throws {Violation} at the end
  */
-async function schedules(works: Works, tally: Tally, until: number): Promise<undefined> {
+async function schedules({ random }: Works, until: number): Promise<undefined> {
   const processes = availableParallelism()
   const minutes = String((until - performance.now()) / 60_000)
-  const options = ['--minutes', minutes, '--seed', String(works.random.whole(1, 2 ** 31))]
+  const options = ['--minutes', minutes, '--seed', String(random.whole(1, 2 ** 31))]
   const search = async (index: number): Promise<number> => {
     const share = ['--share', `${index}/${processes}`]
     const child = fork(join(import.meta.dirname, 'torture/schedule.ts'), [...share, ...options])

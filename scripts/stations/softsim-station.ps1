@@ -6,10 +6,15 @@ $help = @'
 (npm run package writes the help of softsim-station here, and the script to dist/stations)
 '@
 if ($args -and $args[0] -match '^(-h|--help|-help|/\?)\z') { $help; exit 0 }
+$log = ''
+function Get-Time { [DateTime]::UtcNow.ToString('s', [Globalization.CultureInfo]::InvariantCulture) + 'Z' }
+function Write-Note($text) {
+  if ($log) { try { [IO.File]::AppendAllText($log, "$(Get-Time) $text`n") } catch { [Console]::Error.WriteLine("$_") } }
+}
+function Say($text) { [Console]::Error.WriteLine($text); Write-Note $text }
+function Stop-Start($why) { Say $why; exit 2 }
 if ($args -and $args[0] -match '^-|=') {
-  $hint = 'Settings are environment variables: see softsim-station --help.'
-  [Console]::Error.WriteLine("$($args[0]) is not a serial port. $hint")
-  exit 2
+  Stop-Start "$($args[0]) is not a serial port. Settings are environment variables: see softsim-station --help."
 }
 function Get-Setting($name, $default) {
   $value = [Environment]::GetEnvironmentVariable($name)
@@ -17,8 +22,7 @@ function Get-Setting($name, $default) {
 }
 function Get-Number($name, $default) {
   $value = Get-Setting $name $default
-  if ("$value" -cmatch '^(0|[1-9][0-9]{0,7})\z') { [int] $value }
-  else { [Console]::Error.WriteLine("$name=$value is not a number."); exit 2 }
+  if ("$value" -cmatch '^(0|[1-9][0-9]{0,7})\z') { [int] $value } else { Stop-Start "$name=$value is not a number." }
 }
 # .NET has a current directory of its own.
 function Get-FullPath($path) { $ExecutionContext.SessionState.Path.GetUnresolvedProviderPathFromPSPath($path) }
@@ -41,11 +45,6 @@ $state = New-Object 'System.Collections.Generic.Dictionary[string,string]'
 $shift = @{ Passed = 0; Failed = 0; Repeated = 0; Left = '?'; Code = 0; IsRefused = $false; Early = ''; Next = 'scan it again' }
 $panel = @()
 
-function Get-Time { [DateTime]::UtcNow.ToString('s', [Globalization.CultureInfo]::InvariantCulture) + 'Z' }
-function Write-Note($text) {
-  if ($log) { try { [IO.File]::AppendAllText($log, "$(Get-Time) $text`n") } catch { [Console]::Error.WriteLine("$_") } }
-}
-function Say($text) { [Console]::Error.WriteLine($text); Write-Note $text }
 function Find-Program($name) {
   Get-Command $name -CommandType Application -ErrorAction SilentlyContinue | Select-Object -First 1
 }
@@ -274,24 +273,22 @@ function Watch-Device($slot, $end) {
   }
 }
 
-if (-not (Find-Program softsim)) { Say 'softsim is not on the PATH.'; exit 2 }
+if (-not (Find-Program softsim)) { Stop-Start 'softsim is not on the PATH.' }
 if (-not $ports -and -not (Find-Program $program)) {
   $why = if ($program -match '[\\/]') { 'does not exist' } else { 'is not on the PATH' }
-  Say "$program $why. Or name a serial port."
-  exit 2
+  Stop-Start "$program $why. Or name a serial port."
 }
 foreach ($pattern in $pass, $fail, $reads, $serials) {
-  try { $null = [regex] $pattern } catch { Say "$pattern is not a regular expression."; exit 2 }
+  try { $null = [regex] $pattern } catch { Stop-Start "$pattern is not a regular expression." }
 }
 if ($env:SOFTSIM_STATION -cnotmatch '^[A-Za-z0-9._-]+\z') {
-  Say "STATION=$env:SOFTSIM_STATION is not a name of A-Z a-z 0-9 . _ -"
-  exit 2
+  Stop-Start "STATION=$env:SOFTSIM_STATION is not a name of A-Z a-z 0-9 . _ -"
 }
-if ($size -lt 1) { Say 'PANEL is 0.'; exit 2 }
-if ($reads -and -not $reads.Contains('(')) { Say 'READ has no (...) around the ICCID.'; exit 2 }
-if (-not $frame.Contains('%s')) { Say 'SEND has no %s for the profile.'; exit 2 }
+if ($size -lt 1) { Stop-Start 'PANEL is 0.' }
+if ($reads -and -not $reads.Contains('(')) { Stop-Start 'READ has no (...) around the ICCID.' }
+if (-not $frame.Contains('%s')) { Stop-Start 'SEND has no %s for the profile.' }
 # Two profiles would go to one device.
-if (@($ports | Sort-Object -Unique).Count -ne $ports.Count) { Say 'A port is named twice.'; exit 2 }
+if (@($ports | Sort-Object -Unique).Count -ne $ports.Count) { Stop-Start 'A port is named twice.' }
 foreach ($name in $ports) { $com = Open-Port $name; if (-not $com) { exit 2 }; $com.Dispose() }
 $wrong = 'PROFILE KEYS RECEIPTS RESULT LOGS LOWSTOCK SERIAL TIME_OUT READS SENDS PORTS BAUDRATE PROGRAMS PANELS STATIONS'
 foreach ($name in -split $wrong) {
@@ -301,8 +298,7 @@ $passphrase = Get-Setting SOFTSIM_KEY_PASSPHRASE ''
 $env:SOFTSIM_KEY_PASSPHRASE = $null
 if (-not $passphrase -and (Select-String -LiteralPath $key -SimpleMatch -Quiet -Pattern ENCRYPTED -ErrorAction Ignore)) {
   if ([Console]::IsInputRedirected) {
-    Say "$key has a passphrase, and standard input is a list: set SOFTSIM_KEY_PASSPHRASE."
-    exit 2
+    Stop-Start "$key has a passphrase, and standard input is a list: set SOFTSIM_KEY_PASSPHRASE."
   }
   $typed = Read-Host "Passphrase of $key" -AsSecureString
   $passphrase = (New-Object System.Net.NetworkCredential '', $typed).Password

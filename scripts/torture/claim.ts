@@ -15,7 +15,7 @@ import { claimAll, comeBack, nextName, usedText } from '../../src/store/claim.ts
 import { readProfile } from '../../src/store/read.ts'
 import { fieldsOf } from '../../src/store/used-file.ts'
 import { iccid } from '../../test/support/profiles.ts'
-import { type Tally, Violation } from './tally.ts'
+import { Violation } from './tally.ts'
 import type { Works } from './works.ts'
 
 async function claimAsNext(directory: string, name: string): Promise<boolean> {
@@ -54,8 +54,10 @@ interface Turn {
   /** The directory as this station sees it. */
   readonly directory: string
   readonly way: Way
-  /** When each file is tried at the earliest, in milliseconds since 1970. */
-  readonly at: readonly number[]
+  /** When the first file is tried, in milliseconds since 1970. */
+  readonly start: number
+  /** What a claim takes, if there is an instant for each file; 0 if the station goes as fast as it can. */
+  readonly claimMs: number
 }
 
 interface Outcome {
@@ -79,12 +81,13 @@ function waitUntil(time: number): void {
 
 const NAMES = Array.from({ length: 100 }, (_, n) => `${iccid(n)}.json`)
 
-async function play({ directory, way, at }: Turn): Promise<Outcome> {
+async function play({ directory, way, start, claimMs }: Turn): Promise<Outcome> {
   const [won, failures]: [string[], string[]] = [[], []]
-  waitUntil(at[0] ?? 0)
+  waitUntil(start)
   const began = now()
   for (const [index, name] of NAMES.entries()) {
-    waitUntil(at[index] ?? 0)
+    // So near to each other that the claims overlap, now this station first and now that.
+    if (claimMs > 0) waitUntil(start + index * (2 * claimMs + 1) + Math.random() * claimMs)
     try {
       if (await WAYS[way](directory, name)) won.push(name)
     } catch (error) {
@@ -96,11 +99,11 @@ async function play({ directory, way, at }: Turn): Promise<Outcome> {
 
 if (import.meta.main) process.on('message', async (turn: Turn) => process.send?.(await play(turn)))
 
-/** What every other station does: as fast as they can, and with an instant for each file. */
-const RACES: readonly [name: string, lockstep: readonly [Way, Way], timed: readonly [Way, Way]][] = [
-  ['claims', ['claim', 'claim'], ['claim', 'claim']],
-  ['claims that come back,', ['back', 'back'], ['back', 'claim']],
-  ['claims and bare renames,', ['claim', 'bare rename'], ['claim', 'bare rename']],
+/** What every other station does. */
+const RACES: readonly [name: string, ...ways: [Way, Way]][] = [
+  ['claims', 'claim', 'claim'],
+  ['claims that come back,', 'back', 'back'],
+  ['claims and bare renames,', 'claim', 'bare rename'],
 ]
 
 const START_MS = 500
@@ -115,8 +118,7 @@ const LOOK_PAUSE_MS = 500
  * @throws {Violation}
  */
 export async function raceClaims(
-  { newPath, random }: Works,
-  tally: Tally,
+  { newPath, tally }: Works,
   until: number,
   given?: readonly string[],
 ): Promise<undefined> {
@@ -133,10 +135,12 @@ export async function raceClaims(
   }
   // It may be somebody's share: nothing stays there, also when it is interrupted.
   process.once('exit', close)
-  const races = RACES.flatMap(([what, lockstep, timed]) => [
-    { name: `${what} in lockstep`, ways: lockstep, isTimed: false },
-    { name: `${what} at the same instant`, ways: timed, isTimed: true },
-  ]).map((race) => ({ ...race, sum: new Map<string, number>(), failures: [] as string[] }))
+  const races = RACES.flatMap(([what, ...ways]) =>
+    [false, true].map((isTimed) => ({
+      name: `${what} ${isTimed ? 'at the same instant' : 'in lockstep'}`,
+      ...{ ways, isTimed, sum: new Map<string, number>(), failures: [] as string[] },
+    })),
+  )
   /** What one claim takes, as the last race in lockstep has shown. */
   let claimMs = 0.1
   try {
@@ -149,13 +153,11 @@ export async function raceClaims(
       mkdirSync(directory)
       await Promise.all(NAMES.map((each) => writeFile(join(directory, each), contents(each))))
       const start = now() + START_MS
-      // So near to each other that the claims overlap, now this station first and now that.
-      const instants = () => NAMES.map((_, n) => start + n * (2 * claimMs + 1) + random.next() * claimMs)
       const asked = stations.map((station, at) =>
         ask(station, {
           directory: join(above[at] ?? '', name, String(turn)),
           way: ways[at % 2] ?? ways[0],
-          at: isTimed ? instants() : [start],
+          ...{ start, claimMs: isTimed ? claimMs : 0 },
         }),
       )
       const outcomes = await Promise.all(asked)

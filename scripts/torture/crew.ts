@@ -5,7 +5,6 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Ledger } from './ledger.ts'
 import { printedIn, type Run, type Started, start } from './program.ts'
 import { look } from './sight.ts'
-import type { Tally } from './tally.ts'
 import type { Works } from './works.ts'
 
 const LATEST_KILL_MS = 900
@@ -33,13 +32,11 @@ export class Crew {
   /** How many profiles the service had delivered before the last fetch. */
   #deliveredBefore = 0
   readonly #works: Works
-  readonly #tally: Tally
   readonly #ledger: Ledger
   readonly #running = new Set<Started>()
 
-  constructor(works: Works, tally: Tally, ledger: Ledger) {
+  constructor(works: Works, ledger: Ledger) {
     this.#works = works
-    this.#tally = tally
     this.#ledger = ledger
   }
 
@@ -49,16 +46,13 @@ export class Crew {
 
   /** Waits for the end of a call, which may come sooner than it thinks, and notes what it has printed. */
   async see(started: Started, { takes = 0, device, risk = 0 }: Kind = {}): Promise<Run> {
-    const { random } = this.#works
+    const { random, tally } = this.#works
     if (random.chance(risk)) setTimeout(started.signal, random.whole(0, LATEST_KILL_MS), 'SIGKILL')
     this.#running.add(started)
     const ended = await started.ended
     this.#running.delete(started)
     const printed = printedIn(ended.stdout)
-    this.#tally.add(
-      device === undefined ? 'profiles printed' : 'profiles printed for devices',
-      printed.length,
-    )
+    tally.add(`profiles printed${device === undefined ? '' : ' for devices'}`, printed.length)
     if (device === undefined) this.#ledger.print(printed)
     else this.#ledger.printFor(device, printed)
     if (ended.hung) this.#ledger.problems.add('a call hung')
@@ -67,7 +61,7 @@ export class Crew {
       this.atStake += takes
     } else if (!this.isCut && ended.code !== 0 && ended.code !== 3)
       this.#ledger.problems.add(`a call ended with ${ended.code}: ${ended.stderr}`)
-    this.#tally.show('at work')
+    tally.show('at work')
     return ended
   }
 
@@ -115,11 +109,11 @@ export class Crew {
 
   /** Moves a few profiles to another directory, or home. Whatever was interrupted there is finished first. */
   async moving(places: readonly [string, string], { risk = 0 } = {}): Promise<void> {
-    const { random } = this.#works
+    const { random, tally } = this.#works
     while (this.isOn && !this.isCut) {
       const [from = '', to = ''] = random.shuffled(places)
       await this.see(start(moveLine(from, to, random.whole(1, 5))), { risk })
-      this.#tally.add('moves')
+      tally.add('moves')
       await sleep(random.whole(0, 30))
     }
   }

@@ -8,12 +8,12 @@ import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { iccid } from '../../test/support/profiles.ts'
-import { After, DAY_MS, MOST_CALLS } from './schedule/aftermath.ts'
+import { After, type Asked } from './schedule/aftermath.ts'
 import { KINDS } from './schedule/disk.ts'
-import type { Call, Print, Result, World } from './schedule/engine.ts'
+import type { Print, World } from './schedule/engine.ts'
 import { install } from './schedule/hooks.ts'
 import { hasSeveralOwners, severalFor, shown } from './schedule/judge.ts'
-import { LOT, LOTS, STICK } from './schedule/names.ts'
+import { LOT, STICK } from './schedule/names.ts'
 import { programFor, source } from './schedule/run.ts'
 import { emptyWorld } from './schedule/scenarios.ts'
 
@@ -77,16 +77,6 @@ function worldOf(state: State, kindName: string): World {
   return world
 }
 
-/** A call, and what has come of it. */
-interface Asked {
-  readonly what: string
-  readonly directory: string
-  /** The device or the ICCID. */
-  readonly whose: string | undefined
-  readonly result: Result
-  readonly prints: readonly Print[]
-}
-
 /** In which order everybody asks again. What a call of `next` settles may be in transit then. */
 const ORDERS = [
   'status device day move next move next iccid status',
@@ -100,39 +90,12 @@ Error.stackTraceLimit = 3
 const program = await programFor('linux')
 
 /** Everybody asks again. */
-async function ask(before: World, move: State['move'], order: string): Promise<Asked[]> {
-  const all: Asked[] = []
-  const after = new After(before)
-  const { world } = after
-  const run = async (
-    what: string,
-    body: (call: Call) => Promise<Result>,
-    directory = LOT,
-    whose?: string,
-  ) => {
-    const printed = world.prints.length
-    const result = await after.run(body)
-    all.push({ what, directory, whose, result, prints: world.prints.slice(printed) })
-    return result.code
-  }
-  for (const what of order.split(' ')) {
-    if (what === 'day') world.now += DAY_MS
-    if (what === 'back') await run(what, program.move({ isBack: true }))
-    if (what === 'move' && move !== undefined)
-      await run(what, program.move({ count: move === 'all' ? Number.POSITIVE_INFINITY : move }))
-    if (what === 'device')
-      for (const whose of DEVICES) await run(what, program.next({ devices: [whose] }), LOT, whose)
-    for (const directory of LOTS) {
-      if (what === 'status') await run(what, program.status(directory), directory)
-      if (what === 'iccid')
-        for (const whose of ICCIDS)
-          await run(what, program.next({ iccid: whose, directory }), directory, whose)
-      // Hands out all that is left.
-      let tries = what === 'next' ? MOST_CALLS : 0
-      while (tries-- > 0) if ((await run(what, program.next({ directory }), directory)) !== 0) break
-    }
-  }
-  return all
+async function ask(before: World, move: State['move'], order: string): Promise<readonly Asked[]> {
+  const after = new After(before, program)
+  const count = move === 'all' ? Number.POSITIVE_INFINITY : move
+  const moves = count === undefined ? [] : [{ count, source: LOT, target: STICK }]
+  await after.ask(order, { devices: DEVICES, iccids: ICCIDS, moves })
+  return after.all
 }
 
 /** Of the JSON in a file; nothing of a file that is torn. */

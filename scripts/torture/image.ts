@@ -6,9 +6,8 @@ import { spawnSync } from 'node:child_process'
 import { mkdirSync, readFileSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pause } from '../../src/pause.ts'
-import type { Ledger } from './ledger.ts'
+import { Ledger } from './ledger.ts'
 import type { Random } from './random.ts'
-import { Violation } from './tally.ts'
 import type { Works } from './works.ts'
 
 /**
@@ -78,12 +77,9 @@ export class Image {
    * Keeps the image as it is if something is wrong.
    * @throws {Violation}
    */
-  endIfBroken(when: string, { problems }: Ledger): void {
-    if (problems.size === 0) return
-    this.unmount()
-    throw new Violation(
-      `${this.kind}, ${when}: ${[...problems].join('; ')}\nsee ${this.path}, not mounted any more`,
-    )
+  endIfBroken(when: string, ledger: Ledger): void {
+    if (ledger.problems.size > 0) this.unmount()
+    ledger.end(`${this.kind}, ${when}`, `${this.path}, not mounted any more`)
   }
 
   /** Copies what its disk has at this moment. Nobody may be writing; the kernel may, and then it is done again. */
@@ -113,15 +109,34 @@ export class Image {
   }
 }
 
+/** A disk, its directory of profiles, and what must be true of that. */
+export interface Stick {
+  readonly works: Works
+  readonly image: Image
+  readonly directory: string
+  /** A directory on another disk. */
+  readonly apart: string
+  readonly ledger: Ledger
+}
+
 /**
- * Makes one after the other, of each kind in turn, until the time is over.
+ * Makes one disk after the other, of each kind in turn, until the time is over.
+ * @param most uses of a disk: a file system that lives through more gets slow to look at
  * @param use leaves it mounted
  */
-export async function overImages(works: Works, until: number, use: (image: Image) => Promise<void>) {
+export async function overImages(
+  works: Works,
+  until: number,
+  most: number,
+  use: (stick: Stick) => Promise<void>,
+) {
   const kinds = works.random.shuffled(KINDS.filter((kind) => whyNot(kind) === undefined))
   for (let turn = 0; performance.now() < until; turn++) {
     const image = new Image(kinds[turn % kinds.length] ?? 'ext4', works.root, works.random)
-    await use(image)
+    const stick = {
+      ...{ works, image, directory: image.profiles, apart: works.newPath(), ledger: new Ledger() },
+    }
+    for (let uses = 0; uses < most && performance.now() < until; uses++) await use(stick)
     image.unmount()
     rmSync(image.path)
   }

@@ -1,4 +1,3 @@
-import { dirname } from 'node:path'
 import { printedIn } from './program.ts'
 import { look, type Sight } from './sight.ts'
 import { Violation } from './tally.ts'
@@ -98,10 +97,8 @@ export class Ledger {
   }
 
   /** @throws {Violation} */
-  end(what: string, ...directories: readonly string[]): void {
-    if (this.problems.size === 0) return
-    throw new Violation(
-      `${what}: ${[...this.problems].join('; ')}\nsee ${directories.map((each) => dirname(each)).join(' and ')}`,
-    )
+  end(what: string, evidence: string): void {
+    if (this.problems.size > 0)
+      throw new Violation(`${what}: ${[...this.problems].join('; ')}\nsee ${evidence}`)
   }
 }

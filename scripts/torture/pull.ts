@@ -5,27 +5,13 @@
  */
 import { mkdirSync, readdirSync, renameSync, rmdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Image, overImages } from './image.ts'
-import { Ledger } from './ledger.ts'
+import { overImages, type Stick } from './image.ts'
 import { printedIn, type Run, run } from './program.ts'
-import type { Tally } from './tally.ts'
 import type { Works } from './works.ts'
 
-/** A file system that is pulled out more often gets slow to look at. */
 const ROUNDS_AN_IMAGE = 2
-
 const PANEL = 20
 const MOVED = 5
-
-/** A disk, its directory of profiles, and what must be true of that. */
-interface Stick {
-  readonly works: Works
-  readonly image: Image
-  readonly directory: string
-  /** A directory on another disk. */
-  readonly apart: string
-  readonly ledger: Ledger
-}
 
 /** In this order there are always enough profiles to take. */
 const CALLS: Record<string, (stick: Stick) => Promise<Run>> = {
@@ -44,25 +30,23 @@ const CALLS: Record<string, (stick: Stick) => Promise<Run>> = {
 }
 
 /** Pulls it out after each kind of call, on each kind of file system, until the time is over. */
-export async function pull(works: Works, tally: Tally, until: number): Promise<undefined> {
-  await overImages(works, until, async (image) => {
-    const [directory, apart, ledger] = [image.profiles, works.newPath(), new Ledger()]
-    for (let round = 0; round < ROUNDS_AN_IMAGE && performance.now() < until; round++) {
-      for (const [call, play] of Object.entries(CALLS)) {
-        const { code, stdout, stderr } = await play({ works, image, directory, apart, ledger })
-        await image.pull()
-        ledger.print(printedIn(stdout))
-        ledger.check([directory, apart], true)
-        if (code !== 0) ledger.problems.add(`it ended with ${code}: ${stderr}`)
-        ledger.tell('marked used and not printed', ledger.stuck([directory, apart]))
-        image.endIfBroken(`pulled after ${call}`, ledger)
-        tally.add(`pulled after ${call} on ${image.kind}`)
-        tally.show('pull')
-      }
+export const pull = (works: Works, until: number) =>
+  overImages(works, until, ROUNDS_AN_IMAGE, async (stick) => {
+    const { image, directory, apart, ledger } = stick
+    for (const [call, play] of Object.entries(CALLS)) {
+      const { code, stdout, stderr } = await play(stick)
+      await image.pull()
+      const printed = printedIn(stdout)
+      ledger.print(printed)
+      works.tally.add('profiles printed', printed.length)
+      ledger.check([directory, apart], true)
+      if (code !== 0) ledger.problems.add(`it ended with ${code}: ${stderr}`)
+      ledger.tell('marked used and not printed', ledger.stuck([directory, apart]))
+      image.endIfBroken(`pulled after ${call}`, ledger)
+      works.tally.add(`pulled after ${call} on ${image.kind}`)
+      works.tally.show('pull')
     }
-    tally.add('profiles printed', ledger.printed.size)
   })
-}
 
 const next = ({ works, directory }: Stick, ...options: string[]) => works.next(directory, ...options)
 

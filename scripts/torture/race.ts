@@ -6,14 +6,14 @@
 
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { raceClaims } from './claim.ts'
 import { Crew } from './crew.ts'
 import { noteMounted, unmountPath } from './image.ts'
 import { Ledger } from './ledger.ts'
 import { look } from './sight.ts'
-import { type Tally, Violation } from './tally.ts'
+import { Violation } from './tally.ts'
 import type { Works } from './works.ts'
 
 const STATIONS = 16
@@ -23,11 +23,11 @@ const MOVES = 2
 const RISK = 0.12
 
 /** Races until the time is over, once at least. */
-export async function race(works: Works, tally: Tally, until: number): Promise<undefined> {
+export async function race(works: Works, until: number): Promise<undefined> {
   do {
     const directory = works.newPath()
-    await raceOnce(works, tally, directory, [directory])
-    tally.add('races')
+    await raceOnce(works, directory, [directory])
+    works.tally.add('races')
     rmSync(directory, { recursive: true })
   } while (performance.now() < until)
 }
@@ -37,12 +37,12 @@ export async function race(works: Works, tally: Tally, until: number): Promise<u
  * @param names by which the stations know it: each has one of them
  * @throws {Violation}
  */
-async function raceOnce(works: Works, tally: Tally, directory: string, names: readonly string[]) {
+async function raceOnce(works: Works, directory: string, names: readonly string[]) {
   const filled = await works.fetch(directory, PROFILES)
   if (filled.code !== 0) throw new Violation(`fetch ended with ${filled.code}: ${filled.stderr}`)
   const ledger = new Ledger()
   ledger.keep(look(directory).unused)
-  const crew = new Crew(works, tally, ledger)
+  const crew = new Crew(works, ledger)
   const all = <T>(count: number, work: (name: string) => T) =>
     Array.from({ length: count }, (_, at) => work(names[at % names.length] ?? directory))
   const apart = works.newPath()
@@ -58,9 +58,9 @@ async function raceOnce(works: Works, tally: Tally, directory: string, names: re
   await Promise.all(busy)
   await crew.finishMoves([directory, apart])
   await ledger.finish(works, [directory, apart], crew.atStake)
-  tally.add('claimed and not printed', ledger.stuck([directory, apart]).length)
-  tally.add('kills', crew.kills)
-  ledger.end('race', directory, apart)
+  works.tally.add('claimed and not printed', ledger.stuck([directory, apart]).length)
+  works.tally.add('kills', crew.kills)
+  ledger.end('race', [directory, apart].map((each) => dirname(each)).join(' and '))
 }
 
 /** Where systems have it: of Debian, of Red Hat, of Arch. */
@@ -80,7 +80,7 @@ export function whyNoSshfs(): string | undefined {
  * Races claims once, and the program until the time is over, once at least.
  * @returns why it can't mount anything
  */
-export async function sshfs(works: Works, tally: Tally, until: number): Promise<string | undefined> {
+export async function sshfs(works: Works, until: number): Promise<string | undefined> {
   const root = join(works.root, 'sshfs')
   const shared = join(root, 'shared')
   mkdirSync(shared, { recursive: true })
@@ -96,12 +96,12 @@ export async function sshfs(works: Works, tally: Tally, until: number): Promise<
       if (status !== 0) return `sshfs can't mount: ${stderr.trim()}`
       noteMounted(path)
     }
-    await raceClaims(works, tally, 0, mounts)
+    await raceClaims(works, 0, mounts)
     do {
-      const name = `profiles${tally.of('races over sshfs')}`
+      const name = `profiles${works.tally.of('races over sshfs')}`
       const names = mounts.map((path) => join(path, name))
-      await raceOnce(works, tally, join(shared, name), names)
-      tally.add('races over sshfs')
+      await raceOnce(works, join(shared, name), names)
+      works.tally.add('races over sshfs')
     } while (performance.now() < until)
     return undefined
   } finally {

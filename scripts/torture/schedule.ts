@@ -57,7 +57,7 @@ async function check(): Promise<void> {
   for await (const schedule of createInterface(process.stdin)) {
     let [count, most] = [0, 0]
     let found: Found | undefined
-    await sweep(schedule, async (each) => {
+    await sweep(parse(schedule), async (each) => {
       const outcome = await tryOne(each)
       count++
       most = Math.max(most, outcome.world.calls.at(-1)?.points ?? 0)

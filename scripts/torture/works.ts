@@ -7,6 +7,7 @@ import { startService } from '../../test/support/service.ts'
 import { makeKey } from '../stock.ts'
 import { type Run, type RunOptions, run, type Started, start } from './program.ts'
 import type { Random } from './random.ts'
+import { Tally } from './tally.ts'
 
 const API_KEY = 'torture-key'
 
@@ -51,6 +52,7 @@ export async function openWorks(random: Random) {
   const deliveredSince = (before: number): string[] => [...service.delivered.keys()].slice(before)
 
   return {
+    tally: new Tally(),
     ...{ root, service, random, newPath, nextLine, fetch, startFetch, deliveredSince },
     next: (directory: string, ...options: string[]): Promise<Run> => run(nextLine(directory, ...options)),
 

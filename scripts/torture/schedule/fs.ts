@@ -1,6 +1,6 @@
 /**
- * What stands for the modules `node:fs` and `node:fs/promises` in the calls of a schedule: each function that the program
- * uses is a step on its disk, and there are no others.
+ * What stands for the module `node:fs` in the calls of a schedule: each function that the program uses is a step on its
+ * disk, and there are no others.
  *
  * Other calls can't go on before these, because nobody else can see them or influence them: to close a file, to look at
  * an open file (only its type and its size limit matter), to look at or open a directory of profiles or one above it
@@ -123,22 +123,11 @@ const closeSync = (file: number): void =>
       throw systemError('ESTALE', 'close', path)
   })
 
-/** Opens a file unless it is open, and closes what it has opened. */
-function using<T>(path: unknown, use: (file: number) => T, flag?: string, mode?: number): T {
-  if (typeof path === 'number') return use(path)
-  const file = openSync(path, flag, mode)
-  try {
-    return use(file)
-  } finally {
-    closeSync(file)
-  }
-}
-
 const read = (file: number, length: number, place: number | null) =>
   on('read', file, true, ({ world: { disk } }) => disk.read(file, length, place))
 
-const write = (file: number, bytes: Buffer, place: number | null) =>
-  on('write', file, true, ({ world: { disk } }) => disk.write(file, bytes, place))
+const write = (file: number, text: string | Buffer, place: number | null) =>
+  on('write', file, true, ({ world: { disk } }) => disk.write(file, Buffer.from(text as string), place))
 
 const fsyncSync = (file: number): void => on('flush', file, true, ({ world: { disk } }) => disk.flush(file))
 
@@ -163,34 +152,19 @@ export const files = {
   lstatSync: statSync,
   fstatSync: (file: number) =>
     on('fstat', file, false, (run) => statusOf(run, run.world.disk.opened(file).inode)),
-  readSync(file: number, buffer: Buffer, offset = 0, length = buffer.length, place?: number | null) {
-    const bytes = read(file, length, place ?? null)
-    bytes.copy(buffer, offset)
-    return bytes.length
-  },
-  readFileSync(path: unknown, options?: string | { encoding?: string }): string | Buffer {
-    const encoding = typeof options === 'object' ? options?.encoding : options
-    const bytes = using(path, (file) => read(file, Number.MAX_SAFE_INTEGER, null))
-    return encoding ? bytes.toString(encoding as BufferEncoding) : Buffer.from(bytes)
-  },
-  writeSync(file: number, data: string | Buffer, ...rest: (number | null | undefined)[]): number {
-    if (typeof data === 'string') return write(file, Buffer.from(data), rest[0] ?? null)
-    const [offset, length, place] = rest
-    const bytes = data.subarray(offset ?? 0).subarray(0, length ?? data.length)
-    return write(file, Buffer.from(bytes), place ?? null)
-  },
-  writeFileSync(
-    path: unknown,
-    data: string | Buffer,
-    options?: string | { flag?: string; mode?: number; flush?: boolean },
-  ): void {
-    const { flag = 'w', mode, flush } = typeof options === 'object' ? options : {}
-    const fill = (file: number) => {
-      write(file, Buffer.from(data), null)
-      if (flush) fsyncSync(file)
+  readSync: (file: number, buffer: Buffer, offset: number, length: number, place: number) =>
+    read(file, length, place).copy(buffer, offset),
+  readFileSync(path: unknown, encoding?: BufferEncoding): string | Buffer {
+    const file = typeof path === 'number' ? path : openSync(path)
+    try {
+      const bytes = read(file, Number.MAX_SAFE_INTEGER, null)
+      return encoding ? bytes.toString(encoding) : Buffer.from(bytes)
+    } finally {
+      if (file !== path) closeSync(file)
     }
-    using(path, fill, flag, mode)
   },
+  writeSync: (file: number, text: string, place: number) => write(file, text, place),
+  writeFileSync: (file: number, text: string | Buffer): void => void write(file, text, null),
   ftruncateSync: (file: number, length = 0): void =>
     on('truncate', file, true, ({ world: { disk } }) => disk.truncate(file, length)),
   fsync(file: number, done: (error: unknown) => void): void {
@@ -214,15 +188,8 @@ export const files = {
       closeSync() {},
     }
   },
-  mkdirSync(name: unknown, options?: number | { recursive?: boolean; mode?: number }) {
-    const path = plain(name)
-    const { recursive = false, mode = 0o777 } = typeof options === 'object' ? options : {}
-    return at('mkdir', path, ({ world: { disk } }) => {
-      if (recursive && disk.at(path)?.names !== undefined) return undefined
-      disk.makeDirectory(path, mode)
-      return path
-    })
-  },
+  mkdirSync: (path: unknown, { mode }: { mode: number }): void =>
+    at('mkdir', plain(path), ({ world: { disk } }) => disk.makeDirectory(plain(path), mode)),
   rmdirSync: (path: unknown): void =>
     at('rmdir', plain(path), ({ world: { disk } }) => disk.removeDirectory(plain(path))),
   unlinkSync: (path: unknown): void =>
@@ -239,7 +206,7 @@ export const files = {
     }),
   linkSync: (from: unknown, to: unknown): void =>
     at(`link to ${plain(to)}`, plain(from), ({ world: { disk, kind } }) => {
-      if (kind.noLinks !== undefined) throw systemError(kind.noLinks, 'link', plain(to))
+      if (kind.hasNoLinks) throw systemError('EPERM', 'link', plain(to))
       disk.link(plain(from), plain(to))
     }),
   chmodSync: (path: unknown, mode: number): void =>
@@ -263,14 +230,6 @@ function refused(all: object): Record<string, unknown> {
   )
 }
 
-const promised = Object.entries(files).flatMap(([name, action]) => {
-  const later = async (...args: unknown[]) => {
-    await null
-    return (action as (...args: unknown[]) => unknown)(...args)
-  }
-  return name.endsWith('Sync') ? [[name.slice(0, -4), later]] : []
-})
+export const promises = refused(realPromises)
 
-export const promises = { ...refused(realPromises), ...Object.fromEntries(promised) }
-
-export const fs = { ...refused(realFs), ...files, constants: realFs.constants, promises }
+export const fs = { ...refused(realFs), ...files, promises }

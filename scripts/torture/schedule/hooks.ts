@@ -80,8 +80,6 @@ const OWN: Record<string, Record<string, unknown>> = {
     writeOutput,
     isOutputClosed: () => false,
     isOnScreen: async () => false,
-    isOutput: () => false,
-    isWritePending: () => false,
     WriteFailure: class extends Error {},
   },
   'store/flush/whole-file-system.ts': { FileSystemFlush },

@@ -54,10 +54,7 @@ const FLAGS: Record<string, number> = {
   'r+': constants.O_RDWR,
   w: constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC,
   wx: constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL,
-  'wx+': constants.O_RDWR | constants.O_CREAT | constants.O_EXCL,
-  a: constants.O_WRONLY | constants.O_CREAT | constants.O_APPEND,
   'a+': constants.O_RDWR | constants.O_CREAT | constants.O_APPEND,
-  ax: constants.O_WRONLY | constants.O_CREAT | constants.O_APPEND | constants.O_EXCL,
 }
 
 export const flagsOf = (flags: number | string) => (typeof flags === 'number' ? flags : (FLAGS[flags] ?? 0))

@@ -1,6 +1,6 @@
 /** What must be true of moves after a schedule. */
 
-import type { Aftermath } from './aftermath.ts'
+import type { After } from './aftermath.ts'
 import type { Disk } from './disk.ts'
 import type { Call, World } from './engine.ts'
 import { LOT, LOTS, parseName, profilesIn, STICK, THIRD } from './names.ts'
@@ -9,11 +9,9 @@ import { begunMoves, type Move, WANTS } from './scenarios.ts'
 import { hasFault, isPausedForLong, type Schedule } from './text.ts'
 
 /** Whoever ran the command again has finished the move. */
-export function* transit({ inTransit, results }: Aftermath): Generator<Violation> {
+export function* transit({ left: { inTransit }, results }: After): Generator<Violation> {
   if (inTransit === 0) return
   const said = results.flatMap(({ error, told }) => [error, ...told]).filter((text) => text.includes('mov'))
-  // Only the call that began to take a profile back may finish that.
-  if (said.some((text) => text.includes('is set aside'))) return
   yield { rule: 'transit', what: `${inTransit} in transit in the end: ${said.join('; ')}` }
 }
 
@@ -22,7 +20,7 @@ function isRepeated(world: World, { calls }: Schedule, call: Call): boolean {
   const { state, told, pausedAt, result } = call
   const name = calls[world.calls.indexOf(call)] ?? ''
   if (state !== 'dead' && !isMove(name)) return false
-  const hasEnded = state === 'dead' && told.flat().some((text) => text.includes(' moved to '))
+  const hasEnded = state === 'dead' && told.some((text) => text.includes(' moved to '))
   if (hasEnded || (state !== 'dead' && result?.code === 0)) return false
   return world.calls.some(
     ({ beganAt = -1 }, at) => world.calls[at] !== call && calls[at] === name && beganAt >= pausedAt,
@@ -37,7 +35,7 @@ const movedIn = (namesOf: (lot: string) => readonly string[]) =>
   new Set([STICK, THIRD].flatMap((lot) => [...profilesIn(namesOf(lot)).keys()]))
 
 /** A command that is run again moves no others, unless the first one had said that it was done. */
-export function* tooMany({ world, schedule }: Case, later: Aftermath): Generator<Violation> {
+export function* tooMany({ world, schedule }: Case, later: After): Generator<Violation> {
   const movesAway = (name: string | undefined) =>
     (WANTS[name ?? '']?.moves ?? []).filter(({ source }) => source === LOT)
   const sumOf = (moves: readonly Move[]) => sum(moves.map(({ count }) => count))
@@ -48,7 +46,7 @@ export function* tooMany({ world, schedule }: Case, later: Aftermath): Generator
     commands.every((each) => each.target !== target || each.count !== count)
   const most = sumOf(commands) + sumOf(isOver(schedule) ? [] : begunMoves(schedule.start).filter(same))
   const before = movedIn((lot) => world.before.get(lot) ?? [])
-  const moved = movedIn((lot) => later.disk.namesOf(lot)).difference(before).size
+  const moved = movedIn((lot) => later.world.disk.namesOf(lot)).difference(before).size
   if (moved > most) yield { rule: 'too many', what: `${moved} moved, not ${most}` }
   // All or none, each time.
   const [only] = schedule.calls
@@ -98,9 +96,7 @@ export function* moveCodes({ world, schedule, faults }: Case): Generator<Violati
 export function* said({ world, schedule: { calls }, faults }: Case): Generator<Violation> {
   if (faults.hasCut) return
   // Another call has found the journal of the one that failed, and moved no more.
-  const isFinished = world.calls.some(({ told }) =>
-    told.flat().some((text) => text.includes('it is finished')),
-  )
+  const isFinished = world.calls.some(({ told }) => told.some((text) => text.includes('it is finished')))
   for (const [at, { told, result }] of world.calls.entries()) {
     // Of several moves in one call, each message has a target of its own.
     const [move] = /^move\w*$/.test(calls[at] ?? '') ? (WANTS[calls[at] ?? '']?.moves ?? []) : []
@@ -110,7 +106,7 @@ export function* said({ world, schedule: { calls }, faults }: Case): Generator<V
     const claims = world.disk.namesOf(`${move.target}/.claims`).filter((key) => /^\d+(\.\d+)?$/.test(key))
     const come =
       claims.length + now.filter(({ iccid, number }) => number > (before.get(iccid)?.number ?? 0)).length
-    for (const text of told.flat()) {
+    for (const text of told) {
       const said = Number(/^(\d+) profiles? moved to /.exec(text)?.[1] ?? 0)
       // Whoever is told that it failed runs the same command again: that moves more, unless the journal is there.
       if (said > 0 && (result?.code ?? 0) !== 0 && !isFinished && !isAnyOpen(world.disk))
@@ -124,13 +120,13 @@ const isAnyOpen = (disk: Disk) =>
   LOTS.some((lot) => disk.namesOf(`${lot}/.moves`).some((name) => /^[0-9a-f-]{36}$/.test(name)))
 
 /** A move that says that it has moved nothing has left nothing behind. */
-export function* nothingMoved({ world, schedule }: Case, later: Aftermath): Generator<Violation> {
+export function* nothingMoved({ world, schedule }: Case, later: After): Generator<Violation> {
   const { calls, start } = schedule
   const results = world.calls.flatMap(({ result }, at) => (isMove(calls[at] ?? '') ? (result ?? []) : []))
   if (calls.filter(isMove).length > 1 || !results[0]?.error.includes('nothing was moved')) return
   if (begunMoves(start).length > 0 || calls.some((name) => WANTS[name]?.moves && !isMove(name))) return
-  const moved = movedIn((lot) => later.disk.namesOf(lot)).size
-  const inTransit = later.inTransitAtFirst
+  const moved = movedIn((lot) => later.world.disk.namesOf(lot)).size
+  const { inTransitAtFirst: inTransit = 0 } = later
   if (inTransit + moved > 0 && start !== 'damaged')
     yield { rule: 'said', what: `nothing was moved, but ${inTransit} in transit, ${moved} moved` }
 }

@@ -1,6 +1,6 @@
 /** What must be true after a schedule. */
 import { iccid } from '../../../test/support/profiles.ts'
-import { type Aftermath, aftermathOf, movesOf } from './aftermath.ts'
+import { type After, aftermathOf, movesOf } from './aftermath.ts'
 import type { Disk } from './disk.ts'
 import type { Call, Entry, Print, Result, World } from './engine.ts'
 import { moveCodes, nothingMoved, said, tooMany, transit, unusedTwice } from './judge-moves.ts'
@@ -28,7 +28,8 @@ export async function judge(world: World, schedule: Schedule): Promise<Violation
   const first = now.find((each) => each !== undefined)
   if (first !== undefined) return first
   const later = await aftermathOf(world, schedule, false)
-  const prints = [...world.prints, ...later.prints]
+  const { disk } = later.world
+  const prints = [...world.prints, ...later.world.prints]
   const told = [...world.calls.flatMap(({ result }) => result ?? []), ...later.results]
   const all = { ...its, later, told }
   const found = [
@@ -37,7 +38,7 @@ export async function judge(world: World, schedule: Schedule): Promise<Violation
     ...severalFor(prints),
     ...lost(all),
     ...prints
-      .filter(({ iccid }) => !isWhole(later.disk, iccid, 'used'))
+      .filter(({ iccid }) => !isWhole(disk, iccid, 'used'))
       .map((print) => ({ rule: 'printed without used file', what: shown(print) })),
     ...twins(all),
     ...stuck(all),
@@ -45,22 +46,21 @@ export async function judge(world: World, schedule: Schedule): Promise<Violation
     ...transit(later),
     ...tooMany(its, later),
     ...nothingMoved(its, later),
-    ...unusedTwice(later.disk),
-    ...torn(later.disk, schedule),
-    later.freed === undefined ? undefined : { rule: 'freed', what: later.freed },
+    ...unusedTwice(disk),
+    ...torn(disk, schedule),
+    ...later.freed.map((each) => ({ rule: 'freed', what: `${each} has none, and then it has` })),
   ].find((each) => each !== undefined)
   if (found !== undefined) return found
   // The recipe for that is `move` itself.
   if (movesOf(schedule).length > 0) return undefined
-  const { prints: more } = await aftermathOf(world, schedule, true)
-  const both = [...world.prints, ...more]
+  const both = [...world.prints, ...(await aftermathOf(world, schedule, true)).world.prints]
   const apart = [...twice(both, world), ...severalFor(both)].find((each) => each !== undefined)
   return apart && { rule: 'split', what: `the unused files are moved elsewhere: ${apart.what}` }
 }
 
 /** With what everybody got who asked again, and all that was said. */
 interface Whole extends Case {
-  readonly later: Aftermath
+  readonly later: After
   readonly told: readonly Result[]
 }
 
@@ -95,9 +95,7 @@ export function hasSeveralOwners(all: readonly Print[]): boolean {
 
 /** Whether a profile was printed again before it was handed out for the first time. */
 function isEarly(print: Print, first: Print, all: readonly Print[], world: World): boolean {
-  if (all.indexOf(print) > all.indexOf(first)) return false
-  if (first.device !== undefined && print.device === first.device) return false
-  if (print.owners.includes(first.call)) return false
+  if (all.indexOf(print) > all.indexOf(first) || print.owners.includes(first.call)) return false
   const call = world.calls.find(({ id }) => id === print.call)
   const file = `${LOT}/__${print.iccid}.json`
   const looked = call?.log.findLast(
@@ -213,11 +211,12 @@ function isPutAside(log: readonly Entry[]): boolean {
 /**
  * In the end, all profiles are used. One that stays unused beside a torn used file is named.
  */
-function* lost({ world, later: { disk, unfinished }, schedule, told }: Whole): Generator<Violation> {
+function* lost({ world, later, schedule, told }: Whole): Generator<Violation> {
+  const { disk } = later.world
   for (const each of lotOf(world, schedule)) {
     if (isWhole(disk, each, 'used') || isAway(schedule, each)) continue
     const names = LOTS.flatMap((lot) => disk.namesOf(lot)).filter((name) => name.includes(each))
-    const isNamed = unfinished > 0 || isTold(told, each)
+    const isNamed = later.left.unfinished > 0 || isTold(told, each)
     const isKnown = isTornByCut(world, schedule) || (isWhole(disk, each, 'unused') && isNamed)
     if (isKnown && names.some((name) => parseName(name)?.isUsed)) continue
     yield { rule: 'lost', what: `${each} is not used in the end; there is ${names.join(', ') || 'nothing'}` }
@@ -232,23 +231,24 @@ const isAway = ({ start, calls }: Schedule, who: string) =>
  * After `restore`, nobody gets what the receipts name as moved, and the device gets what they name as its own. If another
  * call was faster, that is for a person to find out.
  */
-function* notRestored({ prints }: Aftermath, { start, calls, segments }: Schedule): Generator<Violation> {
+function* notRestored(
+  { world: { prints } }: After,
+  { start, calls, segments }: Schedule,
+): Generator<Violation> {
   if (start !== 'backup' || !calls.includes('restore')) return
   if (calls.some((name) => name !== 'restore' && name !== 'deviceD')) return
-  if (segments.some(({ call, fault }) => fault !== undefined && calls[call] === 'deviceD')) return
+  if (segments.some(({ call, event = '' }) => /^[=~]/.test(event) && calls[call] === 'deviceD')) return
   for (const print of prints)
     if (print.iccid === iccid(2) || (print.device === 'D') !== (print.iccid === iccid(1)))
       yield { rule: 'not restored', what: shown(print) }
 }
 
-/** What stays out of reach is named, with what to do. Without hard links, this includes a record that is torn. */
-function* stuck({ world, later, schedule, faults, told }: Whole): Generator<Violation> {
+/** What stays out of reach is named, with what to do. */
+function* stuck({ world, later, schedule, told }: Whole): Generator<Violation> {
   if (isTornByCut(world, schedule)) return
   for (const what of later.stuck) {
     const [who = ''] = what.split(':')
     if (isAway(schedule, who)) continue
-    const isTorn = /the record \S+ of device . is not complete/.test(what)
-    if (isTorn && hasFault(faults) && world.kind.noLinks !== undefined) continue
     if (!told.some((each) => each.told.some((text) => text.includes(`${who} is set aside`))))
       yield { rule: 'stuck', what }
   }
@@ -258,7 +258,7 @@ function* stuck({ world, later, schedule, faults, told }: Whole): Generator<Viol
 const isTornByCut = ({ kind }: World, { segments, calls }: Schedule) =>
   kind.hasFatRules &&
   segments.some(
-    ({ cut }) => cut !== undefined && (cut.some((share) => share > 0) || calls.includes('rename')),
+    ({ event = '' }) => /^\^.*[1-9]/.test(event) || (event[0] === '^' && calls.includes('rename')),
   )
 
 /** Alone, `next` finds all that there is: the next call finds no more. */
@@ -305,10 +305,11 @@ function* torn(disk: Disk, { start }: Schedule): Generator<Violation> {
 const isTold = (results: readonly Result[], iccid: string) =>
   results.some(({ told, error, hint }) => [...told, error, hint].some((text) => text.includes(iccid)))
 
-function* twins({ later: { disk, unfinished }, told }: Whole): Generator<Violation> {
+function* twins({ later, told }: Whole): Generator<Violation> {
+  const { disk } = later.world
   for (const [lot, name] of LOTS.flatMap((lot) => disk.namesOf(lot).map((name) => [lot, name] as const))) {
     const isTwin = /^\d/.test(name) && disk.at(`${lot}/__${name}`)?.content.length
-    if (isTwin && unfinished === 0 && !isTold(told, parseName(name)?.iccid ?? name))
+    if (isTwin && later.left.unfinished === 0 && !isTold(told, parseName(name)?.iccid ?? name))
       yield { rule: 'twin', what: `${name} stays beside its used file, and nobody says so` }
   }
 }

@@ -58,8 +58,7 @@ export async function loadProgram(source: string, platform: NodeJS.Platform) {
   const called =
     (action: (call: Call, messages: object, print: (text: string) => void) => Promise<void>): Body =>
     async (call) => {
-      const told: string[] = []
-      call.told.push(told)
+      const { told } = call
       let printed = ''
       const messages = {
         warn: (text: string) => told.push(`warning: ${text}`),

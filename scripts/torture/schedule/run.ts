@@ -51,12 +51,13 @@ export async function run(schedule: Schedule, watch: Watch = {}): Promise<World>
     const call = world.calls[segment.call]
     if (call === undefined) throw new Error(`there is no call ${segment.call}`)
     watch.segment?.(segment, call)
-    await world.advance(call, segment.points, segment.fault)
-    if (segment.isKill && call.state === 'alive') call.state = 'dead'
-    if (segment.signals !== undefined) signal(call, segment.signals)
-    if (segment.isPull) world.pullStick()
-    if (segment.cut !== undefined) {
-      const shares = segment.cut
+    const { points, event = '' } = segment
+    await world.advance(call, points === '?' ? undefined : points, event)
+    if (event === '!' && call.state === 'alive') call.state = 'dead'
+    if (event.startsWith('$')) signal(call, event.length)
+    if (event === '%') world.pullStick()
+    if (event.startsWith('^')) {
+      const shares = event.slice(1).split('/').map(Number)
       let turn = 0
       world.cutPower((length) => Math.round((shares[turn++ % shares.length] ?? 0) * length))
     }

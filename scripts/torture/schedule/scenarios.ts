@@ -54,7 +54,6 @@ export const WANTS: Record<string, Want> = {
   devicesDE: { devices: ['D', 'E'], count: 2 },
   iccid: { count: 1, iccid: 1 },
   iccid2: { count: 1, iccid: 2 },
-  iccid3: { count: 1, iccid: 3 },
   newD: { devices: ['D'], count: 1, isNew: true },
   bindD: { devices: ['D'], count: 1, iccid: 1 },
   bindE: { devices: ['E'], count: 1, iccid: 1 },
@@ -66,9 +65,7 @@ export const WANTS: Record<string, Want> = {
   move3rd: { moves: [{ ...MOVE, target: THIRD }] },
   relay: { moves: [MOVE, ONWARD] },
   handover: { moves: [MOVE], count: 1, isOnStick: true },
-  onward: { moves: [ONWARD] },
   home: { moves: [HOME] },
-  homeall: { moves: [{ ...HOME, count: ALL }] },
   round: { moves: [MOVE, HOME] },
   rounds: { moves: [MOVE, HOME, MOVE, HOME] },
   nextT: { count: 1, isOnStick: true },
@@ -105,9 +102,9 @@ export function bodyOf(program: Program, name: string, profiles: number): Body {
 
 /** One call after the other, as one. */
 const inTurn = (bodies: readonly Body[]) => async (call: Call) => {
-  const results: Result[] = []
-  for (const body of bodies) results.push(await body(call))
-  return { ...(results.at(-1) as Result), told: results.flatMap(({ told }) => told) }
+  let result: Result | undefined
+  for (const body of bodies) result = await body(call)
+  return result as Result
 }
 
 /** Another tool, which claims by a rename alone. */
@@ -174,9 +171,8 @@ const answerOf = (...numbers: number[]) => numbers.map((n) => `${fileOf(n)}\n`).
 export const TORN = answerOf(1, 2).slice(0, -5)
 
 /** What else is there beside the unused profiles. */
-export const STARTS: Record<string, (disk: Disk, now: number, profiles: number) => void> = {
+const FILES: Record<string, (disk: Disk, now: number, profiles: number) => void> = {
   fresh() {},
-  hint() {},
   assigned: assign,
   claimed(disk, now) {
     assign(disk, now)
@@ -190,10 +186,6 @@ export const STARTS: Record<string, (disk: Disk, now: number, profiles: number) 
   answer: (disk, now, profiles) => putAside(disk, now, answerOf(1, profiles + 1)),
   torn: (disk, now) => putAside(disk, now, TORN),
   missing: (disk) => disk.removeDirectory(LOT),
-  halfmoved() {},
-  given() {},
-  moved() {},
-  restored() {},
   backup(disk, now) {
     const [claimed, to] = [new Date(now - HOUR_MS).toISOString(), STICK]
     const receipt = (n: number, more: object) =>
@@ -209,15 +201,37 @@ export const STARTS: Record<string, (disk: Disk, now: number, profiles: number) 
   },
 }
 
-/** The command of the starts with a move. */
-export const begunMoves = (start: string): readonly Move[] =>
-  start in KILLED || start === 'moved' || start === 'restored' ? [MOVE] : []
+/** Lets a move of one profile go on until the names in the directory are these, and kills it then. */
+const killedMove =
+  (isThere: (names: readonly string[]) => boolean) => async (world: World, program: Program) => {
+    const call = world.add(program.move(MOVE), 9)
+    while (!isThere(world.disk.namesOf(LOT))) await world.advance(call, 1)
+  }
 
-/** In the starts with a move of one profile that was killed: when. */
-const KILLED: Record<string, (names: readonly string[]) => boolean> = {
-  halfmoved: (names) => names.some((name) => name.startsWith('__')),
-  given: (names) => names.some((name) => name.startsWith('__') && !names.includes(name.slice(2))),
+const moved = (world: World, program: Program) => world.advance(world.add(program.move(MOVE), 9))
+
+/** The starts with a move. */
+const MOVED: Record<string, (world: World, program: Program) => Promise<void>> = {
+  halfmoved: killedMove((names) => names.some((name) => name.startsWith('__'))),
+  given: killedMove((names) => names.some((name) => name.startsWith('__') && !names.includes(name.slice(2)))),
+  moved,
+  // As `cp -an` puts a backup back.
+  async restored(world, program) {
+    await moved(world, program)
+    put(world.disk, `${LOT}/${iccid(1)}.json`, fileOf(1), world.now - HOUR_MS)
+  },
 }
+
+/** What a call has done before. */
+const BEGUN: typeof MOVED = {
+  ...MOVED,
+  hint: (world, program) => world.advance(world.add(program.hint(), 9)),
+}
+
+export const STARTS = [...Object.keys(FILES), ...Object.keys(BEGUN)]
+
+/** The command of the starts with a move. */
+export const begunMoves = (start: string): readonly Move[] => (start in MOVED ? [MOVE] : [])
 
 export const textOf = (disk: Disk, path: string) => disk.at(path)?.content.toString() ?? ''
 
@@ -247,18 +261,9 @@ async function build(program: Program, kind: Kind, start: string, profiles: numb
   const world = emptyWorld(kind)
   const { disk, now } = world
   for (let n = 1; n <= profiles; n++) put(disk, `${LOT}/${iccid(n)}.json`, fileOf(n), now - HOUR_MS)
-  const more = STARTS[start]
-  if (more === undefined) throw new Error(`there is no start ${start}`)
-  more(disk, now + kind.skewMs, profiles)
+  if (!STARTS.includes(start)) throw new Error(`there is no start ${start}`)
+  FILES[start]?.(disk, now + kind.skewMs, profiles)
   disk.flushAll()
-  if (start === 'hint') await world.advance(world.add(program.hint(), 9))
-  const isThere = KILLED[start]
-  if (isThere !== undefined) {
-    const call = world.add(program.move(MOVE), 9)
-    while (!isThere(disk.namesOf(LOT))) await world.advance(call, 1)
-  }
-  if (start === 'moved' || start === 'restored') await world.advance(world.add(program.move(MOVE), 9))
-  // As `cp -an` puts a backup back.
-  if (start === 'restored') put(disk, `${LOT}/${iccid(1)}.json`, fileOf(1), now - HOUR_MS)
+  await BEGUN[start]?.(world, program)
   return { disk, now: world.now }
 }

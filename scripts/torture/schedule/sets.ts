@@ -1,11 +1,10 @@
 /** Which scenarios there are, and the sets of schedules that are run. */
 import { Random } from '../random.ts'
 import { KINDS } from './disk.ts'
-import { allFaults, allOfPair, twoFaults } from './pairs.ts'
 import { begunMoves, STARTS, WANTS } from './scenarios.ts'
-import { sweeps } from './sweep.ts'
-import type { Base, Schedule, Segment } from './text.ts'
-import { type GoesOn, mine, type Share, type Trial, type Trials } from './trial.ts'
+import { sweep, sweeps } from './sweep.ts'
+import { type Base, parse, type Schedule, type Segment } from './text.ts'
+import { type GoesOn, mine, type Share, type Trials } from './trial.ts'
 
 /** What is called with each of some others. */
 const tuples = (table: Record<string, string>): string[][] =>
@@ -138,7 +137,7 @@ function bases(
 }
 
 /** Without the one that has no profiles. */
-const STOCKED = Object.keys(STARTS).filter((start) => start !== 'missing')
+const STOCKED = STARTS.filter((start) => start !== 'missing')
 
 const BROKEN = 'fresh assigned claimed halfclaim answer halfmoved given moved damaged backup'.split(' ')
 
@@ -157,21 +156,52 @@ const doubleBases = (): Base[] =>
 /** Runs what it is to explore, until it is told to end. */
 type Explore = (trials: Trials, share: Share, only: RegExp, goesOn: GoesOn, seed: number) => Promise<void>
 
+/** Longer than any claim takes. */
+const NAP = '@70s'
+
+/** At most two changes between two calls. */
+const PAIR = ['A? B A', `A?${NAP} B A`, 'A? B? A B']
+
+/** After these, the call does not go on. */
+const ENDS = '! ^0 ^0.5 ^1 %'.split(' ')
+
+/** A disk fails, a reply is lost as on NFS, the call is asked to stop. */
+const TROUBLE = '=EIO =EACCES =EBUSY =ENOSPC =EIO+ ~EIO ~EIO+ ~ENOENT ~EEXIST $'.split(' ')
+
+/** One fault of one of two calls, and one change between them, before or after it. */
+const FAULTS = [
+  ...ENDS.flatMap((end) => [`A?${end}`, `A? B?${end}`, `A? B A?${end}`]),
+  ...TROUBLE.flatMap((event) => [`A?${event} B A`, `A?${event} A? B A`]),
+  ...TROUBLE.flatMap((event) => [`A? B?${event} B A`, `A? B A?${event} A`]),
+]
+
+/** The first fault of two is one of a few: of the others, the call says so at once. After it, the power does not fail too. */
+const TWO_FAULTS = TROUBLE.filter((event) => !/EACCES|ENOSPC/.test(event)).flatMap((first) => [
+  `A?${first} A B`,
+  ...['!', ...TROUBLE]
+    .filter((event) => !/EACCES|ENOSPC|EBUSY/.test(event))
+    .map((second) => `A?${first} A?${second} A B`),
+])
+
+/** All schedules of these families, whichever call is the first. */
 const complete =
-  (name: string, all: () => Base[], explore: (base: Base, trial: Trial) => Promise<void>): Explore =>
+  (name: string, all: () => Base[], families: readonly string[]): Explore =>
   async (trials, share, only, goesOn) => {
-    for (const base of mine(all(), share)) {
-      if (!goesOn()) return
-      if (only.test(nameOf(base))) await explore(base, trials.trial(`${name} ${nameOf(base)}`))
+    for (const base of mine(all(), share).filter((each) => only.test(nameOf(each)))) {
+      const others = families.map((each) => each.replaceAll(/[AB]/g, (call) => (call === 'A' ? 'B' : 'A')))
+      for (const family of base.calls[0] === base.calls[1] ? families : [...families, ...others]) {
+        if (!goesOn()) return
+        await sweep(parse(`${nameOf(base)}: ${family}`), trials.trial(`${name} ${nameOf(base)}`))
+      }
     }
   }
 
 /** By their names. */
 export const SETS: Record<string, Explore> = {
   sweeps,
-  pairs: complete('pairs', () => bases(FAULTLESS, STOCKED, lotsFor), allOfPair),
-  faults: complete('faults', () => bases(FAULTY, BROKEN, () => [2]), allFaults),
-  double: complete('double', doubleBases, twoFaults),
+  pairs: complete('pairs', () => bases(FAULTLESS, STOCKED, lotsFor), PAIR),
+  faults: complete('faults', () => bases(FAULTY, BROKEN, () => [2]), FAULTS),
+  double: complete('double', doubleBases, TWO_FAULTS),
   random: randomly,
 }
 
@@ -222,10 +252,11 @@ function anySegment(random: Random, calls: number, isFaulty: boolean): Segment {
   }
   if (!isFaulty) return segment
   const what = random.whole(0, 5)
-  if (what === 0) return { ...segment, isKill: true }
-  if (what === 1) return { ...segment, cut: random.pick([[0], [0.5], [1], [0, 1], [1, 0]]) }
-  if (what === 2) return { ...segment, signals: random.whole(1, 2) }
-  const how = random.chance(0.5) ? 'refused' : 'told'
-  if (what === 3) return { ...segment, fault: { how, code: 'EIO', lasts: true } }
-  return { ...segment, fault: { how, code: random.pick(how === 'refused' ? CODES : LOST_REPLIES) } }
+  if (what === 0) return { ...segment, event: '!' }
+  if (what === 1) return { ...segment, event: random.pick(['^0', '^0.5', '^1', '^0/1', '^1/0']) }
+  if (what === 2) return { ...segment, event: random.pick(['$', '$$']) }
+  const isRefused = random.chance(0.5)
+  const sign = isRefused ? '=' : '~'
+  if (what === 3) return { ...segment, event: `${sign}EIO+` }
+  return { ...segment, event: sign + random.pick(isRefused ? CODES : LOST_REPLIES) }
 }

@@ -5,35 +5,41 @@
  *     links fresh/3 move+move2: A?$ B A
  */
 import { readFileSync } from 'node:fs'
-import type { Call } from './engine.ts'
-import { CHANGES, conflictsAny, looksOf, pointsOf } from './pairs.ts'
+import type { Call, Entry } from './engine.ts'
 import { run } from './run.ts'
-import { format, parse, type Schedule } from './text.ts'
+import { parse, type Schedule, type Segment } from './text.ts'
 import { type GoesOn, mine, type Outcome, type Share, type Trial, type Trials } from './trial.ts'
 
-/** What each call touches, in all schedules of a text. */
-type All = ReadonlyMap<number, ReadonlySet<string>>
+/** What each call touches, in all schedules of a family, and after how many steps of all calls it did so last. */
+type All = Map<number, Map<string, number>>
 
 /**
- * Runs the schedules of a text, without those that are the same as one before: a pause one step later is, if the step
- * has nothing to do with what the others do, and a kill after a step that changes nothing.
+ * Runs the schedules of a family, without those that are the same as one before: a pause one step later is, if the step
+ * has nothing to do with what the others do, and a kill after a step that changes nothing. Two steps belong together if
+ * one changes a name or a file that the other one reads or changes.
  * @returns what each call touches in them
- * @throws {Error} where it is none
  */
-export async function sweep(text: string, trial: Trial): Promise<All> {
-  const schedule = parse(text.replaceAll('?', ''))
-  const [first, ...others] = openIn(text)
-  if (first === undefined) return touchedIn(await trial(schedule))
-  const all = new Map<number, Set<string>>()
-  const segment = schedule.segments[first]
-  const goesOn = schedule.segments[first + 1]?.call === segment?.call
+export async function sweep(family: Schedule, trial: Trial): Promise<All> {
+  const { segments } = family
+  const first = segments.findIndex(({ points }) => points === '?')
+  const segment = segments[first]
+  if (segment === undefined) return touchedIn(await trial(family))
+  const all: All = new Map()
+  const goesOn = segments[first + 1]?.call === segment.call
+  const hasCut = segments.some(({ event = '' }) => CUT.test(event))
   let theirs: string[] | undefined
-  for (const { points, isSame, touched } of await stepsAt(schedule, first)) {
-    if (theirs !== undefined && isSame && (goesOn || !conflictsAny(touched, [theirs]))) continue
-    const segments = schedule.segments.map((each, at) => (at === first ? { ...each, points } : each))
-    const found = await sweep(opened({ ...schedule, segments }, others), trial)
-    for (const [call, keys] of found) all.set(call, new Set([...(all.get(call) ?? []), ...keys]))
-    theirs = [...found].flatMap(([call, keys]) => (call === segment?.call ? [] : [...keys]))
+  for (const { points, at, isSame, touched } of await stepsAt(family, segment, first)) {
+    if (theirs !== undefined && isSame && (goesOn || !conflicts(touched, theirs, hasCut))) continue
+    const found = await sweep({ ...family, segments: segments.with(first, { ...segment, points }) }, trial)
+    theirs = []
+    for (const [call, keys] of found) {
+      const known = all.get(call) ?? new Map<string, number>()
+      all.set(call, known)
+      for (const [key, last] of keys) {
+        known.set(key, Math.max(last, known.get(key) ?? 0))
+        if (call !== segment.call && last >= at) theirs.push(key)
+      }
+    }
   }
   return all
 }
@@ -61,32 +67,23 @@ export function known() {
 export async function sweeps(trials: Trials, share: Share, only: RegExp, goesOn: GoesOn): Promise<void> {
   for (const { schedule } of mine(known(), share)) {
     if (!goesOn()) return
-    if (only.test(schedule)) await sweep(schedule, trials.trial(`sweeps ${schedule}`))
+    if (only.test(schedule)) await sweep(parse(schedule), trials.trial(`sweeps ${schedule}`))
   }
 }
 
 const touchedIn = ({ world }: Outcome): All =>
-  new Map(world.calls.map(({ log }, at) => [at, new Set(log.flatMap(({ touched }) => touched))]))
-
-/** The words before the first segment: the kind, the start and the calls. */
-const SEGMENTS_AT = 3
-
-const opened = (schedule: Schedule, open: readonly number[]) =>
-  format(schedule)
-    .split(' ')
-    .map((part, at) => (open.includes(at - SEGMENTS_AT) ? part.replace(/^[A-Z]/, '$&?') : part))
-    .join(' ')
-
-const openIn = (text: string) =>
-  text
-    .trim()
-    .split(/\s+/)
-    .slice(SEGMENTS_AT)
-    .flatMap((part, at) => (part.includes('?') ? [at] : []))
+  new Map(
+    world.calls.map(({ log }, call) => [
+      call,
+      new Map(log.flatMap(({ touched, at }) => touched.map((key) => [key, at] as const))),
+    ]),
+  )
 
 interface Step {
   /** How many steps the segment has up to there. */
   readonly points: number
+  /** How many steps all calls have made by then. */
+  readonly at: number
   /** Whether it makes no difference for the call itself that it ends here and not one step before. */
   readonly isSame: boolean
   /** What the last step touches. */
@@ -94,33 +91,58 @@ interface Step {
 }
 
 /** After which steps of a segment it may make a difference what happens there. */
-async function stepsAt(schedule: Schedule, at: number): Promise<Step[]> {
-  const segment = schedule.segments[at]
-  if (segment === undefined) return []
+async function stepsAt(family: Schedule, { call: which, event = '' }: Segment, at: number): Promise<Step[]> {
   let before = 0
   let seen = 0
-  const segments = [...schedule.segments.slice(0, at), { call: segment.call }]
+  const segments = [...family.segments.slice(0, at), { call: which }]
   const world = await run(
-    { ...schedule, segments },
+    { ...family, segments },
     {
       segment(_segment, call) {
         if (seen++ === at) before = call.points
       },
     },
   )
-  const call = world.calls[segment.call] as Call
-  const looks = looksOf(call)
-  const { fault, isKill, signals, cut, isPull } = segment
+  const call = world.calls[which] as Call
   const touches = pointsOf(call).slice(before)
-  const names = call.log.filter(({ isPoint }) => isPoint).slice(before)
-  return names.flatMap(({ name }, step) => {
-    const points = step + 1
-    const touched = touches[step] ?? []
-    const isChange = touched.some((each) => each.startsWith('>'))
-    if (fault?.how === 'told' && !(isChange && CHANGES.test(name))) return []
-    if (isKill && !isChange && name !== 'print' && step > 0) return []
-    const isPlain = fault === undefined && cut === undefined && !isPull && !isKill
-    const isSame = isPlain && !(signals !== undefined && looks.has(before + step))
-    return [{ points, isSame, touched }]
+  const entries = call.log.filter(({ isPoint }) => isPoint).slice(before)
+  return entries.flatMap((entry, step) => {
+    if (step > 0 && !matters(event, entry)) return []
+    const isSame = event === '' || (event.startsWith('$') && !call.asked.has(before + step))
+    return [{ points: step + 1, at: entry.at, isSame, touched: touches[step] ?? [] }]
   })
 }
+
+/** The power is cut, or the stick is pulled out. */
+const CUT = /^[\^%]/
+
+const CHANGES = /^(open (wx|w)|rename|unlink|link|write|mkdir|rmdir|truncate)/
+
+/** Whether it makes a difference that this happens after a step, and not after the one before. */
+function matters(event: string, { name, path, touched }: Entry): boolean {
+  const isChange = CHANGES.test(name) && touched.some((each) => each.startsWith('>'))
+  if (event.startsWith('~')) return isChange
+  if (event === '!') return isChange || name === 'print'
+  if (event === '%') return path.startsWith('/stick/') && (isChange || name === 'flush')
+  return !event.startsWith('^') || isChange || name === 'flush' || name === 'print'
+}
+
+/** What each point of a call touches, together with the steps after it that are no points. */
+function pointsOf({ log }: Call): string[][] {
+  const points: string[][] = []
+  for (const { isPoint, touched } of log) {
+    if (isPoint) points.push([...touched])
+    else points.at(-1)?.push(...touched)
+  }
+  return points
+}
+
+/** Two names in one directory can change in any order, unless the power is cut after that. */
+const conflicts = (one: readonly string[], other: readonly string[], hasCut: boolean) =>
+  one.some((each) =>
+    other.some(
+      (its) =>
+        each.slice(1) === its.slice(1) &&
+        (each[0] !== its[0] || (each[0] === '>' && (hasCut || !each.endsWith('/')))),
+    ),
+  )
