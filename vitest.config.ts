@@ -41,7 +41,7 @@ const unit = {
 const everything = [unit, endToEnd('bundle', { only: onNode }), endToEnd('binary', { binary: hostBinary })]
 
 /** They take 10 s and more, one of them waits for half a minute: at the end, all the others would wait for them. */
-const LONGEST = /\/(transcripts|misbehaving-services|order-of-steps|fixed|race)\.test\.ts$/
+const LONGEST = /\/(transcripts|misbehaving-services|order-of-steps|fixed)\.test\.ts$/
 
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {

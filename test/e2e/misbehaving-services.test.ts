@@ -22,10 +22,8 @@ interface Misbehaviour {
   readonly error?: RegExp
 }
 
-const page = '<html><title>Log in</title></html>'
 const again = { 'retry-after': '0' }
 const BAD = Array.from({ length: 50 }, () => ({ iccid: 'none', profile: 'AAAA' }))
-const NO_LIST = /the answer is not JSON with a list named "profiles"/
 const good = { iccid: iccid(1), profile: 'AAAA' }
 const lost = (...statuses: number[]) => statuses.map((status): Fault => ({ kind: 'lost', status }))
 const short = (...by: number[]) => by.map((each): Fault => ({ kind: 'short', by: each }))
@@ -84,33 +82,15 @@ const SERVICES: Record<string, Misbehaviour> = {
       /stored 3 of 60 profiles in .+, 150 received that can't be used .*: most of what the service sends can't be used$/,
   },
   'sends what was not allocated': works([{ kind: 'replace', profiles: [good] }], { order: 1 }),
-  'compresses unasked': fails({ kind: 'gzip' }, /the answer is compressed/, { lost: ORDER, unread: 1 }),
   'begins with a byte order mark': works([{ kind: 'dressed', before: '\ufeff' }]),
-  'sends a page': fails(
-    { kind: 'garbage', body: page, contentType: 'text/html' },
-    /the answer is a web page/,
-  ),
-  'sends an empty list': fails({ kind: 'garbage', body: '[]' }, NO_LIST, { unread: 1 }),
-  'sends half': fails({ kind: 'garbage', body: '{"profiles":[{"iccid":"8988' }, NO_LIST, {
-    unread: 1,
-  }),
   'never ends': fails({ kind: 'huge' }, /the answer is too large/),
-  'has no page there': fails(
-    { kind: 'garbage', body: page, contentType: 'text/html', status: 404 },
-    /there is no profile service at this address/,
-  ),
   'has no more profiles': {
     ...{ faults: [...short(20), { kind: 'status', status: 404 }], code: 8, stored: 20 },
     error: /stored 20 of 40 .*: the service has no more profiles \(404\)/,
   },
-  'does not understand': fails({ kind: 'status', status: 400 }, /the service answered 400/),
   'is a proxy that wants a login': fails(
     { kind: 'status', status: 407 },
     /a proxy requires a valid user name and password \(407\)/,
-  ),
-  'redirects to another host': fails(
-    { kind: 'redirect', location: 'https://other.test/' },
-    /the service redirects to an address/,
   ),
 }
 
@@ -140,13 +120,6 @@ function lostBy({ allocated, directory }: Sandbox): number {
   const names = new Set(namesIn(directory))
   return [...allocated.keys()].filter((each) => !names.has(`${each}.json`)).length
 }
-
-test.concurrent('after the first failure, each further one costs at most one profile until two requests succeed', async () => {
-  const sandbox = await startSandbox()
-  sandbox.fault({ kind: 'lost', status: 502, times: 4 })
-  expect(await sandbox.fetch(['-n', String(ORDER)])).toMatchObject({ code: 0 })
-  expect(sandbox.asked().slice(0, 8)).toEqual([ORDER, 1, 1, 1, 1, 1, 2, 4])
-})
 
 test.concurrent('all faults during parallel requests', async () => {
   const sandbox = await startSandbox()

@@ -2,7 +2,6 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, inject, test } from 'vitest'
 import { directoryOf, namesIn, someProfiles, temporaryDirectory } from '../support/directory.ts'
-import { failure } from '../support/promises.ts'
 import { type Sandbox, startSandbox } from '../support/sandbox.ts'
 import { type Options, startSoftsim, until } from '../support/softsim.ts'
 import { hasPosix, isRunByNode } from '../support/system.ts'
@@ -10,18 +9,21 @@ import { hasPosix, isRunByNode } from '../support/system.ts'
 const { privateKeyPath: KEY } = inject('keys')
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
-describe.skipIf(!hasPosix)('next', () => {
-  const next = (directory: string, ...more: string[]) => ['next', '-k', KEY, '-i', directory, ...more]
-
-  test.skipIf(!isRunByNode).each(SIGNALS)('%s just before the claim: nothing is claimed', async (signal) => {
+const IS_SPOILT = hasPosix && isRunByNode
+test.skipIf(!IS_SPOILT).each(SIGNALS)(
+  'next, %s just before the claim: nothing is claimed',
+  async (signal) => {
     const directory = directoryOf(someProfiles(6))
     const before = namesIn(directory)
     const env = signalAtFirstProfile(signal)
-    const run = await startSoftsim(next(directory, '-n', '6'), { env }).ended
-    expect(run).toEqual(failure(130, /interrupted; nothing was claimed/, /.+/))
+    const run = await startSoftsim(['next', '-k', KEY, '-i', directory, '-n', '6'], { env }).ended
+    const stderr = expect.stringMatching(
+      /^softsim: error: interrupted; nothing was claimed\nsoftsim: hint: .+\n$/,
+    )
+    expect(run).toEqual({ code: 130, signal: null, stdout: '', stderr })
     expect(namesIn(directory)).toEqual(before)
-  })
-})
+  },
+)
 
 /** The program gets a signal when it opens the first profile: the Node that runs it is spoilt for that. */
 function signalAtFirstProfile(signal: NodeJS.Signals): Record<string, string> {

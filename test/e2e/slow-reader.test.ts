@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { closeSync, openSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, inject, test } from 'vitest'
+import { expect, inject, test } from 'vitest'
 import { directoryOf, namesIn, someProfiles, temporaryDirectory, usedIn } from '../support/directory.ts'
 import { fullPipe, LARGEST_PIPE, nonBlockingPipe } from '../support/pipe.ts'
 import { lines } from '../support/promises.ts'
@@ -116,18 +116,17 @@ test.skipIf(!hasPosix)('a reader that goes away after three lines may have what 
 })
 
 // It comes after the profile: devices.txt.
-describe('a warning does not keep a profile from its device', () => {
-  const again = (directory: string) => ['next', '-k', KEY, '-i', directory, '--device', 'SN-1']
-
-  test.skipIf(!hasProc)('nobody reads standard error, and it is full: the call ends', async () => {
-    const directory = directoryOf(someProfiles(1))
-    const { stdout: line } = await softsim(again(directory))
+test.skipIf(!hasProc)(
+  'nobody reads a warning, and standard error is full: the device gets its profile',
+  async () => {
+    const again = ['next', '-k', KEY, '-i', directoryOf(someProfiles(1)), '--device', 'SN-1']
+    const { stdout: line } = await softsim(again)
     const pipe = fullPipe()
-    const run = await softsim(again(directory), { shell: `exec "$@" 2> ${pipe.path}` })
+    const run = await softsim(again, { shell: `exec "$@" 2> ${pipe.path}` })
     pipe.close()
     expect(run).toMatchObject({ code: 0, stdout: line })
-  })
-})
+  },
+)
 
 /** Linux opens a file only to name it: neither reading nor writing nor asking for its state works. */
 const O_PATH = 0o10000000

@@ -1,11 +1,11 @@
-/** Calls at a terminal: script(1) gives them one. */
+/** A fetch that shows its progress at a terminal: script(1) gives it one. Other calls are in transcripts/terminal.txt. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
-import { describe, expect, inject, test } from 'vitest'
-import { directoryOf, namesIn, someProfiles, temporaryDirectory } from '../support/directory.ts'
+import { describe, expect, test } from 'vitest'
+import { namesIn, temporaryDirectory } from '../support/directory.ts'
 import { API_KEY, startSandbox } from '../support/sandbox.ts'
-import { softsim, until } from '../support/softsim.ts'
+import { until } from '../support/softsim.ts'
 import { hasProgram } from '../support/system.ts'
 
 /** Of what a call says at a terminal of so many columns, all comes on standard output. */
@@ -14,13 +14,6 @@ const terminal = (columns: number) => ({
 })
 
 const hasTerminal = process.platform === 'linux' && hasProgram('script')
-
-test.skipIf(!hasTerminal)('-k - at a terminal says what it waits for', async () => {
-  const { stdout } = await softsim(['status', '-k', '-', '-i', temporaryDirectory()], terminal(80))
-  expect(stdout).toMatch(
-    /^softsim: waiting for the private key, from the keyboard: after it, press Ctrl-D\r\n/,
-  )
-})
 
 describe.skipIf(!hasTerminal)('fetch at a terminal', () => {
   /** Fetches where the first request fails, and waits until the terminal shows what is expected, or it ends. */
@@ -57,15 +50,6 @@ describe.skipIf(!hasTerminal)('fetch at a terminal', () => {
     }
   })
 
-  test('without any control sequence under TERM=dumb', async () => {
-    const { fetch } = await startSandbox()
-    const { code, stdout } = await fetch(['-n', '3'], { ...terminal(80), env: { TERM: 'dumb' } })
-    expect([code, stdout]).toEqual([
-      0,
-      expect.stringMatching(/^softsim: stored 3 profiles in .*\r\n.* 3 unused profiles now\r\n$/),
-    ])
-  })
-
   test('shows no progress below its last message', async () => {
     const { fetch } = await startSandbox()
     const path = join(temporaryDirectory(), 'shown')
@@ -80,36 +64,4 @@ describe.skipIf(!hasTerminal)('fetch at a terminal', () => {
       expect(after).not.toContain('of 3)')
     }
   })
-
-  test('with zero columns, as some serial consoles report: it still ends', async () => {
-    const { fetch, directory } = await startSandbox()
-    const { code, stdout } = await fetch(['-n', '3'], terminal(0))
-    expect([code, namesIn(directory).length]).toEqual([0, 3])
-    expect(stdout).toMatch(/^softsim: stored 3 profiles in /)
-  })
-})
-
-describe.skipIf(!hasTerminal)('next at a terminal', () => {
-  const key = inject('keys').privateKeyPath
-  const argv = () => ['next', '-k', key, '-i', directoryOf(someProfiles(2)), '-n', '2']
-  const WARNING = /^softsim: warning: a secret is on the screen: .*$/gm
-  const PROFILES = /[0-9a-f]{200,}/g
-
-  const another = `words="$*"; export words; exec script -qec 'exec script -qec "exec $words 2>$(tty)" /dev/null' /dev/null`
-
-  test.each([
-    ['that is its standard output warns once that a secret is on the screen', terminal(80).shell, 1],
-    ['that is not its standard output, as a serial port is another one, does not', another, undefined],
-    ['with a pipe as its standard output does not', 'exec script -qec "$* | cat" /dev/null', undefined],
-  ])('%s', async (_, shell, warnings) => {
-    const { code, stdout } = await softsim(argv(), { shell })
-    expect([code, stdout.match(PROFILES)?.length, stdout.match(WARNING)?.length]).toEqual([0, 2, warnings])
-  })
-})
-
-test.skipIf(!hasTerminal)('status, where there is no progress, writes only text to a terminal', async () => {
-  const { code, stdout } = await softsim(['status', '-i', directoryOf(someProfiles(1))], terminal(80))
-  expect(code).toBe(0)
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: control sequences begin with it
-  expect(stdout).not.toMatch(/\u001b/)
 })

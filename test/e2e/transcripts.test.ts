@@ -38,6 +38,7 @@ const NEEDS: Record<string, boolean> = {
   links: system.hasSymlinks,
   modes: system.modesCount,
   full: system.hasFullDevice,
+  terminal: process.platform === 'linux' && system.hasProgram('script'),
   birth: system.tellsBirth,
   trace: whyNoTrace() === undefined,
   disk: hasSmallDisks,

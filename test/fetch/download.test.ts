@@ -87,24 +87,18 @@ test('a stop ends the pause before the next try', async () => {
   expect(asked).toEqual([100])
 })
 
-test('a failure to save profiles ends the download', async () => {
-  const full = new Error('no space left')
-  const keep = async () => {
-    throw full
-  }
-  const { asked, run } = job(5000, all, { keep })
-  expect(await run()).toEqual(done({ requests: 1, failure: full }))
-  expect(asked).toEqual([100])
-})
+const full = new Error('no space left')
+const fails = async () => {
+  throw full
+}
 
-test('profiles that could not be saved are not requested again', async () => {
-  const full = new Error('no space left')
-  const reserve = async () => {
-    throw full
-  }
-  const { asked, run } = job(50, all, { reserve })
-  expect(await run()).toEqual(done({ requests: 0, failure: full }))
-  expect(asked).toEqual([])
+test.each<[string, object, number[]]>([
+  ['can’t be saved: they are not requested again', { keep: fails }, [100]],
+  ['have no space: they are not requested', { reserve: fails }, []],
+])('a failure of the disk ends the download, and profiles %s', async (_, intake, expected) => {
+  const { asked, run } = job(5000, all, intake)
+  expect(await run()).toEqual(done({ requests: expected.length, failure: full }))
+  expect(asked).toEqual(expected)
 })
 
 test('a request without a result releases its reserved space', async () => {
@@ -134,7 +128,6 @@ test('the first of several failures is the reason', async () => {
 
 test('after a stop, a failure of the disk is the reason, and none of the service', async () => {
   const stop = new AbortController()
-  const full = new Error('no space left')
   const fourth = () => {
     stop.abort()
     return answerOf(0, 5)

@@ -36,34 +36,14 @@ test('another call claims it right before this one, and prints it: this one does
   expect(await take()).toMatchObject({ isAgain: true, device: 'D' })
 })
 
-test('what a panel claimed is claimed anew: the panel may come short, and give it back', async () => {
-  write(used(1), JSON.stringify({ ...JSON.parse(textFor(undefined, 1)), panel: 2 }))
-  expect(await take()).toMatchObject({ isAgain: true })
-  expect([said, JSON.parse(read(used(1, 2))).file]).toEqual([[AGAIN], unused(1, 2)])
-  expect(await take()).toMatchObject({ isAgain: true })
-  expect(said).toEqual([AGAIN, AGAIN])
-})
-
-describe('what an earlier version left half claimed is claimed under number 2:', () => {
-  test.each(['', '{"iccid":"89'])('the used file is %j', async (torn) => {
-    const stored = JSON.parse(read(unused(1)))
-    write(used(1), torn)
-    const taken = await take()
-    expect([taken?.iccid, taken?.isAgain, said]).toEqual([iccid(1), undefined, [ASIDE]])
-    expect(JSON.parse(read(used(1, 2)))).toMatchObject({ ...stored, file: unused(1, 2) })
-    expect(await take()).toMatchObject({ isAgain: true })
-    expect(said.at(-1)).toBe(AGAIN)
-  })
-
-  test('the used file names a device that has another profile', async () => {
-    const { claim, ...earlier } = JSON.parse(textFor('D', 1))
-    write(used(1), JSON.stringify(earlier))
-    const other = textFor('D', 2)
-    await recordAll(directory, [{ text: other, records: 0 }])
-    write(used(2), other)
-    expect((await take())?.device).toBeUndefined()
-    expect([said, JSON.parse(read(used(1, 2))).device]).toEqual([[ASIDE], undefined])
-  })
+test('what names a device that has another profile, as an earlier version left it, is claimed under number 2', async () => {
+  const { claim, ...earlier } = JSON.parse(textFor('D', 1))
+  write(used(1), JSON.stringify(earlier))
+  const other = textFor('D', 2)
+  await recordAll(directory, [{ text: other, records: 0 }])
+  write(used(2), other)
+  expect((await take())?.device).toBeUndefined()
+  expect([said, JSON.parse(read(used(1, 2))).device]).toEqual([[ASIDE], undefined])
 })
 
 describe('it says what is wrong:', () => {

@@ -1,5 +1,5 @@
 import { renameSync, unlinkSync, writeFileSync } from 'node:fs'
-import { describe, expect, test, vi } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { adviceOn } from '../../src/advice/advice.ts'
 import type { Source } from '../../src/next/ready.ts'
 import { take } from '../../src/next/take.ts'
@@ -31,15 +31,13 @@ function stop(): never {
   throw new Error('stopped')
 }
 
-describe('a claim that another call wins', () => {
-  test('a panel: a profile that was added in the meantime is taken instead', async () => {
-    const meanwhile = once(() => {
-      claimElsewhere(2)
-      addProfile(directory, plainProfile(5))
-    })
-    const { taken } = await take(source(meanwhile), { count: 4 })
-    expect(taken.map((each) => each.iccid)).toEqual([1, 3, 4, 5].map((n) => iccid(n)))
+test('a panel, of which another call claims one: a profile that was added in the meantime is taken instead', async () => {
+  const meanwhile = once(() => {
+    claimElsewhere(2)
+    addProfile(directory, plainProfile(5))
   })
+  const { taken } = await take(source(meanwhile), { count: 4 })
+  expect(taken.map((each) => each.iccid)).toEqual([1, 3, 4, 5].map((n) => iccid(n)))
 })
 
 test('a panel whose second claim can’t be completed: all are named, and no other one is touched', async () => {

@@ -32,16 +32,6 @@ function thirty(text: (iccid: string) => string, onRead: (name: string) => void 
 const locked = (iccid: string) => JSON.stringify({ iccid, profile: Buffer.alloc(512, 1).toString('base64') })
 const damaged = () => '{}'
 
-test('five files are enough to find out that the key is wrong, however many profiles are wanted', async () => {
-  const { source, read, said } = thirty(locked)
-  await expect(takeProfiles(source, { count: 20 }).catch(adviceOn)).resolves.toMatchObject({
-    outcome: 'key',
-    message: expect.stringContaining('(5 tried)'),
-  })
-  // The key is the cause, and none of the files.
-  expect([read.length, said]).toEqual([5, []])
-})
-
 test('more than there are: no file is read', async () => {
   const { source, read } = thirty(locked)
   await expect(takeProfiles(source, { count: 31 }).catch(adviceOn)).resolves.toMatchObject({

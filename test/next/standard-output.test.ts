@@ -25,10 +25,7 @@ vi.mock('node:fs', async (original) => ({
 const LINE = 'a profile\n'
 
 beforeEach(() => {
-  output.text = ''
-  output.attempts = 0
-  output.takes = () => 0
-  output.hangs = false
+  Object.assign(output, { text: '', attempts: 0, takes: () => 0, hangs: false })
 })
 afterEach(() => vi.useRealTimers())
 

@@ -114,12 +114,6 @@ test('a failure after a redirect says where it leads', async () => {
   expect(hint.startsWith(`the service redirected to ${origin}; `)).toBe(true)
 })
 
-test('a response that is shorter than announced, on a connection that ends with it', async () => {
-  const call = ask([{ kind: 'torn', headers: { connection: 'close' } }])
-  const message = expect.stringMatching(/^the answer ended too early /)
-  await expect(call).rejects.toEqual(failed({ message, isPassing: true, mayHaveAllocated: true }))
-})
-
 test('a connection that is refused costs nothing', async () => {
   await ask([])
   const other = clientOf({ url: new URL(REFUSES), apiKey: API_KEY, trace: () => {} })

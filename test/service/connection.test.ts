@@ -68,15 +68,13 @@ test('proxy not reachable: the message blames the proxy, not the service', async
   expect(failure).toHaveProperty('facts', { kind: 'refused-by-proxy' })
 })
 
-test('a proxy that closes the connection', async () => {
-  const url = await serverThat((socket) => socket.destroy())
-  expect(await failureThrough(url)).toEqual(failed(/^the connection to the proxy was (closed|reset) /, true))
-})
-
-test('a proxy that never responds', async () => {
-  const url = await serverThat(() => {})
-  const failure = await failureThrough(url, { ...LIMITS, connect: 50 })
-  expect(failure).toEqual(failed(/^the proxy did not answer in time /, true))
+test.each<[does: string, (socket: Socket) => void, message: RegExp, isPassing: boolean]>([
+  ['closes the connection', (at) => at.destroy(), /^the connection to the proxy was (closed|reset) /, true],
+  ['never responds', () => {}, /^the proxy did not answer in time /, true],
+  ['is none', (at) => at.write('SSH-2.0-OpenSSH\r\n'), /^the proxy sent an invalid HTTP response$/, false],
+])('a proxy that %s', async (does, serve, message, isPassing) => {
+  const limits = does === 'never responds' ? { ...LIMITS, connect: 50 } : LIMITS
+  expect(await failureThrough(await serverThat(serve), limits)).toEqual(failed(message, isPassing))
 })
 
 test('a signal ends the wait for a proxy that never responds', async () => {
@@ -84,11 +82,6 @@ test('a signal ends the wait for a proxy that never responds', async () => {
   const url = await serverThat((socket) => socket.once('data', () => stop.abort()))
   const forever = { ...LIMITS, connect: 600_000, silence: 600_000 }
   expect(await failureThrough(url, forever, stop.signal)).toEqual(failed(/^interrupted$/, false))
-})
-
-test('a server that is not a proxy', async () => {
-  const url = await serverThat((socket) => socket.write('SSH-2.0-OpenSSH_10.0\r\n'))
-  expect(await failureThrough(url)).toEqual(failed(/^the proxy sent an invalid HTTP response$/, false))
 })
 
 const PASSING = [408, 429, 500, 502, 599]

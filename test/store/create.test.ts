@@ -126,39 +126,10 @@ describe('a disk that fails', () => {
     expect([namesIn(directory), claims()]).toEqual([[NAME], []])
   })
 
-  test('before the decision: the profile is not claimed, and nothing stays', async () => {
-    disk.before = (step) => step === 'rename' && fails()
-    const outcomes = await createAll(directory, [claim('one')])
-    expect(outcomes).toMatchObject([{ state: 'unclaimed', error: { code: 'EIO' } }])
-    expect([namesIn(directory), claims()]).toEqual([[NAME], []])
-  })
-
   test('after the decision, which it has made: the claim is the call’s', async () => {
     disk.after = (step, to) => to === path(`${CLAIMS}/8988001`) && step === 'rename' && fails()
     expect(await states('one')).toEqual(['ours'])
     expect(read(USED)).toBe(textOf('one'))
-  })
-
-  const STEPS: [step: string, name: string, type: number][] = [
-    ['unlink', NAME, EXT4],
-    ['rename', USED, EXT4],
-    ['open wx', USED, UNKNOWN],
-  ]
-
-  // Only Linux tells what the file system is.
-  const TOLD = STEPS.filter(([, , type]) => process.platform === 'linux' || type === UNKNOWN)
-  test.each(TOLD)('after the decision, at %s %s: somebody finishes it', async (step, name, type) => {
-    onDisk(type)
-    disk.before = (now, file) => now === step && file === path(name) && fails()
-    writeFileSync(path('8988002.json'), STORED)
-    const other = { key: '8988002', text: textOf('two').replaceAll('8988001', '8988002') }
-    const outcomes = await createAll(directory, [claim('one'), other])
-    expect(outcomes.map(({ state }) => state)).toEqual(['unknown', 'ours'])
-    disk.before = () => {}
-    expect(await states('late')).toEqual(['others'])
-    settle(directory, '8988001')
-    const seen = [read(USED), namesIn(directory), claims()]
-    expect(seen).toEqual([textOf('one'), [USED, '__8988002.json'], []])
   })
 })
 

@@ -159,15 +159,6 @@ test('a long list comes back as it was', () => {
   expect(allOf(directory)).toEqual(many)
 })
 
-test('the position of a call is that of the next one, and left counts behind it', () => {
-  const { directory } = written()
-  const hint = FreeList.open(directory)
-  expect([hint?.left, hint?.reserve(3)?.length, hint?.left]).toEqual([4, 3, 1])
-  hint?.close()
-  expect(allOf(directory)).toEqual(['89884'])
-  expect(allOf(directory)).toEqual([])
-})
-
 test.each<[string, (text: string) => string]>([
   ['is of another version', (text) => text.replace('unused 1', 'unused 2')],
   ['has no number of profiles', (text) => text.replace(/\n4 /, '\nx ')],

@@ -47,7 +47,7 @@ export type Fault = { times?: number } & (
   | { kind: 'replace'; profiles: unknown[] } // answers exactly these
   | { kind: 'repeat' } // answers the last completed answer once more
   | { kind: 'garbage'; body: string | Buffer; contentType?: string; status?: number }
-  | { kind: 'huge'; bytes?: number } // spaces; without end if `bytes` is left out
+  | { kind: 'huge' } // spaces without end
 )
 
 export const NONE: Fault = { kind: 'none' }
@@ -96,7 +96,7 @@ export async function write(res: ServerResponse, answer: Answer, fault: Fault): 
   const { status, headers, body } = answer
   if (fault.kind === 'huge') {
     res.writeHead(status, headers)
-    return pipeline(spaces(fault.bytes ?? Number.POSITIVE_INFINITY), res)
+    return pipeline(spaces(), res)
   }
   if (fault.kind === 'interim') for (let each = 0; each < fault.count; each++) res.writeContinue()
   const torn = fault.kind === 'torn' ? fault : undefined
@@ -119,9 +119,8 @@ export async function write(res: ServerResponse, answer: Answer, fault: Fault): 
   }
 }
 
-function* spaces(bytes: number): Generator<Buffer> {
-  const chunk = Buffer.alloc(65_536, ' ')
-  for (let left = bytes; left > 0; left -= chunk.length) yield chunk.subarray(0, Math.min(left, chunk.length))
+function* spaces(): Generator<Buffer> {
+  for (const chunk = Buffer.alloc(65_536, ' '); ; ) yield chunk
 }
 
 /** Below TLS: only the TCP socket itself can be reset. */

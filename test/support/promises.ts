@@ -28,20 +28,5 @@ const verbosityOf = (args: readonly string[]) =>
     .map((word) => (/^--verbos(e|ity)$/.test(word) ? 1 : (/^-(v*)/.exec(word)?.[1]?.length ?? 0)))
     .reduce((a, b) => a + b, 0)
 
-/** On Windows, the hint for cmd may be followed by one for PowerShell. */
-const OTHER_SHELL = process.platform === 'win32' ? '(softsim: hint: in PowerShell: .+\\n)?' : ''
-
-/**
- * A run that failed: its exit code, one line on standard error that says why, maybe one that says what to do, and
- * nothing on standard output.
- * @param why the whole line, without the program's name
- * @param hint the whole hint, where there must be one
- */
-export function failure(code: number, why: RegExp, hint?: RegExp): Ended {
-  const hintLine = hint === undefined ? '(softsim: hint: .+\\n)?' : `softsim: hint: ${hint.source}\\n`
-  const text = new RegExp(`^softsim: error: ${why.source}\\n${hintLine}${OTHER_SHELL}$`, why.flags)
-  return { code, signal: null, stdout: '', stderr: expect.stringMatching(text) }
-}
-
 /** The lines of a text, without the end of the last one. */
 export const lines = (text: string) => (text === '' ? [] : text.replace(/\n$/, '').split('\n'))

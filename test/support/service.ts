@@ -37,20 +37,14 @@ export interface ServiceOptions {
   callsPerMinute?: number
   /** How long a window is, 60 by default; it then lasts to the end of the second. */
   windowSeconds?: number
-  /** How far the clock of the service is off. */
-  clockOffsetSeconds?: number
   /** How many profiles there are in all. */
   supply?: number
-  /** How long every answer takes. */
-  latencyMs?: number
   /** How long it keeps a connection without a request, and promises to; 0: for ever, without a promise. */
   keepAliveMs?: number
   /** One ciphertext, without an ICCID in it, serves for all profiles: much faster. */
   allProfilesAlike?: boolean
   /** Where the ICCIDs are counted from; random by default. */
   firstIccid?: number
-  /** Of plain HTTP; any free one by default. */
-  port?: number
 }
 
 export interface ReceivedRequest {
@@ -88,15 +82,14 @@ const PATH = '/sims/profiles'
 
 /** Start a profile service on loopback that behaves as the real one does, and misbehaves when told to. */
 export async function startService(options: ServiceOptions): Promise<Service> {
-  const { tls, redirect = false, latencyMs = 0, supply = Number.POSITIVE_INFINITY } = options
+  const { tls, redirect = false, supply = Number.POSITIVE_INFINITY } = options
   const { firstIccid = randomInt(1e12), allProfilesAlike = false } = options
   const stock = profileStock({ firstIccid, supply, allProfilesAlike })
   const accounts = new Map<string | undefined, Account>()
   for (const apiKey of options.apiKeys) {
     accounts.set(apiKey.key, apiKey.kind === 'softsim' ? { seal: stock.sealer(apiKey.publicKey) } : {})
   }
-  const now = () => Date.now() + (options.clockOffsetSeconds ?? 0) * 1000
-  const countCall = rateLimit(options.callsPerMinute ?? 600, options.windowSeconds ?? 60, now)
+  const countCall = rateLimit(options.callsPerMinute ?? 600, options.windowSeconds ?? 60)
   const faults = faultQueue()
   const requests: ReceivedRequest[] = []
   const delivered = new Map<string, PlainProfile>()
@@ -123,12 +116,12 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   }
 
   const send = async (res: ServerResponse, received: ReceivedRequest, answer: Answer, fault: Fault) => {
-    await sleep(latencyMs + (fault.kind === 'delay' ? fault.ms : 0), undefined, { ref: false })
+    if (fault.kind === 'delay') await sleep(fault.ms, undefined, { ref: false })
     if (fault.kind === 'hold') await fault.until
     if (fault.kind === 'drop-after') res.destroy()
     if (res.destroyed) return
     received.status = answer.status
-    res.setHeader('date', new Date(now()).toUTCString())
+    res.setHeader('date', new Date().toUTCString())
     res.once('finish', () => {
       for (const profile of answer.profiles) delivered.set(profile.iccid, profile)
       if (answer.profiles.length > 0) last = answer
@@ -158,7 +151,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     await send(res, received, substitute(fault, last) ?? allocate(judged, fault), fault)
   }
 
-  const listen = async (server: http.Server, secure: boolean, port = 0) => {
+  const listen = async (server: http.Server, secure: boolean) => {
     server.on('request', (req, res) => {
       serve(req, res, secure).catch((error) => {
         // A client that went away is part of many tests; anything else is a mistake of this service.
@@ -170,7 +163,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       socket.once('close', () => sockets.delete(socket))
     })
     server.keepAliveTimeout = options.keepAliveMs ?? 5000
-    server.listen(port, '127.0.0.1')
+    server.listen(0, '127.0.0.1')
     await once(server, 'listening')
     return (server.address() as AddressInfo).port
   }
@@ -183,7 +176,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   }
   const server = http.createServer()
   servers.push(server)
-  const url = `http://127.0.0.1:${await listen(server, false, options.port)}${PATH}`
+  const url = `http://127.0.0.1:${await listen(server, false)}${PATH}`
 
   return {
     url,
@@ -246,23 +239,23 @@ function judge(received: ReceivedRequest, account: Account | undefined): Answer 
  * A window for each API key; its end is a whole second, as the header can tell no other. It ends so many seconds after it
  * is used up: a client on a busy machine can't miss it.
  */
-export function rateLimit(limit: number, seconds: number, now: () => number) {
+function rateLimit(limit: number, seconds: number) {
   const windows = new Map<string | undefined, { calls: number; reset: number }>()
   return (key: string | undefined) => {
     let window = windows.get(key)
-    if (window === undefined || (window.calls >= limit && now() >= window.reset * 1000)) {
+    if (window === undefined || (window.calls >= limit && Date.now() >= window.reset * 1000)) {
       window = { calls: 0, reset: 0 }
       windows.set(key, window)
     }
     window.calls += 1
-    if (window.calls <= limit) window.reset = Math.ceil(now() / 1000 + seconds)
+    if (window.calls <= limit) window.reset = Math.ceil(Date.now() / 1000 + seconds)
     const headers = {
       'x-ratelimit-limit': String(limit),
       'x-ratelimit-remaining': String(Math.max(0, limit - window.calls)),
       'x-ratelimit-reset': String(window.reset),
     }
     if (window.calls <= limit) return { headers }
-    const retryAfter = String(Math.ceil(window.reset - now() / 1000))
+    const retryAfter = String(Math.ceil(window.reset - Date.now() / 1000))
     return { headers, refusal: textAnswer(429, 'the rate limit is reached', { 'retry-after': retryAfter }) }
   }
 }

@@ -24,7 +24,7 @@ const MANY = 1000
 let place: string
 
 /** Puts a `sync` of our own in the place of the system's. It writes down its arguments. */
-function provide(says: string, does = ''): void {
+function provide(does = '', says = 'sync (GNU coreutils) 9.1'): void {
   const text = `#!/bin/sh\n[ "$1" = --version ] && echo '${says}' && exit\necho "$@" >> '${place}/calls'\n${does}\n`
   writeFileSync(join(place, 'sync'), text)
   chmodSync(join(place, 'sync'), 0o755)
@@ -40,19 +40,18 @@ beforeEach(() => {
   place = temporaryDirectory()
   writeFileSync(join(place, 'calls'), '')
   Object.assign(system, SYSTEM)
+  provide()
 })
 
 describe.skipIf(process.platform !== 'linux')('the flush of a whole file system', () => {
   test.each([0xef53, 0x58465342, 0x9123683e])('is made on file systems of type %i', async (type) => {
     system.type = type
-    provide('sync (GNU coreutils) 9.1')
     expect(await fileSystemFlush().flush(MANY)).toBe(true)
     expect(calls()).toEqual(['-f -- /profiles'])
   })
 
   test.each(['5.8.0', '5.10.2-amd64', '6.0', '10.1'])('is made by a kernel %s', async (release) => {
     system.release = release
-    provide('sync (GNU coreutils) 9.1')
     expect(await fileSystemFlush().flush(MANY)).toBe(true)
   })
 
@@ -62,18 +61,16 @@ describe.skipIf(process.platform !== 'linux')('the flush of a whole file system'
     ['the kernel is a little too old', () => Object.assign(system, { release: '5.7.19' })],
     ['the kernel is old', () => Object.assign(system, { release: '5.4.0-generic' })],
     ['the kernel is unknown', () => Object.assign(system, { release: '' })],
-    ['it is not GNU’s', () => provide('sync 0.0.30')],
-    ['it is BusyBox’s', () => provide('BusyBox v1.36.1')],
+    ['it is not GNU’s', () => provide('', 'sync 0.0.30')],
+    ['it is BusyBox’s', () => provide('', 'BusyBox v1.36.1')],
     ['there is none', () => rmSync(join(place, 'sync'))],
   ])('is not made if %s', async (_, prepare) => {
-    provide('sync (GNU coreutils) 9.1')
     prepare()
     expect(await fileSystemFlush().flush(MANY)).toBe(false)
     expect(calls()).toEqual([''])
   })
 
   test('is not made for a few files', async () => {
-    provide('sync (GNU coreutils) 9.1')
     expect(await fileSystemFlush().flush(63)).toBe(false)
     expect(await fileSystemFlush().isFor(63)).toBe(false)
     expect(calls()).toEqual([''])
@@ -87,13 +84,11 @@ describe.skipIf(process.platform !== 'linux')('the flush of a whole file system'
   ])('is not for files beside %i kB that wait for the disk, and %i kB on their way', async (...these) => {
     const [dirty, writeback, isFor] = these
     Object.assign(system, { dirty, writeback })
-    provide('sync (GNU coreutils) 9.1')
     expect(await fileSystemFlush().isFor(MANY)).toBe(isFor)
   })
 
   test.each([0x01021994, 0x858458f6])('is needless in memory (type %i)', async (type) => {
     system.type = type
-    provide('sync (GNU coreutils) 9.1')
     expect(await fileSystemFlush().isFor(1)).toBe(true)
     expect(await fileSystemFlush().flush(1)).toBe(true)
     expect(calls()).toEqual([''])
@@ -102,7 +97,7 @@ describe.skipIf(process.platform !== 'linux')('the flush of a whole file system'
   test('is never made by a program on the PATH, and gets nothing of the environment', async () => {
     vi.stubEnv('PATH', place)
     vi.stubEnv('SOFTSIM_API_KEY', 'secret-0123')
-    provide('sync (GNU coreutils) 9.1', `/usr/bin/env >> '${place}/calls'`)
+    provide(`/usr/bin/env >> '${place}/calls'`)
     // The system's own, or none: either way, it does not know the directory.
     expect(await new FileSystemFlush(join(place, 'nowhere')).flush(MANY)).toBe(false)
     expect(calls()).toEqual([''])
@@ -113,25 +108,25 @@ describe.skipIf(process.platform !== 'linux')('the flush of a whole file system'
   })
 
   test('can fail', async () => {
-    provide('sync (GNU coreutils) 9.1', 'exit 1')
+    provide('exit 1')
     const flush = fileSystemFlush()
     expect(await flush.flush(MANY)).toBe(false)
     expect(await flush.isFor(MANY)).toBe(false)
   })
 
   test('is given up after a while', async () => {
-    provide('sync (GNU coreutils) 9.1', 'exec sleep 1000')
+    provide('exec sleep 1000')
     expect(await fileSystemFlush(200).flush(MANY)).toBe(false)
   })
 
   // The system reports an error to the first flush only, also if it was about the files of the second.
   test('is not made again after one has failed, by calls that wait for it either', async () => {
-    provide('sync (GNU coreutils) 9.1', `while [ ! -e '${place}/go' ]; do sleep 0.01; done; exit 1`)
+    provide(`while [ ! -e '${place}/go' ]; do sleep 0.01; done; exit 1`)
     const whole = fileSystemFlush()
     const first = whole.flush(MANY)
     await vi.waitUntil(() => calls()[0] !== '', { timeout: 60_000 })
     const waiting = whole.flush(MANY)
-    provide('sync (GNU coreutils) 9.1')
+    provide()
     writeFileSync(join(place, 'go'), '')
     expect(await Promise.all([first, waiting])).toEqual([false, false])
     expect(await whole.flush(MANY)).toBe(false)
@@ -141,7 +136,6 @@ describe.skipIf(process.platform !== 'linux')('the flush of a whole file system'
   // The files of the later calls may be written after the first flush has begun.
   test('calls during a flush wait for another one, and share it', async () => {
     provide(
-      'sync (GNU coreutils) 9.1',
       `while ! mv '${place}/go' '${place}/gone' 2> /dev/null; do sleep 0.01; done; echo done >> '${place}/calls'`,
     )
     const flushes = (count: number) =>

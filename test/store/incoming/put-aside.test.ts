@@ -38,9 +38,7 @@ vi.mock('node:timers/promises', () => ({
 }))
 
 afterEach(() => {
-  disk.renames = []
-  disk.writes = []
-  disk.pauses = 0
+  Object.assign(disk, { renames: [], writes: [], pauses: 0 })
 })
 
 const profile = 'A'.repeat(684)
