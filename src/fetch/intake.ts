@@ -2,7 +2,7 @@ import { Failure, reasonOf } from '../failure.ts'
 import { add } from '../store/incoming/add.ts'
 import type { StoredProfile } from '../store/incoming/answers.ts'
 import { checkSpaceForBatch } from '../store/incoming/free-space.ts'
-import { putAsideUnread, release, reserve, type Target } from '../store/incoming/target-directory.ts'
+import { putAsideUnread, removeAnswer, reserve, type Target } from '../store/incoming/target-directory.ts'
 import type { Messages } from '../words.ts'
 
 /**
@@ -42,7 +42,7 @@ export class Intake {
 
   /** Gives up a reserve for which no answer has arrived. */
   release(reserve: string): void {
-    release(this.#target, reserve)
+    removeAnswer(this.#target, reserve)
   }
 
   /**

@@ -3,7 +3,7 @@ import { readKey } from '../key/private-key.ts'
 import { NRF_REJECTS } from '../profile/validate.ts'
 import { FLUSHES_AT_ONCE } from '../store/flush/flush.ts'
 import { enter, refuseCopy } from '../store/identity.ts'
-import { hasIncoming } from '../store/incoming/answers.ts'
+import { isStoring } from '../store/incoming/answers.ts'
 import { checkOpenFiles } from '../store/open-files.ts'
 import { checkDirectory, openDirectory } from '../store/read.ts'
 import { checkReceiptFile, ReceiptFile } from '../store/receipts/append.ts'
@@ -60,7 +60,7 @@ export async function handOut(handout: Handout): Promise<void> {
   const messages = new HeldMessages(handout.messages)
   const begin = enter(directory, messages, handout.receipt)
   const signals = atTheClaim(messages, begin, handout.listen())
-  if (hasIncoming(directory)) await tryToFinishFetches(directory, messages)
+  if (isStoring(directory)) await tryToFinishFetches(directory, messages)
   const opened = openDirectory(directory)
   if (count > 1) checkOpenFiles(directory, Math.min(count, FLUSHES_AT_ONCE))
   const receipt =
