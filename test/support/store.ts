@@ -1,8 +1,9 @@
 /** Profiles as a fetch brings them, and what stores them; nothing is encrypted. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { add } from '../../src/store/incoming/add.ts'
+import { add, nothingAdded } from '../../src/store/incoming/add.ts'
 import { newName, type StoredProfile } from '../../src/store/incoming/answers.ts'
+import { finishFetches } from '../../src/store/incoming/recover.ts'
 import { closeTarget, openTarget, reserve } from '../../src/store/incoming/target-directory.ts'
 import { temporaryDirectory } from './directory.ts'
 
@@ -28,7 +29,9 @@ export const jsonIn = (directory: string, name: string) =>
 export async function addTo(directory: string, profiles: readonly StoredProfile[]) {
   const target = await openTarget(directory)
   try {
-    return await add(target, profiles, await reserve(target, profiles.length))
+    const added = nothingAdded()
+    await add(target, await reserve(target, profiles.length), profiles, added)
+    return { stored: added.stored, known: added.known }
   } finally {
     closeTarget(target)
   }
@@ -39,3 +42,6 @@ export const nameOfGone = (ending?: string) => newName(ending).replace(`~${proce
 
 /** That of a process of another machine. */
 export const nameOfOther = (ending?: string) => newName(ending).replace(/^[^~]*/, 'another-machine')
+
+/** As any call does first, which says nothing. */
+export const recover = (directory: string) => finishFetches(directory, { warn() {}, tell() {} })

@@ -9,65 +9,68 @@ import { fileName, hasFiller, pathIn, spellings, usedName } from '../names.ts'
 import { ifThere, ignoreIfGone, patiently } from '../patience.ts'
 import { isStored } from '../profile-state.ts'
 import { INCOMING, incomingPath, type StoredProfile, toFile } from './answers.ts'
-import { putAside, removeAnswer, type Target } from './target-directory.ts'
+import { putAside, putAsideUnread, removeAnswer, type Target } from './target-directory.ts'
 
 type Searched = Pick<Target, 'directory' | 'hasFillers'>
 
+/** What became of received profiles. */
 export interface Added {
   readonly stored: string[]
   /** Already in the directory, used or unused. They are left unchanged. */
   readonly known: string[]
+  /** The paths of answers whose rest is lost. */
+  readonly damaged: string[]
+}
+
+export const nothingAdded = (): Added => ({ stored: [], known: [], damaged: [] })
+
+/** An answer that is put aside. */
+interface Received {
+  readonly name: string
+  readonly profiles: readonly StoredProfile[]
+  /** All of it, if it can't be read completely. */
+  readonly damaged?: Uint8Array | undefined
 }
 
 /**
  * A crash loses no profile once all of them are put aside in one file and flushed.
- * @param answer the name returned by `reserve`
+ * @param name that of the answer, which `reserve` has returned
+ * @param added collects the profiles as they get their names, also if it fails
  * @throws {Failure} `lost`, or `put-aside`: the next call of `fetch` or `next` publishes what was put aside
  */
 export async function add(
   target: Target,
+  name: string,
   profiles: readonly StoredProfile[],
-  answer: string,
-): Promise<Added> {
-  if (profiles.length === 0) {
-    removeAnswer(target, answer)
-    return { stored: [], known: [] }
-  }
+  added: Added,
+): Promise<void> {
+  if (profiles.length === 0) return removeAnswer(target, name)
   try {
-    await putAside(target, answer, profiles)
+    await putAside(target, name, profiles)
   } catch (error) {
     const iccids = profiles.map(({ iccid }) => iccid)
     throw new Failure('lost', `received and can't be stored: ${iccids.join(' ')}: ${reasonOf(error)}`, error)
   }
-  return publishAnswer(target, answer, profiles)
+  await publishAnswer(target, { name, profiles }, added)
 }
 
 /**
  * Gives profiles their names in the directory, each complete and flushed, and removes the answer.
- * @param answer the name of the answer
- * @param keep does something after that, before the answer goes
+ * @param added as for `add`
  * @throws {Failure} `put-aside`
  */
-export async function publishAnswer(
-  target: Target,
-  answer: string,
-  profiles: readonly StoredProfile[],
-  keep = async () => {},
-): Promise<Added> {
+export async function publishAnswer(target: Target, answer: Received, added: Added): Promise<void> {
   const { directory } = target
-  const added: Added = { stored: [], known: [] }
   try {
-    await publish(target, answer, profiles, added)
+    await publish(target, answer, added)
     await flushDirectory(directory)
-    await keep()
-    removeAnswer(target, answer)
+    if (answer.damaged) added.damaged.push(await putAsideUnread(target, answer.damaged))
+    removeAnswer(target, answer.name)
     // FAT would lose stored profiles if the space of the answer were reused while the disk still has its name. Another call
     // may have removed the empty place.
     await flushDirectory(join(directory, INCOMING)).catch(ignoreIfGone)
-    return added
   } catch (error) {
-    const facts = { kind: 'put-aside', stored: added.stored.length, known: added.known.length } as const
-    throw new Failure(facts, `can't store profiles in ${directory}: ${reasonOf(error)}`, error)
+    throw new Failure('put-aside', `can't store profiles in ${directory}: ${reasonOf(error)}`, error)
   }
 }
 
@@ -76,15 +79,9 @@ export async function publishAnswer(
  * each is written under its final name: a rename may leave both names on the disk for the same clusters, and removing one
  * would then destroy the contents of the other. There, a crash can leave a torn file, but the answer that repairs it is
  * still put aside.
- * @param added collects the profiles as they get their names
  * @throws the system error; some profiles may have their names
  */
-async function publish(
-  target: Target,
-  answer: string,
-  profiles: readonly StoredProfile[],
-  added: Added,
-): Promise<void> {
+async function publish(target: Target, { name: answer, profiles }: Received, added: Added): Promise<void> {
   const { directory, rights, hasLinks } = target
   const place = incomingPath(directory, answer)
   const texts = new Map(profiles.map((profile, index) => [pathIn(place, String(index)), toFile(profile)]))

@@ -11,7 +11,7 @@ import { namesIn, removeIfThere } from '../directory-entries.ts'
 import { fileName } from '../names.ts'
 import { attempt, ifThere, patiently } from '../patience.ts'
 import { FreeList } from '../queue.ts'
-import { type Added, find, publishAnswer } from './add.ts'
+import { type Added, find, nothingAdded, publishAnswer } from './add.ts'
 import {
   answerPath,
   INCOMING,
@@ -27,46 +27,21 @@ import {
   RUBBISH,
   type StoredProfile,
 } from './answers.ts'
-import {
-  probe,
-  putAsideUnread,
-  removeAnswer,
-  type Target,
-  targetOf,
-  writeAnswer,
-} from './target-directory.ts'
+import { probe, removeAnswer, type Target, targetOf, writeAnswer } from './target-directory.ts'
 
 const SECOND_LOOK_MS = 1000
 
-export interface Recovered extends Added {
-  /** The paths of answers whose rest is lost. */
-  readonly damaged: string[]
-}
-
-/** @throws {Failure} `disk` */
-export async function finishFetches(directory: string, messages: Messages): Promise<void> {
-  const { stored, known, damaged } = await recover(directory, (each) => warnOfUnanswered(each, messages))
-  // A fetch or a move may have been interrupted before it received anything.
-  if (stored.length + known.length > 0)
-    messages.tell(0, `stored what an interrupted call received: ${several(stored.length, 'new profile')}`)
-  for (const path of damaged)
-    messages.warn(`part of what an interrupted call received can't be read; the rest is kept in ${path}`)
-}
-
 /**
- * @param tell receives what was requested and not received, before what says so is removed
+ * Stores what ended calls have left, and says so; first, what they had requested and not received.
  * @throws {Failure} `disk`
  */
-export async function recover(
-  directory: string,
-  tell: (unanswered: Unanswered) => void = () => {},
-): Promise<Recovered> {
-  const all: Recovered = { stored: [], known: [], damaged: [] }
+export async function finishFetches(directory: string, messages: Messages): Promise<Added> {
+  const all = nothingAdded()
   try {
     const names = await abandoned(directory)
     if (names.length === 0) return all
     const unanswered = unansweredOf(directory, names)
-    if (unanswered !== undefined) tell(unanswered)
+    if (unanswered !== undefined) warnOfUnanswered(unanswered, messages)
     const target = targetOf(directory)
     const { hasLinks } = probe(target)
     try {
@@ -74,24 +49,25 @@ export async function recover(
     } finally {
       FreeList.drop(directory)
     }
-    return all
   } catch (error) {
     if (error instanceof Failure) throw error
     const facts = { kind: 'not-recovered', directory } as const
     throw new Failure(facts, `can't store what an interrupted call received: ${reasonOf(error)}`, error)
   }
+  // A fetch or a move may have been interrupted before it received anything.
+  if (all.stored.length + all.known.length > 0)
+    messages.tell(0, `stored what an interrupted call received: ${several(all.stored.length, 'new profile')}`)
+  for (const path of all.damaged)
+    messages.warn(`part of what an interrupted call received can't be read; the rest is kept in ${path}`)
+  return all
 }
 
-async function finish(target: Target, name: string, all: Recovered): Promise<void> {
+async function finish(target: Target, name: string, all: Added): Promise<void> {
   const own = newName()
   const bytes = await takeOver(target, name, own)
   if (bytes === undefined) return
   const { profiles, isComplete } = parseAnswerFile(bytes.toString('utf8'))
-  const { stored, known } = await publishAnswer(target, own, profiles, async () => {
-    if (!isComplete) all.damaged.push(await putAsideUnread(target, bytes))
-  })
-  all.stored.push(...stored)
-  all.known.push(...known)
+  await publishAnswer(target, { name: own, profiles, damaged: isComplete ? undefined : bytes }, all)
 }
 
 /**

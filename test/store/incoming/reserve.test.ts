@@ -2,7 +2,7 @@ import * as fs from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { expect, test, vi } from 'vitest'
-import { add } from '../../../src/store/incoming/add.ts'
+import { add, nothingAdded } from '../../../src/store/incoming/add.ts'
 import {
   END,
   formatAnswer,
@@ -11,10 +11,9 @@ import {
   type StoredProfile,
   toReserve,
 } from '../../../src/store/incoming/answers.ts'
-import { recover } from '../../../src/store/incoming/recover.ts'
 import { openTarget, putAside, removeAnswer, reserve } from '../../../src/store/incoming/target-directory.ts'
 import { namesIn, temporaryDirectory } from '../../support/directory.ts'
-import { nameOfGone } from '../../support/store.ts'
+import { nameOfGone, recover } from '../../support/store.ts'
 import { once } from '../../support/watched-fs.ts'
 
 vi.mock('node:fs', async () => (await import('../../support/watched-fs.ts')).watchedFs)
@@ -67,19 +66,21 @@ test.each<[string, (incoming: string, aside: string) => void]>([
   const { directory, target, incoming } = await place()
   const aside = await reserve(target, 2)
   spoil(incoming, aside)
+  const added = nothingAdded()
   if (what.startsWith('can')) {
     // Nothing can be written there at all: it is told, and nothing of it is left.
-    await expect(add(target, profiles(2), aside)).rejects.toMatchObject({ facts: { kind: 'lost' } })
+    await expect(add(target, aside, profiles(2), added)).rejects.toMatchObject({ facts: { kind: 'lost' } })
     return
   }
-  expect((await add(target, profiles(2), aside)).stored).toHaveLength(2)
+  await add(target, aside, profiles(2), added)
+  expect(added.stored).toHaveLength(2)
   expect(namesIn(directory)).toEqual(['89880.json', '89881.json'])
 })
 
 test('an empty response releases the space', async () => {
   const { target, inside } = await place()
   const aside = await reserve(target, 2)
-  await add(target, [], aside)
+  await add(target, aside, [], nothingAdded())
   expect(inside()).toEqual([])
 })
 

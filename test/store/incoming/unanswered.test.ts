@@ -10,7 +10,7 @@ import {
   newName,
   toReserve,
 } from '../../../src/store/incoming/answers.ts'
-import { findUnanswered, recover, warnOfUnanswered } from '../../../src/store/incoming/recover.ts'
+import { findUnanswered, finishFetches, warnOfUnanswered } from '../../../src/store/incoming/recover.ts'
 import { temporaryDirectory } from '../../support/directory.ts'
 import { nameOfOther as elsewhere, nameOfGone as gone } from '../../support/store.ts'
 
@@ -41,8 +41,8 @@ test('what killed calls had requested, and when, is known from their reserves un
   leave(gone(), room(1), NOON + 1500)
   expect(found()).toEqual([101, NOON, NOON + 1500])
   const told: unknown[] = []
-  await recover(directory, ({ profiles }) => told.push([profiles, found()?.[0]]))
-  expect([told, found()]).toEqual([[[101, 101]], undefined])
+  await finishFetches(directory, { warn: (text) => told.push([text.slice(0, 18), found()?.[0]]), tell() {} })
+  expect([told, found()]).toEqual([[['up to 101 profiles', 101]], undefined])
 })
 
 test.each([[[0, 0]], [[99.5, 0]]])('a reserve that is not whole: nothing was requested', ([profiles = 0]) => {
