@@ -1,9 +1,10 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto'
-import { closeSync, lstatSync, openSync, readdirSync, readFileSync, readSync, statSync } from 'node:fs'
+import { closeSync, lstatSync, openSync, readFileSync, readSync, statSync } from 'node:fs'
 import { hostname, uptime } from 'node:os'
 import { join } from 'node:path'
 import { errnoOf } from '../../failure.ts'
 import { iccidDigits } from '../../profile/iccid.ts'
+import { namesIn } from '../directory-entries.ts'
 import { attempt } from '../patience.ts'
 import { fieldsOf } from '../used-file.ts'
 
@@ -45,10 +46,13 @@ export const answerPath = (directory: string, answer: string) =>
 export const newName = (ending = ANSWER): string =>
   [thisMachine(), process.pid, randomUUID()].join(SEPARATOR) + ending
 
-/** The names of all that is put aside in a directory. Links are not followed. */
+/**
+ * The names of all that is put aside in a directory. A link would lead out of it.
+ * @throws the system error
+ */
 export function incomingNames(directory: string): string[] {
   const place = join(directory, INCOMING)
-  return attempt(() => (lstatSync(place).isDirectory() ? readdirSync(place) : [])) ?? []
+  return lstatSync(place, { throwIfNoEntry: false })?.isDirectory() ? namesIn(place).sort() : []
 }
 
 /** An answer, or the space for one. */
@@ -87,7 +91,7 @@ function beginsWithEnd(path: string): boolean {
 
 /** They may be stored and removed by now. */
 const answersIn = (directory: string): PutAside[] =>
-  incomingNames(directory)
+  (attempt(() => incomingNames(directory)) ?? [])
     .flatMap((name) => attempt(() => lookAt(directory, name)) ?? [])
     .filter(({ isSpace }) => !isSpace)
 

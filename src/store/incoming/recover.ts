@@ -2,19 +2,18 @@
  * What ended calls have left: answers that are put aside and not stored, and requests whose answers never came. Of those,
  * the space that they reserved is still there, as it was: its size says how many profiles were requested, and its time when.
  */
-import { existsSync, lstatSync, readFileSync, renameSync } from 'node:fs'
+import { existsSync, readFileSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { errnoOf, Failure, reasonOf } from '../../failure.ts'
 import { type Messages, several } from '../../words.ts'
-import { namesIn, removeIfThere } from '../directory-entries.ts'
+import { removeIfThere } from '../directory-entries.ts'
 import { fileName } from '../names.ts'
 import { attempt, ifThere, patiently } from '../patience.ts'
 import { FreeList } from '../queue.ts'
 import { type Added, find, nothingAdded, publishAnswer } from './add.ts'
 import {
   answerPath,
-  INCOMING,
   incomingNames,
   incomingPath,
   isAbandoned,
@@ -123,10 +122,7 @@ function rename(from: string, to: string): void {
 }
 
 async function abandoned(directory: string): Promise<string[]> {
-  const place = join(directory, INCOMING)
-  // A link would lead out of the directory.
-  const names = attempt(() => lstatSync(place).isDirectory()) ? namesIn(place).sort() : []
-  const found = names.filter((name) => isAbandoned(directory, name, Date.now()))
+  const found = incomingNames(directory).filter((name) => isAbandoned(directory, name, Date.now()))
   if (found.every(isDead)) return found
   // Over NFS, the times of a file are made up while it is being created.
   await sleep(SECOND_LOOK_MS)
@@ -145,10 +141,10 @@ export interface Unanswered {
 
 /** Changes nothing, and goes by the clock of this machine: what another one left counts when it is a day old. */
 export const findUnanswered = (directory: string): Unanswered | undefined =>
-  unansweredOf(
-    directory,
-    incomingNames(directory).filter((name) => isAbandoned(directory, name, Date.now())),
-  )
+  attempt(() => {
+    const names = incomingNames(directory).filter((name) => isAbandoned(directory, name, Date.now()))
+    return unansweredOf(directory, names)
+  })
 
 /** @param names what calls have left that have ended */
 function unansweredOf(directory: string, names: readonly string[]): Unanswered | undefined {
