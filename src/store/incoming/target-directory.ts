@@ -11,7 +11,7 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs'
-import { basename, dirname, join, normalize, parse } from 'node:path'
+import { dirname, join, normalize, parse } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { errnoOf, Failure, reasonOf } from '../../failure.ts'
 import { exists, fileRights, makeThere, removeEmpty, rightsOf, tryToRemove } from '../directory-entries.ts'
@@ -149,12 +149,17 @@ function makePlace(directory: string): void {
  * @throws the system error
  */
 export function probe(target: Target): { hasLinks: boolean; ms: number } {
-  const [path, link] = [1, 2].map(() => incomingPath(target.directory, newName(RUBBISH))) as [string, string]
-  closeSync(createIncoming(target, basename(path)))
+  const name = newName(RUBBISH)
+  const path = incomingPath(target.directory, name)
+  const link = incomingPath(target.directory, newName(RUBBISH))
+  closeSync(createIncoming(target, name))
   const ms = attempt(() => lstatSync(path).mtimeMs) ?? Date.now()
-  const hasLinks = attempt(() => linkSync(path, link) ?? true) === true
+  const hasLinks = attempt(() => {
+    linkSync(path, link)
+    return true
+  })
   for (const each of [path, link]) tryToRemove(each)
-  return { hasLinks, ms }
+  return { hasLinks: hasLinks === true, ms }
 }
 
 /**
