@@ -2,7 +2,7 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { newAnswerName } from '../../src/store/incoming/answers.ts'
+import { newName } from '../../src/store/incoming/answers.ts'
 import { startService } from '../../test/support/service.ts'
 import { makeKey } from '../stock.ts'
 import { type Run, type RunOptions, run, type Started, start } from './program.ts'
@@ -64,8 +64,8 @@ export async function openWorks(random: Random) {
       const [before, apart] = [service.delivered.size, newPath()]
       await fetch(apart, count)
       const iccids = deliveredSince(before)
-      const name = newAnswerName().replace(`~${process.pid}~`, `~${GONE}~`)
-      const answer = join(directory, '.incoming', `${name}.answer`)
+      const name = newName().replace(`~${process.pid}~`, `~${GONE}~`)
+      const answer = join(directory, '.incoming', name)
       mkdirSync(answer, { recursive: true })
       const texts = iccids.map((each) => readFileSync(join(apart, `${each}.json`), 'utf8'))
       writeFileSync(join(answer, 'answer'), texts.map((text) => `${text.trimEnd()}\n`).join(''))

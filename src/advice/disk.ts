@@ -81,8 +81,7 @@ export const DISK = {
     `check the disk and the permissions of ${directory}, then run the same command again: the profiles are kept there`,
   'open-files':
     'raise it: ulimit -n 1024 as root, LimitNOFILE=1024 in a systemd unit, --ulimit nofile=1024 for a container; nothing was requested or claimed',
-  'put-aside': (_: Context & { stored: number; known: number }) =>
-    'run fetch or next again to store the profiles: they are put aside in the directory',
+  'put-aside': 'run fetch or next again to store the profiles: they are put aside in the directory',
   'space-for-batch': 'free disk space or fetch fewer; these profiles were not requested',
   'space-for-move': 'move fewer, free space on that disk, or give -o on a larger one; nothing was moved',
   'space-for-order': 'free disk space or fetch fewer; no profiles were requested',

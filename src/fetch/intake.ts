@@ -1,8 +1,8 @@
 import { Failure, reasonOf } from '../failure.ts'
-import { add } from '../store/incoming/add.ts'
+import { add, nothingAdded } from '../store/incoming/add.ts'
 import type { StoredProfile } from '../store/incoming/answers.ts'
 import { checkSpaceForBatch } from '../store/incoming/free-space.ts'
-import { putAsideUnread, release, reserve, type Target } from '../store/incoming/target-directory.ts'
+import { putAsideUnread, removeAnswer, reserve, type Target } from '../store/incoming/target-directory.ts'
 import type { Messages } from '../words.ts'
 
 /**
@@ -42,7 +42,7 @@ export class Intake {
 
   /** Gives up a reserve for which no answer has arrived. */
   release(reserve: string): void {
-    release(this.#target, reserve)
+    removeAnswer(this.#target, reserve)
   }
 
   /**
@@ -51,26 +51,23 @@ export class Intake {
    * @throws {Failure} `lost` or `put-aside`
    */
   async keep(profiles: readonly StoredProfile[], reserve: string): Promise<number> {
+    const added = nothingAdded()
     try {
-      const added = await add(this.#target, profiles, reserve)
-      this.tally.stored += added.stored.length
-      this.tally.known += added.known.length
-      for (const iccid of added.stored) this.#messages.tell(2, `${iccid} is stored`)
-      for (const iccid of added.known)
-        this.#messages.tell(2, `${iccid} is already in ${this.#target.directory}`)
-      return added.stored.length
+      await add(this.#target, reserve, profiles, added)
     } catch (error) {
-      const facts = error instanceof Failure ? error.facts : undefined
-      if (facts?.kind === 'lost') this.tally.lost += profiles.length
-      if (facts?.kind === 'put-aside') {
-        this.tally.stored += facts.stored
-        this.tally.known += facts.known
-        this.tally.putAside += profiles.length - facts.stored - facts.known
-      }
+      const isLost = error instanceof Failure && error.facts.kind === 'lost'
+      this.tally[isLost ? 'lost' : 'putAside'] += profiles.length - added.stored.length - added.known.length
       // Each failure is reported here. If several happen at once, the final message names only one.
       this.#messages.warn(reasonOf(error))
       throw error
+    } finally {
+      this.tally.stored += added.stored.length
+      this.tally.known += added.known.length
     }
+    for (const iccid of added.stored) this.#messages.tell(2, `${iccid} is stored`)
+    for (const iccid of added.known)
+      this.#messages.tell(2, `${iccid} is already in ${this.#target.directory}`)
+    return added.stored.length
   }
 
   /**

@@ -32,9 +32,6 @@ export interface PrivateKey {
  * @throws {Failure} if `path` is not a path, or the key can't be used
  */
 export function readKey(path: string, passphrase: string | undefined, messages: Messages): PrivateKey {
-  const isKeyItself =
-    /-----BEGIN|\n/.test(path) || (path.length > 200 && (/^\s*MII/.test(path) || !/[/\\.]/.test(path)))
-  if (isKeyItself) throw new Failure('key-instead-of-file')
   let bytes: Buffer
   try {
     bytes = readBounded(path, messages)
@@ -100,7 +97,7 @@ function readSome(file: number, bytes: Buffer): number {
 
 /** Why there is no file to read. */
 function unread(path: string, error: unknown): Failure {
-  if (isBase64Line(path)) return new Failure('key-instead-of-file')
+  if (isKeyItself(path)) return new Failure('key-instead-of-file')
   // With the same exit code as for any other file that does not exist.
   if (isTokenLike(path) && !existsSync(path))
     return new Failure('no-such-key', "can't read the private key: there is no file of that name (ENOENT)")
@@ -108,9 +105,11 @@ function unread(path: string, error: unknown): Failure {
   return new Failure(facts, `can't read the private key ${path}: ${reasonOf(error)}`, error)
 }
 
-/** Users may also pass one line of a key by mistake. No part of a key is ever printed. */
-const isBase64Line = (text: string) =>
-  /^[A-Za-z0-9+/]{40,}={0,2}$/.test(text) && [/[A-Z]/, /[a-z]/, /\d/].every((each) => each.test(text))
+/** Users may pass the key by mistake, or one line of it. No part of a key is ever printed. */
+const isKeyItself = (text: string) =>
+  /-----BEGIN|\n/.test(text) ||
+  (text.length > 200 && (/^\s*MII/.test(text) || !/[/\\.]/.test(text))) ||
+  (/^[A-Za-z0-9+/]{40,}={0,2}$/.test(text) && [/[A-Z]/, /[a-z]/, /\d/].every((each) => each.test(text)))
 
 /**
  * Short names, names that end as those of keys do, and paths in a directory that exists, are not. The last piece of a key

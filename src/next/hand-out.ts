@@ -4,7 +4,7 @@ import { readKey } from '../key/private-key.ts'
 import { NRF_REJECTS } from '../profile/validate.ts'
 import { FLUSHES_AT_ONCE } from '../store/flush/flush.ts'
 import { enter, refuseCopy } from '../store/identity.ts'
-import { hasIncoming } from '../store/incoming/answers.ts'
+import { isStoring } from '../store/incoming/answers.ts'
 import { checkOpenFiles } from '../store/open-files.ts'
 import { checkDirectory, openDirectory } from '../store/read.ts'
 import { checkReceiptFile, ReceiptFile } from '../store/receipts/append.ts'
@@ -57,7 +57,7 @@ export async function handOut(handout: Handout): Promise<void> {
       begin()
     },
   }
-  if (hasIncoming(directory)) await tryToFinishFetches(directory, messages)
+  if (isStoring(directory)) await tryToFinishFetches(directory, messages)
   const opened = openDirectory(directory)
   if (count > 1) checkOpenFiles(directory, Math.min(count, FLUSHES_AT_ONCE))
   const receipt =

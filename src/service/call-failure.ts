@@ -75,13 +75,13 @@ interface Target {
 }
 
 /** @param sent whether sending the request had begun */
-export function networkFailure(error: unknown, sent: boolean, to?: Target): CallFailure {
+export function networkFailure(error: unknown, sent: boolean, to: Target): CallFailure {
   const proxy = proxyFailureIn(error)
   if (proxy?.status !== undefined) return refusal(proxy.status, error)
   const peer = proxy === undefined ? 'service' : 'proxy'
   const { code = '', name, message } = innermost(error)
   const failure = (text: string, why: ServiceKind, isPassing = false) => {
-    const facts = to?.isRedirected ? ({ kind: 'redirected', to: to.url.origin, why } as const) : why
+    const facts = to.isRedirected ? ({ kind: 'redirected', to: to.url.origin, why } as const) : why
     return new CallFailure(text, { facts, isPassing, mayHaveAllocated: sent, cause: error })
   }
 
@@ -102,11 +102,11 @@ export function networkFailure(error: unknown, sent: boolean, to?: Target): Call
   return failure(`the request failed: ${message}`, usual)
 }
 
-function kindOf(code: string, peer: Peer, to: Target | undefined): ServiceKind {
+function kindOf(code: string, peer: Peer, to: Target): ServiceKind {
   if (peer === 'proxy') return code === 'ECONNREFUSED' ? 'refused-by-proxy' : 'no-proxy'
   if (code === 'ECONNREFUSED') return 'refused'
   // A port for TLS closes a connection that begins with anything else.
-  const isPlain = to?.url.protocol === 'http:' && ['ECONNRESET', 'UND_ERR_SOCKET'].includes(code)
+  const isPlain = to.url.protocol === 'http:' && ['ECONNRESET', 'UND_ERR_SOCKET'].includes(code)
   return isPlain ? 'needs-tls' : 'no-connection'
 }
 

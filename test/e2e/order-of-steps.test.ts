@@ -51,9 +51,8 @@ describe.skipIf(reason !== undefined)(`order of steps${reason ? ` (skipped: ${re
     expect(runs(steps)).toEqual([
       'flush the directory',
       'keep room',
-      'flush the room',
+      'flush what was put aside',
       'put aside',
-      'flush the names of what was put aside',
       'flush what was put aside',
       'flush the names of what was put aside',
       'flush a profile',
@@ -106,12 +105,11 @@ function stepOf({ name, args }: Call, directory: string): string | undefined {
   const isFlush = /^f(data)?sync$/.test(name)
   if (isFlush && args.includes(`<${directory}>`)) return 'flush the directory'
   if (isFlush && args.includes('/.incoming>')) return 'flush the names of what was put aside'
-  if (isFlush && args.includes('.reserve>')) return 'flush the room'
   if (isFlush && args.includes('.answer/answer>')) return 'flush what was put aside'
   if (isFlush && args.includes('.answer>')) return 'flush the names of what was put aside'
   if (isFlush && args.includes('/.incoming/')) return 'flush a profile'
-  if (name === 'openat' && args.includes('.reserve"') && args.includes('O_CREAT')) return 'keep room'
-  if (/^rename/.test(name) && /\.answer(\/answer)?"/.test(args)) return 'put aside'
+  if (name === 'openat' && args.includes('.answer/answer"'))
+    return args.includes('O_CREAT') ? 'keep room' : 'put aside'
   if (name === 'syncfs') return 'flush all'
   if (/^rename/.test(name) && /\/\d+\.json"\)?$/.test(args.trim())) return 'publish'
   if (/^unlink/.test(name) && args.includes('.answer/answer"')) return 'remove what was put aside'

@@ -15,7 +15,7 @@ const has = (freeBytes: number) => {
 }
 beforeEach(() => has(1e12))
 
-const refuse = (ending: RegExp) => fail(/^(rename|open wx)$/, ending)
+const refuse = (ending: RegExp) => fail(/^(rename|open (wx|r\+))$/, ending)
 
 const profile = (n: number) => ({ iccid: `8988${n}`, profile: 'AAAA' })
 
@@ -49,8 +49,13 @@ test('counts what is put aside and what is lost, and warns of each failure', asy
   refuse(/8988[24]\.json$/)
   await expect(keep(1, 2)).rejects.toThrow("can't store profiles")
   await expect(keep(1, 3, 4)).rejects.toThrow("can't store profiles")
-  refuse(/answer$/)
-  for (const n of [5, 6]) await expect(keep(n)).rejects.toThrow(`received and can't be stored: 8988${n}`)
+  for (const n of [5, 6]) {
+    const reserve = await intake.reserve(1)
+    refuse(/answer$/)
+    const keeping = intake.keep([profile(n)], reserve)
+    await expect(keeping).rejects.toThrow(`received and can't be stored: 8988${n}`)
+    disk.before = () => {}
+  }
   expect(intake.tally).toEqual({ stored: 2, known: 1, putAside: 2, lost: 2, refused: 0 })
   expect(said.map((each) => each.slice(0, 30))).toEqual([
     ...Array(2).fill("warning: can't store profiles "),

@@ -5,6 +5,8 @@ import { ProxyFailure } from '../../src/service/connection.ts'
 
 afterEach(() => vi.unstubAllEnvs())
 
+const DIRECT = { url: new URL('https://localhost/'), isRedirected: false }
+const failureOf = (error: unknown, sent: boolean, to = DIRECT) => networkFailure(error, sent, to)
 const errorOf = (code: string, cause?: unknown) => Object.assign(new Error(`of ${code}`, { cause }), { code })
 
 describe.each([true, false])('a request that was sent (%s) may have cost profiles,', (sent) => {
@@ -22,7 +24,7 @@ describe.each([true, false])('a request that was sent (%s) may have cost profile
     ['UND_ERR_RES_CONTENT_LENGTH_MISMATCH', 'the answer ended too early'],
     ['UND_ERR_SOCKET', 'the connection to the service was closed'],
   ])('and is tried again: %s', (code, words) => {
-    const actual = networkFailure(errorOf(code), sent)
+    const actual = failureOf(errorOf(code), sent)
     expect(actual).toMatchObject({ message: `${words} (${code})`, isPassing: true, mayHaveAllocated: sent })
   })
 
@@ -34,7 +36,7 @@ describe.each([true, false])('a request that was sent (%s) may have cost profile
     [new Error('something else'), 'the request failed: something else'],
     [errorOf('CERT_HAS_EXPIRED'), 'the certificate of the service has expired (CERT_HAS_EXPIRED)'],
   ])('and is not tried again: %s', (error, message) => {
-    expect(networkFailure(error, sent)).toMatchObject({ message, isPassing: false, mayHaveAllocated: sent })
+    expect(failureOf(error, sent)).toMatchObject({ message, isPassing: false, mayHaveAllocated: sent })
   })
 })
 
@@ -49,7 +51,7 @@ test.each([
   ['UNABLE_TO_VERIFY_LEAF_SIGNATURE', 'is issued by an unknown CA', /NODE_EXTRA_CA_CERTS/],
 ])('a certificate: %s', (code, problem, hint) => {
   vi.stubEnv('NODE_EXTRA_CA_CERTS', 'ca.pem')
-  const failure = networkFailure(errorOf(code), false)
+  const failure = failureOf(errorOf(code), false)
   expect(failure.message).toBe(`the certificate of the service ${problem} (${code})`)
   const advice = adviceOn(failure)
   expect(advice.hint).toMatch(hint)
@@ -60,7 +62,7 @@ describe('the cause', () => {
   const reset = errorOf('ECONNRESET')
 
   test('is the innermost error with a code', () => {
-    const said = (error: Error) => networkFailure(error, false).message
+    const said = (error: Error) => failureOf(error, false).message
     expect(said(errorOf('UND_ERR_SOCKET', reset))).toContain('was reset (ECONNRESET)')
     expect(said(errorOf('UND_ERR_SOCKET', new Error('x')))).toContain('(UND_ERR_SOCKET)')
     expect(said(new Error('outer', { cause: new Error('inner') }))).toBe('the request failed: inner')
@@ -68,12 +70,12 @@ describe('the cause', () => {
 
   test('may be the proxy, however deep', () => {
     const proxy = new ProxyFailure({ cause: errorOf('ECONNREFUSED') })
-    const failure = networkFailure(new Error('x', { cause: new Error('y', { cause: proxy }) }), false)
+    const failure = failureOf(new Error('x', { cause: new Error('y', { cause: proxy }) }), false)
     expect(failure.message).toBe('the proxy refuses the connection (ECONNREFUSED)')
     expect(adviceOn(failure).hint).toMatch(/^check HTTPS_PROXY/)
-    expect(
-      networkFailure(new Error('x', { cause: new ProxyFailure({ status: 407 }) }), false).message,
-    ).toContain('requires a valid user name')
+    expect(failureOf(new Error('x', { cause: new ProxyFailure({ status: 407 }) }), false).message).toContain(
+      'requires a valid user name',
+    )
   })
 })
 
@@ -84,13 +86,13 @@ test.each([
   ['https:', 'ECONNRESET', false],
 ])('%s and %s: the port may need https: %s', (protocol, code, isAsked) => {
   const to = { url: new URL(`${protocol}//localhost/`), isRedirected: false }
-  const { hint } = adviceOn(networkFailure(errorOf(code), true, to))
+  const { hint } = adviceOn(failureOf(errorOf(code), true, to))
   expect(hint.includes('does this port need https?')).toBe(isAsked)
 })
 
 test('after a redirect, the hint begins with its address', () => {
   const url = new URL('https://host:8443/a?b')
   const hintOf = (isRedirected: boolean) =>
-    adviceOn(networkFailure(errorOf('ETIMEDOUT'), true, { url, isRedirected })).hint
+    adviceOn(failureOf(errorOf('ETIMEDOUT'), true, { url, isRedirected })).hint
   expect(hintOf(true)).toBe(`the service redirected to https://host:8443; ${hintOf(false)}`)
 })

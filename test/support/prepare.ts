@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 
 import { join } from 'node:path'
 import { inject } from 'vitest'
 import { claimAll } from '../../src/store/claim.ts'
-import { formatAnswer, newAnswerName } from '../../src/store/incoming/answers.ts'
+import { formatAnswer, newName } from '../../src/store/incoming/answers.ts'
 import { append, beginMove, journalOf } from '../../src/store/move-journal.ts'
 import { tombstoneText } from '../../src/store/used-file.ts'
 import { directoryOf, someProfiles } from './directory.ts'
@@ -61,7 +61,7 @@ const PREPARE: Record<string, (place: Place, settings: Settings, ...words: strin
     const entries = Array.from({ length: to - from + 1 }, (_, n) =>
       JSON.parse(storedFile(plainProfile(from + n), inject('keys').publicKey)),
     )
-    const name = `${newAnswerName().replace(`~${process.pid}~`, '~4194999~')}.answer`
+    const name = newName().replace(`~${process.pid}~`, '~4194999~')
     mkdirSync(join(cwd, String(directory), '.incoming'), { recursive: true })
     writeFileSync(join(cwd, String(directory), '.incoming', name), formatAnswer(entries))
   },

@@ -1,9 +1,10 @@
 /** Profiles as a fetch brings them, and what stores them; nothing is encrypted. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { add } from '../../src/store/incoming/add.ts'
-import { newAnswerName, type StoredProfile } from '../../src/store/incoming/answers.ts'
-import { closeTarget, openTarget } from '../../src/store/incoming/target-directory.ts'
+import { add, nothingAdded } from '../../src/store/incoming/add.ts'
+import { newName, type StoredProfile } from '../../src/store/incoming/answers.ts'
+import { finishFetches } from '../../src/store/incoming/recover.ts'
+import { closeTarget, openTarget, reserve } from '../../src/store/incoming/target-directory.ts'
 import { temporaryDirectory } from './directory.ts'
 
 export const profile = (n: number): StoredProfile => ({ iccid: `8988${n}`, profile: 'AAAA' })
@@ -28,14 +29,19 @@ export const jsonIn = (directory: string, name: string) =>
 export async function addTo(directory: string, profiles: readonly StoredProfile[]) {
   const target = await openTarget(directory)
   try {
-    return await add(target, profiles)
+    const added = nothingAdded()
+    await add(target, await reserve(target, profiles.length), profiles, added)
+    return { stored: added.stored, known: added.known }
   } finally {
     closeTarget(target)
   }
 }
 
 /** The name of an answer whose process is gone: its number is higher than any system gives. */
-export const nameOfGone = () => newAnswerName().replace(`~${process.pid}~`, '~4194999~')
+export const nameOfGone = (ending?: string) => newName(ending).replace(`~${process.pid}~`, '~4194999~')
 
 /** That of a process of another machine. */
-export const nameOfOther = () => newAnswerName().replace(/^[^~]*/, 'another-machine')
+export const nameOfOther = (ending?: string) => newName(ending).replace(/^[^~]*/, 'another-machine')
+
+/** As any call does first, which says nothing. */
+export const recover = (directory: string) => finishFetches(directory, { warn() {}, tell() {} })

@@ -201,9 +201,10 @@ function lotOf(world: World, { profiles, start, calls }: Schedule): string[] {
 /** Its own answer is flushed, not a copy of another call's, and then its name; no profile has a name before. */
 function isPutAside(log: readonly Entry[]): boolean {
   const done = log.flatMap(({ name, path, error }) => (error === undefined ? [`${name} ${path}`] : []))
-  const paths = done.flatMap((each) => /^open wx (.*)\.reserve$/.exec(each)?.[1] ?? [])
-  const flushes = paths.map((path) => `flush ${path}.answer/answer`)
-  const answer = done.findIndex((each) => flushes.includes(each))
+  const opens = done.map((each) => /^open (?:wx|r\+) (.*\.answer\/answer)$/.exec(each)?.[1])
+  // Where the space for it was, or anew, if that was gone.
+  const opened = opens.findIndex((path, at) => path !== undefined && opens.indexOf(path) < at)
+  const answer = opened < 0 ? -1 : done.indexOf(`flush ${opens[opened]}`, opened)
   const isNamed = answer >= 0 && done.slice(answer).some((each) => /^flush .*\/\.incoming$/.test(each))
   return isNamed || done.some((each) => /^(open wx .*\/\d+\.json|rename to \S*\/\d+\.json .*)$/.test(each))
 }

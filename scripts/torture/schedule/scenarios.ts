@@ -159,10 +159,13 @@ function assign(disk: Disk, now: number): void {
 
 const recordPath = () => `${LOT}/.devices/${createHash('sha256').update('D').digest('hex')}.1`
 
-function putAside(disk: Disk, now: number, text: string): void {
-  const name = 'station~99~00000000-0000-4000-8000-000000000000.answer'
+/** As version 1.1 did, in a file; otherwise in a directory. */
+function putAside(disk: Disk, now: number, text: string, isEarlier = false): void {
+  const path = `${LOT}/.incoming/station~99~00000000-0000-4000-8000-000000000000.answer`
+  disk.actor = { ...disk.actor, now: now - HOUR_MS }
   disk.makeDirectory(`${LOT}/.incoming`, 0o700)
-  put(disk, `${LOT}/.incoming/${name}`, text, now - HOUR_MS)
+  if (!isEarlier) disk.makeDirectory(path, 0o700)
+  put(disk, isEarlier ? path : `${path}/answer`, text, now - HOUR_MS)
 }
 
 const answerOf = (...numbers: number[]) => numbers.map((n) => `${fileOf(n)}\n`).join('')
@@ -184,7 +187,7 @@ const FILES: Record<string, (disk: Disk, now: number, profiles: number) => void>
     put(disk, `${LOT}/__${iccid(1)}.json`, '', now - 120_000)
   },
   answer: (disk, now, profiles) => putAside(disk, now, answerOf(1, profiles + 1)),
-  torn: (disk, now) => putAside(disk, now, TORN),
+  torn: (disk, now) => putAside(disk, now, TORN, true),
   missing: (disk) => disk.removeDirectory(LOT),
   backup(disk, now) {
     const [claimed, to] = [new Date(now - HOUR_MS).toISOString(), STICK]

@@ -1,210 +1,138 @@
 /** How profiles that were received get into a directory, each once. */
-import {
-  closeSync,
-  ftruncateSync,
-  linkSync,
-  lstatSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  unlinkSync,
-  writeSync,
-} from 'node:fs'
+import { closeSync, ftruncateSync, lstatSync, openSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { errnoOf, Failure, reasonOf } from '../../failure.ts'
 import { CLAIMS, keyOfName } from '../claim-place.ts'
 import { exists, fileRights, removeIfThere } from '../directory-entries.ts'
-import {
-  FLUSHES_AT_ONCE,
-  flushDirectory,
-  flushFile,
-  flushFiles,
-  flushUnlessGone,
-  writeAllFlushed,
-  writeFlushed,
-} from '../flush/flush.ts'
+import { flushDirectory, flushFiles, flushUnlessGone, writeAllFlushed } from '../flush/flush.ts'
 import { fileName, hasFiller, pathIn, spellings, usedName } from '../names.ts'
 import { ifThere, ignoreIfGone, patiently } from '../patience.ts'
 import { isStored } from '../profile-state.ts'
-import {
-  ANSWER,
-  answerPath,
-  INCOMING,
-  incomingPath,
-  newAnswerName,
-  type StoredProfile,
-  toFile,
-} from './answers.ts'
-import { putAside, release, removeAnswer, type Target } from './target-directory.ts'
+import { INCOMING, incomingPath, type StoredProfile, toFile } from './answers.ts'
+import { putAside, putAsideUnread, removeAnswer, type Target } from './target-directory.ts'
 
+type Searched = Pick<Target, 'directory' | 'hasFillers'>
+
+/** What became of received profiles. */
 export interface Added {
   readonly stored: string[]
   /** Already in the directory, used or unused. They are left unchanged. */
   readonly known: string[]
+  /** The paths of answers whose rest is lost. */
+  readonly damaged: string[]
+}
+
+export const nothingAdded = (): Added => ({ stored: [], known: [], damaged: [] })
+
+/** An answer that is put aside. */
+interface Received {
+  readonly name: string
+  readonly profiles: readonly StoredProfile[]
+  /** All of it, if it can't be read completely. */
+  readonly damaged?: Uint8Array | undefined
 }
 
 /**
  * A crash loses no profile once all of them are put aside in one file and flushed.
- * @param answer the name returned by `reserve`, if space was reserved
+ * @param name that of the answer, which `reserve` has returned
+ * @param added collects the profiles as they get their names, also if it fails
  * @throws {Failure} `lost`, or `put-aside`: the next call of `fetch` or `next` publishes what was put aside
  */
 export async function add(
   target: Target,
+  name: string,
   profiles: readonly StoredProfile[],
-  answer: string = newAnswerName(),
-): Promise<Added> {
-  if (profiles.length === 0) {
-    release(target, answer)
-    return { stored: [], known: [] }
-  }
+  added: Added,
+): Promise<void> {
+  if (profiles.length === 0) return removeAnswer(target, name)
   try {
-    await putAside(target, answer, profiles)
+    await putAside(target, name, profiles)
   } catch (error) {
     const iccids = profiles.map(({ iccid }) => iccid)
     throw new Failure('lost', `received and can't be stored: ${iccids.join(' ')}: ${reasonOf(error)}`, error)
   }
-  return publishAnswer(target, answer, profiles)
+  await publishAnswer(target, { name, profiles }, added)
 }
 
 /**
- * Gives profiles their names in the directory, each complete and flushed.
- * @param answer the name of the answer, without its suffix
- * @param kept the path for a copy of the answer, if one must stay
+ * Gives profiles their names in the directory, each complete and flushed, and removes the answer.
+ * @param added as for `add`
  * @throws {Failure} `put-aside`
  */
-export async function publishAnswer(
-  target: Target,
-  answer: string,
-  profiles: readonly StoredProfile[],
-  kept?: string,
-): Promise<Added> {
+export async function publishAnswer(target: Target, answer: Received, added: Added): Promise<void> {
   const { directory } = target
-  const path = answerPath(directory, answer)
-  const added: Added = { stored: [], known: [] }
   try {
-    target.hasLinks ??= hasLinks(directory, answer)
-    // Without hard links (FAT, exFAT), a file is written under its final name: a rename may leave both names on the disk
-    // for the same clusters, and removing one would then destroy the contents of the other.
-    if (target.hasLinks) await publishByRename(target, answer, profiles, added)
-    else
-      for (let at = 0; at < profiles.length; at += FLUSHES_AT_ONCE)
-        await publishInPlace(target, profiles.slice(at, at + FLUSHES_AT_ONCE), added)
+    await publish(target, answer, added)
     await flushDirectory(directory)
-    if (kept !== undefined) {
-      await writeFlushed(kept, readFileSync(path), fileRights(target.rights))
-      // Without a journal, a power cut could leave neither of them.
-      await flushDirectory(join(directory, INCOMING))
-    }
-    removeAnswer(directory, answer)
+    if (answer.damaged) added.damaged.push(await putAsideUnread(target, answer.damaged))
+    removeAnswer(target, answer.name)
     // FAT would lose stored profiles if the space of the answer were reused while the disk still has its name. Another call
     // may have removed the empty place.
     await flushDirectory(join(directory, INCOMING)).catch(ignoreIfGone)
-    return added
   } catch (error) {
-    const facts = { kind: 'put-aside', stored: added.stored.length, known: added.known.length } as const
-    throw new Failure(facts, `can't store profiles in ${directory}: ${reasonOf(error)}`, error)
+    throw new Failure('put-aside', `can't store profiles in ${directory}: ${reasonOf(error)}`, error)
   }
 }
 
 /**
- * Tests for hard links with the answer itself. File systems without them report this with many different errors. If the
- * disk is really broken, writing in place fails as well and reports it.
- */
-function hasLinks(directory: string, answer: string): boolean {
-  const name = join(incomingPath(directory, answer + ANSWER), '0')
-  try {
-    linkSync(answerPath(directory, answer), name)
-  } catch {
-    // If another call has taken the answer away, nothing can be published in place either.
-    return !exists(answerPath(directory, answer))
-  }
-  patiently(() => unlinkSync(name))
-  return true
-}
-
-/**
- * @param added collects the profiles as they get their names
+ * Writes all profiles beside the answer, flushes them, and renames each into the directory. Without hard links (FAT, exFAT),
+ * each is written under its final name: a rename may leave both names on the disk for the same clusters, and removing one
+ * would then destroy the contents of the other. There, a crash can leave a torn file, but the answer that repairs it is
+ * still put aside.
  * @throws the system error; some profiles may have their names
  */
-async function publishByRename(
-  target: Target,
-  answer: string,
-  profiles: readonly StoredProfile[],
-  added: Added,
-): Promise<void> {
-  const place = incomingPath(target.directory, answer + ANSWER)
-  const temporary = new Map(profiles.map((profile, index) => [pathIn(place, String(index)), profile]))
-  const known: string[] = []
+async function publish(target: Target, { name: answer, profiles }: Received, added: Added): Promise<void> {
+  const { directory, rights, hasLinks } = target
+  const place = incomingPath(directory, answer)
+  const texts = new Map(profiles.map((profile, index) => [pathIn(place, String(index)), toFile(profile)]))
+  const toFlush: string[] = []
   try {
-    const texts = new Map([...temporary].map(([path, profile]) => [path, toFile(profile)]))
-    await writeAllFlushed(texts, fileRights(target.rights), target.fileSystem)
-    for (const [path, { iccid }] of temporary) {
+    if (hasLinks) await writeAllFlushed(texts, fileRights(rights), target.fileSystem)
+    for (const [index, [temporary, text]] of [...texts].entries()) {
+      const { iccid } = profiles[index] as StoredProfile
       const name = fileName(iccid)
+      const path = pathIn(directory, name)
       const found = find(target, name)
-      if (found !== undefined) known.push(found)
-      // If the file is gone, another call has taken the answer away, and stores the profile.
-      const isNew = found === undefined && isRenamed(path, pathIn(target.directory, name))
-      if (isNew) temporary.delete(path)
+      const isNew =
+        found === undefined && (hasLinks ? isRenamed(temporary, path) : isWritten(target, name, text))
+      if (isNew && hasLinks) texts.delete(temporary)
+      else toFlush.push(found ?? path)
       if (isNew && hasFiller(name)) target.hasFillers = true
       added[isNew ? 'stored' : 'known'].push(iccid)
     }
-    await flushFiles(known, flushKnown)
+    await flushFiles(toFlush, flushFound)
   } finally {
-    for (const path of temporary.keys()) patiently(() => removeIfThere(path))
+    if (hasLinks) for (const temporary of texts.keys()) patiently(() => removeIfThere(temporary))
   }
 }
 
-/** @returns false if the file is not there any more */
+/** @returns false if the file is not there any more: another call has taken the answer away, and stores the profile */
 const isRenamed = (from: string, to: string): boolean =>
   ifThere(() => {
     patiently(() => renameSync(from, to))
     return true
   }) ?? false
 
-/**
- * Publishes where the file system has no hard links. A crash can leave a torn file, but the answer that repairs it is
- * still put aside.
- * @param profiles few enough to be open at a time
- * @throws the system error
- */
-async function publishInPlace(
-  target: Target,
-  profiles: readonly StoredProfile[],
-  added: Added,
-): Promise<void> {
-  const { directory, rights } = target
-  const known: string[] = []
-  const written = new Map<number, StoredProfile>()
+/** @returns false if another process has stored the profile since it was looked for */
+function isWritten(target: Target, name: string, text: string): boolean {
+  const file = openToWrite(target, name)
+  if (file === undefined) return false
   try {
-    for (const profile of profiles) {
-      const name = fileName(profile.iccid)
-      const found = find(target, name)
-      if (found !== undefined) known.push(found)
-      const file = found === undefined ? create(directory, name, rights) : undefined
-      if (file === undefined) added.known.push(profile.iccid)
-      else {
-        written.set(file, profile)
-        if (hasFiller(name)) target.hasFillers = true
-        // In this order: another process may have completed the file meanwhile, with the same text.
-        ftruncateSync(file, writeSync(file, toFile(profile), 0))
-      }
-    }
-    await Promise.all([...[...written.keys()].map(flushFile), ...known.map(flushKnown)])
-    for (const { iccid } of written.values()) {
-      const name = fileName(iccid)
-      // Since the search, another process may have stored it, and a third one claimed it.
-      const isUsed = findUsed(target, name) !== undefined
-      if (isUsed) patiently(() => removeIfThere(join(directory, name)))
-      added[isUsed ? 'known' : 'stored'].push(iccid)
-    }
+    // In this order: another process may have completed the file meanwhile, with the same text.
+    writeFileSync(file, text)
+    ftruncateSync(file, Buffer.byteLength(text))
   } finally {
-    for (const file of written.keys()) closeSync(file)
+    closeSync(file)
   }
+  // A third one may have claimed it by now.
+  const isUsed = findUsed(target, name) !== undefined
+  if (isUsed) patiently(() => removeIfThere(pathIn(target.directory, name)))
+  return !isUsed
 }
 
 /** @returns undefined if another process has stored the profile in the meantime, and a third one may have claimed it */
-function create(directory: string, name: string, rights: number): number | undefined {
-  const path = join(directory, name)
+function openToWrite({ directory, rights }: Target, name: string): number | undefined {
+  const path = pathIn(directory, name)
   try {
     return patiently(() => openSync(path, 'wx', fileRights(rights)))
   } catch (error) {
@@ -219,12 +147,12 @@ function create(directory: string, name: string, rights: number): number | undef
  * Where a directory has a profile, used or unused. It is looked for in the order in which a claim goes, so that one that is
  * claimed during the search is found in one place.
  */
-export function find(target: Target, name: string): string | undefined {
+export function find(target: Searched, name: string): string | undefined {
   const unused = namesOf(target, name).find((each) => isStored(target.directory, each))
   return unused === undefined ? findUsed(target, name) : pathIn(target.directory, unused)
 }
 
-function findUsed(target: Target, name: string): string | undefined {
+function findUsed(target: Searched, name: string): string | undefined {
   const { directory } = target
   const claim = pathIn(pathIn(directory, CLAIMS), keyOfName(name))
   if (exists(claim)) return claim
@@ -233,7 +161,7 @@ function findUsed(target: Target, name: string): string | undefined {
     .find(isFilled)
 }
 
-const namesOf = ({ hasFillers }: Target, name: string) =>
+const namesOf = ({ hasFillers }: Searched, name: string) =>
   hasFillers === false && !hasFiller(name) ? [name] : spellings(name)
 
 /** An empty used file is a claim that an earlier version did not finish. */
@@ -242,7 +170,7 @@ function isFilled(path: string): boolean {
   return status !== undefined && !(status.isFile() && status.size === 0)
 }
 
-/** The process that published it may have been killed before the flush, and its answer is about to be removed. */
-async function flushKnown(path: string): Promise<void> {
+/** Also what was there: the process that published it may have been killed before the flush, and its answer removed. */
+async function flushFound(path: string): Promise<void> {
   if (lstatSync(path, { throwIfNoEntry: false })?.isFile()) await flushUnlessGone(path)
 }

@@ -1,9 +1,10 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto'
-import { lstatSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { closeSync, lstatSync, openSync, readFileSync, readSync, statSync } from 'node:fs'
 import { hostname, uptime } from 'node:os'
 import { join } from 'node:path'
 import { errnoOf } from '../../failure.ts'
 import { iccidDigits } from '../../profile/iccid.ts'
+import { namesIn } from '../directory-entries.ts'
 import { attempt } from '../patience.ts'
 import { fieldsOf } from '../used-file.ts'
 
@@ -16,27 +17,23 @@ export interface StoredProfile {
 export const INCOMING = '.incoming'
 
 /**
- * The suffix of an answer: a directory with the answer in it, and the profiles on their way out of it. Whoever finishes
- * what another call has put aside takes the directory away first, and that call can't go on. Of version 1.1, a file.
+ * The suffix of an answer: a directory with the answer in it, and the profiles on their way out of it. Until the answer is
+ * there, the space for it is. Whoever finishes what another call has put aside takes the directory away first, and that
+ * call can't go on.
  */
 export const ANSWER = '.answer'
-
-/** The suffix of the space that is reserved for a pending answer. */
-export const RESERVE = '.reserve'
-
-/** The suffix of a file without contents. In version 1.1, it marked a running fetch. */
-export const FETCH_MARK = '.fetch'
 
 /** The suffix of an answer that could not be read completely. It is kept for a person to inspect. */
 export const DAMAGED = '.damaged'
 
-/** The suffix of an answer that was taken away, and is put aside elsewhere. */
-export const TAKEN = '.taken'
+/** The suffix of what goes again at once: an answer that was taken away. In version 1.1, it marked a running fetch. */
+export const RUBBISH = '.fetch'
 
-const NO_ANSWER = [DAMAGED, FETCH_MARK, RESERVE, TAKEN]
+/** In version 1.1, an answer was a file, and so was the space for one. */
+const ANSWERS = /\.(answer|reserve)$/
 
 const SEPARATOR = '~'
-const OURS = /^[^~]+~\d+~[0-9a-f-]{36}(\.\d+|\.answer|\.reserve|\.fetch|\.taken)$/
+const OURS = /^[^~]+~\d+~[0-9a-f-]{36}(\.\d+|\.answer|\.reserve|\.fetch)$/
 const ABANDONED_AFTER_MS = 10 * 60 * 1000
 const LONGEST_FETCH_MS = 24 * 60 * 60 * 1000
 
@@ -44,66 +41,80 @@ export const incomingPath = (directory: string, name: string) => join(directory,
 
 /** The path of the profiles of an answer, as they came. */
 export const answerPath = (directory: string, answer: string) =>
-  join(incomingPath(directory, answer + ANSWER), 'answer')
+  join(incomingPath(directory, answer), 'answer')
 
-/** Without a suffix. */
-export function newAnswerName(): string {
-  return [ownHost(), process.pid, randomUUID()].join(SEPARATOR)
-}
+export const newName = (ending = ANSWER): string =>
+  [thisMachine(), process.pid, randomUUID()].join(SEPARATOR) + ending
 
-/** The names of all that is put aside in a directory. Links are not followed. */
+/**
+ * The names of all that is put aside in a directory. A link would lead out of it.
+ * @throws the system error
+ */
 export function incomingNames(directory: string): string[] {
   const place = join(directory, INCOMING)
-  return attempt(() => (lstatSync(place).isDirectory() ? readdirSync(place) : [])) ?? []
+  return lstatSync(place, { throwIfNoEntry: false })?.isDirectory() ? namesIn(place).sort() : []
 }
 
-/** Whether there is anything to store. */
-export const hasIncoming = (directory: string): boolean =>
-  incomingNames(directory).some((name) => !NO_ANSWER.some((ending) => name.endsWith(ending)))
-
-/** Whether a call is storing profiles, or was killed. */
-export const isStoring = (directory: string): boolean =>
-  incomingNames(directory).some((name) => name.endsWith(ANSWER))
-
-/** How many profiles are in the answers that are put aside. */
-export const countReceived = (directory: string): number =>
-  incomingNames(directory)
-    .filter((name) => name.endsWith(ANSWER))
-    .map((name) => incomingPath(directory, name))
-    .flatMap((path) => [path, join(path, 'answer')])
-    .reduce((sum, path) => sum + countIn(path), 0)
-
-/** It may be stored and removed by now. */
-const countIn = (path: string): number =>
-  attempt(() =>
-    lstatSync(path).isFile() ? parseAnswerFile(readFileSync(path, 'utf8')).profiles.length : 0,
-  ) ?? 0
-
-/** Where process numbers mean the same: one container of one machine. Names of machines are often not unique. */
-const ownHost = () =>
-  [hostname().replace(/[^A-Za-z0-9.-]/g, '-'), fingerprint()].filter((part) => part !== '').join('.')
-
-function fingerprint(): string {
-  if (process.platform !== 'linux') return ''
-  const machine = attempt(() => readFileSync('/etc/machine-id', 'utf8'))
-  const container = attempt(() => statSync('/proc/self/ns/pid').ino)
-  return createHash('sha256').update([machine, container].join()).digest('hex').slice(0, 8)
+/** An answer, or the space for one. */
+export interface PutAside {
+  readonly path: string
+  readonly size: number
+  readonly mtimeMs: number
+  /** Whether the answer has not come yet. */
+  readonly isSpace: boolean
 }
 
 /**
- * Whether the process that created a file is gone. Processes on another machine or in another container can't be
- * checked. Storing an answer takes seconds, so they count as gone when the file is ten minutes old.
- * @param ageMs time since the file was written, by the clock of its disk
- * @returns `dead` if this machine knows, `old` if the file is old
+ * Looks at what is put aside under a name. Links are not followed.
+ * @returns undefined if it is something else
+ * @throws the system error
  */
-export function isAbandoned(name: string, ageMs: number): 'dead' | 'old' | false {
-  if (!OURS.test(name)) return false
-  const [host, pid] = name.split(SEPARATOR)
-  if (host === ownHost() && !isAlive(Number(pid))) return 'dead'
-  const longest = name.endsWith(FETCH_MARK) || name.endsWith(RESERVE) ? LONGEST_FETCH_MS : ABANDONED_AFTER_MS
-  const isBeforeStart = host === ownHost() && ageMs > uptime() * 1000
-  return (isBeforeStart || Math.abs(ageMs) > longest) && 'old'
+export function lookAt(directory: string, name: string): PutAside | undefined {
+  if (!ANSWERS.test(name)) return undefined
+  const place = incomingPath(directory, name)
+  const path = lstatSync(place).isDirectory() ? answerPath(directory, name) : place
+  const status = lstatSync(path)
+  if (!status.isFile()) return undefined
+  return { path, size: status.size, mtimeMs: status.mtimeMs, isSpace: beginsWithEnd(path) }
 }
+
+function beginsWithEnd(path: string): boolean {
+  const file = openSync(path, 'r')
+  try {
+    const byte = Buffer.alloc(1)
+    readSync(file, byte, 0, 1, 0)
+    return byte.toString() === END
+  } finally {
+    closeSync(file)
+  }
+}
+
+/** They may be stored and removed by now. */
+const answersIn = (directory: string): PutAside[] =>
+  (attempt(() => incomingNames(directory)) ?? [])
+    .flatMap((name) => attempt(() => lookAt(directory, name)) ?? [])
+    .filter(({ isSpace }) => !isSpace)
+
+/** Whether a call is storing profiles, or was killed. */
+export const isStoring = (directory: string): boolean => answersIn(directory).length > 0
+
+/** How many profiles are in the answers that are put aside. */
+export const countReceived = (directory: string): number =>
+  answersIn(directory)
+    .map(({ path }) => attempt(() => parseAnswerFile(readFileSync(path, 'utf8')).profiles.length) ?? 0)
+    .reduce((sum, count) => sum + count, 0)
+
+/** Where process numbers mean the same: one container of one machine. Names of machines are often not unique. */
+function thisMachine(): string {
+  const machine = attempt(() => readFileSync('/etc/machine-id', 'utf8'))
+  const container = attempt(() => statSync('/proc/self/ns/pid').ino)
+  return createHash('sha256').update([hostname(), machine, container].join()).digest('hex').slice(0, 8)
+}
+
+const isOfThisMachine = (name: string) => name.split(SEPARATOR)[0] === thisMachine()
+
+/** Whether the process that gave a name is gone. Of another machine or container, nobody here knows. */
+export const isDead = (name: string) => isOfThisMachine(name) && !isAlive(Number(name.split(SEPARATOR)[1]))
 
 function isAlive(pid: number): boolean {
   if (pid === process.pid) return true
@@ -115,6 +126,25 @@ function isAlive(pid: number): boolean {
   } catch (error) {
     return errnoOf(error) === 'EPERM'
   }
+}
+
+/**
+ * Whether the call that put something aside has ended. If this machine can't know that, the age decides: storing an answer
+ * takes seconds, and so it counts as abandoned when it is ten minutes old; a request, when it is a day old.
+ * @param now by the clock of the disk, in milliseconds
+ */
+export function isAbandoned(directory: string, name: string, now: number): boolean {
+  if (!OURS.test(name)) return false
+  if (isDead(name)) return true
+  return (
+    attempt(() => {
+      const { mtimeMs } = lstatSync(incomingPath(directory, name))
+      const answer = lookAt(directory, name)
+      const ageMs = now - Math.max(mtimeMs, answer?.mtimeMs ?? mtimeMs)
+      const longest = answer?.isSpace ? LONGEST_FETCH_MS : ABANDONED_AFTER_MS
+      return Math.abs(ageMs) > longest || (isOfThisMachine(name) && ageMs > uptime() * 1000)
+    }) ?? false
+  )
 }
 
 export const toFile = ({ iccid, profile }: StoredProfile) => JSON.stringify({ iccid, profile })

@@ -2,11 +2,11 @@
 import {
   closeSync,
   ftruncateSync,
+  linkSync,
   lstatSync,
   mkdirSync,
   openSync,
   readdirSync,
-  renameSync,
   rmdirSync,
   statSync,
   writeFileSync,
@@ -14,29 +14,27 @@ import {
 import { dirname, join, normalize, parse } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { errnoOf, Failure, reasonOf } from '../../failure.ts'
-import { exists, fileRights, makeThere, rightsOf, tryToRemove } from '../directory-entries.ts'
+import { exists, fileRights, makeThere, removeEmpty, rightsOf, tryToRemove } from '../directory-entries.ts'
 import { fillFlushed, flushDirectory, flushFile, writeFlushed } from '../flush/flush.ts'
 import { FileSystemFlush } from '../flush/whole-file-system.ts'
 import { introduce } from '../identity.ts'
 import { attempt, patiently } from '../patience.ts'
 import { hasFillers } from '../read.ts'
 import {
-  ANSWER,
   answerPath,
   BYTES_RESERVED,
   DAMAGED,
   END,
-  FETCH_MARK,
   formatAnswer,
   INCOMING,
   incomingPath,
-  newAnswerName,
-  RESERVE,
+  newName,
+  RUBBISH,
   type StoredProfile,
   toReserve,
 } from './answers.ts'
 
-/** The space of a removed reserve may not be available at once. */
+/** The space of a removed file may not be available at once. */
 const FULL = ['ENOSPC', 'EDQUOT']
 const TRIES = 5
 const PAUSE_MS = 1000
@@ -48,9 +46,9 @@ export interface Target {
   readonly rights: number
   /** Whether any name in it has a filler. If none has, there is one way only to spell an ICCID: `fetch` takes a fifth less. */
   hasFillers?: boolean
+  /** Whether the file system has hard links. */
+  readonly hasLinks?: boolean
   readonly fileSystem?: FileSystemFlush
-  /** Whether the file system has hard links. Decided once, with the first answer. */
-  hasLinks?: boolean
 }
 
 export interface OpenTarget extends Target {
@@ -75,13 +73,11 @@ export async function openTarget(path: string): Promise<OpenTarget> {
     const made = await makeDirectory(normalize(path))
     const target = targetOf(path)
     const { directory } = target
-    const probe = newAnswerName() + FETCH_MARK
-    closeSync(createIncoming(target, probe))
-    tryToRemove(incomingPath(directory, probe))
+    const { hasLinks } = probe(target)
     // Also if another call made the place for answers: it may have been killed before this flush.
     const canFlush = await flushDirectory(directory)
     const fileSystem = new FileSystemFlush(directory)
-    return { ...target, made, canFlush, fileSystem, hasFillers: hasFillers(directory) }
+    return { ...target, made, canFlush, fileSystem, hasLinks, hasFillers: hasFillers(directory) }
   } catch (error) {
     const facts = { kind: 'unwritten-directory', directory: path } as const
     throw new Failure(facts, `can't write to the directory ${path}: ${reasonOf(error)}`, error)
@@ -133,24 +129,10 @@ function whyNone(path: string, error: unknown): unknown {
  * @returns the open file
  * @throws the system error, EEXIST if there is one
  */
-export function createIncoming({ directory, rights }: Target, name: string): number {
+function createIncoming({ directory, rights }: Target, name: string): number {
   makePlace(directory)
   return patiently(() => openSync(incomingPath(directory, name), 'wx', fileRights(rights)))
 }
-
-/**
- * Makes a directory among the answers, unless it is there.
- * @throws the system error
- */
-function makeIncoming({ directory, rights }: Target, name: string): void {
-  makePlace(directory)
-  const path = incomingPath(directory, name)
-  if (!exists(path)) patiently(() => mkdirSync(path, { mode: rights }))
-}
-
-/** Writes a new file there and flushes it. Its name is durable once the directory of answers is flushed. */
-const writeIncoming = async (target: Target, name: string, contents: string | Uint8Array) =>
-  fillFlushed(createIncoming(target, name), contents)
 
 /** A link would lead out of the directory. */
 function makePlace(directory: string): void {
@@ -160,36 +142,56 @@ function makePlace(directory: string): void {
 }
 
 /**
- * @returns the name of the answer, without a suffix
+ * Creates a file among the answers and removes it. Where there are no hard links, file systems say so with many different
+ * errors. If the disk is really broken, whatever comes next fails as well and reports it.
+ * @returns whether there are hard links, and the time by the clock that the times of files come from: on a network disk,
+ * another machine's
+ * @throws the system error
+ */
+export function probe(target: Target): { hasLinks: boolean; ms: number } {
+  const name = newName(RUBBISH)
+  const path = incomingPath(target.directory, name)
+  const link = incomingPath(target.directory, newName(RUBBISH))
+  closeSync(createIncoming(target, name))
+  const ms = attempt(() => lstatSync(path).mtimeMs) ?? Date.now()
+  const hasLinks = attempt(() => {
+    linkSync(path, link)
+    return true
+  })
+  for (const each of [path, link]) tryToRemove(each)
+  return { hasLinks: hasLinks === true, ms }
+}
+
+/**
+ * Makes the place of an answer, with the space for it.
+ * @returns the name of the answer
  * @throws {Failure} `disk`
  */
 export async function reserve(target: Target, profiles: number): Promise<string> {
-  const answer = newAnswerName()
+  const answer = newName()
   try {
-    await writeIncoming(target, answer + RESERVE, toReserve(profiles * BYTES_RESERVED))
+    await createAnswer(target, answer, toReserve(profiles * BYTES_RESERVED))
     return answer
   } catch (error) {
-    release(target, answer)
+    removeAnswer(target, answer)
     const facts = { kind: 'no-reserve', count: profiles } as const
     throw new Failure(facts, `can't reserve disk space in ${target.directory}: ${reasonOf(error)}`, error)
   }
 }
 
-export function release({ directory }: Target, answer: string): void {
-  tryToRemove(incomingPath(directory, answer + RESERVE))
-  removeAnswer(directory, answer)
+/** Its names are durable once `flushNames` has flushed them. */
+async function createAnswer({ directory, rights }: Target, answer: string, contents: Buffer): Promise<void> {
+  makePlace(directory)
+  patiently(() => mkdirSync(incomingPath(directory, answer), { mode: rights }))
+  await writeFlushed(answerPath(directory, answer), contents, fileRights(rights))
 }
 
-/** Removes an answer and what is left of its way out. */
-export const removeAnswer = (directory: string, answer: string): void =>
-  removeAll(incomingPath(directory, answer + ANSWER))
-
-/** Removes a directory with files in it. What stays is rubbish. */
-export const removeAll = (place: string): void =>
-  attempt(() => {
-    for (const name of readdirSync(place)) tryToRemove(join(place, name))
-    rmdirSync(place)
-  })
+/** Removes an answer, or the space for it, and what is left of its way out. What stays is rubbish. */
+export function removeAnswer({ directory }: Target, answer: string): void {
+  const place = incomingPath(directory, answer)
+  for (const name of attempt(() => readdirSync(place)) ?? []) tryToRemove(join(place, name))
+  if (!removeEmpty(place)) tryToRemove(place)
+}
 
 /**
  * Uses the reserved space, or any free space.
@@ -203,11 +205,12 @@ export async function putAside(
   const text = formatAnswer(profiles)
   for (let tries = 0; ; tries++) {
     try {
-      if (tries === 0) return await writeOver(target, answer, text)
-      return await writeAnswer(target, answer, Buffer.from(text))
+      if (tries > 0) return await writeAnswer(target, answer, Buffer.from(text))
+      await writeOver(answerPath(target.directory, answer), text)
+      return await flushNames(target, answer)
     } catch (error) {
       // Profiles that are reported as lost must not reappear later, because the user may have requested them again.
-      release(target, answer)
+      removeAnswer(target, answer)
       if (tries === 0) continue
       if (tries >= TRIES || !FULL.includes(errnoOf(error) ?? '')) throw error
       await sleep(PAUSE_MS)
@@ -217,28 +220,19 @@ export async function putAside(
 
 /** Writes and flushes an answer, and its names. */
 export async function writeAnswer(target: Target, answer: string, contents: Buffer): Promise<void> {
-  makeIncoming(target, answer + ANSWER)
-  await writeFlushed(answerPath(target.directory, answer), contents, fileRights(target.rights))
+  await createAnswer(target, answer, contents)
   await flushNames(target, answer)
-  checkThere(target, answer)
 }
 
+/** @throws ENOENT if the answer is gone: a call that was paused for long has been taken for dead */
 async function flushNames({ directory }: Target, answer: string): Promise<void> {
-  await flushDirectory(incomingPath(directory, answer + ANSWER))
+  await flushDirectory(incomingPath(directory, answer))
   await flushDirectory(join(directory, INCOMING))
+  lstatSync(answerPath(directory, answer))
 }
 
-/** A call that was paused for long has been taken for dead: another one has removed what it found. */
-const checkThere = ({ directory }: Target, answer: string) => lstatSync(answerPath(directory, answer))
-
-/** The rename comes first, so that a crash leaves what is written to the next call. */
-async function writeOver(target: Target, answer: string, text: string): Promise<void> {
-  const { directory } = target
-  const path = answerPath(directory, answer)
-  makeIncoming(target, answer + ANSWER)
-  patiently(() => renameSync(incomingPath(directory, answer + RESERVE), path))
-  // On FAT, both names may be on the disk until these flushes, for the same clusters.
-  await flushNames(target, answer)
+/** A crash leaves what is written to the next call. */
+async function writeOver(path: string, text: string): Promise<void> {
   const file = patiently(() => openSync(path, 'r+'))
   try {
     writeFileSync(file, text + END)
@@ -247,8 +241,6 @@ async function writeOver(target: Target, answer: string, text: string): Promise<
   } finally {
     closeSync(file)
   }
-  checkThere(target, answer)
-  await flushDirectory(join(directory, INCOMING))
 }
 
 /**
@@ -259,8 +251,8 @@ async function writeOver(target: Target, answer: string, text: string): Promise<
  * @throws the system error
  */
 export async function putAsideUnread(target: Target, bytes: Uint8Array): Promise<string> {
-  const name = newAnswerName() + DAMAGED
-  await writeIncoming(target, name, bytes)
+  const name = newName(DAMAGED)
+  await fillFlushed(createIncoming(target, name), bytes)
   await flushDirectory(join(target.directory, INCOMING))
   return incomingPath(target.directory, name)
 }

@@ -2,11 +2,18 @@ import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { adviceOn } from '../../../src/advice/advice.ts'
-import { ANSWER, formatAnswer, INCOMING, type StoredProfile } from '../../../src/store/incoming/answers.ts'
-import { recover } from '../../../src/store/incoming/recover.ts'
+import { formatAnswer, INCOMING, type StoredProfile } from '../../../src/store/incoming/answers.ts'
 import { FreeList } from '../../../src/store/queue.ts'
 import { namesIn, temporaryDirectory } from '../../support/directory.ts'
-import { directoryWith, jsonIn, nameOfGone, nameOfOther, profile, several } from '../../support/store.ts'
+import {
+  directoryWith,
+  jsonIn,
+  nameOfGone,
+  nameOfOther,
+  profile,
+  recover,
+  several,
+} from '../../support/store.ts'
 import { hasPosix, hasSymlinks } from '../../support/system.ts'
 import { disk, fail } from '../../support/watched-fs.ts'
 
@@ -27,7 +34,7 @@ const modeOf = (directory: string, name: string) => fs.statSync(join(directory, 
 
 /** A directory in which a call was killed after it had put an answer aside. */
 const interrupted = (profiles: readonly StoredProfile[], name = nameOfGone()) =>
-  directoryWith({ [`${INCOMING}/${name + ANSWER}`]: formatAnswer(profiles) })
+  directoryWith({ [`${INCOMING}/${name}/answer`]: formatAnswer(profiles) })
 
 test('the contents of an empty used file are stored beside it, and the profile counts as used', async () => {
   const directory = interrupted(several(2))
@@ -46,7 +53,7 @@ test('two recoveries of the same response store it once', async () => {
 
 test('a directory with the name of a saved response is left alone', async () => {
   const directory = temporaryDirectory()
-  fs.mkdirSync(join(directory, INCOMING, nameOfGone() + ANSWER), { recursive: true })
+  fs.mkdirSync(join(directory, INCOMING, nameOfGone()), { recursive: true })
   expect(await recover(directory)).toEqual({ stored: [], known: [], damaged: [] })
 })
 
@@ -62,7 +69,7 @@ test.skipIf(!hasPosix)('what stays is for the users of the directory', async () 
   fs.mkdirSync(join(directory, INCOMING))
   fs.chmodSync(directory, 0o770)
   process.umask(0)
-  fs.writeFileSync(join(directory, INCOMING, nameOfGone() + ANSWER), '{', { mode: 0o660 })
+  fs.writeFileSync(join(directory, INCOMING, nameOfGone()), '{', { mode: 0o660 })
   // Its own copy is what the next call finds if this one is killed.
   let copy = 0
   disk.before = (call) => {
@@ -78,7 +85,7 @@ describe('what another machine saved, old by the clock of this one', () => {
   /** Two saved responses: one is of a process that is gone, the other one seems to be an hour old. */
   function twoSaved() {
     const directory = interrupted(several(1))
-    const other = nameOfOther() + ANSWER
+    const other = nameOfOther()
     const path = join(directory, INCOMING, other)
     fs.writeFileSync(path, formatAnswer([profile(7)]))
     return { directory, other, path }
@@ -104,7 +111,7 @@ describe('what another machine saved, old by the clock of this one', () => {
 })
 
 describe('a disk error', () => {
-  const AT = { readdir: /\.incoming$/, readFile: /\.answer$/, unlink: /~4194999~.*\.answer$/ }
+  const AT = { readdir: /\.incoming$/, readFile: /answer$/, rename: /\.fetch$/ }
   test.each(Object.entries(AT))(
     '%s: exit code 9, and the response stays as it is, once',
     async (call, ending) => {
@@ -127,8 +134,7 @@ describe('a disk error', () => {
     const directory = interrupted(several(3))
     fail(/^open/, /[\\/]1$/, 'ENOSPC')
     const error = await recover(directory).catch((error) => error)
-    // None of the three is stored or known.
-    expect(error).toMatchObject({ facts: { kind: 'put-aside', stored: 0, known: 0 } })
+    expect(error).toMatchObject({ facts: { kind: 'put-aside' } })
     expect(adviceOn(error).outcome).toBe('disk')
     expect(incoming(directory)).toEqual([expect.stringMatching(/\.answer$/)])
   })

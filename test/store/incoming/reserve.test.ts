@@ -2,21 +2,18 @@ import * as fs from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { expect, test, vi } from 'vitest'
-import { add } from '../../../src/store/incoming/add.ts'
+import { add, nothingAdded } from '../../../src/store/incoming/add.ts'
 import {
-  ANSWER,
   END,
   formatAnswer,
   INCOMING,
   parseAnswerFile,
-  RESERVE,
   type StoredProfile,
   toReserve,
 } from '../../../src/store/incoming/answers.ts'
-import { recover } from '../../../src/store/incoming/recover.ts'
-import { openTarget, putAside, release, reserve } from '../../../src/store/incoming/target-directory.ts'
+import { openTarget, putAside, removeAnswer, reserve } from '../../../src/store/incoming/target-directory.ts'
 import { namesIn, temporaryDirectory } from '../../support/directory.ts'
-import { nameOfGone } from '../../support/store.ts'
+import { nameOfGone, recover } from '../../support/store.ts'
 import { once } from '../../support/watched-fs.ts'
 
 vi.mock('node:fs', async () => (await import('../../support/watched-fs.ts')).watchedFs)
@@ -34,12 +31,12 @@ async function place() {
 test('reserves as much space as the response will need, and releases it', async () => {
   const { target, incoming, inside } = await place()
   const aside = await reserve(target, 100)
-  expect(inside()).toEqual([aside + RESERVE])
-  const { size, blocks } = fs.statSync(join(incoming, aside + RESERVE))
+  expect(inside()).toEqual([aside])
+  const { size, blocks } = fs.statSync(join(incoming, aside, 'answer'))
   expect(size).toBeGreaterThan(Buffer.byteLength(formatAnswer(profiles(100))))
   // Where the system tells: it is no hole in a file.
   if (blocks > 0) expect(blocks * 512).toBeGreaterThanOrEqual(size)
-  release(target, aside)
+  removeAnswer(target, aside)
   expect(inside()).toEqual([])
 })
 
@@ -48,56 +45,61 @@ const ANSWERS = { smaller: profiles(3), larger: profiles(3, 5000) }
 test.each(Object.entries(ANSWERS))('a response %s than the reserve is written over it', async (_, answer) => {
   const { target, incoming, inside } = await place()
   const aside = await reserve(target, 3)
-  const { ino } = fs.statSync(join(incoming, aside + RESERVE))
+  const { ino } = fs.statSync(join(incoming, aside, 'answer'))
   await putAside(target, aside, answer)
-  expect(inside()).toEqual([aside + ANSWER])
-  expect(fs.statSync(join(incoming, aside + ANSWER, 'answer')).ino).toBe(ino)
-  expect(fs.readFileSync(join(incoming, aside + ANSWER, 'answer'), 'utf8')).toBe(formatAnswer(answer))
+  expect(inside()).toEqual([aside])
+  expect(fs.statSync(join(incoming, aside, 'answer')).ino).toBe(ino)
+  expect(fs.readFileSync(join(incoming, aside, 'answer'), 'utf8')).toBe(formatAnswer(answer))
 })
 
 test.each<[string, (incoming: string, aside: string) => void]>([
-  ['is gone', (incoming, aside) => fs.rmSync(join(incoming, aside + RESERVE))],
+  ['is gone', (incoming, aside) => fs.rmSync(join(incoming, aside), { recursive: true })],
   ['is gone with all of .incoming', (incoming) => fs.rmSync(incoming, { recursive: true })],
   [
-    'can’t be renamed',
-    (incoming, aside) => fs.mkdirSync(join(incoming, aside + ANSWER, 'answer'), { recursive: true }),
+    'can’t be removed',
+    (incoming, aside) => {
+      fs.rmSync(join(incoming, aside, 'answer'))
+      fs.mkdirSync(join(incoming, aside, 'answer', 'theirs'), { recursive: true })
+    },
   ],
 ])('the reserve %s: the response is written to a new file, or it is reported', async (what, spoil) => {
   const { directory, target, incoming } = await place()
   const aside = await reserve(target, 2)
   spoil(incoming, aside)
+  const added = nothingAdded()
   if (what.startsWith('can')) {
     // Nothing can be written there at all: it is told, and nothing of it is left.
-    await expect(add(target, profiles(2), aside)).rejects.toMatchObject({ facts: { kind: 'lost' } })
-    expect(fs.existsSync(join(incoming, aside + RESERVE))).toBe(false)
+    await expect(add(target, aside, profiles(2), added)).rejects.toMatchObject({ facts: { kind: 'lost' } })
     return
   }
-  expect((await add(target, profiles(2), aside)).stored).toHaveLength(2)
+  await add(target, aside, profiles(2), added)
+  expect(added.stored).toHaveLength(2)
   expect(namesIn(directory)).toEqual(['89880.json', '89881.json'])
 })
 
 test('an empty response releases the space', async () => {
   const { target, inside } = await place()
   const aside = await reserve(target, 2)
-  await add(target, [], aside)
+  await add(target, aside, [], nothingAdded())
   expect(inside()).toEqual([])
 })
 
 test('the reserve of a killed fetch is removed; a partly written response is found', async () => {
   const { directory, incoming } = await place()
-  const [unused, renamed, begun] = [nameOfGone(), nameOfGone(), nameOfGone()]
+  const [unused, begun] = [nameOfGone(), nameOfGone()]
   const room = toReserve(9000)
-  fs.writeFileSync(join(incoming, unused + RESERVE), room)
-  fs.writeFileSync(join(incoming, renamed + ANSWER), room)
-  expect(await recover(directory)).toEqual({ stored: [], known: [], damaged: [] })
-
-  fs.writeFileSync(join(incoming, begun + RESERVE), room)
-  fs.renameSync(join(incoming, begun + RESERVE), join(incoming, begun + ANSWER))
-  const file = fs.openSync(join(incoming, begun + ANSWER), 'r+')
+  for (const each of [unused, begun]) {
+    fs.mkdirSync(join(incoming, each))
+    fs.writeFileSync(join(incoming, each, 'answer'), room)
+  }
+  // Those of version 1.1 are files.
+  for (const ending of ['.reserve', '.answer', '.fetch', '.0'])
+    fs.writeFileSync(join(incoming, nameOfGone(ending)), ending.length > 6 ? room : '')
+  const file = fs.openSync(join(incoming, begun, 'answer'), 'r+')
   fs.writeSync(file, formatAnswer(profiles(2)) + END)
   fs.closeSync(file)
   expect(await recover(directory)).toEqual({ stored: ['89880', '89881'], known: [], damaged: [] })
-  expect(fs.readdirSync(incoming).filter((name) => !name.endsWith('.fetch'))).toEqual([])
+  expect(fs.readdirSync(incoming)).toEqual([])
 })
 
 /** What a power cut may leave of an answer that was being written over its reserve: each sector the old or the new one. */
@@ -134,11 +136,9 @@ test('a partly written response never counts as complete, and no profile is inve
 test('a call that another one took for dead meanwhile puts its response aside anew', async () => {
   const { target, incoming, inside } = await place()
   const aside = await reserve(target, 2)
-  once('after', 'open r+', 'answer', () =>
-    fs.renameSync(join(incoming, aside + ANSWER), join(incoming, 'taken')),
-  )
+  once('after', 'open r+', 'answer', () => fs.renameSync(join(incoming, aside), join(incoming, 'taken')))
   await putAside(target, aside, profiles(2)).catch(() => {})
   fs.rmSync(join(incoming, 'taken'), { recursive: true, force: true })
-  expect(inside()).toEqual([aside + ANSWER])
-  expect(fs.readFileSync(join(incoming, aside + ANSWER, 'answer'), 'utf8')).toBe(formatAnswer(profiles(2)))
+  expect(inside()).toEqual([aside])
+  expect(fs.readFileSync(join(incoming, aside, 'answer'), 'utf8')).toBe(formatAnswer(profiles(2)))
 })

@@ -2,17 +2,15 @@ import { mkdirSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, expect, test } from 'vitest'
 import {
-  ANSWER,
   answerPath,
   BYTES_RESERVED,
   formatAnswer,
   INCOMING,
   incomingPath,
-  newAnswerName,
-  RESERVE,
+  newName,
   toReserve,
 } from '../../../src/store/incoming/answers.ts'
-import { findUnanswered, recover, warnOfUnanswered } from '../../../src/store/incoming/recover.ts'
+import { findUnanswered, finishFetches, warnOfUnanswered } from '../../../src/store/incoming/recover.ts'
 import { temporaryDirectory } from '../../support/directory.ts'
 import { nameOfOther as elsewhere, nameOfGone as gone } from '../../support/store.ts'
 
@@ -26,9 +24,10 @@ beforeEach(() => {
 })
 
 function leave(name: string, bytes: string | Uint8Array, ms = NOON): void {
-  const path = incomingPath(directory, name)
-  writeFileSync(path, bytes)
-  utimesSync(path, ms / 1000, ms / 1000)
+  mkdirSync(incomingPath(directory, name))
+  writeFileSync(answerPath(directory, name), bytes)
+  for (const path of [answerPath(directory, name), incomingPath(directory, name)])
+    utimesSync(path, ms / 1000, ms / 1000)
 }
 
 const room = (profiles: number) => toReserve(profiles * BYTES_RESERVED)
@@ -38,41 +37,39 @@ const found = () => {
 }
 
 test('what killed calls had requested, and when, is known from their reserves until a call removes them', async () => {
-  leave(gone() + RESERVE, room(100))
-  leave(gone() + RESERVE, room(1), NOON + 1500)
+  leave(gone(), room(100))
+  leave(gone(), room(1), NOON + 1500)
   expect(found()).toEqual([101, NOON, NOON + 1500])
   const told: unknown[] = []
-  await recover(directory, ({ profiles }) => told.push([profiles, found()?.[0]]))
-  expect([told, found()]).toEqual([[[101, 101]], undefined])
+  await finishFetches(directory, { warn: (text) => told.push([text.slice(0, 18), found()?.[0]]), tell() {} })
+  expect([told, found()]).toEqual([[['up to 101 profiles', 101]], undefined])
 })
 
 test.each([[[0, 0]], [[99.5, 0]]])('a reserve that is not whole: nothing was requested', ([profiles = 0]) => {
-  leave(gone() + RESERVE, new Uint8Array(1 + profiles * BYTES_RESERVED))
+  leave(gone(), new Uint8Array(1 + profiles * BYTES_RESERVED))
   expect(found()).toBeUndefined()
 })
 
 test('a call that lives has requested nothing in vain; another machine’s, when it is a day old', () => {
-  leave(newAnswerName() + RESERVE, room(3), Date.now())
-  leave(elsewhere() + RESERVE, room(3), Date.now() - HOUR_MS)
+  leave(newName(), room(3), Date.now())
+  leave(elsewhere(), room(3), Date.now() - HOUR_MS)
   expect(found()).toBeUndefined()
-  leave(elsewhere() + RESERVE, room(4), Date.now() - 25 * HOUR_MS)
+  leave(elsewhere(), room(4), Date.now() - 25 * HOUR_MS)
   expect(found()?.[0]).toBe(4)
 })
 
-test('an answer of which nothing is written yet is a reserve; any other is none', () => {
-  const [name, answered] = [gone(), gone()]
-  for (const each of [name, answered]) mkdirSync(incomingPath(directory, each + ANSWER))
-  writeFileSync(answerPath(directory, name), room(5))
-  writeFileSync(answerPath(directory, answered), formatAnswer([{ iccid: '8988', profile: 'AAAA' }]))
-  // On FAT, a power cut can leave both names.
-  for (const each of [name, answered]) leave(each + RESERVE, room(5))
-  leave(gone() + ANSWER, room(6))
-  expect(found()?.[0]).toBe(11)
+test('an answer of which nothing is written yet is a request; any other is none', () => {
+  leave(gone(), room(5))
+  leave(gone(), formatAnswer([{ iccid: '8988', profile: 'AAAA' }]))
+  // As version 1.1 left them.
+  writeFileSync(incomingPath(directory, gone()), room(6))
+  writeFileSync(incomingPath(directory, gone('.reserve')), room(7))
+  expect(found()?.[0]).toBe(18)
 })
 
 test('nothing is there, or nothing is known', () => {
   expect(findUnanswered(join(directory, 'nowhere'))).toBeUndefined()
-  leave(`theirs${RESERVE}`, room(5))
+  leave('theirs.answer', room(5))
   expect(found()).toBeUndefined()
 })
 
