@@ -144,8 +144,9 @@ class Taking {
     for (const each of again) had.set(each.device ?? each.name, each)
     for (const each of await search.claim(wanted.filter((each) => !late.has(each)))) {
       const { iccid, device, name, twin } = each
+      const remove = (path: string) => this.#told({ iccid }, () => patiently(() => removeIfThere(path)))
       // A tool that only renames has taken it.
-      if (twin !== undefined && !patiently(() => removeIfThere(join(directory, twin)))) throw busy(iccid)
+      if (twin !== undefined && !(await remove(join(directory, twin)))) throw busy(iccid)
       had.set(device ?? name, each)
     }
   }
