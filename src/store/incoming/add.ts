@@ -6,14 +6,13 @@ import {
   lstatSync,
   openSync,
   readFileSync,
-  renameSync,
   unlinkSync,
   writeSync,
 } from 'node:fs'
 import { join } from 'node:path'
 import { errnoOf, Failure, reasonOf } from '../../failure.ts'
 import { CLAIMS, keyOfName } from '../claim-place.ts'
-import { exists, fileRights, removeIfThere } from '../directory-entries.ts'
+import { exists, fileRights, removeIfThere, renameIfThere } from '../directory-entries.ts'
 import {
   FLUSHES_AT_ONCE,
   flushDirectory,
@@ -143,7 +142,7 @@ async function publishByRename(
       const found = find(target, name)
       if (found !== undefined) known.push(found)
       // If the file is gone, another call has taken the answer away, and stores the profile.
-      const isNew = found === undefined && isRenamed(path, pathIn(target.directory, name))
+      const isNew = found === undefined && renameIfThere(path, pathIn(target.directory, name))
       if (isNew) temporary.delete(path)
       if (isNew && hasFiller(name)) target.hasFillers = true
       added[isNew ? 'stored' : 'known'].push(iccid)
@@ -153,13 +152,6 @@ async function publishByRename(
     for (const path of temporary.keys()) patiently(() => removeIfThere(path))
   }
 }
-
-/** @returns false if the file is not there any more */
-const isRenamed = (from: string, to: string): boolean =>
-  ifThere(() => {
-    patiently(() => renameSync(from, to))
-    return true
-  }) ?? false
 
 /**
  * Publishes where the file system has no hard links. A crash can leave a torn file, but the answer that repairs it is
