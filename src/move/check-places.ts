@@ -4,7 +4,7 @@ import { fullPath } from '../full-path.ts'
 import { isInside, isSame, sameDirectory } from '../store/directory-entries.ts'
 import { refuseCopy } from '../store/identity.ts'
 import { isDirectory } from '../store/incoming/target-directory.ts'
-import { countMoved, isMarked, journalOf, openMoves } from '../store/move-journal.ts'
+import { countMoved, isMarked, openMoves } from '../store/move-journal.ts'
 import { isProfileName } from '../store/names.ts'
 import { several } from '../words.ts'
 
@@ -42,10 +42,10 @@ const nested = (inner: string, outer: string) =>
   new Failure('nested-directories', `${inner} is inside ${outer}`)
 
 function refuseOtherDisk(source: string, target: string): void {
-  const lost = openMoves(source).find((move) => {
-    const { plan, fate } = journalOf(move)
-    return fate !== 'back' && plan?.to === fullPath(target) && !isMarked(target, move)
-  })
+  const lost = openMoves(source).find(
+    ({ move, journal: { plan, fate } }) =>
+      fate !== 'back' && plan.to === fullPath(target) && !isMarked(target, move),
+  )
   if (lost === undefined) return
   const now = isDirectory(target) ? `${target} is another one now` : `${target} does not exist`
   throw new Failure('other-disk', `a move to ${target} is not finished, and ${now}`)

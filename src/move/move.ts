@@ -7,8 +7,7 @@ import { Failure, reasonOf } from '../failure.ts'
 import { fullPath } from '../full-path.ts'
 import { iccidDigits } from '../profile/iccid.ts'
 import { claimAll, comeBack } from '../store/claim.ts'
-import { keyOfName } from '../store/claim-place.ts'
-import { settle } from '../store/create.ts'
+import { refuseFailures } from '../store/create.ts'
 import { areOnOneDisk } from '../store/directory-entries.ts'
 import { flushDirectory } from '../store/flush/flush.ts'
 import { enter } from '../store/identity.ts'
@@ -30,11 +29,10 @@ import {
   store,
 } from '../store/move-journal.ts'
 import { fileName } from '../store/names.ts'
-import { useAt } from '../store/profile-state.ts'
 import { FreeList, Queue } from '../store/queue.ts'
 import { readUnused, whyNone } from '../store/read.ts'
 import { ReceiptFile } from '../store/receipts/append.ts'
-import { type Tombstone, tombstoneIn, tombstoneText } from '../store/used-file.ts'
+import { type Tombstone, tombstoneText } from '../store/used-file.ts'
 import { type Messages, several } from '../words.ts'
 import { checkPlaces } from './check-places.ts'
 import { Movables } from './movable.ts'
@@ -71,6 +69,11 @@ interface Run extends Order {
   readonly tally: { claimed: number; moved: number; most: number }
 }
 
+/** What giving needs of a journal. */
+interface Known extends Pick<Journal, 'isEarlier'> {
+  readonly names: readonly string[]
+}
+
 /**
  * Moves unused profiles from one directory to another. A move that was interrupted is finished instead.
  * @throws {Failure}
@@ -82,10 +85,16 @@ export async function moveProfiles(order: Order): Promise<void> {
     readUnused(source)
     checkPlaces(source, target)
     await finishFetches(source, messages)
-    const open = await openFor(target)
+    const open = await openTarget(target).catch((error) => {
+      // What `fetch` says of its directory has other advice.
+      throw error instanceof Failure ? new Failure('unwritten-target', error.message, error) : error
+    })
     try {
-      await storePutAside(target, messages)
-      const moves = openMoves(source).filter((move) => isMarked(target, move))
+      // What interrupted calls have put aside in the target.
+      await finishFetches(target, messages).catch((error) => {
+        throw notStored(target, error)
+      })
+      const moves = openMoves(source).filter(({ move }) => isMarked(target, move))
       await moveInto(await runOf(order, open), moves)
     } finally {
       FreeList.drop(target)
@@ -129,23 +138,23 @@ function lineOf({ claimed, moved, most }: Run['tally']): string {
 }
 
 /** Finishes what was interrupted, or else begins a move. */
-async function moveInto(run: Run, earlier: readonly Move[]): Promise<void> {
+async function moveInto(run: Run, earlier: ReturnType<typeof openMoves>): Promise<void> {
   const { source, target, messages, tally, stop, open } = run
   const given: Move[] = []
   let isAny = false
-  for (const move of earlier) {
-    const { plan, fate } = journalOf(move)
-    if (plan === undefined) continue
+  for (const { move, journal } of earlier) {
+    const { plan, fate } = journal
     if (fate !== 'back') {
       messages.tell(0, `a move to ${target} was interrupted: it is finished, and nothing else is moved`)
       isAny = true
     }
-    if ((await finish(run, move, plan.names, true)) === 'given') given.push(move)
+    const known = { names: plan.names, isEarlier: journal.isEarlier }
+    if ((await finish(run, move, known, true)) === 'given') given.push(move)
   }
   // What was interrupted may have claimed nothing.
   if (!isAny || tally.moved === 0) {
     const { move, names } = await begin(run)
-    if ((await finish(run, move, names)) === 'back') throw tooFew(run, tally.claimed)
+    if ((await finish(run, move, { names, isEarlier: false })) === 'back') throw tooFew(run, tally.claimed)
     given.push(move)
   }
   const { iccids } = readUnused(source)
@@ -157,25 +166,6 @@ async function moveInto(run: Run, earlier: readonly Move[]): Promise<void> {
   messages.tell(0, summary + (areOnOneDisk(source, target) ? '' : canFlush ? UNPLUG : EJECT))
   // Whoever has not read that runs the same command again. Until now, it moves no others.
   given.forEach(closeMove)
-}
-
-/** What `fetch` says of its directory has other advice. */
-async function openFor(target: string): Promise<OpenTarget> {
-  try {
-    return await openTarget(target)
-  } catch (error) {
-    if (!(error instanceof Failure)) throw error
-    throw new Failure('unwritten-target', error.message, error)
-  }
-}
-
-/** Stores what interrupted calls have put aside in the target. */
-async function storePutAside(directory: string, messages: Messages): Promise<void> {
-  try {
-    await finishFetches(directory, messages)
-  } catch (error) {
-    throw notStored(directory, error)
-  }
 }
 
 function notStored(directory: string, error: unknown): Failure {
@@ -193,10 +183,10 @@ async function begin(run: Run): Promise<{ move: Move; names: readonly string[] }
   if (stop.aborted) throw new Failure('interrupted', 'interrupted; nothing was moved')
   if (names.length === 0) throw tooFew(run, most, movables.left)
   enter(source, messages, run.receipt)()
-  const move = beginMove(source, target)
+  const move = await beginMove(source, target)
   const to = fullPath(target) ?? target
   // If that fails, another call may have seen it: the mark stays, and does no harm.
-  await append(move, journalOf(move), { to, count: Number.isFinite(count) ? count : null, names })
+  await append(move, { next: 1 }, { to, count: Number.isFinite(count) ? count : null, names })
   return { move, names }
 }
 
@@ -245,30 +235,23 @@ function tooFew({ source, count }: Run, most: number, left = 0): Failure {
 }
 
 /**
- * @param names those of its plans, as far as they are known: another call may close the journal
+ * @param first what is known of it: another call may close the journal
  * @param isResumed whether an earlier call began it
  * @returns what became of the move
  */
-async function finish(run: Run, move: Move, names: readonly string[], isResumed = false): Promise<Fate> {
+async function finish(run: Run, move: Move, first: Known, isResumed = false): Promise<Fate> {
   const { source, messages, stop } = run
-  let known = names
-  let last: Journal = { plan: undefined, fate: undefined, next: 1, came: new Set(), isEarlier: false }
-  for (;;) {
+  for (let known = first; ; ) {
     const journal = journalOf(move)
     const { plan, fate } = journal
-    // Another call has given all that it knew of. What this one has claimed since is given too.
-    if (plan === undefined) {
-      await give(run, move, { ...last, plan: { to: run.target, count: null, names: known } }, isResumed)
+    if (plan !== undefined) known = { names: plan.names, isEarlier: journal.isEarlier }
+    // If another call has closed it, that has given all that it knew of. What this one has claimed since is given too.
+    if (plan === undefined || fate === 'given') {
+      await give(run, move, known, isResumed)
       return 'given'
     }
-    known = plan.names
-    last = journal
     if (fate === 'back') {
       await takeBack(move, journal, messages)
-      return fate
-    }
-    if (fate === 'given') {
-      await give(run, move, journal, isResumed)
       return fate
     }
     const claimed = await claimPlanned(run, move, plan.names)
@@ -296,22 +279,12 @@ async function claimPlanned(run: Run, move: Move, names: readonly string[]): Pro
       source,
       stored.map((each) => tombstoneText(move, to, each)),
     )
-    const ours = new Set<string>()
-    for (const [at, outcome] of outcomes.entries()) {
-      if ('error' in outcome) throw outcome.error
-      if (outcome.state === 'ours') ours.add(stored[at]?.name ?? '')
-    }
-    for (const name of some) if (ours.has(name) || tombstoneOf(move, name) !== undefined) claimed++
+    refuseFailures(outcomes)
+    const ours = new Set(stored.flatMap(({ name }, at) => (outcomes[at]?.state === 'ours' ? name : [])))
+    claimed += some.filter((name) => ours.has(name) || claimedBy(move, name) !== undefined).length
     tally.claimed = claimed
   }
   return claimed
-}
-
-/** The tombstone of a profile, if this or another call of the move has claimed it, or was about to when it was killed. */
-function tombstoneOf(move: Move, name: string): Tombstone | undefined {
-  const use = useAt(move.source, name)
-  if (use.state === 'claimed' && tombstoneIn(use.text)?.move === move.id) settle(move.source, keyOfName(name))
-  return claimedBy(move, name)
 }
 
 const interrupted = (count: number) =>
@@ -321,15 +294,13 @@ const interrupted = (count: number) =>
  * Not before the claims are durable: the source never has a profile that the target may have. The receipts come first: if
  * this disk dies now, only they say that its backup must not hand the profiles out.
  */
-async function give(run: Run, move: Move, { plan, isEarlier }: Journal, isResumed: boolean): Promise<void> {
+async function give(run: Run, move: Move, { names, isEarlier }: Known, isResumed: boolean): Promise<void> {
   const { source, target, receipts, messages, stop, tally } = run
-  const names = plan?.names ?? []
   await flushDirectory(source)
   for (let at = 0; at < names.length; at += AT_ONCE) {
     if (stop.aborted) throw interrupted(names.length - at)
     const ours = names.slice(at, at + AT_ONCE).flatMap((name) => {
-      // A power cut may have torn the used file of a claim that nobody has finished.
-      const tombstone = claimedBy(move, name) ?? tombstoneOf(move, name)
+      const tombstone = claimedBy(move, name)
       return tombstone === undefined ? [] : [{ name, tombstone }]
     })
     receipts?.append(
@@ -340,7 +311,8 @@ async function give(run: Run, move: Move, { plan, isEarlier }: Journal, isResume
         isAgain: isResumed,
       })),
     )
-    await storeSome(target, move, isEarlier, ours)
+    const tombstones = ours.map(({ tombstone }) => tombstone)
+    await storeSome(target, move, isEarlier, tombstones)
     tally.moved += ours.length
     messages.tell(1, `${tally.moved} moved`)
   }
@@ -350,16 +322,10 @@ async function storeSome(
   target: string,
   move: Move,
   isEarlier: boolean,
-  ours: readonly { name: string; tombstone: Tombstone }[],
+  tombstones: readonly Tombstone[],
 ): Promise<void> {
   try {
-    const outcomes = await store(
-      target,
-      move,
-      isEarlier,
-      ours.map(({ tombstone }) => tombstone),
-    )
-    for (const outcome of outcomes) if ('error' in outcome) throw outcome.error
+    await store(target, move, isEarlier, tombstones)
     await flushDirectory(target)
     if (!isMarked(target, move)) throw new Error('another disk is there now')
   } catch (error) {
@@ -373,16 +339,16 @@ async function storeSome(
  * @throws the system error
  */
 export async function takeBack(move: Move, journal: Journal, messages: Messages): Promise<number> {
-  const names = (journal.plan?.names ?? []).filter((name) => !journal.came.has(name))
+  const names = journal.plan?.names.filter((name) => !journal.came.has(name)) ?? []
   const came: string[] = []
   let count = 0
   for (let at = 0; at < names.length; at += AT_ONCE) {
     const texts = names.slice(at, at + AT_ONCE).flatMap((name) => {
-      const tombstone = tombstoneOf(move, name)
+      const tombstone = claimedBy(move, name)
       return tombstone === undefined ? [] : [{ name, stored: JSON.stringify(tombstone.profile) }]
     })
     const outcomes = await comeBack(move.source, texts)
-    for (const outcome of outcomes) if ('error' in outcome) throw outcome.error
+    refuseFailures(outcomes)
     count += outcomes.filter(({ state }) => state === 'ours').length
     for (const { name } of texts) came.push(name)
   }

@@ -8,7 +8,7 @@ import { CLAIMS, comingKey, keyOfName } from './claim-place.ts'
 import { type Creation, claimsOf, createAll, type Outcome, openClaims, settle } from './create.ts'
 import { removeIfThere } from './directory-entries.ts'
 import type { Unused } from './listing.ts'
-import { fileName, keyOf, parseName } from './names.ts'
+import { nextName, parseName } from './names.ts'
 import { patiently } from './patience.ts'
 import { type Use, useOf } from './profile-state.ts'
 import { readProfile, readUnused } from './read.ts'
@@ -94,12 +94,6 @@ export async function comeAll(directory: string, all: readonly Creation[]): Prom
   const outcomes = await createAll(directory, all)
   settle(directory, ...all.flatMap(({ key }, at) => (outcomes[at]?.state === 'others' ? key : [])))
   return outcomes
-}
-
-/** The name of a profile that comes once more. */
-export function nextName(name: string): string {
-  const { digits = '', number = 1 } = parseName(name) ?? {}
-  return fileName(keyOf({ digits, number: number + 1 }))
 }
 
 /**

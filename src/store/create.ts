@@ -6,31 +6,22 @@
  * remove the claim. Each of these steps may be done again by anybody, at any time.
  */
 import { randomUUID } from 'node:crypto'
-import {
-  closeSync,
-  existsSync,
-  ftruncateSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  renameSync,
-  rmdirSync,
-  writeFileSync,
-} from 'node:fs'
-import { dirname, join } from 'node:path'
+import { closeSync, existsSync, ftruncateSync, mkdirSync, openSync, renameSync, writeFileSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
 import { errnoOf } from '../failure.ts'
 import { pause } from '../pause.ts'
 import { CLAIMS, type Place, placeOf } from './claim-place.ts'
 import {
   exists,
   fileRights,
+  lookTwice,
   makeThere,
   namesIn,
   outwaitCaches,
   readIfThere,
-  readOutwaiting,
   removeEmpty,
   removeIfThere,
+  renameIfThere,
   rightsOf,
   tryToRemove,
 } from './directory-entries.ts'
@@ -44,15 +35,12 @@ import {
   isTested,
   writeAllFlushed,
 } from './flush/flush.ts'
-import { attempt, ifThere, patiently } from './patience.ts'
+import { attempt, ifThere, PAUSE_MS, patiently, TRIES } from './patience.ts'
+import { readProfile } from './read.ts'
 import { fieldsOf } from './used-file.ts'
 
 /** What begins so is not decided, and nobody reads it. */
 const DRAFT = '~'
-
-/** Another program may have the name for a moment. */
-const TRIES = 50
-const PAUSE_MS = 20
 
 /** If a directory is not empty, or in use. */
 const IN_THE_WAY = ['ENOTEMPTY', 'EEXIST', 'EACCES', 'EBUSY', 'EPERM']
@@ -70,13 +58,19 @@ export type Outcome =
   | { readonly state: 'ours' | 'others' }
   | { readonly state: 'unclaimed' | 'unknown'; readonly error: unknown }
 
-interface Draft extends Creation {
-  /** The name of its text. */
-  readonly nonce: string
-  /** The directory of its text, until it is decided. */
-  home: string
+/** A text that is decided, on its way to its place. */
+interface Claim {
+  /** Where the text is until then. */
+  readonly path: string
+  readonly text: string
   readonly place: Place
-  outcome?: Outcome
+}
+
+interface Draft extends Claim {
+  readonly key: string
+  /** The directory of its text, until it is decided. */
+  readonly home: string
+  outcome: Outcome | undefined
 }
 
 const OURS: Outcome = { state: 'ours' }
@@ -89,58 +83,44 @@ const OTHERS: Outcome = { state: 'others' }
  */
 export async function createAll(directory: string, all: readonly Creation[]): Promise<Outcome[]> {
   if (all.length === 0) return []
-  const inTurn = isOrdered(directory)
-  const batch = join(directory, CLAIMS, DRAFT + randomUUID())
   const drafts = all.map((creation): Draft => {
     const [nonce, place] = [randomUUID(), placeOf(directory, creation)]
-    const home = inTurn ? batch : join(directory, CLAIMS, DRAFT + nonce)
-    return { ...creation, nonce, home, place, ...beforehand(place) }
+    const home = join(directory, CLAIMS, DRAFT + nonce)
+    const path = join(directory, CLAIMS, creation.key, nonce)
+    return { ...creation, path, place, home, outcome: beforehand(place) }
   })
   const open = drafts.filter(({ outcome }) => outcome === undefined)
   await writeDrafts(directory, open)
-  if (inTurn) finishInTurn(directory, open)
-  else finishTogether(directory, open)
-  return drafts.map(({ outcome }) => outcome ?? OTHERS)
-}
-
-/** The disk keeps the order of names. To make and remove a directory for each claim would take longer than all the rest. */
-function finishInTurn(directory: string, drafts: readonly Draft[]): void {
-  const [batch = ''] = drafts.map(({ home }) => home)
-  let empty: string | undefined
-  for (const draft of drafts) {
-    decideSafely(directory, draft, drafts.length > 1, empty)
-    empty = undefined
-    if (draft.outcome !== undefined) continue
-    placeSafely(directory, draft)
-    if (draft.outcome === OURS && drafts.length > 1) empty = takeEmpty(directory, draft)
-    else clear(directory, draft.key)
-  }
-  if (drafts.length > 1) for (const each of [empty ?? batch, batch]) removeEmpty(each)
-}
-
-function finishTogether(directory: string, drafts: readonly Draft[]): void {
-  for (const draft of drafts) decideSafely(directory, draft)
-  const won = drafts.filter(({ outcome }) => outcome === undefined)
+  for (const draft of open) draft.outcome = decide(draft)
+  const won = open.filter(({ outcome }) => outcome === undefined)
+  // Where the disk keeps the order of names, the flush of the caller is enough.
+  const mustFlush = !isOrdered(directory)
   try {
-    if (won.length > 0) flushClaims(directory)
-    for (const draft of won) placeSafely(directory, draft)
-    flushAbove(won)
+    if (mustFlush && won.length > 0) flushClaims(directory)
+    for (const draft of won) draft.outcome = placeOwn(draft)
+    if (mustFlush) flushAbove(won)
     // If the disk has failed, the claim may have the only text.
     for (const { key, outcome } of won) if (outcome?.state !== 'unknown') clear(directory, key)
   } catch (error) {
     for (const draft of won) if (draft.outcome !== OTHERS) draft.outcome = { state: 'unknown', error }
   }
+  return drafts.map(({ outcome }) => outcome ?? OTHERS)
+}
+
+/** @throws the first error, if something is not created, or may not be */
+export function refuseFailures(outcomes: readonly Outcome[]): void {
+  for (const outcome of outcomes) if ('error' in outcome) throw outcome.error
 }
 
 /** @returns the outcome if the file is there, or if what it replaces can't be removed: Windows lets no rename of that pass */
-function beforehand({ path, replaces }: Place): { outcome?: Outcome } {
-  if (exists(path)) return { outcome: OTHERS }
+function beforehand({ path, replaces }: Place): Outcome | undefined {
+  if (exists(path)) return OTHERS
   try {
     if (replaces !== undefined && process.platform === 'win32')
       patiently(() => renameSync(replaces, replaces))
-    return {}
+    return undefined
   } catch (error) {
-    return errnoOf(error) === 'ENOENT' ? {} : { outcome: { state: 'unclaimed', error } }
+    return errnoOf(error) === 'ENOENT' ? undefined : { state: 'unclaimed', error }
   }
 }
 
@@ -151,18 +131,17 @@ async function writeDrafts(directory: string, drafts: readonly Draft[]): Promise
   const module = drafts.length < FLUSHES_AT_ONCE ? undefined : await import('./flush/whole-file-system.ts')
   const fileSystem = module && new module.FileSystemFlush(directory)
   try {
-    const homes = new Set(drafts.map(({ home }) => home))
-    for (const home of homes) makeHome(directory, home, rights)
+    for (const { home } of drafts) makeHome(directory, home, rights)
     const texts = new Map(drafts.map((draft) => [textPath(draft), draft.text]))
     await writeAllFlushed(texts, fileRights(rights), fileSystem)
-    if (!isTested(directory)) homes.forEach(flushDirectorySync)
+    if (!isTested(directory)) for (const { home } of drafts) flushDirectorySync(home)
   } catch (error) {
     drafts.forEach(drop)
     throw error
   }
 }
 
-const textPath = ({ home, nonce }: Draft) => join(home, nonce)
+const textPath = ({ home, path }: Draft) => join(home, basename(path))
 
 function makeHome(directory: string, path: string, mode: number): void {
   if (ifThere(() => mkdirSync(path, { mode }) ?? path) !== undefined) return
@@ -175,32 +154,23 @@ function drop(draft: Draft): void {
   removeEmpty(draft.home)
 }
 
-/** @param empty a directory for it, if it is one of a batch and there is one */
-function decideSafely(directory: string, draft: Draft, isOfBatch = false, empty?: string): void {
-  let isReady = false
+/** @returns undefined if the text is decided */
+function decide(draft: Draft): Outcome | undefined {
   try {
-    if (isOfBatch) enclose(directory, draft, empty)
-    isReady = true
-    if (!decide(directory, draft)) draft.outcome = OTHERS
+    if (isDecided(draft)) return undefined
+    drop(draft)
+    return OTHERS
   } catch (error) {
-    draft.outcome = { state: isReady && !existsSync(textPath(draft)) ? 'unknown' : 'unclaimed', error }
+    if (!existsSync(textPath(draft))) return { state: 'unknown', error }
+    drop(draft)
+    return { state: 'unclaimed', error }
   }
-  if (draft.outcome !== undefined && draft.outcome.state !== 'unknown') drop(draft)
-}
-
-/** Gives a text of a batch a directory of its own, which can become a claim. */
-function enclose(directory: string, draft: Draft, empty?: string): void {
-  const home = empty ?? join(directory, CLAIMS, DRAFT + draft.nonce)
-  if (empty === undefined) mkdirSync(home, { mode: rightsOf(directory) })
-  const text = textPath(draft)
-  draft.home = home
-  renameSync(text, textPath(draft))
 }
 
 /** @returns false if another call's text is decided */
-function decide(directory: string, draft: Draft): boolean {
-  const { home, key, nonce, place } = draft
-  const claim = join(directory, CLAIMS, key)
+function isDecided(draft: Draft): boolean {
+  const { home, path, place, text } = draft
+  const claim = dirname(path)
   for (let tries = TRIES; ; tries--) {
     try {
       renameSync(home, claim)
@@ -208,7 +178,8 @@ function decide(directory: string, draft: Draft): boolean {
     } catch (error) {
       const texts = namesIn(claim)
       // A disk or a server that says no may have done it, and somebody else the rest.
-      if (texts.includes(nonce) || (!exists(textPath(draft)) && isThere(draft))) return true
+      if (texts.includes(basename(path))) return true
+      if (!exists(textPath(draft)) && stateAt(place.path, text) === 'same') return true
       if (texts.length > 0 || exists(place.path) || isTakenByOthers(place)) return false
       if (tries <= 0 || !IN_THE_WAY.includes(errnoOf(error) ?? '')) throw error
       // Windows does not replace an empty directory, and a scanner may have the text.
@@ -218,61 +189,43 @@ function decide(directory: string, draft: Draft): boolean {
   }
 }
 
-/**
- * Takes the directory of a claim whose file is in its place. Whoever has decided that key since came too late, and finds
- * the file.
- * @returns undefined if somebody else has taken it, or was too late
- */
-function takeEmpty(directory: string, { key, nonce }: Draft): string | undefined {
-  const empty = join(directory, CLAIMS, DRAFT + nonce)
-  return attempt(() => {
-    renameSync(join(directory, CLAIMS, key), empty)
-    const late = readdirSync(empty)
-    if (late.length === 0) return empty
-    for (const name of late) tryToRemove(join(empty, name))
-    rmdirSync(empty)
-    return undefined
-  })
-}
-
-function placeSafely(directory: string, draft: Draft): void {
+function placeOwn(draft: Draft): Outcome {
   try {
-    const isSure = placeText(draft.place, join(directory, CLAIMS, draft.key, draft.nonce), draft.text)
-    draft.outcome = isSure || isThere(draft) ? OURS : OTHERS
+    return placeText(draft) || stateAt(draft.place.path, draft.text) === 'same' ? OURS : OTHERS
   } catch (error) {
-    draft.outcome = { state: 'unknown', error }
+    return { state: 'unknown', error }
   }
 }
 
 /**
  * Finishes claims that somebody has decided, if there are any.
- * @returns their texts
  * @throws the system error
  */
-export function settle(directory: string, ...keys: readonly string[]): string[] {
+export function settle(directory: string, ...keys: readonly string[]): void {
   const claims = keys.flatMap((key) => claimsOf(directory, key))
-  if (claims.length > 0) flushClaims(directory)
-  for (const { path, text, place } of claims) placeText(place, path, text)
+  if (claims.length > 0 && !isOrdered(directory)) flushClaims(directory)
+  claims.forEach(placeText)
   flushAbove(claims)
   for (const key of keys) clear(directory, key)
-  return claims.map(({ text }) => text)
 }
 
 /** Otherwise, the name of a claim may reach the disk after the removal of what it replaces. */
-function flushClaims(directory: string): void {
-  if (!isOrdered(directory)) flushDirectorySync(join(directory, CLAIMS))
-}
+const flushClaims = (directory: string) => flushDirectorySync(join(directory, CLAIMS))
 
-function flushAbove(all: readonly { readonly place: Place }[]): void {
+function flushAbove(all: readonly Claim[]): void {
   for (const above of new Set(all.map(({ place }) => dirname(place.path)))) flushDirectoryIfThere(above)
 }
 
 /**
  * Reads what only a claim creates, and finishes the claim before that if it is needed.
+ * @param most in bytes
  * @returns undefined if there is none
+ * @throws {UnusableProfile}
  * @throws the system error
  */
-export function readDecided(directory: string, key: string, read: () => string | undefined) {
+export function readDecided(directory: string, key: string, most?: number): string | undefined {
+  const { path } = placeOf(directory, { key, text: '' })
+  const read = () => readProfile(dirname(path), basename(path), most)
   for (let before = read(); ; ) {
     if (before?.endsWith('}')) return before
     settle(directory, key)
@@ -284,7 +237,7 @@ export function readDecided(directory: string, key: string, read: () => string |
 }
 
 /** The texts of a claim: one, or none. */
-export function claimsOf(directory: string, key: string) {
+export function claimsOf(directory: string, key: string): Claim[] {
   const claim = join(directory, CLAIMS, key)
   return namesIn(claim).flatMap((name) => {
     const path = join(claim, name)
@@ -305,43 +258,47 @@ export const openClaims = (directory: string): string[] =>
  * place: another text is not decided before this one is there.
  * @returns false if the file may be another's, or in its place already
  */
-function placeText(place: Place, claim: string, text: string): boolean {
+function placeText({ path: claim, text, place }: Claim): boolean {
   const { path, replaces, isUnused } = place
-  if ((isUnused && !isFree(path, text)) || isTakenByOthers(place)) return false
+  const isFree = () => ['none', 'torn'].includes(stateAt(path, text))
+  if ((isUnused && !isFree()) || isTakenByOthers(place)) return false
   if (replaces !== undefined) patiently(() => removeIfThere(replaces))
-  if (!(isTested(dirname(path)) ? isFree(path, text) && moveIn(claim, path) : fill(place, text))) return false
+  if (!(isTested(dirname(path)) ? isFree() && renameIfThere(claim, path) : fill(place, text))) return false
   if (isUnused && isTakenByOthers(place)) patiently(() => removeIfThere(path))
   return true
 }
 
-function isFree(path: string, text: string): boolean {
-  const there = readIfThere(path)
+/**
+ * What is at the place of a text. Nobody else's gets there before this one is complete. A power cut may leave any bytes of
+ * it, and whoever comes late must not take it for torn when another client has completed it.
+ */
+function stateAt(path: string, text: string): 'none' | 'torn' | 'same' | 'another' {
+  const there = lookTwice(
+    dirname(path),
+    () => readIfThere(path),
+    (each) => each !== undefined && isTornFrom(text, each),
+  )
+  if (there === undefined) return 'none'
   // Whoever wrote it may not have flushed it.
   if (there === text) flushUnlessGoneSync(path)
-  return there === undefined || isTornFrom(text, there)
+  return there === text ? 'same' : isTornFrom(text, there) ? 'torn' : 'another'
 }
+
+const isTornFrom = (text: string, there: string) =>
+  there !== text &&
+  (text.startsWith(there) || Object.keys(fieldsOf(there.replace(/^\ufeff/, ''))).length === 0)
 
 /** @returns undefined if the file is complete, or if it is an entry of a journal that is closed */
 function openToFill({ path, replaces }: Place, text: string): number | undefined {
   try {
     return patiently(() => openSync(path, 'wx', fileRights(rightsOf(dirname(path)))))
   } catch (error) {
-    const there = readOutwaiting(path, (each) => isTornFrom(text, each))
-    if (
-      there === undefined &&
-      (replaces !== undefined || !['EEXIST', 'ENOENT'].includes(errnoOf(error) ?? ''))
-    )
-      throw error
-    if (there === text) flushUnlessGoneSync(path)
-    if (there === undefined || !isTornFrom(text, there)) return undefined
+    const state = stateAt(path, text)
+    const isClosed = replaces === undefined && ['EEXIST', 'ENOENT'].includes(errnoOf(error) ?? '')
+    if (state === 'none' && !isClosed) throw error
+    return state === 'torn' ? ifThere(() => patiently(() => openSync(path, 'r+'))) : undefined
   }
-  return ifThere(() => patiently(() => openSync(path, 'r+')))
 }
-
-/** Nobody else's text gets to a place before this one is complete there. A power cut may leave any bytes. */
-const isTornFrom = (text: string, there: string) =>
-  there !== text &&
-  (text.startsWith(there) || Object.keys(fieldsOf(there.replace(/^\ufeff/, ''))).length === 0)
 
 /**
  * A power cut may leave neither of two names in two directories. On FAT, a renamed file has no contents on the disk until
@@ -360,20 +317,13 @@ function fill(place: Place, text: string): boolean {
   }
 }
 
-/** @returns false if somebody else has done it */
-const moveIn = (claim: string, path: string): boolean =>
-  ifThere(() => {
-    patiently(() => renameSync(claim, path))
-    return true
-  }) ?? false
-
 /** Removes a claim whose file is in its place, or which came too late. What stays does no harm. */
 function clear(directory: string, key: string): void {
   if (removeEmpty(join(directory, CLAIMS, key))) return
   attempt(() => {
     for (const { path, text, place } of claimsOf(directory, key)) {
-      const there = readIfThere(place.path)
-      const isDone = there === undefined ? !exists(dirname(place.path)) : !isTornFrom(text, there)
+      const state = stateAt(place.path, text)
+      const isDone = state === 'none' ? !exists(dirname(place.path)) : state !== 'torn'
       if (isDone || isTakenByOthers(place)) tryToRemove(path)
     }
   })
@@ -381,6 +331,3 @@ function clear(directory: string, key: string): void {
 }
 
 const isTakenByOthers = ({ unless }: Place) => unless.some(exists)
-
-/** Whether the file has the text that it was to have. */
-const isThere = ({ place, text }: Draft) => readIfThere(place.path) === text

@@ -1,6 +1,6 @@
 /**
  * Which profile a device has. Its records are a chain: each is created once, and is the future text of a used file. The
- * first one whose used file names the device is in force. If a used file names anybody else, it never will name the
+ * last one whose used file names the device is in force. If a used file names anybody else, it never will name the
  * device, and the next record is created.
  */
 import { createHash } from 'node:crypto'
@@ -10,7 +10,7 @@ import { iccidDigits } from '../profile/iccid.ts'
 import { isRecord, RECORDS } from './claim-place.ts'
 import { createAll, type Outcome, readDecided } from './create.ts'
 import { exists, makeThere } from './directory-entries.ts'
-import { earlierRecords, notedFor, restoredRecord } from './earlier-versions.ts'
+import { notedFor, restoredRecord } from './earlier-versions.ts'
 import { parseName } from './names.ts'
 import { type Use, useAt } from './profile-state.ts'
 import { readProfile, textOf } from './read.ts'
@@ -39,8 +39,6 @@ export interface History {
 const hashOf = (text: string) => createHash('sha256').update(text).digest('hex')
 
 /** Devices that differ in case only have one chain, so that a call for one sees the others. */
-const keyFor = (device: string, number: number) => `${hashOf(inLowerCase(device))}.${number}`
-
 export const inLowerCase = (device: string) => device.toLowerCase()
 
 export const alikeWords = (device: string, others: readonly string[]) =>
@@ -52,27 +50,27 @@ export const alikeWords = (device: string, others: readonly string[]) =>
  * @throws the system error
  */
 export function historyOf(directory: string, device: string): History {
-  const own: Assignment[] = []
-  const alike = new Set<string>()
   const assignmentOf = (text: string): Assignment => {
     const name = String(fieldsOf(text)['file'])
     return { name, text, use: useAt(directory, name) }
   }
-  if (inLowerCase(device) !== device)
-    own.push(...earlierRecords(directory, device, hashOf(device)).map(assignmentOf))
-  let records = 0
-  for (let text = recordOf(directory, device, 1); text !== undefined; ) {
-    const each = assignmentOf(text)
-    const whose = deviceIn(text) ?? ''
-    if (whose === device) own.push(each)
-    else if (namesDevice(each) || isOpen(each)) alike.add(whose)
-    text = recordOf(directory, device, ++records + 1)
-  }
+  const chain = chainOf(directory, device, inLowerCase(device), (key) => readDecided(directory, key))
+  // Earlier versions hashed the serial number as it is.
+  const earlier =
+    inLowerCase(device) === device
+      ? []
+      : chainOf(directory, device, device, (key) => readProfile(join(directory, RECORDS), key))
+  const all = [...earlier, ...chain].map(assignmentOf)
+  const own = all.filter(({ text }) => deviceIn(text) === device)
+  const named = all
+    .filter((each) => namesDevice(each) || isOpen(each))
+    .map(({ text }) => deviceIn(text) ?? '')
+  const alike = [...new Set(named)].filter((whose) => whose !== device)
   const last = own.at(-1)
   const inForce = own.findLast(namesDevice) ?? (last && isOpen(last) ? last : undefined)
   const noted = inForce === undefined ? notedFor(directory, device, hashOf(device)) : undefined
   const assignment = noted === undefined ? inForce : assignmentOf(noted)
-  return { assignment, records, alike: [...alike] }
+  return { assignment, records: chain.length, alike }
 }
 
 /** Whether the used file, or the claim that becomes it, names the device of the record. */
@@ -87,14 +85,22 @@ export function namesDevice({ text, use }: Assignment): boolean {
 /** Whether the used file may still come to name the device. */
 const isOpen = ({ use: { state } }: Assignment) => state === 'unused' || state === 'gone'
 
-/** A record in the chain of a device, which may be another one's. What a killed call has decided is finished. */
-function recordOf(directory: string, device: string, number: number): string | undefined {
-  const [place, key] = [join(directory, RECORDS), keyFor(device, number)]
-  const text = readDecided(directory, key, () => readProfile(place, key))
-  if (text === undefined) return undefined
-  const isAlike = inLowerCase(deviceIn(text) ?? '') === inLowerCase(device)
-  const isWhole = isAlike && parseName(String(fieldsOf(text)['file'])) !== undefined
-  return isWhole ? text : restoredRecord(directory, device, join(place, key))
+/** All records of a chain, also of devices that are alike. What a killed call has decided is finished. */
+function chainOf(
+  directory: string,
+  device: string,
+  hashed: string,
+  read: (key: string) => string | undefined,
+): string[] {
+  const texts: string[] = []
+  for (;;) {
+    const key = `${hashOf(hashed)}.${texts.length + 1}`
+    const text = read(key)
+    if (text === undefined) return texts
+    const isAlike = inLowerCase(deviceIn(text) ?? '') === inLowerCase(device)
+    const isWhole = isAlike && parseName(String(fieldsOf(text)['file'])) !== undefined
+    texts.push(isWhole ? text : restoredRecord(directory, device, join(directory, RECORDS, key)))
+  }
 }
 
 /**
@@ -110,7 +116,10 @@ export async function recordAll(
   if (texts.length > 0 && !exists(join(directory, RECORDS))) makeThere(directory, RECORDS)
   return createAll(
     directory,
-    texts.map(({ text, records }) => ({ key: keyFor(deviceIn(text) ?? '', records + 1), text })),
+    texts.map(({ text, records }) => {
+      const hash = hashOf(inLowerCase(deviceIn(text) ?? ''))
+      return { key: `${hash}.${records + 1}`, text }
+    }),
   )
 }
 

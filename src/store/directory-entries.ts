@@ -1,5 +1,14 @@
 /** What is in a directory, made if it is missing and removed if it is there; and where directories are. */
-import { lstatSync, mkdirSync, readdirSync, readFileSync, rmdirSync, statSync, unlinkSync } from 'node:fs'
+import {
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmdirSync,
+  statSync,
+  unlinkSync,
+} from 'node:fs'
 import { dirname, join } from 'node:path'
 import { Failure } from '../failure.ts'
 import { pause } from '../pause.ts'
@@ -20,20 +29,17 @@ export function outwaitCaches(directory: string): void {
   if (isOnFuse(directory)) pause(REMEMBERED_MS)
 }
 
+/** Looks again if what is seen looks torn: it may be about to become complete. */
+export function lookTwice<T>(directory: string, look: () => T, isTorn: (seen: T) => boolean): T {
+  const seen = look()
+  if (!isTorn(seen)) return seen
+  outwaitCaches(directory)
+  return look()
+}
+
 /** @throws the system error, other than ENOENT */
 export const readIfThere = (path: string): string | undefined =>
   ifThere(() => patiently(() => readFileSync(path, 'utf8')))
-
-/**
- * Whoever comes late must not take a file for torn that another client has completed.
- * @throws as `readIfThere`
- */
-export function readOutwaiting(path: string, isTorn: (text: string) => boolean): string | undefined {
-  const text = readIfThere(path)
-  if (text === undefined || !isTorn(text)) return text
-  outwaitCaches(dirname(path))
-  return readIfThere(path)
-}
 
 /**
  * Makes a directory that stays, unless it is there.
@@ -57,6 +63,16 @@ export function makeThere(directory: string, name: string): void {
 export const removeIfThere = (path: string): boolean =>
   ifThere(() => {
     unlinkSync(path)
+    return true
+  }) ?? false
+
+/**
+ * @returns false if there is no such file: somebody else has moved it
+ * @throws the system error
+ */
+export const renameIfThere = (from: string, to: string): boolean =>
+  ifThere(() => {
+    patiently(() => renameSync(from, to))
     return true
   }) ?? false
 

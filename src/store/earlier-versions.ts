@@ -5,24 +5,9 @@ import { Failure } from '../failure.ts'
 import { iccidDigits } from '../profile/iccid.ts'
 import { MOVES, RECORDS } from './claim-place.ts'
 import { namesIn } from './directory-entries.ts'
-import { fileName, parseName, usedName } from './names.ts'
+import { fileName, usedName } from './names.ts'
 import { readProfile, readUsed, textOf } from './read.ts'
-import { deviceIn, fieldsOf, tombstoneIn } from './used-file.ts'
-
-/**
- * The records of a device, of which earlier versions hashed the serial number as it is.
- * @throws {Failure} `torn-record` if one is torn and can't be restored
- */
-export function earlierRecords(directory: string, device: string, hash: string): string[] {
-  const [place, texts] = [join(directory, RECORDS), [] as string[]]
-  for (;;) {
-    const name = `${hash}.${texts.length + 1}`
-    const text = readProfile(place, name)
-    if (text === undefined) return texts
-    const isWhole = deviceIn(text) === device && parseName(String(fieldsOf(text)['file'])) !== undefined
-    texts.push(isWhole ? text : restoredRecord(directory, device, join(place, name)))
-  }
-}
+import { deviceIn, tombstoneIn } from './used-file.ts'
 
 /**
  * The text of a torn record. The call that created it had created the used file before.

@@ -13,7 +13,7 @@ import type { Messages } from '../words.ts'
 import { exists, fileRights, rightsOf, tryToRemove } from './directory-entries.ts'
 import { FAT, fileSystemOf, flushDirectorySync, flushFileSync, isTested, TESTED } from './flush/flush.ts'
 import { attempt, patiently } from './patience.ts'
-import { hasUsed, READ_SAFELY, textOf } from './read.ts'
+import { hasProfiles, READ_SAFELY, textOf } from './read.ts'
 import { nameUnused } from './receipts/read-receipts.ts'
 import { fieldsOf } from './used-file.ts'
 
@@ -177,7 +177,7 @@ export function adopt(directory: string): void {
 export const introduce = (directory: string): void =>
   attempt(() => {
     const path = join(directory, FILE)
-    if (!exists(path)) write(path, directory, hasUsed(directory))
+    if (!exists(path)) write(path, directory, hasProfiles(directory, true))
   })
 
 /**

@@ -52,10 +52,6 @@ export function unusedOf(names: Iterable<string>): Unused {
   }
 }
 
-/** The names of used files, sorted. */
-export const usedOf = (names: Iterable<string>) =>
-  [...names].filter((name) => name.startsWith(USED) && name.endsWith(ENDING)).sort()
-
 /** For telecommunications (ITU-T E.118). */
 const INDUSTRY = '89'
 

@@ -5,11 +5,12 @@
  * move: a path may lead to another disk today. A move that is given has no journal any more.
  */
 import { randomUUID } from 'node:crypto'
-import { renameSync, rmdirSync } from 'node:fs'
+import { renameSync } from 'node:fs'
 import { join } from 'node:path'
+import { iccidDigits } from '../profile/iccid.ts'
 import { comeAll } from './claim.ts'
-import { comingKey, MOVES } from './claim-place.ts'
-import { type Creation, createAll, type Outcome, readDecided, settle } from './create.ts'
+import { comingKey, keyOfName, MOVES } from './claim-place.ts'
+import { createAll, readDecided, refuseFailures, settle } from './create.ts'
 import {
   exists,
   fileRights,
@@ -20,8 +21,8 @@ import {
   tryToRemove,
 } from './directory-entries.ts'
 import { earlierEntries } from './earlier-versions.ts'
-import { flushDirectoryIfThere, flushDirectorySync, flushPathSync, writeNewSync } from './flush/flush.ts'
-import { fileName, keyOf, parseName, usedName } from './names.ts'
+import { flushDirectoryIfThere, flushDirectorySync, writeFlushed } from './flush/flush.ts'
+import { fileName, nextName, parseName, usedName } from './names.ts'
 import { attempt, patiently } from './patience.ts'
 import { isStored, useAt } from './profile-state.ts'
 import { looking, namesOf, readProfile, textOf } from './read.ts'
@@ -86,28 +87,21 @@ export const hasMovesOut = (directory: string) =>
  * @throws {Failure} `same-directory`
  * @throws the system error
  */
-export function beginMove(source: string, target: string): Move {
+export async function beginMove(source: string, target: string): Promise<Move> {
   const move = { id: randomUUID(), source }
   const mark = markPath(target, move.id)
   makeThere(target, MOVES)
-  const text = JSON.stringify({ from: source, ...byUs() })
-  writeNewSync(mark, text, fileRights(rightsOf(target)))
+  const text = Buffer.from(JSON.stringify({ from: source, ...byUs() }))
+  await writeFlushed(mark, text, fileRights(rightsOf(target)))
   // Whatever the two paths are: through two mounts, one directory has two numbers.
   if (isMarked(source, move)) {
-    unmark(target, move)
+    tryToRemove(mark)
     throw sameDirectory(source, target)
   }
-  flushPathSync(mark)
   flushDirectorySync(join(target, MOVES))
   makeThere(source, MOVES)
   makeThere(source, join(MOVES, move.id))
   return move
-}
-
-/** Forgets a move that has no plan. */
-function unmark(target: string, move: Move): void {
-  tryToRemove(markPath(target, move.id))
-  attempt(() => rmdirSync(placeOfMove(move)))
 }
 
 /**
@@ -115,23 +109,25 @@ function unmark(target: string, move: Move): void {
  * a profile for one.
  * @throws the system error
  */
-export function openMoves(source: string): Move[] {
-  return namesIn(join(source, MOVES))
-    .filter((name) => ID.test(name))
-    .sort()
-    .map((id) => ({ id, source }))
-    .filter((move) => journalOf(move).plan !== undefined)
+export function openMoves(
+  source: string,
+): { readonly move: Move; readonly journal: Journal & { readonly plan: Plan } }[] {
+  const ids = namesIn(join(source, MOVES)).filter((name) => ID.test(name))
+  return ids.sort().flatMap((id) => {
+    const move = { id, source }
+    const journal = journalOf(move)
+    const { plan } = journal
+    return plan === undefined ? [] : { move, journal: { ...journal, plan } }
+  })
 }
 
 /** @throws the system error */
 export function journalOf(move: Move): Journal {
-  const earlier = earlierEntries(move.source, move.id)
-  const entries = [...earlier]
+  const entries = earlierEntries(move.source, move.id)
+  const isEarlier = entries.length > 0
   let next = 1
   for (; ; next++) {
-    const text = readDecided(move.source, entryKey(move, next), () =>
-      readProfile(placeOfMove(move), String(next), Number.POSITIVE_INFINITY),
-    )
+    const text = readDecided(move.source, entryKey(move, next), Number.POSITIVE_INFINITY)
     if (text === undefined) break
     entries.push(fieldsOf(text))
   }
@@ -148,7 +144,7 @@ export function journalOf(move: Move): Journal {
   const came = new Set(
     entries.flatMap((each) => (Array.isArray(each['came']) ? (each['came'] as string[]) : [])),
   )
-  return { plan, fate, next, came, isEarlier: earlier.length > 0 }
+  return { plan, fate, next, came, isEarlier }
 }
 
 const entryKey = ({ id }: Move, number: number) => `${id}.${number}`
@@ -159,7 +155,7 @@ const entryKey = ({ id }: Move, number: number) => `${id}.${number}`
  */
 export async function append(
   move: Move,
-  { next }: Journal,
+  { next }: Pick<Journal, 'next'>,
   entry: Plan | { readonly fate: Fate } | { readonly came: readonly string[] },
 ): Promise<void> {
   const text = JSON.stringify({
@@ -167,9 +163,21 @@ export async function append(
     ...byUs(),
     entry: randomUUID(),
   })
-  const [outcome] = await createAll(move.source, [{ key: entryKey(move, next), text }])
-  if (outcome !== undefined && 'error' in outcome) throw outcome.error
+  refuseFailures(await createAll(move.source, [{ key: entryKey(move, next), text }]))
   flushDirectoryIfThere(placeOfMove(move))
+}
+
+/**
+ * Decides whose the profiles of a move are, unless that is decided.
+ * @returns its journal then
+ * @throws the system error
+ */
+export async function decideFate(move: Move, fate: Fate): Promise<Journal> {
+  for (;;) {
+    const journal = journalOf(move)
+    if (journal.plan === undefined || journal.fate !== undefined) return journal
+    await append(move, journal, { fate })
+  }
 }
 
 /** Closes the journal of a move whose profiles the target has, in one step. */
@@ -193,29 +201,34 @@ export function closeMove(move: Move): void {
  * @throws the system error
  */
 export async function noteGiven(move: Move): Promise<void> {
-  for (;;) {
-    const journal = journalOf(move)
-    if (journal.fate !== undefined) return
-    if (journal.plan === undefined) break
-    await append(move, journal, { fate: 'given' })
-  }
+  const { fate } = await decideFate(move, 'given')
+  if (fate !== undefined) return
   makeThere(move.source, MOVES)
   makeThere(move.source, join(MOVES, CLOSED + move.id))
 }
 
 /**
- * The tombstone of a profile, if the move has claimed it.
+ * The tombstone of a profile, if this or another call of the move has claimed it, or was about to when it was killed.
  * @param name of the unused file
  * @throws {UnusableProfile} if the used file can't be read: then nobody knows
+ * @throws the system error
  */
 export function claimedBy({ id, source }: Move, name: string): Tombstone | undefined {
-  const tombstone = tombstoneIn(readProfile(source, usedName(name)) ?? '')
-  return tombstone?.move === id ? tombstone : undefined
+  const ours = (text = '') => {
+    const tombstone = tombstoneIn(text)
+    return tombstone?.move === id ? tombstone : undefined
+  }
+  const found = ours(readProfile(source, usedName(name)))
+  if (found !== undefined) return found
+  // A power cut may have torn the used file of a claim that nobody has finished.
+  const use = useAt(source, name)
+  if (use.state !== 'claimed' || ours(use.text) === undefined) return undefined
+  settle(source, keyOfName(name))
+  return ours(readProfile(source, usedName(name)))
 }
 
 /**
- * Stores profiles that a move has claimed in its target, unless they came by it before.
- * @returns what became of each; `others`: the target has it
+ * Stores profiles that a move has claimed in its target, unless the target has them, or had them by this move.
  * @throws the system error
  */
 export async function store(
@@ -223,23 +236,18 @@ export async function store(
   { id }: Move,
   isEarlier: boolean,
   tombstones: readonly Tombstone[],
-): Promise<Outcome[]> {
-  const creations = tombstones.map(({ profile }): Creation | undefined => {
+): Promise<void> {
+  const creations = tombstones.flatMap(({ profile }) => {
     const key = keyInTarget(target, id, isEarlier, profile.iccid)
-    return key === undefined ? undefined : { key, text: JSON.stringify({ ...profile, from: id }) }
+    return key === undefined ? [] : { key, text: JSON.stringify({ ...profile, from: id }) }
   })
-  const outcomes = await comeAll(
-    target,
-    creations.filter((each) => each !== undefined),
-  )
-  return creations.map((creation) => (creation && outcomes.shift()) ?? { state: 'others' })
+  refuseFailures(await comeAll(target, creations))
 }
 
 /** @returns what a profile is to be in the target; undefined if it came by this move, or if the target has it otherwise */
 function keyInTarget(target: string, id: string, isEarlier: boolean, iccid: string): string | undefined {
-  const { digits = '' } = parseName(fileName(iccid)) ?? {}
-  for (let number = 1; ; number++) {
-    const name = fileName(keyOf({ digits, number }))
+  let name = fileName(iccidDigits(iccid) ?? '')
+  for (; ; name = nextName(name)) {
     let use = useAt(target, name)
     if (use.state === 'unused') {
       // It may be about to become complete.
@@ -269,23 +277,22 @@ export interface Moved {
  * Reads all used files of a directory that profiles were moved out of: only they say who has a profile.
  * @throws {Failure} `no-directory` if there is no such directory, `unread-directory` if it can't be read
  */
-export const countMoved = (directory: string): Moved => looking(directory, () => count(directory))
-
-function count(directory: string): Moved {
-  const inTransit = new Map<string, string>()
-  const moved: string[] = []
-  if (!hasMovesOut(directory)) return { moved, inTransit }
-  const fateOf = fatesIn(directory)
-  for (const used of namesOf(directory)) {
-    if (parseName(used)?.isUsed !== true) continue
-    const tombstone = tombstoneIn(textOf(directory, used))
-    if (tombstone === undefined) continue
-    const fate = fateOf(used, tombstone)
-    if (fate === 'in transit') inTransit.set(used.slice(2), tombstone.to)
-    else if (fate === 'moved') moved.push(parseName(used)?.digits ?? '')
-  }
-  return { moved, inTransit }
-}
+export const countMoved = (directory: string): Moved =>
+  looking(directory, () => {
+    const inTransit = new Map<string, string>()
+    const moved: string[] = []
+    if (!hasMovesOut(directory)) return { moved, inTransit }
+    const fateOf = fatesIn(directory)
+    for (const used of namesOf(directory)) {
+      const { digits, isUsed } = parseName(used) ?? {}
+      const tombstone = isUsed ? tombstoneIn(textOf(directory, used)) : undefined
+      if (digits === undefined || tombstone === undefined) continue
+      const fate = fateOf(used, tombstone)
+      if (fate === 'in transit') inTransit.set(used.slice(2), tombstone.to)
+      else if (fate === 'moved') moved.push(digits)
+    }
+    return { moved, inTransit }
+  })
 
 /**
  * Reads the journals of a directory once.
@@ -293,11 +300,9 @@ function count(directory: string): Moved {
  * @throws the system error
  */
 export function fatesIn(directory: string) {
-  const open = new Set(openMoves(directory).map(({ id }) => id))
+  const open = new Set(openMoves(directory).map(({ move }) => move.id))
   return (used: string, { move }: Tombstone): 'moved' | 'in transit' | undefined => {
-    const { digits = '', number = 1 } = parseName(used) ?? {}
-    const next = useAt(directory, fileName(keyOf({ digits, number: number + 1 })))
-    if (next.state !== 'gone') return undefined
+    if (useAt(directory, nextName(used)).state !== 'gone') return undefined
     return open.has(move) ? 'in transit' : 'moved'
   }
 }

@@ -38,6 +38,12 @@ export function parseName(name: string): ProfileName | undefined {
 export const keyOf = ({ digits, number }: Pick<ProfileName, 'digits' | 'number'>) =>
   number === 1 ? digits : `${digits}.${number}`
 
+/** The name of the unused file of a profile that comes once more. */
+export function nextName(name: string): string {
+  const { digits = '', number = 1 } = parseName(name) ?? {}
+  return fileName(keyOf({ digits, number: number + 1 }))
+}
+
 /** Whether a file of this name is a profile on any system: Windows ignores case, and dots and spaces at the end. */
 export const isProfileName = (name: string) =>
   parseName(name.replace(/[. ]+$/, '').replace(/\.json$/i, ENDING)) !== undefined

@@ -6,8 +6,8 @@ import { pause } from '../pause.ts'
 const HELD = ['EACCES', 'EBUSY', 'EPERM']
 
 /** One second in total is enough. */
-const TRIES = 50
-const PAUSE_MS = 20
+export const TRIES = 50
+export const PAUSE_MS = 20
 
 export const isHeld = (error: unknown) => HELD.includes(errnoOf(error) ?? '')
 

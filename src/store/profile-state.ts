@@ -4,9 +4,9 @@ import { UnusableProfile } from '../failure.ts'
 import { iccidDigits } from '../profile/iccid.ts'
 import { keyOfName } from './claim-place.ts'
 import { claimsOf } from './create.ts'
-import { exists, outwaitCaches, removeIfThere } from './directory-entries.ts'
+import { exists, lookTwice, removeIfThere } from './directory-entries.ts'
 import { parseProfile } from './incoming/answers.ts'
-import { fileName, keyOf, parseName, pathIn, spellings, usedName } from './names.ts'
+import { fileName, nextName, parseName, pathIn, spellings, usedName } from './names.ts'
 import { patiently } from './patience.ts'
 import { readProfile } from './read.ts'
 import { fieldsOf, tombstoneIn } from './used-file.ts'
@@ -30,8 +30,8 @@ export type Use =
  */
 export function useOf(directory: string, iccid: string): Use {
   let last: Use = { state: 'gone' }
-  for (let number = 1; ; number++) {
-    const use = useAt(directory, fileName(keyOf({ digits: iccid, number })))
+  for (let name = fileName(iccid); ; name = nextName(name)) {
+    const use = useAt(directory, name)
     if (use.state === 'gone') return last
     last = use
   }
@@ -42,13 +42,12 @@ export function useOf(directory: string, iccid: string): Use {
  * looked for among the claims, and not used after that, was unused.
  * @param name of the unused file
  */
-export function useAt(directory: string, name: string): Use {
-  const use = lookAt(directory, name)
-  if (use.state !== 'torn') return use
-  // It may be about to become complete.
-  outwaitCaches(directory)
-  return lookAt(directory, name)
-}
+export const useAt = (directory: string, name: string): Use =>
+  lookTwice(
+    directory,
+    () => lookAt(directory, name),
+    ({ state }) => state === 'torn',
+  )
 
 function lookAt(directory: string, name: string): Use {
   const names = spellings(name)

@@ -49,10 +49,9 @@ export class Queue {
   /** @throws {Failure} `no-profiles` if there is no such directory, `disk` if it can't be read */
   next(count: number): string[] {
     for (;;) {
-      const reserved = this.#freeList?.reserve(count)
-      if (reserved === undefined) this.#dropFreeList()
+      const reserved = this.#freeList?.reserve(count) ?? []
       // At the end of the free list, others may have reserved what this call found, and may not take it.
-      const iccids = reserved?.length ? reserved : this.#nextFound(count)
+      const iccids = reserved.length > 0 ? reserved : this.#nextFound(count)
       if (iccids.length > 0) return iccids
       if (this.#hasLooked && this.#goneSinceLook === 0) return []
       this.#look()
@@ -88,18 +87,13 @@ export class Queue {
     return iccids
   }
 
-  #dropFreeList(): void {
-    this.#freeList?.close()
-    this.#freeList = undefined
-  }
-
   #look(): void {
     this.found = readSettled(this.#directory, this.#messages)
     const { iccids } = this.found
     this.#hasLooked = true
     this.#goneSinceLook = 0
     this.#goneInARow = 0
-    this.#dropFreeList()
+    this.#freeList?.close()
     this.#freeList = FreeList.write(this.#directory, iccids) ? FreeList.open(this.#directory) : undefined
     this.#position = 0
   }
@@ -180,13 +174,12 @@ export class FreeList {
 
   /**
    * Reserves the next `count` ICCIDs for this call, or fewer at the end. Other stations continue after them.
-   * @returns undefined if the position can't be written
+   * @returns none at the end, or if the position can't be written
    */
-  reserve(count: number): string[] | undefined {
+  reserve(count: number): string[] {
     const from = this.#position
     const to = Math.min(from + count, this.#size)
-    if (from >= to) return []
-    if (!this.#move(to)) return undefined
+    if (from >= to || !this.#move(to)) return []
     this.#reserved = { from: this.#reserved?.from ?? from, to }
     return readLines(this.#file, LIST_LINE + from, to - from).filter(
       (text) => parseName(fileName(text)) !== undefined,

@@ -11,8 +11,8 @@ import {
 import { join } from 'node:path'
 import { errnoOf, Failure, type Fault, reasonOf, UnusableProfile } from '../failure.ts'
 import { OpenDirectory } from './flush/flush.ts'
-import { type Unused, unusedOf, usedOf } from './listing.ts'
-import { hasFiller, isProfileName } from './names.ts'
+import { type Unused, unusedOf } from './listing.ts'
+import { ENDING, hasFiller, isProfileName, USED } from './names.ts'
 import { attempt, isHeld, patiently } from './patience.ts'
 
 /** In bytes. Far more than a 16384-bit key and some unknown fields need. */
@@ -38,7 +38,10 @@ export const readUnused = (directory: string): Unused =>
  * The names of the used files of a directory, sorted.
  * @throws {Failure} as `readUnused`
  */
-export const readUsed = (directory: string): string[] => looking(directory, () => usedOf(namesOf(directory)))
+export const readUsed = (directory: string): string[] =>
+  looking(directory, () =>
+    [...namesOf(directory)].filter((name) => name.startsWith(USED) && name.endsWith(ENDING)).sort(),
+  )
 
 /** @throws {Failure} as `readUnused` */
 export const checkDirectory = (directory: string): void =>
@@ -90,21 +93,21 @@ export const whyNone = (directory: string, used: number, isAnyMoved: boolean) =>
     ? isAnyMoved
       ? 'all-moved'
       : 'all-used'
-    : ({ kind: 'no-profiles', below: lotsIn(directory).find(hasUnused) } as const)
+    : ({ kind: 'no-profiles', below: lotIn(directory) } as const)
 
-const lotsIn = (directory: string): string[] =>
+const lotIn = (directory: string): string | undefined =>
   attempt(() =>
     readdirSync(directory, { withFileTypes: true })
       .filter((each) => each.isDirectory() && !each.name.startsWith('.'))
       .slice(0, MOST_LOOKED_INTO)
-      .map(({ name }) => join(directory, name)),
-  ) ?? []
+      .map(({ name }) => join(directory, name))
+      .find((lot) => hasProfiles(lot, false)),
+  )
 
-const hasUnused = (directory: string): boolean =>
-  attempt(() => isAnyIn(directory, (name) => isProfileName(name) && !name.startsWith('__'))) ?? false
-
-export const hasUsed = (directory: string): boolean =>
-  attempt(() => isAnyIn(directory, (name) => isProfileName(name) && name.startsWith('__'))) ?? false
+/** Whether a directory can be read and has any profiles, used or unused. */
+export const hasProfiles = (directory: string, areUsed: boolean): boolean =>
+  attempt(() => isAnyIn(directory, (name) => isProfileName(name) && name.startsWith(USED) === areUsed)) ??
+  false
 
 function isAnyIn(directory: string, isMeant: (name: string) => boolean): boolean {
   for (const name of namesOf(directory)) if (isMeant(name)) return true

@@ -110,7 +110,7 @@ const PREPARE: Record<string, (place: Place, settings: Settings, ...words: strin
     renameSync(directoryOf(someProfiles(Number(count) + 3)), source)
     mkdirSync(to, { recursive: true, mode: 0o700 })
     const names = Array.from({ length: Number(count) }, (_, n) => `${iccid(n + 1)}.json`)
-    const move = beginMove(source, to)
+    const move = await beginMove(source, to)
     await append(move, journalOf(move), { to, count: Number(count), names })
     const stored = (name: string) => readFileSync(join(source, name), 'utf8')
     const tombstones = names.map((name) => tombstoneText(move, to, { name, stored: stored(name) }))

@@ -72,7 +72,7 @@ export async function fillFlushed(file: number, contents: string | Uint8Array): 
 /** What `FileSystemFlush` is. */
 interface Together {
   isFor(count: number): Promise<boolean>
-  flush(count: number): Promise<boolean>
+  flush(): Promise<boolean>
 }
 
 /**
@@ -100,17 +100,7 @@ export async function writeAllFlushed(
       written.forEach(closeSync)
     }
   }
-  if (isForAll && !(await fileSystem?.flush(paths.length))) await flushFiles(paths)
-}
-
-/** Writes a new file without a flush, holding up the event loop. */
-export function writeNewSync(path: string, contents: string, mode: number): void {
-  const file = patiently(() => openSync(path, 'wx', mode))
-  try {
-    writeFileSync(file, contents)
-  } finally {
-    closeSync(file)
-  }
+  if (isForAll && !(await fileSystem?.flush())) await flushFiles(paths)
 }
 
 /**
@@ -128,8 +118,15 @@ async function flushPath(path: string): Promise<void> {
   }
 }
 
-/** @throws the system error */
-export const flushPathSync = (path: string): void => flushAndClose(patiently(() => openSync(path, TO_FLUSH)))
+/**
+ * A process that claims or restores the file in the meantime flushes it itself.
+ * @throws the system error
+ */
+export const flushUnlessGone = (path: string): Promise<void> => flushPath(path).catch(ignoreIfGone)
+
+/** The same, holding up the event loop. */
+export const flushUnlessGoneSync = (path: string): void =>
+  ifThere(() => flushAndClose(patiently(() => openSync(path, TO_FLUSH))))
 
 function flushAndClose(file: number): void {
   try {
@@ -138,15 +135,6 @@ function flushAndClose(file: number): void {
     closeSync(file)
   }
 }
-
-/**
- * A process that claims or restores the file in the meantime flushes it itself.
- * @throws the system error
- */
-export const flushUnlessGone = (path: string): Promise<void> => flushPath(path).catch(ignoreIfGone)
-
-/** The same, holding up the event loop. */
-export const flushUnlessGoneSync = (path: string): void => ifThere(() => flushPathSync(path))
 
 /**
  * The names are durable once the directory is flushed too.

@@ -49,12 +49,10 @@ export class FileSystemFlush {
    * A call that is made during a flush waits for another one: the first may have begun before its files were written.
    * All such calls share it. None is made after one has failed: the system reports an error only once, so the next one
    * would not fail, although it may be the one whose files were not written.
-   * @param count how many files there are to flush
-   * @returns false if it failed, if there is any doubt that it works here, or if the files are too few for it
+   * @returns false if it failed, or if there is any doubt that it works here
    */
-  async flush(count: number): Promise<boolean> {
+  async flush(): Promise<boolean> {
     if (this.#isInMemory) return true
-    if (count < LEAST_FILES) return false
     const sync = await this.#syncPath()
     return sync !== undefined && this.#flush(sync)
   }

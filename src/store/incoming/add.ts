@@ -1,9 +1,9 @@
 /** How profiles that were received get into a directory, each once. */
-import { closeSync, ftruncateSync, lstatSync, openSync, renameSync, writeFileSync } from 'node:fs'
+import { closeSync, ftruncateSync, lstatSync, openSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { errnoOf, Failure, reasonOf } from '../../failure.ts'
 import { CLAIMS, keyOfName } from '../claim-place.ts'
-import { exists, fileRights, removeIfThere } from '../directory-entries.ts'
+import { exists, fileRights, removeIfThere, renameIfThere } from '../directory-entries.ts'
 import { flushDirectory, flushFiles, flushUnlessGone, writeAllFlushed } from '../flush/flush.ts'
 import { fileName, hasFiller, pathIn, spellings, usedName } from '../names.ts'
 import { ifThere, ignoreIfGone, patiently } from '../patience.ts'
@@ -93,8 +93,9 @@ async function publish(target: Target, { name: answer, profiles }: Received, add
       const name = fileName(iccid)
       const path = pathIn(directory, name)
       const found = find(target, name)
+      // If the file is gone, another call has taken the answer away, and stores the profile.
       const isNew =
-        found === undefined && (hasLinks ? isRenamed(temporary, path) : isWritten(target, name, text))
+        found === undefined && (hasLinks ? renameIfThere(temporary, path) : isWritten(target, name, text))
       if (isNew && hasLinks) texts.delete(temporary)
       else toFlush.push(found ?? path)
       if (isNew && hasFiller(name)) target.hasFillers = true
@@ -105,13 +106,6 @@ async function publish(target: Target, { name: answer, profiles }: Received, add
     if (hasLinks) for (const temporary of texts.keys()) patiently(() => removeIfThere(temporary))
   }
 }
-
-/** @returns false if the file is not there any more: another call has taken the answer away, and stores the profile */
-const isRenamed = (from: string, to: string): boolean =>
-  ifThere(() => {
-    patiently(() => renameSync(from, to))
-    return true
-  }) ?? false
 
 /** @returns false if another process has stored the profile since it was looked for */
 function isWritten(target: Target, name: string, text: string): boolean {

@@ -46,13 +46,13 @@ beforeEach(() => {
 describe.skipIf(process.platform !== 'linux')('the flush of a whole file system', () => {
   test.each([0xef53, 0x58465342, 0x9123683e])('is made on file systems of type %i', async (type) => {
     system.type = type
-    expect(await fileSystemFlush().flush(MANY)).toBe(true)
+    expect(await fileSystemFlush().flush()).toBe(true)
     expect(calls()).toEqual(['-f -- /profiles'])
   })
 
   test.each(['5.8.0', '5.10.2-amd64', '6.0', '10.1'])('is made by a kernel %s', async (release) => {
     system.release = release
-    expect(await fileSystemFlush().flush(MANY)).toBe(true)
+    expect(await fileSystemFlush().flush()).toBe(true)
   })
 
   test.each([
@@ -66,12 +66,11 @@ describe.skipIf(process.platform !== 'linux')('the flush of a whole file system'
     ['there is none', () => rmSync(join(place, 'sync'))],
   ])('is not made if %s', async (_, prepare) => {
     prepare()
-    expect(await fileSystemFlush().flush(MANY)).toBe(false)
+    expect(await fileSystemFlush().flush()).toBe(false)
     expect(calls()).toEqual([''])
   })
 
   test('is not made for a few files', async () => {
-    expect(await fileSystemFlush().flush(63)).toBe(false)
     expect(await fileSystemFlush().isFor(63)).toBe(false)
     expect(calls()).toEqual([''])
     expect(await fileSystemFlush().isFor(MANY)).toBe(true)
@@ -90,7 +89,7 @@ describe.skipIf(process.platform !== 'linux')('the flush of a whole file system'
   test.each([0x01021994, 0x858458f6])('is needless in memory (type %i)', async (type) => {
     system.type = type
     expect(await fileSystemFlush().isFor(1)).toBe(true)
-    expect(await fileSystemFlush().flush(1)).toBe(true)
+    expect(await fileSystemFlush().flush()).toBe(true)
     expect(calls()).toEqual([''])
   })
 
@@ -99,9 +98,9 @@ describe.skipIf(process.platform !== 'linux')('the flush of a whole file system'
     vi.stubEnv('SOFTSIM_API_KEY', 'secret-0123')
     provide(`/usr/bin/env >> '${place}/calls'`)
     // The system's own, or none: either way, it does not know the directory.
-    expect(await new FileSystemFlush(join(place, 'nowhere')).flush(MANY)).toBe(false)
+    expect(await new FileSystemFlush(join(place, 'nowhere')).flush()).toBe(false)
     expect(calls()).toEqual([''])
-    expect(await fileSystemFlush().flush(MANY)).toBe(true)
+    expect(await fileSystemFlush().flush()).toBe(true)
     // The shell that runs it sets some of its own.
     expect(calls().filter((line) => !/^(-f|PWD=|SHLVL=|_=)/.test(line))).toEqual([])
     vi.unstubAllEnvs()
@@ -110,26 +109,26 @@ describe.skipIf(process.platform !== 'linux')('the flush of a whole file system'
   test('can fail', async () => {
     provide('exit 1')
     const flush = fileSystemFlush()
-    expect(await flush.flush(MANY)).toBe(false)
+    expect(await flush.flush()).toBe(false)
     expect(await flush.isFor(MANY)).toBe(false)
   })
 
   test('is given up after a while', async () => {
     provide('exec sleep 1000')
-    expect(await fileSystemFlush(200).flush(MANY)).toBe(false)
+    expect(await fileSystemFlush(200).flush()).toBe(false)
   })
 
   // The system reports an error to the first flush only, also if it was about the files of the second.
   test('is not made again after one has failed, by calls that wait for it either', async () => {
     provide(`while [ ! -e '${place}/go' ]; do sleep 0.01; done; exit 1`)
     const whole = fileSystemFlush()
-    const first = whole.flush(MANY)
+    const first = whole.flush()
     await vi.waitUntil(() => calls()[0] !== '', { timeout: 60_000 })
-    const waiting = whole.flush(MANY)
+    const waiting = whole.flush()
     provide()
     writeFileSync(join(place, 'go'), '')
     expect(await Promise.all([first, waiting])).toEqual([false, false])
-    expect(await whole.flush(MANY)).toBe(false)
+    expect(await whole.flush()).toBe(false)
     expect(calls()).toEqual(['-f -- /profiles'])
   })
 
@@ -142,9 +141,9 @@ describe.skipIf(process.platform !== 'linux')('the flush of a whole file system'
       vi.waitUntil(() => calls().filter((each) => /^-f/.test(each)).length === count, { timeout: 60_000 })
     const whole = fileSystemFlush()
     const ended: string[] = []
-    const first = whole.flush(MANY).then(() => ended.push('first'))
+    const first = whole.flush().then(() => ended.push('first'))
     await flushes(1)
-    const others = ['second', 'third'].map((each) => whole.flush(MANY).then(() => ended.push(each)))
+    const others = ['second', 'third'].map((each) => whole.flush().then(() => ended.push(each)))
     writeFileSync(join(place, 'go'), '')
     await flushes(2)
     expect(ended).toEqual(['first'])
