@@ -9,7 +9,7 @@ import { pause } from '../pause.ts'
 import { iccidDigits } from '../profile/iccid.ts'
 import { anew, claimAll, claimable, readSettled, type Stored, usedText } from '../store/claim.ts'
 import { keyOfName } from '../store/claim-place.ts'
-import { type Outcome, settle } from '../store/create.ts'
+import { refuseFailures, settle } from '../store/create.ts'
 import { historyOf, namesDevice, recordAll } from '../store/devices.ts'
 import { flushDirectory } from '../store/flush/flush.ts'
 import { adopt, pathsOf } from '../store/identity.ts'
@@ -147,11 +147,11 @@ async function claimThese(job: Job, all: readonly Receipt[][]): Promise<number> 
     if (tries < TRIES) pause(PAUSE_MS)
     const toRecord = wanted.filter((step): step is Step & { records: number } => step.records !== undefined)
     const recorded = await recordAll(directory, toRecord)
-    noFailureIn(recorded)
+    refuseFailures(recorded)
     const late = new Set<Step>(toRecord.filter((_, at) => recorded[at]?.state !== 'ours'))
     const texts = wanted.flatMap((step) => (late.has(step) ? [] : step.text))
     const outcomes = await claimAll(directory, texts)
-    noFailureIn(outcomes)
+    refuseFailures(outcomes)
     claimed += outcomes.filter(({ state }) => state === 'ours').length
   }
 }
@@ -164,11 +164,6 @@ async function noteAllGiven({ directory, given, noted }: Job, steps: readonly St
   for (const { text } of steps) given.add(tombstoneIn(text)?.move ?? '')
   for (const id of given) if (id !== '' && !noted.has(id)) await noteGiven({ id, source: directory })
   for (const id of given) noted.add(id)
-}
-
-/** @throws the system error */
-function noFailureIn(outcomes: readonly Outcome[]): void {
-  for (const outcome of outcomes) if ('error' in outcome) throw outcome.error
 }
 
 /**
