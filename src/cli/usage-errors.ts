@@ -227,7 +227,7 @@ export function nearest(typed: string, known: readonly string[]): string | undef
   const most = word.length < 3 ? 0 : word.length < 6 ? 1 : 2
   const isLike = (name: string, edits: number) => {
     const isStart = word.length > 1 && name.startsWith(word)
-    const isStem = name.length >= SHORTEST_STEM && (word.startsWith(name) || word.endsWith(`-${name}`))
+    const isStem = name.length >= SHORTEST_STEM && word.startsWith(name)
     return isStart || isStem ? edits >= Math.min(1, most) : isWithin(edits, word, name)
   }
   for (let edits = 0; edits <= most; edits++) {

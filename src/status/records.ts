@@ -2,6 +2,8 @@
 import { reasonOf, UnusableProfile } from '../failure.ts'
 import { iccidDigits } from '../profile/iccid.ts'
 import { alikeWords, inLowerCase } from '../store/devices.ts'
+import { fileName } from '../store/names.ts'
+import { attempt } from '../store/patience.ts'
 import { type Use, useAt, useOf } from '../store/profile-state.ts'
 import { directoryFailure, readProfile, readUsed } from '../store/read.ts'
 import { deviceIn, fieldsOf, tombstoneIn } from '../store/used-file.ts'
@@ -28,17 +30,17 @@ export function warnOfEach<T>(
 }
 
 /**
- * What the names of one profile say.
+ * What the names of one profile say. If its used file can't be read, that says as little as a torn one.
  * @param iccid its digits
- * @returns undefined if its used file can't be read: then the profile is used
  * @throws {Failure} `disk` if nobody can tell; `no-profiles` if there is no such directory
  */
-export function lookAt(directory: string, iccid: string): Use | undefined {
+export function lookAt(directory: string, iccid: string, onUnreadable = () => {}): Use {
   try {
     return useOf(directory, iccid)
   } catch (error) {
-    if (error instanceof UnusableProfile) return undefined
-    throw directoryFailure(directory, error)
+    if (!(error instanceof UnusableProfile)) throw directoryFailure(directory, error)
+    onUnreadable()
+    return { state: 'torn', name: fileName(iccid), text: '', isTwin: false }
   }
 }
 
@@ -53,7 +55,9 @@ export const warnOfUnfinished = (directory: string, names: readonly string[], me
   })
 
 function claimOf(directory: string, name: string): string {
-  const text = claimTextOf(directory, name)
+  // If nobody can tell whose it is, the warning says enough.
+  const use = attempt(() => useAt(directory, name))
+  const text = use?.state === 'used' || use?.state === 'claimed' ? use.text : ''
   const device = deviceIn(text)
   const { station, claimed } = fieldsOf(text)
   const known = [station, claimed].filter((each) => typeof each === 'string')
@@ -61,16 +65,6 @@ function claimOf(directory: string, name: string): string {
   return device === undefined
     ? `${name}: a call${whose} is claiming it, or was killed while it did; do not move it`
     : `${name}: a call is claiming it for device ${device}, or was killed while it did: scan the device again; do not move it`
-}
-
-/** Empty also if nobody can tell: the warning says enough. */
-function claimTextOf(directory: string, name: string): string {
-  try {
-    const use = useAt(directory, name)
-    return use.state === 'used' || use.state === 'claimed' ? use.text : ''
-  } catch {
-    return ''
-  }
 }
 
 /** @param inTransit where the profiles go that interrupted moves have claimed, by their unused names */
@@ -104,22 +98,20 @@ export interface Records {
 /** @throws {Failure} `no-profiles` or `disk` */
 export function readRecords(directory: string): Records {
   const devices: DeviceRecord[] = []
-  const names = readUsed(directory)
   const unreadable: string[] = []
   let withoutDevice = 0
-  for (const name of names) {
-    const before = unreadable.length
+  for (const name of readUsed(directory)) {
     const text = readSafely(directory, name, unreadable)
-    const record = recordOf(name, text)
+    const record = recordOf(name, text ?? '')
     if (record !== undefined) devices.push(record)
-    else if (unreadable.length === before && tombstoneIn(text) === undefined) withoutDevice++
+    else if (text !== undefined && tombstoneIn(text) === undefined) withoutDevice++
   }
   return { devices: devices.sort((a, b) => compare(a.claimed, b.claimed)), withoutDevice, unreadable }
 }
 
 /** @param unreadable receives why the file can't be read */
 export const recordIn = (directory: string, name: string, unreadable: string[]): DeviceRecord | undefined =>
-  recordOf(name, readSafely(directory, name, unreadable))
+  recordOf(name, readSafely(directory, name, unreadable) ?? '')
 
 /** What a used file says; undefined if it names no device. */
 export function recordOf(file: string, text: string): DeviceRecord | undefined {
@@ -173,12 +165,12 @@ export const compare = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0)
 
 const textOf = (value: unknown) => (typeof value === 'string' ? value : '')
 
-/** The text of a used file; empty if it can't be read. */
-function readSafely(directory: string, name: string, unreadable: string[]): string {
+/** The text of a used file; undefined if it can't be read. */
+function readSafely(directory: string, name: string, unreadable: string[]): string | undefined {
   try {
     return readProfile(directory, name) ?? ''
   } catch (error) {
     unreadable.push(`${name} is left out: ${reasonOf(error)}`)
-    return ''
+    return undefined
   }
 }
