@@ -95,7 +95,7 @@ function wrongCommand(line: CommandLine, commands: readonly CommandDefinition[])
     if (known.includes(first)) return undefined
     return [
       unknownCommand(first),
-      ELSEWHERE.get(first) ?? dashHint(first) ?? didYouMean(nearest(first.toLowerCase(), known)),
+      ELSEWHERE.get(first) ?? dashHint(first) ?? didYouMean(nearest(first, known)),
     ]
   }
   const isGlobal = line.options.every(({ option }) => commands.every(({ values }) => values.has(option)))
@@ -223,7 +223,7 @@ function shown(name: string): string {
  * @returns the known name that is most like the typed one, or begins with it, or is its beginning; undefined if there is none
  */
 export function nearest(typed: string, known: readonly string[]): string | undefined {
-  const word = typed.slice(0, LONGEST_WORD)
+  const word = typed.toLowerCase().slice(0, LONGEST_WORD)
   const most = word.length < 3 ? 0 : word.length < 6 ? 1 : 2
   const isLike = (name: string, edits: number) => {
     const isStart = word.length > 1 && name.startsWith(word)

@@ -132,11 +132,11 @@ export function warnOfRecords(
   asked?: readonly string[],
 ): void {
   const byDevice = Map.groupBy(devices, ({ device }) => device)
-  const wanted = new Set(asked ?? byDevice.keys())
   // Two directories may know of one profile.
-  const several = [...byDevice]
-    .map(([device, all]) => ({ device, iccids: [...new Set(all.map(({ iccid }) => iccid))] }))
-    .filter(({ device, iccids }) => iccids.length > 1 && wanted.has(device))
+  const iccidsOf = (device: string) => [...new Set(byDevice.get(device)?.map(({ iccid }) => iccid))]
+  const several = (asked ?? [...byDevice.keys()])
+    .map((device) => ({ device, iccids: iccidsOf(device) }))
+    .filter(({ iccids }) => iccids.length > 1)
   warnOfEach(messages, several, {
     words: ({ device, iccids }) =>
       `device ${device} has ${iccids.length} profiles: ${iccids.join(', ')}; find out which one it uses`,
@@ -145,8 +145,10 @@ export function warnOfRecords(
   const byCase = Map.groupBy(byDevice.keys(), inLowerCase)
   const latest = [...byCase.values()].map((alike) => alike.at(-1) ?? '')
   const pairs = (asked ?? latest)
-    .map((device) => ({ device, others: byCase.get(inLowerCase(device)) ?? [] }))
-    .map(({ device, others }) => ({ device, others: others.filter((each) => each !== device) }))
+    .map((device) => ({
+      device,
+      others: byCase.get(inLowerCase(device))?.filter((each) => each !== device) ?? [],
+    }))
     .filter(({ others }) => others.length > 0)
   warnOfEach(messages, pairs, {
     words: ({ device, others }) => alikeWords(device, others),

@@ -78,13 +78,15 @@ export async function showStatus(inquiry: Inquiry): Promise<void> {
   const { keyPath, messages, progress } = inquiry
   const directories = distinct(inquiry.directories)
   const key = keyPath === undefined ? undefined : readKey(keyPath, inquiry.passphrase, messages)
-  const all = directories.map((directory) => ({ directory, ...countFiles(directory, messages) }))
+  const all = directories.map((directory) => {
+    const found = countFiles(directory, messages)
+    return { directory, ...found, toCheck: found.iccids.slice(0, inquiry.count) }
+  })
   const rows: Row[] = []
   const results: Checked[] = []
   let unread: UnusableProfile | undefined
-  const most = ({ length }: { length: number }) => Math.min(inquiry.count, length)
   const goal = several(
-    all.reduce((sum, { iccids }) => sum + most(iccids), 0),
+    all.reduce((sum, { toCheck }) => sum + toCheck.length, 0),
     'profile',
   )
   let done = 0
@@ -92,9 +94,8 @@ export async function showStatus(inquiry: Inquiry): Promise<void> {
     done++
   }
   if (key !== undefined) progress.follow(() => `${done} of ${goal} checked`)
-  for (const { directory, counts, iccids, identity } of all) {
-    const found =
-      key && (await checkProfiles({ directory, iccids, count: most(iccids), key, messages, onChecked }))
+  for (const { directory, counts, identity, toCheck } of all) {
+    const found = key && (await checkProfiles(directory, toCheck, key, { messages, onChecked }))
     results.push(...(found ? [found.result] : []))
     rows.push({ directory, identity, ...counts, ...found?.result })
     unread ??= found?.unread
@@ -153,29 +154,25 @@ const OPTIONS = { smsp: false, smsc: true, crc: true }
 /** Whether the key is wrong: there is something to decrypt, and it decrypts nothing. */
 const opensNone = ({ usable, locked, unfit }: Checked) => locked > 0 && usable + unfit === 0
 
-interface Check {
-  readonly directory: string
-  readonly iccids: readonly string[]
-  /** How many of them to open, the lowest first. */
-  readonly count: number
-  readonly key: PrivateKey
-  readonly messages: Messages
-  /** Called for each profile that is checked. */
-  readonly onChecked: () => void
-}
-
 /**
  * Opens unused profiles without claiming them, and names those that can't be used.
+ * @param onChecked called for each of them
  * @returns also why the last of the unreadable ones can't be read
  */
-async function checkProfiles({ directory, iccids, count, key, messages, onChecked }: Check) {
+async function checkProfiles(
+  directory: string,
+  iccids: readonly string[],
+  key: PrivateKey,
+  { messages, onChecked }: { messages: Messages; onChecked: () => void },
+) {
+  const count = iccids.length
   const result: Checked = { checked: 0, usable: 0, damaged: 0, unreadable: 0, locked: 0, unfit: 0, held: 0 }
   let unread: UnusableProfile | undefined
   const decrypt = await decryptor(key, count)
   const warnings: string[] = []
   let withoutKeys = 0
   for (let at = 0; at < count; at += AT_ONCE) {
-    const names = iccids.slice(at, Math.min(at + AT_ONCE, count)).map(fileName)
+    const names = iccids.slice(at, at + AT_ONCE).map(fileName)
     const results = await Promise.all(
       names.map(async (name) => [name, await open(directory, name, decrypt)] as const),
     )
