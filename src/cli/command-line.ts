@@ -30,26 +30,26 @@ export interface CommandLine {
  * @param typed the arguments, without the program name
  */
 export function readArgv(typed: readonly string[], commands: readonly CommandDefinition[]): CommandLine {
-  const valueOf = (option: string) => commands.find(({ values }) => values.has(option))?.values.get(option)
+  const values = new Map(commands.flatMap(({ values }) => [...values]))
   const entries: Entry[] = []
   const left = [...typed]
   const isCommand = (word = '') => commands.some(({ name }) => name === word)
   const takeValue = (option: string): string | undefined => {
     const [word] = left
     if (word === undefined || (isOption(word) && !isNumber(word))) return undefined
-    const value = valueOf(option)
+    const value = values.get(option)
     // The word after a bare `--format` may be the command.
     const isValue = value === 'required' || value === 'several' || (value === 'optional' && !isCommand(word))
     return isValue ? left.shift() : undefined
   }
   // Behind the first value of an option that takes several, the command may stand.
   const hasMore = (option: string) =>
-    valueOf(option) === 'several' && (entries.some(isWord) || !isCommand(left[0]))
+    values.get(option) === 'several' && (entries.some(isWord) || !isCommand(left[0]))
   for (let word = left.shift(); word !== undefined; word = left.shift()) {
     if (word === '--') entries.push({ option: word }, ...left.splice(0).map((value) => ({ value })))
     else if (!isOption(word)) entries.push({ value: word })
     else {
-      for (const [option, glued] of split(word, valueOf)) {
+      for (const [option, glued] of split(word, values)) {
         let value = glued ?? takeValue(option)
         do {
           entries.push({ option, value })
@@ -84,10 +84,7 @@ export const isKey = (word: string) => /^-----(BEGIN|END)/.test(word)
 const isNumber = (word: string) => /^-\d+$/.test(word)
 
 /** The options in one word, each with the value attached to it: `--key=a`, `-k=a`, `-ka`, `-vvka`. */
-function split(
-  word: string,
-  valueOf: (option: string) => Value | undefined,
-): [option: string, glued?: string][] {
+function split(word: string, values: ReadonlyMap<string, Value>): [option: string, glued?: string][] {
   const [, long, value] = /^(--[^=]*)(?:=(.*))?$/s.exec(word) ?? []
   if (long !== undefined) return [value === undefined ? [long] : [long, value]]
   const found: [string, string?][] = []
@@ -96,7 +93,7 @@ function split(
     const option = `-${letter}`
     rest = rest.slice(letter.length)
     // The rest of the word may be the value of an unknown option.
-    const mayTake = valueOf(option) !== 'none'
+    const mayTake = values.get(option) !== 'none'
     if (rest.startsWith('=')) return [...found, [option, rest.slice(1)]]
     if (rest !== '' && mayTake) return [...found, [option, rest]]
     found.push([option])
