@@ -1,4 +1,4 @@
-import { Command } from 'clipanion'
+import { Command, type Option } from 'clipanion'
 
 /** Whether an option takes a value. Several: all words that follow are values, up to the next option. */
 export type Value = 'none' | 'optional' | 'required' | 'several'
@@ -32,21 +32,10 @@ interface CommandClass {
   readonly repeatable?: readonly string[]
 }
 
-interface ClipanionOption {
-  names: string[]
-  arity: number
-  allowBinding?: boolean
-  hidden?: boolean
-  description?: string
-}
-
-/** What Clipanion makes of a field that declares an option or an operand. */
-interface Field {
-  definition(builder: {
-    addOption(option: ClipanionOption): void
-    addPositional(operand: { name: string }): void
-  }): void
-}
+/** What a field of a command is that declares an option or an operand: what Clipanion's `makeCommandOption` takes. */
+type Field = Parameters<typeof Option.makeCommandOption>[0]
+type Builder = Parameters<Field['definition']>[0]
+type ClipanionOption = Parameters<Builder['addOption']>[0]
 
 /** Clipanion gives every command this option, but softsim prints the help itself. */
 const HELP: OptionDefinition = { names: ['-h', '--help'], takes: 'none', value: '', words: 'print this help' }
@@ -65,7 +54,7 @@ export function definitionOf(command: CommandClass): CommandDefinition {
 
 /** The description that Clipanion has begins with the name of the value, as in `<KEY>: the file`, if there is one. */
 function definitionOfOption(option: ClipanionOption): OptionDefinition {
-  const { names, arity, allowBinding = true, hidden = false, description = '' } = option
+  const { names, arity = 0, allowBinding = true, hidden = false, description = '' } = option
   const [, value = '', words = ''] = /^(?:(\S*<\w+>\S*): )?(.*)$/.exec(description) ?? []
   const required = value.endsWith('...') ? 'several' : 'required'
   const takes = arity > 0 ? required : allowBinding ? 'optional' : 'none'
@@ -98,15 +87,16 @@ export function withOnly<C extends CommandClass>(given: readonly string[], comma
 function declaredIn(command: Command) {
   const fields: Field[] = Object.values(command).filter((field) => field?.[Command.isOption])
   return fields.map((field) => {
-    const found: { option?: ClipanionOption; operand?: string } = {}
-    field.definition({
+    const found: { option?: ClipanionOption; operand?: string | undefined } = {}
+    const builder: Pick<Builder, 'addOption' | 'addPositional'> = {
       addOption(option) {
         found.option = option
       },
-      addPositional({ name }) {
+      addPositional({ name } = {}) {
         found.operand = name
       },
-    })
+    }
+    field.definition(builder as Builder, '')
     return { field, ...found }
   })
 }

@@ -11,10 +11,8 @@ import { Report } from './report.ts'
 import { isConsole } from './terminal/standard-error.ts'
 import { eitherOf, mistakeIn, nearest, unknownCommand } from './usage-errors.ts'
 
-declare const SOFTSIM_VERSION: string
-
 /** The version in package.json, inserted by the build. */
-const VERSION = SOFTSIM_VERSION
+declare const SOFTSIM_VERSION: string
 
 const report = new Report()
 
@@ -50,8 +48,8 @@ async function execute(typed: readonly string[]): Promise<void> {
   const mistake = mistakeIn(line, definitions)
   if (mistake !== undefined) throw mistake
   if (line.asksHelp) return printHelp(line.words[0])
-  if (line.asksVersion) return print(`${VERSION}\n`)
-  const command = parse(line, { report, version: VERSION, showHelp: printHelp, print })
+  if (line.asksVersion) return print(`${SOFTSIM_VERSION}\n`)
+  const command = parse(line, { report, version: SOFTSIM_VERSION, showHelp: printHelp, print })
   report.level = command.verbosity
   moreHints = (advice) => originHints(advice, line, definitions)
   await command.validateAndExecute()
@@ -116,7 +114,7 @@ async function printHelp(command?: string): Promise<void> {
     colour: isTerminal && hasColour(),
   }
   const topics = COMMANDS.map(definitionOf)
-  if (command === undefined) return print(overview(topics, VERSION, style))
+  if (command === undefined) return print(overview(topics, SOFTSIM_VERSION, style))
   if (command === EXIT_CODES) return print(exitCodeHelp(style))
   const topic = topics.find(({ name }) => name === command)
   if (topic === undefined) {

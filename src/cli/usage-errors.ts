@@ -35,6 +35,7 @@ const BARE: Readonly<Record<string, string>> = {
   move: 'give the number of profiles with -n, and the directories with -i and -o',
   restore: 'give the directory with -i, and the receipts with --receipts',
   status: 'give the directory with -i, and the key with -k',
+  help: 'options begin with a dash',
 }
 
 type Mistake = readonly [message: string, hint?: string | undefined]
@@ -167,16 +168,15 @@ function wrongWord(
   // An operand before it may be a secret too.
   const place =
     option === undefined ? 'on the command line' : `after ${isValue ? 'the value of ' : ''}${option}`
-  const meant = optionMeant([command], word, isValue ? option + value : '')
+  const message = `unexpected argument ${place}`
+  if (isValue && isKey(value)) return [message, `${option} takes the file of the key, not the key itself`]
+  const isCommand = commands.some(({ name }) => name === word)
   const hint =
-    isValue && isKey(value)
-      ? `${option} takes the file of the key, not the key itself`
-      : (dashHint(word) ??
-        meant ??
-        (commands.some(({ name }) => name === word) ? 'give one command only' : BARE[command.name]))
-  const isTorn = isValue && !/^\d+$/.test(value) && !isKey(value) && !hint?.endsWith('?')
-  const otherwise = 'options begin with a dash'
-  return [`unexpected argument ${place}`, isTorn ? joined(hint, IN_QUOTES) : (hint ?? otherwise)]
+    dashHint(word) ??
+    optionMeant([command], word, isValue ? option + value : '') ??
+    (isCommand ? 'give one command only' : BARE[command.name])
+  const isTorn = isValue && !/^\d+$/.test(value) && !hint?.endsWith('?')
+  return [message, isTorn ? joined(hint, IN_QUOTES) : hint]
 }
 
 /**
