@@ -41,10 +41,10 @@ export const exitCodeHelp = (style: Style) =>
 
 export function commandHelp(topic: CommandDefinition, style: Style): string {
   const width = widthOf(style)
-  const { name, description, details = '', examples } = topic
+  const { name, description, details = '', examples, operands } = topic
   return page(style.colour, [
     ['', text(`softsim ${name}: ${description}`, width)],
-    ['Usage', [`  softsim ${name} ${operandsOf(topic)}`]],
+    ['Usage', [`  softsim ${name} ${operands.map((each) => `[${each}]`).join(' ') || '[options]'}`]],
     ['Options', table(optionRows(topic, false), width)],
     ['Global options', table(optionRows(topic, true), width)],
     ...details.split('\n\n').map((words): Section => ['', words === '' ? [] : text(words, width)]),
@@ -76,9 +76,6 @@ function table(rows: readonly (readonly [string, string])[], width: number): str
       : wrap(meaning, room).map((line, at) => `  ${(at === 0 ? term : '').padEnd(left)}  ${line}`),
   )
 }
-
-const operandsOf = ({ operands }: CommandDefinition) =>
-  operands.length === 0 ? '[options]' : operands.map((name) => `[${name}]`).join(' ')
 
 function optionRows(topic: CommandDefinition | undefined, global: boolean): [string, string][] {
   return (topic?.options ?? [])

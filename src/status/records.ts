@@ -11,22 +11,18 @@ import type { Messages } from '../words.ts'
 
 export const MOST_WARNINGS = 20
 
-interface Words<T> {
-  words(thing: T): string
-  /** What is said of the others. */
-  more(others: number): string
-  readonly kind?: Parameters<Messages['warn']>[1]
-}
-
-/** Warns of the first things of a list. */
+/**
+ * Warns of the first things of a list.
+ * @param more what is said of the others
+ */
 export function warnOfEach<T>(
   messages: Messages,
   things: readonly T[],
-  { words, more, kind }: Words<T>,
+  says: { words: (thing: T) => string; more: (others: number) => string; kind?: 'unrecorded' },
 ): void {
-  for (const thing of things.slice(0, MOST_WARNINGS)) messages.warn(words(thing), kind)
+  for (const thing of things.slice(0, MOST_WARNINGS)) messages.warn(says.words(thing), says.kind)
   const others = things.length - MOST_WARNINGS
-  if (others > 0) messages.warn(more(others))
+  if (others > 0) messages.warn(says.more(others))
 }
 
 /**
