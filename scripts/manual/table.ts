@@ -1,7 +1,7 @@
 /** The program's one table of commands and options, as the man page and the completions need it. */
 import { COMMANDS } from '../../src/cli/commands/all.ts'
-import { EXIT_CODES, type Topic } from '../../src/cli/help.ts'
-import { definitionOf, type OptionDefinition, splitDescription } from '../../src/cli/options.ts'
+import { EXIT_CODES } from '../../src/cli/help.ts'
+import { type CommandDefinition, definitionOf, type OptionDefinition } from '../../src/cli/options.ts'
 
 /** What a shell can offer as the value of an option: nothing, the names of files, or these words. */
 export type Values = 'none' | 'file' | 'directory' | readonly string[]
@@ -15,13 +15,13 @@ export interface Option {
   readonly values: Values
 }
 
-export interface Command extends Omit<Topic, 'options' | 'values'> {
+export interface Command extends Omit<CommandDefinition, 'options' | 'values'> {
   readonly options: readonly Option[]
 }
 
 export const commands: readonly Command[] = COMMANDS.map((each) => {
   const { values: _, options, ...definition } = definitionOf(each)
-  return { ...definition, ...each.usage, options: options.map(optionOf) }
+  return { ...definition, options: options.map(optionOf) }
 })
 
 /** What `help` takes. */
@@ -30,8 +30,7 @@ export const topicsOf = (commands: readonly Command[]) => [...commands.map(({ na
 /** The options of every command. */
 export const globalOptions = commands.find(({ name }) => name === 'help')?.options ?? []
 
-function optionOf({ names, description }: OptionDefinition): Option {
-  const [value, words] = splitDescription(description)
+function optionOf({ names, value, words }: OptionDefinition): Option {
   return { names, value, words, values: valuesOf(value, words) }
 }
 

@@ -1,12 +1,6 @@
 import { styleText } from 'node:util'
 import { OUTCOMES } from '../advice/exit-codes.ts'
-import { type CommandDefinition, splitDescription } from './options.ts'
-
-export interface Topic extends CommandDefinition {
-  readonly description: string
-  readonly details?: string | undefined
-  readonly examples: readonly (readonly [label: string, command: string])[]
-}
+import type { CommandDefinition } from './options.ts'
 
 interface Style {
   readonly width: number
@@ -27,7 +21,7 @@ const GLOBAL = ['--verbosity', '--version', '--help']
 
 const widthOf = ({ width }: Style) => Math.min(Math.max(width, NARROWEST), WIDEST)
 
-export function overview(topics: readonly Topic[], version: string, style: Style): string {
+export function overview(topics: readonly CommandDefinition[], version: string, style: Style): string {
   const width = widthOf(style)
   const words = 'downloads SoftSIM profiles before production and hands them out, one per device'
   const commands = topics.map(({ name, description }) => [name, description] as const)
@@ -45,12 +39,12 @@ export function overview(topics: readonly Topic[], version: string, style: Style
 export const exitCodeHelp = (style: Style) =>
   page(style.colour, [['Exit codes', table(exitRows(), widthOf(style))]])
 
-export function commandHelp(topic: Topic, style: Style): string {
+export function commandHelp(topic: CommandDefinition, style: Style): string {
   const width = widthOf(style)
-  const { name, description, details = '', examples } = topic
+  const { name, description, details = '', examples, operands } = topic
   return page(style.colour, [
     ['', text(`softsim ${name}: ${description}`, width)],
-    ['Usage', [`  softsim ${name} ${operandsOf(topic)}`]],
+    ['Usage', [`  softsim ${name} ${operands.map((each) => `[${each}]`).join(' ') || '[options]'}`]],
     ['Options', table(optionRows(topic, false), width)],
     ['Global options', table(optionRows(topic, true), width)],
     ...details.split('\n\n').map((words): Section => ['', words === '' ? [] : text(words, width)]),
@@ -83,16 +77,13 @@ function table(rows: readonly (readonly [string, string])[], width: number): str
   )
 }
 
-const operandsOf = ({ operands }: Topic) =>
-  operands.length === 0 ? '[options]' : operands.map((name) => `[${name}]`).join(' ')
-
-function optionRows(topic: Topic | undefined, global: boolean): [string, string][] {
+function optionRows(topic: CommandDefinition | undefined, global: boolean): [string, string][] {
   return (topic?.options ?? [])
     .filter(({ names }) => names.some((name) => GLOBAL.includes(name)) === global)
-    .map(({ names, description }) => {
-      const [value, words] = splitDescription(description)
-      return [`${names.join(', ')}${value.startsWith('<') ? ' ' : ''}${value}`, words]
-    })
+    .map(({ names, value, words }) => [
+      `${names.join(', ')}${value.startsWith('<') ? ' ' : ''}${value}`,
+      words,
+    ])
 }
 
 const exitRows = () =>

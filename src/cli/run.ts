@@ -6,15 +6,13 @@ import { isOutputClosed, isWritePending, writeOutput } from '../next/standard-ou
 import { type CommandLine, readArgv } from './command-line.ts'
 import { COMMANDS } from './commands/all.ts'
 import type { BaseCommand, Context } from './commands/base.ts'
-import { type CommandDefinition, definitionOf, forAttachedValues } from './options.ts'
+import { type CommandDefinition, definitionOf, withOnly } from './options.ts'
 import { Report } from './report.ts'
 import { isConsole } from './terminal/standard-error.ts'
 import { eitherOf, mistakeIn, nearest, unknownCommand } from './usage-errors.ts'
 
-declare const SOFTSIM_VERSION: string
-
 /** The version in package.json, inserted by the build. */
-const VERSION = SOFTSIM_VERSION
+declare const SOFTSIM_VERSION: string
 
 const report = new Report()
 
@@ -45,41 +43,30 @@ export function crash(error: unknown): number {
 }
 
 async function execute(typed: readonly string[]): Promise<void> {
-  const { line, definitions } = read(typed)
+  const definitions = COMMANDS.map(definitionOf)
+  const line = readArgv(typed, definitions)
+  const mistake = mistakeIn(line, definitions)
+  if (mistake !== undefined) throw mistake
   if (line.asksHelp) return printHelp(line.words[0])
-  if (line.asksVersion) return print(`${VERSION}\n`)
-  const command = parse(line, { report, version: VERSION, env: process.env, showHelp: printHelp, print })
+  if (line.asksVersion) return print(`${SOFTSIM_VERSION}\n`)
+  const command = parse(line, { report, version: SOFTSIM_VERSION, showHelp: printHelp, print })
   report.level = command.verbosity
   moreHints = (advice) => originHints(advice, line, definitions)
   await command.validateAndExecute()
 }
 
-/** Most lines need no look at the other commands, which takes 1 % of a call. What their own does not know may be another's. */
-function read(typed: readonly string[]): { line: CommandLine; definitions: CommandDefinition[] } {
-  const own = commandsNamed(typed[0]).map(definitionOf)
-  const short = readArgv(typed, own)
-  if (own.length > 0 && mistakeIn(short, own) === undefined) return { line: short, definitions: own }
-  const definitions = COMMANDS.map(definitionOf)
-  const line = readArgv(typed, definitions)
-  const mistake = mistakeIn(line, definitions)
-  if (mistake !== undefined) throw mistake
-  return { line, definitions }
-}
-
-const commandsNamed = (name: string | undefined) => COMMANDS.filter(({ paths }) => paths[0]?.[0] === name)
-
-function parse({ words, options, argv }: CommandLine, context: Context): BaseCommand {
+function parse({ words: [name], options, argv }: CommandLine, context: Context): BaseCommand {
   const given = options.map(({ option }) => option)
-  const own = commandsNamed(words[0])
+  const own = COMMANDS.filter(({ paths }) => paths[0]?.[0] === name)
   const cli = Cli.from(
-    own.map((command) => forAttachedValues(command, given)),
+    own.map((command) => withOnly(given, command)),
     { binaryName: 'softsim', enableColors: false },
   )
   try {
     return cli.process([...argv], context as BaseCommand['context']) as BaseCommand
   } catch {
     // Clipanion's error repeats the command line, including the API key.
-    throw new UsageError(`can't parse the options of ${words[0]}`, 'see softsim help')
+    throw new UsageError(`can't parse the options of ${name}`, 'see softsim help')
   }
 }
 
@@ -96,8 +83,8 @@ function originHints(
   if (/softsim \w+ -/.test(hint)) return []
   const said = `${message} ${hint}`.split(/[\s,:;?]+/)
   const command = commands.find(({ name }) => name === words[0])
-  return (command?.options ?? []).flatMap(({ names, description }) => {
-    const [, variable = ''] = VARIABLE.exec(description) ?? []
+  return (command?.options ?? []).flatMap(({ names, words: use }) => {
+    const [, variable = ''] = VARIABLE.exec(use) ?? []
     const isGiven = options.some(({ option }) => names.includes(option))
     const isSaid = names.some((name) => said.includes(name))
     return isSaid && !isGiven && process.env[variable]
@@ -126,8 +113,8 @@ async function printHelp(command?: string): Promise<void> {
     width: (isTerminal && process.stdout.columns) || 80,
     colour: isTerminal && hasColour(),
   }
-  const topics = COMMANDS.map((each) => ({ ...definitionOf(each), ...each.usage }))
-  if (command === undefined) return print(overview(topics, VERSION, style))
+  const topics = COMMANDS.map(definitionOf)
+  if (command === undefined) return print(overview(topics, SOFTSIM_VERSION, style))
   if (command === EXIT_CODES) return print(exitCodeHelp(style))
   const topic = topics.find(({ name }) => name === command)
   if (topic === undefined) {

@@ -1,32 +1,32 @@
 import { UsageError } from '../advice/advice.ts'
 import { oddEnd } from '../words.ts'
-import { type CommandLine, type Entry, isKey, isWord } from './command-line.ts'
-import { type CommandDefinition, type OptionDefinition, splitDescription } from './options.ts'
+import { type CommandLine, isKey, isWord } from './command-line.ts'
+import type { CommandDefinition } from './options.ts'
 
 const IN_QUOTES = 'put a value with spaces in double quotes'
 
 const KEY = ['-k', '--key']
 
-const PLAIN_OPTION = /^--[a-z][a-z-]{0,20}$/
-
-const PLAIN_WORD = /^[a-z][a-z-]{0,15}$/
+/** An option or a command that is no secret. */
+const PLAIN = /^(--)?[a-z][a-z-]{0,20}$/
 
 /** In characters. */
 const LONGEST_WORD = 40
-const SHORTEST_STEM = 4
+const SHORTEST_STEM = 2
 
-/** Options and commands of older versions of the vendor's tool, and their replacements. */
-const RENAMED = new Map([
+/** What is right somewhere else: in older versions of the vendor's tool, or in other commands. */
+const ELSEWHERE = new Map([
   ['-e', 'use -u for the URL, -a for the API key and -k for the private key'],
   ['--endpoint', 'use --url'],
   ['-s', 'use -i for the directory of profiles'],
   ['--profiles', 'use --in for the directory of profiles'],
+  ['-i', 'did you mean -o?'],
+  ['--in', 'did you mean --out?'],
+  ['--private-key', 'next and status take its file, with --key'],
+  ...['-o', '--out', '--output'].map((name) => [name, 'this command prints to standard output'] as const),
   ['decrypt', 'use next, which decrypts the profiles that it hands out'],
   ['version', 'use softsim --version'],
 ])
-
-/** The other directory: a command that has only one of them is often called with the other's option. */
-const OTHER: Readonly<Record<string, string>> = { '-i': '-o', '--in': '--out', '--input': '--out' }
 
 /** What the options are for that a word without one may belong to, command by command. */
 const BARE: Readonly<Record<string, string>> = {
@@ -35,6 +35,7 @@ const BARE: Readonly<Record<string, string>> = {
   move: 'give the number of profiles with -n, and the directories with -i and -o',
   restore: 'give the directory with -i, and the receipts with --receipts',
   status: 'give the directory with -i, and the key with -k',
+  help: 'options begin with a dash',
 }
 
 type Mistake = readonly [message: string, hint?: string | undefined]
@@ -93,7 +94,10 @@ function wrongCommand(line: CommandLine, commands: readonly CommandDefinition[])
   if (first !== undefined) {
     const known = commands.map(({ name }) => name)
     if (known.includes(first)) return undefined
-    return [unknownCommand(first), RENAMED.get(first) ?? dashHint(first) ?? didYouMean(first, known)]
+    return [
+      unknownCommand(first),
+      ELSEWHERE.get(first) ?? dashHint(first) ?? didYouMean(nearest(first, known)),
+    ]
   }
   const isGlobal = line.options.every(({ option }) => commands.every(({ values }) => values.has(option)))
   if ((line.asksHelp || line.asksVersion) && isGlobal) return undefined
@@ -102,7 +106,7 @@ function wrongCommand(line: CommandLine, commands: readonly CommandDefinition[])
 
 /** Names it only if it can't be a secret. */
 export const unknownCommand = (word: string) =>
-  PLAIN_WORD.test(word) ? `unknown command ${word}` : 'unknown command'
+  PLAIN.test(word) ? `unknown command ${word}` : 'unknown command'
 
 /** The names of the commands, as in "fetch, next or help". */
 export const eitherOf = (commands: readonly CommandDefinition[]) =>
@@ -116,17 +120,13 @@ function wrongOption(
   commands: readonly CommandDefinition[],
   command: CommandDefinition | undefined,
 ): Mistake | undefined {
-  for (const entry of line.options) {
-    const { option, value } = entry
+  for (const { option, value } of line.options) {
     const owner = commands.find(({ values }) => values.has(option))
     const takes = owner && (command ?? owner).values.get(option)
     if (takes === undefined) {
-      const candidates = command === undefined ? commands : [command]
-      const known = candidates.flatMap(namesOf)
-      const meant = wrongDashes(entry, known) ?? otherName(option, candidates) ?? didYouMean(option, known)
-      const hints = [owner && `it is an option of ${owner.name}`, meant]
-      const hint = RENAMED.get(option) ?? hints.filter((each) => each !== undefined).join('; ')
-      return [`unknown option ${shown(option)}`, hint || undefined]
+      const meant = optionMeant(command === undefined ? commands : [command], option, option + (value ?? ''))
+      const hints = [owner && `it is an option of ${owner.name}`, meant ?? ELSEWHERE.get(option)]
+      return [`unknown option ${shown(option)}`, hints.filter(Boolean).join('; ') || undefined]
     }
     if ((takes === 'required' || takes === 'several') && value === undefined)
       return [`${option} needs a value`]
@@ -142,37 +142,14 @@ function wrongOption(
   return undefined
 }
 
-/** What is typed may be the name of a value: `--serial` or `--serial-number` of `<SERIAL>`, `--json` of `<FORMAT>`. */
-function otherName(typed: string, commands: readonly CommandDefinition[]): string | undefined {
-  const word = typed.replace(/^--/, '')
-  const [command, another] = commands
-  const isOutput = /^(-o|--out|--output)$/.test(typed) && !command?.values.has('--out')
-  if (isOutput && another === undefined) return `${command?.name} prints to standard output`
-  for (const { names, description } of commands.flatMap(({ options }) => options)) {
-    const [value, words] = splitDescription(description)
-    const [listed = ''] = words.split(' (')
-    if (names.includes(OTHER[typed] ?? '')) return `did you mean ${OTHER[typed]}?`
-    if (isAbout(word, value)) return `did you mean ${names.at(-1)}?`
-    if (value.startsWith('[') && listed.split(/\W+/).includes(word))
-      return `did you mean ${names[0]}=${word}?`
-  }
-  return undefined
-}
-
-/** Whether a word is the name of a value, or begins or ends with it: `--directory` and `<DIR>`, `--private-key` and `<KEY>`. */
-function isAbout(word: string, value: string): boolean {
-  const [typed, name = ''] = [word.toUpperCase(), /^<(\w{3,})>$/.exec(value)?.[1]]
-  return name !== '' && (typed.startsWith(name) || typed.endsWith(name))
-}
-
 /** Which of two values counts would be a guess. */
 function givenTwice(line: CommandLine, { options, repeatable }: CommandDefinition): Mistake | undefined {
-  const given = new Set<OptionDefinition>()
-  for (const { option: name } of line.options) {
-    const option = options.find(({ names }) => names.includes(name))
-    if (option === undefined || option.value === 'none' || repeatable.includes(name)) continue
-    if (given.has(option)) return [`${name} is given more than once`, 'give it once']
-    given.add(option)
+  const valued = options.filter(
+    ({ takes, names }) => takes !== 'none' && !repeatable.includes(names[0] ?? ''),
+  )
+  for (const { names } of valued) {
+    const [, another] = line.options.filter(({ option }) => names.includes(option))
+    if (another !== undefined) return [`${another.option} is given more than once`, 'give it once']
   }
   return undefined
 }
@@ -191,33 +168,42 @@ function wrongWord(
   // An operand before it may be a secret too.
   const place =
     option === undefined ? 'on the command line' : `after ${isValue ? 'the value of ' : ''}${option}`
-  const [stem = ''] = word.split('=', 1)
-  const known = namesOf(command)
+  const message = `unexpected argument ${place}`
+  if (isValue && isKey(value)) return [message, `${option} takes the file of the key, not the key itself`]
+  const isCommand = commands.some(({ name }) => name === word)
   const hint =
-    isValue && isKey(value)
-      ? `${option} takes the file of the key, not the key itself`
-      : (dashHint(word) ??
-        wrongDashes(before, known) ??
-        didYouMean(`--${stem}`, known) ??
-        (commands.some(({ name }) => name === word) ? 'give one command only' : BARE[command.name]))
-  const isTorn = isValue && !/^\d+$/.test(value) && !isKey(value) && !hint?.endsWith('?')
-  const otherwise = 'options begin with a dash'
-  return [`unexpected argument ${place}`, isTorn ? joined(hint, IN_QUOTES) : (hint ?? otherwise)]
+    dashHint(word) ??
+    optionMeant([command], word, isValue ? option + value : '') ??
+    (isCommand ? 'give one command only' : BARE[command.name])
+  const isTorn = isValue && !/^\d+$/.test(value) && !hint?.endsWith('?')
+  return [message, isTorn ? joined(hint, IN_QUOTES) : hint]
 }
 
-const namesOf = ({ values }: CommandDefinition) => [...values.keys()]
-
-function didYouMean(typed: string, known: readonly string[]): string | undefined {
-  const name = nearest(typed, known)
-  return name === undefined ? undefined : `did you mean ${name}?`
+/**
+ * What is typed may be like the name of an option, or that of its value, such as `serial`, or it may be one of the values
+ * that it lists, such as `json`. `--k` has one dash too many.
+ * @param glued with the value: `-iccid` is read as `-i ccid`
+ */
+function optionMeant(
+  commands: readonly CommandDefinition[],
+  word: string,
+  glued: string,
+): string | undefined {
+  const known = new Map<string, string>()
+  for (const { names, value, words } of commands.flatMap(({ options }) => options).reverse()) {
+    const listed = value.startsWith('[') ? (words.split(' (')[0] ?? '').split(/, | or /) : []
+    for (const each of listed) known.set(each, `${names[0]}=${each}`)
+    const [, ofValue] = /^<(\w{3,})>$/.exec(value) ?? []
+    if (ofValue !== undefined) known.set(ofValue.toLowerCase(), names.at(-1) ?? '')
+    for (const name of names) known.set(bare(name), name)
+  }
+  return didYouMean(known.get(bare(glued)) ?? known.get(nearest(bare(word), [...known.keys()]) ?? ''))
 }
 
-/** `-iccid` is read as `-i ccid`. `--k` has one dash too many. */
-function wrongDashes({ option = '', value = '' }: Entry, known: readonly string[]): string | undefined {
-  const [long = ''] = `-${option}${value}`.split('=', 1)
-  const meant = [long, option.slice(1)].find((each) => known.includes(each))
-  return meant === undefined ? undefined : `did you mean ${meant}?`
-}
+/** In lower case, without dashes before it and a value behind it. */
+const bare = (typed: string) => /^-*([^=]*)/.exec(typed.toLowerCase())?.[1] ?? ''
+
+const didYouMean = (name: string | undefined) => (name === undefined ? undefined : `did you mean ${name}?`)
 
 /** Word processors and web pages turn hyphens into dashes. */
 const dashHint = (word: string) =>
@@ -229,7 +215,7 @@ const dashHint = (word: string) =>
 function shown(name: string): string {
   if (!name.startsWith('--') || name === '--api-key') return name
   if (name.startsWith('--api-key')) return '--api-key...'
-  return PLAIN_OPTION.test(name) ? name : '--...'
+  return PLAIN.test(name) ? name : '--...'
 }
 
 /**
@@ -238,14 +224,16 @@ function shown(name: string): string {
  */
 export function nearest(typed: string, known: readonly string[]): string | undefined {
   const word = typed.toLowerCase().slice(0, LONGEST_WORD)
-  const letters = word.replace(/^-+/, '').length
-  const most = letters < 3 ? 0 : letters < 6 ? 1 : 2
+  const most = word.length < 3 ? 0 : word.length < 6 ? 1 : 2
   const isLike = (name: string, edits: number) => {
-    const isStart = letters > 1 && name.startsWith(word)
+    const isStart = word.length > 1 && name.startsWith(word)
     const isStem = name.length >= SHORTEST_STEM && word.startsWith(name)
-    return isStart || isStem ? edits >= Math.min(1, most) : isWithin(edits, word, name.toLowerCase())
+    return isStart || isStem ? edits >= Math.min(1, most) : isWithin(edits, word, name)
   }
-  for (let edits = 0; edits <= most; edits++) for (const name of known) if (isLike(name, edits)) return name
+  for (let edits = 0; edits <= most; edits++) {
+    const name = known.find((each) => isLike(each, edits))
+    if (name !== undefined) return name
+  }
   return undefined
 }
 
@@ -254,14 +242,12 @@ function isWithin(edits: number, a: string, b: string): boolean {
   if (a === b) return true
   if (edits === 0) return false
   if (a[0] === b[0]) return isWithin(edits, a.slice(1), b.slice(1))
-  const isSwap = a[0] === b[1] && a[1] === b[0]
-  const edited = [
-    [a.slice(1), b],
-    [a, b.slice(1)],
-    [a.slice(1), b.slice(1)],
-  ] as const
+  const [one, other] = [a.slice(1), b.slice(1)]
+  const isSwap = a[0] === other[0] && one[0] === b[0]
   return (
-    edited.some(([one, other]) => isWithin(edits - 1, one, other)) ||
-    (isSwap && isWithin(edits - 1, a.slice(2), b.slice(2)))
+    isWithin(edits - 1, one, b) ||
+    isWithin(edits - 1, a, other) ||
+    isWithin(edits - 1, one, other) ||
+    (isSwap && isWithin(edits - 1, one.slice(1), other.slice(1)))
   )
 }

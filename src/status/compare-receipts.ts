@@ -1,6 +1,6 @@
 import { Failure } from '../failure.ts'
 import { movesInto } from '../store/move-journal.ts'
-import { fileName, usedName } from '../store/names.ts'
+import { usedName } from '../store/names.ts'
 import { looking, readUsed, textOf } from '../store/read.ts'
 import { deniedBy, holdersIn, movesIn, withSeveralIccids } from '../store/receipts/last.ts'
 import { type Receipt, Receipts } from '../store/receipts/read-receipts.ts'
@@ -153,7 +153,6 @@ interface Place {
 /** @throws {Failure} as `lookAt` */
 function placeOf(directory: string, iccid: string): Place | undefined {
   const use = lookAt(directory, iccid)
-  if (use === undefined) return { state: 'used', file: usedName(fileName(iccid)) }
   if (use.state === 'gone') return undefined
   if (use.state === 'unused') return { state: 'unused', file: use.name }
   const file = usedName(use.name)

@@ -6,7 +6,7 @@ import { exists } from '../store/directory-entries.ts'
 import { identify } from '../store/identity.ts'
 import { countReceived } from '../store/incoming/answers.ts'
 import { findUnanswered } from '../store/incoming/recover.ts'
-import { countMoved, type Moved } from '../store/move-journal.ts'
+import { countMoved } from '../store/move-journal.ts'
 import { fileName, parseName, usedName } from '../store/names.ts'
 import { useAt } from '../store/profile-state.ts'
 import { readUnused, readUsed } from '../store/read.ts'
@@ -23,12 +23,17 @@ export type Counts = Found['counts']
  */
 export function countFiles(directory: string, messages: Messages) {
   const { used, notProfiles, notProfileCount, twins, ...unused } = readUnused(directory)
-  const gone: Moved = readable(`what was moved out of ${directory}`, messages, () =>
-    countMoved(directory),
-  ) ?? { moved: [], inTransit: new Map() }
-  const claims =
-    readable(`what calls are claiming in ${directory}`, messages, () => claimsIn(directory)) ??
-    new Map<string, Claim>()
+  /** The other counts say enough to go on without one that can't be had. */
+  const readable = <T>(what: string, read: (directory: string) => T, otherwise: T): T => {
+    try {
+      return read(directory)
+    } catch (error) {
+      messages.warn(`what ${what} ${directory} can't be read: ${reasonOf(error)}`)
+      return otherwise
+    }
+  }
+  const gone = readable('was moved out of', countMoved, { moved: [], inTransit: new Map() })
+  const claims = readable('calls are claiming in', claimsIn, new Map())
   const inTransit = new Map(gone.inTransit)
   for (const [name, { to }] of claims) if (to !== undefined) inTransit.set(name, to)
   const claimed = [...claims.keys()]
@@ -37,7 +42,7 @@ export function countFiles(directory: string, messages: Messages) {
     keys.size === 0 ? unused.iccids : unused.iccids.filter((iccid) => !keys.has(keyOfName(fileName(iccid))))
   const unfinished = [...new Set([...claimed, ...twins])].filter((name) => !inTransit.has(name))
   const unanswered = findUnanswered(directory)
-  /** How many files of each kind a directory has, by their names. */
+  /** How many files of each kind a directory has, by their names: in the order of `text`. */
   const counts = {
     unused: iccids.length,
     used: used + [...claims.values()].filter(({ hasUsed }) => !hasUsed).length,
@@ -77,26 +82,21 @@ export function countFiles(directory: string, messages: Messages) {
 export function countAll(all: readonly (Found & { directory: string })[]): Counts {
   const counts = sum(all.map((each) => each.counts))
   if (all.length < 2) return counts
-  const [unused, used, moved, inTransit] = [
-    new Set<string>(),
-    new Set<string>(),
-    new Set<string>(),
-    new Set<string>(),
-  ]
-  for (const each of all) {
-    const going = digitsOf(each.inTransit.keys())
-    const gone = new Set([...each.moved, ...going])
-    const names = [...readUsed(each.directory), ...each.unfinished]
-    for (const iccid of digitsOf(each.iccids.map(fileName))) unused.add(iccid)
-    for (const iccid of digitsOf(names)) if (!gone.has(iccid)) used.add(iccid)
-    for (const iccid of each.moved) moved.add(iccid)
-    for (const iccid of going) inTransit.add(iccid)
+  // Of what is noted for one profile, the last counts.
+  const states = new Map<string, 'moved' | 'inTransit' | 'used' | 'unused'>()
+  for (const { moved } of all) for (const iccid of moved) states.set(iccid, 'moved')
+  for (const { inTransit } of all)
+    for (const iccid of digitsOf(inTransit.keys())) states.set(iccid, 'inTransit')
+  for (const { directory, unfinished, moved, inTransit } of all) {
+    const gone = new Set([...moved, ...digitsOf(inTransit.keys())])
+    for (const iccid of digitsOf([...readUsed(directory), ...unfinished]))
+      if (!gone.has(iccid)) states.set(iccid, 'used')
   }
-  const held = used.difference(unused)
-  const going = inTransit.difference(used).difference(unused)
-  const left = moved.difference(inTransit).difference(used).difference(unused)
-  const sizes = { moved: left.size, inTransit: going.size }
-  return { ...counts, ...sizes, unused: unused.size, used: held.size + going.size + left.size }
+  for (const { iccids } of all)
+    for (const iccid of digitsOf(iccids.map(fileName))) states.set(iccid, 'unused')
+  const { unused = [], moved = [], inTransit = [] } = Object.groupBy(states.values(), (state) => state)
+  const numbers = { moved: moved.length, inTransit: inTransit.length, unused: unused.length }
+  return { ...counts, ...numbers, used: states.size - unused.length }
 }
 
 const digitsOf = (names: Iterable<string>) => [...names].map((name) => parseName(name)?.digits ?? '')
@@ -107,16 +107,6 @@ export function sum<K extends string>(all: readonly Readonly<Record<K, number>>[
   const total = { ...first } as Record<K, number>
   for (const each of others) for (const name of Object.keys(total) as K[]) total[name] += each[name]
   return total
-}
-
-/** The other counts say enough to go on. */
-function readable<T>(what: string, messages: Messages, read: () => T): T | undefined {
-  try {
-    return read()
-  } catch (error) {
-    messages.warn(`${what} can't be read: ${reasonOf(error)}`)
-    return undefined
-  }
 }
 
 interface Claim {

@@ -44,7 +44,7 @@ export async function listDevices(list: DeviceList): Promise<void> {
   const asked = devices
     .filter((each) => !(since !== undefined && Date.parse(each.claimed) < since.getTime()))
     .filter((each) => station === undefined || each.station === station)
-    .map((each) => ({ ...each, result: results?.get(each.device) ?? null }))
+    .map((each) => ({ ...each, result: results?.get(each.device)?.result ?? null }))
     .filter(({ result }) => results === undefined || result !== 'pass')
   await printList(list, results === undefined ? FIELDS : RESULT_FIELDS, asked, directories)
   const byStation = Map.groupBy(asked, (each) => each.station)
@@ -69,35 +69,26 @@ const CELL = /("(?:[^"]|"")*"|[^,"]*)(?:,|$)/g
 
 const RESULTS = ['pass', 'fail', 'unfinished']
 
-interface Attempt {
-  readonly time: string
-  readonly result: string
-}
-
 /**
  * The last result of each device, of all stations.
  * @throws {Failure} `disk` if a file can't be read, `usage` if it has no results
  */
-function lastResults(paths: readonly string[]): Map<string, string> {
-  const last = new Map<string, Attempt>()
-  for (const path of new Set(paths))
-    for (const [device, attempt] of attemptsIn(path))
+function lastResults(paths: readonly string[]): Map<string, { time: string; result: string }> {
+  const last = new Map<string, { time: string; result: string }>()
+  for (const path of new Set(paths)) {
+    const text = textOf(path)
+    const rows = text.split('\n').map((line) => cellsOf(line.trim()))
+    const attempts = rows.filter(([, , , result = '']) => RESULTS.includes(result))
+    if (text.trim() !== '' && attempts.length === 0 && !rows.some((cells) => cells[3] === 'result'))
+      throw new Failure('not-results', `${path} is not a file of results`)
+    // Within a file, the last line of a device counts, and no clock.
+    const inFile = new Map(
+      attempts.map(([time = '', , device = '', result = '']) => [device, { time, result }]),
+    )
+    for (const [device, attempt] of inFile)
       if (attempt.time >= (last.get(device)?.time ?? '')) last.set(device, attempt)
-  return new Map([...last].map(([device, { result }]) => [device, result]))
-}
-
-/** The last line of each device: within a file, no clock decides. */
-function attemptsIn(path: string): Map<string, Attempt> {
-  const attempts = new Map<string, Attempt>()
-  const text = textOf(path)
-  let isAny = text.trim() === ''
-  for (const line of text.split('\n')) {
-    const [time = '', , device = '', result = ''] = cellsOf(line.trim())
-    if (RESULTS.includes(result)) attempts.set(device, { time, result })
-    isAny ||= RESULTS.includes(result) || result === 'result'
   }
-  if (!isAny) throw new Failure('not-results', `${path} is not a file of results`)
-  return attempts
+  return last
 }
 
 const cellsOf = (line: string) =>

@@ -98,13 +98,10 @@ function recordedFor(directory: string, device: string, messages: Messages): Fou
 
 /** @returns undefined if there is no such profile */
 function findIccid(directory: string, iccid: string, messages: Messages): Found | undefined {
-  const use = lookAt(directory, iccid)
+  const use = lookAt(directory, iccid, () =>
+    messages.warn(`${usedName(fileName(iccid))} can't be read: who has the profile is not known`),
+  )
   const nobodys = { ...wordsOf(''), iccid, movedTo: null }
-  if (use === undefined) {
-    const file = usedName(fileName(iccid))
-    messages.warn(`${file} can't be read: who has the profile is not known`)
-    return { ...nobodys, file, state: 'used' }
-  }
   if (use.state === 'gone') return undefined
   if (use.state === 'unused') return { ...nobodys, file: use.name, state: 'unused' }
   const file = use.state === 'claimed' ? null : usedName(use.name)
@@ -121,10 +118,8 @@ function findIccid(directory: string, iccid: string, messages: Messages): Found 
 }
 
 /** The unused file of a claim that is not finished. */
-const unfinishedOf = (use: Use | undefined): string[] =>
-  use?.state === 'claimed' || ((use?.state === 'used' || use?.state === 'torn') && use.isTwin)
-    ? [use.name]
-    : []
+const unfinishedOf = (use: Use): string[] =>
+  use.state === 'claimed' || ((use.state === 'used' || use.state === 'torn') && use.isTwin) ? [use.name] : []
 
 const usedOr = (unfinished: readonly string[]) => (unfinished.length === 0 ? 'used' : 'claimed')
 

@@ -3,8 +3,8 @@ import { type Messages, printable } from '../words.ts'
 /** Of `json` and `csv`. A later format may have more fields; one in which a field means something else has a higher number. */
 const VERSION = 1
 
-/** By field. Null is what is not known. */
-export type Row = Readonly<Record<string, string | number | null>>
+/** By field. In `json`, null is what is not known. */
+export type Row = Readonly<Record<string, string | number | null | undefined>>
 
 /** `notProfiles` becomes "not profiles". */
 export const inWords = (field: string) => field.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
@@ -29,7 +29,7 @@ const text: Table = function* (all, rows) {
 
 const json: Table = function* (fields, rows) {
   for (const row of rows) {
-    const values = fields.map((field) => [field, row[field]])
+    const values = fields.map((field) => [field, row[field] ?? null])
     yield `${JSON.stringify({ ...Object.fromEntries(values), version: VERSION })}\n`
   }
 }

@@ -2,6 +2,8 @@
 import { reasonOf, UnusableProfile } from '../failure.ts'
 import { iccidDigits } from '../profile/iccid.ts'
 import { alikeWords, inLowerCase } from '../store/devices.ts'
+import { fileName } from '../store/names.ts'
+import { attempt } from '../store/patience.ts'
 import { type Use, useAt, useOf } from '../store/profile-state.ts'
 import { directoryFailure, readProfile, readUsed } from '../store/read.ts'
 import { deviceIn, fieldsOf, tombstoneIn } from '../store/used-file.ts'
@@ -9,36 +11,32 @@ import type { Messages } from '../words.ts'
 
 export const MOST_WARNINGS = 20
 
-interface Words<T> {
-  words(thing: T): string
-  /** What is said of the others. */
-  more(others: number): string
-  readonly kind?: Parameters<Messages['warn']>[1]
-}
-
-/** Warns of the first things of a list. */
+/**
+ * Warns of the first things of a list.
+ * @param more what is said of the others
+ */
 export function warnOfEach<T>(
   messages: Messages,
   things: readonly T[],
-  { words, more, kind }: Words<T>,
+  says: { words: (thing: T) => string; more: (others: number) => string; kind?: 'unrecorded' },
 ): void {
-  for (const thing of things.slice(0, MOST_WARNINGS)) messages.warn(words(thing), kind)
+  for (const thing of things.slice(0, MOST_WARNINGS)) messages.warn(says.words(thing), says.kind)
   const others = things.length - MOST_WARNINGS
-  if (others > 0) messages.warn(more(others))
+  if (others > 0) messages.warn(says.more(others))
 }
 
 /**
- * What the names of one profile say.
+ * What the names of one profile say. If its used file can't be read, that says as little as a torn one.
  * @param iccid its digits
- * @returns undefined if its used file can't be read: then the profile is used
  * @throws {Failure} `disk` if nobody can tell; `no-profiles` if there is no such directory
  */
-export function lookAt(directory: string, iccid: string): Use | undefined {
+export function lookAt(directory: string, iccid: string, onUnreadable = () => {}): Use {
   try {
     return useOf(directory, iccid)
   } catch (error) {
-    if (error instanceof UnusableProfile) return undefined
-    throw directoryFailure(directory, error)
+    if (!(error instanceof UnusableProfile)) throw directoryFailure(directory, error)
+    onUnreadable()
+    return { state: 'torn', name: fileName(iccid), text: '', isTwin: false }
   }
 }
 
@@ -53,7 +51,9 @@ export const warnOfUnfinished = (directory: string, names: readonly string[], me
   })
 
 function claimOf(directory: string, name: string): string {
-  const text = claimTextOf(directory, name)
+  // If nobody can tell whose it is, the warning says enough.
+  const use = attempt(() => useAt(directory, name))
+  const text = use?.state === 'used' || use?.state === 'claimed' ? use.text : ''
   const device = deviceIn(text)
   const { station, claimed } = fieldsOf(text)
   const known = [station, claimed].filter((each) => typeof each === 'string')
@@ -61,16 +61,6 @@ function claimOf(directory: string, name: string): string {
   return device === undefined
     ? `${name}: a call${whose} is claiming it, or was killed while it did; do not move it`
     : `${name}: a call is claiming it for device ${device}, or was killed while it did: scan the device again; do not move it`
-}
-
-/** Empty also if nobody can tell: the warning says enough. */
-function claimTextOf(directory: string, name: string): string {
-  try {
-    const use = useAt(directory, name)
-    return use.state === 'used' || use.state === 'claimed' ? use.text : ''
-  } catch {
-    return ''
-  }
 }
 
 /** @param inTransit where the profiles go that interrupted moves have claimed, by their unused names */
@@ -104,22 +94,20 @@ export interface Records {
 /** @throws {Failure} `no-profiles` or `disk` */
 export function readRecords(directory: string): Records {
   const devices: DeviceRecord[] = []
-  const names = readUsed(directory)
   const unreadable: string[] = []
   let withoutDevice = 0
-  for (const name of names) {
-    const before = unreadable.length
+  for (const name of readUsed(directory)) {
     const text = readSafely(directory, name, unreadable)
-    const record = recordOf(name, text)
+    const record = recordOf(name, text ?? '')
     if (record !== undefined) devices.push(record)
-    else if (unreadable.length === before && tombstoneIn(text) === undefined) withoutDevice++
+    else if (text !== undefined && tombstoneIn(text) === undefined) withoutDevice++
   }
   return { devices: devices.sort((a, b) => compare(a.claimed, b.claimed)), withoutDevice, unreadable }
 }
 
 /** @param unreadable receives why the file can't be read */
 export const recordIn = (directory: string, name: string, unreadable: string[]): DeviceRecord | undefined =>
-  recordOf(name, readSafely(directory, name, unreadable))
+  recordOf(name, readSafely(directory, name, unreadable) ?? '')
 
 /** What a used file says; undefined if it names no device. */
 export function recordOf(file: string, text: string): DeviceRecord | undefined {
@@ -140,11 +128,11 @@ export function warnOfRecords(
   asked?: readonly string[],
 ): void {
   const byDevice = Map.groupBy(devices, ({ device }) => device)
-  const wanted = new Set(asked ?? byDevice.keys())
   // Two directories may know of one profile.
-  const several = [...byDevice]
-    .map(([device, all]) => ({ device, iccids: [...new Set(all.map(({ iccid }) => iccid))] }))
-    .filter(({ device, iccids }) => iccids.length > 1 && wanted.has(device))
+  const iccidsOf = (device: string) => [...new Set(byDevice.get(device)?.map(({ iccid }) => iccid))]
+  const several = (asked ?? [...byDevice.keys()])
+    .map((device) => ({ device, iccids: iccidsOf(device) }))
+    .filter(({ iccids }) => iccids.length > 1)
   warnOfEach(messages, several, {
     words: ({ device, iccids }) =>
       `device ${device} has ${iccids.length} profiles: ${iccids.join(', ')}; find out which one it uses`,
@@ -153,8 +141,10 @@ export function warnOfRecords(
   const byCase = Map.groupBy(byDevice.keys(), inLowerCase)
   const latest = [...byCase.values()].map((alike) => alike.at(-1) ?? '')
   const pairs = (asked ?? latest)
-    .map((device) => ({ device, others: byCase.get(inLowerCase(device)) ?? [] }))
-    .map(({ device, others }) => ({ device, others: others.filter((each) => each !== device) }))
+    .map((device) => ({
+      device,
+      others: byCase.get(inLowerCase(device))?.filter((each) => each !== device) ?? [],
+    }))
     .filter(({ others }) => others.length > 0)
   warnOfEach(messages, pairs, {
     words: ({ device, others }) => alikeWords(device, others),
@@ -173,12 +163,12 @@ export const compare = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0)
 
 const textOf = (value: unknown) => (typeof value === 'string' ? value : '')
 
-/** The text of a used file; empty if it can't be read. */
-function readSafely(directory: string, name: string, unreadable: string[]): string {
+/** The text of a used file; undefined if it can't be read. */
+function readSafely(directory: string, name: string, unreadable: string[]): string | undefined {
   try {
     return readProfile(directory, name) ?? ''
   } catch (error) {
     unreadable.push(`${name} is left out: ${reasonOf(error)}`)
-    return ''
+    return undefined
   }
 }

@@ -11,13 +11,13 @@ import {
   refuseOutdated,
 } from '../profile/validate.ts'
 import { distinct } from '../store/directory-entries.ts'
-import { type Identity, refuseCopy } from '../store/identity.ts'
+import { refuseCopy } from '../store/identity.ts'
 import { warnOfUnanswered, warnOfVendorList } from '../store/incoming/recover.ts'
 import { fileName, whyNoProfile } from '../store/names.ts'
 import { readProfile, whyNone } from '../store/read.ts'
 import { refuseAssigned } from '../store/used-file.ts'
 import { type Messages, type Progress, printable, several } from '../words.ts'
-import { type Counts, countAll, countFiles, sum } from './count.ts'
+import { countAll, countFiles, sum } from './count.ts'
 import { type Format, inWords, type Output, type Row, TABLES } from './print.ts'
 import { MOST_WARNINGS, warnOfEach, warnOfTransit, warnOfUnfinished } from './records.ts'
 
@@ -33,48 +33,28 @@ const FAULTS: Record<Fault, string> = {
 /** How many unused profiles were opened, how many of them a device would accept, and what is wrong with the others. */
 type Checked = Record<'checked' | 'usable' | Fault, number>
 
-/** What was counted in a directory, and what was found when its unused profiles were opened. Of the total of all, some is null. */
-export interface Summary {
-  readonly directory: string | null
-  readonly counts: Counts
-  readonly checked: Checked | undefined
-  readonly identity: Identity | null
-}
-
 /** The fields of `json` and `csv`, in this order: newer ones come last. */
 const FIELDS = [
   ...['directory', 'unused', 'used', 'unfinished', 'notProfiles', 'received', 'checked', 'usable'],
   ...['damaged', 'locked', 'unfit', 'held', 'moved', 'inTransit', 'unreadable', 'identity', 'unanswered'],
 ]
 
-/** What was not checked is null. */
-function rowOf({ directory, counts, checked, identity }: Summary): Row {
-  const known: Row = { directory, ...counts, ...checked, identity }
-  return Object.fromEntries(FIELDS.map((field) => [field, known[field] ?? null]))
-}
-
-/** The rows of `text`, in this order. */
-const ROWS = [
-  ...['unused', 'used', 'unfinished', 'moved', 'inTransit', 'notProfiles', 'received', 'unanswered'],
-  ...['checked', 'usable', 'damaged', 'unreadable', 'locked', 'unfit', 'held'],
-]
-
 /** What `text` says of a directory that is not itself. */
-const COPIES = new Map([
+const COPIES = new Map<Row[string], string>([
   ['copy', 'a copy, or from a backup: nothing is handed out of it'],
   ['carried', 'a copy of a directory that was not used: use only one of them'],
 ])
 
-/** What `status` prints of its directories, with a newline at its end. */
-export function statusIn(format: Format, summaries: readonly Summary[]): string {
-  const all = summaries.map(rowOf)
-  if (format !== 'text') return [...TABLES[format](FIELDS, all)].join('')
-  const blocks = all.map((fields) => {
+/** With a newline at its end. In `text`, numbers are in the order in which they are counted. */
+function statusIn(format: Format, rows: readonly Row[]): string {
+  if (format !== 'text') return [...TABLES[format](FIELDS, rows)].join('')
+  const blocks = rows.map(({ directory = 'total', identity, ...numbers }) => {
+    const copy = COPIES.get(identity)
     // Only the unused ones are worth a line if there are none.
-    const rows = ROWS.filter((row) => row === 'unused' || fields[row])
-    const lines = rows.map((row) => `  ${inWords(row).padEnd(13)} ${String(fields[row]).padStart(9)}\n`)
-    const copy = COPIES.get(String(fields['identity']))
-    return `${printable(String(fields['directory'] ?? 'total'))}\n${copy ? `  ${copy}\n` : ''}${lines.join('')}`
+    const lines = Object.entries(numbers)
+      .filter(([name, number]) => name === 'unused' || number)
+      .map(([name, number]) => `  ${inWords(name).padEnd(13)} ${String(number).padStart(9)}\n`)
+    return `${printable(String(directory))}\n${copy ? `  ${copy}\n` : ''}${lines.join('')}`
   })
   return blocks.join('')
 }
@@ -98,31 +78,32 @@ export async function showStatus(inquiry: Inquiry): Promise<void> {
   const { keyPath, messages, progress } = inquiry
   const directories = distinct(inquiry.directories)
   const key = keyPath === undefined ? undefined : readKey(keyPath, inquiry.passphrase, messages)
-  const all = directories.map((directory) => ({ directory, ...countFiles(directory, messages) }))
-  const summaries: Summary[] = []
+  const all = directories.map((directory) => {
+    const found = countFiles(directory, messages)
+    return { directory, ...found, toCheck: found.iccids.slice(0, inquiry.count) }
+  })
+  const rows: Row[] = []
+  const results: Checked[] = []
   let unread: UnusableProfile | undefined
-  const most = ({ length }: { length: number }) => Math.min(inquiry.count, length)
   const goal = several(
-    all.reduce((sum, { iccids }) => sum + most(iccids), 0),
+    all.reduce((sum, { toCheck }) => sum + toCheck.length, 0),
     'profile',
   )
   let done = 0
-  const onChecked = (more: number) => {
-    done += more
+  const onChecked = () => {
+    done++
   }
   if (key !== undefined) progress.follow(() => `${done} of ${goal} checked`)
-  for (const { directory, counts, iccids, identity } of all) {
-    const found =
-      key && (await checkProfiles({ directory, iccids, count: most(iccids), key, messages, onChecked }))
-    summaries.push({ directory, counts, checked: found?.result, identity })
+  for (const { directory, counts, identity, toCheck } of all) {
+    const found = key && (await checkProfiles(directory, toCheck, key, { messages, onChecked }))
+    results.push(...(found ? [found.result] : []))
+    rows.push({ directory, identity, ...counts, ...found?.result })
     unread ??= found?.unread
   }
-  const results = summaries.flatMap((each) => each.checked ?? [])
   const checked = results.length > 0 ? sum(results) : undefined
   const counts = countAll(all)
-  const total = { directory: null, counts, checked, identity: null }
-  const lines = summaries.length > 1 ? [...summaries, total] : summaries
-  await inquiry.print(statusIn(inquiry.format, lines))
+  if (rows.length > 1) rows.push({ ...counts, ...checked })
+  await inquiry.print(statusIn(inquiry.format, rows))
   for (const { directory, counts, unfinished, inTransit, notProfiles, unanswered } of all) {
     warnOfUnfinished(directory, unfinished, messages)
     warnOfTransit(inTransit, messages)
@@ -173,37 +154,33 @@ const OPTIONS = { smsp: false, smsc: true, crc: true }
 /** Whether the key is wrong: there is something to decrypt, and it decrypts nothing. */
 const opensNone = ({ usable, locked, unfit }: Checked) => locked > 0 && usable + unfit === 0
 
-interface Check {
-  readonly directory: string
-  readonly iccids: readonly string[]
-  /** How many of them to open, the lowest first. */
-  readonly count: number
-  readonly key: PrivateKey
-  readonly messages: Messages
-  /** Receives how many more profiles are checked. */
-  readonly onChecked: (more: number) => void
-}
-
 /**
  * Opens unused profiles without claiming them, and names those that can't be used.
+ * @param onChecked called for each of them
  * @returns also why the last of the unreadable ones can't be read
  */
-async function checkProfiles({ directory, iccids, count, key, messages, onChecked }: Check) {
+async function checkProfiles(
+  directory: string,
+  iccids: readonly string[],
+  key: PrivateKey,
+  { messages, onChecked }: { messages: Messages; onChecked: () => void },
+) {
+  const count = iccids.length
   const result: Checked = { checked: 0, usable: 0, damaged: 0, unreadable: 0, locked: 0, unfit: 0, held: 0 }
   let unread: UnusableProfile | undefined
   const decrypt = await decryptor(key, count)
   const warnings: string[] = []
   let withoutKeys = 0
   for (let at = 0; at < count; at += AT_ONCE) {
-    const names = iccids.slice(at, Math.min(at + AT_ONCE, count)).map(fileName)
+    const names = iccids.slice(at, at + AT_ONCE).map(fileName)
     const results = await Promise.all(
       names.map(async (name) => [name, await open(directory, name, decrypt)] as const),
     )
-    const before = result.checked
     for (const [name, found] of results) {
       // A station has claimed it in the meantime.
       if (found === undefined) continue
       result.checked++
+      onChecked()
       if (!(found instanceof UnusableProfile)) {
         result.usable++
         if (found.length > 0) withoutKeys++
@@ -215,7 +192,6 @@ async function checkProfiles({ directory, iccids, count, key, messages, onChecke
       if (warnings.length < MOST_WARNINGS) warnings.push(warning)
       else messages.tell(1, warning)
     }
-    onChecked(result.checked - before)
     // All of them can take long, and most likely it is the wrong key.
     if (at === 0 && count > AT_ONCE && opensNone(result))
       messages.warn('the key does not decrypt the first profiles', 'locked-first')

@@ -3,11 +3,11 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { OUTCOMES } from '../../src/advice/exit-codes.ts'
 import { COMMANDS } from '../../src/cli/commands/all.ts'
-import { commandHelp, exitCodeHelp, overview, type Topic } from '../../src/cli/help.ts'
-import { definitionOf } from '../../src/cli/options.ts'
+import { commandHelp, exitCodeHelp, overview } from '../../src/cli/help.ts'
+import { type CommandDefinition, definitionOf } from '../../src/cli/options.ts'
 import { lines } from '../support/promises.ts'
 
-const topics: Topic[] = COMMANDS.map((command) => ({ ...definitionOf(command), ...command.usage }))
+const topics = COMMANDS.map(definitionOf)
 const PLAIN = { width: 80, colour: false }
 const [fetchHelp = '', nextHelp = ''] = topics.map((topic) => commandHelp(topic, PLAIN))
 const overviewHelp = overview(topics, '1.2.3', PLAIN)
@@ -34,7 +34,7 @@ test('the help of a command has the global options, the defaults and the environ
 })
 
 test('what is on by default has no option, and is accepted', () => {
-  const { options, values } = topics[1] as Topic
+  const { options, values } = topics[1] as CommandDefinition
   expect(nextHelp).not.toMatch(/ --(crc|smsc)\b/)
   expect(options.flatMap(({ names }) => names)).not.toContain('--crc')
   expect(values.get('--crc')).toBe('none')
@@ -82,12 +82,12 @@ test('at any width, no word is lost, and from 40 columns on, no line but command
 })
 
 test('at 40 columns, each meaning stands below its option', () => {
-  const narrow = commandHelp(topics[0] as Topic, { width: 40, colour: false })
+  const narrow = commandHelp(topics[0] as CommandDefinition, { width: 40, colour: false })
   expect(narrow).toContain('\n  -n, --count <N>\n      how many profiles to fetch\n      (default: 1)\n')
 })
 
 test('colour does not change the text', () => {
-  const coloured = commandHelp(topics[1] as Topic, { ...PLAIN, colour: true })
+  const coloured = commandHelp(topics[1] as CommandDefinition, { ...PLAIN, colour: true })
   expect(coloured).not.toBe(nextHelp)
   expect(stripVTControlCharacters(coloured)).toBe(nextHelp)
 })

@@ -6,7 +6,6 @@ import type { Report } from '../report.ts'
 export interface Context {
   readonly report: Report
   readonly version: string
-  readonly env: NodeJS.ProcessEnv
   /** Writes to standard output. */
   readonly print: (text: string) => Promise<void>
   /** Prints the help of one command, or of softsim if no command is given. */

@@ -3,7 +3,6 @@ import { UsageError } from '../../advice/advice.ts'
 import { setting } from '../../advice/shell.ts'
 import { oddEnd } from '../../words.ts'
 import { onInterrupt } from '../signals.ts'
-import { writeStandardError } from '../terminal/standard-error.ts'
 import { BaseCommand, FLUSH_THREADS, startThreads } from './base.ts'
 import { notEmpty, parseCount } from './values.ts'
 
@@ -59,7 +58,7 @@ export class FetchCommand extends BaseCommand {
     const end = oddEnd(directory)
     if (end !== undefined) report.warn(`the name of the directory ${end}`)
     const { standInForStreams } = await import('../terminal/streams.ts')
-    standInForStreams(writeStandardError)
+    standInForStreams()
     const { fetchProfiles } = await import('../../fetch/fetch.ts')
     const { stop, abort, release } = onInterrupt(GRACE_MS, (isLast) =>
       report.warn(isLast ? AT_ONCE : WAITING),

@@ -7,41 +7,58 @@ import { notEmpty } from './values.ts'
 
 const LONGEST = 128
 
-/** Without case, blanks and punctuation: what scanners say that have read nothing. */
-const NO_READ =
-  'badcode badread err error fail ng nobarcode nocode nodata nolabel nomatch noread nosymbol notfound notread nr readerror readfail scanerror timeout'.split(
-    ' ',
-  )
-
-/** What languages write for a value that is not there, and boards for a serial number that nobody has set. */
-const NO_VALUE =
-  'baseboardserialnumber chassisserialnumber dbnull default defaultstring empty emptystring false inf infinity invalid n/a na nan nil none nonetype notapplicable notavailable nothing notset notspecified null nullptr oem systemserialnumber tobefilledbyoem true unassigned undefined unknown unset void'.split(
-    ' ',
-  )
-
-/** As languages print what is no text, and cmd what is empty; also behind what stands before a number. */
-const OBJECT = /^(\[object \w+\]|\[Function.*\]|Promise \{.*\}|System\.\w+(\[\])?|ECHO .*\b(on|off)\W*)$/i
-const NUMBERLESS = /^undefined\b|[-_:./ ](undefined|null|NULL|NaN|None|nil)$/
-
-/** What a command says in place of a serial number. */
-const MESSAGE =
-  /\b(no such file|command not found|page not found|not recognized|permission denied|bad gateway|cannot find|could not|failed to|no devices|traceback)\b|\w(Exception|Error)\b/i
-
-/** What `--device` is for in other tools. */
-const PORT = /^(\/dev\/\S+|(\\\\\.\\)?COM[1-9]\d?:?)$/i
-
-/** The names of variables, where the sign before them was forgotten. */
-const NAMES = 'barcode device serial serialnumber sn'.split(' ')
-
-/** In shells, templates and format strings. What programs print in angle brackets describes an object. */
-const VARIABLE =
-  /^(%\w+(:[^%]*)?%|%{1,2}[-~.\d]*\w|%\(\w+\)\w|!\w+(:[^!]*)?!|@\w+@|__\w+__|<.+>|\$[a-z_][\w:.]*|\$\d|#\{.+\}|\{\s*\w*([!:][^}]*)?\s*\}|\\\w)$/i
-
-/** The same in a part of the text. */
-const WITH_VARIABLE = /\$\(.+\)|\$\{.+\}|\{\{.+\}\}|[-_:. ](\$[a-z_]\w+|%\w+%|\{\w*\}|%\d*d)$/i
-
-/** A cell with an error, and a number that has lost its last digits. */
-const CELL = /^(#N\/[AD]|#NV|#\u00a1?[A-Z0/]+[!?]|Err:\d{3}|\d([.,]\d+)?E\+\d+|\d[.,]\d+E\d+)$/i
+/**
+ * What is no serial number: what it is, what helps, words without case, blanks and punctuation, and forms. Only the first
+ * that fits is told.
+ */
+const REFUSED: readonly (readonly [what: string, hint: string, words: string, ...forms: RegExp[]])[] = [
+  [
+    'the scanner has read nothing',
+    'scan the device again',
+    'badcode badread err error fail ng nobarcode nocode nodata nolabel nomatch noread nosymbol notfound notread nr readerror readfail scanerror timeout',
+    /^[^\p{L}\p{N}]*$/u,
+  ],
+  ['written with a blank that is no space', 'enter it again, with spaces', '', /(?! )\p{Zs}/u],
+  [
+    'a variable that was not replaced',
+    'check how the script writes variables; --device takes the serial number itself',
+    // The names of variables, where the sign before them was forgotten.
+    'barcode device serial serialnumber sn',
+    // In shells, templates and format strings. What programs print in angle brackets describes an object.
+    /^(%\w+(:[^%]*)?%|%{1,2}[-~.\d]*\w|%\(\w+\)\w|!\w+(:[^!]*)?!|@\w+@|__\w+__|<.+>|\$[a-z_][\w:.]*|\$\d|#\{.+\}|\{\s*\w*([!:][^}]*)?\s*\}|\\\w)$/i,
+    // The same in a part of the text.
+    /\$\(.+\)|\$\{.+\}|\{\{.+\}\}|[-_:. ](\$[a-z_]\w+|%\w+%|\{\w*\}|%\d*d)$/i,
+  ],
+  [
+    'a spreadsheet has lost the serial number',
+    'make its column text, and enter the number again',
+    '',
+    // A cell with an error, and a number that has lost its last digits.
+    /^(#N\/[AD]|#NV|#\u00a1?[A-Z0/]+[!?]|Err:\d{3}|\d([.,]\d+)?E\+\d+|\d[.,]\d+E\d+)$/i,
+  ],
+  [
+    'a port',
+    '--device takes the serial number; write the output to the port with >',
+    '',
+    /^(\/dev\/\S+|(\\\\\.\\)?COM[1-9]\d?:?)$/i,
+  ],
+  [
+    'a message of a program',
+    'check where the script gets the serial number from; nothing was claimed',
+    '',
+    /\b(no such file|command not found|page not found|not recognized|permission denied|bad gateway|cannot find|could not|failed to|no devices|traceback)\b|\w(Exception|Error)\b/i,
+  ],
+  [
+    'the script has no serial number',
+    'check where the script gets it from; nothing was claimed',
+    // What languages write for a value that is not there, and boards for a serial number that nobody has set.
+    'baseboardserialnumber chassisserialnumber dbnull default defaultstring empty emptystring false inf infinity invalid n/a na nan nil none nonetype notapplicable notavailable nothing notset notspecified null nullptr oem systemserialnumber tobefilledbyoem true unassigned undefined unknown unset void',
+    // As languages print what is no text, and cmd what is empty.
+    /^(\[object \w+\]|\[Function.*\]|Promise \{.*\}|System\.\w+(\[\])?|ECHO .*\b(on|off)\W*)$/i,
+    // Before or behind a number.
+    /^undefined\b|[-_:./ ](undefined|null|NULL|NaN|None|nil)$/,
+  ],
+]
 
 /** Of keyboards, word processors and several languages. */
 const QUOTE = /["'`\u00b4\u00ab\u00bb\u2018-\u201f\u2039\u203a\u300c-\u300f]/
@@ -97,28 +114,9 @@ export function deviceFor(text: string, format: RegExp | undefined): string {
 }
 
 function mistakeIn(serial: string): readonly [what: string, hint: string] | undefined {
-  if (/(?! )\p{Zs}/u.test(serial))
-    return ['written with a blank that is no space', 'enter it again, with spaces']
   const word = serial.toLowerCase().replaceAll(/[^\p{L}\p{N}/]/gu, '')
-  if (!/[\p{L}\p{N}]/u.test(word) || NO_READ.includes(word))
-    return ['the scanner has read nothing', 'scan the device again']
-  if (VARIABLE.test(serial) || WITH_VARIABLE.test(serial) || NAMES.includes(word)) {
-    return [
-      'a variable that was not replaced',
-      'check how the script writes variables; --device takes the serial number itself',
-    ]
-  }
-  if (CELL.test(serial))
-    return ['a spreadsheet has lost the serial number', 'make its column text, and enter the number again']
-  if (PORT.test(serial))
-    return ['a port', '--device takes the serial number; write the output to the port with >']
-  if (MESSAGE.test(serial))
-    return [
-      'a message of a program',
-      'check where the script gets the serial number from; nothing was claimed',
-    ]
-  if (NO_VALUE.includes(word) || OBJECT.test(serial) || NUMBERLESS.test(serial))
-    return ['the script has no serial number', 'check where the script gets it from; nothing was claimed']
+  for (const [what, hint, words, ...forms] of REFUSED)
+    if (words.split(' ').includes(word) || forms.some((form) => form.test(serial))) return [what, hint]
   const isList = /[,;]/.test(serial)
   if (!isList && !QUOTED.test(serial)) return undefined
   const parts = serial.split(/[,;]/).map((part) => part.replaceAll(ENDS, '').trim())

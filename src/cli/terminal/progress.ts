@@ -52,8 +52,7 @@ async function startLine(report: Report): Promise<Progress> {
   }
 }
 
-/** @param everyMs the least time between two messages */
-export function startLog(report: Report, everyMs = LOG_MS): Progress {
+export function startLog(report: Report): Progress {
   let line: (() => string) | undefined
   let said = { state: '', at: Number.NEGATIVE_INFINITY }
   const say = () => {
@@ -65,13 +64,13 @@ export function startLog(report: Report, everyMs = LOG_MS): Progress {
     timer.refresh()
     report.tell(0, text)
   }
-  const timer = setInterval(say, everyMs)
+  const timer = setInterval(say, LOG_MS)
   return {
     follow(next) {
       line = next
     },
     note() {
-      if (performance.now() - said.at >= everyMs) say()
+      if (performance.now() - said.at >= LOG_MS) say()
     },
     end: () => clearInterval(timer),
   }

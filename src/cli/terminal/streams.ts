@@ -1,16 +1,16 @@
 import { Writable } from 'node:stream'
 import { isatty } from 'node:tty'
+import { writeStandardError } from './standard-error.ts'
 
 /**
  * Replaces process.stdout and process.stderr with stand-ins if they are not terminals. Node opens such a stream as
  * soon as code reads the property, as `node:assert` does while undici loads it. Not every pipe can be opened that
  * way: under Wine, it ended the program.
- * @param writeError writes text to standard error
  */
-export function standInForStreams(writeError: (text: string) => void): void {
+export function standInForStreams(): void {
   const streams = [
     ['stdout', 1, () => {}],
-    ['stderr', 2, writeError],
+    ['stderr', 2, writeStandardError],
   ] as const
   for (const [name, descriptor, write] of streams) {
     if (isatty(descriptor) && canBeOpened(name)) continue
