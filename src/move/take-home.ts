@@ -31,7 +31,9 @@ export async function takeHome(wanted: Pick<Order, 'source' | 'target' | 'messag
     if (isAnyGiven)
       throw new Failure('not-taken-back', `profiles that ${target} may have can't be taken back to ${source}`)
     if (back > 0) return
-    const facts = { kind: 'no-move', to: open[0]?.journal.plan.to } as const
+    if (moves.length > 0) return messages.tell(0, `nothing is in transit from ${source} to ${target}`)
+    const going = open.find(({ journal }) => journal.fate !== 'back')
+    const facts = { kind: 'no-move', to: going?.journal.plan.to } as const
     throw new Failure(facts, `no interrupted move from ${source} to ${target}`)
   } catch (error) {
     throw failureOf(error, wanted)

@@ -72,7 +72,7 @@ export interface Wanted extends Ready {
   /** If it is to be recorded for its device before: how many records the device has. */
   readonly records?: number | undefined
   /** The unused file beside a torn used one. It goes when the profile is claimed under its next number. */
-  readonly twin?: string
+  readonly twin?: string | undefined
 }
 
 export const asUnsure = (ready: Ready): Ready => ({ ...ready, isUnsure: true })

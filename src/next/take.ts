@@ -142,12 +142,15 @@ class Taking {
     const late = await this.#record(wanted)
     this.#fresh = [...chosen.filter((each) => late.has(each)), ...this.#fresh.slice(open.length)]
     for (const each of again) had.set(each.device ?? each.name, each)
-    for (const each of await search.claim(wanted.filter((each) => !late.has(each)))) {
+    const claimed = await search.claim(wanted.filter((each) => !late.has(each)))
+    for (const each of claimed) had.set(each.device ?? each.name, each)
+    for (const each of claimed) {
       const { iccid, device, name, twin } = each
       const remove = (path: string) => this.#told({ iccid }, () => patiently(() => removeIfThere(path)))
+      if (twin === undefined || (await remove(join(directory, twin)))) continue
       // A tool that only renames has taken it.
-      if (twin !== undefined && !(await remove(join(directory, twin)))) throw busy(iccid)
-      had.set(device ?? name, each)
+      had.delete(device ?? name)
+      throw busy(iccid)
     }
   }
 
@@ -176,8 +179,9 @@ class Taking {
   async #lookAtRecord(device: string, { name, text, use }: Assignment): Promise<Look> {
     const { directory } = this.#source
     const { iccid, isNew } = this.#wish
+    const before = use.state === 'gone' ? useBefore(directory, name) : undefined
     // Its file was moved or deleted. Whether somebody has the profile is not known.
-    if (use.state === 'gone' && !isToComeAnew(directory, name)) {
+    if (use.state === 'gone' && before === undefined) {
       // If the directory itself is missing, report that instead.
       checkDirectory(directory)
       const what = `device ${device} was assigned the profile of ${name}, and that file is gone`
@@ -189,7 +193,8 @@ class Taking {
     const ready = { ...(await readyFrom(this.#source, file, text)), device }
     if ((isNew && !this.#recorded.has(text)) || ready.iccid !== (iccid ?? ready.iccid))
       throw new Failure('has-profile', `device ${device} already has ${ready.iccid}`)
-    if (use.state === 'unused' || use.state === 'gone') return { wanted: { ...ready, text } }
+    const twin = before?.state === 'torn' && before.isTwin ? before.name : undefined
+    if (use.state === 'unused' || use.state === 'gone') return { wanted: { ...ready, text, twin } }
     // The record has all that a torn used file lacks.
     const caution = `device ${device} already has ${ready.iccid}; printing the same profile again`
     return { again: { ...ready, isAgain: true, caution } }
@@ -344,12 +349,17 @@ function finish(directory: string, use: Use): boolean {
   return true
 }
 
-/** A call was killed that had recorded a profile, marked used by nobody known, under its next number. */
-function isToComeAnew(directory: string, name: string): boolean {
+/**
+ * A call was killed that had recorded a profile, marked used by nobody known, under its next number.
+ * @returns what there was under the number before; undefined if it was no such call
+ */
+function useBefore(directory: string, name: string): Use | undefined {
   const { digits = '', number = 1 } = parseName(name) ?? {}
-  if (number === 1) return false
+  if (number === 1) return undefined
   const before = useAt(directory, fileName(keyOf({ digits, number: number - 1 })))
-  return before.state === 'torn' || (before.state === 'used' && tombstoneIn(before.text) === undefined)
+  const isAnew =
+    before.state === 'torn' || (before.state === 'used' && tombstoneIn(before.text) === undefined)
+  return isAnew ? before : undefined
 }
 
 /** Whether a used file names a device that has another profile: a call of version 1.1 was killed while it released it. */

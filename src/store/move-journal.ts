@@ -7,6 +7,7 @@
 import { randomUUID } from 'node:crypto'
 import { renameSync } from 'node:fs'
 import { join } from 'node:path'
+import { reasonOf } from '../failure.ts'
 import { iccidDigits } from '../profile/iccid.ts'
 import { comeAll } from './claim.ts'
 import { comingKey, keyOfName, MOVES } from './claim-place.ts'
@@ -24,9 +25,9 @@ import { earlierEntries } from './earlier-versions.ts'
 import { flushDirectoryIfThere, flushDirectorySync, writeFlushed } from './flush/flush.ts'
 import { fileName, nextName, parseName, usedName } from './names.ts'
 import { attempt, patiently } from './patience.ts'
-import { isStored, useAt } from './profile-state.ts'
+import { isProfileOf, type Use, useAt } from './profile-state.ts'
 import { looking, namesOf, readProfile, textOf } from './read.ts'
-import { byUs, fieldsOf, type Tombstone, tombstoneIn } from './used-file.ts'
+import { byUs, fieldsOf, moveTo, type Tombstone, tombstoneIn } from './used-file.ts'
 
 const MARK = '.from'
 const ID = /^[0-9a-f-]{36}$/
@@ -244,24 +245,42 @@ export async function store(
   refuseFailures(await comeAll(target, creations))
 }
 
-/** @returns what a profile is to be in the target; undefined if it came by this move, or if the target has it otherwise */
+/**
+ * Of a profile that came back to the target, the last time counts.
+ * @returns what a profile is to be in the target; undefined if it came by this move, or if the target has it otherwise
+ */
 function keyInTarget(target: string, id: string, isEarlier: boolean, iccid: string): string | undefined {
-  let name = fileName(iccidDigits(iccid) ?? '')
-  for (; ; name = nextName(name)) {
+  let last: Use = { state: 'gone' }
+  for (let name = fileName(iccidDigits(iccid) ?? ''); ; name = nextName(name)) {
     let use = useAt(target, name)
     if (use.state === 'unused') {
       // It may be about to become complete.
       settle(target, comingKey(name))
-      if (isStored(target, use.name)) return undefined
+      if (holdsProfile(target, use.name)) return undefined
       // Somebody may have claimed it since the first look.
       use = useAt(target, name)
     }
-    if (use.state === 'gone') return comingKey(name)
-    // What it holds is not the profile.
-    if (use.state === 'unused') continue
-    if (use.state !== 'used' || isEarlier) return undefined
-    const tombstone = tombstoneIn(use.text)
-    if (tombstone === undefined || tombstone.profile.from === id) return undefined
+    if (use.state === 'gone') return canComeAfter(last, isEarlier) ? comingKey(name) : undefined
+    if (use.state !== 'unused' && moveTo(use.text) === id) return undefined
+    last = use
+  }
+}
+
+/** What an unused file holds here is not the profile. What the target gave away can return to it. */
+const canComeAfter = (use: Use, isEarlier: boolean): boolean =>
+  use.state === 'gone' ||
+  use.state === 'unused' ||
+  (use.state === 'used' && !isEarlier && tombstoneIn(use.text) !== undefined)
+
+/**
+ * @returns false if the file holds something else
+ * @throws {Error} if it can't be read. Through another mount of the source, it may be the file that this move has removed
+ */
+function holdsProfile(target: string, name: string): boolean {
+  try {
+    return isProfileOf(readProfile(target, name), name)
+  } catch (error) {
+    throw new Error(`${name}: ${reasonOf(error)}`, { cause: error })
   }
 }
 

@@ -68,3 +68,10 @@ export function spellings(name: string): string[] {
   const all = ['', 'F', 'f'].map((filler) => fileName(keyOf({ ...parsed, digits: parsed.digits + filler })))
   return [name, ...all.filter((each) => each !== name)]
 }
+
+/** The names, in any spelling, that a profile had before it came back. */
+export function earlierNames(name: string): string[] {
+  const { digits = '', number = 1 } = parseName(name) ?? {}
+  const numbers = Array.from({ length: number - 1 }, (_, at) => at + 1)
+  return numbers.flatMap((each) => spellings(fileName(keyOf({ digits, number: each }))))
+}

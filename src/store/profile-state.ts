@@ -6,7 +6,7 @@ import { keyOfName } from './claim-place.ts'
 import { claimsOf } from './create.ts'
 import { exists, lookTwice, removeIfThere } from './directory-entries.ts'
 import { parseProfile } from './incoming/answers.ts'
-import { fileName, nextName, parseName, pathIn, spellings, usedName } from './names.ts'
+import { earlierNames, fileName, nextName, parseName, pathIn, spellings, usedName } from './names.ts'
 import { patiently } from './patience.ts'
 import { readProfile } from './read.ts'
 import { fieldsOf, tombstoneIn } from './used-file.ts'
@@ -16,7 +16,7 @@ export type Use =
   | { readonly state: 'unused'; readonly name: string }
   /** It is decided whose it is, and the used file is about to come. */
   | { readonly state: 'claimed'; readonly name: string; readonly text: string }
-  /** `isTwin`: the unused file is still there. */
+  /** `isTwin`: its unused file is still there, or that of an earlier coming. */
   | { readonly state: 'used'; readonly name: string; readonly text: string; readonly isTwin: boolean }
   /** The used file is empty or torn: an earlier version was killed, or the power failed. Nobody has the profile. */
   | { readonly state: 'torn'; readonly name: string; readonly text: string; readonly isTwin: boolean }
@@ -51,12 +51,14 @@ export const useAt = (directory: string, name: string): Use =>
 
 function lookAt(directory: string, name: string): Use {
   const names = spellings(name)
-  const unused = names.find((each) => exists(join(directory, each)))
+  const isThere = (each: string) => exists(join(directory, each))
+  const unused = names.find(isThere)
   const [claim] = claimsOf(directory, keyOfName(name))
   for (const each of names) {
     const text = exists(join(directory, usedName(each))) ? readProfile(directory, usedName(each)) : undefined
     if (text === undefined) continue
-    if (isComplete(text, each)) return { state: 'used', name: each, text, isTwin: unused !== undefined }
+    const isTwin = unused !== undefined || earlierNames(name).some(isThere)
+    if (isComplete(text, each)) return { state: 'used', name: each, text, isTwin }
     if (claim === undefined)
       return { state: 'torn', name: unused ?? each, text, isTwin: unused !== undefined }
   }
@@ -74,20 +76,24 @@ function isComplete(text: string, name: string): boolean {
 const isOf = (iccid: unknown, name: string) => iccidDigits(String(iccid)) === parseName(name)?.digits
 
 /**
- * Removes the unused file beside a used one: a killed call of an earlier version left it, or somebody put it back.
+ * Removes the unused file beside a used one: a killed call left it, or somebody put it back.
  * @throws the system error
  */
 export function removeTwin(directory: string, use: Use): void {
   if (use.state !== 'used' || !use.isTwin) return
-  for (const name of spellings(use.name)) patiently(() => removeIfThere(join(directory, name)))
+  const names = [...spellings(use.name), ...earlierNames(use.name)]
+  for (const name of names) patiently(() => removeIfThere(join(directory, name)))
 }
+
+/** @param text of a file, if there is one */
+export const isProfileOf = (text: string | undefined, name: string): boolean =>
+  text !== undefined && isOf(parseProfile(text)?.iccid, name)
 
 /** Whether a file holds its profile. One that can't be read counts as stored, so that it is left unchanged. */
 export function isStored(directory: string, name: string): boolean {
   if (!exists(pathIn(directory, name))) return false
   try {
-    const text = readProfile(directory, name)
-    return text !== undefined && isOf(parseProfile(text)?.iccid, name)
+    return isProfileOf(readProfile(directory, name), name)
   } catch (error) {
     if (error instanceof UnusableProfile) return true
     throw error

@@ -111,6 +111,20 @@ test('a file in the target that is no profile, such as an interrupted copy, does
   expect(unusedIn(target)).toEqual(expect.arrayContaining([file(1, 2), file(2)]))
 })
 
+test('a file in the target that can’t be read, as through a second mount of the source, is not taken for the profile', async () => {
+  const [source, target] = pair(2)
+  mkdirSync(target)
+  writeFileSync(join(target, file(1)), readFileSync(join(source, file(1))))
+  beforeRead((path) => {
+    if (path === join(target, file(1))) throw Object.assign(new Error('EIO'), { code: 'EIO' })
+  })
+  const message = expect.stringContaining(`${file(1)}: it can't be read`)
+  await expect(move(source, target)).rejects.toMatchObject({ facts: { kind: 'unfinished-move' }, message })
+  asUsual()
+  await move(source, target)
+  expect(unusedIn(target)).toEqual(files(1, 2))
+})
+
 test('another disk is mounted at the target meanwhile: the move does not say that it is done', async () => {
   const [source, target] = pair(2)
   beforeRead((path) => {
