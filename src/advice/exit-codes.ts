@@ -31,7 +31,9 @@ const USAGE = {
   },
   'nested-directories': 'give directories side by side; nothing was moved',
   'no-receipts': 'name a new file, such as receipt.jsonl; nothing was claimed',
-  'not-receipts': 'name the files that next --receipt has written',
+  'no-receipts-read':
+    'name the files of receipts of all stations; if nothing was handed out or moved since the backup or the copy, use --without-receipts; nothing was changed',
+  'not-receipts': 'name the files that next and move --receipt have written',
   'not-results': 'name the files that the scripts of the stations have written: results.csv',
   'no-web-url': {
     message: 'the value of --url is not an http or https URL',

@@ -28,7 +28,8 @@ import {
   openMoves,
   store,
 } from '../store/move-journal.ts'
-import { fileName } from '../store/names.ts'
+import { fileName, nextName } from '../store/names.ts'
+import { useAt } from '../store/profile-state.ts'
 import { FreeList, Queue } from '../store/queue.ts'
 import { readUnused, whyNone } from '../store/read.ts'
 import { ReceiptFile } from '../store/receipts/append.ts'
@@ -300,7 +301,9 @@ async function give(run: Run, move: Move, { names, isEarlier }: Known, isResumed
   for (let at = 0; at < names.length; at += AT_ONCE) {
     if (stop.aborted) throw interrupted(names.length - at)
     const ours = names.slice(at, at + AT_ONCE).flatMap((name) => {
-      const tombstone = claimedBy(move, name)
+      // What has come back since is not given again.
+      const isBack = useAt(source, nextName(name)).state !== 'gone'
+      const tombstone = isBack ? undefined : claimedBy(move, name)
       return tombstone === undefined ? [] : [{ name, tombstone }]
     })
     receipts?.append(

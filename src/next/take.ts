@@ -146,8 +146,9 @@ class Taking {
     for (const each of claimed) had.set(each.device ?? each.name, each)
     for (const each of claimed) {
       const { iccid, device, name, twin } = each
-      const remove = (path: string) => this.#told({ iccid }, () => patiently(() => removeIfThere(path)))
-      if (twin === undefined || (await remove(join(directory, twin)))) continue
+      const isGone = (unused: string) =>
+        patiently(() => removeIfThere(join(directory, unused))) || useAt(directory, unused).state === 'torn'
+      if (twin === undefined || (await this.#told({ iccid }, () => isGone(twin)))) continue
       // A tool that only renames has taken it.
       had.delete(device ?? name)
       throw busy(iccid)

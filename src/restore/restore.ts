@@ -10,12 +10,14 @@ import { iccidDigits } from '../profile/iccid.ts'
 import { anew, claimAll, claimable, readSettled, type Stored, usedText } from '../store/claim.ts'
 import { keyOfName } from '../store/claim-place.ts'
 import { refuseFailures, settle } from '../store/create.ts'
-import { historyOf, namesDevice, recordAll } from '../store/devices.ts'
+import { historyOf, namesDevice, recordAll, recordedIccids } from '../store/devices.ts'
 import { flushDirectory } from '../store/flush/flush.ts'
 import { adopt, pathsOf } from '../store/identity.ts'
 import { movesInto, noteGiven } from '../store/move-journal.ts'
+import { parseName, USED } from '../store/names.ts'
 import { type Use, useOf } from '../store/profile-state.ts'
 import { FreeList } from '../store/queue.ts'
+import { readUsed, textOf } from '../store/read.ts'
 import {
   deniedBy,
   holdersIn,
@@ -76,6 +78,7 @@ export async function restore(restoration: Restoration): Promise<void> {
   readSettled(directory, messages)
   try {
     if (files.length > 0) await claimNamed(restoration)
+    await recordUsed(directory)
     FreeList.drop(directory)
     await flushDirectory(directory)
     adopt(directory)
@@ -86,11 +89,26 @@ export async function restore(restoration: Restoration): Promise<void> {
   messages.tell(0, `${directory} is restored: it can be used again`)
 }
 
+/** Records the profiles that used files say devices have: the records may be lost. */
+async function recordUsed(directory: string): Promise<void> {
+  const recorded = recordedIccids(directory)
+  for (const name of readUsed(directory)) {
+    const text = textOf(directory, name)
+    const device = deviceIn(text)
+    if (device === undefined || recorded.has(parseName(name)?.digits ?? '')) continue
+    const { assignment, records } = historyOf(directory, device)
+    if (assignment !== undefined) continue
+    const used = JSON.stringify({ ...fieldsOf(text), file: name.slice(USED.length) })
+    refuseFailures(await recordAll(directory, [{ text: used, records }]))
+  }
+}
+
 /** Claims what the receipts name as handed out or moved. */
 async function claimNamed(restoration: Restoration): Promise<void> {
   const { directory, files, messages, progress } = restoration
   const receipts = await Receipts.read(files, progress)
   try {
+    if (receipts.count === 0) throw new Failure('no-receipts-read', `no receipt in ${files.join(', ')}`)
     const unclear = new Set<string>()
     for (const [first] of withSeveralIccids(receipts.byDevice, (line) => receipts.at(line)))
       if (first?.device) unclear.add(first.device)
@@ -182,8 +200,10 @@ function stepFor(job: Job, receipts: readonly Receipt[]): Step | undefined {
     noteGivenBy(job, receipts, use)
     const [holder, another] = holdersIn(receipts)
     if (holder === undefined) return stepOfMove(job, receipts, use)
-    if (use.state === 'gone' && holder.device !== null && job.paths.includes(holder.directory))
+    if (use.state === 'gone' && holder.device !== null && job.paths.includes(holder.directory)) {
       messages.warn(`${iccid}, which device ${holder.device} has, is not in ${directory}`)
+      noteMissing(job, receipts)
+    }
     const isClear = another === undefined && holder.device !== null && !job.unclear.has(holder.device)
     return (isClear ? stepOfDevice(job, holder, use) : undefined) ?? stepOfAnybody(job, holder, use)
   } catch (error) {
@@ -205,8 +225,8 @@ function noteGivenBy({ paths, given }: Job, receipts: readonly Receipt[], use: U
 }
 
 /** The device has the profile: its record comes first, so that the next call for it prints the same profile. */
-function stepOfDevice({ directory, paths }: Job, holder: Receipt, use: Use): Step | undefined {
-  const device = holder.device ?? ''
+function stepOfDevice(job: Job, holder: Receipt, use: Use): Step | undefined {
+  const [{ directory }, device] = [job, holder.device ?? '']
   const { assignment, records } = historyOf(directory, device)
   // If it has another one, which one it uses is for a person to find out.
   if (assignment !== undefined && namesDevice(assignment)) return undefined
@@ -218,30 +238,30 @@ function stepOfDevice({ directory, paths }: Job, holder: Receipt, use: Use): Ste
   // the device has got the next number.
   const isOthers = use.state === 'used' && fieldsOf(use.text)['claimed'] !== undefined
   if (isOthers && numberOf(holder.file) <= numberOf(use.name)) return undefined
-  const tombstone = use.state === 'used' ? tombstoneIn(use.text) : undefined
-  // It came back after the backup, and was handed out here.
-  const isBack = paths.includes(holder.directory) && numberOf(holder.file) > numberOf(nameIn(use))
-  const stored =
-    tombstone !== undefined && isBack
-      ? anew(nameIn(use), JSON.stringify(tombstone.profile))
-      : claimable(directory, use)
+  const stored = cameBack(job, holder, use) ?? claimable(directory, use)
   return stored && { text: usedText(stored, device, byOf(holder)), records }
 }
 
 /** Somebody has the profile, or several say so: no other device gets it. */
-function stepOfAnybody({ directory }: Job, holder: Receipt, use: Use): Step | undefined {
-  const stored = use.state === 'used' ? undefined : claimable(directory, use)
+function stepOfAnybody(job: Job, holder: Receipt, use: Use): Step | undefined {
+  const stored =
+    cameBack(job, holder, use) ?? (use.state === 'used' ? undefined : claimable(job.directory, use))
   return stored && { text: usedText(stored, deviceIn(stored.stored), byOf(holder)) }
+}
+
+/** What a move had at the time of the backup, and what left this directory under a higher number since: it had come back. */
+function cameBack({ paths }: Job, { directory, file }: Receipt, use: Use): Stored | undefined {
+  const tombstone = use.state === 'used' ? tombstoneIn(use.text) : undefined
+  if (use.state !== 'used' || tombstone === undefined) return undefined
+  if (!paths.includes(directory) || numberOf(file) <= numberOf(use.name)) return undefined
+  return anew(use.name, JSON.stringify(tombstone.profile))
 }
 
 /** Another directory has the profile, or may have it. */
 function stepOfMove(job: Job, receipts: readonly Receipt[], use: Use): Step | undefined {
   const { directory, arrived, paths } = job
   if (use.state === 'used') return stepOfReturn(job, receipts, use)
-  const last = lastMoves(receipts)
-  const [came] = last
-  if (use.state === 'gone' && came !== undefined && last.every(({ move }) => paths.includes(move.to)))
-    job.missing.push(came)
+  if (use.state === 'gone') noteMissing(job, receipts)
   const stored = claimable(directory, use)
   if (stored === undefined || use.state === 'gone') return undefined
   const left = deniedBy(receipts, stored, arrived)
@@ -255,8 +275,20 @@ function stepOfMove(job: Job, receipts: readonly Receipt[], use: Use): Step | un
     ({ move }) => move && [...paths, out.directory].includes(move.to) && !arrived.has(move.id),
   )
   if (isBack) return stepOfUnknown(job, out, stored)
-  const text = tombstoneText({ id: out.move.id }, out.move.to, stored, byOf(out))
-  return { text: tombstoneIn(text) === undefined ? usedText(stored, undefined, byOf(out)) : text }
+  return { text: textOfMove({ ...out, move: out.move }, stored) }
+}
+
+/** What the used file of a profile says that has left; a receipt may not tell by which move. */
+function textOfMove(left: ReturnType<typeof movesIn>[number], stored: Stored): string {
+  const text = tombstoneText({ id: left.move.id }, left.move.to, stored, byOf(left))
+  return tombstoneIn(text) === undefined ? usedText(stored, undefined, byOf(left)) : text
+}
+
+/** A profile that came after the backup is in the used file of the directory that it left. */
+function noteMissing({ paths, missing }: Job, receipts: readonly Receipt[]): void {
+  const last = lastMoves(receipts)
+  const [came] = last
+  if (came !== undefined && last.every(({ move }) => paths.includes(move.to))) missing.push(came)
 }
 
 /** The directory is from before the profile came back to it. */
@@ -269,9 +301,13 @@ function stepOfReturn(job: Job, receipts: readonly Receipt[], { name, text }: Us
   const isHome = (path: string) => paths.includes(path) || homes.includes(path)
   const back = moves.filter(({ move }) => isHome(move.to) && !arrived.has(move.id))
   const out = moves.filter((each) => isHome(each.directory) && numberOf(each.file) > numberOf(name))
-  const [last] = back
-  if (tombstone === undefined || last === undefined || back.length <= out.length) return undefined
-  return stepOfUnknown(job, last, anew(name, JSON.stringify(tombstone.profile)))
+  if (tombstone === undefined) return undefined
+  const stored = anew(name, JSON.stringify(tombstone.profile))
+  const [came] = back
+  if (came !== undefined && back.length > out.length) return stepOfUnknown(job, came, stored)
+  // A move that no receipt names may have been taken back, and then it has left again.
+  const isGiven = moves.some(({ move }) => move.id === tombstone.move)
+  return isGiven ? undefined : out.map((each) => ({ text: textOfMove(each, stored) }))[0]
 }
 
 /** Whether somebody has it since it may have come back is not known. */
@@ -295,7 +331,5 @@ function warnOfMissing({ directory, messages, missing }: Job): void {
     'after-backup',
   )
 }
-
-const nameIn = (use: Use) => (use.state === 'gone' ? '' : use.name)
 
 const byOf = ({ station, time }: Receipt): By => ({ station, time })

@@ -119,7 +119,12 @@ export async function showStatus(inquiry: Inquiry): Promise<void> {
   const place = directories.join(', ')
   // Stations may have taken all of them since they were counted.
   if (counts.unused === 0 || checked?.checked === 0)
-    throw new Failure(whyNone(first, counts.used, counts.moved > 0), `no unused profile in ${place}`)
+    throw new Failure(
+      counts.received > 0
+        ? { kind: 'received', count: counts.received }
+        : whyNone(first, counts.used, counts.moved > 0),
+      `no unused profile in ${place}`,
+    )
   if (checked === undefined || key === undefined) return
   if (opensNone(checked)) throw wrongKey(key, checked.locked, false)
   if (checked.usable === 0) throw noneUsable(checked, place, unread)

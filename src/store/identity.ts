@@ -124,7 +124,7 @@ function isBetweenTimeZones(distance: bigint): boolean {
 export function refuseCopy(directory: string, receipts?: string): ReturnType<typeof look> {
   const found = look(directory)
   const isForgetful =
-    found.identity === 'carried' && receipts !== undefined && nameUnused(receipts, directory)
+    ['carried', 'none'].includes(found.identity) && receipts !== undefined && nameUnused(receipts, directory)
   if (found.identity !== 'copy' && !isForgetful) return found
   throw new Failure(
     { kind: 'copy', directory },

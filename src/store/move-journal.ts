@@ -223,6 +223,8 @@ export function claimedBy({ id, source }: Move, name: string): Tombstone | undef
   if (found !== undefined) return found
   // A power cut may have torn the used file of a claim that nobody has finished.
   const use = useAt(source, name)
+  // Another call has just finished it.
+  if (use.state === 'used') return ours(use.text)
   if (use.state !== 'claimed' || ours(use.text) === undefined) return undefined
   settle(source, keyOfName(name))
   return ours(readProfile(source, usedName(name)))

@@ -106,6 +106,11 @@ export class Receipts {
     }
   }
 
+  /** How many of the lines are receipts. */
+  get count(): number {
+    return this.#read
+  }
+
   /** How many lines all files have. */
   get length(): number {
     return this.#offsets.length
