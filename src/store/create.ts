@@ -42,8 +42,8 @@ import { fieldsOf } from './used-file.ts'
 /** What begins so is not decided, and nobody reads it. */
 const DRAFT = '~'
 
-/** If a directory is not empty, or in use. */
-const IN_THE_WAY = ['ENOTEMPTY', 'EEXIST', 'EACCES', 'EBUSY', 'EPERM']
+/** If a directory is not empty, or in use; over NFS, if this client still knows one that another client has removed. */
+const IN_THE_WAY = ['ENOTEMPTY', 'EEXIST', 'EACCES', 'EBUSY', 'EPERM', 'ESTALE']
 
 /** What a claim is: with its key, its text says what becomes of it. */
 export interface Creation {
@@ -235,7 +235,7 @@ function isDecided(draft: Draft): boolean {
       renameSync(home, claim)
       return true
     } catch (error) {
-      const texts = namesIn(claim)
+      const texts = attempt(() => namesIn(claim)) ?? []
       // A disk or a server that says no may have done it, and somebody else the rest.
       if (texts.includes(basename(path))) return true
       if (!exists(textPath(draft)) && stateAt(place.path, text) === 'same') return true

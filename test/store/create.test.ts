@@ -4,7 +4,7 @@ import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { CLAIMS } from '../../src/store/claim-place.ts'
 import { createAll, openClaims, readDecided, settle } from '../../src/store/create.ts'
 import { namesIn, temporaryDirectory } from '../support/directory.ts'
-import { disk, systemError } from '../support/watched-fs.ts'
+import { disk, once, systemError } from '../support/watched-fs.ts'
 
 vi.mock('node:fs', async () => (await import('../support/watched-fs.ts')).watchedFs)
 
@@ -49,6 +49,12 @@ describe.each(Object.entries(DISKS))('%s', (_, type) => {
   test('what is created is complete, replaces the unused file, and leaves nothing else', async () => {
     expect(await states('one')).toEqual(['ours'])
     expect([read(USED), namesIn(directory), claims()]).toEqual([textOf('one'), [USED], []])
+  })
+
+  test('a claim that this client still knows, and another one has removed, is not in the way (NFS)', async () => {
+    once('before', 'rename', join(CLAIMS, '8988001'), () => fails('ESTALE'))
+    expect(await states('one')).toEqual(['ours'])
+    expect([read(USED), claims()]).toEqual([textOf('one'), []])
   })
 
   test('of many at once, and of all that come later, one is told that it is its own', async () => {
