@@ -1,7 +1,9 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { expect, test, vi } from 'vitest'
 import { moveProfiles } from '../../src/move/move.ts'
+import { takeHome } from '../../src/move/take-home.ts'
+import { recordAll } from '../../src/store/devices.ts'
 import { directoryOf, someProfiles, temporaryDirectory, unusedIn } from '../support/directory.ts'
 import { iccid } from '../support/profiles.ts'
 import { disk } from '../support/watched-fs.ts'
@@ -134,4 +136,78 @@ test('another disk is mounted at the target meanwhile: the move does not say tha
   })
   await expect(move(source, target)).rejects.toMatchObject({ facts: { kind: 'unfinished-move' } })
   asUsual()
+})
+
+test('a profile that can’t be read, and that no plan has, stays; another one is moved', async () => {
+  const [source, target] = pair()
+  beforeRead((path) => {
+    if (path === join(source, file(1))) throw Object.assign(new Error('EIO'), { code: 'EIO' })
+  })
+  await move(source, target)
+  asUsual()
+  expect([unusedIn(source), unusedIn(target)]).toEqual([files(1, 4, 5), files(2, 3)])
+})
+
+test('what is taken home: again, there is nothing; and another disk can be at the target then', async () => {
+  const [source, target] = pair()
+  await interrupt(source, target, 2)
+  await expect(takeHomeFrom(source, target)).rejects.toMatchObject({ facts: { kind: 'not-taken-back' } })
+  await move(source, target)
+  await interrupt(source, target, 1)
+  await takeHomeFrom(source, target)
+  expect((await takeHomeFrom(source, target)).at(-1)).toMatch(/^nothing is in transit from /)
+  rmSync(target, { recursive: true })
+  expect((await move(source, target)).at(-1)).toMatch(/^2 profiles moved to /)
+})
+
+async function takeHomeFrom(source: string, target: string): Promise<string[]> {
+  const said: string[] = []
+  const warn = (text: string) => void said.push(text)
+  await takeHome({ source, target, messages: { warn, tell: (_: number, text: string) => warn(text) } })
+  return said
+}
+
+test('of an interrupted move, others have got everything: what the same command wants is moved', async () => {
+  const [source, target] = pair(3)
+  await interrupt(source, target, 1)
+  for (const n of [1, 2]) renameSync(join(source, file(n)), join(source, `__${file(n)}`))
+  expect((await move(source, target, { count: 1 })).at(-1)).toMatch(/^1 profile moved to /)
+  expect(unusedIn(target)).toEqual(files(3))
+})
+
+/** Happens once, when the plan of a move is decided and nothing is claimed for it. */
+function whenPlanned(action: () => void): void {
+  beforeRead((path) => {
+    if (basename(dirname(dirname(path))) !== '.moves' || basename(path) !== '1' || !existsSync(path)) return
+    asUsual()
+    action()
+  })
+}
+
+const use = (directory: string, n: number) =>
+  renameSync(join(directory, file(n)), join(directory, `__${file(n)}`))
+
+test('of all, others get one after it was planned: the rest is moved', async () => {
+  const [source, target] = pair(3)
+  whenPlanned(() => use(source, 1))
+  await move(source, target, { count: Number.POSITIVE_INFINITY })
+  expect([unusedIn(source), unusedIn(target)]).toEqual([[], files(2, 3)])
+})
+
+test('what the target had, too, and has used since it was planned, does not come once more', async () => {
+  const [source, target] = pair(2)
+  mkdirSync(target)
+  writeFileSync(join(target, file(1)), readFileSync(join(source, file(1))))
+  whenPlanned(() => use(target, 1))
+  await move(source, target)
+  expect(unusedIn(target)).toEqual(files(2))
+})
+
+test('what is recorded for a device since it was planned is moved: other calls of the move may have claimed it', async () => {
+  const [source, target] = pair()
+  await interrupt(source, target, 1)
+  const text = JSON.stringify({ iccid: iccid(1), device: 'D', file: file(1) })
+  await recordAll(source, [{ text, records: 0 }])
+  await move(source, target)
+  expect(unusedIn(target)).toEqual(files(1, 2))
 })

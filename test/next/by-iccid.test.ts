@@ -46,6 +46,14 @@ test('what names a device that has another profile, as an earlier version left i
   expect([said, JSON.parse(read(used(1, 2))).device]).toEqual([[ASIDE], undefined])
 })
 
+test('a torn used file does not say whose it is: one that is recorded for a device goes to no other one', async () => {
+  await recordAll(directory, [{ text: textFor('E', 1), records: 0 }])
+  write(used(1), '')
+  await expect(takeProfiles(source(), { count: 1, iccid: iccid(1), devices: ['D'] })).rejects.toMatchObject({
+    facts: { kind: 'others-profile' },
+  })
+})
+
 describe('it says what is wrong:', () => {
   test('the used file is a directory', async () => {
     mkdirSync(path(used(1)))

@@ -1,10 +1,11 @@
-import { renameSync } from 'node:fs'
+import { createHash } from 'node:crypto'
+import { mkdirSync, renameSync } from 'node:fs'
 import { expect, test, vi } from 'vitest'
 import { take } from '../../src/next/take.ts'
 import { FreeList } from '../../src/store/queue.ts'
 import { deviceIn } from '../../src/store/used-file.ts'
 import { iccid } from '../support/profiles.ts'
-import { directory, names, path, read, source, unused, used, write } from './lot.ts'
+import { directory, names, path, read, source, textFor, unused, used, write } from './lot.ts'
 
 /** Nobody else is there to wait for. */
 vi.mock('../../src/pause.ts', () => ({ pause() {} }))
@@ -46,4 +47,16 @@ test('its profile goes to another call, and the last one was reserved by a call 
   const { taken } = await take(rival, { count: 1, devices: ['D'] })
   expect(taken).toMatchObject([{ iccid: iccid(4), device: 'D' }])
   expect(owners()).toEqual(['', 'A', 'B', 'D'])
+})
+
+test('another call is first for one of the devices, with what another one was to get: that one gets what is left', async () => {
+  const rival = source(() => {
+    const text = textFor('A', 2)
+    mkdirSync(path('.devices'))
+    write(`.devices/${createHash('sha256').update('a').digest('hex')}.1`, text)
+    renameSync(path(unused(2)), path(used(2)))
+    write(used(2), text)
+  })
+  const { taken } = await take(rival, { count: 4, devices: [...'ABCD'] })
+  expect(taken.map((each) => each.iccid)).toEqual([2, 1, 3, 4].map((n) => iccid(n)))
 })

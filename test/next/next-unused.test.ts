@@ -54,8 +54,22 @@ test('a panel that is too small, and one of its claims can’t come back: that o
   fail(/^(open wx|rename)$/, back(3))
   const taking = take(source(once(() => claimElsewhere(2))), { count: 4 })
   const cause = { facts: { kind: 'too-few' } }
-  await expect(taking).rejects.toMatchObject({ taken: [{ iccid: iccid(3) }], cause })
+  await expect(taking).rejects.toMatchObject({ taken: [{ iccid: iccid(3), isUnsure: true }], cause })
   expect(names()).toEqual([back(1), back(4), ...[1, 2, 3, 4].map((n) => used(n))])
+})
+
+test('a panel that is too small, and somebody has claimed one of it anew: that one is not named', async () => {
+  const meanwhile = once(() => {
+    claimElsewhere(2)
+    writeFileSync(path(used(1, 2)), '{}')
+  })
+  await expect(take(source(meanwhile), { count: 4 })).rejects.toMatchObject({ facts: { kind: 'too-few' } })
+  expect(names()).toEqual([back(3), back(4), used(1, 2), ...[1, 2, 3, 4].map((n) => used(n))])
+})
+
+test('devices that are too many: how many profiles there are is said', async () => {
+  const taking = take(source(), { count: 5, devices: [...'ABCDE'] })
+  await expect(taking).rejects.toThrow('at most 4 of 5 requested profiles are available')
 })
 
 const WHICH = { 'the only one': 'disk', 'not the only one': 'unusable' }
@@ -82,4 +96,12 @@ test.each([
   await take(source(), { count: 1 })
   await expect(taking(source(stop))).rejects.toThrow('stopped')
   expect((await take(source(), { count: 1 })).taken.map((each) => each.iccid)).toEqual([iccid(2)])
+})
+
+test('devices, of which one had its profile before: if nothing is claimed for the others, nothing is named', async () => {
+  await take(source(), { count: 1, devices: ['A'] })
+  fail(/^rename$/, iccid(2))
+  await expect(take(source(), { count: 2, devices: ['A', 'B'] })).rejects.toMatchObject({
+    facts: { kind: 'not-claimed' },
+  })
 })

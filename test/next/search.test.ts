@@ -31,6 +31,7 @@ function thirty(text: (iccid: string) => string, onRead: (name: string) => void 
 
 const locked = (iccid: string) => JSON.stringify({ iccid, profile: Buffer.alloc(512, 1).toString('base64') })
 const damaged = () => '{}'
+const unfit = (iccid: string) => storedFile({ ...plainProfile(1), iccid, k: '' }, publicKey)
 
 test('more than there are: no file is read', async () => {
   const { source, read } = thirty(locked)
@@ -104,3 +105,12 @@ test.each(TAKERS)(
     expect(said).toContain(`${iccid(1)}.json is skipped: another call has claimed it`)
   },
 )
+
+test('one that decrypts and does not fit says that the key is right, however many others do not decrypt', async () => {
+  const { source } = thirty((each) => (each === iccid(4) ? unfit(each) : locked(each)))
+  for (const n of [9, 10])
+    writeFileSync(join(source.directory, `${iccid(n)}.json`), storedFile(plainProfile(n), publicKey))
+  writeFileSync(join(source.directory, `${iccid(8)}.json`), unfit(iccid(8)))
+  const { taken } = await takeProfiles(source, { count: 2 })
+  expect(taken.map((each) => each.iccid)).toEqual([iccid(9), iccid(10)])
+})

@@ -1,5 +1,5 @@
 /** What a station does, as one table: each script for stations is tested with it. No case needs a serial port or a terminal. */
-import { cpSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { introduce } from '../../src/store/identity.ts'
 import { iccid } from '../support/profiles.ts'
@@ -60,6 +60,11 @@ const both = (one: Change, other: Change) => (place: string) => {
   other(place)
 }
 const restore = both(remove('profiles'), rename('backup', 'profiles'))
+/** As if the directory had had another path: then its receipts do not say that it is a backup. */
+const forgetPath = (place: string) => {
+  const path = join(place, 'receipt.jsonl')
+  writeFileSync(path, readFileSync(path, 'utf8').replaceAll('"directory":"', '"directory":"/before'))
+}
 
 const NO_PATTERNS = 'it has no regular expressions'
 const NO_TIMEOUT = 'it has no TIMEOUT'
@@ -429,7 +434,7 @@ const SHIFT: Case[] = [
     first: result === 'fail' ? both(backUp, put('fail-SN-1')) : backUp,
     typed: ['SN-1'],
     again: {
-      first: restore,
+      first: both(restore, forgetPath),
       typed: [result === 'pass' ? 'SN-1\nyes' : 'SN-1'],
       says: [
         'Device SN-1 has a profile that this directory does not know. Is the directory from a backup?',

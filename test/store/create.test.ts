@@ -137,6 +137,15 @@ describe('a disk that fails', () => {
     expect(await states('one')).toEqual(['ours'])
     expect(read(USED)).toBe(textOf('one'))
   })
+
+  test('to flush what is in its place: nobody knows whether it lasts, and the claim keeps the text', async () => {
+    onDisk(UNKNOWN)
+    once('after', 'rename', join(CLAIMS, '8988001'), () => {
+      disk.before = (step, file) => step === 'open r' && file === directory && fails()
+    })
+    expect(await states('one', 'two')).toEqual(['unknown', 'others'])
+    expect(openClaims(directory)).toEqual(['8988001'])
+  })
 })
 
 test('what only claims create is read when it is complete, and finished before', () => {

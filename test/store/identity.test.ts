@@ -2,7 +2,7 @@ import { readFileSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { pause } from '../../src/pause.ts'
-import { adopt, areDifferent, enter, identify } from '../../src/store/identity.ts'
+import { adopt, areDifferent, enter, identify, introduce } from '../../src/store/identity.ts'
 import { temporaryDirectory } from '../support/directory.ts'
 import { hasSymlinks, tellsBirth } from '../support/system.ts'
 
@@ -32,6 +32,7 @@ const SAME: [string, Seen, Seen][] = [
   ['sshfs, seen on the server', [1n, 0n, FUSE], [2n, BIRTH, EXT4]],
   ['on the server, seen over sshfs', [1n, BIRTH, EXT4], [2n, 0n, FUSE]],
   ['FAT in another time zone', [1n, 1_795_419_050_000_000_000n, FAT], [2n, 1_795_422_650_010_000_000n, FAT]],
+  ['FAT in another time zone, by a system that rounds', [1n, 999n * SECOND, FAT], [2n, 4598n * SECOND, FAT]],
   ['exFAT, mounted again', [1n, 999n * SECOND, EXFAT], [2n, 999n * SECOND, EXFAT]],
   ['FAT, by a system that rounds', [1n, 999n * SECOND, FAT], [2n, 998n * SECOND, FAT]],
   ['FAT, as its server shows it', [1n, 999n * SECOND, FAT], [2n, BIRTH, SMB]],
@@ -62,6 +63,13 @@ const messages = { warn: () => {}, tell: () => {} }
 const identityIn = (directory: string) => readFileSync(join(directory, '.identity'), 'utf8')
 
 describe('a directory', () => {
+  test('that an earlier version used is used when it gets to know itself', () => {
+    const [directory, other] = [temporaryDirectory(), temporaryDirectory()]
+    writeFileSync(join(directory, '__8988.json'), '{}')
+    for (const each of [directory, other]) introduce(each)
+    expect([directory, other].map(identify)).toEqual(['original', 'new'])
+  })
+
   test('is used only from a claim on, and then written once', () => {
     const directory = temporaryDirectory()
     const begin = enter(directory, messages)

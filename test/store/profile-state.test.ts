@@ -71,3 +71,9 @@ test('whom a file names: a device or a move, and only then nobody else may get i
   expect(() => refuseAssigned(STORED)).not.toThrow()
   expect(['8988F.json', '__8988.3.json', 'x.json'].map(keyOfName)).toEqual(['8988', '8988.3', 'x.json'])
 })
+
+test('of a used profile that had come back, the unused files of its earlier comings go, too', () => {
+  const directory = directoryWith({ '8988F.json': STORED, '8988.2.json': STORED, '__8988.3.json': USED })
+  removeTwin(directory, useOf(directory, '8988'))
+  expect(namesIn(directory)).toEqual(['__8988.3.json'])
+})

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { parseTime } from '../../../src/cli/commands/values.ts'
+import { checkIccid, parseTime } from '../../../src/cli/commands/values.ts'
 
 describe('--since', () => {
   const now = new Date(2026, 2, 1, 14, 30)
@@ -20,3 +20,10 @@ describe('--since', () => {
     expect(() => parseTime(text, now)).toThrow('the value of --since is not a time')
   })
 })
+
+test.each(['8988000000000000001', '89880000000000000017'])(
+  '--iccid %s, with a filler in either case',
+  (digits) => {
+    for (const filler of ['', 'F', 'f']) expect(checkIccid(digits + filler)).toBe(digits)
+  },
+)

@@ -61,6 +61,7 @@ describe('without hard links', () => {
     }
     expect(await addTo(directory, profiles)).toEqual({ stored: ['89881', '89883'], known: ['89882'] })
     expect([...readUnused(directory).iccids]).toEqual(['89881', '89883'])
+    expect(namesIn(directory)).toEqual(['89881.json', '89883.json', '__89882.json'])
   })
 
   test('a disk that fails is reported as it says', async () => {

@@ -15,7 +15,7 @@ import {
   several,
 } from '../../support/store.ts'
 import { hasPosix, hasSymlinks } from '../../support/system.ts'
-import { disk, fail } from '../../support/watched-fs.ts'
+import { disk, fail, systemError } from '../../support/watched-fs.ts'
 
 const HOUR_MS = 3_600_000
 
@@ -138,6 +138,19 @@ describe('a disk error', () => {
     expect(adviceOn(error).outcome).toBe('disk')
     expect(incoming(directory)).toEqual([expect.stringMatching(/\.answer$/)])
   })
+})
+
+test('a call that was paused for long writes its answer before that is taken away: all of it is kept first', async () => {
+  const directory = interrupted(several(1))
+  const theirs = join(directory, INCOMING, incoming(directory)[0] ?? '', 'answer')
+  const all = formatAnswer(several(2))
+  disk.before = (call, path) => {
+    if (call === 'rename' && path.endsWith('.fetch')) fs.writeFileSync(theirs, all)
+    if (call === 'rename' && path.endsWith('89881.json')) throw systemError('EIO')
+  }
+  await expect(recover(directory)).rejects.toMatchObject({ facts: { kind: 'put-aside' } })
+  const [kept = ''] = incoming(directory)
+  expect(fs.readFileSync(join(directory, INCOMING, kept, 'answer'), 'utf8')).toBe(all)
 })
 
 test('another call has removed the place meanwhile: there is nothing to do', async () => {
