@@ -301,8 +301,8 @@ async function give(run: Run, move: Move, { names, isEarlier }: Known, isResumed
   for (let at = 0; at < names.length; at += AT_ONCE) {
     if (stop.aborted) throw interrupted(names.length - at)
     const ours = names.slice(at, at + AT_ONCE).flatMap((name) => {
-      // What has come back since is not given again.
-      const isBack = useAt(source, nextName(name)).state !== 'gone'
+      // A backup may know of a move that was taken back: what has come back since is not given.
+      const isBack = isResumed && useAt(source, nextName(name)).state !== 'gone'
       const tombstone = isBack ? undefined : claimedBy(move, name)
       return tombstone === undefined ? [] : [{ name, tombstone }]
     })
