@@ -12,7 +12,10 @@ export type Fault =
   /** Another program has the file open. */
   | 'held'
 
-/** A failure that the user can act on: `advice/` has the exit code and the hint of its kind. Any other error is a bug. */
+/**
+ * A failure that the user can act on: `advice/` has the exit code and the hint of its kind. Any other error is a bug. A
+ * docstring says which outcome it has (`disk`), or which kind if callers tell kinds apart.
+ */
 export class Failure extends Error {
   readonly facts: Facts
 

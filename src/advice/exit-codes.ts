@@ -198,6 +198,8 @@ export const OUTCOMES = {
     {
       copy: ({ directory, platform }: Context & { directory: string }) =>
         `nothing was claimed; use the directory that it was copied from, or, if that is gone: softsim restore -i ${quote(directory, platform)} --receipts FILE... (the receipts of all stations and moves)`,
+      'copy-of': ({ original }: Context & { original: string }) =>
+        `nothing was changed; use ${original}; if it must never be used again, rename it or unmount its disk, then run the same command again`,
     },
   ],
   interrupted: [

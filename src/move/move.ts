@@ -216,7 +216,7 @@ async function planned(
   const isEnough = !stop.aborted && (isAll ? names.size > 0 : names.size === count)
   if (isEnough) return { names: [...names], most: names.size }
   const most = names.size + (isAll ? 0 : (queue.left ?? 0))
-  queue.giveBack()
+  queue.unreserve()
   return { names: [], most }
 }
 

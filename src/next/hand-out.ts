@@ -27,7 +27,7 @@ export interface Handout extends Omit<Source, 'decrypt' | 'key' | 'signals'>, Wi
    * From now on, signals are handled. It is called when the key is there: no handler can run while the call waits for a
    * key from a pipe or the keyboard, and a signal must end it then.
    */
-  listen(): Signals
+  listen(): { readonly stop: AbortSignal; hold(): void }
 }
 
 /**
@@ -43,7 +43,10 @@ export async function handOut(handout: Handout): Promise<void> {
     refuseCopy(directory, handout.receipt)
     if (iccid !== undefined) await checkNamed({ directory, key }, iccid)
     if (handout.receipt !== undefined) checkReceiptFile(handout.receipt, directory, count, { devices })
-    return handout.messages.tell(0, `checked the key and ${directory}; nothing was claimed`)
+    return handout.messages.tell(
+      0,
+      `checked ${directory} and the key, but opened no profile with it, as softsim status -k does; nothing was claimed`,
+    )
   }
   const messages = heldBack(handout.messages)
   const begin = enter(directory, messages, handout.receipt)
@@ -51,7 +54,7 @@ export async function handOut(handout: Handout): Promise<void> {
   const signals: Signals = {
     stop,
     // From the claim on, messages are kept back too, and the directory is used.
-    hold() {
+    beforeClaim() {
       hold()
       messages.hold()
       begin()

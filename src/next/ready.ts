@@ -37,8 +37,8 @@ export interface Source {
 
 export interface Signals {
   readonly stop: AbortSignal
-  /** From now on, no signal ends the process at once, because profiles are claimed. */
-  hold(): void
+  /** To be called before the first claim: from now on, no signal ends the process at once. */
+  beforeClaim(): void
 }
 
 /** A profile that decrypts and that a device would accept. */
@@ -96,7 +96,7 @@ export class Undelivered extends Error {
  * @throws {UnusableProfile}
  */
 export async function makeReady(source: Source, name: string): Promise<Ready | undefined> {
-  const stored = readUnused(source, name)
+  const stored = readStored(source, name)
   if (stored === undefined) return undefined
   const ready = await readyFrom(source, name, stored)
   if (deviceIn(stored) === undefined) refuseOutdated(ready.newerProblems)
@@ -104,7 +104,7 @@ export async function makeReady(source: Source, name: string): Promise<Ready | u
 }
 
 /** @throws {UnusableProfile} */
-export function readUnused({ directory, messages }: Source, name: string): string | undefined {
+export function readStored({ directory, messages }: Source, name: string): string | undefined {
   messages.tell(2, `reading ${name}`)
   return readProfile(directory, name)
 }
@@ -178,5 +178,5 @@ export function checkStop({ stop }: Signals): void {
 export function beforeClaim(signals: Signals): void {
   checkStop(signals)
   if (isOutputClosed()) throw new Failure('no-output', 'standard output is closed; nothing was claimed')
-  signals.hold()
+  signals.beforeClaim()
 }

@@ -148,8 +148,8 @@ export class Search {
   }
 
   /** After a failure, others take what this call has reserved. */
-  giveUp(): void {
-    this.#queue?.giveBack()
+  unreserve(): void {
+    this.#queue?.unreserve()
   }
 }
 

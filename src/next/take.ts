@@ -20,7 +20,7 @@ import {
   beforeClaim,
   makeReady,
   type Ready,
-  readUnused,
+  readStored,
   readyFrom,
   type Source,
   type Subject,
@@ -112,7 +112,7 @@ class Taking {
         await this.#goRound()
       }
     } catch (error) {
-      search.giveUp()
+      search.unreserve()
       const [also, cause] = error instanceof Undelivered ? [error.taken, error.cause] : [[], error]
       const claimed = [...[...had.values()].filter(({ isAgain }) => !isAgain), ...also]
       throw claimed.length === 0 ? error : new Undelivered(claimed, cause)
@@ -214,7 +214,7 @@ class Taking {
         // It may be about to become complete.
         settle(directory, comingKey(use.name))
       }
-      // A call that failed while it claimed the profile has told how to print it, and may have been right before.
+      // A call that failed while it claimed the profile has told its user to come with --iccid.
       if (finish(directory, use)) return {}
       return this.#told({ iccid, name: use.name }, () =>
         use.state === 'unused' ? this.#lookAtUnused(use.name, slot) : this.#lookAtUsed(iccid, slot, use),
@@ -238,7 +238,7 @@ class Taking {
     const { name } = use
     const isTorn = use.state === 'torn'
     if (isTorn && !use.isTwin) throw new UnusableProfile('damaged', 'its used file is not complete')
-    const text = isTorn ? readUnused(this.#source, name) : use.text
+    const text = isTorn ? readStored(this.#source, name) : use.text
     if (text === undefined) return {}
     const owner = deviceIn(text)
     const isReleased = !isTorn && isNobodys(directory, iccid, text)

@@ -12,7 +12,7 @@ import { keyOfName } from '../store/claim-place.ts'
 import { refuseFailures, settle } from '../store/create.ts'
 import { historyOf, namesDevice, recordAll, recordedIccids } from '../store/devices.ts'
 import { flushDirectory } from '../store/flush/flush.ts'
-import { adopt, pathsOf } from '../store/identity.ts'
+import { adopt, originalOf, pathsOf } from '../store/identity.ts'
 import { movesInto, noteGiven } from '../store/move-journal.ts'
 import { parseName, USED } from '../store/names.ts'
 import { type Use, useOf } from '../store/profile-state.ts'
@@ -70,11 +70,19 @@ interface Step {
 type Used = Extract<Use, { state: 'used' }>
 
 /**
- * @throws {Failure} `no-directory`, `unread-directory`, `not-receipts`, `unread-receipts` or `not-recorded`: then the same
+ * @throws {Failure} `copy-of`, `no-directory`, `unread-directory`, `not-receipts`, `unread-receipts` or `not-recorded`: then the same
  *   command goes on
  */
 export async function restore(restoration: Restoration): Promise<void> {
   const { directory, files, messages } = restoration
+  const original = originalOf(directory)
+  if (original !== undefined) {
+    const facts = { kind: 'copy-of', original } as const
+    throw new Failure(
+      facts,
+      `${directory} is a copy of ${original}, which is there and has the same profiles`,
+    )
+  }
   readSettled(directory, messages)
   try {
     if (files.length > 0) await claimNamed(restoration)

@@ -139,7 +139,7 @@ function nameOf(entry: unknown): string {
 }
 
 /** Where the service is, on any host. */
-export const USUAL_PATH = '/sims/profiles'
+const USUAL_PATH = '/sims/profiles'
 
 const LONGEST_TEXT = 200
 

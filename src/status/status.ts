@@ -114,6 +114,8 @@ export async function showStatus(inquiry: Inquiry): Promise<void> {
     if (unanswered !== undefined) warnOfUnanswered(unanswered, messages)
     warnOfVendorList(directory, messages)
   }
+  if (all.reduce((total, each) => total + each.counts.unused, 0) > counts.unused)
+    messages.warn('profiles are unused in more than one of these directories: use only one of them')
   for (const each of directories) refuseCopy(each)
   const [first = ''] = directories
   const place = directories.join(', ')

@@ -60,7 +60,7 @@ export type Outcome =
 
 /** A text that is decided, on its way to its place. */
 interface Claim {
-  /** Where the text is until then. */
+  /** Where the text is once it is decided, until it is in its place. */
   readonly path: string
   readonly text: string
   readonly place: Place

@@ -10,10 +10,11 @@ import { join } from 'node:path'
 import { errnoOf, Failure, reasonOf } from '../failure.ts'
 import { fullPath } from '../full-path.ts'
 import type { Messages } from '../words.ts'
-import { exists, fileRights, rightsOf, tryToRemove } from './directory-entries.ts'
+import { exists, fileRights, isSame, rightsOf, tryToRemove } from './directory-entries.ts'
 import { FAT, fileSystemOf, flushDirectorySync, flushFileSync, isTested, TESTED } from './flush/flush.ts'
+import { parseName, USED, usedName } from './names.ts'
 import { attempt, patiently } from './patience.ts'
-import { hasProfiles, READ_SAFELY, textOf } from './read.ts'
+import { hasProfiles, namesOf, READ_SAFELY, textOf } from './read.ts'
 import { nameUnused } from './receipts/read-receipts.ts'
 import { fieldsOf } from './used-file.ts'
 
@@ -188,6 +189,28 @@ export function pathsOf(directory: string): string[] {
   const { path, before } = fieldsOf(attempt(() => textOf(directory, FILE)) ?? '')
   const known = [fullPath(directory), path, ...(Array.isArray(before) ? before : [])]
   return [...new Set(known.filter((each) => typeof each === 'string'))].slice(0, MOST_PATHS)
+}
+
+/**
+ * The directory that a copy was made of, if that is still at its path and could hand out a profile of the copy: then two
+ * directories would.
+ */
+export const originalOf = (copy: string): string | undefined =>
+  ['copy', 'carried'].includes(identify(copy))
+    ? pathsOf(copy).find((path) => attempt(() => isInUse(path, copy)))
+    : undefined
+
+const isInUse = (path: string, copy: string) =>
+  !isSame(path, copy) && identify(path) !== 'copy' && hasAnyOf(path, copy)
+
+/** Whether a directory has a profile of another one, used or unused. */
+function hasAnyOf(directory: string, other: string): boolean {
+  for (const name of namesOf(other)) {
+    const { isUsed } = parseName(name) ?? {}
+    const names = isUsed === undefined ? [] : [name, isUsed ? name.slice(USED.length) : usedName(name)]
+    if (names.some((each) => exists(join(directory, each)))) return true
+  }
+  return false
 }
 
 /** @throws the system error, EEXIST if there is one */

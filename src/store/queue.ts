@@ -72,8 +72,8 @@ export class Queue {
     if (this.#goneInARow >= GONE_IN_A_ROW) this.#look()
   }
 
-  giveBack(): void {
-    this.#freeList?.giveBack()
+  unreserve(): void {
+    this.#freeList?.unreserve()
   }
 
   /** How many unused profiles are left at most; undefined if neither the free list nor the directory was read. */
@@ -187,7 +187,7 @@ export class FreeList {
   }
 
   /** Returns the reserved ICCIDs, unless another call has already continued after them. */
-  giveBack(): void {
+  unreserve(): void {
     if (this.#reserved !== undefined && this.#position === this.#reserved.to) this.#move(this.#reserved.from)
   }
 

@@ -11,9 +11,9 @@ import { decide, directory, names, path, read, said, source, textFor, unused, us
 vi.mock('../../src/pause.ts', () => ({ pause() {} }))
 vi.mock('node:fs', async () => (await import('../support/watched-fs.ts')).watchedFs)
 
-/** @param hold what happens right before the claim */
-async function take(hold?: () => void) {
-  const { taken } = await takeProfiles(source(hold), { count: 1, iccid: iccid(1) })
+/** @param beforeClaim what happens right before the claim */
+async function take(beforeClaim?: () => void) {
+  const { taken } = await takeProfiles(source(beforeClaim), { count: 1, iccid: iccid(1) })
   return taken[0]
 }
 

@@ -25,7 +25,10 @@ function failureOf(taken: Ready[], error: unknown, changes: Partial<Delivery> & 
     keyPath: 'k.pem',
     iccid: undefined,
     messages: { warn: (text: string) => void warnings.push(text), tell: () => {} },
-    signals: { stop: changes.isStopped ? AbortSignal.abort() : new AbortController().signal, hold: () => {} },
+    signals: {
+      stop: changes.isStopped ? AbortSignal.abort() : new AbortController().signal,
+      beforeClaim: () => {},
+    },
     receipt: undefined,
     ...changes,
   }

@@ -37,10 +37,10 @@ export function decide(key: string, text: string): void {
   write(`.claims/${key}/nonce`, text)
 }
 
-/** @param hold what happens when the profiles are ready and nothing is claimed yet */
-export function source(hold: () => void = () => {}, changes: Partial<Source> = {}): Source {
+/** @param beforeClaim what happens when the profiles are ready and nothing is claimed yet */
+export function source(beforeClaim: () => void = () => {}, changes: Partial<Source> = {}): Source {
   const options = { smsp: false, smsc: true, crc: false }
-  const signals = { stop: new AbortController().signal, hold }
+  const signals = { stop: new AbortController().signal, beforeClaim }
   const messages = { warn: (text: string) => void said.push(text), tell() {} }
   return { directory, key, decrypt, options, format: 'raw', messages, signals, ...changes }
 }

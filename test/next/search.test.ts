@@ -17,7 +17,7 @@ function thirty(text: (iccid: string) => string, onRead: (name: string) => void 
   const stop = new AbortController()
   const said: string[] = []
   const read: string[] = []
-  const signals = { stop: stop.signal, hold: () => {} }
+  const signals = { stop: stop.signal, beforeClaim: () => {} }
   const messages = {
     warn: (words: string) => void said.push(words),
     tell: (_: number, words: string) => {
@@ -100,7 +100,7 @@ test.each(TAKERS)(
     const { source, said } = thirty(damaged)
     for (const n of [1, 2])
       writeFileSync(join(source.directory, `${iccid(n)}.json`), storedFile(plainProfile(n), publicKey))
-    source.signals.hold = () => writeFileSync(join(source.directory, `__${iccid(1)}.json`), 'theirs')
+    source.signals.beforeClaim = () => writeFileSync(join(source.directory, `__${iccid(1)}.json`), 'theirs')
     expect((await take(source)).taken.map((each) => each.iccid)).toEqual([iccid(2)])
     expect(said).toContain(`${iccid(1)}.json is skipped: another call has claimed it`)
   },

@@ -123,7 +123,7 @@ function stations(count: number): FreeList[] {
 test('all that one call reserved is given back, however often it reserved', () => {
   const [mine, other] = stations(2)
   expect([mine?.reserve(1), mine?.reserve(2)]).toEqual([['89881'], ['89882', '89883']])
-  mine?.giveBack()
+  mine?.unreserve()
   expect(other?.reserve(9)).toEqual(ICCIDS)
   for (const each of [mine, other]) each?.close()
 })
@@ -132,7 +132,7 @@ test('nothing is given back that another call reserved meanwhile', () => {
   const [mine, other] = stations(2)
   mine?.reserve(1)
   other?.reserve(1)
-  mine?.giveBack()
+  mine?.unreserve()
   expect(mine?.reserve(9)).toEqual(['89883', '89884'])
   for (const each of [mine, other]) each?.close()
 })
