@@ -105,16 +105,23 @@ function Get-Receipt($serial) {
   $lines | Select-Object -Last 1 | ForEach-Object { $_.Line }
 }
 # A directory that has forgotten a device would give it a second profile. A disk that is not there has forgotten nothing.
-function Assert-Known($serial) {
+function Test-Known($serial) {
   $null = Invoke-Softsim status -i $profiles "--device=$serial"
   $shift.Code = $LASTEXITCODE
   if ($shift.Code -eq 3 -and (Test-Files)) {
+    $from = Get-Receipt $serial | ConvertFrom-Json | ForEach-Object { $_.directory }
+    if ($from -and (Test-Path -LiteralPath $from) -and (Convert-Path -LiteralPath $from) -ne (Convert-Path -LiteralPath $profiles)) {
+      Say "Device $serial has a profile from another directory: program it from $from."
+      $shift.Code = 0
+      return $false
+    }
     $shift.Code = 10
     Say "Device $serial has a profile that this directory does not know. Is the directory from a backup?"
     $restore = "softsim restore -i ""$profiles"" --receipts ""$receipt"" OTHERS..."
     Say "Stop all its stations. Then, with the receipts of ALL stations and moves: $restore"
   }
   if ($shift.Code) { exit $shift.Code }
+  $true
 }
 
 # Whether softsim would begin with a call: not in a copy, or for a serial number such as NOREAD.
@@ -175,7 +182,7 @@ function Read-Serial($number, $taken) {
       else { Say 'Type yes or no.' }
     }
   }
-  if ($hasProfile -or (Get-Receipt $serial)) { Assert-Known $serial }
+  if (($hasProfile -or (Get-Receipt $serial)) -and -not (Test-Known $serial)) { return }
   $serial
 }
 function Read-Panel {

@@ -445,6 +445,20 @@ const SHIFT: Case[] = [
       results: `SN-1 ${result}`,
     },
   })),
+  scans('a device of another lot, which is there: the next one is asked for', ['SN-1'], {
+    again: {
+      first: (place) => {
+        cpSync(join(place, 'profiles'), join(place, 'lot'), { recursive: true })
+        for (const name of ['.devices', '.identity', `__${iccid(1)}.json`])
+          rmSync(join(place, 'lot', name), { recursive: true, force: true })
+      },
+      settings: { PROFILES: 'lot' },
+      typed: ['SN-1', 'yes', 'SN-2'],
+      says: ['Device SN-1 has a profile from another directory: program it from */profiles.', ...ok('SN-2')],
+      results: 'SN-1 pass, SN-2 pass',
+    },
+    notInCmd: 'it ends the shift',
+  }),
   scans('a copy is refused before anything is asked', ['SN-1'], {
     birth: true,
     again: { first: both(backUp, restore), ...REFUSED },
