@@ -82,6 +82,8 @@ export const DISK = {
   'open-files':
     'raise it: ulimit -n 1024 as root, LimitNOFILE=1024 in a systemd unit, --ulimit nofile=1024 for a container; nothing was requested or claimed',
   'put-aside': 'run fetch or next again to store the profiles: they are put aside in the directory',
+  receiving:
+    'when no fetch or move runs, wait ten minutes, then run the same command again: it stores them first',
   'space-for-batch': 'free disk space or fetch fewer; these profiles were not requested',
   'space-for-move': 'move fewer, free space on that disk, or give -o on a larger one; nothing was moved',
   'space-for-order': 'free disk space or fetch fewer; no profiles were requested',

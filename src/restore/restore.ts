@@ -13,6 +13,8 @@ import { refuseFailures, settle } from '../store/create.ts'
 import { historyOf, namesDevice, recordAll, recordedIccids } from '../store/devices.ts'
 import { flushDirectory } from '../store/flush/flush.ts'
 import { adopt, originalOf, pathsOf } from '../store/identity.ts'
+import { countReceived } from '../store/incoming/answers.ts'
+import { finishFetches } from '../store/incoming/recover.ts'
 import { movesInto, noteGiven } from '../store/move-journal.ts'
 import { parseName, USED } from '../store/names.ts'
 import { type Use, useOf } from '../store/profile-state.ts'
@@ -45,7 +47,11 @@ export interface Restoration {
   readonly progress: { follow(line: () => string): void }
 }
 
+/** Of profiles that nobody may have got, the warnings. What the receipts say of one is more. */
+type Unprinted = Map<string, () => void>
+
 interface Job extends Restoration {
+  readonly unprinted: Unprinted
   /** Those of the directory. */
   readonly paths: readonly string[]
   /** The moves into the directory that its marks name. */
@@ -83,10 +89,18 @@ export async function restore(restoration: Restoration): Promise<void> {
       `${directory} is a copy of ${original}, which is there and has the same profiles`,
     )
   }
-  readSettled(directory, messages)
+  const unprinted: Unprinted = new Map()
+  const warn: Messages['warn'] = (text, kind, iccid) => {
+    if (iccid === undefined) messages.warn(text, kind)
+    else unprinted.set(iccid, () => messages.warn(text, kind, iccid))
+  }
+  const held: Messages = { warn, tell: (level, text) => messages.tell(level, text) }
+  readSettled(directory, held)
   try {
-    if (files.length > 0) await claimNamed(restoration)
+    await storeReceived(directory, messages)
+    if (files.length > 0) await claimNamed(restoration, unprinted)
     await recordUsed(directory)
+    readSettled(directory, held)
     FreeList.drop(directory)
     await flushDirectory(directory)
     adopt(directory)
@@ -94,7 +108,16 @@ export async function restore(restoration: Restoration): Promise<void> {
     if (error instanceof Failure) throw error
     throw new Failure('not-recorded', `can't restore ${directory}: ${reasonOf(error)}`, error)
   }
+  for (const each of unprinted.values()) each()
   messages.tell(0, `${directory} is restored: it can be used again`)
+}
+
+/** What the next call would store could have been handed out since the backup. */
+async function storeReceived(directory: string, messages: Messages): Promise<void> {
+  await finishFetches(directory, messages)
+  const count = countReceived(directory)
+  if (count > 0)
+    throw new Failure('receiving', `a call may still store ${several(count, 'profile')} in ${directory}`)
 }
 
 /** Records the profiles that used files say devices have: the records may be lost. */
@@ -112,7 +135,7 @@ async function recordUsed(directory: string): Promise<void> {
 }
 
 /** Claims what the receipts name as handed out or moved. */
-async function claimNamed(restoration: Restoration): Promise<void> {
+async function claimNamed(restoration: Restoration, unprinted: Unprinted): Promise<void> {
   const { directory, files, messages, progress } = restoration
   const receipts = await Receipts.read(files, progress)
   try {
@@ -123,6 +146,7 @@ async function claimNamed(restoration: Restoration): Promise<void> {
     const [paths, arrived] = [pathsOf(directory), movesInto(directory)]
     const job: Job = {
       ...restoration,
+      unprinted,
       paths,
       arrived,
       unclear,
@@ -199,6 +223,7 @@ async function noteAllGiven({ directory, given, noted }: Job, steps: readonly St
 function stepFor(job: Job, receipts: readonly Receipt[]): Step | undefined {
   const { directory, messages } = job
   const iccid = receipts[0]?.iccid ?? ''
+  job.unprinted.delete(iccid)
   try {
     let use = useOf(directory, iccid)
     if (use.state === 'claimed') {

@@ -64,7 +64,14 @@ interface Seen {
 /** Changes nothing. */
 export const identify = (directory: string): Identity => look(directory).identity
 
-function look(directory: string): { readonly identity: Identity; readonly ageMs: number } {
+interface Look {
+  readonly identity: Identity
+  readonly ageMs: number
+  /** Why it is unknown. */
+  readonly error?: unknown
+}
+
+function look(directory: string): Look {
   let file: number | undefined
   try {
     file = patiently(() => openSync(join(directory, FILE), READ_SAFELY))
@@ -88,7 +95,7 @@ function look(directory: string): { readonly identity: Identity; readonly ageMs:
     return { identity: used === true || isBack ? 'copy' : 'carried', ageMs }
   } catch (error) {
     const isMissing = ['ENOENT', 'ENOTDIR'].includes(errnoOf(error) ?? '')
-    return { identity: isMissing ? 'none' : 'unknown', ageMs: 0 }
+    return { identity: isMissing ? 'none' : 'unknown', ageMs: 0, error }
   } finally {
     if (file !== undefined) closeSync(file)
   }
@@ -120,12 +127,18 @@ function isBetweenTimeZones(distance: bigint): boolean {
 
 /**
  * @param receipts a file: if it says that this directory handed out what is unused in it, the directory is from a backup
- * @throws {Failure} `copy`
+ * @throws {Failure} `copy`, or `unreadable` if this user may not know: the file is of the user who restored the directory
  */
-export function refuseCopy(directory: string, receipts?: string): ReturnType<typeof look> {
+export function refuseCopy(directory: string, receipts?: string): Look {
   const found = look(directory)
+  if (['EACCES', 'EPERM'].includes(errnoOf(found.error) ?? '')) {
+    const words = `can't tell whether ${directory} is a copy: ${FILE} in it: ${reasonOf(found.error)}`
+    throw new Failure('unreadable', words, found.error)
+  }
   const isForgetful =
-    ['carried', 'none'].includes(found.identity) && receipts !== undefined && nameUnused(receipts, directory)
+    ['carried', 'none'].includes(found.identity) &&
+    receipts !== undefined &&
+    nameUnused(receipts, directory, pathsOf(directory))
   if (found.identity !== 'copy' && !isForgetful) return found
   throw new Failure(
     { kind: 'copy', directory },
@@ -138,7 +151,7 @@ export function refuseCopy(directory: string, receipts?: string): ReturnType<typ
  * directory, the file from the backup then has the number and the time of an earlier one.
  * @param receipts as for `refuseCopy`
  * @returns what is to be done before the first claim: from then on, the directory is used
- * @throws {Failure} `copy`
+ * @throws {Failure} as `refuseCopy`
  */
 export function enter(directory: string, messages: Messages, receipts?: string): () => void {
   const { identity, ageMs } = refuseCopy(directory, receipts)

@@ -61,4 +61,9 @@ test.skipIf(!canTry)('each repeats the devices of the other, and takes new profi
     .filter(({ gid, mode }) => gid !== GROUP || (mode & 0o777) !== 0o660)
   expect(open).toEqual([])
   expect(next(ANN, 'SN-5')).not.toBe('')
+
+  // As root restores the directory of one user: its file can't be read then, and so nobody can tell that it is a copy.
+  fs.chmodSync(join(directory, '.identity'), 0o600)
+  fs.chownSync(join(directory, '.identity'), 0, 0)
+  expect(as(ANN, 'next', '-k', key, '-i', directory).status).toBe(9)
 })

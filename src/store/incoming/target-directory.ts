@@ -19,7 +19,7 @@ import { fillFlushed, flushDirectory, flushFile, writeFlushed } from '../flush/f
 import { FileSystemFlush } from '../flush/whole-file-system.ts'
 import { introduce } from '../identity.ts'
 import { attempt, patiently } from '../patience.ts'
-import { hasFillers } from '../read.ts'
+import { hasFillers, hasProfiles } from '../read.ts'
 import {
   answerPath,
   BYTES_RESERVED,
@@ -54,6 +54,8 @@ export interface Target {
 export interface OpenTarget extends Target {
   /** The directories that were made for it, the deepest first. */
   readonly made: readonly string[]
+  /** Whether it has no profiles: then it is new. One that has some and does not know itself may be a copy. */
+  readonly isNew: boolean
   /** Without directory flushes, a power cut may undo what is stored. */
   readonly canFlush: boolean
 }
@@ -73,11 +75,12 @@ export async function openTarget(path: string): Promise<OpenTarget> {
     const made = await makeDirectory(normalize(path))
     const target = targetOf(path)
     const { directory } = target
+    const isNew = ![false, true].some((areUsed) => hasProfiles(directory, areUsed))
     const { hasLinks } = probe(target)
     // Also if another call made the place for answers: it may have been killed before this flush.
     const canFlush = await flushDirectory(directory)
     const fileSystem = new FileSystemFlush(directory)
-    return { ...target, made, canFlush, fileSystem, hasLinks, hasFillers: hasFillers(directory) }
+    return { ...target, made, isNew, canFlush, fileSystem, hasLinks, hasFillers: hasFillers(directory) }
   } catch (error) {
     const facts = { kind: 'unwritten-directory', directory: path } as const
     throw new Failure(facts, `can't write to the directory ${path}: ${reasonOf(error)}`, error)
@@ -104,14 +107,14 @@ export async function makeDirectory(path: string): Promise<string[]> {
 }
 
 /** Directories that were made for nothing go again; one that stays learns who it is. */
-export function closeTarget({ directory, made }: OpenTarget): void {
+export function closeTarget({ directory, made, isNew }: OpenTarget): void {
   const isGone = attempt(() => {
     if (!made.includes(directory)) return false
     rmdirSync(join(directory, INCOMING))
     for (const each of made) rmdirSync(each)
     return true
   })
-  if (isGone !== true) introduce(directory)
+  if (isGone !== true && isNew) introduce(directory)
 }
 
 export const isDirectory = (path: string) => statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false

@@ -2,7 +2,6 @@
 import { closeSync, openSync, readFileSync, readSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { Failure, reasonOf } from '../../failure.ts'
-import { fullPath } from '../../full-path.ts'
 import { iccidDigits } from '../../profile/iccid.ts'
 import { several } from '../../words.ts'
 import { exists } from '../directory-entries.ts'
@@ -285,14 +284,14 @@ function hashOf(key: string): number {
 /**
  * Whether receipts say that a directory has handed out, or moved, a profile that is unused in it.
  * @param path their file. One that is missing, or can't be read, says nothing
+ * @param paths those that the directory has or had
  */
-export function nameUnused(path: string, directory: string): boolean {
-  const full = fullPath(directory)
+export function nameUnused(path: string, directory: string, paths: readonly string[]): boolean {
   const read = () =>
     readFileSync(path, 'utf8')
       .split('\n')
       .flatMap((line) => parseReceipt(line, path) ?? [])
-      .some(({ directory: from, file }) => from === full && isUnused(directory, file))
+      .some(({ directory: from, file }) => paths.includes(from) && isUnused(directory, file))
   // A pipe would wait.
   return attempt(() => statSync(path).isFile() && read()) ?? false
 }
