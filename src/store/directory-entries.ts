@@ -13,14 +13,14 @@ import { dirname, join } from 'node:path'
 import { Failure } from '../failure.ts'
 import { pause } from '../pause.ts'
 import { flushDirectorySync, isOnFuse } from './flush/flush.ts'
-import { attempt, ifThere, patiently } from './patience.ts'
+import { afresh, attempt, ifThere, patiently } from './patience.ts'
 
 /** Also a broken link: nothing can be created there. Throws the system error if nobody can tell. */
 export const exists = (path: string) => lstatSync(path, { throwIfNoEntry: false }) !== undefined
 
 /** Most of what is read here is not there, and an error takes eight times as long as a look (16 and 2 µs). */
 const readIfSeen = <T>(path: string, read: () => T): T | undefined =>
-  ifThere(() => (exists(path) ? read() : undefined))
+  ifThere(() => afresh(() => (exists(path) ? read() : undefined)))
 
 /** The names in a directory; none if there is none. */
 export const namesIn = (path: string): string[] => readIfSeen(path, () => readdirSync(path)) ?? []

@@ -11,20 +11,32 @@ export const PAUSE_MS = 20
 
 export const isHeld = (error: unknown) => HELD.includes(errnoOf(error) ?? '')
 
-/**
- * Does something with a file that another program on Windows may have open for a moment.
- * @throws the error of the last try
- */
-export function patiently<T>(action: () => T): T {
-  for (let tries = process.platform === 'win32' ? TRIES : 0; ; tries--) {
+/** Over NFS: another client has removed or replaced what this one has found. A second look finds what is there now. */
+const isStale = (error: unknown) => errnoOf(error) === 'ESTALE'
+
+function retry<T>(action: () => T, isPassing: (error: unknown) => boolean): T {
+  for (let tries = TRIES; ; tries--) {
     try {
       return action()
     } catch (error) {
-      if (tries <= 0 || !isHeld(error)) throw error
+      if (tries <= 0 || !isPassing(error)) throw error
       pause(PAUSE_MS)
     }
   }
 }
+
+/**
+ * Looks at what other stations may remove or replace at the same time.
+ * @throws the error of the last try
+ */
+export const afresh = <T>(look: () => T): T => retry(look, isStale)
+
+/**
+ * Also does something with a file that another program on Windows may have open for a moment.
+ * @throws the error of the last try
+ */
+export const patiently = <T>(action: () => T): T =>
+  retry(action, (error) => isStale(error) || (process.platform === 'win32' && isHeld(error)))
 
 /** @throws any error but ENOENT */
 export function ignoreIfGone(error: unknown): undefined {

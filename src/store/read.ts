@@ -121,21 +121,26 @@ function isAnyIn(directory: string, isMeant: (name: string) => boolean): boolean
  */
 export function readProfile(directory: string, name: string, most?: number): string | undefined {
   const path = join(directory, name)
-  let file: number | undefined
   try {
-    file = patiently(() => openSync(path, READ_SAFELY))
-    const status = fstatSync(file)
-    if (!status.isFile()) throw new UnusableProfile('damaged', 'it is not a regular file')
-    if (status.size > (most ?? (isUnused(name) ? LARGEST_PROFILE : LARGEST_RECORD)))
-      throw new UnusableProfile('damaged', `it is too large for a profile (${status.size} bytes)`)
-    // Some editors begin a file with a byte order mark.
-    return readFileSync(file, 'utf8').replace(/^\ufeff/, '')
+    return patiently(() => readRegular(path, most ?? (isUnused(name) ? LARGEST_PROFILE : LARGEST_RECORD)))
   } catch (error) {
     if (error instanceof UnusableProfile) throw error
     if (errnoOf(error) === 'ENOENT' && !attempt(() => lstatSync(path).isSymbolicLink())) return undefined
     throw new UnusableProfile(faultOf(error), `it can't be read: ${reasonOf(error)}`, { cause: error })
+  }
+}
+
+function readRegular(path: string, most: number): string {
+  const file = openSync(path, READ_SAFELY)
+  try {
+    const status = fstatSync(file)
+    if (!status.isFile()) throw new UnusableProfile('damaged', 'it is not a regular file')
+    if (status.size > most)
+      throw new UnusableProfile('damaged', `it is too large for a profile (${status.size} bytes)`)
+    // Some editors begin a file with a byte order mark.
+    return readFileSync(file, 'utf8').replace(/^\ufeff/, '')
   } finally {
-    if (file !== undefined) closeSync(file)
+    closeSync(file)
   }
 }
 

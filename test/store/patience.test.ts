@@ -43,6 +43,7 @@ test.each<[NodeJS.Platform, string, number]>([
   ['win32', 'EBUSY', 51],
   ['win32', 'ENOENT', 1],
   ['linux', 'EBUSY', 1],
+  ['linux', 'ESTALE', 51],
   ['darwin', 'EPERM', 1],
 ])('on %s, %s is an error after %i tries', (system, code, most) => {
   const { tries, came } = tried(system, code, 1000)

@@ -2,10 +2,11 @@ import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test, vi } from 'vitest'
 import { UnusableProfile } from '../../src/failure.ts'
+import { namesIn, readIfThere } from '../../src/store/directory-entries.ts'
 import { hasFillers, readProfile, readUnused, whyNone } from '../../src/store/read.ts'
 import { temporaryDirectory } from '../support/directory.ts'
 import { modesCount } from '../support/system.ts'
-import { fail } from '../support/watched-fs.ts'
+import { fail, once, systemError } from '../support/watched-fs.ts'
 
 vi.mock('node:fs', async () => (await import('../support/watched-fs.ts')).watchedFs)
 
@@ -31,6 +32,21 @@ describe('the file of a profile', () => {
     expect(readProfile(directory, '3.json')).toBeUndefined()
     expect(() => readProfile(directory, '2.json')).toThrow(UnusableProfile)
   })
+})
+
+test('what another client of NFS has just replaced or removed is looked at again', () => {
+  const directory = temporaryDirectory()
+  writeFileSync(join(directory, '1.json'), 'stored')
+  const stale = (call: string) =>
+    once('before', call, '', () => {
+      throw systemError('ESTALE')
+    })
+  stale('readFile')
+  expect(readProfile(directory, '1.json')).toBe('stored')
+  stale('readFile')
+  expect(readIfThere(join(directory, '1.json'))).toBe('stored')
+  stale('readdir')
+  expect(namesIn(directory)).toEqual(['1.json'])
 })
 
 test('a file in the place of a directory, or above it', () => {

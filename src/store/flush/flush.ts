@@ -126,7 +126,7 @@ export const flushUnlessGone = (path: string): Promise<void> => flushPath(path).
 
 /** The same, holding up the event loop. */
 export const flushUnlessGoneSync = (path: string): void =>
-  ifThere(() => flushAndClose(patiently(() => openSync(path, TO_FLUSH))))
+  ifThere(() => patiently(() => flushAndClose(openSync(path, TO_FLUSH))))
 
 function flushAndClose(file: number): void {
   try {
