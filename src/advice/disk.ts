@@ -93,7 +93,7 @@ export const DISK = {
   undelivered: ({ errno = '', ...facts }: Context & Undelivered) =>
     `${HELPED.includes(errno) ? `${remedyFor(errno)}; ` : ''}${printingAgain(facts)}`,
   'unfinished-move': ({ directory, errno }: In) =>
-    `${remedyFor(errno)}, then run the same command again: it finishes the move${errno === 'ENOSPC' || errno === 'EDQUOT' ? `; or take all of ${directory}, with its hidden files, to a larger disk, delete it here, and give its new place with -o` : ''}`,
+    `${remedyFor(errno)}, then run the same command again: it finishes the move${errno === 'ENOSPC' || errno === 'EDQUOT' ? `; or take all of ${directory}, with its hidden files, to a larger disk, delete it here, run softsim restore --without-receipts for its new place, and give that with -o` : ''}`,
   // Nothing is known to be wrong with a file that can't be read.
   unreadable: ({ errno, file = 'the file' }: Context) =>
     `${REMEDIES[errno ?? ''] === PERMIT ? `give this user permission to read ${file}` : remedyFor(errno, AWAY)}, then run the same command again`,
