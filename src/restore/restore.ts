@@ -76,8 +76,8 @@ interface Step {
 type Used = Extract<Use, { state: 'used' }>
 
 /**
- * @throws {Failure} `copy-of`, `no-directory`, `unread-directory`, `not-receipts`, `unread-receipts` or `not-recorded`: then the same
- *   command goes on
+ * @throws {Failure} `copy-of`, `no-directory`, `unread-directory`, `not-receipts`, `unread-receipts`; `receiving`,
+ *   `unreadable` or `not-recorded`: then the same command goes on
  */
 export async function restore(restoration: Restoration): Promise<void> {
   const { directory, files, messages } = restoration
