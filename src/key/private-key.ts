@@ -193,14 +193,13 @@ function openSshType(text: string): string | undefined {
   return /ssh-(?:rsa|dss|ed25519)|ecdsa-sha2-[a-z0-9]+/.exec(bytes)?.[0]
 }
 
-/** The object identifier of PBES2 (RFC 8018 A.4) in DER. An encrypted PKCS#8 key begins with it. */
-const PBES2 = latin1('2a864886f70d01050d')
+/** In DER, the object identifiers of PKCS#5 and PKCS#12 (RFC 8018 A, RFC 7292 C). An encrypted PKCS#8 key begins with one. */
+const WITH_PASSPHRASE = ['2a864886f70d0105', '2a864886f70d010c01'].map(latin1)
 
-/** One wrong passphrase in 256 seems to decrypt, and the error is another one then. */
-const isEncrypted = ({ text, codes }: Unread) =>
-  text.slice(0, 64).includes(PBES2) ||
-  /BEGIN ENCRYPTED PRIVATE KEY|Proc-Type: 4,ENCRYPTED/.test(text) ||
-  codes.some((code) => code === 'ERR_MISSING_PASSPHRASE' || code === 'ERR_OSSL_BAD_DECRYPT')
+/** One wrong passphrase in 256 seems to decrypt, so the error says nothing. */
+const isEncrypted = ({ text }: Unread) =>
+  WITH_PASSPHRASE.some((each) => text.slice(0, 64).includes(each)) ||
+  /BEGIN ENCRYPTED PRIVATE KEY|Proc-Type: 4,ENCRYPTED/.test(text)
 
 const isDerPublicKey = (bytes: Buffer) =>
   (['spki', 'pkcs1'] as const).some((type) => {

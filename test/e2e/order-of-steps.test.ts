@@ -1,5 +1,5 @@
 /** In which order the executable makes its steps, as the system sees them: what must not be lost is flushed before. */
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -42,6 +42,16 @@ describe.skipIf(reason !== undefined)(`order of steps${reason ? ` (skipped: ${re
         'print',
       ])
     }
+    const receipts = join(directory, '../receipts')
+    mkdirSync(receipts)
+    const again = works.nextLine(directory, '--iccid', iccid, '--receipt', join(receipts, 'new.jsonl'))
+    expect(await stepsOf(directory, (how) => start(again, how))).toEqual([
+      'flush the name of the receipt',
+      'flush a used file',
+      'flush the directory',
+      'flush the receipt',
+      'print',
+    ])
   })
 
   test('fetch: the whole response is saved and flushed before any profile gets its name', async () => {
@@ -79,6 +89,14 @@ describe.skipIf(reason !== undefined)(`order of steps${reason ? ` (skipped: ${re
     ])
   })
 
+  test('restore: that the directory is itself is on the disk before anybody is told', async () => {
+    const directory = works.newPath()
+    await works.fetch(directory, 1)
+    const line = ['restore', '-i', directory, '--without-receipts']
+    const steps = await stepsOf(directory, (how) => start(line, how))
+    expect(steps.slice(steps.indexOf('say who it is'))).toEqual(['say who it is', 'flush the directory'])
+  })
+
   test('two fetches at once: the first to end does not remove what the other needs', async () => {
     const directory = works.newPath()
     await works.fetch(directory, 1)
@@ -111,6 +129,7 @@ function stepOf({ name, args }: Call, directory: string): string | undefined {
   if (name === 'openat' && args.includes('.answer/answer"'))
     return args.includes('O_CREAT') ? 'keep room' : 'put aside'
   if (name === 'syncfs') return 'flush all'
+  if (/^rename/.test(name) && args.includes('/.identity"')) return 'say who it is'
   if (/^rename/.test(name) && /\/\d+\.json"\)?$/.test(args.trim())) return 'publish'
   if (/^unlink/.test(name) && args.includes('.answer/answer"')) return 'remove what was put aside'
   if (name === 'openat' && args.includes('/__') && args.includes('O_EXCL')) return 'create the used name'
@@ -119,6 +138,8 @@ function stepOf({ name, args }: Call, directory: string): string | undefined {
   if (/^unlink/.test(name) && /\/\d+\.json"/.test(args)) return 'remove the unused file'
   if (/^rename/.test(name) && args.includes('/__')) return 'put the used file in its place'
   if (isFlush && args.includes('/__')) return 'flush a used file'
+  if (isFlush && args.includes('/receipts>')) return 'flush the name of the receipt'
+  if (isFlush && args.includes('/receipts/')) return 'flush the receipt'
   if (name === 'write' && args.startsWith('1<')) return 'print'
   return undefined
 }

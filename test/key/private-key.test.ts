@@ -46,10 +46,15 @@ const opened = (read: KeyObject) => expect(read.equals(key)).toBe(true)
 const FORMS = (['pkcs1', 'pkcs8'] as const).flatMap((type) =>
   (['pem', 'der'] as const).map((format) => [`${type} ${format}`, { type, format }] as const),
 )
+const OLDER = ['pkcs8', '-topk8', '-v1', 'PBE-SHA1-3DES', '-outform', 'DER', '-in', privateKeyPath]
+
 /** DER of PKCS#1 can't be locked. */
-const LOCKED = FORMS.filter(([name]) => name !== 'pkcs1 der').map(
-  ([name, form]) => [name, key.export({ ...form, ...LOCK } as never)] as const,
-)
+const LOCKED: (readonly [string, Buffer | string])[] = [
+  ...FORMS.filter(([name]) => name !== 'pkcs1 der').map(
+    ([name, form]) => [name, key.export({ ...form, ...LOCK } as never)] as const,
+  ),
+  ['pkcs8 der, as of older tools', execFileSync('openssl', [...OLDER, '-passout', `pass:${PASSPHRASE}`])],
+]
 
 test.each<[string, Buffer | string]>([
   ['as ssh-keygen -m PEM writes it', PEM],

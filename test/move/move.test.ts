@@ -167,12 +167,35 @@ async function takeHomeFrom(source: string, target: string): Promise<string[]> {
   return said
 }
 
+test('what another call has given meanwhile can’t be taken home', async () => {
+  const [source, target] = pair()
+  await interrupt(source, target, 1)
+  const moves = join(source, '.moves')
+  const [id = ''] = readdirSync(moves)
+  let looks = 0
+  beforeRead((path) => {
+    if (path === join(moves, id, '1') && ++looks === 2) renameSync(join(moves, id), join(moves, `~${id}`))
+  })
+  await expect(takeHomeFrom(source, target)).rejects.toMatchObject({ facts: { kind: 'not-taken-back' } })
+  asUsual()
+})
+
 test('of an interrupted move, others have got everything: what the same command wants is moved', async () => {
   const [source, target] = pair(3)
   await interrupt(source, target, 1)
   for (const n of [1, 2]) renameSync(join(source, file(n)), join(source, `__${file(n)}`))
   expect((await move(source, target, { count: 1 })).at(-1)).toMatch(/^1 profile moved to /)
   expect(unusedIn(target)).toEqual(files(3))
+})
+
+test('a signal after the last claim, and before anybody decides that it is given: all can be taken home', async () => {
+  const [source, target] = pair(2)
+  const stop = new AbortController()
+  beforeRead((path) => path === source && existsSync(join(source, `__${file(2)}`)) && stop.abort())
+  await expect(move(source, target, { stop })).rejects.toMatchObject({ facts: { kind: 'interrupted-move' } })
+  asUsual()
+  await takeHomeFrom(source, target)
+  expect(unusedIn(source)).toEqual([file(1, 2), file(2, 2)])
 })
 
 /** Happens once, when the plan of a move is decided and nothing is claimed for it. */
@@ -186,6 +209,13 @@ function whenPlanned(action: () => void): void {
 
 const use = (directory: string, n: number) =>
   renameSync(join(directory, file(n)), join(directory, `__${file(n)}`))
+
+test('others get one of two after it was planned: another one is moved in its place', async () => {
+  const [source, target] = pair(4)
+  whenPlanned(() => use(source, 1))
+  await move(source, target)
+  expect([unusedIn(source), unusedIn(target)]).toEqual([files(4), files(2, 3)])
+})
 
 test('of all, others get one after it was planned: the rest is moved', async () => {
   const [source, target] = pair(3)

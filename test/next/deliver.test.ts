@@ -57,6 +57,7 @@ describe('one profile', () => {
   test.each<[string, Ready, Partial<Delivery>, RegExp]>([
     ['asked for by its ICCID', ready(1), { iccid: '8981' }, RegExp(`^to print it again: ${AGAIN} 8981$`)],
     ['a device’s', ready(1, 'A'), {}, /^run the same command again: each device gets the same profile$/],
+    ['with --new', ready(1, 'A'), { isNew: true }, /^run the same command again, without --new: each /],
     ['with a receipt', ready(1), { receipt }, /--iccid 8981 --receipt ['"]my receipts['"]$/],
   ])('%s: the command that prints it again', (_, taken, changes, hint) =>
     expect(failureOf([taken], EIO, changes).hint).toMatch(hint),

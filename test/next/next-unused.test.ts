@@ -40,6 +40,16 @@ test('a panel, of which another call claims one: a profile that was added in the
   expect(taken.map((each) => each.iccid)).toEqual([1, 3, 4, 5].map((n) => iccid(n)))
 })
 
+test('a panel, a signal after its first claims, and another call: it takes what is missing', async () => {
+  const stop = new AbortController()
+  const hold = once(() => {
+    claimElsewhere(2)
+    stop.abort()
+  })
+  const { taken } = await take(source(hold, { signals: { stop: stop.signal, hold } }), { count: 3 })
+  expect(taken.map((each) => each.iccid)).toEqual([1, 3, 4].map((n) => iccid(n)))
+})
+
 test('a panel whose second claim can’t be completed: all are named, and no other one is touched', async () => {
   fail(/^(open wx|rename)$/, used(2))
   await expect(take(source(), { count: 3 })).rejects.toMatchObject({

@@ -133,6 +133,7 @@ test.each<
   [true, false, [408, 429]],
   [true, true, [500, 502, 503, 504, 507, 520, 521, 522, 523, 524, 530, 599]],
   [true, false, [503], RETRY_LATER],
+  [true, true, [500, 502, 504], RETRY_LATER],
 ])(
   'temporary: %s, may have cost some: %s: %j',
   async (isPassing, mayHaveAllocated, statuses, headers = {}) => {

@@ -74,6 +74,14 @@ test('whoever reads a directory finishes what killed calls have decided, and rem
   expect(outcome).toEqual([text, profile(2).stored, [unprinted('8981')]])
 })
 
+test('claims for a device are finished at once, however many: its next call prints its profile', () => {
+  const all = Array.from({ length: 65 }, (_, at) => profile(at))
+  const { directory, said, messages } = place()
+  for (const [at, each] of all.entries()) claim(directory, `898${at}`, usedText(each, `D${at}`))
+  readSettled(directory, messages)
+  expect([namesIn(directory).length, said]).toEqual([65, []])
+})
+
 test('a call that ends while it names a profile leaves the claim, which says so, to the next one', () => {
   const { directory, said, messages } = place(unused(1))
   claim(directory, '8981', old(usedText(profile(1))))

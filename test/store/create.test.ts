@@ -31,6 +31,11 @@ const path = (name: string) => join(directory, name)
 const read = (name: string) => readFileSync(path(name), 'utf8')
 /** Also those that nobody reads. */
 const claims = () => readdirSync(path(CLAIMS))
+/** What a killed call has decided. */
+const leftClaim = (key: string, text: string) => {
+  mkdirSync(path(join(CLAIMS, key)), { recursive: true })
+  writeFileSync(path(join(CLAIMS, key, 'nonce')), text)
+}
 const states = async (...names: string[]) =>
   (await createAll(directory, names.map(claim))).map(({ state }) => state)
 
@@ -91,8 +96,7 @@ describe.each(Object.entries(DISKS))('%s', (_, type) => {
   ]
 
   test.each(LEFT)('a killed call left %s: nobody else wins, and anybody finishes it', async (_, leave) => {
-    mkdirSync(path(`${CLAIMS}/8988001`), { recursive: true })
-    writeFileSync(path(`${CLAIMS}/8988001/nonce`), textOf('dead'))
+    leftClaim('8988001', textOf('dead'))
     leave()
     expect(await states('late')).toEqual(['others'])
     expect(openClaims(directory)).toEqual(['8988001'])
@@ -140,6 +144,24 @@ describe('a disk that fails', () => {
     expect(read(USED)).toBe(textOf('one'))
   })
 
+  test('after the decision, and another call has done the rest: the claim is the call’s', async () => {
+    once('after', 'rename', join(CLAIMS, '8988001'), () => {
+      settle(directory, '8988001')
+      fails()
+    })
+    expect(await states('one')).toEqual(['ours'])
+    expect([read(USED), claims()]).toEqual([textOf('one'), []])
+  })
+
+  test.each([EXT4, UNKNOWN])('to flush what a killed call has written: its claim stays (%i)', (type) => {
+    onDisk(type)
+    leftClaim('8988001', textOf('dead'))
+    writeFileSync(path(USED), textOf('dead'))
+    disk.before = (step, file) => step === 'open r' && file === path(USED) && fails()
+    expect(() => settle(directory, '8988001')).toThrow('EIO')
+    expect(openClaims(directory)).toEqual(['8988001'])
+  })
+
   test('to flush what is in its place: nobody knows whether it lasts, and the claim keeps the text', async () => {
     onDisk(UNKNOWN)
     once('after', 'rename', join(CLAIMS, '8988001'), () => {
@@ -154,11 +176,41 @@ test('what only claims create is read when it is complete, and finished before',
   const key = `${'0'.repeat(36)}.1`
   const place = join(directory, '.moves', '0'.repeat(36))
   const text = () => readDecided(directory, key)
+  // The journal of a move may be closed by now.
+  leftClaim(key, '{"fate":"back"}')
+  expect([text(), openClaims(directory)]).toEqual([undefined, []])
   mkdirSync(place, { recursive: true })
   expect(text()).toBeUndefined()
-  mkdirSync(path(`${CLAIMS}/${key}`), { recursive: true })
-  writeFileSync(path(`${CLAIMS}/${key}/nonce`), '{"fate":"back"}')
+  leftClaim(key, '{"fate":"back"}')
+  writeFileSync(join(place, '1'), '{"fate"')
   expect([text(), openClaims(directory)]).toEqual(['{"fate":"back"}', []])
+})
+
+describe('a profile that comes', () => {
+  const NEXT = '8988001.2'
+  const isClaimed = () => leftClaim(NEXT, textOf('theirs'))
+  const come = () => createAll(directory, [{ key: `${NEXT}+`, text: STORED }])
+
+  test('and is being claimed has come before', async () => {
+    isClaimed()
+    expect(await come()).toEqual([{ state: 'others' }])
+    expect(namesIn(directory)).toEqual([NAME])
+  })
+
+  test('and is claimed meanwhile does not stay beside that', async () => {
+    onDisk(UNKNOWN)
+    once('before', 'open wx', `${NEXT}.json`, isClaimed)
+    await come()
+    expect(namesIn(directory)).toEqual([NAME])
+  })
+})
+
+test('what another tool has written there, with a byte order mark, is not torn', () => {
+  onDisk(FAT)
+  leftClaim('8988001', textOf('dead'))
+  writeFileSync(path(USED), `\ufeff${STORED}`)
+  settle(directory, '8988001')
+  expect([read(USED), claims()]).toEqual([`\ufeff${STORED}`, []])
 })
 
 test.each([
@@ -167,8 +219,7 @@ test.each([
   ['what was there before', `${'x'.repeat(400)}`],
 ])('a power cut has left %s under the used name: it is completed from the claim', (_, torn) => {
   onDisk(FAT)
-  mkdirSync(path(join(CLAIMS, '8988001')), { recursive: true })
-  writeFileSync(path(join(CLAIMS, '8988001', 'nonce')), textOf('dead'))
+  leftClaim('8988001', textOf('dead'))
   unlinkSync(path(NAME))
   writeFileSync(path(USED), torn)
   settle(directory, '8988001')

@@ -1,10 +1,15 @@
-import { expect, test } from 'vitest'
+import { mkdirSync, unlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test, vi } from 'vitest'
 import { keyOfName } from '../../src/store/claim-place.ts'
 import { removeTwin, useOf } from '../../src/store/profile-state.ts'
 import { readUnused } from '../../src/store/read.ts'
 import { deviceIn, refuseAssigned, tombstoneIn } from '../../src/store/used-file.ts'
 import { namesIn } from '../support/directory.ts'
 import { directoryWith } from '../support/store.ts'
+import { once } from '../support/watched-fs.ts'
+
+vi.mock('node:fs', async () => (await import('../support/watched-fs.ts')).watchedFs)
 
 const STORED = JSON.stringify({ iccid: '8988', profile: 'AAAA' })
 const USED = JSON.stringify({ iccid: '8988', profile: 'AAAA', device: 'D', file: '8988.json', claim: 'x' })
@@ -45,6 +50,16 @@ test.each([
   ],
 ])('what the names say of a profile: %s', (_, files, use) => {
   expect(useOf(directoryWith(files), '8988')).toEqual(use)
+})
+
+test('what is decided during the look, and then has no file for a moment, is claimed', () => {
+  const directory = directoryWith({ '8988.json': STORED })
+  once('before', 'look', '8988.json', () => {
+    mkdirSync(join(directory, '.claims', '8988'), { recursive: true })
+    writeFileSync(join(directory, '.claims', '8988', 'nonce'), USED)
+    unlinkSync(join(directory, '8988.json'))
+  })
+  expect(useOf(directory, '8988')).toEqual(claimed)
 })
 
 test('a used file that can’t be read is not taken for none', () => {

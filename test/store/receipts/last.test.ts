@@ -33,6 +33,11 @@ test.each<[string, Receipt[], (string | null)[]]>([
   expect(holdersIn(receipts).map(({ device }) => device)).toEqual(devices),
 )
 
+test('of a device, what was printed first says who gave it the profile, and when', () => {
+  const first = { ...handOut('A'), station: 'line-2' }
+  expect(holdersIn([handOut('A', true), first])).toEqual([first])
+})
+
 const [out, home, outAgain] = [move('1', '/a', '/b'), move('2', '/b', '/a'), move('3', '/a', '/b', 2)]
 const onward = move('2', '/b', '/c')
 
