@@ -25,6 +25,7 @@ import {
   type Journal,
   journalOf,
   type Move,
+  noteCame,
   openMoves,
   store,
 } from '../store/move-journal.ts'
@@ -71,7 +72,7 @@ interface Run extends Order {
 }
 
 /** What giving needs of a journal. */
-interface Known extends Pick<Journal, 'isEarlier'> {
+interface Known extends Pick<Journal, 'isEarlier' | 'came'> {
   readonly names: readonly string[]
 }
 
@@ -149,13 +150,14 @@ async function moveInto(run: Run, earlier: ReturnType<typeof openMoves>): Promis
       messages.tell(0, `a move to ${target} was interrupted: it is finished, and nothing else is moved`)
       isAny = true
     }
-    const known = { names: plan.names, isEarlier: journal.isEarlier }
+    const known = { ...journal, names: plan.names }
     if ((await finish(run, move, known, true)) === 'given') given.push(move)
   }
   // What was interrupted may have claimed nothing.
   if (!isAny || tally.moved === 0) {
     const { move, names } = await begin(run)
-    if ((await finish(run, move, { names, isEarlier: false })) === 'back') throw tooFew(run, tally.claimed)
+    if ((await finish(run, move, { names, isEarlier: false, came: new Set() })) === 'back')
+      throw tooFew(run, tally.claimed)
     given.push(move)
   }
   const { iccids } = readUnused(source)
@@ -245,7 +247,7 @@ async function finish(run: Run, move: Move, first: Known, isResumed = false): Pr
   for (let known = first; ; ) {
     const journal = journalOf(move)
     const { plan, fate } = journal
-    if (plan !== undefined) known = { names: plan.names, isEarlier: journal.isEarlier }
+    if (plan !== undefined) known = { ...journal, names: plan.names }
     // If another call has closed it, that has given all that it knew of. What this one has claimed since is given too.
     if (plan === undefined || fate === 'given') {
       await give(run, move, known, isResumed)
@@ -295,7 +297,12 @@ const interrupted = (count: number) =>
  * Not before the claims are durable: the source never has a profile that the target may have. The receipts come first: if
  * this disk dies now, only they say that its backup must not hand the profiles out.
  */
-async function give(run: Run, move: Move, { names, isEarlier }: Known, isResumed: boolean): Promise<void> {
+async function give(
+  run: Run,
+  move: Move,
+  { names, isEarlier, came }: Known,
+  isResumed: boolean,
+): Promise<void> {
   const { source, target, receipts, messages, stop, tally } = run
   await flushDirectory(source)
   for (let at = 0; at < names.length; at += AT_ONCE) {
@@ -303,7 +310,7 @@ async function give(run: Run, move: Move, { names, isEarlier }: Known, isResumed
     const ours = names.slice(at, at + AT_ONCE).flatMap((name) => {
       // A backup may know of a move that was taken back: what has come back since is not given.
       const isBack = isResumed && useAt(source, nextName(name)).state !== 'gone'
-      const tombstone = isBack ? undefined : claimedBy(move, name)
+      const tombstone = isBack || came.has(name) ? undefined : claimedBy(move, name)
       return tombstone === undefined ? [] : [{ name, tombstone }]
     })
     receipts?.append(
@@ -356,9 +363,7 @@ export async function takeBack(move: Move, journal: Journal, messages: Messages)
     for (const { name } of texts) came.push(name)
   }
   await flushDirectory(move.source)
-  // Another call may append something else first.
-  for (let now = journal; came.some((name) => !now.came.has(name)); now = journalOf(move))
-    await append(move, now, { came })
+  await noteCame(move, journal, came)
   // Other calls may have passed them.
   if (count > 0) FreeList.drop(move.source)
   messages.tell(1, `${several(count, 'profile')} taken back`)

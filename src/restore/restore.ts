@@ -60,9 +60,8 @@ interface Job extends Restoration {
   readonly unclear: ReadonlySet<string>
   /** Of profiles that came after the backup: the receipts of their moves. */
   readonly missing: ReturnType<typeof movesIn>
-  /** Moves out of the directory that have given, as the receipts say; and those of them that its journals say so of. */
-  readonly given: Set<string>
-  readonly noted: Set<string>
+  /** Moves out of the directory that have given, as the receipts say, each with what other directories handed out of it. */
+  readonly given: Map<string, Set<string>>
 }
 
 /** What is still to be created for a profile. */
@@ -151,8 +150,7 @@ async function claimNamed(restoration: Restoration, unprinted: Unprinted): Promi
       arrived,
       unclear,
       missing: [],
-      given: new Set(),
-      noted: new Set(),
+      given: new Map(),
     }
     const tally = { profiles: 0, claimed: 0 }
     const stations = new Set<string>()
@@ -210,10 +208,14 @@ async function claimThese(job: Job, all: readonly Receipt[][]): Promise<number> 
  * What the receipts say of a move, or what it moved, says that it was given: it can't be taken back.
  * @throws the system error
  */
-async function noteAllGiven({ directory, given, noted }: Job, steps: readonly Step[]): Promise<void> {
-  for (const { text } of steps) given.add(tombstoneIn(text)?.move ?? '')
-  for (const id of given) if (id !== '' && !noted.has(id)) await noteGiven({ id, source: directory })
-  for (const id of given) noted.add(id)
+async function noteAllGiven({ directory, given }: Job, steps: readonly Step[]): Promise<void> {
+  for (const { text } of steps) addGiven(given, tombstoneIn(text)?.move)
+  for (const [id, names] of given) await noteGiven({ id, source: directory }, [...names])
+  given.clear()
+}
+
+function addGiven(given: Job['given'], id: string | undefined, ...names: readonly string[]): void {
+  if (id !== undefined) given.set(id, new Set([...(given.get(id) ?? []), ...names]))
 }
 
 /**
@@ -251,10 +253,11 @@ function stepFor(job: Job, receipts: readonly Receipt[]): Step | undefined {
 
 /** The move that has the profile has given it, if a receipt of that move says so, or if another directory had it then. */
 function noteGivenBy({ paths, given }: Job, receipts: readonly Receipt[], use: Use): void {
-  const id = use.state === 'used' ? tombstoneIn(use.text)?.move : undefined
-  const isGiven = ({ move, directory }: Receipt) =>
-    move === undefined ? !paths.includes(directory) : move.id === id
-  if (id !== undefined && receipts.some(isGiven)) given.add(id)
+  if (use.state !== 'used') return
+  const id = tombstoneIn(use.text)?.move
+  const isOut = receipts.some(({ move, directory }) => move === undefined && !paths.includes(directory))
+  if (isOut) addGiven(given, id, use.name)
+  else if (receipts.some(({ move }) => move?.id === id)) addGiven(given, id)
 }
 
 /** The device has the profile: its record comes first, so that the next call for it prints the same profile. */

@@ -128,7 +128,7 @@ export function warnOfRecords(
   asked?: readonly string[],
 ): void {
   const byDevice = Map.groupBy(devices, ({ device }) => device)
-  // Two directories may know of one profile.
+  // A directory may have two used files of one profile.
   const iccidsOf = (device: string) => [...new Set(byDevice.get(device)?.map(({ iccid }) => iccid))]
   const several = (asked ?? [...byDevice.keys()])
     .map((device) => ({ device, iccids: iccidsOf(device) }))

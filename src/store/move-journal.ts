@@ -54,7 +54,7 @@ export interface Journal {
   readonly fate: Fate | undefined
   /** The number of the next entry. */
   readonly next: number
-  /** What came back, and does not again: somebody may have carried it away. */
+  /** What came back, and does not again: somebody may have carried it away. Also what the target has handed out. */
   readonly came: ReadonlySet<string>
   /** Whether version 1.1 began it: the target does not say what came by it. */
   readonly isEarlier: boolean
@@ -199,13 +199,24 @@ export function closeMove(move: Move): void {
 
 /**
  * Notes that a move has given its profiles, in a directory that has forgotten that.
+ * @param came what the target has handed out since: it is not given again to a target from a backup
  * @throws the system error
  */
-export async function noteGiven(move: Move): Promise<void> {
-  const { fate } = await decideFate(move, 'given')
-  if (fate !== undefined) return
+export async function noteGiven(move: Move, came: readonly string[]): Promise<void> {
+  const journal = await decideFate(move, 'given')
+  if (journal.fate !== undefined) return noteCame(move, journal, came)
   makeThere(move.source, MOVES)
   makeThere(move.source, join(MOVES, CLOSED + move.id))
+}
+
+/**
+ * Notes what came, unless the journal says so.
+ * @throws the system error
+ */
+export async function noteCame(move: Move, journal: Journal, came: readonly string[]): Promise<void> {
+  // Another call may append something else first.
+  for (let now = journal; came.some((name) => !now.came.has(name)); now = journalOf(move))
+    await append(move, now, { came })
 }
 
 /**
