@@ -45,7 +45,7 @@ export async function handOut(handout: Handout): Promise<void> {
     if (handout.receipt !== undefined) checkReceiptFile(handout.receipt, directory, count, { devices })
     return handout.messages.tell(
       0,
-      `checked ${directory} and the key, but opened no profile with it, as softsim status -k does; nothing was claimed`,
+      `checked the key and ${directory}; no profile was opened, and nothing was claimed`,
     )
   }
   const messages = heldBack(handout.messages)
