@@ -46,7 +46,7 @@ test('a panel, a signal after its first claims, and another call: it takes what 
     claimElsewhere(2)
     stop.abort()
   })
-  const { taken } = await take(source(beforeClaim, { signals: { stop: stop.signal, beforeClaim } }), {
+  const { taken } = await take(source(hold, { signals: { stop: stop.signal, beforeClaim: hold } }), {
     count: 3,
   })
   expect(taken.map((each) => each.iccid)).toEqual([1, 3, 4].map((n) => iccid(n)))
