@@ -1,6 +1,6 @@
 /**
  * Every kind of failure: its exit code, what has to be known of it, and the hint, which says what to do next. Where a
- * failure is thrown, its message says what happened there. Which option or command helps is said only here.
+ * failure is thrown, its message says what happened there. Which option or command helps is said only here, and in cli/.
  *
  * A new kind is an entry here; what its hint takes are the facts that a `Failure` of that kind must have.
  */
@@ -69,6 +69,7 @@ const NO_PROFILES = {
     'scan the device again; if it is the right one, leave out --new or --iccid: the same profile is printed again; nothing was claimed',
   'left-target': 'the other directory has used them: are -i and -o swapped? nothing was moved',
   moved: 'give that directory with -i; if the move was interrupted, run it again',
+  'not-a-directory': 'check -i: it takes the directory of the profiles',
   'no-directory': ({ directory }: Context & { directory: string }) => whereToLook(directory),
   'no-more': 'ask the service provider for more profiles; if your account should have some, check --url',
   /** `to`: where a move goes that is not finished. */

@@ -10,9 +10,9 @@ import { type Output, printJson, printList } from './print.ts'
 import {
   compare,
   type DeviceRecord,
-  lookAt,
   recordIn,
   recordOf,
+  useIn,
   warnOfEach,
   warnOfUnreadable,
 } from './records.ts'
@@ -77,7 +77,7 @@ async function hold(receipts: Receipts, comparison: Comparison): Promise<void> {
     tally.receipts += each.length
     // Progress is only seen when nothing else is to be done.
     if (tally.profiles++ % 1000 === 0) await new Promise((resolve) => setImmediate(resolve))
-    const place = placeOf(directory, iccid)
+    const place = standingOf(directory, iccid)
     if (place === undefined) {
       tally.elsewhere++
       messages.tell(1, `${iccid} is not in ${directory}`)
@@ -141,7 +141,7 @@ function addUsed(
 }
 
 /** Where the directory has a profile. */
-interface Place {
+interface Standing {
   /** `moved`: another directory has it, and knows its device. */
   readonly state: 'unused' | 'used' | 'moved'
   /** The name of its file. */
@@ -150,9 +150,9 @@ interface Place {
   readonly statement?: Statement | undefined
 }
 
-/** @throws {Failure} as `lookAt` */
-function placeOf(directory: string, iccid: string): Place | undefined {
-  const use = lookAt(directory, iccid)
+/** @throws {Failure} as `useIn` */
+function standingOf(directory: string, iccid: string): Standing | undefined {
+  const use = useIn(directory, iccid)
   if (use.state === 'gone') return undefined
   if (use.state === 'unused') return { state: 'unused', file: use.name }
   const file = usedName(use.name)
@@ -176,7 +176,7 @@ function rowsOf(directory: string, found: Found) {
       .sort(([a], [b]) => byTime(a, b))
       .flat()
       .map(({ iccid, device, time, source }) => {
-        const file = placeOf(directory, iccid)?.file ?? null
+        const file = standingOf(directory, iccid)?.file ?? null
         return { problem, iccid, device, time, source, file }
       }),
   )

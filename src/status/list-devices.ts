@@ -76,7 +76,7 @@ const RESULTS = ['pass', 'fail', 'unfinished']
 function lastResults(paths: readonly string[]): Map<string, { time: string; result: string }> {
   const last = new Map<string, { time: string; result: string }>()
   for (const path of new Set(paths)) {
-    const text = textOf(path)
+    const text = contentsOf(path)
     const rows = text.split('\n').map((line) => cellsOf(line.trim()))
     const attempts = rows.filter(([, , , result = '']) => RESULTS.includes(result))
     if (text.trim() !== '' && attempts.length === 0 && !rows.some((cells) => cells[3] === 'result'))
@@ -96,7 +96,7 @@ const cellsOf = (line: string) =>
     cell.startsWith('"') ? cell.slice(1, -1).replaceAll('""', '"') : cell,
   )
 
-function textOf(path: string): string {
+function contentsOf(path: string): string {
   try {
     return readFileSync(path, 'utf8')
   } catch (error) {

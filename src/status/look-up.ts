@@ -11,7 +11,7 @@ import { checkDirectory, looking } from '../store/read.ts'
 import { deviceIn, fieldsOf, tombstoneIn } from '../store/used-file.ts'
 import type { Messages } from '../words.ts'
 import { type Output, printList } from './print.ts'
-import { lookAt, readRecords, warnOfRecords, warnOfTransit, warnOfUnfinished } from './records.ts'
+import { readRecords, useIn, warnOfRecords, warnOfTransit, warnOfUnfinished } from './records.ts'
 
 const MOST_NAMED = 20
 
@@ -78,7 +78,7 @@ function findDevices(directory: string, asked: readonly string[], messages: Mess
   const wanted = new Set(asked)
   const found = records.devices
     .filter(({ device }) => wanted.has(device))
-    .map((each) => ({ ...each, movedTo: null, unfinished: unfinishedOf(lookAt(directory, each.iccid)) }))
+    .map((each) => ({ ...each, movedTo: null, unfinished: unfinishedOf(useIn(directory, each.iccid)) }))
   const unfinished = found.flatMap((each) => each.unfinished)
   warnOfUnfinished(directory, unfinished, messages)
   const states = found.map((each): Found => ({ ...each, state: usedOr(each.unfinished) }))
@@ -98,7 +98,7 @@ function recordedFor(directory: string, device: string, messages: Messages): Fou
 
 /** @returns undefined if there is no such profile */
 function findIccid(directory: string, iccid: string, messages: Messages): Found | undefined {
-  const use = lookAt(directory, iccid, () =>
+  const use = useIn(directory, iccid, () =>
     messages.warn(`${usedName(fileName(iccid))} can't be read: who has the profile is not known`),
   )
   const nobodys = { ...wordsOf(''), iccid, movedTo: null }

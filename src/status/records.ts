@@ -30,7 +30,7 @@ export function warnOfEach<T>(
  * @param iccid its digits
  * @throws {Failure} `disk` if nobody can tell; `no-profiles` if there is no such directory
  */
-export function lookAt(directory: string, iccid: string, onUnreadable = () => {}): Use {
+export function useIn(directory: string, iccid: string, onUnreadable = () => {}): Use {
   try {
     return useOf(directory, iccid)
   } catch (error) {
@@ -114,8 +114,8 @@ export function recordOf(file: string, text: string): DeviceRecord | undefined {
   const device = deviceIn(text)
   if (device === undefined) return undefined
   const { station, claimed, iccid } = fieldsOf(text)
-  const digits = iccidDigits(textOf(iccid)) ?? ''
-  return { device, station: textOf(station), claimed: textOf(claimed), iccid: digits, file }
+  const digits = iccidDigits(stringOf(iccid)) ?? ''
+  return { device, station: stringOf(station), claimed: stringOf(claimed), iccid: digits, file }
 }
 
 /**
@@ -161,7 +161,7 @@ export const warnOfUnreadable = (unreadable: readonly string[], messages: Messag
 
 export const compare = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0)
 
-const textOf = (value: unknown) => (typeof value === 'string' ? value : '')
+const stringOf = (value: unknown) => (typeof value === 'string' ? value : '')
 
 /** The text of a used file; undefined if it can't be read. */
 function readSafely(directory: string, name: string, unreadable: string[]): string | undefined {

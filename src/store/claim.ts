@@ -104,7 +104,7 @@ export async function comeAll(directory: string, all: readonly Creation[]): Prom
 export function readSettled(directory: string, messages: Messages): Unused {
   const keys = tryTo(messages, CLAIMS, () => openClaims(directory)) ?? []
   for (let at = 0; at < keys.length; at += AT_ONCE) {
-    const some = keys.slice(at, at + AT_ONCE).filter((key) => isAbandoned(directory, key, messages))
+    const some = keys.slice(at, at + AT_ONCE).filter((key) => isToBeFinished(directory, key, messages))
     settleSome(directory, some, messages)
   }
   const found = readUnused(directory)
@@ -135,7 +135,7 @@ function settleSome(directory: string, keys: readonly string[], messages: Messag
  * Whether a claim is no call's that may still print the profile. A profile that nobody gets by itself is named, while the
  * claim still says so: the next call for a device prints its profile, and a move goes on.
  */
-function isAbandoned(directory: string, key: string, messages: Messages): boolean {
+function isToBeFinished(directory: string, key: string, messages: Messages): boolean {
   const claims = tryTo(messages, key, () => claimsOf(directory, key))
   for (const { claimed, iccid, station } of claims?.map(({ text }) => plainClaimIn(text)) ?? []) {
     if (Math.abs(Date.now() - Date.parse(String(claimed))) < STILL_CLAIMING_MS) return false

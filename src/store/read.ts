@@ -79,11 +79,9 @@ export function* namesOf(directory: string): Generator<string> {
 /** Why a directory can't be read: `no-profiles` if there is none, `disk` otherwise. */
 export function directoryFailure(directory: string, error: unknown): Failure {
   const code = errnoOf(error)
-  if (code === 'ENOENT' || code === 'ENOTDIR') {
-    const what =
-      code === 'ENOENT' ? `directory ${directory} does not exist` : `${directory} is not a directory`
-    return new Failure({ kind: 'no-directory', directory }, what, error)
-  }
+  if (code === 'ENOTDIR') return new Failure('not-a-directory', `${directory} is not a directory`, error)
+  if (code === 'ENOENT')
+    return new Failure({ kind: 'no-directory', directory }, `directory ${directory} does not exist`, error)
   return new Failure('unread-directory', `can't read the directory ${directory}: ${reasonOf(error)}`, error)
 }
 

@@ -53,7 +53,7 @@ test('a file in the place of a directory, or above it', () => {
   const file = join(temporaryDirectory(), 'file')
   writeFileSync(file, '')
   for (const path of [file, join(file, 'profiles')]) {
-    const facts = { kind: 'no-directory', directory: path }
+    const facts = { kind: 'not-a-directory' }
     const failure = expect.objectContaining({ facts, message: `${path} is not a directory` })
     expect(() => readUnused(path)).toThrow(failure)
   }

@@ -69,7 +69,7 @@ export interface PutAside {
  * @returns undefined if it is something else
  * @throws the system error
  */
-export function lookAt(directory: string, name: string): PutAside | undefined {
+export function putAsideAt(directory: string, name: string): PutAside | undefined {
   if (!ANSWERS.test(name)) return undefined
   const place = incomingPath(directory, name)
   const path = lstatSync(place).isDirectory() ? answerPath(directory, name) : place
@@ -92,7 +92,7 @@ function beginsWithEnd(path: string): boolean {
 /** They may be stored and removed by now. */
 const answersIn = (directory: string): PutAside[] =>
   (attempt(() => incomingNames(directory)) ?? [])
-    .flatMap((name) => attempt(() => lookAt(directory, name)) ?? [])
+    .flatMap((name) => attempt(() => putAsideAt(directory, name)) ?? [])
     .filter(({ isSpace }) => !isSpace)
 
 /** Whether a call is storing profiles, or was killed. */
@@ -139,7 +139,7 @@ export function isAbandoned(directory: string, name: string, now: number): boole
   return (
     attempt(() => {
       const { mtimeMs } = lstatSync(incomingPath(directory, name))
-      const answer = lookAt(directory, name)
+      const answer = putAsideAt(directory, name)
       const ageMs = now - Math.max(mtimeMs, answer?.mtimeMs ?? mtimeMs)
       const longest = answer?.isSpace ? LONGEST_FETCH_MS : ABANDONED_AFTER_MS
       return Math.abs(ageMs) > longest || (isOfThisMachine(name) && ageMs > uptime() * 1000)

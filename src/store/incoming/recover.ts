@@ -18,11 +18,11 @@ import {
   incomingPath,
   isAbandoned,
   isDead,
-  lookAt,
   newName,
   parseAnswerFile,
   parseProfile,
   profilesReserved,
+  putAsideAt,
   RUBBISH,
   type StoredProfile,
 } from './answers.ts'
@@ -78,7 +78,7 @@ async function takeOver(target: Target, name: string, own: string): Promise<Buff
   const { directory } = target
   const theirs = incomingPath(directory, name)
   try {
-    const answer = ifThere(() => lookAt(directory, name))
+    const answer = ifThere(() => putAsideAt(directory, name))
     if (answer === undefined) {
       removeAnswer(target, name)
       return undefined
@@ -166,7 +166,7 @@ export function warnOfUnanswered(unanswered: Unanswered, messages: Messages): vo
 }
 
 function requestOf(directory: string, name: string): { profiles: number; ms: number } | undefined {
-  const answer = attempt(() => lookAt(directory, name))
+  const answer = attempt(() => putAsideAt(directory, name))
   const profiles = answer?.isSpace ? profilesReserved(answer.size) : 0
   return answer === undefined || profiles === 0 ? undefined : { profiles, ms: answer.mtimeMs }
 }

@@ -99,7 +99,7 @@ export async function makeDirectory(path: string): Promise<string[]> {
     mkdirSync(path, { mode: 0o700 })
     made.unshift(path)
   } catch (error) {
-    if (!isDirectory(path)) throw whyNone(path, error)
+    if (!isDirectory(path)) throw whyNoDirectory(path, error)
   }
   // Also if it already exists: the call that made it may have been killed before this flush.
   for (const place of [above, dirname(above)]) await flushDirectory(place).catch(() => {})
@@ -119,7 +119,7 @@ export function closeTarget({ directory, made, isNew }: OpenTarget): void {
 
 export const isDirectory = (path: string) => statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false
 
-function whyNone(path: string, error: unknown): unknown {
+function whyNoDirectory(path: string, error: unknown): unknown {
   // Windows reports the same error for every path on a missing drive or share.
   if (parse(path).root === path) return new Error(`drive or share ${path} does not exist`)
   const status = lstatSync(path, { throwIfNoEntry: false })

@@ -88,7 +88,7 @@ export class ReceiptFile {
    * @throws {Error} that says so
    */
   append(taken: readonly Entry[]): void {
-    const text = this.#textOf(taken)
+    const text = this.#linesOf(taken)
     try {
       writeFileSync(this.#file, isTorn(this.#file) ? `\n${text}` : text)
       flushFileSync(this.#file)
@@ -99,11 +99,11 @@ export class ReceiptFile {
 
   /** In bytes, at most: a line break before the lines, and the lines. */
   #sizeOf(count: number, { devices = [], to }: Longest): number {
-    const line = this.#textOf([{ iccid: LONGEST_ICCID, name: `${LONGEST_ICCID}.json`, ...(to && { to }) }])
+    const line = this.#linesOf([{ iccid: LONGEST_ICCID, name: `${LONGEST_ICCID}.json`, ...(to && { to }) }])
     return 1 + count * Buffer.byteLength(line) + Buffer.byteLength(JSON.stringify(devices))
   }
 
-  #textOf(entries: readonly Entry[]): string {
+  #linesOf(entries: readonly Entry[]): string {
     const [time, station] = [new Date().toISOString(), stationName()]
     const lines = entries.map(({ device, iccid, name, isAgain, to }) =>
       JSON.stringify({

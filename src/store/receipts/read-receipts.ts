@@ -41,13 +41,13 @@ export function parseReceipt(line: string, source: string): Receipt | undefined 
   if (digits === undefined || typeof time !== 'string') return undefined
   return {
     ...{ time, iccid: digits, source, again: again === true },
-    ...{ station: textOf(station), directory: textOf(directory), file: textOf(file) },
+    ...{ station: stringOf(station), directory: stringOf(directory), file: stringOf(file) },
     device: typeof device === 'string' ? device : null,
-    move: to === undefined ? undefined : { id: textOf(move), to: textOf(to) },
+    move: to === undefined ? undefined : { id: stringOf(move), to: stringOf(to) },
   }
 }
 
-const textOf = (value: unknown) => (typeof value === 'string' ? value : '')
+const stringOf = (value: unknown) => (typeof value === 'string' ? value : '')
 
 /** Each once: files may have been copied or joined. */
 export function withoutCopies<S extends Partial<Receipt>>(statements: readonly S[]): S[] {
