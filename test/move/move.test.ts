@@ -1,9 +1,19 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { expect, test, vi } from 'vitest'
 import { moveProfiles } from '../../src/move/move.ts'
 import { takeHome } from '../../src/move/take-home.ts'
 import { recordAll } from '../../src/store/devices.ts'
+import { beginMove } from '../../src/store/move-journal.ts'
 import { directoryOf, someProfiles, temporaryDirectory, unusedIn } from '../support/directory.ts'
 import { iccid } from '../support/profiles.ts'
 import { disk } from '../support/watched-fs.ts'
@@ -125,6 +135,14 @@ test('a file in the target that can’t be read, as through a second mount of th
   asUsual()
   await move(source, target)
   expect(unusedIn(target)).toEqual(files(1, 2))
+})
+
+test('the source through another mount, which has other numbers, is told by the mark of the move', async () => {
+  const source = directoryOf(someProfiles(2))
+  const target = join(temporaryDirectory(), 'mount')
+  symlinkSync(source, target)
+  await expect(beginMove(source, target)).rejects.toMatchObject({ facts: { kind: 'same-directory' } })
+  expect(readdirSync(join(source, '.moves'))).toEqual([])
 })
 
 test('another disk is mounted at the target meanwhile: the move does not say that it is done', async () => {
