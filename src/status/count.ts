@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { reasonOf } from '../failure.ts'
 import { comingName, keyOfName } from '../store/claim-place.ts'
-import { openClaims } from '../store/create.ts'
+import { claimsOf, openClaims } from '../store/create.ts'
 import { exists } from '../store/directory-entries.ts'
 import { identify } from '../store/identity.ts'
 import { countReceived } from '../store/incoming/answers.ts'
@@ -123,7 +123,9 @@ function claimsIn(directory: string): Map<string, Claim> {
   const found = new Map<string, Claim>()
   for (const key of openClaims(directory)) {
     const coming = comingName(key)
-    if (coming !== undefined) found.set(coming, { to: undefined, hasUsed: true })
+    // An empty one is done: Windows lets nobody remove it while a scanner is in it.
+    if (coming !== undefined && claimsOf(directory, key).length > 0)
+      found.set(coming, { to: undefined, hasUsed: true })
     const use = useAt(directory, fileName(key))
     if (use.state !== 'claimed') continue
     const hasUsed = exists(join(directory, usedName(use.name)))
