@@ -194,6 +194,9 @@ export const introduce = (directory: string): void =>
     if (!exists(path)) write(path, directory, hasProfiles(directory, true))
   })
 
+/** Nobody has to know a directory that was made for nothing. */
+export const forget = (directory: string): void => tryToRemove(join(directory, FILE))
+
 /**
  * The full paths by which stations know a directory, or knew it before it was moved or restored: receipts name it by
  * these. The one at hand comes first.

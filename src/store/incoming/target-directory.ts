@@ -17,7 +17,7 @@ import { errnoOf, Failure, reasonOf } from '../../failure.ts'
 import { exists, fileRights, makeThere, removeEmpty, rightsOf, tryToRemove } from '../directory-entries.ts'
 import { fillFlushed, flushDirectory, flushFile, writeFlushed } from '../flush/flush.ts'
 import { FileSystemFlush } from '../flush/whole-file-system.ts'
-import { introduce } from '../identity.ts'
+import { forget, introduce } from '../identity.ts'
 import { attempt, patiently } from '../patience.ts'
 import { hasFillers, hasProfiles } from '../read.ts'
 import {
@@ -54,8 +54,6 @@ export interface Target {
 export interface OpenTarget extends Target {
   /** The directories that were made for it, the deepest first. */
   readonly made: readonly string[]
-  /** Whether it has no profiles: then it is new. One that has some and does not know itself may be a copy. */
-  readonly isNew: boolean
   /** Without directory flushes, a power cut may undo what is stored. */
   readonly canFlush: boolean
 }
@@ -75,12 +73,13 @@ export async function openTarget(path: string): Promise<OpenTarget> {
     const made = await makeDirectory(normalize(path))
     const target = targetOf(path)
     const { directory } = target
-    const isNew = ![false, true].some((areUsed) => hasProfiles(directory, areUsed))
     const { hasLinks } = probe(target)
+    // One that has profiles and does not know itself may be a copy.
+    if (!hasAny(directory)) introduce(directory)
     // Also if another call made the place for answers: it may have been killed before this flush.
     const canFlush = await flushDirectory(directory)
     const fileSystem = new FileSystemFlush(directory)
-    return { ...target, made, isNew, canFlush, fileSystem, hasLinks, hasFillers: hasFillers(directory) }
+    return { ...target, made, canFlush, fileSystem, hasLinks, hasFillers: hasFillers(directory) }
   } catch (error) {
     const facts = { kind: 'unwritten-directory', directory: path } as const
     throw new Failure(facts, `can't write to the directory ${path}: ${reasonOf(error)}`, error)
@@ -106,15 +105,16 @@ export async function makeDirectory(path: string): Promise<string[]> {
   return made
 }
 
-/** Directories that were made for nothing go again; one that stays learns who it is. */
-export function closeTarget({ directory, made, isNew }: OpenTarget): void {
-  const isGone = attempt(() => {
-    if (!made.includes(directory)) return false
+const hasAny = (directory: string) => [false, true].some((areUsed) => hasProfiles(directory, areUsed))
+
+/** Directories that were made for nothing go again. */
+export function closeTarget({ directory, made }: OpenTarget): void {
+  if (!made.includes(directory) || hasAny(directory)) return
+  attempt(() => {
     rmdirSync(join(directory, INCOMING))
+    forget(directory)
     for (const each of made) rmdirSync(each)
-    return true
   })
-  if (isGone !== true && isNew) introduce(directory)
 }
 
 export const isDirectory = (path: string) => statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false

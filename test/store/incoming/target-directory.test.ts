@@ -2,9 +2,10 @@ import { mkdirSync, readdirSync, symlinkSync } from 'node:fs'
 import { join, parse, resolve } from 'node:path'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { adviceOn } from '../../../src/advice/advice.ts'
+import { identify } from '../../../src/store/identity.ts'
 import { INCOMING } from '../../../src/store/incoming/answers.ts'
 import { closeTarget, makeDirectory, openTarget } from '../../../src/store/incoming/target-directory.ts'
-import { temporaryDirectory } from '../../support/directory.ts'
+import { directoryOf, someProfiles, temporaryDirectory } from '../../support/directory.ts'
 import { hasSymlinks } from '../../support/system.ts'
 import { fail } from '../../support/watched-fs.ts'
 
@@ -16,6 +17,15 @@ const refuseDirectories = (code: string) => fail(/^mkdir$/, '', code)
 
 afterEach(() => {
   vi.restoreAllMocks()
+})
+
+test('a new one knows itself before anything is in it: a killed call leaves that; one with profiles may be a copy', async () => {
+  const root = temporaryDirectory()
+  await openTarget(join(root, 'new'))
+  expect(identify(join(root, 'new'))).toBe('new')
+  const copy = directoryOf(someProfiles(1))
+  await openTarget(copy)
+  expect(identify(copy)).toBe('none')
 })
 
 describe('creating the directory', () => {
