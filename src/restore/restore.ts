@@ -80,7 +80,7 @@ type Used = Extract<Use, { state: 'used' }>
  */
 export async function restore(restoration: Restoration): Promise<void> {
   const { directory, files, messages } = restoration
-  const original = originalOf(directory)
+  const original = await originalOf(directory)
   if (original !== undefined) {
     const facts = { kind: 'copy-of', original } as const
     throw new Failure(

@@ -6,7 +6,7 @@ import { fileName } from '../store/names.ts'
 import { attempt } from '../store/patience.ts'
 import { type Use, useAt, useOf } from '../store/profile-state.ts'
 import { directoryFailure, readProfile, readUsed } from '../store/read.ts'
-import { deviceIn, fieldsOf, tombstoneIn } from '../store/used-file.ts'
+import { deviceIn, fieldsOf, stringOf, tombstoneIn } from '../store/used-file.ts'
 import type { Messages } from '../words.ts'
 
 export const MOST_WARNINGS = 20
@@ -160,8 +160,6 @@ export const warnOfUnreadable = (unreadable: readonly string[], messages: Messag
   })
 
 export const compare = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0)
-
-const stringOf = (value: unknown) => (typeof value === 'string' ? value : '')
 
 /** The text of a used file; undefined if it can't be read. */
 function readSafely(directory: string, name: string, unreadable: string[]): string | undefined {

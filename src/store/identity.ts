@@ -3,6 +3,7 @@
  * number and its time of birth. A copy of the file has others, and then the directory is a copy, too, or came back from a
  * backup. A file that is missing or torn says nothing, and the next claim writes it.
  */
+import { spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { closeSync, fstatSync, openSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
@@ -44,6 +45,9 @@ const MOST_PATHS = 16
 
 /** A file older than that, in milliseconds, is written anew. */
 const OLD_MS = 3_600_000
+
+/** So long, in milliseconds, a disk or a share has to answer. */
+const ANSWER_MS = 5000
 
 /** In nanoseconds. On its server, a share has a finer time. */
 const SAME_BIRTH = 1_000_000n
@@ -211,10 +215,29 @@ export function pathsOf(directory: string): string[] {
  * The directory that a copy was made of, if that is still at its path and could hand out a profile of the copy: then two
  * directories would.
  */
-export const originalOf = (copy: string): string | undefined =>
-  ['copy', 'carried'].includes(identify(copy))
-    ? pathsOf(copy).find((path) => attempt(() => isInUse(path, copy)))
-    : undefined
+export async function originalOf(copy: string): Promise<string | undefined> {
+  if (!['copy', 'carried'].includes(identify(copy))) return undefined
+  for (const path of pathsOf(copy))
+    if ((await isThere(path)) && attempt(() => isInUse(path, copy))) return path
+  return undefined
+}
+
+/**
+ * On a share whose server died, a call waits for ever, and so would the end of this process, also after a call in a thread:
+ * another process asks, which may stay behind.
+ */
+const isThere = (path: string): Promise<boolean> =>
+  new Promise((resolve) => {
+    if (process.platform === 'win32') return resolve(true)
+    const child = spawn('/bin/ls', ['-d', '--', path], { stdio: 'ignore', env: {} })
+    child.once('error', () => resolve(false))
+    child.once('exit', (code) => resolve(code === 0))
+    const giveUp = () => {
+      child.kill('SIGKILL')
+      resolve(false)
+    }
+    setTimeout(giveUp, ANSWER_MS).unref()
+  })
 
 const isInUse = (path: string, copy: string) =>
   !isSame(path, copy) && identify(path) !== 'copy' && hasAnyOf(path, copy)

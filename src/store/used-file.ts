@@ -9,6 +9,9 @@ export function fieldsOf(text: string): Record<string, unknown> {
   return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
 }
 
+/** A field; empty if it is no text. */
+export const stringOf = (value: unknown): string => (typeof value === 'string' ? value : '')
+
 /** What used files, receipts and journals call this station. Several on one machine can have names of their own. */
 export const stationName = (): string => process.env['SOFTSIM_STATION'] || hostname()
 

@@ -6,7 +6,7 @@ import { iccidDigits } from '../../profile/iccid.ts'
 import { several } from '../../words.ts'
 import { exists } from '../directory-entries.ts'
 import { attempt } from '../patience.ts'
-import { fieldsOf } from '../used-file.ts'
+import { fieldsOf, stringOf } from '../used-file.ts'
 
 /** What a receipt says of one profile. */
 export interface Receipt {
@@ -46,8 +46,6 @@ export function parseReceipt(line: string, source: string): Receipt | undefined 
     move: to === undefined ? undefined : { id: stringOf(move), to: stringOf(to) },
   }
 }
-
-const stringOf = (value: unknown) => (typeof value === 'string' ? value : '')
 
 /** Each once: files may have been copied or joined. */
 export function withoutCopies<S extends Partial<Receipt>>(statements: readonly S[]): S[] {
