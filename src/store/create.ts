@@ -35,6 +35,7 @@ import {
   isTested,
   writeAllFlushed,
 } from './flush/flush.ts'
+import { usedName } from './names.ts'
 import { attempt, ifThere, PAUSE_MS, patiently, TRIES } from './patience.ts'
 import { readProfile } from './read.ts'
 import { fieldsOf } from './used-file.ts'
@@ -320,7 +321,10 @@ export const openClaims = (directory: string): string[] =>
 function placeText({ path: claim, text, place }: Claim): boolean {
   const { path, replaces, isUnused } = place
   const isFree = () => ['none', 'torn'].includes(stateAt(path, text))
-  if ((isUnused && !isFree()) || isTakenByOthers(place)) return false
+  if ((isUnused && !isFree()) || isTakenByOthers(place)) {
+    if (isUnused) completeUsed(place, text)
+    return false
+  }
   if (replaces !== undefined) patiently(() => removeIfThere(replaces))
   if (!(isTested(dirname(path)) ? isFree() && renameIfThere(claim, path) : fill(place, text))) return false
   if (isUnused && isTakenByOthers(place)) patiently(() => removeIfThere(path))
@@ -363,8 +367,7 @@ function openToFill({ path, replaces }: Place, text: string): number | undefined
  * A power cut may leave neither of two names in two directories. On FAT, a renamed file has no contents on the disk until
  * it is flushed, and may share its clusters with the old name. So without a journal, the text is written where it belongs.
  */
-function fill(place: Place, text: string): boolean {
-  const file = openToFill(place, text)
+function fill(place: Place, text: string, file = openToFill(place, text)): boolean {
   if (file === undefined) return false
   try {
     writeFileSync(file, text)
@@ -374,6 +377,21 @@ function fill(place: Place, text: string): boolean {
   } finally {
     closeSync(file)
   }
+}
+
+/**
+ * A tool that only renames may have taken what a killed call had not written to the end. It has printed nothing of that, and
+ * the text is nowhere else in the directory.
+ */
+function completeUsed(place: Place, text: string): void {
+  const used = join(dirname(place.path), usedName(basename(place.path)))
+  const isOnlyThere = place.unless.every((each) => each === used || !exists(each))
+  if (isOnlyThere && stateAt(used, text) === 'torn')
+    fill(
+      place,
+      text,
+      ifThere(() => patiently(() => openSync(used, 'r+'))),
+    )
 }
 
 /** Removes a claim whose file is in its place, or which came too late. What stays does no harm. */

@@ -259,7 +259,8 @@ function* stuck({ world, later, schedule, told }: Whole): Generator<Violation> {
 const isTornByCut = ({ kind }: World, { segments, calls }: Schedule) =>
   kind.hasFatRules &&
   segments.some(
-    ({ event = '' }) => /^\^.*[1-9]/.test(event) || (event[0] === '^' && calls.includes('rename')),
+    ({ event = '' }) =>
+      /^\^.*[1-9]/.test(event) || (event[0] === '^' && calls.some((name) => name.startsWith('rename'))),
   )
 
 /** Alone, `next` finds all that there is: the next call finds no more. */

@@ -112,12 +112,13 @@ async function takeAway(target: Target, name: string, own: string, bytes: Buffer
   return last
 }
 
-/** A server may say that it is gone, although this call has renamed it. */
+/** A server may say that it is gone, although this call has renamed it, and another one may have removed it since. */
 function rename(from: string, to: string): void {
   try {
     patiently(() => renameSync(from, to))
   } catch (error) {
-    if (!existsSync(to)) throw error
+    // If another call has it, to store it twice does no harm.
+    if (errnoOf(error) !== 'ENOENT' && !existsSync(to)) throw error
   }
 }
 
