@@ -139,10 +139,22 @@ function bases(
 /** Without the one that has no profiles. */
 const STOCKED = STARTS.filter((start) => start !== 'missing')
 
+/** Whatever a directory begins with, on one disk; a fresh one, on all that are not the same without a power cut. */
+const pairBases = (): Base[] => [
+  ...bases(['links'], STOCKED, lotsFor),
+  ...bases(
+    FAULTLESS.filter((kind) => !['links', 'whole', 'btrfs'].includes(kind)),
+    ['fresh'],
+    () => [2],
+  ),
+]
+
 const BROKEN = 'fresh assigned claimed halfclaim answer halfmoved given moved damaged backup'.split(' ')
 
 /** Commands that are given again after two faults. */
 const AGAIN = 'restore bindD next next2 deviceD devicesDE iccid move move2 back round recover'.split(' ')
+
+const faultBases = () => bases(FAULTY, BROKEN, () => [2])
 
 const doubleBases = (): Base[] =>
   FAULTY.flatMap((kind) =>
@@ -168,11 +180,13 @@ const ENDS = '! ^0 ^0.5 ^1 %'.split(' ')
 /** A disk fails, a reply is lost as on NFS, the call is asked to stop. */
 const TROUBLE = '=EIO =EACCES =EBUSY =ENOSPC =EIO+ ~EIO ~EIO+ ~ENOENT ~EEXIST $'.split(' ')
 
+/** One fault of one of two calls, with the other one behind or before it. */
+const FAULTS = [...ENDS, ...TROUBLE].flatMap((event) => [`A?${event} B A`, `B A?${event}`])
+
 /** One fault of one of two calls, and one change between them, before or after it. */
-const FAULTS = [
-  ...ENDS.flatMap((end) => [`A?${end}`, `A? B?${end}`, `A? B A?${end}`]),
-  ...TROUBLE.flatMap((event) => [`A?${event} B A`, `A?${event} A? B A`]),
-  ...TROUBLE.flatMap((event) => [`A? B?${event} B A`, `A? B A?${event} A`]),
+const MIXED = [
+  ...ENDS.flatMap((end) => [`A? B?${end}`, `A? B A?${end}`]),
+  ...TROUBLE.flatMap((event) => [`A?${event} A? B A`, `A? B?${event} B A`, `A? B A?${event} A`]),
 ]
 
 /** The first fault of two is one of a few: of the others, the call says so at once. After it, the power does not fail too. */
@@ -199,8 +213,9 @@ const complete =
 /** By their names. */
 export const SETS: Record<string, Explore> = {
   sweeps,
-  pairs: complete('pairs', () => bases(FAULTLESS, STOCKED, lotsFor), PAIR),
-  faults: complete('faults', () => bases(FAULTY, BROKEN, () => [2]), FAULTS),
+  pairs: complete('pairs', pairBases, PAIR),
+  faults: complete('faults', faultBases, FAULTS),
+  mixed: complete('mixed', faultBases, MIXED),
   double: complete('double', doubleBases, TWO_FAULTS),
   random: randomly,
 }
