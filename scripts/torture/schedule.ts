@@ -2,11 +2,12 @@
  * Runs the real code of the calls step by step, in orders that schedules say:
  *
  *     node scripts/torture/schedule.ts --replay 'links fresh/2 next+next: A12 B A'
- *     node scripts/torture/schedule.ts [--set sweeps,pairs,faults,double,random] [--minutes N] [--seed S] [--only REGEXP]
+ *     node scripts/torture/schedule.ts [--set NAME,NAME] [--minutes N] [--seed S] [--only REGEXP]
  *
- * `--set` chooses what is run: those of test/schedule/schedules.txt, all schedules of two calls with at most two changes
- * between them, all with one fault and one change, all of one call with two faults, or random ones until the time is
- * over. `--only` chooses scenarios by their names, such as 'nolinks .*deviceD'; `--share 0/2` is the first half of them.
+ * `--set` chooses what is run: those of test/schedule/schedules.txt (`sweeps`), all schedules of two calls with at most
+ * two changes between them (`pairs`), all with one fault (`faults`), or with one fault and one change (`mixed`), all of
+ * one call with two faults (`double`), or random ones until the time is over. Ctrl-C ends it, and it says how many it
+ * has run. `--only` chooses scenarios by their names, such as 'nolinks .*deviceD'; `--share 0/2` is the first half.
  * `--check` judges the schedules on standard input, in which `?` stands for any number of steps: as JSON, one object a
  * line, with how many they are, what was found first, and how many steps their last call makes at most. `--src` names
  * the source of another version of the program. Exit code 1 means that a schedule violates a rule; schedule/judge.ts has
@@ -76,6 +77,9 @@ async function search(): Promise<void> {
     left--
     process.exitCode = 1
     console.log(`${rule}: ${what}\n  node scripts/torture/schedule.ts --replay '${schedule}'`)
+  })
+  process.once('SIGINT', () => {
+    left = 0
   })
   const goesOn = () => left > 0 && performance.now() < until
   for (const name of values.set.split(',')) {
