@@ -1,8 +1,8 @@
 import { Failure, reasonOf } from '../failure.ts'
 import { add, nothingAdded } from '../store/incoming/add.ts'
-import type { StoredProfile } from '../store/incoming/answers.ts'
 import { checkSpaceForBatch } from '../store/incoming/free-space.ts'
 import { putAsideUnread, removeAnswer, reserve, type Target } from '../store/incoming/target-directory.ts'
+import type { StoredProfile } from '../store/profile-file.ts'
 import type { Messages } from '../words.ts'
 
 /**

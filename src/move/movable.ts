@@ -2,11 +2,9 @@ import { Failure, UnusableProfile } from '../failure.ts'
 import { iccidDigits } from '../profile/iccid.ts'
 import type { Stored } from '../store/claim.ts'
 import { recordedIccids } from '../store/devices.ts'
-import { parseProfile } from '../store/incoming/answers.ts'
 import { fileName, usedName } from '../store/names.ts'
+import { parseProfile, readProfile, refuseAssigned, tombstoneIn } from '../store/profile-file.ts'
 import { useOf } from '../store/profile-state.ts'
-import { readProfile } from '../store/read.ts'
-import { refuseAssigned, tombstoneIn } from '../store/used-file.ts'
 import { type Messages, several } from '../words.ts'
 
 const MOST_WARNINGS = 20

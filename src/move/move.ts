@@ -14,6 +14,7 @@ import { enter } from '../store/identity.ts'
 import { checkSpaceForMove } from '../store/incoming/free-space.ts'
 import { finishFetches } from '../store/incoming/recover.ts'
 import { closeTarget, type OpenTarget, openTarget } from '../store/incoming/target-directory.ts'
+import { readUnused, whyNone } from '../store/listing.ts'
 import {
   append,
   beginMove,
@@ -30,11 +31,10 @@ import {
   store,
 } from '../store/move-journal.ts'
 import { fileName, nextName } from '../store/names.ts'
+import { type Tombstone, tombstoneText } from '../store/profile-file.ts'
 import { useAt } from '../store/profile-state.ts'
 import { FreeList, Queue } from '../store/queue.ts'
-import { readUnused, whyNone } from '../store/read.ts'
 import { ReceiptFile } from '../store/receipts/append.ts'
-import { type Tombstone, tombstoneText } from '../store/used-file.ts'
 import { type Messages, several } from '../words.ts'
 import { checkPlaces } from './check-places.ts'
 import { Movables } from './movable.ts'

@@ -1,8 +1,8 @@
 import { Failure } from '../failure.ts'
 import { fullPath } from '../full-path.ts'
 import { refuseCopy } from '../store/identity.ts'
+import { readUnused } from '../store/listing.ts'
 import { decideFate, isMarked, openMoves } from '../store/move-journal.ts'
-import { readUnused } from '../store/read.ts'
 import { several } from '../words.ts'
 import { failureOf, type Order, takeBack } from './move.ts'
 

@@ -7,15 +7,14 @@ import { Failure, UnusableProfile } from '../failure.ts'
 import { pause } from '../pause.ts'
 import { refuseOutdated } from '../profile/validate.ts'
 import { anew, usedText } from '../store/claim.ts'
-import { comingKey, keyOfName } from '../store/claim-place.ts'
 import { settle } from '../store/create.ts'
 import { type Assignment, alikeWords, historyOf, recordAll, recordedIccids } from '../store/devices.ts'
 import { removeIfThere } from '../store/directory-entries.ts'
-import { fileName, keyOf, parseName } from '../store/names.ts'
+import { checkDirectory } from '../store/listing.ts'
+import { comingKey, fileName, keyOf, keyOfName, parseName } from '../store/names.ts'
 import { patiently } from '../store/patience.ts'
+import { byUs, deviceIn, fieldsOf, tombstoneIn } from '../store/profile-file.ts'
 import { removeTwin, type Use, useAt, useOf } from '../store/profile-state.ts'
-import { checkDirectory } from '../store/read.ts'
-import { byUs, deviceIn, fieldsOf, tombstoneIn } from '../store/used-file.ts'
 import {
   beforeClaim,
   makeReady,

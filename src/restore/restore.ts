@@ -8,18 +8,18 @@ import { Failure, reasonOf, UnusableProfile } from '../failure.ts'
 import { pause } from '../pause.ts'
 import { iccidDigits } from '../profile/iccid.ts'
 import { anew, claimAll, claimable, readSettled, type Stored, usedText } from '../store/claim.ts'
-import { keyOfName } from '../store/claim-place.ts'
 import { refuseFailures, settle } from '../store/create.ts'
 import { historyOf, namesDevice, recordAll, recordedIccids } from '../store/devices.ts'
 import { flushDirectory } from '../store/flush/flush.ts'
 import { adopt, originalOf, pathsOf } from '../store/identity.ts'
 import { countReceived } from '../store/incoming/answers.ts'
 import { finishFetches } from '../store/incoming/recover.ts'
+import { readUsed } from '../store/listing.ts'
 import { movesInto, noteGiven } from '../store/move-journal.ts'
-import { parseName, USED } from '../store/names.ts'
+import { keyOfName, parseName, USED } from '../store/names.ts'
+import { type By, deviceIn, fieldsOf, textOf, tombstoneIn, tombstoneText } from '../store/profile-file.ts'
 import { type Use, useOf } from '../store/profile-state.ts'
 import { FreeList } from '../store/queue.ts'
-import { readUsed, textOf } from '../store/read.ts'
 import {
   deniedBy,
   holdersIn,
@@ -29,7 +29,6 @@ import {
   withSeveralIccids,
 } from '../store/receipts/last.ts'
 import { type Receipt, Receipts } from '../store/receipts/read-receipts.ts'
-import { type By, deviceIn, fieldsOf, tombstoneIn, tombstoneText } from '../store/used-file.ts'
 import { type Messages, several } from '../words.ts'
 
 /** How many profiles are claimed together. */

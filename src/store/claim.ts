@@ -4,15 +4,13 @@ import { join } from 'node:path'
 import { reasonOf } from '../failure.ts'
 import { iccidDigits } from '../profile/iccid.ts'
 import type { Messages } from '../words.ts'
-import { CLAIMS, comingKey, keyOfName } from './claim-place.ts'
 import { type Creation, claimsOf, createAll, type Outcome, openClaims, settle } from './create.ts'
 import { removeIfThere } from './directory-entries.ts'
-import type { Unused } from './listing.ts'
-import { nextName, parseName } from './names.ts'
+import { readUnused, type Unused } from './listing.ts'
+import { CLAIMS, comingKey, keyOfName, nextName, parseName } from './names.ts'
 import { patiently } from './patience.ts'
+import { type By, byUs, deviceIn, fieldsOf, readProfile, tombstoneIn } from './profile-file.ts'
 import { type Use, useOf } from './profile-state.ts'
-import { readProfile, readUnused } from './read.ts'
-import { type By, byUs, deviceIn, fieldsOf, tombstoneIn } from './used-file.ts'
 
 /** No call takes that long for a claim, unless its process has ended or is suspended. */
 const STILL_CLAIMING_MS = 60_000

@@ -7,14 +7,12 @@ import { createHash } from 'node:crypto'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { iccidDigits } from '../profile/iccid.ts'
-import { isRecord, RECORDS } from './claim-place.ts'
 import { createAll, type Outcome, readDecided } from './create.ts'
 import { exists, makeThere } from './directory-entries.ts'
 import { notedFor, restoredRecord } from './earlier-versions.ts'
-import { parseName } from './names.ts'
+import { isRecord, parseName, RECORDS } from './names.ts'
+import { deviceIn, fieldsOf, readProfile, textOf } from './profile-file.ts'
 import { type Use, useAt } from './profile-state.ts'
-import { readProfile, textOf } from './read.ts'
-import { deviceIn, fieldsOf } from './used-file.ts'
 
 /** The profile that is recorded for a device. */
 export interface Assignment {

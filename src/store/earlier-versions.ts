@@ -3,11 +3,10 @@ import { lstatSync } from 'node:fs'
 import { join } from 'node:path'
 import { Failure } from '../failure.ts'
 import { iccidDigits } from '../profile/iccid.ts'
-import { MOVES, RECORDS } from './claim-place.ts'
 import { namesIn } from './directory-entries.ts'
-import { fileName, usedName } from './names.ts'
-import { readProfile, readUsed, textOf } from './read.ts'
-import { deviceIn, tombstoneIn } from './used-file.ts'
+import { readUsed } from './listing.ts'
+import { fileName, MOVES, RECORDS, usedName } from './names.ts'
+import { deviceIn, readProfile, textOf, tombstoneIn } from './profile-file.ts'
 
 /**
  * The text of a torn record. The call that created it had created the used file before.

@@ -13,11 +13,11 @@ import { fullPath } from '../full-path.ts'
 import type { Messages } from '../words.ts'
 import { exists, fileRights, isSame, rightsOf, tryToRemove } from './directory-entries.ts'
 import { FAT, fileSystemOf, flushDirectorySync, flushFileSync, isTested, TESTED } from './flush/flush.ts'
+import { hasProfiles, namesOf } from './listing.ts'
 import { parseName, USED, usedName } from './names.ts'
 import { attempt, patiently } from './patience.ts'
-import { hasProfiles, namesOf, READ_SAFELY, textOf } from './read.ts'
+import { fieldsOf, READ_SAFELY, textOf } from './profile-file.ts'
 import { nameUnused } from './receipts/read-receipts.ts'
-import { fieldsOf } from './used-file.ts'
 
 const FILE = '.identity'
 

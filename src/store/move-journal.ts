@@ -10,7 +10,6 @@ import { join } from 'node:path'
 import { reasonOf } from '../failure.ts'
 import { iccidDigits } from '../profile/iccid.ts'
 import { comeAll } from './claim.ts'
-import { comingKey, keyOfName, MOVES } from './claim-place.ts'
 import { createAll, readDecided, refuseFailures, settle } from './create.ts'
 import {
   exists,
@@ -23,11 +22,11 @@ import {
 } from './directory-entries.ts'
 import { earlierEntries } from './earlier-versions.ts'
 import { flushDirectoryIfThere, flushDirectorySync, writeFlushed } from './flush/flush.ts'
-import { fileName, nextName, parseName, usedName } from './names.ts'
+import { looking, namesOf } from './listing.ts'
+import { comingKey, fileName, keyOfName, MOVES, nextName, parseName, usedName } from './names.ts'
 import { attempt, patiently } from './patience.ts'
+import { byUs, fieldsOf, moveTo, readProfile, type Tombstone, textOf, tombstoneIn } from './profile-file.ts'
 import { isProfileOf, type Use, useAt } from './profile-state.ts'
-import { looking, namesOf, readProfile, textOf } from './read.ts'
-import { byUs, fieldsOf, moveTo, type Tombstone, tombstoneIn } from './used-file.ts'
 
 const MARK = '.from'
 const ID = /^[0-9a-f-]{36}$/

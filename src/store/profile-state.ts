@@ -2,14 +2,20 @@
 import { join } from 'node:path'
 import { UnusableProfile } from '../failure.ts'
 import { iccidDigits } from '../profile/iccid.ts'
-import { keyOfName } from './claim-place.ts'
 import { claimsOf } from './create.ts'
 import { exists, lookTwice, removeIfThere } from './directory-entries.ts'
-import { parseProfile } from './incoming/answers.ts'
-import { earlierNames, fileName, nextName, parseName, pathIn, spellings, usedName } from './names.ts'
+import {
+  earlierNames,
+  fileName,
+  keyOfName,
+  nextName,
+  parseName,
+  pathIn,
+  spellings,
+  usedName,
+} from './names.ts'
 import { patiently } from './patience.ts'
-import { readProfile } from './read.ts'
-import { fieldsOf, tombstoneIn } from './used-file.ts'
+import { fieldsOf, parseProfile, readProfile, tombstoneIn } from './profile-file.ts'
 
 /** In each, `name` is that of the unused file, whether it is there or not. */
 export type Use =

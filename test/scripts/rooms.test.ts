@@ -53,13 +53,14 @@ const FORBIDDEN = pairs({
   'src/restore/restore.ts': '../next/hand-out.ts ../status/status.ts',
   'src/next/search.ts': '../move/move.ts ../cli/report.ts ../fetch/fetch.ts ../service/client.ts',
   'src/status/status.ts': '../move/move.ts ../next/hand-out.ts ../cli/report.ts ../service/client.ts',
-  'src/service/client.ts': '../store/claim.ts ../profile/hex.ts node:fs ../key/decrypt.ts ../advice/shell.ts',
+  'src/service/client.ts':
+    '../store/claim.ts ../profile/formats.ts node:fs ../key/decrypt.ts ../advice/shell.ts',
   'src/store/claim.ts':
-    '../service/client.ts ../profile/hex.ts undici/lib/api/index.js ../key/decrypt.ts ../advice/exit-codes.ts',
+    '../service/client.ts ../profile/formats.ts undici/lib/api/index.js ../key/decrypt.ts ../advice/exit-codes.ts',
   'src/store/incoming/add.ts': '../../next/hand-out.ts ../../profile/validate.ts',
-  'src/profile/hex.ts': '../store/claim.ts ../key/decrypt.ts ../cli/report.ts node:fs',
+  'src/profile/formats.ts': '../store/claim.ts ../key/decrypt.ts ../cli/report.ts node:fs',
   'src/next/hand-out.ts': '../status/status.ts',
-  'src/key/decrypt.ts': '../store/claim.ts ../profile/hex.ts',
+  'src/key/decrypt.ts': '../store/claim.ts ../profile/formats.ts',
 })
 
 const ALLOWED = pairs({

@@ -2,13 +2,13 @@
 import { closeSync, ftruncateSync, lstatSync, openSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { errnoOf, Failure, reasonOf } from '../../failure.ts'
-import { CLAIMS, keyOfName } from '../claim-place.ts'
 import { exists, fileRights, removeIfThere, renameIfThere } from '../directory-entries.ts'
 import { flushDirectory, flushFiles, flushUnlessGone, writeAllFlushed } from '../flush/flush.ts'
-import { fileName, hasFiller, pathIn, spellings, usedName } from '../names.ts'
+import { CLAIMS, fileName, hasFiller, keyOfName, pathIn, spellings, usedName } from '../names.ts'
 import { ifThere, ignoreIfGone, patiently } from '../patience.ts'
+import { type StoredProfile, toFile } from '../profile-file.ts'
 import { isStored } from '../profile-state.ts'
-import { INCOMING, incomingPath, type StoredProfile, toFile } from './answers.ts'
+import { INCOMING, incomingPath } from './answers.ts'
 import { putAside, putAsideUnread, removeAnswer, type Target } from './target-directory.ts'
 
 type Searched = Pick<Target, 'directory' | 'hasFillers'>

@@ -3,15 +3,9 @@ import { closeSync, lstatSync, openSync, readFileSync, readSync, statSync } from
 import { hostname, uptime } from 'node:os'
 import { join } from 'node:path'
 import { errnoOf } from '../../failure.ts'
-import { iccidDigits } from '../../profile/iccid.ts'
 import { namesIn } from '../directory-entries.ts'
 import { attempt } from '../patience.ts'
-import { fieldsOf } from '../used-file.ts'
-
-export interface StoredProfile {
-  readonly iccid: string
-  readonly profile: string
-}
+import { parseProfile, type StoredProfile, toFile } from '../profile-file.ts'
 
 /** The hidden directory in which answers are put aside until their profiles are published. */
 export const INCOMING = '.incoming'
@@ -147,8 +141,6 @@ export function isAbandoned(directory: string, name: string, now: number): boole
   )
 }
 
-export const toFile = ({ iccid, profile }: StoredProfile) => JSON.stringify({ iccid, profile })
-
 export const formatAnswer = (profiles: readonly StoredProfile[]) =>
   profiles.map((each) => `${toFile(each)}\n`).join('')
 
@@ -194,11 +186,4 @@ export function parseAnswerFile(text: string): { profiles: StoredProfile[]; isCo
   // In an incomplete answer, the empty line is missing or is followed by more lines.
   const end = lines.indexOf('')
   return { profiles, isComplete: profiles.length === end && lines.length <= end + 2 }
-}
-
-/** The file may be foreign, and the ICCID becomes a file name, so it is checked. */
-export function parseProfile(line: string): StoredProfile | undefined {
-  const { iccid, profile } = fieldsOf(line)
-  if (typeof iccid !== 'string' || typeof profile !== 'string') return undefined
-  return iccidDigits(iccid) === undefined ? undefined : { iccid, profile }
 }

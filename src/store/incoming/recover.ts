@@ -10,6 +10,7 @@ import { type Messages, several } from '../../words.ts'
 import { removeIfThere } from '../directory-entries.ts'
 import { fileName } from '../names.ts'
 import { attempt, ifThere, patiently } from '../patience.ts'
+import { parseProfile, type StoredProfile } from '../profile-file.ts'
 import { FreeList } from '../queue.ts'
 import { type Added, find, nothingAdded, publishAnswer } from './add.ts'
 import {
@@ -20,11 +21,9 @@ import {
   isDead,
   newName,
   parseAnswerFile,
-  parseProfile,
   profilesReserved,
   putAsideAt,
   RUBBISH,
-  type StoredProfile,
 } from './answers.ts'
 import { probe, removeAnswer, type Target, targetOf, writeAnswer } from './target-directory.ts'
 

@@ -18,8 +18,9 @@ import { exists, fileRights, makeThere, removeEmpty, rightsOf, tryToRemove } fro
 import { fillFlushed, flushDirectory, flushFile, writeFlushed } from '../flush/flush.ts'
 import { FileSystemFlush } from '../flush/whole-file-system.ts'
 import { forget, introduce } from '../identity.ts'
+import { hasFillers, hasProfiles } from '../listing.ts'
 import { attempt, patiently } from '../patience.ts'
-import { hasFillers, hasProfiles } from '../read.ts'
+import type { StoredProfile } from '../profile-file.ts'
 import {
   answerPath,
   BYTES_RESERVED,
@@ -30,7 +31,6 @@ import {
   incomingPath,
   newName,
   RUBBISH,
-  type StoredProfile,
   toReserve,
 } from './answers.ts'
 

@@ -6,7 +6,7 @@ import { iccidDigits } from '../../profile/iccid.ts'
 import { several } from '../../words.ts'
 import { exists } from '../directory-entries.ts'
 import { attempt } from '../patience.ts'
-import { fieldsOf, stringOf } from '../used-file.ts'
+import { fieldsOf, stringOf } from '../profile-file.ts'
 
 /** What a receipt says of one profile. */
 export interface Receipt {
