@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, expect, test, vi } from 'vitest'
-import { Intake } from '../../src/fetch/intake.ts'
+import { Intake } from '../../src/store/incoming/add.ts'
 import { INCOMING } from '../../src/store/incoming/answers.ts'
 import { openTarget } from '../../src/store/incoming/target-directory.ts'
 import { temporaryDirectory } from '../support/directory.ts'

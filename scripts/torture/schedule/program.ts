@@ -48,7 +48,7 @@ export async function loadProgram(source: string, platform: NodeJS.Platform) {
   const { handOut } = await get('next/hand-out.ts')
   const { openTarget, closeTarget } = await get('store/incoming/target-directory.ts')
   const { finishFetches } = await get('store/incoming/recover.ts')
-  const { Intake } = await get('fetch/intake.ts')
+  const { Intake } = await get('store/incoming/add.ts')
   const { leaveFreeList } = await get('store/queue.ts')
   const { showStatus } = await get('status/status.ts')
   const { moveProfiles } = await get('move/move.ts')

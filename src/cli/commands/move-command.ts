@@ -2,8 +2,15 @@ import { Option } from 'clipanion'
 import { UsageError } from '../../advice/advice.ts'
 import { oddEnd } from '../../words.ts'
 import { onInterrupt } from '../signals.ts'
-import { BaseCommand, FLUSH_THREADS, receiptOption, startThreads } from './base.ts'
-import { checkReceipt, notEmpty, parseCount } from './values.ts'
+import {
+  BaseCommand,
+  checkReceipt,
+  FLUSH_THREADS,
+  notEmpty,
+  parseCount,
+  receiptOption,
+  startThreads,
+} from './base.ts'
 
 const STOPPING =
   'interrupted: stopping soon; the last lines say what to do; press Ctrl-C again to stop at once'
