@@ -60,7 +60,7 @@ const HELPED = ['ENOSPC', 'EDQUOT', 'EROFS', 'EFBIG']
 export const LEAVE_DELETED = 'change to a directory that exists: the current one was deleted'
 
 /** What may help against an error of a disk. */
-export const remedyFor = (errno = '', otherwise = 'check the disk') => REMEDIES[errno] ?? otherwise
+const remedyFor = (errno = '', otherwise = 'check the disk') => REMEDIES[errno] ?? otherwise
 
 const remedyAt = (path: string, errno: string | undefined, otherwise?: string) =>
   fullPath(path) === undefined ? LEAVE_DELETED : remedyFor(errno, otherwise)

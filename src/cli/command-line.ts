@@ -102,7 +102,7 @@ function split(word: string, values: ReadonlyMap<string, Value>): [option: strin
 }
 
 /** Whether an option takes a value. Several: all words that follow are values, up to the next option. */
-export type Value = 'none' | 'optional' | 'required' | 'several'
+type Value = 'none' | 'optional' | 'required' | 'several'
 
 export interface OptionDefinition {
   readonly names: readonly string[]

@@ -169,7 +169,7 @@ interface Wait {
 /** Such a wait is said even if another line has just been. */
 const LONG_MS = 10_000
 
-export type View = ReturnType<typeof viewOf>
+type View = ReturnType<typeof viewOf>
 
 /**
  * What a user sees of a running `fetch`: how far it is, how long it will take, and why it waits.

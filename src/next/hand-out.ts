@@ -16,7 +16,7 @@ import { asUnsure, type Ready, type Signals, type Source, Undelivered } from './
 import { isOnScreen, WriteFailure, writeOutput } from './standard-output.ts'
 import { checkNamed, type Taken, take, type Wish } from './take.ts'
 
-export interface Handout extends Omit<Source, 'decrypt' | 'key' | 'signals'>, Wish {
+interface Handout extends Omit<Source, 'decrypt' | 'key' | 'signals'>, Wish {
   readonly keyPath: string
   readonly passphrase: string | undefined
   /** Only check what can be checked before a claim. */
@@ -145,7 +145,7 @@ const UNKNOWN_STOCK = 'this call does not know how many unused profiles are left
  * Says how many profiles are left, only of what the call has read anyway.
  * @param left undefined if the call does not know
  */
-export function tellOfStock(
+function tellOfStock(
   left: number | undefined,
   { directory, lowStock }: { readonly directory: string; readonly lowStock: number | undefined },
   messages: Messages,
@@ -199,7 +199,7 @@ export async function deliver(taken: readonly Ready[], delivery: Delivery): Prom
   if (await isOnScreen()) messages.warn('a secret is on the screen', 'on-screen')
 }
 
-export const usedPath = (directory: string, { name }: Pick<Ready, 'name'>) => join(directory, usedName(name))
+const usedPath = (directory: string, { name }: Pick<Ready, 'name'>) => join(directory, usedName(name))
 
 const lineOf = ({ line }: Ready) => `${line}\n`
 

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { Failure, UnusableProfile } from '../failure.ts'
 import { pause } from '../pause.ts'
 import { refuseOutdated } from '../profile/validate.ts'
-import { anew, usedText } from '../store/claim.ts'
+import { anew, removeTwin, type Use, useAt, usedText, useOf } from '../store/claim.ts'
 import { settle } from '../store/create.ts'
 import { type Assignment, alikeWords, historyOf, recordAll, recordedIccids } from '../store/devices.ts'
 import { removeIfThere } from '../store/directory-entries.ts'
@@ -14,7 +14,6 @@ import { checkDirectory } from '../store/listing.ts'
 import { comingKey, fileName, keyOf, keyOfName, parseName } from '../store/names.ts'
 import { patiently } from '../store/patience.ts'
 import { byUs, deviceIn, fieldsOf, tombstoneIn } from '../store/profile-file.ts'
-import { removeTwin, type Use, useAt, useOf } from '../store/profile-state.ts'
 import {
   beforeClaim,
   makeReady,

@@ -55,7 +55,7 @@ interface Tlv {
  * Returns the records of a profile in the order in which a device reads them, without those whose field is absent.
  * Devices ignore case, so hex digits keep theirs.
  */
-export function tlvsOf(profile: Profile, options: HexOptions): Tlv[] {
+function tlvsOf(profile: Profile, options: HexOptions): Tlv[] {
   const { imsi, iccid, opc, k, kic, kid, smsp, smsc, pin, puk, adm } = profile
   const all: [tag: string, name: string, data: string | null][] = [
     ['01', 'IMSI', imsi && encodeImsi(imsi)],

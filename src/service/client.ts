@@ -207,7 +207,7 @@ subscribe('undici:client:connected', (message) => {
 const LONGEST_IDLE_MS = 10_000
 
 /** Times are in milliseconds. */
-export interface Bounds {
+interface Bounds {
   /** At once. More requests would wait for one of them. */
   readonly connections: number
   /** Until the connection is open, including TLS; for a proxy, also until it has answered. */
@@ -221,11 +221,11 @@ export interface Bounds {
 export const directly = (bounds: Bounds): Dispatcher => new Agent(optionsOf(bounds))
 
 /** Also trusts the CAs of this system, beside those that Node brings and NODE_EXTRA_CA_CERTS names. */
-export const trustSystem = (): void =>
+const trustSystem = (): void =>
   setDefaultCACertificates([...getCACertificates('default'), ...getCACertificates('system')])
 
 /** Calls back when a connection is about to send the request: from then on it may cost profiles. */
-export const beforeSending =
+const beforeSending =
   (tell: () => void): Dispatcher.DispatcherComposeInterceptor =>
   (dispatch) =>
   (options, handler) => {
@@ -277,7 +277,7 @@ function proxyPool(origin: URL, options: Pool.Options): Dispatcher {
  * Follows HTTPS_PROXY, ALL_PROXY, HTTP_PROXY and NO_PROXY.
  * @throws {Failure} `usage`
  */
-export function throughProxy(bounds: Bounds): Dispatcher {
+function throughProxy(bounds: Bounds): Dispatcher {
   const options = optionsOf(bounds)
   const { name, proxy } = chosenProxy()
   if (/^\s*socks/i.test(proxy)) {

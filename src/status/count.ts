@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { reasonOf } from '../failure.ts'
+import { useAt } from '../store/claim.ts'
 import { claimsOf, openClaims } from '../store/create.ts'
 import { exists } from '../store/directory-entries.ts'
 import { identify } from '../store/identity.ts'
@@ -9,7 +10,6 @@ import { readUnused, readUsed } from '../store/listing.ts'
 import { countMoved } from '../store/move-journal.ts'
 import { comingName, fileName, keyOfName, parseName, usedName } from '../store/names.ts'
 import { tombstoneIn } from '../store/profile-file.ts'
-import { useAt } from '../store/profile-state.ts'
 import type { Messages } from '../words.ts'
 
 export type Found = ReturnType<typeof countFiles>

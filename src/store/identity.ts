@@ -38,7 +38,7 @@ const NUMBERED = [...TESTED, NFS]
  * At the same path of the same machine, it has come back, and may have been used since: `copy`. `none`: nothing is written
  * down; `unknown`: it can't be read.
  */
-export type Identity = 'original' | 'copy' | 'new' | 'carried' | 'none' | 'unknown'
+type Identity = 'original' | 'copy' | 'new' | 'carried' | 'none' | 'unknown'
 
 /** Of the paths that a directory had. */
 const MOST_PATHS = 16

@@ -18,7 +18,7 @@ export const usedName = (name: string) => USED + name
 export const pathIn = (directory: string, name: string) => directory + sep + name
 
 /** What the name of a profile's file says. */
-export interface ProfileName {
+interface ProfileName {
   /** The ICCID without a filler. */
   readonly digits: string
   /** From 1 on: how often the profile has come to its directory. The highest one counts. */

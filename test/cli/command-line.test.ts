@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { readArgv, withOnly } from '../../src/cli/command-line.ts'
-import { COMMANDS } from '../../src/cli/commands/all.ts'
+import { COMMANDS } from '../../src/cli/run.ts'
 import { mistakeIn } from '../../src/cli/usage-errors.ts'
 import { commandLine } from '../support/arbitrary.ts'
 import { commandByClipanion, DEFINITIONS, nameByClipanion } from '../support/commands.ts'

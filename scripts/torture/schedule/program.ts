@@ -53,7 +53,7 @@ export async function loadProgram(source: string, platform: NodeJS.Platform) {
   const { showStatus } = await get('status/status.ts')
   const { moveProfiles } = await get('move/move.ts')
   const { restore } = await get('restore/restore.ts')
-  const { takeHome } = await get('move/take-home.ts')
+  const { takeHome } = await get('move/move.ts')
 
   const called =
     (action: (call: Call, messages: object, print: (text: string) => void) => Promise<void>): Body =>

@@ -3,15 +3,22 @@ import { closeSync, ftruncateSync, lstatSync, openSync, writeFileSync } from 'no
 import { join } from 'node:path'
 import { errnoOf, Failure, reasonOf } from '../../failure.ts'
 import type { Messages } from '../../words.ts'
+import { isStored } from '../claim.ts'
 import { exists, fileRights, removeIfThere, renameIfThere } from '../directory-entries.ts'
 import { flushDirectory, flushFiles, flushUnlessGone, writeAllFlushed } from '../flush/flush.ts'
 import { CLAIMS, fileName, hasFiller, keyOfName, pathIn, spellings, usedName } from '../names.ts'
 import { ifThere, ignoreIfGone, patiently } from '../patience.ts'
 import { type StoredProfile, toFile } from '../profile-file.ts'
-import { isStored } from '../profile-state.ts'
-import { INCOMING, incomingPath } from './answers.ts'
+import {
+  INCOMING,
+  incomingPath,
+  putAside,
+  putAsideUnread,
+  removeAnswer,
+  reserve,
+  type Target,
+} from './answers.ts'
 import { checkSpaceForBatch } from './free-space.ts'
-import { putAside, putAsideUnread, removeAnswer, reserve, type Target } from './target-directory.ts'
 
 type Searched = Pick<Target, 'directory' | 'hasFillers'>
 

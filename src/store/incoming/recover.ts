@@ -21,11 +21,15 @@ import {
   isDead,
   newName,
   parseAnswerFile,
+  probe,
   profilesReserved,
   putAsideAt,
   RUBBISH,
+  removeAnswer,
+  type Target,
+  writeAnswer,
 } from './answers.ts'
-import { probe, removeAnswer, type Target, targetOf, writeAnswer } from './target-directory.ts'
+import { targetOf } from './target-directory.ts'
 
 const SECOND_LOOK_MS = 1000
 
@@ -129,7 +133,7 @@ async function abandoned(directory: string): Promise<string[]> {
   return found.filter((name) => isAbandoned(directory, name, now))
 }
 
-export interface Unanswered {
+interface Unanswered {
   readonly directory: string
   /** How many profiles the service may have allocated. */
   readonly profiles: number

@@ -42,7 +42,7 @@ export interface Entry {
 }
 
 /** What makes the lines of a receipt longer. */
-export interface Longest {
+interface Longest {
   /** All serial numbers. */
   readonly devices?: readonly string[] | undefined
   readonly to?: Entry['to']

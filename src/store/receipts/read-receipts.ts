@@ -35,7 +35,7 @@ export const BEGINNING = '{"time":"'
 export const isBegun = (line: string) => line.startsWith(BEGINNING) || BEGINNING.startsWith(line)
 
 /** @returns undefined if the line is not a complete receipt */
-export function parseReceipt(line: string, source: string): Receipt | undefined {
+function parseReceipt(line: string, source: string): Receipt | undefined {
   const { time, station, device, iccid, directory, file, again, to, move } = fieldsOf(line.trim())
   const digits = typeof iccid === 'string' ? iccidDigits(iccid) : undefined
   if (digits === undefined || typeof time !== 'string') return undefined
