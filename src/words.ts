@@ -56,7 +56,10 @@ export function printable(text: string): string {
   )
 }
 
-/** Bounded here and below, because a long run of one character must not take quadratic time. */
+/**
+ * How a secret is found in a text of somebody else, who may have escaped any of its characters in any way. Bounded here
+ * and below, because a long run of one character must not take quadratic time.
+ */
 const BACKSLASHES = String.raw`(?:\\u005c|\\|%(?:25){0,4}5c){0,8}`
 const PERCENT = '(?:%|u0025)(?:25){0,4}'
 const AMPERSAND = `(?:&|u0026|${PERCENT}26)(?:amp;){0,4}`
