@@ -1,7 +1,8 @@
 /** The program's one table of commands and options, as the man page and the completions need it. */
-import { COMMANDS } from '../../src/cli/commands/all.ts'
+
+import { type CommandDefinition, definitionOf, type OptionDefinition } from '../../src/cli/command-line.ts'
 import { EXIT_CODES } from '../../src/cli/help.ts'
-import { type CommandDefinition, definitionOf, type OptionDefinition } from '../../src/cli/options.ts'
+import { COMMANDS } from '../../src/cli/run.ts'
 
 /** What a shell can offer as the value of an option: nothing, the names of files, or these words. */
 export type Values = 'none' | 'file' | 'directory' | readonly string[]

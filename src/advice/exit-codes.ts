@@ -7,8 +7,7 @@
 import { isAbsolute } from 'node:path'
 import { fullPath } from '../full-path.ts'
 import { durationOf, oddEnd, several } from '../words.ts'
-import { type Context, DISK, LEAVE_DELETED } from './disk.ts'
-import { KEY } from './key.ts'
+import { type Context, DISK, KEY, LEAVE_DELETED } from './hints.ts'
 import { diskPresence, quote, unsetting } from './shell.ts'
 
 /** It can't be an API key, which would be repeated: the last part is short. */

@@ -1,6 +1,6 @@
 import { styleText } from 'node:util'
 import { OUTCOMES } from '../advice/exit-codes.ts'
-import type { CommandDefinition } from './options.ts'
+import type { CommandDefinition } from './command-line.ts'
 
 interface Style {
   readonly width: number

@@ -1,14 +1,17 @@
-import { Cli } from 'clipanion'
+import { Cli, Option } from 'clipanion'
 import { type Advice, adviceOn, UsageError } from '../advice/advice.ts'
 import { exitCode } from '../advice/exit-codes.ts'
 import { Failure, reasonOf } from '../failure.ts'
 import { isOutputClosed, isWritePending, writeOutput } from '../next/standard-output.ts'
-import { type CommandLine, readArgv } from './command-line.ts'
-import { COMMANDS } from './commands/all.ts'
-import type { BaseCommand, Context } from './commands/base.ts'
-import { type CommandDefinition, definitionOf, withOnly } from './options.ts'
+import { type CommandDefinition, type CommandLine, definitionOf, readArgv, withOnly } from './command-line.ts'
+import { BaseCommand, type Context } from './commands/base.ts'
+import { FetchCommand } from './commands/fetch-command.ts'
+import { MoveCommand } from './commands/move-command.ts'
+import { NextCommand } from './commands/next-command.ts'
+import { RestoreCommand } from './commands/restore-command.ts'
+import { StatusCommand } from './commands/status-command.ts'
 import { Report } from './report.ts'
-import { isConsole } from './terminal/standard-error.ts'
+import { isConsole } from './terminal/streams.ts'
 import { eitherOf, mistakeIn, nearest, unknownCommand } from './usage-errors.ts'
 
 /** The version in package.json, inserted by the build. */
@@ -128,3 +131,24 @@ async function printHelp(command?: string): Promise<void> {
   }
   return print(commandHelp(topic, style))
 }
+
+class HelpCommand extends BaseCommand {
+  static override paths = [['help']]
+  static override usage = {
+    description: 'print the help of softsim, of one command, or of its exit codes',
+    examples: [
+      ['List the commands', 'softsim help'],
+      ['Print the help of one command', 'softsim help next'],
+      ['List the exit codes', 'softsim help exit-codes'],
+    ] as [string, string][],
+  }
+
+  command = Option.String({ name: 'command', required: false })
+
+  override async execute(): Promise<void> {
+    await this.context.showHelp(this.command)
+  }
+}
+
+/** In the order in which the help lists them. */
+export const COMMANDS = [FetchCommand, NextCommand, MoveCommand, RestoreCommand, StatusCommand, HelpCommand]

@@ -1,7 +1,6 @@
 import { UsageError } from '../advice/advice.ts'
 import { oddEnd } from '../words.ts'
-import { type CommandLine, isKey, isWord } from './command-line.ts'
-import type { CommandDefinition } from './options.ts'
+import { type CommandDefinition, type CommandLine, isKey, isWord } from './command-line.ts'
 
 const IN_QUOTES = 'put a value with spaces in double quotes'
 

@@ -1,6 +1,13 @@
-import { constants, privateDecrypt, webcrypto } from 'node:crypto'
+import {
+  constants,
+  createPublicKey,
+  type KeyObject,
+  privateDecrypt,
+  publicEncrypt,
+  webcrypto,
+} from 'node:crypto'
 import { availableParallelism } from 'node:os'
-import { UnusableProfile } from '../failure.ts'
+import { Failure, UnusableProfile } from '../failure.ts'
 import type { PrivateKey } from './private-key.ts'
 
 /**
@@ -51,3 +58,25 @@ async function orLocked(decrypt: () => Buffer | Promise<Buffer>): Promise<Buffer
     throw new UnusableProfile('locked', 'the private key does not decrypt it')
   }
 }
+
+/** OpenSSL reads a key whose numbers do not fit together. Such a key does not even decrypt what it encrypts. */
+function isDamaged(key: KeyObject): boolean {
+  const padding = constants.RSA_PKCS1_OAEP_PADDING
+  const text = Buffer.from('softsim')
+  try {
+    return !privateDecrypt(
+      { key, padding },
+      publicEncrypt({ key: createPublicKey(key), padding }, text),
+    ).equals(text)
+  } catch {
+    return true
+  }
+}
+
+/** @param claims whether the call would have claimed profiles */
+export const wrongKeyFacts = ({ object, inFile }: PrivateKey, claims: boolean) =>
+  ({ kind: 'wrong-key', isDamaged: isDamaged(object), inFile, claims }) as const
+
+/** @param tried how many profiles the key does not decrypt */
+export const wrongKey = (key: PrivateKey, tried: number, claims: boolean) =>
+  new Failure(wrongKeyFacts(key, claims), `the private key does not decrypt these profiles (${tried} tried)`)

@@ -6,19 +6,21 @@ import { sep } from 'node:path'
 import { Failure, reasonOf } from '../failure.ts'
 import { fullPath } from '../full-path.ts'
 import { iccidDigits } from '../profile/iccid.ts'
-import { claimAll, comeBack } from '../store/claim.ts'
+import { claimAll, comeBack, useAt } from '../store/claim.ts'
 import { refuseFailures } from '../store/create.ts'
 import { areOnOneDisk } from '../store/directory-entries.ts'
 import { flushDirectory } from '../store/flush/flush.ts'
-import { enter } from '../store/identity.ts'
+import { enter, refuseCopy } from '../store/identity.ts'
 import { checkSpaceForMove } from '../store/incoming/free-space.ts'
 import { finishFetches } from '../store/incoming/recover.ts'
 import { closeTarget, type OpenTarget, openTarget } from '../store/incoming/target-directory.ts'
+import { readUnused, whyNone } from '../store/listing.ts'
 import {
   append,
   beginMove,
   claimedBy,
   closeMove,
+  decideFate,
   type Fate,
   hasMovesOut,
   isMarked,
@@ -30,14 +32,11 @@ import {
   store,
 } from '../store/move-journal.ts'
 import { fileName, nextName } from '../store/names.ts'
-import { useAt } from '../store/profile-state.ts'
+import { tombstoneText } from '../store/profile-file.ts'
 import { FreeList, Queue } from '../store/queue.ts'
-import { readUnused, whyNone } from '../store/read.ts'
 import { ReceiptFile } from '../store/receipts/append.ts'
-import { type Tombstone, tombstoneText } from '../store/used-file.ts'
 import { type Messages, several } from '../words.ts'
-import { checkPlaces } from './check-places.ts'
-import { Movables } from './movable.ts'
+import { checkPlaces, Movables } from './movable.ts'
 
 const UNPLUG = '; the disk can be unplugged'
 const EJECT = '; eject the disk before you unplug it'
@@ -108,7 +107,7 @@ export async function moveProfiles(order: Order): Promise<void> {
 }
 
 /** What a user is told of an error of a disk. */
-export function failureOf(error: unknown, { source, target }: Pick<Order, 'source' | 'target'>): Failure {
+function failureOf(error: unknown, { source, target }: Pick<Order, 'source' | 'target'>): Failure {
   if (error instanceof Failure) return error
   const { path } = error as NodeJS.ErrnoException
   const where = [source, target].find((each) => path?.startsWith(each + sep))
@@ -322,24 +321,15 @@ async function give(
       })),
     )
     const tombstones = ours.map(({ tombstone }) => tombstone)
-    await storeSome(target, move, isEarlier, tombstones)
+    try {
+      await store(target, move, isEarlier, tombstones)
+      await flushDirectory(target)
+      if (!isMarked(target, move)) throw new Error('another disk is there now')
+    } catch (error) {
+      throw notStored(target, error)
+    }
     tally.moved += ours.length
     messages.tell(1, `${tally.moved} moved`)
-  }
-}
-
-async function storeSome(
-  target: string,
-  move: Move,
-  isEarlier: boolean,
-  tombstones: readonly Tombstone[],
-): Promise<void> {
-  try {
-    await store(target, move, isEarlier, tombstones)
-    await flushDirectory(target)
-    if (!isMarked(target, move)) throw new Error('another disk is there now')
-  } catch (error) {
-    throw notStored(target, error)
   }
 }
 
@@ -348,7 +338,7 @@ async function storeSome(
  * @returns how many came back
  * @throws the system error
  */
-export async function takeBack(move: Move, journal: Journal, messages: Messages): Promise<number> {
+async function takeBack(move: Move, journal: Journal, messages: Messages): Promise<number> {
   const names = journal.plan?.names.filter((name) => !journal.came.has(name)) ?? []
   const came: string[] = []
   let count = 0
@@ -368,4 +358,38 @@ export async function takeBack(move: Move, journal: Journal, messages: Messages)
   if (count > 0) FreeList.drop(move.source)
   messages.tell(1, `${several(count, 'profile')} taken back`)
   return count
+}
+
+/**
+ * Takes home what an interrupted move has claimed and not begun to give. The target may be away.
+ * @throws {Failure} `copy`, `no-move` if there is nothing, `not-taken-back` if the target may have some of it
+ */
+export async function takeHome(wanted: Pick<Order, 'source' | 'target' | 'messages'>): Promise<void> {
+  const { source, target, messages } = wanted
+  try {
+    // If there is no such directory, this says so.
+    readUnused(source)
+    refuseCopy(source)
+    const open = openMoves(source)
+    const moves = open.filter(
+      ({ move, journal }) => journal.plan.to === fullPath(target) || isMarked(target, move),
+    )
+    let back = 0
+    let isAnyGiven = false
+    for (const { move } of moves) {
+      const journal = await decideFate(move, 'back')
+      if (journal.plan === undefined || journal.fate === 'given') isAnyGiven = true
+      else back += await takeBack(move, journal, messages)
+    }
+    if (back > 0) messages.tell(0, `${several(back, 'profile')} taken back to ${source}`)
+    if (isAnyGiven)
+      throw new Failure('not-taken-back', `profiles that ${target} may have can't be taken back to ${source}`)
+    if (back > 0) return
+    if (moves.length > 0) return messages.tell(0, `nothing is in transit from ${source} to ${target}`)
+    const going = open.find(({ journal }) => journal.fate !== 'back')
+    const facts = { kind: 'no-move', to: going?.journal.plan.to } as const
+    throw new Failure(facts, `no interrupted move from ${source} to ${target}`)
+  } catch (error) {
+    throw failureOf(error, wanted)
+  }
 }

@@ -1,12 +1,9 @@
 /** What comes before a claim: a profile that is ready to be printed, and a last look. */
 import { Failure, reasonOf, UnusableProfile } from '../failure.ts'
-import type { Decrypt } from '../key/decrypt.ts'
+import { type Decrypt, wrongKeyFacts } from '../key/decrypt.ts'
 import type { PrivateKey } from '../key/private-key.ts'
-import { wrongKeyFacts } from '../key/wrong-key.ts'
-import { encodeHex } from '../profile/hex.ts'
+import { FORMATS, type Format, type HexOptions } from '../profile/formats.ts'
 import { iccidDigits } from '../profile/iccid.ts'
-import { encodeJson, encodeRaw } from '../profile/json.ts'
-import type { HexOptions } from '../profile/profile.ts'
 import {
   missingKeys,
   newerProblems,
@@ -14,15 +11,9 @@ import {
   parseStored,
   refuseOutdated,
 } from '../profile/validate.ts'
-import { readProfile } from '../store/read.ts'
-import { deviceIn } from '../store/used-file.ts'
+import { deviceIn, readProfile } from '../store/profile-file.ts'
 import type { Messages } from '../words.ts'
 import { isOutputClosed } from './standard-output.ts'
-
-/** Each encoder returns one line without its newline. */
-const FORMATS = { hex: encodeHex, json: encodeJson, raw: encodeRaw }
-
-export type Format = keyof typeof FORMATS
 
 export interface Source {
   readonly directory: string

@@ -1,8 +1,8 @@
 /** From a stored file and its decrypted text to a profile, and what devices reject. */
 import * as t from 'typanion'
 import { UnusableProfile } from '../failure.ts'
+import { FIELDS, type HexOptions, type Profile } from './formats.ts'
 import { iccidDigits } from './iccid.ts'
-import { FIELDS, type HexOptions, type Profile } from './profile.ts'
 
 const extra = t.isRecord(t.isUnknown())
 const isStored = t.isObject(

@@ -7,19 +7,27 @@ import { join } from 'node:path'
 import { Failure, reasonOf, UnusableProfile } from '../failure.ts'
 import { pause } from '../pause.ts'
 import { iccidDigits } from '../profile/iccid.ts'
-import { anew, claimAll, claimable, readSettled, type Stored, usedText } from '../store/claim.ts'
-import { keyOfName } from '../store/claim-place.ts'
+import {
+  anew,
+  claimAll,
+  claimable,
+  readSettled,
+  type Stored,
+  type Use,
+  usedText,
+  useOf,
+} from '../store/claim.ts'
 import { refuseFailures, settle } from '../store/create.ts'
 import { historyOf, namesDevice, recordAll, recordedIccids } from '../store/devices.ts'
 import { flushDirectory } from '../store/flush/flush.ts'
 import { adopt, originalOf, pathsOf } from '../store/identity.ts'
 import { countReceived } from '../store/incoming/answers.ts'
 import { finishFetches } from '../store/incoming/recover.ts'
+import { readUsed } from '../store/listing.ts'
 import { movesInto, noteGiven } from '../store/move-journal.ts'
-import { parseName, USED } from '../store/names.ts'
-import { type Use, useOf } from '../store/profile-state.ts'
+import { keyOfName, parseName, USED } from '../store/names.ts'
+import { type By, deviceIn, fieldsOf, textOf, tombstoneIn, tombstoneText } from '../store/profile-file.ts'
 import { FreeList } from '../store/queue.ts'
-import { readUsed, textOf } from '../store/read.ts'
 import {
   deniedBy,
   holdersIn,
@@ -29,7 +37,6 @@ import {
   withSeveralIccids,
 } from '../store/receipts/last.ts'
 import { type Receipt, Receipts } from '../store/receipts/read-receipts.ts'
-import { type By, deviceIn, fieldsOf, tombstoneIn, tombstoneText } from '../store/used-file.ts'
 import { type Messages, several } from '../words.ts'
 
 /** How many profiles are claimed together. */
@@ -39,7 +46,7 @@ const AT_ONCE = 1000
 const TRIES = 100
 const PAUSE_MS = 20
 
-export interface Restoration {
+interface Restoration {
   readonly directory: string
   /** The files of receipts of all stations; none if nothing was handed out or moved since. */
   readonly files: readonly string[]

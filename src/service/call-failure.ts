@@ -1,6 +1,5 @@
 import type { Facts, PlainKind, ServiceKind } from '../advice/exit-codes.ts'
 import { errnoOf, Failure } from '../failure.ts'
-import { ProxyFailure } from './connection.ts'
 
 export interface Limit {
   /** Requests left before `waitMs` is over. */
@@ -132,4 +131,15 @@ function innermost(error: unknown): { code: string | undefined; name: string; me
   if (inner !== undefined && (inner.code !== undefined || code === undefined)) return inner
   if (!(error instanceof Error)) return { code, name: '', message: String(error) }
   return { code, name: error.name, message: error.message }
+}
+
+/** No connection to the proxy, or through it, could be opened. Nothing was sent to the service. */
+export class ProxyFailure extends Error {
+  readonly status: number | undefined
+
+  constructor(details: { status?: number; cause?: unknown }) {
+    super('the proxy failed', { cause: details.cause })
+    this.name = 'ProxyFailure'
+    this.status = details.status
+  }
 }

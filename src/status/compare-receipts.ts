@@ -1,10 +1,10 @@
 import { Failure } from '../failure.ts'
+import { looking, readUsed } from '../store/listing.ts'
 import { movesInto } from '../store/move-journal.ts'
 import { usedName } from '../store/names.ts'
-import { looking, readUsed, textOf } from '../store/read.ts'
+import { textOf, tombstoneIn } from '../store/profile-file.ts'
 import { deniedBy, holdersIn, movesIn, withSeveralIccids } from '../store/receipts/last.ts'
 import { type Receipt, Receipts } from '../store/receipts/read-receipts.ts'
-import { tombstoneIn } from '../store/used-file.ts'
 import { type Progress, several } from '../words.ts'
 import { type Output, printJson, printList } from './print.ts'
 import {

@@ -1,12 +1,12 @@
 /** What the files of a directory say of its profiles and their devices, and what a person is warned of. */
 import { reasonOf, UnusableProfile } from '../failure.ts'
 import { iccidDigits } from '../profile/iccid.ts'
+import { type Use, useAt, useOf } from '../store/claim.ts'
 import { alikeWords, inLowerCase } from '../store/devices.ts'
+import { directoryFailure, readUsed } from '../store/listing.ts'
 import { fileName } from '../store/names.ts'
 import { attempt } from '../store/patience.ts'
-import { type Use, useAt, useOf } from '../store/profile-state.ts'
-import { directoryFailure, readProfile, readUsed } from '../store/read.ts'
-import { deviceIn, fieldsOf, stringOf, tombstoneIn } from '../store/used-file.ts'
+import { deviceIn, fieldsOf, readProfile, stringOf, tombstoneIn } from '../store/profile-file.ts'
 import type { Messages } from '../words.ts'
 
 export const MOST_WARNINGS = 20

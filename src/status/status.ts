@@ -1,7 +1,6 @@
 import { Failure, type Fault, UnusableProfile } from '../failure.ts'
-import { type Decrypt, decryptor } from '../key/decrypt.ts'
+import { type Decrypt, decryptor, wrongKey } from '../key/decrypt.ts'
 import { type PrivateKey, readKey } from '../key/private-key.ts'
-import { wrongKey } from '../key/wrong-key.ts'
 import {
   missingKeys,
   NRF_REJECTS,
@@ -13,9 +12,9 @@ import {
 import { distinct } from '../store/directory-entries.ts'
 import { refuseCopy } from '../store/identity.ts'
 import { warnOfUnanswered, warnOfVendorList } from '../store/incoming/recover.ts'
+import { whyNone } from '../store/listing.ts'
 import { fileName, whyNoProfile } from '../store/names.ts'
-import { readProfile, whyNone } from '../store/read.ts'
-import { refuseAssigned } from '../store/used-file.ts'
+import { readProfile, refuseAssigned } from '../store/profile-file.ts'
 import { type Messages, type Progress, printable, several } from '../words.ts'
 import { countAll, countFiles, sum } from './count.ts'
 import { type Format, inWords, type Output, type Row, TABLES } from './print.ts'

@@ -10,7 +10,6 @@ import { closeSync, existsSync, ftruncateSync, mkdirSync, openSync, renameSync, 
 import { basename, dirname, join } from 'node:path'
 import { errnoOf } from '../failure.ts'
 import { pause } from '../pause.ts'
-import { CLAIMS, type Place, placeOf } from './claim-place.ts'
 import {
   exists,
   fileRights,
@@ -35,10 +34,9 @@ import {
   isTested,
   writeAllFlushed,
 } from './flush/flush.ts'
-import { usedName } from './names.ts'
+import { CLAIMS, type Place, placeOf, usedName } from './names.ts'
 import { attempt, ifThere, PAUSE_MS, patiently, TRIES } from './patience.ts'
-import { readProfile } from './read.ts'
-import { fieldsOf } from './used-file.ts'
+import { fieldsOf, readProfile } from './profile-file.ts'
 
 /** What begins so is not decided, and nobody reads it. */
 const DRAFT = '~'

@@ -6,15 +6,14 @@
 import { createHash } from 'node:crypto'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { Failure } from '../failure.ts'
 import { iccidDigits } from '../profile/iccid.ts'
-import { isRecord, RECORDS } from './claim-place.ts'
+import { type Use, useAt } from './claim.ts'
 import { createAll, type Outcome, readDecided } from './create.ts'
 import { exists, makeThere } from './directory-entries.ts'
-import { notedFor, restoredRecord } from './earlier-versions.ts'
-import { parseName } from './names.ts'
-import { type Use, useAt } from './profile-state.ts'
-import { readProfile, textOf } from './read.ts'
-import { deviceIn, fieldsOf } from './used-file.ts'
+import { readUsed } from './listing.ts'
+import { fileName, isRecord, parseName, RECORDS, usedName } from './names.ts'
+import { deviceIn, fieldsOf, readProfile, textOf } from './profile-file.ts'
 
 /** The profile that is recorded for a device. */
 export interface Assignment {
@@ -26,7 +25,7 @@ export interface Assignment {
 }
 
 /** What is recorded of a device. */
-export interface History {
+interface History {
   /** Undefined if the device has no profile, and none that only it may get. */
   readonly assignment: Assignment | undefined
   /** How many records its chain has. */
@@ -147,4 +146,27 @@ export function recordsOf(directory: string, device: string): string[] {
         texts.push(text)
     }
   return texts.reverse()
+}
+
+/**
+ * The text of a torn record of an earlier version. The call that created it had created the used file before.
+ * @throws {Failure} `torn-record` if no used file names the device, or several do
+ */
+function restoredRecord(directory: string, device: string, path: string): string {
+  const [text, another] = readUsed(directory)
+    .map((name) => textOf(directory, name))
+    .filter((each) => deviceIn(each) === device)
+  if (text !== undefined && another === undefined) return text
+  throw new Failure({ kind: 'torn-record', path }, `the record ${path} of device ${device} is not complete`)
+}
+
+/**
+ * The text of the used file that a call of 1.1 began for a device before it recorded that: it left a note of the name.
+ * @param hash of the device
+ */
+function notedFor(directory: string, device: string, hash: string): string | undefined {
+  const name = readProfile(join(directory, RECORDS), `${hash}.begun`)
+  if (name === undefined || iccidDigits(name.replace(/\.json$/, '')) === undefined) return undefined
+  const text = textOf(directory, usedName(fileName(name.replace(/\.json$/, ''))))
+  return deviceIn(text) === device ? JSON.stringify({ ...JSON.parse(text), file: name }) : undefined
 }

@@ -13,11 +13,11 @@ import { fullPath } from '../full-path.ts'
 import type { Messages } from '../words.ts'
 import { exists, fileRights, isSame, rightsOf, tryToRemove } from './directory-entries.ts'
 import { FAT, fileSystemOf, flushDirectorySync, flushFileSync, isTested, TESTED } from './flush/flush.ts'
+import { hasProfiles, namesOf } from './listing.ts'
 import { parseName, USED, usedName } from './names.ts'
 import { attempt, patiently } from './patience.ts'
-import { hasProfiles, namesOf, READ_SAFELY, textOf } from './read.ts'
+import { fieldsOf, READ_SAFELY, textOf } from './profile-file.ts'
 import { nameUnused } from './receipts/read-receipts.ts'
-import { fieldsOf } from './used-file.ts'
 
 const FILE = '.identity'
 
@@ -38,7 +38,7 @@ const NUMBERED = [...TESTED, NFS]
  * At the same path of the same machine, it has come back, and may have been used since: `copy`. `none`: nothing is written
  * down; `unknown`: it can't be read.
  */
-export type Identity = 'original' | 'copy' | 'new' | 'carried' | 'none' | 'unknown'
+type Identity = 'original' | 'copy' | 'new' | 'carried' | 'none' | 'unknown'
 
 /** Of the paths that a directory had. */
 const MOST_PATHS = 16

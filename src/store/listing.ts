@@ -1,6 +1,11 @@
-/** Which profiles are unused, by the names in their directory. */
+/** What is in a directory, by its names alone: which profiles are unused. */
+import { opendirSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { errnoOf, Failure, reasonOf } from '../failure.ts'
 import { iccidDigits } from '../profile/iccid.ts'
-import { ENDING, fileName, keyOf, parseName, USED } from './names.ts'
+import { OpenDirectory } from './flush/flush.ts'
+import { ENDING, fileName, hasFiller, isProfileName, keyOf, parseName, USED } from './names.ts'
+import { attempt } from './patience.ts'
 
 export interface Unused {
   /** Lowest first: ICCIDs, each with its number if it came back. */
@@ -151,3 +156,88 @@ function unpacked(number: bigint): string {
 
 /** The same for every spelling of one ICCID. */
 const identity = (number: bigint) => number - ((number % 10n) % BigInt(FILLERS.length))
+
+/** Of the directories in one without profiles. */
+const MOST_LOOKED_INTO = 20
+
+/** @throws {Failure} `no-profiles` if there is no such directory, `disk` if it can't be read */
+export const readUnused = (directory: string): Unused =>
+  looking(directory, () => unusedOf(namesOf(directory)))
+
+/**
+ * The names of the used files of a directory, sorted.
+ * @throws {Failure} as `readUnused`
+ */
+export const readUsed = (directory: string): string[] =>
+  looking(directory, () =>
+    [...namesOf(directory)].filter((name) => name.startsWith(USED) && name.endsWith(ENDING)).sort(),
+  )
+
+/** @throws {Failure} as `readUnused` */
+export const checkDirectory = (directory: string): void =>
+  looking(directory, () => opendirSync(directory).closeSync())
+
+/** @throws {Failure} as `readUnused` */
+export const openDirectory = (directory: string): OpenDirectory =>
+  looking(directory, () => new OpenDirectory(directory))
+
+/**
+ * Does something with a directory of profiles.
+ * @throws {Failure} `no-profiles` if there is no such directory, `disk` if it can't be read
+ */
+export function looking<T>(directory: string, look: () => T): T {
+  try {
+    return look()
+  } catch (error) {
+    throw error instanceof Failure ? error : directoryFailure(directory, error)
+  }
+}
+
+/** Whether the name of any profile in a directory has a filler. If the directory can't be read, some may. */
+export const hasFillers = (directory: string): boolean => attempt(() => isAnyIn(directory, hasFiller)) ?? true
+
+/** Some at a time: a list of a million names would take a hundred megabytes. */
+export function* namesOf(directory: string): Generator<string> {
+  const opened = opendirSync(directory)
+  try {
+    for (let entry = opened.readSync(); entry !== null; entry = opened.readSync()) yield entry.name
+  } finally {
+    opened.closeSync()
+  }
+}
+
+/** Why a directory can't be read: `no-profiles` if there is none, `disk` otherwise. */
+export function directoryFailure(directory: string, error: unknown): Failure {
+  const code = errnoOf(error)
+  if (code === 'ENOTDIR') return new Failure('not-a-directory', `${directory} is not a directory`, error)
+  if (code === 'ENOENT')
+    return new Failure({ kind: 'no-directory', directory }, `directory ${directory} does not exist`, error)
+  return new Failure('unread-directory', `can't read the directory ${directory}: ${reasonOf(error)}`, error)
+}
+
+/** Why no profile is unused, if so many are used, or moved. Without any, the profiles may be one level below. */
+export const whyNone = (directory: string, used: number, isAnyMoved: boolean) =>
+  used > 0
+    ? isAnyMoved
+      ? 'all-moved'
+      : 'all-used'
+    : ({ kind: 'no-profiles', below: lotIn(directory) } as const)
+
+const lotIn = (directory: string): string | undefined =>
+  attempt(() =>
+    readdirSync(directory, { withFileTypes: true })
+      .filter((each) => each.isDirectory() && !each.name.startsWith('.'))
+      .slice(0, MOST_LOOKED_INTO)
+      .map(({ name }) => join(directory, name))
+      .find((lot) => hasProfiles(lot, false)),
+  )
+
+/** Whether a directory can be read and has any profiles, used or unused. */
+export const hasProfiles = (directory: string, areUsed: boolean): boolean =>
+  attempt(() => isAnyIn(directory, (name) => isProfileName(name) && name.startsWith(USED) === areUsed)) ??
+  false
+
+function isAnyIn(directory: string, isMeant: (name: string) => boolean): boolean {
+  for (const name of namesOf(directory)) if (isMeant(name)) return true
+  return false
+}

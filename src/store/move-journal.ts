@@ -5,12 +5,11 @@
  * move: a path may lead to another disk today. A move that is given has no journal any more.
  */
 import { randomUUID } from 'node:crypto'
-import { renameSync } from 'node:fs'
+import { lstatSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { reasonOf } from '../failure.ts'
 import { iccidDigits } from '../profile/iccid.ts'
-import { comeAll } from './claim.ts'
-import { comingKey, keyOfName, MOVES } from './claim-place.ts'
+import { comeAll, isProfileOf, type Use, useAt } from './claim.ts'
 import { createAll, readDecided, refuseFailures, settle } from './create.ts'
 import {
   exists,
@@ -21,13 +20,11 @@ import {
   sameDirectory,
   tryToRemove,
 } from './directory-entries.ts'
-import { earlierEntries } from './earlier-versions.ts'
 import { flushDirectoryIfThere, flushDirectorySync, writeFlushed } from './flush/flush.ts'
-import { fileName, nextName, parseName, usedName } from './names.ts'
+import { looking, namesOf } from './listing.ts'
+import { comingKey, fileName, keyOfName, MOVES, nextName, parseName, usedName } from './names.ts'
 import { attempt, patiently } from './patience.ts'
-import { isProfileOf, type Use, useAt } from './profile-state.ts'
-import { looking, namesOf, readProfile, textOf } from './read.ts'
-import { byUs, fieldsOf, moveTo, type Tombstone, tombstoneIn } from './used-file.ts'
+import { byUs, fieldsOf, moveTo, readProfile, type Tombstone, textOf, tombstoneIn } from './profile-file.ts'
 
 const MARK = '.from'
 const ID = /^[0-9a-f-]{36}$/
@@ -337,4 +334,19 @@ export function fatesIn(directory: string) {
     if (useAt(directory, nextName(used)).state !== 'gone') return undefined
     return open.has(move) ? 'in transit' : 'moved'
   }
+}
+
+/**
+ * The journal of a move of version 1.1: the drafts of its tombstones, and a file or a directory that says whose its
+ * profiles are, the target's or the source's.
+ */
+function earlierEntries(directory: string, id: string): Record<string, unknown>[] {
+  const place = join(directory, MOVES, id)
+  const drafts = namesIn(place).filter((name) => name.includes('~'))
+  if (drafts.length === 0) return []
+  const names = [...new Set(drafts.map((name) => name.split('~')[0]))]
+  const to = drafts.map((name) => tombstoneIn(textOf(place, name))?.to).find((each) => each !== undefined)
+  const decided = lstatSync(join(directory, MOVES, `${id}.whose`), { throwIfNoEntry: false })
+  const fate = decided && { fate: decided.isDirectory() ? 'back' : 'given' }
+  return [{ to, count: null, names }, ...(fate === undefined ? [] : [fate])]
 }

@@ -2,9 +2,9 @@ import { stripVTControlCharacters } from 'node:util'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { OUTCOMES } from '../../src/advice/exit-codes.ts'
-import { COMMANDS } from '../../src/cli/commands/all.ts'
+import { type CommandDefinition, definitionOf } from '../../src/cli/command-line.ts'
 import { commandHelp, exitCodeHelp, overview } from '../../src/cli/help.ts'
-import { type CommandDefinition, definitionOf } from '../../src/cli/options.ts'
+import { COMMANDS } from '../../src/cli/run.ts'
 import { lines } from '../support/promises.ts'
 
 const topics = COMMANDS.map(definitionOf)

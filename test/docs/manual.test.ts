@@ -1,11 +1,11 @@
 import { globSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { OUTCOMES } from '../../src/advice/exit-codes.ts'
+import { definitionOf } from '../../src/cli/command-line.ts'
 import { FetchCommand } from '../../src/cli/commands/fetch-command.ts'
 import { MoveCommand } from '../../src/cli/commands/move-command.ts'
 import { NextCommand } from '../../src/cli/commands/next-command.ts'
 import { StatusCommand } from '../../src/cli/commands/status-command.ts'
-import { definitionOf } from '../../src/cli/options.ts'
 import { blocksOf, pageAt, rowsOf, sectionOf } from './pages.ts'
 
 const COMMAND_LINE = pageAt('src/cli/README.md')

@@ -3,8 +3,8 @@ import { type Advice, adviceOn } from '../../src/advice/advice.ts'
 import { Failure } from '../../src/failure.ts'
 import type { Download } from '../../src/fetch/download.ts'
 import { conclude } from '../../src/fetch/fetch.ts'
-import type { Tally } from '../../src/fetch/intake.ts'
 import { CallFailure } from '../../src/service/call-failure.ts'
+import type { Tally } from '../../src/store/incoming/add.ts'
 
 /** What a fetch of ten profiles ends with: what it says, and its failure. */
 function endOf(tally: Partial<Tally>, download: Partial<Download> = {}, isStopped = false) {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { viewOf } from '../../src/fetch/fetch-progress.ts'
+import { viewOf } from '../../src/fetch/download.ts'
 
 const silent = { warn() {}, tell() {} }
 const tally = { stored: 0 }

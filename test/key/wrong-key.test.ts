@@ -2,8 +2,8 @@ import { createPrivateKey } from 'node:crypto'
 import { expect, inject, test } from 'vitest'
 import { adviceOn } from '../../src/advice/advice.ts'
 import { Failure } from '../../src/failure.ts'
+import { wrongKey } from '../../src/key/decrypt.ts'
 import { type PrivateKey, parsePrivateKey } from '../../src/key/private-key.ts'
-import { wrongKey } from '../../src/key/wrong-key.ts'
 import { fixedPrivateKey } from '../support/keys.ts'
 
 const { privateKey } = inject('keys')

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { adviceOn } from '../../src/advice/advice.ts'
 import { Failure } from '../../src/failure.ts'
-import { type Delivery, undelivered } from '../../src/next/deliver.ts'
+import { type Delivery, undelivered } from '../../src/next/hand-out.ts'
 import type { Ready } from '../../src/next/ready.ts'
 import { WriteFailure } from '../../src/next/standard-output.ts'
 

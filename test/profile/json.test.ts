@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import { encodeJson, encodeRaw } from '../../src/profile/json.ts'
-import type { Profile } from '../../src/profile/profile.ts'
+import { encodeJson, encodeRaw, type Profile } from '../../src/profile/formats.ts'
 import { plainProfile } from '../support/profiles.ts'
 
 const PLAIN = { smsp: false, smsc: true, crc: false }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { UnusableProfile } from '../../src/failure.ts'
-import { FIELDS, type Field, type Profile } from '../../src/profile/profile.ts'
+import { FIELDS, type Field, type Profile } from '../../src/profile/formats.ts'
 import {
   missingKeys,
   newerProblems,

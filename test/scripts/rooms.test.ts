@@ -40,9 +40,8 @@ const FORBIDDEN = pairs({
   'src/failure.ts': './words.ts',
   'src/pause.ts': './words.ts',
   'src/words.ts': 'node:fs',
-  'src/secret.ts': './words.ts',
   'src/main.ts': './next/hand-out.ts',
-  'src/advice/disk.ts': '../cli/report.ts ../store/claim.ts',
+  'src/advice/hints.ts': '../cli/report.ts ../store/claim.ts',
   'src/cli/report.ts': '../service/client.ts ../key/decrypt.ts',
   'src/cli/commands/next-command.ts': '../../store/claim.ts ../../profile/iccid.ts',
   'src/cli/help.ts': 'node:crypto',
@@ -53,13 +52,14 @@ const FORBIDDEN = pairs({
   'src/restore/restore.ts': '../next/hand-out.ts ../status/status.ts',
   'src/next/search.ts': '../move/move.ts ../cli/report.ts ../fetch/fetch.ts ../service/client.ts',
   'src/status/status.ts': '../move/move.ts ../next/hand-out.ts ../cli/report.ts ../service/client.ts',
-  'src/service/client.ts': '../store/claim.ts ../profile/hex.ts node:fs ../key/decrypt.ts ../advice/shell.ts',
+  'src/service/client.ts':
+    '../store/claim.ts ../profile/formats.ts node:fs ../key/decrypt.ts ../advice/shell.ts',
   'src/store/claim.ts':
-    '../service/client.ts ../profile/hex.ts undici/lib/api/index.js ../key/decrypt.ts ../advice/exit-codes.ts',
+    '../service/client.ts ../profile/formats.ts undici/lib/api/index.js ../key/decrypt.ts ../advice/exit-codes.ts',
   'src/store/incoming/add.ts': '../../next/hand-out.ts ../../profile/validate.ts',
-  'src/profile/hex.ts': '../store/claim.ts ../key/decrypt.ts ../cli/report.ts node:fs',
+  'src/profile/formats.ts': '../store/claim.ts ../key/decrypt.ts ../cli/report.ts node:fs',
   'src/next/hand-out.ts': '../status/status.ts',
-  'src/key/decrypt.ts': '../store/claim.ts ../profile/hex.ts',
+  'src/key/decrypt.ts': '../store/claim.ts ../profile/formats.ts',
 })
 
 const ALLOWED = pairs({
@@ -90,7 +90,7 @@ describe('rooms', () => {
     const files = readdirSync('src', { recursive: true, withFileTypes: true }).filter((each) => each.isFile())
     const inRoot = files.filter(({ parentPath }) => parentPath === 'src').map(({ name }) => name)
     const seen = inRoot.sort()
-    expect(seen).toEqual(['failure.ts', 'full-path.ts', 'main.ts', 'pause.ts', 'secret.ts', 'words.ts'])
+    expect(seen).toEqual(['failure.ts', 'full-path.ts', 'main.ts', 'pause.ts', 'words.ts'])
     const folders = new Map<string, number>()
     for (const { parentPath, name } of files) {
       // A page about a folder is not one of the files that a reader of the source has to know.

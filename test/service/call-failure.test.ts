@@ -1,7 +1,6 @@
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { adviceOn } from '../../src/advice/advice.ts'
-import { networkFailure } from '../../src/service/call-failure.ts'
-import { ProxyFailure } from '../../src/service/connection.ts'
+import { networkFailure, ProxyFailure } from '../../src/service/call-failure.ts'
 
 afterEach(() => vi.unstubAllEnvs())
 

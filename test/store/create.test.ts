@@ -1,8 +1,8 @@
 import { linkSync, mkdirSync, readdirSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
-import { CLAIMS } from '../../src/store/claim-place.ts'
 import { createAll, openClaims, readDecided, settle } from '../../src/store/create.ts'
+import { CLAIMS } from '../../src/store/names.ts'
 import { namesIn, temporaryDirectory } from '../support/directory.ts'
 import { disk, once, systemError } from '../support/watched-fs.ts'
 

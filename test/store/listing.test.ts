@@ -3,9 +3,8 @@ import fc from 'fast-check'
 import { vol } from 'memfs'
 import { beforeEach, expect, test, vi } from 'vitest'
 import { iccidDigits } from '../../src/profile/iccid.ts'
-import { unusedOf } from '../../src/store/listing.ts'
+import { hasFillers, readUnused, readUsed, unusedOf } from '../../src/store/listing.ts'
 import { fileName, usedName } from '../../src/store/names.ts'
-import { hasFillers, readUnused, readUsed } from '../../src/store/read.ts'
 import { digits } from '../support/arbitrary.ts'
 
 vi.mock('node:fs', async () => (await import('memfs')).fs)

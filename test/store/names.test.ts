@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { hasFillers } from '../../src/store/listing.ts'
 import { keyOf, parseName, spellings, whyNoProfile } from '../../src/store/names.ts'
-import { hasFillers } from '../../src/store/read.ts'
 import { temporaryDirectory } from '../support/directory.ts'
 
 test.each([

@@ -1,6 +1,6 @@
 import { Cli } from 'clipanion'
-import { COMMANDS } from '../../src/cli/commands/all.ts'
-import { definitionOf } from '../../src/cli/options.ts'
+import { definitionOf } from '../../src/cli/command-line.ts'
+import { COMMANDS } from '../../src/cli/run.ts'
 
 /** What the program's own table says of them. */
 export const DEFINITIONS = COMMANDS.map(definitionOf)

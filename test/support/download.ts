@@ -1,6 +1,5 @@
 /** A download from a service that a test makes up, into memory. */
-import { type Download, download, type Parts } from '../../src/fetch/download.ts'
-import { viewOf } from '../../src/fetch/fetch-progress.ts'
+import { type Download, download, type Parts, viewOf } from '../../src/fetch/download.ts'
 import { CallFailure } from '../../src/service/call-failure.ts'
 import type { Batch } from '../../src/service/response.ts'
 

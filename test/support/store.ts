@@ -2,9 +2,10 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { add, nothingAdded } from '../../src/store/incoming/add.ts'
-import { newName, type StoredProfile } from '../../src/store/incoming/answers.ts'
+import { newName, reserve } from '../../src/store/incoming/answers.ts'
 import { finishFetches } from '../../src/store/incoming/recover.ts'
-import { closeTarget, openTarget, reserve } from '../../src/store/incoming/target-directory.ts'
+import { closeTarget, openTarget } from '../../src/store/incoming/target-directory.ts'
+import type { StoredProfile } from '../../src/store/profile-file.ts'
 import { temporaryDirectory } from './directory.ts'
 
 export const profile = (n: number): StoredProfile => ({ iccid: `8988${n}`, profile: 'AAAA' })

@@ -75,7 +75,7 @@ class FileSystemFlush {
 
 const OWN: Record<string, Record<string, unknown>> = {
   'key/private-key.ts': { readKey: () => ({}) },
-  'key/decrypt.ts': { decryptor, THREADS: 1 },
+  'key/decrypt.ts': { decryptor, THREADS: 1, wrongKey: () => {}, wrongKeyFacts: () => {} },
   'next/standard-output.ts': {
     writeOutput,
     isOutputClosed: () => false,

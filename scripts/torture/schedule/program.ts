@@ -48,12 +48,12 @@ export async function loadProgram(source: string, platform: NodeJS.Platform) {
   const { handOut } = await get('next/hand-out.ts')
   const { openTarget, closeTarget } = await get('store/incoming/target-directory.ts')
   const { finishFetches } = await get('store/incoming/recover.ts')
-  const { Intake } = await get('fetch/intake.ts')
+  const { Intake } = await get('store/incoming/add.ts')
   const { leaveFreeList } = await get('store/queue.ts')
   const { showStatus } = await get('status/status.ts')
   const { moveProfiles } = await get('move/move.ts')
   const { restore } = await get('restore/restore.ts')
-  const { takeHome } = await get('move/take-home.ts')
+  const { takeHome } = await get('move/move.ts')
 
   const called =
     (action: (call: Call, messages: object, print: (text: string) => void) => Promise<void>): Body =>

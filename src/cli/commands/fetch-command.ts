@@ -3,8 +3,7 @@ import { UsageError } from '../../advice/advice.ts'
 import { setting } from '../../advice/shell.ts'
 import { oddEnd } from '../../words.ts'
 import { onInterrupt } from '../signals.ts'
-import { BaseCommand, FLUSH_THREADS, startThreads } from './base.ts'
-import { notEmpty, parseCount } from './values.ts'
+import { BaseCommand, FLUSH_THREADS, notEmpty, parseCount, startThreads } from './base.ts'
 
 /** Time that pending requests get after Ctrl-C. Their profiles are already paid for. */
 const GRACE_MS = 10_000

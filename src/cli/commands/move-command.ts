@@ -2,8 +2,15 @@ import { Option } from 'clipanion'
 import { UsageError } from '../../advice/advice.ts'
 import { oddEnd } from '../../words.ts'
 import { onInterrupt } from '../signals.ts'
-import { BaseCommand, FLUSH_THREADS, receiptOption, startThreads } from './base.ts'
-import { checkReceipt, notEmpty, parseCount } from './values.ts'
+import {
+  BaseCommand,
+  checkReceipt,
+  FLUSH_THREADS,
+  notEmpty,
+  parseCount,
+  receiptOption,
+  startThreads,
+} from './base.ts'
 
 const STOPPING =
   'interrupted: stopping soon; the last lines say what to do; press Ctrl-C again to stop at once'
@@ -46,12 +53,8 @@ export class MoveCommand extends BaseCommand {
     const count = this.#count()
     const receipt = checkReceipt(this.receipt, report, source, target)
     startThreads(FLUSH_THREADS)
-    if (this.back) {
-      const { takeHome } = await import('../../move/take-home.ts')
-      await takeHome({ source, target, messages: report })
-      return
-    }
-    const { moveProfiles } = await import('../../move/move.ts')
+    const { moveProfiles, takeHome } = await import('../../move/move.ts')
+    if (this.back) return takeHome({ source, target, messages: report })
     const { stop, release } = onInterrupt(0, (isLast) => isLast || report.warn(STOPPING))
     const order = { source, target, count, receipt, stop, messages: report }
     try {

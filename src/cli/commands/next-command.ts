@@ -3,9 +3,19 @@ import { Option } from 'clipanion'
 import { UsageError } from '../../advice/advice.ts'
 import { handOut } from '../../next/hand-out.ts'
 import { type Interrupt, onInterrupt } from '../signals.ts'
-import { BaseCommand, FLUSH_THREADS, receiptOption, startThreads } from './base.ts'
+import {
+  BaseCommand,
+  checkFormat,
+  checkIccid,
+  checkReceipt,
+  FLUSH_THREADS,
+  notEmpty,
+  parseCount,
+  receiptOption,
+  startThreads,
+  wholeNumber,
+} from './base.ts'
 import { deviceFor, deviceFormat } from './serial-number.ts'
-import { checkFormat, checkIccid, checkReceipt, notEmpty, parseCount, wholeNumber } from './values.ts'
 
 export class NextCommand extends BaseCommand {
   static override paths = [['next']]

@@ -1,7 +1,6 @@
 import { Option } from 'clipanion'
 import { UsageError } from '../../advice/advice.ts'
-import { BaseCommand } from './base.ts'
-import { notEmpty } from './values.ts'
+import { BaseCommand, notEmpty } from './base.ts'
 
 export class RestoreCommand extends BaseCommand {
   static override paths = [['restore']]

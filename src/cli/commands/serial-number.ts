@@ -3,7 +3,7 @@
 import { UsageError } from '../../advice/advice.ts'
 import { quote } from '../../advice/shell.ts'
 import { oddEnd } from '../../words.ts'
-import { notEmpty } from './values.ts'
+import { notEmpty } from './base.ts'
 
 const LONGEST = 128
 

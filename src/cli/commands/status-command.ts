@@ -1,8 +1,7 @@
 import { Option } from 'clipanion'
 import { UsageError } from '../../advice/advice.ts'
-import { BaseCommand } from './base.ts'
+import { BaseCommand, checkFormat, checkIccid, notEmpty, parseCount, parseTime } from './base.ts'
 import { serialNumber } from './serial-number.ts'
-import { checkFormat, checkIccid, notEmpty, parseCount, parseTime } from './values.ts'
 
 export class StatusCommand extends BaseCommand {
   static override paths = [['status']]

@@ -1,17 +1,27 @@
+/** How an answer of the service is put aside in a directory: reserved, written, read, removed. */
 import { createHash, randomBytes, randomUUID } from 'node:crypto'
-import { closeSync, lstatSync, openSync, readFileSync, readSync, statSync } from 'node:fs'
+import {
+  closeSync,
+  ftruncateSync,
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { hostname, uptime } from 'node:os'
 import { join } from 'node:path'
-import { errnoOf } from '../../failure.ts'
-import { iccidDigits } from '../../profile/iccid.ts'
-import { namesIn } from '../directory-entries.ts'
-import { attempt } from '../patience.ts'
-import { fieldsOf } from '../used-file.ts'
-
-export interface StoredProfile {
-  readonly iccid: string
-  readonly profile: string
-}
+import { setTimeout as sleep } from 'node:timers/promises'
+import { errnoOf, Failure, reasonOf } from '../../failure.ts'
+import { exists, fileRights, makeThere, namesIn, removeEmpty, tryToRemove } from '../directory-entries.ts'
+import { fillFlushed, flushDirectory, flushFile, writeFlushed } from '../flush/flush.ts'
+import type { FileSystemFlush } from '../flush/whole-file-system.ts'
+import { attempt, patiently } from '../patience.ts'
+import { parseProfile, type StoredProfile, toFile } from '../profile-file.ts'
 
 /** The hidden directory in which answers are put aside until their profiles are published. */
 export const INCOMING = '.incoming'
@@ -24,7 +34,7 @@ export const INCOMING = '.incoming'
 export const ANSWER = '.answer'
 
 /** The suffix of an answer that could not be read completely. It is kept for a person to inspect. */
-export const DAMAGED = '.damaged'
+const DAMAGED = '.damaged'
 
 /** The suffix of what goes again at once: an answer that was taken away. In version 1.1, it marked a running fetch. */
 export const RUBBISH = '.fetch'
@@ -56,7 +66,7 @@ export function incomingNames(directory: string): string[] {
 }
 
 /** An answer, or the space for one. */
-export interface PutAside {
+interface PutAside {
   readonly path: string
   readonly size: number
   readonly mtimeMs: number
@@ -147,8 +157,6 @@ export function isAbandoned(directory: string, name: string, now: number): boole
   )
 }
 
-export const toFile = ({ iccid, profile }: StoredProfile) => JSON.stringify({ iccid, profile })
-
 export const formatAnswer = (profiles: readonly StoredProfile[]) =>
   profiles.map((each) => `${toFile(each)}\n`).join('')
 
@@ -196,9 +204,152 @@ export function parseAnswerFile(text: string): { profiles: StoredProfile[]; isCo
   return { profiles, isComplete: profiles.length === end && lines.length <= end + 2 }
 }
 
-/** The file may be foreign, and the ICCID becomes a file name, so it is checked. */
-export function parseProfile(line: string): StoredProfile | undefined {
-  const { iccid, profile } = fieldsOf(line)
-  if (typeof iccid !== 'string' || typeof profile !== 'string') return undefined
-  return iccidDigits(iccid) === undefined ? undefined : { iccid, profile }
+/** The space of a removed file may not be available at once. */
+const FULL = ['ENOSPC', 'EDQUOT']
+const TRIES = 5
+const PAUSE_MS = 1000
+
+export interface Target {
+  /** As `join` begins its paths. */
+  readonly directory: string
+  /** Of what is made in it. */
+  readonly rights: number
+  /** Whether any name in it has a filler. If none has, there is one way only to spell an ICCID: `fetch` takes a fifth less. */
+  hasFillers?: boolean
+  /** Whether the file system has hard links. */
+  readonly hasLinks?: boolean
+  readonly fileSystem?: FileSystemFlush
+}
+
+/**
+ * Creates a file among the answers.
+ * @returns the open file
+ * @throws the system error, EEXIST if there is one
+ */
+function createIncoming({ directory, rights }: Target, name: string): number {
+  makePlace(directory)
+  return patiently(() => openSync(incomingPath(directory, name), 'wx', fileRights(rights)))
+}
+
+/** A link would lead out of the directory. */
+function makePlace(directory: string): void {
+  const place = join(directory, INCOMING)
+  if (!exists(place)) patiently(() => makeThere(directory, INCOMING))
+  if (!lstatSync(place).isDirectory()) throw new Error(`${place} is not a directory`)
+}
+
+/**
+ * Creates a file among the answers and removes it. Where there are no hard links, file systems say so with many different
+ * errors. If the disk is really broken, whatever comes next fails as well and reports it.
+ * @returns whether there are hard links, and the time by the clock that the times of files come from: on a network disk,
+ * another machine's
+ * @throws the system error
+ */
+export function probe(target: Target): { hasLinks: boolean; ms: number } {
+  const name = newName(RUBBISH)
+  const path = incomingPath(target.directory, name)
+  const link = incomingPath(target.directory, newName(RUBBISH))
+  closeSync(createIncoming(target, name))
+  const ms = attempt(() => lstatSync(path).mtimeMs) ?? Date.now()
+  const hasLinks = attempt(() => {
+    linkSync(path, link)
+    return true
+  })
+  for (const each of [path, link]) tryToRemove(each)
+  return { hasLinks: hasLinks === true, ms }
+}
+
+/**
+ * Makes the place of an answer, with the space for it.
+ * @returns the name of the answer
+ * @throws {Failure} `disk`
+ */
+export async function reserve(target: Target, profiles: number): Promise<string> {
+  const answer = newName()
+  try {
+    await createAnswer(target, answer, toReserve(profiles * BYTES_RESERVED))
+    return answer
+  } catch (error) {
+    removeAnswer(target, answer)
+    const facts = { kind: 'no-reserve', count: profiles } as const
+    throw new Failure(facts, `can't reserve disk space in ${target.directory}: ${reasonOf(error)}`, error)
+  }
+}
+
+/** Its names are durable once `flushNames` has flushed them. */
+async function createAnswer({ directory, rights }: Target, answer: string, contents: Buffer): Promise<void> {
+  makePlace(directory)
+  patiently(() => mkdirSync(incomingPath(directory, answer), { mode: rights }))
+  await writeFlushed(answerPath(directory, answer), contents, fileRights(rights))
+}
+
+/** Removes an answer, or the space for it, and what is left of its way out. What stays is rubbish. */
+export function removeAnswer({ directory }: Target, answer: string): void {
+  const place = incomingPath(directory, answer)
+  for (const name of attempt(() => readdirSync(place)) ?? []) tryToRemove(join(place, name))
+  if (!removeEmpty(place)) tryToRemove(place)
+}
+
+/**
+ * Uses the reserved space, or any free space.
+ * @throws the system error; nothing of the answer is left then
+ */
+export async function putAside(
+  target: Target,
+  answer: string,
+  profiles: readonly StoredProfile[],
+): Promise<void> {
+  const text = formatAnswer(profiles)
+  for (let tries = 0; ; tries++) {
+    try {
+      if (tries > 0) return await writeAnswer(target, answer, Buffer.from(text))
+      await writeOver(answerPath(target.directory, answer), text)
+      return await flushNames(target, answer)
+    } catch (error) {
+      // Profiles that are reported as lost must not reappear later, because the user may have requested them again.
+      removeAnswer(target, answer)
+      if (tries === 0) continue
+      if (tries >= TRIES || !FULL.includes(errnoOf(error) ?? '')) throw error
+      await sleep(PAUSE_MS)
+    }
+  }
+}
+
+/** Writes and flushes an answer, and its names. */
+export async function writeAnswer(target: Target, answer: string, contents: Buffer): Promise<void> {
+  await createAnswer(target, answer, contents)
+  await flushNames(target, answer)
+}
+
+/** @throws ENOENT if the answer is gone: a call that was paused for long has been taken for dead */
+async function flushNames({ directory }: Target, answer: string): Promise<void> {
+  await flushDirectory(incomingPath(directory, answer))
+  await flushDirectory(join(directory, INCOMING))
+  lstatSync(answerPath(directory, answer))
+}
+
+/** A crash leaves what is written to the next call. */
+async function writeOver(path: string, text: string): Promise<void> {
+  const file = patiently(() => openSync(path, 'r+'))
+  try {
+    writeFileSync(file, text + END)
+    ftruncateSync(file, Buffer.byteLength(text))
+    await flushFile(file)
+  } finally {
+    closeSync(file)
+  }
+}
+
+/**
+ * Keeps what the service has sent and nothing here can store, so that a person can look at it: its profiles are paid
+ * for. No call touches the file again.
+ * @param bytes the answer as it came
+ * @returns the path of the file
+ * @throws the system error
+ */
+export async function putAsideUnread(target: Target, bytes: Uint8Array): Promise<string> {
+  const name = newName(DAMAGED)
+  await fillFlushed(createIncoming(target, name), bytes)
+  await flushDirectory(join(target.directory, INCOMING))
+  return incomingPath(target.directory, name)
 }

@@ -2,7 +2,7 @@ import { type StatsFs, statfsSync } from 'node:fs'
 import { Failure } from '../../failure.ts'
 import { several, sizeOf } from '../../words.ts'
 import { attempt } from '../patience.ts'
-import type { Target } from './target-directory.ts'
+import type { Target } from './answers.ts'
 
 /** Of a profile on disk, both put aside and published: one or two blocks each. */
 const MOST_BYTES = 16 * 1024

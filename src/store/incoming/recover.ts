@@ -10,6 +10,7 @@ import { type Messages, several } from '../../words.ts'
 import { removeIfThere } from '../directory-entries.ts'
 import { fileName } from '../names.ts'
 import { attempt, ifThere, patiently } from '../patience.ts'
+import { parseProfile, type StoredProfile } from '../profile-file.ts'
 import { FreeList } from '../queue.ts'
 import { type Added, find, nothingAdded, publishAnswer } from './add.ts'
 import {
@@ -20,13 +21,15 @@ import {
   isDead,
   newName,
   parseAnswerFile,
-  parseProfile,
+  probe,
   profilesReserved,
   putAsideAt,
   RUBBISH,
-  type StoredProfile,
+  removeAnswer,
+  type Target,
+  writeAnswer,
 } from './answers.ts'
-import { probe, removeAnswer, type Target, targetOf, writeAnswer } from './target-directory.ts'
+import { targetOf } from './target-directory.ts'
 
 const SECOND_LOOK_MS = 1000
 
@@ -131,7 +134,7 @@ async function abandoned(directory: string): Promise<string[]> {
   return found.filter((name) => isAbandoned(directory, name, now))
 }
 
-export interface Unanswered {
+interface Unanswered {
   readonly directory: string
   /** How many profiles the service may have allocated. */
   readonly profiles: number

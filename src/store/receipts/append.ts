@@ -16,10 +16,10 @@ import { Failure, reasonOf } from '../../failure.ts'
 import { fullPath } from '../../full-path.ts'
 import { fileRights, rightsOf } from '../directory-entries.ts'
 import { flushDirectorySync, flushFileSync } from '../flush/flush.ts'
+import { looking } from '../listing.ts'
 import { isProfileName, usedName } from '../names.ts'
 import { attempt, patiently } from '../patience.ts'
-import { looking } from '../read.ts'
-import { stationName } from '../used-file.ts'
+import { stationName } from '../profile-file.ts'
 import { BEGINNING, isBegun } from './read-receipts.ts'
 
 const STANDARD_OUTPUT = 1
@@ -42,7 +42,7 @@ export interface Entry {
 }
 
 /** What makes the lines of a receipt longer. */
-export interface Longest {
+interface Longest {
   /** All serial numbers. */
   readonly devices?: readonly string[] | undefined
   readonly to?: Entry['to']

@@ -3,7 +3,7 @@
  * directory to directory, and a profile that is handed out is moved no more.
  */
 import type { Stored } from '../claim.ts'
-import { moveTo } from '../used-file.ts'
+import { moveTo } from '../profile-file.ts'
 import { type Groups, type Receipt, withoutCopies } from './read-receipts.ts'
 
 type Move = Receipt & { readonly move: NonNullable<Receipt['move']> }

@@ -6,7 +6,7 @@ import { iccidDigits } from '../../profile/iccid.ts'
 import { several } from '../../words.ts'
 import { exists } from '../directory-entries.ts'
 import { attempt } from '../patience.ts'
-import { fieldsOf, stringOf } from '../used-file.ts'
+import { fieldsOf, stringOf } from '../profile-file.ts'
 
 /** What a receipt says of one profile. */
 export interface Receipt {
@@ -35,7 +35,7 @@ export const BEGINNING = '{"time":"'
 export const isBegun = (line: string) => line.startsWith(BEGINNING) || BEGINNING.startsWith(line)
 
 /** @returns undefined if the line is not a complete receipt */
-export function parseReceipt(line: string, source: string): Receipt | undefined {
+function parseReceipt(line: string, source: string): Receipt | undefined {
   const { time, station, device, iccid, directory, file, again, to, move } = fieldsOf(line.trim())
   const digits = typeof iccid === 'string' ? iccidDigits(iccid) : undefined
   if (digits === undefined || typeof time !== 'string') return undefined

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { checkIccid, parseTime } from '../../../src/cli/commands/values.ts'
+import { checkIccid, parseTime } from '../../../src/cli/commands/base.ts'
 
 describe('--since', () => {
   const now = new Date(2026, 2, 1, 14, 30)

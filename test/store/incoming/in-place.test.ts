@@ -1,7 +1,7 @@
 import { chmodSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
-import { readUnused } from '../../../src/store/read.ts'
+import { readUnused } from '../../../src/store/listing.ts'
 import { namesIn, temporaryDirectory } from '../../support/directory.ts'
 import { addTo, jsonIn, profile } from '../../support/store.ts'
 import { hasPosix } from '../../support/system.ts'

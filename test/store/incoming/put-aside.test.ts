@@ -3,8 +3,9 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, expect, test, vi } from 'vitest'
 import { adviceOn } from '../../../src/advice/advice.ts'
-import { formatAnswer, INCOMING, type StoredProfile } from '../../../src/store/incoming/answers.ts'
-import { openTarget, putAside, reserve } from '../../../src/store/incoming/target-directory.ts'
+import { formatAnswer, INCOMING, putAside, reserve } from '../../../src/store/incoming/answers.ts'
+import { openTarget } from '../../../src/store/incoming/target-directory.ts'
+import type { StoredProfile } from '../../../src/store/profile-file.ts'
 import { temporaryDirectory } from '../../support/directory.ts'
 
 /** The errors of the next writes into open files, undefined for none. A failed write writes a part. */

@@ -8,10 +8,13 @@ import {
   formatAnswer,
   INCOMING,
   parseAnswerFile,
-  type StoredProfile,
+  putAside,
+  removeAnswer,
+  reserve,
   toReserve,
 } from '../../../src/store/incoming/answers.ts'
-import { openTarget, putAside, removeAnswer, reserve } from '../../../src/store/incoming/target-directory.ts'
+import { openTarget } from '../../../src/store/incoming/target-directory.ts'
+import type { StoredProfile } from '../../../src/store/profile-file.ts'
 import { namesIn, temporaryDirectory } from '../../support/directory.ts'
 import { nameOfGone, recover } from '../../support/store.ts'
 import { once } from '../../support/watched-fs.ts'

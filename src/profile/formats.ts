@@ -1,8 +1,36 @@
 /**
- * A profile as the line that a device reads: records of tag, length and data (TLV). The encodings of the fields are
- * below, each by its standard.
+ * A profile, and as the line that is printed. A device reads `hex`: records of tag, length and data (TLV), each field
+ * encoded by its standard.
  */
-import type { HexOptions, Profile } from './profile.ts'
+
+/**
+ * The fields of a decrypted profile, in the order in which `json` prints them. All are text, as received from the
+ * service.
+ */
+export const FIELDS = [
+  'iccid',
+  'k',
+  'opc',
+  'kid',
+  'kic',
+  'imsi',
+  'pin',
+  'puk',
+  'adm',
+  'smsp',
+  'smsc',
+] as const
+
+export type Field = (typeof FIELDS)[number]
+
+/** A field that is absent, null or empty in the decrypted text is null here. */
+export type Profile = { readonly [F in Field]: string | null }
+
+export interface HexOptions {
+  readonly smsp: boolean
+  readonly smsc: boolean
+  readonly crc: boolean
+}
 
 /** The tag of the record that ends the line. */
 const CRC_TAG = 'fe'
@@ -27,7 +55,7 @@ interface Tlv {
  * Returns the records of a profile in the order in which a device reads them, without those whose field is absent.
  * Devices ignore case, so hex digits keep theirs.
  */
-export function tlvsOf(profile: Profile, options: HexOptions): Tlv[] {
+function tlvsOf(profile: Profile, options: HexOptions): Tlv[] {
   const { imsi, iccid, opc, k, kic, kid, smsp, smsc, pin, puk, adm } = profile
   const all: [tag: string, name: string, data: string | null][] = [
     ['01', 'IMSI', imsi && encodeImsi(imsi)],
@@ -63,7 +91,7 @@ function encodeTlv(tag: string, data: string): string {
 }
 
 /** Swaps the digits of each pair, which is how a SIM stores BCD (TS 102 221 13.2). */
-export function swapNibbles(text: string): string {
+function swapNibbles(text: string): string {
   return text.replace(/(.)(.)/gs, '$2$1')
 }
 
@@ -73,7 +101,7 @@ export function swapNibbles(text: string): string {
  * @param imsi 6 to 15 digits
  * @returns 18 characters
  */
-export function encodeImsi(imsi: string): string {
+function encodeImsi(imsi: string): string {
   const bytes = Math.ceil((imsi.length + 1) / 2)
   const parity = imsi.length % 2 === 1 ? '9' : '1'
   return hexByte(bytes) + swapNibbles(parity + imsi.padEnd(15, 'f'))
@@ -84,7 +112,7 @@ export function encodeImsi(imsi: string): string {
  * @param iccid 19 or 20 digits
  * @returns 20 characters
  */
-export function encodeIccid(iccid: string): string {
+function encodeIccid(iccid: string): string {
   return swapNibbles(iccid.padEnd(20, 'f'))
 }
 
@@ -94,17 +122,17 @@ export function encodeIccid(iccid: string): string {
  * @param number a telephone number; only its digits count, at most 20
  * @returns 24 characters
  */
-export function encodeSmsc(number: string): string {
+function encodeSmsc(number: string): string {
   const digits = number.replace(/\D/g, '')
   const bytes = Math.ceil(digits.length / 2)
   return `${hexByte(bytes + 1)}91${swapNibbles(digits.padEnd(bytes * 2, 'f'))}`.padEnd(24, 'f')
 }
 
-export function encodeAscii(text: string): string {
+function encodeAscii(text: string): string {
   return Buffer.from(text, 'latin1').toString('hex')
 }
 
-export function hexByte(value: number): string {
+function hexByte(value: number): string {
   return value.toString(16).padStart(2, '0')
 }
 
@@ -117,3 +145,42 @@ export function crc32(text: string): number {
   }
   return ~crc >>> 0
 }
+
+interface Entry {
+  readonly name: string
+  readonly file: string
+  readonly content: string
+}
+
+/** The profile alone, on one line: its eleven fields in order, null if absent. */
+export function encodeRaw(profile: Profile): string {
+  return JSON.stringify(inOrder(profile))
+}
+
+/** The profile and the contents of the card's files, on one line. */
+export function encodeJson(profile: Profile, options: HexOptions): string {
+  const dataOf = new Map(tlvsOf(profile, options).map(({ name, data }) => [name, data]))
+  const { k, opc, kic, kid } = profile
+  const entries: (Entry | false)[] = [
+    entry('encoded imsi', '/3f00/7ff0/6f07', dataOf.get('IMSI')),
+    entry('encoded iccid', '/3f00/2fe2', dataOf.get('ICCID')),
+    entry('Key material for attaching to network', '/3f00/a001', k && opc && `${k}${opc}00`),
+    entry(
+      'Key material for OTA related functions',
+      '/3f00/a004',
+      kic && kid && `b00011060101${kic}${kid}`.padEnd(228, 'f'),
+    ),
+    entry('Hex encoded profile', 'n/a', encodeHex(profile, options)),
+  ]
+  return JSON.stringify({ profile: inOrder(profile), additional_fields: entries.filter(Boolean) })
+}
+
+const entry = (name: string, file: string, content: string | null | undefined): Entry | false =>
+  content ? { name, file, content } : false
+
+const inOrder = (profile: Profile) => Object.fromEntries(FIELDS.map((field) => [field, profile[field]]))
+
+/** Each encoder returns one line without its newline. */
+export const FORMATS = { hex: encodeHex, json: encodeJson, raw: encodeRaw }
+
+export type Format = keyof typeof FORMATS

@@ -1,13 +1,13 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, expect, test, vi } from 'vitest'
-import { Intake } from '../../src/fetch/intake.ts'
-import { INCOMING } from '../../src/store/incoming/answers.ts'
-import { openTarget } from '../../src/store/incoming/target-directory.ts'
-import { temporaryDirectory } from '../support/directory.ts'
-import { disk, fail } from '../support/watched-fs.ts'
+import { Intake } from '../../../src/store/incoming/add.ts'
+import { INCOMING } from '../../../src/store/incoming/answers.ts'
+import { openTarget } from '../../../src/store/incoming/target-directory.ts'
+import { temporaryDirectory } from '../../support/directory.ts'
+import { disk, fail } from '../../support/watched-fs.ts'
 
-vi.mock('node:fs', async () => (await import('../support/watched-fs.ts')).watchedFs)
+vi.mock('node:fs', async () => (await import('../../support/watched-fs.ts')).watchedFs)
 
 /** What the file system says of its space. */
 const has = (freeBytes: number) => {
