@@ -307,10 +307,10 @@ export interface Moved {
 
 /**
  * Reads all used files of a directory that profiles were moved out of: only they say who has a profile.
- * @throws {Failure} `no-directory` if there is no such directory, `unread-directory` if it can't be read
+ * @throws {Failure} `not-a-directory` or `unread-directory` if its journals can't be read
  */
 export const countMoved = (directory: string): Moved =>
-  looking(directory, () => {
+  looking(join(directory, MOVES), () => {
     const inTransit = new Map<string, string>()
     const moved: string[] = []
     if (!hasMovesOut(directory)) return { moved, inTransit }
