@@ -56,6 +56,8 @@ interface Job extends Restoration {
   readonly paths: readonly string[]
   /** The moves into the directory that its marks name. */
   readonly arrived: ReadonlySet<string>
+  /** Whether the directory has any of the profiles, or one came to it. */
+  isAny: boolean
   /** Devices that have several ICCIDs by the receipts: which one they use is for a person to find out. */
   readonly unclear: ReadonlySet<string>
   /** Of profiles that came after the backup: the receipts of their moves. */
@@ -148,6 +150,7 @@ async function claimNamed(restoration: Restoration, unprinted: Unprinted): Promi
       unprinted,
       paths,
       arrived,
+      isAny: false,
       unclear,
       missing: [],
       given: new Map(),
@@ -160,12 +163,14 @@ async function claimNamed(restoration: Restoration, unprinted: Unprinted): Promi
       tally.claimed += await claimThese(job, some)
       tally.profiles += some.length
     }
+    warnOfMissing(job)
+    if (!job.isAny)
+      throw new Failure('other-receipts', `${directory} has none of the profiles that the receipts name`)
     const whose = stations.size > 0 ? ` of ${[...stations].sort().join(', ')}` : ''
     messages.tell(
       0,
       `${several(tally.claimed, 'profile')} in ${directory} marked used, as the receipts${whose} say`,
     )
-    warnOfMissing(job)
   } finally {
     receipts.close()
   }
@@ -232,6 +237,7 @@ function stepFor(job: Job, receipts: readonly Receipt[]): Step | undefined {
       settle(directory, keyOfName(use.name))
       use = useOf(directory, iccid)
     }
+    job.isAny ||= use.state !== 'gone' || movesIn(receipts).some(({ move }) => job.arrived.has(move.id))
     noteGivenBy(job, receipts, use)
     const [holder, another] = holdersIn(receipts)
     if (holder === undefined) return stepOfMove(job, receipts, use)
@@ -243,6 +249,7 @@ function stepFor(job: Job, receipts: readonly Receipt[]): Step | undefined {
     return (isClear ? stepOfDevice(job, holder, use) : undefined) ?? stepOfAnybody(job, holder, use)
   } catch (error) {
     if (!(error instanceof UnusableProfile)) throw error
+    job.isAny = true
     // Somebody would get it as soon as it can be read again.
     if (error.fault !== 'damaged')
       throw new Failure('unreadable', `can't restore ${iccid} in ${directory}: ${error.message}`, error)
