@@ -12,11 +12,12 @@ import { keyOfName } from '../store/claim-place.ts'
 import { refuseFailures, settle } from '../store/create.ts'
 import { historyOf, namesDevice, recordAll, recordedIccids } from '../store/devices.ts'
 import { flushDirectory } from '../store/flush/flush.ts'
-import { adopt, originalOf, pathsOf } from '../store/identity.ts'
+import { adopt, isThere, originalOf, pathsOf } from '../store/identity.ts'
 import { countReceived } from '../store/incoming/answers.ts'
 import { finishFetches } from '../store/incoming/recover.ts'
-import { movesInto, noteGiven } from '../store/move-journal.ts'
+import { lacks, movesInto, noteGiven, openMoves } from '../store/move-journal.ts'
 import { parseName, USED } from '../store/names.ts'
+import { attempt } from '../store/patience.ts'
 import { type Use, useOf } from '../store/profile-state.ts'
 import { FreeList } from '../store/queue.ts'
 import { readUsed, textOf } from '../store/read.ts'
@@ -62,6 +63,8 @@ interface Job extends Restoration {
   readonly unclear: ReadonlySet<string>
   /** Of profiles that came after the backup: the receipts of their moves. */
   readonly missing: ReturnType<typeof movesIn>
+  /** Of profiles that a move has, as the used file says, too. */
+  readonly left: ReturnType<typeof movesIn>
   /** Moves out of the directory that have given, as the receipts say, each with what other directories handed out of it. */
   readonly given: Map<string, Set<string>>
 }
@@ -153,6 +156,7 @@ async function claimNamed(restoration: Restoration, unprinted: Unprinted): Promi
       isAny: false,
       unclear,
       missing: [],
+      left: [],
       given: new Map(),
     }
     const tally = { profiles: 0, claimed: 0 }
@@ -163,7 +167,8 @@ async function claimNamed(restoration: Restoration, unprinted: Unprinted): Promi
       tally.claimed += await claimThese(job, some)
       tally.profiles += some.length
     }
-    warnOfMissing(job)
+    warnOfMissing(messages, job.missing, `came to ${directory} after the backup`)
+    await warnOfUngiven(job)
     if (!job.isAny)
       throw new Failure('other-receipts', `${directory} has none of the profiles that the receipts name`)
     const whose = stations.size > 0 ? ` of ${[...stations].sort().join(', ')}` : ''
@@ -349,8 +354,10 @@ function stepOfReturn(job: Job, receipts: readonly Receipt[], { name, text }: Us
   const [came] = back
   if (came !== undefined && back.length > out.length) return stepOfUnknown(job, came, stored)
   // A move that no receipt names may have been taken back, and then it has left again.
-  const isGiven = moves.some(({ move }) => move.id === tombstone.move)
-  return isGiven ? undefined : out.map((each) => ({ text: textOfMove(each, stored) }))[0]
+  const given = moves.find(({ move }) => move.id === tombstone.move)
+  if (given === undefined) return out.map((each) => ({ text: textOfMove(each, stored) }))[0]
+  job.left.push({ ...given, directory: job.directory })
+  return undefined
 }
 
 /** Whether somebody has it since it may have come back is not known. */
@@ -360,17 +367,28 @@ function stepOfUnknown({ directory, messages }: Job, by: Receipt, stored: Stored
   return { text: usedText(stored, undefined, byOf(by)) }
 }
 
+/** A move that was killed after its receipts has not given. If its target is connected, that says what it lacks. */
+async function warnOfUngiven({ directory, messages, left }: Job): Promise<void> {
+  // These can go on.
+  const open = new Set(openMoves(directory).map(({ move }) => move.id))
+  for (const [to, all] of Map.groupBy(left, ({ move }) => move.to)) {
+    if (!(await isThere(to))) continue
+    const lost = all.filter(({ move: { id }, iccid }) => !open.has(id) && attempt(() => lacks(to, id, iccid)))
+    warnOfMissing(messages, lost, `left for ${to}`)
+  }
+}
+
 /** Nobody has them: only the directories that they left can say what they are. */
-function warnOfMissing({ directory, messages, missing }: Job): void {
+function warnOfMissing(messages: Messages, missing: Job['missing'], how: string): void {
   const [first] = missing
   if (first === undefined) return
   for (const { iccid, directory: from, file } of missing.slice(1))
-    messages.tell(1, `${iccid} came to ${directory} after the backup: ${join(from, file)} still has it`)
+    messages.tell(1, `${iccid} ${how}: ${join(from, file)} still has it`)
   const has = `${join(first.directory, first.file)} still has it`
   messages.warn(
     missing.length === 1
-      ? `${first.iccid} came to ${directory} after the backup and is not in it: ${has}`
-      : `${missing.length} profiles came to ${directory} after the backup and are not in it, such as ${first.iccid}: ${has}`,
+      ? `${first.iccid} ${how} and is not in it: ${has}`
+      : `${missing.length} profiles ${how} and are not in it, such as ${first.iccid}: ${has}`,
     'after-backup',
   )
 }

@@ -279,6 +279,13 @@ function keyInTarget(target: string, id: string, isEarlier: boolean, iccid: stri
   }
 }
 
+/**
+ * Whether the target of a move would still take a profile of it.
+ * @throws the system error
+ */
+export const lacks = (target: string, id: string, iccid: string): boolean =>
+  exists(markPath(target, id)) && keyInTarget(target, id, false, iccid) !== undefined
+
 /** What an unused file holds here is not the profile. What the target gave away can return to it. */
 const canComeAfter = (use: Use, isEarlier: boolean): boolean =>
   use.state === 'gone' ||
