@@ -142,18 +142,12 @@ function lineOf({ claimed, moved, most }: Run['tally']): string {
 async function moveInto(run: Run, earlier: ReturnType<typeof openMoves>): Promise<void> {
   const { source, target, messages, tally, stop, open } = run
   const given: Move[] = []
-  let isAny = false
   for (const { move, journal } of earlier) {
-    const { plan, fate } = journal
-    if (fate !== 'back') {
-      messages.tell(0, `a move to ${target} was interrupted: it is finished, and nothing else is moved`)
-      isAny = true
-    }
-    const known = { ...journal, names: plan.names }
+    const known = { ...journal, names: journal.plan.names }
     if ((await finish(run, move, known, true)) === 'given') given.push(move)
   }
   // What was interrupted may have claimed nothing.
-  if (!isAny || tally.moved === 0) {
+  if (tally.moved === 0) {
     const { move, names } = await begin(run)
     if ((await finish(run, move, { names, isEarlier: false, came: new Set() })) === 'back')
       throw tooFew(run, tally.claimed)
@@ -312,6 +306,8 @@ async function give(
       const tombstone = isBack || came.has(name) ? undefined : claimedBy(move, name)
       return tombstone === undefined ? [] : [{ name, tombstone }]
     })
+    if (isResumed && tally.moved === 0 && ours.length > 0)
+      messages.tell(0, `a move to ${target} was interrupted: it is finished, and nothing else is moved`)
     receipts?.append(
       ours.map(({ name, tombstone: { to, profile } }) => ({
         iccid: iccidDigits(profile.iccid) ?? '',

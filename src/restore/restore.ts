@@ -20,12 +20,13 @@ import {
 import { refuseFailures, settle } from '../store/create.ts'
 import { historyOf, namesDevice, recordAll, recordedIccids } from '../store/devices.ts'
 import { flushDirectory } from '../store/flush/flush.ts'
-import { adopt, originalOf, pathsOf } from '../store/identity.ts'
+import { adopt, isThere, originalOf, pathsOf } from '../store/identity.ts'
 import { countReceived } from '../store/incoming/answers.ts'
 import { finishFetches } from '../store/incoming/recover.ts'
 import { readUsed } from '../store/listing.ts'
-import { movesInto, noteGiven } from '../store/move-journal.ts'
+import { lacks, movesInto, noteGiven, openMoves } from '../store/move-journal.ts'
 import { keyOfName, parseName, USED } from '../store/names.ts'
+import { attempt } from '../store/patience.ts'
 import { type By, deviceIn, fieldsOf, textOf, tombstoneIn, tombstoneText } from '../store/profile-file.ts'
 import { FreeList } from '../store/queue.ts'
 import {
@@ -63,10 +64,14 @@ interface Job extends Restoration {
   readonly paths: readonly string[]
   /** The moves into the directory that its marks name. */
   readonly arrived: ReadonlySet<string>
+  /** Whether the directory has any of the profiles, or one came to it. */
+  isAny: boolean
   /** Devices that have several ICCIDs by the receipts: which one they use is for a person to find out. */
   readonly unclear: ReadonlySet<string>
   /** Of profiles that came after the backup: the receipts of their moves. */
   readonly missing: ReturnType<typeof movesIn>
+  /** Of profiles that a move has, as the used file says, too. */
+  readonly left: ReturnType<typeof movesIn>
   /** Moves out of the directory that have given, as the receipts say, each with what other directories handed out of it. */
   readonly given: Map<string, Set<string>>
 }
@@ -155,8 +160,10 @@ async function claimNamed(restoration: Restoration, unprinted: Unprinted): Promi
       unprinted,
       paths,
       arrived,
+      isAny: false,
       unclear,
       missing: [],
+      left: [],
       given: new Map(),
     }
     const tally = { profiles: 0, claimed: 0 }
@@ -167,12 +174,15 @@ async function claimNamed(restoration: Restoration, unprinted: Unprinted): Promi
       tally.claimed += await claimThese(job, some)
       tally.profiles += some.length
     }
+    warnOfMissing(messages, job.missing, `came to ${directory} after the backup`)
+    await warnOfUngiven(job)
+    if (!job.isAny)
+      throw new Failure('other-receipts', `${directory} has none of the profiles that the receipts name`)
     const whose = stations.size > 0 ? ` of ${[...stations].sort().join(', ')}` : ''
     messages.tell(
       0,
       `${several(tally.claimed, 'profile')} in ${directory} marked used, as the receipts${whose} say`,
     )
-    warnOfMissing(job)
   } finally {
     receipts.close()
   }
@@ -239,6 +249,7 @@ function stepFor(job: Job, receipts: readonly Receipt[]): Step | undefined {
       settle(directory, keyOfName(use.name))
       use = useOf(directory, iccid)
     }
+    job.isAny ||= use.state !== 'gone' || movesIn(receipts).some(({ move }) => job.arrived.has(move.id))
     noteGivenBy(job, receipts, use)
     const [holder, another] = holdersIn(receipts)
     if (holder === undefined) return stepOfMove(job, receipts, use)
@@ -250,6 +261,7 @@ function stepFor(job: Job, receipts: readonly Receipt[]): Step | undefined {
     return (isClear ? stepOfDevice(job, holder, use) : undefined) ?? stepOfAnybody(job, holder, use)
   } catch (error) {
     if (!(error instanceof UnusableProfile)) throw error
+    job.isAny = true
     // Somebody would get it as soon as it can be read again.
     if (error.fault !== 'damaged')
       throw new Failure('unreadable', `can't restore ${iccid} in ${directory}: ${error.message}`, error)
@@ -349,8 +361,10 @@ function stepOfReturn(job: Job, receipts: readonly Receipt[], { name, text }: Us
   const [came] = back
   if (came !== undefined && back.length > out.length) return stepOfUnknown(job, came, stored)
   // A move that no receipt names may have been taken back, and then it has left again.
-  const isGiven = moves.some(({ move }) => move.id === tombstone.move)
-  return isGiven ? undefined : out.map((each) => ({ text: textOfMove(each, stored) }))[0]
+  const given = moves.find(({ move }) => move.id === tombstone.move)
+  if (given === undefined) return out.map((each) => ({ text: textOfMove(each, stored) }))[0]
+  job.left.push({ ...given, directory: job.directory })
+  return undefined
 }
 
 /** Whether somebody has it since it may have come back is not known. */
@@ -360,17 +374,28 @@ function stepOfUnknown({ directory, messages }: Job, by: Receipt, stored: Stored
   return { text: usedText(stored, undefined, byOf(by)) }
 }
 
+/** A move that was killed after its receipts has not given. If its target is connected, that says what it lacks. */
+async function warnOfUngiven({ directory, messages, left }: Job): Promise<void> {
+  // These can go on.
+  const open = new Set(openMoves(directory).map(({ move }) => move.id))
+  for (const [to, all] of Map.groupBy(left, ({ move }) => move.to)) {
+    if (!(await isThere(to))) continue
+    const lost = all.filter(({ move: { id }, iccid }) => !open.has(id) && attempt(() => lacks(to, id, iccid)))
+    warnOfMissing(messages, lost, `left for ${to}`)
+  }
+}
+
 /** Nobody has them: only the directories that they left can say what they are. */
-function warnOfMissing({ directory, messages, missing }: Job): void {
+function warnOfMissing(messages: Messages, missing: Job['missing'], how: string): void {
   const [first] = missing
   if (first === undefined) return
   for (const { iccid, directory: from, file } of missing.slice(1))
-    messages.tell(1, `${iccid} came to ${directory} after the backup: ${join(from, file)} still has it`)
+    messages.tell(1, `${iccid} ${how}: ${join(from, file)} still has it`)
   const has = `${join(first.directory, first.file)} still has it`
   messages.warn(
     missing.length === 1
-      ? `${first.iccid} came to ${directory} after the backup and is not in it: ${has}`
-      : `${missing.length} profiles came to ${directory} after the backup and are not in it, such as ${first.iccid}: ${has}`,
+      ? `${first.iccid} ${how} and is not in it: ${has}`
+      : `${missing.length} profiles ${how} and are not in it, such as ${first.iccid}: ${has}`,
     'after-backup',
   )
 }

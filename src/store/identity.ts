@@ -226,7 +226,7 @@ export async function originalOf(copy: string): Promise<string | undefined> {
  * On a share whose server died, a call waits for ever, and so would the end of this process, also after a call in a thread:
  * another process asks, which may stay behind.
  */
-const isThere = (path: string): Promise<boolean> =>
+export const isThere = (path: string): Promise<boolean> =>
   new Promise((resolve) => {
     if (process.platform === 'win32') return resolve(true)
     const child = spawn('/bin/ls', ['-d', '--', path], { stdio: 'ignore', env: {} })

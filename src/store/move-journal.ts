@@ -276,6 +276,13 @@ function keyInTarget(target: string, id: string, isEarlier: boolean, iccid: stri
   }
 }
 
+/**
+ * Whether the target of a move would still take a profile of it.
+ * @throws the system error
+ */
+export const lacks = (target: string, id: string, iccid: string): boolean =>
+  exists(markPath(target, id)) && keyInTarget(target, id, false, iccid) !== undefined
+
 /** What an unused file holds here is not the profile. What the target gave away can return to it. */
 const canComeAfter = (use: Use, isEarlier: boolean): boolean =>
   use.state === 'gone' ||
@@ -304,10 +311,10 @@ export interface Moved {
 
 /**
  * Reads all used files of a directory that profiles were moved out of: only they say who has a profile.
- * @throws {Failure} `no-directory` if there is no such directory, `unread-directory` if it can't be read
+ * @throws {Failure} `not-a-directory` or `unread-directory` if its journals can't be read
  */
 export const countMoved = (directory: string): Moved =>
-  looking(directory, () => {
+  looking(join(directory, MOVES), () => {
     const inTransit = new Map<string, string>()
     const moved: string[] = []
     if (!hasMovesOut(directory)) return { moved, inTransit }
