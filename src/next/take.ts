@@ -12,7 +12,7 @@ import { type Assignment, alikeWords, historyOf, recordAll, recordedIccids } fro
 import { removeIfThere } from '../store/directory-entries.ts'
 import { checkDirectory } from '../store/listing.ts'
 import { comingKey, fileName, keyOf, keyOfName, parseName } from '../store/names.ts'
-import { patiently } from '../store/patience.ts'
+import { PAUSE_MS, patiently, ROUNDS } from '../store/patience.ts'
 import { byUs, deviceIn, fieldsOf, tombstoneIn } from '../store/profile-file.ts'
 import {
   beforeClaim,
@@ -27,10 +27,6 @@ import {
   type Wanted,
 } from './ready.ts'
 import { Search } from './search.ts'
-
-/** Other calls may be in between. Each of them needs few steps. */
-const TRIES = 100
-const PAUSE_MS = 20
 
 export interface Wish {
   /** 1 if `iccid` is given. */
@@ -103,10 +99,10 @@ class Taking {
     const isAny = devices === undefined && iccid === undefined
     try {
       if (isAny && !search.queue.has(count)) throw search.tooFew(count, search.queue.found.iccids.length)
-      for (let tries = TRIES; had.size < count; tries--) {
+      for (let rounds = ROUNDS; had.size < count; rounds--) {
         // Instead of a profile that others claim, there may be another one.
-        if (!isAny && tries === 0) throw this.#tooBusy()
-        if (!isAny && tries < TRIES) pause(PAUSE_MS)
+        if (!isAny && rounds === 0) throw this.#tooBusy()
+        if (!isAny && rounds < ROUNDS) pause(PAUSE_MS)
         await this.#goRound()
       }
     } catch (error) {

@@ -26,7 +26,7 @@ import { finishFetches } from '../store/incoming/recover.ts'
 import { readUsed } from '../store/listing.ts'
 import { lacks, movesInto, noteGiven, openMoves } from '../store/move-journal.ts'
 import { keyOfName, parseName, USED } from '../store/names.ts'
-import { attempt } from '../store/patience.ts'
+import { attempt, PAUSE_MS, ROUNDS } from '../store/patience.ts'
 import { type By, deviceIn, fieldsOf, textOf, tombstoneIn, tombstoneText } from '../store/profile-file.ts'
 import { FreeList } from '../store/queue.ts'
 import {
@@ -42,10 +42,6 @@ import { type Messages, several } from '../words.ts'
 
 /** How many profiles are claimed together. */
 const AT_ONCE = 1000
-
-/** Other calls may be in between. Each of them needs few steps. */
-const TRIES = 100
-const PAUSE_MS = 20
 
 interface Restoration {
   readonly directory: string
@@ -202,14 +198,14 @@ async function claimThese(job: Job, all: readonly Receipt[][]): Promise<number> 
   const { directory } = job
   let open = all
   let claimed = 0
-  for (let tries = TRIES; ; tries--) {
+  for (let rounds = ROUNDS; ; rounds--) {
     const steps = open.map((receipts) => stepFor(job, receipts))
     open = open.filter((_, at) => steps[at] !== undefined)
     const wanted = steps.filter((step) => step !== undefined)
     await noteAllGiven(job, wanted)
     if (wanted.length === 0) return claimed
-    if (tries === 0) throw new Failure('busy-claim', `another call is claiming ${open[0]?.[0]?.iccid}`)
-    if (tries < TRIES) pause(PAUSE_MS)
+    if (rounds === 0) throw new Failure('busy-claim', `another call is claiming ${open[0]?.[0]?.iccid}`)
+    if (rounds < ROUNDS) pause(PAUSE_MS)
     const toRecord = wanted.filter((step): step is Step & { records: number } => step.records !== undefined)
     const recorded = await recordAll(directory, toRecord)
     refuseFailures(recorded)

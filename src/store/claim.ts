@@ -1,11 +1,11 @@
 /** Who has a profile, by its names. How it becomes used, and how it comes back: each is the creation of one file. */
 import { randomUUID } from 'node:crypto'
-import { join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { reasonOf, UnusableProfile } from '../failure.ts'
 import { iccidDigits } from '../profile/iccid.ts'
 import type { Messages } from '../words.ts'
 import { type Creation, claimsOf, createAll, type Outcome, openClaims, settle } from './create.ts'
-import { exists, lookTwice, removeIfThere } from './directory-entries.ts'
+import { exists, lookTwice, outwaitCaches, removeIfThere } from './directory-entries.ts'
 import { readUnused, type Unused } from './listing.ts'
 import {
   CLAIMS,
@@ -16,6 +16,7 @@ import {
   nextName,
   parseName,
   pathIn,
+  placeOf,
   spellings,
   usedName,
 } from './names.ts'
@@ -259,5 +260,25 @@ export function isStored(directory: string, name: string): boolean {
   } catch (error) {
     if (error instanceof UnusableProfile) return true
     throw error
+  }
+}
+
+/**
+ * Reads what only a claim creates, and finishes the claim before that if it is needed.
+ * @param most in bytes
+ * @returns undefined if there is none
+ * @throws {UnusableProfile}
+ * @throws the system error
+ */
+export function readDecided(directory: string, key: string, most?: number): string | undefined {
+  const { path } = placeOf(directory, { key, text: '' })
+  const read = () => readProfile(dirname(path), basename(path), most)
+  for (let before = read(); ; ) {
+    if (before?.endsWith('}')) return before
+    settle(directory, key)
+    if (before !== undefined) outwaitCaches(directory)
+    const text = read()
+    if (text === before) return text
+    before = text
   }
 }

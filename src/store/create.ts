@@ -16,7 +16,6 @@ import {
   lookTwice,
   makeThere,
   namesIn,
-  outwaitCaches,
   readIfThere,
   removeEmpty,
   removeIfThere,
@@ -36,7 +35,7 @@ import {
 } from './flush/flush.ts'
 import { CLAIMS, type Place, placeOf, usedName } from './names.ts'
 import { attempt, ifThere, PAUSE_MS, patiently, TRIES } from './patience.ts'
-import { fieldsOf, readProfile } from './profile-file.ts'
+import { fieldsOf } from './profile-file.ts'
 
 /** What begins so is not decided, and nobody reads it. */
 const DRAFT = '~'
@@ -274,26 +273,6 @@ function flushAbove(all: readonly Claim[]): void {
   for (const above of new Set(all.map(({ place }) => dirname(place.path)))) flushDirectoryIfThere(above)
 }
 
-/**
- * Reads what only a claim creates, and finishes the claim before that if it is needed.
- * @param most in bytes
- * @returns undefined if there is none
- * @throws {UnusableProfile}
- * @throws the system error
- */
-export function readDecided(directory: string, key: string, most?: number): string | undefined {
-  const { path } = placeOf(directory, { key, text: '' })
-  const read = () => readProfile(dirname(path), basename(path), most)
-  for (let before = read(); ; ) {
-    if (before?.endsWith('}')) return before
-    settle(directory, key)
-    if (before !== undefined) outwaitCaches(directory)
-    const text = read()
-    if (text === before) return text
-    before = text
-  }
-}
-
 /** The texts of a claim: one, or none. */
 export function claimsOf(directory: string, key: string): Claim[] {
   const claim = join(directory, CLAIMS, key)
@@ -324,7 +303,10 @@ function placeText({ path: claim, text, place }: Claim): boolean {
     return false
   }
   if (replaces !== undefined) patiently(() => removeIfThere(replaces))
-  if (!(isTested(dirname(path)) ? isFree() && renameIfThere(claim, path) : fill(place, text))) return false
+  if (
+    !(isTested(dirname(path)) ? isFree() && renameIfThere(claim, path) : fill(openToFill(place, text), text))
+  )
+    return false
   if (isUnused && isTakenByOthers(place)) patiently(() => removeIfThere(path))
   return true
 }
@@ -357,15 +339,17 @@ function openToFill({ path, replaces }: Place, text: string): number | undefined
     const state = stateAt(path, text)
     const isClosed = replaces === undefined && ['EEXIST', 'ENOENT'].includes(errnoOf(error) ?? '')
     if (state === 'none' && !isClosed) throw error
-    return state === 'torn' ? ifThere(() => patiently(() => openSync(path, 'r+'))) : undefined
+    return state === 'torn' ? openTorn(path) : undefined
   }
 }
+
+const openTorn = (path: string) => ifThere(() => patiently(() => openSync(path, 'r+')))
 
 /**
  * A power cut may leave neither of two names in two directories. On FAT, a renamed file has no contents on the disk until
  * it is flushed, and may share its clusters with the old name. So without a journal, the text is written where it belongs.
  */
-function fill(place: Place, text: string, file = openToFill(place, text)): boolean {
+function fill(file: number | undefined, text: string): boolean {
   if (file === undefined) return false
   try {
     writeFileSync(file, text)
@@ -377,19 +361,11 @@ function fill(place: Place, text: string, file = openToFill(place, text)): boole
   }
 }
 
-/**
- * A tool that only renames may have taken what a killed call had not written to the end. It has printed nothing of that, and
- * the text is nowhere else in the directory.
- */
-function completeUsed(place: Place, text: string): void {
-  const used = join(dirname(place.path), usedName(basename(place.path)))
-  const isOnlyThere = place.unless.every((each) => each === used || !exists(each))
-  if (isOnlyThere && stateAt(used, text) === 'torn')
-    fill(
-      place,
-      text,
-      ifThere(() => patiently(() => openSync(used, 'r+'))),
-    )
+/** Of a file that is not written to the end, a tool that only renames has printed nothing. Its text is nowhere else. */
+function completeUsed({ path, unless }: Place, text: string): void {
+  const used = join(dirname(path), usedName(basename(path)))
+  const isOnlyOne = unless.every((each) => each === used || !exists(each))
+  if (isOnlyOne && stateAt(used, text) === 'torn') fill(openTorn(used), text)
 }
 
 /** Removes a claim whose file is in its place, or which came too late. What stays does no harm. */

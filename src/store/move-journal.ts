@@ -9,8 +9,8 @@ import { lstatSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { reasonOf } from '../failure.ts'
 import { iccidDigits } from '../profile/iccid.ts'
-import { comeAll, isProfileOf, type Use, useAt } from './claim.ts'
-import { createAll, readDecided, refuseFailures, settle } from './create.ts'
+import { comeAll, isProfileOf, readDecided, type Use, useAt } from './claim.ts'
+import { createAll, refuseFailures, settle } from './create.ts'
 import {
   exists,
   fileRights,

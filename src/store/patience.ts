@@ -9,6 +9,9 @@ const HELD = ['EACCES', 'EBUSY', 'EPERM']
 export const TRIES = 50
 export const PAUSE_MS = 20
 
+/** Of rounds for what other calls claim meanwhile. Each of them needs few steps. */
+export const ROUNDS = 100
+
 export const isHeld = (error: unknown) => HELD.includes(errnoOf(error) ?? '')
 
 /** Over NFS: another client has removed or replaced what this one has found. A second look finds what is there now. */
