@@ -7,7 +7,8 @@
 
 import type { Advice } from '../advice/advice.ts'
 import { WARNINGS, type WarningKind } from '../advice/warnings.ts'
-import { hiding, type Level, type Messages, printable } from '../words.ts'
+import { hiding } from '../secret.ts'
+import { type Level, type Messages, printable } from '../words.ts'
 import { writeStandardError } from './terminal/streams.ts'
 
 const SHORTEST_SECRET = 4

@@ -10,7 +10,8 @@ import type Dispatcher from 'undici/lib/dispatcher/dispatcher.js'
 import EnvHttpProxyAgent from 'undici/lib/dispatcher/env-http-proxy-agent.js'
 import Pool from 'undici/lib/dispatcher/pool.js'
 import { Failure } from '../failure.ts'
-import { hiding, several } from '../words.ts'
+import { hiding } from '../secret.ts'
+import { several } from '../words.ts'
 import { CallFailure, networkFailure, ProxyFailure } from './call-failure.ts'
 import {
   type Batch,
