@@ -2,7 +2,6 @@
  * A session at a terminal as SVG that is readable on light and on dark pages. The program prints these lines without
  * colours, and so does the picture. All of it is pure.
  */
-import { escaped, svg } from '../svg.ts'
 import type { Step } from './session.ts'
 
 /** In characters, as wide as most terminals. */
@@ -32,15 +31,18 @@ export function draw(steps: readonly Step[]): string {
   const parts = lines.flatMap(({ kind, text }, at) =>
     text === '' ? [] : [textAt(MARGIN + at * LINE + LINE / 2, kind, text)],
   )
-  return svg({
-    width,
-    height,
-    title: 'A session with softsim',
-    description: DESCRIPTION,
-    style: STYLE,
-    parts,
-  })
+  return [
+    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img">`,
+    '<title>A session with softsim</title>',
+    `<desc>${DESCRIPTION}</desc>`,
+    `<style>${STYLE}\n</style>`,
+    `<rect class="page" width="${width}" height="${height}" rx="6"/>`,
+    ...parts,
+    '</svg>\n',
+  ].join('\n')
 }
+
+const escaped = (words: string) => words.replace(/[&<>]/g, (character) => `&#${character.charCodeAt(0)};`)
 
 /** Replaces what differs from run to run and from machine to machine: durations, times and the host name. */
 const alwaysTheSame = (output: string) =>
