@@ -83,8 +83,8 @@ class Taking {
   readonly #recorded = new Set<string>()
   /** Of each device: those with a profile that differ in case only. */
   readonly #alike = new Map<string, readonly string[]>()
-  /** Whether the profile that the call names was unused at an earlier look. */
-  #wasUnused = false
+  /** Whether the profile that the call names was to be claimed at an earlier look. */
+  #wasFree = false
 
   constructor(source: Source, wish: Wish) {
     this.#source = source
@@ -202,9 +202,9 @@ class Taking {
       const { device } = slot
       const use = useNow(directory, iccid)
       const isOwn = device !== undefined && use.state === 'used' && deviceIn(use.text) === device
-      if (use.state === 'used' && this.#wasUnused && !isOwn) throw busy(iccid)
+      if (use.state === 'used' && this.#wasFree && !isOwn) throw busy(iccid)
       if (use.state === 'unused') {
-        this.#wasUnused = true
+        this.#wasFree = true
         // It may be about to become complete.
         settle(directory, comingKey(use.name))
       }
@@ -248,6 +248,7 @@ class Taking {
     const ready = await readyFrom(this.#source, stored.name, stored.stored)
     if (isKept)
       return device === undefined ? { again: asAgain(ready) } : { wanted: this.#wanted(ready, slot) }
+    this.#wasFree = true
     if (isTorn && device === undefined) refuseOutdated(ready.newerProblems)
     const caution =
       device === undefined

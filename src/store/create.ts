@@ -331,10 +331,16 @@ const isTornFrom = (text: string, there: string) =>
   there !== text &&
   (text.startsWith(there) || Object.keys(fieldsOf(there.replace(/^\ufeff/, ''))).length === 0)
 
-/** @returns undefined if the file is complete, or if it is an entry of a journal that is closed */
-function openToFill({ path, replaces }: Place, text: string): number | undefined {
+/** @returns undefined if the file is complete or claimed, or if it is an entry of a journal that is closed */
+function openToFill(place: Place, text: string): number | undefined {
+  const { path, replaces } = place
   try {
-    return patiently(() => openSync(path, 'wx', fileRights(rightsOf(dirname(path)))))
+    const file = patiently(() => openSync(path, 'wx', fileRights(rightsOf(dirname(path)))))
+    if (!place.isUnused || !isTakenByOthers(place)) return file
+    // Others have put it here since this call looked, and somebody has claimed it.
+    closeSync(file)
+    patiently(() => removeIfThere(path))
+    return undefined
   } catch (error) {
     const state = stateAt(path, text)
     const isClosed = replaces === undefined && ['EEXIST', 'ENOENT'].includes(errnoOf(error) ?? '')

@@ -3,6 +3,7 @@ import { mkdirSync, rmSync } from 'node:fs'
 import { describe, expect, test, vi } from 'vitest'
 import { adviceOn } from '../../src/advice/advice.ts'
 import { take as takeProfiles } from '../../src/next/take.ts'
+import { usedText } from '../../src/store/claim.ts'
 import { recordAll } from '../../src/store/devices.ts'
 import { iccid } from '../support/profiles.ts'
 import { fail } from '../support/watched-fs.ts'
@@ -34,6 +35,14 @@ test('another call claims it right before this one, and prints it: this one does
   const meanwhile = () => decide(iccid(1), textFor('D', 1))
   await expect(take(meanwhile)).rejects.toThrow(`another call has claimed ${iccid(1)}`)
   expect(await take()).toMatchObject({ isAgain: true, device: 'D' })
+})
+
+test('another call claims anew what is set aside, right before this one: this one does not print it', async () => {
+  const stored = read(unused(1))
+  write(used(1), '')
+  const meanwhile = () => decide(`${iccid(1)}.2`, usedText({ name: unused(1, 2), stored }, undefined))
+  await expect(take(meanwhile)).rejects.toThrow(`another call has claimed ${iccid(1)}`)
+  expect(await take()).toMatchObject({ isAgain: true })
 })
 
 test('what names a device that has another profile, as an earlier version left it, is claimed under number 2', async () => {

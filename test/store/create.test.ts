@@ -200,9 +200,16 @@ describe('a profile that comes', () => {
 
   test('and is claimed meanwhile does not stay beside that', async () => {
     onDisk(UNKNOWN)
-    once('before', 'open wx', `${NEXT}.json`, isClaimed)
+    let text = 'nothing is removed'
+    once('before', 'open wx', `${NEXT}.json`, () => {
+      isClaimed()
+      once('before', 'unlink', `${NEXT}.json`, () => {
+        text = read(`${NEXT}.json`)
+      })
+    })
     await come()
-    expect(namesIn(directory)).toEqual([NAME])
+    // A tool that only renames would print the text.
+    expect([namesIn(directory), text]).toEqual([[NAME], ''])
   })
 })
 

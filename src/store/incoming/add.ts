@@ -121,16 +121,18 @@ function isWritten(target: Target, name: string, text: string): boolean {
   const file = openToWrite(target, name)
   if (file === undefined) return false
   try {
+    // Another process may have stored the profile since this one looked, and a third one may have claimed it.
+    if (findUsed(target, name) !== undefined) {
+      patiently(() => removeIfThere(pathIn(target.directory, name)))
+      return false
+    }
     // In this order: another process may have completed the file meanwhile, with the same text.
     writeFileSync(file, text)
     ftruncateSync(file, Buffer.byteLength(text))
+    return true
   } finally {
     closeSync(file)
   }
-  // A third one may have claimed it by now.
-  const isUsed = findUsed(target, name) !== undefined
-  if (isUsed) patiently(() => removeIfThere(pathIn(target.directory, name)))
-  return !isUsed
 }
 
 /** @returns undefined if another process has stored the profile in the meantime, and a third one may have claimed it */
