@@ -298,10 +298,7 @@ export const openClaims = (directory: string): string[] =>
 function placeText({ path: claim, text, place }: Claim): boolean {
   const { path, replaces, isUnused } = place
   const isFree = () => ['none', 'torn'].includes(stateAt(path, text))
-  if ((isUnused && !isFree()) || isTakenByOthers(place)) {
-    if (isUnused) completeUsed(place, text)
-    return false
-  }
+  if ((isUnused && !isFree()) || isTakenByOthers(place)) return false
   if (replaces !== undefined) patiently(() => removeIfThere(replaces))
   if (
     !(isTested(dirname(path)) ? isFree() && renameIfThere(claim, path) : fill(openToFill(place, text), text))
@@ -370,8 +367,8 @@ function fill(file: number | undefined, text: string): boolean {
 /** Of a file that is not written to the end, a tool that only renames has printed nothing. Its text is nowhere else. */
 function completeUsed({ path, unless }: Place, text: string): void {
   const used = join(dirname(path), usedName(basename(path)))
-  const isOnlyOne = unless.every((each) => each === used || !exists(each))
-  if (isOnlyOne && stateAt(used, text) === 'torn') fill(openTorn(used), text)
+  if (stateAt(used, text) !== 'torn') return
+  if (unless.every((each) => each === used || !exists(each))) fill(openTorn(used), text)
 }
 
 /** Removes a claim whose file is in its place, or which came too late. What stays does no harm. */
@@ -381,6 +378,7 @@ function clear(directory: string, key: string): void {
     for (const { path, text, place } of claimsOf(directory, key)) {
       const state = stateAt(place.path, text)
       const isDone = state === 'none' ? !exists(dirname(place.path)) : state !== 'torn'
+      if (place.isUnused) completeUsed(place, text)
       if (isDone || isTakenByOthers(place)) tryToRemove(path)
     }
   })
