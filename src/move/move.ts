@@ -22,6 +22,7 @@ import {
   closeMove,
   decideFate,
   type Fate,
+  goneFrom,
   hasMovesOut,
   isMarked,
   type Journal,
@@ -31,7 +32,7 @@ import {
   openMoves,
   store,
 } from '../store/move-journal.ts'
-import { fileName, nextName } from '../store/names.ts'
+import { fileName, nextName, parseName } from '../store/names.ts'
 import { tombstoneText } from '../store/profile-file.ts'
 import { FreeList, Queue } from '../store/queue.ts'
 import { ReceiptFile } from '../store/receipts/append.ts'
@@ -146,8 +147,9 @@ async function moveInto(run: Run, earlier: ReturnType<typeof openMoves>): Promis
     const known = { ...journal, names: journal.plan.names }
     if ((await finish(run, move, known, true)) === 'given') given.push(move)
   }
-  // What was interrupted may have claimed nothing.
+  // What was interrupted may have claimed nothing, or all of it may have left the target again.
   if (tally.moved === 0) {
+    given.splice(0).forEach(closeMove)
     const { move, names } = await begin(run)
     if ((await finish(run, move, { names, isEarlier: false, came: new Set() })) === 'back')
       throw tooFew(run, tally.claimed)
@@ -298,12 +300,14 @@ async function give(
 ): Promise<void> {
   const { source, target, receipts, messages, stop, tally } = run
   await flushDirectory(source)
+  const gone = goneFrom(target, move.id)
   for (let at = 0; at < names.length; at += AT_ONCE) {
     if (stop.aborted) throw interrupted(names.length - at)
     const ours = names.slice(at, at + AT_ONCE).flatMap((name) => {
       // A backup may know of a move that was taken back: what has come back since is not given.
       const isBack = isResumed && useAt(source, nextName(name)).state !== 'gone'
-      const tombstone = isBack || came.has(name) ? undefined : claimedBy(move, name)
+      const hasLeft = came.has(name) || gone.has(parseName(name)?.digits ?? '')
+      const tombstone = isBack || hasLeft ? undefined : claimedBy(move, name)
       return tombstone === undefined ? [] : [{ name, tombstone }]
     })
     if (isResumed && tally.moved === 0 && ours.length > 0)

@@ -18,19 +18,19 @@ import {
   useOf,
 } from '../store/claim.ts'
 import { refuseFailures, settle } from '../store/create.ts'
-import { historyOf, namesDevice, recordAll, recordedIccids } from '../store/devices.ts'
+import { historyOf, namesDevice, recordAll, recordUsed } from '../store/devices.ts'
 import { flushDirectory } from '../store/flush/flush.ts'
 import { adopt, isThere, originalOf, pathsOf } from '../store/identity.ts'
 import { countReceived } from '../store/incoming/answers.ts'
 import { finishFetches } from '../store/incoming/recover.ts'
-import { readUsed } from '../store/listing.ts'
-import { lacks, movesInto, noteGiven, openMoves } from '../store/move-journal.ts'
-import { keyOfName, parseName, USED } from '../store/names.ts'
+import { lacks, movesInto, noteGiven, noteGone, openMoves } from '../store/move-journal.ts'
+import { keyOfName } from '../store/names.ts'
 import { attempt, PAUSE_MS, ROUNDS } from '../store/patience.ts'
-import { type By, deviceIn, fieldsOf, textOf, tombstoneIn, tombstoneText } from '../store/profile-file.ts'
+import { type By, deviceIn, fieldsOf, tombstoneIn, tombstoneText } from '../store/profile-file.ts'
 import { FreeList } from '../store/queue.ts'
 import {
   deniedBy,
+  hasLeft,
   holdersIn,
   lastMoves,
   movesIn,
@@ -70,6 +70,8 @@ interface Job extends Restoration {
   readonly left: ReturnType<typeof movesIn>
   /** Moves out of the directory that have given, as the receipts say, each with what other directories handed out of it. */
   readonly given: Map<string, Set<string>>
+  /** Moves into the directory, each with what came by it, has left again, and is not in the backup. */
+  readonly gone: Map<string, Set<string>>
 }
 
 /** What is still to be created for a profile. */
@@ -127,20 +129,6 @@ async function storeReceived(directory: string, messages: Messages): Promise<voi
     throw new Failure('receiving', `a call may still store ${several(count, 'profile')} in ${directory}`)
 }
 
-/** Records the profiles that used files say devices have: the records may be lost. */
-async function recordUsed(directory: string): Promise<void> {
-  const recorded = recordedIccids(directory)
-  for (const name of readUsed(directory)) {
-    const text = textOf(directory, name)
-    const device = deviceIn(text)
-    if (device === undefined || recorded.has(parseName(name)?.digits ?? '')) continue
-    const { assignment, records } = historyOf(directory, device)
-    if (assignment !== undefined) continue
-    const used = JSON.stringify({ ...fieldsOf(text), file: name.slice(USED.length) })
-    refuseFailures(await recordAll(directory, [{ text: used, records }]))
-  }
-}
-
 /** Claims what the receipts name as handed out or moved. */
 async function claimNamed(restoration: Restoration, unprinted: Unprinted): Promise<void> {
   const { directory, files, messages, progress } = restoration
@@ -152,15 +140,8 @@ async function claimNamed(restoration: Restoration, unprinted: Unprinted): Promi
       if (first?.device) unclear.add(first.device)
     const [paths, arrived] = [pathsOf(directory), movesInto(directory)]
     const job: Job = {
-      ...restoration,
-      unprinted,
-      paths,
-      arrived,
-      isAny: false,
-      unclear,
-      missing: [],
-      left: [],
-      given: new Map(),
+      ...{ ...restoration, unprinted, paths, arrived, unclear },
+      ...{ isAny: false, missing: [], left: [], given: new Map(), gone: new Map() },
     }
     const tally = { profiles: 0, claimed: 0 }
     const stations = new Set<string>()
@@ -170,6 +151,7 @@ async function claimNamed(restoration: Restoration, unprinted: Unprinted): Promi
       tally.claimed += await claimThese(job, some)
       tally.profiles += some.length
     }
+    for (const [id, iccids] of job.gone) await noteGone(directory, id, iccids)
     warnOfMissing(messages, job.missing, `came to ${directory} after the backup`)
     await warnOfUngiven(job)
     if (!job.isAny)
@@ -247,6 +229,7 @@ function stepFor(job: Job, receipts: readonly Receipt[]): Step | undefined {
     }
     job.isAny ||= use.state !== 'gone' || movesIn(receipts).some(({ move }) => job.arrived.has(move.id))
     noteGivenBy(job, receipts, use)
+    if (use.state === 'gone') noteGoneBy(job, receipts)
     const [holder, another] = holdersIn(receipts)
     if (holder === undefined) return stepOfMove(job, receipts, use)
     if (use.state === 'gone' && holder.device !== null && job.paths.includes(holder.directory)) {
@@ -271,8 +254,17 @@ function noteGivenBy({ paths, given }: Job, receipts: readonly Receipt[], use: U
   if (use.state !== 'used') return
   const id = tombstoneIn(use.text)?.move
   const isOut = receipts.some(({ move, directory }) => move === undefined && !paths.includes(directory))
-  if (isOut) addGiven(given, id, use.name)
-  else if (receipts.some(({ move }) => move?.id === id)) addGiven(given, id)
+  const isGiven = receipts.some(({ move }) => move?.id === id)
+  if (isOut || (isGiven && hasLeft(receipts, id))) addGiven(given, id, use.name)
+  else if (isGiven) addGiven(given, id)
+}
+
+/** The call that finishes a move into the directory must not give once more what came by it and has left again. */
+function noteGoneBy({ arrived, gone }: Job, receipts: readonly Receipt[]): void {
+  const isHandedOut = receipts.some(({ move }) => move === undefined)
+  const moves = movesIn(receipts).map(({ move }) => move.id)
+  const ids = isHandedOut ? [...arrived] : moves.filter((id) => arrived.has(id) && hasLeft(receipts, id))
+  for (const id of ids) addGiven(gone, id, receipts[0]?.iccid ?? '')
 }
 
 /** The device has the profile: its record comes first, so that the next call for it prints the same profile. */

@@ -31,7 +31,7 @@ export function countFiles(directory: string, messages: Messages) {
       return otherwise
     }
   }
-  const gone = readable('was moved out of', countMoved, { moved: [], inTransit: new Map() })
+  const gone = readable('was moved out of', countMoved, { moved: [], inTransit: new Map(), unfinished: [] })
   const claims = readable('calls are claiming in', claimsIn, new Map())
   const inTransit = new Map(gone.inTransit)
   for (const [name, { to }] of claims) if (to !== undefined) inTransit.set(name, to)
@@ -68,6 +68,8 @@ export function countFiles(directory: string, messages: Messages) {
     /** The ICCIDs of those that were moved to another directory. */
     moved: gone.moved,
     inTransit,
+    /** Where interrupted moves go. */
+    goingTo: new Set([...gone.unfinished, ...inTransit.values()]),
     unanswered,
     /** The first files that are named like a profile, but not after an ICCID. */
     notProfiles,

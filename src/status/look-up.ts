@@ -113,7 +113,7 @@ function findIccid(directory: string, iccid: string, messages: Messages): Found 
   }
   const fate = looking(directory, () => fatesIn(directory)(usedName(use.name), tombstone)) ?? 'moved'
   messages.tell(0, `${iccid} is ${fate} to ${tombstone.to}`)
-  if (fate === 'in transit') warnOfTransit(new Map([[use.name, tombstone.to]]), messages)
+  if (fate === 'in transit') warnOfTransit([tombstone.to], new Map([[use.name, tombstone.to]]), messages)
   return { ...nobodys, file, state: fate === 'moved' ? fate : 'inTransit', movedTo: tombstone.to }
 }
 

@@ -63,10 +63,16 @@ function claimOf(directory: string, name: string): string {
     : `${name}: a call is claiming it for device ${device}, or was killed while it did: scan the device again; do not move it`
 }
 
-/** @param inTransit where the profiles go that interrupted moves have claimed, by their unused names */
-export function warnOfTransit(inTransit: ReadonlyMap<string, string>, messages: Messages): void {
-  for (const to of new Set(inTransit.values()))
-    messages.warn(`a move to ${to} is not finished: run the same command again`)
+/**
+ * @param goingTo where interrupted moves go
+ * @param inTransit what they have claimed: where each goes, by its unused name
+ */
+export function warnOfTransit(
+  goingTo: Iterable<string>,
+  inTransit: ReadonlyMap<string, string>,
+  messages: Messages,
+): void {
+  for (const to of goingTo) messages.warn(`a move to ${to} is not finished: run the same command again`)
   for (const [name, to] of inTransit) messages.tell(1, `${name} is in transit to ${to}`)
 }
 

@@ -103,9 +103,9 @@ export async function showStatus(inquiry: Inquiry): Promise<void> {
   const counts = countAll(all)
   if (rows.length > 1) rows.push({ ...counts, ...checked })
   await inquiry.print(statusIn(inquiry.format, rows))
-  for (const { directory, counts, unfinished, inTransit, notProfiles, unanswered } of all) {
+  for (const { directory, counts, unfinished, goingTo, inTransit, notProfiles, unanswered } of all) {
     warnOfUnfinished(directory, unfinished, messages)
-    warnOfTransit(inTransit, messages)
+    warnOfTransit(goingTo, inTransit, messages)
     warnOfEach(messages, notProfiles, {
       words: (name) => `${name} is no profile: ${whyNoProfile(name)}`,
       more: () => `${counts.notProfiles} files are no profiles`,

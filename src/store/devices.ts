@@ -9,10 +9,10 @@ import { join } from 'node:path'
 import { Failure } from '../failure.ts'
 import { iccidDigits } from '../profile/iccid.ts'
 import { readDecided, type Use, useAt } from './claim.ts'
-import { createAll, type Outcome } from './create.ts'
+import { createAll, type Outcome, refuseFailures } from './create.ts'
 import { exists, makeThere } from './directory-entries.ts'
 import { readUsed } from './listing.ts'
-import { fileName, isRecord, parseName, RECORDS, usedName } from './names.ts'
+import { fileName, isRecord, parseName, RECORDS, USED, usedName } from './names.ts'
 import { deviceIn, fieldsOf, readProfile, textOf } from './profile-file.ts'
 
 /** The profile that is recorded for a device. */
@@ -169,4 +169,21 @@ function notedFor(directory: string, device: string, hash: string): string | und
   if (name === undefined || iccidDigits(name.replace(/\.json$/, '')) === undefined) return undefined
   const text = textOf(directory, usedName(fileName(name.replace(/\.json$/, ''))))
   return deviceIn(text) === device ? JSON.stringify({ ...JSON.parse(text), file: name }) : undefined
+}
+
+/**
+ * Records the profiles that used files say devices have: the records may be lost.
+ * @throws the system error
+ */
+export async function recordUsed(directory: string): Promise<void> {
+  const recorded = recordedIccids(directory)
+  for (const name of readUsed(directory)) {
+    const text = textOf(directory, name)
+    const device = deviceIn(text)
+    if (device === undefined || recorded.has(parseName(name)?.digits ?? '')) continue
+    const { assignment, records } = historyOf(directory, device)
+    if (assignment !== undefined) continue
+    const used = JSON.stringify({ ...fieldsOf(text), file: name.slice(USED.length) })
+    refuseFailures(await recordAll(directory, [{ text: used, records }]))
+  }
 }

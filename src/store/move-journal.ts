@@ -16,6 +16,7 @@ import {
   fileRights,
   makeThere,
   namesIn,
+  readIfThere,
   rightsOf,
   sameDirectory,
   tryToRemove,
@@ -281,7 +282,33 @@ function keyInTarget(target: string, id: string, isEarlier: boolean, iccid: stri
  * @throws the system error
  */
 export const lacks = (target: string, id: string, iccid: string): boolean =>
-  exists(markPath(target, id)) && keyInTarget(target, id, false, iccid) !== undefined
+  exists(markPath(target, id)) &&
+  !goneFrom(target, id).has(iccid) &&
+  keyInTarget(target, id, false, iccid) !== undefined
+
+/**
+ * The ICCIDs of what came by a move and has left again, as the mark of the move says.
+ * @throws the system error
+ */
+export function goneFrom(target: string, id: string): Set<string> {
+  const { gone } = fieldsOf(readIfThere(markPath(target, id)) ?? '')
+  return new Set(Array.isArray(gone) ? gone : [])
+}
+
+/**
+ * Notes in the mark of a move what came by it and has left again, for a target from a backup that does not know it: a call
+ * that finishes the move does not give that once more.
+ * @throws the system error
+ */
+export async function noteGone(target: string, id: string, iccids: Iterable<string>): Promise<void> {
+  const gone = goneFrom(target, id).union(new Set(iccids))
+  const mark = markPath(target, id)
+  const draft = join(target, MOVES, CLOSED + randomUUID() + MARK)
+  const text = JSON.stringify({ ...fieldsOf(readIfThere(mark) ?? ''), gone: [...gone] })
+  await writeFlushed(draft, Buffer.from(text), fileRights(rightsOf(target)))
+  patiently(() => renameSync(draft, mark))
+  flushDirectorySync(join(target, MOVES))
+}
 
 /** What an unused file holds here is not the profile. What the target gave away can return to it. */
 const canComeAfter = (use: Use, isEarlier: boolean): boolean =>
@@ -307,6 +334,8 @@ export interface Moved {
   readonly moved: readonly string[]
   /** The names of the unused files of profiles that an interrupted move has claimed, each with where it goes. */
   readonly inTransit: ReadonlyMap<string, string>
+  /** Where interrupted moves go, also if they have claimed nothing yet. */
+  readonly unfinished: readonly string[]
 }
 
 /**
@@ -317,7 +346,8 @@ export const countMoved = (directory: string): Moved =>
   looking(join(directory, MOVES), () => {
     const inTransit = new Map<string, string>()
     const moved: string[] = []
-    if (!hasMovesOut(directory)) return { moved, inTransit }
+    if (!hasMovesOut(directory)) return { moved, inTransit, unfinished: [] }
+    const open = openMoves(directory).filter(({ journal }) => journal.fate !== 'back')
     const fateOf = fatesIn(directory)
     for (const used of namesOf(directory)) {
       const { digits, isUsed } = parseName(used) ?? {}
@@ -327,7 +357,7 @@ export const countMoved = (directory: string): Moved =>
       if (fate === 'in transit') inTransit.set(used.slice(2), tombstone.to)
       else if (fate === 'moved') moved.push(digits)
     }
-    return { moved, inTransit }
+    return { moved, inTransit, unfinished: open.map(({ journal }) => journal.plan.to) }
   })
 
 /**

@@ -93,6 +93,10 @@ export function lastMoves(receipts: readonly Receipt[]): readonly Move[] {
   return last.length > 0 ? last : moves
 }
 
+/** Whether a profile is not any more where a move brought it. */
+export const hasLeft = (receipts: readonly Receipt[], id: string | undefined): boolean =>
+  !lastMoves(receipts).some(({ move }) => move.id === id)
+
 /** Each once: a call that finishes a move may write its receipts again, and see the directory at another path. */
 export function movesIn(receipts: readonly Receipt[]): Move[] {
   const moves = receipts.filter((each): each is Move => each.move !== undefined)
