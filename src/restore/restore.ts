@@ -259,12 +259,17 @@ function noteGivenBy({ paths, given }: Job, receipts: readonly Receipt[], use: U
   else if (isGiven) addGiven(given, id)
 }
 
-/** The call that finishes a move into the directory must not give once more what came by it and has left again. */
-function noteGoneBy({ arrived, gone }: Job, receipts: readonly Receipt[]): void {
+/**
+ * The call that finishes a move into the directory must not give once more what came by it and has left again. A receipt may
+ * not tell by which move it came.
+ */
+function noteGoneBy({ paths, arrived, gone }: Job, receipts: readonly Receipt[]): void {
   const isHandedOut = receipts.some(({ move }) => move === undefined)
-  const moves = movesIn(receipts).map(({ move }) => move.id)
-  const ids = isHandedOut ? [...arrived] : moves.filter((id) => arrived.has(id) && hasLeft(receipts, id))
-  for (const id of ids) addGiven(gone, id, receipts[0]?.iccid ?? '')
+  const wasHere = receipts.some(({ directory }) => paths.includes(directory))
+  const known = movesIn(receipts).flatMap(({ move: { id } }) => (arrived.has(id) ? id : []))
+  const left = known.filter((id) => isHandedOut || hasLeft(receipts, id))
+  for (const id of known.length === 0 && wasHere ? arrived : left)
+    addGiven(gone, id, receipts[0]?.iccid ?? '')
 }
 
 /** The device has the profile: its record comes first, so that the next call for it prints the same profile. */
