@@ -6,6 +6,7 @@ import { iccidDigits } from '../profile/iccid.ts'
 import type { Messages } from '../words.ts'
 import { type Creation, claimsOf, createAll, type Outcome, openClaims, settle } from './create.ts'
 import { exists, lookTwice, outwaitCaches, removeIfThere } from './directory-entries.ts'
+import { flushDirectory } from './flush/flush.ts'
 import { readUnused, type Unused } from './listing.ts'
 import {
   CLAIMS,
@@ -88,11 +89,14 @@ const claimOf = (text: string): Creation => ({ key: keyOfName(String(fieldsOf(te
  * @param all what was stored of them
  * @throws the system error if nothing came back
  */
-export const comeBack = (directory: string, all: readonly Stored[]): Promise<Outcome[]> =>
-  comeAll(
+export async function comeBack(directory: string, all: readonly Stored[]): Promise<Outcome[]> {
+  // A call that was killed may have claimed them, and a power cut must not undo that alone.
+  await flushDirectory(directory)
+  return comeAll(
     directory,
     all.map(({ name, stored }) => ({ key: comingKey(nextName(name)), text: stored })),
   )
+}
 
 /**
  * Creates unused files. Those that another call has decided are in their places, too.
