@@ -62,7 +62,7 @@ const NO_PROFILES = {
   'being-claimed': 'run the same command again, after a minute if that call was killed',
   'busy-claim': 'run this command again; if no other call is running, see softsim status',
   'disk-away':
-    'connect that disk, check -o, and run the same command again: it finishes the move; --back takes all of it back if nothing was given yet',
+    'connect that disk, check -o, and run the same command again: it finishes the move; --back takes all of it back if nothing is stored there yet',
   'file-gone': ({ name }: Context & { name: string }) => `put ${name} or its used file back`,
   'has-profile':
     'scan the device again; if it is the right one, leave out --new or --iccid: the same profile is printed again; nothing was claimed',
@@ -83,10 +83,9 @@ const NO_PROFILES = {
   nobodys: 'check the serial number, in which case matters, or the ICCID; softsim status --devices lists all',
   'none-to-move': 'the warnings say why, file by file',
   'no-such-profile': 'check the ICCID and -i',
-  'not-taken-back':
-    'run the move again: it gives the rest; then swap -i and -o to move home what is unused there',
+  'not-taken-back': 'run the move again: it finishes; then swap -i and -o to move home what is unused there',
   'other-disk':
-    'connect the disk that it began with; to move profiles to this one, give another name with -o; --back takes all of it back if nothing was given yet',
+    'connect the disk that it began with; to move profiles to this one, give another name with -o; --back takes all of it back if nothing is stored there yet',
   'other-path':
     'check --url: the path is usually /sims/profiles; if it is right, ask the service provider for more profiles',
   'other-receipts': 'check -i; a new directory, with other profiles, needs no comparison',
@@ -131,7 +130,7 @@ const SERVICE = {
   refused:
     'check the host and the port in --url, and whether a firewall refuses the connection; if they are right, try again later',
   'refused-by-proxy': CHECK_PROXY,
-  service: 'check --url, and try again later; if it goes on, tell the operator of the service',
+  service: 'check --url, and try again later; if that does not help, tell the operator of the service',
   'service-behind-proxy': 'check --url; if it is right, ask the operator of the proxy',
   tls: 'check the scheme, the host and the port in --url',
   'too-weak':

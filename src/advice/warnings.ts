@@ -12,7 +12,7 @@ export const WARNINGS = {
   'on-screen': ': clear the screen and its history; use | or > to send a profile to a device',
   'open-key': (file: string) => (file === '-' ? '' : `; take that away: chmod o-rwx ${quote(file)}`),
   'only-listed':
-    ": the vendor's tool did not store them, or somebody has moved them; -v names them; each is in that list as its file would be",
+    ": the vendor's tool did not store them, or somebody has moved them; -v names them; each entry of that list has what its file had",
   'slow-reader': '; press Ctrl-C to stop',
   unanswered: '; ask the service provider for them',
   unfit: ': move such files out of the directory, and tell the service provider',

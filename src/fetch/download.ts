@@ -166,7 +166,7 @@ interface Wait {
   readonly words: (seconds: number) => string | undefined
 }
 
-/** Such a wait is said even if another line has just been. */
+/** A wait of this length is reported even right after another line. */
 const LONG_MS = 10_000
 
 type View = ReturnType<typeof viewOf>

@@ -11,6 +11,7 @@ import { refuseFailures } from '../store/create.ts'
 import { areOnOneDisk } from '../store/directory-entries.ts'
 import { flushDirectory } from '../store/flush/flush.ts'
 import { enter, refuseCopy } from '../store/identity.ts'
+import { arrive } from '../store/incoming/arrive.ts'
 import { checkSpaceForMove } from '../store/incoming/free-space.ts'
 import { finishFetches } from '../store/incoming/recover.ts'
 import { closeTarget, type OpenTarget, openTarget } from '../store/incoming/target-directory.ts'
@@ -30,7 +31,6 @@ import {
   type Move,
   noteCame,
   openMoves,
-  store,
 } from '../store/move-journal.ts'
 import { fileName, nextName, parseName } from '../store/names.ts'
 import { tombstoneText } from '../store/profile-file.ts'
@@ -322,7 +322,7 @@ async function give(
     )
     const tombstones = ours.map(({ tombstone }) => tombstone)
     try {
-      await store(target, move, isEarlier, tombstones)
+      await arrive(target, move, isEarlier, tombstones)
       await flushDirectory(target)
       if (!isMarked(target, move)) throw new Error('another disk is there now')
     } catch (error) {

@@ -11,7 +11,8 @@ import { checkDirectory, openDirectory } from '../store/listing.ts'
 import { usedName } from '../store/names.ts'
 import { checkOpenFiles } from '../store/open-files.ts'
 import { checkReceiptFile, ReceiptFile } from '../store/receipts/append.ts'
-import { type Level, type Messages, several } from '../words.ts'
+import type { Level, Messages } from '../words.ts'
+import { tellOfStock } from './low-stock.ts'
 import { asUnsure, type Ready, type Signals, type Source, Undelivered } from './ready.ts'
 import { isOnScreen, WriteFailure, writeOutput } from './standard-output.ts'
 import { checkNamed, type Taken, take, type Wish } from './take.ts'
@@ -137,29 +138,6 @@ function heldBack(messages: Messages) {
       for (const print of all) print()
     },
   }
-}
-
-const UNKNOWN_STOCK = 'this call does not know how many unused profiles are left in'
-
-/**
- * Says how many profiles are left, only of what the call has read anyway.
- * @param left undefined if the call does not know
- */
-function tellOfStock(
-  left: number | undefined,
-  { directory, lowStock }: { readonly directory: string; readonly lowStock: number | undefined },
-  messages: Messages,
-): void {
-  if (left === undefined) {
-    if (lowStock !== undefined) messages.tell(0, `${UNKNOWN_STOCK} ${directory}`)
-    return
-  }
-  const stock =
-    left === 0
-      ? `no other known unused profile in ${directory}`
-      : `at most ${several(left, 'unused profile')} left in ${directory}`
-  if (lowStock !== undefined && left <= lowStock) messages.warn(stock)
-  else messages.tell(1, stock)
 }
 
 const SLOW = 'the reader of standard output is slow or does not read: still waiting after 2 s'

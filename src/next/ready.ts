@@ -132,9 +132,9 @@ export interface Subject {
 }
 
 /**
- * Does something with one.
+ * Does something with one, and turns errors into failures that a user understands.
  * @param key the one that decrypts it
- * @throws {Failure} what a user is told
+ * @throws {Failure}
  */
 export async function told<T>(
   key: PrivateKey,

@@ -62,7 +62,7 @@ export class Search {
           this.skipped.add(name, result.reason)
           continue
         }
-        this.queue.noteGone(result.value === undefined)
+        this.queue.noteTaken(result.value === undefined)
         if (result.value === undefined) continue
         this.skipped.noteOpened()
         ready.push(result.value)
@@ -107,7 +107,7 @@ export class Search {
   }
 
   #note(name: string, outcome: Outcome): void {
-    this.queue.noteGone(outcome.state === 'others')
+    this.queue.noteTaken(outcome.state === 'others')
     if (outcome.state === 'ours') this.skipped.noteClaimed()
     if (outcome.state === 'others') this.skipped.note(name, 'another call has claimed it')
     if (!('error' in outcome)) return

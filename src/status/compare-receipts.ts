@@ -43,7 +43,7 @@ interface Comparison extends Output {
 }
 
 /**
- * Holds receipts against each other and against a directory, and prints what contradicts. It changes nothing.
+ * Compares receipts with each other and with a directory, and prints contradictions. It changes nothing.
  * @throws {Failure} `unusable` after printing; `no-profiles` if the directory has none of the profiles; `usage` or `disk` if a
  *   file or the directory can't be read
  */

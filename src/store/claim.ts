@@ -155,7 +155,7 @@ function isToBeFinished(directory: string, key: string, messages: Messages): boo
     const digits = iccidDigits(String(iccid))
     if (digits !== undefined)
       messages.warn(
-        `${digits} is marked used and may not be printed: a call of ${station} was killed while it claimed it, or still waits`,
+        `${digits} is marked used and may not have been printed: a call of ${station} was killed while it claimed it, or still waits`,
         'unprinted',
         digits,
       )

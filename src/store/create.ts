@@ -1,5 +1,5 @@
 /**
- * The one decision of this room: a complete file comes to be under a name that must be new. It holds on every file
+ * The one decision of this room: a complete file is created under a name that must be new. It holds on every file
  * system, with and without hard links. The text is written to a new directory, flushed, and that directory is renamed to
  * the one name among the claims that stands for the file: a directory that is not empty is replaced by nobody. From then
  * on it is decided, and whoever finds the claim does the rest: remove what the file replaces, put the file in its place,
@@ -47,7 +47,7 @@ const IN_THE_WAY = ['ENOTEMPTY', 'EEXIST', 'EACCES', 'EBUSY', 'EPERM', 'ESTALE']
 export interface Creation {
   /** The name that stands for the file among the claims. */
   readonly key: string
-  /** No other call's text is the same. */
+  /** The same as that of another call only if both do the same: two calls for one device claim with its record. */
   readonly text: string
 }
 

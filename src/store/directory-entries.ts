@@ -1,4 +1,4 @@
-/** What is in a directory, made if it is missing and removed if it is there; and where directories are. */
+/** Looks at what is in a directory, makes and removes it, and compares directories. */
 import {
   lstatSync,
   mkdirSync,

@@ -191,14 +191,14 @@ export function adopt(directory: string): void {
   flushDirectorySync(directory)
 }
 
-/** Lets a directory that has no such file know that it is itself. If it can't, a copy is not recognised before. */
+/** Writes the file of a directory that has none. If it can't, a copy is not recognised before the first claim. */
 export const introduce = (directory: string): void =>
   attempt(() => {
     const path = join(directory, FILE)
     if (!exists(path)) write(path, directory, hasProfiles(directory, true))
   })
 
-/** Nobody has to know a directory that was made for nothing. */
+/** Removes the file of a directory that was made for nothing. */
 export const forget = (directory: string): void => tryToRemove(join(directory, FILE))
 
 /**

@@ -182,7 +182,7 @@ export const openDirectory = (directory: string): OpenDirectory =>
   looking(directory, () => new OpenDirectory(directory))
 
 /**
- * Does something with a directory of profiles.
+ * Does something with a directory of profiles, and turns errors into failures.
  * @throws {Failure} `no-profiles` if there is no such directory, `disk` if it can't be read
  */
 export function looking<T>(directory: string, look: () => T): T {

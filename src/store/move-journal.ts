@@ -7,9 +7,7 @@
 import { randomUUID } from 'node:crypto'
 import { lstatSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
-import { reasonOf } from '../failure.ts'
-import { iccidDigits } from '../profile/iccid.ts'
-import { comeAll, isProfileOf, readDecided, type Use, useAt } from './claim.ts'
+import { readDecided, useAt } from './claim.ts'
 import { createAll, refuseFailures, settle } from './create.ts'
 import {
   exists,
@@ -23,9 +21,9 @@ import {
 } from './directory-entries.ts'
 import { flushDirectoryIfThere, flushDirectorySync, writeFlushed } from './flush/flush.ts'
 import { looking, namesOf } from './listing.ts'
-import { comingKey, fileName, keyOfName, MOVES, nextName, parseName, usedName } from './names.ts'
+import { keyOfName, MOVES, nextName, parseName, USED, usedName } from './names.ts'
 import { attempt, patiently } from './patience.ts'
-import { byUs, fieldsOf, moveTo, readProfile, type Tombstone, textOf, tombstoneIn } from './profile-file.ts'
+import { byUs, fieldsOf, readProfile, type Tombstone, textOf, tombstoneIn } from './profile-file.ts'
 
 const MARK = '.from'
 const ID = /^[0-9a-f-]{36}$/
@@ -63,7 +61,7 @@ const placeOfMove = ({ id, source }: Move) => join(source, MOVES, id)
 const markPath = (target: string, id: string) => join(target, MOVES, id + MARK)
 
 /** @throws the system error */
-export const isMarked = (target: string, { id }: Move): boolean => exists(markPath(target, id))
+export const isMarked = (target: string, { id }: Pick<Move, 'id'>): boolean => exists(markPath(target, id))
 
 /**
  * The moves into a directory.
@@ -240,53 +238,6 @@ export function claimedBy({ id, source }: Move, name: string): Tombstone | undef
 }
 
 /**
- * Stores profiles that a move has claimed in its target, unless the target has them, or had them by this move.
- * @throws the system error
- */
-export async function store(
-  target: string,
-  { id }: Move,
-  isEarlier: boolean,
-  tombstones: readonly Tombstone[],
-): Promise<void> {
-  const creations = tombstones.flatMap(({ profile }) => {
-    const key = keyInTarget(target, id, isEarlier, profile.iccid)
-    return key === undefined ? [] : { key, text: JSON.stringify({ ...profile, from: id }) }
-  })
-  refuseFailures(await comeAll(target, creations))
-}
-
-/**
- * Of a profile that came back to the target, the last time counts.
- * @returns what a profile is to be in the target; undefined if it came by this move, or if the target has it otherwise
- */
-function keyInTarget(target: string, id: string, isEarlier: boolean, iccid: string): string | undefined {
-  let last: Use = { state: 'gone' }
-  for (let name = fileName(iccidDigits(iccid) ?? ''); ; name = nextName(name)) {
-    let use = useAt(target, name)
-    if (use.state === 'unused') {
-      // It may be about to become complete.
-      settle(target, comingKey(name))
-      if (holdsProfile(target, use.name)) return undefined
-      // Somebody may have claimed it since the first look.
-      use = useAt(target, name)
-    }
-    if (use.state === 'gone') return canComeAfter(last, isEarlier) ? comingKey(name) : undefined
-    if (use.state !== 'unused' && moveTo(use.text) === id) return undefined
-    last = use
-  }
-}
-
-/**
- * Whether the target of a move would still take a profile of it.
- * @throws the system error
- */
-export const lacks = (target: string, id: string, iccid: string): boolean =>
-  exists(markPath(target, id)) &&
-  !goneFrom(target, id).has(iccid) &&
-  keyInTarget(target, id, false, iccid) !== undefined
-
-/**
  * The ICCIDs of what came by a move and has left again, as the mark of the move says.
  * @throws the system error
  */
@@ -308,24 +259,6 @@ export async function noteGone(target: string, id: string, iccids: Iterable<stri
   await writeFlushed(draft, Buffer.from(text), fileRights(rightsOf(target)))
   patiently(() => renameSync(draft, mark))
   flushDirectorySync(join(target, MOVES))
-}
-
-/** What an unused file holds here is not the profile. What the target gave away can return to it. */
-const canComeAfter = (use: Use, isEarlier: boolean): boolean =>
-  use.state === 'gone' ||
-  use.state === 'unused' ||
-  (use.state === 'used' && !isEarlier && tombstoneIn(use.text) !== undefined)
-
-/**
- * @returns false if the file holds something else
- * @throws {Error} if it can't be read. Through another mount of the source, it may be the file that this move has removed
- */
-function holdsProfile(target: string, name: string): boolean {
-  try {
-    return isProfileOf(readProfile(target, name), name)
-  } catch (error) {
-    throw new Error(`${name}: ${reasonOf(error)}`, { cause: error })
-  }
 }
 
 /** What has left a directory, or is about to. */
@@ -354,7 +287,7 @@ export const countMoved = (directory: string): Moved =>
       const tombstone = isUsed ? tombstoneIn(textOf(directory, used)) : undefined
       if (digits === undefined || tombstone === undefined) continue
       const fate = fateOf(used, tombstone)
-      if (fate === 'in transit') inTransit.set(used.slice(2), tombstone.to)
+      if (fate === 'in transit') inTransit.set(used.slice(USED.length), tombstone.to)
       else if (fate === 'moved') moved.push(digits)
     }
     return { moved, inTransit, unfinished: open.map(({ journal }) => journal.plan.to) }

@@ -1,4 +1,4 @@
-/** What a call puts up with, of the errors of a file system. */
+/** Which errors of a file system a call tries again after, or ignores. */
 import { errnoOf } from '../failure.ts'
 import { pause } from '../pause.ts'
 

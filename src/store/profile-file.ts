@@ -65,7 +65,7 @@ export interface Tombstone {
   readonly profile: { readonly iccid: string; readonly profile: string; readonly from?: string }
 }
 
-/** What the used file of a profile says that a move claims. */
+/** The text of the used file of a profile that a move claims. */
 export const tombstoneText = (
   { id }: { readonly id: string },
   to: string,

@@ -66,9 +66,9 @@ export class Queue {
   }
 
   /** Records whether a file was missing: other stations take profiles, and may have added new ones. */
-  noteGone(isGone: boolean): void {
-    this.#goneInARow = isGone ? this.#goneInARow + 1 : 0
-    if (isGone) this.#goneSinceLook++
+  noteTaken(isTaken: boolean): void {
+    this.#goneInARow = isTaken ? this.#goneInARow + 1 : 0
+    if (isTaken) this.#goneSinceLook++
     if (this.#goneInARow >= GONE_IN_A_ROW) this.#look()
   }
 

@@ -45,7 +45,7 @@ test('the next name has no filler', () => {
 const old = (text: string) => JSON.stringify({ ...JSON.parse(text), claimed: '2026-01-01T00:00:00.000Z' })
 
 const unprinted = (iccid: string) => [
-  `${iccid} is marked used and may not be printed: a call of ${hostname()} was killed while it claimed it, or still waits`,
+  `${iccid} is marked used and may not have been printed: a call of ${hostname()} was killed while it claimed it, or still waits`,
   'unprinted',
   iccid,
 ]

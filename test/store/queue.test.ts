@@ -34,10 +34,10 @@ test('while the hint lists enough, nobody reads the directory', () => {
 test('sixty-four missing files in a row: the directory is read', () => {
   const queue = new Queue(directoryOf(2), SILENT)
   const gone = (times: number) => {
-    for (let n = 0; n < times; n++) queue.noteGone(true)
+    for (let n = 0; n < times; n++) queue.noteTaken(true)
   }
   gone(63)
-  queue.noteGone(false)
+  queue.noteTaken(false)
   gone(63)
   expect(foundBy(queue)).toBe(0)
   gone(1)
@@ -60,7 +60,7 @@ test('what is missing was taken elsewhere, so others may have been added: the di
   queue.has(2)
   expect(queue.next(1)).toEqual([iccid(1)])
   writeFileSync(join(directory, `${iccid(2)}.json`), '')
-  queue.noteGone(true)
+  queue.noteTaken(true)
   expect(queue.next(2)).toEqual([iccid(1)])
   expect(queue.next(2)).toEqual(iccids(1, 2))
 })
@@ -79,7 +79,7 @@ test('where no hint can be written, the queue goes through what it has found', (
   const queue = new Queue(directory, SILENT)
   expect([queue.next(2), queue.left]).toEqual([iccids(1, 2), 1])
   // Somebody else has taken one of them: from the start.
-  queue.noteGone(true)
+  queue.noteTaken(true)
   expect([queue.next(9), queue.next(9)]).toEqual([[iccid(3)], iccids(1, 3)])
 })
 

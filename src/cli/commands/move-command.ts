@@ -21,7 +21,7 @@ export class MoveCommand extends BaseCommand {
     description: 'move unused profiles to another directory',
     details: [
       'Both directories can be on any disk, stick or share, and other calls can work in them. What is used or recorded for a device stays. No profile is ever unused in both directories, whatever happens to the call, its computer or the disks.',
-      'If it is interrupted, run the same command again: it finishes the move, and moves nothing else. With --back, it takes all of it back, unless it has begun to give.',
+      'If it is interrupted, run the same command again: it finishes the move, and moves nothing else. With --back, it takes all of it back, unless it has begun to store profiles there.',
     ].join('\n\n'),
     examples: [
       ['Move 500 profiles to a stick', 'softsim move -n 500 -i profiles -o /media/stick/profiles'],
@@ -42,7 +42,7 @@ export class MoveCommand extends BaseCommand {
   all = Option.Boolean('--all', false, { description: 'move all unused profiles' })
 
   back = Option.Boolean('--back', false, {
-    description: 'take an interrupted move back that has not begun to give',
+    description: 'take an interrupted move back that has stored nothing yet',
   })
 
   receipt = receiptOption()

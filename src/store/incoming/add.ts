@@ -9,16 +9,8 @@ import { flushDirectory, flushFiles, flushUnlessGone, writeAllFlushed } from '..
 import { CLAIMS, fileName, hasFiller, keyOfName, pathIn, spellings, usedName } from '../names.ts'
 import { ifThere, ignoreIfGone, patiently } from '../patience.ts'
 import { type StoredProfile, toFile } from '../profile-file.ts'
-import {
-  INCOMING,
-  incomingPath,
-  putAside,
-  putAsideUnread,
-  removeAnswer,
-  reserve,
-  type Target,
-} from './answers.ts'
-import { checkSpaceForBatch } from './free-space.ts'
+import { INCOMING, incomingPath, putAside, putAsideUnread, removeAnswer, type Target } from './answers.ts'
+import { checkSpaceForBatch, reserve } from './free-space.ts'
 
 type Searched = Pick<Target, 'directory' | 'hasFillers'>
 

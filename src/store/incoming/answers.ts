@@ -1,5 +1,5 @@
 /** How an answer of the service is put aside in a directory: reserved, written, read, removed. */
-import { createHash, randomBytes, randomUUID } from 'node:crypto'
+import { createHash, randomUUID } from 'node:crypto'
 import {
   closeSync,
   ftruncateSync,
@@ -16,7 +16,7 @@ import {
 import { hostname, uptime } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { errnoOf, Failure, reasonOf } from '../../failure.ts'
+import { errnoOf } from '../../failure.ts'
 import { exists, fileRights, makeThere, namesIn, removeEmpty, tryToRemove } from '../directory-entries.ts'
 import { fillFlushed, flushDirectory, flushFile, writeFlushed } from '../flush/flush.ts'
 import type { FileSystemFlush } from '../flush/whole-file-system.ts'
@@ -162,39 +162,6 @@ export const formatAnswer = (profiles: readonly StoredProfile[]) =>
 
 /** Ends an answer that is followed by the rest of its reserve: an empty line. */
 export const END = '\n'
-const LINE_FEED = 0x0a
-
-/** For each profile that is requested. Enough for a key of 8192 bits. Version 1.0 reserved the same. */
-export const BYTES_RESERVED = 1536
-
-/** @returns 0 if the reserve is not whole: its call ended before it sent the request */
-export function profilesReserved(bytes: number): number {
-  const profiles = (bytes - END.length) / BYTES_RESERVED
-  return Number.isInteger(profiles) && profiles > 0 ? profiles : 0
-}
-
-/**
- * An empty answer, then random bytes, which no disk can compress. If a power cut leaves some of them in the middle of
- * an answer, its lines must not look complete: the bytes contain no line break, and every sector contains bytes that
- * JSON does not allow in strings.
- * @param bytes the minimum length
- */
-export function toReserve(bytes: number): Buffer {
-  const length = END.length + bytes
-  if (noise.length < length) noise = toNoise(length)
-  return noise.subarray(0, length)
-}
-
-/** Made once: random bytes for each answer would cost `fetch` a twentieth of its time. */
-let noise: Buffer = Buffer.alloc(0)
-
-function toNoise(length: number): Buffer {
-  const bytes = randomBytes(length)
-  for (let at = bytes.indexOf(LINE_FEED); at !== -1; at = bytes.indexOf(LINE_FEED, at)) bytes[at] = 0
-  bytes.write(END)
-  return bytes
-}
-
 export function parseAnswerFile(text: string): { profiles: StoredProfile[]; isComplete: boolean } {
   const lines = text.split('\n')
   // A line without a line break is incomplete, or belongs to the rest of the reserve.
@@ -259,25 +226,12 @@ export function probe(target: Target): { hasLinks: boolean; ms: number } {
   return { hasLinks: hasLinks === true, ms }
 }
 
-/**
- * Makes the place of an answer, with the space for it.
- * @returns the name of the answer
- * @throws {Failure} `disk`
- */
-export async function reserve(target: Target, profiles: number): Promise<string> {
-  const answer = newName()
-  try {
-    await createAnswer(target, answer, toReserve(profiles * BYTES_RESERVED))
-    return answer
-  } catch (error) {
-    removeAnswer(target, answer)
-    const facts = { kind: 'no-reserve', count: profiles } as const
-    throw new Failure(facts, `can't reserve disk space in ${target.directory}: ${reasonOf(error)}`, error)
-  }
-}
-
 /** Its names are durable once `flushNames` has flushed them. */
-async function createAnswer({ directory, rights }: Target, answer: string, contents: Buffer): Promise<void> {
+export async function createAnswer(
+  { directory, rights }: Target,
+  answer: string,
+  contents: Buffer,
+): Promise<void> {
   makePlace(directory)
   patiently(() => mkdirSync(incomingPath(directory, answer), { mode: rights }))
   await writeFlushed(answerPath(directory, answer), contents, fileRights(rights))

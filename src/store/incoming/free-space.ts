@@ -1,8 +1,10 @@
+/** Whether a disk has room for profiles, and how that room is kept for an answer before it is requested. */
+import { randomBytes } from 'node:crypto'
 import { type StatsFs, statfsSync } from 'node:fs'
-import { Failure } from '../../failure.ts'
+import { Failure, reasonOf } from '../../failure.ts'
 import { several, sizeOf } from '../../words.ts'
 import { attempt } from '../patience.ts'
-import type { Target } from './answers.ts'
+import { createAnswer, END, newName, removeAnswer, type Target } from './answers.ts'
 
 /** Of a profile on disk, both put aside and published: one or two blocks each. */
 const MOST_BYTES = 16 * 1024
@@ -72,4 +74,54 @@ export function shortageOf(
   if (blocks > 0 && bsize > 0 && free < needed) return `${sizeOf(needed)} needed, ${sizeOf(free)} free`
   const isMadeUp = files === 0 || (ffree === 0 && files >= MADE_UP_FILES)
   return isMadeUp || ffree >= profiles ? undefined : `${several(profiles, 'file')} needed, ${ffree} free`
+}
+
+/** For each profile that is requested. Enough for a key of 8192 bits. Version 1.0 reserved the same. */
+export const BYTES_RESERVED = 1536
+
+/** @returns 0 if the reserve is not whole: its call ended before it sent the request */
+export function profilesReserved(bytes: number): number {
+  const profiles = (bytes - END.length) / BYTES_RESERVED
+  return Number.isInteger(profiles) && profiles > 0 ? profiles : 0
+}
+
+/**
+ * An empty answer, then random bytes, which no disk can compress. If a power cut leaves some of them in the middle of
+ * an answer, its lines must not look complete: the bytes contain no line break, and every sector contains bytes that
+ * JSON does not allow in strings.
+ * @param bytes the minimum length
+ */
+export function toReserve(bytes: number): Buffer {
+  const length = END.length + bytes
+  if (noise.length < length) noise = toNoise(length)
+  return noise.subarray(0, length)
+}
+
+const LINE_FEED = 0x0a
+
+/** Made once: random bytes for each answer would cost `fetch` a twentieth of its time. */
+let noise: Buffer = Buffer.alloc(0)
+
+function toNoise(length: number): Buffer {
+  const bytes = randomBytes(length)
+  for (let at = bytes.indexOf(LINE_FEED); at !== -1; at = bytes.indexOf(LINE_FEED, at)) bytes[at] = 0
+  bytes.write(END)
+  return bytes
+}
+
+/**
+ * Makes the place of an answer, with the space for it.
+ * @returns the name of the answer
+ * @throws {Failure} `disk`
+ */
+export async function reserve(target: Target, profiles: number): Promise<string> {
+  const answer = newName()
+  try {
+    await createAnswer(target, answer, toReserve(profiles * BYTES_RESERVED))
+    return answer
+  } catch (error) {
+    removeAnswer(target, answer)
+    const facts = { kind: 'no-reserve', count: profiles } as const
+    throw new Failure(facts, `can't reserve disk space in ${target.directory}: ${reasonOf(error)}`, error)
+  }
 }

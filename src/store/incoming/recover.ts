@@ -22,13 +22,13 @@ import {
   newName,
   parseAnswerFile,
   probe,
-  profilesReserved,
   putAsideAt,
   RUBBISH,
   removeAnswer,
   type Target,
   writeAnswer,
 } from './answers.ts'
+import { profilesReserved } from './free-space.ts'
 import { targetOf } from './target-directory.ts'
 
 const SECOND_LOOK_MS = 1000
@@ -60,7 +60,7 @@ export async function finishFetches(directory: string, messages: Messages): Prom
   if (all.stored.length + all.known.length > 0)
     messages.tell(0, `stored what an interrupted call received: ${several(all.stored.length, 'new profile')}`)
   for (const path of all.damaged)
-    messages.warn(`part of what an interrupted call received can't be read; the rest is kept in ${path}`)
+    messages.warn(`part of what an interrupted call received can't be read; all of it is kept in ${path}`)
   return all
 }
 

@@ -10,9 +10,8 @@ import {
   parseAnswerFile,
   putAside,
   removeAnswer,
-  reserve,
-  toReserve,
 } from '../../../src/store/incoming/answers.ts'
+import { reserve, toReserve } from '../../../src/store/incoming/free-space.ts'
 import { openTarget } from '../../../src/store/incoming/target-directory.ts'
 import type { StoredProfile } from '../../../src/store/profile-file.ts'
 import { namesIn, temporaryDirectory } from '../../support/directory.ts'

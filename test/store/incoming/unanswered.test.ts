@@ -3,13 +3,12 @@ import { join } from 'node:path'
 import { beforeEach, expect, test } from 'vitest'
 import {
   answerPath,
-  BYTES_RESERVED,
   formatAnswer,
   INCOMING,
   incomingPath,
   newName,
-  toReserve,
 } from '../../../src/store/incoming/answers.ts'
+import { BYTES_RESERVED, toReserve } from '../../../src/store/incoming/free-space.ts'
 import { findUnanswered, finishFetches, warnOfUnanswered } from '../../../src/store/incoming/recover.ts'
 import { temporaryDirectory } from '../../support/directory.ts'
 import { nameOfOther as elsewhere, nameOfGone as gone } from '../../support/store.ts'

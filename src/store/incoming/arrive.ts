@@ -1,0 +1,73 @@
+/** How a profile that a move has claimed comes to the target: once, and under its next number if it was there before. */
+import { reasonOf } from '../../failure.ts'
+import { iccidDigits } from '../../profile/iccid.ts'
+import { comeAll, isProfileOf, type Use, useAt } from '../claim.ts'
+import { refuseFailures, settle } from '../create.ts'
+import { goneFrom, isMarked, type Move } from '../move-journal.ts'
+import { comingKey, fileName, nextName } from '../names.ts'
+import { moveTo, readProfile, type Tombstone, tombstoneIn } from '../profile-file.ts'
+
+/**
+ * Stores profiles that a move has claimed in its target, unless the target has them, or had them by this move.
+ * @throws the system error
+ */
+export async function arrive(
+  target: string,
+  { id }: Move,
+  isEarlier: boolean,
+  tombstones: readonly Tombstone[],
+): Promise<void> {
+  const creations = tombstones.flatMap(({ profile }) => {
+    const key = keyInTarget(target, id, isEarlier, profile.iccid)
+    return key === undefined ? [] : { key, text: JSON.stringify({ ...profile, from: id }) }
+  })
+  refuseFailures(await comeAll(target, creations))
+}
+
+/**
+ * Of a profile that came back to the target, the last time counts.
+ * @returns what a profile is to be in the target; undefined if it came by this move, or if the target has it otherwise
+ */
+function keyInTarget(target: string, id: string, isEarlier: boolean, iccid: string): string | undefined {
+  let last: Use = { state: 'gone' }
+  for (let name = fileName(iccidDigits(iccid) ?? ''); ; name = nextName(name)) {
+    let use = useAt(target, name)
+    if (use.state === 'unused') {
+      // It may be about to become complete.
+      settle(target, comingKey(name))
+      if (holdsProfile(target, use.name)) return undefined
+      // Somebody may have claimed it since the first look.
+      use = useAt(target, name)
+    }
+    if (use.state === 'gone') return canComeAfter(last, isEarlier) ? comingKey(name) : undefined
+    if (use.state !== 'unused' && moveTo(use.text) === id) return undefined
+    last = use
+  }
+}
+
+/**
+ * Whether the target of a move would still take a profile of it.
+ * @throws the system error
+ */
+export const lacks = (target: string, id: string, iccid: string): boolean =>
+  isMarked(target, { id }) &&
+  !goneFrom(target, id).has(iccid) &&
+  keyInTarget(target, id, false, iccid) !== undefined
+
+/** What an unused file holds here is not the profile. What the target gave away can return to it. */
+const canComeAfter = (use: Use, isEarlier: boolean): boolean =>
+  use.state === 'gone' ||
+  use.state === 'unused' ||
+  (use.state === 'used' && !isEarlier && tombstoneIn(use.text) !== undefined)
+
+/**
+ * @returns false if the file holds something else
+ * @throws {Error} if it can't be read. Through another mount of the source, it may be the file that this move has removed
+ */
+function holdsProfile(target: string, name: string): boolean {
+  try {
+    return isProfileOf(readProfile(target, name), name)
+  } catch (error) {
+    throw new Error(`${name}: ${reasonOf(error)}`, { cause: error })
+  }
+}
