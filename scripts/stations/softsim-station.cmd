@@ -157,6 +157,13 @@ rem A directory that has forgotten a device would give it a second profile. A di
 softsim status -i "!PROFILES!" --device="!serial!" < nul > nul 2> "!scratch!\messages"
 set "code=!ERRORLEVEL!"
 if "!code!" == "0" goto fresh
+set "from="
+if "!code!" == "3" if exist "!PROFILES!\*.json" call :lot
+if defined from (
+  call :say Device !serial! has a profile from another directory: program it from !from!.
+  set "code=0"
+  goto ask
+)
 call :relay
 if "!code!" == "3" if exist "!PROFILES!\*.json" (
   set "code=10"
@@ -336,6 +343,14 @@ if exist "!RECEIPT!" for /f "tokens=1,4,* delims={}," %%a in ('find """device"":
 )
 if not defined at exit /b
 set "at=!at:~8,-1!" & set "iccid=!iccid:~9,-1!" & set "again=!again:~-5,4!"
+exit /b
+
+rem The directory of the newest receipt of the device, if it is there and is another one.
+:lot
+for /f "delims=" %%l in ('find """device"":""!serial!""," ^< "!RECEIPT!"') do set "line=%%l"
+set "line=!line:*"directory":"=!"
+for /f delims^=^" %%d in ("!line!") do for %%f in ("%%d") do if exist "%%~ff\" set "from=%%~ff"
+for %%f in ("!PROFILES!") do if /i "%%~ff" == "!from!" set "from="
 exit /b
 
 :result

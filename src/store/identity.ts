@@ -1,7 +1,8 @@
 /**
  * A directory knows that it is itself: a hidden file in it says what the file system says of that same file, its inode
  * number and its time of birth. A copy of the file has others, and then the directory is a copy, too, or came back from a
- * backup. A file that is missing or torn says nothing, and the next claim writes it.
+ * backup. A file that is torn says nothing, and the next claim writes it. So it does if it is missing, unless a call of this
+ * version has claimed a profile: each writes the file before, so whoever copied the profiles has left the hidden files.
  */
 import { spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
@@ -42,6 +43,9 @@ type Identity = 'original' | 'copy' | 'new' | 'carried' | 'none' | 'unknown'
 
 /** Of the paths that a directory had. */
 const MOST_PATHS = 16
+
+/** Of used files. */
+const MOST_LOOKED_AT = 100
 
 /** A file older than that, in milliseconds, is written anew. */
 const OLD_MS = 3_600_000
@@ -99,10 +103,25 @@ function look(directory: string): Look {
     return { identity: used === true || isBack ? 'copy' : 'carried', ageMs }
   } catch (error) {
     const isMissing = ['ENOENT', 'ENOTDIR'].includes(errnoOf(error) ?? '')
-    return { identity: isMissing ? 'none' : 'unknown', ageMs: 0, error }
+    return { identity: isMissing ? withoutFile(directory) : 'unknown', ageMs: 0, error }
   } finally {
     if (file !== undefined) closeSync(file)
   }
+}
+
+/** In this order: over NFS, the names that are read refresh what this client knows of the file. */
+const withoutFile = (directory: string): Identity =>
+  attempt(() => isAnyClaimed(directory) && !exists(join(directory, FILE))) ? 'copy' : 'none'
+
+/** Looks into some used files only: earlier versions wrote no random number into theirs. */
+function isAnyClaimed(directory: string): boolean {
+  let looked = 0
+  for (const name of namesOf(directory)) {
+    if (!parseName(name)?.isUsed) continue
+    if (fieldsOf(textOf(directory, name))['claim'] !== undefined) return true
+    if (++looked === MOST_LOOKED_AT) return false
+  }
+  return false
 }
 
 const isNumber = (text: unknown): text is string => typeof text === 'string' && /^\d+$/.test(text)
@@ -168,8 +187,10 @@ export function enter(directory: string, messages: Messages, receipts?: string):
     try {
       adopt(directory)
     } catch (error) {
-      if (identity !== 'original')
-        messages.warn(`a copy of ${directory} will not be recognised: ${reasonOf(error)}`)
+      const words = `${directory} will not be recognised: ${reasonOf(error)}`
+      // Its claims would look like those of a copy without hidden files.
+      if (identity === 'none') throw new Failure('not-recorded', `a copy of ${words}`, error)
+      if (identity !== 'original') messages.warn(`a copy of ${words}`)
     }
   }
 }
