@@ -13,6 +13,8 @@ export const WARNINGS = {
   'open-key': (file: string) => (file === '-' ? '' : `; take that away: chmod o-rwx ${quote(file)}`),
   'only-listed':
     ": the vendor's tool did not store them, or somebody has moved them; -v names them; each entry of that list has what its file had",
+  'put-back': (name: string) =>
+    `: if the directory that they were moved to is gone, or does not have them any more, rename them, such as to ${name}`,
   'slow-reader': '; press Ctrl-C to stop',
   unanswered: '; ask the service provider for them',
   unfit: ': move such files out of the directory, and tell the service provider',

@@ -1,7 +1,7 @@
 /** What the files of a directory say of its profiles and their devices, and what a person is warned of. */
 import { reasonOf, UnusableProfile } from '../failure.ts'
 import { iccidDigits } from '../profile/iccid.ts'
-import { type Use, useAt, useOf } from '../store/claim.ts'
+import { isPutBack, type Use, useAt, useOf } from '../store/claim.ts'
 import { alikeWords, inLowerCase } from '../store/devices.ts'
 import { directoryFailure, readUsed } from '../store/listing.ts'
 import { fileName } from '../store/names.ts'
@@ -53,6 +53,8 @@ export const warnOfUnfinished = (directory: string, names: readonly string[], me
 function claimOf(directory: string, name: string): string {
   // If nobody can tell whose it is, the warning says enough.
   const use = attempt(() => useAt(directory, name))
+  if (use !== undefined && attempt(() => isPutBack(directory, name, use)))
+    return `${name}: a move has taken it away, and somebody has put it back; it is not handed out`
   const text = use?.state === 'used' || use?.state === 'claimed' ? use.text : ''
   const device = deviceIn(text)
   const { station, claimed } = fieldsOf(text)
@@ -125,7 +127,8 @@ export function recordOf(file: string, text: string): DeviceRecord | undefined {
 }
 
 /**
- * Warns of devices with several profiles, of serial numbers that are alike, and of files that can't be read.
+ * Warns of devices with several profiles, of profiles of several devices, of serial numbers that are alike, and of files
+ * that can't be read.
  * @param asked the serial numbers of which this is said; if none are given, all
  */
 export function warnOfRecords(
@@ -143,6 +146,15 @@ export function warnOfRecords(
     words: ({ device, iccids }) =>
       `device ${device} has ${iccids.length} profiles: ${iccids.join(', ')}; find out which one it uses`,
     more: (others) => `${others} more devices have several profiles`,
+  })
+  const twice = [...Map.groupBy(devices, ({ iccid }) => iccid)]
+    .map(([iccid, all]) => ({ iccid, whose: [...new Set(all.map(({ device }) => device))] }))
+    .filter(
+      ({ whose }) => whose.length > 1 && (asked === undefined || whose.some((each) => asked.includes(each))),
+    )
+  warnOfEach(messages, twice, {
+    words: ({ iccid, whose }) => `${iccid} is on several devices: ${whose.join(', ')}; do not ship them`,
+    more: (others) => `${others} more profiles are on several devices`,
   })
   const byCase = Map.groupBy(byDevice.keys(), inLowerCase)
   const latest = [...byCase.values()].map((alike) => alike.at(-1) ?? '')

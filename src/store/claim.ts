@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { basename, dirname, join } from 'node:path'
 import { reasonOf, UnusableProfile } from '../failure.ts'
 import { iccidDigits } from '../profile/iccid.ts'
-import type { Messages } from '../words.ts'
+import { type Messages, several } from '../words.ts'
 import { type Creation, claimsOf, createAll, type Outcome, openClaims, settle } from './create.ts'
 import { exists, lookTwice, outwaitCaches, removeIfThere } from './directory-entries.ts'
 import { flushDirectory } from './flush/flush.ts'
@@ -22,7 +22,16 @@ import {
   usedName,
 } from './names.ts'
 import { patiently } from './patience.ts'
-import { type By, byUs, deviceIn, fieldsOf, parseProfile, readProfile, tombstoneIn } from './profile-file.ts'
+import {
+  type By,
+  byUs,
+  deviceIn,
+  fieldsOf,
+  moveTo,
+  parseProfile,
+  readProfile,
+  tombstoneIn,
+} from './profile-file.ts'
 
 /** No call takes that long for a claim, unless its process has ended or is suspended. */
 const STILL_CLAIMING_MS = 60_000
@@ -121,6 +130,7 @@ export function readSettled(directory: string, messages: Messages): Unused {
     settleSome(directory, some, messages)
   }
   const found = readUnused(directory)
+  const putBack: string[] = []
   for (const name of found.twins) {
     const { digits = '', number = 0 } = parseName(name) ?? {}
     tryTo(messages, digits, () => {
@@ -129,10 +139,27 @@ export function readSettled(directory: string, messages: Messages): Unused {
       const isLast = parseName(use.name)?.number === number
       if (isLast && use.state === 'torn' && use.isTwin)
         messages.warn(`${digits} is set aside: its used file is not complete`, 'unprinted', digits)
+      else if (isLast && isPutBack(directory, name, use)) putBack.push(name)
       else if (!isLast || use.state === 'used') patiently(() => removeIfThere(join(directory, name)))
     })
   }
+  const [first] = putBack
+  if (first !== undefined)
+    messages.warn(
+      `${several(putBack.length, 'file')} of moved profiles put back by hand and not handed out, such as ${first}`,
+      'put-back',
+      nextName(first),
+    )
   return found
+}
+
+/**
+ * Whether the unused file beside a tombstone comes from where that move brought it: somebody has put it back, or copied it.
+ * @throws {UnusableProfile} if it can't be read
+ */
+export function isPutBack(directory: string, name: string, use: Use): boolean {
+  const tombstone = use.state === 'used' ? tombstoneIn(use.text) : undefined
+  return tombstone !== undefined && moveTo(readProfile(directory, name) ?? '') === tombstone.move
 }
 
 /** If they can't be finished together, one by one. */

@@ -200,7 +200,7 @@ function bytesOf({ path, file, kept }: Pick<Source, 'path' | 'file' | 'kept'>, f
   }
 }
 
-/** Each line with its end. */
+/** Each receipt, with the end of its line. */
 function* linesOf(source: Source): Generator<Buffer> {
   let rest: Buffer = Buffer.alloc(0)
   for (let from = 0; ; ) {
@@ -212,14 +212,24 @@ function* linesOf(source: Source): Generator<Buffer> {
       const end = bytes.indexOf('\n', at, source.encoding)
       if (end < 0) break
       const next = end + Buffer.byteLength('\n', source.encoding)
-      yield bytes.subarray(at, next)
+      yield* receiptsIn(bytes.subarray(at, next), source)
       at = next
     }
     rest = bytes.subarray(at)
     if (rest.length > CHUNK) throw new Failure('not-receipts', `${source.path} is not a file of receipts`)
     if (chunk.length === 0) break
   }
-  if (rest.length > 0) yield rest
+  if (rest.length > 0) yield* receiptsIn(rest, source)
+}
+
+/** Of files that were joined, the last line of the one and the first of the other may be one line. */
+function* receiptsIn(line: Buffer, { encoding }: Source): Generator<Buffer> {
+  for (let at = 0; at < line.length; ) {
+    const next = line.indexOf(BEGINNING, at + BEGINNING.length, encoding)
+    const end = next < 0 ? line.length : next
+    yield line.subarray(at, end)
+    at = end
+  }
 }
 
 /** @throws {Failure} `disk` */

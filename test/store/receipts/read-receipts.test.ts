@@ -44,6 +44,16 @@ test('lines across the chunks that are read, with blank lines between them', asy
   expect(await devicesIn(written(Buffer.from(`\ufeff${text}`, 'utf16le')))).toEqual(found)
 })
 
+test.each([0, 40])(
+  'files that were joined, of which the first one lacks %d characters and its line end',
+  async (lost) => {
+    const text = lineOf(1).slice(0, lineOf(1).length - lost) + lineOf(2)
+    const receipts = await Receipts.read([written(text), written(Buffer.from(`\ufeff${text}`, 'utf16le'))], SILENT)
+    expect([receipts.count, receipts.torn.length]).toEqual(lost === 0 ? [4, 0] : [2, 2])
+    receipts.close()
+  },
+)
+
 test('a line without an end that is longer than any receipt', async () => {
   const reading = Receipts.read([written('x'.repeat(3_000_000))], SILENT)
   await expect(reading).rejects.toThrow('is not a file of receipts')
