@@ -8,7 +8,7 @@ import { isInside, isSame, sameDirectory } from '../store/directory-entries.ts'
 import { refuseCopy } from '../store/identity.ts'
 import { isDirectory } from '../store/incoming/target-directory.ts'
 import { countMoved, isMarked, openMoves } from '../store/move-journal.ts'
-import { fileName, isProfileName, usedName } from '../store/names.ts'
+import { isProfileName, usedName } from '../store/names.ts'
 import { parseProfile, readProfile, refuseAssigned, tombstoneIn } from '../store/profile-file.ts'
 import { type Messages, several } from '../words.ts'
 
@@ -99,7 +99,7 @@ export class Movables {
     if (use.state === 'unused') this.#twice.add(use.name)
     if (use.state === 'gone' || use.state === 'unused') return false
     if (use.state === 'used' && tombstoneIn(use.text) !== undefined) return false
-    this.#used.add(usedName(use.name ?? fileName(digits)))
+    this.#used.add(usedName(use.name))
     return true
   }
 }

@@ -15,7 +15,7 @@ import { arrive } from '../store/incoming/arrive.ts'
 import { checkSpaceForMove } from '../store/incoming/free-space.ts'
 import { finishFetches } from '../store/incoming/recover.ts'
 import { closeTarget, type OpenTarget, openTarget } from '../store/incoming/target-directory.ts'
-import { readUnused, whyNone } from '../store/listing.ts'
+import { checkDirectory, readUnused, whyNone } from '../store/listing.ts'
 import {
   append,
   beginMove,
@@ -84,7 +84,7 @@ export async function moveProfiles(order: Order): Promise<void> {
   const { source, target, messages } = order
   try {
     // If there is no such directory, this says so.
-    readUnused(source)
+    checkDirectory(source)
     checkPlaces(source, target)
     await finishFetches(source, messages)
     const open = await openTarget(target).catch((error) => {
@@ -127,7 +127,7 @@ async function runOf(order: Order, open: OpenTarget): Promise<Run> {
     receipt === undefined
       ? undefined
       : new ReceiptFile(receipt, source, most, {
-          to: { directory: fullPath(order.target) ?? order.target, move: NO_ID },
+          to: { directory: fullPath(order.target) ?? order.target, move: NO_ID, from: NO_ID },
         })
   const tally = { claimed: 0, moved: 0, most }
   progress.follow(() => lineOf(tally))
@@ -316,7 +316,7 @@ async function give(
       ours.map(({ name, tombstone: { to, profile } }) => ({
         iccid: iccidDigits(profile.iccid) ?? '',
         name,
-        to: { directory: to, move: move.id },
+        to: { directory: to, move: move.id, from: profile.from },
         isAgain: isResumed,
       })),
     )
@@ -368,7 +368,7 @@ export async function takeHome(wanted: Pick<Order, 'source' | 'target' | 'messag
   const { source, target, messages } = wanted
   try {
     // If there is no such directory, this says so.
-    readUnused(source)
+    checkDirectory(source)
     refuseCopy(source)
     const open = openMoves(source)
     const moves = open.filter(

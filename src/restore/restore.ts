@@ -20,14 +20,14 @@ import {
 import { refuseFailures, settle } from '../store/create.ts'
 import { historyOf, namesDevice, recordAll, recordUsed } from '../store/devices.ts'
 import { flushDirectory } from '../store/flush/flush.ts'
-import { adopt, isThere, originalOf, pathsOf } from '../store/identity.ts'
+import { adopt, isThere, originalOf, pathsAmong, pathsOf } from '../store/identity.ts'
 import { countReceived } from '../store/incoming/answers.ts'
 import { lacks } from '../store/incoming/arrive.ts'
 import { finishFetches } from '../store/incoming/recover.ts'
 import { movesInto, noteGiven, noteGone, openMoves } from '../store/move-journal.ts'
 import { keyOfName } from '../store/names.ts'
 import { attempt, PAUSE_MS, ROUNDS } from '../store/patience.ts'
-import { type By, deviceIn, fieldsOf, tombstoneIn, tombstoneText } from '../store/profile-file.ts'
+import { type By, deviceIn, fieldsOf, moveTo, tombstoneIn, tombstoneText } from '../store/profile-file.ts'
 import { FreeList } from '../store/queue.ts'
 import {
   deniedBy,
@@ -139,7 +139,8 @@ async function claimNamed(restoration: Restoration, unprinted: Unprinted): Promi
     const unclear = new Set<string>()
     for (const [first] of withSeveralIccids(receipts.byDevice, (line) => receipts.at(line)))
       if (first?.device) unclear.add(first.device)
-    const [paths, arrived] = [pathsOf(directory), movesInto(directory)]
+    const paths = [...pathsOf(directory), ...(await pathsAmong(receipts.directories, directory))]
+    const arrived = movesInto(directory)
     const job: Job = {
       ...{ ...restoration, unprinted, paths, arrived, unclear },
       ...{ isAny: false, missing: [], left: [], given: new Map(), gone: new Map() },
@@ -253,8 +254,13 @@ function stepFor(job: Job, receipts: readonly Receipt[]): Step | undefined {
 /** The move that has the profile has given it, if a receipt of that move says so, or if another directory had it then. */
 function noteGivenBy({ paths, given }: Job, receipts: readonly Receipt[], use: Use): void {
   if (use.state !== 'used') return
-  const id = tombstoneIn(use.text)?.move
-  const isOut = receipts.some(({ move, directory }) => move === undefined && !paths.includes(directory))
+  const tombstone = tombstoneIn(use.text)
+  const id = tombstone?.move
+  const isOut = receipts.some(
+    ({ move, directory }) =>
+      !paths.includes(directory) &&
+      (move === undefined || (move.id !== id && move.from === tombstone?.profile.from)),
+  )
   const isGiven = receipts.some(({ move }) => move?.id === id)
   if (isOut || (isGiven && hasLeft(receipts, id))) addGiven(given, id, use.name)
   else if (isGiven) addGiven(given, id)
@@ -269,7 +275,8 @@ function noteGoneBy({ paths, arrived, gone }: Job, receipts: readonly Receipt[])
   const wasHere = receipts.some(({ directory }) => paths.includes(directory))
   const known = movesIn(receipts).flatMap(({ move: { id } }) => (arrived.has(id) ? id : []))
   const left = known.filter((id) => isHandedOut || hasLeft(receipts, id))
-  for (const id of known.length === 0 && wasHere ? arrived : left)
+  const isTold = movesIn(receipts).some(({ move }) => paths.includes(move.to))
+  for (const id of known.length === 0 && wasHere && !isTold ? arrived : left)
     addGiven(gone, id, receipts[0]?.iccid ?? '')
 }
 
@@ -287,44 +294,42 @@ function stepOfDevice(job: Job, holder: Receipt, use: Use): Step | undefined {
   // the device has got the next number.
   const isOthers = use.state === 'used' && fieldsOf(use.text)['claimed'] !== undefined
   if (isOthers && numberOf(holder.file) <= numberOf(use.name)) return undefined
-  const stored = cameBack(job, holder, use) ?? claimable(directory, use)
+  const stored = cameBack(holder, use) ?? claimable(directory, use)
   return stored && { text: usedText(stored, device, byOf(holder)), records }
 }
 
 /** Somebody has the profile, or several say so: no other device gets it. */
 function stepOfAnybody(job: Job, holder: Receipt, use: Use): Step | undefined {
-  const stored =
-    cameBack(job, holder, use) ?? (use.state === 'used' ? undefined : claimable(job.directory, use))
+  const stored = cameBack(holder, use) ?? (use.state === 'used' ? undefined : claimable(job.directory, use))
   return stored && { text: usedText(stored, deviceIn(stored.stored), byOf(holder)) }
 }
 
 /** What a move had at the time of the backup, and what left this directory under a higher number since: it had come back. */
-function cameBack({ paths }: Job, { directory, file }: Receipt, use: Use): Stored | undefined {
+function cameBack({ file }: Receipt, use: Use): Stored | undefined {
   const tombstone = use.state === 'used' ? tombstoneIn(use.text) : undefined
   if (use.state !== 'used' || tombstone === undefined) return undefined
-  if (!paths.includes(directory) || numberOf(file) <= numberOf(use.name)) return undefined
+  if (numberOf(file) <= numberOf(use.name)) return undefined
   return anew(use.name, JSON.stringify(tombstone.profile))
 }
 
 /** Another directory has the profile, or may have it. */
 function stepOfMove(job: Job, receipts: readonly Receipt[], use: Use): Step | undefined {
-  const { directory, arrived, paths } = job
+  const { directory, paths } = job
   if (use.state === 'used') return stepOfReturn(job, receipts, use)
   if (use.state === 'gone') noteMissing(job, receipts)
   const stored = claimable(directory, use)
   if (stored === undefined || use.state === 'gone') return undefined
-  const left = deniedBy(receipts, stored, arrived)
-  const out =
-    left.find((each) => paths.includes(each.directory)) ??
-    left.find((each) => !left.some(({ move }) => move?.to === each.directory)) ??
-    left[0]
-  if (out?.move === undefined) return undefined
-  // Whether it is back is not known: another directory may have had this path, and this one the other path.
-  const isBack = receipts.some(
-    ({ move }) => move && [...paths, out.directory].includes(move.to) && !arrived.has(move.id),
-  )
-  if (isBack) return stepOfUnknown(job, out, stored)
-  return { text: textOfMove({ ...out, move: out.move }, stored) }
+  const came = moveTo(stored.stored)
+  const left = movesIn(deniedBy(receipts, stored))
+  const out = left.find(({ move }) => move.from === came) ?? left[0]
+  if (out === undefined) return undefined
+  // Whether it is back is not known: another directory may have had this path, and this one the other path. Or it has come
+  // by a move without a receipt, and may have left the other directory before.
+  const isUnclear = came !== undefined && out.move.from !== came
+  const isHome = (path: string) => paths.includes(path) || path === out.directory
+  const isBack = lastMoves(receipts).some(({ move }) => isHome(move.to) && move.id !== came)
+  if (isBack || isUnclear) return stepOfUnknown(job, out, stored)
+  return { text: textOfMove(out, stored) }
 }
 
 /** What the used file of a profile says that has left; a receipt may not tell by which move. */
@@ -342,21 +347,22 @@ function noteMissing({ paths, missing }: Job, receipts: readonly Receipt[]): voi
 
 /** The directory is from before the profile came back to it. */
 function stepOfReturn(job: Job, receipts: readonly Receipt[], { name, text }: Used): Step | undefined {
-  const { arrived, paths } = job
+  const { paths } = job
   const tombstone = tombstoneIn(text)
   const moves = movesIn(receipts)
   // It may have had another path.
   const homes = moves.flatMap((each) => (each.move.id === tombstone?.move ? each.directory : []))
   const isHome = (path: string) => paths.includes(path) || homes.includes(path)
-  const back = moves.filter(({ move }) => isHome(move.to) && !arrived.has(move.id))
-  const out = moves.filter((each) => isHome(each.directory) && numberOf(each.file) > numberOf(name))
   if (tombstone === undefined) return undefined
   const stored = anew(name, JSON.stringify(tombstone.profile))
-  const [came] = back
-  if (came !== undefined && back.length > out.length) return stepOfUnknown(job, came, stored)
-  // A move that no receipt names may have been taken back, and then it has left again.
+  const came = lastMoves(receipts).find(({ move }) => isHome(move.to) && move.id !== tombstone.profile.from)
+  if (came !== undefined) return stepOfUnknown(job, came, stored)
   const given = moves.find(({ move }) => move.id === tombstone.move)
-  if (given === undefined) return out.map((each) => ({ text: textOfMove(each, stored) }))[0]
+  if (given === undefined) {
+    // It was taken back, and has left again.
+    const out = moves.find(({ move }) => move.from === tombstone.profile.from)
+    return out && { text: textOfMove(out, stored) }
+  }
   job.left.push({ ...given, directory: job.directory })
   return undefined
 }

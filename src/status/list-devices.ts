@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { Failure, reasonOf } from '../failure.ts'
 import { distinct } from '../store/directory-entries.ts'
+import { usedName } from '../store/names.ts'
 import { several } from '../words.ts'
 import { countAll, countFiles } from './count.ts'
 import { type Output, printList } from './print.ts'
@@ -30,7 +31,7 @@ export async function listDevices(list: DeviceList): Promise<void> {
   const results = list.results && lastResults(list.results)
   const all = directories.map((directory) => {
     const found = countFiles(directory, messages)
-    const claimed = new Set(found.unfinished.map((name) => `__${name}`))
+    const claimed = new Set(found.unfinished.map(usedName))
     const records = readRecords(directory)
     const stateOf = (file: string) => (claimed.has(file) ? 'claimed' : 'used')
     const devices = records.devices.map((each) => ({ ...each, directory, state: stateOf(each.file) }))

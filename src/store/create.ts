@@ -13,6 +13,7 @@ import { pause } from '../pause.ts'
 import {
   exists,
   fileRights,
+  keptFromUs,
   lookTwice,
   makeThere,
   namesIn,
@@ -74,6 +75,8 @@ interface Draft extends Claim {
 const OURS: Outcome = { state: 'ours' }
 const OTHERS: Outcome = { state: 'others' }
 
+const NOT_PERMITTED = Object.assign(new Error(), { code: 'EPERM' })
+
 /**
  * Creates files, each complete and each only if there is none. What is created is durable once its directory is flushed.
  * @returns what became of each
@@ -83,11 +86,12 @@ export async function createAll(directory: string, all: readonly Creation[]): Pr
   if (all.length === 0) return []
   const inTurn = all.length > 1 && isOrdered(directory)
   const together = draftPath(directory, randomUUID())
+  const isKept = keptFromUs(directory)
   const drafts = all.map((creation): Draft => {
     const [nonce, place] = [randomUUID(), placeOf(directory, creation)]
     const home = inTurn ? together : draftPath(directory, nonce)
     const path = join(directory, CLAIMS, creation.key, nonce)
-    return { ...creation, path, place, home, outcome: beforehand(place) }
+    return { ...creation, path, place, home, outcome: beforehand(place, isKept) }
   })
   const open = drafts.filter(({ outcome }) => outcome === undefined)
   await writeDrafts(directory, open)
@@ -169,9 +173,10 @@ export function refuseFailures(outcomes: readonly Outcome[]): void {
 }
 
 /** @returns the outcome if the file is there, or if what it replaces can't be removed: Windows lets no rename of that pass */
-function beforehand({ path, replaces }: Place): Outcome | undefined {
+function beforehand({ path, replaces }: Place, isKept: (path: string) => boolean): Outcome | undefined {
   if (exists(path)) return OTHERS
   try {
+    if (replaces !== undefined && isKept(replaces)) throw NOT_PERMITTED
     if (replaces !== undefined && process.platform === 'win32')
       patiently(() => renameSync(replaces, replaces))
     return undefined

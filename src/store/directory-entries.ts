@@ -100,6 +100,16 @@ export const rightsOf = (directory: string) => statSync(directory).mode & 0o770
 /** The same for a file in it. */
 export const fileRights = (rights: number) => rights & 0o660
 
+const STICKY = 0o1000
+
+/** Where only their owners can remove files (unlink(2)): tells those that this user can't remove. */
+export function keptFromUs(directory: string): (path: string) => boolean {
+  const us = process.getuid?.() ?? 0
+  const { mode, uid } = statSync(directory)
+  if (us === 0 || us === uid || (mode & STICKY) === 0) return () => false
+  return (path) => (lstatSync(path, { throwIfNoEntry: false })?.uid ?? us) !== us
+}
+
 /** A file system may have no end that can be seen. */
 const DEEPEST = 256
 

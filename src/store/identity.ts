@@ -232,6 +232,13 @@ export function pathsOf(directory: string): string[] {
   return [...new Set(known.filter((each) => typeof each === 'string'))].slice(0, MOST_PATHS)
 }
 
+/** Those of some paths that lead to a directory: a link or another mount may have, when a receipt was written. */
+export async function pathsAmong(paths: Iterable<string>, directory: string): Promise<string[]> {
+  const found: string[] = []
+  for (const path of paths) if ((await isThere(path)) && isSame(path, directory)) found.push(path)
+  return found
+}
+
 /**
  * The directory that a copy was made of, if that is still at its path and could hand out a profile of the copy: then two
  * directories would.
@@ -251,7 +258,7 @@ export const isThere = (path: string): Promise<boolean> =>
   new Promise((resolve) => {
     if (process.platform === 'win32') return resolve(true)
     const child = spawn('/bin/ls', ['-d', '--', path], { stdio: 'ignore', env: {} })
-    child.once('error', () => resolve(false))
+    child.once('error', () => resolve(exists(path)))
     child.once('exit', (code) => resolve(code === 0))
     const giveUp = () => {
       child.kill('SIGKILL')

@@ -229,8 +229,7 @@ export function flushDirectorySync(path: string): boolean {
 }
 
 /** Does nothing if there is no such directory: the journal of a move may be closed by now. */
-export const flushDirectoryIfThere = (path: string): boolean | undefined =>
-  ifThere(() => flushDirectorySync(path))
+export const flushDirectoryIfThere = (path: string): void => void ifThere(() => flushDirectorySync(path))
 
 /**
  * On FAT, Linux keeps the first names of a new directory with the changes of the directory above, until that one is

@@ -38,7 +38,7 @@ export interface Entry {
   readonly device?: string | undefined
   readonly isAgain?: boolean
   /** The directory that it is moved to, and the id of the move. */
-  readonly to?: { readonly directory: string; readonly move: string }
+  readonly to?: { readonly directory: string; readonly move: string; readonly from?: string | undefined }
 }
 
 /** What makes the lines of a receipt longer. */
@@ -114,7 +114,7 @@ export class ReceiptFile {
         directory: this.#directory,
         file: usedName(name),
         again: isAgain ?? false,
-        ...(to && { to: to.directory, move: to.move }),
+        ...(to && { to: to.directory, move: to.move, from: to.from }),
       }),
     )
     return lines.map((line) => `${line}\n`).join('')

@@ -1,8 +1,10 @@
 /**
- * What became of a profile, by its receipts. The clocks of stations differ, so no time decides: moves form a chain, from
- * directory to directory, and a profile that is handed out is moved no more.
+ * What became of a profile, by its receipts. The clocks of stations differ, and paths lead to other directories elsewhere:
+ * neither decides. Moves form a chain, as each says by which move the profile had come, and a profile that is handed out is
+ * moved no more.
  */
 import type { Stored } from '../claim.ts'
+import { parseName } from '../names.ts'
 import { moveTo } from '../profile-file.ts'
 import { type Groups, type Receipt, withoutCopies } from './read-receipts.ts'
 
@@ -51,46 +53,25 @@ export function* withSeveralIccids<S extends Partial<Receipt>>(
 }
 
 /**
- * The receipts that can't be true of a profile that is unused in a directory: it was handed out, or it left this directory.
- * What they leave open counts as a contradiction.
+ * The receipts that can't be true of a profile that is unused in a directory: it was handed out, or it was moved after it
+ * had come there. What is not known to come before counts as later.
  * @param unused its unused file
- * @param arrived the moves into the directory that its own marks name: its path may be another one today
  */
-export function deniedBy(
-  receipts: readonly Receipt[],
-  { name: file, stored }: Stored,
-  arrived: ReadonlySet<string>,
-): Receipt[] {
-  const moves = movesIn(receipts)
-  const isMarked = ({ move }: Move) => arrived.has(move.id) || move.id === moveTo(stored)
-  const places = Map.groupBy(lastMoves(receipts), ({ move }) => move.to)
-  const isHere = places.size > 0 && [...places.values()].every((into) => into.some(isMarked))
-  // A profile that comes back to a directory gets the next number there. What left under a lower one has come back; what
-  // left under a higher one may have come back without a receipt, as after a move that was taken back.
-  const left = moves.filter((each) => !isMarked(each) && numberOf(each.file) >= numberOf(file))
-  // If it is here, it left the other places before that. But what has left this path may have left the directory at hand,
-  // from a backup, and come to another one, which has the path today.
-  const isAfterThat = (each: Move) => places.has(each.directory) && numberOf(each.file) === numberOf(file)
-  const denying = isHere ? left.filter(isAfterThat) : left
-  return [...receipts.filter(({ move }) => move === undefined), ...denying]
+export function deniedBy(receipts: readonly Receipt[], { stored }: Stored): Receipt[] {
+  const byId = new Map(movesIn(receipts).map(({ move }) => [move.id, move]))
+  const before = new Set<string>()
+  for (let id = moveTo(stored); id !== undefined && !before.has(id); id = byId.get(id)?.from) before.add(id)
+  return receipts.filter(({ move }) => move === undefined || !before.has(move.id))
 }
 
 /**
- * The moves to the directories that no later move left: several if the receipts do not tell which one was the last. Where
- * the chain is closed, any of them can be.
+ * The moves after which the profile was not moved again: several if a receipt is missing.
  * @param receipts of one profile, in any order
  */
 export function lastMoves(receipts: readonly Receipt[]): readonly Move[] {
   const moves = movesIn(receipts)
-  const balance = new Map<string, number>()
-  const add = (directory: string, number: number) =>
-    balance.set(directory, (balance.get(directory) ?? 0) + number)
-  for (const { directory, move } of moves) {
-    add(move.to, 1)
-    add(directory, -1)
-  }
-  const last = moves.filter(({ move }) => (balance.get(move.to) ?? 0) > 0)
-  return last.length > 0 ? last : moves
+  const left = new Set(moves.map(({ move }) => move.from))
+  return moves.filter(({ move }) => !left.has(move.id))
 }
 
 /** Whether a profile is not any more where a move brought it. */
@@ -105,4 +86,4 @@ export function movesIn(receipts: readonly Receipt[]): Move[] {
 }
 
 /** How often a profile came to a directory, by the name of its file there: `<iccid>.2.json` is the second time. */
-export const numberOf = (file: string) => Number(/\.(\d+)\.json$/.exec(file)?.[1] ?? 1)
+export const numberOf = (file: string) => parseName(file)?.number ?? 1

@@ -5,6 +5,7 @@ import { Failure, reasonOf } from '../../failure.ts'
 import { iccidDigits } from '../../profile/iccid.ts'
 import { several } from '../../words.ts'
 import { exists } from '../directory-entries.ts'
+import { USED } from '../names.ts'
 import { attempt } from '../patience.ts'
 import { fieldsOf, stringOf } from '../profile-file.ts'
 
@@ -23,7 +24,7 @@ export interface Receipt {
   /** Whether the profile was handed out before. */
   readonly again: boolean
   /** The move, and the directory that the profile was moved to; undefined if it was handed out. */
-  readonly move: { readonly id: string; readonly to: string } | undefined
+  readonly move: { readonly id: string; readonly to: string; readonly from: string | undefined } | undefined
   /** The file of the receipt and the number of its line, as in `receipt.jsonl:12`. */
   readonly source: string
 }
@@ -36,14 +37,17 @@ export const isBegun = (line: string) => line.startsWith(BEGINNING) || BEGINNING
 
 /** @returns undefined if the line is not a complete receipt */
 function parseReceipt(line: string, source: string): Receipt | undefined {
-  const { time, station, device, iccid, directory, file, again, to, move } = fieldsOf(line.trim())
+  const { time, station, device, iccid, directory, file, again, to, move, from } = fieldsOf(line.trim())
   const digits = typeof iccid === 'string' ? iccidDigits(iccid) : undefined
   if (digits === undefined || typeof time !== 'string') return undefined
   return {
     ...{ time, iccid: digits, source, again: again === true },
     ...{ station: stringOf(station), directory: stringOf(directory), file: stringOf(file) },
     device: typeof device === 'string' ? device : null,
-    move: to === undefined ? undefined : { id: stringOf(move), to: stringOf(to) },
+    move:
+      to === undefined
+        ? undefined
+        : { id: stringOf(move), to: stringOf(to), from: stringOf(from) || undefined },
   }
 }
 
@@ -78,6 +82,8 @@ export class Receipts {
   readonly torn: number[] = []
   /** The numbers of the receipts of each device. */
   readonly byDevice = new Groups()
+  /** The paths of all directories that a receipt names. */
+  readonly directories = new Set<string>()
   readonly #sources: Source[] = []
   readonly #byIccid = new Groups()
   /** Where each line begins. */
@@ -169,6 +175,8 @@ export class Receipts {
         this.#read++
         this.#byIccid.add(receipt.iccid, number)
         if (receipt.device !== null) this.byDevice.add(receipt.device, number)
+        this.directories.add(receipt.directory)
+        if (receipt.move !== undefined) this.directories.add(receipt.move.to)
       }
       // Progress is only seen when nothing else is to be done.
       if (number % 4096 === 0) await new Promise((resolve) => setImmediate(resolve))
@@ -295,14 +303,18 @@ function hashOf(key: string): number {
  * @param paths those that the directory has or had
  */
 export function nameUnused(path: string, directory: string, paths: readonly string[]): boolean {
-  const read = () =>
-    readFileSync(path, 'utf8')
-      .split('\n')
-      .flatMap((line) => parseReceipt(line, path) ?? [])
-      .some(({ directory: from, file }) => paths.includes(from) && isUnused(directory, file))
-  // A pipe would wait.
-  return attempt(() => statSync(path).isFile() && read()) ?? false
+  const read = () => {
+    // A pipe would wait.
+    if (!statSync(path).isFile()) return false
+    const source = open(path, 0, false)
+    for (const line of linesOf(source)) {
+      const { directory: from, file } = parseReceipt(line.toString(source.encoding), path) ?? {}
+      if (from !== undefined && paths.includes(from) && isUnused(directory, file ?? '')) return true
+    }
+    return false
+  }
+  return attempt(read) ?? false
 }
 
 const isUnused = (directory: string, used: string) =>
-  used.startsWith('__') && exists(join(directory, used.slice(2)))
+  used.startsWith(USED) && exists(join(directory, used.slice(USED.length)))

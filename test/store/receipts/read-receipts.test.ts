@@ -48,7 +48,10 @@ test.each([0, 40])(
   'files that were joined, of which the first one lacks %d characters and its line end',
   async (lost) => {
     const text = lineOf(1).slice(0, lineOf(1).length - lost) + lineOf(2)
-    const receipts = await Receipts.read([written(text), written(Buffer.from(`\ufeff${text}`, 'utf16le'))], SILENT)
+    const receipts = await Receipts.read(
+      [written(text), written(Buffer.from(`\ufeff${text}`, 'utf16le'))],
+      SILENT,
+    )
     expect([receipts.count, receipts.torn.length]).toEqual(lost === 0 ? [4, 0] : [2, 2])
     receipts.close()
   },
