@@ -138,7 +138,13 @@ if not "!code!" == "0" (
 set "before=!at!"
 call :receipt
 if not defined at set "at=!before!"
-find """!serial!"",pass" < "!RESULTS!" > nul || goto unpassed
+find """!serial!"",pass" < "!RESULTS!" > nul && goto question
+rem It has a profile by another station, or it failed here.
+find "softsim: device !serial! already has " < "!scratch!\messages" > nul || goto unpassed
+set "last="
+for /f "delims=" %%l in ('find """!serial!""," ^< "!RESULTS!"') do set "last=%%l"
+if "!last:~-5!" == ",fail" goto unpassed
+if "!last:~-5!" == "ished" goto unpassed
 :question
 set "answer="
 set /p "answer=Device !serial! is already programmed. Is it this device? Type yes to program it again, or no: "

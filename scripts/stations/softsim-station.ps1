@@ -42,7 +42,7 @@ $log = if (Get-Setting LOG '') { Get-FullPath (Get-Setting LOG '') } else { '' }
 $send = Get-Setting SEND ''; $frame = if ($send) { "$send`r`n" } else { "%s`n" }
 # In a hash table of PowerShell, SN-A and sn-a would be the same device.
 $state = New-Object 'System.Collections.Generic.Dictionary[string,string]'
-$shift = @{ Passed = 0; Failed = 0; Repeated = 0; Left = '?'; Code = 0; IsRefused = $false; Early = ''; Next = 'scan it again' }
+$shift = @{ Passed = 0; Failed = 0; Repeated = 0; Left = '?'; Code = 0; IsRefused = $false; HasProfile = $false; Early = ''; Next = 'scan it again' }
 $panel = @()
 
 function Find-Program($name) {
@@ -78,6 +78,7 @@ function Invoke-Softsim {
       $line = $line.Replace('check --receipt', 'check RECEIPT').Replace('mean -i ', 'mean PROFILES=')
     }
     if ($line.StartsWith('softsim: error: the value of --device ')) { $shift.IsRefused = $true }
+    if ($line -cmatch '^softsim: device .* already has ') { $shift.HasProfile = $true }
     if ($line -cmatch '^softsim: (?!error:|warning:|hint:)') { Write-Note $line } else { Say $line }
     if ($line -cmatch 'at most (\d+) unused profile') { $shift.Left = [int] $Matches[1] }
     if ($line -cmatch 'no other known unused profile') { $shift.Left = 0 }
@@ -126,6 +127,7 @@ function Test-Known($serial) {
 
 # Whether softsim would begin with a call: not in a copy, or for a serial number such as NOREAD.
 function Test-Call {
+  $shift.HasProfile = $false
   $null = Invoke-Softsim next '--dry-run' -k $key -i $profiles "--receipt=$receipt" @args
   $shift.Code = $LASTEXITCODE
   if ($shift.Code -and -not $shift.IsRefused) { exit $shift.Code }
@@ -148,6 +150,12 @@ function Clear-Keyboard {
 }
 
 # Asks for the device of one slot. Returns its serial number, or nothing if it must be asked for again.
+# Whether it has passed, or has a profile by another station and did not fail here.
+function Test-Finished($serial) {
+  $all = @(Select-String -LiteralPath $results -SimpleMatch -CaseSensitive -Pattern ",""$serial""," | ForEach-Object { $_.Line })
+  $passed = @($all | Where-Object { $_.Contains(",""$serial"",pass") })
+  $passed.Count -gt 0 -or ($shift.HasProfile -and -not ("$($all | Select-Object -Last 1)" -cmatch ',(fail|unfinished)$'))
+}
 function Read-Serial($number, $taken) {
   $at = if ($ports) { " at $($ports[$number - 1])" } else { '' }
   $question = if ($size -eq 1) { 'Serial number of the device' }
@@ -170,7 +178,7 @@ function Read-Serial($number, $taken) {
   if ($taken -ccontains $serial) { Say "Device $serial is in this panel already."; return }
   if (-not (Test-Call "--device=$serial")) { Say 'Nothing was programmed: scan again.'; return }
   $hasProfile = $false
-  if (Select-String -LiteralPath $results -SimpleMatch -CaseSensitive -Quiet -Pattern ",""$serial"",pass") {
+  if (Test-Finished $serial) {
     Clear-Keyboard
     while (-not $hasProfile) {
       $answer = Read-Host "Device $serial is already programmed. Is it this device? Type yes to program it again, or no"

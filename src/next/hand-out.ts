@@ -4,12 +4,14 @@ import { Failure, reasonOf } from '../failure.ts'
 import { decryptor } from '../key/decrypt.ts'
 import { readKey } from '../key/private-key.ts'
 import { NRF_REJECTS } from '../profile/validate.ts'
+import { profileOf } from '../store/devices.ts'
 import { FLUSHES_AT_ONCE, type OpenDirectory } from '../store/flush/flush.ts'
 import { enter, refuseCopy } from '../store/identity.ts'
 import { isStoring } from '../store/incoming/answers.ts'
 import { checkDirectory, openDirectory } from '../store/listing.ts'
 import { usedName } from '../store/names.ts'
 import { checkOpenFiles } from '../store/open-files.ts'
+import { attempt } from '../store/patience.ts'
 import { checkReceiptFile, ReceiptFile } from '../store/receipts/append.ts'
 import type { Level, Messages } from '../words.ts'
 import { tellOfStock } from './low-stock.ts'
@@ -46,6 +48,11 @@ export async function handOut(handout: Handout): Promise<void> {
     refuseCopy(directory, handout.receipt)
     if (iccid !== undefined) await checkNamed({ directory, key }, iccid)
     if (handout.receipt !== undefined) checkReceiptFile(handout.receipt, directory, count, { devices })
+    for (const device of devices ?? []) {
+      const had = attempt(() => profileOf(directory, device))
+      if (had !== undefined)
+        handout.messages.tell(0, `device ${device} already has ${had}; the same profile would be printed`)
+    }
     return handout.messages.tell(
       0,
       `checked the key and ${directory}; no profile was opened, and nothing was claimed`,

@@ -149,6 +149,18 @@ export function recordsOf(directory: string, device: string): string[] {
 }
 
 /**
+ * The ICCID of the profile that a device has. It changes nothing.
+ * @throws the system error
+ */
+export function profileOf(directory: string, device: string): string | undefined {
+  const text = recordsOf(directory, device).find((each) => {
+    const name = String(fieldsOf(each)['file'])
+    return namesDevice({ name, text: each, use: useAt(directory, name) })
+  })
+  return text === undefined ? undefined : iccidDigits(String(fieldsOf(text)['iccid']))
+}
+
+/**
  * The text of a torn record of an earlier version. The call that created it had created the used file before.
  * @throws {Failure} `torn-record` if no used file names the device, or several do
  */

@@ -187,10 +187,10 @@ export function enter(directory: string, messages: Messages, receipts?: string):
     try {
       adopt(directory)
     } catch (error) {
-      const words = `${directory} will not be recognised: ${reasonOf(error)}`
+      const words = `a copy of ${directory} will not be recognised: ${reasonOf(error)}`
       // Its claims would look like those of a copy without hidden files.
-      if (identity === 'none') throw new Failure('not-recorded', `a copy of ${words}`, error)
-      if (identity !== 'original') messages.warn(`a copy of ${words}`)
+      if (identity === 'none') throw new Failure('not-recorded', words, error)
+      if (identity !== 'original') messages.warn(words)
     }
   }
 }

@@ -307,6 +307,14 @@ const SHIFT: Case[] = [
       given: 'SN-1 1, SN-2 2, SN-1 1',
     },
   }),
+  scans('a device that another station has programmed: it is asked about', ['SN-1'], {
+    again: {
+      settings: { RESULTS: 'line-2.csv' },
+      typed: ['SN-1', 'no', 'SN-2'],
+      says: ['Device SN-1 is already programmed. Is it this device?', ...ok('SN-2')],
+      given: 'SN-1 1, SN-2 2',
+    },
+  }),
   scans('few profiles are left', ['SN-1'], {
     settings: { LOW_STOCK: '4' },
     says: ['Profiles left: 5', 'WARNING: profiles left: 4. Fetch more.'],
