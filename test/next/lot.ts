@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { beforeEach, inject } from 'vitest'
 import { decryptor } from '../../src/key/decrypt.ts'
 import type { Source } from '../../src/next/ready.ts'
+import type { Taken } from '../../src/next/take.ts'
 import { usedText } from '../../src/store/claim.ts'
 import { directoryOf, namesIn, someProfiles } from '../support/directory.ts'
 import { iccid } from '../support/profiles.ts'
@@ -44,3 +45,5 @@ export function source(beforeClaim: () => void = () => {}, changes: Partial<Sour
   const messages = { warn: (text: string) => void said.push(text), tell() {} }
   return { directory, key, decrypt, options, format: 'raw', messages, signals, ...changes }
 }
+
+export const iccidsOf = async (taking: Promise<Taken>) => (await taking).taken.map(({ iccid }) => iccid)

@@ -2,11 +2,15 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, inject, test } from 'vitest'
 import { adviceOn } from '../../src/advice/advice.ts'
+import { UnusableProfile } from '../../src/failure.ts'
 import type { Source } from '../../src/next/ready.ts'
-import { type Taken, take as takeProfiles } from '../../src/next/take.ts'
+import { shortage } from '../../src/next/search.ts'
+import { take as takeProfiles } from '../../src/next/take.ts'
 import { temporaryDirectory, usedIn } from '../support/directory.ts'
 import { iccid, plainProfile, storedFile } from '../support/profiles.ts'
-import { source as sourceOf } from './lot.ts'
+import { directoryWith } from '../support/store.ts'
+import { systemError } from '../support/watched-fs.ts'
+import { iccidsOf, source as sourceOf } from './lot.ts'
 
 const { publicKey } = inject('keys')
 
@@ -47,8 +51,7 @@ test('a file that is complete at the second look is taken', async () => {
     const path = join(source.directory, name)
     if (read.length === 2) writeFileSync(path, storedFile(plainProfile(1), publicKey))
   })
-  const { taken } = await takeProfiles(source, { count: 1 })
-  expect([taken.map((each) => each.iccid), read.length]).toEqual([[iccid(1)], 2])
+  expect([await iccidsOf(takeProfiles(source, { count: 1 })), read.length]).toEqual([[iccid(1)], 2])
 })
 
 test('a signal ends the search for a profile that can be used', async () => {
@@ -80,7 +83,7 @@ test('a file that a call may be storing is not damaged', async () => {
   expect(said[0]).toContain('.json is skipped: a fetch may be writing it: ')
 })
 
-const TAKERS: [string, (source: Source) => Promise<Taken>][] = [
+const TAKERS: [string, (source: Source) => ReturnType<typeof takeProfiles>][] = [
   ['the next one', (source) => takeProfiles(source, { count: 1 })],
   ['a device', (source) => takeProfiles(source, { count: 1, devices: ['D'] })],
 ]
@@ -101,7 +104,7 @@ test.each(TAKERS)(
     for (const n of [1, 2])
       writeFileSync(join(source.directory, `${iccid(n)}.json`), storedFile(plainProfile(n), publicKey))
     source.signals.beforeClaim = () => writeFileSync(join(source.directory, `__${iccid(1)}.json`), 'theirs')
-    expect((await take(source)).taken.map((each) => each.iccid)).toEqual([iccid(2)])
+    expect(await iccidsOf(take(source))).toEqual([iccid(2)])
     expect(said).toContain(`${iccid(1)}.json is skipped: another call has claimed it`)
   },
 )
@@ -111,6 +114,40 @@ test('one that decrypts and does not fit says that the key is right, however man
   for (const n of [9, 10])
     writeFileSync(join(source.directory, `${iccid(n)}.json`), storedFile(plainProfile(n), publicKey))
   writeFileSync(join(source.directory, `${iccid(8)}.json`), unfit(iccid(8)))
-  const { taken } = await takeProfiles(source, { count: 2 })
-  expect(taken.map((each) => each.iccid)).toEqual([iccid(9), iccid(10)])
+  expect(await iccidsOf(takeProfiles(source, { count: 2 }))).toEqual([iccid(9), iccid(10)])
+})
+
+type Found = Partial<Record<'usable' | 'used' | 'skipped' | 'held' | 'unreadable' | 'count', number>>
+
+/** What is said where one profile is wanted, and this was found. */
+function saidOf(directory: string, found: Found) {
+  const { count = 1, usable = 0, used = 0, skipped = 0, held = 0, unreadable = 0 } = found
+  const unread =
+    unreadable > 0 ? new UnusableProfile('unreadable', 'why', { cause: systemError('EIO') }) : undefined
+  const files = { count: skipped, held, unreadable, unread }
+  return adviceOn(shortage(directory, { count, usable }, { used }, files))
+}
+
+test.each([
+  [{}, 'no-profiles', 'no unused profile in D'],
+  [{ skipped: 1, unfinished: 1 }, 'no-profiles', 'no unused profile in D can be used yet'],
+])('what a fetch has received comes first: %j', (found, outcome, message) => {
+  const directory = directoryWith({ '.incoming/x.answer': '{"iccid":"8988","profile":"AAAA"}\n' })
+  const advice = saidOf(directory, found)
+  expect([advice.outcome, advice.message.replace(directory, 'D')]).toEqual([outcome, message])
+  expect(advice.hint).toMatch(/^1 profile that a running or interrupted call received will be stored/)
+})
+
+test.each([
+  [{ used: 0 }, 'no-profiles', /^check -i/],
+  [{ used: 1 }, 'no-profiles', /^all profiles in it are used/],
+  [{ skipped: 1, held: 1 }, 'disk', /^close them/],
+  [{ skipped: 1 }, 'unusable', /^see the warning for each file/],
+  [{ skipped: 1, usable: 1 }, 'no-profiles', /^softsim status -k counts/],
+  [{ skipped: 2, unreadable: 1 }, 'disk', /^connect the share/],
+  [{ skipped: 1, unreadable: 1, count: 3 }, 'disk', /^connect the share/],
+  [{ skipped: 1, unreadable: 1, count: 3, usable: 2 }, 'disk', /^connect the share/],
+  [{ skipped: 1, unreadable: 1, count: 3, usable: 1 }, 'no-profiles', /^softsim status -k counts/],
+])('too few: %j', (found, outcome, hint) => {
+  expect(saidOf(temporaryDirectory(), found)).toMatchObject({ outcome, hint: expect.stringMatching(hint) })
 })

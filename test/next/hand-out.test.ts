@@ -1,10 +1,41 @@
+/** What `next` tells of its work, and of what it has claimed and could not deliver. */
 import { join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, inject, test, vi } from 'vitest'
 import { adviceOn } from '../../src/advice/advice.ts'
 import { Failure } from '../../src/failure.ts'
-import { type Delivery, undelivered } from '../../src/next/hand-out.ts'
+import { type Delivery, handOut, undelivered } from '../../src/next/hand-out.ts'
 import type { Ready } from '../../src/next/ready.ts'
 import { WriteFailure } from '../../src/next/standard-output.ts'
+import { directoryOf, someProfiles } from '../support/directory.ts'
+import { iccid } from '../support/profiles.ts'
+
+/** What happened, in this order: messages, printed lines, and the step from which on no signal ends the call. */
+const events = vi.hoisted((): string[] => [])
+
+vi.mock('../../src/next/standard-output.ts', async (original) => ({
+  ...(await original<typeof import('../../src/next/standard-output.ts')>()),
+  isOutputClosed: () => false,
+  isOnScreen: async () => false,
+  writeOutput: async (text: string) => void events.push(`printed ${text.trim().split('\n').length}`),
+}))
+
+test('from the claim on, no signal ends the call; the profile comes first, then what is told of it', async () => {
+  const directory = directoryOf(someProfiles(3))
+  await handOut({
+    ...{ directory, keyPath: inject('keys').privateKeyPath, passphrase: undefined },
+    ...{ count: 1, iccid: iccid(1), devices: ['D'], receipt: undefined, lowStock: undefined },
+    ...{ format: 'hex', options: { smsp: false, smsc: true, crc: true } },
+    messages: {
+      warn: (text) => void events.push(`warning: ${text}`),
+      tell: (level, text) => {
+        if (level < 2) events.push(text)
+      },
+    },
+    listen: () => ({ stop: new AbortController().signal, hold: () => void events.push('hold') }),
+  })
+  const now = join(directory, `__${iccid(1)}.json`)
+  expect(events).toEqual(['hold', 'printed 1', `handed out ${iccid(1)} to device D, now ${now}`])
+})
 
 /** Each has a line of four bytes. */
 const ready = (n: number, device?: string): Ready => ({
