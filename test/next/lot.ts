@@ -1,6 +1,6 @@
 /** Four profiles in a directory, and calls of `next` for them. */
 import { createPrivateKey } from 'node:crypto'
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, inject } from 'vitest'
 import { decryptor } from '../../src/key/decrypt.ts'
@@ -9,6 +9,7 @@ import type { Taken } from '../../src/next/take.ts'
 import { usedText } from '../../src/store/claim.ts'
 import { directoryOf, namesIn, someProfiles } from '../support/directory.ts'
 import { iccid } from '../support/profiles.ts'
+import { leaveClaim } from '../support/store.ts'
 
 export const key = { object: createPrivateKey(inject('keys').privateKey), inFile: 1 }
 const decrypt = await decryptor(key, 1)
@@ -32,11 +33,7 @@ export const names = () => namesIn(directory)
 export const textFor = (device: string | undefined, n: number) =>
   usedText({ name: unused(n), stored: read(unused(n)) }, device)
 
-/** What a call leaves that was killed right after it had decided a name. */
-export function decide(key: string, text: string): void {
-  mkdirSync(path(`.claims/${key}`), { recursive: true })
-  write(`.claims/${key}/nonce`, text)
-}
+export const decide = (key: string, text: string) => leaveClaim(directory, key, text)
 
 /** @param beforeClaim what happens when the profiles are ready and nothing is claimed yet */
 export function source(beforeClaim: () => void = () => {}, changes: Partial<Source> = {}): Source {

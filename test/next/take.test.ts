@@ -203,17 +203,6 @@ describe('one by its ICCID', () => {
     expect(await takeFirst()).toMatchObject({ isAgain: true })
   })
 
-  test('what names a device that has another profile, as an earlier version left it, is claimed under number 2', async () => {
-    const { claim, ...earlier } = JSON.parse(textFor('D', 1))
-    write(used(1), JSON.stringify(earlier))
-    const other = textFor('D', 2)
-    await recordAll(directory, [{ text: other, records: 0 }])
-    write(used(2), other)
-    expect((await takeFirst())?.device).toBeUndefined()
-    const aside = `${iccid(1)} was set aside: a call was killed while it claimed it`
-    expect([said, JSON.parse(read(used(1, 2))).device]).toEqual([[aside], undefined])
-  })
-
   test('a torn used file does not say whose it is: one that is recorded for a device goes to no other one', async () => {
     await recordAll(directory, [{ text: textFor('E', 1), records: 0 }])
     write(used(1), '')

@@ -1,11 +1,14 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, unlinkSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
-import { readSettled, usedText } from '../../src/store/claim.ts'
-import { nextName } from '../../src/store/names.ts'
+import { expect, test, vi } from 'vitest'
+import { readSettled, removeTwin, usedText, useOf } from '../../src/store/claim.ts'
+import { readUnused } from '../../src/store/listing.ts'
 import { namesIn } from '../support/directory.ts'
-import { directoryWith } from '../support/store.ts'
+import { leaveClaim as claim, directoryWith, STORED, TOMB, USED } from '../support/store.ts'
+import { once } from '../support/watched-fs.ts'
+
+vi.mock('node:fs', async () => (await import('../support/watched-fs.ts')).watchedFs)
 
 const profile = (n: number) => ({
   name: `898${n}.json`,
@@ -20,10 +23,6 @@ function place(...files: (readonly [name: string, text: string])[]) {
   return { directory, said, messages, read: (name: string) => readFileSync(join(directory, name), 'utf8') }
 }
 const unused = (n: number) => [profile(n).name, profile(n).stored] as const
-const claim = (directory: string, key: string, text: string) => {
-  mkdirSync(join(directory, '.claims', key), { recursive: true })
-  writeFileSync(join(directory, '.claims', key, 'nonce'), text)
-}
 
 test('a used file says who has the profile, and no two say the same', () => {
   const text = usedText(profile(1), 'D')
@@ -34,11 +33,6 @@ test('a used file says who has the profile, and no two say the same', () => {
   expect(JSON.parse(usedText(profile(1), 'D')).claim).not.toBe(claim)
   // What somebody has renamed back by hand is not whose it was.
   expect(JSON.parse(usedText({ ...profile(1), stored: text })).device).toBeUndefined()
-})
-
-test('the next name has no filler', () => {
-  const seen = ['8988.json', '8988F.json', '8988F.9.json'].map(nextName)
-  expect(seen).toEqual(['8988.2.json', '8988.2.json', '8988.10.json'])
 })
 
 /** What a call has decided that is gone by now. */
@@ -102,4 +96,69 @@ test('what can’t be finished is said, and the others are', () => {
     ['8981.json', '__8982.json'],
     [[expect.stringMatching(/^8981: a claim can't be finished: /)], unprinted('8982')],
   ])
+})
+
+const OTHER = JSON.stringify({ iccid: '8989', profile: 'AAAA' })
+const CLAIM = { '.claims/8988/nonce': USED }
+const free = { state: 'unused', name: '8988.json' }
+const claimed = { state: 'claimed', name: '8988.json', text: USED }
+const used = (text: string, isTwin: boolean) => ({ state: 'used', name: '8988.json', text, isTwin })
+const torn = (text: string, isTwin: boolean) => ({ ...used(text, isTwin), state: 'torn' })
+
+test.each([
+  ['nothing', {}, { state: 'gone' }],
+  ['the unused file', { '8988.json': STORED }, free],
+  ['it with a filler', { '8988F.json': STORED }, { ...free, name: '8988F.json' }],
+  ['a draft of a claim', { '8988.json': STORED, '.claims/~a/a': USED }, free],
+  ['a claim', { '8988.json': STORED, ...CLAIM }, claimed],
+  ['a claim, and no unused file', CLAIM, claimed],
+  ['a claim, and an empty used file', { ...CLAIM, '__8988.json': '' }, claimed],
+  ['a claim, and a used file that is being written', { ...CLAIM, '__8988.json': USED.slice(0, 9) }, claimed],
+  ['the used file', { '__8988.json': USED }, used(USED, false)],
+  ['that of a tool that only renames', { '__8988.json': STORED }, used(STORED, false)],
+  ['that of a move', { '__8988.json': TOMB }, used(TOMB, false)],
+  ['both files', { '8988.json': STORED, '__8988.json': USED }, used(USED, true)],
+  ['both, in two spellings', { '8988F.json': STORED, '__8988.json': USED }, used(USED, true)],
+  ['both, and a late claim', { ...CLAIM, '8988.json': STORED, '__8988.json': STORED }, used(STORED, true)],
+  ['an empty used file beside the unused one', { '8988.json': STORED, '__8988.json': '' }, torn('', true)],
+  ['an empty used file', { '__8988.json': '' }, torn('', false)],
+  ['a used file of another profile', { '__8988.json': OTHER }, torn(OTHER, false)],
+  ['it came back', { '__8988.json': TOMB, '8988.2.json': STORED }, { ...free, name: '8988.2.json' }],
+  ['it is coming back', { '__8988.json': TOMB, '.claims/8988.2+/nonce': STORED }, used(TOMB, false)],
+  [
+    'it came back and is used',
+    { '__8988.json': TOMB, '__8988F.2.json': USED },
+    { ...used(USED, false), name: '8988F.2.json' },
+  ],
+])('what the names say of a profile: %s', (_, files, use) => {
+  expect(useOf(directoryWith(files), '8988')).toEqual(use)
+})
+
+test('what is decided during the look, and then has no file for a moment, is claimed', () => {
+  const directory = directoryWith({ '8988.json': STORED })
+  once('before', 'look', '8988.json', () => {
+    claim(directory, '8988', USED)
+    unlinkSync(join(directory, '8988.json'))
+  })
+  expect(useOf(directory, '8988')).toEqual(claimed)
+})
+
+test('a used file that can’t be read is not taken for none', () => {
+  const directory = directoryWith({ '8988.json': STORED, '__8988.json/x': '' })
+  expect(() => useOf(directory, '8988')).toThrow('it is not a regular file')
+})
+
+test('of a used profile, the unused file goes in each spelling; of any other, none', () => {
+  const directory = directoryWith({ '8988.json': STORED, '8988F.json': STORED, '__8988.json': USED })
+  removeTwin(directory, useOf(directory, '8988'))
+  expect(namesIn(directory)).toEqual(['__8988.json'])
+  const other = directoryWith({ '8988.json': STORED, '__8988.json': '' })
+  removeTwin(other, useOf(other, '8988'))
+  expect([namesIn(other).length, [...readUnused(other).iccids]]).toEqual([2, []])
+})
+
+test('of a used profile that had come back, the unused files of its earlier comings go, too', () => {
+  const directory = directoryWith({ '8988F.json': STORED, '8988.2.json': STORED, '__8988.3.json': USED })
+  removeTwin(directory, useOf(directory, '8988'))
+  expect(namesIn(directory)).toEqual(['__8988.3.json'])
 })

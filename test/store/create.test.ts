@@ -5,6 +5,7 @@ import { readDecided } from '../../src/store/claim.ts'
 import { createAll, openClaims, settle } from '../../src/store/create.ts'
 import { CLAIMS } from '../../src/store/names.ts'
 import { namesIn, temporaryDirectory } from '../support/directory.ts'
+import { leaveClaim } from '../support/store.ts'
 import { disk, once, systemError } from '../support/watched-fs.ts'
 
 vi.mock('node:fs', async () => (await import('../support/watched-fs.ts')).watchedFs)
@@ -32,11 +33,7 @@ const path = (name: string) => join(directory, name)
 const read = (name: string) => readFileSync(path(name), 'utf8')
 /** Also those that nobody reads. */
 const claims = () => readdirSync(path(CLAIMS))
-/** What a killed call has decided. */
-const leftClaim = (key: string, text: string) => {
-  mkdirSync(path(join(CLAIMS, key)), { recursive: true })
-  writeFileSync(path(join(CLAIMS, key, 'nonce')), text)
-}
+const leftClaim = (key: string, text: string) => leaveClaim(directory, key, text)
 const states = async (...names: string[]) =>
   (await createAll(directory, names.map(claim))).map(({ state }) => state)
 

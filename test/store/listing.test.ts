@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { vol } from 'memfs'
 import { beforeEach, expect, test, vi } from 'vitest'
 import { iccidDigits } from '../../src/profile/iccid.ts'
-import { hasFillers, readUnused, readUsed, unusedOf } from '../../src/store/listing.ts'
+import { hasFillers, readUnused, readUsed, unusedOf, whyNone } from '../../src/store/listing.ts'
 import { fileName, usedName } from '../../src/store/names.ts'
 import { digits } from '../support/arbitrary.ts'
 
@@ -104,4 +104,34 @@ test('those that are too short for a device, or came back, come after the common
   const common = ['88000000000000000001', '89880000000000000009']
   const late = ['8988', '89880000000000000001.2', '9']
   expect(unusedOf([...late, ...common].map(fileName)).iccids).toEqual([...common, ...late])
+})
+
+const FILLED = ['8988F.json', '8988f.json', '__8988F.json', '__8988f.json']
+test.each(FILLED)(
+  'whether a directory has names with fillers, such as %s; it may, if it can’t be read',
+  (name) => {
+    listed('8989.json')
+    expect(hasFillers('/lot')).toBe(false)
+    listed(name)
+    expect([hasFillers('/lot'), hasFillers('/missing')]).toEqual([true, true])
+  },
+)
+
+test.each(['/file', '/file/profiles'])('a file in the place of a directory, or above it: %s', (path) => {
+  vol.fromJSON({ '/file': '' })
+  const failure = { facts: { kind: 'not-a-directory' }, message: `${path} is not a directory` }
+  expect(() => readUnused(path)).toThrow(expect.objectContaining(failure))
+})
+
+test.each<[string, name: string, last: string, mode?: number]>([
+  ['is used', '__1.json', 'lot-20'],
+  ['is no profile', 'x.json', 'lot-20'],
+  ['is in a hidden directory', '1.json', '.lot-20'],
+  ['is in one that can’t be looked into', '1.json', 'lot-20', 0],
+])('of a directory without profiles, another one in it is meant: not one whose file %s', (...row) => {
+  const [, name, last, mode = 0o700] = row
+  for (let n = 1; n < 20; n++) vol.mkdirSync(`/lots/lot-${n}`, { recursive: true })
+  vol.fromJSON({ [`/lots/${last}/${name}`]: '' })
+  vol.chmodSync(`/lots/${last}`, mode)
+  expect(whyNone('/lots', 0, false)).toEqual({ kind: 'no-profiles', below: undefined })
 })

@@ -1,9 +1,5 @@
-import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { hasFillers } from '../../src/store/listing.ts'
-import { keyOf, parseName, spellings, whyNoProfile } from '../../src/store/names.ts'
-import { temporaryDirectory } from '../support/directory.ts'
+import { keyOf, keyOfName, nextName, parseName, spellings, whyNoProfile } from '../../src/store/names.ts'
 
 test.each([
   ['8988 (1).json', '8988.json'],
@@ -16,19 +12,6 @@ test.each([
   expect(whyNoProfile(name)).toBe(
     original ? `its name is that of a copy of ${original}` : 'its name is not an ICCID and .json',
   ),
-)
-
-const FILLED = ['8988F.json', '8988f.json', '__8988F.json', '__8988f.json']
-test.each(FILLED)(
-  'whether a directory has names with fillers, such as %s; it may, if it can’t be read',
-  (name) => {
-    const directory = temporaryDirectory()
-    writeFileSync(join(directory, '8989.json'), '')
-    expect(hasFillers(directory)).toBe(false)
-    writeFileSync(join(directory, name), '')
-    expect(hasFillers(directory)).toBe(true)
-    expect(hasFillers(join(directory, 'missing'))).toBe(true)
-  },
 )
 
 test.each<[name: string, says?: ReturnType<typeof parseName>]>([
@@ -45,4 +28,10 @@ test('a profile that came back has the same key in each spelling', () => {
   expect(spellings('8988F.2.json')).toEqual(['8988F.2.json', '8988.2.json', '8988f.2.json'])
   const keys = spellings('8988.2.json').map((name) => keyOf(parseName(name) ?? { digits: '', number: 0 }))
   expect(new Set(keys)).toEqual(new Set(['8988.2']))
+  expect(['8988F.json', '__8988.3.json', 'x.json'].map(keyOfName)).toEqual(['8988', '8988.3', 'x.json'])
+})
+
+test('the next name has no filler', () => {
+  const seen = ['8988.json', '8988F.json', '8988F.9.json'].map(nextName)
+  expect(seen).toEqual(['8988.2.json', '8988.2.json', '8988.10.json'])
 })

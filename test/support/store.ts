@@ -14,6 +14,12 @@ export const profile = (n: number): StoredProfile => ({ iccid: `8988${n}`, profi
 /** From 0 on. */
 export const several = (count: number) => Array.from({ length: count }, (_, n) => profile(n))
 
+/** The files of a profile: unused, used by a device, and moved. */
+export const STORED = JSON.stringify({ iccid: '8988', profile: 'AAAA' })
+export const USED = STORED.replace('}', ',"device":"D","file":"8988.json","claim":"x"}')
+export const MOVED = { move: '0'.repeat(36), to: '/other', moved: { ...JSON.parse(STORED), from: 'y' } }
+export const TOMB = JSON.stringify(MOVED)
+
 /** A new directory with these files. */
 export function directoryWith(files: Record<string, string>): string {
   const directory = temporaryDirectory()
@@ -22,6 +28,12 @@ export function directoryWith(files: Record<string, string>): string {
     writeFileSync(join(directory, name), text)
   }
   return directory
+}
+
+/** What a call leaves that was killed right after it had decided a name. */
+export function leaveClaim(directory: string, key: string, text: string): void {
+  mkdirSync(join(directory, '.claims', key), { recursive: true })
+  writeFileSync(join(directory, '.claims', key, 'nonce'), text)
 }
 
 export const jsonIn = (directory: string, name: string) =>
@@ -45,5 +57,6 @@ export const nameOfGone = (ending?: string) => newName(ending).replace(`~${proce
 /** That of a process of another machine. */
 export const nameOfOther = (ending?: string) => newName(ending).replace(/^[^~]*/, 'another-machine')
 
-/** As any call does first, which says nothing. */
-export const recover = (directory: string) => finishFetches(directory, { warn() {}, tell() {} })
+/** As any call does first. */
+export const recover = (directory: string, warn: (text: string) => unknown = () => {}) =>
+  finishFetches(directory, { warn, tell() {} })

@@ -1,20 +1,31 @@
-import { mkdirSync, renameSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
+/** Answers that are put aside, and the space for them; also on disks that fail or fill up. */
+import * as fs from 'node:fs'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
+import fc from 'fast-check'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
+import { adviceOn } from '../../../src/advice/advice.ts'
+import { add, nothingAdded } from '../../../src/store/incoming/add.ts'
 import {
   ANSWER,
   countReceived,
+  END,
   formatAnswer,
   INCOMING,
   isAbandoned,
   isStoring,
   newName,
   parseAnswerFile,
+  putAside,
+  removeAnswer,
 } from '../../../src/store/incoming/answers.ts'
-import { temporaryDirectory } from '../../support/directory.ts'
-import { nameOfOther } from '../../support/store.ts'
+import { reserve, toReserve } from '../../../src/store/incoming/free-space.ts'
+import { openTarget } from '../../../src/store/incoming/target-directory.ts'
+import type { StoredProfile } from '../../../src/store/profile-file.ts'
+import { namesIn, temporaryDirectory } from '../../support/directory.ts'
+import { nameOfGone, nameOfOther, recover } from '../../support/store.ts'
 import { hasSymlinks } from '../../support/system.ts'
+import { disk, once, systemError } from '../../support/watched-fs.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
@@ -28,8 +39,8 @@ vi.mock('node:os', async (original) => ({
   hostname: () => machine.name,
 }))
 
-vi.mock('node:fs', async (original) => {
-  const fs = await original<typeof import('node:fs')>()
+vi.mock('node:fs', async () => {
+  const fs = (await import('../../support/watched-fs.ts')).watchedFs
   const changed = {
     statSync: (path: string, ...rest: []) =>
       path === '/proc/self/ns/pid' ? { ino: machine.container } : fs.statSync(path, ...rest),
@@ -39,17 +50,23 @@ vi.mock('node:fs', async (original) => {
   return { ...fs, ...changed, default: { ...fs, ...changed } }
 })
 
+/** How many pauses a call has made. */
+const waits = vi.hoisted(() => ({ pauses: 0 }))
+
+vi.mock('node:timers/promises', () => ({
+  setTimeout: async () => {
+    if (++waits.pauses > 100) throw new Error('it waits without end')
+  },
+}))
+
 beforeEach(() => {
   vi.restoreAllMocks()
   Object.assign(machine, { upSeconds: 30 * 24 * 3600, name: 'line-4', id: '1', container: 1 })
+  waits.pauses = 0
 })
 
-/** More than any system gives. */
-const NOBODY = 4_194_999
-
 /** A name that a process of this machine has given. */
-const nameOf = (pid: number | string, ending?: string) =>
-  newName(ending).replace(`~${process.pid}~`, `~${pid}~`)
+const nameOf = (pid: number | string) => newName().replace(`~${process.pid}~`, `~${pid}~`)
 
 /** As the system answers a process that asks for one of another user, or for one that is gone. */
 function systemSays(code: 'EPERM' | 'ESRCH'): void {
@@ -62,13 +79,13 @@ function systemSays(code: 'EPERM' | 'ESRCH'): void {
 function isLeft(name: string, ageMs: number, text = 'an answer'): boolean {
   const directory = temporaryDirectory()
   const path = join(directory, INCOMING, name)
-  mkdirSync(join(directory, INCOMING))
+  fs.mkdirSync(join(directory, INCOMING))
   const isAnswer = name.endsWith(ANSWER)
-  if (isAnswer) mkdirSync(path)
-  writeFileSync(isAnswer ? join(path, 'answer') : path, text)
+  if (isAnswer) fs.mkdirSync(path)
+  fs.writeFileSync(isAnswer ? join(path, 'answer') : path, text)
   const now = Date.now()
   const written = new Date(now - ageMs)
-  for (const each of isAnswer ? [join(path, 'answer'), path] : [path]) utimesSync(each, written, written)
+  for (const each of isAnswer ? [join(path, 'answer'), path] : [path]) fs.utimesSync(each, written, written)
   return isAbandoned(directory, name, now)
 }
 
@@ -76,8 +93,8 @@ const restarted = { upSeconds: 60 }
 
 /** The name is given before the machine changes. */
 test.each<[string, () => string, ms: number, isIt: boolean, Partial<typeof machine>?]>([
-  ['of a process that is gone', () => nameOf(NOBODY), 0, true],
-  ['a part of it', () => nameOf(NOBODY, '.0'), 0, true],
+  ['of a process that is gone', nameOfGone, 0, true],
+  ['a part of it', () => nameOfGone('.0'), 0, true],
   ['of a process that exists', () => nameOf(process.pid), 0, false],
   ['of another one that exists', () => nameOf(process.ppid), 0, false],
   ['of a number that no process has', () => nameOf('00'), 0, true],
@@ -92,7 +109,7 @@ test.each<[string, () => string, ms: number, isIt: boolean, Partial<typeof machi
   ['of another one, and this one has restarted', nameOfOther, 2 * MINUTE_MS, false, restarted],
   ['with another name', () => 'theirs', 100 * HOUR_MS, false],
   ['with almost one of ours', () => `${hostname()}~1~x.answer`, 100 * HOUR_MS, false],
-  ['put aside for a person', () => nameOf(NOBODY, '.damaged'), 100 * HOUR_MS, false],
+  ['put aside for a person', () => nameOfGone('.damaged'), 100 * HOUR_MS, false],
 ])('whether a saved response is abandoned: %s', (_, name, ageMs, isIt, changes = {}) => {
   const given = name()
   Object.assign(machine, changes)
@@ -106,9 +123,9 @@ test('a request of another machine is abandoned when it is a day old', () => {
 test('an answer that took long to come is as old as what was written last', () => {
   const [directory, name] = [temporaryDirectory(), nameOfOther()]
   const path = join(directory, INCOMING, name)
-  mkdirSync(path, { recursive: true })
-  writeFileSync(join(path, 'answer'), 'an answer')
-  utimesSync(path, 0, 0)
+  fs.mkdirSync(path, { recursive: true })
+  fs.writeFileSync(join(path, 'answer'), 'an answer')
+  fs.utimesSync(path, 0, 0)
   expect(isAbandoned(directory, name, Date.now())).toBe(false)
 })
 
@@ -123,7 +140,7 @@ test.skipIf(process.platform !== 'linux').each([
   ['container', { container: 2 }],
   ['machine', { id: '2' }],
 ])('in another %s with the same name, process numbers mean something else', (_, other) => {
-  const own = nameOf(NOBODY)
+  const own = nameOfGone()
   expect(isLeft(own, 0)).toBe(true)
   Object.assign(machine, other)
   expect([isLeft(own, 0), isLeft(own, 11 * MINUTE_MS)]).toEqual([false, true])
@@ -131,7 +148,7 @@ test.skipIf(process.platform !== 'linux').each([
 
 test('the name of the machine may have characters that a file name should not have', () => {
   machine.name = 'line~4/ö'
-  expect(isLeft(nameOf(NOBODY), 0)).toBe(true)
+  expect(isLeft(nameOfGone(), 0)).toBe(true)
 })
 
 test('a saved response is read as it was written', () => {
@@ -158,8 +175,8 @@ describe('what is put aside in a directory', () => {
   /** A directory in whose place for answers there is one file. */
   function having(name: string): string {
     const directory = temporaryDirectory()
-    mkdirSync(join(directory, INCOMING))
-    writeFileSync(join(directory, INCOMING, name), answer)
+    fs.mkdirSync(join(directory, INCOMING))
+    fs.writeFileSync(join(directory, INCOMING, name), answer)
     return directory
   }
 
@@ -176,10 +193,190 @@ describe('what is put aside in a directory', () => {
 
   test.skipIf(!hasSymlinks)('is not what a link leads to', () => {
     const directory = having('x.answer')
-    symlinkSync('x.answer', join(directory, INCOMING, 'y.answer'))
+    fs.symlinkSync('x.answer', join(directory, INCOMING, 'y.answer'))
     expect(countReceived(directory)).toBe(2)
-    renameSync(join(directory, INCOMING), join(directory, 'elsewhere'))
-    symlinkSync('elsewhere', join(directory, INCOMING), 'dir')
+    fs.renameSync(join(directory, INCOMING), join(directory, 'elsewhere'))
+    fs.symlinkSync('elsewhere', join(directory, INCOMING), 'dir')
     expect([isStoring(directory), countReceived(directory)]).toEqual([false, 0])
   })
+})
+
+const profiles = (count: number, length = 684): StoredProfile[] =>
+  Array.from({ length: count }, (_, n) => ({ iccid: `8988${n}`, profile: 'A'.repeat(length) }))
+
+async function place() {
+  const directory = temporaryDirectory()
+  const target = await openTarget(directory)
+  const incoming = join(directory, INCOMING)
+  return { directory, target, incoming, inside: () => fs.readdirSync(incoming) }
+}
+
+test('reserves as much space as the response will need, and releases it', async () => {
+  const { target, incoming, inside } = await place()
+  const aside = await reserve(target, 100)
+  expect(inside()).toEqual([aside])
+  const { size, blocks } = fs.statSync(join(incoming, aside, 'answer'))
+  expect(size).toBeGreaterThan(Buffer.byteLength(formatAnswer(profiles(100))))
+  // Where the system tells: it is no hole in a file.
+  if (blocks > 0) expect(blocks * 512).toBeGreaterThanOrEqual(size)
+  removeAnswer(target, aside)
+  expect(inside()).toEqual([])
+})
+
+const ANSWERS = { smaller: profiles(3), larger: profiles(3, 5000) }
+
+test.each(Object.entries(ANSWERS))('a response %s than the reserve is written over it', async (_, answer) => {
+  const { target, incoming, inside } = await place()
+  const aside = await reserve(target, 3)
+  const { ino } = fs.statSync(join(incoming, aside, 'answer'))
+  await putAside(target, aside, answer)
+  expect(inside()).toEqual([aside])
+  expect(fs.statSync(join(incoming, aside, 'answer')).ino).toBe(ino)
+  expect(fs.readFileSync(join(incoming, aside, 'answer'), 'utf8')).toBe(formatAnswer(answer))
+})
+
+test.each<[string, (incoming: string, aside: string) => void]>([
+  ['is gone', (incoming, aside) => fs.rmSync(join(incoming, aside), { recursive: true })],
+  ['is gone with all of .incoming', (incoming) => fs.rmSync(incoming, { recursive: true })],
+  [
+    'can’t be removed',
+    (incoming, aside) => {
+      fs.rmSync(join(incoming, aside, 'answer'))
+      fs.mkdirSync(join(incoming, aside, 'answer', 'theirs'), { recursive: true })
+    },
+  ],
+])('the reserve %s: the response is written to a new file, or it is reported', async (what, spoil) => {
+  const { directory, target, incoming } = await place()
+  const aside = await reserve(target, 2)
+  spoil(incoming, aside)
+  const added = nothingAdded()
+  if (what.startsWith('can')) {
+    // Nothing can be written there at all: it is told, and nothing of it is left.
+    await expect(add(target, aside, profiles(2), added)).rejects.toMatchObject({ facts: { kind: 'lost' } })
+    return
+  }
+  await add(target, aside, profiles(2), added)
+  expect(added.stored).toHaveLength(2)
+  expect(namesIn(directory)).toEqual(['89880.json', '89881.json'])
+})
+
+test('an empty response releases the space', async () => {
+  const { target, inside } = await place()
+  const aside = await reserve(target, 2)
+  await add(target, aside, [], nothingAdded())
+  expect(inside()).toEqual([])
+})
+
+test('the reserve of a killed fetch is removed; a partly written response is found', async () => {
+  const { directory, incoming } = await place()
+  const [unused, begun] = [nameOfGone(), nameOfGone()]
+  const room = toReserve(9000)
+  for (const each of [unused, begun]) {
+    fs.mkdirSync(join(incoming, each))
+    fs.writeFileSync(join(incoming, each, 'answer'), room)
+  }
+  // Those of version 1.1 are files.
+  for (const ending of ['.reserve', '.answer', '.fetch', '.0'])
+    fs.writeFileSync(join(incoming, nameOfGone(ending)), ending.length > 6 ? room : '')
+  const file = fs.openSync(join(incoming, begun, 'answer'), 'r+')
+  fs.writeSync(file, formatAnswer(profiles(2)) + END)
+  fs.closeSync(file)
+  expect(await recover(directory)).toEqual({ stored: ['89880', '89881'], known: [], damaged: [] })
+  expect(fs.readdirSync(incoming)).toEqual([])
+})
+
+/** What a power cut may leave of an answer that was being written over its reserve: each sector the old or the new one. */
+function torn(answer: string, isNew: readonly boolean[], sector: number): string {
+  const text = Buffer.from(answer + END)
+  const room = toReserve(text.length * 2)
+  const written = Buffer.concat([text, room.subarray(text.length)])
+  for (let at = 0; at < room.length; at += sector) {
+    if (!isNew[(at / sector) % isNew.length]) room.copy(written, at, at, at + sector)
+  }
+  return written.toString('utf8')
+}
+
+test('a partly written response never counts as complete, and no profile is invented', () => {
+  fc.assert(
+    fc.property(
+      fc.integer({ min: 1, max: 20 }),
+      fc.array(fc.boolean(), { minLength: 1, maxLength: 12 }),
+      fc.constantFrom(512, 4096),
+      (count, isNew, sector) => {
+        const answer = profiles(count)
+        const { profiles: found, isComplete } = parseAnswerFile(torn(formatAnswer(answer), isNew, sector))
+        expect(answer).toEqual(expect.arrayContaining(found))
+        // Whole, or as if nothing had been written at all.
+        if (isComplete) expect([0, count]).toContain(found.length)
+        if (isComplete && found.length === 0) expect(isNew[0]).toBe(false)
+        if (isNew.every(Boolean)) expect([isComplete, found.length]).toEqual([true, count])
+      },
+    ),
+    { numRuns: 500 },
+  )
+})
+
+test('a call that another one took for dead meanwhile puts its response aside anew', async () => {
+  const { target, incoming, inside } = await place()
+  const aside = await reserve(target, 2)
+  once('after', 'open r+', 'answer', () => fs.renameSync(join(incoming, aside), join(incoming, 'taken')))
+  await putAside(target, aside, profiles(2)).catch(() => {})
+  fs.rmSync(join(incoming, 'taken'), { recursive: true, force: true })
+  expect(inside()).toEqual([aside])
+  expect(fs.readFileSync(join(incoming, aside, 'answer'), 'utf8')).toBe(formatAnswer(profiles(2)))
+})
+
+/** Puts an answer aside over its reserve; the writes of it end with these errors. What is then there is returned, too. */
+async function putAsideOn(errors: string[]) {
+  const { target, incoming, inside } = await place()
+  const aside = await reserve(target, 2)
+  failWrites(errors)
+  const error = await putAside(target, aside, profiles(2)).then(
+    () => undefined,
+    ({ code }) => code,
+  )
+  const texts = inside().map((name) => fs.readFileSync(join(incoming, name, 'answer'), 'utf8'))
+  return { error, texts, pauses: waits.pauses }
+}
+
+/** Each of the next writes is done, and reported as an error. */
+function failWrites(errors: string[]): void {
+  disk.after = (call) => {
+    const code = call === 'write' ? errors.shift() : undefined
+    if (code !== undefined) throw systemError(code)
+  }
+}
+
+const WHOLE = [formatAnswer(profiles(2))]
+const times = (count: number, error: string) => Array<string>(count).fill(error)
+
+test.each([
+  ['EIO', 1, 0],
+  ['ENOSPC', 1, 0],
+  // The space of the removed reserve may be there later.
+  ['ENOSPC', 5, 4],
+  ['EDQUOT', 5, 4],
+])(
+  '%s, %i times: the reserve is removed, and the answer written to a new file',
+  async (code, count, pauses) => {
+    expect(await putAsideOn(times(count, code))).toEqual({ error: undefined, texts: WHOLE, pauses })
+  },
+)
+
+test.each(Object.entries({ ENOSPC: 4, EDQUOT: 4, EIO: 0 }))(
+  '%s: it gives up after %i pauses',
+  async (error, pauses) => {
+    expect(await putAsideOn(times(1000, error))).toEqual({ error, texts: [], pauses })
+  },
+)
+
+test.each([
+  ['ENOSPC', /^free disk space; this batch of 2 profiles was not requested$/],
+  ['EIO', /^free disk space or repair the disk; this batch of 2 profiles was not requested$/],
+])('%s: no space can be reserved, and nothing of it is left', async (code, hint) => {
+  const { target, inside } = await place()
+  failWrites([code])
+  const seen = reserve(target, 2).catch(adviceOn)
+  await expect(seen).resolves.toMatchObject({ outcome: 'disk', hint: expect.stringMatching(hint) })
+  expect(inside()).toEqual([])
 })

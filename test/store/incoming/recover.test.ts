@@ -1,20 +1,20 @@
 import * as fs from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, describe, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { adviceOn } from '../../../src/advice/advice.ts'
-import { formatAnswer, INCOMING } from '../../../src/store/incoming/answers.ts'
+import {
+  answerPath,
+  formatAnswer,
+  INCOMING,
+  incomingPath,
+  newName,
+} from '../../../src/store/incoming/answers.ts'
+import { BYTES_RESERVED, toReserve } from '../../../src/store/incoming/free-space.ts'
+import { findUnanswered, warnOfUnanswered } from '../../../src/store/incoming/recover.ts'
 import type { StoredProfile } from '../../../src/store/profile-file.ts'
 import { FreeList } from '../../../src/store/queue.ts'
 import { namesIn, temporaryDirectory } from '../../support/directory.ts'
-import {
-  directoryWith,
-  jsonIn,
-  nameOfGone,
-  nameOfOther,
-  profile,
-  recover,
-  several,
-} from '../../support/store.ts'
+import { directoryWith, nameOfGone, nameOfOther, profile, recover, several } from '../../support/store.ts'
 import { hasPosix, hasSymlinks } from '../../support/system.ts'
 import { disk, fail, systemError } from '../../support/watched-fs.ts'
 
@@ -36,14 +36,6 @@ const modeOf = (directory: string, name: string) => fs.statSync(join(directory, 
 /** A directory in which a call was killed after it had put an answer aside. */
 const interrupted = (profiles: readonly StoredProfile[], name = nameOfGone()) =>
   directoryWith({ [`${INCOMING}/${name}/answer`]: formatAnswer(profiles) })
-
-test('the contents of an empty used file are stored beside it, and the profile counts as used', async () => {
-  const directory = interrupted(several(2))
-  fs.writeFileSync(join(directory, '__89880.json'), '')
-  await recover(directory)
-  expect(namesIn(directory)).toEqual(['89880.json', '89881.json', '__89880.json'])
-  expect(jsonIn(directory, '89880.json')).toEqual(profile(0))
-})
 
 test('two recoveries of the same response store it once', async () => {
   const directory = interrupted(several(100))
@@ -167,4 +159,78 @@ test.skipIf(!hasSymlinks)('a link in the place of saved responses is not followe
   fs.symlinkSync(elsewhere, join(directory, INCOMING), 'dir')
   expect(await recover(directory)).toEqual({ stored: [], known: [], damaged: [] })
   expect(fs.readdirSync(elsewhere)).toHaveLength(1)
+})
+
+describe('what was requested, and not answered', () => {
+  const NOON = Date.parse('2026-11-23T12:00:00Z')
+
+  let directory = ''
+  beforeEach(() => {
+    directory = temporaryDirectory()
+    fs.mkdirSync(join(directory, INCOMING))
+  })
+
+  function leave(name: string, bytes: string | Uint8Array, ms = NOON): void {
+    fs.mkdirSync(incomingPath(directory, name))
+    fs.writeFileSync(answerPath(directory, name), bytes)
+    for (const path of [answerPath(directory, name), incomingPath(directory, name)])
+      fs.utimesSync(path, ms / 1000, ms / 1000)
+  }
+
+  const room = (profiles: number) => toReserve(profiles * BYTES_RESERVED)
+  const found = () => {
+    const { profiles, firstMs, lastMs } = findUnanswered(directory) ?? {}
+    return profiles === undefined ? undefined : [profiles, firstMs, lastMs]
+  }
+
+  test('what killed calls had requested, and when, is known from their reserves until a call removes them', async () => {
+    leave(nameOfGone(), room(100))
+    leave(nameOfGone(), room(1), NOON + 1500)
+    expect(found()).toEqual([101, NOON, NOON + 1500])
+    const told: unknown[] = []
+    await recover(directory, (text) => told.push([text.slice(0, 18), found()?.[0]]))
+    expect([told, found()]).toEqual([[['up to 101 profiles', 101]], undefined])
+  })
+
+  test.each([[[0, 0]], [[99.5, 0]]])(
+    'a reserve that is not whole: nothing was requested',
+    ([profiles = 0]) => {
+      leave(nameOfGone(), new Uint8Array(1 + profiles * BYTES_RESERVED))
+      expect(found()).toBeUndefined()
+    },
+  )
+
+  test('a call that lives has requested nothing in vain; another machine’s, when it is a day old', () => {
+    leave(newName(), room(3), Date.now())
+    leave(nameOfOther(), room(3), Date.now() - HOUR_MS)
+    expect(found()).toBeUndefined()
+    leave(nameOfOther(), room(4), Date.now() - 25 * HOUR_MS)
+    expect(found()?.[0]).toBe(4)
+  })
+
+  test('an answer of which nothing is written yet is a request; any other is none', () => {
+    leave(nameOfGone(), room(5))
+    leave(nameOfGone(), formatAnswer([{ iccid: '8988', profile: 'AAAA' }]))
+    // As version 1.1 left them.
+    fs.writeFileSync(incomingPath(directory, nameOfGone()), room(6))
+    fs.writeFileSync(incomingPath(directory, nameOfGone('.reserve')), room(7))
+    expect(found()?.[0]).toBe(18)
+  })
+
+  test('nothing is there, or nothing is known', () => {
+    expect(findUnanswered(join(directory, 'nowhere'))).toBeUndefined()
+    leave('theirs.answer', room(5))
+    expect(found()).toBeUndefined()
+  })
+
+  test.each([
+    [1, NOON, '1 profile', 'at 2026-11-23T12:00:00.000Z'],
+    [200, NOON + 250, '200 profiles', 'from 2026-11-23T12:00:00.000Z to 2026-11-23T12:00:00.250Z'],
+  ])('says so: %i', (profiles, lastMs, what, when) => {
+    const said: unknown[] = []
+    const messages = { warn: (...all: unknown[]) => said.push(all), tell() {} }
+    warnOfUnanswered({ directory: 'D', profiles, firstMs: NOON, lastMs }, messages)
+    const text = `up to ${what} may have been allocated and not stored in D: a fetch was interrupted that had requested them ${when}`
+    expect(said).toEqual([[text, 'unanswered']])
+  })
 })

@@ -1,13 +1,12 @@
-import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test, vi } from 'vitest'
 import { UnusableProfile } from '../../src/failure.ts'
 import { namesIn, readIfThere } from '../../src/store/directory-entries.ts'
-import { hasFillers, readUnused, whyNone } from '../../src/store/listing.ts'
-import { readProfile } from '../../src/store/profile-file.ts'
+import { deviceIn, readProfile, refuseAssigned, tombstoneIn } from '../../src/store/profile-file.ts'
 import { temporaryDirectory } from '../support/directory.ts'
-import { modesCount } from '../support/system.ts'
-import { fail, once, systemError } from '../support/watched-fs.ts'
+import { MOVED, STORED, TOMB, USED } from '../support/store.ts'
+import { once, systemError } from '../support/watched-fs.ts'
 
 vi.mock('node:fs', async () => (await import('../support/watched-fs.ts')).watchedFs)
 
@@ -50,44 +49,12 @@ test('what another client of NFS has just replaced or removed is looked at again
   expect(namesIn(directory)).toEqual(['1.json'])
 })
 
-test('a file in the place of a directory, or above it', () => {
-  const file = join(temporaryDirectory(), 'file')
-  writeFileSync(file, '')
-  for (const path of [file, join(file, 'profiles')]) {
-    const facts = { kind: 'not-a-directory' }
-    const failure = expect.objectContaining({ facts, message: `${path} is not a directory` })
-    expect(() => readUnused(path)).toThrow(failure)
-  }
-})
-
-test('the name of any profile may have a filler in a directory that can’t be read', () => {
-  const directory = temporaryDirectory()
-  expect(hasFillers(directory)).toBe(false)
-  fail(/^opendir$/, '')
-  expect(hasFillers(directory)).toBe(true)
-})
-
-describe('a directory without profiles: another one in it is meant', () => {
-  /** Twenty directories in one, of which the last has this file. */
-  function twenty(name: string, last = 'lot-20'): string {
-    const directory = temporaryDirectory()
-    for (let n = 1; n < 20; n++) mkdirSync(join(directory, `lot-${n}`))
-    mkdirSync(join(directory, last))
-    writeFileSync(join(directory, last, name), '')
-    return directory
-  }
-
-  test.each([
-    ['is used', '__1.json', 'lot-20'],
-    ['is no profile', 'x.json', 'lot-20'],
-    ['is in a hidden directory', '1.json', '.lot-20'],
-  ])('not one whose file %s', (_, name, last) => {
-    expect(whyNone(twenty(name, last), 0, false)).toEqual({ kind: 'no-profiles', below: undefined })
-  })
-
-  test.skipIf(!modesCount)('not one that can’t be looked into', () => {
-    const directory = twenty('1.json')
-    chmodSync(join(directory, 'lot-20'), 0)
-    expect(whyNone(directory, 0, false)).toEqual({ kind: 'no-profiles', below: undefined })
-  })
+test('whom a file names: a device or a move, and only then nobody else may get it', () => {
+  expect(deviceIn(USED)).toBe('D')
+  for (const text of [STORED, TOMB, '', '[]', '{"device":1}']) expect(deviceIn(text)).toBeUndefined()
+  expect(tombstoneIn(TOMB)).toEqual({ move: MOVED.move, to: MOVED.to, profile: MOVED.moved })
+  const broken = [{ move: '../x' }, { to: 1 }, { moved: { iccid: '8988' } }, { moved: null }]
+  for (const each of broken) expect(tombstoneIn(JSON.stringify({ ...MOVED, ...each }))).toBeUndefined()
+  expect(() => refuseAssigned(USED)).toThrow('device D has it')
+  expect(() => refuseAssigned(STORED)).not.toThrow()
 })
