@@ -1,13 +1,18 @@
+import { once } from 'node:events'
+import net, { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterEach, describe, expect, inject, test } from 'vitest'
+import tls from 'node:tls'
+import { afterEach, describe, expect, inject, test, vi } from 'vitest'
 import { adviceOn } from '../../src/advice/advice.ts'
+import { Failure } from '../../src/failure.ts'
 import { CallFailure } from '../../src/service/call-failure.ts'
-import { type Client, clientOf, type Limits } from '../../src/service/client.ts'
+import { type Client, clientOf, endpoint, type Limits, redirectTarget } from '../../src/service/client.ts'
 import { temporaryDirectory } from '../support/directory.ts'
 import { selfSigned } from '../support/keys.ts'
 import { REFUSES } from '../support/sandbox.ts'
-import { type Fault, type Service, startService } from '../support/service.ts'
+import { type Fault, type Service, type ServiceOptions, startService } from '../support/service.ts'
 import { until } from '../support/softsim.ts'
+import { startTunnel } from '../support/tunnel.ts'
 
 const API_KEY = 'softsim-key'
 const apiKeys = [{ key: API_KEY, kind: 'softsim' as const, publicKey: inject('keys').publicKey }]
@@ -17,6 +22,23 @@ const PATIENT: Limits = {
 }
 let service: Service
 let client: Client
+const closing: (() => unknown)[] = []
+
+afterEach(async () => {
+  vi.unstubAllEnvs()
+  for (const close of closing.splice(0)) await close()
+})
+
+async function start(options: Partial<ServiceOptions> = {}): Promise<void> {
+  service = await startService({ apiKeys, ...options })
+  closing.push(service.close)
+}
+
+function connect(url: URL | string, limits?: Limits): Client {
+  const made = clientOf({ url: new URL(url), apiKey: API_KEY, ...(limits && { limits }), trace: () => {} })
+  closing.unshift(() => made.close())
+  return made
+}
 
 interface Setting extends Partial<Limits> {
   /** What the service promises. */
@@ -29,19 +51,13 @@ async function ask(
   { keepAliveMs, ...limits }: Setting = {},
   signal = new AbortController().signal,
 ) {
-  service = await startService({ apiKeys, ...(keepAliveMs !== undefined && { keepAliveMs }) })
+  await start({ ...(keepAliveMs !== undefined && { keepAliveMs }) })
   service.fault(...faults)
-  const url = new URL(`${service.url}?version=1.0.0`)
-  client = clientOf({ url, apiKey: API_KEY, limits: { ...PATIENT, ...limits }, trace: () => {} })
+  client = connect(`${service.url}?version=1.0.0`, { ...PATIENT, ...limits })
   return client.ask(3, signal)
 }
 
 const failed = (traits: Partial<CallFailure>) => expect.objectContaining({ name: 'CallFailure', ...traits })
-
-afterEach(async () => {
-  await client.close()
-  await service.close()
-})
 
 describe('a connection', () => {
   const again = () => client.ask(1, new AbortController().signal)
@@ -96,9 +112,10 @@ test.each<[string, Fault, Partial<Limits>]>([
 
 /** The hint of a call to a service with a certificate that is signed by itself. */
 async function hintFrom(locate: (service: Service) => string): Promise<string> {
-  service = await startService({ apiKeys, tls: selfSigned(temporaryDirectory()), redirect: true })
-  client = clientOf({ url: new URL(locate(service)), apiKey: API_KEY, limits: PATIENT, trace: () => {} })
-  const error = await client.ask(1, new AbortController().signal).catch((reason: unknown) => reason)
+  await start({ tls: selfSigned(temporaryDirectory()), redirect: true })
+  const error = await connect(locate(service), PATIENT)
+    .ask(1, new AbortController().signal)
+    .catch((reason: unknown) => reason)
   expect(service.requests.filter(({ secure }) => secure)).toEqual([])
   return adviceOn(error).hint
 }
@@ -115,11 +132,8 @@ test('a failure after a redirect says where it leads', async () => {
 })
 
 test('a connection that is refused costs nothing', async () => {
-  await ask([])
-  const other = clientOf({ url: new URL(REFUSES), apiKey: API_KEY, trace: () => {} })
-  const call = other.ask(1, new AbortController().signal)
+  const call = connect(REFUSES).ask(1, new AbortController().signal)
   await expect(call).rejects.toEqual(failed({ isPassing: true, mayHaveAllocated: false }))
-  await other.close()
 })
 
 const RETRY_LATER = { 'retry-after': '1' }
@@ -193,11 +207,156 @@ test('a call that was called off before is not sent, and costs nothing', async (
 
 test('a call that is called off while it waits for a connection costs nothing', async () => {
   await ask([])
-  const other = clientOf({ url: new URL(service.url), apiKey: API_KEY, trace: () => {} })
   const stop = new AbortController()
-  const call = other.ask(1, stop.signal)
+  const call = connect(service.url).ask(1, stop.signal)
   stop.abort()
   await expect(call).rejects.toEqual(failed({ isPassing: false, mayHaveAllocated: false }))
-  await other.close()
   expect(service.requests).toHaveLength(1)
+})
+
+describe('through a proxy', () => {
+  /** Nothing listens here (RFC 6335 6: reserved). */
+  const NOWHERE = '127.0.0.1:1'
+  const LIMITS = { connect: 3e4, silence: 3e4, connections: 4, idle: 1000, least: { bytes: 1, ms: 3e4 } }
+  /** Why a call through this proxy fails. */
+  async function failureThrough(proxy: string, limits = LIMITS, signal = new AbortController().signal) {
+    vi.stubEnv('HTTPS_PROXY', proxy)
+    vi.stubEnv('NO_PROXY', '')
+    const call = connect(`https://${NOWHERE}/`, limits).ask(1, signal)
+    return call.catch((error: unknown) => error)
+  }
+
+  /** A server that does this with every connection. */
+  async function serverThat(does: (socket: Socket) => void): Promise<string> {
+    const sockets: Socket[] = []
+    const server: Server = createServer((socket) => {
+      sockets.push(socket)
+      socket.on('error', () => {})
+      does(socket)
+    })
+    await once(server.listen(0, '127.0.0.1'), 'listening')
+    closing.push(() => {
+      for (const socket of sockets) socket.destroy()
+      server.close()
+    })
+    return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  }
+
+  /** Whatever the proxy does: the request has not gone out. */
+  const failedBefore = (message: RegExp, isPassing: boolean) =>
+    failed({ message: expect.stringMatching(message), isPassing, mayHaveAllocated: false })
+
+  test.each([
+    ['the service', ''],
+    ['a proxy', `http://${NOWHERE}`],
+  ])('a distant address among several of %s gets enough time to connect', async (_, proxy) => {
+    // No loopback is far away, and so only what is asked of Node can be seen.
+    const connects = [vi.spyOn(net, 'connect'), vi.spyOn(tls, 'connect')]
+    await failureThrough(proxy)
+    const options = connects.flatMap(({ mock }) => mock.calls.map(([given]) => given))
+    vi.restoreAllMocks()
+    expect(options).toContainEqual(expect.objectContaining({ autoSelectFamilyAttemptTimeout: 5000 }))
+  })
+
+  test('proxy not reachable: the message blames the proxy, not the service', async () => {
+    const failure = await failureThrough(`http://${NOWHERE}`)
+    expect(failure).toEqual(failedBefore(/^the proxy refuses the connection \(ECONNREFUSED\)$/, true))
+    expect(failure).toHaveProperty('facts', { kind: 'refused-by-proxy' })
+  })
+
+  test.each<[does: string, (socket: Socket) => void, message: RegExp, isPassing: boolean]>([
+    ['closes the connection', (at) => at.destroy(), /^the connection to the proxy was (closed|reset) /, true],
+    ['never responds', () => {}, /^the proxy did not answer in time /, true],
+    ['is none', (at) => at.write('SSH-2.0-OpenSSH\r\n'), /^the proxy sent an invalid HTTP response$/, false],
+  ])('a proxy that %s', async (does, serve, message, isPassing) => {
+    const limits = does === 'never responds' ? { ...LIMITS, connect: 50 } : LIMITS
+    expect(await failureThrough(await serverThat(serve), limits)).toEqual(failedBefore(message, isPassing))
+  })
+
+  test('a signal ends the wait for a proxy that never responds', async () => {
+    const stop = new AbortController()
+    const url = await serverThat((socket) => socket.once('data', () => stop.abort()))
+    const forever = { ...LIMITS, connect: 600_000, silence: 600_000 }
+    expect(await failureThrough(url, forever, stop.signal)).toEqual(failedBefore(/^interrupted$/, false))
+  })
+
+  const PASSING = [408, 429, 500, 502, 599]
+
+  test.each([407, 403, 302, 400, ...PASSING].map((status) => [status, PASSING.includes(status)] as const))(
+    'a proxy that returns %i: temporary, %s',
+    async (status, isPassing) => {
+      const tunnel = await startTunnel({ refusals: [status] })
+      closing.push(tunnel.close)
+      expect(await failureThrough(tunnel.url)).toEqual(failedBefore(RegExp(`\\(${status}\\)$`), isPassing))
+    },
+  )
+})
+
+describe('addresses', () => {
+  test.each([
+    ['https://api.onomondo.com/sims/profiles', 'https://api.onomondo.com/sims/profiles?version=1.2.3'],
+    ['https://host/', 'https://host/?version=1.2.3'],
+    ['https://host/a?site=7', 'https://host/a?site=7&version=1.2.3'],
+    ['https://host/a?site=a%20b&x', 'https://host/a?site=a%20b&x&version=1.2.3'],
+    ['https://host/a?version=0.9', 'https://host/a?version=0.9'],
+    ['https://host/a#part', 'https://host/a?version=1.2.3'],
+    ['http://127.0.0.1:8080/a', 'http://127.0.0.1:8080/a?version=1.2.3'],
+    ['http://127.1.2.3/a', 'http://127.1.2.3/a?version=1.2.3'],
+    ['http://localhost/a', 'http://localhost/a?version=1.2.3'],
+    ['http://[::1]:81/a', 'http://[::1]:81/a?version=1.2.3'],
+  ])('%s', (text, expected) => expect(endpoint(text, '1.2.3').href).toBe(expected))
+
+  test.each([
+    ['http://example.com/a', /plain http to example\.com/],
+    ['http://localhost.example.com/a', /plain http/],
+    ['http://notlocalhost/a', /plain http/],
+    ['HTTPS://host:81810/a', /^bad-url$/],
+    ['http://127.0.0.1.example.com/a', /plain http/],
+    ['http://10.0.0.1/a', /plain http/],
+    ['http://[::2]/a', /plain http/],
+    ['https://host:81810/a', /^bad-url$/],
+    ['http://local host/a', /^bad-url$/],
+    ['ftp://host/a', /^no-web-url$/],
+    ['file:///etc/passwd', /^no-web-url$/],
+    ['example.com/sims', /^no-web-url$/],
+    ['', /^no-web-url$/],
+    ['https://user@host/a', /^user-in-url$/],
+    ['https://:secret@host/a', /^user-in-url$/],
+  ])('%s is refused', (text, message) => {
+    const call = () => endpoint(text, '1.2.3')
+    expect(call).toThrow(Failure)
+    expect(call).toThrow(message)
+    expect(call).not.toThrow(/secret/)
+  })
+
+  const from = new URL('https://host:8443/sims/profiles?version=1')
+
+  test.each([
+    ['https://host/elsewhere', 'https://host/elsewhere'],
+    ['https://host:9443/elsewhere', 'https://host:9443/elsewhere'],
+    ['/moved?version=1', 'https://host:8443/moved?version=1'],
+    ['//host/moved', 'https://host/moved'],
+    ['https://HOST/moved', 'https://host/moved'],
+  ])('a redirect to %s is followed', (location, expected) => {
+    expect(redirectTarget(from, location)?.href).toBe(expected)
+  })
+
+  test.each([
+    'http://host:8443/sims/profiles',
+    'https://other/sims/profiles',
+    'https://host.other/sims/profiles',
+    'https://evilhost/sims/profiles',
+    'https://evil.host/sims/profiles',
+    'https://host@other/',
+    '//other/sims/profiles',
+    'ftp://host/',
+    'https://',
+    undefined,
+  ])('a redirect to %s is not followed', (location) => expect(redirectTarget(from, location)).toBeUndefined())
+
+  test('a redirect from plain http on this machine is followed only to https on this machine', () => {
+    const plain = new URL('http://localhost:8080/a')
+    expect(redirectTarget(plain, 'https://localhost:8443/a')?.href).toBe('https://localhost:8443/a')
+    expect(redirectTarget(plain, '/b')).toBeUndefined()
+  })
 })

@@ -1,16 +1,15 @@
 import { crc32 as zlib } from 'node:zlib'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { encodeHex, type Profile } from '../../src/profile/formats.ts'
+import { encodeHex, encodeJson, encodeRaw, FIELDS, type Profile } from '../../src/profile/formats.ts'
 import { newerProblems, problems } from '../../src/profile/validate.ts'
 import { acceptable, hexOptions } from '../support/arbitrary.ts'
 import { dataOf, plainProfile, readTlv } from '../support/profiles.ts'
 
 const KEY = '000102030405060708090A0B0C0D0E0F'
-const EMPTY = { iccid: null, imsi: null, opc: null, k: null, kic: null, kid: null } as const
-const NOTHING_MORE = { pin: null, puk: null, adm: null, smsp: null, smsc: null } as const
+const NOTHING = Object.fromEntries(FIELDS.map((field) => [field, null])) as Profile
 const KNOWN: Profile = {
-  ...NOTHING_MORE,
+  ...NOTHING,
   ...{ iccid: '89000123456789012341', imsi: '001010123456063' },
   ...{ opc: '0'.repeat(32), k: KEY, kic: KEY, kid: KEY },
 }
@@ -40,7 +39,7 @@ test.each([
   ['adm', '0123456789abcdef', '0a2030313233343536373839616263646566'],
   ['adm', '0123456789ABCDEF', '0a2030313233343536373839414243444546'],
 ] as const)('%s %s alone', (field, value, expected) => {
-  expect(encodeHex({ ...EMPTY, ...NOTHING_MORE, [field]: value }, PLAIN)).toBe(expected)
+  expect(encodeHex({ ...NOTHING, [field]: value }, PLAIN)).toBe(expected)
 })
 
 test('a filler at the end of an ICCID does not count as a digit', () => {
@@ -115,5 +114,37 @@ test('a device reads every acceptable profile back from its line, and nothing el
       expect(text.slice(-12) === `fe08${crc}`).toBe(options.crc)
     }),
     { numRuns: 200 },
+  )
+})
+
+const FULL: Profile = {
+  ...plainProfile(1),
+  ...{ iccid: '89457300000013500452', imsi: '234602102350049' },
+  k: '000102030405060708090A0B0C0D0E0F',
+  opc: '101112131415161718191A1B1C1D1E1F',
+  kic: '202122232425262728292A2B2C2D2E2F',
+  kid: '303132333435363738393A3B3C3D3E3F',
+}
+const entriesOf = (profile: Profile, options = PLAIN): { name: string; file: string; content: string }[] =>
+  JSON.parse(encodeJson(profile, options)).additional_fields
+
+test('an absent field is null and has no file', () => {
+  const { iccid, imsi, k, opc } = FULL
+  const profile = { ...NOTHING, iccid, imsi, k, opc }
+  expect(JSON.parse(encodeJson(profile, PLAIN)).profile).toEqual(profile)
+  const seen = entriesOf(profile).map(({ file }) => file)
+  expect(seen).toEqual(['/3f00/7ff0/6f07', '/3f00/2fe2', '/3f00/a001', 'n/a'])
+})
+
+const FILES = { kic: '/3f00/a004', kid: '/3f00/a004', opc: '/3f00/a001' }
+
+test.each(Object.entries(FILES))('without %s there is no %s', (field, file) => {
+  expect(entriesOf({ ...FULL, [field]: null }).map((entry) => entry.file)).not.toContain(file)
+})
+
+test('raw is only the profile', () => {
+  expect(encodeRaw(FULL)).toBe(JSON.stringify(JSON.parse(encodeJson(FULL, PLAIN)).profile))
+  expect(encodeRaw({ ...NOTHING, iccid: '8988' })).toBe(
+    '{"iccid":"8988","k":null,"opc":null,"kid":null,"kic":null,"imsi":null,"pin":null,"puk":null,"adm":null,"smsp":null,"smsc":null}',
   )
 })
