@@ -105,15 +105,4 @@ describe.skipIf(!hasPosix)('fetch', { concurrent: true }, () => {
     expect(stderr).not.toContain('interrupted: stored')
     expectAllStored(sandbox)
   })
-
-  test('a signal ends the wait for the rate limit, which is reported', async () => {
-    const { startFetch, fault } = await startSandbox()
-    fault({ kind: 'status', status: 503, headers: { 'retry-after': '100' }, times: 10 })
-    const { child, says, ended } = startFetch()
-    await says('waiting')
-    child.kill('SIGINT')
-    const { code, stdout, stderr } = await ended
-    expect([code, stdout]).toEqual([130, ''])
-    expect(stderr).toMatch(/^softsim: waiting (100|9\d) s for the rate limit$/m)
-  })
 })

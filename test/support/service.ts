@@ -33,10 +33,8 @@ export interface ServiceOptions {
   tls?: { key: string; cert: string; ciphers?: string }
   /** Plain HTTP only redirects to HTTPS; needs `tls`. */
   redirect?: boolean
-  /** Calls of one API key in one window, 600 by default. */
+  /** Calls of one API key in one window, 600 by default. It lasts a minute, to the end of the second. */
   callsPerMinute?: number
-  /** How long a window is, 60 by default; it then lasts to the end of the second. */
-  windowSeconds?: number
   /** How many profiles there are in all. */
   supply?: number
   /** How long it keeps a connection without a request, and promises to; 0: for ever, without a promise. */
@@ -89,7 +87,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   for (const apiKey of options.apiKeys) {
     accounts.set(apiKey.key, apiKey.kind === 'softsim' ? { seal: stock.sealer(apiKey.publicKey) } : {})
   }
-  const countCall = rateLimit(options.callsPerMinute ?? 600, options.windowSeconds ?? 60)
+  const countCall = rateLimit(options.callsPerMinute ?? 600)
   const faults = faultQueue()
   const requests: ReceivedRequest[] = []
   const delivered = new Map<string, PlainProfile>()
@@ -236,10 +234,10 @@ function judge(received: ReceivedRequest, account: Account | undefined): Answer 
 }
 
 /**
- * A window for each API key; its end is a whole second, as the header can tell no other. It ends so many seconds after it
- * is used up: a client on a busy machine can't miss it.
+ * A window for each API key; its end is a whole second, as the header can tell no other. It ends a minute after it is used
+ * up: a client on a busy machine can't miss it.
  */
-function rateLimit(limit: number, seconds: number) {
+function rateLimit(limit: number) {
   const windows = new Map<string | undefined, { calls: number; reset: number }>()
   return (key: string | undefined) => {
     let window = windows.get(key)
@@ -248,7 +246,7 @@ function rateLimit(limit: number, seconds: number) {
       windows.set(key, window)
     }
     window.calls += 1
-    if (window.calls <= limit) window.reset = Math.ceil(Date.now() / 1000 + seconds)
+    if (window.calls <= limit) window.reset = Math.ceil(Date.now() / 1000 + 60)
     const headers = {
       'x-ratelimit-limit': String(limit),
       'x-ratelimit-remaining': String(Math.max(0, limit - window.calls)),
