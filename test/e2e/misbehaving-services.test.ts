@@ -49,12 +49,9 @@ const SERVICES: Record<string, Misbehaviour> = {
     { order: 5, lost: 5 + 1 + 1 + 1 },
   ),
   'fails before it allocates': works([{ kind: 'status', status: 500 }]),
-  'is busy, and says when to come again': works([{ kind: 'status', status: 503, headers: again, times: 2 }]),
-  'limits the rate': works([{ kind: 'status', status: 429, headers: again, times: 2 }]),
   'hangs up before it allocates': works([{ kind: 'drop-before' }]),
   'hangs up after it has allocated': works([{ kind: 'drop-after' }], { lost: ORDER }),
   'resets the connection': works([{ kind: 'reset' }]),
-  'breaks off amid an answer': works([{ kind: 'torn' }], { lost: ORDER }),
   'breaks off each answer of more than 10 kB': works([{ kind: 'torn-after', bytes: 10_000, ...ALWAYS }], {
     lost: ORDER + 16,
   }),
@@ -66,13 +63,6 @@ const SERVICES: Record<string, Misbehaviour> = {
   }),
   'sends an answer in small parts': works([{ kind: 'drip', ms: 1, bytes: 1000 }]),
   'sends fewer than asked': works(short(20, 10, 5)),
-  'sends the same answer again': {
-    ...{ faults: [...short(20), { kind: 'repeat' }], code: 8, stored: 20 },
-    error: /the service has no more profiles/,
-  },
-  'sends something else, too': works([{ kind: 'bad-entries', entries: [{ iccid: 'none' }] }], {
-    unread: 1,
-  }),
   'sends little that can be used': {
     faults: [1, 2, 3].map(
       (n) => ({ kind: 'replace', profiles: [{ ...good, iccid: iccid(n) }, ...BAD] }) as const,
@@ -82,12 +72,6 @@ const SERVICES: Record<string, Misbehaviour> = {
       /stored 3 of 60 profiles in .+, 150 received that can't be used .*: most of what the service sends can't be used$/,
   },
   'sends what was not allocated': works([{ kind: 'replace', profiles: [good] }], { order: 1 }),
-  'begins with a byte order mark': works([{ kind: 'dressed', before: '\ufeff' }]),
-  'never ends': fails({ kind: 'huge' }, /the answer is too large/),
-  'has no more profiles': {
-    ...{ faults: [...short(20), { kind: 'status', status: 404 }], code: 8, stored: 20 },
-    error: /stored 20 of 40 .*: the service has no more profiles \(404\)/,
-  },
   'is a proxy that wants a login': fails(
     { kind: 'status', status: 407 },
     /a proxy requires a valid user name and password \(407\)/,
@@ -154,18 +138,4 @@ test.concurrent('if large responses break, fetch asks for fewer profiles and sto
   const broken = sandbox.requests.findIndex(({ status }) => status === 'dropped')
   expect(sandbox.asked()[0]).toBe(100)
   expect(sandbox.asked().slice(broken + 1, broken + 5)).toEqual([1, 1, 2, 4])
-})
-
-test.concurrent.each([
-  [401, /.*5000 .*API key.*/],
-  [404, /.*5000 .*no more profiles.*/],
-])('%i after some profiles are stored', async (status, why) => {
-  const sandbox = await startSandbox()
-  sandbox.fault({ kind: 'none' }, { kind: 'status', status, times: 20 })
-  const run = await sandbox.fetch(['-n', '5000'])
-  expect(run).toMatchObject({ code: 8, stdout: '' })
-  expect(run.stderr).toMatch(why)
-  expectAllStored(sandbox)
-  // A few run at once; none is asked again, and none begins after the first was refused.
-  expect(sandbox.requests.length).toBeLessThanOrEqual(5)
 })

@@ -1,55 +1,18 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, inject, test } from 'vitest'
-import { directoryOf, namesIn, someProfiles, temporaryDirectory } from '../support/directory.ts'
+import { describe, expect, test } from 'vitest'
+import { namesIn, temporaryDirectory } from '../support/directory.ts'
 import { type Sandbox, startSandbox } from '../support/sandbox.ts'
-import { type Options, startSoftsim, until } from '../support/softsim.ts'
+import { type Options, until } from '../support/softsim.ts'
 import { hasPosix, isRunByNode } from '../support/system.ts'
 
-const { privateKeyPath: KEY } = inject('keys')
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
-
-const IS_SPOILT = hasPosix && isRunByNode
-test.skipIf(!IS_SPOILT).each(SIGNALS)(
-  'next, %s just before the claim: nothing is claimed',
-  async (signal) => {
-    const directory = directoryOf(someProfiles(6))
-    const before = namesIn(directory)
-    const env = signalAtFirstProfile(signal)
-    const run = await startSoftsim(['next', '-k', KEY, '-i', directory, '-n', '6'], { env }).ended
-    const stderr = expect.stringMatching(
-      /^softsim: error: interrupted; nothing was claimed\nsoftsim: hint: .+\n$/,
-    )
-    expect(run).toEqual({ code: 130, signal: null, stdout: '', stderr })
-    expect(namesIn(directory)).toEqual(before)
-  },
-)
-
-/** The program gets a signal when it opens the first profile: the Node that runs it is spoilt for that. */
-function signalAtFirstProfile(signal: NodeJS.Signals): Record<string, string> {
-  return spoiltBy(`
-    const fs = require('node:fs')
-    const { openSync } = fs
-    fs.openSync = (path, ...more) => {
-      if (/[0-9]{19}[.]json$/.test(path)) {
-        fs.openSync = openSync
-        process.kill(process.pid, '${signal}')
-      }
-      return openSync(path, ...more)
-    }
-  `)
-}
 
 /** A timer of ten seconds ends at once: the Node that runs the program is spoilt for that. */
 function shortTenSeconds(): Record<string, string> {
-  const spoilt = '(action, ms, ...more) => start(action, ms === 10_000 ? 0 : ms, ...more)'
-  return spoiltBy(`const start = setTimeout\nglobalThis.setTimeout = ${spoilt}\n`)
-}
-
-/** The environment in which Node runs some code before the program. */
-function spoiltBy(code: string): Record<string, string> {
   const spoiler = join(temporaryDirectory(), 'spoiler.cjs')
-  writeFileSync(spoiler, code)
+  const spoilt = '(action, ms, ...more) => start(action, ms === 10_000 ? 0 : ms, ...more)'
+  writeFileSync(spoiler, `const start = setTimeout\nglobalThis.setTimeout = ${spoilt}\n`)
   return { NODE_OPTIONS: `--require=${JSON.stringify(spoiler)}` }
 }
 
