@@ -1,25 +1,18 @@
 /** scripts/stations/softsim-station at a terminal: with a device on a serial port, and with panels of four. */
 import { existsSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { beforeEach, describe, expect, inject, test } from 'vitest'
-import { directoryOf, someProfiles, temporaryDirectory, usedIn } from '../support/directory.ts'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { temporaryDirectory, usedIn } from '../support/directory.ts'
 import { iccid } from '../support/profiles.ts'
-import { softsim, until } from '../support/softsim.ts'
-import { serialPort, stationOf } from '../support/station.ts'
-import { hasProgram } from '../support/system.ts'
-
-const KEY = inject('keys').privateKeyPath
-const CTRL_D = '\u0004'
-const canRun = process.platform === 'linux' && hasProgram('script')
+import { until } from '../support/softsim.ts'
+import { CTRL_D, canRun, isRunning, serialPort, stationWith } from '../support/station.ts'
 
 describe.skipIf(!canRun)('the stations’ script with a device on a serial port', () => {
-  let directory: string
-  let station: ReturnType<typeof stationOf>
-  const start = (port?: string, settings = {}) => station.start({ KEY, ...settings }, ...(port ? [port] : []))
+  let station: ReturnType<typeof stationWith>
+  const start = (port?: string, settings = {}) => station.start(settings, ...(port ? [port] : []))
 
   beforeEach(() => {
-    directory = directoryOf(someProfiles(5))
-    station = stationOf(directory)
+    station = stationWith(5)
   })
 
   test('sends the profile as one line, and waits for the device’s answer', async () => {
@@ -33,9 +26,8 @@ describe.skipIf(!canRun)('the stations’ script with a device on a serial port'
     await run.program('SN-2')
     await run.scan(CTRL_D)
     expect(await run.ended).toBe(0)
-    const of = async (serial: string) =>
-      (await softsim(['next', '-k', KEY, '-i', directory, '--device', serial])).stdout.trimEnd()
-    expect(device.received).toEqual([await of('SN-1'), await of('SN-2'), await of('SN-2')])
+    const lines = await Promise.all(['SN-1', 'SN-2', 'SN-2'].map(station.lineOf))
+    expect(device.received).toEqual(lines)
     expect(station.results()).toEqual(['"SN-1" pass', '"SN-2" fail', '"SN-2" pass'])
   })
 
@@ -81,7 +73,7 @@ describe.skipIf(!canRun)('the stations’ script with a device on a serial port'
     expect(await start(missing).ended).toBe(2)
     expect(readFileSync(missing, 'utf8')).toBe('a file')
     expect(await start('/dev/null').ended).toBe(2)
-    expect(usedIn(directory)).toEqual([])
+    expect(usedIn(station.directory)).toEqual([])
   })
 
   test('a cable that is pulled out at the prompt: the device waits, and nothing is claimed', async () => {
@@ -93,7 +85,7 @@ describe.skipIf(!canRun)('the stations’ script with a device on a serial port'
     rmSync(port)
     run.type('SN-1\n')
     await run.says('is not a serial port. Check the cable.')
-    expect([existsSync(port), usedIn(directory)]).toEqual([false, []])
+    expect([existsSync(port), usedIn(station.directory)]).toEqual([false, []])
     symlinkSync(device.port, port)
     await run.program('SN-1')
   })
@@ -126,7 +118,7 @@ describe.skipIf(!canRun)('the stations’ script with a device on a serial port'
     expect(log.slice(12)).toEqual([
       'WARNING: profiles left: 4. Fetch more.',
       `softsim: warning: device SN-1 already has ${iccid(1)}; printing the same profile again`,
-      `softsim: handed out ${iccid(1)} to device SN-1, now ${directory}/__${iccid(1)}.json`,
+      `softsim: handed out ${iccid(1)} to device SN-1, now ${station.directory}/__${iccid(1)}.json`,
       expect.stringContaining('unused profiles left'),
       'Device SN-1: echo (profile)',
       'Device SN-1: OK',
@@ -140,8 +132,7 @@ describe.skipIf(!canRun)('the stations’ script with a device on a serial port'
     const device = await serialPort(() => 'OK\r\n')
     const run = start(device.port, { SEND: `'AT+SOFTSIM="%s"'` })
     await run.program('SN-1')
-    const { stdout } = await softsim(['next', '-k', KEY, '-i', directory, '--device', 'SN-1'])
-    expect(device.received).toEqual([`'AT+SOFTSIM="${stdout.trimEnd()}"'\r`])
+    expect(device.received).toEqual([`'AT+SOFTSIM="${await station.lineOf('SN-1')}"'\r`])
   })
 
   test('a device that says another ICCID than it got fails, also if it says OK', async () => {
@@ -166,9 +157,7 @@ describe.skipIf(!canRun)('the stations’ script with a device on a serial port'
 
 const SERIALS = ['SN-1', 'SN-2', 'SN-3', 'SN-4']
 
-const isRunning = (pid: number) => existsSync(`/proc/${pid}/stat`)
-
-type Run = ReturnType<ReturnType<typeof stationOf>['start']>
+type Run = ReturnType<ReturnType<typeof stationWith>['start']>
 
 async function scanAll(run: Run, serials: readonly string[]): Promise<void> {
   for (const serial of serials) {
@@ -178,15 +167,11 @@ async function scanAll(run: Run, serials: readonly string[]): Promise<void> {
 }
 
 describe.skipIf(!canRun)('a panel of four', () => {
-  let directory: string
-  let station: ReturnType<typeof stationOf>
-  const start = (settings = {}, ...ports: string[]) => station.start({ KEY, ...settings }, ...ports)
-  const lineOf = async (serial: string) =>
-    (await softsim(['next', '-k', KEY, '-i', directory, '--device', serial])).stdout.trimEnd()
+  let station: ReturnType<typeof stationWith>
+  const start = (settings = {}, ...ports: string[]) => station.start(settings, ...ports)
 
   beforeEach(() => {
-    directory = directoryOf(someProfiles(9))
-    station = stationOf(directory)
+    station = stationWith(9)
   })
 
   test('four ports: each device gets its own line, whatever the others answer', async () => {
@@ -198,7 +183,7 @@ describe.skipIf(!canRun)('a panel of four', () => {
     await run.asks()
     await run.pressCtrlC()
     const actual = devices.map(({ received }) => received)
-    expect(actual).toEqual((await Promise.all(SERIALS.map(lineOf))).map((line) => [line]))
+    expect(actual).toEqual((await Promise.all(SERIALS.map(station.lineOf))).map((line) => [line]))
     expect(station.results()).toEqual(['"SN-1" pass', '"SN-2" fail', '"SN-3" fail', '"SN-4" pass'])
     expect(run.terminal.shown).not.toContain('SN-1')
     for (const serial of ['SN-2', 'SN-3'])
@@ -223,7 +208,7 @@ describe.skipIf(!canRun)('a panel of four', () => {
     await run.ended
     expect(run.terminal.shown).toContain('Device SN-2 was scanned, but not programmed: scan it again.')
     expect(devices.map(({ received }) => received.length)).toEqual([1, 0, 1, 1])
-    expect(devices[2]?.received).toEqual([await lineOf('SN-3')])
+    expect(devices[2]?.received).toEqual([await station.lineOf('SN-3')])
     expect(station.receipts().map(({ device }) => device)).toEqual(['SN-1', 'SN-3', 'SN-4'])
   })
 

@@ -3,27 +3,19 @@ import { execFileSync } from 'node:child_process'
 import { copyFileSync, existsSync, rmSync, symlinkSync } from 'node:fs'
 import { beforeEach, describe, expect, inject, test } from 'vitest'
 import { blocksOf, pageAt } from '../docs/pages.ts'
-import { directoryOf, someProfiles, usedIn } from '../support/directory.ts'
+import { usedIn } from '../support/directory.ts'
 import { lines } from '../support/promises.ts'
-import { softsim, until } from '../support/softsim.ts'
-import { stationOf } from '../support/station.ts'
-import { hasProgram } from '../support/system.ts'
+import { until } from '../support/softsim.ts'
+import { CTRL_D, canRun, isRunning, stationWith } from '../support/station.ts'
 
-const KEY = inject('keys').privateKeyPath
 const CTRL_C = '\u0003'
-const CTRL_D = '\u0004'
-const canRun = process.platform === 'linux' && hasProgram('script')
-
-const isRunning = (pid: number) => existsSync(`/proc/${pid}/stat`)
 
 describe.skipIf(!canRun)('the stations’ script with a device programmer', () => {
-  let directory: string
-  let station: ReturnType<typeof stationOf>
-  const start = (settings = {}) => station.start({ KEY, ...settings })
+  let station: ReturnType<typeof stationWith>
+  const start = (settings = {}) => station.start(settings)
 
   beforeEach(() => {
-    directory = directoryOf(someProfiles(5))
-    station = stationOf(directory)
+    station = stationWith(5)
   })
 
   test('Enter pressed twice, and a serial number scanned too early, program nothing', async () => {
@@ -39,12 +31,12 @@ describe.skipIf(!canRun)('the stations’ script with a device programmer', () =
     await run.scan(CTRL_D)
     await run.ended
     expect(station.results()).toEqual(['"SN-1" pass', '"SN-3" pass'])
-    expect(usedIn(directory)).toHaveLength(2)
+    expect(usedIn(station.directory)).toHaveLength(2)
   })
 
   test('the passphrase of the key is asked for once, and not shown', async () => {
     const locked = station.path('locked.pem')
-    copyFileSync(KEY, locked)
+    copyFileSync(inject('keys').privateKeyPath, locked)
     execFileSync('ssh-keygen', ['-q', '-p', '-m', 'PEM', '-N', 'a secret', '-f', locked])
     const run = start({ KEY: locked })
     await run.says('Passphrase of')
@@ -84,7 +76,7 @@ describe.skipIf(!canRun)('the stations’ script with a device programmer', () =
     await second.pressCtrlC()
     expect(station.results()).toEqual(['"SN-1" unfinished', '"SN-1" pass'])
     expect(station.receipts().map(({ again }) => again)).toEqual([false, true])
-    expect(usedIn(directory)).toHaveLength(1)
+    expect(usedIn(station.directory)).toHaveLength(1)
   })
 
   test('the manual’s command lists the devices that have a profile and did not pass last', async () => {
@@ -102,13 +94,13 @@ describe.skipIf(!canRun)('the stations’ script with a device programmer', () =
     await run.says('Device SN-1 failed.')
     await run.scan(CTRL_D)
     await run.ended
-    await softsim(['next', '-k', KEY, '-i', directory, '--device', 'SN-3'])
+    await station.lineOf('SN-3')
     // Of another station: the newest result of a device counts, whichever file has it.
     station.put(
       'results-2.csv',
       'time,station,device,result\n2999-01-01T00:00:00Z,b,"SN-2",pass\n2000-01-01T00:00:00Z,b,"SN-1",pass\n',
     )
-    symlinkSync(directory, station.path('profiles'))
+    symlinkSync(station.directory, station.path('profiles'))
     const env = { ...process.env, PATH: `${station.path('.')}:${process.env['PATH']}` }
     const text = command?.text ?? ''
     const listed = execFileSync('bash', ['-c', text], { cwd: station.path('.'), env, encoding: 'utf8' })

@@ -1,13 +1,4 @@
-import {
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
+import * as fs from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { expect, test, vi } from 'vitest'
 import { moveProfiles, takeHome } from '../../src/move/move.ts'
@@ -15,7 +6,7 @@ import { recordAll } from '../../src/store/devices.ts'
 import { beginMove } from '../../src/store/move-journal.ts'
 import { directoryOf, someProfiles, temporaryDirectory, unusedIn } from '../support/directory.ts'
 import { iccid } from '../support/profiles.ts'
-import { disk } from '../support/watched-fs.ts'
+import { disk, fail } from '../support/watched-fs.ts'
 
 vi.mock('node:fs', async () => (await import('../support/watched-fs.ts')).watchedFs)
 
@@ -36,15 +27,19 @@ interface Call {
   readonly meanwhile?: (text: string) => void
 }
 
-/** Runs a move. @returns what it said */
-async function move(source: string, target: string, call: Call = {}): Promise<string[]> {
-  const { count = 2, receipt, stop = new AbortController(), meanwhile = () => {} } = call
+function listener(meanwhile: (text: string) => void = () => {}) {
   const said: string[] = []
   const warn = (text: string) => {
     said.push(text)
     meanwhile(text)
   }
-  const messages = { warn, tell: (_: number, text: string) => warn(text) }
+  return { said, messages: { warn, tell: (_: number, text: string) => warn(text) } }
+}
+
+/** Runs a move. @returns what it said */
+async function move(source: string, target: string, call: Call = {}): Promise<string[]> {
+  const { count = 2, receipt, stop = new AbortController(), meanwhile = () => {} } = call
+  const { said, messages } = listener(meanwhile)
   const progress = { follow: () => meanwhile('begun') }
   await moveProfiles({ source, target, count, receipt, stop: stop.signal, messages, progress })
   return said
@@ -54,7 +49,11 @@ async function move(source: string, target: string, call: Call = {}): Promise<st
 async function interrupt(source: string, target: string, entries: 1 | 2): Promise<void> {
   const stop = new AbortController()
   beforeRead((path) => {
-    if (basename(dirname(dirname(path))) === '.moves' && basename(path) === `${entries}` && existsSync(path))
+    if (
+      basename(dirname(dirname(path))) === '.moves' &&
+      basename(path) === `${entries}` &&
+      fs.existsSync(path)
+    )
       stop.abort()
   })
   await expect(move(source, target, { stop })).rejects.toMatchObject({ facts: { kind: 'interrupted-move' } })
@@ -71,7 +70,8 @@ test('receipts: a line for each profile; what is given again says so', async () 
   await expect(move(source, target, { receipt, meanwhile })).rejects.toThrow('killed')
   isFailing = false
   await move(source, target, { receipt })
-  const lines = readFileSync(receipt, 'utf8')
+  const lines = fs
+    .readFileSync(receipt, 'utf8')
     .trim()
     .split('\n')
     .map((line) => JSON.parse(line))
@@ -84,9 +84,7 @@ test('receipts: a line for each profile; what is given again says so', async () 
 test('a claimed profile that can’t be read now is not forgotten: the move stays open until it is given', async () => {
   const [source, target] = pair()
   await interrupt(source, target, 2)
-  beforeRead((path) => {
-    if (path === join(source, `__${file(1)}`)) throw Object.assign(new Error('EIO'), { code: 'EIO' })
-  })
+  fail(/^open r$/, join(source, `__${file(1)}`))
   await move(source, target).catch(() => {})
   asUsual()
   await move(source, target)
@@ -99,7 +97,7 @@ test('another call finishes and closes the move meanwhile: this one moves no oth
   const moves = join(source, '.moves')
   const meanwhile = (text: string) => {
     if (text !== 'begun') return
-    for (const id of readdirSync(moves)) renameSync(join(moves, id), join(moves, `~${id}`))
+    for (const id of fs.readdirSync(moves)) fs.renameSync(join(moves, id), join(moves, `~${id}`))
   }
   await move(source, target, { meanwhile })
   expect([unusedIn(source), unusedIn(target)]).toEqual([files(3, 4, 5), files(1, 2)])
@@ -116,19 +114,17 @@ test('an interruption after the last profile is said to be too late', async () =
 
 test('a file in the target that is no profile, such as an interrupted copy, does not pass for the profile', async () => {
   const [source, target] = pair(2)
-  mkdirSync(target)
-  writeFileSync(join(target, file(1)), '')
+  fs.mkdirSync(target)
+  fs.writeFileSync(join(target, file(1)), '')
   await move(source, target)
   expect(unusedIn(target)).toEqual(expect.arrayContaining([file(1, 2), file(2)]))
 })
 
 test('a file in the target that can’t be read, as through a second mount of the source, is not taken for the profile', async () => {
   const [source, target] = pair(2)
-  mkdirSync(target)
-  writeFileSync(join(target, file(1)), readFileSync(join(source, file(1))))
-  beforeRead((path) => {
-    if (path === join(target, file(1))) throw Object.assign(new Error('EIO'), { code: 'EIO' })
-  })
+  fs.mkdirSync(target)
+  fs.writeFileSync(join(target, file(1)), fs.readFileSync(join(source, file(1))))
+  fail(/^open r$/, join(target, file(1)))
   const message = expect.stringContaining(`${file(1)}: it can't be read`)
   await expect(move(source, target)).rejects.toMatchObject({ facts: { kind: 'unfinished-move' }, message })
   asUsual()
@@ -139,17 +135,17 @@ test('a file in the target that can’t be read, as through a second mount of th
 test('the source through another mount, which has other numbers, is told by the mark of the move', async () => {
   const source = directoryOf(someProfiles(2))
   const target = join(temporaryDirectory(), 'mount')
-  symlinkSync(source, target)
+  fs.symlinkSync(source, target)
   await expect(beginMove(source, target)).rejects.toMatchObject({ facts: { kind: 'same-directory' } })
-  expect(readdirSync(join(source, '.moves'))).toEqual([])
+  expect(fs.readdirSync(join(source, '.moves'))).toEqual([])
 })
 
 test('another disk is mounted at the target meanwhile: the move does not say that it is done', async () => {
   const [source, target] = pair(2)
   beforeRead((path) => {
-    if (path !== join(source, `__${file(2)}`) || existsSync(`${target}.before`)) return
-    renameSync(target, `${target}.before`)
-    mkdirSync(target)
+    if (path !== join(source, `__${file(2)}`) || fs.existsSync(`${target}.before`)) return
+    fs.renameSync(target, `${target}.before`)
+    fs.mkdirSync(target)
   })
   await expect(move(source, target)).rejects.toMatchObject({ facts: { kind: 'unfinished-move' } })
   asUsual()
@@ -157,9 +153,7 @@ test('another disk is mounted at the target meanwhile: the move does not say tha
 
 test('a profile that can’t be read, and that no plan has, stays; another one is moved', async () => {
   const [source, target] = pair()
-  beforeRead((path) => {
-    if (path === join(source, file(1))) throw Object.assign(new Error('EIO'), { code: 'EIO' })
-  })
+  fail(/^open r$/, join(source, file(1)))
   await move(source, target)
   asUsual()
   expect([unusedIn(source), unusedIn(target)]).toEqual([files(1, 4, 5), files(2, 3)])
@@ -173,14 +167,13 @@ test('what is taken home: again, there is nothing; and another disk can be at th
   await interrupt(source, target, 1)
   await takeHomeFrom(source, target)
   expect((await takeHomeFrom(source, target)).at(-1)).toMatch(/^nothing is in transit from /)
-  rmSync(target, { recursive: true })
+  fs.rmSync(target, { recursive: true })
   expect((await move(source, target)).at(-1)).toMatch(/^2 profiles moved to /)
 })
 
 async function takeHomeFrom(source: string, target: string): Promise<string[]> {
-  const said: string[] = []
-  const warn = (text: string) => void said.push(text)
-  await takeHome({ source, target, messages: { warn, tell: (_: number, text: string) => warn(text) } })
+  const { said, messages } = listener()
+  await takeHome({ source, target, messages })
   return said
 }
 
@@ -188,10 +181,10 @@ test('what another call has given meanwhile can’t be taken home', async () => 
   const [source, target] = pair()
   await interrupt(source, target, 1)
   const moves = join(source, '.moves')
-  const [id = ''] = readdirSync(moves)
+  const [id = ''] = fs.readdirSync(moves)
   let looks = 0
   beforeRead((path) => {
-    if (path === join(moves, id, '1') && ++looks === 2) renameSync(join(moves, id), join(moves, `~${id}`))
+    if (path === join(moves, id, '1') && ++looks === 2) fs.renameSync(join(moves, id), join(moves, `~${id}`))
   })
   await expect(takeHomeFrom(source, target)).rejects.toMatchObject({ facts: { kind: 'not-taken-back' } })
   asUsual()
@@ -200,7 +193,7 @@ test('what another call has given meanwhile can’t be taken home', async () => 
 test('of an interrupted move, others have got everything: what the same command wants is moved', async () => {
   const [source, target] = pair(3)
   await interrupt(source, target, 1)
-  for (const n of [1, 2]) renameSync(join(source, file(n)), join(source, `__${file(n)}`))
+  for (const n of [1, 2]) fs.renameSync(join(source, file(n)), join(source, `__${file(n)}`))
   const said = await move(source, target, { count: 1 })
   expect(said).toEqual(['0 profiles taken back', '1 moved', expect.stringMatching(/^1 profile moved to /)])
   expect(unusedIn(target)).toEqual(files(3))
@@ -209,7 +202,7 @@ test('of an interrupted move, others have got everything: what the same command 
 test('a signal after the last claim, and before anybody decides that it is given: all can be taken home', async () => {
   const [source, target] = pair(2)
   const stop = new AbortController()
-  beforeRead((path) => path === source && existsSync(join(source, `__${file(2)}`)) && stop.abort())
+  beforeRead((path) => path === source && fs.existsSync(join(source, `__${file(2)}`)) && stop.abort())
   await expect(move(source, target, { stop })).rejects.toMatchObject({ facts: { kind: 'interrupted-move' } })
   asUsual()
   await takeHomeFrom(source, target)
@@ -219,14 +212,15 @@ test('a signal after the last claim, and before anybody decides that it is given
 /** Happens once, when the plan of a move is decided and nothing is claimed for it. */
 function whenPlanned(action: () => void): void {
   beforeRead((path) => {
-    if (basename(dirname(dirname(path))) !== '.moves' || basename(path) !== '1' || !existsSync(path)) return
+    if (basename(dirname(dirname(path))) !== '.moves' || basename(path) !== '1' || !fs.existsSync(path))
+      return
     asUsual()
     action()
   })
 }
 
 const use = (directory: string, n: number) =>
-  renameSync(join(directory, file(n)), join(directory, `__${file(n)}`))
+  fs.renameSync(join(directory, file(n)), join(directory, `__${file(n)}`))
 
 test('others get one of two after it was planned: another one is moved in its place', async () => {
   const [source, target] = pair(4)
@@ -244,8 +238,8 @@ test('of all, others get one after it was planned: the rest is moved', async () 
 
 test('what the target had, too, and has used since it was planned, does not come once more', async () => {
   const [source, target] = pair(2)
-  mkdirSync(target)
-  writeFileSync(join(target, file(1)), readFileSync(join(source, file(1))))
+  fs.mkdirSync(target)
+  fs.writeFileSync(join(target, file(1)), fs.readFileSync(join(source, file(1))))
   whenPlanned(() => use(target, 1))
   await move(source, target)
   expect(unusedIn(target)).toEqual(files(2))

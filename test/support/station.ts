@@ -4,10 +4,16 @@ import { once } from 'node:events'
 import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { onTestFinished } from 'vitest'
-import { temporaryDirectory } from './directory.ts'
-import { program, until } from './softsim.ts'
-import { writesOf } from './system.ts'
+import { inject, onTestFinished } from 'vitest'
+import { directoryOf, someProfiles, temporaryDirectory } from './directory.ts'
+import { program, softsim, until } from './softsim.ts'
+import { hasProgram, writesOf } from './system.ts'
+
+export const canRun = process.platform === 'linux' && hasProgram('script')
+
+export const CTRL_D = '\u0004'
+
+export const isRunning = (pid: number) => existsSync(`/proc/${pid}/stat`)
 
 const SCRIPT = resolve('scripts/stations/softsim-station')
 const PROMPT = /Serial number of [^\n]*: $/
@@ -54,7 +60,9 @@ function startTerminal(command: string, env: NodeJS.ProcessEnv) {
  * is a file `hang`, and prints the file `says`; with `-SN-1` behind these names, only for device SN-1. While there is a file
  * `hold`, `next` waits; Ctrl-C removes it.
  */
-export function stationOf(directory: string, place = temporaryDirectory()) {
+export function stationWith(profiles: number, place = temporaryDirectory()) {
+  const directory = directoryOf(someProfiles(profiles))
+  const key = inject('keys').privateKeyPath
   const path = (name: string) => join(place, name)
   const put = (name: string, text: string) => {
     writeFileSync(path(name), `#!/bin/sh\n${text}\n`)
@@ -81,7 +89,11 @@ echo "$SLOT $DEVICE" >> slots; echo "$PPID" >> limits; echo "$line" >> programme
   const linesOf = (name: string) =>
     existsSync(path(name)) ? readFileSync(path(name), 'utf8').split('\n').filter(Boolean) : []
   return {
+    directory,
     path,
+    /** What a device gets, or has. */
+    lineOf: async (device: string) =>
+      (await softsim(['next', '-k', key, '-i', directory, '--device', device])).stdout.trimEnd(),
     put: (name: string, text = '') => writeFileSync(path(name), text),
     /** The processes of programmers that hang. */
     hanging: () => linesOf('hanging').map(Number),
@@ -99,7 +111,7 @@ echo "$SLOT $DEVICE" >> slots; echo "$PPID" >> limits; echo "$line" >> programme
         .map((line) => line.split(',').slice(2).join(' ')),
     start(settings: Record<string, string>, ...ports: readonly string[]) {
       const files = { PROFILES: directory, RECEIPT: path('receipt.jsonl'), RESULTS: path('results.csv') }
-      const env = { ...process.env, PATH: `${place}:${process.env['PATH']}`, ...files, ...settings }
+      const env = { ...process.env, PATH: `${place}:${process.env['PATH']}`, KEY: key, ...files, ...settings }
       const terminal = startTerminal([SCRIPT, ...ports].join(' '), env)
       const asks = async () => {
         await until(() => PROMPT.test(terminal.shown) || terminal.isGone())
