@@ -1,11 +1,14 @@
 import { globSync, readFileSync } from 'node:fs'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, inject, test } from 'vitest'
+import { draw } from '../../scripts/demo/draw.ts'
+import { session } from '../../scripts/demo/session.ts'
 import { OUTCOMES } from '../../src/advice/exit-codes.ts'
 import { definitionOf } from '../../src/cli/command-line.ts'
 import { FetchCommand } from '../../src/cli/commands/fetch-command.ts'
 import { MoveCommand } from '../../src/cli/commands/move-command.ts'
 import { NextCommand } from '../../src/cli/commands/next-command.ts'
 import { StatusCommand } from '../../src/cli/commands/status-command.ts'
+import { program } from '../support/softsim.ts'
 import { blocksOf, pageAt, rowsOf, sectionOf } from './pages.ts'
 
 const COMMAND_LINE = pageAt('src/cli/README.md')
@@ -71,4 +74,44 @@ test('the example of the hex format is split into its records', () => {
 
 test('the README has at most 150 lines', () => {
   expect(pageAt('README.md').trimEnd().split('\n').length).toBeLessThanOrEqual(150)
+})
+
+test('the picture in the README shows what the program prints (npm run picture makes it)', async () => {
+  const steps = await session(program(), inject('keys'))
+  expect(draw(steps)).toBe(readFileSync('.github/session.svg', 'utf8'))
+})
+
+/** A failure or a warning: perhaps its kind or its facts, then its text where it stands in the source. */
+const MESSAGE =
+  /(?:new (?:Failure|CallFailure|Shortage|UsageError)|failure|warn)\(\s*(?:(?:'[a-z-]+'|\{[^}]*\}|\w+),\s*)?(?:'((?:[^'\\]|\\.)*)'|"([^"]*)"|`([^`]*)`)/g
+
+const messages = [
+  ...Object.values(OUTCOMES).flatMap(([, , hints]) =>
+    Object.values<object | string>(hints).flatMap((hint) =>
+      typeof hint === 'object' && 'message' in hint ? String(hint.message) : [],
+    ),
+  ),
+  ...globSync('src/**/*.ts').flatMap((path) =>
+    [...readFileSync(path, 'utf8').matchAll(MESSAGE)]
+      .map(([, single, double, template]) => single ?? double ?? template ?? '')
+      .map((text) => text.replaceAll(/\$\{[^}]*\}/g, '…').replaceAll("\\'", "'"))
+      .filter((text) => / [a-z]{2}/.test(text)),
+  ),
+]
+
+/** The first column: parts of messages, with `…` for anything. */
+const symptoms = rowsOf(pageAt('src/cli/troubleshooting.md'))
+  .flatMap(([first = '']) => first.replaceAll('`', '').split('; '))
+  .map((part) => part.split('…'))
+
+/** Whether a text has all parts, in this order. */
+function has(text: string, [first, ...others]: readonly string[]): boolean {
+  if (first === undefined) return true
+  const at = text.indexOf(first)
+  return at >= 0 && has(text.slice(at + first.length), others)
+}
+
+test('troubleshooting has every message of the source', () => {
+  expect(messages.length).toBeGreaterThan(80)
+  expect(messages.filter((text) => !symptoms.some((parts) => has(text, parts)))).toEqual([])
 })

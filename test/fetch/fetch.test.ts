@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { type Advice, adviceOn } from '../../src/advice/advice.ts'
 import { Failure } from '../../src/failure.ts'
 import type { Download } from '../../src/fetch/download.ts'
@@ -46,46 +46,21 @@ test('what is not stored is listed', () => {
   )
 })
 
-describe('the service', () => {
-  test.each([
-    [undefined, 'no-profiles', /^ask the service provider for more profiles; /],
-    [BROKEN, 'service', /^check --url$/],
-    [new CallFailure('odd'), 'service', /^check --url, and try again later; /],
-    [new CallFailure('key', { facts: { kind: 'api-key', status: 401 } }), 'api-key', /^set SOFTSIM_API_KEY /],
-  ])('nothing is stored: %s', (failure, outcome, hint) => {
-    const end = endOf({}, { failure })
-    expect([end.outcome, end.said]).toEqual([outcome, []])
-    expect(end.hint).toMatch(hint)
-  })
-
-  test.each([
-    [0, 'check --url; to fetch the rest, use -n 7'],
-    [4, 'check --url; to fetch the rest, use -n 3'],
-    [7, 'check --url; the next fetch or next stores the rest'],
-  ])('some are stored, and %i are put aside: those are not fetched again', (putAside, hint) => {
-    expect(endOf({ stored: 3, putAside }, { failure: BROKEN })).toMatchObject({ outcome: 'partial', hint })
-  })
+test.each([
+  [0, 'check --url; to fetch the rest, use -n 7'],
+  [4, 'check --url; to fetch the rest, use -n 3'],
+  [7, 'check --url; the next fetch or next stores the rest'],
+])('some are stored, and %i are put aside: those are not fetched again', (putAside, hint) => {
+  expect(endOf({ stored: 3, putAside }, { failure: BROKEN })).toMatchObject({ outcome: 'partial', hint })
 })
 
-describe('the disk', () => {
-  test('nothing was received: its failure says all', () => {
-    const { failure, said } = endOf({}, { failure: FULL })
-    expect([failure, said]).toEqual([FULL, []])
-  })
-
-  test.each([{ stored: 1 }, { putAside: 1 }])('what was received is summed up too: %j', (tally) => {
-    const { failure, said } = endOf(tally, { failure: FULL })
-    expect([failure, said.length]).toEqual([FULL, 1])
-  })
-
-  test('profiles are lost: the hint says whom to ask', () => {
-    const { failure, said, ...end } = endOf({ lost: 1 }, { failure: FULL })
-    expect(said).toHaveLength(1)
-    expect(end).toMatchObject({
-      outcome: 'disk',
-      message: 'no space',
-      hint: expect.stringMatching(/^ask the service provider for the profiles named above/),
-    })
+test('profiles are lost: the hint says whom to ask', () => {
+  const { failure, said, ...end } = endOf({ lost: 1 }, { failure: FULL })
+  expect(said).toHaveLength(1)
+  expect(end).toMatchObject({
+    outcome: 'disk',
+    message: 'no space',
+    hint: expect.stringMatching(/^ask the service provider for the profiles named above/),
   })
 })
 

@@ -156,9 +156,3 @@ test('of a used profile, the unused file goes in each spelling; of any other, no
   removeTwin(other, useOf(other, '8988'))
   expect([namesIn(other).length, [...readUnused(other).iccids]]).toEqual([2, []])
 })
-
-test('of a used profile that had come back, the unused files of its earlier comings go, too', () => {
-  const directory = directoryWith({ '8988F.json': STORED, '8988.2.json': STORED, '__8988.3.json': USED })
-  removeTwin(directory, useOf(directory, '8988'))
-  expect(namesIn(directory)).toEqual(['__8988.3.json'])
-})

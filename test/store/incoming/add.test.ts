@@ -232,15 +232,6 @@ describe('what comes in', () => {
     ])
   })
 
-  test('without space for a batch, none is reserved', async () => {
-    const { directory, intake } = await opened()
-    has(2 * 16 * 1024)
-    intake.release(await intake.reserve(2))
-    has(2 * 16 * 1024 - 1)
-    await expect(intake.reserve(2)).rejects.toThrow('not enough disk space for 2 more profiles')
-    expect(readdirSync(join(directory, INCOMING))).toEqual([])
-  })
-
   test('an answer that can’t be read is kept, if the disk takes it', async () => {
     const { intake, said } = await opened()
     await intake.keepUnread(Buffer.from('one'), 2)

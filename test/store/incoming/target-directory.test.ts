@@ -1,10 +1,10 @@
-import { mkdirSync, readdirSync, symlinkSync } from 'node:fs'
+import { mkdirSync, symlinkSync } from 'node:fs'
 import { join, parse, resolve } from 'node:path'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { adviceOn } from '../../../src/advice/advice.ts'
 import { identify } from '../../../src/store/identity.ts'
 import { INCOMING } from '../../../src/store/incoming/answers.ts'
-import { closeTarget, makeDirectory, openTarget } from '../../../src/store/incoming/target-directory.ts'
+import { makeDirectory, openTarget } from '../../../src/store/incoming/target-directory.ts'
 import { directoryOf, someProfiles, temporaryDirectory } from '../../support/directory.ts'
 import { hasSymlinks } from '../../support/system.ts'
 import { fail } from '../../support/watched-fs.ts'
@@ -29,18 +29,6 @@ test('a new one knows itself before anything is in it: a killed call leaves that
 })
 
 describe('creating the directory', () => {
-  test('what was made for nothing is removed; what was there stays', async () => {
-    const root = temporaryDirectory()
-    const directory = join(root, 'new', 'profiles')
-    closeTarget(await openTarget(directory))
-    expect(readdirSync(root)).toEqual([])
-    closeTarget(await openTarget(`${root}/./new/profiles/`))
-    expect(readdirSync(root)).toEqual([])
-    mkdirSync(directory, { recursive: true })
-    closeTarget(await openTarget(directory))
-    expect(readdirSync(join(directory, INCOMING))).toEqual([])
-  })
-
   test.skipIf(!hasSymlinks)('a dangling link, as when nothing is mounted', async () => {
     const link = join(temporaryDirectory(), 'link')
     symlinkSync('nothing', link, 'dir')
