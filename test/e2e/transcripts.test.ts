@@ -34,6 +34,7 @@ const FOLDER = new URL('transcripts/', import.meta.url)
 
 const NEEDS: Record<string, boolean> = {
   posix: system.hasPosix,
+  root: spawnSync('setpriv', ['--reuid', '53001', '--clear-groups', ...program(), '-V']).status === 0,
   linux: process.platform === 'linux',
   links: system.hasSymlinks,
   modes: system.modesCount,

@@ -14,7 +14,15 @@ import { findUnanswered, warnOfUnanswered } from '../../../src/store/incoming/re
 import type { StoredProfile } from '../../../src/store/profile-file.ts'
 import { FreeList } from '../../../src/store/queue.ts'
 import { namesIn, temporaryDirectory } from '../../support/directory.ts'
-import { directoryWith, nameOfGone, nameOfOther, profile, recover, several } from '../../support/store.ts'
+import {
+  directoryWith,
+  jsonIn,
+  nameOfGone,
+  nameOfOther,
+  profile,
+  recover,
+  several,
+} from '../../support/store.ts'
 import { hasPosix, hasSymlinks } from '../../support/system.ts'
 import { disk, fail, systemError } from '../../support/watched-fs.ts'
 
@@ -36,6 +44,14 @@ const modeOf = (directory: string, name: string) => fs.statSync(join(directory, 
 /** A directory in which a call was killed after it had put an answer aside. */
 const interrupted = (profiles: readonly StoredProfile[], name = nameOfGone()) =>
   directoryWith({ [`${INCOMING}/${name}/answer`]: formatAnswer(profiles) })
+
+test('the contents of an empty used file are stored beside it, and the profile counts as used', async () => {
+  const directory = interrupted(several(2))
+  fs.writeFileSync(join(directory, '__89880.json'), '')
+  await recover(directory)
+  expect(namesIn(directory)).toEqual(['89880.json', '89881.json', '__89880.json'])
+  expect(jsonIn(directory, '89880.json')).toEqual(profile(0))
+})
 
 test('two recoveries of the same response store it once', async () => {
   const directory = interrupted(several(100))
