@@ -97,18 +97,6 @@ test.each(TAKERS)('%s: a signal while the profile is decrypted: nothing is claim
   expect(usedIn(source.directory)).toEqual([])
 })
 
-test.each(TAKERS)(
-  '%s: another call claims it first: the next one is taken, and it says so',
-  async (_, take) => {
-    const { source, said } = thirty(damaged)
-    for (const n of [1, 2])
-      writeFileSync(join(source.directory, `${iccid(n)}.json`), storedFile(plainProfile(n), publicKey))
-    source.signals.beforeClaim = () => writeFileSync(join(source.directory, `__${iccid(1)}.json`), 'theirs')
-    expect(await iccidsOf(take(source))).toEqual([iccid(2)])
-    expect(said).toContain(`${iccid(1)}.json is skipped: another call has claimed it`)
-  },
-)
-
 test('one that decrypts and does not fit says that the key is right, however many others do not decrypt', async () => {
   const { source } = thirty((each) => (each === iccid(4) ? unfit(each) : locked(each)))
   for (const n of [9, 10])

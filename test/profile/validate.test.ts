@@ -1,13 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { UnusableProfile } from '../../src/failure.ts'
 import { FIELDS, type Field, type Profile } from '../../src/profile/formats.ts'
-import {
-  missingKeys,
-  newerProblems,
-  parsePlaintext,
-  parseStored,
-  problems,
-} from '../../src/profile/validate.ts'
+import { newerProblems, parsePlaintext, parseStored, problems } from '../../src/profile/validate.ts'
 import { plainProfile } from '../support/profiles.ts'
 
 const OPTIONS = { smsp: false, smsc: true, crc: false }
@@ -168,12 +162,6 @@ describe('newer devices', () => {
     ...rows({ pin: ['1234'], puk: ['1234'], adm: ['a!~Z', '0123456789abcDEF'] }),
   ])('%s %j is for all', (field, value) => {
     expect(newerProblems({ ...GOOD, [field]: value }, true)).toEqual([])
-  })
-
-  test('KIC and KID are named where they are missing', () => {
-    expect(missingKeys(GOOD)).toEqual([])
-    expect(missingKeys({ ...GOOD, kid: null })).toEqual(['KID'])
-    expect(missingKeys({ ...GOOD, kic: null, kid: null })).toEqual(['KIC', 'KID'])
   })
 })
 

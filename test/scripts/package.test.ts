@@ -4,7 +4,6 @@ import { readFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
-import { manPage } from '../../scripts/manual/man.ts'
 import { PAGES } from '../docs/pages.ts'
 import { hasPosix } from '../support/system.ts'
 
@@ -29,7 +28,6 @@ test('the version is the one of the lock file, of the top of the change log and 
   expect(JSON.parse(read('package-lock.json')).packages[''].version).toBe(version)
   expect(/^## (\S+)/m.exec(read('CHANGELOG.md'))?.[1]).toBe(version)
   expect(read('dist/manual/softsim.1')).toContain(`\n.Os softsim ${version}\n`)
-  expect(manPage([], '1.2.3', new Date(), '')).toContain('\n.Os softsim 1.2.3\n')
 })
 
 test('no page names the version in the name of a download', () => {

@@ -1,7 +1,6 @@
 import { mkdirSync, symlinkSync } from 'node:fs'
 import { join, parse, resolve } from 'node:path'
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { adviceOn } from '../../../src/advice/advice.ts'
 import { identify } from '../../../src/store/identity.ts'
 import { INCOMING } from '../../../src/store/incoming/answers.ts'
 import { makeDirectory, openTarget } from '../../../src/store/incoming/target-directory.ts'
@@ -60,15 +59,4 @@ test('a directory that is there, on a file system that does not say so when it i
   mkdirSync(join(directory, INCOMING))
   refuseDirectories('EACCES')
   await expect(openTarget(directory)).resolves.toMatchObject({ made: [] })
-})
-
-describe('what to do where nothing can be written', () => {
-  const PERMIT = 'give this user permission to create, write, rename and remove files in the directory'
-  test.each(Object.entries({ EACCES: PERMIT, EIO: 'check the disk' }))('%s', async (code, remedy) => {
-    refuseDirectories(code)
-    await expect(openTarget(temporaryDirectory()).catch(adviceOn)).resolves.toMatchObject({
-      outcome: 'disk',
-      hint: `${remedy}, or use -o to name another directory; no profiles were requested`,
-    })
-  })
 })
