@@ -222,18 +222,14 @@ function whenPlanned(action: () => void): void {
 const use = (directory: string, n: number) =>
   fs.renameSync(join(directory, file(n)), join(directory, `__${file(n)}`))
 
-test('others get one of two after it was planned: another one is moved in its place', async () => {
-  const [source, target] = pair(4)
+test.each([
+  ['of two, another one is moved in its place', 4, 2, files(4)],
+  ['of all, the rest is moved', 3, Number.POSITIVE_INFINITY, []],
+])('others get one after it was planned: %s', async (_, many, count, left) => {
+  const [source, target] = pair(many)
   whenPlanned(() => use(source, 1))
-  await move(source, target)
-  expect([unusedIn(source), unusedIn(target)]).toEqual([files(4), files(2, 3)])
-})
-
-test('of all, others get one after it was planned: the rest is moved', async () => {
-  const [source, target] = pair(3)
-  whenPlanned(() => use(source, 1))
-  await move(source, target, { count: Number.POSITIVE_INFINITY })
-  expect([unusedIn(source), unusedIn(target)]).toEqual([[], files(2, 3)])
+  await move(source, target, { count })
+  expect([unusedIn(source), unusedIn(target)]).toEqual([left, files(2, 3)])
 })
 
 test('what the target had, too, and has used since it was planned, does not come once more', async () => {

@@ -53,13 +53,6 @@ test('the contents of an empty used file are stored beside it, and the profile c
   expect(jsonIn(directory, '89880.json')).toEqual(profile(0))
 })
 
-test('two recoveries of the same response store it once', async () => {
-  const directory = interrupted(several(100))
-  const results = await Promise.all([recover(directory), recover(directory)])
-  expect(results.flatMap((result) => result?.stored ?? [])).toHaveLength(100)
-  expect(namesIn(directory)).toHaveLength(100)
-})
-
 test('a directory with the name of a saved response is left alone', async () => {
   const directory = temporaryDirectory()
   fs.mkdirSync(join(directory, INCOMING, nameOfGone()), { recursive: true })
