@@ -308,8 +308,7 @@ function stepOfAnybody(job: Job, holder: Receipt, use: Use): Step | undefined {
 function cameBack({ file }: Receipt, use: Use): Stored | undefined {
   const tombstone = use.state === 'used' ? tombstoneIn(use.text) : undefined
   if (use.state !== 'used' || tombstone === undefined) return undefined
-  if (numberOf(file) <= numberOf(use.name)) return undefined
-  return anew(use.name, JSON.stringify(tombstone.profile))
+  return numberOf(file) > numberOf(use.name) ? anew(use.name, JSON.stringify(tombstone.profile)) : undefined
 }
 
 /** Another directory has the profile, or may have it. */
@@ -323,8 +322,7 @@ function stepOfMove(job: Job, receipts: readonly Receipt[], use: Use): Step | un
   const left = movesIn(deniedBy(receipts, stored))
   const out = left.find(({ move }) => move.from === came) ?? left[0]
   if (out === undefined) return undefined
-  // Whether it is back is not known: another directory may have had this path, and this one the other path. Or it has come
-  // by a move without a receipt, and may have left the other directory before.
+  // Whether it is back is not known: paths lead to other directories elsewhere, and a move may have no receipt.
   const isUnclear = came !== undefined && out.move.from !== came
   const isHome = (path: string) => paths.includes(path) || path === out.directory
   const isBack = lastMoves(receipts).some(({ move }) => isHome(move.to) && move.id !== came)
@@ -347,24 +345,23 @@ function noteMissing({ paths, missing }: Job, receipts: readonly Receipt[]): voi
 
 /** The directory is from before the profile came back to it. */
 function stepOfReturn(job: Job, receipts: readonly Receipt[], { name, text }: Used): Step | undefined {
-  const { paths } = job
   const tombstone = tombstoneIn(text)
   const moves = movesIn(receipts)
   // It may have had another path.
   const homes = moves.flatMap((each) => (each.move.id === tombstone?.move ? each.directory : []))
-  const isHome = (path: string) => paths.includes(path) || homes.includes(path)
+  const isHome = (path: string) => job.paths.includes(path) || homes.includes(path)
   if (tombstone === undefined) return undefined
   const stored = anew(name, JSON.stringify(tombstone.profile))
   const came = lastMoves(receipts).find(({ move }) => isHome(move.to) && move.id !== tombstone.profile.from)
   if (came !== undefined) return stepOfUnknown(job, came, stored)
   const given = moves.find(({ move }) => move.id === tombstone.move)
-  if (given === undefined) {
-    // It was taken back, and has left again.
-    const out = moves.find(({ move }) => move.from === tombstone.profile.from)
-    return out && { text: textOfMove(out, stored) }
+  if (given !== undefined) {
+    job.left.push({ ...given, directory: job.directory })
+    return undefined
   }
-  job.left.push({ ...given, directory: job.directory })
-  return undefined
+  // It was taken back, and has left again.
+  const out = moves.find(({ move }) => move.from === tombstone.profile.from)
+  return out && { text: textOfMove(out, stored) }
 }
 
 /** Whether somebody has it since it may have come back is not known. */

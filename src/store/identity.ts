@@ -177,11 +177,15 @@ export function refuseCopy(directory: string, receipts?: string): Look {
  * @throws {Failure} as `refuseCopy`
  */
 export function enter(directory: string, messages: Messages, receipts?: string): () => void {
-  const { identity, ageMs } = refuseCopy(directory, receipts)
-  let isDone = identity === 'unknown' || (identity === 'original' && ageMs < OLD_MS)
+  let found = refuseCopy(directory, receipts)
+  let isDone = false
   return () => {
     if (isDone) return
     isDone = true
+    // The disk may have failed for a moment.
+    if (found.identity === 'unknown') found = refuseCopy(directory, receipts)
+    const { identity, ageMs } = found
+    if (identity === 'unknown' || (identity === 'original' && ageMs < OLD_MS)) return
     if (identity === 'carried')
       messages.warn(`${directory} is a copy: do not use the directory that it was copied from`, 'carried')
     try {
