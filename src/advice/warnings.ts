@@ -4,6 +4,7 @@ import { quote } from './shell.ts'
 export const WARNINGS = {
   'after-backup': ': do not delete that file, and see softsim help restore',
   carried: '; if it came from a backup, stop, and see softsim help restore',
+  copied: '; see softsim help restore',
   damaged:
     ': move such files out of the directory, unless a device has them, and ask the service provider about their ICCIDs',
   held: ': close it',

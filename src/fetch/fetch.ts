@@ -2,6 +2,7 @@ import { Failure, reasonOf } from '../failure.ts'
 import { CallFailure } from '../service/call-failure.ts'
 import { type Client, clientOf, endpoint } from '../service/client.ts'
 import { FLUSHES_AT_ONCE } from '../store/flush/flush.ts'
+import { identify } from '../store/identity.ts'
 import { Intake, type Tally } from '../store/incoming/add.ts'
 import type { Target } from '../store/incoming/answers.ts'
 import { checkSpaceForOrder } from '../store/incoming/free-space.ts'
@@ -39,6 +40,11 @@ export async function fetchProfiles(order: Order): Promise<void> {
   try {
     const target = await openTarget(directory)
     if (!target.canFlush) messages.warn(NO_FLUSH)
+    if (identify(directory) === 'copy')
+      messages.warn(
+        `${directory} is a copy, or came back from a backup: nothing is handed out of it`,
+        'copied',
+      )
     let unused: number | undefined
     try {
       await finishFetches(directory, messages)
