@@ -7,7 +7,7 @@ import { Failure, UnusableProfile } from '../failure.ts'
 import { pause } from '../pause.ts'
 import { refuseOutdated } from '../profile/validate.ts'
 import { anew, removeTwin, type Use, useAt, usedText, useOf } from '../store/claim.ts'
-import { settle } from '../store/create.ts'
+import { settle } from '../store/decision.ts'
 import { type Assignment, alikeWords, historyOf, recordAll, recordedIccids } from '../store/devices.ts'
 import { removeIfThere } from '../store/directory-entries.ts'
 import { checkDirectory } from '../store/listing.ts'
@@ -188,7 +188,7 @@ class Taking {
     const ready = { ...(await readyFrom(this.#source, file, text)), device }
     if ((isNew && !this.#recorded.has(text)) || ready.iccid !== (iccid ?? ready.iccid))
       throw new Failure('has-profile', `device ${device} already has ${ready.iccid}`)
-    const twin = before?.state === 'torn' && before.isTwin ? before.name : undefined
+    const twin = before?.state === 'torn' && before.hasTwin ? before.name : undefined
     if (use.state === 'unused' || use.state === 'gone') return { wanted: { ...ready, text, twin } }
     // The record has all that a torn used file lacks.
     const caution = `device ${device} already has ${ready.iccid}; printing the same profile again`
@@ -231,7 +231,7 @@ class Taking {
     const { device } = slot
     const { name } = use
     const isTorn = use.state === 'torn'
-    if (isTorn && !use.isTwin) throw new UnusableProfile('damaged', 'its used file is not complete')
+    if (isTorn && !use.hasTwin) throw new UnusableProfile('damaged', 'its used file is not complete')
     const text = isTorn ? readStored(this.#source, name) : use.text
     if (text === undefined) return {}
     const owner = deviceIn(text)
@@ -340,7 +340,7 @@ export const checkNamed = ({ directory, key }: Pick<Source, 'directory' | 'key'>
  */
 function finish(directory: string, use: Use): boolean {
   if (use.state === 'claimed') settle(directory, keyOfName(use.name))
-  else if (use.state === 'used' && use.isTwin) removeTwin(directory, use)
+  else if (use.state === 'used' && use.hasTwin) removeTwin(directory, use)
   else return false
   return true
 }

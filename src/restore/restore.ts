@@ -17,7 +17,7 @@ import {
   usedText,
   useOf,
 } from '../store/claim.ts'
-import { refuseFailures, settle } from '../store/create.ts'
+import { refuseFailures, settle } from '../store/decision.ts'
 import { historyOf, namesDevice, recordAll, recordUsed } from '../store/devices.ts'
 import { flushDirectory } from '../store/flush/flush.ts'
 import { adopt, isThere, originalOf, pathsAmong, pathsOf } from '../store/identity.ts'
@@ -27,7 +27,7 @@ import { finishFetches } from '../store/incoming/recover.ts'
 import { movesInto, noteGiven, noteGone, openMoves } from '../store/move-journal.ts'
 import { keyOfName } from '../store/names.ts'
 import { attempt, PAUSE_MS, ROUNDS } from '../store/patience.ts'
-import { type By, deviceIn, fieldsOf, moveTo, tombstoneIn, tombstoneText } from '../store/profile-file.ts'
+import { arrivedBy, type By, deviceIn, fieldsOf, tombstoneIn, tombstoneText } from '../store/profile-file.ts'
 import { FreeList } from '../store/queue.ts'
 import {
   deniedBy,
@@ -318,7 +318,7 @@ function stepOfMove(job: Job, receipts: readonly Receipt[], use: Use): Step | un
   if (use.state === 'gone') noteMissing(job, receipts)
   const stored = claimable(directory, use)
   if (stored === undefined || use.state === 'gone') return undefined
-  const came = moveTo(stored.stored)
+  const came = arrivedBy(stored.stored)
   const left = movesIn(deniedBy(receipts, stored))
   const out = left.find(({ move }) => move.from === came) ?? left[0]
   if (out === undefined) return undefined

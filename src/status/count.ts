@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { reasonOf } from '../failure.ts'
 import { useAt } from '../store/claim.ts'
-import { claimsOf, openClaims } from '../store/create.ts'
+import { claimsOf, openClaims } from '../store/decision.ts'
 import { exists } from '../store/directory-entries.ts'
 import { identify } from '../store/identity.ts'
 import { countReceived } from '../store/incoming/answers.ts'
@@ -53,7 +53,7 @@ export function countFiles(directory: string, messages: Messages) {
     inTransit: inTransit.size,
     /** Named like a profile, but not after an ICCID. */
     notProfiles: notProfileCount,
-    /** Received by a `fetch` or a `move` that has not stored them yet. */
+    /** Received by a `fetch` that has not stored them yet. */
     received: countReceived(directory),
     /** Requested by a `fetch` that was interrupted, and not received. */
     unanswered: unanswered?.profiles ?? 0,

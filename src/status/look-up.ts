@@ -119,7 +119,7 @@ function findIccid(directory: string, iccid: string, messages: Messages): Found 
 
 /** The unused file of a claim that is not finished. */
 const unfinishedOf = (use: Use): string[] =>
-  use.state === 'claimed' || ((use.state === 'used' || use.state === 'torn') && use.isTwin) ? [use.name] : []
+  use.state === 'claimed' || ((use.state === 'used' || use.state === 'torn') && use.hasTwin) ? [use.name] : []
 
 const usedOr = (unfinished: readonly string[]) => (unfinished.length === 0 ? 'used' : 'claimed')
 

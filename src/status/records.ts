@@ -36,7 +36,7 @@ export function useIn(directory: string, iccid: string, onUnreadable = () => {})
   } catch (error) {
     if (!(error instanceof UnusableProfile)) throw directoryFailure(directory, error)
     onUnreadable()
-    return { state: 'torn', name: fileName(iccid), text: '', isTwin: false }
+    return { state: 'torn', name: fileName(iccid), text: '', hasTwin: false }
   }
 }
 

@@ -4,7 +4,7 @@ import { basename, dirname, join } from 'node:path'
 import { reasonOf, UnusableProfile } from '../failure.ts'
 import { iccidDigits } from '../profile/iccid.ts'
 import { type Messages, several } from '../words.ts'
-import { type Creation, claimsOf, createAll, type Outcome, openClaims, settle } from './create.ts'
+import { type Creation, claimsOf, createAll, type Outcome, openClaims, settle } from './decision.ts'
 import { exists, lookTwice, outwaitCaches, removeIfThere } from './directory-entries.ts'
 import { flushDirectory } from './flush/flush.ts'
 import { readUnused, type Unused } from './listing.ts'
@@ -23,11 +23,11 @@ import {
 } from './names.ts'
 import { patiently } from './patience.ts'
 import {
+  arrivedBy,
   type By,
   byUs,
   deviceIn,
   fieldsOf,
-  moveTo,
   parseProfile,
   readProfile,
   tombstoneIn,
@@ -137,7 +137,7 @@ export function readSettled(directory: string, messages: Messages): Unused {
       const use = useOf(directory, digits)
       if (use.state === 'gone') return
       const isLast = parseName(use.name)?.number === number
-      if (isLast && use.state === 'torn' && use.isTwin)
+      if (isLast && use.state === 'torn' && use.hasTwin)
         messages.warn(`${digits} is set aside: its used file is not complete`, 'unprinted', digits)
       else if (isLast && isPutBack(directory, name, use)) putBack.push(name)
       else if (!isLast || use.state === 'used') patiently(() => removeIfThere(join(directory, name)))
@@ -159,7 +159,7 @@ export function readSettled(directory: string, messages: Messages): Unused {
  */
 export function isPutBack(directory: string, name: string, use: Use): boolean {
   const tombstone = use.state === 'used' ? tombstoneIn(use.text) : undefined
-  return tombstone !== undefined && moveTo(readProfile(directory, name) ?? '') === tombstone.move
+  return tombstone !== undefined && arrivedBy(readProfile(directory, name) ?? '') === tombstone.move
 }
 
 /** If they can't be finished together, one by one. */
@@ -210,10 +210,10 @@ export type Use =
   | { readonly state: 'unused'; readonly name: string }
   /** It is decided whose it is, and the used file is about to come. */
   | { readonly state: 'claimed'; readonly name: string; readonly text: string }
-  /** `isTwin`: its unused file is still there, or that of an earlier coming. */
-  | { readonly state: 'used'; readonly name: string; readonly text: string; readonly isTwin: boolean }
+  /** `hasTwin`: its unused file is still there, or that of an earlier coming. */
+  | { readonly state: 'used'; readonly name: string; readonly text: string; readonly hasTwin: boolean }
   /** The used file is empty or torn: an earlier version was killed, or the power failed. Nobody has the profile. */
-  | { readonly state: 'torn'; readonly name: string; readonly text: string; readonly isTwin: boolean }
+  | { readonly state: 'torn'; readonly name: string; readonly text: string; readonly hasTwin: boolean }
   | { readonly state: 'gone' }
 
 /**
@@ -251,10 +251,10 @@ function lookAt(directory: string, name: string): Use {
   for (const each of names) {
     const text = exists(join(directory, usedName(each))) ? readProfile(directory, usedName(each)) : undefined
     if (text === undefined) continue
-    const isTwin = unused !== undefined || earlierNames(name).some(isThere)
-    if (isComplete(text, each)) return { state: 'used', name: each, text, isTwin }
+    const hasTwin = unused !== undefined || earlierNames(name).some(isThere)
+    if (isComplete(text, each)) return { state: 'used', name: each, text, hasTwin }
     if (claim === undefined)
-      return { state: 'torn', name: unused ?? each, text, isTwin: unused !== undefined }
+      return { state: 'torn', name: unused ?? each, text, hasTwin: unused !== undefined }
   }
   if (claim !== undefined)
     return { state: 'claimed', name: String(fieldsOf(claim.text)['file']), text: claim.text }
@@ -274,7 +274,7 @@ const isOf = (iccid: unknown, name: string) => iccidDigits(String(iccid)) === pa
  * @throws the system error
  */
 export function removeTwin(directory: string, use: Use): void {
-  if (use.state !== 'used' || !use.isTwin) return
+  if (use.state !== 'used' || !use.hasTwin) return
   const names = [...spellings(use.name), ...earlierNames(use.name)]
   for (const name of names) patiently(() => removeIfThere(join(directory, name)))
 }

@@ -2,7 +2,7 @@
  * A directory knows that it is itself: a hidden file in it says what the file system says of that same file, its inode
  * number and its time of birth. A copy of the file has others, and then the directory is a copy, too, or came back from a
  * backup. A file that is torn says nothing, and the next claim writes it. So it does if it is missing, unless a call of this
- * version has claimed a profile: each writes the file before, so whoever copied the profiles has left the hidden files.
+ * version has claimed a profile: each writes the file before, so somebody has copied the profiles without the hidden files.
  */
 import { spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'

@@ -8,7 +8,7 @@ import { randomUUID } from 'node:crypto'
 import { lstatSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { readDecided, useAt } from './claim.ts'
-import { createAll, refuseFailures, settle } from './create.ts'
+import { createAll, refuseFailures, settle } from './decision.ts'
 import {
   exists,
   fileRights,

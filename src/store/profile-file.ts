@@ -22,7 +22,7 @@ export const stringOf = (value: unknown): string => (typeof value === 'string' ?
 export const stationName = (): string => process.env['SOFTSIM_STATION'] || hostname()
 
 /** The move by which a profile came to its directory. */
-export function moveTo(text: string): string | undefined {
+export function arrivedBy(text: string): string | undefined {
   const { from } = tombstoneIn(text)?.profile ?? fieldsOf(text)
   return typeof from === 'string' ? from : undefined
 }

@@ -110,7 +110,7 @@ export function leaveFreeList(directory: string, messages: Messages): number {
   return iccids.length
 }
 
-const HINT = '.unused'
+const FREE_LIST = '.unused'
 
 /** Padded with blanks: the magic, the number of profiles, the position in the list, the ICCIDs. */
 const LINE = 24
@@ -136,7 +136,7 @@ export class FreeList {
   /** @returns undefined if the directory has no usable free list */
   static open(directory: string): FreeList | undefined {
     return attempt(() => {
-      const file = openSync(join(directory, HINT), constants.O_RDWR | (constants.O_NOFOLLOW ?? 0))
+      const file = openSync(join(directory, FREE_LIST), constants.O_RDWR | (constants.O_NOFOLLOW ?? 0))
       const [magic, size] = readLines(file, 0, 2)
       if (magic === MAGIC && isNumber(size)) return new FreeList(file, Number(size))
       closeSync(file)
@@ -146,7 +146,7 @@ export class FreeList {
 
   /** @returns false if the free list can't be written */
   static write(directory: string, iccids: readonly string[]): boolean {
-    const temporary = join(directory, `${HINT}~${process.pid}`)
+    const temporary = join(directory, `${FREE_LIST}~${process.pid}`)
     try {
       const file = openSync(temporary, 'wx', 0o600)
       try {
@@ -159,7 +159,7 @@ export class FreeList {
       }
       // Independent of the umask, because stations of other users share the free list.
       chmodSync(temporary, fileRights(rightsOf(directory)))
-      patiently(() => renameSync(temporary, join(directory, HINT)))
+      patiently(() => renameSync(temporary, join(directory, FREE_LIST)))
       return true
     } catch {
       tryToRemove(temporary)
@@ -169,7 +169,7 @@ export class FreeList {
 
   /** Removes the free list after profiles were added. The next call then reads the whole directory. */
   static drop(directory: string): void {
-    attempt(() => removeIfThere(join(directory, HINT)))
+    attempt(() => removeIfThere(join(directory, FREE_LIST)))
   }
 
   /**

@@ -102,8 +102,8 @@ const OTHER = JSON.stringify({ iccid: '8989', profile: 'AAAA' })
 const CLAIM = { '.claims/8988/nonce': USED }
 const free = { state: 'unused', name: '8988.json' }
 const claimed = { state: 'claimed', name: '8988.json', text: USED }
-const used = (text: string, isTwin: boolean) => ({ state: 'used', name: '8988.json', text, isTwin })
-const torn = (text: string, isTwin: boolean) => ({ ...used(text, isTwin), state: 'torn' })
+const used = (text: string, hasTwin: boolean) => ({ state: 'used', name: '8988.json', text, hasTwin })
+const torn = (text: string, hasTwin: boolean) => ({ ...used(text, hasTwin), state: 'torn' })
 
 test.each([
   ['nothing', {}, { state: 'gone' }],

@@ -83,8 +83,8 @@ test('each unused ICCID once, in its first spelling, and none that is used in an
       const firsts = new Map<string, string>()
       for (const each of [...iccids].sort().reverse()) firsts.set(iccidDigits(each) ?? '', each)
       const gone = new Set(used.map(iccidDigits))
-      const [twins, unused] = [true, false].map((isTwin) =>
-        [...firsts].flatMap(([plain, first]) => (gone.has(plain) === isTwin ? first : [])).sort(),
+      const [twins, unused] = [true, false].map((hasTwin) =>
+        [...firsts].flatMap(([plain, first]) => (gone.has(plain) === hasTwin ? first : [])).sort(),
       )
       const found = unusedOf([...iccids.map(fileName), ...used.map((each) => usedName(fileName(each)))])
       expect([...found.iccids].sort()).toEqual(unused)

@@ -310,8 +310,8 @@ const isTold = (results: readonly Result[], iccid: string) =>
 function* twins({ later, told }: Whole): Generator<Violation> {
   const { disk } = later.world
   for (const [lot, name] of LOTS.flatMap((lot) => disk.namesOf(lot).map((name) => [lot, name] as const))) {
-    const isTwin = /^\d/.test(name) && disk.at(`${lot}/__${name}`)?.content.length
-    if (isTwin && later.left.unfinished === 0 && !isTold(told, parseName(name)?.iccid ?? name))
+    const hasTwin = /^\d/.test(name) && disk.at(`${lot}/__${name}`)?.content.length
+    if (hasTwin && later.left.unfinished === 0 && !isTold(told, parseName(name)?.iccid ?? name))
       yield { rule: 'twin', what: `${name} stays beside its used file, and nobody says so` }
   }
 }

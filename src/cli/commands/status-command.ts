@@ -52,7 +52,7 @@ export class StatusCommand extends BaseCommand {
   iccid = Option.Array('--iccid', { description: '<ICCID>: show who has this profile' })
 
   receipts = Option.Array('--receipts', {
-    description: '<FILE>...: hold the receipts of next against the directory',
+    description: '<FILE>...: compare the receipts of next and move with the directory',
   })
 
   format = Option.String('--format', 'text', {

@@ -2,10 +2,10 @@
 import { reasonOf } from '../../failure.ts'
 import { iccidDigits } from '../../profile/iccid.ts'
 import { comeAll, isProfileOf, type Use, useAt } from '../claim.ts'
-import { refuseFailures, settle } from '../create.ts'
+import { refuseFailures, settle } from '../decision.ts'
 import { goneFrom, isMarked, type Move } from '../move-journal.ts'
 import { comingKey, fileName, nextName } from '../names.ts'
-import { moveTo, readProfile, type Tombstone, tombstoneIn } from '../profile-file.ts'
+import { arrivedBy, readProfile, type Tombstone, tombstoneIn } from '../profile-file.ts'
 
 /**
  * Stores profiles that a move has claimed in its target, unless the target has them, or had them by this move.
@@ -40,7 +40,7 @@ function keyInTarget(target: string, id: string, isEarlier: boolean, iccid: stri
       use = useAt(target, name)
     }
     if (use.state === 'gone') return canComeAfter(last, isEarlier) ? comingKey(name) : undefined
-    if (use.state !== 'unused' && moveTo(use.text) === id) return undefined
+    if (use.state !== 'unused' && arrivedBy(use.text) === id) return undefined
     last = use
   }
 }

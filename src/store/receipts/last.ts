@@ -5,7 +5,7 @@
  */
 import type { Stored } from '../claim.ts'
 import { parseName } from '../names.ts'
-import { moveTo } from '../profile-file.ts'
+import { arrivedBy } from '../profile-file.ts'
 import { type Groups, type Receipt, withoutCopies } from './read-receipts.ts'
 
 type Move = Receipt & { readonly move: NonNullable<Receipt['move']> }
@@ -60,7 +60,8 @@ export function* withSeveralIccids<S extends Partial<Receipt>>(
 export function deniedBy(receipts: readonly Receipt[], { stored }: Stored): Receipt[] {
   const byId = new Map(movesIn(receipts).map(({ move }) => [move.id, move]))
   const before = new Set<string>()
-  for (let id = moveTo(stored); id !== undefined && !before.has(id); id = byId.get(id)?.from) before.add(id)
+  for (let id = arrivedBy(stored); id !== undefined && !before.has(id); id = byId.get(id)?.from)
+    before.add(id)
   return receipts.filter(({ move }) => move === undefined || !before.has(move.id))
 }
 

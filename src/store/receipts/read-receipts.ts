@@ -21,7 +21,7 @@ export interface Receipt {
   /** The directory that had the profile, and the name of its used file there. */
   readonly directory: string
   readonly file: string
-  /** Whether the profile was handed out before. */
+  /** Whether the profile was handed out before; of a move, whether an earlier call may have written the receipt. */
   readonly again: boolean
   /** The move, and the directory that the profile was moved to; undefined if it was handed out. */
   readonly move: { readonly id: string; readonly to: string; readonly from: string | undefined } | undefined

@@ -2,7 +2,7 @@ import { linkSync, mkdirSync, readdirSync, readFileSync, unlinkSync, writeFileSy
 import { join } from 'node:path'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { readDecided } from '../../src/store/claim.ts'
-import { createAll, openClaims, settle } from '../../src/store/create.ts'
+import { createAll, openClaims, settle } from '../../src/store/decision.ts'
 import { CLAIMS } from '../../src/store/names.ts'
 import { namesIn, temporaryDirectory } from '../support/directory.ts'
 import { leaveClaim } from '../support/store.ts'
