@@ -30,6 +30,7 @@ import {
   fieldsOf,
   parseProfile,
   readProfile,
+  textOf,
   tombstoneIn,
 } from './profile-file.ts'
 
@@ -155,11 +156,11 @@ export function readSettled(directory: string, messages: Messages): Unused {
 
 /**
  * Whether the unused file beside a tombstone comes from where that move brought it: somebody has put it back, or copied it.
- * @throws {UnusableProfile} if it can't be read
+ * @throws the system error
  */
 export function isPutBack(directory: string, name: string, use: Use): boolean {
   const tombstone = use.state === 'used' ? tombstoneIn(use.text) : undefined
-  return tombstone !== undefined && arrivedBy(readProfile(directory, name) ?? '') === tombstone.move
+  return tombstone !== undefined && arrivedBy(textOf(directory, name)) === tombstone.move
 }
 
 /** If they can't be finished together, one by one. */
