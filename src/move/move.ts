@@ -67,6 +67,8 @@ interface Run extends Order {
   readonly open: OpenTarget
   readonly receipts: ReceiptFile | undefined
   readonly movables: Movables
+  /** To be called before a claim. */
+  begin(): void
   /** How far it is. */
   readonly tally: { claimed: number; moved: number; most: number }
 }
@@ -131,7 +133,8 @@ async function runOf(order: Order, open: OpenTarget): Promise<Run> {
         })
   const tally = { claimed: 0, moved: 0, most }
   progress.follow(() => lineOf(tally))
-  return { ...order, open, receipts, tally, movables: new Movables(source, order.target) }
+  const begin = enter(source, order.messages, receipt)
+  return { ...order, open, receipts, tally, begin, movables: new Movables(source, order.target) }
 }
 
 function lineOf({ claimed, moved, most }: Run['tally']): string {
@@ -180,7 +183,7 @@ async function begin(run: Run): Promise<{ move: Move; names: readonly string[] }
   movables.warnOfKnown(messages)
   if (stop.aborted) throw new Failure('interrupted', 'interrupted; nothing was moved')
   if (names.length === 0) throw tooFew(run, most, movables.left)
-  enter(source, messages, run.receipt)()
+  run.begin()
   const move = await beginMove(source, target)
   const to = fullPath(target) ?? target
   // If that fails, another call may have seen it: the mark stays, and does no harm.
@@ -252,6 +255,7 @@ async function finish(run: Run, move: Move, first: Known, isResumed = false): Pr
       await takeBack(move, journal, messages)
       return fate
     }
+    run.begin()
     const claimed = await claimPlanned(run, move, plan.names)
     await flushDirectory(source)
     const missing = (plan.count ?? Math.min(1, plan.names.length)) - claimed

@@ -50,6 +50,8 @@ export async function handOut(handout: Handout): Promise<void> {
     if (handout.receipt !== undefined) checkReceiptFile(handout.receipt, directory, count, { devices })
     for (const device of devices ?? []) {
       const had = attempt(() => profileOf(directory, device))
+      if (had !== undefined && (handout.isNew || (iccid ?? had) !== had))
+        throw new Failure('has-profile', `device ${device} already has ${had}`)
       if (had !== undefined)
         handout.messages.tell(0, `device ${device} already has ${had}; the same profile would be printed`)
     }

@@ -319,7 +319,7 @@ function stepOfMove(job: Job, receipts: readonly Receipt[], use: Use): Step | un
   const stored = claimable(directory, use)
   if (stored === undefined || use.state === 'gone') return undefined
   const came = arrivedBy(stored.stored)
-  const left = movesIn(deniedBy(receipts, stored))
+  const left = movesIn(deniedBy(directory, receipts, stored))
   const out = left.find(({ move }) => move.from === came) ?? left[0]
   if (out === undefined) return undefined
   // Whether it is back is not known: paths lead to other directories elsewhere, and a move may have no receipt.

@@ -91,7 +91,7 @@ async function hold(receipts: Receipts, comparison: Comparison): Promise<void> {
     const { state, statement } = place ?? {}
     const all = statement === undefined ? each : [...each, statement]
     if (holdersIn(all).length > 1) found['two-devices'].push(all)
-    const denied = place?.state === 'unused' ? deniedBy(each, unusedIn(directory, place.file)) : []
+    const denied = place?.state === 'unused' ? deniedBy(directory, each, unusedIn(directory, place.file)) : []
     if (denied.length > 0) found.unused.push(denied)
     if (state !== 'used' || statement !== undefined) continue
     for (const device of new Set(each.flatMap(({ device }) => device ?? [])))

@@ -53,7 +53,7 @@ export const warnOfUnfinished = (directory: string, names: readonly string[], me
 function claimOf(directory: string, name: string): string {
   // If nobody can tell whose it is, the warning says enough.
   const use = attempt(() => useAt(directory, name))
-  if (use !== undefined && attempt(() => isPutBack(directory, name, use)))
+  if (attempt(() => isPutBack(directory, name)))
     return `${name}: a move has taken it away, and somebody has put it back; it is not handed out`
   const text = use?.state === 'used' || use?.state === 'claimed' ? use.text : ''
   const device = deviceIn(text)
@@ -150,7 +150,10 @@ export function warnOfRecords(
   const twice = [...Map.groupBy(devices, ({ iccid }) => iccid)]
     .map(([iccid, all]) => ({ iccid, whose: [...new Set(all.map(({ device }) => device))] }))
     .filter(
-      ({ whose }) => whose.length > 1 && (asked === undefined || whose.some((each) => asked.includes(each))),
+      ({ iccid, whose }) =>
+        iccid !== '' &&
+        whose.length > 1 &&
+        (asked === undefined || whose.some((each) => asked.includes(each))),
     )
   warnOfEach(messages, twice, {
     words: ({ iccid, whose }) => `${iccid} is on several devices: ${whose.join(', ')}; do not ship them`,

@@ -131,7 +131,7 @@ export function readSettled(directory: string, messages: Messages): Unused {
     settleSome(directory, some, messages)
   }
   const found = readUnused(directory)
-  const putBack: string[] = []
+  const putBack = new Map<string, string>()
   for (const name of found.twins) {
     const { digits = '', number = 0 } = parseName(name) ?? {}
     tryTo(messages, digits, () => {
@@ -140,28 +140,38 @@ export function readSettled(directory: string, messages: Messages): Unused {
       const isLast = parseName(use.name)?.number === number
       if (isLast && use.state === 'torn' && use.hasTwin)
         messages.warn(`${digits} is set aside: its used file is not complete`, 'unprinted', digits)
-      else if (isLast && isPutBack(directory, name, use)) putBack.push(name)
+      else if (isPutBack(directory, name)) putBack.set(name, nextName(use.name))
       else if (!isLast || use.state === 'used') patiently(() => removeIfThere(join(directory, name)))
     })
   }
   const [first] = putBack
   if (first !== undefined)
     messages.warn(
-      `${several(putBack.length, 'file')} of moved profiles put back by hand and not handed out, such as ${first}`,
+      `${several(putBack.size, 'file')} of moved profiles put back by hand and not handed out, such as ${first[0]}`,
       'put-back',
-      nextName(first),
+      first[1],
     )
   return found
 }
 
 /**
- * Whether the unused file beside a tombstone comes from where that move brought it: somebody has put it back, or copied it.
+ * Whether a moved profile has an unused file that came here by a later move than the one that left: somebody has put it
+ * back, or copied it.
+ * @param name of the unused file
+ * @throws {UnusableProfile} if a used file can't be read
  * @throws the system error
  */
-export function isPutBack(directory: string, name: string, use: Use): boolean {
-  const tombstone = use.state === 'used' ? tombstoneIn(use.text) : undefined
-  return tombstone !== undefined && arrivedBy(textOf(directory, name)) === tombstone.move
+export function isPutBack(directory: string, name: string): boolean {
+  const text = textOf(directory, name)
+  const [own, last] = [useAt(directory, name), useOf(directory, parseName(name)?.digits ?? '')].map(
+    tombstoneOf,
+  )
+  return (
+    own !== undefined && last !== undefined && isProfileOf(text, name) && arrivedBy(text) !== own.profile.from
+  )
 }
+
+const tombstoneOf = (use: Use) => (use.state === 'used' ? tombstoneIn(use.text) : undefined)
 
 /** If they can't be finished together, one by one. */
 function settleSome(directory: string, keys: readonly string[], messages: Messages): void {

@@ -44,9 +44,6 @@ type Identity = 'original' | 'copy' | 'new' | 'carried' | 'none' | 'unknown'
 /** Of the paths that a directory had. */
 const MOST_PATHS = 16
 
-/** Of used files. */
-const MOST_LOOKED_AT = 100
-
 /** A file older than that, in milliseconds, is written anew. */
 const OLD_MS = 3_600_000
 
@@ -113,14 +110,10 @@ function look(directory: string): Look {
 const withoutFile = (directory: string): Identity =>
   attempt(() => isAnyClaimed(directory) && !exists(join(directory, FILE))) ? 'copy' : 'none'
 
-/** Looks into some used files only: earlier versions wrote no random number into theirs. */
+/** Earlier versions wrote no random number into their used files. */
 function isAnyClaimed(directory: string): boolean {
-  let looked = 0
-  for (const name of namesOf(directory)) {
-    if (!parseName(name)?.isUsed) continue
-    if (fieldsOf(textOf(directory, name))['claim'] !== undefined) return true
-    if (++looked === MOST_LOOKED_AT) return false
-  }
+  for (const name of namesOf(directory))
+    if (parseName(name)?.isUsed && fieldsOf(textOf(directory, name))['claim'] !== undefined) return true
   return false
 }
 
@@ -193,7 +186,7 @@ export function enter(directory: string, messages: Messages, receipts?: string):
     } catch (error) {
       const words = `a copy of ${directory} will not be recognised: ${reasonOf(error)}`
       // Its claims would look like those of a copy without hidden files.
-      if (identity === 'none') throw new Failure('not-recorded', words, error)
+      if (!exists(join(directory, FILE))) throw new Failure('not-recorded', words, error)
       if (identity !== 'original') messages.warn(words)
     }
   }

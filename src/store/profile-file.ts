@@ -2,6 +2,7 @@
  * The file of a profile: how it is read, and what its text says, such as who claimed the profile and when, for which
  * device, or for which move.
  */
+import { randomUUID } from 'node:crypto'
 import { closeSync, constants, fstatSync, lstatSync, openSync, readFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
@@ -77,6 +78,7 @@ export const tombstoneText = (
     to,
     ...by,
     file: name,
+    claim: randomUUID(),
     moved: fieldsOf(stored),
   })
 

@@ -309,7 +309,7 @@ const SHIFT: Case[] = [
   }),
   scans('a device that another station has programmed: it is asked about', ['SN-1'], {
     again: {
-      settings: { RESULTS: 'line-2.csv' },
+      settings: { RESULTS: 'line-2.csv', STATION: 'line-2' },
       typed: ['SN-1', 'no', 'SN-2'],
       says: ['Device SN-1 is already programmed. Is it this device?', ...ok('SN-2')],
       given: 'SN-1 1, SN-2 2',

@@ -4,8 +4,8 @@
  * moved no more.
  */
 import type { Stored } from '../claim.ts'
-import { parseName } from '../names.ts'
-import { arrivedBy } from '../profile-file.ts'
+import { earlierNames, parseName, usedName } from '../names.ts'
+import { arrivedBy, textOf, tombstoneIn } from '../profile-file.ts'
 import { type Groups, type Receipt, withoutCopies } from './read-receipts.ts'
 
 type Move = Receipt & { readonly move: NonNullable<Receipt['move']> }
@@ -57,11 +57,17 @@ export function* withSeveralIccids<S extends Partial<Receipt>>(
  * had come there. What is not known to come before counts as later.
  * @param unused its unused file
  */
-export function deniedBy(receipts: readonly Receipt[], { stored }: Stored): Receipt[] {
+export function deniedBy(
+  directory: string,
+  receipts: readonly Receipt[],
+  { name, stored }: Stored,
+): Receipt[] {
   const byId = new Map(movesIn(receipts).map(({ move }) => [move.id, move]))
   const before = new Set<string>()
-  for (let id = arrivedBy(stored); id !== undefined && !before.has(id); id = byId.get(id)?.from)
-    before.add(id)
+  // How it left this directory when it was here before is known, too, if no receipt tells how it came back.
+  const left = earlierNames(name).map((each) => tombstoneIn(textOf(directory, usedName(each)))?.move)
+  for (const last of [arrivedBy(stored), ...left])
+    for (let id = last; id !== undefined && !before.has(id); id = byId.get(id)?.from) before.add(id)
   return receipts.filter(({ move }) => move === undefined || !before.has(move.id))
 }
 

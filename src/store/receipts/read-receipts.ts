@@ -232,8 +232,12 @@ function* linesOf(source: Source): Generator<Buffer> {
 
 /** Of files that were joined, the last line of the one and the first of the other may be one line. */
 function* receiptsIn(line: Buffer, { encoding }: Source): Generator<Buffer> {
+  const character = Buffer.byteLength('{', encoding)
   for (let at = 0; at < line.length; ) {
-    const next = line.indexOf(BEGINNING, at + BEGINNING.length, encoding)
+    let next = at
+    // A byte order mark may come before the first one.
+    do next = line.indexOf(BEGINNING, next + character, encoding)
+    while (next > 0 && line.toString(encoding, at, next).trim() === '')
     const end = next < 0 ? line.length : next
     yield line.subarray(at, end)
     at = end

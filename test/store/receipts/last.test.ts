@@ -92,7 +92,7 @@ test.each<[string, Receipt[], from: string | undefined, denied: string[]]>([
     [],
   ],
 ])('an unused profile in a directory %s', (_, receipts, from, denied) => {
-  const found = deniedBy(receipts, { name: `${ICCID}.json`, stored: JSON.stringify({ from }) })
+  const found = deniedBy('/none', receipts, { name: `${ICCID}.json`, stored: JSON.stringify({ from }) })
   expect(found.map((each) => each.move?.id ?? each.device)).toEqual(denied)
 })
 

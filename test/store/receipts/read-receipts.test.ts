@@ -44,7 +44,7 @@ test('lines across the chunks that are read, with blank lines between them', asy
   expect(await devicesIn(written(Buffer.from(`\ufeff${text}`, 'utf16le')))).toEqual(found)
 })
 
-test.each([0, 40])(
+test.each([0, 40, lineOf(1).length - 1])(
   'files that were joined, of which the first one lacks %d characters and its line end',
   async (lost) => {
     const text = lineOf(1).slice(0, lineOf(1).length - lost) + lineOf(2)
