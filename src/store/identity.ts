@@ -186,7 +186,8 @@ export function enter(directory: string, messages: Messages, receipts?: string):
     } catch (error) {
       const words = `a copy of ${directory} will not be recognised: ${reasonOf(error)}`
       // Its claims would look like those of a copy without hidden files.
-      if (!exists(join(directory, FILE))) throw new Failure('not-recorded', words, error)
+      if (attempt(() => exists(join(directory, FILE))) !== true)
+        throw new Failure('not-recorded', words, error)
       if (identity !== 'original') messages.warn(words)
     }
   }

@@ -113,7 +113,10 @@ const PREPARE: Record<string, (place: Place, settings: Settings, ...words: strin
     const move = await beginMove(source, to)
     await append(move, journalOf(move), { to, count: Number(count), names })
     const stored = (name: string) => readFileSync(join(source, name), 'utf8')
-    const tombstones = names.map((name) => tombstoneText(move, to, { name, stored: stored(name) }))
+    // As an earlier version did it: its copies are not recognised.
+    const tombstones = names.map((name) =>
+      tombstoneText(move, to, { name, stored: stored(name) }).replace(/"claim":"[^"]*",/, ''),
+    )
     await claimAll(source, tombstones)
     if (fate === 'given') await append(move, journalOf(move), { fate })
   },
