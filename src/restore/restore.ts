@@ -20,7 +20,7 @@ import {
 import { refuseFailures, settle } from '../store/decision.ts'
 import { historyOf, namesDevice, recordAll, recordUsed } from '../store/devices.ts'
 import { flushDirectory } from '../store/flush/flush.ts'
-import { adopt, isThere, originalOf, pathsAmong, pathsOf } from '../store/identity.ts'
+import { adopt, isThere, originalOf, pathsAmong, pathsOf, twinAmong } from '../store/identity.ts'
 import { countReceived } from '../store/incoming/answers.ts'
 import { lacks } from '../store/incoming/arrive.ts'
 import { finishFetches } from '../store/incoming/recover.ts'
@@ -92,13 +92,7 @@ type Used = Extract<Use, { state: 'used' }>
 export async function restore(restoration: Restoration): Promise<void> {
   const { directory, files, messages } = restoration
   const original = await originalOf(directory)
-  if (original !== undefined) {
-    const facts = { kind: 'copy-of', original } as const
-    throw new Failure(
-      facts,
-      `${directory} is a copy of ${original}, which is there and has the same profiles`,
-    )
-  }
+  if (original !== undefined) throw copyOf(directory, original)
   const unprinted: Unprinted = new Map()
   const warn: Messages['warn'] = (text, kind, iccid) => {
     if (iccid === undefined) messages.warn(text, kind)
@@ -120,6 +114,11 @@ export async function restore(restoration: Restoration): Promise<void> {
   }
   for (const each of unprinted.values()) each()
   messages.tell(0, `${directory} is restored: it can be used again`)
+}
+
+const copyOf = (directory: string, original: string) => {
+  const words = `${directory} is a copy of ${original}, which is there and has the same profiles`
+  return new Failure({ kind: 'copy-of', original }, words)
 }
 
 /** What the next call would store could have been handed out since the backup. */
@@ -155,14 +154,14 @@ async function claimNamed(restoration: Restoration, unprinted: Unprinted): Promi
     }
     for (const [id, iccids] of job.gone) await noteGone(directory, id, iccids)
     warnOfMissing(messages, job.missing, `came to ${directory} after the backup`)
+    const original = await twinAmong(receipts.directories, directory)
+    if (original !== undefined) throw copyOf(directory, original)
     await warnOfUngiven(job)
     if (!job.isAny)
       throw new Failure('other-receipts', `${directory} has none of the profiles that the receipts name`)
     const whose = stations.size > 0 ? ` of ${[...stations].sort().join(', ')}` : ''
-    messages.tell(
-      0,
-      `${several(tally.claimed, 'profile')} in ${directory} marked used, as the receipts${whose} say`,
-    )
+    const marked = `${several(tally.claimed, 'profile')} in ${directory} marked used`
+    messages.tell(0, `${marked}, as the receipts${whose} say`)
   } finally {
     receipts.close()
   }

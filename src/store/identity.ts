@@ -14,7 +14,7 @@ import { fullPath } from '../full-path.ts'
 import type { Messages } from '../words.ts'
 import { exists, fileRights, isSame, rightsOf, tryToRemove } from './directory-entries.ts'
 import { FAT, fileSystemOf, flushDirectorySync, flushFileSync, isTested, TESTED } from './flush/flush.ts'
-import { hasProfiles, namesOf } from './listing.ts'
+import { hasProfiles, namesOf, readUnused } from './listing.ts'
 import { parseName, USED, usedName } from './names.ts'
 import { attempt, patiently } from './patience.ts'
 import { fieldsOf, READ_SAFELY, textOf } from './profile-file.ts'
@@ -235,6 +235,18 @@ export async function pathsAmong(paths: Iterable<string>, directory: string): Pr
   const found: string[] = []
   for (const path of paths) if ((await isThere(path)) && isSame(path, directory)) found.push(path)
   return found
+}
+
+/** The first of some other directories that could hand out what is unused in a directory. */
+export async function twinAmong(paths: Iterable<string>, directory: string): Promise<string | undefined> {
+  const isTwin = (path: string) => !isSame(path, directory) && shareUnused(path, directory)
+  for (const path of paths) if ((await isThere(path)) && attempt(() => isTwin(path))) return path
+  return undefined
+}
+
+function shareUnused(one: string, other: string): boolean {
+  const unused = new Set(readUnused(one).iccids)
+  return readUnused(other).iccids.some((iccid) => unused.has(iccid))
 }
 
 /**
