@@ -19,8 +19,9 @@ import {
 } from '../store/claim.ts'
 import { refuseFailures, settle } from '../store/decision.ts'
 import { historyOf, namesDevice, recordAll, recordUsed } from '../store/devices.ts'
+import { isSame } from '../store/directory-entries.ts'
 import { flushDirectory } from '../store/flush/flush.ts'
-import { adopt, isThere, originalOf, pathsAmong, pathsOf, twinAmong } from '../store/identity.ts'
+import { adopt, originalOf, pathsOf, thereOf, twinAmong } from '../store/identity.ts'
 import { countReceived } from '../store/incoming/answers.ts'
 import { lacks } from '../store/incoming/arrive.ts'
 import { finishFetches } from '../store/incoming/recover.ts'
@@ -59,11 +60,13 @@ interface Job extends Restoration {
   readonly unprinted: Unprinted
   /** Those of the directory. */
   readonly paths: readonly string[]
+  /** Those of the receipts that lead somewhere now. */
+  readonly there: readonly string[]
   /** The moves into the directory that its marks name. */
   readonly arrived: ReadonlySet<string>
   /** Whether the directory has any of the profiles, or one came to it. */
   isAny: boolean
-  /** Devices that have several ICCIDs by the receipts: which one they use is for a person to find out. */
+  /** Those with several ICCIDs by the receipts: which one they use is for a person to find out. */
   readonly unclear: ReadonlySet<string>
   /** Of profiles that came after the backup: the receipts of their moves. */
   readonly missing: ReturnType<typeof movesIn>
@@ -138,10 +141,11 @@ async function claimNamed(restoration: Restoration, unprinted: Unprinted): Promi
     const unclear = new Set<string>()
     for (const [first] of withSeveralIccids(receipts.byDevice, (line) => receipts.at(line)))
       if (first?.device) unclear.add(first.device)
-    const paths = [...pathsOf(directory), ...(await pathsAmong(receipts.directories, directory))]
-    const arrived = movesInto(directory)
+    const there = await thereOf(receipts.directories)
+    // A link or another mount has led to the directory, too.
+    const paths = [...pathsOf(directory), ...there.filter((path) => attempt(() => isSame(path, directory)))]
     const job: Job = {
-      ...{ ...restoration, unprinted, paths, arrived, unclear },
+      ...{ ...restoration, unprinted, paths, there, unclear, arrived: movesInto(directory) },
       ...{ isAny: false, missing: [], left: [], given: new Map(), gone: new Map() },
     }
     const tally = { profiles: 0, claimed: 0 }
@@ -154,9 +158,9 @@ async function claimNamed(restoration: Restoration, unprinted: Unprinted): Promi
     }
     for (const [id, iccids] of job.gone) await noteGone(directory, id, iccids)
     warnOfMissing(messages, job.missing, `came to ${directory} after the backup`)
-    const original = await twinAmong(receipts.directories, directory)
+    const original = twinAmong(there, directory)
     if (original !== undefined) throw copyOf(directory, original)
-    await warnOfUngiven(job)
+    warnOfUngiven(job)
     if (!job.isAny)
       throw new Failure('other-receipts', `${directory} has none of the profiles that the receipts name`)
     const whose = stations.size > 0 ? ` of ${[...stations].sort().join(', ')}` : ''
@@ -354,10 +358,7 @@ function stepOfReturn(job: Job, receipts: readonly Receipt[], { name, text }: Us
   const came = lastMoves(receipts).find(({ move }) => isHome(move.to) && move.id !== tombstone.profile.from)
   if (came !== undefined) return stepOfUnknown(job, came, stored)
   const given = moves.find(({ move }) => move.id === tombstone.move)
-  if (given !== undefined) {
-    job.left.push({ ...given, directory: job.directory })
-    return undefined
-  }
+  if (given !== undefined) return void job.left.push({ ...given, directory: job.directory })
   // It was taken back, and has left again.
   const out = moves.find(({ move }) => move.from === tombstone.profile.from)
   return out && { text: textOfMove(out, stored) }
@@ -371,11 +372,11 @@ function stepOfUnknown({ directory, messages }: Job, by: Receipt, stored: Stored
 }
 
 /** A move that was killed after its receipts has not given. If its target is connected, that says what it lacks. */
-async function warnOfUngiven({ directory, messages, left }: Job): Promise<void> {
+function warnOfUngiven({ directory, messages, left, there }: Job): void {
   // These can go on.
   const open = new Set(openMoves(directory).map(({ move }) => move.id))
   for (const [to, all] of Map.groupBy(left, ({ move }) => move.to)) {
-    if (!(await isThere(to))) continue
+    if (!there.includes(to)) continue
     const lost = all.filter(({ move: { id }, iccid }) => !open.has(id) && attempt(() => lacks(to, id, iccid)))
     warnOfMissing(messages, lost, `left for ${to}`)
   }

@@ -14,7 +14,7 @@ import { fullPath } from '../full-path.ts'
 import type { Messages } from '../words.ts'
 import { exists, fileRights, isSame, rightsOf, tryToRemove } from './directory-entries.ts'
 import { FAT, fileSystemOf, flushDirectorySync, flushFileSync, isTested, TESTED } from './flush/flush.ts'
-import { hasProfiles, namesOf, readUnused } from './listing.ts'
+import { hasProfiles, namesOf, readUnused, readUsed } from './listing.ts'
 import { parseName, USED, usedName } from './names.ts'
 import { attempt, patiently } from './patience.ts'
 import { fieldsOf, READ_SAFELY, textOf } from './profile-file.ts'
@@ -43,6 +43,9 @@ type Identity = 'original' | 'copy' | 'new' | 'carried' | 'none' | 'unknown'
 
 /** Of the paths that a directory had. */
 const MOST_PATHS = 16
+
+/** Of used files. */
+const MOST_LOOKED_AT = 100
 
 /** A file older than that, in milliseconds, is written anew. */
 const OLD_MS = 3_600_000
@@ -110,12 +113,14 @@ function look(directory: string): Look {
 const withoutFile = (directory: string): Identity =>
   attempt(() => isAnyClaimed(directory) && !exists(join(directory, FILE))) ? 'copy' : 'none'
 
-/** Earlier versions wrote no random number into their used files. */
-function isAnyClaimed(directory: string): boolean {
-  for (const name of namesOf(directory))
-    if (parseName(name)?.isUsed && fieldsOf(textOf(directory, name))['claim'] !== undefined) return true
-  return false
-}
+/**
+ * Looks into the last used files: the lowest ICCID is handed out first, and earlier versions wrote no random number into
+ * theirs. On a share, to read tens of thousands takes minutes.
+ */
+const isAnyClaimed = (directory: string): boolean =>
+  readUsed(directory)
+    .slice(-MOST_LOOKED_AT)
+    .some((name) => fieldsOf(textOf(directory, name))['claim'] !== undefined)
 
 const isNumber = (text: unknown): text is string => typeof text === 'string' && /^\d+$/.test(text)
 
@@ -230,19 +235,16 @@ export function pathsOf(directory: string): string[] {
   return [...new Set(known.filter((each) => typeof each === 'string'))].slice(0, MOST_PATHS)
 }
 
-/** Those of some paths that lead to a directory: a link or another mount may have, when a receipt was written. */
-export async function pathsAmong(paths: Iterable<string>, directory: string): Promise<string[]> {
+/** Those of some directories that are there. */
+export async function thereOf(paths: Iterable<string>): Promise<string[]> {
   const found: string[] = []
-  for (const path of paths) if ((await isThere(path)) && isSame(path, directory)) found.push(path)
+  for (const path of paths) if (await isThere(path)) found.push(path)
   return found
 }
 
-/** The first of some other directories that could hand out what is unused in a directory. */
-export async function twinAmong(paths: Iterable<string>, directory: string): Promise<string | undefined> {
-  const isTwin = (path: string) => !isSame(path, directory) && shareUnused(path, directory)
-  for (const path of paths) if ((await isThere(path)) && attempt(() => isTwin(path))) return path
-  return undefined
-}
+/** The first of some directories that could hand out, too, what is unused in a directory. */
+export const twinAmong = (others: readonly string[], directory: string): string | undefined =>
+  others.find((path) => attempt(() => !isSame(path, directory) && shareUnused(path, directory)))
 
 function shareUnused(one: string, other: string): boolean {
   const unused = new Set(readUnused(one).iccids)
@@ -255,16 +257,14 @@ function shareUnused(one: string, other: string): boolean {
  */
 export async function originalOf(copy: string): Promise<string | undefined> {
   if (!['copy', 'carried'].includes(identify(copy))) return undefined
-  for (const path of pathsOf(copy))
-    if ((await isThere(path)) && attempt(() => isInUse(path, copy))) return path
-  return undefined
+  return (await thereOf(pathsOf(copy))).find((path) => attempt(() => isInUse(path, copy)))
 }
 
 /**
  * On a share whose server died, a call waits for ever, and so would the end of this process, also after a call in a thread:
  * another process asks, which may stay behind.
  */
-export const isThere = (path: string): Promise<boolean> =>
+const isThere = (path: string): Promise<boolean> =>
   new Promise((resolve) => {
     if (process.platform === 'win32') return resolve(true)
     const child = spawn('/bin/ls', ['-d', '--', path], { stdio: 'ignore', env: {} })
