@@ -3,7 +3,7 @@ import pLimit from 'p-limit'
 import pRetry from 'p-retry'
 import { CallFailure } from '../service/call-failure.ts'
 import type { Client } from '../service/client.ts'
-import type { Batch } from '../service/response.ts'
+import { type Batch, profilesIn } from '../service/response.ts'
 import type { Intake } from '../store/incoming/add.ts'
 import { durationOf, type Messages } from '../words.ts'
 import * as planner from './planner.ts'
@@ -78,7 +78,8 @@ export async function download({ count, stop, abort, client, intake, view }: Par
           const now = performance.now()
           if (!planner.isWorthAnotherTry(plan, error, now)) throw error
           result.trouble = error
-          view.noteRetry(error.message, retryDelay, planner.triesOf(plan, error), now)
+          const delay = Math.max(retryDelay, planner.waitMs(plan, now))
+          view.noteRetry(error.message, delay, planner.triesOf(plan, error), now)
         },
       })
     } catch (error) {
@@ -104,12 +105,16 @@ export async function download({ count, stop, abort, client, intake, view }: Par
       track(store(sent, batch, reserve))
     } catch (error) {
       follow(planner.afterFailure(plan, sent, error, performance.now()))
-      if (reserve !== undefined) intake.release(reserve)
-      if (error instanceof CallFailure && error.mayHaveAllocated) {
+      const { mayHaveAllocated, unread, part = unread } = error instanceof CallFailure ? error : {}
+      const profiles = part === undefined ? [] : profilesIn(part)
+      if (mayHaveAllocated) {
         result.broken++
-        result.brokenProfiles += size
+        result.brokenProfiles += Math.max(0, size - profiles.length)
       }
-      if (error instanceof CallFailure && error.unread !== undefined) await intake.keepUnread(error.unread, 0)
+      if (reserve !== undefined && profiles.length > 0)
+        follow(planner.afterPart(plan, await intake.keep(profiles, reserve)))
+      else if (reserve !== undefined) intake.release(reserve)
+      if (unread !== undefined) await intake.keepUnread(unread, 0)
       throw error
     }
   }

@@ -121,7 +121,11 @@ export function conclude(
     const last = trouble === undefined ? silence : `: ${trouble.message}`
     throw new Failure({ kind: 'interrupted-fetch', left }, `interrupted: ${summary}${last}`)
   }
-  const cause = failure ?? new Failure('no-more', 'the service has no more profiles')
+  const why =
+    known > 0
+      ? `the service sends only profiles that are already in ${directory}`
+      : 'the service has no more profiles'
+  const cause = failure ?? new Failure('no-more', why)
   if (stored > 0) throw new Failure({ kind: 'partial', left }, `${summary}: ${cause.message}`, cause)
   throw cause
 }

@@ -148,6 +148,12 @@ export const afterStoring = (plan: Plan, sent: Plan, batch: Batch, stored: numbe
   refused: plan.refused + batch.refused.length,
 })
 
+/** @param stored how many new profiles an answer has brought that broke off */
+export const afterPart = (plan: Plan, stored: number): Plan => ({
+  ...plan,
+  missing: Math.max(0, plan.missing - stored),
+})
+
 export const isMostlyRefused = ({ received, refused }: Plan) =>
   refused > MOST_REFUSED && refused > received / 2
 

@@ -23,19 +23,26 @@ export class CallFailure extends Failure {
   readonly limit: Limit | undefined
   /** A complete answer that could not be read. Its profiles are allocated. */
   readonly unread: Uint8Array | undefined
+  /** What has arrived of an answer that broke off. */
+  readonly part: Uint8Array | undefined
 
   constructor(message: string, { facts = 'service', cause, ...traits }: Traits = {}) {
     super(facts, message, cause)
     Object.assign(this, { name: 'CallFailure', ...traits })
   }
 
-  /** Whether nothing listens at the address of the service or of the proxy. */
+  /** Whether nothing listens at the address of the service or of the proxy, or the host is not known. */
   get isRefused(): boolean {
-    return ['refused', 'refused-by-proxy'].includes(this.facts.kind)
+    return (
+      ['refused', 'refused-by-proxy'].includes(this.facts.kind) || innermost(this.cause).code === UNKNOWN_HOST
+    )
   }
 }
 
 type Peer = 'service' | 'proxy'
+
+/** Also what Windows and macOS say without a network. */
+const UNKNOWN_HOST = 'ENOTFOUND'
 
 /** By Node's error code, or by OpenSSL's message if there is no code. */
 const CERTIFICATE: Record<string, readonly [problem: string, kind: ServiceKind]> = {
@@ -53,10 +60,16 @@ const CERTIFICATE: Record<string, readonly [problem: string, kind: ServiceKind]>
 }
 
 const PASSING: Record<string, (peer: Peer) => string> = {
+  [UNKNOWN_HOST]: (peer) => `the host name of the ${peer} is unknown`,
+  EADDRNOTAVAIL: () => 'the network has no address',
   EAI_AGAIN: (peer) => `the host name of the ${peer} can't be resolved`,
+  ECONNABORTED: (peer) => `the connection to the ${peer} was aborted`,
   ECONNREFUSED: (peer) => `the ${peer} refuses the connection`,
   ECONNRESET: (peer) => `the connection to the ${peer} was reset`,
+  EHOSTDOWN: (peer) => `the ${peer} is down`,
   EHOSTUNREACH: (peer) => `the ${peer} is unreachable`,
+  ENETDOWN: () => 'the network is down',
+  ENETRESET: (peer) => `the connection to the ${peer} was reset`,
   ENETUNREACH: () => 'the network is unreachable',
   EPIPE: (peer) => `the connection to the ${peer} was closed`,
   ETIMEDOUT: (peer) => `the connection to the ${peer} timed out`,
@@ -93,7 +106,6 @@ export function networkFailure(error: unknown, sent: boolean, to: Target): CallF
   if (passing !== undefined) {
     return failure(`${passing(peer)} (${code})`, kindOf(code, peer, to), true)
   }
-  if (code === 'ENOTFOUND') return failure(`the host name of the ${peer} is unknown (${code})`, usual)
   if (name === 'HTTPParserError') return failure(`the ${peer} sent an invalid HTTP response`, usual)
   if (code === 'EPROTO' || code.startsWith('ERR_SSL_')) {
     return failure(`the TLS connection to the ${peer} failed (${code})`, 'tls')

@@ -78,6 +78,7 @@ export function clientOf({ url, apiKey, limits = LIMITS, trace }: ClientOptions)
   async function send(count: number, signal: AbortSignal): Promise<Response> {
     const target = to
     const { url } = target
+    const parts: Uint8Array[] = []
     let sent = false
     const noteSending = beforeSending(() => {
       sent = true
@@ -92,7 +93,7 @@ export function clientOf({ url, apiKey, limits = LIMITS, trace }: ClientOptions)
         origin: url.origin,
         path: url.pathname + url.search,
         method: 'GET',
-        headers: { authorization: apiKey, 'content-type': 'application/json' },
+        headers: { authorization: apiKey, 'content-type': 'application/json', 'accept-encoding': 'identity' },
         body: JSON.stringify({ count }),
         // undici would close the connection after a GET with a body.
         reset: false,
@@ -103,16 +104,20 @@ export function clientOf({ url, apiKey, limits = LIMITS, trace }: ClientOptions)
       const answered = performance.now()
       const { statusCode: status, headers } = response
       const body = isSuccess(status)
-        ? await readWhole(response.body, largestAnswer(count), limits.least)
+        ? await readWhole(response.body, largestAnswer(count), limits.least, parts)
         : await readStart(response.body, limits.least)
       const ended = performance.now()
       trace(2, `answered ${status}, ${body.length} bytes, ${Math.round(ended - began)} ms`)
       trace(3, `headers ${JSON.stringify(headers)}`)
       return { status, headers, body, bodyMs: ended - answered, totalMs: ended - began }
     } catch (error) {
-      if (error instanceof CallFailure) throw error
-      if (signal.aborted) throw new CallFailure('interrupted', { mayHaveAllocated: sent, cause: error })
-      throw networkFailure(error, sent, target)
+      const failure =
+        error instanceof CallFailure
+          ? error
+          : signal.aborted
+            ? new CallFailure('interrupted', { mayHaveAllocated: sent, cause: error })
+            : networkFailure(error, sent, target)
+      throw parts.length === 0 ? failure : Object.assign(failure, { part: Buffer.concat(parts) })
     } finally {
       signal.removeEventListener('abort', abort)
     }

@@ -3,8 +3,10 @@ import type { Limit } from './call-failure.ts'
 
 export type Headers = Readonly<Record<string, string | string[] | undefined>>
 
-/** The window of the limit is one minute. Twice that is always enough, and no answer can cause a longer wait. */
-const LONGEST_WAIT_MS = 120_000
+const WINDOW_MS = 60_000
+
+/** Twice the window is always enough, and no answer can cause a longer wait. */
+const LONGEST_WAIT_MS = 2 * WINDOW_MS
 
 /**
  * Reads `x-ratelimit-remaining`, `x-ratelimit-reset` (Unix epoch, seconds) and, with 429 or 503, `Retry-After` (RFC
@@ -19,8 +21,9 @@ export function readLimit(status: number, headers: Headers, now: number): Limit 
   const remaining = parseWhole(headers['x-ratelimit-remaining'])
   const asked = askedMs(status, headers, serviceNow)
   if (asked !== undefined) return { remaining: 0, waitMs: bounded(asked) }
+  if (status === 429) return { remaining: 0, waitMs: untilReset ?? WINDOW_MS }
   // A 503 while requests are left does not say when to retry.
-  return { remaining: status === 429 && untilReset !== undefined ? 0 : remaining, waitMs: untilReset }
+  return { remaining, waitMs: untilReset }
 }
 
 /**

@@ -49,9 +49,16 @@ export interface Batch extends ProfileList, Pick<Response, 'body' | 'bodyMs' | '
   readonly limit: Limit
 }
 
-/** @throws {CallFailure} if the body is larger than `largest` bytes or arrives too slowly; the rest is not read */
-export async function readWhole(body: Body, largest: number, least: LeastRate): Promise<Buffer> {
-  const parts: Uint8Array[] = []
+/**
+ * @param parts collects what has arrived, also if it fails
+ * @throws {CallFailure} if the body is larger than `largest` bytes or arrives too slowly; the rest is not read
+ */
+export async function readWhole(
+  body: Body,
+  largest: number,
+  least: LeastRate,
+  parts: Uint8Array[] = [],
+): Promise<Buffer> {
   if (await readInto(parts, body, largest, least)) return Buffer.concat(parts)
   throw new CallFailure('the answer is too large for the number of profiles requested', {
     mayHaveAllocated: true,
@@ -125,6 +132,14 @@ export function parseProfileList(body: string): ProfileList | undefined {
   }
   return { profiles, refused }
 }
+
+/** The profiles of an answer that is no whole list: those that have arrived completely. Each is paid for. */
+export const profilesIn = (part: Uint8Array): readonly Entry[] =>
+  (
+    Buffer.from(part)
+      .toString('utf8')
+      .match(/\{[^{}]*\}/g) ?? []
+  ).flatMap((entry) => parseProfileList(`{"profiles":[${entry}]}`)?.profiles ?? [])
 
 function problemOf(entry: unknown): string | undefined {
   if (!isEntry(entry)) return 'the ICCID or the profile is missing or not a string'

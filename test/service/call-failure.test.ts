@@ -10,6 +10,7 @@ const errorOf = (code: string, cause?: unknown) => Object.assign(new Error(`of $
 
 describe.each([true, false])('a request that was sent (%s) may have cost profiles,', (sent) => {
   test.each([
+    ['ENOTFOUND', 'the host name of the service is unknown'],
     ['EAI_AGAIN', "the host name of the service can't be resolved"],
     ['ECONNREFUSED', 'the service refuses the connection'],
     ['ECONNRESET', 'the connection to the service was reset'],
@@ -24,11 +25,12 @@ describe.each([true, false])('a request that was sent (%s) may have cost profile
     ['UND_ERR_SOCKET', 'the connection to the service was closed'],
   ])('and is tried again: %s', (code, words) => {
     const actual = failureOf(errorOf(code), sent)
-    expect(actual).toMatchObject({ message: `${words} (${code})`, isPassing: true, mayHaveAllocated: sent })
+    const isRefused = /REFUSED|NOTFOUND/.test(code)
+    const message = `${words} (${code})`
+    expect(actual).toMatchObject({ message, isRefused, isPassing: true, mayHaveAllocated: sent })
   })
 
   test.each([
-    [errorOf('ENOTFOUND'), 'the host name of the service is unknown (ENOTFOUND)'],
     [errorOf('EPROTO'), 'the TLS connection to the service failed (EPROTO)'],
     [errorOf('ERR_SSL_X'), 'the TLS connection to the service failed (ERR_SSL_X)'],
     [Object.assign(new Error('x'), { name: 'HTTPParserError' }), 'the service sent an invalid HTTP response'],

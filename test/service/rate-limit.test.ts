@@ -25,6 +25,7 @@ test.each<[string, number, Record<string, string>, remaining?: number, waitMs?: 
   ['Retry-After in seconds', 503, { ...windowOf(12, 50_000), 'retry-after': '7' }, 0, 7000],
   ['Retry-After as a date', 503, { ...windowOf(12, 50_000), 'retry-after': retryAt }, 0, 9000],
   ['without Retry-After: the reset is used', 429, windowOf(12, 8000), 0, 8000],
+  ['without any: the window is over in a minute', 429, {}, 0, 60_000],
   ['without Retry-After: no limit if requests are left', 503, windowOf(12, 8000), 12, 8000],
   ['without Retry-After: the limit if none is left', 503, windowOf(0, 8000), 0, 8000],
   ['Retry-After on any other response', 500, { 'retry-after': '60' }],
