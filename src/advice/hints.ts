@@ -25,6 +25,8 @@ interface Call {
   readonly isNamed: boolean
   /** Whether no device may have a profile before. */
   readonly isNew?: boolean | undefined
+  readonly format: string
+  readonly options: Readonly<Record<'smsp' | 'smsc' | 'crc', boolean>>
 }
 
 /** Profiles that are marked used and were not printed. */
@@ -121,7 +123,7 @@ function printingAgain({ iccids, begun, isForDevices, call }: Undelivered): stri
   const isOne = iccids.length === 1
   const which = isOne ? iccids[0] : '<ICCID>'
   const receipt = call.receipt === undefined ? '' : ` --receipt ${quote(call.receipt)}`
-  const again = `softsim next -k ${quote(call.keyPath)} -i ${quote(call.directory)} --iccid ${which}${receipt}`
+  const again = `softsim next -k ${quote(call.keyPath)} -i ${quote(call.directory)} --iccid ${which}${receipt}${formatOf(call)}`
   // Without an ICCID, the same command would use up one profile after the other.
   const not = call.isNamed
     ? ''
@@ -132,6 +134,10 @@ function printingAgain({ iccids, begun, isForDevices, call }: Undelivered): stri
     ? `${not}to print each that was not delivered again: ${again}; the first ${begun} only if no device has them`
     : `${not}find out which of them a device has; to print each of the others again: ${again}`
 }
+
+/** The device must get the same bytes. */
+const formatOf = ({ format, options: { smsp, smsc, crc } }: Call) =>
+  `${format === 'hex' ? '' : ` --format=${format}`}${smsp ? ' --smsp' : ''}${smsc ? '' : ' --no-smsc'}${crc ? '' : ' --no-crc'}`
 
 const RIGHT_KEY =
   'use the RSA private key that matches the public key registered with the service when the profiles were fetched'

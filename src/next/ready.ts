@@ -113,7 +113,8 @@ export async function readyFrom(
   const sealed = parseStored(name, stored)
   const plaintext = await decrypt(sealed.ciphertext)
   const profile = parsePlaintext(sealed, plaintext, options)
-  const isHex = format === 'hex'
+  // JSON has that line, too.
+  const isHex = format !== 'raw'
   return {
     iccid: iccidDigits(sealed.iccid) ?? '',
     name,

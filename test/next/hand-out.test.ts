@@ -54,6 +54,7 @@ function failureOf(taken: Ready[], error: unknown, changes: Partial<Delivery> & 
   const delivery = {
     directory: 'D',
     keyPath: 'k.pem',
+    ...{ format: 'hex', options: { smsp: false, smsc: true, crc: true } },
     iccid: undefined,
     messages: { warn: (text: string) => void warnings.push(text), tell: () => {} },
     signals: {
@@ -69,6 +70,13 @@ function failureOf(taken: Ready[], error: unknown, changes: Partial<Delivery> & 
 test('for a device, with --new: the command that prints it again', () => {
   const { hint } = failureOf([ready(1, 'A')], EIO, { isNew: true })
   expect(hint).toMatch(/^run the same command again, without --new: each /)
+})
+
+test('the command that prints it again prints the same bytes', () => {
+  const { hint } = failureOf([ready(1)], EIO, {
+    ...{ format: 'json', options: { smsp: true, smsc: false, crc: false } },
+  })
+  expect(hint).toMatch(/ --iccid \d+ --format=json --smsp --no-smsc --no-crc$/)
 })
 
 describe('a panel of three', () => {
