@@ -35,9 +35,19 @@ export const BEGINNING = '{"time":"'
 /** Whether a line is a receipt, or the first part of one. */
 export const isBegun = (line: string) => line.startsWith(BEGINNING) || BEGINNING.startsWith(line)
 
+/** A power cut may leave zeros where something was about to be written. */
+const ZERO = '\0'
+
+/** Whether a power cut or a full disk may have left a line. */
+function isTorn(line: string): boolean {
+  const text = line.replaceAll(ZERO, '')
+  return isBegun(text) && !text.endsWith('}')
+}
+
 /** @returns undefined if the line is not a complete receipt */
 function parseReceipt(line: string, source: string): Receipt | undefined {
-  const { time, station, device, iccid, directory, file, again, to, move, from } = fieldsOf(line.trim())
+  const text = line.split(ZERO).find((part) => part !== '') ?? ''
+  const { time, station, device, iccid, directory, file, again, to, move, from } = fieldsOf(text.trim())
   const digits = typeof iccid === 'string' ? iccidDigits(iccid) : undefined
   if (digits === undefined || typeof time !== 'string') return undefined
   return {
@@ -160,18 +170,17 @@ export class Receipts {
     const source = reading(path, () => open(path, this.length, this.#sources.length < MOST_OPEN))
     this.#sources.push(source)
     let from = 0
-    let begunWith = ''
-    let isAny = false
     for (const line of linesOf(source)) {
       const number = this.#offsets.push(from) - 1
       from += line.length
       const text = line.toString(source.encoding).trim()
-      begunWith ||= text
       if (text === '') continue
       const receipt = parseReceipt(text, '')
-      if (receipt === undefined) this.torn.push(number)
-      else {
-        isAny = true
+      if (receipt === undefined) {
+        // What nobody can read may be a receipt.
+        if (!isTorn(text)) throw new Failure('not-receipts', `${this.sourceOf(number)} is not a receipt`)
+        this.torn.push(number)
+      } else {
         this.#read++
         this.#byIccid.add(receipt.iccid, number)
         if (receipt.device !== null) this.byDevice.add(receipt.device, number)
@@ -183,8 +192,6 @@ export class Receipts {
     }
     // Where the last line ends.
     this.#offsets.push(from)
-    if (!isAny && begunWith !== '' && !isBegun(begunWith))
-      throw new Failure('not-receipts', `${path} is not a file of receipts`)
   }
 
   #sourceOf = (line: number) => this.#sources.findLast(({ first }) => first <= line) as Source
