@@ -315,6 +315,14 @@ const SHIFT: Case[] = [
       given: 'SN-1 1, SN-2 2',
     },
   }),
+  scans('a device that is programmed, and the results are of another day: it is asked about', ['SN-1'], {
+    again: {
+      settings: { RESULTS: 'tuesday.csv' },
+      typed: ['SN-1', 'yes'],
+      says: ['Device SN-1 is already programmed. Is it this device?', ...ok('SN-1')],
+      given: 'SN-1 1, SN-1 1',
+    },
+  }),
   scans('few profiles are left', ['SN-1'], {
     settings: { LOW_STOCK: '4' },
     says: ['Profiles left: 5', 'WARNING: profiles left: 4. Fetch more.'],
