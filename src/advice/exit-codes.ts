@@ -32,7 +32,8 @@ const USAGE = {
   'no-receipts': 'name a new file, such as receipt.jsonl; nothing was claimed',
   'no-receipts-read':
     'name the files of receipts of all stations; if nothing was handed out or moved since the backup or the copy, use --without-receipts; nothing was changed',
-  'not-receipts': 'name the files that next and move --receipt have written',
+  'not-receipts':
+    'name the files that next and move --receipt have written, as they are; do not join them with >> of Windows PowerShell',
   'not-results': 'name the files that the scripts of the stations have written: results.csv',
   'no-web-url': {
     message: 'the value of --url is not an http or https URL',
@@ -63,7 +64,6 @@ const NO_PROFILES = {
   'busy-claim': 'run this command again; if no other call is running, see softsim status',
   'disk-away':
     'connect that disk, check -o, and run the same command again: it finishes the move; --back takes all of it back if nothing is stored there yet',
-  'file-gone': ({ name }: Context & { name: string }) => `put ${name} or its used file back`,
   'has-profile':
     'scan the device again; if it is the right one, leave out --new or --iccid: the same profile is printed again; nothing was claimed',
   'left-target': 'the other directory has used them: are -i and -o swapped? nothing was moved',
@@ -102,6 +102,7 @@ const UNUSABLE = {
     'softsim restore --receipts marks as used what is unused; for a device of several ICCIDs, and an ICCID of several devices, see the manual of softsim restore',
   damaged:
     'copy the file from a backup, or ask the service provider for another profile; nothing was claimed',
+  'file-gone': ({ name }: Context & { name: string }) => `put ${name} or its used file back`,
   'none-checked-usable': 'the warnings say why, file by file',
   'none-usable': 'see the warning for each file; nothing was claimed',
   unfit: 'take another profile, and tell the service provider about this one; nothing was claimed',
@@ -198,7 +199,7 @@ export const OUTCOMES = {
       copy: ({ directory, platform }: Context & { directory: string }) =>
         `nothing was claimed; use the directory that it was copied from, or, if that is gone: softsim restore -i ${quote(directory, platform)} --receipts FILE... (the receipts of all stations and moves)`,
       'copy-of': ({ original }: Context & { original: string }) =>
-        `nothing was changed; use ${original}; if it must never be used again, rename it or unmount its disk, then run the same command again`,
+        `use ${original}; if it must never be used again, rename it or unmount its disk, then run the same command again`,
     },
   ],
   interrupted: [

@@ -8,6 +8,7 @@ export const WARNINGS = {
   damaged:
     ': move such files out of the directory, unless a device has them, and ask the service provider about their ICCIDs',
   held: ': close it',
+  kept: ': their profiles may be paid for; ask the service provider, then move them away',
   locked: ': move such files to a directory of their own, for the key that they were fetched with',
   'locked-first': ': it may be the wrong one; still checking the others, press Ctrl-C to stop',
   'on-screen': ': clear the screen and its history; use | or > to send a profile to a device',

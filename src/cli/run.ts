@@ -2,7 +2,7 @@ import { Cli, Option } from 'clipanion'
 import { type Advice, adviceOn, UsageError } from '../advice/advice.ts'
 import { exitCode } from '../advice/exit-codes.ts'
 import { Failure, reasonOf } from '../failure.ts'
-import { isOutputClosed, isWritePending, writeOutput } from '../next/standard-output.ts'
+import { isWritePending, writeOutput } from '../next/standard-output.ts'
 import { type CommandDefinition, type CommandLine, definitionOf, readArgv, withOnly } from './command-line.ts'
 import { BaseCommand, type Context } from './commands/base.ts'
 import { FetchCommand } from './commands/fetch-command.ts'
@@ -98,7 +98,6 @@ function originHints(
 
 /** @throws {Failure} `disk` */
 async function print(text: string): Promise<void> {
-  if (isOutputClosed()) throw new Failure('no-reader', 'standard output is closed')
   try {
     if (isConsole(1)) await new Promise((resolve) => process.stdout.write(text, resolve))
     else await writeOutput(text)

@@ -133,7 +133,7 @@ async function runOf(order: Order, open: OpenTarget): Promise<Run> {
         })
   const tally = { claimed: 0, moved: 0, most }
   progress.follow(() => lineOf(tally))
-  const begin = enter(source, order.messages, receipt)
+  const begin = await enter(source, order.messages, receipt)
   return { ...order, open, receipts, tally, begin, movables: new Movables(source, order.target) }
 }
 

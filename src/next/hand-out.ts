@@ -45,7 +45,7 @@ export async function handOut(handout: Handout): Promise<void> {
   const key = readKey(handout.keyPath, handout.passphrase, handout.messages)
   if (handout.isDry) {
     checkDirectory(directory)
-    refuseCopy(directory, handout.receipt)
+    refuseCopy(directory, handout.receipt, devices !== undefined)
     if (iccid !== undefined) await checkNamed({ directory, key }, iccid)
     if (handout.receipt !== undefined) checkReceiptFile(handout.receipt, directory, count, { devices })
     for (const device of devices ?? []) {
@@ -61,7 +61,7 @@ export async function handOut(handout: Handout): Promise<void> {
     )
   }
   const messages = heldBack(handout.messages)
-  const begin = enter(directory, messages, handout.receipt)
+  const begin = await enter(directory, messages, handout.receipt, devices !== undefined)
   const { stop, hold } = handout.listen()
   const signals: Signals = {
     stop,
@@ -153,7 +153,9 @@ const SLOW = 'the reader of standard output is slow or does not read: still wait
 const NO_FLUSH =
   "this file system can't flush a directory: after a power cut, the profiles handed out last may be unused again; a local disk is safer"
 
-export interface Delivery extends Pick<Source, 'directory' | 'signals'>, Pick<Wish, 'iccid' | 'isNew'> {
+export interface Delivery
+  extends Pick<Source, 'directory' | 'signals' | 'format' | 'options'>,
+    Pick<Wish, 'iccid' | 'isNew'> {
   readonly keyPath: string
   /** Kept back until the profiles are delivered. */
   readonly messages: Messages
@@ -193,7 +195,7 @@ const lineOf = ({ line }: Ready) => `${line}\n`
 /** Names the profiles that are marked used and were not printed. */
 export function undelivered(
   taken: readonly Ready[],
-  { keyPath, directory, iccid, isNew, messages, signals, receipt }: Delivery,
+  { keyPath, directory, iccid, isNew, messages, signals, receipt, format, options }: Delivery,
   error: unknown,
 ): Failure {
   const unsure = taken.filter(({ isUnsure }) => isUnsure).length
@@ -206,7 +208,15 @@ export function undelivered(
   }
   const iccids = taken.map((each) => each.iccid)
   const isForDevices = taken.every(({ device }) => device !== undefined)
-  const call = { keyPath, directory, isNamed: iccid !== undefined, isNew, receipt: receipt?.path }
+  const call = {
+    keyPath,
+    directory,
+    isNamed: iccid !== undefined,
+    isNew,
+    receipt: receipt?.path,
+    format,
+    options,
+  }
   const facts = { kind: 'undelivered', iccids, begun: maybe, isForDevices, call } as const
   const cause = signals.stop.aborted ? new Failure('interrupted', 'interrupted', error) : error
   return new Failure(facts, `${whatOf(taken.map(nameOf), maybe)}: ${reasonOf(cause)}`, cause)

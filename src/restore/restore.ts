@@ -21,7 +21,7 @@ import { refuseFailures, settle } from '../store/decision.ts'
 import { historyOf, namesDevice, recordAll, recordUsed } from '../store/devices.ts'
 import { isSame } from '../store/directory-entries.ts'
 import { flushDirectory } from '../store/flush/flush.ts'
-import { adopt, originalOf, pathsOf, thereOf, twinAmong } from '../store/identity.ts'
+import { adopt, copyOf, pathsOf, refuseTwin, thereOf, twinAmong } from '../store/identity.ts'
 import { countReceived } from '../store/incoming/answers.ts'
 import { lacks } from '../store/incoming/arrive.ts'
 import { finishFetches } from '../store/incoming/recover.ts'
@@ -94,8 +94,7 @@ type Used = Extract<Use, { state: 'used' }>
  */
 export async function restore(restoration: Restoration): Promise<void> {
   const { directory, files, messages } = restoration
-  const original = await originalOf(directory)
-  if (original !== undefined) throw copyOf(directory, original)
+  await refuseTwin(directory)
   const unprinted: Unprinted = new Map()
   const warn: Messages['warn'] = (text, kind, iccid) => {
     if (iccid === undefined) messages.warn(text, kind)
@@ -117,11 +116,6 @@ export async function restore(restoration: Restoration): Promise<void> {
   }
   for (const each of unprinted.values()) each()
   messages.tell(0, `${directory} is restored: it can be used again`)
-}
-
-const copyOf = (directory: string, original: string) => {
-  const words = `${directory} is a copy of ${original}, which is there and has the same profiles`
-  return new Failure({ kind: 'copy-of', original }, words)
 }
 
 /** What the next call would store could have been handed out since the backup. */

@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import { Failure, type Fault, UnusableProfile } from '../failure.ts'
 import { type Decrypt, decryptor, wrongKey } from '../key/decrypt.ts'
 import { type PrivateKey, readKey } from '../key/private-key.ts'
@@ -11,6 +12,7 @@ import {
 } from '../profile/validate.ts'
 import { distinct } from '../store/directory-entries.ts'
 import { refuseCopy } from '../store/identity.ts'
+import { countKept, INCOMING } from '../store/incoming/answers.ts'
 import { warnOfUnanswered, warnOfVendorList } from '../store/incoming/recover.ts'
 import { whyNone } from '../store/listing.ts'
 import { fileName, whyNoProfile } from '../store/names.ts'
@@ -111,6 +113,12 @@ export async function showStatus(inquiry: Inquiry): Promise<void> {
       more: () => `${counts.notProfiles} files are no profiles`,
     })
     if (unanswered !== undefined) warnOfUnanswered(unanswered, messages)
+    const kept = countKept(directory)
+    if (kept > 0)
+      messages.warn(
+        `${several(kept, 'answer')} that could not be read in ${join(directory, INCOMING)}`,
+        'kept',
+      )
     warnOfVendorList(directory, messages)
   }
   if (all.reduce((total, each) => total + each.counts.unused, 0) > counts.unused)

@@ -14,10 +14,10 @@ import { fullPath } from '../full-path.ts'
 import type { Messages } from '../words.ts'
 import { exists, fileRights, isSame, rightsOf, tryToRemove } from './directory-entries.ts'
 import { FAT, fileSystemOf, flushDirectorySync, flushFileSync, isTested, TESTED } from './flush/flush.ts'
-import { hasProfiles, namesOf, readUnused, readUsed } from './listing.ts'
-import { parseName, USED, usedName } from './names.ts'
+import { hasProfiles, looking, namesOf, readUnused, readUsed } from './listing.ts'
+import { fileName, parseName, RECORDS, USED, usedName } from './names.ts'
 import { attempt, patiently } from './patience.ts'
-import { fieldsOf, READ_SAFELY, textOf } from './profile-file.ts'
+import { deviceIn, fieldsOf, READ_SAFELY, textOf } from './profile-file.ts'
 import { nameUnused } from './receipts/read-receipts.ts'
 
 const FILE = '.identity'
@@ -111,16 +111,28 @@ function look(directory: string): Look {
 
 /** In this order: over NFS, the names that are read refresh what this client knows of the file. */
 const withoutFile = (directory: string): Identity =>
-  attempt(() => isAnyClaimed(directory) && !exists(join(directory, FILE))) ? 'copy' : 'none'
+  attempt(
+    () =>
+      isAnyUsed(directory, (text) => fieldsOf(text)['claim'] !== undefined) && !exists(join(directory, FILE)),
+  )
+    ? 'copy'
+    : 'none'
+
+/** Without its records, a device would get a second profile. */
+const hasLostRecords = (directory: string): boolean =>
+  looking(
+    directory,
+    () => !exists(join(directory, RECORDS)) && isAnyUsed(directory, (text) => deviceIn(text) !== undefined),
+  )
 
 /**
  * Looks into the last used files: the lowest ICCID is handed out first, and earlier versions wrote no random number into
  * theirs. On a share, to read tens of thousands takes minutes.
  */
-const isAnyClaimed = (directory: string): boolean =>
+const isAnyUsed = (directory: string, isMeant: (text: string) => boolean): boolean =>
   readUsed(directory)
     .slice(-MOST_LOOKED_AT)
-    .some((name) => fieldsOf(textOf(directory, name))['claim'] !== undefined)
+    .some((name) => isMeant(textOf(directory, name)))
 
 const isNumber = (text: unknown): text is string => typeof text === 'string' && /^\d+$/.test(text)
 
@@ -148,18 +160,20 @@ function isBetweenTimeZones(distance: bigint): boolean {
 
 /**
  * @param receipts a file: if it says that this directory handed out what is unused in it, the directory is from a backup
+ * @param forDevices whether profiles are wanted for devices
  * @throws {Failure} `copy`, or `unreadable` if this user may not know: the file is of the user who restored the directory
  */
-export function refuseCopy(directory: string, receipts?: string): Look {
+export function refuseCopy(directory: string, receipts?: string, forDevices = false): Look {
   const found = look(directory)
   if (['EACCES', 'EPERM'].includes(errnoOf(found.error) ?? '')) {
     const words = `can't tell whether ${directory} is a copy: ${FILE} in it: ${reasonOf(found.error)}`
     throw new Failure('unreadable', words, found.error)
   }
   const isForgetful =
-    ['carried', 'none'].includes(found.identity) &&
-    receipts !== undefined &&
-    nameUnused(receipts, directory, pathsOf(directory))
+    (forDevices && hasLostRecords(directory)) ||
+    (['carried', 'none'].includes(found.identity) &&
+      receipts !== undefined &&
+      nameUnused(receipts, directory, pathsOf(directory)))
   if (found.identity !== 'copy' && !isForgetful) return found
   throw new Failure(
     { kind: 'copy', directory },
@@ -172,10 +186,16 @@ export function refuseCopy(directory: string, receipts?: string): Look {
  * directory, the file from the backup then has the number and the time of an earlier one.
  * @param receipts as for `refuseCopy`
  * @returns what is to be done before the first claim: from then on, the directory is used
- * @throws {Failure} as `refuseCopy`
+ * @throws {Failure} as `refuseCopy`, or `copy-of` if the original of a copy is still there
  */
-export function enter(directory: string, messages: Messages, receipts?: string): () => void {
-  let found = refuseCopy(directory, receipts)
+export async function enter(
+  directory: string,
+  messages: Messages,
+  receipts?: string,
+  forDevices = false,
+): Promise<() => void> {
+  let found = refuseCopy(directory, receipts, forDevices)
+  if (found.identity === 'carried') await refuseTwin(directory)
   let isDone = false
   return () => {
     if (isDone) return
@@ -247,17 +267,27 @@ export const twinAmong = (others: readonly string[], directory: string): string 
   others.find((path) => attempt(() => !isSame(path, directory) && shareUnused(path, directory)))
 
 function shareUnused(one: string, other: string): boolean {
-  const unused = new Set(readUnused(one).iccids)
-  return readUnused(other).iccids.some((iccid) => unused.has(iccid))
+  // Whatever their fillers, and however often they came back.
+  const unusedIn = (each: string) =>
+    readUnused(each).iccids.map((iccid) => parseName(fileName(iccid))?.digits ?? iccid)
+  const unused = new Set(unusedIn(one))
+  return unusedIn(other).some((iccid) => unused.has(iccid))
 }
 
 /**
- * The directory that a copy was made of, if that is still at its path and could hand out a profile of the copy: then two
- * directories would.
+ * If the directory that a copy was made of is still at its path, and could hand out a profile of the copy, two directories
+ * would.
+ * @throws {Failure} `copy-of`
  */
-export async function originalOf(copy: string): Promise<string | undefined> {
-  if (!['copy', 'carried'].includes(identify(copy))) return undefined
-  return (await thereOf(pathsOf(copy))).find((path) => attempt(() => isInUse(path, copy)))
+export async function refuseTwin(copy: string): Promise<void> {
+  if (!['copy', 'carried'].includes(identify(copy))) return
+  const original = (await thereOf(pathsOf(copy))).find((path) => attempt(() => isInUse(path, copy)))
+  if (original !== undefined) throw copyOf(copy, original)
+}
+
+export const copyOf = (directory: string, original: string): Failure => {
+  const words = `${directory} is a copy of ${original}, which is there and has the same profiles`
+  return new Failure({ kind: 'copy-of', original }, words)
 }
 
 /**

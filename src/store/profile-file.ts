@@ -164,9 +164,12 @@ export interface StoredProfile {
 
 export const toFile = ({ iccid, profile }: StoredProfile) => JSON.stringify({ iccid, profile })
 
+/** RFC 4648 4, of any length. */
+const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/
+
 /** The file may be foreign, and the ICCID becomes a file name, so it is checked. */
 export function parseProfile(line: string): StoredProfile | undefined {
   const { iccid, profile } = fieldsOf(line)
-  if (typeof iccid !== 'string' || typeof profile !== 'string') return undefined
+  if (typeof iccid !== 'string' || typeof profile !== 'string' || !BASE64.test(profile)) return undefined
   return iccidDigits(iccid) === undefined ? undefined : { iccid, profile }
 }

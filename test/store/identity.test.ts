@@ -70,48 +70,54 @@ describe('a directory', () => {
     expect([directory, other].map(identify)).toEqual(['original', 'new'])
   })
 
-  test('is used only from a claim on, and then written once', () => {
+  test('is used only from a claim on, and then written once', async () => {
     const directory = temporaryDirectory()
-    const begin = enter(directory, messages)
+    const begin = await enter(directory, messages)
     expect(identify(directory)).toBe('none')
     begin()
     const before = identityIn(directory)
     begin()
-    enter(directory, messages)()
+    const again = await enter(directory, messages)
+    again()
     expect(identityIn(directory)).toBe(before)
   })
 
-  test.skipIf(!tellsBirth)('is written anew an hour later: so a backup that is put over it is a copy', () => {
-    const directory = temporaryDirectory()
-    adopt(directory)
-    const backup = identityIn(directory)
-    const file = join(directory, '.identity')
-    const earlier = (Date.now() - HOUR_MS) / 1000
-    utimesSync(file, earlier, earlier)
-    const begin = enter(directory, messages)
-    expect(identityIn(directory)).toBe(backup)
-    // Births within a millisecond count as one.
-    pause(5)
-    begin()
-    expect([identify(directory), identityIn(directory) === backup]).toEqual(['original', false])
-    writeFileSync(file, backup)
-    expect(identify(directory)).toBe('copy')
-  })
+  test.skipIf(!tellsBirth)(
+    'is written anew an hour later: so a backup that is put over it is a copy',
+    async () => {
+      const directory = temporaryDirectory()
+      adopt(directory)
+      const backup = identityIn(directory)
+      const file = join(directory, '.identity')
+      const earlier = (Date.now() - HOUR_MS) / 1000
+      utimesSync(file, earlier, earlier)
+      const begin = await enter(directory, messages)
+      expect(identityIn(directory)).toBe(backup)
+      // Births within a millisecond count as one.
+      pause(5)
+      begin()
+      expect([identify(directory), identityIn(directory) === backup]).toEqual(['original', false])
+      writeFileSync(file, backup)
+      expect(identify(directory)).toBe('copy')
+    },
+  )
 
   const NONE = ['', '{"directory":"7e8', '[]', '{"used":true,"inode":"x","birth":"1"}']
-  test.each(NONE)('whose file says %j has none, and gets one', (text) => {
+  test.each(NONE)('whose file says %j has none, and gets one', async (text) => {
     const directory = temporaryDirectory()
     writeFileSync(join(directory, '.identity'), text)
     expect(identify(directory)).toBe('none')
-    enter(directory, messages)()
+    const again = await enter(directory, messages)
+    again()
     expect(identify(directory)).toBe('original')
   })
 
-  test.skipIf(!hasSymlinks)('whose file is a link is left alone', () => {
+  test.skipIf(!hasSymlinks)('whose file is a link is left alone', async () => {
     const directory = temporaryDirectory()
     symlinkSync('elsewhere', join(directory, '.identity'))
     expect(identify(directory)).toBe('unknown')
-    enter(directory, messages)()
+    const again = await enter(directory, messages)
+    again()
     expect(identify(directory)).toBe('unknown')
   })
 })

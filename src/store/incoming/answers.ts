@@ -105,6 +105,10 @@ const answersIn = (directory: string): PutAside[] =>
     .flatMap((name) => attempt(() => putAsideAt(directory, name)) ?? [])
     .filter(({ isSpace }) => !isSpace)
 
+/** How many answers could not be read, and are kept for a person. */
+export const countKept = (directory: string): number =>
+  (attempt(() => incomingNames(directory)) ?? []).filter((name) => name.endsWith(DAMAGED)).length
+
 /** Whether a call is storing profiles, or was killed. */
 export const isStoring = (directory: string): boolean => answersIn(directory).length > 0
 
