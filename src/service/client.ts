@@ -111,12 +111,11 @@ export function clientOf({ url, apiKey, limits = LIMITS, trace }: ClientOptions)
       trace(3, `headers ${JSON.stringify(headers)}`)
       return { status, headers, body, bodyMs: ended - answered, totalMs: ended - began }
     } catch (error) {
-      const failure =
-        error instanceof CallFailure
-          ? error
-          : signal.aborted
-            ? new CallFailure('interrupted', { mayHaveAllocated: sent, cause: error })
-            : networkFailure(error, sent, target)
+      const broken = () =>
+        signal.aborted
+          ? new CallFailure('interrupted', { mayHaveAllocated: sent, cause: error })
+          : networkFailure(error, sent, target)
+      const failure = error instanceof CallFailure ? error : broken()
       throw parts.length === 0 ? failure : Object.assign(failure, { part: Buffer.concat(parts) })
     } finally {
       signal.removeEventListener('abort', abort)

@@ -111,19 +111,15 @@ function look(directory: string): Look {
 
 /** In this order: over NFS, the names that are read refresh what this client knows of the file. */
 const withoutFile = (directory: string): Identity =>
-  attempt(
-    () =>
-      isAnyUsed(directory, (text) => fieldsOf(text)['claim'] !== undefined) && !exists(join(directory, FILE)),
-  )
-    ? 'copy'
-    : 'none'
+  attempt(() => isAnyUsed(directory, isClaimed) && !exists(join(directory, FILE))) ? 'copy' : 'none'
+
+const isClaimed = (text: string) => fieldsOf(text)['claim'] !== undefined
 
 /** Without its records, a device would get a second profile. */
 const hasLostRecords = (directory: string): boolean =>
-  looking(
-    directory,
-    () => !exists(join(directory, RECORDS)) && isAnyUsed(directory, (text) => deviceIn(text) !== undefined),
-  )
+  looking(directory, () => !exists(join(directory, RECORDS)) && isAnyUsed(directory, isForDevice))
+
+const isForDevice = (text: string) => deviceIn(text) !== undefined
 
 /**
  * Looks into the last used files: the lowest ICCID is handed out first, and earlier versions wrote no random number into
