@@ -7,6 +7,7 @@ import { recordedIccids } from '../store/devices.ts'
 import { isInside, isSame, sameDirectory } from '../store/directory-entries.ts'
 import { refuseCopy } from '../store/identity.ts'
 import { isDirectory } from '../store/incoming/target-directory.ts'
+import { type Comings, comingsIn } from '../store/listing.ts'
 import { countMoved, isMarked, openMoves } from '../store/move-journal.ts'
 import { isProfileName, usedName } from '../store/names.ts'
 import { parseProfile, readProfile, refuseAssigned, tombstoneIn } from '../store/profile-file.ts'
@@ -26,12 +27,15 @@ export class Movables {
   readonly #used = new Set<string>()
   /** The files in the target of profiles that are unused in both directories. */
   readonly #twice = new Set<string>()
+  /** What the names in the target say. */
+  readonly comings: Comings
 
   /** @throws the system error */
   constructor(source: string, target: string) {
     this.#source = source
     this.#target = target
     this.#recorded = recordedIccids(source)
+    this.comings = comingsIn(target)
   }
 
   /** How many profiles can't be moved because the target has used them. */
@@ -95,7 +99,7 @@ export class Movables {
 
   /** What the target gave away may return to it. */
   #isUsedInTarget(digits: string): boolean {
-    const use = useOf(this.#target, digits)
+    const use = useOf(this.#target, digits, this.comings)
     if (use.state === 'unused') this.#twice.add(use.name)
     if (use.state === 'gone' || use.state === 'unused') return false
     if (use.state === 'used' && tombstoneIn(use.text) !== undefined) return false

@@ -302,7 +302,7 @@ async function give(
   { names, isEarlier, came }: Known,
   isResumed: boolean,
 ): Promise<void> {
-  const { source, target, receipts, messages, stop, tally } = run
+  const { source, target, receipts, messages, stop, tally, movables } = run
   await flushDirectory(source)
   const gone = goneFrom(target, move.id)
   for (let at = 0; at < names.length; at += AT_ONCE) {
@@ -326,7 +326,7 @@ async function give(
     )
     const tombstones = ours.map(({ tombstone }) => tombstone)
     try {
-      await arrive(target, move, isEarlier, tombstones)
+      await arrive({ target, id: move.id, isEarlier, comings: movables.comings }, tombstones)
       await flushDirectory(target)
       if (!isMarked(target, move)) throw new Error('another disk is there now')
     } catch (error) {

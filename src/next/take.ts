@@ -10,7 +10,7 @@ import { anew, removeTwin, type Use, useAt, usedText, useOf } from '../store/cla
 import { settle } from '../store/decision.ts'
 import { type Assignment, alikeWords, historyOf, recordAll, recordedIccids } from '../store/devices.ts'
 import { removeIfThere } from '../store/directory-entries.ts'
-import { checkDirectory } from '../store/listing.ts'
+import { checkDirectory, comingsIn, looking } from '../store/listing.ts'
 import { comingKey, fileName, keyOf, keyOfName, parseName } from '../store/names.ts'
 import { PAUSE_MS, patiently, ROUNDS } from '../store/patience.ts'
 import { byUs, deviceIn, fieldsOf, tombstoneIn } from '../store/profile-file.ts'
@@ -315,12 +315,11 @@ type Named = Exclude<Use, { state: 'gone' }>
  * @throws {Failure} if there is no such profile, or if another directory has it
  */
 function useNow(directory: string, iccid: string): Named {
-  const use = useOf(directory, iccid)
-  if (use.state === 'gone') {
-    // If the directory itself is missing, report that instead.
-    checkDirectory(directory)
-    throw new Failure('no-such-profile', `no profile ${iccid} in ${directory}`)
-  }
+  const first = useOf(directory, iccid)
+  // If the directory itself is missing, this reports that instead.
+  const comings = first.state === 'gone' ? looking(directory, () => comingsIn(directory)) : undefined
+  const use = comings?.has(iccid) ? useOf(directory, iccid, comings) : first
+  if (use.state === 'gone') throw new Failure('no-such-profile', `no profile ${iccid} in ${directory}`)
   const tombstone = use.state === 'unused' ? undefined : tombstoneIn(use.text)
   if (tombstone !== undefined) throw new Failure('moved', `${iccid} is moved to ${tombstone.to}`)
   return use

@@ -25,6 +25,7 @@ import { adopt, copyOf, pathsOf, refuseTwin, thereOf, twinAmong } from '../store
 import { countReceived } from '../store/incoming/answers.ts'
 import { lacks } from '../store/incoming/arrive.ts'
 import { finishFetches } from '../store/incoming/recover.ts'
+import { type Comings, comingsIn } from '../store/listing.ts'
 import { movesInto, noteGiven, noteGone, openMoves } from '../store/move-journal.ts'
 import { keyOfName } from '../store/names.ts'
 import { attempt, PAUSE_MS, ROUNDS } from '../store/patience.ts'
@@ -62,6 +63,8 @@ interface Job extends Restoration {
   readonly paths: readonly string[]
   /** Those of the receipts that lead somewhere now. */
   readonly there: readonly string[]
+  /** What the names in the directory say. */
+  readonly comings: Comings
   /** The moves into the directory that its marks name. */
   readonly arrived: ReadonlySet<string>
   /** Whether the directory has any of the profiles, or one came to it. */
@@ -139,7 +142,8 @@ async function claimNamed(restoration: Restoration, unprinted: Unprinted): Promi
     // A link or another mount has led to the directory, too.
     const paths = [...pathsOf(directory), ...there.filter((path) => attempt(() => isSame(path, directory)))]
     const job: Job = {
-      ...{ ...restoration, unprinted, paths, there, unclear, arrived: movesInto(directory) },
+      ...{ ...restoration, unprinted, paths, there, unclear },
+      ...{ arrived: movesInto(directory), comings: comingsIn(directory) },
       ...{ isAny: false, missing: [], left: [], given: new Map(), gone: new Map() },
     }
     const tally = { profiles: 0, claimed: 0 }
@@ -221,10 +225,10 @@ function stepFor(job: Job, receipts: readonly Receipt[]): Step | undefined {
   const iccid = receipts[0]?.iccid ?? ''
   job.unprinted.delete(iccid)
   try {
-    let use = useOf(directory, iccid)
+    let use = useOf(directory, iccid, job.comings)
     if (use.state === 'claimed') {
       settle(directory, keyOfName(use.name))
-      use = useOf(directory, iccid)
+      use = useOf(directory, iccid, job.comings)
     }
     job.isAny ||= use.state !== 'gone' || movesIn(receipts).some(({ move }) => job.arrived.has(move.id))
     noteGivenBy(job, receipts, use)

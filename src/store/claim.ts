@@ -7,12 +7,13 @@ import { type Messages, several } from '../words.ts'
 import { type Creation, claimsOf, createAll, type Outcome, openClaims, settle } from './decision.ts'
 import { exists, lookTwice, outwaitCaches, removeIfThere } from './directory-entries.ts'
 import { flushDirectory } from './flush/flush.ts'
-import { readUnused, type Unused } from './listing.ts'
+import { type Comings, readUnused, type Unused } from './listing.ts'
 import {
   CLAIMS,
   comingKey,
   earlierNames,
   fileName,
+  keyOf,
   keyOfName,
   nextName,
   parseName,
@@ -230,15 +231,16 @@ export type Use =
 /**
  * Of a profile that came back, the last time counts.
  * @param iccid its digits
+ * @param comings what the names in the directory say, unless all of them are there
  * @throws {UnusableProfile} if the used file can't be read
  * @throws the system error
  */
-export function useOf(directory: string, iccid: string): Use {
+export function useOf(directory: string, iccid: string, comings?: Comings): Use {
   let last: Use = { state: 'gone' }
-  for (let name = fileName(iccid); ; name = nextName(name)) {
-    const use = useAt(directory, name)
-    if (use.state === 'gone') return last
-    last = use
+  for (let number = 1; ; number++) {
+    const use = useAt(directory, fileName(keyOf({ digits: iccid, number })))
+    if (use.state !== 'gone') last = use
+    else if (number >= (comings?.get(iccid) ?? 1)) return last
   }
 }
 

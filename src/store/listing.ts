@@ -206,6 +206,22 @@ export function* namesOf(directory: string): Generator<string> {
   }
 }
 
+/** By their digits, how often profiles came to a directory, if that is more than once. */
+export type Comings = ReadonlyMap<string, number>
+
+/**
+ * The names say it, also if somebody has deleted those from before.
+ * @throws the system error
+ */
+export function comingsIn(directory: string): Comings {
+  const comings = new Map<string, number>()
+  for (const name of namesOf(directory)) {
+    const { digits = '', number = 1 } = parseName(name) ?? {}
+    if (number > (comings.get(digits) ?? 1)) comings.set(digits, number)
+  }
+  return comings
+}
+
 /** Why a directory can't be read: `no-profiles` if there is none, `disk` otherwise. */
 export function directoryFailure(directory: string, error: unknown): Failure {
   const code = errnoOf(error)
