@@ -3,7 +3,8 @@ import { basename, dirname, join } from 'node:path'
 import { expect, test, vi } from 'vitest'
 import { moveProfiles, takeHome } from '../../src/move/move.ts'
 import { recordAll } from '../../src/store/devices.ts'
-import { beginMove } from '../../src/store/move-journal.ts'
+import { beginMove, goneFrom, noteGone } from '../../src/store/move-journal.ts'
+import { FreeList } from '../../src/store/queue.ts'
 import { directoryOf, someProfiles, temporaryDirectory, unusedIn } from '../support/directory.ts'
 import { iccid } from '../support/profiles.ts'
 import { disk, fail } from '../support/watched-fs.ts'
@@ -91,6 +92,14 @@ test('a claimed profile that can’t be read now is not forgotten: the move stay
   expect(unusedIn(target)).toEqual(expect.arrayContaining(files(1, 2)))
 })
 
+test('what has left a target is noted with what had left it before', async () => {
+  const [source, target] = pair(1)
+  fs.mkdirSync(target)
+  const { id } = await beginMove(source, target)
+  for (const gone of ['1', '2']) await noteGone(target, id, [gone])
+  expect([...goneFrom(target, id)]).toEqual(['1', '2'])
+})
+
 test('another call finishes and closes the move meanwhile: this one moves no others', async () => {
   const [source, target] = pair()
   await interrupt(source, target, 2)
@@ -116,8 +125,11 @@ test('a file in the target that is no profile, such as an interrupted copy, does
   const [source, target] = pair(2)
   fs.mkdirSync(target)
   fs.writeFileSync(join(target, file(1)), '')
+  FreeList.write(target, [iccid(1)])
   await move(source, target)
   expect(unusedIn(target)).toEqual(expect.arrayContaining([file(1, 2), file(2)]))
+  // The next call reads the directory.
+  expect(FreeList.open(target)).toBeUndefined()
 })
 
 test('a file in the target that can’t be read, as through a second mount of the source, is not taken for the profile', async () => {
@@ -232,13 +244,32 @@ test.each([
   expect([unusedIn(source), unusedIn(target)]).toEqual([left, files(2, 3)])
 })
 
-test('what the target had, too, and has used since it was planned, does not come once more', async () => {
-  const [source, target] = pair(2)
+test('what the target had, too, and has used since it was planned, or uses as it arrives, does not come once more', async () => {
+  const [source, target] = pair(3)
   fs.mkdirSync(target)
-  fs.writeFileSync(join(target, file(1)), fs.readFileSync(join(source, file(1))))
-  whenPlanned(() => use(target, 1))
+  for (const n of [1, 2]) fs.writeFileSync(join(target, file(n)), fs.readFileSync(join(source, file(n))))
+  whenPlanned(() => {
+    use(target, 1)
+    beforeRead((path) => {
+      if (path !== join(target, file(2))) return
+      asUsual()
+      use(target, 2)
+    })
+  })
+  await move(source, target, { count: 3 })
+  expect(unusedIn(target)).toEqual(files(3))
+})
+
+test('what others have claimed is flushed before it is given', async () => {
+  const [source, target] = pair()
+  await interrupt(source, target, 2)
+  let isFlushed = false
+  disk.before = (call, path) => {
+    if (call === 'open r' && path === source) isFlushed = true
+    if (basename(path) === file(1) && call === 'rename') expect(isFlushed).toBe(true)
+  }
   await move(source, target)
-  expect(unusedIn(target)).toEqual(files(2))
+  expect(unusedIn(target)).toEqual(files(1, 2))
 })
 
 test('what is recorded for a device since it was planned is moved: other calls of the move may have claimed it', async () => {

@@ -1,4 +1,5 @@
 /** What `next` tells of its work, and of what it has claimed and could not deliver. */
+import { existsSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, inject, test, vi } from 'vitest'
 import { adviceOn } from '../../src/advice/advice.ts'
@@ -21,20 +22,28 @@ vi.mock('../../src/next/standard-output.ts', async (original) => ({
 
 test('from the claim on, no signal ends the call; the profile comes first, then what is told of it', async () => {
   const directory = directoryOf(someProfiles(3))
+  const path = (begins: string) => join(directory, `${begins}${iccid(1)}.json`)
   await handOut({
     ...{ directory, keyPath: inject('keys').privateKeyPath, passphrase: undefined },
-    ...{ count: 1, iccid: iccid(1), devices: ['D'], receipt: undefined, lowStock: undefined },
+    ...{ count: 1, devices: ['D'], receipt: undefined, lowStock: undefined },
     ...{ format: 'hex', options: { smsp: false, smsc: true, crc: true } },
     messages: {
       warn: (text) => void events.push(`warning: ${text}`),
-      tell: (level, text) => {
-        if (level < 2) events.push(text)
-      },
+      tell: (_, text) => void events.push(text),
     },
-    listen: () => ({ stop: new AbortController().signal, hold: () => void events.push('hold') }),
+    listen: () => ({
+      stop: new AbortController().signal,
+      hold: () => {
+        events.push('hold')
+        // Another call is first.
+        if (existsSync(path(''))) renameSync(path(''), path('__'))
+      },
+    }),
   })
-  const now = join(directory, `__${iccid(1)}.json`)
-  expect(events).toEqual(['hold', 'printed 1', `handed out ${iccid(1)} to device D, now ${now}`])
+  const said = events.map((each) => each.split(' ')[0])
+  expect(said.join(' ')).toBe('reading hold hold printed reading warning: handed at')
+  const now = path('__').replace(iccid(1), iccid(2))
+  expect(events[6]).toBe(`handed out ${iccid(2)} to device D, now ${now}`)
 })
 
 /** Each has a line of four bytes. */

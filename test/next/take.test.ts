@@ -11,7 +11,7 @@ import { deviceIn } from '../../src/store/profile-file.ts'
 import { FreeList } from '../../src/store/queue.ts'
 import { addProfile } from '../support/directory.ts'
 import { iccid, plainProfile } from '../support/profiles.ts'
-import { fail } from '../support/watched-fs.ts'
+import { fail, once } from '../support/watched-fs.ts'
 import {
   decide,
   directory,
@@ -64,10 +64,12 @@ describe('any profiles', () => {
     const stop = new AbortController()
     const hold = once(() => {
       claimElsewhere(2)
+      write(unused(4), '{}')
+      addProfile(directory, plainProfile(5))
       stop.abort()
     })
     const call = source(hold, { signals: { stop: stop.signal, beforeClaim: hold } })
-    expect(await iccidsOf(take(call, { count: 3 }))).toEqual(iccids(1, 3, 4))
+    expect(await iccidsOf(take(call, { count: 3 }))).toEqual(iccids(1, 3, 5))
   })
 
   test('a panel that is too small, and one of its claims can’t come back: that one is named', async () => {
@@ -136,6 +138,8 @@ describe('for devices', () => {
     // The used file is put back from a backup. The device has the later profile.
     write(used(1), first)
     expect(await handOut('A')).toEqual(iccids(2))
+    const taking = take(source(), { count: 1, iccid: iccid(1), devices: ['B'] })
+    await expect(taking).rejects.toThrow(`device A has ${iccid(1)}`)
   })
 
   test('its profile goes to another call, and the last one was reserved by a call that was killed', async () => {
@@ -159,6 +163,13 @@ describe('for devices', () => {
       write(used(2), text)
     })
     expect(await iccidsOf(take(rival, { count: 4, devices: [...'ABCD'] }))).toEqual(iccids(2, 1, 3, 4))
+  })
+
+  test('with --new, another call finishes what this one has recorded: that is its own', async () => {
+    const record = `.devices/${createHash('sha256').update('d').digest('hex')}.1`
+    once('before', 'look', used(1), () => write(used(1), read(record)))
+    const taking = take(source(), { count: 1, devices: ['D'], isNew: true })
+    expect(await iccidsOf(taking)).toEqual(iccids(1))
   })
 
   test('too many: how many profiles there are is said', async () => {
@@ -208,6 +219,12 @@ describe('one by its ICCID', () => {
     write(used(1), '')
     const taking = take(source(), { count: 1, iccid: iccid(1), devices: ['D'] })
     await expect(taking).rejects.toMatchObject({ facts: { kind: 'others-profile' } })
+  })
+
+  test('another tool takes the unused file of what was set aside and is claimed anew: nothing is named', async () => {
+    write(used(1), '')
+    once('before', 'unlink', unused(1), () => claimElsewhere(1))
+    await expect(takeFirst()).rejects.toThrow(`another call has claimed ${iccid(1)}`)
   })
 
   test('the used file is a directory', async () => {

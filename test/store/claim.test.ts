@@ -36,7 +36,8 @@ test('a used file says who has the profile, and no two say the same', () => {
 })
 
 /** What a call has decided that is gone by now. */
-const old = (text: string) => JSON.stringify({ ...JSON.parse(text), claimed: '2026-01-01T00:00:00.000Z' })
+const old = (text: string, claimed = '2026-01-01T00:00:00.000Z') =>
+  JSON.stringify({ ...JSON.parse(text), claimed })
 
 const unprinted = (iccid: string) => [
   `${iccid} is marked used and may not have been printed: a call of ${hostname()} was killed while it claimed it, or still waits`,
@@ -89,7 +90,8 @@ test('a call that ends while it names a profile leaves the claim, which says so,
 
 test('what can’t be finished is said, and the others are', () => {
   const { directory, said, messages } = place(unused(1), unused(2))
-  claim(directory, '8982', old(usedText(profile(2))))
+  // By a clock that was wrong.
+  claim(directory, '8982', old(usedText(profile(2)), '2999-01-01T00:00:00.000Z'))
   writeFileSync(join(directory, '.claims', '8981'), '')
   expect([...readSettled(directory, messages).iccids]).toEqual(['8981'])
   expect([namesIn(directory), said]).toEqual([

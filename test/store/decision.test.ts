@@ -1,4 +1,4 @@
-import { linkSync, mkdirSync, readdirSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs'
+import { linkSync, mkdirSync, readdirSync, readFileSync, rmSync, unlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { readDecided } from '../../src/store/claim.ts'
@@ -122,6 +122,14 @@ test('on FUSE, what looks torn was completed by another client, and known to thi
   expect(read(USED)).toBe(textOf('theirs'))
 })
 
+test('a claim that comes when the file is in its place does not get into the next one', async () => {
+  onDisk(EXT4)
+  const next = { key: '8988002', text: JSON.stringify({ iccid: '8988002', file: '8988002.json' }) }
+  once('after', 'rename', USED, () => leftClaim('8988001', textOf('late')))
+  await createAll(directory, [claim('one'), next])
+  expect([read(USED), read('__8988002.json'), claims()]).toEqual([textOf('one'), next.text, []])
+})
+
 test('a claim that was left empty is in nobody’s way', async () => {
   mkdirSync(path(`${CLAIMS}/8988001`), { recursive: true })
   expect(await states('one')).toEqual(['ours'])
@@ -184,6 +192,19 @@ test('what only claims create is read when it is complete, and finished before',
   expect([text(), openClaims(directory)]).toEqual(['{"fate":"back"}', []])
 })
 
+test('the journal of a move is closed while another call finds its next entry: the entry is not this one’s', async () => {
+  onDisk(UNKNOWN)
+  const place = path(`.moves/${'0'.repeat(36)}`)
+  mkdirSync(place, { recursive: true })
+  once('before', 'open wx', '/1', () => {
+    rmSync(place, { recursive: true })
+    fails('EEXIST')
+  })
+  expect(await createAll(directory, [{ key: `${'0'.repeat(36)}.1`, text: '{}' }])).toEqual([
+    { state: 'others' },
+  ])
+})
+
 describe('a profile that comes', () => {
   const NEXT = '8988001.2'
   const isClaimed = () => leftClaim(NEXT, textOf('theirs'))
@@ -193,6 +214,12 @@ describe('a profile that comes', () => {
     isClaimed()
     expect(await come()).toEqual([{ state: 'others' }])
     expect(namesIn(directory)).toEqual([NAME])
+  })
+
+  test('and becomes used while its names are looked for has come before', async () => {
+    isClaimed()
+    once('before', 'look', join(CLAIMS, NEXT), () => settle(directory, NEXT))
+    expect(await come()).toEqual([{ state: 'others' }])
   })
 
   test('and is claimed meanwhile does not stay beside that', async () => {
@@ -207,6 +234,13 @@ describe('a profile that comes', () => {
     await come()
     // A tool that only renames would print the text.
     expect([namesIn(directory), text]).toEqual([[NAME], ''])
+  })
+
+  test('and is claimed right before it gets there goes again', async () => {
+    onDisk(EXT4)
+    once('before', 'rename', `${NEXT}.json`, isClaimed)
+    await come()
+    expect(namesIn(directory)).toEqual([NAME])
   })
 })
 

@@ -102,6 +102,13 @@ describe('a directory', () => {
     },
   )
 
+  test('whose file is missing is a copy, whatever an earlier version has used before', () => {
+    const directory = temporaryDirectory()
+    for (let n = 100; n <= 200; n++)
+      writeFileSync(join(directory, `__8988${n}.json`), n === 200 ? '{"claim":"x"}' : '{}')
+    expect(identify(directory)).toBe('copy')
+  })
+
   const NONE = ['', '{"directory":"7e8', '[]', '{"used":true,"inode":"x","birth":"1"}']
   test.each(NONE)('whose file says %j has none, and gets one', async (text) => {
     const directory = temporaryDirectory()

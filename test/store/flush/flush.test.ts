@@ -7,6 +7,7 @@ import {
   flushFiles,
   flushUnlessGone,
   OpenDirectory,
+  writeAllFlushed,
 } from '../../../src/store/flush/flush.ts'
 import { temporaryDirectory } from '../../support/directory.ts'
 import { isWindows } from '../../support/system.ts'
@@ -184,6 +185,12 @@ test('each of many files is flushed', async () => {
   const flushed: string[] = []
   await flushFiles(paths, async (path) => void flushed.push(path))
   expect(flushed).toEqual(paths)
+})
+
+test('what could not be flushed with all others is flushed alone', async () => {
+  const files = new Map([[join(temporaryDirectory(), '1.json'), '']])
+  await writeAllFlushed(files, 0o600, { isFor: async () => true, flush: async () => false })
+  expect(disk.course).toEqual(['file begins', 'file ends'])
 })
 
 test('a missing file is an error, unless it is allowed', async () => {

@@ -11,7 +11,7 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { add, Intake, nothingAdded } from '../../../src/store/incoming/add.ts'
 import { INCOMING } from '../../../src/store/incoming/answers.ts'
@@ -20,7 +20,7 @@ import { openTarget } from '../../../src/store/incoming/target-directory.ts'
 import { readUnused } from '../../../src/store/listing.ts'
 import { toFile } from '../../../src/store/profile-file.ts'
 import { FreeList } from '../../../src/store/queue.ts'
-import { namesIn, temporaryDirectory } from '../../support/directory.ts'
+import { namesIn, temporaryDirectory, unusedIn } from '../../support/directory.ts'
 import { addTo, directoryWith, jsonIn, profile, several } from '../../support/store.ts'
 import { hasPosix } from '../../support/system.ts'
 import { disk, fail, once, systemError } from '../../support/watched-fs.ts'
@@ -144,16 +144,19 @@ describe('without hard links', () => {
     expect(readFileSync(join(directory, '89882.json'), 'utf8')).toBe(theirs)
   })
 
-  test('what another process uses before its file is complete counts as known, and as used', async () => {
-    const directory = temporaryDirectory()
-    meanwhile = (path) => {
-      if (path.endsWith('89882.json'))
-        writeFileSync(join(directory, '__89882.json'), JSON.stringify(profiles[1]))
-    }
-    expect(await addTo(directory, profiles)).toEqual({ stored: ['89881', '89883'], known: ['89882'] })
-    expect([...readUnused(directory).iccids]).toEqual(['89881', '89883'])
-    expect(namesIn(directory)).toEqual(['89881.json', '89883.json', '__89882.json'])
-  })
+  test.each(['__89882.json', '.claims/89882/nonce'])(
+    'what another process uses before its file is complete, as %s, counts as known, and as used',
+    async (name) => {
+      const directory = temporaryDirectory()
+      meanwhile = (path) => {
+        if (!path.endsWith('89882.json')) return
+        mkdirSync(dirname(join(directory, name)), { recursive: true })
+        writeFileSync(join(directory, name), JSON.stringify(profiles[1]))
+      }
+      expect(await addTo(directory, profiles)).toEqual({ stored: ['89881', '89883'], known: ['89882'] })
+      expect(unusedIn(directory)).toEqual(['89881.json', '89883.json'])
+    },
+  )
 
   test('a disk that fails is reported as it says', async () => {
     meanwhile = (path) => {

@@ -1,9 +1,9 @@
-import { mkdirSync, symlinkSync } from 'node:fs'
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join, parse, resolve } from 'node:path'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { identify } from '../../../src/store/identity.ts'
 import { INCOMING } from '../../../src/store/incoming/answers.ts'
-import { makeDirectory, openTarget } from '../../../src/store/incoming/target-directory.ts'
+import { closeTarget, makeDirectory, openTarget } from '../../../src/store/incoming/target-directory.ts'
 import { directoryOf, someProfiles, temporaryDirectory } from '../../support/directory.ts'
 import { hasSymlinks } from '../../support/system.ts'
 import { fail } from '../../support/watched-fs.ts'
@@ -20,7 +20,9 @@ afterEach(() => {
 
 test('a new one knows itself before anything is in it: a killed call leaves that; one with profiles may be a copy', async () => {
   const root = temporaryDirectory()
-  await openTarget(join(root, 'new'))
+  const target = await openTarget(join(root, 'new'))
+  writeFileSync(join(root, 'new', '__8988.json'), '')
+  closeTarget(target)
   expect(identify(join(root, 'new'))).toBe('new')
   const copy = directoryOf(someProfiles(1))
   await openTarget(copy)

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { deniedBy, holdersIn, lastMoves, withSeveralIccids } from '../../../src/store/receipts/last.ts'
 import { Groups, type Receipt } from '../../../src/store/receipts/read-receipts.ts'
+import { directoryWith, MOVED, TOMB } from '../../support/store.ts'
 
 const ICCID = '8988'
 
@@ -94,6 +95,12 @@ test.each<[string, Receipt[], from: string | undefined, denied: string[]]>([
 ])('an unused profile in a directory %s', (_, receipts, from, denied) => {
   const found = deniedBy('/none', receipts, { name: `${ICCID}.json`, stored: JSON.stringify({ from }) })
   expect(found.map((each) => each.move?.id ?? each.device)).toEqual(denied)
+})
+
+test('what has come back twice, without a receipt of that, has left before', () => {
+  const directory = directoryWith({ [`__${ICCID}.2.json`]: TOMB })
+  const again = { name: `${ICCID}.3.json`, stored: '{}' }
+  expect(deniedBy(directory, [move(MOVED.move, '/a', '/b')], again)).toEqual([])
 })
 
 describe('devices with several ICCIDs', () => {
