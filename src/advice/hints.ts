@@ -99,8 +99,11 @@ export const DISK = {
   'unfinished-move': ({ directory, errno }: In) =>
     `${remedyFor(errno)}, then run the same command again: it finishes the move${errno === 'ENOSPC' || errno === 'EDQUOT' ? `; or take all of ${directory}, with its hidden files, to a larger disk, delete it here, run softsim restore --without-receipts for its new place, and give that with -o` : ''}`,
   // Nothing is known to be wrong with a file that can't be read.
-  unreadable: ({ errno, file = 'the file' }: Context) =>
-    `${REMEDIES[errno ?? ''] === PERMIT ? `give this user permission to read ${file}` : remedyFor(errno, AWAY)}, then run the same command again`,
+  unreadable: ({ errno, file = 'the file', platform }: Context) => {
+    const others = platform === 'win32' ? '' : ' (chown -R the directory if root has used it)'
+    const permit = `give this user permission to read ${file}${others}`
+    return `${REMEDIES[errno ?? ''] === PERMIT ? permit : remedyFor(errno, AWAY)}, then run the same command again`
+  },
   'unread-directory': ({ errno }: Context) =>
     errno === 'EACCES'
       ? 'give this user permission to read and search the directory'

@@ -35,7 +35,7 @@ describe('one that was asked for by name', () => {
 
   test.each([
     ['damaged', undefined, 'unusable', /^copy the file from a backup/],
-    ['unreadable', denied, 'disk', /^give this user permission to read \/p\/1\.json, then run the same /],
+    ['unreadable', denied, 'disk', /^give this user permission to read \/p\/1\.json .*, then run the same /],
     ['unreadable', errorOf('EHOSTDOWN'), 'disk', /^connect the share, or check the disk, then run the same /],
     ['unreadable', errorOf('EMFILE'), 'disk', OPEN_FILES],
     ['unreadable', errorOf('EBUSY'), 'disk', /^close the other program, then run the same /],
