@@ -115,9 +115,11 @@ const withoutFile = (directory: string): Identity =>
 
 const isClaimed = (text: string) => fieldsOf(text)['claim'] !== undefined
 
-/** Without its records, a device would get a second profile. */
-const hasLostRecords = (directory: string): boolean =>
-  looking(directory, () => !exists(join(directory, RECORDS)) && isAnyUsed(directory, isForDevice))
+/** Without its records, a device would get a second profile. Another call may make the first one during the look. */
+function hasLostRecords(directory: string): boolean {
+  const isMissing = () => !exists(join(directory, RECORDS))
+  return looking(directory, () => isMissing() && isAnyUsed(directory, isForDevice) && isMissing())
+}
 
 const isForDevice = (text: string) => deviceIn(text) !== undefined
 

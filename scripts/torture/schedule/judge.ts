@@ -142,6 +142,7 @@ function codeOf({ world, schedule, faults }: Case, call: Call, at: number): Viol
   if (code !== 0 && /^rounds?$/.test(name) && schedule.calls.length === 1 && !hasFault(faults))
     return wrong('the lot comes home')
   if (code === 5) return wrong('nothing is damaged')
+  if (code === 10 && schedule.start !== 'backup') return wrong('nothing is a copy')
   if (code === 9 && !hasFault(faults) && !isPausedForLong(schedule)) return wrong('nothing failed')
   if (code === 3 && !isOnStick && NOT_THERE.test(error + result.hint)) return wrong('it is there')
   // A call for another device may be claiming the profile that a power cut left recorded and unused.
