@@ -167,16 +167,16 @@ export function refuseCopy(directory: string, receipts?: string, forDevices = fa
     const words = `can't tell whether ${directory} is a copy: ${FILE} in it: ${reasonOf(found.error)}`
     throw new Failure('unreadable', words, found.error)
   }
+  const refusal = (why: string) => new Failure({ kind: 'copy', directory }, `${directory} ${why}`)
   const isForgetful =
-    (forDevices && hasLostRecords(directory)) ||
-    (['carried', 'none'].includes(found.identity) &&
-      receipts !== undefined &&
-      nameUnused(receipts, directory, pathsOf(directory)))
-  if (found.identity !== 'copy' && !isForgetful) return found
-  throw new Failure(
-    { kind: 'copy', directory },
-    `${directory} is a copy, or came back from a backup: devices may have profiles that are unused in it`,
-  )
+    ['carried', 'none'].includes(found.identity) &&
+    receipts !== undefined &&
+    nameUnused(receipts, directory, pathsOf(directory))
+  if (found.identity === 'copy' || isForgetful)
+    throw refusal('is a copy, or came back from a backup: devices may have profiles that are unused in it')
+  if (forDevices && hasLostRecords(directory))
+    throw refusal(`has lost ${RECORDS}: devices that have a profile would get another one`)
+  return found
 }
 
 /**
