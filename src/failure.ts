@@ -1,4 +1,43 @@
-import type { Facts, PlainKind } from './advice/exit-codes.ts'
+/** What a person can act on: an outcome, what happened, and what to do next. Any other error is a bug of softsim. */
+
+/** The rows of the table of exit codes, in `cli/exit-codes.ts`. */
+export type Outcome =
+  | 'done'
+  | 'bug'
+  | 'usage'
+  | 'no-profiles'
+  | 'key'
+  | 'unusable'
+  | 'api-key'
+  | 'service'
+  | 'partial'
+  | 'disk'
+  | 'copy'
+  | 'has-profile'
+  | 'interrupted'
+
+export class Failure extends Error {
+  readonly outcome: Outcome
+  readonly hint: string
+
+  /**
+   * @param message what happened, in one line
+   * @param hint what to do next
+   */
+  constructor(outcome: Outcome, message: string, hint: string, cause?: unknown) {
+    super(message, { cause })
+    this.name = 'Failure'
+    this.outcome = outcome
+    this.hint = hint
+  }
+}
+
+/** A mistake in what was typed, or in the environment. */
+export class UsageError extends Failure {
+  constructor(message: string, hint: string) {
+    super('usage', message, hint)
+  }
+}
 
 export type Fault =
   /** The file is not a valid profile file: truncated, not JSON, or under a wrong name. */
@@ -9,31 +48,13 @@ export type Fault =
   | 'locked'
   /** It decrypts, but a device would reject it. */
   | 'unfit'
-  /** Another program has the file open. */
-  | 'held'
-
-/**
- * A failure that the user can act on: `advice/` has the exit code and the hint of its kind. Any other error is a bug. A
- * docstring says which outcome it has (`disk`), or which kind if callers tell kinds apart.
- */
-export class Failure extends Error {
-  readonly facts: Facts
-
-  /** @param message if none is given, `advice/` has the words for the kind */
-  constructor(facts: Facts | PlainKind, message?: string, cause?: unknown) {
-    const all = typeof facts === 'string' ? ({ kind: facts } as Facts) : facts
-    super(message ?? all.kind, { cause })
-    this.name = 'Failure'
-    this.facts = all
-  }
-}
 
 /** A profile that can't be handed out. In the message, "it" is the profile's file. */
 export class UnusableProfile extends Error {
   readonly fault: Fault
 
-  constructor(fault: Fault, message: string, options: { cause?: unknown } = {}) {
-    super(message, options)
+  constructor(fault: Fault, message: string, cause?: unknown) {
+    super(message, { cause })
     this.name = 'UnusableProfile'
     this.fault = fault
   }
@@ -66,15 +87,37 @@ const ERRNO: Record<string, string> = {
 /** Linux's numbers of errors for which libuv has no name. */
 const UNNAMED: Readonly<Record<number, string>> = { [-116]: 'ESTALE', [-122]: 'EDQUOT' }
 
-/** Returns the errno name of a system error (`ENOSPC`, …), or undefined for any other value. */
+/** Returns the errno name of a system error (`ENOSPC`, …), or undefined for any other value, such as a TypeError. */
 export function errnoOf(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined
   const { code, errno } = error as NodeJS.ErrnoException
-  return UNNAMED[errno ?? 0] ?? (typeof code === 'string' ? code : undefined)
+  return UNNAMED[errno ?? 0] ?? (typeof code === 'string' && /^E(?!RR_)/.test(code) ? code : undefined)
 }
 
 export function reasonOf(error: unknown): string {
   const code = errnoOf(error)
   if (code !== undefined) return ERRNO[code] ? `${ERRNO[code]} (${code})` : code
   return (error instanceof Error ? error.message : String(error)) || 'for an unknown reason'
+}
+
+const DISK_HINTS: Record<string, string> = {
+  EACCES: 'give this user permission to create, write, rename and remove files in the directory',
+  EDQUOT: 'make room, or raise the quota of this user',
+  EMFILE: 'raise the limit of open files, for example with ulimit -n 4096',
+  ENOSPC: 'make room on the disk',
+  EPERM: 'give this user permission to create, write, rename and remove files in the directory',
+  EROFS: 'mount the file system so that it can be written; after a disk error, check the disk first',
+}
+
+/**
+ * The failure of a disk.
+ * @param what such as `can't read the directory profiles`
+ * @param error a system error. Any other one is a bug, and is returned as it is
+ */
+export function diskFailure(what: string, error: unknown, hint?: string): Error {
+  if (error instanceof Failure) return error
+  const code = errnoOf(error)
+  if (code === undefined) return error instanceof Error ? error : new Error(String(error))
+  const help = DISK_HINTS[code] ?? 'check the disk or the share, and run the same command again'
+  return new Failure('disk', `${what}: ${reasonOf(error)}`, hint ?? help, error)
 }
