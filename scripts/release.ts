@@ -8,6 +8,7 @@ import { hash } from 'node:crypto'
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, join, resolve } from 'node:path'
+import { lastLine } from './package/bundle.ts'
 import { commitTime } from './package/commit-time.ts'
 import { archiveContents, packageContents } from './release/contents.ts'
 import { makeDeb, makeRpm, writeTree } from './release/packages.ts'
@@ -39,7 +40,7 @@ try {
     console.log(`Compressing ${file}`)
     const binary = join('dist/bin', file)
     // It may have been left there by an earlier version.
-    if (!readFileSync(binary).includes(`VERSION="${version}"`))
+    if (!readFileSync(binary).includes(`${lastLine}\n`))
       throw new Error(`${binary} is not of version ${version}: run \`npm run package\``)
     archive(binary)
     if (PACKAGED[file]) makePackages(binary, PACKAGED[file])

@@ -34,6 +34,9 @@ const others: Plugin = {
   },
 }
 
+/** The last line of the program, by which a release knows its version. esbuild joins texts, but leaves this alone. */
+export const lastLine = `//softsim ${version}`
+
 /** @param command the only command that the program is for, or undefined for all of them */
 export async function bundle(outfile: string, command?: 'next'): Promise<Metafile> {
   const { metafile } = await build({
@@ -44,6 +47,7 @@ export async function bundle(outfile: string, command?: 'next'): Promise<Metafil
     target: engines.node.replace('>=', 'node'),
     // It is the `bin` of package.json.
     banner: { js: '#!/usr/bin/env node' },
+    footer: { js: lastLine },
     format: 'cjs',
     define: { SOFTSIM_VERSION: JSON.stringify(version), 'process.env.DEBUG_CLI': '"0"' },
     plugins: command === undefined ? [clipanion] : [clipanion, others],

@@ -4,6 +4,8 @@ import { readFileSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
+import { lastLine } from '../../scripts/package/bundle.ts'
+import { hostBinary } from '../../scripts/package/host.ts'
 import { PAGES } from '../docs/pages.ts'
 import { hasPosix } from '../support/system.ts'
 
@@ -44,6 +46,9 @@ test.each(Object.keys(dependencies))('the oldest Node in engines is new enough f
 test('CI runs the oldest Node in engines', () => {
   expect(read('.github/workflows/ci.yml')).toContain(`node-version: ${oldest(engines.node).join('.')}\n`)
 })
+
+test('the executable says its version where npm run release looks for it', () =>
+  expect(readFileSync(pathOf(hostBinary)).includes(`${lastLine}\n`)).toBe(true))
 
 const CACHE = pathOf('node_modules/.cache/package')
 
