@@ -1,33 +1,52 @@
-import { createPrivateKey } from 'node:crypto'
-import { expect, inject, test } from 'vitest'
-import { adviceOn } from '../../src/advice/advice.ts'
-import { Failure } from '../../src/failure.ts'
-import { wrongKey } from '../../src/key/decrypt.ts'
-import { type PrivateKey, parsePrivateKey } from '../../src/key/private-key.ts'
-import { fixedPrivateKey } from '../support/keys.ts'
+import { createPrivateKey, generateKeyPairSync, type KeyObject } from 'node:crypto'
+import { describe, expect, inject, test } from 'vitest'
+import { UnusableProfile } from '../../src/failure.ts'
+import { decryptor, wrongKey } from '../../src/key/decrypt.ts'
+import { encrypt, plainProfile } from '../support/profiles.ts'
 
-const { privateKey } = inject('keys')
-const RIGHT_KEY = adviceOn(new Failure('other-key')).hint
-const hintFor = (key: PrivateKey) => adviceOn(wrongKey(key, 5, true)).hint
-const read = (pem: string) => parsePrivateKey(Buffer.from(pem), 'softsim.pem', undefined)
+const { privateKey, publicKey } = inject('keys')
+const key = { object: createPrivateKey(privateKey), name: 'softsim.pem' }
+const sealed = (n: number) => Buffer.from(encrypt(plainProfile(n), publicKey), 'base64')
 
-test('a key that fits together belongs to other profiles', () => {
-  expect(hintFor(read(privateKey))).toBe(`${RIGHT_KEY}; nothing was claimed`)
+/** What each ciphertext becomes: the text, or the fault. */
+async function decryptAll(object: KeyObject, count: number, ciphertexts: Buffer[]) {
+  const decrypt = await decryptor({ ...key, object }, count)
+  const all = ciphertexts.map((each) =>
+    decrypt(each).then(String, (error) => (error instanceof UnusableProfile ? error.fault : error)),
+  )
+  return Promise.all(all)
+}
+
+describe.each([1, 2, 50])('a call for %d', (count) => {
+  test('decrypts what belongs to the key, and nothing else', async () => {
+    const other = Buffer.from(sealed(2)).fill(0, 100, 101)
+    const texts = await decryptAll(key.object, count, [
+      sealed(1),
+      ...[other, Buffer.alloc(0), Buffer.alloc(511, 1), Buffer.alloc(512, 255), Buffer.alloc(9999)],
+      sealed(3),
+    ])
+    const faults = Array(5).fill('locked')
+    expect(texts).toEqual([JSON.stringify(plainProfile(1)), ...faults, JSON.stringify(plainProfile(3))])
+  })
+
+  test('a key whose modulus is damaged decrypts nothing', async () => {
+    const jwk = key.object.export({ format: 'jwk' })
+    const n = Buffer.from(jwk.n ?? '', 'base64url')
+    n.writeUInt8(n.readUInt8(40) ^ 1, 40)
+    const object = createPrivateKey({ key: { ...jwk, n: n.toString('base64url') }, format: 'jwk' })
+    expect(await decryptAll(object, count, [sealed(1)])).toEqual(['locked'])
+  })
+
+  test('a short key', async () => {
+    const { privateKey: short } = generateKeyPairSync('rsa', { modulusLength: 512 })
+    expect(await decryptAll(short, count, [sealed(1)])).toEqual(['locked'])
+  })
 })
 
-test('a key whose modulus was changed is damaged', () => {
-  const jwk = createPrivateKey(privateKey).export({ format: 'jwk' })
-  const n = Buffer.from(jwk.n ?? '', 'base64url')
-  n.writeUInt8(n.readUInt8(40) ^ 1, 40)
-  const object = createPrivateKey({ key: { ...jwk, n: n.toString('base64url') }, format: 'jwk' })
-  const actual = hintFor({ object, inFile: 1 })
-  expect(actual).toBe('the private key is damaged: copy it again; nothing was claimed')
-})
-
-test('of several keys in a file, only the first is tried', () => {
-  const other = fixedPrivateKey().export({ type: 'pkcs1', format: 'pem' })
-  const key = read(`${other}${privateKey}`)
-  expect(key.object.equals(fixedPrivateKey())).toBe(true)
-  const seen = hintFor(key)
-  expect(seen).toBe(`only the first of the 2 keys in its file was tried; ${RIGHT_KEY}; nothing was claimed`)
+test('the failure of a wrong key names its file and how many profiles were tried', () => {
+  expect(wrongKey(key, 1).message).toBe('the key softsim.pem does not decrypt the profile')
+  expect(wrongKey(key, 5)).toMatchObject({
+    outcome: 'key',
+    message: 'the key softsim.pem does not decrypt any of 5 profiles',
+  })
 })

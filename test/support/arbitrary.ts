@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import type { Profile } from '../../src/profile/formats.ts'
+import type { Profile } from '../../src/profile/hex.ts'
 import { iccid } from './profiles.ts'
 
 const from = (characters: string, minLength: number, maxLength = minLength) =>

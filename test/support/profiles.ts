@@ -1,5 +1,5 @@
 import { constants, createHash, createPublicKey, type KeyLike, publicEncrypt } from 'node:crypto'
-import type { Field } from '../../src/profile/formats.ts'
+import type { Field } from '../../src/profile/hex.ts'
 
 /** A profile as it is inside the ciphertext. */
 export type PlainProfile = Record<Field, string>

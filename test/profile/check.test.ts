@@ -1,15 +1,20 @@
 import { describe, expect, test } from 'vitest'
 import { UnusableProfile } from '../../src/failure.ts'
-import { FIELDS, type Field, type Profile } from '../../src/profile/formats.ts'
-import { newerProblems, parsePlaintext, parseStored, problems } from '../../src/profile/validate.ts'
+import {
+  missingKeys,
+  newerProblems,
+  parsePlaintext,
+  problems,
+  refuseOutdated,
+} from '../../src/profile/check.ts'
+import { FIELDS, type Field, type Profile } from '../../src/profile/hex.ts'
 import { plainProfile } from '../support/profiles.ts'
 
 const OPTIONS = { smsp: false, smsc: true, crc: false }
 const PLAIN = plainProfile(1)
 const { iccid } = PLAIN
-const sealed = { iccid, ciphertext: Buffer.alloc(0) }
+const stored = { iccid }
 
-const stored = (changes: object = {}) => JSON.stringify({ iccid, profile: 'AAEC/w==', ...changes })
 const plaintext = (changes: object = {}) => Buffer.from(JSON.stringify({ ...PLAIN, ...changes }))
 
 /** Why something is refused: the fault and the sentence. */
@@ -23,41 +28,15 @@ function refusal(action: () => unknown): string {
   throw new Error('it was accepted')
 }
 
-test('a stored file gives its ICCID and its ciphertext', () => {
-  expect(parseStored(`${iccid}.json`, stored())).toEqual({ iccid, ciphertext: Buffer.from([0, 1, 2, 255]) })
-})
-
-test('a filler in the file or in its name does not change the profile', () => {
-  for (const name of [`${iccid}.json`, `${iccid}F.json`, `${iccid}f.json`]) {
-    expect(parseStored(name, stored({ iccid: `${iccid}F` })).iccid).toBe(`${iccid}F`)
-  }
-})
-
-test.each([
-  ['empty', ''],
-  ['truncated', stored().slice(0, 40)],
-  ['not an object', '[]'],
-  ['null', 'null'],
-  ['a number', '5'],
-  ['without a profile', JSON.stringify({ iccid })],
-  ['without an ICCID', JSON.stringify({ profile: 'AAEC' })],
-  ['a number for an ICCID', stored({ iccid: 8988 })],
-  ['an ICCID of letters', stored({ iccid: '../../etc/passwd' })],
-  ['an ICCID that is too long', stored({ iccid: '8'.repeat(21) })],
-  ['not base64', stored({ profile: '*** no base64 ***' })],
-])('a stored file is damaged: %s', (_, text) => {
-  expect(refusal(() => parseStored(`${iccid}.json`, text))).toMatch(/^damaged: ./)
-})
-
 test('a field that is absent, null or empty is null', () => {
   const { pin: _, ...rest } = PLAIN
   const bytes = Buffer.from(JSON.stringify({ ...rest, puk: null, adm: '', unknown: [1] }))
-  expect(parsePlaintext(sealed, bytes, OPTIONS)).toEqual({ ...PLAIN, pin: null, puk: null, adm: null })
+  expect(parsePlaintext(stored, bytes, OPTIONS)).toEqual({ ...PLAIN, pin: null, puk: null, adm: null })
 })
 
 test('if the plaintext has no ICCID, the one in the file is used', () => {
   for (const none of [undefined, null, '']) {
-    expect(parsePlaintext(sealed, plaintext({ iccid: none }), OPTIONS).iccid).toBe(iccid)
+    expect(parsePlaintext(stored, plaintext({ iccid: none }), OPTIONS).iccid).toBe(iccid)
   }
 })
 
@@ -66,7 +45,7 @@ test('a filler in one of the two does not make the ICCIDs differ', () => {
     [`${iccid}F`, iccid],
     [iccid, `${iccid}f`],
   ]) {
-    const opened = parsePlaintext({ ...sealed, iccid: outside ?? '' }, plaintext({ iccid: inside }), OPTIONS)
+    const opened = parsePlaintext({ ...stored, iccid: outside ?? '' }, plaintext({ iccid: inside }), OPTIONS)
     expect(opened.iccid).toBe(inside)
   }
 })
@@ -76,13 +55,16 @@ test.each([
   ['not an object', Buffer.from('"text"')],
   ['a number in a field', plaintext({ pin: 1234 })],
   ['an array in a field', plaintext({ k: [] })],
+  ['a list', Buffer.from('[]')],
+  ['null', Buffer.from('null')],
+  ['another ICCID', plaintext({ iccid: '89880000000000000025' })],
 ])('a plaintext is unfit: %s', (_, bytes) => {
-  expect(refusal(() => parsePlaintext(sealed, bytes, OPTIONS))).toMatch(/^unfit: ./)
+  expect(refusal(() => parsePlaintext(stored, bytes, OPTIONS))).toMatch(/^unfit: ./)
 })
 
 test('a profile that a device would refuse is unfit; the message says why and shows no key', () => {
   const bytes = plaintext({ k: 'DEADBEEF', opc: null })
-  const said = refusal(() => parsePlaintext(sealed, bytes, OPTIONS))
+  const said = refusal(() => parsePlaintext(stored, bytes, OPTIONS))
   expect(said).toBe('unfit: a device would reject it: no OPc, K is not 32 hex digits')
 })
 
@@ -168,4 +150,18 @@ describe('newer devices', () => {
 test('all problems are reported, not only the first', () => {
   const empty = Object.fromEntries(FIELDS.map((field) => [field, null])) as Profile
   expect(problems(empty, ALL)).toHaveLength(4)
+})
+
+test('keys for changes over the air may be missing, and are named', () => {
+  expect(missingKeys(GOOD)).toEqual([])
+  expect(missingKeys({ ...GOOD, kid: null })).toEqual(['KID'])
+  expect(missingKeys({ ...GOOD, kic: null, kid: null })).toEqual(['KIC', 'KID'])
+})
+
+test('what newer devices would reject is refused', () => {
+  expect(() => refuseOutdated([])).not.toThrow()
+  const said = refusal(() => refuseOutdated(newerProblems({ ...GOOD, pin: '123', adm: '1' }, true)))
+  expect(said).toBe(
+    'unfit: newer devices would reject it: the PIN has fewer than 4 characters, the ADM has fewer than 4 characters',
+  )
 })
