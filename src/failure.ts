@@ -60,6 +60,18 @@ export class UnusableProfile extends Error {
   }
 }
 
+/** Only a part of a text was written to standard output, or nothing of it. */
+export class WriteFailure extends Error {
+  /** How many bytes may have reached the reader: what the system accepted, and what is pending. */
+  readonly possible: number
+
+  constructor(possible: number, cause: unknown) {
+    super(reasonOf(cause), { cause })
+    this.name = 'WriteFailure'
+    this.possible = possible
+  }
+}
+
 const ERRNO: Record<string, string> = {
   EACCES: 'permission denied',
   EBUSY: 'in use by another program',

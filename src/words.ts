@@ -1,14 +1,9 @@
-import type { WarningKind } from './advice/warnings.ts'
-
 /** The number of `-v` options from which a message is shown. */
 export type Level = 0 | 1 | 2 | 3
 
+/** What a call says to a person. A text also says what to do, if there is something to do. */
 export interface Messages {
-  /**
-   * @param kind if a person can do something about it
-   * @param subject the ICCID or the file, if what helps names it
-   */
-  warn(text: string, kind?: WarningKind, subject?: string): void
+  warn(text: string): void
   /** Prints a message from a verbosity on: 0 always, 1 each step, 2 each request and file, 3 everything. */
   tell(level: Level, text: string): void
 }

@@ -1,93 +1,88 @@
-import { styleText } from 'node:util'
-import { OUTCOMES } from '../advice/exit-codes.ts'
-import type { CommandDefinition } from './command-line.ts'
+/** The help, made from the commands' own tables. */
+import { Cli } from 'clipanion'
+import { UsageError } from '../failure.ts'
+import type { CommandClass, Context } from './commands/base.ts'
+import { EXIT_CODES } from './exit-codes.ts'
 
-interface Style {
-  readonly width: number
-  readonly colour: boolean
-}
+const WIDTH = 80
 
-const NARROWEST = 40
-const WIDEST = 110
-/** Where less room is left beside the terms, each meaning stands below its term. */
-const NARROWEST_COLUMN = 24
-const EXAMPLES = [
-  'softsim fetch -n 1000 -o profiles',
-  'softsim next -k softsim.pem -i profiles --device SN-0042 --receipt receipt.jsonl',
-]
 /** The topic of the help that is no command. */
-export const EXIT_CODES = 'exit-codes'
-const GLOBAL = ['--verbosity', '--version', '--help']
+export const EXIT_CODE_TOPIC = 'exit-codes'
 
-const widthOf = ({ width }: Style) => Math.min(Math.max(width, NARROWEST), WIDEST)
+export interface OptionRow {
+  readonly names: readonly string[]
+  /** As in `<KEY>`; empty if the option takes no value. */
+  readonly value: string
+  readonly words: string
+}
 
-export function overview(topics: readonly CommandDefinition[], version: string, style: Style): string {
-  const width = widthOf(style)
-  const words = 'downloads SoftSIM profiles before production and hands them out, one per device'
-  const commands = topics.map(({ name, description }) => [name, description] as const)
-  return page(style.colour, [
-    ['', text(`softsim ${version}: ${words}`, width)],
-    ['Usage', ['  softsim <command> [options]']],
-    ['Commands', table(commands, width)],
-    ['Global options', table(optionRows(topics[0], true), width)],
+export interface CommandTable extends Readonly<CommandClass['usage']> {
+  readonly name: string
+  /** As in `softsim help [command]`. */
+  readonly synopsis: string
+  readonly options: readonly OptionRow[]
+}
+
+/** Clipanion adds it to every command. */
+const HELP: OptionRow = { names: ['-h', '--help'], value: '', words: 'print this help' }
+
+/** The table of each command, from which the help, the man page and the completions are made. */
+export const tablesOf = (commands: readonly CommandClass[]): CommandTable[] =>
+  commands.flatMap((command) => {
+    const [definition] = Cli.from([command], { binaryName: 'softsim' }).definitions()
+    if (definition === undefined) return []
+    const options = [...definition.options.map(rowOf), HELP]
+    return [{ ...command.usage, name: command.paths[0]?.[0] ?? '', synopsis: definition.usage, options }]
+  })
+
+/** Clipanion writes `-k,--key #0`; the description begins with the name of the value, as in `<KEY>: the file`. */
+function rowOf({ definition, description = '' }: { definition: string; description?: string }): OptionRow {
+  const [, value = '', words = ''] = /^(?:(<\w+>): )?(.*)$/s.exec(description.trim()) ?? []
+  return { names: definition.replace(/ #0$/, '').split(','), value, words }
+}
+
+/** @param topic a command or `exit-codes`; without one, the help is about all of softsim. @throws {UsageError} */
+export function helpOn(topic: string | undefined, { commands, version }: Context): string {
+  const tables = tablesOf(commands)
+  if (topic === EXIT_CODE_TOPIC) {
+    const codes = Object.values(EXIT_CODES)
+    return section('Exit codes', ...rows(codes.map(([code, words]) => [String(code).padStart(3), words])))
+  }
+  const table = tables.find(({ name }) => name === topic)
+  if (table !== undefined) return commandHelp(table)
+  if (topic === undefined) return overview(tables, version)
+  const topics = [...tables.map(({ name }) => name), EXIT_CODE_TOPIC]
+  throw new UsageError('there is no help on this topic', `the topics are ${topics.join(', ')}`)
+}
+
+const overview = (tables: readonly CommandTable[], version: string) =>
+  [
+    text(`softsim ${version} downloads SoftSIM profiles and hands them out, one per device`),
+    section('Usage', '  softsim <command> [options]'),
+    section('Commands', ...rows(tables.map(({ name, description }) => [name, description]))),
+    section('More', '  softsim help <command>', `  softsim help ${EXIT_CODE_TOPIC}`),
+  ].join('\n')
+
+const commandHelp = ({ name, synopsis, description, details, examples, options }: CommandTable) =>
+  [
+    text(`softsim ${name}: ${description}`),
+    section('Usage', `  ${synopsis} [options]`),
+    section('Options', ...rows(options.map((each) => [termOf(each), each.words]))),
+    ...(details?.split('\n\n').map(text) ?? []),
     // Commands are never wrapped, so that they can be copied and pasted.
-    ['Examples', EXAMPLES.map((example) => `    $ ${example}`)],
-    ['More', ['<command>', EXIT_CODES].map((topic) => `  softsim help ${topic}`)],
-  ])
-}
+    section('Examples', ...examples.flatMap(([label, command]) => [`  ${label}`, `    $ ${command}`])),
+  ].join('\n')
 
-export const exitCodeHelp = (style: Style) =>
-  page(style.colour, [['Exit codes', table(exitRows(), widthOf(style))]])
+const section = (...lines: string[]) => `${lines.join('\n')}\n`
+const text = (words: string) => section(...wrap(words, WIDTH))
+const termOf = ({ names, value }: OptionRow) => `${names.join(', ')} ${value}`.trim()
 
-export function commandHelp(topic: CommandDefinition, style: Style): string {
-  const width = widthOf(style)
-  const { name, description, details = '', examples, operands } = topic
-  return page(style.colour, [
-    ['', text(`softsim ${name}: ${description}`, width)],
-    ['Usage', [`  softsim ${name} ${operands.map((each) => `[${each}]`).join(' ') || '[options]'}`]],
-    ['Options', table(optionRows(topic, false), width)],
-    ['Global options', table(optionRows(topic, true), width)],
-    ...details.split('\n\n').map((words): Section => ['', words === '' ? [] : text(words, width)]),
-    ['', text(`softsim help ${EXIT_CODES} lists the exit codes.`, width)],
-    ['Examples', examples.flatMap(([label, command]) => [...text(label, width, 2), `    $ ${command}`])],
-  ])
-}
-
-/** Lines below a title, or without one. */
-type Section = readonly [title: string, lines: readonly string[]]
-
-function page(colour: boolean, sections: readonly Section[]): string {
-  const title = (name: string) => (colour ? styleText('bold', name, { validateStream: false }) : name)
-  return sections
-    .filter(([, lines]) => lines.length > 0)
-    .map(([name, lines]) => [...(name === '' ? [] : [title(name)]), ...lines, ''].join('\n'))
-    .join('\n')
-}
-
-const text = (words: string, width: number, by = 0) =>
-  wrap(words, width - by).map((line) => ' '.repeat(by) + line)
-
-function table(rows: readonly (readonly [string, string])[], width: number): string[] {
-  const left = Math.max(...rows.map(([term]) => term.length))
-  const room = width - left - 4
-  return rows.flatMap(([term, meaning]) =>
-    room < NARROWEST_COLUMN
-      ? [`  ${term}`, ...text(meaning, width, 6)]
-      : wrap(meaning, room).map((line, at) => `  ${(at === 0 ? term : '').padEnd(left)}  ${line}`),
+function rows(table: readonly (readonly [term: string, words: string])[]): string[] {
+  const left = Math.max(...table.map(([term]) => term.length))
+  return table.flatMap(([term, words]) =>
+    wrap(words, WIDTH - left - 4).map((line, at) => `  ${(at === 0 ? term : '').padEnd(left)}  ${line}`),
   )
 }
-
-function optionRows(topic: CommandDefinition | undefined, global: boolean): [string, string][] {
-  return (topic?.options ?? [])
-    .filter(({ names }) => names.some((name) => GLOBAL.includes(name)) === global)
-    .map(({ names, value, words }) => [
-      `${names.join(', ')}${value.startsWith('<') ? ' ' : ''}${value}`,
-      words,
-    ])
-}
-
-const exitRows = () =>
-  Object.values(OUTCOMES).map(([code, meaning]) => [String(code).padStart(3), meaning] as const)
 
 /** Breaks lines at blanks; a word that is longer than a line stays whole. */
 export function wrap(words: string, width: number): string[] {

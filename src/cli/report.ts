@@ -4,12 +4,10 @@
  * - Each message is one line: `softsim: `, lower case, no full stop. A hint line says what to do next.
  * - Secrets are masked and control characters are escaped here, so that no caller can forget to do it.
  */
-
-import type { Advice } from '../advice/advice.ts'
-import { WARNINGS, type WarningKind } from '../advice/warnings.ts'
+import type { Failure } from '../failure.ts'
 import { hiding } from '../secret.ts'
 import { type Level, type Messages, printable } from '../words.ts'
-import { writeStandardError } from './terminal/streams.ts'
+import { writeStandardError } from './streams.ts'
 
 const SHORTEST_SECRET = 4
 
@@ -21,6 +19,8 @@ export class Report implements Messages {
   readonly #secrets: string[] = []
   /** Made with the first message: most calls of `next` have none. */
   #hide: ((text: string) => string)[] | undefined
+  /** The values that came from environment variables, by the names of these. */
+  readonly #variables = new Map<string, string>()
   readonly #write: (text: string) => void
 
   constructor(write: (text: string) => void = writeStandardError) {
@@ -37,22 +37,42 @@ export class Report implements Messages {
     this.#hide = undefined
   }
 
-  warn(text: string, kind?: WarningKind, subject = ''): void {
-    const advice = kind === undefined ? '' : WARNINGS[kind]
-    this.#line(`warning: ${text}${typeof advice === 'string' ? advice : advice(subject)}`)
+  /** From now on, a failure that concerns this value says which variable it came from: nobody has typed it. */
+  cameFrom(variable: string, value: string): void {
+    this.#variables.set(variable, value)
+  }
+
+  warn(text: string): void {
+    this.#line(`warning: ${text}`)
   }
 
   tell(level: Level, text: string): void {
     if (this.level >= level) this.#line(text)
   }
 
-  /** Prints why the command failed. Only `-vvv` adds the stack trace. */
-  failure({ message, hint }: Advice, error: unknown): void {
+  /**
+   * Prints why the command failed. Only `-vvv` adds the stack trace.
+   * @param thrown what was thrown, if the failure is only its description
+   */
+  failure(failure: Failure, thrown: unknown = failure): void {
+    const { message, hint } = failure
     this.#line(`error: ${message}`)
-    for (const line of hint.split('\n')) this.#line(`hint: ${line}`)
+    for (const line of [...hint.split('\n'), ...this.#originsOf(failure)]) this.#line(`hint: ${line}`)
     // V8 makes the stack trace when it is read, which takes as long as a tenth of a call.
-    if (this.level < 3 || !(error instanceof Error)) return
-    for (const line of (error.stack ?? '').split('\n').slice(1)) this.#line(line)
+    if (this.level < 3 || !(thrown instanceof Error)) return
+    for (const line of (thrown.stack ?? '').split('\n').slice(1)) this.#line(line)
+  }
+
+  #originsOf({ outcome, message, hint }: Failure): string[] {
+    const said = `${message} ${hint}`
+    return [...this.#variables].flatMap(([variable, value]) => {
+      // A failure of the network names the host alone, and none names the API key.
+      const isMeant =
+        variable === 'SOFTSIM_API_KEY'
+          ? outcome === 'api-key'
+          : said.includes(URL.parse(value)?.host || value)
+      return isMeant && !said.includes(variable) ? [`the environment variable ${variable} says ${value}`] : []
+    })
   }
 
   #line(text: string): void {

@@ -1,4 +1,4 @@
-import { exitCode } from '../advice/exit-codes.ts'
+import { exitCode } from './exit-codes.ts'
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 

@@ -1,19 +1,14 @@
 import { Option } from 'clipanion'
-import { UsageError } from '../../advice/advice.ts'
-import { oddEnd } from '../../words.ts'
+import { UsageError } from '../../failure.ts'
+import { withProgress } from '../progress.ts'
 import { onInterrupt } from '../signals.ts'
-import {
-  BaseCommand,
-  checkReceipt,
-  FLUSH_THREADS,
-  notEmpty,
-  parseCount,
-  receiptOption,
-  startThreads,
-} from './base.ts'
+import { BaseCommand, receiptOption, single, startThreads } from './base.ts'
+import * as value from './values.ts'
 
 const STOPPING =
   'interrupted: stopping soon; the last lines say what to do; press Ctrl-C again to stop at once'
+const LOST =
+  'what the lost directory has of this move becomes unused here: if that directory ever hands it out, or has done so, two devices have one identity'
 
 export class MoveCommand extends BaseCommand {
   static override paths = [['move']]
@@ -22,6 +17,7 @@ export class MoveCommand extends BaseCommand {
     details: [
       'Both directories can be on any disk, stick or share, and other calls can work in them. What is used or recorded for a device stays. No profile is ever unused in both directories, whatever happens to the call, its computer or the disks.',
       'If it is interrupted, run the same command again: it finishes the move, and moves nothing else. With --back, it takes all of it back, unless it has begun to store profiles there.',
+      '--lost is for a directory that is gone for good before the move to it was finished, such as a broken stick: it takes back what the move still holds. -o is the path of that directory, as softsim status names it. Never use it while that directory may come back: what it has got would be handed out twice.',
     ].join('\n\n'),
     examples: [
       ['Move 500 profiles to a stick', 'softsim move -n 500 -i profiles -o /media/stick/profiles'],
@@ -29,15 +25,15 @@ export class MoveCommand extends BaseCommand {
     ] as [string, string][],
   }
 
-  source = Option.String('-i,--in', {
-    description: '<DIR>: the directory that the profiles leave (required)',
-  })
+  source = single('-i,--in', '<DIR>: the directory that the profiles leave (required)', value.directory)
 
-  target = Option.String('-o,--out', {
-    description: '<DIR>: the directory that they go to, created if missing (required)',
-  })
+  target = single(
+    '-o,--out',
+    '<DIR>: the directory that they go to, created if missing (required)',
+    value.directory,
+  )
 
-  count = Option.String('-n,--count', { description: '<N>: how many profiles to move, all or none' })
+  count = single('-n,--count', '<N>: how many profiles to move, all or none', value.count)
 
   all = Option.Boolean('--all', false, { description: 'move all unused profiles' })
 
@@ -45,43 +41,34 @@ export class MoveCommand extends BaseCommand {
     description: 'take an interrupted move back that has stored nothing yet',
   })
 
+  lost = Option.Boolean('--lost', false, {
+    description: 'take an interrupted move back whose other directory is gone for good',
+  })
+
   receipt = receiptOption()
 
   override async execute(): Promise<void> {
     const { report } = this.context
-    const [source, target] = [required('-i (--in)', this.source), required('-o (--out)', this.target)]
-    const count = this.#count()
-    const receipt = checkReceipt(this.receipt, report, source, target)
-    startThreads(FLUSH_THREADS)
-    const { moveProfiles, takeHome } = await import('../../move/move.ts')
-    if (this.back) return takeHome({ source, target, messages: report })
+    const { source, target, receipt } = this
+    const modes = [this.count && '-n', this.all && '--all', this.back && '--back', this.lost && '--lost']
+    const [mode, another] = modes.filter(Boolean)
+    const hint = `for example: softsim move ${this.back ? '--back' : '-n 500'} -i profiles -o /media/stick/profiles`
+    if (source === undefined || target === undefined)
+      throw new UsageError(`move needs ${source === undefined ? '-i' : '-o'}`, hint)
+    if (mode === undefined) throw new UsageError('move needs -n, --all or --back', hint)
+    if (another !== undefined) throw new UsageError(`${mode} and ${another} can't be used together`, hint)
+    if (this.lost) report.warn(LOST)
+    startThreads()
+    const { moveProfiles } = await import('../../move/move.ts')
     const { stop, release } = onInterrupt(0, (isLast) => isLast || report.warn(STOPPING))
-    const order = { source, target, count, receipt, stop, messages: report }
+    const order = {
+      ...{ source, target, receipt, stop, messages: report, isBack: this.back, isLost: this.lost },
+      count: this.count ?? Number.POSITIVE_INFINITY,
+    }
     try {
-      await this.withProgress((progress) => moveProfiles({ ...order, progress }))
+      await withProgress(report, (progress) => moveProfiles({ ...order, progress }))
     } finally {
       release()
     }
   }
-
-  /** How many profiles to move: infinitely many stand for all. */
-  #count(): number {
-    const given = [this.count !== undefined && '-n', this.all && '--all', this.back && '--back'].filter(
-      Boolean,
-    )
-    if (given.length === 1)
-      return this.count === undefined ? Number.POSITIVE_INFINITY : parseCount(this.count)
-    throw new UsageError(
-      given.length === 0 ? 'move needs -n, --all or --back' : `${given.join(' and ')} can't be used together`,
-      `for example: softsim move ${this.back ? '--back' : '-n 500'} -i profiles -o /media/stick/profiles`,
-    )
-  }
-}
-
-function required(option: string, value: string | undefined): string {
-  const hint = 'for example: softsim move -n 500 -i profiles -o /media/stick/profiles'
-  if (value === undefined) throw new UsageError(`move needs ${option}`, hint)
-  const end = oddEnd(notEmpty(option, value))
-  if (end === undefined) return value
-  throw new UsageError(`the name of the directory ${end}`, hint)
 }

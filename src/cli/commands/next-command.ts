@@ -1,30 +1,34 @@
-import { availableParallelism } from 'node:os'
 import { Option } from 'clipanion'
-import { UsageError } from '../../advice/advice.ts'
-import { handOut } from '../../next/hand-out.ts'
-import { type Interrupt, onInterrupt } from '../signals.ts'
+import { Failure, UsageError } from '../../failure.ts'
+import { readKey } from '../../key/private-key.ts'
+import { type HandedOut, handOut } from '../../next/next.ts'
+import { deviceFor, deviceFormat } from '../serial-number.ts'
+import { onInterrupt } from '../signals.ts'
+import { isOnScreen, isOutputClosed, writeOutput } from '../streams.ts'
 import {
   BaseCommand,
-  checkFormat,
-  checkIccid,
-  checkReceipt,
-  FLUSH_THREADS,
-  notEmpty,
-  parseCount,
+  directoryOption,
+  keyOption,
   receiptOption,
+  repeated,
+  single,
   startThreads,
-  wholeNumber,
 } from './base.ts'
-import { deviceFor, deviceFormat } from './serial-number.ts'
+import * as value from './values.ts'
+
+const SLOW =
+  'the reader of standard output is slow or does not read: still waiting after 2 s; press Ctrl-C to stop'
+const ON_SCREEN =
+  'a secret is on the screen: clear the screen and its history; use | or > to send a profile to a device'
 
 export class NextCommand extends BaseCommand {
   static override paths = [['next']]
-  static repeatable = ['--device']
   static override usage = {
     description: 'hand out the next unused profile',
     details: [
       'Takes the lowest unused profile, decrypts it, marks it used, and only then prints it: one line, and nothing else. A file that is of no use stays as it is, and the next one is taken. Any number of calls can use one directory.',
       'With --device, run a call that failed or was killed again: the device gets the same profile. Repeat the option for a panel: one line each, in that order. With --iccid, a used profile is printed again: only for the device that it was for, which --device can name. SOFTSIM_KEY_PASSPHRASE has the passphrase of the key.',
+      'With --new, a device that has a profile already ends the call with exit code 11. It also says that a serial number which differs from a known one only in case or in zeros is another device.',
     ].join('\n\n'),
     examples: [
       ['Print the next profile for a device programmer', 'softsim next -k softsim.pem -i profiles'],
@@ -32,115 +36,75 @@ export class NextCommand extends BaseCommand {
         'Print the profile of a device',
         'softsim next -k softsim.pem --device SN-0042 --receipt receipt.jsonl',
       ],
-      ['Print the next profile as JSON, with its SIM files', 'softsim next -k softsim.pem --format=json'],
+      ['Print the next profile as JSON, with its SIM files', 'softsim next -k softsim.pem --format json'],
     ] as [string, string][],
   }
 
-  key = Option.String('-k,--key', {
-    env: 'SOFTSIM_KEY_FILE',
-    description:
-      '<KEY>: the file of the RSA private key, PEM or DER, or - for standard input (default: SOFTSIM_KEY_FILE)',
-  })
+  key = keyOption()
 
-  directory = Option.String('-i,--in', './profiles', {
-    env: 'SOFTSIM_DIR',
-    description: '<DIR>: directory of profiles (default: SOFTSIM_DIR, ./profiles)',
-  })
+  directory = directoryOption()
 
-  count = Option.String('-n,--count', {
-    description: '<N>: how many profiles to take, all or none (default: 1)',
-  })
+  count = single('-n,--count', '<N>: how many profiles to take, all or none (default: 1)', value.count)
 
-  iccid = Option.String('--iccid', { description: '<ICCID>: take this profile, used or not' })
+  iccid = single('--iccid', '<ICCID>: take this profile, used or not', value.iccid)
 
-  devices = Option.Array('--device', {
-    description: '<SERIAL>: print the profile of this device, or the next unused one',
-  })
+  devices = repeated(
+    '--device',
+    '<SERIAL>: print the profile of this device, or the next unused one',
+    (text) => text,
+  )
 
   new = Option.Boolean('--new', false, { description: 'fail if the device has a profile already' })
 
-  dryRun = Option.Boolean('--dry-run', false, {
-    description: 'check devices, key and directory, and take nothing',
-  })
-
   receipt = receiptOption()
 
-  lowStock = Option.String('--low-stock', {
-    description: '<N>: warn if at most N unused profiles are known to be left',
-  })
-
-  format = Option.String('--format', 'hex', {
-    tolerateBoolean: true,
-    description: '[=<FORMAT>]: hex, json or raw (default: hex)',
-  })
+  format = single('--format', '<FORMAT>: hex, json or raw (default: hex)', value.oneOf('hex', 'json', 'raw'))
 
   smsp = Option.Boolean('--smsp', false, { description: 'include the SMSP record' })
-  smsc = Option.Boolean('--smsc', true, { hidden: true, description: 'leave out the SMSC record' })
-  crc = Option.Boolean('--crc', true, { hidden: true, description: 'leave out the CRC-32 record' })
+  noSmsc = Option.Boolean('--no-smsc', false, { description: 'leave out the SMSC record' })
+  noCrc = Option.Boolean('--no-crc', false, { description: 'leave out the CRC-32 record' })
 
   override async execute(): Promise<void> {
     const { report, env } = this.context
-    const format = checkFormat('next', this.format, ['hex', 'json', 'raw'])
-    const count = parseCount(this.count ?? '1')
-    if (this.iccid !== undefined && this.count !== undefined) {
-      throw new UsageError("--iccid and --count can't be used together", 'see softsim help next')
-    }
+    const { key: keyPath, count = 1, iccid, receipt, format = 'hex', directory = 'profiles' } = this
     const pattern = deviceFormat(env)
-    const devices = this.devices?.map((each) => deviceFor(each, pattern))
-    if (devices !== undefined && this.count !== undefined) {
-      throw new UsageError(
-        "--device can't be used together with --count",
-        'for a panel of devices, repeat --device',
-      )
+    const devices = this.devices.map((each) => deviceFor(each, pattern))
+    value.refuse(iccid && this.count, "--iccid and -n can't be used together", 'give one of them')
+    value.refuse(
+      devices.length > 0 && this.count,
+      "--device and -n can't be used together",
+      'repeat --device',
+    )
+    value.refuse(iccid && devices.length > 1, '--iccid is for one device', 'give --device once')
+    value.refuse(this.new && devices.length === 0, '--new needs --device', 'such as --device SN-0042 --new')
+    const isTwice = new Set(devices).size < devices.length
+    value.refuse(isTwice, '--device names the same device twice', 'give each serial number once')
+    if (keyPath === undefined)
+      throw new UsageError('next needs the private key', 'give its file, such as -k softsim.pem')
+    if (isOutputClosed())
+      throw new Failure('disk', 'standard output is closed', 'connect it to the device programmer')
+    startThreads(devices.length || count)
+    // No handler can run while the call waits for a key from a pipe or the keyboard, and a signal must end it then.
+    const key = readKey(keyPath, env['SOFTSIM_KEY_PASSPHRASE'], report)
+    const { stop, hold, release } = onInterrupt(0)
+    const print = async (profiles: readonly HandedOut[]) => {
+      const lines = profiles.map(({ line }) => `${line}\n`).join('')
+      await writeOutput(lines, stop, () => report.warn(SLOW))
+      if (isOnScreen()) report.warn(ON_SCREEN)
     }
-    if (this.iccid !== undefined && devices !== undefined && devices.length > 1)
-      throw new UsageError('--iccid is for one device', 'give --device once')
-    if (this.new && devices === undefined)
-      throw new UsageError('--new needs --device', 'for example: softsim next --device SN-0042 --new')
-    const twice = devices?.find((each, at) => devices.indexOf(each) < at)
-    if (twice !== undefined) {
-      throw new UsageError(`--device names the same device twice: ${twice}`, 'give each serial number once')
+    const order = {
+      ...{ directory, key, count, format, messages: report, stop, hold, isNew: this.new },
+      options: { smsp: this.smsp, smsc: !this.noSmsc, crc: !this.noCrc },
+      ...(devices.length > 0 && { devices }),
+      ...(iccid !== undefined && { iccid }),
+      ...(receipt !== undefined && { receipt }),
     }
-    const directory = notEmpty('--in', this.directory)
-    const receipt = checkReceipt(this.receipt, report, directory)
-    startThreads(threadsFor(devices?.length ?? count))
-    let interrupt: Interrupt | undefined
     try {
-      await handOut({
-        keyPath: checkKeyPath(this.key),
-        passphrase: env['SOFTSIM_KEY_PASSPHRASE'],
-        directory,
-        count,
-        iccid: this.iccid === undefined ? undefined : checkIccid(this.iccid),
-        devices,
-        isNew: this.new,
-        isDry: this.dryRun,
-        receipt,
-        lowStock: this.lowStock === undefined ? undefined : wholeNumber(this.lowStock, '--low-stock', 0),
-        format,
-        options: { smsp: this.smsp, smsc: this.smsc, crc: this.crc },
-        messages: report,
-        listen() {
-          interrupt = onInterrupt(0)
-          return interrupt
-        },
-      })
+      await handOut(order, print)
     } catch (error) {
       // Signals are released only after a failure: once a profile is delivered, they must not change the exit code.
-      interrupt?.release()
+      release()
       throw error
     }
   }
-}
-
-/** Several profiles are decrypted on all cores, and each is flushed; one is flushed and printed in turn. */
-const threadsFor = (profiles: number) =>
-  profiles > 1 ? Math.max(availableParallelism(), Math.min(profiles, FLUSH_THREADS)) : 1
-
-function checkKeyPath(path: string | undefined): string {
-  if (path !== undefined) return notEmpty('--key', path)
-  throw new UsageError(
-    'next needs the private key',
-    'give its file with -k, for example: softsim next -k softsim.pem',
-  )
 }

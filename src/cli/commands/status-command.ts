@@ -1,115 +1,79 @@
 import { Option } from 'clipanion'
-import { UsageError } from '../../advice/advice.ts'
-import { BaseCommand, checkFormat, checkIccid, notEmpty, parseCount, parseTime } from './base.ts'
-import { serialNumber } from './serial-number.ts'
+import { UsageError } from '../../failure.ts'
+import { withProgress } from '../progress.ts'
+import { serialNumber } from '../serial-number.ts'
+import { BaseCommand, directoryOption, repeated, single, variableOf } from './base.ts'
+import * as value from './values.ts'
+
+const SEE = 'see softsim help status'
 
 export class StatusCommand extends BaseCommand {
   static override paths = [['status']]
-  static repeatable = ['-i', '--in', '--device', '--iccid', '--receipts', '--failed']
   static override usage = {
     description: 'show what is in a directory of profiles, and change nothing',
     details: [
-      'Counts unused and used profiles, and those that a fetch has received and not stored yet. With several -i, the total follows.',
+      'Counts unused and used profiles, and those that a fetch has received and not stored yet.',
       "With --key, it also opens the unused profiles, and names those that can't be used; it takes none. The exit code is 0 if any can be used, 3 if none is unused, 4 if the key decrypts none, 5 if none can be used, 9 if they can't be read, and 10 if the directory is a copy.",
-      '--devices, --failed, --device and --iccid show who has which profile. --receipts names what the receipts of all stations contradict. No format contains a secret.',
+      '--devices lists the devices, with their results and who recorded them; --device and --iccid tell the history of one. No format contains a secret.',
     ].join('\n\n'),
     examples: [
       ['Check 500 profiles before a shift', 'softsim status -i profiles -k softsim.pem -n 500 || exit'],
-      ['List who got what in a shift', 'softsim status --devices --since 06:00 --format=csv'],
-      ['Check a directory from a backup', 'softsim status --receipts line-1.jsonl line-2.jsonl'],
+      ['Make the list for the customer', 'softsim status --devices --passed --format csv'],
     ] as [string, string][],
   }
 
-  directories = Option.Array('-i,--in', {
-    description: '<DIR>: directory of profiles (default: SOFTSIM_DIR, ./profiles)',
-  })
+  directory = directoryOption()
 
-  key = Option.String('-k,--key', {
-    description:
-      '<KEY>: RSA private key, or - for standard input: check the unused profiles (with -n, default: SOFTSIM_KEY_FILE)',
-  })
+  key = single(
+    '-k,--key',
+    '<KEY>: the private key, or - for standard input: check the unused profiles (with -n, default: SOFTSIM_KEY_FILE)',
+    value.keyFile,
+  )
 
-  count = Option.String('-n,--count', {
-    description: '<N>: how many profiles to check at most (default: all)',
-  })
+  count = single('-n,--count', '<N>: how many profiles to check at most (default: all)', value.count)
 
   devices = Option.Boolean('--devices', false, { description: 'list the devices that have a profile' })
+  passed = Option.Boolean('--passed', false, { description: 'list only those that have passed' })
+  notPassed = Option.Boolean('--not-passed', false, { description: 'list only those that have not passed' })
 
-  since = Option.String('--since', {
-    description: '<TIME>: of the devices, those since today, 06:00, yesterday',
-  })
+  device = repeated('--device', '<SERIAL>: show the history of this device', serialNumber)
 
-  station = Option.String('--station', {
-    description: '<NAME>: of the devices, those that this station claimed',
-  })
+  iccid = repeated('--iccid', '<ICCID>: show who has this profile', value.iccid)
 
-  failed = Option.Array('--failed', {
-    description: '<FILE>...: list those that did not pass, by results.csv',
-  })
-
-  device = Option.Array('--device', { description: '<SERIAL>: show the profile of this device' })
-
-  iccid = Option.Array('--iccid', { description: '<ICCID>: show who has this profile' })
-
-  receipts = Option.Array('--receipts', {
-    description: '<FILE>...: compare the receipts of next and move with the directory',
-  })
-
-  format = Option.String('--format', 'text', {
-    tolerateBoolean: true,
-    description: '[=<FORMAT>]: text, json or csv (default: text)',
-  })
+  format = single(
+    '--format',
+    '<FORMAT>: text, json or csv (default: text)',
+    value.oneOf('text', 'json', 'csv'),
+  )
 
   override async execute(): Promise<void> {
     const { report, env } = this.context
-    const count = this.count === undefined ? Number.POSITIVE_INFINITY : parseCount(this.count)
+    const isList = this.devices || this.passed || this.notPassed
     // Each of these is a question of its own.
     const [one, another] = [
-      this.receipts && '--receipts',
-      (this.device ?? this.iccid) && '--device or --iccid',
-      (this.devices || this.failed) && '--devices or --failed',
-      (this.key ?? this.count) !== undefined && '--key or --count',
-    ].filter((each) => typeof each === 'string')
-    if (another !== undefined)
-      throw new UsageError(`${one} can't be used together with ${another}`, 'see softsim help status')
-    if ((this.since ?? this.station) !== undefined && one !== '--devices or --failed') {
-      const name = this.since === undefined ? '--station' : '--since'
-      throw new UsageError(`${name} needs --devices or --failed`, 'see softsim help status')
-    }
-    // Without -n, softsim status counts: a variable must not make it decrypt everything.
-    const key = this.key ?? (this.count && (env['SOFTSIM_KEY_FILE'] || undefined))
-    if (this.count !== undefined && key === undefined) {
-      throw new UsageError('--count needs --key', 'see softsim help status')
-    }
-    const given = this.directories ?? [env['SOFTSIM_DIR'] || './profiles']
-    const directories = given.map((each) => notEmpty('--in', each))
-    const since = this.since === undefined ? undefined : parseTime(this.since)
-    const format = checkFormat('status', this.format, ['text', 'json', 'csv'])
-    await this.withProgress(async (progress, print) => {
-      const usual = { directories, format, messages: report, print }
-      if (this.receipts !== undefined) {
-        const [directory = '', ...others] = directories
-        if (others.length > 0)
-          throw new UsageError('--receipts is for one directory', 'give -i once, for each directory in turn')
-        const { compareReceipts } = await import('../../status/compare-receipts.ts')
-        const files = this.receipts.map((each) => notEmpty('--receipts', each))
-        return await compareReceipts({ ...usual, directory, files, progress })
-      }
-      if (this.device !== undefined || this.iccid !== undefined) {
-        const { showProfiles } = await import('../../status/look-up.ts')
-        const devices = (this.device ?? []).map(serialNumber)
-        return await showProfiles({ ...usual, devices, iccids: (this.iccid ?? []).map(checkIccid) })
-      }
-      if (this.devices || this.failed !== undefined) {
-        const { listDevices } = await import('../../status/list-devices.ts')
-        const results = this.failed?.map((each) => notEmpty('--failed', each))
-        const station = this.station === undefined ? undefined : notEmpty('--station', this.station)
-        return await listDevices({ ...usual, since, station, results })
-      }
-      const { showStatus } = await import('../../status/status.ts')
-      const keyPath = key === undefined ? undefined : notEmpty('--key', key)
-      const passphrase = env['SOFTSIM_KEY_PASSPHRASE']
-      await showStatus({ ...usual, keyPath, passphrase, count, progress })
-    })
+      this.device.length + this.iccid.length > 0 && '--device or --iccid',
+      isList && '--devices',
+      (this.key ?? this.count) !== undefined && '-k or -n',
+    ].filter((each) => each !== false)
+    value.refuse(another, `${one} can't be used together with ${another}`, SEE)
+    value.refuse(this.passed && this.notPassed, "--passed and --not-passed can't be used together", SEE)
+    // Without -n, status counts: a variable must not make it decrypt everything.
+    const keyPath =
+      this.key ??
+      (this.count === undefined ? undefined : variableOf('SOFTSIM_KEY_FILE', value.keyFile, this.context))
+    if (this.count !== undefined && keyPath === undefined) throw new UsageError('-n needs -k', SEE)
+    const { showStatus } = await import('../../status/status.ts')
+    const question = {
+      directory: this.directory ?? 'profiles',
+      keyPath,
+      passphrase: env['SOFTSIM_KEY_PASSPHRASE'],
+      count: this.count ?? Number.POSITIVE_INFINITY,
+      list: isList ? (this.passed ? 'passed' : this.notPassed ? 'not-passed' : 'all') : undefined,
+      devices: this.device,
+      iccids: this.iccid,
+      format: this.format ?? 'text',
+      messages: report,
+    } as const
+    await withProgress(report, (progress, print) => showStatus({ ...question, progress, print }))
   }
 }

@@ -1,38 +1,47 @@
-import { isatty } from 'node:tty'
-import { type Progress, printable } from '../../words.ts'
-import type { Report } from '../report.ts'
-import { hasColour } from './streams.ts'
+import { type Progress, printable } from '../words.ts'
+import type { Report } from './report.ts'
+import { isTerminal, print } from './streams.ts'
 
 const REDRAW_MS = 100
 
 /** A log has at most one line in this time. */
 const LOG_MS = 10_000
 
-/** If nothing changes, it has a line in this time: the program is alive. */
-const SAME_MS = 30_000
-
 /** What the spinner, a blank and the cursor take. */
 const BESIDE = 3
 
 /**
- * Shows the progress on standard error: on a terminal as a line below all messages, elsewhere as messages.
+ * Shows the progress of some work on standard error, until that prints or ends: on a terminal as a line below all
+ * messages, elsewhere as a message now and then.
  */
-export async function startProgress(report: Report): Promise<Progress> {
+export async function withProgress(
+  report: Report,
+  work: (progress: Progress, printNow: typeof print) => Promise<void>,
+): Promise<void> {
   // Some serial consoles report zero columns, and ora divides by that number.
-  const canRedraw = isatty(2) && process.stderr.columns > 0 && process.env['TERM'] !== 'dumb'
-  return canRedraw ? startLine(report) : startLog(report)
+  const canRedraw = isTerminal(2) && process.stderr.columns > 0 && process.env['TERM'] !== 'dumb'
+  const progress = canRedraw ? await startLine(report) : startLog(report)
+  const endAndPrint = (text: string) => {
+    progress.end()
+    return print(text)
+  }
+  try {
+    await work(progress, endAndPrint)
+  } finally {
+    progress.end()
+  }
 }
 
 async function startLine(report: Report): Promise<Progress> {
   const { default: ora } = await import('ora')
-  const color = hasColour() ? 'cyan' : false
+  const color = process.env['NO_COLOR'] ? false : 'cyan'
   const spinner = ora({ stream: process.stderr, discardStdin: false, isEnabled: true, color })
   let timer: NodeJS.Timeout | undefined
   let draw = () => {}
   return {
     follow(line) {
       draw = () => {
-        spinner.text = cut(printable(line()), process.stderr.columns - BESIDE)
+        spinner.text = printable(line()).slice(0, Math.max(process.stderr.columns - BESIDE, 0))
       }
       draw()
       clearInterval(timer)
@@ -52,15 +61,14 @@ async function startLine(report: Report): Promise<Progress> {
   }
 }
 
+/** Says the line when it has changed, at most once in ten seconds. */
 export function startLog(report: Report): Progress {
-  let line: (() => string) | undefined
-  let said = { state: '', at: Number.NEGATIVE_INFINITY }
+  let line = () => ''
+  let said = { text: '', at: Number.NEGATIVE_INFINITY }
   const say = () => {
-    const [text = '', at] = [line?.(), performance.now()]
-    // That time passes is no change.
-    const state = text.replace(/\d+ (s|min|h)\b/g, '')
-    if (text === '' || (state === said.state && at - said.at < SAME_MS)) return
-    said = { state, at }
+    const text = line()
+    if (text === said.text) return
+    said = { text, at: performance.now() }
     timer.refresh()
     report.tell(0, text)
   }
@@ -75,7 +83,3 @@ export function startLog(report: Report): Progress {
     end: () => clearInterval(timer),
   }
 }
-
-/** Shortens a text to this many columns. */
-export const cut = (text: string, columns: number) =>
-  text.length <= columns ? text : `${text.slice(0, Math.max(columns - 3, 0))}...`

@@ -1,0 +1,135 @@
+/** Standard output and standard error, written so that a failure is seen and Ctrl-C is obeyed. */
+import { fstatSync, readSync, statSync, write, writeSync } from 'node:fs'
+import { devNull } from 'node:os'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { diskFailure, errnoOf, WriteFailure } from '../failure.ts'
+
+const STANDARD_OUTPUT = 1
+const STANDARD_ERROR = 2
+const FULL_PIPE_PAUSE_MS = 2
+
+/** One second. A reader of messages that has not read by then never will. */
+const FULL_PIPE_TRIES = 500
+
+/** A profile is short. A reader that has not accepted it by then has probably stopped. */
+const SLOW_MS = 2000
+
+/** A write that succeeds within this time after Ctrl-C still delivers the profile. */
+const GRACE_MS = 200
+
+/** Bytes that the system has not answered for yet. It may accept them at any time. */
+let pending = 0
+
+/**
+ * Whether a write was given up that can still succeed. It keeps the process alive, even after `process.exit`: only a
+ * signal ends both.
+ */
+export const isWritePending = () => pending > 0
+
+/** Whether the stream is a terminal. */
+export const isTerminal = (descriptor: 0 | 1 | 2) => process.getBuiltinModule('node:tty').isatty(descriptor)
+
+/** A console of Windows reads bytes in its code page, which garbles UTF-8. Node's streams give it UTF-16 instead. */
+const isConsole = (descriptor: 1 | 2) => process.platform === 'win32' && isTerminal(descriptor)
+
+/**
+ * Writes the text to standard output and returns when the system has accepted all of it. Unlike process.stdout, it
+ * reports a closed pipe (EPIPE) as an error of this write, and it adds little start-up time.
+ * @param signal ends the wait for a reader that does not read
+ * @param onSlow is called once, if the system has not accepted all of the text within two seconds
+ * @throws {WriteFailure} whose cause is the system error, or the reason of the signal
+ */
+export async function writeOutput(text: string, signal?: AbortSignal, onSlow?: () => void): Promise<void> {
+  const bytes = Buffer.from(text)
+  const slow = onSlow && setTimeout(onSlow, SLOW_MS)
+  let written = 0
+  try {
+    for (let isFirst = true; written < bytes.length; isFirst = false) {
+      if (!isFirst) signal?.throwIfAborted()
+      written += await writeSome(bytes.subarray(written), signal)
+    }
+  } catch (error) {
+    throw new WriteFailure(written + pending, error)
+  } finally {
+    clearTimeout(slow)
+  }
+}
+
+/** Asynchronous, because a full pipe or a serial port with a stuck device would block Ctrl-C. */
+function writeSome(bytes: Buffer, signal?: AbortSignal): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const onAbort = () => setTimeout(() => reject(signal?.reason), GRACE_MS).unref()
+    // An aborted signal no longer fires its event.
+    if (signal?.aborted) onAbort()
+    signal?.addEventListener('abort', onAbort, { once: true })
+    pending = bytes.length
+    write(STANDARD_OUTPUT, bytes, (error, written) => {
+      pending = 0
+      signal?.removeEventListener('abort', onAbort)
+      if (error === null) resolve(written)
+      else if (errnoOf(error) === 'EAGAIN') resolve(sleep(FULL_PIPE_PAUSE_MS, 0))
+      else reject(error)
+    })
+  })
+}
+
+/** Prints what is no profile: a list, the help. @throws {Failure} `disk` */
+export async function print(text: string): Promise<void> {
+  if (isConsole(STANDARD_OUTPUT)) {
+    await new Promise((resolve) => process.stdout.write(text, resolve))
+    return
+  }
+  await writeOutput(text).catch(({ cause }) => {
+    throw diskFailure(
+      "can't write to standard output",
+      cause,
+      'check the file or the program that receives the output',
+    )
+  })
+}
+
+/**
+ * Whether the caller has closed standard output (`>&-`). Node then opens the null device there, for reading too, which
+ * `> /dev/null` does not. Output would be lost without an error.
+ */
+export function isOutputClosed(): boolean {
+  try {
+    const device = statSync(devNull)
+    // A regular file has no device number, so files and pipes would look the same.
+    if (device.isFile() || fstatSync(STANDARD_OUTPUT).rdev !== device.rdev) return false
+    readSync(STANDARD_OUTPUT, Buffer.alloc(1))
+    return true
+  } catch {
+    return false
+  }
+}
+
+/**
+ * Whether standard output and standard error are the same terminal. A serial port is a terminal too, but it is not
+ * where messages appear.
+ */
+export function isOnScreen(): boolean {
+  const [output, error] = [fstatSync(STANDARD_OUTPUT), fstatSync(STANDARD_ERROR)]
+  return output.isCharacterDevice() && output.rdev === error.rdev && isTerminal(1) && isTerminal(2)
+}
+
+/**
+ * Best effort: if standard error fails, there is nowhere left to report it, and the terminal may be closed. What a full
+ * pipe that does not block has not taken after a second is dropped.
+ */
+export function writeStandardError(text: string): void {
+  if (isConsole(STANDARD_ERROR)) {
+    process.stderr.write(text)
+    return
+  }
+  let bytes = Buffer.from(text)
+  for (let tries = 0; bytes.length > 0 && tries < FULL_PIPE_TRIES; ) {
+    try {
+      bytes = bytes.subarray(writeSync(STANDARD_ERROR, bytes))
+    } catch (error) {
+      if (errnoOf(error) !== 'EAGAIN') return
+      tries++
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, FULL_PIPE_PAUSE_MS)
+    }
+  }
+}
