@@ -1,399 +1,321 @@
 /**
- * How profiles go from one directory to another: they are planned, claimed, given, and then the move is closed. Each of
- * these steps can be done again by the same command, after a crash or beside the call that began it.
+ * How profiles go to another directory, so that none is ever unused in both. What is decided is decided once, in the
+ * target: a list of names and tags. Each step can be made again by the same command, or by two at once. Where profiles
+ * left, nothing is left of them.
  */
-import { sep } from 'node:path'
-import { Failure, reasonOf } from '../failure.ts'
-import { fullPath } from '../full-path.ts'
-import { iccidDigits } from '../profile/iccid.ts'
-import { claimAll, comeBack, useAt } from '../store/claim.ts'
-import { refuseFailures } from '../store/decision.ts'
-import { areOnOneDisk } from '../store/directory-entries.ts'
-import { flushDirectory } from '../store/flush/flush.ts'
-import { enter, refuseCopy } from '../store/identity.ts'
-import { arrive } from '../store/incoming/arrive.ts'
-import { checkSpaceForMove } from '../store/incoming/free-space.ts'
-import { finishFetches } from '../store/incoming/recover.ts'
-import { closeTarget, type OpenTarget, openTarget } from '../store/incoming/target-directory.ts'
-import { checkDirectory, readUnused, whyNone } from '../store/listing.ts'
+import { existsSync, realpathSync, statSync } from 'node:fs'
+import { dirname, resolve, sep } from 'node:path'
+import { diskFailure, Failure, UnusableProfile, UsageError } from '../failure.ts'
+import { parseStored } from '../profile/stored.ts'
 import {
-  append,
-  beginMove,
-  claimedBy,
-  closeMove,
-  decideFate,
-  type Fate,
-  goneFrom,
-  hasMovesOut,
-  isMarked,
-  type Journal,
-  journalOf,
-  type Move,
-  noteCame,
-  openMoves,
-} from '../store/move-journal.ts'
-import { fileName, nextName, parseName } from '../store/names.ts'
-import { tombstoneText } from '../store/profile-file.ts'
-import { FreeList, Queue } from '../store/queue.ts'
-import { ReceiptFile } from '../store/receipts/append.ts'
-import { type Messages, several } from '../words.ts'
-import { checkPlaces, Movables } from './movable.ts'
+  arriveIn,
+  closeIn,
+  enter,
+  finishAnswers,
+  flushDirectory,
+  type Given,
+  Guard,
+  give,
+  givenIn,
+  type Held,
+  hold,
+  iccidOf,
+  identityIn,
+  identityOf,
+  knownIn,
+  letGo,
+  listHeld,
+  look,
+  makeDirectory,
+  newTag,
+  noteTarget,
+  openReceipt,
+  ordersIn,
+  outgoingIn,
+  parseUsed,
+  placesOf,
+  putOrder,
+  type ReceiptFile,
+  readText,
+  removeFile,
+  removeNote,
+  removeRubbish,
+  stationName,
+  tagFor,
+} from '../store/directory.ts'
+import { type Messages, type Progress, several } from '../words.ts'
 
-const UNPLUG = '; the disk can be unplugged'
-const EJECT = '; eject the disk before you unplug it'
-
-const TOO_LATE = 'the interruption came too late: the move is complete, and the same command would move more'
-
-/** As long as an id. */
-const NO_ID = '-'.repeat(36)
-
-/** How many profiles are claimed or given together. */
-const AT_ONCE = 1000
-
-export interface Order {
+export interface Move {
   readonly source: string
   readonly target: string
-  /** Infinite if all unused profiles are to be moved. */
+  /** How many profiles; Infinity for all. */
   readonly count: number
-  /** The file that receives a line for each profile. */
-  readonly receipt: string | undefined
+  /** Take back what an interrupted move has not stored in the target. */
+  readonly isBack: boolean
+  /** The same, for a target that is lost. */
+  readonly isLost: boolean
+  readonly receipt?: string | undefined
   readonly stop: AbortSignal
   readonly messages: Messages
-  readonly progress: { follow(line: () => string): void }
-}
-
-/** One call of `move`. */
-interface Run extends Order {
-  readonly open: OpenTarget
-  readonly receipts: ReceiptFile | undefined
-  readonly movables: Movables
-  /** To be called before a claim. */
-  begin(): void
-  /** How far it is. */
-  readonly tally: { claimed: number; moved: number; most: number }
-}
-
-/** What giving needs of a journal. */
-interface Known extends Pick<Journal, 'isEarlier' | 'came'> {
-  readonly names: readonly string[]
+  readonly progress: Pick<Progress, 'follow'>
 }
 
 /**
- * Moves unused profiles from one directory to another. A move that was interrupted is finished instead.
+ * Moves unused profiles, or finishes the moves from the source that are open in the target: then it moves nothing else.
  * @throws {Failure}
  */
-export async function moveProfiles(order: Order): Promise<void> {
-  const { source, target, messages } = order
+export async function moveProfiles(move: Move): Promise<void> {
+  const { source, target, messages } = move
+  checkPaths(move)
   try {
-    // If there is no such directory, this says so.
-    checkDirectory(source)
-    checkPlaces(source, target)
-    await finishFetches(source, messages)
-    const open = await openTarget(target).catch((error) => {
-      // What `fetch` says of its directory has other advice.
-      throw error instanceof Failure ? new Failure('unwritten-target', error.message, error) : error
-    })
-    try {
-      // What interrupted calls have put aside in the target.
-      await finishFetches(target, messages).catch((error) => {
-        throw notStored(target, error)
-      })
-      const moves = openMoves(source).filter(({ move }) => isMarked(target, move))
-      await moveInto(await runOf(order, open), moves)
-    } finally {
-      FreeList.drop(target)
-      closeTarget(open)
+    look(source)
+    if (move.isLost) return await forgetTarget(move)
+    makeTarget(target, move.isBack)
+    if (isSame(source, target))
+      throw new UsageError(`${source} and ${target} are the same directory`, NOTHING)
+    for (const each of [source, target]) enter(each, messages, false)
+    const receipt = move.receipt === undefined ? undefined : openReceipt(move.receipt, [source, target])
+    const own = identityOf(source)
+    const open = ordersIn(target).filter((order) => order.source === own)
+    refuseOtherDisk(move)
+    if (open.length > 0) {
+      let moved = 0
+      for (const { id } of open) moved += await finish(move, id, receipt)
+      const what = move.isBack ? backWords(moved, target) : `${several(moved, 'profile')} moved to ${target}`
+      return messages.tell(0, `finished an interrupted move: ${what}; nothing else was moved`)
     }
+    await releaseClosed(move)
+    if (move.isBack) return messages.tell(0, `no interrupted move from ${source} to ${target} is left`)
+    await begin(move, own, receipt)
   } catch (error) {
-    throw failureOf(error, order)
+    throw diskFailure(`can't move profiles from ${source} to ${target}`, error, AGAIN)
   }
 }
 
-/** What a user is told of an error of a disk. */
-function failureOf(error: unknown, { source, target }: Pick<Order, 'source' | 'target'>): Failure {
-  if (error instanceof Failure) return error
-  const { path } = error as NodeJS.ErrnoException
-  const where = [source, target].find((each) => path?.startsWith(each + sep))
-  return new Failure(
-    'not-recorded',
-    `can't move profiles from ${source} to ${target}: ${where === undefined ? '' : `${where}: `}${reasonOf(error)}`,
-    error,
+const NOTHING = 'check both directories; nothing was moved'
+const AGAIN = 'when both disks are there, run the same command again: it finishes the move'
+
+const backWords = (moved: number, target: string) =>
+  moved === 0
+    ? 'all of it is back'
+    : `${several(moved, 'profile')} had come to ${target} before; to move them home, swap the directories`
+
+function checkPaths({ source, target }: Move): void {
+  const [from, to] = [resolve(source), resolve(target)]
+  if (from === to) throw new UsageError('both directories are the same', NOTHING)
+  if (from.startsWith(to + sep) || to.startsWith(from + sep))
+    throw new UsageError(
+      'one of the directories is in the other',
+      'give directories side by side; nothing was moved',
+    )
+}
+
+const isSame = (one: string, other: string): boolean => {
+  const [a, b] = [statSync(one, { bigint: true }), statSync(other, { bigint: true })]
+  return realpathSync(one) === realpathSync(other) || (a.ino !== 0n && a.ino === b.ino && a.dev === b.dev)
+}
+
+function makeTarget(target: string, isBack: boolean): void {
+  if (existsSync(target)) return
+  if (!isBack && existsSync(dirname(resolve(target)))) return void makeDirectory(target)
+  const hint = `check its name, and whether its disk or share is there; nothing was moved`
+  throw new Failure(
+    'no-profiles',
+    `directory ${isBack ? target : dirname(resolve(target))} does not exist`,
+    hint,
   )
 }
 
-async function runOf(order: Order, open: OpenTarget): Promise<Run> {
-  const { source, count, receipt, progress } = order
-  const most = Math.min(count, readUnused(source).iccids.length)
-  checkSpaceForMove(open, most, AT_ONCE)
-  const receipts =
-    receipt === undefined
-      ? undefined
-      : new ReceiptFile(receipt, source, most, {
-          to: { directory: fullPath(order.target) ?? order.target, move: NO_ID, from: NO_ID },
-        })
-  const tally = { claimed: 0, moved: 0, most }
-  progress.follow(() => lineOf(tally))
-  const begin = await enter(source, order.messages, receipt)
-  return { ...order, open, receipts, tally, begin, movables: new Movables(source, order.target) }
-}
-
-function lineOf({ claimed, moved, most }: Run['tally']): string {
-  const all = Math.max(most, claimed, moved, 1)
-  return `${Math.floor(((claimed + moved) / (2 * all)) * 100)} % (${moved} of ${all} moved, ${claimed} claimed)`
-}
-
-/** Finishes what was interrupted, or else begins a move. */
-async function moveInto(run: Run, earlier: ReturnType<typeof openMoves>): Promise<void> {
-  const { source, target, messages, tally, stop, open } = run
-  const given: Move[] = []
-  for (const { move, journal } of earlier) {
-    const known = { ...journal, names: journal.plan.names }
-    if ((await finish(run, move, known, true)) === 'given') given.push(move)
-  }
-  // What was interrupted may have claimed nothing, or all of it may have left the target again.
-  if (tally.moved === 0) {
-    given.splice(0).forEach(closeMove)
-    const { move, names } = await begin(run)
-    if ((await finish(run, move, { names, isEarlier: false, came: new Set() })) === 'back')
-      throw tooFew(run, tally.claimed)
-    given.push(move)
-  }
-  const { iccids } = readUnused(source)
-  // Windows does not flush directories. It may hold their names back, until the disk is ejected.
-  const canFlush = open.canFlush && process.platform !== 'win32'
-  const where = open.made.length > 0 ? `${target}, which is new` : target
-  const summary = `${several(tally.moved, 'profile')} moved to ${where}; ${iccids.length} unused left in ${source}`
-  if (stop.aborted) messages.warn(TOO_LATE)
-  messages.tell(0, summary + (areOnOneDisk(source, target) ? '' : canFlush ? UNPLUG : EJECT))
-  // Whoever has not read that runs the same command again. Until now, it moves no others.
-  given.forEach(closeMove)
-}
-
-function notStored(directory: string, error: unknown): Failure {
-  let cause = error
-  while (cause instanceof Failure) cause = cause.cause
-  const facts = { kind: 'unfinished-move', directory } as const
-  return new Failure(facts, `can't store profiles in ${directory}: ${reasonOf(cause)}`, cause)
-}
-
-/** Writes the first plan: profiles that can be moved, as many as are wanted. */
-async function begin(run: Run): Promise<{ move: Move; names: readonly string[] }> {
-  const { source, target, count, stop, messages, movables } = run
-  const { names, most } = await planned(run, count)
-  movables.warnOfKnown(messages)
-  if (stop.aborted) throw new Failure('interrupted', 'interrupted; nothing was moved')
-  if (names.length === 0) throw tooFew(run, most, movables.left)
-  run.begin()
-  const move = await beginMove(source, target)
-  const to = fullPath(target) ?? target
-  // If that fails, another call may have seen it: the mark stays, and does no harm.
-  await append(move, { next: 1 }, { to, count: Number.isFinite(count) ? count : null, names })
-  return { move, names }
-}
-
-/**
- * The names of the next profiles that can be moved: as many as are wanted, or none.
- * @returns also how many there are at most
- */
-async function planned(
-  { source, messages, stop, movables }: Run,
-  count: number,
-  known: ReadonlySet<string> = new Set(),
-): Promise<{ names: string[]; most: number }> {
-  const queue = new Queue(source, messages)
-  // The queue repeats itself when it has read the directory.
-  const names = new Set<string>()
-  const isAll = count === Number.POSITIVE_INFINITY
-  const canBeEnough = isAll || queue.has(count)
-  while (canBeEnough && names.size < count && !stop.aborted) {
-    const some = queue.next(Math.min(count - names.size, AT_ONCE)).map(fileName)
-    if (some.length === 0) break
-    for (const name of some)
-      if (!known.has(name) && !names.has(name) && movables.read(name, messages) !== undefined) names.add(name)
-    // A signal is only seen when nothing else is to be done.
-    await new Promise((resolve) => setImmediate(resolve))
-  }
-  const isEnough = !stop.aborted && (isAll ? names.size > 0 : names.size === count)
-  if (isEnough) return { names: [...names], most: names.size }
-  const most = names.size + (isAll ? 0 : (queue.left ?? 0))
-  queue.unreserve()
-  return { names: [], most }
-}
-
-function tooFew({ source, count }: Run, most: number, left = 0): Failure {
-  const { iccids, used } = readUnused(source)
-  if (iccids.length === 0)
-    return new Failure(whyNone(source, used, hasMovesOut(source)), `no unused profile in ${source}`)
-  if (!Number.isFinite(count) || most === 0)
-    return new Failure(
-      left > 0 ? 'left-target' : 'none-to-move',
-      `no unused profile in ${source} can be moved`,
-    )
-  return new Failure(
-    'too-few-to-move',
-    `at most ${most} of ${several(count, 'profile')} in ${source} can be moved`,
+/** Another disk at the path of a target that an interrupted move has begun with. */
+function refuseOtherDisk({ source, target }: Move): void {
+  const identity = identityOf(target)
+  const held = new Set(listHeld(source).map(({ move = '' }) => move))
+  const other = outgoingIn(source).find(
+    ({ id, to }) => to === resolve(target) && held.has(id) && !id.startsWith(`${identity}.`),
+  )
+  if (other === undefined) return
+  throw new Failure(
+    'no-profiles',
+    `an interrupted move from ${source} began with another directory at ${target}`,
+    'connect that disk and run the same command again; for this one, give another name; if that one is lost: move --lost',
   )
 }
 
-/**
- * @param first what is known of it: another call may close the journal
- * @param isResumed whether an earlier call began it
- * @returns what became of the move
- */
-async function finish(run: Run, move: Move, first: Known, isResumed = false): Promise<Fate> {
-  const { source, messages, stop } = run
-  for (let known = first; ; ) {
-    const journal = journalOf(move)
-    const { plan, fate } = journal
-    if (plan !== undefined) known = { ...journal, names: plan.names }
-    // If another call has closed it, that has given all that it knew of. What this one has claimed since is given too.
-    if (plan === undefined || fate === 'given') {
-      await give(run, move, known, isResumed)
-      return 'given'
-    }
-    if (fate === 'back') {
-      await takeBack(move, journal, messages)
-      return fate
-    }
-    run.begin()
-    const claimed = await claimPlanned(run, move, plan.names)
-    await flushDirectory(source)
-    const missing = (plan.count ?? Math.min(1, plan.names.length)) - claimed
-    const isShort = missing > 0 && plan.count !== null
-    const more = isShort ? (await planned(run, missing, new Set(plan.names))).names : []
-    if (stop.aborted) throw interrupted(claimed)
-    const end = { fate: missing <= 0 ? 'given' : 'back' } as const
-    const entry = more.length > 0 ? { ...plan, names: more } : end
-    await append(move, journal, entry)
-  }
-}
-
-/** @returns how many profiles of the plan are the move's */
-async function claimPlanned(run: Run, move: Move, names: readonly string[]): Promise<number> {
-  const { source, messages, stop, tally, movables } = run
-  const to = fullPath(run.target) ?? run.target
-  let claimed = 0
-  for (let at = 0; at < names.length; at += AT_ONCE) {
-    if (stop.aborted) throw interrupted(claimed)
-    const some = names.slice(at, at + AT_ONCE)
-    const stored = some.flatMap((name) => movables.read(name, messages, true) ?? [])
-    const outcomes = await claimAll(
-      source,
-      stored.map((each) => tombstoneText(move, to, each)),
+async function begin(move: Move, source: string, receipt: ReceiptFile | undefined): Promise<void> {
+  const { count, messages, stop } = move
+  await finishAnswers(move.source, messages)
+  const listing = look(move.source)
+  removeRubbish(move.source, listing.others, messages)
+  const there = knownIn(move.target)
+  const names = listing.unused.filter((name) => !there.has(iccidOf(name) ?? ''))
+  const both = listing.unused.length - names.length
+  if (both > 0)
+    messages.warn(`${several(both, 'profile')} in ${move.target} too: not moved; never use both directories`)
+  const chosen = names.slice(0, count)
+  if (chosen.length === 0 || (count < Number.POSITIVE_INFINITY && chosen.length < count))
+    throw new Failure(
+      'no-profiles',
+      `${several(names.length, 'unused profile')} to move in ${move.source}`,
+      'move fewer, or use --all; nothing was moved',
     )
-    refuseFailures(outcomes)
-    const ours = new Set(stored.flatMap(({ name }, at) => (outcomes[at]?.state === 'ours' ? name : [])))
-    claimed += some.filter((name) => ours.has(name) || claimedBy(move, name) !== undefined).length
-    tally.claimed = claimed
-  }
-  return claimed
+  if (stop.aborted)
+    throw new Failure('interrupted', 'interrupted; nothing was moved', 'run the same command again')
+  const id = `${identityOf(move.target)}.${newTag()}`
+  // An order that outlasts an identity would be nobody's.
+  for (const each of [move.source, move.target]) flushDirectory(each)
+  noteTarget(move.source, { id, to: resolve(move.target) })
+  putOrder(move.target, id, { source, from: resolve(move.source), names: chosen })
+  const moved = await finish(move, id, receipt)
+  if (moved < chosen.length && count < Number.POSITIVE_INFINITY)
+    messages.warn(
+      `${chosen.length - moved} of ${count} were taken by others or can't be used, and were not moved`,
+    )
+  messages.tell(0, `${several(moved, 'profile')} moved to ${move.target}`)
 }
 
-const interrupted = (count: number) =>
-  new Failure('interrupted-move', `interrupted: ${several(count, 'profile')} in transit`)
+/** @returns how many came, by this call or by others that finish the same move */
+async function finish(move: Move, id: string, receipt: ReceiptFile | undefined): Promise<number> {
+  const { source, target, isBack } = move
+  const own = identityIn(source)
+  const given =
+    givenIn(target, id) ??
+    (isBack ? await give(target, id, [], new Map()) : await giveHeld(move, id, receipt))
+  if (given === undefined) {
+    // Somebody has finished it, unless the target is gone.
+    checkIdentity(target, id.slice(0, id.indexOf('.')))
+    await forget(source, id, undefined)
+    return 0
+  }
+  arriveIn(target, id, given)
+  await forget(source, id, given)
+  checkIdentity(source, own)
+  closeIn(target, id)
+  removeNote(source, id)
+  return given.items.length
+}
 
-/**
- * Not before the claims are durable: the source never has a profile that the target may have. The receipts come first: if
- * this disk dies now, only they say that its backup must not hand the profiles out.
- */
-async function give(
-  run: Run,
+/** A directory that is not there proves nothing. */
+function checkIdentity(directory: string, identity: string): void {
+  if (identityIn(directory) === identity) return
+  throw new Failure('disk', `another directory is at ${directory} now`, AGAIN)
+}
+
+/** Holds the profiles of an order, and gives those that it got. */
+async function giveHeld(
   move: Move,
-  { names, isEarlier, came }: Known,
-  isResumed: boolean,
-): Promise<void> {
-  const { source, target, receipts, messages, stop, tally, movables } = run
-  await flushDirectory(source)
-  const gone = goneFrom(target, move.id)
-  for (let at = 0; at < names.length; at += AT_ONCE) {
-    if (stop.aborted) throw interrupted(names.length - at)
-    const ours = names.slice(at, at + AT_ONCE).flatMap((name) => {
-      // A backup may know of a move that was taken back: what has come back since is not given.
-      const isBack = isResumed && useAt(source, nextName(name)).state !== 'gone'
-      const hasLeft = came.has(name) || gone.has(parseName(name)?.digits ?? '')
-      const tombstone = isBack || hasLeft ? undefined : claimedBy(move, name)
-      return tombstone === undefined ? [] : [{ name, tombstone }]
-    })
-    if (isResumed && tally.moved === 0 && ours.length > 0)
-      messages.tell(0, `a move to ${target} was interrupted: it is finished, and nothing else is moved`)
-    receipts?.append(
-      ours.map(({ name, tombstone: { to, profile } }) => ({
-        iccid: iccidDigits(profile.iccid) ?? '',
-        name,
-        to: { directory: to, move: move.id, from: profile.from },
-        isAgain: isResumed,
-      })),
-    )
-    const tombstones = ours.map(({ tombstone }) => tombstone)
-    try {
-      await arrive({ target, id: move.id, isEarlier, comings: movables.comings }, tombstones)
-      await flushDirectory(target)
-      if (!isMarked(target, move)) throw new Error('another disk is there now')
-    } catch (error) {
-      throw notStored(target, error)
-    }
-    tally.moved += ours.length
-    messages.tell(1, `${tally.moved} moved`)
-  }
-}
-
-/**
- * Makes profiles unused again that a move has claimed whose fate is to come back: under their next number.
- * @returns how many came back
- * @throws the system error
- */
-async function takeBack(move: Move, journal: Journal, messages: Messages): Promise<number> {
-  const names = journal.plan?.names.filter((name) => !journal.came.has(name)) ?? []
-  const came: string[] = []
-  let count = 0
-  for (let at = 0; at < names.length; at += AT_ONCE) {
-    const texts = names.slice(at, at + AT_ONCE).flatMap((name) => {
-      const tombstone = claimedBy(move, name)
-      return tombstone === undefined ? [] : [{ name, stored: JSON.stringify(tombstone.profile) }]
-    })
-    const outcomes = await comeBack(move.source, texts)
-    refuseFailures(outcomes)
-    count += outcomes.filter(({ state }) => state === 'ours').length
-    for (const { name } of texts) came.push(name)
-  }
-  await flushDirectory(move.source)
-  await noteCame(move, journal, came)
-  // Other calls may have passed them.
-  if (count > 0) FreeList.drop(move.source)
-  messages.tell(1, `${several(count, 'profile')} taken back`)
-  return count
-}
-
-/**
- * Takes home what an interrupted move has claimed and not begun to give. The target may be away.
- * @throws {Failure} `copy`, `no-move` if there is nothing, `not-taken-back` if the target may have some of it
- */
-export async function takeHome(wanted: Pick<Order, 'source' | 'target' | 'messages'>): Promise<void> {
-  const { source, target, messages } = wanted
+  id: string,
+  receipt: ReceiptFile | undefined,
+): Promise<Given | undefined> {
+  const { source, target, messages, stop, progress } = move
+  const order = ordersIn(target).find((each) => each.id === id)
+  if (order === undefined) return undefined
+  noteTarget(source, { id, to: resolve(target) })
+  const known = new Set(heldBy(source, id).map(({ name }) => name))
+  let done = 0
+  progress.follow(() => `${done} of ${order.names.length} profiles`)
+  const guard = new Guard(source)
   try {
-    // If there is no such directory, this says so.
-    checkDirectory(source)
-    refuseCopy(source)
-    const open = openMoves(source)
-    const moves = open.filter(
-      ({ move, journal }) => journal.plan.to === fullPath(target) || isMarked(target, move),
-    )
-    let back = 0
-    let isAnyGiven = false
-    for (const { move } of moves) {
-      const journal = await decideFate(move, 'back')
-      if (journal.plan === undefined || journal.fate === 'given') isAnyGiven = true
-      else back += await takeBack(move, journal, messages)
+    for (const name of order.names) {
+      if (stop.aborted) throw interrupted(source)
+      if (!known.has(name) && guard.isOn(name)) hold(placesOf(source, { name, tag: tagFor(id) }))
+      if (++done % 256 === 0) await new Promise((next) => setImmediate(next))
     }
-    if (back > 0) messages.tell(0, `${several(back, 'profile')} taken back to ${source}`)
-    if (isAnyGiven)
-      throw new Failure('not-taken-back', `profiles that ${target} may have can't be taken back to ${source}`)
-    if (back > 0) return
-    if (moves.length > 0) return messages.tell(0, `nothing is in transit from ${source} to ${target}`)
-    const going = open.find(({ journal }) => journal.fate !== 'back')
-    const facts = { kind: 'no-move', to: going?.journal.plan.to } as const
-    throw new Failure(facts, `no interrupted move from ${source} to ${target}`)
-  } catch (error) {
-    throw failureOf(error, wanted)
+  } finally {
+    guard.end()
   }
+  flushDirectory(source)
+  const texts = new Map<string, string>()
+  const items = heldBy(source, id).filter((held) => {
+    const text = usableText(source, held, messages)
+    if (text !== undefined) texts.set(held.name, text)
+    return text !== undefined
+  })
+  if (stop.aborted) throw interrupted(source)
+  const time = new Date().toISOString()
+  receipt?.append(
+    items.map(({ name }) => ({
+      ...{ time, station: stationName(), device: null, iccid: iccidOf(name) ?? '' },
+      ...{ directory: resolve(source), to: resolve(target), move: id, from: order.source },
+    })),
+  )
+  return give(target, id, items, texts)
+}
+
+const interrupted = (source: string): Failure =>
+  new Failure(
+    'interrupted',
+    `interrupted; profiles of ${source} are in transit`,
+    'run the same command again: it finishes the move; with --back, it takes it back',
+  )
+
+/** The text of a profile that somebody can use; what can't be used goes back. */
+function usableText(source: string, held: Held, messages: Messages): string | undefined {
+  try {
+    const text = readText(placesOf(source, held).held)
+    if (text === undefined) return undefined
+    parseStored(text, held.name)
+    if (parseUsed(text)?.device === undefined) return text
+    messages.warn(`${held.name} is not moved: a device has it`)
+  } catch (error) {
+    if (!(error instanceof UnusableProfile)) throw error
+    messages.warn(`${held.name} is not moved: ${error.message}`)
+  }
+  return undefined
+}
+
+const heldBy = (source: string, id: string): Held[] => listHeld(source).filter(({ move }) => move === id)
+
+/**
+ * Forgets what has come, by the names and tags of the list; anything else that the move holds is unused again.
+ * @param given undefined if the move is finished: what came is gone from here by then
+ */
+async function forget(source: string, id: string, given: Given | undefined): Promise<void> {
+  const come = new Set(given?.items.map(({ tag }) => tag))
+  for (const { name, tag = '' } of given?.items ?? []) removeFile(placesOf(source, { name, tag }).held)
+  const guard = new Guard(source)
+  try {
+    for (const held of heldBy(source, id))
+      if (!come.has(held.tag)) letGo(guard, held.name, placesOf(source, held))
+  } finally {
+    guard.end()
+  }
+  flushDirectory(source)
+}
+
+/** A call that was late may hold something for a move that is finished in the target: that did not come. */
+async function releaseClosed({ source, target }: Move): Promise<void> {
+  // In this order: an order is there before anything is held for it, until nothing is.
+  const held = new Set(listHeld(source).flatMap(({ move }) => move ?? []))
+  const open = new Set(ordersIn(target).map(({ id }) => id))
+  const identity = identityIn(target)
+  for (const id of held) {
+    if (open.has(id) || !id.startsWith(`${identity}.`)) continue
+    await forget(source, id, undefined)
+    removeNote(source, id)
+  }
+}
+
+/** Takes back all that is in transit to one target, because a person says that it is lost. */
+async function forgetTarget({ source, target, messages }: Move): Promise<void> {
+  const path = resolve(target)
+  if (existsSync(path) && ordersIn(path).length > 0)
+    throw new UsageError(
+      `${target} is not lost: it is there`,
+      'run the move again, or take it back with --back',
+    )
+  const held = listHeld(source)
+  const lost = outgoingIn(source).filter(({ to }) => to === path)
+  const count = held.filter(({ move }) => lost.some(({ id }) => id === move)).length
+  if (count === 0) {
+    const others = outgoingIn(source).map(({ to }) => to)
+    const hint = others.length === 0 ? NOTHING : `interrupted moves go to ${others.join(', ')}`
+    throw new Failure('no-profiles', `no profile of ${source} is in transit to ${target}`, hint)
+  }
+  for (const { id } of lost) {
+    await forget(source, id, undefined)
+    removeNote(source, id)
+  }
+  messages.warn(
+    `${several(count, 'profile')} unused again in ${source}: what ${target} has stored of them must never be used; destroy it`,
+  )
 }

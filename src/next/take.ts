@@ -1,382 +1,467 @@
 /**
- * Which profiles a call gets: any, one for each device, or the one that it names. All go the same way: look at what is
- * there, choose what is missing, record it for its device, claim it, and look again for what others were first to take.
+ * Which profiles a call gets: any, one for each device, or the one that it names. Each way is the same: hold what is
+ * missing, decrypt and check it, decide it; and look again for what others were first to take.
  */
-import { join } from 'node:path'
-import { Failure, UnusableProfile } from '../failure.ts'
+import { Failure } from '../failure.ts'
 import { pause } from '../pause.ts'
-import { refuseOutdated } from '../profile/validate.ts'
-import { anew, removeTwin, type Use, useAt, usedText, useOf } from '../store/claim.ts'
-import { settle } from '../store/decision.ts'
-import { type Assignment, alikeWords, historyOf, recordAll, recordedIccids } from '../store/devices.ts'
-import { removeIfThere } from '../store/directory-entries.ts'
-import { checkDirectory, comingsIn, looking } from '../store/listing.ts'
-import { comingKey, fileName, keyOf, keyOfName, parseName } from '../store/names.ts'
-import { PAUSE_MS, patiently, ROUNDS } from '../store/patience.ts'
-import { byUs, deviceIn, fieldsOf, tombstoneIn } from '../store/profile-file.ts'
+import { NRF_REJECTS } from '../profile/check.ts'
 import {
-  beforeClaim,
-  makeReady,
-  type Ready,
-  readStored,
-  readyFrom,
-  type Source,
-  type Subject,
-  told,
-  Undelivered,
-  type Wanted,
-} from './ready.ts'
-import { Search } from './search.ts'
+  begin,
+  type Claim,
+  type Claimant,
+  commit,
+  type DeviceRecord,
+  finishAnswers,
+  Guard,
+  giveBack,
+  iccidOf,
+  look,
+  oddNames,
+  recordOf,
+  refresh,
+  type State,
+  settle,
+  stateOf,
+  stationName,
+  twinOf,
+  Unused,
+  waitingIn,
+} from '../store/directory.ts'
+import { several } from '../words.ts'
+import { type Encoder, encode, makeReady, type Ready, unusable } from './ready.ts'
+import { LOCKED_IN_A_ROW, Skipped } from './skipped.ts'
 
-export interface Wish {
+/** What a call wants. */
+export interface Wish extends Encoder {
+  readonly directory: string
   /** 1 if `iccid` is given. */
   readonly count: number
   /** The serial numbers of the devices that profiles are wanted for; one if `iccid` is given. */
   readonly devices?: readonly string[] | undefined
-  /** Take this profile, used or not. If undefined, take the next ones. */
+  /** Take this profile, used or not. */
   readonly iccid?: string | undefined
   /** Fail if one of the devices has a profile already. */
   readonly isNew?: boolean | undefined
+  /** Whether the call was asked to stop. */
+  readonly stop: AbortSignal
+  /** Called before the first decision: from now on, a signal must not end the process at once. */
+  beforeDecision(): void
 }
 
-/** What a call has claimed, or had again. */
+/** A profile that is used, durable, and to be printed. */
 export interface Taken {
-  readonly taken: readonly Ready[]
-  /** How many unused profiles are left behind it, as far as that is known. */
-  readonly left?: number | undefined
+  /** The digits, without a filler. */
+  readonly iccid: string
+  /** X */
+  readonly name: string
+  readonly device?: string | undefined
+  readonly line: string
+  /** Whether it was handed out before. */
+  readonly isAgain: boolean
+  /** The claim that this call has made for it. */
+  readonly claim?: Claim
+  /** What a person must know of it. */
+  readonly cautions: readonly string[]
 }
 
-/** One of the profiles that a call wants. */
-interface Slot {
-  readonly device?: string
-  /** How many records the device has. */
-  readonly records?: number
-}
+/** How often a call looks again for what others were first to take. */
+const ROUNDS = 100
+const PAUSE_MS = 50
 
-/** What there is for a slot; nothing if another call is in between. */
-interface Look {
-  /** A used profile, to be printed again. */
-  readonly again?: Ready
-  /** One that only this slot gets. */
-  readonly wanted?: Wanted
-  /** Any unused profile will do. */
-  readonly open?: Slot
-}
+/** How often others may give back what they have too little of. */
+const MOST_SHORTAGES = 5
 
-/**
- * Claims profiles: all or none, except that what is recorded for a device belongs to it, even if the call fails. The next
- * call for the device prints it. Files that are skipped stay unchanged and are named in a warning.
- * @throws {Failure} in each case, nothing is claimed
- * @throws {Undelivered} if it failed when some profiles were claimed, or may be
- */
-export const take = (source: Source, wish: Wish): Promise<Taken> => new Taking(source, wish).take()
+/** The profiles of one call. What it has decided is in `used`, also if it fails. */
+export class Call {
+  readonly wish: Wish
+  readonly skipped: Skipped
+  readonly unused: Unused
+  readonly used: Claim[] = []
+  readonly #claimant: Claimant
+  /** What it holds and has not decided. */
+  #held: Claim[] = []
+  #shortages = 0
 
-class Taking {
-  readonly #source: Source
-  readonly #wish: Wish
-  readonly #search: Search
-  /** By device; without devices, in the order of the claims. */
-  readonly #had = new Map<string, Ready>()
-  /** Unused profiles that were found for slots and not used up. */
-  #fresh: Ready[] = []
-  /** The texts that this call has recorded. */
-  readonly #recorded = new Set<string>()
-  /** Of each device: those with a profile that differ in case only. */
-  readonly #alike = new Map<string, readonly string[]>()
-  /** Whether the profile that the call names was to be claimed at an earlier look. */
-  #wasFree = false
-
-  constructor(source: Source, wish: Wish) {
-    this.#source = source
-    this.#wish = wish
-    this.#search = new Search(source)
-  }
-
-  async take(): Promise<Taken> {
-    const { count, devices, iccid } = this.#wish
-    const { messages } = this.#source
-    const [had, search] = [this.#had, this.#search]
-    const isAny = devices === undefined && iccid === undefined
-    try {
-      if (isAny && !search.queue.has(count)) throw search.tooFew(count, search.queue.found.iccids.length)
-      for (let rounds = ROUNDS; had.size < count; rounds--) {
-        // Instead of a profile that others claim, there may be another one.
-        if (!isAny && rounds === 0) throw this.#tooBusy()
-        if (!isAny && rounds < ROUNDS) pause(PAUSE_MS)
-        await this.#goRound()
-      }
-    } catch (error) {
-      search.unreserve()
-      const [also, cause] = error instanceof Undelivered ? [error.taken, error.cause] : [[], error]
-      const claimed = [...[...had.values()].filter(({ isAgain }) => !isAgain), ...also]
-      throw claimed.length === 0 ? error : new Undelivered(claimed, cause)
-    }
-    const taken = devices?.map((device) => had.get(device) as Ready) ?? [...had.values()]
-    for (const { caution } of taken) if (caution !== undefined) messages.warn(caution)
-    for (const [device, others] of this.#alike) messages.warn(alikeWords(device, others))
-    if (iccid === undefined) search.skipped.warn(messages)
-    return { taken, left: isAny || devices !== undefined ? search.queue.left : undefined }
-  }
-
-  /** Looks for what is still missing, and claims it. Others may be first to claim some of it. */
-  async #goRound(): Promise<void> {
-    const { directory, signals } = this.#source
-    const [had, search] = [this.#had, this.#search]
-    const looks: Look[] = []
-    for (const device of this.#missing()) looks.push(await this.#lookFor(device))
-    const open = looks.flatMap((each) => each.open ?? [])
-    for (const each of await search.gather(open.length - this.#fresh.length, had.size > 0))
-      this.#fresh.push(each)
-    if (this.#fresh.length < open.length) return this.#comeShort(open)
-    const chosen = open.map((slot, at) => this.#wanted(this.#fresh[at] as Ready, slot))
-    const wanted = [...chosen, ...looks.flatMap((each) => each.wanted ?? [])]
-    const again = looks.flatMap((each) => each.again ?? [])
-    if (wanted.length + again.length === 0) return
-    if (had.size === 0) beforeClaim(signals)
-    const late = await this.#record(wanted)
-    this.#fresh = [...chosen.filter((each) => late.has(each)), ...this.#fresh.slice(open.length)]
-    for (const each of again) had.set(each.device ?? each.name, each)
-    const claimed = await search.claim(wanted.filter((each) => !late.has(each)))
-    for (const each of claimed) had.set(each.device ?? each.name, each)
-    for (const each of claimed) {
-      const { iccid, device, name, twin } = each
-      const isGone = (unused: string) =>
-        patiently(() => removeIfThere(join(directory, unused))) || useAt(directory, unused).state === 'torn'
-      if (twin === undefined || (await this.#told({ iccid }, () => isGone(twin)))) continue
-      // A tool that only renames has taken it.
-      had.delete(device ?? name)
-      throw busy(iccid)
-    }
-  }
-
-  /** The devices without a profile; undefined for each profile that is for no device. */
-  #missing(): readonly (string | undefined)[] {
-    const { count, devices } = this.#wish
-    if (devices === undefined) return Array.from({ length: count - this.#had.size })
-    return devices.filter((device) => !this.#had.has(device))
-  }
-
-  async #lookFor(device: string | undefined): Promise<Look> {
-    const { iccid } = this.#wish
-    if (device === undefined) return iccid === undefined ? { open: {} } : this.#lookAtNamed(iccid, {})
-    return this.#told({ device }, () => {
-      const { assignment, records, alike } = historyOf(this.#source.directory, device)
-      if (alike.length > 0) this.#alike.set(device, alike)
-      if (assignment !== undefined) return this.#lookAtRecord(device, assignment)
-      const slot = { device, records }
-      return iccid === undefined ? { open: slot } : this.#lookAtNamed(iccid, slot)
-    })
-  }
-
-  #told = <T>(subject: Subject, action: () => T | Promise<T>) => told(this.#source.key, subject, action)
-
-  /** The profile that a device has, or that only it may get. */
-  async #lookAtRecord(device: string, { name, text, use }: Assignment): Promise<Look> {
-    const { directory } = this.#source
-    const { iccid, isNew } = this.#wish
-    const before = use.state === 'gone' ? useBefore(directory, name) : undefined
-    // Its file was moved or deleted. Whether somebody has the profile is not known.
-    if (use.state === 'gone' && before === undefined) {
-      // If the directory itself is missing, report that instead.
-      checkDirectory(directory)
-      const what = `device ${device} was assigned the profile of ${name}, and that file is gone`
-      throw new Failure({ kind: 'file-gone', name }, what)
-    }
-    if (finish(directory, use)) return {}
-    // Somebody may have given the used file another spelling.
-    const file = use.state === 'used' ? use.name : name
-    const ready = { ...(await readyFrom(this.#source, file, text)), device }
-    if ((isNew && !this.#recorded.has(text)) || ready.iccid !== (iccid ?? ready.iccid))
-      throw new Failure('has-profile', `device ${device} already has ${ready.iccid}`)
-    const twin = before?.state === 'torn' && before.hasTwin ? before.name : undefined
-    if (use.state === 'unused' || use.state === 'gone') return { wanted: { ...ready, text, twin } }
-    // The record has all that a torn used file lacks.
-    const caution = `device ${device} already has ${ready.iccid}; printing the same profile again`
-    return { again: { ...ready, isAgain: true, caution } }
-  }
-
-  /** The profile that the call names. A user who gives the ICCID knows which device it is for. */
-  #lookAtNamed = (iccid: string, slot: Slot): Promise<Look> =>
-    this.#told({ iccid }, async () => {
-      const { directory } = this.#source
-      const { device } = slot
-      const use = useNow(directory, iccid)
-      const isOwn = device !== undefined && use.state === 'used' && deviceIn(use.text) === device
-      if (use.state === 'used' && this.#wasFree && !isOwn) throw busy(iccid)
-      if (use.state === 'unused') {
-        this.#wasFree = true
-        // It may be about to become complete.
-        settle(directory, comingKey(use.name))
-      }
-      // A call that failed while it claimed the profile has told its user to come with --iccid.
-      if (finish(directory, use)) return {}
-      return this.#told({ iccid, name: use.name }, () =>
-        use.state === 'unused' ? this.#lookAtUnused(use.name, slot) : this.#lookAtUsed(iccid, slot, use),
-      )
-    })
-
-  async #lookAtUnused(name: string, slot: Slot): Promise<Look> {
-    const ready = await makeReady(this.#source, name)
-    if (ready === undefined) return {}
-    // Somebody may have renamed a used file back by hand. It is still the device's.
-    const owner = deviceIn(ready.stored)
-    refuseOthers(ready.iccid, slot, owner)
-    const isBack = owner !== undefined && slot.device === undefined
-    return { wanted: this.#wanted(isBack ? asAgain(ready) : ready, slot) }
-  }
-
-  /** It is printed again, or claimed under its next number if nobody is known to have it. */
-  async #lookAtUsed(iccid: string, slot: Slot, use: Exclude<Named, { state: 'unused' }>): Promise<Look> {
-    const { directory } = this.#source
-    const { device } = slot
-    const { name } = use
-    const isTorn = use.state === 'torn'
-    if (isTorn && !use.hasTwin) throw new UnusableProfile('damaged', 'its used file is not complete')
-    const text = isTorn ? readStored(this.#source, name) : use.text
-    if (text === undefined) return {}
-    const owner = deviceIn(text)
-    const isReleased = !isTorn && isNobodys(directory, iccid, text)
-    const isAside = isTorn || isReleased
-    if (!isReleased) refuseOthers(iccid, slot, owner)
-    // Such a file may not say which device has the profile.
-    if (isTorn && device !== undefined && recordedIccids(directory).has(iccid))
-      throw new Failure('others-profile', `${iccid} is recorded for another device`)
-    // A panel may come short yet, and gives the profile back unless somebody has claimed it anew.
-    const isPanels = fieldsOf(text)['panel'] !== undefined
-    const isKept = !isAside && (device === undefined ? !isPanels : owner === device)
-    const stored = isKept ? { name, stored: text } : anew(name, text)
-    const ready = await readyFrom(this.#source, stored.name, stored.stored)
-    if (isKept)
-      return device === undefined ? { again: asAgain(ready) } : { wanted: this.#wanted(ready, slot) }
-    this.#wasFree = true
-    if (isTorn && device === undefined) refuseOutdated(ready.newerProblems)
-    const caution =
-      device === undefined
-        ? `${iccid} was set aside: a call was killed while it claimed it`
-        : `${iccid} is marked used, and nobody is known to have it: use it only for device ${device}`
-    const isHad = device === undefined && !isAside
-    const wanted = this.#wanted(isHad ? asAgain(ready) : { ...ready, caution }, slot)
-    return { wanted: isTorn ? { ...wanted, twin: name } : wanted }
-  }
-
-  #wanted(ready: Ready, { device = ready.device, records }: Slot): Wanted {
-    const { count, devices } = this.#wish
-    const by = devices === undefined && count > 1 ? { ...byUs(), panel: count } : byUs()
-    return { ...ready, device, records, text: usedText(ready, device, by) }
+  constructor(wish: Wish) {
+    this.wish = wish
+    this.skipped = new Skipped(wish.key)
+    this.unused = new Unused(wish.directory)
+    const by = { station: stationName(), claimed: new Date().toISOString() }
+    this.#claimant = { directory: wish.directory, guard: new Guard(wish.directory), by }
   }
 
   /**
-   * Records profiles for their devices.
-   * @returns those for whose devices another call has recorded one
-   * @throws {Failure} `not-recorded`; what is recorded by then stays the device's
+   * Claims profiles: all that the call asks for, or none.
+   * @throws {Failure} nothing is used then, but what is in `used`
    */
-  async #record(wanted: readonly Wanted[]): Promise<ReadonlySet<Wanted>> {
-    const isToRecord = (each: Wanted): each is Wanted & { records: number } => each.records !== undefined
-    const all = wanted.filter(isToRecord)
-    const outcomes = await this.#told({ device: all[0]?.device ?? '' }, () =>
-      recordAll(this.#source.directory, all),
-    )
-    const late = new Set<Wanted>()
-    for (const [at, outcome] of outcomes.entries()) {
-      const each = all[at] as Wanted
-      if ('error' in outcome) await this.#told(each, () => Promise.reject(outcome.error))
-      if (outcome.state === 'ours') this.#recorded.add(each.text)
-      else late.add(each)
+  async take(): Promise<Taken[]> {
+    const { devices, iccid } = this.wish
+    try {
+      const taken =
+        iccid !== undefined
+          ? [await this.#takeNamed(iccid, devices?.[0])]
+          : devices !== undefined
+            ? await this.#takeForDevices(devices)
+            : await this.#takeAny()
+      this.skipped.warn(this.wish.messages)
+      return taken
+    } catch (error) {
+      await this.#giveBack(this.#held)
+      this.skipped.warn(this.wish.messages)
+      throw error
+    } finally {
+      this.#claimant.guard.end()
+      this.unused.close()
     }
-    return late
   }
 
-  /** @throws {Failure} unless another call for one of the devices may have taken the last profile */
-  async #comeShort(open: readonly Slot[]): Promise<void> {
-    const { count, devices } = this.#wish
-    for (const { device } of open)
-      if (device !== undefined && (await this.#lookFor(device)).open === undefined) return
-    const tooFew = this.#search.tooFew(count, count - open.length + this.#fresh.length)
-    if (devices !== undefined) throw tooFew
-    const claimed = [...this.#had.values()]
-    this.#had.clear()
-    await this.#search.giveBack(claimed, tooFew)
+  async #takeAny(): Promise<Taken[]> {
+    const { count } = this.wish
+    const taken: Taken[] = []
+    for (let rounds = ROUNDS; taken.length < count; rounds--) {
+      if (rounds === 0) throw busy('the same profiles')
+      const ready = await this.#holdNext(Array.from({ length: count - taken.length }))
+      if (ready.length < count - taken.length) await this.#comeShort(count - taken.length, ready)
+      else for (const each of await this.#commit(ready)) taken.push(takenBy(each))
+    }
+    return taken
   }
 
-  #tooBusy(): Failure {
-    const { devices, iccid = '' } = this.#wish
-    if (devices === undefined) return busy(iccid)
-    return new Failure(
-      'being-claimed',
-      `another call is claiming the profile of device ${this.#missing()[0]}`,
+  async #takeForDevices(devices: readonly string[]): Promise<Taken[]> {
+    const taken = new Map<string, Taken>()
+    for (let rounds = ROUNDS; taken.size < devices.length; rounds--) {
+      if (rounds === 0) throw busy(`the profile of device ${devices.find((each) => !taken.has(each))}`)
+      const ready: Ready[] = []
+      const open: string[] = []
+      for (const device of devices) {
+        if (taken.has(device)) continue
+        const record = this.#recordFor(device)
+        const found = record === undefined ? 'open' : await this.#recorded(record)
+        if (found === 'open') open.push(device)
+        else if (found !== 'busy' && 'isAgain' in found) taken.set(device, found)
+        else if (found !== 'busy') ready.push(found)
+      }
+      const next = await this.#holdNext(open)
+      if (next.length < open.length) await this.#comeShort(open.length, [...ready, ...next], devices.length)
+      else
+        for (const each of await this.#commit([...ready, ...next]))
+          taken.set(each.claim.device ?? '', takenBy(each))
+      if (taken.size < devices.length) pause(PAUSE_MS)
+    }
+    return devices.flatMap((device) => taken.get(device) ?? [])
+  }
+
+  /** A user who gives the ICCID knows which device it is for. */
+  async #takeNamed(iccid: string, device: string | undefined): Promise<Taken> {
+    const { directory, messages, key } = this.wish
+    let wasFree = false
+    for (let rounds = ROUNDS; rounds > 0; rounds--) {
+      const record = device === undefined ? undefined : this.#recordFor(device)
+      if (record !== undefined && record.iccid !== iccid)
+        throw hasProfile(record, 'scan the device again; if it is the right one, leave out the ICCID')
+      const what = `the profile ${iccid}`
+      const place = this.#stateOf(iccid, what)
+      if (place.state === 'used') {
+        const isOwn = device !== undefined && place.used.device === device
+        if (wasFree && !isOwn) throw busy(iccid)
+        if (device !== undefined && !isOwn) {
+          const whose = place.used.device === undefined ? 'is used' : `is used by device ${place.used.device}`
+          throw new Failure(
+            'no-profiles',
+            `${iccid} ${whose}`,
+            'check the serial number and the ICCID; nothing was claimed',
+          )
+        }
+        return this.#again(place)
+      }
+      if (place.state === 'unused') {
+        wasFree = true
+        const ready = await this.#holdNamed(place.name, device, what)
+        const [own] = ready === undefined ? [] : await this.#commit([ready])
+        if (own !== undefined) return takenBy(own)
+      } else if (place.state === 'held') {
+        if (place.held.move !== undefined) throw inTransit(iccid)
+        await settle(directory, messages, place.name)
+      } else throw missing(directory, iccid, place.state)
+      refresh(directory)
+      pause(PAUSE_MS)
+    }
+    throw unusable(key, iccid, busy(iccid))
+  }
+
+  /** @throws {Failure} if the device may not get a profile */
+  #recordFor(device: string): DeviceRecord | undefined {
+    const { directory, isNew } = this.wish
+    const record = recordOf(directory, device)
+    const isOurs = this.used.some((each) => each.device === device)
+    if (record !== undefined && isNew && !isOurs)
+      throw hasProfile(
+        record,
+        'scan the device again; without --new, the same profile is printed again; nothing was claimed',
+      )
+    const twin = record === undefined && !isNew ? twinOf(directory, device) : undefined
+    if (twin === undefined) return record
+    throw new Failure(
+      'usage',
+      `device ${twin} has a profile, and ${device} may be the same device`,
+      `if it is, use its serial number as it was; if it really is another device, add --new; nothing was claimed`,
     )
   }
+
+  /** The profile that a device has, or that only it may get; `busy` if another call is in between. */
+  async #recorded({ device, iccid }: DeviceRecord): Promise<Taken | Ready | 'busy'> {
+    const { directory, messages } = this.wish
+    const what = `the profile of device ${device}`
+    const place = this.#stateOf(iccid, what)
+    if (place.state === 'used') {
+      if (place.used.device === device) return this.#again(place)
+      const other = place.used.device === undefined ? 'nobody knows who' : `device ${place.used.device}`
+      throw new Failure(
+        'unusable',
+        `device ${device} has ${iccid}, and ${other} has it too`,
+        'put both devices aside: two of one identity do not work; give them new serial numbers and profiles',
+      )
+    }
+    if (place.state === 'unused') return (await this.#holdNamed(place.name, device, what)) ?? 'busy'
+    if (place.state === 'held') {
+      if (place.held.move !== undefined) throw inTransit(iccid)
+      await settle(directory, messages, place.name)
+      refresh(directory)
+      return 'busy'
+    }
+    // The directory itself may be gone.
+    look(directory)
+    throw missing(directory, iccid, place.state, `device ${device} has ${iccid}`)
+  }
+
+  #stateOf(iccid: string, what: string): State {
+    const { directory, key } = this.wish
+    try {
+      return stateOf(directory, iccid)
+    } catch (error) {
+      throw unusable(key, what, error)
+    }
+  }
+
+  /** A used profile, to be printed again. */
+  async #again({ name, used, text }: Extract<State, { state: 'used' }>): Promise<Taken> {
+    const { key, devices } = this.wish
+    const iccid = iccidOf(name) ?? ''
+    try {
+      const { line, newerProblems } = await encode(this.wish, name, text)
+      const whom = used.device === undefined ? 'the same device' : `device ${used.device}`
+      const caution =
+        devices === undefined
+          ? `${iccid} was handed out before: use it only for ${whom}`
+          : `device ${used.device} already has ${iccid}; printing the same profile again`
+      const outdated = `newer devices would reject ${iccid}: ${newerProblems.join(', ')}; printed only because it was handed out before: if the device rejects it, put the device aside`
+      return {
+        iccid,
+        name,
+        device: used.device,
+        line,
+        isAgain: true,
+        cautions: newerProblems.length === 0 ? [caution] : [caution, outdated],
+      }
+    } catch (error) {
+      throw unusable(key, iccid, error)
+    }
+  }
+
+  /** Holds a profile that no other one can replace. */
+  async #holdNamed(name: string, device: string | undefined, what: string): Promise<Ready | undefined> {
+    const { key } = this.wish
+    try {
+      const claim = begin(this.#claimant, name, device)
+      if (claim === undefined) return undefined
+      this.#held.push(claim)
+      return await makeReady(this.wish, claim)
+    } catch (error) {
+      throw unusable(key, what, error)
+    } finally {
+      this.#claimant.guard.end()
+    }
+  }
+
+  /**
+   * Holds, decrypts and checks the next profiles that can be used.
+   * @param wanted for which devices; undefined for none
+   * @returns fewer at the end
+   */
+  async #holdNext(wanted: readonly (string | undefined)[]): Promise<Ready[]> {
+    const { stop } = this.wish
+    const ready: Ready[] = []
+    const open = [...wanted]
+    while (open.length > 0) {
+      if (stop.aborted && this.used.length === 0)
+        throw new Failure('interrupted', 'interrupted; nothing was claimed', 'run the same command again')
+      // A few profiles are enough to find out that the key is wrong.
+      const most = this.skipped.isRightKey ? open.length : Math.min(open.length, LOCKED_IN_A_ROW)
+      const batch: Claim[] = []
+      let name: string | undefined
+      while (batch.length < most) {
+        name = this.unused.next()
+        if (name === undefined) break
+        try {
+          const claim = begin(this.#claimant, name, open[batch.length])
+          if (claim !== undefined) batch.push(claim)
+        } catch (error) {
+          this.skipped.add(name, error)
+        }
+      }
+      this.#claimant.guard.end()
+      this.#held.push(...batch)
+      open.splice(0, batch.length)
+      const results = await Promise.allSettled(batch.map((claim) => makeReady(this.wish, claim)))
+      const bad: Claim[] = []
+      for (const [at, result] of results.entries()) {
+        const claim = batch[at] as Claim
+        if (result.status === 'fulfilled') {
+          this.skipped.noteOpened()
+          ready.push(result.value)
+          continue
+        }
+        bad.push(claim)
+        open.push(claim.device)
+        this.skipped.add(claim.name, result.reason)
+      }
+      await this.#giveBack(bad)
+      if (name === undefined && batch.length < most) break
+    }
+    return ready
+  }
+
+  /** @returns those that are this call's; the others were voided, or their devices have other profiles */
+  async #commit(ready: readonly Ready[]): Promise<Ready[]> {
+    const { directory, stop } = this.wish
+    if (this.used.length === 0) {
+      if (stop.aborted)
+        throw new Failure('interrupted', 'interrupted; nothing was claimed', 'run the same command again')
+      this.wish.beforeDecision()
+    }
+    const claims = ready.map(({ claim }) => claim)
+    await commit(directory, claims, this.used)
+    this.#held = this.#held.filter((each) => !claims.includes(each))
+    return ready.filter(({ claim }) => this.used.includes(claim))
+  }
+
+  async #giveBack(claims: readonly Claim[]): Promise<void> {
+    const open = claims.filter((each) => !this.used.includes(each))
+    this.#held = this.#held.filter((each) => !open.includes(each))
+    // Somebody else may have begun to finish one that this call was about to decide.
+    for (const { held } of await giveBack(this.wish.directory, open)) {
+      const own = open.find(({ tag }) => tag === held.tag)
+      if (own !== undefined) this.used.push(own)
+    }
+  }
+
+  /**
+   * Gives back what is too little, and stores and settles what killed calls have left.
+   * @throws {Failure} if that does not help
+   */
+  async #comeShort(missing: number, ready: readonly Ready[], wanted = this.wish.count): Promise<void> {
+    const { directory, messages } = this.wish
+    await this.#giveBack(ready.map(({ claim }) => claim))
+    if (this.#shortages === MOST_SHORTAGES) throw this.#tooFew(wanted, ready.length)
+    await finishAnswers(directory, messages)
+    await settle(directory, messages)
+    // Others may give back what they have too little of.
+    const isMore = look(directory).unused.length >= missing + this.skipped.count
+    this.#shortages = isMore ? this.#shortages + 1 : MOST_SHORTAGES
+    if (!isMore && ready.length + this.skipped.count >= look(directory).unused.length)
+      throw this.#tooFew(wanted, ready.length)
+    this.unused.again()
+  }
+
+  /** What a call says that finds too few profiles. The files that explain it are named. */
+  #tooFew(count: number, usable: number): Failure {
+    const { directory, messages } = this.wish
+    const { names, count: odd } = oddNames(look(directory))
+    for (const name of names) messages.warn(`${name} is skipped: its name is not an ICCID and .json`)
+    if (odd > names.length) messages.warn(`${several(odd - names.length, 'more file')} skipped`)
+    return this.skipped.wrongKey ?? shortage(directory, count, usable, this.skipped)
+  }
 }
 
-type Named = Exclude<Use, { state: 'gone' }>
-
-/**
- * What the names say of the profile that a call names.
- * @throws {Failure} if there is no such profile, or if another directory has it
- */
-function useNow(directory: string, iccid: string): Named {
-  const first = useOf(directory, iccid)
-  // If the directory itself is missing, this reports that instead.
-  const comings = first.state === 'gone' ? looking(directory, () => comingsIn(directory)) : undefined
-  const use = comings?.has(iccid) ? useOf(directory, iccid, comings) : first
-  if (use.state === 'gone') throw new Failure('no-such-profile', `no profile ${iccid} in ${directory}`)
-  const tombstone = use.state === 'unused' ? undefined : tombstoneIn(use.text)
-  if (tombstone !== undefined) throw new Failure('moved', `${iccid} is moved to ${tombstone.to}`)
-  return use
+/** What is said of too few profiles. */
+function shortage(directory: string, count: number, usable: number, skipped: Skipped): Failure {
+  const { unreadable } = skipped
+  if (unreadable > 0) {
+    const hint = 'give this user permission to read the files; nothing was claimed'
+    return new Failure(
+      'disk',
+      `${several(unreadable, 'unused profile')} in ${directory} can't be read`,
+      hint,
+      skipped.unread,
+    )
+  }
+  if (usable > 0) {
+    return new Failure(
+      'no-profiles',
+      `at most ${usable} of ${count} requested profiles are available in ${directory}`,
+      'softsim status -k counts those that can be used; take fewer, or fetch more; nothing was claimed',
+    )
+  }
+  if (skipped.count > 0)
+    return new Failure(
+      'unusable',
+      `none of the unused profiles in ${directory} can be used`,
+      'see the warning for each file; nothing was claimed',
+    )
+  const { used, held, aside } = look(directory)
+  const isComing = waitingIn(directory).orders.length > 0
+  const hint = isComing
+    ? 'a move into it was interrupted: run that command again'
+    : held.length > 0
+      ? `${several(held.length, 'profile')} held by other calls or in transit: see softsim status`
+      : aside.length > 0
+        ? `${several(aside.length, 'profile')} put aside by restore: see softsim status`
+        : used.length > 0
+          ? 'all profiles in it are used; fetch more: see softsim help fetch'
+          : 'check the name of the directory, and whether its disk is there, or download profiles with softsim fetch'
+  return new Failure('no-profiles', `no unused profile in ${directory}`, hint)
 }
 
-/**
- * Looks at a profile that a call names, and changes nothing.
- * @throws {Failure} as `useNow`
- */
-export const checkNamed = ({ directory, key }: Pick<Source, 'directory' | 'key'>, iccid: string) =>
-  told(key, { iccid }, () => useNow(directory, iccid))
-
-/**
- * Finishes what another call has begun.
- * @returns whether it had: then the names say something else now. A tool that only renames could take an unused file that
- *   was left beside its used one
- */
-function finish(directory: string, use: Use): boolean {
-  if (use.state === 'claimed') settle(directory, keyOfName(use.name))
-  else if (use.state === 'used' && use.hasTwin) removeTwin(directory, use)
-  else return false
-  return true
+function takenBy({ claim, line, missingKeys }: Ready): Taken {
+  const { iccid, name, device } = claim
+  const cautions =
+    missingKeys.length === 0 ? [] : [`${iccid} has no ${missingKeys.join(' and no ')}: ${NRF_REJECTS}`]
+  return { iccid, name, device, line, isAgain: false, claim, cautions }
 }
 
-/**
- * A call was killed that had recorded a profile, marked used by nobody known, under its next number.
- * @returns what there was under the number before; undefined if it was no such call
- */
-function useBefore(directory: string, name: string): Use | undefined {
-  const { digits = '', number = 1 } = parseName(name) ?? {}
-  if (number === 1) return undefined
-  const before = useAt(directory, fileName(keyOf({ digits, number: number - 1 })))
-  const isAnew =
-    before.state === 'torn' || (before.state === 'used' && tombstoneIn(before.text) === undefined)
-  return isAnew ? before : undefined
-}
+const busy = (what: string): Failure =>
+  new Failure(
+    'no-profiles',
+    `another call has claimed ${what}, or is about to`,
+    'run this command again; if no other call is running, see softsim status',
+  )
 
-/** Whether a used file names a device that has another profile: a call of version 1.1 was killed while it released it. */
-function isNobodys(directory: string, iccid: string, text: string): boolean {
-  const device = deviceIn(text)
-  if (device === undefined || fieldsOf(text)['claim'] !== undefined) return false
-  const { assignment } = historyOf(directory, device)
-  return assignment !== undefined && parseName(assignment.name)?.digits !== iccid
-}
+const hasProfile = ({ device, iccid }: DeviceRecord, hint: string): Failure =>
+  new Failure('has-profile', `device ${device} already has ${iccid}`, hint)
 
-/** @throws {Failure} if another device has the profile */
-function refuseOthers(iccid: string, { device }: Slot, owner: string | undefined): void {
-  if (device === undefined || owner === undefined || owner === device) return
-  throw new Failure('others-profile', `device ${owner} has ${iccid}`)
-}
+const inTransit = (iccid: string): Failure =>
+  new Failure(
+    'no-profiles',
+    `${iccid} is in transit to another directory`,
+    'run the move again: softsim status says where it goes; nothing was claimed',
+  )
 
-const busy = (iccid: string) => new Failure('busy-claim', `another call has claimed ${iccid}, or is about to`)
-
-/** One that was handed out before. Its file may say to which device. */
-function asAgain(ready: Ready): Ready {
-  const device = deviceIn(ready.stored)
-  const whom = device === undefined ? 'the same device' : `device ${device}`
-  const caution = `${ready.iccid} was handed out before: use it only for ${whom}`
-  return { ...ready, device, isAgain: true, caution }
+function missing(directory: string, iccid: string, state: 'aside' | 'gone', whose?: string): Failure {
+  if (state === 'aside')
+    return new Failure(
+      'no-profiles',
+      `${iccid} was put aside by softsim restore: a receipt says that it left ${directory}`,
+      'take it from the directory that it was moved to',
+    )
+  if (whose !== undefined)
+    return new Failure(
+      'unusable',
+      `${whose}, and its file is gone`,
+      `put __${iccid}.json back, or restore the directory`,
+    )
+  return new Failure(
+    'no-profiles',
+    `no profile ${iccid} in ${directory}`,
+    'check the ICCID and the directory',
+  )
 }

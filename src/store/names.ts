@@ -1,148 +1,144 @@
-/** What the names in a directory say, and where the file of a claim belongs. */
-import { join, sep } from 'node:path'
-import { iccidDigits } from '../profile/iccid.ts'
-import { fieldsOf } from './profile-file.ts'
-
-export const USED = '__'
-export const ENDING = '.json'
-
-/** The number of a profile that came back to its directory; the first time, it has none. */
-const NUMBERED = /\.([2-9]|[1-9]\d{1,5})$/
-
-/** @param profile an ICCID, with the number of its return: what `Unused` lists */
-export const fileName = (profile: string) => profile + ENDING
-
-export const usedName = (name: string) => USED + name
-
-/** For one file of many: `join` looks at each letter of the directory again. */
-export const pathIn = (directory: string, name: string) => directory + sep + name
-
-/** What the name of a profile's file says. */
-interface ProfileName {
-  /** The ICCID without a filler. */
-  readonly digits: string
-  /** From 1 on: how often the profile has come to its directory. The highest one counts. */
-  readonly number: number
-  readonly isUsed: boolean
-}
-
-/** @returns undefined if the file is not named after an ICCID */
-export function parseName(name: string): ProfileName | undefined {
-  const isUsed = name.startsWith(USED)
-  if (!name.endsWith(ENDING)) return undefined
-  const stem = name.slice(isUsed ? USED.length : 0, -ENDING.length)
-  const [ending = '', number = '1'] = NUMBERED.exec(stem) ?? []
-  const digits = iccidDigits(stem.slice(0, stem.length - ending.length))
-  return digits === undefined ? undefined : { digits, number: Number(number), isUsed }
-}
-
-/** What stands for a profile among the claims: whatever the filler, there is one only. */
-export const keyOf = ({ digits, number }: Pick<ProfileName, 'digits' | 'number'>) =>
-  number === 1 ? digits : `${digits}.${number}`
-
-/** The name of the unused file of a profile that comes once more. */
-export function nextName(name: string): string {
-  const { digits = '', number = 1 } = parseName(name) ?? {}
-  return fileName(keyOf({ digits, number: number + 1 }))
-}
-
-/** Whether a file of this name is a profile on any system: Windows ignores case, and dots and spaces at the end. */
-export const isProfileName = (name: string) =>
-  parseName(name.replace(/[. ]+$/, '').replace(/\.json$/i, ENDING)) !== undefined
-
-/** As Windows, macOS and file managers name a copy: `… (1).json`, `… - Copy.json`, `… copy 2.json`. */
-const COPY = /^((?:__)?\d+[Ff]?)( ?\(\d+\)| - [^.]+| copy( \d+)?)\.json$/i
-
-/** Why a file does not count, although its name ends as that of a profile. */
-export function whyNoProfile(name: string): string {
-  const [, original] = COPY.exec(name) ?? []
-  return original === undefined
-    ? 'its name is not an ICCID and .json'
-    : `its name is that of a copy of ${fileName(original)}`
-}
-
-export const hasFiller = (name: string) => /[Ff](\.\d+)?\.json$/.test(name)
-
-/** The given spelling comes first. A filler F at the end of an ICCID does not make it a different identity. */
-export function spellings(name: string): string[] {
-  const parsed = parseName(name)
-  if (parsed === undefined) return [name]
-  const all = ['', 'F', 'f'].map((filler) => fileName(keyOf({ ...parsed, digits: parsed.digits + filler })))
-  return [name, ...all.filter((each) => each !== name)]
-}
-
-/** The names, in any spelling, that a profile had before it came back. */
-export function earlierNames(name: string): string[] {
-  const { digits = '', number = 1 } = parseName(name) ?? {}
-  const numbers = Array.from({ length: number - 1 }, (_, at) => at + 1)
-  return numbers.flatMap((each) => spellings(fileName(keyOf({ digits, number: each }))))
-}
-
-/** Where the file of a claim belongs. */
-export interface Place {
-  readonly path: string
-  /** The unused file that goes when this one comes. */
-  readonly replaces?: string
-  /** Whether it is a profile that comes. */
-  readonly isUnused?: boolean
-  /** If there is one of these, the claim came too late. */
-  readonly unless: readonly string[]
-}
-
-/** The hidden directory of claims that are being placed. */
-export const CLAIMS = '.claims'
-
-/** The hidden directory of the records of devices. */
-export const RECORDS = '.devices'
-
-/** The hidden directory of moves. */
-export const MOVES = '.moves'
-
-/** By a hash of its serial number: a device's record, counted from 1. */
-const RECORD = /^[0-9a-f]{64}\.\d+$/
-
-/** An entry in the journal of a move, counted from 1. */
-const ENTRY = /^([0-9a-f-]{36})\.(\d+)$/
-
-export const isRecord = (name: string) => RECORD.test(name)
-
-/** Ends the key of a profile that comes. That of a claim of the profile is another one: each key is decided once. */
-const COMING = '+'
-
-/** What stands among the claims for a profile that comes. */
-export const comingKey = (name: string) => keyOfName(name) + COMING
-
-/** The name of the profile that comes by a claim; undefined if the claim is another one. */
-export const comingName = (key: string) =>
-  key.endsWith(COMING) ? fileName(key.slice(0, -COMING.length)) : undefined
-
-/** What stands among the claims for the profile of a file: whatever the filler, there is one only. */
-export const keyOfName = (name: string) => {
-  const parsed = parseName(name)
-  return parsed === undefined ? name : keyOf(parsed)
-}
-
 /**
- * @param key the name of the claim
- * @param text what the file says; a used file names its unused one
+ * What the names in a directory of profiles say. X is `<iccid>.json`; a tag is a random number that is never used twice.
+ *
+ *     X                        unused
+ *     __X                      used, complete, for ever
+ *     .X~<tag>                 X, held by one call, or by one move
+ *     .~<tag>                  a draft: what __X will say
+ *     .!<tag>                  the decision: the draft, renamed (used), or an empty directory (void). The first one wins
+ *     .devices/<hash>/<iccid>  the record of a device, with its results beside it
+ *     .incoming/<id>/          an answer of the service, or the order of a move; in `given/list`, which profiles come
+ *     .<id>@<by>~X             one of these, on its way to its name
+ *     .claims/<iccid>/<tag>    a guard: somebody is about to rename X
+ *     .outgoing/<id>           where a move goes, for a person
+ *     .identity, .unused       who this directory is; a list of unused profiles, which may be wrong
+ *     X.aside                  put aside by `restore`: a receipt says that it left
+ *
+ * Any other name is nobody's, and stays.
  */
-export function placeOf(directory: string, { key, text }: { key: string; text: string }): Place {
-  if (isRecord(key)) return { path: join(directory, RECORDS, key), unless: [] }
-  const [, move = '', number = ''] = ENTRY.exec(key) ?? []
-  if (move !== '') return { path: join(directory, MOVES, move, number), unless: [] }
-  const isUnused = key.endsWith(COMING)
-  const claim = isUnused ? key.slice(0, -COMING.length) : key
-  const names = spellings(fileName(claim))
-  const { file, iccid } = fieldsOf(text)
-  const said = isUnused ? fileName(String(iccid)) : String(file)
-  const name = names.includes(said) ? said : fileName(claim)
-  // Where the system ignores case, the spelling F is also found as f.
-  const others = names.filter((each) => each.toLowerCase() !== name.toLowerCase())
-  const pathOf = (each: string) => join(directory, each)
-  const [here, there] = [name, usedName(name)].map(pathOf) as [string, string]
-  const used = others.map(usedName)
-  if (!isUnused) return { path: there, replaces: here, unless: used.map(pathOf) }
-  // In the order in which a claim goes.
-  const unless = [...others, join(CLAIMS, claim), usedName(name), ...used].map(pathOf)
-  return { path: here, isUnused, unless }
+import { randomUUID } from 'node:crypto'
+import { hostname } from 'node:os'
+import { sep } from 'node:path'
+import { iccidDigits } from '../profile/iccid.ts'
+
+export const CLAIMS = '.claims'
+export const DEVICES = '.devices'
+export const INCOMING = '.incoming'
+export const OUTGOING = '.outgoing'
+export const IDENTITY = '.identity'
+export const FREE_LIST = '.unused'
+
+const ENDING = '.json'
+const USED = '__'
+const ASIDE = '.aside'
+
+/** 20 hexadecimal digits, of which 74 bits are random. */
+export const newTag = (): string => randomUUID().replaceAll('-', '').slice(-20)
+
+export const nameOf = (iccid: string): string => iccid + ENDING
+
+export const usedName = (name: string): string => USED + name
+
+export const asideName = (name: string): string => name + ASIDE
+
+/** Whether a name is that of an unused profile, and in the listing of names, of which ICCID. */
+const unusedIccid = (name: string): string | undefined =>
+  name.endsWith(ENDING) ? iccidDigits(name.slice(0, -ENDING.length)) : undefined
+
+/** @returns the digits of X or __X, without a filler; undefined for any other name */
+export const iccidOf = (name: string): string | undefined =>
+  unusedIccid(name.startsWith(USED) ? name.slice(USED.length) : name)
+
+export const isUsed = (name: string): boolean => name.startsWith(USED) && iccidOf(name) !== undefined
+
+/** A profile that a call or a move holds. */
+export interface Held {
+  /** X */
+  readonly name: string
+  readonly tag: string
+  /** The id of the move that holds it. */
+  readonly move?: string | undefined
 }
+
+export const tagFor = (move?: string): string => (move === undefined ? newTag() : `${move}+${newTag()}`)
+
+export function parseHeld(name: string): Held | undefined {
+  const [, profile = '', tag = ''] = /^\.([^~@]+\.json)~([^~]+)$/.exec(name) ?? []
+  if (unusedIccid(profile) === undefined) return undefined
+  return { name: profile, tag, move: tag.includes('+') ? tag.slice(0, tag.indexOf('+')) : undefined }
+}
+
+export function parseAside(name: string): string | undefined {
+  const own = name.endsWith(ASIDE) ? name.slice(0, -ASIDE.length) : ''
+  return unusedIccid(own) === undefined ? undefined : own
+}
+
+export const stagedName = (id: string, by: string, name: string): string => `.${id}@${by}~${name}`
+
+/** The id of the answer or order for which a file is on its way to its name. */
+export const stagedFor = (name: string): string | undefined => /^\.([^@~]+)@[^~]+~/.exec(name)?.[1]
+
+/** Whether a name is a draft or a decision, and of which tag. */
+export const draftTag = (name: string): string | undefined => /^\.~([^~]+)$/.exec(name)?.[1]
+export const decisionTag = (name: string): string | undefined => /^\.!([^~]+)$/.exec(name)?.[1]
+
+/** `join` looks at each letter of the directory again. */
+export const pathIn = (directory: string, name: string): string => directory + sep + name
+
+/** Where the files of one claim are. */
+export interface Places {
+  readonly unused: string
+  readonly used: string
+  readonly held: string
+  readonly draft: string
+  readonly decision: string
+}
+
+export const placesOf = (directory: string, { name, tag }: Pick<Held, 'name' | 'tag'>): Places => ({
+  unused: pathIn(directory, name),
+  used: pathIn(directory, usedName(name)),
+  held: pathIn(directory, `.${name}~${tag}`),
+  draft: pathIn(directory, `.~${tag}`),
+  decision: pathIn(directory, `.!${tag}`),
+})
+
+/** The fields of a JSON object; none if the text is no such object. */
+export function fieldsOf(text: string | undefined): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(text ?? '')
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
+  } catch {
+    return {}
+  }
+}
+
+/** What a used file says. */
+export interface Used {
+  readonly iccid: string
+  readonly profile: string
+  /** Who claimed it, and when (RFC 3339); undefined if another tool used it. */
+  readonly station?: string | undefined
+  readonly claimed?: string | undefined
+  readonly device?: string | undefined
+  /** The tag of the claim. */
+  readonly claim?: string | undefined
+}
+
+const textOr = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined)
+
+/** @returns undefined if it is not a profile */
+export function parseUsed(text: string | undefined): Used | undefined {
+  const { iccid, profile, station, claimed, device, claim } = fieldsOf(text)
+  if (typeof iccid !== 'string' || typeof profile !== 'string') return undefined
+  return {
+    iccid,
+    profile,
+    station: textOr(station),
+    claimed: textOr(claimed),
+    device: textOr(device),
+    claim: textOr(claim),
+  }
+}
+
+/** What used files, receipts and results call this station. Several on one machine can have names of their own. */
+export const stationName = (): string => process.env['SOFTSIM_STATION'] || hostname()

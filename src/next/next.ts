@@ -1,0 +1,167 @@
+/** Hands profiles out: claims them, flushes, writes the receipt, and prints. What is used and can't be printed is named. */
+import { join } from 'node:path'
+import { Failure, reasonOf } from '../failure.ts'
+import { decryptor } from '../key/decrypt.ts'
+import type { PrivateKey } from '../key/private-key.ts'
+import type { HexOptions } from '../profile/hex.ts'
+import type { Format } from '../profile/json.ts'
+import {
+  clear,
+  enter,
+  flushDirectory,
+  flushFile,
+  looking,
+  openReceipt,
+  type ReceiptFile,
+  removeRubbish,
+  stationName,
+  usedName,
+} from '../store/directory.ts'
+import type { Level, Messages } from '../words.ts'
+import { Call, type Taken } from './take.ts'
+
+export interface Order {
+  readonly directory: string
+  readonly key: PrivateKey
+  /** How many profiles; as many as there are devices, and 1 with an ICCID. */
+  readonly count: number
+  readonly devices?: readonly string[] | undefined
+  readonly iccid?: string | undefined
+  /** Fail if one of the devices has a profile already. */
+  readonly isNew?: boolean | undefined
+  readonly format: Format
+  readonly options: HexOptions
+  /** The file that gets a line for each profile. */
+  readonly receipt?: string | undefined
+  readonly messages: Messages
+  /** Aborted by a signal: claim nothing more. */
+  readonly stop: AbortSignal
+  /** From now on, a signal must not end the process at once. */
+  hold(): void
+}
+
+/** A profile for a device. */
+export type HandedOut = Pick<Taken, 'iccid' | 'name' | 'device' | 'line' | 'isAgain'>
+
+/** Why printing failed, and how many of the profiles a reader may have got. */
+export class PrintFailure extends Error {
+  readonly begun: number
+
+  constructor(begun: number, cause: unknown) {
+    super(reasonOf(cause), { cause })
+    this.begun = begun
+  }
+}
+
+type Print = (profiles: readonly HandedOut[]) => Promise<void>
+
+const NO_FLUSH =
+  "this file system can't flush a directory: after a power cut, the profiles handed out last may be unused again; a local disk is safer"
+
+/**
+ * Claims profiles, makes the claims durable, and only then prints them.
+ * @param print gets all of them, in the order of the devices; throws PrintFailure
+ * @throws {Failure} after printing nothing, or with the names of the profiles that are used and were not printed
+ */
+export async function handOut(order: Order, print: Print): Promise<void> {
+  const { directory, devices, key, hold } = order
+  const messages = heldBack(order.messages)
+  looking(directory, () => enter(directory, messages, devices !== undefined))
+  const receipt = order.receipt === undefined ? undefined : openReceipt(order.receipt, [directory])
+  const decrypt = await decryptor(key, order.count)
+  const beforeDecision = () => {
+    hold()
+    // Nobody may read standard error, and the profile must not wait for that.
+    messages.hold()
+  }
+  const call = new Call({ ...order, messages, decrypt, beforeDecision })
+  let taken: Taken[] = []
+  try {
+    taken = await call.take()
+    flushAgain(taken, directory, messages)
+    receipt?.append(receiptsOf(taken, directory))
+    await print(taken)
+  } catch (error) {
+    throw call.used.length + taken.length === 0
+      ? error
+      : undelivered(taken.length > 0 ? taken : call.used, order, receipt, error)
+  } finally {
+    messages.release()
+  }
+  clear(call.used)
+  tellOf(taken, call, order)
+}
+
+/** What was used before may not be durable: whoever claimed it flushes it, or was killed. */
+function flushAgain(taken: readonly Taken[], directory: string, messages: Messages): void {
+  const again = taken.filter(({ isAgain }) => isAgain)
+  for (const { name } of again) flushFile(join(directory, usedName(name)))
+  if (again.length > 0 && !flushDirectory(directory)) messages.warn(NO_FLUSH)
+}
+
+const receiptsOf = (taken: readonly Taken[], directory: string) => {
+  const time = new Date().toISOString()
+  return taken.map(({ iccid, device, isAgain }) => ({
+    ...{ time, station: stationName(), device: device ?? null, iccid, directory },
+    ...(isAgain && { again: true as const }),
+  }))
+}
+
+function tellOf(taken: readonly Taken[], call: Call, { directory, messages }: Order): void {
+  for (const { iccid, device, name, cautions } of taken) {
+    for (const caution of cautions) messages.warn(caution)
+    const whose = device === undefined ? '' : ` to device ${device}`
+    messages.tell(1, `handed out ${iccid}${whose}, now ${join(directory, usedName(name))}`)
+  }
+  const { left, listing } = call.unused
+  if (left !== undefined) messages.tell(1, `at most ${left} unused profiles left in ${directory}`)
+  if (listing !== undefined) removeRubbish(directory, listing.others, messages)
+}
+
+/** Keeps messages back between the decision and the print. */
+function heldBack(messages: Messages) {
+  let held: (() => void)[] | undefined
+  const pass = (print: () => void): void => {
+    if (held === undefined) print()
+    else held.push(print)
+  }
+  return {
+    warn: (text: string) => pass(() => messages.warn(text)),
+    tell: (level: Level, text: string) => pass(() => messages.tell(level, text)),
+    hold(): void {
+      held ??= []
+    },
+    release(): void {
+      const all = held ?? []
+      held = undefined
+      for (const print of all) print()
+    },
+  }
+}
+
+/** Names the profiles that are used, or may be, and were not printed. */
+function undelivered(
+  all: readonly Pick<Taken, 'iccid' | 'name'>[],
+  { directory, messages, stop, devices }: Order,
+  receipt: ReceiptFile | undefined,
+  error: unknown,
+): Failure {
+  const begun = error instanceof PrintFailure ? error.begun : 0
+  const named = all.map(({ iccid, name }) => `${iccid} (${join(directory, usedName(name))})`)
+  const maybe = named.slice(0, begun)
+  const not = named.slice(begun)
+  if (named.length > 1) {
+    for (const each of maybe) messages.warn(`claimed and may have been printed: ${each}`)
+    for (const each of not) messages.warn(`claimed but not printed: ${each}`)
+  }
+  const which = named.length === 1 ? named[0] : `${named.length} profiles, listed above`
+  const what = begun > 0 ? 'claimed and may have been printed' : 'claimed but not printed'
+  const cause = error instanceof PrintFailure ? error.cause : error
+  const hint =
+    devices !== undefined
+      ? 'run the same command again: each device gets the same profile'
+      : `print each with the same options and --iccid instead of -n: ${all.map(({ iccid }) => `--iccid ${iccid}`).join(', ')}`
+  const outcome = stop.aborted ? 'interrupted' : cause instanceof Failure ? cause.outcome : 'disk'
+  const lost = receipt === undefined ? '' : `; the receipt ${receipt.path} may have a line for each`
+  return new Failure(outcome, `${what}: ${which}: ${reasonOf(cause)}`, hint + lost, cause)
+}

@@ -1,0 +1,70 @@
+/** What `restore` does with profiles that receipts name. Until it ends, no other call uses the directory. */
+
+import type { By } from './claims.ts'
+import { exists, flushDirectory, flushFiles, readText, remove, rename, write } from './files.ts'
+import { Guard } from './guard.ts'
+import { asideName, fieldsOf, type Held, newTag, parseUsed, pathIn, placesOf, usedName } from './names.ts'
+
+/**
+ * Puts profiles aside, so that nobody hands them out. It is durable then.
+ * @param all X of unused profiles, and what moves hold
+ * @returns X of those that are aside now
+ */
+export function putAside(directory: string, all: readonly (string | Held)[]): string[] {
+  const guard = new Guard(directory)
+  try {
+    return all
+      .filter((each) => {
+        const name = typeof each === 'string' ? each : each.name
+        const from = typeof each === 'string' ? pathIn(directory, each) : placesOf(directory, each).held
+        if (exists(pathIn(directory, usedName(name)))) {
+          // Rubbish beside a used file.
+          remove(from)
+          return false
+        }
+        return guard.isOnSoon(name) && rename(from, pathIn(directory, asideName(name)))
+      })
+      .map((each) => (typeof each === 'string' ? each : each.name))
+  } finally {
+    guard.end()
+    flushDirectory(directory)
+  }
+}
+
+/** A profile that a receipt names as handed out. */
+export interface Adopted {
+  /** X, which is aside. */
+  readonly name: string
+  readonly by: By
+  readonly device?: string | undefined
+}
+
+/**
+ * Makes profiles used that are aside. It is durable then. No record is made.
+ * @returns X of those that it made used; one whose file is damaged stays aside
+ */
+export async function adoptUsed(directory: string, all: readonly Adopted[]): Promise<string[]> {
+  const drafts: { readonly name: string; readonly path: string }[] = []
+  for (const { name, by, device } of all) {
+    const stored = readText(pathIn(directory, asideName(name)))
+    if (parseUsed(stored) === undefined) continue
+    const claim = newTag()
+    const path = pathIn(directory, `.~${claim}`)
+    write(
+      path,
+      JSON.stringify({ ...fieldsOf(stored), ...by, ...(device !== undefined && { device }), claim }),
+    )
+    drafts.push({ name, path })
+  }
+  await flushFiles(drafts.map(({ path }) => path))
+  const made = drafts.filter(({ name, path }) => {
+    const used = pathIn(directory, usedName(name))
+    if (!exists(used)) return rename(path, used)
+    remove(path)
+    return false
+  })
+  flushDirectory(directory)
+  for (const { name } of drafts) remove(pathIn(directory, asideName(name)))
+  flushDirectory(directory)
+  return made.map(({ name }) => name)
+}

@@ -1,0 +1,73 @@
+/** The door of the store: what the other rooms may use. The law is in README.md. */
+export { adoptUsed, putAside } from './aside.ts'
+export {
+  type By,
+  begin,
+  type Claim,
+  type Claimant,
+  claimOf,
+  clear,
+  commit,
+  giveBack,
+  hold,
+  letGo,
+  perhapsNotPrinted,
+  settle,
+} from './claims.ts'
+export {
+  addResult,
+  type DeviceRecord,
+  isTwin,
+  makeRecords,
+  type Result,
+  recordOf,
+  records,
+  resultsOf,
+  twinOf,
+} from './devices.ts'
+export {
+  fileRights,
+  flushDirectory,
+  flushFile,
+  make as makeDirectory,
+  readText,
+  remove as removeFile,
+} from './files.ts'
+export { Guard } from './guard.ts'
+export { enter, identityIn, identityOf, identityState, renewIdentity } from './identity.ts'
+export {
+  arrive as arriveIn,
+  close as closeIn,
+  finishAnswers,
+  finishOrders,
+  type Given,
+  give,
+  givenIn,
+  NotStored,
+  ordersIn,
+  putOrder,
+  receive,
+  release,
+  request,
+  type Stored,
+  type Waiting,
+  waitingIn,
+} from './incoming.ts'
+export { knownIn, type Listing, listHeld, look, looking, oddNames } from './listing.ts'
+export {
+  type Held,
+  iccidOf,
+  nameOf,
+  newTag,
+  parseUsed,
+  placesOf,
+  stationName,
+  tagFor,
+  type Used,
+  usedName,
+} from './names.ts'
+export { noteTarget, type Outgoing, outgoingIn, removeNote } from './outgoing.ts'
+export { openReceipt, type Receipt, type ReceiptFile, readReceipts } from './receipts.ts'
+export { removeRubbish } from './rubbish.ts'
+export { refresh, type State, stateOf } from './state.ts'
+export { leaveList, Unused } from './unused.ts'

@@ -1,0 +1,333 @@
+/**
+ * The one wrapper round the file system: it waits for what others hold for a moment, and makes things durable. A look can
+ * be old on a network client, and a server may report an error for what it did: only a rename, a creation or a removal
+ * that was done decides.
+ */
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  fsync,
+  fsyncSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmdirSync,
+  statfsSync,
+  statSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import { promisify } from 'node:util'
+import { errnoOf, reasonOf, UnusableProfile } from '../failure.ts'
+import { pause } from '../pause.ts'
+
+const IS_WINDOWS = process.platform === 'win32'
+
+/** A server has forgotten a file and knows it again; a virus scanner on Windows has it open for a moment. */
+const PASSING = IS_WINDOWS ? ['ESTALE', 'EACCES', 'EBUSY', 'EPERM'] : ['ESTALE']
+const TRIES = 50
+const PAUSE_MS = 20
+
+/**
+ * Tries again for a second.
+ * @throws the error of the last try
+ */
+export function patiently<T>(action: () => T, passing: readonly string[] = PASSING): T {
+  for (let tries = TRIES; ; tries--) {
+    try {
+      return action()
+    } catch (error) {
+      if (tries === 0 || !passing.includes(errnoOf(error) ?? '')) throw error
+      pause(PAUSE_MS)
+    }
+  }
+}
+
+/** @returns undefined if there is no such file. On Windows and in a name that is no directory, other errors say the same */
+function ifThere<T>(action: () => T): T | undefined {
+  try {
+    return patiently(action)
+  } catch (error) {
+    if (errnoOf(error) !== 'ENOENT') throw error
+    return undefined
+  }
+}
+
+/** Also a broken link: nothing can be created there. */
+export const exists = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false }) !== undefined
+
+/** @returns undefined if there is no such file */
+export const read = (path: string): string | undefined => ifThere(() => readFileSync(path, 'utf8'))
+
+/** None if there is no such directory. What somebody has put in its place, such as a file, has none either. */
+export function namesIn(path: string): string[] {
+  try {
+    return ifThere(() => readdirSync(path)) ?? []
+  } catch (error) {
+    if (errnoOf(error) !== 'ENOTDIR') throw error
+    return []
+  }
+}
+
+/** @returns false if there is no such file */
+export const remove = (path: string): boolean =>
+  ifThere(() => {
+    unlinkSync(path)
+    return true
+  }) ?? false
+
+/** Leaves a directory that is not empty, and a name that is none. */
+export function removeEmpty(path: string): void {
+  try {
+    rmdirSync(path)
+  } catch (error) {
+    if (errnoOf(error) === undefined) throw error
+  }
+}
+
+/**
+ * Renames a file to a name that no other file gets. A server that reports an error may have done it.
+ * @returns false if it is neither here nor there
+ */
+export function rename(from: string, to: string): boolean {
+  try {
+    patiently(() => renameSync(from, to))
+    return true
+  } catch (error) {
+    if (errnoOf(error) !== 'ENOENT' && exists(from)) throw error
+    return exists(to)
+  }
+}
+
+const rights = new Map<string, number>()
+
+/** The rights of what is made in a directory: its own, without those of other users. */
+function rightsIn(directory: string): number {
+  const known = rights.get(directory) ?? statSync(directory).mode & 0o770
+  rights.set(directory, known)
+  return known
+}
+
+/** The rights of a new file in a directory. */
+export const fileRights = (directory: string): number => rightsIn(directory) & 0o660
+
+/**
+ * Writes a new file. It is not durable yet.
+ * @throws EEXIST; after any other error there is no such file, as far as the disk lets this call remove it
+ */
+export function write(path: string, text: string | Uint8Array): void {
+  const file = patiently(() => openSync(path, 'wx', fileRights(dirname(path))))
+  try {
+    writeFileSync(file, text)
+  } catch (error) {
+    closeSync(file)
+    try {
+      unlinkSync(path)
+    } catch {}
+    throw error
+  }
+  closeSync(file)
+}
+
+/** Makes a directory that stays. */
+export function make(path: string): string {
+  try {
+    mkdirSync(path, { mode: rightsIn(dirname(path)) })
+  } catch (error) {
+    if (errnoOf(error) !== 'EEXIST' && !exists(path)) throw error
+  }
+  return path
+}
+
+/**
+ * Makes a directory that must be new: of two, one gets it.
+ * @returns false if something is there
+ */
+export function makeNew(path: string): boolean {
+  try {
+    mkdirSync(path, { mode: rightsIn(dirname(path)) })
+    return true
+  } catch (error) {
+    if (errnoOf(error) !== 'EEXIST') throw error
+    return false
+  }
+}
+
+/** If a directory is not empty; on Windows and over SMB, if there is any. */
+const IN_THE_WAY = ['ENOTEMPTY', 'EEXIST', 'EACCES', 'EBUSY', 'EPERM', 'ESTALE']
+
+/** Makes the draft that `decide` renames: a directory with one file in it. A hidden directory for it is made if it is missing. */
+export function prepare(path: string, entry: string, text: string): void {
+  const place = dirname(path)
+  if (basename(place).startsWith('.') && !exists(place)) make(place)
+  mkdirSync(path, { mode: rightsIn(place) })
+  write(join(path, entry), text)
+}
+
+/**
+ * A decision between several: a directory with one file in it is renamed, and nobody replaces one that is not empty.
+ * @param isEntry which names in it count; others may be there
+ * @returns the name that is decided: `entry`, or that of whoever was first; undefined if both are gone
+ */
+export function decide(
+  from: string,
+  to: string,
+  entry: string,
+  isEntry: (name: string) => boolean = () => true,
+): string | undefined {
+  return patiently(() => {
+    try {
+      renameSync(from, to)
+      return entry
+    } catch (error) {
+      const first = namesIn(to).find(isEntry)
+      if (first !== undefined || !exists(from)) return first
+      removeEmpty(to)
+      throw error
+    }
+  }, IN_THE_WAY)
+}
+
+/** Removes a draft, or what was decided. */
+export function drop(path: string, entry: string): void {
+  remove(join(path, entry))
+  removeEmpty(path)
+}
+
+/** In bytes. Far more than a 16384-bit key and some unknown fields need. */
+const LARGEST_PROFILE = 512 * 1024
+
+/** Does not follow a link out of the directory, nor wait for a pipe with the name of a profile. */
+const READ_SAFELY = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0)
+
+/** Errors that say what a file is. All others say that it can't be read now. */
+const NO_FILE = ['EISDIR', 'ELOOP', 'ENXIO']
+
+/**
+ * Reads a file that somebody else may have made, such as that of a profile.
+ * @returns undefined if there is none
+ * @throws {UnusableProfile}
+ */
+export function readText(path: string): string | undefined {
+  try {
+    return ifThere(() => {
+      const file = openSync(path, READ_SAFELY)
+      try {
+        const status = fstatSync(file)
+        if (!status.isFile()) throw new UnusableProfile('damaged', 'it is not a regular file')
+        if (status.size > LARGEST_PROFILE)
+          throw new UnusableProfile('damaged', `it is too large for a profile (${status.size} bytes)`)
+        // Some editors begin a file with a byte order mark.
+        return readFileSync(file, 'utf8').replace(/^\ufeff/, '')
+      } finally {
+        closeSync(file)
+      }
+    })
+  } catch (error) {
+    const code = errnoOf(error)
+    if (code === undefined) throw error
+    const fault = NO_FILE.includes(code) ? 'damaged' : 'unreadable'
+    throw new UnusableProfile(fault, `it can't be read: ${reasonOf(error)}`, error)
+  }
+}
+
+/** Some network file systems can't flush a directory. Windows can't at all: NTFS has a journal of names. */
+const UNABLE = ['EINVAL', 'ENOTSUP', 'EOPNOTSUPP', 'EBADF', 'ENOSYS']
+
+/** To flush a file on Windows requires write access. */
+const TO_FLUSH = IS_WINDOWS ? 'r+' : 'r'
+
+/** Threads flush so many at once: one commit of a journal serves them all. A thousand take a sixth of the time. */
+const FLUSHES_AT_ONCE = 64
+
+const flushLater = promisify(fsync)
+
+/** @returns false if the file system can't flush this */
+function falseIfUnable(error: unknown): false {
+  if (!UNABLE.includes(errnoOf(error) ?? '')) throw error
+  return false
+}
+
+/** @returns undefined if somebody else has moved it on: they flush it */
+const openToFlush = (path: string) => ifThere(() => openSync(path, TO_FLUSH))
+
+/**
+ * Flushes files. Their names are durable once the directory is flushed.
+ * @throws the system error
+ */
+export async function flushFiles(paths: readonly string[]): Promise<void> {
+  if (paths.length === 1) return flushFile(paths[0] ?? '')
+  for (let at = 0; at < paths.length; at += FLUSHES_AT_ONCE)
+    await Promise.all(paths.slice(at, at + FLUSHES_AT_ONCE).map(flushInThread))
+}
+
+async function flushInThread(path: string): Promise<void> {
+  const file = openToFlush(path)
+  if (file === undefined) return
+  try {
+    await flushLater(file).catch(falseIfUnable)
+  } finally {
+    closeSync(file)
+  }
+}
+
+/** The same for directories, where the system can. */
+export const flushDirectories = (paths: readonly string[]): Promise<void> =>
+  IS_WINDOWS ? Promise.resolve() : flushFiles(paths)
+
+/** One file, holding up the event loop. */
+export function flushFile(path: string): void {
+  const file = openToFlush(path)
+  if (file !== undefined) flushAndClose(file)
+}
+
+function flushAndClose(file: number): boolean {
+  try {
+    fsyncSync(file)
+    return true
+  } catch (error) {
+    return falseIfUnable(error)
+  } finally {
+    closeSync(file)
+  }
+}
+
+/**
+ * Makes the names in a directory durable.
+ * @returns false if its file system can't: a power cut may undo the last changes of names
+ * @throws the system error, also ENOENT: a directory that is not there proves nothing
+ */
+export function flushDirectory(path: string): boolean {
+  if (IS_WINDOWS) return true
+  const isFlushed = flushAndClose(patiently(() => openSync(path, 'r')))
+  // Linux keeps the first names of a new directory on FAT with the changes of the directory above.
+  if (isOnFat(path)) flushAndClose(openSync(join(path, '..'), 'r'))
+  return isFlushed
+}
+
+/** MSDOS_SUPER_MAGIC and EXFAT_SUPER_MAGIC of statfs(2). */
+const FAT = [0x4d44, 0x2011bab0]
+
+/** ext4, xfs, btrfs, tmpfs, f2fs, NFS, and FAT: of two renames of one file, exactly one succeeds. */
+const EXACT = [0xef53, 0x58465342, 0x9123683e, 0x01021994, 0xf2f52010, 0x6969, ...FAT]
+
+/** By the directories: to ask costs a round trip. */
+const types = new Map<string, number>()
+
+/** The type of a file system in statfs(2). Only Linux tells it by the same numbers everywhere. */
+function typeOf(path: string): number {
+  if (process.platform !== 'linux') return 0
+  const known = types.get(path) ?? statfsSync(path).type
+  types.set(path, known)
+  return known
+}
+
+export const isOnFat = (path: string): boolean => FAT.includes(typeOf(path))
+
+/** Whether two renames of one file may both succeed, as on Windows and over SMB. */
+export const canTwoWin = (directory: string): boolean => !EXACT.includes(typeOf(directory))

@@ -1,0 +1,378 @@
+/**
+ * What comes into a directory: an answer of the service, or a move. What is to come is put aside in `.incoming/<id>`.
+ * Somebody writes its profiles under names that nobody reads, and decides that these are the ones (`given/list`, the first
+ * one wins); each gets its name by a rename, which happens once. Anybody may finish it, and nobody asks who is alive.
+ */
+import { join } from 'node:path'
+import { diskFailure, errnoOf, Failure, reasonOf } from '../failure.ts'
+import type { StoredProfile } from '../profile/stored.ts'
+import { type Messages, several } from '../words.ts'
+import {
+  decide,
+  drop,
+  exists,
+  flushDirectory,
+  flushFile,
+  flushFiles,
+  make,
+  namesIn,
+  prepare,
+  read,
+  remove,
+  removeEmpty,
+  rename,
+  write,
+} from './files.ts'
+import { knownIn } from './listing.ts'
+import {
+  fieldsOf,
+  INCOMING,
+  iccidOf,
+  nameOf,
+  newTag,
+  pathIn,
+  stagedFor,
+  stagedName,
+  stationName,
+  usedName,
+} from './names.ts'
+import { dropList } from './unused.ts'
+
+/** A profile that comes. By a move, with the tag that holds it in the other directory. */
+export interface Item {
+  /** X */
+  readonly name: string
+  readonly tag?: string | undefined
+}
+
+/** What is decided: whose files they are, and which. */
+export interface Given {
+  readonly by: string
+  readonly items: readonly Item[]
+}
+
+/** Begins the name of what is not put aside yet. */
+const DRAFT = '~'
+
+/** Begins the name of what is finished. */
+const CLOSED = '-'
+
+const REQUEST = 'request'
+const ANSWER = 'answer'
+const ORDER = 'order'
+
+const pathOf = (directory: string, id: string, ...more: string[]) => join(directory, INCOMING, id, ...more)
+
+/** The ids of what is not finished. Other names there are nobody's. */
+export const openIn = (directory: string): string[] =>
+  namesIn(join(directory, INCOMING)).filter((id) => /^[0-9a-f][0-9a-f.]*$/.test(id))
+
+/** What was put aside. */
+const textOf = (directory: string, id: string, kind: 'answer' | 'order'): string | undefined =>
+  read(pathOf(directory, id, kind))
+
+/**
+ * Notes a request before it is sent, so that somebody hears of it if the call is killed. It also proves that the directory
+ * can be written before anything is paid for.
+ * @param count how many profiles are ordered
+ * @returns the id of the answer that is to come
+ * @throws {Failure} `disk`
+ */
+export function request(directory: string, count: number): string {
+  const id = newTag()
+  const note = JSON.stringify({ count, station: stationName(), time: new Date().toISOString() })
+  try {
+    prepare(pathOf(directory, DRAFT + id), REQUEST, note)
+    flushFile(pathOf(directory, DRAFT + id, REQUEST))
+    flushDirectory(pathOf(directory, DRAFT + id))
+    flushDirectory(join(directory, INCOMING))
+  } catch (error) {
+    throw diskFailure(`can't write to ${directory}`, error)
+  }
+  return id
+}
+
+/** No answer came, and nothing was paid for. */
+export function release(directory: string, id: string): void {
+  try {
+    drop(pathOf(directory, DRAFT + id), REQUEST)
+  } catch (error) {
+    if (errnoOf(error) === undefined) throw error
+  }
+}
+
+/** The profiles of an answer can't be stored now. */
+export class NotStored extends Failure {
+  /** Whether the answer is on the disk, and the next call stores them. Otherwise, only this call has it. */
+  readonly isPutAside: boolean
+
+  constructor(isPutAside: boolean, directory: string, error: unknown) {
+    const hint = isPutAside
+      ? 'the next fetch or next stores them; check the disk first'
+      : 'make room on the disk, and check the rights of this user'
+    super('disk', `can't store profiles in ${directory}: ${reasonOf(error)}`, hint, error)
+    this.isPutAside = isPutAside
+  }
+}
+
+/** What became of received profiles, by their ICCIDs. */
+export interface Stored {
+  readonly stored: string[]
+  /** Already in the directory, in whatever state. They are left as they are. */
+  readonly known: string[]
+}
+
+/**
+ * Puts an answer aside durably, then gives each profile its name.
+ * @param id what `request` has returned
+ * @throws {NotStored}
+ */
+export async function receive(
+  directory: string,
+  id: string,
+  profiles: readonly StoredProfile[],
+): Promise<Stored> {
+  if (profiles.length === 0) {
+    release(directory, id)
+    return { stored: [], known: [] }
+  }
+  const text = profiles.map(({ iccid, profile }) => `${JSON.stringify({ iccid, profile })}\n`).join('')
+  try {
+    // Who is cleaning up may have taken the draft for one of a killed call. It is paid for, and is put aside again.
+    while (!putAside(directory, id, ANSWER, text));
+  } catch (error) {
+    if (errnoOf(error) === undefined) throw error
+    throw new NotStored(false, directory, error)
+  }
+  try {
+    const stored = new Set((await finishAnswer(directory, id, text)).map(({ name }) => iccidOf(name)))
+    const iccids = profiles.map(({ iccid }) => iccidOf(nameOf(iccid)) ?? iccid)
+    return {
+      stored: iccids.filter((iccid) => stored.has(iccid)),
+      known: iccids.filter((iccid) => !stored.has(iccid)),
+    }
+  } catch (error) {
+    if (errnoOf(error) === undefined) throw error
+    throw new NotStored(true, directory, error)
+  }
+}
+
+/**
+ * Puts aside what is to come. It is durable then.
+ * @throws the system error
+ */
+function putAside(directory: string, id: string, kind: string, text: string): boolean {
+  const draft = pathOf(directory, DRAFT + id)
+  make(join(directory, INCOMING))
+  make(draft)
+  const path = join(draft, kind)
+  remove(path)
+  write(path, text)
+  flushFile(path)
+  flushDirectory(draft)
+  const isDone = rename(draft, pathOf(directory, id))
+  flushDirectory(join(directory, INCOMING))
+  flushDirectory(directory)
+  return isDone
+}
+
+/** @returns undefined if nothing is decided, or if it is finished */
+export function givenIn(directory: string, id: string): Given | undefined {
+  const text = read(pathOf(directory, id, 'given', 'list'))
+  if (text === undefined) return undefined
+  // What is concluded from is durable first, whoever made it.
+  flushDirectory(pathOf(directory, id))
+  return JSON.parse(text) as Given
+}
+
+/**
+ * Decides which profiles come; to give none takes a move back.
+ * @param texts those of the files, by X
+ * @returns what is decided, by whomever; undefined if it is finished
+ */
+export async function give(
+  directory: string,
+  id: string,
+  items: readonly Item[],
+  texts: ReadonlyMap<string, string>,
+): Promise<Given | undefined> {
+  const known = givenIn(directory, id)
+  if (known !== undefined) return known
+  const by = newTag()
+  const paths = items.map(({ name }) => pathIn(directory, stagedName(id, by, name)))
+  try {
+    for (const [at, { name }] of items.entries()) write(paths[at] ?? '', texts.get(name) ?? '')
+    await flushFiles(paths)
+    flushDirectory(directory)
+  } catch (error) {
+    for (const path of paths) remove(path)
+    throw error
+  }
+  const decided = decideGiven(directory, id, { by, items })
+  if (decided?.by !== by) for (const path of paths) remove(path)
+  return decided
+}
+
+function decideGiven(directory: string, id: string, given: Given): Given | undefined {
+  const draft = pathOf(directory, id, DRAFT + given.by)
+  try {
+    prepare(draft, 'list', JSON.stringify(given))
+    flushFile(join(draft, 'list'))
+    flushDirectory(draft)
+    decide(draft, pathOf(directory, id, 'given'), 'list')
+    if (exists(draft)) drop(draft, 'list')
+    flushDirectory(pathOf(directory, id))
+  } catch (error) {
+    // It is finished.
+    if (errnoOf(error) !== 'ENOENT') throw error
+  }
+  return givenIn(directory, id)
+}
+
+/** Gives each profile its name, unless it is used. It is durable then. */
+export function arrive(directory: string, id: string, { by, items }: Given): void {
+  for (const { name } of items) {
+    const staged = pathIn(directory, stagedName(id, by, name))
+    if (exists(pathIn(directory, usedName(name)))) remove(staged)
+    else rename(staged, pathIn(directory, name))
+  }
+  flushDirectory(directory)
+  dropList(directory)
+}
+
+/** Whoever comes later finds nothing to do. */
+export function close(directory: string, id: string): void {
+  if (!rename(pathOf(directory, id), pathOf(directory, CLOSED + id))) return
+  flushDirectory(join(directory, INCOMING))
+  for (const name of namesIn(directory)) if (stagedFor(name) === id) remove(pathIn(directory, name))
+  sweep(pathOf(directory, CLOSED + id))
+}
+
+/** Removes what is finished. What is left of it does no harm. */
+function sweep(path: string): void {
+  try {
+    for (const each of [ANSWER, ORDER, REQUEST]) remove(join(path, each))
+    for (const each of namesIn(path)) drop(join(path, each), 'list')
+    removeEmpty(path)
+  } catch (error) {
+    if (errnoOf(error) === undefined) throw error
+  }
+}
+
+/**
+ * Finishes what killed calls have received. A call that lives comes to no harm.
+ * @throws the system error
+ */
+export async function finishAnswers(directory: string, messages: Pick<Messages, 'tell'>): Promise<void> {
+  for (const id of openIn(directory)) {
+    const text = textOf(directory, id, ANSWER)
+    // An answer that can't be read decides nothing.
+    if (!text?.endsWith('\n')) continue
+    const { length } = await finishAnswer(directory, id, text)
+    if (length > 0)
+      messages.tell(0, `stored ${several(length, 'profile')} that an interrupted fetch has received`)
+  }
+  for (const name of namesIn(join(directory, INCOMING)))
+    if (name.startsWith(CLOSED)) sweep(join(directory, INCOMING, name))
+}
+
+/** @returns the profiles that came */
+async function finishAnswer(directory: string, id: string, text: string): Promise<readonly Item[]> {
+  const known = givenIn(directory, id)
+  const given = known ?? (await giveAnswer(directory, id, text))
+  if (given === undefined) return []
+  arrive(directory, id, given)
+  close(directory, id)
+  return given.items
+}
+
+/** Gives the profiles of an answer that the directory has not got. */
+function giveAnswer(directory: string, id: string, text: string): Promise<Given | undefined> {
+  const known = knownIn(directory)
+  const texts = new Map<string, string>()
+  for (const line of text.split('\n')) {
+    const { iccid } = fieldsOf(line)
+    if (typeof iccid !== 'string') continue
+    const digits = iccidOf(nameOf(iccid))
+    if (digits === undefined || known.has(digits)) continue
+    known.add(digits)
+    texts.set(nameOf(iccid), line)
+  }
+  return give(
+    directory,
+    id,
+    [...texts.keys()].map((name) => ({ name })),
+    texts,
+  )
+}
+
+/** What a move wants, put aside in its target. */
+export interface Order {
+  /** The identity of the source, and its path for a person. */
+  readonly source: string
+  readonly from: string
+  /** X of each. */
+  readonly names: readonly string[]
+}
+
+/** @returns undefined if there is no such order, or if it can't be read */
+function orderIn(directory: string, id: string): Order | undefined {
+  const { source, from, names } = fieldsOf(textOf(directory, id, ORDER))
+  if (typeof source !== 'string' || typeof from !== 'string' || !Array.isArray(names)) return undefined
+  return { source, from, names: names.map(String) }
+}
+
+/** The orders that are not finished, with their ids. */
+export const ordersIn = (directory: string): (Order & { readonly id: string })[] =>
+  openIn(directory).flatMap((id) => {
+    const order = orderIn(directory, id)
+    return order === undefined ? [] : { ...order, id }
+  })
+
+/**
+ * Makes the order of a move. It is durable then.
+ * @throws {Failure} `disk` if its draft is gone. It is not made again: it may be done, and what it names may be home by now
+ */
+export function putOrder(directory: string, id: string, order: Order): void {
+  if (putAside(directory, id, ORDER, JSON.stringify(order))) return
+  const hint = 'run the same command again; nothing was moved'
+  throw new Failure('disk', `the order of the move in ${directory} is gone`, hint)
+}
+
+/** Lets come what orders of moves have decided, without their sources, which end them. */
+export function finishOrders(directory: string): void {
+  for (const id of openIn(directory)) {
+    const given = orderIn(directory, id) === undefined ? undefined : givenIn(directory, id)
+    if (given !== undefined) arrive(directory, id, given)
+  }
+}
+
+/** What is to come, for a person. */
+export interface Waiting {
+  /** X of each profile of each answer of the service that is put aside. */
+  readonly answers: readonly string[][]
+  /** The requests that have no answer yet, or whose call was killed. */
+  readonly requests: readonly { count: number; station: string; time: string }[]
+  readonly orders: readonly (Order & { readonly id: string; readonly isDecided: boolean })[]
+}
+
+export function waitingIn(directory: string): Waiting {
+  const ids = openIn(directory)
+  const answers = ids.flatMap((id) => {
+    const text = textOf(directory, id, ANSWER)
+    if (text === undefined) return []
+    const iccids = text.split('\n').flatMap((line) => fieldsOf(line)['iccid'] ?? [])
+    return [iccids.map((iccid) => nameOf(String(iccid)))]
+  })
+  const orders = ordersIn(directory).map((order) => ({
+    ...order,
+    isDecided: exists(pathOf(directory, order.id, 'given')),
+  }))
+  const requests = namesIn(join(directory, INCOMING))
+    .filter((name) => name.startsWith(DRAFT))
+    .flatMap((name) => {
+      const { count, station, time } = fieldsOf(read(pathOf(directory, name, REQUEST)))
+      return typeof count === 'number' ? { count, station: String(station), time: String(time) } : []
+    })
+  return { answers, requests, orders }
+}

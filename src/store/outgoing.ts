@@ -1,0 +1,32 @@
+/** Where the moves go that have begun in a directory, for a person, and for whoever finishes them. */
+import { join } from 'node:path'
+import { flushDirectory, make, namesIn, read, remove, write } from './files.ts'
+import { OUTGOING } from './names.ts'
+
+/** A move out of a directory that is not finished. */
+export interface Outgoing {
+  /** The identity of the target, a dot, and a tag. */
+  readonly id: string
+  /** The full path of the target, as the call saw it. */
+  readonly to: string
+}
+
+const pathOf = (directory: string, id: string) => join(directory, OUTGOING, id)
+
+/** Notes where a move goes. */
+export function noteTarget(directory: string, { id, to }: Outgoing): void {
+  make(join(directory, OUTGOING))
+  if (read(pathOf(directory, id)) !== undefined) return
+  write(pathOf(directory, id), to)
+  flushDirectory(join(directory, OUTGOING))
+}
+
+export const removeNote = (directory: string, id: string): boolean => remove(pathOf(directory, id))
+
+export const outgoingIn = (directory: string): Outgoing[] =>
+  namesIn(join(directory, OUTGOING))
+    .filter((id) => /^[0-9a-f]+\.[0-9a-f]+$/.test(id))
+    .flatMap((id) => {
+      const to = read(pathOf(directory, id))
+      return to === undefined ? [] : { id, to }
+    })

@@ -1,0 +1,232 @@
+/**
+ * Receipts say what left the store: a line of JSON for each profile that is printed or moved, on another disk than the
+ * profiles. A line is appended when `__X` is durable, and before anything is printed. A backup does not know what happened
+ * after it; the receipts of all stations do.
+ */
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  fsyncSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readSync,
+  type Stats,
+  statfsSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import { diskFailure, errnoOf, UsageError } from '../failure.ts'
+import { pause } from '../pause.ts'
+import { fileRights, flushDirectory, patiently } from './files.ts'
+import { looking } from './listing.ts'
+import { fieldsOf, iccidOf, nameOf } from './names.ts'
+
+export interface Receipt {
+  /** RFC 3339, by the clock of the station. */
+  readonly time: string
+  readonly station: string
+  /** The digits, without a filler. */
+  readonly iccid: string
+  /** Null if the call named none. */
+  readonly device: string | null
+  /** The full path of the directory that had the profile. */
+  readonly directory: string
+  /** It was handed out before. */
+  readonly again?: true
+  /** It left: the full path of the target, the id of the move, and the identity of the directory that it left. */
+  readonly to?: string
+  readonly move?: string
+  readonly from?: string
+  /** What the station has found out about the device. */
+  readonly result?: 'pass' | 'fail'
+  readonly note?: string
+  /** Where it was read, such as `line-1.jsonl:12`. */
+  readonly source?: string
+}
+
+/** How each line begins. */
+const BEGINNING = '{"time":"'
+
+/** Whether a text is the beginning of a receipt: a full disk or a power cut leaves that. */
+const isBegun = (text: string) => text.startsWith(BEGINNING) || BEGINNING.startsWith(text)
+
+/** In bytes. The last line of a file is not longer. */
+const LONGEST_LINE = 64 * 1024
+const USUAL_LINE = 512
+
+const STANDARD_OUTPUT = 1
+
+/** Another station writes its lines at once. What is torn for that long was left by a killed call. */
+const TORN_MS = 200
+
+const OTHER_HINT = 'name a new file, such as receipt.jsonl'
+const CHANGED_HINT =
+  'name the files that the stations have written, as they are: a receipt is UTF-8, and what an editor or >> of PowerShell has written again may have lost letters'
+const isOther = (path: string) => new UsageError(`${path} is not a file of receipts`, OTHER_HINT)
+
+export interface ReceiptFile {
+  readonly path: string
+  /**
+   * Appends a line for each, with one write, and flushes them.
+   * @throws {Failure} `disk`
+   */
+  append(receipts: readonly Receipt[]): void
+}
+
+/**
+ * Makes sure, before anything is claimed, that receipts can be appended to a file.
+ * @param directories of profiles; a new file gets the rights of the first one
+ * @param count how many lines are to come
+ * @throws {Failure} `usage` if it is another file, `disk`
+ */
+export function openReceipt(
+  path: string,
+  directories: readonly [string, ...string[]],
+  count = 1,
+): ReceiptFile {
+  if (iccidOf(basename(path)) !== undefined)
+    throw new UsageError(`${path}: a receipt can't have the name of a profile`, OTHER_HINT)
+  const rights = looking(directories[0], () => fileRights(directories[0]))
+  writing(path, () => {
+    const status = statSync(path, { throwIfNoEntry: false })
+    if (status !== undefined && (!status.isFile() || isOutput(status))) throw isOther(path)
+    if (status !== undefined && !isBegun(readPart(path, 0, BEGINNING.length))) throw isOther(path)
+    closeSync(patiently(() => openSync(path, 'a', rights)))
+    mend(path)
+    const { bavail, blocks, bsize } = statfsSync(path)
+    if (blocks > 0 && bavail * bsize < count * USUAL_LINE)
+      throw Object.assign(new Error('ENOSPC'), { code: 'ENOSPC' })
+    // A power cut could take the name of a new file, and all that was appended with it.
+    if ((status?.size ?? 0) === 0) flushDirectory(dirname(path))
+  })
+  return { path, append: (receipts) => writing(path, () => append(path, receipts)) }
+}
+
+function writing(path: string, action: () => void): void {
+  try {
+    action()
+  } catch (error) {
+    throw diskFailure(`can't write the receipt ${path}`, error)
+  }
+}
+
+function append(path: string, receipts: readonly Receipt[]): void {
+  const lines = receipts.map(({ time, station, iccid, device, directory, ...rest }) =>
+    JSON.stringify({ time, station, iccid, device, directory, ...rest }),
+  )
+  mend(path)
+  // The file is not made again: where a stick was, there may be a directory of another disk.
+  const file = patiently(() => openSync(path, constants.O_WRONLY | constants.O_APPEND))
+  try {
+    writeFileSync(file, lines.map((line) => `${line}\n`).join(''))
+    fsyncSync(file)
+  } finally {
+    closeSync(file)
+  }
+}
+
+/**
+ * Makes a file end with a whole line. A part of one was left by a call that was killed, or whose disk was full or lost its
+ * power: that call printed nothing, and the part is cut off.
+ */
+function mend(path: string): void {
+  for (;;) {
+    const { size } = statSync(path)
+    const text = readPart(path, Math.max(0, size - LONGEST_LINE), LONGEST_LINE)
+    const last = text.slice(text.lastIndexOf('\n') + 1)
+    if (last === '') return
+    if (parseReceipt(last) !== undefined) writeFileSync(path, '\n', { flag: 'a' })
+    else if (!isTorn(last)) throw isOther(path)
+    else {
+      pause(TORN_MS)
+      if (statSync(path).size === size) truncateSync(path, size - last.length)
+    }
+  }
+}
+
+/** As latin1: a character of several bytes may be torn, too. */
+function readPart(path: string, at: number, length: number): string {
+  const bytes = Buffer.alloc(length)
+  const file = patiently(() => openSync(path, 'r'))
+  try {
+    return bytes.toString('latin1', 0, readSync(file, bytes, 0, length, at))
+  } finally {
+    closeSync(file)
+  }
+}
+
+/** Whether a file is the one that standard output goes to. Windows can't describe a serial port, which is no file. */
+function isOutput({ dev, ino }: Stats): boolean {
+  try {
+    const output = fstatSync(STANDARD_OUTPUT)
+    return output.dev === dev && output.ino === ino
+  } catch (error) {
+    if (errnoOf(error) === undefined) throw error
+    return false
+  }
+}
+
+/**
+ * Reads receipts: files, or all `*.jsonl` in a directory.
+ * @throws {Failure} `usage` if a line is no receipt, `disk` if a file can't be read
+ */
+export function readReceipts(paths: readonly string[]): Receipt[] {
+  const all: Receipt[] = []
+  for (const path of paths) {
+    try {
+      for (const file of filesAt(path)) readFile(file, all)
+    } catch (error) {
+      const hint = 'name each file of receipts, or a directory with all of them'
+      throw diskFailure(`can't read the receipts ${path}`, error, hint)
+    }
+  }
+  return all
+}
+
+function filesAt(path: string): string[] {
+  if (!statSync(path).isDirectory()) return [path]
+  const names = readdirSync(path).filter((name) => name.endsWith('.jsonl') && !name.startsWith('.'))
+  if (names.length > 0) return names.sort().map((name) => join(path, name))
+  throw new UsageError(`no file *.jsonl is in ${path}`, 'name each file of receipts')
+}
+
+function readFile(path: string, all: Receipt[]): void {
+  const bytes = readFileSync(path)
+  for (let at = 0, number = 1; at < bytes.length; number++) {
+    const newline = bytes.indexOf('\n', at)
+    const end = newline < 0 ? bytes.length : newline
+    const line = bytes.toString('utf8', at, end)
+    const receipt = parseReceipt(line)
+    const source = `${path}:${number}`
+    if (receipt !== undefined) all.push(Object.assign(receipt, { source }))
+    else if (line.trim() !== '' && (newline >= 0 || !isTorn(line)))
+      throw new UsageError(`${source} is not a receipt`, CHANGED_HINT)
+    at = end + 1
+  }
+}
+
+/** Whether a call that was killed, a full disk or a power cut may have left the last line of a file. */
+function isTorn(line: string): boolean {
+  // A power cut may leave zeros where something was about to be written.
+  return isBegun(line.replaceAll('\0', '')) && Object.keys(fieldsOf(line)).length === 0
+}
+
+const isText = (value: unknown): value is string => typeof value === 'string' && value !== ''
+const isTextOrNone = (value: unknown) => value === undefined || isText(value)
+
+/** @returns undefined if the line is not a whole receipt, or if it has lost a letter on its way */
+function parseReceipt(line: string): Receipt | undefined {
+  const fields = fieldsOf(line)
+  const { time, station, iccid, device, directory, again, to, move, from, result, note } = fields
+  if (!(isText(time) && isText(station) && isText(iccid) && isText(directory))) return undefined
+  if (iccidOf(nameOf(iccid)) !== iccid || Number.isNaN(Date.parse(time))) return undefined
+  if ((device !== null && !isText(device)) || line.includes('\ufffd')) return undefined
+  if (![to, move, from, note].every(isTextOrNone) || isText(to) !== isText(move)) return undefined
+  if (again !== undefined && again !== true) return undefined
+  if (result !== undefined && ((result !== 'pass' && result !== 'fail') || device === null)) return undefined
+  return fields as unknown as Receipt
+}

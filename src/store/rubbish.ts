@@ -1,0 +1,92 @@
+/**
+ * Removes what killed calls have left and nobody reads, once it is an hour old by the clock of its file server. A call may
+ * have slept for that long, so each name is replaced by another one before anything in it goes: who wakes up finds nothing,
+ * and begins again.
+ */
+import { lstatSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import { errnoOf } from '../failure.ts'
+import { type Messages, several } from '../words.ts'
+import { exists, namesIn, read, remove, removeEmpty, rename, write } from './files.ts'
+import { openIn } from './incoming.ts'
+import {
+  CLAIMS,
+  DEVICES,
+  decisionTag,
+  draftTag,
+  FREE_LIST,
+  fieldsOf,
+  IDENTITY,
+  INCOMING,
+  newTag,
+  parseHeld,
+  pathIn,
+  stagedFor,
+} from './names.ts'
+
+const OLD_MS = 3_600_000
+
+/**
+ * @param names what is in the directory
+ * @throws the system error
+ */
+export function removeRubbish(
+  directory: string,
+  names: readonly string[],
+  messages: Pick<Messages, 'warn'>,
+): void {
+  const open = new Set(openIn(directory))
+  const held = new Set(names.flatMap((name) => parseHeld(name)?.tag ?? []))
+  const left = names.filter((name) => {
+    const id = stagedFor(name)
+    const tag = draftTag(name) ?? decisionTag(name)
+    if (id !== undefined) return !open.has(id)
+    if (tag !== undefined) return !held.has(tag)
+    return name.startsWith(`${FREE_LIST}~`) || name.startsWith(`${IDENTITY}~`)
+  })
+  const paths = left.map((name) => pathIn(directory, name))
+  for (const place of [CLAIMS, DEVICES, INCOMING].map((name) => join(directory, name)))
+    for (const name of namesIn(place))
+      if (name.startsWith('~') || basename(place) === CLAIMS) paths.push(join(place, name))
+  if (paths.length === 0) return
+  const now = serverTime(directory)
+  for (const path of paths) if (now - timeOf(path) > OLD_MS) removeUnder(directory, path, messages)
+}
+
+/** In milliseconds since 1970, as the file server sees it: that of a file made just now. */
+function serverTime(directory: string): number {
+  const path = pathIn(directory, `.~${newTag()}`)
+  write(path, '')
+  try {
+    return timeOf(path)
+  } finally {
+    remove(path)
+  }
+}
+
+const timeOf = (path: string): number =>
+  lstatSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Number.POSITIVE_INFINITY
+
+/** Takes it away under a name that nobody knows. */
+function removeUnder(directory: string, path: string, messages: Pick<Messages, 'warn'>): void {
+  const place = dirname(path)
+  const to = join(place, `${place === directory ? '.' : ''}~${newTag()}`)
+  try {
+    // An empty directory is what is left of a claim that was voided. A text is nobody's rubbish.
+    if (decisionTag(basename(path)) !== undefined) removeEmpty(path)
+    else if (rename(path, to)) empty(to, messages)
+  } catch (error) {
+    if (errnoOf(error) === undefined) throw error
+  }
+}
+
+function empty(path: string, messages: Pick<Messages, 'warn'>): void {
+  if (!lstatSync(path).isDirectory()) return void remove(path)
+  const { count, time, station } = fieldsOf(read(join(path, 'request')))
+  if (typeof count === 'number' && !exists(join(path, 'answer')))
+    messages.warn(
+      `a request for ${several(count, 'profile')} of ${time} (station ${station}) has no answer: they may be paid for and lost; ask the service provider`,
+    )
+  for (const name of namesIn(path)) remove(join(path, name))
+  removeEmpty(path)
+}

@@ -1,0 +1,63 @@
+/** Where one profile is. It is in one place: unused, used, held, or put aside; otherwise it is gone, or on its way. */
+import { exists, namesIn, readText, remove, write } from './files.ts'
+import {
+  asideName,
+  type Held,
+  iccidOf,
+  nameOf,
+  newTag,
+  parseHeld,
+  parseUsed,
+  pathIn,
+  type Used,
+  usedName,
+} from './names.ts'
+
+/** `name` is X. */
+export type State =
+  | { readonly state: 'unused'; readonly name: string }
+  | { readonly state: 'used'; readonly name: string; readonly used: Used; readonly text: string }
+  | { readonly state: 'held'; readonly name: string; readonly held: Held }
+  | { readonly state: 'aside'; readonly name: string }
+  | { readonly state: 'gone' }
+
+/** A filler F does not make it another profile. */
+const spellings = (iccid: string): string[] => ['', 'F', 'f'].map((filler) => nameOf(iccid + filler))
+
+/**
+ * The one function that says where a profile is. A used file counts before an unused one, which is rubbish beside it.
+ * @param iccid without a filler
+ * @throws {UnusableProfile} if its used file is no profile, or can't be read
+ */
+export function stateOf(directory: string, iccid: string): State {
+  const names = spellings(iccid)
+  return lookAt(directory, names) ?? inList(directory, iccid) ?? lookAt(directory, names) ?? { state: 'gone' }
+}
+
+function lookAt(directory: string, names: readonly string[]): State | undefined {
+  for (const name of names) {
+    const text = exists(pathIn(directory, usedName(name)))
+      ? readText(pathIn(directory, usedName(name)))
+      : undefined
+    const used = parseUsed(text)
+    if (text !== undefined && used !== undefined) return { state: 'used', name, used, text }
+  }
+  const unused = names.find((name) => exists(pathIn(directory, name)))
+  return unused === undefined ? undefined : { state: 'unused', name: unused }
+}
+
+function inList(directory: string, iccid: string): State | undefined {
+  for (const name of namesIn(directory)) {
+    const held = parseHeld(name)
+    if (held !== undefined && iccidOf(held.name) === iccid) return { state: 'held', name: held.name, held }
+  }
+  const aside = spellings(iccid).find((name) => exists(pathIn(directory, asideName(name))))
+  return aside === undefined ? undefined : { state: 'aside', name: aside }
+}
+
+/** On NFS, a look is fresh after a step of this client in the directory: it makes and removes a file. */
+export function refresh(directory: string): void {
+  const path = pathIn(directory, `.~${newTag()}`)
+  write(path, '')
+  remove(path)
+}
