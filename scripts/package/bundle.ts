@@ -24,12 +24,12 @@ const clipanion: Plugin = {
   },
 }
 
-/** What the other commands load when they run. The program for `next` goes without. */
+/** The other commands. The program for `next` goes without. */
 const others: Plugin = {
   name: 'others',
   setup({ onResolve }) {
-    onResolve({ filter: /^\.\.\// }, ({ kind, importer, path }) =>
-      kind === 'dynamic-import' && /cli.commands/.test(importer) ? { path, external: true } : undefined,
+    onResolve({ filter: /commands.all\.ts$/ }, ({ kind, path }) =>
+      kind === 'dynamic-import' ? { path, external: true } : undefined,
     )
   },
 }
