@@ -61,11 +61,14 @@ const placesOf = (directory: string, device: string): readonly [string, string] 
 const isIccid = (name: string): boolean => /^\d+$/.test(name)
 
 /** What is recorded at a place. A power cut may have taken the serial number: then the place itself says whose it is. */
-function recordAt(place: string, device: string | undefined): DeviceRecord | undefined {
-  const iccid = namesIn(place).find(isIccid)
+const recordAt = (place: string, device?: string): DeviceRecord | undefined =>
+  recordIn(place, namesIn(place), device)
+
+function recordIn(place: string, names: readonly string[], device = ''): DeviceRecord | undefined {
+  const iccid = names.find(isIccid)
   if (iccid === undefined) return undefined
   const said = fieldsOf(read(join(place, iccid)))['device']
-  return { device: typeof said === 'string' ? said : (device ?? ''), iccid }
+  return { device: typeof said === 'string' ? said : device, iccid }
 }
 
 /** Where the record of a device is. */
@@ -86,13 +89,14 @@ export function twinOf(directory: string, device: string): string | undefined {
   return other === device ? undefined : other
 }
 
-/** Also those of a directory that another program has put something into. */
-export const records = (directory: string): DeviceRecord[] => {
-  const devices = join(directory, DEVICES)
-  return namesIn(devices)
+/** The places of all devices. Other programs may have put something else there. */
+const placesIn = (directory: string): string[] =>
+  namesIn(join(directory, DEVICES))
     .filter((name) => !name.startsWith('~'))
-    .flatMap((name) => recordAt(join(devices, name), undefined) ?? [])
-}
+    .map((name) => join(directory, DEVICES, name))
+
+export const records = (directory: string): DeviceRecord[] =>
+  placesIn(directory).flatMap((place) => recordAt(place) ?? [])
 
 /**
  * Records the profiles of devices, each unless it has one. They are durable then.
@@ -143,11 +147,22 @@ export function addResult(directory: string, device: string, result: Result): vo
 /** The results of a device, in the order of time. */
 export function resultsOf(directory: string, device: string): Result[] {
   const place = ownPlace(directory, device)
-  if (place === undefined) return []
-  return namesIn(place)
+  return place === undefined ? [] : resultsAt(place, namesIn(place))
+}
+
+const resultsAt = (place: string, names: readonly string[]): Result[] =>
+  names
     .filter((name) => RESULT.test(name))
     .flatMap((name) => parseResult(read(join(place, name))) ?? [])
     .sort((a, b) => Date.parse(a.time) - Date.parse(b.time))
+
+/** All records with the results of each device, in one pass. Of a device whose serial number is lost, `device` is empty. */
+export function histories(directory: string): (DeviceRecord & { readonly results: readonly Result[] })[] {
+  return placesIn(directory).flatMap((place) => {
+    const names = namesIn(place)
+    const record = recordIn(place, names)
+    return record === undefined ? [] : [{ ...record, results: resultsAt(place, names) }]
+  })
 }
 
 /** @returns undefined if a power cut has torn it, or if it is no result */
