@@ -12,6 +12,7 @@ import {
   closeIn,
   enter,
   finishAnswers,
+  finishStick,
   flushDirectory,
   type Given,
   Guard,
@@ -37,7 +38,7 @@ import {
   putOrder,
   type ReceiptFile,
   readText,
-  removeFile,
+  removeAll,
   removeNote,
   removeRubbish,
   stationName,
@@ -84,6 +85,7 @@ export async function moveProfiles(move: Move): Promise<void> {
       const what = move.isBack ? backWords(moved, target) : `${several(moved, 'profile')} moved to ${target}`
       return messages.tell(0, `finished an interrupted move: ${what}; nothing else was moved`)
     }
+    await finishStick(source, messages)
     await releaseClosed(move)
     if (move.isBack) return messages.tell(0, `no interrupted move from ${source} to ${target} is left`)
     await begin(move, own, receipt)
@@ -186,7 +188,7 @@ async function finish(move: Move, id: string, receipt: ReceiptFile | undefined):
     await forget(source, id, undefined)
     return 0
   }
-  arriveIn(target, id, given)
+  await arriveIn(target, id, given, ({ name, tag = '' }) => readText(placesOf(source, { name, tag }).held))
   await forget(source, id, given)
   checkIdentity(source, own)
   closeIn(target, id)
@@ -271,7 +273,7 @@ const heldBy = (source: string, id: string): Held[] => listHeld(source).filter((
  */
 async function forget(source: string, id: string, given: Given | undefined): Promise<void> {
   const come = new Set(given?.items.map(({ tag }) => tag))
-  for (const { name, tag = '' } of given?.items ?? []) removeFile(placesOf(source, { name, tag }).held)
+  removeAll((given?.items ?? []).map(({ name, tag = '' }) => placesOf(source, { name, tag }).held))
   const guard = new Guard(source)
   try {
     for (const held of heldBy(source, id))

@@ -1,5 +1,5 @@
 /** Hands profiles out: claims them, flushes, writes the receipt, and prints. What is used and can't be printed is named. */
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { Failure, reasonOf } from '../failure.ts'
 import { decryptor } from '../key/decrypt.ts'
 import type { PrivateKey } from '../key/private-key.ts'
@@ -8,6 +8,7 @@ import type { Format } from '../profile/json.ts'
 import {
   clear,
   enter,
+  finishStick,
   flushDirectory,
   flushFile,
   looking,
@@ -67,6 +68,7 @@ export async function handOut(order: Order, print: Print): Promise<void> {
   const { directory, devices, key, hold } = order
   const messages = heldBack(order.messages)
   looking(directory, () => enter(directory, messages, devices !== undefined))
+  await looking(directory, () => finishStick(directory, messages))
   const receipt = order.receipt === undefined ? undefined : openReceipt(order.receipt, [directory])
   const decrypt = await decryptor(key, order.count)
   const beforeDecision = () => {
@@ -102,7 +104,7 @@ function flushAgain(taken: readonly Taken[], directory: string, messages: Messag
 const receiptsOf = (taken: readonly Taken[], directory: string) => {
   const time = new Date().toISOString()
   return taken.map(({ iccid, device, isAgain }) => ({
-    ...{ time, station: stationName(), device: device ?? null, iccid, directory },
+    ...{ time, station: stationName(), device: device ?? null, iccid, directory: resolve(directory) },
     ...(isAgain && { again: true as const }),
   }))
 }

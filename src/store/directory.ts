@@ -17,6 +17,7 @@ export {
 export {
   addResult,
   type DeviceRecord,
+  histories,
   isTwin,
   makeRecords,
   type Result,
@@ -31,15 +32,16 @@ export {
   flushFile,
   make as makeDirectory,
   readText,
-  remove as removeFile,
+  removeAll,
 } from './files.ts'
 export { Guard } from './guard.ts'
-export { enter, identityIn, identityOf, identityState, renewIdentity } from './identity.ts'
+export { enter, identitiesOf, identityIn, identityOf, identityState, renewIdentity } from './identity.ts'
 export {
   arrive as arriveIn,
   close as closeIn,
   finishAnswers,
   finishOrders,
+  finishStick,
   type Given,
   give,
   givenIn,

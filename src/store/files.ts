@@ -77,14 +77,42 @@ export function namesIn(path: string): string[] {
 /** @returns false if there is no such file */
 export const remove = (path: string): boolean =>
   ifThere(() => {
-    unlinkSync(path)
+    takeOff([path], unlinkSync)
     return true
   }) ?? false
+
+/** So many files are open at once. */
+const OPEN_AT_ONCE = 200
+
+/** Removes many files of one directory. Those that are gone are no error. */
+export function removeAll(paths: readonly string[]): void {
+  if (!isOnFat(dirname(paths[0] ?? '.'))) for (const path of paths) remove(path)
+  else
+    for (let at = 0; at < paths.length; at += OPEN_AT_ONCE)
+      takeOff(paths.slice(at, at + OPEN_AT_ONCE).filter(exists), unlinkSync)
+}
+
+/**
+ * Removes names. On FAT, Linux frees the clusters of a file that nobody has open; its name must be off the disk before, or a
+ * power cut leaves a name for what belongs to another file.
+ */
+function takeOff(paths: readonly string[], action: (path: string) => void): void {
+  const [first] = paths
+  if (first === undefined) return
+  const above = dirname(first)
+  const open = isOnFat(above) ? paths.map((path) => openSync(path, 'r')) : []
+  try {
+    for (const path of paths) action(path)
+    if (open.length > 0) flushDirectory(above)
+  } finally {
+    for (const file of open) closeSync(file)
+  }
+}
 
 /** Leaves a directory that is not empty, and a name that is none. */
 export function removeEmpty(path: string): void {
   try {
-    rmdirSync(path)
+    takeOff([path], rmdirSync)
   } catch (error) {
     if (errnoOf(error) === undefined) throw error
   }
@@ -134,10 +162,16 @@ export function write(path: string, text: string | Uint8Array): void {
   closeSync(file)
 }
 
+/** On FAT, a new directory that was not flushed has any entries after a power cut, and Linux sets all of it read-only. */
+function makeDirectory(path: string): void {
+  mkdirSync(path, { mode: rightsIn(dirname(path)) })
+  if (isOnFat(dirname(path))) flushDirectory(path)
+}
+
 /** Makes a directory that stays. */
 export function make(path: string): string {
   try {
-    mkdirSync(path, { mode: rightsIn(dirname(path)) })
+    makeDirectory(path)
   } catch (error) {
     if (errnoOf(error) !== 'EEXIST' && !exists(path)) throw error
   }
@@ -150,7 +184,7 @@ export function make(path: string): string {
  */
 export function makeNew(path: string): boolean {
   try {
-    mkdirSync(path, { mode: rightsIn(dirname(path)) })
+    makeDirectory(path)
     return true
   } catch (error) {
     if (errnoOf(error) !== 'EEXIST') throw error
@@ -165,7 +199,7 @@ const IN_THE_WAY = ['ENOTEMPTY', 'EEXIST', 'EACCES', 'EBUSY', 'EPERM', 'ESTALE']
 export function prepare(path: string, entry: string, text: string): void {
   const place = dirname(path)
   if (basename(place).startsWith('.') && !exists(place)) make(place)
-  mkdirSync(path, { mode: rightsIn(place) })
+  makeDirectory(path)
   write(join(path, entry), text)
 }
 
@@ -262,6 +296,7 @@ const openToFlush = (path: string) => ifThere(() => openSync(path, TO_FLUSH))
  */
 export async function flushFiles(paths: readonly string[]): Promise<void> {
   if (paths.length === 1) return flushFile(paths[0] ?? '')
+  for (const directory of new Set(paths.map(dirname))) if (isOnFat(directory)) flushDirectory(directory)
   for (let at = 0; at < paths.length; at += FLUSHES_AT_ONCE)
     await Promise.all(paths.slice(at, at + FLUSHES_AT_ONCE).map(flushInThread))
 }
@@ -282,6 +317,8 @@ export const flushDirectories = (paths: readonly string[]): Promise<void> =>
 
 /** One file, holding up the event loop. */
 export function flushFile(path: string): void {
+  // On FAT, Linux writes the length of a file before the table of its clusters, which the directory's flush writes.
+  if (isOnFat(dirname(path))) flushDirectory(dirname(path))
   const file = openToFlush(path)
   if (file !== undefined) flushAndClose(file)
 }
@@ -327,7 +364,7 @@ function typeOf(path: string): number {
   return known
 }
 
-export const isOnFat = (path: string): boolean => FAT.includes(typeOf(path))
+export const isOnFat = (directory: string): boolean => FAT.includes(typeOf(directory))
 
 /** Whether two renames of one file may both succeed, as on Windows and over SMB. */
 export const canTwoWin = (directory: string): boolean => !EXACT.includes(typeOf(directory))

@@ -14,6 +14,7 @@ import {
   flushDirectory,
   flushFile,
   flushFiles,
+  isOnFat,
   make,
   namesIn,
   prepare,
@@ -36,6 +37,7 @@ import {
   stationName,
   usedName,
 } from './names.ts'
+import { arriveOnStick, decideOnStick, putAsideOnStick } from './stick.ts'
 import { dropList } from './unused.ts'
 
 /** A profile that comes. By a move, with the tag that holds it in the other directory. */
@@ -163,6 +165,11 @@ export async function receive(
  */
 function putAside(directory: string, id: string, kind: string, text: string): boolean {
   const draft = pathOf(directory, DRAFT + id)
+  if (isOnFat(directory)) {
+    putAsideOnStick(pathOf(directory, id), kind, text)
+    release(directory, id)
+    return true
+  }
   make(join(directory, INCOMING))
   make(draft)
   const path = join(draft, kind)
@@ -179,7 +186,7 @@ function putAside(directory: string, id: string, kind: string, text: string): bo
 /** @returns undefined if nothing is decided, or if it is finished */
 export function givenIn(directory: string, id: string): Given | undefined {
   const text = read(pathOf(directory, id, 'given', 'list'))
-  if (text === undefined) return undefined
+  if (!text?.endsWith('}')) return undefined
   // What is concluded from is durable first, whoever made it.
   flushDirectory(pathOf(directory, id))
   return JSON.parse(text) as Given
@@ -199,9 +206,10 @@ export async function give(
   const known = givenIn(directory, id)
   if (known !== undefined) return known
   const by = newTag()
-  const paths = items.map(({ name }) => pathIn(directory, stagedName(id, by, name)))
+  const staged = isOnFat(directory) ? [] : items
+  const paths = staged.map(({ name }) => pathIn(directory, stagedName(id, by, name)))
   try {
-    for (const [at, { name }] of items.entries()) write(paths[at] ?? '', texts.get(name) ?? '')
+    for (const [at, { name }] of staged.entries()) write(paths[at] ?? '', texts.get(name) ?? '')
     await flushFiles(paths)
     flushDirectory(directory)
   } catch (error) {
@@ -215,6 +223,8 @@ export async function give(
 
 function decideGiven(directory: string, id: string, given: Given): Given | undefined {
   const draft = pathOf(directory, id, DRAFT + given.by)
+  if (isOnFat(directory))
+    return JSON.parse(decideOnStick(pathOf(directory, id, 'given'), JSON.stringify(given)))
   try {
     prepare(draft, 'list', JSON.stringify(given))
     flushFile(join(draft, 'list'))
@@ -229,19 +239,33 @@ function decideGiven(directory: string, id: string, given: Given): Given | undef
   return givenIn(directory, id)
 }
 
-/** Gives each profile its name, unless it is used. It is durable then. */
-export function arrive(directory: string, id: string, { by, items }: Given): void {
-  for (const { name } of items) {
-    const staged = pathIn(directory, stagedName(id, by, name))
-    if (exists(pathIn(directory, usedName(name)))) remove(staged)
-    else rename(staged, pathIn(directory, name))
-  }
+/**
+ * Gives each profile its name, unless it is used. It is durable then.
+ * @param textOf what the file of a profile says where it comes from: only a stick needs it
+ */
+export async function arrive(
+  directory: string,
+  id: string,
+  { by, items }: Given,
+  textOf: (item: Item) => string | undefined,
+): Promise<void> {
+  if (isOnFat(directory)) await arriveOnStick(directory, items, textOf)
+  else
+    for (const { name } of items) {
+      const staged = pathIn(directory, stagedName(id, by, name))
+      if (exists(pathIn(directory, usedName(name)))) remove(staged)
+      else rename(staged, pathIn(directory, name))
+    }
   flushDirectory(directory)
   dropList(directory)
 }
 
 /** Whoever comes later finds nothing to do. */
 export function close(directory: string, id: string): void {
+  if (isOnFat(directory)) {
+    sweep(pathOf(directory, id))
+    return
+  }
   if (!rename(pathOf(directory, id), pathOf(directory, CLOSED + id))) return
   flushDirectory(join(directory, INCOMING))
   for (const name of namesIn(directory)) if (stagedFor(name) === id) remove(pathIn(directory, name))
@@ -279,31 +303,34 @@ export async function finishAnswers(directory: string, messages: Pick<Messages, 
 /** @returns the profiles that came */
 async function finishAnswer(directory: string, id: string, text: string): Promise<readonly Item[]> {
   const known = givenIn(directory, id)
-  const given = known ?? (await giveAnswer(directory, id, text))
+  const texts = textsIn(text)
+  const given = known ?? (await giveAnswer(directory, id, texts))
   if (given === undefined) return []
-  arrive(directory, id, given)
+  await arrive(directory, id, given, ({ name }) => texts.get(name))
   close(directory, id)
   return given.items
 }
 
+/** The texts of the profiles of an answer, by X. */
+function textsIn(answer: string): Map<string, string> {
+  const lines = answer.split('\n').map((line) => [fieldsOf(line)['iccid'], line] as const)
+  return new Map(lines.flatMap(([iccid, line]) => (typeof iccid === 'string' ? [[nameOf(iccid), line]] : [])))
+}
+
 /** Gives the profiles of an answer that the directory has not got. */
-function giveAnswer(directory: string, id: string, text: string): Promise<Given | undefined> {
+function giveAnswer(
+  directory: string,
+  id: string,
+  texts: ReadonlyMap<string, string>,
+): Promise<Given | undefined> {
   const known = knownIn(directory)
-  const texts = new Map<string, string>()
-  for (const line of text.split('\n')) {
-    const { iccid } = fieldsOf(line)
-    if (typeof iccid !== 'string') continue
-    const digits = iccidOf(nameOf(iccid))
-    if (digits === undefined || known.has(digits)) continue
-    known.add(digits)
-    texts.set(nameOf(iccid), line)
-  }
-  return give(
-    directory,
-    id,
-    [...texts.keys()].map((name) => ({ name })),
-    texts,
-  )
+  const items = [...texts.keys()].flatMap((name) => {
+    const iccid = iccidOf(name)
+    if (iccid === undefined || known.has(iccid)) return []
+    known.add(iccid)
+    return { name }
+  })
+  return give(directory, id, items, texts)
 }
 
 /** What a move wants, put aside in its target. */
@@ -339,12 +366,29 @@ export function putOrder(directory: string, id: string, order: Order): void {
   throw new Failure('disk', `the order of the move in ${directory} is gone`, hint)
 }
 
-/** Lets come what orders of moves have decided, without their sources, which end them. */
-export function finishOrders(directory: string): void {
-  for (const id of openIn(directory)) {
-    const given = orderIn(directory, id) === undefined ? undefined : givenIn(directory, id)
-    if (given !== undefined) arrive(directory, id, given)
+/** Lets come what orders of moves have decided, without their sources, which end them. A stick needs the source. */
+export async function finishOrders(directory: string): Promise<void> {
+  if (isOnFat(directory)) return
+  for (const { id } of ordersIn(directory)) {
+    const given = givenIn(directory, id)
+    if (given !== undefined) await arrive(directory, id, given, () => undefined)
   }
+}
+
+/**
+ * Before profiles leave a stick: as long as something is on its way into it, its files may have no contents, and whoever
+ * finishes that writes them again.
+ * @throws {Failure} `no-profiles`
+ */
+export async function finishStick(directory: string, messages: Pick<Messages, 'tell'>): Promise<void> {
+  if (!isOnFat(directory)) return
+  await finishAnswers(directory, messages)
+  if (ordersIn(directory).length === 0) return
+  throw new Failure(
+    'no-profiles',
+    `a move into ${directory} was interrupted`,
+    'run that command again: it finishes the move; nothing was claimed',
+  )
 }
 
 /** What is to come, for a person. */

@@ -18,7 +18,7 @@ import {
   truncateSync,
   writeFileSync,
 } from 'node:fs'
-import { basename, dirname, join } from 'node:path'
+import { basename, dirname, join, resolve } from 'node:path'
 import { diskFailure, errnoOf, UsageError } from '../failure.ts'
 import { pause } from '../pause.ts'
 import { fileRights, flushDirectory, patiently } from './files.ts'
@@ -116,7 +116,7 @@ function writing(path: string, action: () => void): void {
 
 function append(path: string, receipts: readonly Receipt[]): void {
   const lines = receipts.map(({ time, station, iccid, device, directory, ...rest }) =>
-    JSON.stringify({ time, station, iccid, device, directory, ...rest }),
+    JSON.stringify({ time, station, iccid, device, directory: resolve(directory), ...rest }),
   )
   mend(path)
   // The file is not made again: where a stick was, there may be a directory of another disk.

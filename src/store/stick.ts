@@ -1,0 +1,102 @@
+/**
+ * What comes to a stick (FAT, exFAT), where a power cut or a pull during a rename may cost both names. So nothing is
+ * renamed there: each file gets its name when it is made, a name without contents is filled by the same command, and the
+ * directory that is made first decides. One machine has a stick at a time. The order of flushes that Linux needs there is in
+ * files.ts.
+ */
+import { readFileSync, statSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { errnoOf, UnusableProfile } from '../failure.ts'
+import { pause } from '../pause.ts'
+import { parseStored } from '../profile/stored.ts'
+import {
+  flushDirectory,
+  flushFile,
+  flushFiles,
+  make,
+  makeNew,
+  read,
+  readText,
+  write,
+} from './files.ts'
+import { look } from './listing.ts'
+import { iccidOf, pathIn } from './names.ts'
+
+const TRIES = 50
+const PAUSE_MS = 20
+
+/** Writes a new file, or what a power cut has left of it. Others may write the same. */
+function fill(path: string, text: string): void {
+  const above = dirname(path)
+  const { size } = statSync(above)
+  try {
+    write(path, '')
+  } catch (error) {
+    if (errnoOf(error) !== 'EEXIST') throw error
+  }
+  // The directory has grown: nobody may read what was in its new cluster.
+  if (statSync(above).size !== size) flushDirectory(above)
+  writeFileSync(path, text, { flag: 'r+' })
+}
+
+/** Puts aside what is to come. It is durable then. */
+export function putAsideOnStick(place: string, kind: string, text: string): void {
+  make(dirname(place))
+  make(place)
+  fill(join(place, kind), text)
+  flushFile(join(place, kind))
+}
+
+/**
+ * Decides which profiles come: who makes the directory first writes the list. If it is not there after a second, a power
+ * cut took it, or a kill.
+ * @param text JSON of an object
+ * @returns what is decided
+ */
+export function decideOnStick(place: string, text: string): string {
+  const list = join(place, 'list')
+  const isFirst = makeNew(place)
+  for (let tries = isFirst ? 0 : TRIES; tries > 0; tries--) {
+    const decided = read(list)
+    if (decided?.endsWith('}')) return decided
+    pause(PAUSE_MS)
+  }
+  fill(list, text)
+  flushFile(list)
+  return readFileSync(list, 'utf8')
+}
+
+/**
+ * Writes each profile under its name, unless the directory has it. They are durable then.
+ * @param textOf what a profile's file says where it comes from; undefined if that has forgotten it, because it has come
+ */
+export async function arriveOnStick<I extends { readonly name: string }>(
+  directory: string,
+  items: readonly I[],
+  textOf: (item: I) => string | undefined,
+): Promise<void> {
+  const { used, held, aside } = look(directory)
+  const known = new Set([...used, ...held.map(({ name }) => name), ...aside].map(iccidOf))
+  const written: string[] = []
+  for (const item of items) {
+    const path = pathIn(directory, item.name)
+    if (known.has(iccidOf(item.name))) continue
+    const text = isWhole(path, item.name) ? undefined : textOf(item)
+    if (text !== undefined) fill(path, text)
+    written.push(path)
+  }
+  flushDirectory(directory)
+  await flushFiles(written)
+}
+
+function isWhole(path: string, name: string): boolean {
+  try {
+    const text = readText(path)
+    if (text === undefined) return false
+    parseStored(text, name)
+    return true
+  } catch (error) {
+    if (error instanceof UnusableProfile) return false
+    throw error
+  }
+}
