@@ -103,7 +103,7 @@ const UNNAMED: Readonly<Record<number, string>> = { [-116]: 'ESTALE', [-122]: 'E
 export function errnoOf(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined
   const { code, errno } = error as NodeJS.ErrnoException
-  return UNNAMED[errno ?? 0] ?? (typeof code === 'string' && /^E(?!RR_)/.test(code) ? code : undefined)
+  return UNNAMED[errno ?? 0] ?? (typeof code === 'string' && /^(E(?!RR_)|UNKNOWN$)/.test(code) ? code : undefined)
 }
 
 export function reasonOf(error: unknown): string {

@@ -27,21 +27,6 @@ export function durationOf(ms: number): string {
   return minutes < 100 ? `${minutes} min` : `${Math.ceil(minutes / 60)} h`
 }
 
-/** In the unit that a person would use. */
-export const sizeOf = (bytes: number) =>
-  bytes < 1e6
-    ? `${Math.ceil(bytes / 1e3)} kB`
-    : bytes < 1e9
-      ? `${(bytes / 1e6).toFixed(1)} MB`
-      : `${(bytes / 1e9).toFixed(1)} GB`
-
-/** How a name ends that a person can't see; undefined if it ends as usual. */
-export function oddEnd(text: string): string | undefined {
-  if (text.endsWith('\r')) return 'ends in a carriage return: the script has Windows line ends'
-  if (text.endsWith('\n')) return 'ends in a line break'
-  return text.endsWith(' ') ? 'ends in a space' : undefined
-}
-
 /** The text on one line, with nothing in it that a terminal would obey. */
 export function printable(text: string): string {
   return text.replace(

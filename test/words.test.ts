@@ -1,14 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { durationOf, oddEnd, printable, several, sizeOf } from '../src/words.ts'
+import { durationOf, printable, several } from '../src/words.ts'
 
 test('plural', () => expect([several(1, 'file'), several(2, 'file')]).toEqual(['1 file', '2 files']))
-
-test('sizes', () =>
-  expect([1, 999_001, 1e6, 1_638_400_000, 1.024e12].map(sizeOf).join()).toBe(
-    '1 kB,1000 kB,1.0 MB,1.6 GB,1024.0 GB',
-  ))
 
 test.each([
   [0, '0 s'],
@@ -19,13 +14,6 @@ test.each([
   [99 * 60_000, '99 min'],
   [99 * 60_000 + 1, '2 h'],
 ])('a duration of %i ms, rounded up: %s', (ms, words) => expect(durationOf(ms)).toBe(words))
-
-test.each([
-  ['a\r', 'ends in a carriage return: the script has Windows line ends'],
-  ['a\n', 'ends in a line break'],
-  ['a ', 'ends in a space'],
-  [' a', undefined],
-])('the end of a name that nobody sees: %j', (name, words) => expect(oddEnd(name)).toBe(words))
 
 test('what a terminal would obey is escaped, and nothing else', () => {
   // The last ones of each range, and what comes after them. They turn the direction of a text, or end a line.

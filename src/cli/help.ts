@@ -31,7 +31,8 @@ export const tablesOf = (commands: readonly CommandClass[]): CommandTable[] =>
   commands.flatMap((command) => {
     const [definition] = Cli.from([command], { binaryName: 'softsim' }).definitions()
     if (definition === undefined) return []
-    const options = [...definition.options.map(rowOf), HELP]
+    const [verbosity, version, ...own] = definition.options.map(rowOf)
+    const options = [...own, verbosity, version, HELP].filter((row) => row !== undefined)
     return [{ ...command.usage, name: command.paths[0]?.[0] ?? '', synopsis: definition.usage, options }]
   })
 

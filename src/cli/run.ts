@@ -64,8 +64,8 @@ async function execute(argv: readonly string[]): Promise<void> {
   await print(command instanceof BaseCommand ? `${version}\n` : helpOn(topic, context))
 }
 
-/** @throws {UsageError} */
-function parse(argv: readonly string[], context: Context) {
+/** @throws {UsageError} whose message repeats nothing of the command line */
+export function parse(argv: readonly string[], context: Context) {
   const cli = Cli.from([...context.commands], { binaryName: 'softsim', enableColors: false })
   try {
     if (argv.length > 0) return cli.process([...argv], context as Context & BaseCommand['context'])
@@ -90,7 +90,7 @@ function refusal(argv: readonly string[], { commands }: Context, error?: unknown
   if (option !== undefined)
     return new UsageError(`${option} needs a value`, `if it begins with a dash, write ${option}=VALUE`)
   const [, word = ''] = /\("(.*)"\)\.$/s.exec(reason) ?? []
-  const place = `word ${argv.indexOf(word) + 1} after softsim`
+  const place = `word ${argv.lastIndexOf(word) + 1} after softsim`
   return word.startsWith('-')
     ? new UsageError(
         `unknown option: ${place}`,

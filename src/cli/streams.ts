@@ -3,6 +3,7 @@ import { fstatSync, readSync, statSync, write, writeSync } from 'node:fs'
 import { devNull } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { diskFailure, errnoOf, WriteFailure } from '../failure.ts'
+import { pause } from '../pause.ts'
 
 const STANDARD_OUTPUT = 1
 const STANDARD_ERROR = 2
@@ -129,7 +130,7 @@ export function writeStandardError(text: string): void {
     } catch (error) {
       if (errnoOf(error) !== 'EAGAIN') return
       tries++
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, FULL_PIPE_PAUSE_MS)
+      pause(FULL_PIPE_PAUSE_MS)
     }
   }
 }

@@ -1,12 +1,8 @@
 import fc from 'fast-check'
-import { expect, test } from 'vitest'
-import { adviceOn, UsageError } from '../../src/advice/advice.ts'
-import { setting } from '../../src/advice/shell.ts'
+import { describe, expect, test } from 'vitest'
 import { Report } from '../../src/cli/report.ts'
+import { Failure, UsageError } from '../../src/failure.ts'
 import type { Level } from '../../src/words.ts'
-
-/** As `crash` does it. */
-const fail = (report: Report, error: unknown) => report.failure(adviceOn(error), error)
 
 /** What a report writes. */
 function written(tell: (report: Report) => void, level: Level = 0): string {
@@ -19,17 +15,43 @@ function written(tell: (report: Report) => void, level: Level = 0): string {
   return text
 }
 
-test('a hint for two shells is a line for each, so that either can be copied', () => {
-  const hint = `set it: ${setting('A_KEY', 'win32')}`
-  expect(written((report) => fail(report, new UsageError('no key', hint)))).toBe(
-    'softsim: error: no key\nsoftsim: hint: set it: in cmd: set A_KEY=...\nsoftsim: hint: in PowerShell: $env:A_KEY = "..."\n',
+test('a hint of two lines is two hints, so that either can be copied', () => {
+  const error = new UsageError('no key', 'in cmd: set A=1\nin PowerShell: $env:A = 1')
+  expect(written((report) => report.failure(error))).toBe(
+    'softsim: error: no key\nsoftsim: hint: in cmd: set A=1\nsoftsim: hint: in PowerShell: $env:A = 1\n',
   )
+})
+
+describe('a failure that concerns a value of a variable says which', () => {
+  test.each([
+    ['SOFTSIM_DIR', '/data/p', new Failure('no-profiles', 'no unused profile in /data/p', 'fetch more')],
+    ['SOFTSIM_URL', 'https://a.example/x', new Failure('service', "can't connect to a.example", 'try later')],
+    ['SOFTSIM_API_KEY', 'SECRET', new Failure('api-key', 'the service does not accept it', 'check it')],
+  ])('%s', (variable, value, failure) => {
+    const said = written((report) => {
+      report.hide('SECRET')
+      report.cameFrom(variable, value)
+      report.failure(failure)
+    })
+    const shown = value === 'SECRET' ? '***' : value
+    expect(said).toContain(`softsim: hint: the environment variable ${variable} says ${shown}\n`)
+  })
+
+  test('no other, and not twice', () => {
+    const said = written((report) => {
+      report.cameFrom('SOFTSIM_DIR', '/data/p')
+      report.cameFrom('SOFTSIM_RECEIPT', 'r.jsonl')
+      report.cameFrom('SOFTSIM_API_KEY', 'SECRET')
+      report.failure(new UsageError('the value of SOFTSIM_RECEIPT is not r.jsonl', 'check it'))
+    })
+    expect(said).not.toContain('the environment variable')
+  })
 })
 
 test('-vvv shows where the error happened', () => {
   const error = new UsageError('full', 'make room')
-  expect(written((report) => fail(report, error), 2)).not.toContain('report.test.ts')
-  const text = written((report) => fail(report, error), 3)
+  expect(written((report) => report.failure(error), 2)).not.toContain('report.test.ts')
+  const text = written((report) => report.failure(error), 3)
   expect(text).toContain('report.test.ts')
   expect(text).toMatch(/^(softsim: .*\n)+$/)
 })
@@ -40,7 +62,7 @@ test('secrets are hidden everywhere, also in stack traces', () => {
     report.hide('other-secret')
     report.warn('hunter22, hunter22 and other-secret')
     report.tell(1, 'xhunter22x')
-    fail(report, new UsageError('hunter22\nhunter22', 'hunter22'))
+    report.failure(new UsageError('hunter22\nhunter22', 'hunter22'))
   }, 3)
   expect(text).not.toMatch(/hunter22|other-secret/)
   expect(text).toContain('softsim: warning: ***, *** and ***\n')

@@ -11,6 +11,11 @@ export type Parse<T> = (text: string, name: string) => T
 /** What shells, env files and templates have done to a value: what it is, and what to do. The first that fits counts. */
 const DAMAGE: readonly (readonly [damage: RegExp, words: string, remedy: string])[] = [
   [/^$/, 'is empty', 'the variable that it comes from is not set'],
+  [
+    /-----(BEGIN|END)/,
+    'is a key, not the name of a file',
+    'save it to a file, or send it to standard input: printenv KEY | softsim next -k -',
+  ],
   [/[\r\n]/, 'has a line break in it', 'save the script or the file of variables with line ends of Unix'],
   [/^\s|\s$/, 'begins or ends with a blank', 'remove it'],
   [/\p{Cc}/u, 'has a control character in it', 'enter it again'],
@@ -45,11 +50,11 @@ export const nameLike =
     throw new UsageError(`the value of ${name} ${words}`, `${remedy}; for example: ${typed}`)
   }
 
-export const directory = nameLike('profiles')
-export const keyFile = nameLike('softsim.pem')
+export const directory = nameLike('/data/profiles')
+export const keyFile = nameLike('/data/softsim.pem')
 
 export function receipt(text: string, name: string): string {
-  if (text !== '-') return nameLike('receipt.jsonl')(text, name)
+  if (text !== '-') return nameLike('/data/receipt.jsonl')(text, name)
   throw new UsageError(`${name} names a file: standard output is for the device`, 'such as receipt.jsonl')
 }
 

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { isWritePending, writeOutput } from '../../src/next/standard-output.ts'
+import { isWritePending, writeOutput } from '../../src/cli/streams.ts'
 
 /** A standard output that does not block. */
 const output = vi.hoisted(() => ({
