@@ -1,0 +1,144 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { COMMANDS } from '../../src/cli/commands/all.ts'
+import type { BaseCommand, Context } from '../../src/cli/commands/base.ts'
+import { Report } from '../../src/cli/report.ts'
+import { parse } from '../../src/cli/run.ts'
+import { UsageError } from '../../src/failure.ts'
+
+/** What a command line, with a blank between its words, becomes. */
+function parsed(line: string | readonly string[], env: NodeJS.ProcessEnv = {}): object {
+  const argv = typeof line === 'string' ? line.split(' ').filter(Boolean) : line
+  const context: Context = { report: new Report(() => {}), version: '1.2.3', commands: COMMANDS, env }
+  return parse(argv, context)
+}
+
+function refused(line: string | readonly string[], env: NodeJS.ProcessEnv = {}): string {
+  try {
+    parsed(line, env)
+  } catch (error) {
+    if (error instanceof UsageError) return `${error.message} | ${error.hint}`
+    throw error
+  }
+  throw new Error(`taken: ${line}`)
+}
+
+describe('what is taken', () => {
+  test.each([
+    ['next -k a.pem -n 5', { key: 'a.pem', count: 5 }],
+    ['next -n=5 --key=a.pem', { key: 'a.pem', count: 5 }],
+    ['-vv -k a.pem next -v', { key: 'a.pem', verbosity: 3 }],
+    ['next -k - --format json', { key: '-', format: 'json' }],
+    ['next --device A --device=B', { devices: ['A', 'B'] }],
+    ['next --iccid 8988000000000000017F', { iccid: '8988000000000000017' }],
+    ['next --new --no-crc', { new: true, noCrc: true, noSmsc: false }],
+    ['fetch -n 08 -a=-key-', { count: 8, apiKey: '-key-' }],
+    ['fetch --stock 150', { stock: 150, count: undefined }],
+    ['restore --receipts a --receipts b', { receipts: ['a', 'b'] }],
+    ['status --device 42 --passed', { device: ['42'], passed: true }],
+    ['help next', { topic: 'next' }],
+  ])('%s', (line, expected) => expect(parsed(line)).toMatchObject(expected))
+
+  test('the variable stands for the option, the option wins, and an empty variable is not set', () => {
+    const env = { SOFTSIM_KEY_FILE: 'v.pem', SOFTSIM_DIR: '' }
+    expect(parsed('next', env)).toMatchObject({ key: 'v.pem', directory: undefined })
+    expect(parsed('next -k o.pem', env)).toMatchObject({ key: 'o.pem' })
+  })
+})
+
+describe('what is refused', () => {
+  test.each([
+    ['', /^no command given \| use fetch, next, .*; see softsim help$/],
+    ['-v', /^no command given/],
+    ['nxet', /^unknown command \| use fetch, next, /],
+    ['-k a.pem nxet', /^no command given/],
+    ['next -x', /^unknown option: word 2 after softsim \| see softsim help next; /],
+    ['next --coutn 5', /^unknown option: word 2 /],
+    ['next -n5', /^unknown option: word 2 .*-n 5$/],
+    ['status --since today', /^unknown option: word 2 /],
+    ['next -k', /^-k needs a value/],
+    ['next -k -n 5', /^-k needs a value \| .*-k=VALUE$/],
+    ['next -vk a.pem', /^unexpected word: word 3 /],
+    ['next -vk', /^-k needs a value/],
+    ['next -k a -k b', /^-k is given twice/],
+    ['next -k a --key b', /^--key is given twice/],
+    ['next a.pem', /^unexpected word: word 2 .*quotes$/],
+    ['help next fetch', /^unexpected word: word 3 /],
+    ['fetch -n 0', /^the value of -n is not a whole number/],
+    ['fetch --stock 1.5', /^the value of --stock is not a whole number/],
+    ['next --format xml', /^the value of --format is not hex, json or raw/],
+    ['next --iccid 123', /^the value of --iccid is not 18 to 20 digits/],
+    ['next --receipt -', /^--receipt names a file/],
+    ['fetch -a Bearer:x', /^the value of -a begins with "Bearer"/],
+  ])('%s', (line, expected) => expect(refused(line)).toMatch(expected))
+
+  test('nothing of the line is repeated, but what softsim itself has named', () => {
+    const word = fc.constantFrom('next', 'fetch', '-a', '-k', '-n', '--in', '-vv', '--', '-', '5', '=')
+    const secret = fc.constantFrom('SECRET', '-SECRET', '--SECRET=SECRET', '"SECRET', 'SECRET\n', '$SECRET')
+    const glued = fc
+      .tuple(fc.constantFrom('-a', '-a=', '--api-key=', '--in='), secret)
+      .map((all) => all.join(''))
+    const line = fc.array(fc.oneof(word, secret, glued), { maxLength: 6 })
+    fc.assert(
+      fc.property(line, (argv) => {
+        let said = ''
+        try {
+          parsed(argv)
+        } catch (error) {
+          said = `${error} ${(error as UsageError).hint}`
+        }
+        expect(said).not.toMatch(/SECRET|\n/)
+      }),
+    )
+  })
+})
+
+const HOME = 'C:\\Users\\me'
+
+test.each([
+  ['"r.jsonl"', 'has quotes in it'],
+  ["'r.jsonl'", 'has quotes in it'],
+  ['\u201cr.jsonl\u201d', 'has quotes in it'],
+  ['C:\\my receipts" -k a.pem', 'has quotes in it'],
+  ['r.jsonl\r', 'has a line break in it'],
+  ['r.jsonl ', 'begins or ends with a blank'],
+  ['\tr.jsonl', 'begins or ends with a blank'],
+  ['r\u0007.jsonl', 'has a control character in it'],
+  ['~/r.jsonl', 'begins with ~'],
+  ['~', 'begins with ~'],
+  ['~me/r.jsonl', 'begins with ~'],
+  ['$HOME/r.jsonl', 'has a variable in it'],
+  ['/data/\u0024{LINE}.jsonl', 'has a variable in it'],
+  ['$(pwd)/r.jsonl', 'has a variable in it'],
+  ['$env:USERPROFILE\\r.jsonl', 'has a variable in it'],
+  ['%USERPROFILE%\\r.jsonl', 'has a variable in it'],
+  ['!LINE!.jsonl', 'has a variable in it'],
+  ['{{ receipts }}/r.jsonl', 'has a variable in it'],
+  ['-----BEGIN PRIVATE KEY-----', 'is a key, not the name of a file'],
+])('a damaged value of an option or a variable: %s', (text, words) => {
+  expect(refused(['next', `--receipt=${text}`])).toMatch(
+    RegExp(`^the value of --receipt ${words}.*--receipt /data/`),
+  )
+  expect(refused('next', { SOFTSIM_RECEIPT: text })).toMatch(
+    RegExp(`^the value of SOFTSIM_RECEIPT ${words}.*SOFTSIM_RECEIPT=/data/receipt.jsonl$`),
+  )
+  for (const variable of ['SOFTSIM_DIR', 'SOFTSIM_KEY_FILE'])
+    expect(refused('next', { [variable]: text })).toContain(`the value of ${variable} ${words}`)
+  for (const variable of ['SOFTSIM_API_KEY', 'SOFTSIM_DIR', 'SOFTSIM_URL'])
+    expect(refused('fetch', { [variable]: text })).toContain(`the value of ${variable} ${words}`)
+})
+
+test.each([
+  'r.jsonl',
+  './~r',
+  '/a/r $5.jsonl',
+  '\\\\server\\c$\\r',
+  `${HOME}\\50% r`,
+  "O'Neil/r",
+  'r (2).jsonl',
+])('%s is a name', (text) => expect(parsed(['next', '--receipt', text])).toMatchObject({ receipt: text }))
+
+test('an address may have escapes in it', () => {
+  const url = 'https://service.example/%C3%A4%C3%B6?a=1'
+  expect(parsed(['fetch', '-u', url]) as BaseCommand).toMatchObject({ url })
+})

@@ -1,0 +1,26 @@
+import { expect, test, vi } from 'vitest'
+import { startLog } from '../../src/cli/progress.ts'
+import { Report } from '../../src/cli/report.ts'
+
+test('a log gets a line when something has changed, at most one in ten seconds', () => {
+  vi.useFakeTimers()
+  let said = 0
+  let line = '0 %'
+  const progress = startLog(new Report(() => void said++))
+  progress.follow(() => line)
+  const after = (ms: number) => {
+    vi.advanceTimersByTime(ms)
+    return said
+  }
+  expect([after(9999), after(1), after(30_000)]).toEqual([0, 1, 1])
+  line = 'the service is down'
+  progress.note()
+  expect(said).toBe(2)
+  line = '1 %'
+  progress.note()
+  expect([said, after(9999), after(1)]).toEqual([2, 2, 3])
+  progress.end()
+  line = '2 %'
+  expect(after(60_000)).toBe(3)
+  vi.useRealTimers()
+})
