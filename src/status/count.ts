@@ -1,136 +1,125 @@
 import { join } from 'node:path'
-import { reasonOf } from '../failure.ts'
-import { useAt } from '../store/claim.ts'
-import { claimsOf, openClaims } from '../store/decision.ts'
-import { exists } from '../store/directory-entries.ts'
-import { identify } from '../store/identity.ts'
-import { countReceived } from '../store/incoming/answers.ts'
-import { findUnanswered } from '../store/incoming/recover.ts'
-import { readUnused, readUsed } from '../store/listing.ts'
-import { countMoved } from '../store/move-journal.ts'
-import { comingName, fileName, keyOfName, parseName, usedName } from '../store/names.ts'
-import { tombstoneIn } from '../store/profile-file.ts'
-import type { Messages } from '../words.ts'
+import { UnusableProfile } from '../failure.ts'
+import {
+  claimOf,
+  type Held,
+  type Listing,
+  look,
+  oddNames,
+  parseUsed,
+  perhapsNotPrinted,
+  readText,
+  type Used,
+  usedName,
+  type Waiting,
+  waitingIn,
+} from '../store/directory.ts'
+import { type Messages, several } from '../words.ts'
+import { warnOfEach } from './print.ts'
 
-export type Found = ReturnType<typeof countFiles>
+/** Then so many calls change the directory that no two passes agree. */
+const MOST_PASSES = 10
 
-export type Counts = Found['counts']
+/** What the names in a directory say. */
+export interface Names extends Listing {
+  /** What is held, and not used yet. Beside a used file, such a name is only what the claim has left. */
+  readonly open: readonly Held[]
+  /** What is to come from another directory, or from a call of `fetch`, and is not here. */
+  readonly coming: readonly { readonly name: string; readonly from: string }[]
+  readonly requests: Waiting['requests']
+}
+
+const FETCH = 'a fetch'
 
 /**
- * Looks at the names in a directory, and, if any were moved out of it, at the used files.
+ * Reads names until two passes agree. One pass may miss a file that is renamed meanwhile, or meet it twice.
  * @throws {Failure} `no-profiles` if there is no such directory, `disk` if it can't be read
  */
-export function countFiles(directory: string, messages: Messages) {
-  const { used, notProfiles, notProfileCount, twins, ...unused } = readUnused(directory)
-  /** The other counts say enough to go on without one that can't be had. */
-  const readable = <T>(what: string, read: (directory: string) => T, otherwise: T): T => {
-    try {
-      return read(directory)
-    } catch (error) {
-      messages.warn(`what ${what} ${directory} can't be read: ${reasonOf(error)}`)
-      return otherwise
-    }
+export function readNames(directory: string, messages: Messages): Names {
+  let last = ''
+  for (let passes = 1; ; passes++) {
+    const [listing, { answers, orders, requests }] = [look(directory), waitingIn(directory)]
+    const text = JSON.stringify([listing, answers, orders, requests])
+    const isSame = text === last
+    last = text
+    if (!isSame && passes < MOST_PASSES) continue
+    if (!isSame) messages.warn(`other calls change ${directory} all the time: the counts are not exact`)
+    const used = new Set(listing.used)
+    const here = new Set([...listing.unused, ...used, ...listing.held.map(({ name }) => name)])
+    const received = answers.flat().map((name) => ({ name, from: FETCH }))
+    const ordered = orders.flatMap(({ names, from }) => names.map((name) => ({ name, from })))
+    const coming = [...received, ...ordered].filter(({ name }) => !here.has(name))
+    return { ...listing, open: listing.held.filter(({ name }) => !used.has(name)), coming, requests }
   }
-  const gone = readable('was moved out of', countMoved, { moved: [], inTransit: new Map(), unfinished: [] })
-  const claims = readable('calls are claiming in', claimsIn, new Map())
-  const inTransit = new Map(gone.inTransit)
-  for (const [name, { to }] of claims) if (to !== undefined) inTransit.set(name, to)
-  const claimed = [...claims.keys()]
-  const keys = new Set(claimed.map(keyOfName))
-  const iccids =
-    keys.size === 0 ? unused.iccids : unused.iccids.filter((iccid) => !keys.has(keyOfName(fileName(iccid))))
-  const unfinished = [...new Set([...claimed, ...twins])].filter((name) => !inTransit.has(name))
-  const unanswered = findUnanswered(directory)
-  /** How many files of each kind a directory has, by their names: in the order of `text`. */
-  const counts = {
-    unused: iccids.length,
-    used: used + [...claims.values()].filter(({ hasUsed }) => !hasUsed).length,
-    /** Of the used ones: those that a call is claiming, or was killed while it did. */
-    unfinished: unfinished.length,
-    /** Of the used ones: those that were moved to another directory. */
-    moved: gone.moved.length,
-    /** Of the used ones: those that an interrupted move has claimed. */
-    inTransit: inTransit.size,
-    /** Named like a profile, but not after an ICCID. */
-    notProfiles: notProfileCount,
-    /** Received by a `fetch` that has not stored them yet. */
-    received: countReceived(directory),
-    /** Requested by a `fetch` that was interrupted, and not received. */
-    unanswered: unanswered?.profiles ?? 0,
-  }
+}
+
+/**
+ * How many profiles a directory has of each kind, in the order in which they are printed: calls hold some, or held them when
+ * they were killed; moves take some away; of some, only a request of `fetch` is known; `restore` has put some aside.
+ */
+export function countsOf(names: Names) {
+  const inTransit = names.open.filter(({ move }) => move !== undefined).length
   return {
-    counts,
-    identity: identify(directory),
-    /** Of the unused profiles, lowest first. */
-    iccids,
-    /** The files of claims that are not finished. */
-    unfinished,
-    /** The ICCIDs of those that were moved to another directory. */
-    moved: gone.moved,
+    unused: names.unused.length,
+    used: names.used.length,
+    held: names.open.length - inTransit,
     inTransit,
-    /** Where interrupted moves go. */
-    goingTo: new Set([...gone.unfinished, ...inTransit.values()]),
-    unanswered,
-    /** The first files that are named like a profile, but not after an ICCID. */
-    notProfiles,
+    coming: names.coming.length,
+    unanswered: names.requests.reduce((sum, { count }) => sum + count, 0),
+    aside: names.aside.length,
+    notProfiles: oddNames(names).count,
   }
+}
+
+/** Says of all that is neither unused nor plainly used what it is, and what helps. */
+export function warnOfNames(directory: string, names: Names, messages: Messages): void {
+  const held = names.open.filter(({ move }) => move === undefined)
+  if (held.length > 0) {
+    const since = held.flatMap((each) => claimOf(directory, each)?.claimed ?? []).sort()[0] ?? 'now'
+    const what = `${several(held.length, 'profile')} held by calls since ${since}`
+    messages.warn(`${what}: the next call that needs one ends those of killed calls`)
+  }
+  const moves = names.open.flatMap(({ move }) => move ?? [])
+  for (const [to, { length }] of Map.groupBy(moves, (move) => targetOf(directory, move)))
+    messages.warn(`${several(length, 'profile')} in transit to ${to}: run the same softsim move again`)
+  for (const [from, { length }] of Map.groupBy(names.coming, (each) => each.from)) {
+    const what = from === FETCH ? 'the next softsim fetch stores them' : 'run the same softsim move again'
+    messages.warn(`${several(length, 'profile')} to come from ${from}: ${what}`)
+  }
+  for (const { count, station, time } of names.requests) {
+    const what = `a fetch of ${several(count, 'profile')} (${station}, ${time}) has no answer`
+    messages.warn(`${what}: if it was killed, they may be paid for and lost; ask the service provider`)
+  }
+  const aside = names.aside.map((name) => `${name} is put aside: by a receipt, it has left ${directory}`)
+  warnOfEach(messages, aside, 'profiles are put aside')
+  warnOfNotPrinted(directory, names.held, messages)
+  const odd = oddNames(names)
+  if (odd.count > 0)
+    messages.warn(`${several(odd.count, 'file')} named unlike profiles, such as ${odd.names.join(', ')}`)
+}
+
+/** Where a move goes, as it is noted for a person. */
+export const targetOf = (directory: string, move: string) =>
+  readText(join(directory, '.outgoing', move)) ?? 'an unknown directory'
+
+/** A call was killed after its claim, and perhaps before it printed: the name that held the profile is still there. */
+export function warnOfNotPrinted(directory: string, held: readonly Held[], messages: Messages): void {
+  const warnings = held.flatMap((each) => {
+    const used = readUsed(directory, each.name)
+    return typeof used !== 'string' && used.claim === each.tag ? perhapsNotPrinted(each, used) : []
+  })
+  warnOfEach(messages, warnings, 'profiles are perhaps not printed')
 }
 
 /**
- * Counts several directories together, and each profile once: what left one of them for another one counts there, and so
- * does what is marked used in several, as after `restore`.
+ * Reads the used file of a profile.
+ * @returns why nothing can be read from it, if that is so
  */
-export function countAll(all: readonly (Found & { directory: string })[]): Counts {
-  const counts = sum(all.map((each) => each.counts))
-  if (all.length < 2) return counts
-  // Of what is noted for one profile, the last counts.
-  const states = new Map<string, 'moved' | 'inTransit' | 'used' | 'unused'>()
-  for (const { moved } of all) for (const iccid of moved) states.set(iccid, 'moved')
-  for (const { inTransit } of all)
-    for (const iccid of digitsOf(inTransit.keys())) states.set(iccid, 'inTransit')
-  for (const { directory, unfinished, moved, inTransit } of all) {
-    const gone = new Set([...moved, ...digitsOf(inTransit.keys())])
-    for (const iccid of digitsOf([...readUsed(directory), ...unfinished]))
-      if (!gone.has(iccid)) states.set(iccid, 'used')
+export function readUsed(directory: string, name: string): Used | string {
+  try {
+    return parseUsed(readText(join(directory, usedName(name)))) ?? 'it is no profile'
+  } catch (error) {
+    if (error instanceof UnusableProfile) return error.message
+    throw error
   }
-  for (const { iccids } of all)
-    for (const iccid of digitsOf(iccids.map(fileName))) states.set(iccid, 'unused')
-  const { unused = [], moved = [], inTransit = [] } = Object.groupBy(states.values(), (state) => state)
-  const numbers = { moved: moved.length, inTransit: inTransit.length, unused: unused.length }
-  return { ...counts, ...numbers, used: states.size - unused.length }
-}
-
-const digitsOf = (names: Iterable<string>) => [...names].map((name) => parseName(name)?.digits ?? '')
-
-/** Adds up numbers by their names. */
-export function sum<K extends string>(all: readonly Readonly<Record<K, number>>[]): Record<K, number> {
-  const [first, ...others] = all
-  const total = { ...first } as Record<K, number>
-  for (const each of others) for (const name of Object.keys(total) as K[]) total[name] += each[name]
-  return total
-}
-
-interface Claim {
-  /** Where it goes, if a move has it. */
-  readonly to: string | undefined
-  readonly hasUsed: boolean
-}
-
-/**
- * Profiles that are decided to be somebody's, and whose used files have not come yet, or are not complete. And those that
- * come back: who moves such a file gets it twice.
- */
-function claimsIn(directory: string): Map<string, Claim> {
-  const found = new Map<string, Claim>()
-  for (const key of openClaims(directory)) {
-    const coming = comingName(key)
-    // An empty one is done: Windows lets nobody remove it while a scanner is in it.
-    if (coming !== undefined && claimsOf(directory, key).length > 0)
-      found.set(coming, { to: undefined, hasUsed: true })
-    const use = useAt(directory, fileName(key))
-    if (use.state !== 'claimed') continue
-    const hasUsed = exists(join(directory, usedName(use.name)))
-    found.set(use.name, { to: tombstoneIn(use.text)?.to, hasUsed })
-  }
-  return found
 }

@@ -1,112 +1,388 @@
-import { mkdirSync, renameSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, readdirSync, renameSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { describe, expect, inject, test } from 'vitest'
-import { adviceOn } from '../../src/advice/advice.ts'
-import { Report } from '../../src/cli/report.ts'
-import { listDevices } from '../../src/status/list-devices.ts'
 import { type Inquiry, showStatus } from '../../src/status/status.ts'
-import { directoryOf, someProfiles, temporaryDirectory, unusedIn } from '../support/directory.ts'
-import { iccid } from '../support/profiles.ts'
+import { addResult, makeRecords } from '../../src/store/directory.ts'
+import { addProfile, directoryOf, someProfiles, temporaryDirectory } from '../support/directory.ts'
+import { iccid, plainProfile } from '../support/profiles.ts'
 
 const KEY = { keyPath: inject('keys').privateKeyPath }
 
-/** Collects what is said and printed; a message of level 1 begins with `-v`. */
-function listener() {
+/** What `status` prints and says of a directory, and how it ends. */
+async function statusOf(directory: string, changes: Partial<Inquiry> = {}) {
   const said: string[] = []
   const printed: string[] = []
-  const report = new Report((line) => said.push(line.replace('softsim: warning: ', '').trimEnd()))
-  const output = {
-    format: 'json' as const,
-    messages: {
-      warn: (...warning: Parameters<Report['warn']>) => report.warn(...warning),
-      tell: (level: number, text: string) => void said.push(level === 0 ? text : `-v ${text}`),
-    },
-    print: async (text: string) => void printed.push(text),
+  const messages = {
+    warn: (text: string) => said.push(text),
+    tell: (_: number, text: string) => said.push(text),
   }
-  return { said, printed, output }
-}
-
-/** What `status` says of a directory. */
-async function statusOf(directory: string, changes: Partial<Inquiry> = {}) {
-  const { said, printed, output } = listener()
   const failure = await showStatus({
-    directories: [directory],
+    directory,
     keyPath: undefined,
     passphrase: undefined,
     count: Number.POSITIVE_INFINITY,
+    list: undefined,
+    devices: [],
+    iccids: [],
+    format: 'json',
+    messages,
     progress: { follow: () => {} },
-    ...output,
+    print: async (text) => void printed.push(text),
     ...changes,
   }).catch((error) => error)
-  return { said, printed, failure }
+  const rows = () =>
+    printed
+      .join('')
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line))
+  return { said, text: printed.join(''), rows, outcome: failure?.outcome, failure }
 }
 
-/** What `status --devices` says of a directory. */
-async function listOf(directory: string) {
-  const { said, printed, output } = listener()
-  const all = { since: undefined, station: undefined, results: undefined }
-  await listDevices({ directories: [directory], ...all, ...output })
-  return { said, printed }
+const X = (n: number) => `${iccid(n)}.json`
+const TIME = '2026-11-26T06:00:00.000Z'
+const LATER = '2026-11-26T07:00:00.000Z'
+
+/** The text of a used file, or of what is to become one. */
+const usedText = (n: number, fields: object = {}) =>
+  JSON.stringify({
+    iccid: iccid(n),
+    profile: 'AAAA',
+    station: 'line-1',
+    claimed: TIME,
+    claim: 'ab',
+    ...fields,
+  })
+
+/** A new directory with these files. */
+function directoryWith(files: Record<string, string>): string {
+  const directory = temporaryDirectory()
+  for (const [name, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(directory, name)), { recursive: true })
+    writeFileSync(join(directory, name), text)
+  }
+  return directory
 }
 
-const numbers = (count: number) => Array.from({ length: count }, (_, n) => n + 1)
-const named = (said: readonly string[], words: string) => said.filter((each) => each.includes(words))
+/** Devices whose profiles are used and recorded. */
+async function directoryFor(...devices: string[]): Promise<string> {
+  const files = devices.map((device, n) => [`__${X(n)}`, usedText(n, { device })])
+  const directory = directoryWith(Object.fromEntries(files))
+  await makeRecords(
+    directory,
+    devices.map((device, n) => ({ device, iccid: iccid(n) })),
+  )
+  return directory
+}
 
-test('if stations take all profiles after they were counted, none is unused', async () => {
-  const directory = directoryOf(someProfiles(2))
-  /** Called when they are counted and none is opened yet. */
-  const follow = () => {
-    for (const name of unusedIn(directory)) renameSync(join(directory, name), join(directory, `__${name}`))
-  }
-  const { failure } = await statusOf(directory, { ...KEY, progress: { follow } })
-  expect(adviceOn(failure)).toMatchObject({ outcome: 'no-profiles' })
-})
+const ORDER = JSON.stringify({ source: 'ab', from: '/mnt/stick', names: [X(1), X(9)] })
+const REQUEST = JSON.stringify({ count: 50, station: 'line-2', time: TIME })
 
-test('the progress counts what is to be checked', async () => {
-  let line = () => ''
-  const progress = {
-    follow: (next: () => string) => {
-      line = next
-    },
-  }
-  const directory = directoryOf(someProfiles(3))
-  const inquiry = { ...KEY, count: 2, progress }
-  const checking = statusOf(directory, inquiry)
-  expect(line()).toBe('0 of 2 profiles checked')
-  await checking
-  expect(line()).toBe('2 of 2 profiles checked')
-})
+/** A profile in each place that there is. */
+const EVERYWHERE = {
+  [X(1)]: usedText(1),
+  [`__${X(2)}`]: usedText(2),
+  [`.${X(3)}~0a`]: usedText(3),
+  '.~0a': usedText(3, { device: 'SN-3' }),
+  [`.${X(4)}~0b+0c`]: usedText(4),
+  '.outgoing/0b': '/mnt/target',
+  [`${X(5)}.aside`]: usedText(5),
+  [`__${X(6)}`]: usedText(6),
+  [`.${X(6)}~ab`]: usedText(6),
+  '.incoming/0d/answer': `${JSON.stringify({ iccid: iccid(7), profile: 'AAAA' })}\n`,
+  '.incoming/0e/order': ORDER,
+  '.incoming/~0f/request': REQUEST,
+  'hello.json': '{}',
+}
 
-describe('of long lists, twenty are named and the others are counted:', () => {
-  test('claims that are not finished', async () => {
-    const directory = temporaryDirectory()
-    for (const n of numbers(22))
-      for (const mark of ['', '__']) writeFileSync(join(directory, `${mark}${iccid(n)}.json`), '')
-    const { said } = await statusOf(directory)
-    expect(named(said, 'a call is claiming it')).toHaveLength(20)
-    expect(said.at(-1)).toBe('2 more claims are not finished')
+describe('the counts', () => {
+  test('of each place', async () => {
+    const directory = directoryWith(EVERYWHERE)
+    const before = readdirSync(directory, { recursive: true }).sort()
+    const { rows, said, outcome } = await statusOf(directory)
+    expect(rows()).toMatchObject([
+      {
+        unused: 1,
+        used: 2,
+        held: 1,
+        inTransit: 1,
+        coming: 2,
+        unanswered: 50,
+        aside: 1,
+        notProfiles: 1,
+        version: 1,
+      },
+    ])
+    expect(said).toEqual([
+      `1 profile held by calls since ${TIME}: the next call that needs one ends those of killed calls`,
+      '1 profile in transit to /mnt/target: run the same softsim move again',
+      '1 profile to come from a fetch: the next softsim fetch stores them',
+      '1 profile to come from /mnt/stick: run the same softsim move again',
+      `a fetch of 50 profiles (line-2, ${TIME}) has no answer: if it was killed, they may be paid for and lost; ask the service provider`,
+      `${X(5)} is put aside: by a receipt, it has left ${directory}`,
+      expect.stringContaining(
+        `${iccid(6)} was claimed by station line-1 at ${TIME}, and perhaps not printed`,
+      ),
+      '1 file named unlike profiles, such as hello.json',
+    ])
+    expect(outcome).toBeUndefined()
+    expect(readdirSync(directory, { recursive: true }).sort()).toEqual(before)
   })
 
-  test('used files that can’t be read', async () => {
-    const directory = temporaryDirectory()
-    for (const n of numbers(22)) mkdirSync(join(directory, `__${iccid(n)}.json`))
-    writeFileSync(join(directory, '__1.json'), '{}')
-    const { said } = await listOf(directory)
-    expect(named(said, 'is left out: ')).toHaveLength(20)
-    expect(said.slice(-2)).toEqual(['2 more files are left out', '1 used profile without a device'])
+  test('as text have a line for each number that is not 0', async () => {
+    const { text } = await statusOf(directoryWith({ [`__${X(2)}`]: usedText(2) }), { format: 'text' })
+    expect(text.split('\n').slice(1)).toEqual(['  unused                0', '  used                  1', ''])
   })
 
-  test('devices with several profiles', async () => {
-    const directory = temporaryDirectory()
-    for (const n of numbers(44)) {
-      const used = { iccid: iccid(n), device: `D${n % 22}`, station: 's', claimed: String(100 - n) }
-      writeFileSync(join(directory, `__${iccid(n)}.json`), JSON.stringify(used))
+  test('leave out what is nobody’s, also in each hidden directory', async () => {
+    const places = [
+      '',
+      '.devices',
+      '.devices/@eaDir',
+      '.incoming',
+      '.incoming/@eaDir',
+      '.claims',
+      '.outgoing',
+    ]
+    const names = [
+      '.DS_Store',
+      '._1',
+      '.nfs0001',
+      `__${iccid(1)}.sync-conflict-20261126-060000-ABCDEFG`,
+      'Thumbs.db',
+    ]
+    const files = places.flatMap((place) => names.map((name) => [join(place, name), '']))
+    const directory = directoryWith({ ...Object.fromEntries(files), [X(1)]: usedText(1) })
+    mkdirSync(join(directory, '@eaDir'))
+    const counts = await statusOf(directory)
+    expect(counts.rows()).toMatchObject([
+      { unused: 1, used: 0, held: 0, coming: 0, unanswered: 0, notProfiles: 0 },
+    ])
+    expect(counts.said).toEqual([])
+    const list = await statusOf(directory, { list: 'all' })
+    expect(list).toMatchObject({ text: '', said: ['0 devices: 0 passed, 0 not passed'] })
+  })
+
+  test('of none unused', async () => {
+    const hintOf = async (files: Record<string, string>) => (await statusOf(directoryWith(files))).failure
+    expect(await hintOf({})).toMatchObject({ outcome: 'no-profiles', hint: expect.stringContaining('check') })
+    expect(await hintOf({ [`__${X(2)}`]: '' })).toMatchObject({
+      hint: expect.stringContaining('all of them are used'),
+    })
+    expect(await hintOf({ '.incoming/0e/order': ORDER })).toMatchObject({
+      hint: expect.stringContaining('what brings some'),
+    })
+    expect(await statusOf(join(temporaryDirectory(), 'nope'))).toMatchObject({
+      outcome: 'no-profiles',
+      text: '',
+    })
+  })
+})
+
+describe('a check with the key', () => {
+  test('opens at most so many, names what can’t be used, and claims none', async () => {
+    const directory = directoryOf(someProfiles(4))
+    addProfile(directory, plainProfile(2), { k: 'short' })
+    writeFileSync(join(directory, X(3)), '{}')
+    const follow = (line: () => string) => void lines.push(line())
+    const lines: string[] = []
+    const { rows, said, outcome } = await statusOf(directory, { ...KEY, count: 3, progress: { follow } })
+    expect(rows()).toMatchObject([
+      { unused: 4, checked: 3, usable: 1, damaged: 1, unfit: 1, locked: 0, unreadable: 0 },
+    ])
+    expect(said).toEqual([
+      expect.stringContaining(`${X(2)}: a device would reject it`),
+      expect.stringContaining(X(3)),
+    ])
+    expect(lines).toEqual(['0 of 3 profiles checked'])
+    expect(outcome).toBeUndefined()
+  })
+
+  test('fails if the key opens none, or none can be used', async () => {
+    const directory = directoryOf(someProfiles(1))
+    expect(await statusOf(directory, { keyPath: inject('otherKeys').privateKeyPath })).toMatchObject({
+      outcome: 'key',
+    })
+    writeFileSync(join(directory, X(1)), '{}')
+    expect(await statusOf(directory, KEY)).toMatchObject({ outcome: 'unusable' })
+  })
+
+  test('says so at the beginning if the key opens none of many', async () => {
+    const keyPath = inject('otherKeys').privateKeyPath
+    const { said, outcome } = await statusOf(directoryOf(someProfiles(65)), { keyPath })
+    expect(said[0]).toContain('may be the wrong one')
+    expect(said[21]).toContain("45 more can't be used")
+    expect(outcome).toBe('key')
+  })
+
+  test('finds none unused if stations take them meanwhile', async () => {
+    const directory = directoryOf(someProfiles(2))
+    const follow = () => {
+      for (const n of [1, 2]) renameSync(join(directory, X(n)), join(directory, `__${X(n)}`))
     }
-    const { said, printed } = await listOf(directory)
-    expect(named(said, 'find out which one it uses')).toHaveLength(20)
-    expect(said.at(-1)).toBe('2 more devices have several profiles')
-    // The oldest first, and all of it at once.
-    expect(printed).toHaveLength(1)
-    expect(printed[0]).toMatch(/^\{"claimed":"56",/)
+    expect(await statusOf(directory, { ...KEY, progress: { follow } })).toMatchObject({
+      outcome: 'no-profiles',
+    })
   })
+
+  test('takes a pipe with the name of a profile for a damaged one', async () => {
+    const directory = temporaryDirectory()
+    execFileSync('mkfifo', [join(directory, X(1)), join(directory, `__${X(2)}`)])
+    expect(await statusOf(directory, KEY)).toMatchObject({ outcome: 'unusable' })
+    const { said } = await statusOf(directory, { list: 'all' })
+    expect(said).toContain(`__${X(2)}: it is not a regular file; whose it is is not known`)
+  })
+})
+
+describe('the list of devices', () => {
+  test('has the last result of each, and can be of those that passed, or of the others', async () => {
+    const directory = await directoryFor('SN-0', 'SN-1', 'SN-2')
+    addResult(directory, 'SN-1', { result: 'pass', station: 'line-2', time: LATER })
+    addResult(directory, 'SN-1', { result: 'fail', station: 'line-1', time: TIME })
+    addResult(directory, 'SN-2', { result: 'fail', station: 'line-1', time: TIME, note: 'no answer' })
+    const all = await statusOf(directory, { list: 'all' })
+    const claim = { claimStation: 'line-1', claimTime: TIME, version: 1 }
+    expect(all.rows()).toEqual([
+      { device: 'SN-0', iccid: iccid(0), result: null, resultStation: null, resultTime: null, ...claim },
+      {
+        device: 'SN-1',
+        iccid: iccid(1),
+        result: 'pass',
+        resultStation: 'line-2',
+        resultTime: LATER,
+        ...claim,
+      },
+      {
+        device: 'SN-2',
+        iccid: iccid(2),
+        result: 'fail',
+        resultStation: 'line-1',
+        resultTime: TIME,
+        ...claim,
+      },
+    ])
+    expect(all.said).toEqual(['3 devices: 1 passed, 2 not passed'])
+    const passed = await statusOf(directory, { list: 'passed' })
+    expect(passed.rows().map(({ device }) => device)).toEqual(['SN-1'])
+    const others = await statusOf(directory, { list: 'not-passed' })
+    expect(others.rows().map(({ device }) => device)).toEqual(['SN-0', 'SN-2'])
+  })
+
+  test('begins with the oldest claim, and counts what names no device', async () => {
+    const directory = directoryWith({
+      [`__${X(1)}`]: usedText(1, { device: 'B', claimed: LATER }),
+      [`__${X(2)}`]: usedText(2, { device: 'A' }),
+      [`__${X(3)}`]: JSON.stringify({ iccid: iccid(3), profile: 'AAAA' }),
+    })
+    const { rows, said } = await statusOf(directory, { list: 'all' })
+    expect(rows().map(({ device }) => device)).toEqual(['A', 'B'])
+    expect(said).toEqual(['2 devices: 0 passed, 2 not passed', '1 used profile without a device'])
+  })
+})
+
+test('the history of a device is its claim and its results, in order', async () => {
+  const directory = await directoryFor('SN-0', 'SN-1')
+  addResult(directory, 'SN-1', { result: 'pass', station: 'line-2', time: LATER })
+  addResult(directory, 'SN-1', { result: 'fail', station: 'line-1', time: TIME, note: 'no answer' })
+  const { rows, said } = await statusOf(directory, { devices: ['SN-1', 'SN-0', 'SN-1'] })
+  const [first, second] = [
+    { device: 'SN-1', iccid: iccid(1) },
+    { device: 'SN-0', iccid: iccid(0) },
+  ]
+  const empty = { place: null, result: null, note: null, version: 1 }
+  expect(rows()).toEqual([
+    { ...empty, ...first, place: 'used', station: 'line-1', time: TIME },
+    { ...empty, ...first, result: 'fail', station: 'line-1', time: TIME, note: 'no answer' },
+    { ...empty, ...first, result: 'pass', station: 'line-2', time: LATER },
+    { ...empty, ...second, place: 'used', station: 'line-1', time: TIME },
+  ])
+  expect(said).toEqual([])
+})
+
+test('what is not known is named after what is, and so is a twin', async () => {
+  const directory = await directoryFor('SN-0')
+  const { rows, said, failure } = await statusOf(directory, { devices: ['sn-0', 'SN-0'], iccids: [iccid(5)] })
+  expect(rows()).toHaveLength(1)
+  expect(said).toEqual(['device SN-0 is known, and spelled almost like sn-0'])
+  expect(failure).toMatchObject({
+    outcome: 'no-profiles',
+    message: `no profile in ${directory} for device sn-0, ICCID ${iccid(5)}`,
+  })
+})
+
+test('a profile is looked up in each place', async () => {
+  const directory = directoryWith(EVERYWHERE)
+  const { rows, said, outcome } = await statusOf(directory, {
+    iccids: [1, 2, 3, 4, 5, 6, 7, 9].map((n) => iccid(n)),
+  })
+  const claim = { station: 'line-1', time: TIME }
+  expect(rows()).toMatchObject([
+    { iccid: iccid(1), place: 'unused', station: null },
+    { iccid: iccid(2), place: 'used', ...claim },
+    { iccid: iccid(3), place: 'held', device: 'SN-3', ...claim },
+    { iccid: iccid(4), place: 'in transit', note: 'to /mnt/target' },
+    { iccid: iccid(5), place: 'aside' },
+    { iccid: iccid(6), place: 'used', ...claim },
+    { iccid: iccid(7), place: 'coming', note: 'from a fetch' },
+    { iccid: iccid(9), place: 'coming', note: 'from /mnt/stick' },
+  ])
+  expect(said).toEqual([expect.stringContaining(`${iccid(6)} was claimed by station line-1`)])
+  expect(outcome).toBeUndefined()
+})
+
+describe('what is used twice is shown twice, with a warning:', () => {
+  const ofBoth = (directory: string, one: Partial<Inquiry>) =>
+    Promise.all([statusOf(directory, { list: 'all' }), statusOf(directory, one)])
+
+  test('a profile with two used files', async () => {
+    const [one, other] = [`__${X(1)}`, `__${iccid(1)}F.json`]
+    const directory = directoryWith({
+      [one]: usedText(1, { device: 'A' }),
+      [other]: usedText(1, { device: 'B' }),
+    })
+    for (const { rows, said } of await ofBoth(directory, { iccids: [iccid(1)] })) {
+      expect(rows().map(({ device }) => device)).toEqual(['A', 'B'])
+      expect(said.join()).toContain(
+        `${iccid(1)} is used more than once: A (${one}), B (${other}); do not ship them`,
+      )
+    }
+    expect((await statusOf(directory, { devices: ['B'] })).rows()).toHaveLength(2)
+  })
+
+  test('a profile that another device is recorded for', async () => {
+    const directory = directoryWith({ [`__${X(1)}`]: usedText(1, { device: 'A' }) })
+    await makeRecords(directory, [{ device: 'B', iccid: iccid(1) }])
+    for (const { said } of await ofBoth(directory, { devices: ['B'] }))
+      expect(said.join()).toContain(
+        `${iccid(1)} is used more than once: B (its record), A (__${X(1)}); do not ship them`,
+      )
+  })
+
+  test('a device with two profiles', async () => {
+    const directory = await directoryFor('A', 'A')
+    for (const { rows, said } of await ofBoth(directory, { devices: ['A'] })) {
+      expect(rows().map(({ iccid: each }) => each)).toEqual([iccid(0), iccid(1)])
+      expect(said).toContain(`device A has more than one profile: ${iccid(0)}, ${iccid(1)}; do not ship it`)
+    }
+  })
+})
+
+test('a device that is only recorded', async () => {
+  const directory = directoryWith({ [X(1)]: usedText(1) })
+  await makeRecords(directory, [
+    { device: 'A', iccid: iccid(1) },
+    { device: 'B', iccid: iccid(2) },
+  ])
+  const { rows, said } = await statusOf(directory, { devices: ['A', 'B'] })
+  expect(rows()).toMatchObject([
+    { device: 'A', place: 'unused' },
+    { device: 'B', place: null, note: 'only recorded: the profile is not here' },
+  ])
+  expect(said.sort()).toEqual(
+    ['A', 'B'].map(
+      (device, n) =>
+        `device ${device} is recorded for ${iccid(n + 1)}, and no used file says so: scan it again`,
+    ),
+  )
 })
