@@ -3,7 +3,8 @@
 import type { By } from './claims.ts'
 import { exists, flushDirectory, flushFiles, readText, remove, rename, write } from './files.ts'
 import { Guard } from './guard.ts'
-import { asideName, fieldsOf, type Held, newTag, parseUsed, pathIn, placesOf, usedName } from './names.ts'
+import { asideName, fieldsOf, type Held, newTag, pathIn, placesOf, usedName } from './names.ts'
+import { readUsed } from './state.ts'
 
 /**
  * Puts profiles aside, so that nobody hands them out. It is durable then.
@@ -46,8 +47,8 @@ export interface Adopted {
 export async function adoptUsed(directory: string, all: readonly Adopted[]): Promise<string[]> {
   const drafts: { readonly name: string; readonly path: string }[] = []
   for (const { name, by, device } of all) {
+    if (typeof readUsed(directory, asideName(name)) === 'string') continue
     const stored = readText(pathIn(directory, asideName(name)))
-    if (parseUsed(stored) === undefined) continue
     const claim = newTag()
     const path = pathIn(directory, `.~${claim}`)
     write(

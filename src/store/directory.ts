@@ -35,7 +35,15 @@ export {
   removeAll,
 } from './files.ts'
 export { Guard } from './guard.ts'
-export { enter, identitiesOf, identityIn, identityOf, identityState, renewIdentity } from './identity.ts'
+export {
+  copyFailure,
+  enter,
+  identitiesOf,
+  identityIn,
+  identityOf,
+  identityState,
+  renewIdentity,
+} from './identity.ts'
 export {
   arrive as arriveIn,
   close as closeIn,
@@ -71,5 +79,5 @@ export {
 export { noteTarget, type Outgoing, outgoingIn, removeNote } from './outgoing.ts'
 export { openReceipt, type Receipt, type ReceiptFile, readReceipts } from './receipts.ts'
 export { removeRubbish } from './rubbish.ts'
-export { refresh, type State, stateOf } from './state.ts'
+export { readUsed, refresh, type State, stateOf } from './state.ts'
 export { leaveList, Unused } from './unused.ts'

@@ -1,10 +1,10 @@
 /**
- * A directory knows that it is itself. `.identity` has one file in it, whose name is the random id of the directory, and
- * which says its own inode number and time of birth. In a copy or a restored backup, that file has others.
+ * A directory knows that it is itself. `.identity` has one file in it: its name is the random id of the directory, and it
+ * says its own inode number and time of birth. In a copy or a restored backup, that file has others.
  */
 import { lstatSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { diskFailure, Failure, UnusableProfile } from '../failure.ts'
+import { Failure } from '../failure.ts'
 import type { Messages } from '../words.ts'
 import {
   decide,
@@ -15,16 +15,13 @@ import {
   namesIn,
   prepare,
   read,
-  readText,
   remove,
   rename,
   write,
 } from './files.ts'
-import { look } from './listing.ts'
-import { CLAIMS, DEVICES, fieldsOf, IDENTITY, newTag, parseUsed, pathIn, usedName } from './names.ts'
-
-/** In nanoseconds. FAT and exFAT have such times, in local time, and their inode numbers last until they are unmounted. */
-const COARSE = 10_000_000n
+import { look, looking } from './listing.ts'
+import { CLAIMS, DEVICES, fieldsOf, IDENTITY, newTag, pathIn, usedName } from './names.ts'
+import { readUsed } from './state.ts'
 
 /** In nanoseconds: over SMB, a time of birth has fewer digits. */
 const ROUNDED = 1_000_000n
@@ -32,53 +29,43 @@ const ROUNDED = 1_000_000n
 /** In nanoseconds: ext4 gives the inode number of a removed file to the next one, such as its copy from a backup. */
 const REUSED = 100_000_000n
 
+/** In nanoseconds. FAT and exFAT have such times, in local time, and numbers that last until they are unmounted. */
+const COARSE = 10_000_000n
+
 /** How many used files are looked into, the last ones: on a share, all would take minutes. */
 const MOST_LOOKED_AT = 100
 
-/** `unused-copy`: nothing was used in it, so it can be used, if only one of the two is. `none`: it has no identity yet. */
-type State = 'own' | 'copy' | 'unused-copy' | 'none'
-
-interface Entry {
+interface Identity {
   readonly id: string
-  /** The ids that the directory had before it was restored. */
+  /** Those that the directory had before it was restored. */
   readonly before: readonly string[]
   readonly isCopied: boolean
 }
 
 const isId = (name: string) => /^[0-9a-f]{20}$/.test(name)
 
-/** A file system that does not tell the time of birth says 0. */
-const isTold = (birth: bigint) => birth % COARSE !== 0n
-
-const numberIn = (value: unknown) => (typeof value === 'string' && /^\d+$/.test(value) ? BigInt(value) : 0n)
-
-function entryOf(place: string, id: string): Entry | undefined {
-  const path = pathIn(place, id)
-  const status = lstatSync(path, { bigint: true, throwIfNoEntry: false })
-  const text = read(path)
-  if (status === undefined || text === undefined) return undefined
-  const { inode, birth, before } = fieldsOf(text)
-  const [said, now] = [numberIn(birth), status.birthtimeNs]
-  const distance = said < now ? now - said : said - now
-  const isOther = numberIn(inode) !== status.ino ? distance > ROUNDED : distance > REUSED
-  return {
-    id,
-    before: Array.isArray(before) ? before.map(String) : [],
-    isCopied: isTold(said) && isTold(now) && isOther,
-  }
-}
-
-const entriesIn = (directory: string): Entry[] => {
-  const place = join(directory, IDENTITY)
-  return namesIn(place)
+/** While an identity is renewed, there are two. */
+const allIn = (directory: string): Identity[] =>
+  namesIn(join(directory, IDENTITY))
     .filter(isId)
-    .flatMap((id) => entryOf(place, id) ?? [])
+    .flatMap((id) => parse(id, join(directory, IDENTITY, id)) ?? [])
+
+function parse(id: string, path: string): Identity | undefined {
+  const now = lstatSync(path, { bigint: true, throwIfNoEntry: false })
+  if (now === undefined) return undefined
+  const { inode, birth, before } = fieldsOf(read(path))
+  const said = typeof birth === 'string' && /^\d+$/.test(birth) ? BigInt(birth) : 0n
+  const distance = said < now.birthtimeNs ? now.birthtimeNs - said : said - now.birthtimeNs
+  // A file system that does not tell the time of birth says 0.
+  const isTold = said % COARSE !== 0n && now.birthtimeNs % COARSE !== 0n
+  const isCopied = isTold && distance > (inode === String(now.ino) ? REUSED : ROUNDED)
+  return { id, before: Array.isArray(before) ? before.map(String) : [], isCopied }
 }
 
-/** While an identity is renewed, there is the old one, too: the one that is itself counts. */
-function entryIn(directory: string): Entry | undefined {
-  const entries = entriesIn(directory)
-  return entries.find(({ isCopied }) => !isCopied) ?? entries[0]
+/** The one that is itself counts. */
+function ownIn(directory: string): Identity | undefined {
+  const all = allIn(directory)
+  return all.find(({ isCopied }) => !isCopied) ?? all[0]
 }
 
 /**
@@ -86,27 +73,27 @@ function entryIn(directory: string): Entry | undefined {
  * @throws {Failure} `disk` if it has no identity
  */
 export function identityIn(directory: string): string {
-  const entry = entryIn(directory)
-  if (entry !== undefined) return entry.id
+  const own = ownIn(directory)
+  if (own !== undefined) return own.id
   const hint = 'check that its disk or its share is there, and run the same command again'
   throw new Failure('disk', `${directory} is gone, or has lost ${IDENTITY}`, hint)
 }
 
 /** All identities that a directory has or had. */
 export const identitiesOf = (directory: string): string[] =>
-  entriesIn(directory).flatMap(({ id, before }) => [id, ...before])
+  allIn(directory).flatMap(({ id, before }) => [id, ...before])
 
 /** Makes an identity if there is none. It is durable then. */
 export function identityOf(directory: string): string {
-  const known = entryIn(directory)
+  const known = ownIn(directory)
   if (known !== undefined) return known.id
-  const own = newTag()
-  const draft = join(directory, CLAIMS, `~${own}`)
-  prepare(draft, own, '')
-  describe(join(draft, own), [])
+  const id = newTag()
+  const draft = join(directory, CLAIMS, `~${id}`)
+  prepare(draft, id, '')
+  describe(pathIn(draft, id), [])
   flushDirectory(draft)
-  decide(draft, join(directory, IDENTITY), own, isId)
-  if (exists(draft)) drop(draft, own)
+  decide(draft, join(directory, IDENTITY), id, isId)
+  if (exists(draft)) drop(draft, id)
   flushDirectory(directory)
   return identityIn(directory)
 }
@@ -118,26 +105,27 @@ function describe(path: string, before: readonly string[]): void {
   flushFile(path)
 }
 
-/** Gives a directory an identity of its own; it keeps in mind those that it had. There is one at any time. */
+/** Gives a directory an identity of its own, which knows those that it had. There is one at any time. */
 export function renewIdentity(directory: string): void {
-  const old = entriesIn(directory)
-  if (old.length === 0) return void identityOf(directory)
+  const before = new Set(identitiesOf(directory))
+  if (before.size === 0) return void identityOf(directory)
   const place = join(directory, IDENTITY)
   const id = newTag()
-  const draft = pathIn(place, `~${id}`)
-  write(draft, '')
-  describe(draft, [...new Set(old.flatMap((each) => [each.id, ...each.before]))])
-  rename(draft, pathIn(place, id))
+  write(pathIn(place, `~${id}`), '')
+  describe(pathIn(place, `~${id}`), [...before])
+  rename(pathIn(place, `~${id}`), pathIn(place, id))
   flushDirectory(place)
-  for (const each of old) remove(pathIn(place, each.id))
+  for (const name of namesIn(place)) if (before.has(name)) remove(pathIn(place, name))
   flushDirectory(place)
 }
 
-/** Changes nothing. */
-export function identityState(directory: string): State {
-  const entry = entryIn(directory)
-  if (entry === undefined) return hasLostRecords(directory) ? 'copy' : 'none'
-  if (!entry.isCopied) return hasLostRecords(directory) ? 'copy' : 'own'
+/**
+ * Who a directory is for those who look at it. It changes nothing.
+ * @returns `none` if it has no identity yet; `unused-copy` if it is a copy, and nothing was used in it
+ */
+export function identityState(directory: string): 'own' | 'copy' | 'unused-copy' | 'none' {
+  const own = ownIn(directory)
+  if (own?.isCopied !== true) return hasLostRecords(directory) ? 'copy' : own === undefined ? 'none' : 'own'
   const { used, held, aside } = look(directory)
   return used.length + held.length + aside.length > 0 ? 'copy' : 'unused-copy'
 }
@@ -148,19 +136,21 @@ export function identityState(directory: string): State {
  */
 function hasLostRecords(directory: string): boolean {
   if (exists(join(directory, DEVICES))) return false
-  const isForDevice = (name: string) => deviceIn(pathIn(directory, usedName(name))) !== undefined
-  return (
-    look(directory).used.slice(-MOST_LOOKED_AT).some(isForDevice) && !namesIn(directory).includes(DEVICES)
-  )
+  const isForDevice = (name: string) => {
+    const used = readUsed(directory, usedName(name))
+    return typeof used !== 'string' && used.device !== undefined
+  }
+  const last = look(directory).used.slice(-MOST_LOOKED_AT)
+  return last.some(isForDevice) && !namesIn(directory).includes(DEVICES)
 }
 
-function deviceIn(path: string): string | undefined {
-  try {
-    return parseUsed(readText(path))?.device
-  } catch (error) {
-    if (error instanceof UnusableProfile) return undefined
-    throw error
-  }
+export function copyFailure(directory: string): Failure {
+  const what =
+    ownIn(directory)?.isCopied === true
+      ? 'is a copy, or came back from a backup: devices may have profiles that are unused in it'
+      : `has lost ${DEVICES}: devices that have a profile would get another one`
+  const hint = `use the directory that it was copied from; if that is gone, softsim restore puts ${directory} back into use with the receipts of all stations`
+  return new Failure('copy', `${directory} ${what}`, hint)
 }
 
 /**
@@ -169,25 +159,16 @@ function deviceIn(path: string): string | undefined {
  * @throws {Failure} `copy`, `no-profiles` if there is no such directory, `disk`
  */
 export function enter(directory: string, messages: Pick<Messages, 'warn'>, forDevices: boolean): void {
-  const entry = entryIn(directory)
-  if (entry !== undefined && !entry.isCopied && !(forDevices && hasLostRecords(directory))) return
-  const state = identityState(directory)
-  if (state === 'copy') {
-    const what =
-      entry?.isCopied === true
-        ? 'is a copy, or came back from a backup: devices may have profiles that are unused in it'
-        : `has lost ${DEVICES}: devices that have a profile would get another one`
-    const hint = `use the directory that it was copied from; if that is gone, softsim restore puts ${directory} back into use with the receipts of all stations`
-    throw new Failure('copy', `${directory} ${what}`, hint)
-  }
-  try {
+  looking(directory, () => {
+    const own = ownIn(directory)
+    if (own?.isCopied === false && !(forDevices && hasLostRecords(directory))) return
+    const state = identityState(directory)
+    if (state === 'copy') throw copyFailure(directory)
     if (state === 'none') identityOf(directory)
     if (state !== 'unused-copy') return
     renewIdentity(directory)
-  } catch (error) {
-    throw diskFailure(`can't write to ${directory}`, error)
-  }
-  messages.warn(
-    `${directory} is a copy: do not use the directory that it was copied from; if it came from a backup, stop, and see softsim help restore`,
-  )
+    messages.warn(
+      `${directory} is a copy: do not use the directory that it was copied from; if it came from a backup, stop, and see softsim help restore`,
+    )
+  })
 }

@@ -19,7 +19,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
-import { diskFailure, errnoOf, UsageError } from '../failure.ts'
+import { diskFailure, errnoOf, Failure, UsageError } from '../failure.ts'
 import { pause } from '../pause.ts'
 import { fileRights, flushDirectory, patiently } from './files.ts'
 import { looking } from './listing.ts'
@@ -55,7 +55,7 @@ const BEGINNING = '{"time":"'
 const isBegun = (text: string) => text.startsWith(BEGINNING) || BEGINNING.startsWith(text)
 
 /** In bytes. The last line of a file is not longer. */
-const LONGEST_LINE = 64 * 1024
+const LONGEST_LINE = 16 * 1024
 const USUAL_LINE = 512
 
 const STANDARD_OUTPUT = 1
@@ -99,7 +99,7 @@ export function openReceipt(
     mend(path)
     const { bavail, blocks, bsize } = statfsSync(path)
     if (blocks > 0 && bavail * bsize < count * USUAL_LINE)
-      throw Object.assign(new Error('ENOSPC'), { code: 'ENOSPC' })
+      throw new Failure('disk', `not enough disk space for the receipt ${path}`, 'make room on the disk')
     // A power cut could take the name of a new file, and all that was appended with it.
     if ((status?.size ?? 0) === 0) flushDirectory(dirname(path))
   })

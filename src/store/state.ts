@@ -1,4 +1,5 @@
 /** Where one profile is. It is in one place: unused, used, held, or put aside; otherwise it is gone, or on its way. */
+import { UnusableProfile } from '../failure.ts'
 import { exists, namesIn, readText, remove, write } from './files.ts'
 import {
   asideName,
@@ -60,4 +61,17 @@ export function refresh(directory: string): void {
   const path = pathIn(directory, `.~${newTag()}`)
   write(path, '')
   remove(path)
+}
+
+/**
+ * Reads a file that says who uses a profile, or who may.
+ * @returns why nothing can be read from it, if that is so
+ */
+export function readUsed(directory: string, file: string): Used | string {
+  try {
+    return parseUsed(readText(pathIn(directory, file))) ?? 'it is no profile'
+  } catch (error) {
+    if (error instanceof UnusableProfile) return error.message
+    throw error
+  }
 }
