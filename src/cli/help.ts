@@ -9,38 +9,27 @@ const WIDTH = 80
 /** The topic of the help that is no command. */
 export const EXIT_CODE_TOPIC = 'exit-codes'
 
-export interface OptionRow {
-  readonly names: readonly string[]
-  /** As in `<KEY>`; empty if the option takes no value. */
-  readonly value: string
-  readonly words: string
-}
-
-export interface CommandTable extends Readonly<CommandClass['usage']> {
-  readonly name: string
-  /** As in `softsim help [command]`. */
-  readonly synopsis: string
-  readonly options: readonly OptionRow[]
-}
-
-/** Clipanion adds it to every command. */
-const HELP: OptionRow = { names: ['-h', '--help'], value: '', words: 'print this help' }
-
-/** The table of each command, from which the help, the man page and the completions are made. */
-export const tablesOf = (commands: readonly CommandClass[]): CommandTable[] =>
-  commands.flatMap((command) => {
-    const [definition] = Cli.from([command], { binaryName: 'softsim' }).definitions()
-    if (definition === undefined) return []
-    const [verbosity, version, ...own] = definition.options.map(rowOf)
-    const options = [...own, verbosity, version, HELP].filter((row) => row !== undefined)
-    return [{ ...command.usage, name: command.paths[0]?.[0] ?? '', synopsis: definition.usage, options }]
-  })
-
 /** Clipanion writes `-k,--key #0`; the description begins with the name of the value, as in `<KEY>: the file`. */
-function rowOf({ definition, description = '' }: { definition: string; description?: string }): OptionRow {
+function rowOf({ definition, description = '' }: { definition: string; description?: string }) {
   const [, value = '', words = ''] = /^(?:(<\w+>): )?(.*)$/s.exec(description.trim()) ?? []
   return { names: definition.replace(/ #0$/, '').split(','), value, words }
 }
+
+/** Clipanion adds it to every command. */
+const HELP = rowOf({ definition: '-h,--help', description: 'print this help' })
+
+/** The table of each command, from which the help, the man page and the completions are made. */
+export const tablesOf = (commands: readonly CommandClass[]) =>
+  Cli.from([...commands], { binaryName: 'softsim' })
+    .definitions()
+    .map(({ path, usage: synopsis, options: all }, at) => {
+      const [verbosity, version, ...own] = all.map(rowOf)
+      const options = [...own, verbosity, version, HELP].filter((row) => row !== undefined)
+      const name = path.replace('softsim ', '')
+      return { description: '', examples: [], ...commands[at]?.usage, name, synopsis, options }
+    })
+
+export type CommandTable = ReturnType<typeof tablesOf>[number]
 
 /** @param topic a command or `exit-codes`; without one, the help is about all of softsim. @throws {UsageError} */
 export function helpOn(topic: string | undefined, { commands, version }: Context): string {
@@ -76,7 +65,7 @@ const commandHelp = ({ name, synopsis, description, details, examples, options }
 
 const section = (...lines: string[]) => `${lines.join('\n')}\n`
 const text = (words: string) => section(...wrap(words, WIDTH))
-const termOf = ({ names, value }: OptionRow) => `${names.join(', ')} ${value}`.trim()
+const termOf = ({ names, value }: ReturnType<typeof rowOf>) => `${names.join(', ')} ${value}`.trim()
 
 function rows(table: readonly (readonly [term: string, words: string])[]): string[] {
   const left = Math.max(...table.map(([term]) => term.length))

@@ -36,16 +36,16 @@ async function startLine(report: Report): Promise<Progress> {
   const { default: ora } = await import('ora')
   const color = process.env['NO_COLOR'] ? false : 'cyan'
   const spinner = ora({ stream: process.stderr, discardStdin: false, isEnabled: true, color })
+  let line = () => ''
   let timer: NodeJS.Timeout | undefined
-  let draw = () => {}
+  const draw = () => {
+    spinner.text = printable(line()).slice(0, Math.max(process.stderr.columns - BESIDE, 0))
+  }
   return {
-    follow(line) {
-      draw = () => {
-        spinner.text = printable(line()).slice(0, Math.max(process.stderr.columns - BESIDE, 0))
-      }
+    follow(next) {
+      line = next
       draw()
-      clearInterval(timer)
-      timer = setInterval(draw, REDRAW_MS)
+      timer ??= setInterval(draw, REDRAW_MS)
       spinner.start()
       report.lastLine = spinner
     },

@@ -2,22 +2,12 @@ import { exitCode } from './exit-codes.ts'
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
-/** How a command reacts to Ctrl-C (SIGINT), SIGTERM and a closed terminal (SIGHUP). */
-export interface Interrupt {
-  /** Aborted at the first signal: start nothing new. */
-  readonly stop: AbortSignal
-  /** Aborted `graceMs` later: give up pending work. */
-  readonly abort: AbortSignal
-  /** From now on, another signal does not end the process. */
-  hold(): void
-  release(): void
-}
-
 /**
- * Makes the first signal ask for an orderly end. A second signal ends the process at once, with exit code 130.
+ * Makes the first signal, Ctrl-C (SIGINT), SIGTERM or a closed terminal (SIGHUP), ask for an orderly end. A second one
+ * ends the process at once, with exit code 130.
  * @param onSignalled is called for each signal that has an effect; `isLast` means that the process ends now
  */
-export function onInterrupt(graceMs: number, onSignalled: (isLast: boolean) => void = () => {}): Interrupt {
+export function onInterrupt(graceMs: number, onSignalled: (isLast: boolean) => void = () => {}) {
   const stop = new AbortController()
   const abort = new AbortController()
   let timer: NodeJS.Timeout | undefined
@@ -31,8 +21,11 @@ export function onInterrupt(graceMs: number, onSignalled: (isLast: boolean) => v
   }
   for (const signal of SIGNALS) process.on(signal, onSignal)
   return {
+    /** Aborted at the first signal: start nothing new. */
     stop: stop.signal,
+    /** Aborted `graceMs` later: give up pending work. */
     abort: abort.signal,
+    /** From now on, another signal does not end the process. */
     hold() {
       isHeld = true
     },

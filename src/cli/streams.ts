@@ -5,8 +5,6 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { diskFailure, errnoOf, WriteFailure } from '../failure.ts'
 import { pause } from '../pause.ts'
 
-const STANDARD_OUTPUT = 1
-const STANDARD_ERROR = 2
 const FULL_PIPE_PAUSE_MS = 2
 
 /** One second. A reader of messages that has not read by then never will. */
@@ -27,7 +25,6 @@ let pending = 0
  */
 export const isWritePending = () => pending > 0
 
-/** Whether the stream is a terminal. */
 export const isTerminal = (descriptor: 0 | 1 | 2) => process.getBuiltinModule('node:tty').isatty(descriptor)
 
 /** A console of Windows reads bytes in its code page, which garbles UTF-8. Node's streams give it UTF-16 instead. */
@@ -64,7 +61,7 @@ function writeSome(bytes: Buffer, signal?: AbortSignal): Promise<number> {
     if (signal?.aborted) onAbort()
     signal?.addEventListener('abort', onAbort, { once: true })
     pending = bytes.length
-    write(STANDARD_OUTPUT, bytes, (error, written) => {
+    write(1, bytes, (error, written) => {
       pending = 0
       signal?.removeEventListener('abort', onAbort)
       if (error === null) resolve(written)
@@ -76,7 +73,7 @@ function writeSome(bytes: Buffer, signal?: AbortSignal): Promise<number> {
 
 /** Prints what is no profile: a list, the help. @throws {Failure} `disk` */
 export async function print(text: string): Promise<void> {
-  if (isConsole(STANDARD_OUTPUT)) {
+  if (isConsole(1)) {
     await new Promise((resolve) => process.stdout.write(text, resolve))
     return
   }
@@ -97,8 +94,8 @@ export function isOutputClosed(): boolean {
   try {
     const device = statSync(devNull)
     // A regular file has no device number, so files and pipes would look the same.
-    if (device.isFile() || fstatSync(STANDARD_OUTPUT).rdev !== device.rdev) return false
-    readSync(STANDARD_OUTPUT, Buffer.alloc(1))
+    if (device.isFile() || fstatSync(1).rdev !== device.rdev) return false
+    readSync(1, Buffer.alloc(1))
     return true
   } catch {
     return false
@@ -110,7 +107,7 @@ export function isOutputClosed(): boolean {
  * where messages appear.
  */
 export function isOnScreen(): boolean {
-  const [output, error] = [fstatSync(STANDARD_OUTPUT), fstatSync(STANDARD_ERROR)]
+  const [output, error] = [fstatSync(1), fstatSync(2)]
   return output.isCharacterDevice() && output.rdev === error.rdev && isTerminal(1) && isTerminal(2)
 }
 
@@ -119,14 +116,14 @@ export function isOnScreen(): boolean {
  * pipe that does not block has not taken after a second is dropped.
  */
 export function writeStandardError(text: string): void {
-  if (isConsole(STANDARD_ERROR)) {
+  if (isConsole(2)) {
     process.stderr.write(text)
     return
   }
   let bytes = Buffer.from(text)
   for (let tries = 0; bytes.length > 0 && tries < FULL_PIPE_TRIES; ) {
     try {
-      bytes = bytes.subarray(writeSync(STANDARD_ERROR, bytes))
+      bytes = bytes.subarray(writeSync(2, bytes))
     } catch (error) {
       if (errnoOf(error) !== 'EAGAIN') return
       tries++

@@ -1,10 +1,10 @@
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, expect, test, vi } from 'vitest'
-import { type Interrupt, onInterrupt } from '../../src/cli/signals.ts'
+import { onInterrupt } from '../../src/cli/signals.ts'
 
 const NEVER_MS = 1_000_000
-let interrupt: Interrupt | undefined
+let interrupt: ReturnType<typeof onInterrupt> | undefined
 
 afterEach(() => {
   interrupt?.release()

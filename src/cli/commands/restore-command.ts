@@ -16,10 +16,7 @@ export class RestoreCommand extends BaseCommand {
     ].join('\n\n'),
     examples: [
       ['Put a backup back into use', 'softsim restore -i profiles --receipts receipts'],
-      [
-        'Name the files of three stations',
-        'softsim restore -i profiles --receipts 1.jsonl --receipts 2.jsonl --receipts 3.jsonl',
-      ],
+      ['See what it would change', 'softsim restore -i profiles --receipts receipts --dry-run'],
     ] as [string, string][],
   }
 

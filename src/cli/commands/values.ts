@@ -11,11 +11,7 @@ export type Parse<T> = (text: string, name: string) => T
 /** What shells, env files and templates have done to a value: what it is, and what to do. The first that fits counts. */
 const DAMAGE: readonly (readonly [damage: RegExp, words: string, remedy: string])[] = [
   [/^$/, 'is empty', 'the variable that it comes from is not set'],
-  [
-    /-----(BEGIN|END)/,
-    'is a key, not the name of a file',
-    'save it to a file, or send it to standard input: printenv KEY | softsim next -k -',
-  ],
+  [/-----(BEGIN|END)/, 'is a key, not the name of a file', 'save it to a file, and name that'],
   [/[\r\n]/, 'has a line break in it', 'save the script or the file of variables with line ends of Unix'],
   [/^\s|\s$/, 'begins or ends with a blank', 'remove it'],
   [/\p{Cc}/u, 'has a control character in it', 'enter it again'],
@@ -24,11 +20,7 @@ const DAMAGE: readonly (readonly [damage: RegExp, words: string, remedy: string]
     'has quotes in it',
     'remove them; an env file takes a value without quotes, and cmd reads \\" as a quote',
   ],
-  [
-    /^~[^/\\]*([/\\]|$)/,
-    'begins with ~',
-    'the shell replaces ~ only where a word begins: give the full path',
-  ],
+  [/^~[^/\\]*([/\\]|$)/, 'begins with ~', 'a shell replaces it only where a word begins'],
   [
     /\$[a-z_({]|!\w+!|\{\{|^(?!https?:).*%[a-z_]\w*%/i,
     'has a variable in it that nothing has replaced',
