@@ -1,9 +1,9 @@
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, readdirSync, renameSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, readdirSync, renameSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, inject, test } from 'vitest'
 import { type Inquiry, showStatus } from '../../src/status/status.ts'
-import { addResult, makeRecords } from '../../src/store/directory.ts'
+import { addResult, identityOf, makeRecords } from '../../src/store/directory.ts'
 import { addProfile, directoryOf, someProfiles, temporaryDirectory } from '../support/directory.ts'
 import { iccid, plainProfile } from '../support/profiles.ts'
 
@@ -178,6 +178,25 @@ describe('the counts', () => {
       text: '',
     })
   })
+})
+
+test('a copy is named after the counts', async () => {
+  const directory = directoryWith({ [X(1)]: usedText(1) })
+  identityOf(directory)
+  const copy = async (from: string) => {
+    const to = join(temporaryDirectory(), 'copy')
+    cpSync(from, to, { recursive: true })
+    return await statusOf(to)
+  }
+  expect(await statusOf(directory)).toMatchObject({ said: [], outcome: undefined })
+  expect(await copy(directory)).toMatchObject({
+    said: [expect.stringContaining('use only one')],
+    outcome: undefined,
+  })
+  writeFileSync(join(directory, `__${X(2)}`), usedText(2))
+  const ofUsed = await copy(directory)
+  expect(ofUsed.rows()).toMatchObject([{ unused: 1, used: 1, identity: 'copy' }])
+  expect(ofUsed.outcome).toBe('copy')
 })
 
 describe('a check with the key', () => {
