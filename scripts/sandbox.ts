@@ -15,7 +15,7 @@ import { makeKey } from './stock.ts'
 const API_KEY = 'sandbox-key'
 /** The ICCIDs of the README. */
 const FIRST_ICCID = 1
-const SECTIONS = ['## Before the shift', '## During the shift', '## When something goes wrong']
+const SECTIONS = ['## Before the shift', '## During the shift', '## After the shift']
 
 /** How many calls in a row go well: enough for an order of hundreds to end. */
 const GOOD_CALLS = 10
