@@ -1,5 +1,13 @@
 /** Completions for shells, made from the program's table of options. */
-import { type Command, globalOptions, type Option, topicsOf, type Values } from './table.ts'
+import {
+  type Command,
+  globalOptions,
+  type Option,
+  takesTopic,
+  topicsOf,
+  type Values,
+  valuesOf,
+} from './table.ts'
 
 /** What a shell is told about the value of an option, in its own language. */
 interface Words {
@@ -9,15 +17,17 @@ interface Words {
   readonly oneOf: (words: string) => string
 }
 
-const told = (values: Values, words: Words) =>
-  typeof values === 'string' ? words[values] : words.oneOf(values.join(' '))
+function wordsFor(option: Option, words: Words): string {
+  const values: Values = valuesOf(option)
+  return typeof values === 'string' ? words[values] : words.oneOf(values.join(' '))
+}
 
 const flagsOf = (options: Command['options']) => options.flatMap((option) => option.names)
 const withValue = (options: Command['options']) => options.filter(({ value }) => value !== '')
 
 /** What can stand behind a command: its options, or what `help` takes. */
-const offeredAfter = (commands: readonly Command[], { options, operands }: Command) =>
-  operands.length > 0 ? topicsOf(commands) : flagsOf(options)
+const offeredAfter = (commands: readonly Command[], each: Command) =>
+  takesTopic(each) ? topicsOf(commands) : flagsOf(each.options)
 
 /** Where a function offers nothing, bash goes on with its own completion: of files here, unless it is told otherwise. */
 const BASH: Words = {
@@ -33,7 +43,7 @@ export function bashCompletion(commands: readonly Command[]): string {
   const values = commands.flatMap(({ name: command, options }) =>
     withValue(options).map((option) => {
       const pattern = option.names.map((name) => `${command}:${name}`).join(' | ')
-      return `    ${pattern}) ${told(option.values, BASH)} ;;`
+      return `    ${pattern}) ${wordsFor(option, BASH)} ;;`
     }),
   )
   const words = commands.map(
@@ -69,23 +79,20 @@ const zshPlain = (text: string) => text.replace(/[[\]:\\]/g, '\\$&')
 const zshQuote = (text: string) => `'${text.replaceAll("'", "'\\''")}'`
 
 /** One for each name; a value may follow in the same word or in the next. */
-const zshSpecs = ({ names, value, words, values }: Option): string[] =>
-  names.map((name) => {
-    const spec = (joint: string, rest: string) => zshQuote(`*${name}${joint}[${zshPlain(words)}]${rest}`)
-    if (value === '') return spec('', '')
-    const optional = value.startsWith('[') ? '::' : ':'
-    return spec(
-      name.startsWith('--') ? '=' : '+',
-      `${optional}${value.replace(/\W/g, '')}:${told(values, ZSH)}`,
-    )
+const zshSpecs = (option: Option): string[] =>
+  option.names.map((name) => {
+    const words = `[${zshPlain(option.words)}]`
+    if (option.value === '') return zshQuote(`*${name}${words}`)
+    const joint = name.startsWith('--') ? '=' : '+'
+    return zshQuote(`*${name}${joint}${words}:${option.value.slice(1, -1)}:${wordsFor(option, ZSH)}`)
   })
 
 /** The file goes to a directory of `$fpath`. */
 export function zshCompletion(commands: readonly Command[]): string {
   const described = commands.map(({ name, description }) => zshQuote(`${zshPlain(name)}:${description}`))
-  const cases = commands.map(({ name, options, operands }) => {
-    const operand = operands.length > 0 ? [`'1:command:(${topicsOf(commands).join(' ')})'`] : []
-    return `    ${name}) _arguments -s ${[...options.flatMap(zshSpecs), ...operand].join(' \\\n      ')} ;;`
+  const cases = commands.map((each) => {
+    const topic = takesTopic(each) ? [`'1:command:(${topicsOf(commands).join(' ')})'`] : []
+    return `    ${each.name}) _arguments -s ${[...each.options.flatMap(zshSpecs), ...topic].join(' \\\n      ')} ;;`
   })
   return `#compdef softsim
 # Completion of softsim for zsh, made from its table of options.
@@ -113,19 +120,21 @@ const FISH: Words = {
   oneOf: (words) => `-x -a ${fishQuote(words)}`,
 }
 
-function fishSpec({ names, value, words, values }: Option): string {
+function fishSpec(option: Option): string {
+  const { names, value, words } = option
   const flags = names.map((name) => (name.startsWith('--') ? `-l ${name.slice(2)}` : `-s ${name.slice(1)}`))
-  return [...flags, ...(value === '' ? [] : [told(values, FISH)]), `-d ${fishQuote(words)}`].join(' ')
+  return [...flags, ...(value === '' ? [] : [wordsFor(option, FISH)]), `-d ${fishQuote(words)}`].join(' ')
 }
 
 export function fishCompletion(commands: readonly Command[]): string {
   const complete = (condition: string) => `complete -c softsim -n ${fishQuote(condition)}`
-  const lines = commands.flatMap(({ name, description, options, operands }) => {
+  const lines = commands.flatMap((each) => {
+    const { name, description, options } = each
     const inside = complete(`__fish_seen_subcommand_from ${name}`)
     return [
       `${complete('__fish_use_subcommand')} -a ${name} -d ${fishQuote(description)}`,
       ...options.map((option) => `${inside} ${fishSpec(option)}`),
-      ...(operands.length > 0 ? [`${inside} -a ${fishQuote(topicsOf(commands).join(' '))}`] : []),
+      ...(takesTopic(each) ? [`${inside} -a ${fishQuote(topicsOf(commands).join(' '))}`] : []),
     ]
   })
   const everywhere = globalOptions.map((option) => `${complete('__fish_use_subcommand')} ${fishSpec(option)}`)
@@ -142,7 +151,8 @@ export function powershellCompletion(commands: readonly Command[]): string {
   const words = commands.map((each) => entry(each.name, offeredAfter(commands, each)))
   const values = commands.flatMap(({ name: command, options }) =>
     withValue(options).flatMap((option) => {
-      const offered = typeof option.values === 'string' ? [] : option.values
+      const values = valuesOf(option)
+      const offered = typeof values === 'string' ? [] : values
       return option.names.map((name) => entry(`${command} ${name}`, offered))
     }),
   )

@@ -1,10 +1,8 @@
-/** The man pages, in mdoc(7), which both mandoc and groff read. */
-import { readFileSync } from 'node:fs'
-
-import { OUTCOMES } from '../../src/advice/exit-codes.ts'
+/** The man page, in mdoc(7), which both mandoc and groff read. */
+import { EXIT_CODES } from '../../src/cli/exit-codes.ts'
 import { wrap } from '../../src/cli/help.ts'
 import { BUGS, ENVIRONMENT, FILES, manualIn, PURPOSE } from './notes.ts'
-import { type Command, globalOptions, type Option } from './table.ts'
+import { type Command, globalOptions, type Option, takesTopic } from './table.ts'
 
 type Row = readonly [term: string, words: string]
 
@@ -18,9 +16,18 @@ const WIDTH = 70
  */
 export function manPage(commands: readonly Command[], version: string, date: Date, place: string): string {
   return `${[
-    ...head('softsim', 'fetch SoftSIM profiles and hand them out, one per device', version, date),
+    `.Dd ${date.toLocaleDateString('en-US', { dateStyle: 'long', timeZone: 'UTC' })}`,
+    '.Dt SOFTSIM 1',
+    `.Os softsim ${version}`,
+    '.Sh NAME',
+    '.Nm softsim',
+    '.Nd fetch SoftSIM profiles and hand them out, one per device',
     '.Sh SYNOPSIS',
-    ...commands.flatMap(({ name, operands }) => ['.Nm', `.Cm ${name}`, `.Op Ar ${operands[0] ?? 'options'}`]),
+    ...commands.flatMap((each) => [
+      '.Nm',
+      `.Cm ${each.name}`,
+      `.Op Ar ${takesTopic(each) ? 'topic' : 'options'}`,
+    ]),
     '.Sh DESCRIPTION',
     ...text(PURPOSE),
     ...commands.flatMap(command),
@@ -33,44 +40,15 @@ export function manPage(commands: readonly Command[], version: string, date: Dat
     'A directory of profiles contains:',
     ...list(FILES.map(([name, words]) => [`Pa ${roff(name)}`, words])),
     '.Sh EXIT STATUS',
-    ...list(Object.values(OUTCOMES).map(([code, words]) => [String(code), words])),
+    ...list(Object.values(EXIT_CODES).map(([code, words]) => [String(code), words])),
     '.Sh EXAMPLES',
     ...commands.flatMap(({ examples }) => examples).flatMap(example),
     '.Sh SEE ALSO',
-    '.Xr softsim\\-station 1',
-    '.Pp',
     ...text(manualIn(place)),
     '.Sh BUGS',
     ...text(BUGS),
   ].join('\n')}\n`
 }
-
-/** What the script for stations prints with --help. */
-const [, stationHelp = ''] =
-  /<< 'END'\n([\s\S]*?)\nEND\n/.exec(readFileSync('scripts/stations/softsim-station', 'utf8')) ?? []
-
-/** A script for stations with that help in it, each line behind what the script begins such a line with. */
-export const withHelp = (script: string) =>
-  script.replace(/^(.*)\(npm run package .*\)(\r?)$/m, (_, before: string, end: string) =>
-    stationHelp.replaceAll(/^.*$/gm, (line) => (before + line).trimEnd() + end),
-  )
-
-/** The page of the script for stations. */
-export const stationPage = (version: string, date: Date) =>
-  [
-    ...head('softsim-station', 'program devices, each with its own SoftSIM profile', version, date),
-    ...['.Sh DESCRIPTION', '.Bd -literal', ...stationHelp.split('\n').map(roff), '.Ed'],
-    ...['.Sh SEE ALSO', '.Xr softsim 1', ''],
-  ].join('\n')
-
-const head = (name: string, description: string, version: string, date: Date) => [
-  `.Dd ${date.toLocaleDateString('en-US', { dateStyle: 'long', timeZone: 'UTC' })}`,
-  `.Dt ${roff(name.toUpperCase())} 1`,
-  `.Os softsim ${version}`,
-  '.Sh NAME',
-  `.Nm ${roff(name)}`,
-  `.Nd ${description}`,
-]
 
 function command({ name, description, details, options }: Command): string[] {
   const paragraphs = [
@@ -87,9 +65,7 @@ function command({ name, description, details, options }: Command): string[] {
 
 function optionRow({ names, value, words }: Option): Row {
   const flags = names.map((name) => `Fl ${roff(name.slice(1))}`).join(' , ')
-  const argument = `Ar ${value.replace(/\W/g, '')}`
-  if (value === '') return [flags, words]
-  return [value.startsWith('[') ? `${flags} Ns Op = Ns ${argument}` : `${flags} ${argument}`, words]
+  return [value === '' ? flags : `${flags} Ar ${value.slice(1, -1)}`, words]
 }
 
 function list(rows: readonly Row[]): string[] {

@@ -7,12 +7,12 @@ export const PURPOSE =
 
 export const ENVIRONMENT: readonly Note[] = [
   ['SOFTSIM_API_KEY', 'the API key for fetch'],
-  ['SOFTSIM_KEY_FILE', 'the file of the private key, for next without -k and for status with -n'],
+  ['SOFTSIM_KEY_FILE', 'the file of the private key, for next and station without -k and for status with -n'],
   ['SOFTSIM_DIR', 'the directory of profiles, without -i or -o'],
-  ['SOFTSIM_RECEIPT', 'the file of receipts, for next and move without --receipt'],
+  ['SOFTSIM_RECEIPT', 'the file of receipts, for next, station and move without --receipt'],
   ['SOFTSIM_STATION', 'the name of this station, instead of the host name'],
   ['SOFTSIM_URL', 'the URL that fetch uses without -u'],
-  ['SOFTSIM_DEVICE_FORMAT', 'a regular expression for the serial numbers that next takes'],
+  ['SOFTSIM_DEVICE_FORMAT', 'a regular expression for the serial numbers that next and station take'],
   ['SOFTSIM_KEY_PASSPHRASE', 'the passphrase of the private key'],
   [
     'HTTPS_PROXY , HTTP_PROXY , NO_PROXY',
@@ -28,21 +28,22 @@ export const ENVIRONMENT: readonly Note[] = [
 
 export const FILES: readonly Note[] = [
   ['<iccid>.json', 'an unused profile'],
-  ['<iccid>.2.json', 'an unused profile that was used before and has come back'],
-  ['__<iccid>.json', 'a used profile'],
-  ['.claims', 'claims that are being made; leave it alone'],
-  ['.devices', 'the profile of each device that --device has named; keep it together with the used files'],
-  ['.moves', 'moves of profiles to and from other directories; leave it alone'],
+  ['__<iccid>.json', 'a used profile; it stays for ever'],
   [
-    '.incoming',
-    'what fetch has received and not yet stored; do not touch it: the next call finishes the work',
+    '.<iccid>.json~*',
+    'a profile that a call or a move holds; the next call gives back what a killed call has held',
   ],
-  ['.identity', 'by which the directory knows that it is not a copy; leave it alone'],
+  ['<iccid>.json.aside', 'put aside by restore, because it left the directory; nobody hands it out'],
+  ['.devices', 'the profile of each device that --device has named, and its results'],
+  ['.incoming', 'what fetch or move has brought and not yet stored; the next call finishes it'],
+  ['.outgoing', 'where the moves from this directory go'],
+  ['.claims', 'keeps two calls apart on Windows and network shares'],
+  ['.identity', 'by which the directory knows that it is not a copy'],
   ['.unused', 'a list of unused profiles, which makes next fast; you can delete it at any time'],
 ]
 
 export const manualIn = (place: string) =>
-  `README.md and the pages that it leads to are in ${place}. troubleshooting.md there lists every message, with its cause and what to do.`
+  `README.md and the pages that it leads to are in ${place}. troubleshooting.md there has a section for each exit code.`
 
 export const BUGS =
   'Report a bug on the page that you downloaded softsim from. Include the version, the command, and what it prints on standard error with -vvv. Never include a profile or a key. Report privately what could expose a secret or give one profile to two devices.'

@@ -3,37 +3,26 @@
  * the pages of the manual, all in one folder, under the names of what they are about.
  */
 import { existsSync, globSync, readdirSync, readFileSync } from 'node:fs'
-import { basename, join, posix } from 'node:path'
+import { join, posix } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { manPage } from '../manual/man.ts'
 import { commands } from '../manual/table.ts'
 import type { About, Files } from './packages.ts'
 
 const MANUAL = 'dist/manual'
-const STATIONS = 'dist/stations'
 
 /** Where packages have the pages. */
 const DOC = 'usr/share/doc/softsim'
 
-/** An archive: the program, the script for stations, and the pages beside them. */
+/** An archive: the program, and the pages beside it. */
 export function archiveContents(binary: string): Files {
   return new Map<string, string | Buffer>([
     ...texts(),
-    ...filesIn(MANUAL, ['*.1', 'completions/*']),
-    ...filesIn(STATIONS, stationsFor(binary)),
+    ...globSync(['*.1', 'completions/*'], { cwd: MANUAL }).map(
+      (path) => [path, readFileSync(join(MANUAL, path))] as const,
+    ),
     [binary.endsWith('.exe') ? 'softsim.exe' : 'softsim', readFileSync(binary)],
   ])
-}
-
-const filesIn = (directory: string, patterns: readonly string[]) =>
-  globSync([...patterns], { cwd: directory }).map(
-    (path) => [path, readFileSync(join(directory, path))] as const,
-  )
-
-/** The scripts for stations that run beside an executable; macOS has too old a bash. */
-function stationsFor(binary: string): string[] {
-  if (binary.endsWith('.exe')) return ['softsim-station.cmd', 'softsim-station.ps1']
-  return basename(binary).includes('-linux-') ? ['softsim-station'] : []
 }
 
 /**
@@ -44,9 +33,7 @@ export function packageContents(binary: string, zsh: string, { version, time }: 
   const manual = (name: string) => readFileSync(join(MANUAL, name))
   return new Map<string, string | Buffer>([
     ['usr/bin/softsim', readFileSync(binary)],
-    ['usr/bin/softsim-station', readFileSync(join(STATIONS, 'softsim-station'))],
     ['usr/share/man/man1/softsim.1.gz', gzip(manPage(commands, version, time, `/${DOC}`))],
-    ['usr/share/man/man1/softsim-station.1.gz', gzip(manual('softsim-station.1'))],
     ['usr/share/bash-completion/completions/softsim', manual('completions/softsim.bash')],
     ['usr/share/fish/vendor_completions.d/softsim.fish', manual('completions/softsim.fish')],
     [`usr/share/zsh/${zsh}/_softsim`, manual('completions/_softsim')],

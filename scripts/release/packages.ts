@@ -8,8 +8,8 @@ import { gzipSync } from 'node:zlib'
 /** Contents by path, with forward slashes. */
 export type Files = ReadonlyMap<string, string | Buffer>
 
-/** The program and its script, at the top of an archive or in a package's /usr/bin. */
-const RUNS = /(^|\/bin\/)softsim(\.exe|-station)?$/
+/** The program, at the top of an archive or in a package's /usr/bin. */
+const RUNS = /(^|\/bin\/)softsim(\.exe)?$/
 
 /**
  * Writes files below a directory that does not exist yet. Modes do not depend on the umask, and all time stamps are
@@ -125,8 +125,6 @@ const MACROS = {
   _buildhost: 'localhost',
   use_source_date_epoch_as_buildtime: '1',
   clamp_mtime_to_source_date_epoch: '1',
-  // The scripts are there to be copied, and need what they need there.
-  __requires_exclude_from: '^/usr/share/doc/',
 }
 
 /**

@@ -2,10 +2,10 @@ import { spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { manPage, stationPage } from '../../scripts/manual/man.ts'
+import { manPage } from '../../scripts/manual/man.ts'
 import { ENVIRONMENT } from '../../scripts/manual/notes.ts'
 import { commands } from '../../scripts/manual/table.ts'
-import { OUTCOMES } from '../../src/advice/exit-codes.ts'
+import { EXIT_CODES } from '../../src/cli/exit-codes.ts'
 import { temporaryDirectory } from '../support/directory.ts'
 import { hasPosix, hasProgram } from '../support/system.ts'
 
@@ -37,7 +37,7 @@ test.skipIf(!hasMandoc)('at 80 columns, the page has every option, exit code and
     for (const option of options) expect(plain).toContain(option.words)
     for (const [label, command] of examples) expect(plain).toContain(`${label}: $ ${command} `)
   }
-  for (const [code, meaning] of Object.values(OUTCOMES)) expect(plain).toContain(` ${code} ${meaning} `)
+  for (const [code, meaning] of Object.values(EXIT_CODES)) expect(plain).toContain(` ${code} ${meaning} `)
   for (const line of text.split('\n')) expect(line.length, line).toBeLessThanOrEqual(80)
 })
 
@@ -51,13 +51,6 @@ test.skipIf(!hasPosix || !hasProgram('groff'))('at any width, no name is broken 
   const names = namesAt(1000)
   expect(names.length).toBeGreaterThan(50)
   for (const width of [50, 55, 60, 72, 80, 100]) expect(namesAt(width)).toEqual(names)
-})
-
-test('the page of softsim-station has its settings', () => {
-  const station = stationPage('1.2.3', new Date('2026-11-21'))
-  expect(station).toMatch(/^\.Dt SOFTSIM\\-STATION 1$/m)
-  expect(station).toContain('\n  PROFILES   the directory of profiles')
-  expect(station).toContain('plain text.\n.Ed\n')
 })
 
 test('it has the version, where the pages are, and where to report a bug', () => {
@@ -74,7 +67,7 @@ test('no shell would see a typographic hyphen: each one is escaped', () => {
 test('the page names every environment variable that the program reads', () => {
   const files = readdirSync('src', { recursive: true, withFileTypes: true }).filter((each) => each.isFile())
   const sources = files.map(({ parentPath, name }) => readFileSync(join(parentPath, name), 'utf8'))
-  const read = sources.join('').matchAll(/\benv\['(\w+)'\]/g)
+  const read = sources.join('').matchAll(/\benv\['(\w+)'\]|'(SOFTSIM_\w+)'/g)
   const named = ENVIRONMENT.flatMap(([name]) => name.split(' , '))
-  expect(named).toEqual(expect.arrayContaining([...read].map(([, name]) => name)))
+  expect(named).toEqual(expect.arrayContaining([...read].map(([, name, another]) => name ?? another)))
 })
