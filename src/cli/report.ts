@@ -11,6 +11,9 @@ import { writeStandardError } from './streams.ts'
 
 const SHORTEST_SECRET = 4
 
+/** What failures say in place of the value of a variable. */
+const NOT_NAMED: Readonly<Record<string, string>> = { SOFTSIM_API_KEY: 'API key', SOFTSIM_URL: 'the service' }
+
 export class Report implements Messages {
   /** 0: warnings and failures, 1: each step, 2: each request and file, 3: everything except secrets. */
   level = 0
@@ -63,15 +66,11 @@ export class Report implements Messages {
     for (const line of (thrown.stack ?? '').split('\n').slice(1)) this.#line(line)
   }
 
-  #originsOf({ outcome, message, hint }: Failure): string[] {
+  #originsOf({ message, hint }: Failure): string[] {
     const said = `${message} ${hint}`
     return [...this.#variables].flatMap(([variable, value]) => {
-      // A failure of the network names the host alone, and none names the API key.
-      const isMeant =
-        variable === 'SOFTSIM_API_KEY'
-          ? outcome === 'api-key'
-          : said.includes(URL.parse(value)?.host || value)
-      return isMeant && !said.includes(variable) ? [`the environment variable ${variable} says ${value}`] : []
+      const isMeant = said.includes(NOT_NAMED[variable] ?? value) && !said.includes(variable)
+      return isMeant ? [`the environment variable ${variable} says ${value}`] : []
     })
   }
 

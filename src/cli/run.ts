@@ -91,13 +91,9 @@ function refusal(argv: readonly string[], { commands }: Context, error?: unknown
     return new UsageError(`${option} needs a value`, `if it begins with a dash, write ${option}=VALUE`)
   const [, word = ''] = /\("(.*)"\)\.$/s.exec(reason) ?? []
   const place = `word ${argv.lastIndexOf(word) + 1} after softsim`
-  return word.startsWith('-')
-    ? new UsageError(
-        `unknown option: ${place}`,
-        `see softsim help ${name}; a value is a word of its own: -n 5`,
-      )
-    : new UsageError(
-        `unexpected word: ${place}`,
-        `see softsim help ${name}; options begin with -, and a value with spaces stands in quotes`,
-      )
+  const see = `see softsim help ${name}`
+  if (word.startsWith('-'))
+    return new UsageError(`unknown option: ${place}`, `${see}; a value is a word of its own: -n 5`)
+  const hint = `${see}; options begin with -, and a value with spaces stands in quotes`
+  return new UsageError(`unexpected word: ${place}`, hint)
 }

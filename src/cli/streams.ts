@@ -77,13 +77,21 @@ export async function print(text: string): Promise<void> {
     await new Promise((resolve) => process.stdout.write(text, resolve))
     return
   }
+  const hint = 'check the file or the program that receives the output'
   await writeOutput(text).catch(({ cause }) => {
-    throw diskFailure(
-      "can't write to standard output",
-      cause,
-      'check the file or the program that receives the output',
-    )
+    throw diskFailure("can't write to standard output", cause, hint)
   })
+}
+
+/**
+ * Node opens a stream as soon as code asks for it, as `node:assert` does while undici is loaded, and ends if it can't,
+ * as with pipes under Wine. What is no terminal gets a stand-in: nothing is written there.
+ */
+export function standInForStreams(): void {
+  const { Writable } = process.getBuiltinModule('node:stream')
+  const value = new Writable({ write: (_chunk, _encoding, done) => done() })
+  if (!isTerminal(1)) Object.defineProperty(process, 'stdout', { value, configurable: true })
+  if (!isTerminal(2)) Object.defineProperty(process, 'stderr', { value, configurable: true })
 }
 
 /**

@@ -25,8 +25,12 @@ test('a hint of two lines is two hints, so that either can be copied', () => {
 describe('a failure that concerns a value of a variable says which', () => {
   test.each([
     ['SOFTSIM_DIR', '/data/p', new Failure('no-profiles', 'no unused profile in /data/p', 'fetch more')],
-    ['SOFTSIM_URL', 'https://a.example/x', new Failure('service', "can't connect to a.example", 'try later')],
-    ['SOFTSIM_API_KEY', 'SECRET', new Failure('api-key', 'the service does not accept it', 'check it')],
+    [
+      'SOFTSIM_URL',
+      'https://a.example/x',
+      new Failure('service', 'the service refuses the connection', 'try later'),
+    ],
+    ['SOFTSIM_API_KEY', 'SECRET', new Failure('api-key', 'the API key is not accepted', 'check it')],
   ])('%s', (variable, value, failure) => {
     const said = written((report) => {
       report.hide('SECRET')

@@ -27,11 +27,7 @@ export class MoveCommand extends BaseCommand {
 
   source = single('-i,--in', '<DIR>: the directory that the profiles leave (required)', value.directory)
 
-  target = single(
-    '-o,--out',
-    '<DIR>: the directory that they go to, created if missing (required)',
-    value.directory,
-  )
+  target = single('-o,--out', '<DIR>: where they go, created if missing (required)', value.directory)
 
   count = single('-n,--count', '<N>: how many profiles to move, all or none', value.count)
 

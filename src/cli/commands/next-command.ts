@@ -69,20 +69,17 @@ export class NextCommand extends BaseCommand {
     const { key: keyPath, count = 1, iccid, receipt, format = 'hex', directory = 'profiles' } = this
     const pattern = deviceFormat(env)
     const devices = this.devices.map((each) => deviceFor(each, pattern))
+    const [device] = devices
     value.refuse(iccid && this.count, "--iccid and -n can't be used together", 'give one of them')
-    value.refuse(
-      devices.length > 0 && this.count,
-      "--device and -n can't be used together",
-      'repeat --device',
-    )
+    value.refuse(device && this.count, "--device and -n can't be used together", 'repeat --device')
     value.refuse(iccid && devices.length > 1, '--iccid is for one device', 'give --device once')
-    value.refuse(this.new && devices.length === 0, '--new needs --device', 'such as --device SN-0042 --new')
+    value.refuse(this.new && !device, '--new needs --device', 'such as --device SN-0042 --new')
     const isTwice = new Set(devices).size < devices.length
     value.refuse(isTwice, '--device names the same device twice', 'give each serial number once')
     if (keyPath === undefined)
       throw new UsageError('next needs the private key', 'give its file, such as -k softsim.pem')
-    if (isOutputClosed())
-      throw new Failure('disk', 'standard output is closed', 'connect it to the device programmer')
+    const hint = 'connect it to the device programmer; nothing was claimed'
+    if (isOutputClosed()) throw new Failure('disk', 'standard output is closed', hint)
     startThreads(devices.length || count)
     // No handler can run while the call waits for a key from a pipe or the keyboard, and a signal must end it then.
     const key = readKey(keyPath, env['SOFTSIM_KEY_PASSPHRASE'], report)
@@ -95,7 +92,7 @@ export class NextCommand extends BaseCommand {
     const order = {
       ...{ directory, key, count, format, messages: report, stop, hold, isNew: this.new },
       options: { smsp: this.smsp, smsc: !this.noSmsc, crc: !this.noCrc },
-      ...(devices.length > 0 && { devices }),
+      ...(device !== undefined && { devices }),
       ...(iccid !== undefined && { iccid }),
       ...(receipt !== undefined && { receipt }),
     }

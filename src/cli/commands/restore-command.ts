@@ -40,11 +40,8 @@ export class RestoreCommand extends BaseCommand {
     if (directory === undefined) throw new UsageError('restore needs -i', EXAMPLE)
     const isBoth = files.length > 0 && this.withoutReceipts
     value.refuse(isBoth, "--receipts and --without-receipts can't be used together", EXAMPLE)
-    value.refuse(
-      files.length === 0 && !this.withoutReceipts,
-      'restore needs --receipts',
-      `${EXAMPLE}; only if nothing was handed out or moved since: --without-receipts`,
-    )
+    const hint = `${EXAMPLE}; only if nothing was handed out or moved since: --without-receipts`
+    value.refuse(files.length === 0 && !this.withoutReceipts, 'restore needs --receipts', hint)
     const { restore } = await import('../../restore/restore.ts')
     await withProgress(report, (progress, print) =>
       restore({ directory, files, isDry, messages: report, progress, print }),

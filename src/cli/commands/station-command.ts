@@ -1,17 +1,97 @@
-import { Failure } from '../../failure.ts'
-import { BaseCommand } from './base.ts'
+import { UsageError } from '../../failure.ts'
+import { deviceFor, deviceFormat } from '../serial-number.ts'
+import { writeStandardError } from '../streams.ts'
+import {
+  BaseCommand,
+  directoryOption,
+  keyOption,
+  receiptOption,
+  repeated,
+  single,
+  startThreads,
+} from './base.ts'
+import * as value from './values.ts'
 
 export class StationCommand extends BaseCommand {
   static override paths = [['station']]
   static override usage = {
-    description: 'program devices one by one, or in panels, at a station of the line',
-    examples: [['Program devices through a port', 'softsim station --port /dev/ttyUSB0']] as [
-      string,
-      string,
-    ][],
+    description: 'program devices at a line, one by one or a panel at once',
+    details: [
+      'Asks for the serial number of a device, takes its profile as next --device does, gives it to a port or to a program, and records whether the device has passed: beside its record in the directory, for all stations, and in the receipt. Type exit to end the shift, and skip for an empty slot of a panel. Standard input can also be a list of serial numbers. Without -k, -i and --receipt: softsim.pem, profiles, receipt.jsonl.',
+      'A port gets the profile as one line. The device has passed if its answer matches --pass, and failed if it matches --fail. The defaults are what modems and devices with the SoftSIM library say. A program reads the line on standard input, and ends with 0 if the device has passed. SOFTSIM_DEVICE, SOFTSIM_ICCID and SOFTSIM_SLOT are in its environment.',
+      'The exit code is 0 only if every device of the shift has passed.',
+    ].join('\n\n'),
+    examples: [
+      ['Program devices at a port', 'softsim station --port /dev/ttyUSB0'],
+      ['Program a panel of eight with a program', 'softsim station --program ./program-device --panel 8'],
+      [
+        'Check which ICCID a modem has afterwards',
+        `softsim station --port COM3 --send 'AT+SOFTSIM="%s"' --read 'ICCID: ([0-9F]+)'`,
+      ],
+    ] as [string, string][],
   }
 
+  key = keyOption()
+
+  directory = directoryOption()
+
+  receipt = receiptOption()
+
+  ports = repeated('--port', '<PORT>: a serial port; repeat it for a panel', value.nameLike('/dev/ttyUSB0'))
+
+  program = single(
+    '--program',
+    '<PROGRAM>: a program that writes the profile to the device',
+    value.nameLike('./program-device'),
+  )
+
+  panel = single('--panel', '<N>: how many devices the program gets at once (default: 1)', value.count)
+
+  pass = single('--pass', '<REGEX>: the answer of a port that is a pass', pattern)
+
+  fail = single('--fail', '<REGEX>: the answer of a port that is a failure', pattern)
+
+  read = single('--read', '<REGEX>: fail if (...) in the answer is another ICCID', (text, name) => {
+    if (/\((?!\?)/.test(text)) return pattern(text, name)
+    throw new UsageError('--read has no (...) around the ICCID', "for example: --read 'ICCID: ([0-9]+)'")
+  })
+
+  send = single('--send', '<TEXT>: what is sent, with %s for the profile, such as AT+SOFTSIM="%s"', String)
+
+  baud = single('--baud', '<N>: the speed of the ports (default: 115200)', value.count)
+
+  timeout = single('--timeout', '<S>: how long a device may take (default: 30)', value.count)
+
+  lowStock = single('--low-stock', '<N>: warn if at most N profiles are left (default: 50)', value.count)
+
   override async execute(): Promise<void> {
-    throw new Failure('bug', 'the station is not there yet', 'wait for it')
+    const { report, env } = this.context
+    const format = deviceFormat(env)
+    // Loaded on demand: the other commands do without it.
+    const { settingsOf } = await import('../../station/settings.ts')
+    const { runShift } = await import('../../station/station.ts')
+    const { key: keyPath = 'softsim.pem', directory = 'profiles', receipt = 'receipt.jsonl' } = this
+    const { ports, program, panel, pass, fail, read, send, baud, timeout = 30, lowStock = 50 } = this
+    const settings = settingsOf({
+      ...{ keyPath, directory, receipt, ports, program, panel },
+      ...{ pass, fail, read, send, baud, timeout, lowStock },
+    })
+    if (settings.keyPath === '-')
+      throw new UsageError('standard input is for serial numbers', 'give the file of the key with -k')
+    startThreads()
+    await runShift(settings, {
+      messages: report,
+      show: writeStandardError,
+      passphrase: env['SOFTSIM_KEY_PASSPHRASE'],
+      serialOf: (text) => deviceFor(text, format),
+    })
+  }
+}
+
+function pattern(text: string, name: string): RegExp {
+  try {
+    return new RegExp(text)
+  } catch {
+    throw new UsageError(`the value of ${name} is not a regular expression`, `for example: ${name} '^OK'`)
   }
 }
