@@ -54,7 +54,9 @@ interface Plan {
   readonly aside: (string | Held)[]
   /** For devices that have no record. */
   readonly records: DeviceRecord[]
-  readonly lines: Record<'used' | 'aside' | 'missing' | 'contradictions', string[]>
+  /** Of profiles that are not in the directory. */
+  readonly missing: Statement[]
+  readonly lines: Record<'used' | 'aside' | 'contradictions', string[]>
 }
 
 /**
@@ -70,17 +72,19 @@ export async function restore(restoration: Restoration): Promise<void> {
     throw new UsageError(`no receipt in ${files.join(', ')}`, 'name the files of all stations')
   progress.follow(() => `restoring ${directory}`)
   const plan = await carryOut(restoration, receipts)
-  const { used, aside, missing, contradictions } = plan.lines
+  const { used, aside, contradictions } = plan.lines
   const lines = [...(isDry ? used : []), ...aside, ...contradictions]
   if (lines.length > 0) await print(lines.map((line) => `${printable(line)}\n`).join(''))
-  for (const line of [...(isDry ? [] : used), ...missing]) messages.tell(1, line)
+  if (!isDry) for (const line of used) messages.tell(1, line)
+  for (const each of plan.missing) messages.tell(1, `not here: ${lineOf(each)}`)
   const waiting = isDry ? waitingIn(directory).answers.flat().length : 0
   if (waiting > 0) messages.tell(0, `${several(waiting, 'received profile')} would be stored first`)
   const stations = [...new Set(receipts.map(({ station }) => station))].sort()
   const says = stations.length === 0 ? '' : `, as the receipts of ${stations.join(', ')} say`
   messages.tell(0, `${several(plan.used.size, 'profile')} ${isDry ? 'would be ' : ''}marked used${says}`)
-  if (missing.length > 0)
-    messages.tell(0, `${several(missing.length, 'profile')} not in ${directory}, but perhaps elsewhere`)
+  const missing = new Set(plan.missing.map(({ iccid }) => iccid)).size
+  if (missing > 0)
+    messages.tell(0, `${several(missing, 'profile')} not in ${directory}, but perhaps elsewhere`)
   if (aside.length > 0)
     messages.warn(
       `${several(aside.length, 'profile')} aside: if one is nowhere else, remove .aside from its name`,
@@ -155,8 +159,8 @@ function planOf(directory: string, receipts: readonly Receipt[]): Plan {
   const said: Statement[] = [...receipts.filter(({ to }) => to === undefined), ...byFiles, ...recorded]
   said.sort((a, b) => (a.time < b.time ? -1 : Number(a.time > b.time)))
   const byIccid = Map.groupBy(said, ({ iccid }) => iccid)
-  const lines: Plan['lines'] = { used: [], aside: [], missing: [], contradictions: [] }
-  const plan: Plan = { used: new Map(), aside: [], records: [], lines }
+  const lines: Plan['lines'] = { used: [], aside: [], contradictions: [] }
+  const plan: Plan = { used: new Map(), aside: [], records: [], missing: [], lines }
   const known = new Set(used.map(iccidOf))
   const free = new Map<string, string | Held>([...aside, ...unused].map((name) => [name, name]))
   for (const each of held) free.set(each.name, each)
@@ -186,23 +190,25 @@ function planOf(directory: string, receipts: readonly Receipt[]): Plan {
   }
   for (const [iccid, all] of byIccid) {
     const holders = holdersOf(all)
-    if (!known.has(iccid)) lines.missing.push(...holders.map((each) => `missing: ${lineOf(each)}`))
+    if (!known.has(iccid)) plan.missing.push(...holders)
     if (holders.length > 1)
       lines.contradictions.push(...holders.map((each) => `two devices: ${lineOf(each)}`))
   }
   for (const [device, all] of Map.groupBy(said, (each) => each.device)) {
     if (device === null) continue
+    const own = all.find((each) => byFiles.has(each) || owners.get(each.iccid) === device)
+    if (own !== undefined && !hasRecord.has(device)) plan.records.push({ device, iccid: own.iccid })
+    if (all.length === 1) continue
     const profiles = [...Map.groupBy(all, ({ iccid }) => iccid).values()].flatMap(([first]) => first ?? [])
     if (profiles.length > 1)
       lines.contradictions.push(...profiles.map((each) => `two profiles: ${lineOf(each)}`))
-    const own = all.find((each) => byFiles.has(each) || owners.get(each.iccid) === device)
-    if (own !== undefined && !hasRecord.has(device)) plan.records.push({ device, iccid: own.iccid })
   }
   return plan
 }
 
 /** The different ones who have a profile. Without a serial number, each call was for another device. */
-function holdersOf(said: readonly Statement[]): Statement[] {
+function holdersOf(said: readonly Statement[]): readonly Statement[] {
+  if (said.length === 1) return said
   const nameless = said.filter(({ device }) => device === null)
   const calls = nameless.filter(({ again }) => !again)
   const all = [

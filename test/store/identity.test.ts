@@ -1,130 +1,171 @@
-import { readFileSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
+import { cpSync, lstatSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { pause } from '../../src/pause.ts'
-import { adopt, areDifferent, enter, identify, introduce } from '../../src/store/identity.ts'
+import {
+  enter,
+  identitiesOf,
+  identityIn,
+  identityOf,
+  identityState,
+  renewIdentity,
+} from '../../src/store/identity.ts'
 import { temporaryDirectory } from '../support/directory.ts'
-import { hasSymlinks, tellsBirth } from '../support/system.ts'
+import { iccid } from '../support/profiles.ts'
+import { tellsBirth } from '../support/system.ts'
 
-const [EXT4, XFS, NFS, FUSE, SMB, FAT] = [0xef53, 0x58465342, 0x6969, 0x65735546, 0xfe534d42, 0x4d44]
-const EXFAT = 0x2011bab0
-const SECOND = 1_000_000_000n
-const HOUR_MS = 3_600_000
-const BIRTH = 1_795_419_055_481_622_626n
-const MS = 1_000_000n
+const stored = (n: number, more = {}) => JSON.stringify({ iccid: iccid(n), profile: 'AAAA', ...more })
 
-type Seen = readonly [inode: bigint, birth: bigint, fileSystem: number | undefined]
-
-const areOthers = (one: Seen, other: Seen) => {
-  const [a, b] = [one, other].map(([inode, birth, fileSystem]) => ({ inode, birth, fileSystem }))
-  return a !== undefined && b !== undefined && areDifferent(a, b)
+/** A directory with an unused profile, and with these files. */
+function directoryWith(files: Record<string, string> = {}): string {
+  const directory = join(temporaryDirectory(), 'profiles')
+  mkdirSync(directory)
+  for (const [name, text] of Object.entries({ [`${iccid(9)}.json`]: stored(9), ...files }))
+    writeFileSync(join(directory, name), text)
+  return directory
 }
 
-/** Or nobody can tell. */
-const SAME: [string, Seen, Seen][] = [
-  ['nothing has changed', [1n, BIRTH, EXT4], [1n, BIRTH, EXT4]],
-  ['ext4, seen over NFS, which tells no time', [1n, BIRTH, EXT4], [1n, 0n, NFS]],
-  ['over NFS, seen on the server', [1n, 0n, NFS], [1n, BIRTH, EXT4]],
-  ['over SMB, with fewer digits', [1n, BIRTH, EXT4], [1n, BIRTH - 26n, SMB]],
-  ['over SMB with numbers of its own', [1n, BIRTH - 26n, SMB], [2n, BIRTH, EXT4]],
-  ['another number after a remount', [1n, BIRTH, undefined], [2n, BIRTH, undefined]],
-  ['sshfs, mounted again', [1n, 0n, FUSE], [2n, 0n, FUSE]],
-  ['sshfs, seen on the server', [1n, 0n, FUSE], [2n, BIRTH, EXT4]],
-  ['on the server, seen over sshfs', [1n, BIRTH, EXT4], [2n, 0n, FUSE]],
-  ['FAT in another time zone', [1n, 1_795_419_050_000_000_000n, FAT], [2n, 1_795_422_650_010_000_000n, FAT]],
-  ['FAT in another time zone, by a system that rounds', [1n, 999n * SECOND, FAT], [2n, 4598n * SECOND, FAT]],
-  ['exFAT, mounted again', [1n, 999n * SECOND, EXFAT], [2n, 999n * SECOND, EXFAT]],
-  ['FAT, by a system that rounds', [1n, 999n * SECOND, FAT], [2n, 998n * SECOND, FAT]],
-  ['FAT, as its server shows it', [1n, 999n * SECOND, FAT], [2n, BIRTH, SMB]],
-  ['no numbers', [0n, BIRTH, undefined], [0n, BIRTH + 5n * MS, undefined]],
-  ['no number now', [7n, BIRTH, undefined], [0n, BIRTH + 5n * MS, undefined]],
-  ['an unknown file system that changes times', [1n, BIRTH, undefined], [1n, BIRTH + 5n * MS, undefined]],
-]
+function copyOf(directory: string): string {
+  // The clock of a file system may have ticks of 10 ms.
+  pause(20)
+  const copy = join(temporaryDirectory(), 'copy')
+  cpSync(directory, copy, { recursive: true, preserveTimestamps: true })
+  return copy
+}
 
-const OTHERS: [string, Seen, Seen][] = [
-  ['both differ', [1n, BIRTH, EXT4], [2n, BIRTH + 5n * MS, XFS]],
-  ['also where nothing is known', [1n, BIRTH, undefined], [2n, BIRTH + 5n * MS, undefined]],
-  ['the number of a removed file on ext4', [1n, BIRTH, EXT4], [1n, BIRTH + 5n * MS, EXT4]],
-  ['NFS has only numbers', [1n, 0n, NFS], [2n, 0n, NFS]],
-  ['FAT', [1n, 999n * SECOND, FAT], [2n, 1004n * SECOND, FAT]],
-  ['exFAT', [1n, 999n * SECOND, EXFAT], [2n, 1004n * SECOND, EXFAT]],
-  ['exFAT, carried to another disk', [1n, 999n * SECOND, EXFAT], [2n, BIRTH, EXT4]],
-  ['FAT, carried to another disk', [1n, 999n * SECOND, FAT], [2n, BIRTH, EXT4]],
-  ['ext4 without times', [1n, 0n, EXT4], [2n, 0n, EXT4]],
-]
+/** @returns the warnings */
+function entered(directory: string, forDevices = false): string[] {
+  const warnings: string[] = []
+  enter(directory, { warn: (text) => warnings.push(text) }, forDevices)
+  return warnings
+}
 
-const ROWS = [...SAME.map((row) => [false, ...row] as const), ...OTHERS.map((row) => [true, ...row] as const)]
+const USED = { [`__${iccid(1)}.json`]: stored(1, { claim: 'x', claimed: '2026-03-01T06:00:00Z' }) }
+const USED_BY_DEVICE = { [`__${iccid(1)}.json`]: stored(1, { claim: 'x', device: 'D' }) }
+const refused = expect.objectContaining({ outcome: 'copy' })
 
-test.each(ROWS)('two looks are at different files (%s): %s', (areOther, _, one, other) => {
-  expect([areOthers(one, other), areOthers(other, one)]).toEqual([areOther, areOther])
+describe('an identity', () => {
+  test('is made once, and goes along when the directory gets another name', () => {
+    const directory = directoryWith()
+    expect(() => identityIn(directory)).toThrow(expect.objectContaining({ outcome: 'disk' }))
+    expect(identityState(directory)).toBe('none')
+    entered(directory)
+    const id = identityIn(directory)
+    entered(directory, true)
+    writeFileSync(join(directory, '.identity', '.DS_Store'), '')
+    expect(identityOf(directory)).toBe(id)
+    renameSync(directory, `${directory}-2`)
+    expect([identityIn(`${directory}-2`), identityState(`${directory}-2`)]).toEqual([id, 'own'])
+    expect(() => identityIn(directory)).toThrow(expect.objectContaining({ outcome: 'disk' }))
+    expect(readdirSync(join(`${directory}-2`, '.claims'))).toEqual([])
+  })
+
+  test('that was renewed knows the ones before, and an interrupted renewal leaves one that counts', () => {
+    const directory = directoryWith()
+    const ids = [identityOf(directory)]
+    for (const _ of [1, 2]) {
+      renewIdentity(directory)
+      ids.unshift(identityIn(directory))
+    }
+    expect(identitiesOf(directory)).toEqual(ids)
+    expect(readdirSync(join(directory, '.identity'))).toEqual([ids[0]])
+    // The call was killed before it removed the old one.
+    const place = join(directory, '.identity')
+    writeFileSync(join(place, '0'.repeat(20)), JSON.stringify({ inode: '1', birth: '1', before: [] }))
+    expect([identityIn(directory), identityState(directory)]).toEqual([ids[0], 'own'])
+  })
+
+  test('of a directory without one is made by its renewal', () => {
+    const directory = directoryWith()
+    renewIdentity(directory)
+    expect(identitiesOf(directory)).toEqual([identityIn(directory)])
+  })
 })
 
-const messages = { warn: () => {}, tell: () => {} }
-const identityIn = (directory: string) => readFileSync(join(directory, '.identity'), 'utf8')
+const SECOND = 1_000_000_000n
+const MS = 1_000_000n
 
-describe('a directory', () => {
-  test('that an earlier version used is used when it gets to know itself', () => {
-    const [directory, other] = [temporaryDirectory(), temporaryDirectory()]
-    writeFileSync(join(directory, '__8988.json'), '{}')
-    for (const each of [directory, other]) introduce(each)
-    expect([directory, other].map(identify)).toEqual(['original', 'new'])
+/** What the file says, by what is true. */
+type Said = (inode: bigint, birth: bigint) => object
+
+const JUDGED: [words: string, isCopy: boolean, Said][] = [
+  ['both differ', true, (inode, birth) => ({ inode: inode + 1n, birth: birth - 2n * MS })],
+  [
+    'both differ, and the copy is older',
+    true,
+    (inode, birth) => ({ inode: inode + 1n, birth: birth + SECOND }),
+  ],
+  ['the number of a removed file', true, (inode, birth) => ({ inode, birth: birth - SECOND })],
+  ['a server with other numbers', false, (inode, birth) => ({ inode: inode + 1n, birth: birth - 99n })],
+  ['fewer digits over SMB', false, (inode, birth) => ({ inode, birth: birth - 99n })],
+  ['a disk that told no birth', false, (inode) => ({ inode: inode + 1n, birth: 0n })],
+  [
+    'FAT in another time zone',
+    false,
+    (inode, birth) => ({ inode: inode + 1n, birth: birth - (birth % SECOND) }),
+  ],
+  ['nothing, after a power cut', false, () => ({})],
+]
+
+test.runIf(tellsBirth).each(JUDGED)('%s: a copy is %s', (_, isCopy, said) => {
+  const directory = directoryWith(USED)
+  const path = join(directory, '.identity', identityOf(directory))
+  const { ino, birthtimeNs } = lstatSync(path, { bigint: true })
+  const text = Object.entries(said(ino, birthtimeNs)).map(([name, value]) => [name, String(value)])
+  writeFileSync(path, JSON.stringify(Object.fromEntries(text)))
+  expect(identityState(directory)).toBe(isCopy ? 'copy' : 'own')
+})
+
+describe.runIf(tellsBirth)('a copy', () => {
+  test.each([
+    ['used', USED],
+    ['held by a call', { [`.${iccid(1)}.json~${'a'.repeat(20)}`]: stored(1) }],
+    ['put aside', { [`${iccid(1)}.json.aside`]: stored(1) }],
+  ])('of a directory in which something is %s is refused, and stays as it is', (_, files) => {
+    const directory = directoryWith(files)
+    entered(directory)
+    const copy = copyOf(directory)
+    for (const forDevices of [false, true]) expect(() => entered(copy, forDevices)).toThrow(refused)
+    expect([identityState(copy), identityState(directory)]).toEqual(['copy', 'own'])
+    expect(identityIn(copy)).toBe(identityIn(directory))
+    entered(directory)
   })
 
-  test('is used only from a claim on, and then written once', async () => {
-    const directory = temporaryDirectory()
-    const begin = await enter(directory, messages)
-    expect(identify(directory)).toBe('none')
-    begin()
-    const before = identityIn(directory)
-    begin()
-    const again = await enter(directory, messages)
-    again()
-    expect(identityIn(directory)).toBe(before)
+  test('of a directory that was not used works, says it once, and is another directory', () => {
+    const directory = directoryWith()
+    entered(directory)
+    const copy = copyOf(directory)
+    expect(identityState(copy)).toBe('unused-copy')
+    expect(entered(copy)).toEqual([expect.stringContaining('copy is a copy: do not use')])
+    expect([entered(copy), identityState(copy)]).toEqual([[], 'own'])
+    expect(identitiesOf(copy)).toEqual([identityIn(copy), identityIn(directory)])
+    expect(identityIn(copy)).not.toBe(identityIn(directory))
+  })
+})
+
+describe('a directory that has lost the records of devices', () => {
+  test('is refused, for devices, or if it has lost all hidden files', () => {
+    const directory = directoryWith(USED_BY_DEVICE)
+    expect(identityState(directory)).toBe('copy')
+    expect(() => entered(directory)).toThrow(refused)
+    identityOf(directory)
+    entered(directory)
+    expect(() => entered(directory, true)).toThrow(/has lost .devices/)
+    mkdirSync(join(directory, '.devices'))
+    expect(entered(directory, true)).toEqual([])
   })
 
-  test.skipIf(!tellsBirth)(
-    'is written anew an hour later: so a backup that is put over it is a copy',
-    async () => {
-      const directory = temporaryDirectory()
-      adopt(directory)
-      const backup = identityIn(directory)
-      const file = join(directory, '.identity')
-      const earlier = (Date.now() - HOUR_MS) / 1000
-      utimesSync(file, earlier, earlier)
-      const begin = await enter(directory, messages)
-      expect(identityIn(directory)).toBe(backup)
-      // Births within a millisecond count as one.
-      pause(5)
-      begin()
-      expect([identify(directory), identityIn(directory) === backup]).toEqual(['original', false])
-      writeFileSync(file, backup)
-      expect(identify(directory)).toBe('copy')
-    },
+  test('is none if its used files name no device, or are damaged', () => {
+    const directory = directoryWith({ ...USED, [`__${iccid(2)}.json`]: '{' })
+    mkdirSync(join(directory, `__${iccid(3)}.json`))
+    expect(entered(directory, true)).toEqual([])
+    rmSync(join(directory, '.identity'), { recursive: true })
+    expect(entered(directory, true)).toEqual([])
+  })
+})
+
+test('a directory that is not there is no copy', () => {
+  expect(() => entered(join(temporaryDirectory(), 'missing'))).toThrow(
+    expect.objectContaining({ outcome: 'no-profiles' }),
   )
-
-  test('whose file is missing is a copy, whatever an earlier version has used before', () => {
-    const directory = temporaryDirectory()
-    for (let n = 100; n <= 200; n++)
-      writeFileSync(join(directory, `__8988${n}.json`), n === 200 ? '{"claim":"x"}' : '{}')
-    expect(identify(directory)).toBe('copy')
-  })
-
-  const NONE = ['', '{"directory":"7e8', '[]', '{"used":true,"inode":"x","birth":"1"}']
-  test.each(NONE)('whose file says %j has none, and gets one', async (text) => {
-    const directory = temporaryDirectory()
-    writeFileSync(join(directory, '.identity'), text)
-    expect(identify(directory)).toBe('none')
-    const again = await enter(directory, messages)
-    again()
-    expect(identify(directory)).toBe('original')
-  })
-
-  test.skipIf(!hasSymlinks)('whose file is a link is left alone', async () => {
-    const directory = temporaryDirectory()
-    symlinkSync('elsewhere', join(directory, '.identity'))
-    expect(identify(directory)).toBe('unknown')
-    const again = await enter(directory, messages)
-    again()
-    expect(identify(directory)).toBe('unknown')
-  })
 })

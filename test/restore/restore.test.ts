@@ -1,0 +1,291 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { restore } from '../../src/restore/restore.ts'
+import {
+  addResult,
+  identityOf,
+  makeRecords,
+  type Receipt,
+  recordOf,
+  records,
+  resultsOf,
+} from '../../src/store/directory.ts'
+import { namesIn, temporaryDirectory } from '../support/directory.ts'
+import { iccid } from '../support/profiles.ts'
+
+const file = (n: number) => `${iccid(n)}.json`
+const stored = (n: number, more = {}) => JSON.stringify({ iccid: iccid(n), profile: 'AAAA', ...more })
+const used = (n: number, device?: string, claimed = '2026-03-01T05:00:00.000Z') =>
+  stored(n, { station: 'line-1', claimed, ...(device && { device }), claim: 'x' })
+
+/** Unused profiles with these numbers, and files. */
+function directoryOf(numbers: readonly number[], files: Record<string, string> = {}): string {
+  const directory = join(temporaryDirectory(), 'profiles')
+  const unused = Object.fromEntries(numbers.map((n) => [file(n), stored(n)]))
+  for (const [name, text] of Object.entries({ ...unused, ...files })) {
+    mkdirSync(dirname(join(directory, name)), { recursive: true })
+    writeFileSync(join(directory, name), text)
+  }
+  return directory
+}
+
+let minute = 0
+const receipt = (n: number, device: string | null, more: Partial<Receipt> = {}): Receipt => ({
+  ...{ time: new Date(Date.UTC(2026, 2, 1, 6, minute++)).toISOString(), station: 'line-1' },
+  ...{ iccid: iccid(n), device, directory: '/srv/profiles', ...more },
+})
+const left = (n: number, directory: string) =>
+  receipt(n, null, { to: '/media/stick', move: 'a.b', from: identityOf(directory) })
+
+function fileOf(...receipts: Receipt[]): string {
+  const path = join(temporaryDirectory(), 'r.jsonl')
+  writeFileSync(path, receipts.map((each) => `${JSON.stringify(each)}\n`).join(''))
+  return path
+}
+
+/** @returns what it printed and said, or the outcome of its failure last */
+async function restored(directory: string, files: readonly string[], isDry = false): Promise<string[]> {
+  const lines: string[] = []
+  const say = (text: string) => lines.push(...text.trimEnd().split('\n'))
+  const messages = { warn: say, tell: (level: number, text: string) => void (level === 0 && say(text)) }
+  const print = async (text: string) => void say(text)
+  try {
+    await restore({ directory, files, isDry, messages, progress: { follow() {} }, print })
+  } catch (error) {
+    lines.push((error as { outcome: string }).outcome)
+  }
+  return lines.map((line) =>
+    line.replaceAll(/\S+[/\\]/g, '').replaceAll(/8988\d{16}/g, (digits) => nameOf(digits)),
+  )
+}
+
+const nameOf = (digits: string) => String(Number(digits.slice(4, -1)))
+
+/** The names of profiles, short, and in which state. */
+const shown = (directory: string) =>
+  namesIn(directory).map((name) =>
+    name.replace(/8988\d{16}/, (digits) => nameOf(digits)).replace('.json', ''),
+  )
+
+const textOf = (directory: string, n: number) =>
+  JSON.parse(readFileSync(join(directory, `__${file(n)}`), 'utf8'))
+
+/** All files but the identity, with what they say. */
+const everything = (directory: string) =>
+  readdirSync(directory, { recursive: true, encoding: 'utf8' })
+    .filter((name) => !name.startsWith('.identity') && statSync(join(directory, name)).isFile())
+    .map((name) => `${name} ${readFileSync(join(directory, name), 'utf8')}`)
+    .sort()
+
+const identity = (directory: string) => readdirSync(join(directory, '.identity'))
+
+describe('what receipts name', () => {
+  test('as handed out anywhere is used, with its device; as left from here, aside; all else stays', async () => {
+    const directory = directoryOf([1, 2, 3, 4, 5, 6], { [`__${file(7)}`]: used(7, 'SN-7') })
+    const other = directoryOf([])
+    mkdirSync(other, { recursive: true })
+    await makeRecords(directory, [{ device: 'SN-7', iccid: iccid(7) }])
+    const receipts = [
+      ...[receipt(1, 'SN-1'), receipt(7, 'SN-7'), receipt(2, null), left(3, directory), left(4, directory)],
+      receipt(3, 'SN-3', { station: 'line-2', directory: '/media/stick', again: true }),
+      receipt(5, null, { to: '/there', move: 'a.b', from: identityOf(other) }),
+    ]
+    const path = fileOf(...receipts)
+    expect(await restored(directory, [path])).toEqual([
+      'until this ends, no other call may use profiles',
+      'aside: 4 left for stick: station line-1, r.jsonl:5',
+      '3 profiles marked used, as the receipts of line-1, line-2 say',
+      '1 profile aside: if one is nowhere else, remove .aside from its name',
+      'profiles is restored: it can be used again',
+    ])
+    expect(shown(directory)).toEqual(['4.aside', '5', '6', '__1', '__2', '__3', '__7'])
+    const [first] = receipts
+    expect(textOf(directory, 1)).toMatchObject({ device: 'SN-1', station: 'line-1', claimed: first?.time })
+    expect([textOf(directory, 2).device, textOf(directory, 3).device]).toEqual([undefined, 'SN-3'])
+    const devices = ['SN-1', 'SN-3', 'SN-7'].map((each) => recordOf(directory, each)?.iccid)
+    expect(devices).toEqual([iccid(1), iccid(3), iccid(7)])
+  })
+
+  test('a second time changes nothing; more receipts heal what fewer did', async () => {
+    const directory = directoryOf([1, 2, 3, 4])
+    const files = [
+      fileOf(left(1, directory), left(2, directory)),
+      fileOf(receipt(1, 'SN-1'), receipt(3, 'SN-3')),
+    ]
+    await restored(directory, files.slice(0, 1))
+    expect(shown(directory)).toEqual(['1.aside', '2.aside', '3', '4'])
+    await restored(directory, files)
+    expect(shown(directory)).toEqual(['2.aside', '4', '__1', '__3'])
+    expect(recordOf(directory, 'SN-1')?.iccid).toBe(iccid(1))
+    const [before, id] = [everything(directory), identity(directory)]
+    expect(await restored(directory, files)).toContain(
+      '0 profiles marked used, as the receipts of line-1 say',
+    )
+    expect(everything(directory)).toEqual(before)
+    expect(identity(directory)).not.toEqual(id)
+    // Each identity that it had is known.
+    await restored(directory, [fileOf(left(4, directory))])
+    expect(shown(directory)).toEqual(['2.aside', '4.aside', '__1', '__3'])
+  })
+
+  test('is shown, and nothing is changed, if somebody only wants to know', async () => {
+    const directory = directoryOf([1, 2, 3])
+    const path = fileOf(receipt(1, 'SN-1'), receipt(2, null), left(3, directory), receipt(9, 'SN-9'))
+    const before = [...everything(directory), ...identity(directory)]
+    expect(await restored(directory, [path], true)).toEqual([
+      'used: SN-1 has 1: station line-1, r.jsonl:1',
+      'used: nobody known has 2: station line-1, r.jsonl:2',
+      'aside: 3 left for stick: station line-1, r.jsonl:3',
+      '2 profiles would be marked used, as the receipts of line-1 say',
+      '1 profile not in profiles, but perhaps elsewhere',
+      '1 profile aside: if one is nowhere else, remove .aside from its name',
+      'nothing was changed',
+    ])
+    expect([...everything(directory), ...identity(directory)]).toEqual(before)
+  })
+
+  test('as results comes back to the records of the devices, once', async () => {
+    const directory = directoryOf([1, 2])
+    const found = (device: string, result: 'pass' | 'fail') => receipt(1, device, { result, note: 'x' })
+    const path = fileOf(found('SN-1', 'fail'), found('SN-1', 'pass'))
+    for (const _ of [1, 2]) await restored(directory, [path, path])
+    expect(resultsOf(directory, 'SN-1').map(({ result, note }) => [result, note])).toEqual([
+      ['fail', 'x'],
+      ['pass', 'x'],
+    ])
+    const other = directoryOf([1, 2])
+    await makeRecords(other, [{ device: 'SN-1', iccid: iccid(2) }])
+    addResult(other, 'SN-1', { result: 'pass', station: 's', time: '2026-03-01T06:00:00Z' })
+    await restored(other, [path])
+    expect(resultsOf(other, 'SN-1')).toHaveLength(1)
+  })
+})
+
+describe('a backup from the middle of something', () => {
+  const tag = 'a'.repeat(20)
+
+  test('has profiles that calls and moves hold, and answers', async () => {
+    const directory = directoryOf([1, 2], {
+      [`.${file(3)}~${tag}`]: stored(3),
+      [`.~${tag}`]: used(3, 'SN-0'),
+      [`.${file(4)}~b`]: stored(4),
+      [`.${file(5)}~x.y+c`]: stored(5),
+      [`.${file(6)}~x.y+d`]: stored(6),
+      [`.incoming/${tag}/answer`]: `${stored(7)}\n${stored(8)}\n`,
+    })
+    const path = fileOf(receipt(3, 'SN-3'), receipt(6, 'SN-6'), receipt(7, 'SN-7'))
+    const said = await restored(directory, [path])
+    expect(said).toContain('aside: 5 was leaving, and no receipt says where it is')
+    expect(said).toContain('3 profiles marked used, as the receipts of line-1 say')
+    expect(shown(directory)).toEqual(['1', '2', '4', '5.aside', '8', '__3', '__6', '__7'])
+    expect(readdirSync(directory).filter((name) => name.includes('~'))).toEqual([])
+    expect(textOf(directory, 3).device).toBe('SN-3')
+  })
+
+  test('has files that are older than the records of devices, or newer', async () => {
+    const directory = directoryOf([1], { [`__${file(2)}`]: used(2, 'SN-2') })
+    await makeRecords(directory, [{ device: 'SN-1', iccid: iccid(1) }])
+    await restored(directory, [])
+    expect(shown(directory)).toEqual(['__1', '__2'])
+    expect(textOf(directory, 1).device).toBe('SN-1')
+    expect(
+      records(directory)
+        .map(({ device }) => device)
+        .sort(),
+    ).toEqual(['SN-1', 'SN-2'])
+  })
+
+  test('without any receipt: nothing else becomes used', async () => {
+    const directory = directoryOf([1, 2])
+    expect(await restored(directory, [])).toEqual([
+      'until this ends, no other call may use profiles',
+      '0 profiles marked used',
+      'profiles is restored: it can be used again',
+    ])
+    expect(shown(directory)).toEqual(['1', '2'])
+    expect(identity(directory)).toHaveLength(1)
+  })
+})
+
+describe('what contradicts', () => {
+  test('is listed with both sources, is used, and no device gets it', async () => {
+    const directory = directoryOf([1, 2, 3, 4], { [`__${file(5)}`]: used(5, 'SN-5') })
+    const receipts = [
+      ...[receipt(1, 'SN-1'), receipt(1, 'SN-9'), receipt(2, null), receipt(2, null), receipt(5, 'SN-6')],
+      receipt(3, 'SN-3'),
+    ]
+    const said = await restored(directory, [fileOf(...receipts)])
+    expect(said.filter((line) => line.startsWith('two'))).toEqual([
+      'two devices: SN-5 has 5: station line-1, __5.json',
+      'two devices: SN-6 has 5: station line-1, r.jsonl:5',
+      'two devices: SN-1 has 1: station line-1, r.jsonl:1',
+      'two devices: SN-9 has 1: station line-1, r.jsonl:2',
+      'two devices: nobody known has 2: station line-1, r.jsonl:3',
+      'two devices: nobody known has 2: station line-1, r.jsonl:4',
+    ])
+    expect(said.at(-1)).toBe('unusable')
+    expect(shown(directory)).toEqual(['4', '__1', '__2', '__3', '__5'])
+    expect(textOf(directory, 1).device).toBeUndefined()
+    expect(
+      records(directory)
+        .map(({ device }) => device)
+        .sort(),
+    ).toEqual(['SN-3', 'SN-5'])
+    expect(identity(directory)).toHaveLength(1)
+  })
+
+  test('a device with two profiles keeps the first, and gets no third one', async () => {
+    const directory = directoryOf([1, 2, 3])
+    const said = await restored(directory, [fileOf(receipt(1, 'SN-1'), receipt(2, 'SN-1'))])
+    expect(said.filter((line) => line.startsWith('two'))).toEqual([
+      'two profiles: SN-1 has 1: station line-1, r.jsonl:1',
+      'two profiles: SN-1 has 2: station line-1, r.jsonl:2',
+    ])
+    expect(said.at(-1)).toBe('unusable')
+    expect(shown(directory)).toEqual(['3', '__1', '__2'])
+    expect(recordOf(directory, 'SN-1')?.iccid).toBe(iccid(1))
+  })
+
+  test('somebody used it here, and a device has it by its receipt', async () => {
+    const directory = directoryOf([2], { [`__${file(1)}`]: used(1) })
+    expect((await restored(directory, [fileOf(receipt(1, 'SN-1'))])).at(-1)).toBe('unusable')
+    expect(recordOf(directory, 'SN-1')).toBeUndefined()
+    // The receipt of that call says nothing new, and a repetition names nobody else.
+    const own = directoryOf([2], { [`__${file(1)}`]: used(1) })
+    const said = await restored(own, [fileOf(receipt(1, null), receipt(1, null, { again: true }))])
+    expect(said.at(-1)).toBe('profiles is restored: it can be used again')
+  })
+})
+
+describe('nothing is restored', () => {
+  test('by receipts of other profiles, by none, or where there is nothing', async () => {
+    const directory = directoryOf([1])
+    const [empty, others] = [fileOf(), fileOf(receipt(2, 'SN-2'))]
+    expect((await restored(directory, [others])).at(-1)).toBe('no-profiles')
+    expect((await restored(directory, [empty])).at(-1)).toBe('usage')
+    expect((await restored(join(directory, 'missing'), [others])).at(-1)).toBe('no-profiles')
+    expect(existsSync(join(directory, '.identity'))).toBe(false)
+  })
+
+  test('until the end: a call that fails leaves the identity, and the same command goes on', async () => {
+    const directory = directoryOf([1, 2, 3])
+    const path = fileOf(receipt(1, 'SN-1'))
+    identityOf(directory)
+    const id = identity(directory)
+    writeFileSync(join(directory, '.devices'), '')
+    expect((await restored(directory, [path])).at(-1)).toBe('disk')
+    expect([identity(directory), shown(directory)]).toEqual([id, ['2', '3', '__1']])
+    rmSync(join(directory, '.devices'))
+    await restored(directory, [path])
+    expect(recordOf(directory, 'SN-1')?.iccid).toBe(iccid(1))
+    expect(identity(directory)).not.toEqual(id)
+  })
+
+  test('of a damaged file: it stays aside', async () => {
+    const directory = directoryOf([2], { [file(1)]: '{' })
+    const said = await restored(directory, [fileOf(receipt(1, 'SN-1'))])
+    expect(said).toContain('1.json is damaged, and stays aside')
+    expect(shown(directory)).toEqual(['1.aside', '2'])
+  })
+})

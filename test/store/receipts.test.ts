@@ -1,0 +1,176 @@
+import { appendFileSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { openReceipt, type Receipt, readReceipts } from '../../src/store/receipts.ts'
+import { temporaryDirectory } from '../support/directory.ts'
+import { hasSmallDisks, smallDisk } from '../support/disk.ts'
+import { iccid } from '../support/profiles.ts'
+import { hasPosix } from '../support/system.ts'
+
+const receipt = (n: number, more: Partial<Receipt> = {}): Receipt => ({
+  ...{ time: '2026-03-01T06:00:00.000Z', station: 'line-1', iccid: iccid(n) },
+  ...{ device: `Gerät-${n}`, directory: '/srv/profiles' },
+  ...more,
+})
+const line = (n: number, more: Partial<Receipt> = {}) => `${JSON.stringify(receipt(n, more))}\n`
+const newFile = (text?: string | Uint8Array): string => {
+  const path = join(temporaryDirectory(), 'r.jsonl')
+  if (text !== undefined) writeFileSync(path, text)
+  return path
+}
+const append = (path: string, ...receipts: Receipt[]) =>
+  openReceipt(path, [temporaryDirectory()]).append(receipts)
+
+const usage = expect.objectContaining({ outcome: 'usage' })
+const disk = expect.objectContaining({ outcome: 'disk' })
+
+const MOVED = { device: null, to: '/media/stick', move: 'a.b', from: 'c' }
+const ALL = [
+  receipt(1),
+  receipt(1, { again: true }),
+  receipt(2, MOVED),
+  receipt(3, { result: 'fail', note: 'no answer' }),
+]
+
+describe('what is appended', () => {
+  test('is read again, each with its file and line; a directory stands for its files', () => {
+    const path = newFile()
+    for (const each of ALL) append(path, each)
+    append(path, receipt(4), receipt(5))
+    const all = [...ALL, receipt(4), receipt(5)]
+    expect(readReceipts([path])).toEqual(all.map((each, at) => ({ ...each, source: `${path}:${at + 1}` })))
+    mkdirSync(join(path, '..', 'more.jsonl.old'))
+    writeFileSync(join(path, '..', 'notes.txt'), 'no receipts')
+    writeFileSync(join(path, '..', 'a.jsonl'), line(6))
+    expect(readReceipts([join(path, '..')]).map(({ iccid }) => iccid)).toEqual(
+      [receipt(6), ...all].map((each) => each.iccid),
+    )
+  })
+
+  test('begins with the time, and has the full path of the directory', () => {
+    const path = newFile()
+    append(path, {
+      device: null,
+      directory: 'profiles',
+      iccid: iccid(1),
+      station: 's',
+      time: '2026-03-01T06:00Z',
+    })
+    const directory = JSON.stringify(join(process.cwd(), 'profiles'))
+    expect(readFileSync(path, 'utf8')).toBe(
+      `{"time":"2026-03-01T06:00Z","station":"s","iccid":"${iccid(1)}","device":null,"directory":${directory}}\n`,
+    )
+  })
+
+  test.runIf(hasPosix)('goes to a file as private as the profiles', () => {
+    const directory = join(temporaryDirectory(), 'profiles')
+    mkdirSync(directory, 0o750)
+    const path = newFile()
+    openReceipt(path, [directory])
+    expect(statSync(path).mode & 0o777).toBe(0o640)
+  })
+
+  test('does not make a file again that is gone: its disk may be', () => {
+    const path = newFile()
+    const file = openReceipt(path, [temporaryDirectory()])
+    rmSync(path)
+    expect(() => file.append([receipt(1)])).toThrow(disk)
+    expect(() => readReceipts([path])).toThrow(disk)
+  })
+
+  test.runIf(hasSmallDisks)('has room, or nothing is begun', async () => {
+    const { path, fill, close } = await smallDisk(1)
+    try {
+      const file = join(path, 'r.jsonl')
+      openReceipt(file, [path], 300)
+      fill(2)
+      expect(() => openReceipt(file, [path], 300)).toThrow(disk)
+      openReceipt(file, [path], 3)
+    } finally {
+      await close()
+    }
+  })
+})
+
+const TORN: [words: string, left: string | Uint8Array, kept: string][] = [
+  ['a part of a line is cut off', line(1) + line(2).slice(0, 60), line(1)],
+  ['a part of a letter is cut off', Buffer.from(line(1) + line(2)).subarray(0, -40), line(1)],
+  ['zeros are cut off', `${line(1) + line(2).slice(0, 20)}\0\0\0`, line(1)],
+  ['the first line is cut off', '{"ti', ''],
+  ['a whole line gets its end', line(1) + line(2).trimEnd(), line(1) + line(2)],
+]
+
+test.each(TORN)('of what a killed call has left, %s', (_, left, kept) => {
+  const path = newFile(left)
+  append(path, receipt(9))
+  expect(readFileSync(path, 'utf8')).toBe(kept + line(9))
+})
+
+test('the end is made whole also if another call has left it meanwhile', () => {
+  const path = newFile(line(1))
+  const file = openReceipt(path, [temporaryDirectory()])
+  appendFileSync(path, line(2).slice(0, 50))
+  file.append([receipt(3)])
+  expect(readFileSync(path, 'utf8')).toBe(line(1) + line(3))
+})
+
+const OTHERS: [words: string, text: string][] = [
+  ['a key', '-----BEGIN PRIVATE KEY-----\n'],
+  ['a profile', JSON.stringify({ iccid: iccid(1), profile: 'AAAA' })],
+  ['a log', '{"timestamp":1}\n'],
+  ['receipts that end with notes', `${line(1)}the end`],
+  ['receipts that end with a line of another program', `${line(1)}{"time":"2026"}`],
+]
+
+describe('another file', () => {
+  test.each(OTHERS)('is not written to: %s', (_, text) => {
+    const path = newFile(text)
+    expect(() => openReceipt(path, [temporaryDirectory()])).toThrow(usage)
+    expect(readFileSync(path, 'utf8')).toBe(text)
+  })
+
+  test('is not made under the name of a profile, nor where there is a directory', () => {
+    const directory = temporaryDirectory()
+    for (const name of [`${iccid(1)}.json`, `__${iccid(1)}.json`, '.'])
+      expect(() => openReceipt(join(directory, name), [directory])).toThrow(usage)
+    expect(() => openReceipt(join(directory, 'missing', 'r.jsonl'), [directory])).toThrow(disk)
+  })
+})
+
+const utf16 = Buffer.from(`\ufeff${line(1)}`, 'utf16le')
+const noReceipt = (change: (text: string) => string) => change(line(1))
+
+/** Each is the second line. */
+const REFUSED: [words: string, bytes: string | Uint8Array][] = [
+  ['UTF-16, as PowerShell appends', utf16],
+  ['a byte order mark', `\ufeff${line(1)}`],
+  ['a lost letter', noReceipt((text) => text.replace('ä', '\ufffd'))],
+  ['a letter of another encoding', Buffer.from(line(1), 'latin1')],
+  ['a part of a line, and another line', `${line(1).slice(0, 40)}\n${line(2)}`],
+  ['two lines in one', line(1).trimEnd() + line(2)],
+  ['a spreadsheet', noReceipt((text) => text.replaceAll(',', ';'))],
+  ['no ICCID', noReceipt((text) => text.replace(iccid(1), '8988'))],
+  ['no time', noReceipt((text) => text.replace('2026-03', '2026-13'))],
+  ['no device', noReceipt((text) => text.replace('"Gerät-1"', '""'))],
+  ['a move without its target', noReceipt((text) => text.replace('}', ',"move":"x"}'))],
+  ['another result', noReceipt((text) => text.replace('}', ',"result":"ok"}'))],
+  ['a result for nobody', line(1, { device: null, result: 'pass' })],
+  ['a whole last line that has lost a letter', line(1).replace('ä', '\ufffd').trimEnd()],
+  ['a last line of something else', 'note'],
+]
+
+test.each(REFUSED)('no receipt is read from a file with %s', (_, bytes) => {
+  const path = newFile(Buffer.concat([Buffer.from(line(8)), Buffer.from(bytes)]))
+  expect(() => readReceipts([path])).toThrow(usage)
+  expect(() => readReceipts([path])).toThrow(`${path}:2 is not a receipt`)
+})
+
+test('the last line of a file may be torn, lines may be empty, or end as on Windows', () => {
+  const texts = [line(1) + line(2).slice(0, 33), `\n${line(3).replace('\n', '\r\n')}\n`, '\0\0', '']
+  const paths = texts.map(newFile)
+  expect(readReceipts(paths).map(({ source }) => source)).toEqual([`${paths[0]}:1`, `${paths[1]}:2`])
+})
+
+test('a directory without receipts is refused', () => {
+  expect(() => readReceipts([temporaryDirectory()])).toThrow(usage)
+})
