@@ -186,6 +186,7 @@ async function finish(move: Move, id: string, receipt: ReceiptFile | undefined):
     // Somebody has finished it, unless the target is gone.
     checkIdentity(target, id.slice(0, id.indexOf('.')))
     await forget(source, id, undefined)
+    removeNote(source, id)
     return 0
   }
   await arriveIn(target, id, given, ({ name, tag = '' }) => readText(placesOf(source, { name, tag }).held))
@@ -288,9 +289,10 @@ async function forget(source: string, id: string, given: Given | undefined): Pro
 async function releaseClosed({ source, target }: Move): Promise<void> {
   // In this order: an order is there before anything is held for it, until nothing is.
   const held = new Set(listHeld(source).flatMap(({ move }) => move ?? []))
+  const noted = outgoingIn(source).map(({ id }) => id)
   const open = new Set(ordersIn(target).map(({ id }) => id))
   const identity = identityIn(target)
-  for (const id of held) {
+  for (const id of new Set([...held, ...noted])) {
     if (open.has(id) || !id.startsWith(`${identity}.`)) continue
     await forget(source, id, undefined)
     removeNote(source, id)

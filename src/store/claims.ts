@@ -168,7 +168,11 @@ function textOf(decision: string): string | undefined {
   try {
     return read(decision)
   } catch (error) {
-    if (lstatSync(decision, { throwIfNoEntry: false })?.isDirectory()) return 'void'
+    if (errnoOf(error) === 'EISDIR') return 'void'
+    // On Windows, a directory can't be opened. It may be gone by now.
+    const status = lstatSync(decision, { throwIfNoEntry: false })
+    if (status === undefined) return undefined
+    if (status.isDirectory()) return 'void'
     throw error
   }
 }

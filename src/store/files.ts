@@ -297,6 +297,7 @@ const openToFlush = (path: string) => ifThere(() => openSync(path, TO_FLUSH))
 export async function flushFiles(paths: readonly string[]): Promise<void> {
   if (paths.length === 1) return flushFile(paths[0] ?? '')
   for (const directory of new Set(paths.map(dirname))) if (isOnFat(directory)) flushDirectory(directory)
+  if (IN_MEMORY.includes(typeOf(dirname(paths[0] ?? '.')))) return
   for (let at = 0; at < paths.length; at += FLUSHES_AT_ONCE)
     await Promise.all(paths.slice(at, at + FLUSHES_AT_ONCE).map(flushInThread))
 }
@@ -349,6 +350,9 @@ export function flushDirectory(path: string): boolean {
 
 /** MSDOS_SUPER_MAGIC and EXFAT_SUPER_MAGIC of statfs(2). */
 const FAT = [0x4d44, 0x2011bab0]
+
+/** tmpfs and ramfs, which have no disk. */
+const IN_MEMORY = [0x01021994, 0x858458f6]
 
 /** ext4, xfs, btrfs, tmpfs, f2fs, NFS, and FAT: of two renames of one file, exactly one succeeds. */
 const EXACT = [0xef53, 0x58465342, 0x9123683e, 0x01021994, 0xf2f52010, 0x6969, ...FAT]

@@ -32,7 +32,6 @@ import {
   nameOf,
   newTag,
   pathIn,
-  stagedFor,
   stagedName,
   stationName,
   usedName,
@@ -127,12 +126,14 @@ export interface Stored {
 /**
  * Puts an answer aside durably, then gives each profile its name.
  * @param id what `request` has returned
+ * @param known by their digits, the profiles that the directory has; what is stored is added
  * @throws {NotStored}
  */
 export async function receive(
   directory: string,
   id: string,
   profiles: readonly StoredProfile[],
+  known = knownIn(directory),
 ): Promise<Stored> {
   if (profiles.length === 0) {
     release(directory, id)
@@ -147,7 +148,7 @@ export async function receive(
     throw new NotStored(false, directory, error)
   }
   try {
-    const stored = new Set((await finishAnswer(directory, id, text)).map(({ name }) => iccidOf(name)))
+    const stored = new Set((await finishAnswer(directory, id, text, known)).map(({ name }) => iccidOf(name)))
     const iccids = profiles.map(({ iccid }) => iccidOf(nameOf(iccid)) ?? iccid)
     return {
       stored: iccids.filter((iccid) => stored.has(iccid)),
@@ -187,8 +188,13 @@ function putAside(directory: string, id: string, kind: string, text: string): bo
 export function givenIn(directory: string, id: string): Given | undefined {
   const text = read(pathOf(directory, id, 'given', 'list'))
   if (!text?.endsWith('}')) return undefined
-  // What is concluded from is durable first, whoever made it.
-  flushDirectory(pathOf(directory, id))
+  try {
+    // What is concluded from is durable first, whoever made it.
+    flushDirectory(pathOf(directory, id))
+  } catch (error) {
+    if (errnoOf(error) === 'ENOENT') return undefined
+    throw error
+  }
   return JSON.parse(text) as Given
 }
 
@@ -268,7 +274,6 @@ export function close(directory: string, id: string): void {
   }
   if (!rename(pathOf(directory, id), pathOf(directory, CLOSED + id))) return
   flushDirectory(join(directory, INCOMING))
-  for (const name of namesIn(directory)) if (stagedFor(name) === id) remove(pathIn(directory, name))
   sweep(pathOf(directory, CLOSED + id))
 }
 
@@ -301,10 +306,14 @@ export async function finishAnswers(directory: string, messages: Pick<Messages, 
 }
 
 /** @returns the profiles that came */
-async function finishAnswer(directory: string, id: string, text: string): Promise<readonly Item[]> {
-  const known = givenIn(directory, id)
+async function finishAnswer(
+  directory: string,
+  id: string,
+  text: string,
+  known = knownIn(directory),
+): Promise<readonly Item[]> {
   const texts = textsIn(text)
-  const given = known ?? (await giveAnswer(directory, id, texts))
+  const given = givenIn(directory, id) ?? (await giveAnswer(directory, id, texts, known))
   if (given === undefined) return []
   await arrive(directory, id, given, ({ name }) => texts.get(name))
   close(directory, id)
@@ -322,8 +331,8 @@ function giveAnswer(
   directory: string,
   id: string,
   texts: ReadonlyMap<string, string>,
+  known: Set<string>,
 ): Promise<Given | undefined> {
-  const known = knownIn(directory)
   const items = [...texts.keys()].flatMap((name) => {
     const iccid = iccidOf(name)
     if (iccid === undefined || known.has(iccid)) return []

@@ -1,5 +1,6 @@
 /** Where the moves go that have begun in a directory, for a person, and for whoever finishes them. */
 import { join } from 'node:path'
+import { errnoOf } from '../failure.ts'
 import { flushDirectory, make, namesIn, read, remove, write } from './files.ts'
 import { OUTGOING } from './names.ts'
 
@@ -16,8 +17,12 @@ const pathOf = (directory: string, id: string) => join(directory, OUTGOING, id)
 /** Notes where a move goes. */
 export function noteTarget(directory: string, { id, to }: Outgoing): void {
   make(join(directory, OUTGOING))
-  if (read(pathOf(directory, id)) !== undefined) return
-  write(pathOf(directory, id), to)
+  try {
+    write(pathOf(directory, id), to)
+  } catch (error) {
+    if (errnoOf(error) === 'EEXIST') return
+    throw error
+  }
   flushDirectory(join(directory, OUTGOING))
 }
 

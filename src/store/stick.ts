@@ -9,16 +9,7 @@ import { dirname, join } from 'node:path'
 import { errnoOf, UnusableProfile } from '../failure.ts'
 import { pause } from '../pause.ts'
 import { parseStored } from '../profile/stored.ts'
-import {
-  flushDirectory,
-  flushFile,
-  flushFiles,
-  make,
-  makeNew,
-  read,
-  readText,
-  write,
-} from './files.ts'
+import { flushDirectory, flushFile, flushFiles, make, makeNew, read, readText, write } from './files.ts'
 import { look } from './listing.ts'
 import { iccidOf, pathIn } from './names.ts'
 
