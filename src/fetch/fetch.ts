@@ -1,90 +1,113 @@
-import { Failure, reasonOf } from '../failure.ts'
+import { Failure, UsageError } from '../failure.ts'
 import { CallFailure } from '../service/call-failure.ts'
-import { type Client, clientOf, endpoint } from '../service/client.ts'
-import { FLUSHES_AT_ONCE } from '../store/flush/flush.ts'
-import { identify } from '../store/identity.ts'
-import { Intake, type Tally } from '../store/incoming/add.ts'
-import type { Target } from '../store/incoming/answers.ts'
-import { checkSpaceForOrder } from '../store/incoming/free-space.ts'
-import { finishFetches, warnOfVendorList } from '../store/incoming/recover.ts'
-import { closeTarget, openTarget } from '../store/incoming/target-directory.ts'
-import { checkOpenFiles } from '../store/open-files.ts'
-import { FreeList, leaveFreeList } from '../store/queue.ts'
-import { type Messages, type Progress, several } from '../words.ts'
-import { type Download, download, type Parts, viewOf } from './download.ts'
-import { MOST_ANSWERS } from './planner.ts'
+import { clientOf, endpoint } from '../service/client.ts'
+import { finishAnswers, identityState, leaveList, look, waitingIn } from '../store/directory.ts'
+import { durationOf, type Messages, type Progress, several } from '../words.ts'
+import { download, Tally, type Work } from './downloader.ts'
 
-const NO_FLUSH =
-  "this file system can't flush a directory: after a power cut, the profiles stored last may be missing; a local disk is safer"
-
-export interface Order extends Pick<Parts, 'count' | 'stop' | 'abort'> {
+export interface Order extends Pick<Work, 'directory' | 'stop' | 'abort' | 'messages'> {
   readonly apiKey: string
-  readonly directory: string
+  /** How many new profiles to fetch. */
+  readonly count?: number | undefined
+  /** How many unused profiles there should be, in place of `count`. */
+  readonly stock?: number | undefined
   readonly url: string
   readonly version: string
-  readonly messages: Messages
   readonly progress: Progress
 }
 
-/** @throws {Failure} */
+/** @throws {Failure} unless all profiles are stored */
 export async function fetchProfiles(order: Order): Promise<void> {
-  const { apiKey, directory, messages } = order
-  const url = endpoint(order.url, order.version)
-  if (process.env['NODE_TLS_REJECT_UNAUTHORIZED'] === '0') {
-    throw new Failure(
-      'unchecked-tls',
+  const { apiKey, directory, messages, progress, stock } = order
+  if (process.env['NODE_TLS_REJECT_UNAUTHORIZED'] === '0')
+    throw new UsageError(
       'NODE_TLS_REJECT_UNAUTHORIZED=0 turns off certificate checks and would expose the API key',
+      'remove it; if the service uses its own CA, set NODE_EXTRA_CA_CERTS to the file of that CA',
     )
-  }
-  const client = clientOf({ url, apiKey, trace: (level, text) => messages.tell(level, text) })
+  const url = endpoint(order.url, order.version)
+  const client = clientOf({ url, apiKey, trace: messages.tell.bind(messages) })
   try {
-    const target = await openTarget(directory)
-    if (!target.canFlush) messages.warn(NO_FLUSH)
-    if (identify(directory) === 'copy')
-      messages.warn(
-        `${directory} is a copy, or came back from a backup: nothing is handed out of it`,
-        'copied',
-      )
-    let unused: number | undefined
+    await finishAnswers(directory, messages)
+    const before = unusedIn(directory)
+    if (before !== undefined) warnOf(directory, messages)
+    const count = stock === undefined ? (order.count ?? 1) : stock - (before ?? 0)
+    const what = count > 0 ? `ordering ${count}` : 'nothing to order'
+    if (stock !== undefined)
+      messages.tell(0, `${directory} has ${several(before ?? 0, 'unused profile')}: ${what}`)
+    if (count <= 0) return
+    const tally = new Tally()
+    const began = performance.now()
+    const { notePause, line } = viewOf(count, tally, messages, progress)
+    progress.follow(line)
+    await download({ ...order, count, client, notePause }, tally)
+    progress.end()
     try {
-      await finishFetches(directory, messages)
-      warnOfVendorList(directory, messages)
-      await fetchInto(target, order, client)
+      conclude(order, count, tally, (performance.now() - began) / 1000)
     } finally {
-      unused = renewFreeList(directory, messages)
-      closeTarget(target)
+      tellUnused(directory, before === undefined, messages)
     }
-    const isNew = target.made.length > 0 ? 'is new, and ' : ''
-    if (unused !== undefined)
-      messages.tell(0, `${directory} ${isNew}has ${several(unused, 'unused profile')} now`)
   } finally {
     await client.close()
   }
 }
 
-async function fetchInto(target: Target, order: Order, client: Client): Promise<void> {
-  const { count, messages, progress, stop, abort } = order
-  const began = performance.now()
-  checkSpaceForOrder(target, count)
-  checkOpenFiles(target.directory, Math.min(count, MOST_ANSWERS * FLUSHES_AT_ONCE))
-  const intake = new Intake(target, messages)
-  const view = viewOf(count, intake.tally, messages, () => progress.note())
-  progress.follow(() => view.line(performance.now()))
-  const result = await download({ count, client, intake, view, stop, abort })
-  progress.end()
-  conclude(order, result, intake.tally, (performance.now() - began) / 1000)
+function warnOf(directory: string, messages: Messages): void {
+  for (const { count, station, time } of waitingIn(directory).requests)
+    messages.warn(
+      `a fetch of ${station} has asked for ${several(count, 'profile')} at ${time} and has no answer: if it does not run any more, ask the service provider for them`,
+    )
+  if (identityState(directory) === 'copy')
+    messages.warn(
+      `${directory} is a copy, or came back from a backup: before softsim restore, nothing is handed out of it`,
+    )
 }
 
-/**
- * Reading a million names takes seconds. Here nobody waits for that; at a station, somebody would.
- * @returns how many profiles are unused, if the directory can be read
- */
-function renewFreeList(directory: string, messages: Messages): number | undefined {
+/** @returns undefined if there is no such directory */
+function unusedIn(directory: string): number | undefined {
   try {
-    return leaveFreeList(directory, messages)
-  } catch {
-    FreeList.drop(directory)
-    return undefined
+    return look(directory).unused.length
+  } catch (error) {
+    if (error instanceof Failure && error.outcome === 'no-profiles') return undefined
+    throw error
+  }
+}
+
+/** To read a million names takes seconds. Here nobody waits for that; at a station, somebody would. */
+function tellUnused(directory: string, isNew: boolean, messages: Messages): void {
+  try {
+    const unused = leaveList(directory)
+    messages.tell(
+      0,
+      `${directory} ${isNew ? 'is new, and ' : ''}has ${several(unused, 'unused profile')} now`,
+    )
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error
+  }
+}
+
+/** A pause of this length is reported even right after another line. */
+const LONG_MS = 10_000
+
+/** What a person sees of a running `fetch`: how far it is, how long it will take, and why it waits. */
+export function viewOf(count: number, tally: Pick<Tally, 'stored'>, messages: Messages, progress: Progress) {
+  const began = performance.now()
+  let pause = { why: '', until: 0 }
+  return {
+    notePause(why: string, ms: number): void {
+      pause = { why, until: performance.now() + ms }
+      messages.tell(ms >= LONG_MS ? 0 : 1, `${why}; it goes on in ${durationOf(ms)}`)
+      if (ms < LONG_MS) progress.note()
+    },
+
+    /** One line, without its newline. */
+    line(): string {
+      const { stored } = tally
+      const now = performance.now()
+      const done = `${Math.floor((Math.min(stored, count) / count) * 100)} % (${stored} of ${count})`
+      if (pause.until > now) return `${done}, ${pause.why}; it goes on in ${durationOf(pause.until - now)}`
+      const leftMs = ((now - began) / stored) * (count - stored)
+      return stored > 0 && leftMs > 0 ? `${done}, ${durationOf(leftMs)} left` : done
+    },
   }
 }
 
@@ -92,50 +115,42 @@ function renewFreeList(directory: string, messages: Messages): number | undefine
  * Reports the result in one line.
  * @throws {Failure} unless all profiles are stored
  */
-export function conclude(
-  { count, directory, messages, stop }: Pick<Order, 'count' | 'directory' | 'messages' | 'stop'>,
-  { requests, broken, brokenProfiles, failure, trouble }: Download,
-  tally: Tally,
-  seconds: number,
-): void {
-  const { stored, known, putAside, lost } = tally
+function conclude(order: Order, count: number, tally: Tally, seconds: number): void {
+  const { directory, messages, stock, stop } = order
+  const { stored, known, putAside, lost, broken, requests, failure, trouble } = tally
   if (known > 0) messages.warn(`left unchanged: ${several(known, 'profile')} already in ${directory}`)
-  if (broken > 0) {
+  const up = `up to ${several(tally.brokenProfiles, 'profile')} may have been allocated and not received`
+  if (broken > 0)
     messages.warn(
-      `${several(broken, 'request')} failed after ${broken === 1 ? 'it was' : 'they were'} sent: up to ${several(brokenProfiles, 'profile')} may have been allocated and not received`,
+      `${several(broken, 'request')} failed after ${broken === 1 ? 'it was' : 'they were'} sent: ${up}; ask the service provider for them`,
     )
-  }
+  if (lost.length > 0)
+    messages.warn(`received, paid for, and on no disk: ${lost.join(' ')}; ask the service provider for them`)
   const summary = `${storedOf(tally, count, directory)} (${several(requests, 'request')}, ${seconds.toFixed(1)} s)`
-  if (stored >= count) {
+  const isRepeated = failure instanceof CallFailure && failure.traits.isRepeated
+  if (stored >= count && !isRepeated) {
     messages.tell(0, summary)
     return
   }
-  if (failure !== undefined && !(failure instanceof CallFailure)) {
-    if (stored + putAside + lost > 0) messages.tell(0, summary)
-    if (lost > 0) throw new Failure('lost', reasonOf(failure), failure)
-    throw failure
-  }
-  const left = count - stored - putAside
-  if (stop.aborted) {
-    const silence = requests > 0 && stored === 0 ? ': the service did not answer' : ''
-    const last = trouble === undefined ? silence : `: ${trouble.message}`
-    throw new Failure({ kind: 'interrupted-fetch', left }, `interrupted: ${summary}${last}`)
-  }
-  const why =
-    known > 0
-      ? `the service sends only profiles that are already in ${directory}`
-      : 'the service has no more profiles'
-  const cause = failure ?? new Failure('no-more', why)
-  if (stored > 0) throw new Failure({ kind: 'partial', left }, `${summary}: ${cause.message}`, cause)
+  const left = Math.max(0, count - stored - putAside)
+  const rest =
+    stock === undefined ? `then order the ${left} that are missing` : 'then run the same command again'
+  const last = trouble === undefined ? '' : `: ${trouble.message}`
+  if (stop.aborted && (failure === undefined || lost.length > 0))
+    throw new Failure('interrupted', `interrupted: ${summary}${last}`, rest)
+  const none = { outcome: 'no-profiles' } as const
+  const cause =
+    failure ?? new CallFailure('the service has no more profiles', 'ask the service provider for more', none)
+  // A full disk and a cache have exit codes of their own, whatever was stored before.
+  if (cause instanceof CallFailure && !isRepeated && stored > 0)
+    throw new Failure('partial', `${summary}: ${cause.message}`, `${cause.hint}; ${rest}`, cause)
+  if (stored + putAside > 0) messages.tell(0, summary)
   throw cause
 }
 
-function storedOf({ stored, putAside, lost, refused }: Tally, count: number, directory: string): string {
+function storedOf({ stored, putAside, refused }: Tally, count: number, directory: string): string {
   const what = stored < count ? `${stored} of ${several(count, 'profile')}` : several(stored, 'profile')
-  const more = [
-    putAside > 0 ? `, ${putAside} more put aside there` : '',
-    lost > 0 ? `, ${lost} received but not stored` : '',
-    refused > 0 ? `, ${refused} received that can't be used` : '',
-  ]
-  return `stored ${what} in ${directory}${more.join('')}`
+  const more = stored > count ? `, ${stored - count} more than ordered` : ''
+  const aside = putAside > 0 ? `, ${putAside} more put aside there` : ''
+  return `stored ${what} in ${directory}${more}${aside}${refused > 0 ? `, ${refused} received that can't be used` : ''}`
 }

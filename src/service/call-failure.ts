@@ -1,157 +1,148 @@
-import type { Facts, PlainKind, ServiceKind } from '../advice/exit-codes.ts'
-import { errnoOf, Failure } from '../failure.ts'
+/** Why a request failed: what happened, and what a person can do about it. */
+import { Failure, type Outcome } from '../failure.ts'
+import type { StoredProfile } from '../profile/stored.ts'
+import type { Headers, Limit } from './rate-limit.ts'
 
-export interface Limit {
-  /** Requests left before `waitMs` is over. */
-  readonly remaining: number | undefined
-  /** From the answer until requests are allowed again. */
-  readonly waitMs: number | undefined
+/** What is known of a failure beside its words. */
+interface Traits {
+  readonly outcome?: Outcome
+  /** Another try may help. */
+  readonly isPassing?: boolean
+  /** The service may have allocated profiles: the request was sent, but its answer did not arrive whole. */
+  readonly mayHaveAllocated?: boolean
+  /** Nothing listens there, or the host is not known. */
+  readonly isRefused?: boolean
+  /** The answer was meant for another request: others may have its profiles. */
+  readonly isRepeated?: boolean
+  readonly limit?: Limit
+  /** The complete profiles of an answer that broke off or can't be read. Each is paid for. */
+  readonly profiles?: readonly StoredProfile[]
 }
 
-interface Traits extends Partial<Pick<CallFailure, 'isPassing' | 'mayHaveAllocated' | 'limit' | 'unread'>> {
-  readonly facts?: Facts | PlainKind
-  readonly cause?: unknown
-}
-
-/** A request that failed, for whatever reason. */
 export class CallFailure extends Failure {
-  /** Whether another try may help. */
-  readonly isPassing: boolean = false
-  /** Whether the service may have allocated profiles: the request was sent, but its answer did not arrive. */
-  readonly mayHaveAllocated: boolean = false
-  /** The rate limit, if the service has answered and another try may help. */
-  readonly limit: Limit | undefined
-  /** A complete answer that could not be read. Its profiles are allocated. */
-  readonly unread: Uint8Array | undefined
-  /** What has arrived of an answer that broke off. */
-  readonly part: Uint8Array | undefined
+  readonly traits: Traits
 
-  constructor(message: string, { facts = 'service', cause, ...traits }: Traits = {}) {
-    super(facts, message, cause)
-    Object.assign(this, { name: 'CallFailure', ...traits })
-  }
-
-  /** Whether nothing listens at the address of the service or of the proxy, or the host is not known. */
-  get isRefused(): boolean {
-    return (
-      ['refused', 'refused-by-proxy'].includes(this.facts.kind) || innermost(this.cause).code === UNKNOWN_HOST
-    )
+  constructor(message: string, hint: string, traits: Traits = {}, cause?: unknown) {
+    super(traits.outcome ?? 'service', message, hint, cause)
+    this.name = 'CallFailure'
+    this.traits = traits
   }
 }
 
-type Peer = 'service' | 'proxy'
-
-/** Also what Windows and macOS say without a network. */
-const UNKNOWN_HOST = 'ENOTFOUND'
+const ADD_CA = 'if a proxy or a test service uses its own CA, set NODE_EXTRA_CA_CERTS to the file of that CA'
+const CLOCK = 'check the clock of this machine; if it is right, tell the operator of the service'
+const STRONGER =
+  'ask whoever runs the service, or the proxy that replaces its certificate, for a stronger one'
 
 /** By Node's error code, or by OpenSSL's message if there is no code. */
-const CERTIFICATE: Record<string, readonly [problem: string, kind: ServiceKind]> = {
-  CERT_HAS_EXPIRED: ['has expired', 'expired-certificate'],
-  CERT_NOT_YET_VALID: ['is not valid yet', 'wrong-clock'],
-  DEPTH_ZERO_SELF_SIGNED_CERT: ['is self-signed', 'unknown-ca'],
-  ERR_TLS_CERT_ALTNAME_INVALID: ['is for another host', 'other-host'],
-  SELF_SIGNED_CERT_IN_CHAIN: ['is issued by an unknown root CA', 'unknown-ca'],
-  UNABLE_TO_GET_ISSUER_CERT: ['is issued by an unknown CA', 'unknown-ca'],
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: ['is issued by an unknown CA', 'unknown-ca'],
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: ['is issued by an unknown CA', 'unknown-ca'],
-  'EE certificate key too weak': ['has a key that is too short', 'too-weak'],
-  'CA certificate key too weak': ['is issued by a CA whose key is too short', 'too-weak'],
-  'CA signature digest algorithm too weak': ['is signed with an insecure digest algorithm', 'too-weak'],
+const CERTIFICATE: readonly (readonly [sign: RegExp, problem: string, hint: string])[] = [
+  [/^CERT_HAS_EXPIRED$/, 'has expired', CLOCK],
+  [/^CERT_NOT_YET_VALID$/, 'is not valid yet', CLOCK],
+  [/^ERR_TLS_CERT_ALTNAME_INVALID$/, 'is for another host', 'check the host in the URL of the service'],
+  [/^DEPTH_ZERO_SELF_SIGNED_CERT$/, 'is self-signed', ADD_CA],
+  [/^SELF_SIGNED_CERT_IN_CHAIN$/, 'is issued by an unknown root CA', ADD_CA],
+  [/^UNABLE_TO_(?:GET_ISSUER|VERIFY_LEAF)/, 'is issued by an unknown CA', ADD_CA],
+  [/ too weak$/, 'is too weak', STRONGER],
+]
+
+/** PEER is the service or, through a proxy, one of both. */
+const PASSING: Readonly<Record<string, string>> = {
+  EAI_AGAIN: "the host name of PEER can't be resolved",
+  ECONNREFUSED: 'PEER refuses the connection',
+  ECONNRESET: 'the connection to PEER was reset',
+  EHOSTUNREACH: 'PEER is unreachable',
+  ENETUNREACH: 'the network is unreachable',
+  // Windows and macOS also say this without a network.
+  ENOTFOUND: 'the host name of PEER is unknown',
+  EPIPE: 'the connection to PEER was closed',
+  ETIMEDOUT: 'the connection to PEER timed out',
+  UND_ERR_BODY_TIMEOUT: 'the answer stopped arriving',
+  UND_ERR_CONNECT_TIMEOUT: 'PEER did not accept the connection in time',
+  UND_ERR_HEADERS_TIMEOUT: 'PEER did not answer in time',
+  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'the answer ended too early',
+  UND_ERR_SOCKET: 'the connection to PEER was closed',
 }
 
-const PASSING: Record<string, (peer: Peer) => string> = {
-  [UNKNOWN_HOST]: (peer) => `the host name of the ${peer} is unknown`,
-  EADDRNOTAVAIL: () => 'the network has no address',
-  EAI_AGAIN: (peer) => `the host name of the ${peer} can't be resolved`,
-  ECONNABORTED: (peer) => `the connection to the ${peer} was aborted`,
-  ECONNREFUSED: (peer) => `the ${peer} refuses the connection`,
-  ECONNRESET: (peer) => `the connection to the ${peer} was reset`,
-  EHOSTDOWN: (peer) => `the ${peer} is down`,
-  EHOSTUNREACH: (peer) => `the ${peer} is unreachable`,
-  ENETDOWN: () => 'the network is down',
-  ENETRESET: (peer) => `the connection to the ${peer} was reset`,
-  ENETUNREACH: () => 'the network is unreachable',
-  EPIPE: (peer) => `the connection to the ${peer} was closed`,
-  ETIMEDOUT: (peer) => `the connection to the ${peer} timed out`,
-  UND_ERR_BODY_TIMEOUT: () => 'the answer stopped arriving',
-  UND_ERR_CONNECT_TIMEOUT: (peer) => `the ${peer} did not accept the connection in time`,
-  UND_ERR_HEADERS_TIMEOUT: (peer) => `the ${peer} did not answer in time`,
-  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: () => 'the answer ended too early',
-  UND_ERR_SOCKET: (peer) => `the connection to the ${peer} was closed`,
+export const isUnknownCa = (error: unknown): boolean => certificateIn(innermost(error))?.[2] === ADD_CA
+
+const certificateIn = ({ code, message }: Innermost) =>
+  CERTIFICATE.find(([sign]) => sign.test(code || message))
+
+/**
+ * @param traits what is known beside the error: whether anything was sent
+ * @param variable the one that names the proxy, if the request goes through one
+ */
+export function networkFailure(error: unknown, traits: Traits, url: URL, variable?: string): CallFailure {
+  const inner = innermost(error)
+  const { code, name, message } = inner
+  const peer = variable === undefined ? 'the service' : `the proxy in ${variable} or the service`
+  const [, problem, remedy = ''] = certificateIn(inner) ?? []
+  if (problem !== undefined) {
+    const file = process.env['NODE_EXTRA_CA_CERTS']
+    const hint =
+      remedy === ADD_CA && file ? `${remedy}; ${file}, which it names now, does not have it` : remedy
+    return new CallFailure(`the certificate of ${peer} ${problem} (${code || message})`, hint, traits, error)
+  }
+  const hint = hintOn(code, url, variable)
+  const words =
+    PASSING[code] ?? (/^E(?:ADDR|CONN|HOST|NET)/.test(code) ? 'the connection to PEER failed' : undefined)
+  if (words !== undefined) {
+    const isRefused = code === 'ECONNREFUSED' || code === 'ENOTFOUND'
+    const all = { ...traits, isPassing: true, isRefused }
+    return new CallFailure(`${words.replace('PEER', peer)} (${code})`, hint, all, error)
+  }
+  const isTls = code === 'EPROTO' || code.startsWith('ERR_SSL_')
+  const isHttp = name === 'HTTPParserError'
+  const what = isHttp ? `${peer} sent an invalid HTTP response` : `the request failed: ${message}`
+  return new CallFailure(isTls ? `the TLS connection to ${peer} failed (${code})` : what, hint, traits, error)
 }
 
-/** Where a request was sent. */
-interface Target {
-  readonly url: URL
-  readonly isRedirected: boolean
-}
-
-/** @param sent whether sending the request had begun */
-export function networkFailure(error: unknown, sent: boolean, to: Target): CallFailure {
-  const proxy = proxyFailureIn(error)
-  if (proxy?.status !== undefined) return refusal(proxy.status, error)
-  const peer = proxy === undefined ? 'service' : 'proxy'
-  const { code = '', name, message } = innermost(error)
-  const failure = (text: string, why: ServiceKind, isPassing = false) => {
-    const facts = to.isRedirected ? ({ kind: 'redirected', to: to.url.origin, why } as const) : why
-    return new CallFailure(text, { facts, isPassing, mayHaveAllocated: sent, cause: error })
-  }
-
-  for (const sign of [code, message]) {
-    const [problem, kind] = CERTIFICATE[sign] ?? []
-    if (kind !== undefined) return failure(`the certificate of the ${peer} ${problem} (${sign})`, kind)
-  }
-  const usual = peer === 'proxy' ? 'no-proxy' : 'no-connection'
-  const passing = PASSING[code]
-  if (passing !== undefined) {
-    return failure(`${passing(peer)} (${code})`, kindOf(code, peer, to), true)
-  }
-  if (name === 'HTTPParserError') return failure(`the ${peer} sent an invalid HTTP response`, usual)
-  if (code === 'EPROTO' || code.startsWith('ERR_SSL_')) {
-    return failure(`the TLS connection to the ${peer} failed (${code})`, 'tls')
-  }
-  return failure(`the request failed: ${message}`, usual)
-}
-
-function kindOf(code: string, peer: Peer, to: Target): ServiceKind {
-  if (peer === 'proxy') return code === 'ECONNREFUSED' ? 'refused-by-proxy' : 'no-proxy'
-  if (code === 'ECONNREFUSED') return 'refused'
+function hintOn(code: string, url: URL, variable: string | undefined): string {
+  if (variable !== undefined && /^https:/i.test(process.env[variable] ?? ''))
+    return `${variable} names its proxy with https://, and most proxies take http://: try that, and check host and port`
+  if (variable !== undefined)
+    return `check ${variable}, whether that proxy is running, and the URL of the service`
   // A port for TLS closes a connection that begins with anything else.
-  const isPlain = to.url.protocol === 'http:' && ['ECONNRESET', 'UND_ERR_SOCKET'].includes(code)
-  return isPlain ? 'needs-tls' : 'no-connection'
+  const isClosed = url.protocol === 'http:' && (code === 'ECONNRESET' || code === 'UND_ERR_SOCKET')
+  return `check the URL of the service and the network of this machine${isClosed ? '; does this port need https?' : ''}`
 }
 
-/** The proxy answered CONNECT (RFC 9110 9.3.6), but opened no connection: nothing was sent to the service. */
-function refusal(status: number, cause: unknown): CallFailure {
-  const failure = (text: string, facts: ServiceKind, isPassing = false) =>
-    new CallFailure(`${text} (${status})`, { facts, isPassing, cause })
-  if (status === 407) return failure('the proxy requires a valid user name and password', 'proxy-login')
-  return status >= 500 || status === 408 || status === 429
-    ? failure("the proxy can't connect to the service", 'service-behind-proxy', true)
-    : failure('the proxy refuses to connect to the service', 'proxy-refusal')
+interface Innermost {
+  readonly code: string
+  readonly name: string
+  readonly message: string
 }
 
-function proxyFailureIn(error: unknown): ProxyFailure | undefined {
-  if (error instanceof ProxyFailure) return error
-  return error instanceof Error ? proxyFailureIn(error.cause) : undefined
+/** undici wraps the errors of sockets. The innermost error with a code says most. */
+function innermost(error: unknown): Innermost {
+  const { code, name = '', message = String(error), cause } = (error ?? {}) as Partial<NodeJS.ErrnoException>
+  const own = { code: typeof code === 'string' ? code : '', name, message }
+  const inner = cause === undefined ? own : innermost(cause)
+  return inner.code !== '' || own.code === '' ? inner : own
 }
 
-/** undici wraps the errors of proxies and sockets. The innermost error with a code says most. */
-function innermost(error: unknown): { code: string | undefined; name: string; message: string } {
-  const inner = error instanceof Error && error.cause !== undefined ? innermost(error.cause) : undefined
-  const code = errnoOf(error)
-  if (inner !== undefined && (inner.code !== undefined || code === undefined)) return inner
-  if (!(error instanceof Error)) return { code, name: '', message: String(error) }
-  return { code, name: error.name, message: error.message }
-}
-
-/** No connection to the proxy, or through it, could be opened. Nothing was sent to the service. */
-export class ProxyFailure extends Error {
-  readonly status: number | undefined
-
-  constructor(details: { status?: number; cause?: unknown }) {
-    super('the proxy failed', { cause: details.cause })
-    this.name = 'ProxyFailure'
-    this.status = details.status
-  }
+/** A proxy has not opened a connection to the service (RFC 9110 9.3.6): nothing was sent, and nothing is paid. */
+export function proxyRefusal(status: number, headers: Headers, variable?: string): CallFailure {
+  const proxy = variable === undefined ? 'a proxy' : `the proxy in ${variable}`
+  const place = variable ?? 'HTTPS_PROXY'
+  const isPassing = status >= 500 || status === 408 || status === 429
+  if (status !== 407)
+    return new CallFailure(
+      `${proxy} ${isPassing ? "can't" : 'refuses to'} connect to the service (${status})`,
+      'ask the operator of the proxy; if it is not needed, add the host of the service to NO_PROXY',
+      { isPassing },
+    )
+  // The schemes of a challenge (RFC 9110 11.3), without their parameters.
+  const schemes = String(headers['proxy-authenticate'] ?? '')
+    .split(',')
+    .flatMap((part) => /^\s*([a-z][a-z0-9-]*)(?:\s+[^\s=].*)?\s*$/i.exec(part)?.[1] ?? [])
+  if (schemes.length === 0 || schemes.some((scheme) => /^basic$/i.test(scheme)))
+    return new CallFailure(
+      `${proxy} requires a valid user name and password (407)`,
+      `set them in ${place}, in the form http://user:password@proxy.example:8080`,
+    )
+  return new CallFailure(
+    `${proxy} takes only a login by ${[...new Set(schemes)].join(' or ')} (407)`,
+    `softsim knows only Basic: run a local proxy that does this login (such as Px or Cntlm) and name it in ${place}, or ask the operator of the proxy to let this machine through`,
+  )
 }

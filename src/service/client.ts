@@ -1,84 +1,45 @@
-/** The one request that the service has, directly or through a proxy. */
-import { subscribe } from 'node:diagnostics_channel'
-import { isIP, type Socket } from 'node:net'
+/** The one request that the service has, directly or through a proxy. Only this file uses undici. */
+import { isIP } from 'node:net'
 import { getCACertificates, setDefaultCACertificates } from 'node:tls'
-import type { buildConnector } from 'undici'
-import openTunnel from 'undici/lib/api/api-connect.js'
-import request from 'undici/lib/api/api-request.js'
-import Agent from 'undici/lib/dispatcher/agent.js'
-import type Dispatcher from 'undici/lib/dispatcher/dispatcher.js'
-import EnvHttpProxyAgent from 'undici/lib/dispatcher/env-http-proxy-agent.js'
-import Pool from 'undici/lib/dispatcher/pool.js'
-import { Failure } from '../failure.ts'
+import { Agent, type buildConnector, type Dispatcher, EnvHttpProxyAgent, Pool, request } from 'undici'
+import { UsageError } from '../failure.ts'
 import { hiding } from '../secret.ts'
 import { several } from '../words.ts'
-import { CallFailure, networkFailure, ProxyFailure } from './call-failure.ts'
-import {
-  type Batch,
-  batchIn,
-  type LeastRate,
-  type Response,
-  readStart,
-  readWhole,
-  statusFailure,
-} from './response.ts'
+import { type Answer, type Batch, profilesIn, readAnswer, readBody } from './answer.ts'
+import { CallFailure, isUnknownCa, networkFailure, proxyRefusal } from './call-failure.ts'
 
-const MOST_REDIRECTS = 5
-const REDIRECTS = [301, 302, 303, 307, 308]
-
-/** The total time is not limited: giving up an answer that is still arriving only costs profiles. */
-export interface Limits extends Bounds {
-  readonly least: LeastRate
-}
-
-/**
- * A silence of three minutes covers an outage of one minute: TCP doubles its wait before each retransmission, and a
- * retransmission may be lost too. At the least rate, an answer of 1000 profiles would take three hours. Few servers
- * close a connection within a second: one that closes it just when a request is sent makes the profiles look lost.
- */
-const LIMITS: Limits = {
-  connections: 4,
+/** Times are in milliseconds. The total time is not limited: to give up an answer that still arrives only costs profiles. */
+const LIMITS = {
+  /** Until the connection is open, including TLS. */
   connect: 20_000,
+  /** Until an answer begins, and between two parts of it: an outage of one minute, and TCP doubles its waits. */
   silence: 180_000,
+  /**
+   * How long a connection without a request stays open, unless the service says how long it keeps it. Few servers close
+   * one within a second: one that closes it just when a request is sent makes the profiles look lost.
+   */
   idle: 1000,
-  least: { bytes: 20_000, ms: 300_000 },
 }
 
-interface ClientOptions {
+interface Options {
   readonly url: URL
   readonly apiKey: string
-  readonly limits?: Limits
   readonly trace: (level: 2 | 3, text: string) => void
+  readonly limits?: typeof LIMITS
 }
 
 export type Client = ReturnType<typeof clientOf>
 
 /**
- * Sends the one request that the service has. Retries, the rate limit and storage are up to the caller.
- * @throws {Failure} `usage` if a variable of the environment names no HTTP proxy
+ * Retries, the rate limit and storage are up to the caller.
+ * @throws {UsageError} if a variable of the environment names no HTTP proxy
  */
-export function clientOf({ url, apiKey, limits = LIMITS, trace }: ClientOptions) {
-  const direct = directly(limits)
-  // Plain HTTP goes only to this machine, and therefore never through a proxy.
-  const proxied = url.protocol === 'https:' ? throughProxy(limits) : direct
-  let to = { url, isRedirected: false }
+export function clientOf({ url, apiKey, trace, limits = LIMITS }: Options) {
+  const { dispatcher, proxyInUse } = wayTo(url, limits)
+  const hide = hiding(apiKey)
 
-  /** The CAs of this system are read only when one is unknown: that takes a quarter of the time of `fetch -n 1`. */
-  async function sendTrusting(count: number, signal: AbortSignal): Promise<Response> {
-    try {
-      return await send(count, signal)
-    } catch (error) {
-      const { facts } = error as CallFailure
-      if ((facts?.kind === 'redirected' ? facts.why : facts?.kind) !== 'unknown-ca') throw error
-      trustSystem()
-      return send(count, signal)
-    }
-  }
-
-  async function send(count: number, signal: AbortSignal): Promise<Response> {
-    const target = to
-    const { url } = target
-    const parts: Uint8Array[] = []
+  async function send(count: number, signal: AbortSignal): Promise<Answer> {
+    const parts: Buffer[] = []
     let sent = false
     const noteSending = beforeSending(() => {
       sent = true
@@ -88,35 +49,34 @@ export function clientOf({ url, apiKey, limits = LIMITS, trace }: ClientOptions)
     const began = performance.now()
     trace(2, `asking ${url.origin}${url.pathname} for ${several(count, 'profile')}`)
     try {
-      const dispatcher = url.protocol === 'http:' ? direct : proxied
-      const sending = request.call(dispatcher.compose(noteSending), {
-        origin: url.origin,
-        path: url.pathname + url.search,
+      const sending = request(url, {
+        dispatcher: dispatcher.compose(noteSending),
         method: 'GET',
-        headers: { authorization: apiKey, 'content-type': 'application/json', 'accept-encoding': 'identity' },
+        headers: {
+          authorization: apiKey,
+          'content-type': 'application/json',
+          'accept-encoding': 'identity',
+          // An answer of a cache would give two devices one identity.
+          'cache-control': 'no-store, no-cache',
+        },
         body: JSON.stringify({ count }),
         // undici would close the connection after a GET with a body.
         reset: false,
         signal,
       })
       // undici itself notices the signal only once there is a connection.
-      const response = await Promise.race([sending, aborted])
-      const answered = performance.now()
-      const { statusCode: status, headers } = response
-      const body = isSuccess(status)
-        ? await readWhole(response.body, largestAnswer(count), limits.least, parts)
-        : await readStart(response.body, limits.least)
-      const ended = performance.now()
-      trace(2, `answered ${status}, ${body.length} bytes, ${Math.round(ended - began)} ms`)
+      const { statusCode: status, headers, body } = await Promise.race([sending, aborted])
+      await readBody(status, body, parts)
+      const whole = Buffer.concat(parts)
+      trace(2, `answered ${status}, ${whole.length} bytes, ${Math.round(performance.now() - began)} ms`)
       trace(3, `headers ${JSON.stringify(headers)}`)
-      return { status, headers, body, bodyMs: ended - answered, totalMs: ended - began }
+      return { status, headers, body: whole, hide }
     } catch (error) {
-      const broken = () =>
-        signal.aborted
-          ? new CallFailure('interrupted', { mayHaveAllocated: sent, cause: error })
-          : networkFailure(error, sent, target)
-      const failure = error instanceof CallFailure ? error : broken()
-      throw parts.length === 0 ? failure : Object.assign(failure, { part: Buffer.concat(parts) })
+      if (error instanceof CallFailure && parts.length === 0) throw error
+      const traits = { mayHaveAllocated: sent, profiles: profilesIn(Buffer.concat(parts)) }
+      if (error instanceof CallFailure) throw new CallFailure(error.message, error.hint, traits)
+      if (signal.aborted) throw new CallFailure('interrupted', 'try again', traits, error)
+      throw networkFailure(error, traits, url, proxyInUse())
     } finally {
       signal.removeEventListener('abort', abort)
     }
@@ -129,105 +89,42 @@ export function clientOf({ url, apiKey, limits = LIMITS, trace }: ClientOptions)
      * @throws {CallFailure}
      */
     async ask(count: number, signal: AbortSignal): Promise<Batch> {
-      for (let redirects = 0; redirects <= MOST_REDIRECTS; redirects++) {
-        const response = await sendTrusting(count, signal)
-        const { status, headers, body } = response
-        if (isSuccess(status)) return batchIn(response)
-        if (!REDIRECTS.includes(status)) {
-          // Masks the key before the text is shortened: a part of the key would not be masked.
-          throw statusFailure(status, headers, hiding(apiKey)(body.toString('utf8')), to.url.pathname)
-        }
-        const target = redirectTarget(to.url, headers['location'])
-        if (target === undefined) {
-          throw new CallFailure('the service redirects to an address that is not https on the same host', {
-            facts: 'redirect',
-          })
-        }
-        to = { url: target, isRedirected: true }
-      }
-      throw new CallFailure(`the service redirects more than ${MOST_REDIRECTS} times`)
+      const answer = await send(count, signal).catch((error: unknown) => {
+        if (!isUnknownCa(error)) throw error
+        // To read the CAs of the system takes a quarter of the time of `fetch -n 1`, and few need them.
+        setDefaultCACertificates([...getCACertificates('default'), ...getCACertificates('system')])
+        return send(count, signal)
+      })
+      return readAnswer(answer, url)
     },
 
-    async close(): Promise<void> {
-      await Promise.all([direct.destroy(), proxied.destroy()])
-    },
+    close: (): Promise<void> => dispatcher.destroy(),
   }
 }
-
-/** What another success status brings is paid for, too. Only 204 (No Content) brings nothing. */
-const isSuccess = (status: number) => status >= 200 && status < 300 && status !== 204
-
-/** In bytes. Generous enough for 16384-bit keys. */
-const largestAnswer = (count: number) => 64 * 1024 + count * 4 * 1024
 
 /** Addresses of this machine. Plain text sent to them does not leave it. */
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/
 
 /**
  * Adds the version of softsim to the query.
- * @throws {Failure} `usage` if others could read the API key on its way
+ * @throws {UsageError} if others could read the API key on its way
  */
 export function endpoint(text: string, version: string): URL {
+  const wrong = (what: string, hint: string) => new UsageError(`the URL of the service ${what}`, hint)
   const url = URL.canParse(text) ? new URL(text) : undefined
-  if (url === undefined && /^https?:/i.test(text)) throw new Failure('bad-url')
-  if (url === undefined || !/^https?:$/.test(url.protocol)) throw new Failure({ kind: 'no-web-url', text })
-  if (url.username !== '' || url.password !== '') throw new Failure('user-in-url')
+  if (url === undefined || !/^https?:$/.test(url.protocol))
+    throw wrong('is not a complete http or https URL', 'use the form https://api.onomondo.com/sims/profiles')
+  if (url.username !== '' || url.password !== '')
+    throw wrong('has a user name or a password in it', 'remove them, and set SOFTSIM_API_KEY to the API key')
   if (url.protocol === 'http:' && !LOOPBACK.test(url.hostname))
-    throw new Failure('plain-http', `plain http to ${url.hostname} would expose the API key to the network`)
+    throw wrong(
+      `would send the API key as plain text to ${url.hostname}`,
+      'use https; plain http is allowed only to this machine (127.0.0.1, ::1, localhost)',
+    )
   if (!url.searchParams.has('version')) url.search += `${url.search === '' ? '?' : '&'}version=${version}`
   url.hash = ''
   return url
 }
-
-/** @returns undefined if the API key must not follow the redirect */
-export function redirectTarget(from: URL, location: string | string[] | undefined): URL | undefined {
-  if (typeof location !== 'string' || !URL.canParse(location, from.href)) return undefined
-  const to = new URL(location, from.href)
-  return to.protocol === 'https:' && to.hostname === from.hostname ? to : undefined
-}
-
-type Connector = buildConnector.connector
-
-/** Per address of a host. Node's default of a quarter of a second gives up addresses that are merely far away. */
-const ADDRESS_MS = 5000
-
-const CONTINUE = /^(?:HTTP\/1\.\d 100[\s\S]*?\r\n\r\n)+/
-const LONGEST_CONTINUE = 1024
-
-/**
- * Skips each 100 (Continue), which a service or a proxy may send unasked (RFC 9110 15.2): undici would close the
- * connection, and the profiles of the answer would be lost. No body has these bytes, and each comes in one piece.
- */
-subscribe('undici:client:connected', (message) => {
-  const { socket } = message as { socket: Socket }
-  const read = socket.read.bind(socket)
-  socket.read = (size) => {
-    const bytes: Buffer | null = read(size)
-    const [interim = ''] = CONTINUE.exec(bytes?.toString('latin1', 0, LONGEST_CONTINUE) ?? '') ?? []
-    return bytes?.subarray(interim.length) ?? null
-  }
-})
-
-/** However long the service keeps a connection without a request, it is closed after this time. */
-const LONGEST_IDLE_MS = 10_000
-
-/** Times are in milliseconds. */
-interface Bounds {
-  /** At once. More requests would wait for one of them. */
-  readonly connections: number
-  /** Until the connection is open, including TLS; for a proxy, also until it has answered. */
-  readonly connect: number
-  /** From the request to the headers of the answer, and between two parts of its body. */
-  readonly silence: number
-  /** How long a connection without a request stays open, unless the service tells how long it keeps it. */
-  readonly idle: number
-}
-
-export const directly = (bounds: Bounds): Dispatcher => new Agent(optionsOf(bounds))
-
-/** Also trusts the CAs of this system, beside those that Node brings and NODE_EXTRA_CA_CERTS names. */
-const trustSystem = (): void =>
-  setDefaultCACertificates([...getCACertificates('default'), ...getCACertificates('system')])
 
 /** Calls back when a connection is about to send the request: from then on it may cost profiles. */
 const beforeSending =
@@ -235,82 +132,59 @@ const beforeSending =
   (dispatch) =>
   (options, handler) => {
     const start = handler.onRequestStart?.bind(handler)
-    return dispatch(
-      options,
-      Object.assign(handler, {
-        onRequestStart(controller: Dispatcher.DispatchController, context: unknown) {
-          start?.(controller, context)
-          // One that was called off while it waited for a connection ends here, unsent.
-          if (!controller.aborted) tell()
-        },
-      }),
-    )
+    const onRequestStart = (controller: Dispatcher.DispatchController, context: unknown) => {
+      start?.(controller, context)
+      // A request that was called off while it waited for a connection ends here, unsent.
+      if (!controller.aborted) tell()
+    }
+    return dispatch(options, Object.assign(handler, { onRequestStart }))
   }
 
-const optionsOf = ({ connections, connect, silence, idle }: Bounds) => ({
-  connections,
-  allowH2: false,
-  connect: { timeout: connect, rejectUnauthorized: true, autoSelectFamilyAttemptTimeout: ADDRESS_MS },
-  headersTimeout: silence,
-  bodyTimeout: silence,
-  keepAliveTimeout: idle,
-  keepAliveMaxTimeout: LONGEST_IDLE_MS,
-})
-
-/** TLS names no IP address (RFC 6066 3), but undici does. Node would print a warning. */
-const namingNoIp =
-  (connect: Connector): Connector =>
-  ({ servername = '', ...to }, done) =>
-    connect({ ...to, servername: isIP(servername) ? '' : servername }, done)
-
-/** Connections to a proxy. Their errors must be distinguishable from errors behind the proxy. */
-function proxyPool(origin: URL, options: Pool.Options): Dispatcher {
-  const pool = new Pool(origin, options)
-  return Object.assign(pool, {
-    async connect(to: Dispatcher.ConnectOptions): Promise<Dispatcher.ConnectData> {
-      const answer = await openTunnel.call(pool, to).catch((cause: unknown) => {
-        throw new ProxyFailure({ cause })
-      })
-      if (answer.statusCode === 200) return answer
-      answer.socket.on('error', () => {}).destroy()
-      throw new ProxyFailure({ status: answer.statusCode })
-    },
-  })
-}
-
-/**
- * Follows HTTPS_PROXY, ALL_PROXY, HTTP_PROXY and NO_PROXY.
- * @throws {Failure} `usage`
- */
-function throughProxy(bounds: Bounds): Dispatcher {
-  const options = optionsOf(bounds)
-  const { name, proxy } = chosenProxy()
-  if (/^\s*socks/i.test(proxy)) {
-    const facts = { kind: 'socks', variable: name } as const
-    throw new Failure(facts, `${name} names a SOCKS proxy, and softsim can use only HTTP proxies`)
-  }
-  try {
-    return new EnvHttpProxyAgent({
-      ...options,
-      httpProxy: proxy,
-      httpsProxy: proxy,
-      connectTimeout: bounds.connect,
-      proxyTls: { autoSelectFamilyAttemptTimeout: ADDRESS_MS } as NonNullable<
-        EnvHttpProxyAgent.Options['proxyTls']
-      >,
-      clientFactory: (origin, { connect }: { connect: Connector }) =>
-        proxyPool(origin, { connect: namingNoIp(connect), headersTimeout: bounds.connect }),
+/** Follows HTTPS_PROXY, ALL_PROXY, HTTP_PROXY and NO_PROXY. */
+function wayTo(url: URL, { connect, silence, idle }: typeof LIMITS) {
+  // Per address of a host, Node's default of a quarter of a second gives up addresses that are only far away.
+  const own = { timeout: connect, rejectUnauthorized: true, autoSelectFamilyAttemptTimeout: 5000 }
+  const timeouts = { headersTimeout: silence, bodyTimeout: silence, keepAliveTimeout: idle }
+  const options = { ...timeouts, allowH2: false, connect: own, keepAliveMaxTimeout: 10_000 }
+  let inUse: string | undefined
+  // Plain HTTP goes only to this machine, and therefore never through a proxy.
+  const { variable, proxy } = url.protocol === 'http:' ? {} : chosenProxy()
+  if (proxy === undefined) return { dispatcher: new Agent(options), proxyInUse: () => inUse }
+  const clientFactory = (origin: URL, given: { connect?: buildConnector.connector }) => {
+    const pool = new Pool(origin, { ...given, headersTimeout: connect })
+    const open = pool.connect.bind(pool) as (to: object) => Promise<Dispatcher.ConnectData>
+    return Object.assign(pool, {
+      async connect(to: object) {
+        // NO_PROXY may say that no request comes here.
+        inUse = variable
+        // TLS names no IP address (RFC 6066 3), and Node would warn of one.
+        const answer = await open(isIP(origin.hostname) ? { ...to, servername: '' } : to)
+        if (answer.statusCode === 200) return answer
+        answer.socket.on('error', () => {}).destroy()
+        throw proxyRefusal(answer.statusCode, answer.headers, variable)
+      },
     })
-  } catch (error) {
-    throw new Failure('bad-proxy', `${name} is not a valid proxy address`, error)
   }
+  const proxies = {
+    httpProxy: proxy,
+    httpsProxy: proxy,
+    connectTimeout: connect,
+    proxyTls: own,
+    clientFactory,
+  }
+  return { dispatcher: new EnvHttpProxyAgent({ ...options, ...proxies }), proxyInUse: () => inUse }
 }
 
 /** The proxy for https, and the variable that names it. An empty one stands for no proxy. */
-function chosenProxy(env: NodeJS.ProcessEnv = process.env): { name: string; proxy: string } {
-  const names = ['https_proxy', 'all_proxy', 'http_proxy'].map((lower) =>
-    env[lower] === undefined ? lower.toUpperCase() : lower,
+function chosenProxy(env: NodeJS.ProcessEnv = process.env): { variable?: string; proxy?: string } {
+  const variable = ['https_proxy', 'all_proxy', 'http_proxy']
+    .map((lower) => (env[lower] === undefined ? lower.toUpperCase() : lower))
+    .find((each) => env[each])
+  if (variable === undefined) return {}
+  const proxy = env[variable]?.trim() ?? ''
+  if (/^https?:\/\/./i.test(proxy) && URL.canParse(proxy)) return { variable, proxy }
+  throw new UsageError(
+    `${variable} is not the address of an HTTP proxy${/^socks/i.test(proxy) ? ', but of a SOCKS proxy' : ''}`,
+    `use the form http://proxy.example:8080; without a proxy, remove ${variable}`,
   )
-  const name = names.find((each) => env[each]) ?? ''
-  return { name, proxy: env[name] ?? '' }
 }

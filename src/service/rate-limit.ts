@@ -1,57 +1,47 @@
-/** What the headers of a response say of the rate limit of the service. */
-import type { Limit } from './call-failure.ts'
+/** What the headers of an answer say about the rate limit of the service, and about pauses. */
 
 export type Headers = Readonly<Record<string, string | string[] | undefined>>
 
+export interface Limit {
+  /** Requests that are left until `waitMs` is over; undefined if the service does not say it. */
+  readonly remaining: number | undefined
+  /** From the answer until requests are allowed again. */
+  readonly waitMs: number
+}
+
 const WINDOW_MS = 60_000
 
-/** Twice the window is always enough, and no answer can cause a longer wait. */
-const LONGEST_WAIT_MS = 2 * WINDOW_MS
+/** A longer pause ends the call: two windows are always enough, and nobody sits and waits for more. */
+export const LONGEST_WAIT_MS = 2 * WINDOW_MS
 
 /**
- * Reads `x-ratelimit-remaining`, `x-ratelimit-reset` (Unix epoch, seconds) and, with 429 or 503, `Retry-After` (RFC
- * 9110 10.2.3). Times are based on the service's clock (its `Date` header), because the clock of this machine may be
- * wrong.
- * @param now the clock of this machine in milliseconds, used if the answer has no date
+ * Reads `x-ratelimit-remaining`, `x-ratelimit-reset` and, with 429 or 503, `Retry-After` (RFC 9110 10.2.3). A time counts
+ * only beside the service's own clock (`Date`), because the clock of this machine may be wrong. What has another form
+ * is no header.
  */
-export function readLimit(status: number, headers: Headers, now: number): Limit {
-  const serviceNow = parseDate(headers['date']) ?? now
-  const reset = parseWhole(headers['x-ratelimit-reset'])
-  const untilReset = reset === undefined ? undefined : bounded(reset * 1000 - serviceNow)
-  const remaining = parseWhole(headers['x-ratelimit-remaining'])
-  const asked = askedMs(status, headers, serviceNow)
-  if (asked !== undefined) return { remaining: 0, waitMs: bounded(asked) }
-  if (status === 429) return { remaining: 0, waitMs: untilReset ?? WINDOW_MS }
-  // A 503 while requests are left does not say when to retry.
-  return { remaining, waitMs: untilReset }
+export function readLimit(status: number, headers: Headers): Limit {
+  const now = dateIn(headers['date'])
+  const until = (time = Number.NaN) =>
+    Number.isNaN(time) || now === undefined ? undefined : Math.max(0, time - now)
+  if (status === 429 || status === 503) {
+    const seconds = numberIn(headers['retry-after'])
+    const waitMs = seconds === undefined ? until(dateIn(headers['retry-after'])) : seconds * 1000
+    if (waitMs !== undefined) return { remaining: 0, waitMs }
+  }
+  // Unix time in seconds. Gateways also send milliseconds, or how many seconds are left; these can't be mixed up.
+  const reset = numberIn(headers['x-ratelimit-reset']) ?? Number.NaN
+  const waitMs = (reset < 1e9 ? reset * 1000 : until(reset < 1e11 ? reset * 1000 : reset)) ?? WINDOW_MS
+  return { remaining: status === 429 ? 0 : numberIn(headers['x-ratelimit-remaining']), waitMs }
 }
 
-/**
- * How long the service asks to wait, in milliseconds, if that is longer than any wait here. A date counts only beside
- * the service's own, because the clock of this machine may be wrong.
- */
-export function tooLongAskedMs(status: number, headers: Headers): number | undefined {
-  const ms = askedMs(status, headers, parseDate(headers['date'])) ?? 0
-  return ms > LONGEST_WAIT_MS ? ms : undefined
-}
+/** A number that is not negative. Fractions are rounded up. */
+export const numberIn = (header: Headers[string]): number | undefined =>
+  typeof header === 'string' && /^\d{1,15}(?:\.\d+)?$/.test(header) ? Math.ceil(Number(header)) : undefined
 
-/** @param now in milliseconds; undefined if no clock can be trusted */
-function askedMs(status: number, headers: Headers, now: number | undefined): number | undefined {
-  if (status !== 429 && status !== 503) return undefined
-  const asked = headers['retry-after']
-  const seconds = parseWhole(asked)
-  if (seconds !== undefined) return seconds * 1000
-  const date = parseDate(asked)
-  return date === undefined || now === undefined ? undefined : date - now
-}
-
-const bounded = (ms: number) => Math.min(Math.max(ms, 0), LONGEST_WAIT_MS)
-
-function parseWhole(header: Headers[string]): number | undefined {
-  return typeof header === 'string' && /^\d{1,15}$/.test(header) ? Number(header) : undefined
-}
-
-function parseDate(header: Headers[string]): number | undefined {
-  const time = typeof header === 'string' ? Date.parse(header) : Number.NaN
+/** The three forms of a date in HTTP (RFC 9110 5.6.7). The third one does not say that it is in GMT. */
+function dateIn(header: Headers[string]): number | undefined {
+  if (typeof header !== 'string' || !/^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,? [\w: -]+$/.test(header))
+    return undefined
+  const time = Date.parse(header.endsWith(' GMT') ? header : `${header} GMT`)
   return Number.isNaN(time) ? undefined : time
 }

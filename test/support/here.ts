@@ -1,7 +1,7 @@
 /** Commands in the process of the tests, where one of their own makes no difference: it takes seven times as long. */
-import { adviceOn } from '../../src/advice/advice.ts'
-import { exitCode } from '../../src/advice/exit-codes.ts'
+import { exitCode } from '../../src/cli/exit-codes.ts'
 import { Report } from '../../src/cli/report.ts'
+import { Failure } from '../../src/failure.ts'
 import { fetchProfiles } from '../../src/fetch/fetch.ts'
 import type { Level } from '../../src/words.ts'
 
@@ -10,27 +10,33 @@ interface Order {
   apiKey: string
   directory: string
   count?: number
+  stock?: number
   /** How often `-v` is given. */
   verbosity?: Level
+  /** Ctrl-C. */
+  stop?: AbortSignal
+  /** Called with each line. */
+  onLine?: (line: string) => void
 }
 
+const never = new AbortController().signal
+
 /** Does what `softsim fetch` does when it knows its options. */
-export async function fetchHere({ count = 1, verbosity = 0, ...order }: Order) {
+export async function fetchHere({ verbosity = 0, stop = never, onLine, ...order }: Order) {
   let stderr = ''
   const report = new Report((text) => {
     stderr += text
+    onLine?.(text)
   })
   report.level = verbosity
   report.hide(order.apiKey)
-  const { signal } = new AbortController()
   const progress = { follow() {}, note() {}, end() {} }
   try {
-    const usual = { version: '1.0.0', messages: report, progress, stop: signal, abort: signal }
-    await fetchProfiles({ ...order, count, ...usual })
+    await fetchProfiles({ ...order, version: '1.0.0', messages: report, progress, stop, abort: never })
     return { code: exitCode('done'), stderr }
   } catch (error) {
-    const advice = adviceOn(error)
-    report.failure(advice, error)
-    return { code: exitCode(advice.outcome), stderr }
+    if (!(error instanceof Failure)) throw error
+    report.failure(error)
+    return { code: exitCode(error.outcome), stderr }
   }
 }

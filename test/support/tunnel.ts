@@ -18,12 +18,14 @@ export interface TunnelOptions {
   user?: string
   /** The statuses it answers to its first calls, one after the other; 0 hangs up. */
   refusals?: number[]
+  /** The logins that it offers with 407 (Proxy-Authenticate), a header for each. */
+  logins?: string[]
   /** PEM; then it is an HTTPS proxy. */
   tls?: { key: string; cert: string }
 }
 
 /** An HTTP proxy on loopback that does nothing but CONNECT (RFC 9110 9.3.6), or answers it with a refusal. */
-export async function startTunnel({ user = '', refusals = [], tls }: TunnelOptions = {}): Promise<Tunnel> {
+export async function startTunnel({ user = '', refusals = [], logins = [], tls }: TunnelOptions = {}): Promise<Tunnel> {
   const left = [...refusals]
   const targets: string[] = []
   const headers: http.IncomingHttpHeaders[] = []
@@ -36,7 +38,8 @@ export async function startTunnel({ user = '', refusals = [], tls }: TunnelOptio
     socket.on('error', () => {})
     const refusal = left.shift()
     if (refusal === 0) return void socket.destroy()
-    if (refusal !== undefined) return void socket.end(`HTTP/1.1 ${refusal} Refused\r\n\r\n`)
+    const challenges = logins.map((login) => `Proxy-Authenticate: ${login}\r\n`).join('')
+    if (refusal !== undefined) return void socket.end(`HTTP/1.1 ${refusal} Refused\r\n${challenges}\r\n`)
     const remote = connect(Number(port), hostname, () => {
       socket.write('HTTP/1.1 200 Connected\r\n\r\n')
       remote.write(head)

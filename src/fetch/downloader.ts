@@ -1,0 +1,192 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import pLimit from 'p-limit'
+import pRetry, { type RetryContext } from 'p-retry'
+import { Failure } from '../failure.ts'
+import { type Batch, pauseFailure, repeated } from '../service/answer.ts'
+import { CallFailure } from '../service/call-failure.ts'
+import type { Client } from '../service/client.ts'
+import { LONGEST_WAIT_MS } from '../service/rate-limit.ts'
+import { NotStored, receive, release, request } from '../store/directory.ts'
+import { type Messages, several } from '../words.ts'
+import * as planner from './planner.ts'
+
+export interface Work {
+  readonly count: number
+  readonly directory: string
+  readonly client: Pick<Client, 'ask'>
+  /** Aborted: send no more requests; those under way go on. */
+  readonly stop: AbortSignal
+  /** Aborted: give up requests that are under way. */
+  readonly abort: AbortSignal
+  readonly messages: Messages
+  readonly notePause: (why: string, ms: number) => void
+}
+
+/** What becomes of a download, while it runs and after it. */
+export class Tally {
+  /** New profiles that have their names in the directory. */
+  stored = 0
+  /** Profiles that it had before. They are left as they are. */
+  known = 0
+  /** Profiles on the disk that the next call gives their names. */
+  putAside = 0
+  /** The ICCIDs of profiles that were received and are on no disk. */
+  lost: string[] = []
+  /** Entries of answers that are no profiles. */
+  refused = 0
+  requests = 0
+  /** Requests that were sent and not answered completely, and how many profiles they may have cost. */
+  broken = 0
+  brokenProfiles = 0
+  /** Why it ended early. undefined if it is complete, or if the service sends nothing more. */
+  failure: unknown
+  /** Why the last request failed, if none has been answered since. */
+  trouble: CallFailure | undefined
+}
+
+/** While a disk is full, it is tried again after this time. */
+const FULL_MS = 3000
+
+/** Downloads until `count` new profiles are stored or no more are available. */
+export async function download(work: Work, tally: Tally): Promise<void> {
+  const { directory, client, stop, abort, messages } = work
+  const end = new AbortController()
+  const over = AbortSignal.any([stop, end.signal])
+  const limit = pLimit(1)
+  const received = new Set<string>()
+  /** Requests until they are answered, and answers until they are stored. */
+  const running = new Set<Promise<void>>()
+  let [unanswered, unstored] = [0, 0]
+  let plan = planner.firstPlan(work.count)
+
+  // The first one runs alone until its profiles are stored.
+  await next()
+  while (true) {
+    if (!over.aborted && unstored === 0 && planner.mayBegin(plan, unanswered, running.size)) {
+      const one: Promise<void> = next().then(() => void running.delete(one))
+      running.add(one)
+    } else if (running.size > 0) await Promise.race(running)
+    else return
+  }
+
+  function follow(changed: planner.Plan): void {
+    plan = changed
+    limit.concurrency = planner.atOnce(plan)
+  }
+
+  /** Sends a request, repeats it until it is answered, and stores the answer. */
+  async function next(): Promise<void> {
+    unanswered++
+    try {
+      const store = await pRetry(() => limit(ask), {
+        ...{ ...planner.PAUSES, signal: over, onFailedAttempt },
+      }).finally(() => unanswered--)
+      await store()
+    } catch (error) {
+      endWith(error)
+    }
+  }
+
+  function onFailedAttempt({ error, retryDelay }: RetryContext): void {
+    const now = performance.now()
+    if (!(error instanceof CallFailure && planner.isWorthAnotherTry(plan, error, now))) throw error
+    tally.trouble = error
+    const ms = Math.max(retryDelay, planner.waitMs(plan, now))
+    work.notePause(`${error.message}, try ${plan.failures + 1} follows`, ms)
+  }
+
+  /** @returns what stores the answer */
+  async function ask(): Promise<() => Promise<void>> {
+    await untilAllowed()
+    const sent = plan
+    const asked = planner.nextSize(sent)
+    if (asked === 0) return async () => {}
+    const id = request(directory, asked)
+    follow(planner.afterSending(sent))
+    tally.requests++
+    try {
+      const batch = await client.ask(asked, abort)
+      tally.trouble = undefined
+      follow(planner.afterAnswer(plan, sent, batch.limit, performance.now()))
+      return () => store(id, asked, batch)
+    } catch (error) {
+      if (!(error instanceof CallFailure)) throw error
+      follow(planner.afterFailure(plan, sent, error, performance.now()))
+      const { mayHaveAllocated, profiles = [] } = error.traits
+      if (mayHaveAllocated) {
+        tally.broken++
+        tally.brokenProfiles += Math.max(0, asked - profiles.length)
+        const stored = await keep(id, profiles)
+        follow({ ...plan, missing: plan.missing - stored })
+      } else release(directory, id)
+      throw error
+    }
+  }
+
+  async function untilAllowed(): Promise<void> {
+    for (;;) {
+      over.throwIfAborted()
+      const ms = planner.waitMs(plan, performance.now())
+      if (ms === 0) return
+      if (ms > LONGEST_WAIT_MS) throw pauseFailure(ms)
+      work.notePause('the rate limit is reached', ms)
+      await sleep(ms, undefined, { signal: over })
+    }
+  }
+
+  async function store(id: string, asked: number, { profiles, refused }: Batch): Promise<void> {
+    for (const entry of refused) messages.warn(`${entry}; not stored`)
+    tally.refused += refused.length
+    // A cache may send the same answer to requests that run at once.
+    const fresh = profiles.filter(({ iccid }) => !received.has(iccid))
+    for (const { iccid } of fresh) received.add(iccid)
+    const stored = await keep(id, fresh)
+    follow({ ...plan, missing: plan.missing + asked - stored })
+    messages.tell(1, `${tally.stored} of ${work.count} profiles stored`)
+    if (refused.length > profiles.length)
+      throw new CallFailure(
+        "most of what the service sends can't be used",
+        'tell the operator of the service',
+      )
+    if (profiles.length > 0 && fresh.length === 0)
+      throw repeated('the answer only repeats what another answer of this call has brought')
+    if (profiles.length > 0 && stored === 0)
+      throw repeated(`the answer has only profiles that are already in ${directory}`)
+    if (profiles.length === 0) end.abort()
+  }
+
+  /**
+   * Stores profiles, which are paid for. While the disk is full, they stay in memory, and no more are requested.
+   * @returns how many of them are new
+   */
+  async function keep(id: string, profiles: Batch['profiles']): Promise<number> {
+    for (let tries = 0; ; tries++) {
+      try {
+        const { stored, known } = await receive(directory, id, profiles)
+        tally.stored += stored.length
+        tally.known += known.length
+        return stored.length
+      } catch (error) {
+        if (!(error instanceof NotStored)) throw error
+        if (error.isPutAside) tally.putAside += profiles.length
+        else if (stop.aborted) tally.lost.push(...profiles.map(({ iccid }) => iccid))
+        if (error.isPutAside || stop.aborted) throw error
+        const what = `${several(profiles.length, 'profile')} that are paid for are only in memory until there is room`
+        if (tries === 0) messages.warn(`${error.message}: ${what}; ${error.hint}`)
+        unstored++
+        await sleep(FULL_MS, undefined, { signal: stop }).catch(() => {})
+        unstored--
+      }
+    }
+  }
+
+  /** Requests that wait when the download ends are not its cause. */
+  function endWith(error: unknown): void {
+    const isWaiting = error instanceof Error && error.name === 'AbortError'
+    const isStopped = error instanceof CallFailure && stop.aborted
+    // Any other failure says more than that there are no more.
+    const saysMore = tally.failure instanceof Failure && tally.failure.outcome === 'no-profiles'
+    if (!isWaiting && !isStopped && (tally.failure === undefined || saysMore)) tally.failure = error
+    end.abort()
+  }
+}

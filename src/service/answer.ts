@@ -1,0 +1,216 @@
+/** Reads an answer of the service: the profiles in it, or why there are none. */
+import { constants, gunzipSync } from 'node:zlib'
+import { UnusableProfile } from '../failure.ts'
+import { iccidDigits } from '../profile/iccid.ts'
+import { parseJson, type StoredProfile, storedProfile } from '../profile/stored.ts'
+import { durationOf } from '../words.ts'
+import { CallFailure, proxyRefusal } from './call-failure.ts'
+import { type Headers, type Limit, LONGEST_WAIT_MS, numberIn, readLimit } from './rate-limit.ts'
+
+export interface Answer {
+  readonly status: number
+  readonly headers: Headers
+  readonly body: Buffer
+  /** Replaces the API key in a text by asterisks. */
+  readonly hide: (text: string) => string
+}
+
+/** What an answer brings. */
+export interface Batch {
+  readonly profiles: readonly StoredProfile[]
+  /** What is wrong with the other entries, one line for each. */
+  readonly refused: readonly string[]
+  readonly limit: Limit
+}
+
+/** Forty times as much as 1000 profiles. A service may send more than it was asked for, and all of that is paid. */
+const LARGEST = 32 * 1024 * 1024
+
+/** How much of an error text is read, and how much of that is shown. */
+const READ = 16 * 1024
+const SHOWN = 200
+
+const OPERATOR =
+  'check the URL of the service, and try again later; if that does not help, tell the operator of the service'
+const PAGE =
+  'the service sends no web pages: the URL is wrong, or a proxy or a login page has answered in place of the service'
+
+/** What another success status brings is paid for, too. Only 204 (No Content) brings nothing. */
+const isSuccess = (status: number): boolean => status >= 200 && status < 300 && status !== 204
+
+/**
+ * Reads a body, or the beginning of an error text.
+ * @param parts collects what has arrived, also if the connection breaks
+ */
+export async function readBody(status: number, body: AsyncIterable<Buffer>, parts: Buffer[]): Promise<void> {
+  let size = 0
+  for await (const part of body) {
+    parts.push(part)
+    size += part.length
+    if (size > READ && !isSuccess(status)) return
+    if (size > LARGEST)
+      throw new CallFailure('the answer is larger than 32 MB', OPERATOR, { mayHaveAllocated: true })
+  }
+}
+
+/** @throws {CallFailure} if it has no list of profiles */
+export function readAnswer(answer: Answer, url: URL): Batch {
+  const { status, headers, body } = answer
+  const sign = status < 429 ? cacheSign(headers) : undefined
+  if (sign !== undefined) throw repeated(`the answer is from a cache (${sign})`)
+  if (!isSuccess(status)) throw statusFailure(answer, url)
+  const text = textOf(body)
+  const { profiles: list } = (parse(text) ?? {}) as { profiles?: unknown }
+  if (Array.isArray(list)) return { ...entriesIn(list), limit: readLimit(status, headers) }
+  // No part of a list begins like this.
+  if (/^\s*</.test(text)) throw new CallFailure(`the answer is a web page${shown(answer)}`, PAGE)
+  const traits = { mayHaveAllocated: true, profiles: profilesIn(body) }
+  throw new CallFailure(
+    `the answer is not JSON with a list named "profiles"${shown(answer)}`,
+    OPERATOR,
+    traits,
+  )
+}
+
+/** @param what says how it is known that an answer was meant for another request */
+export const repeated = (what: string): CallFailure =>
+  new CallFailure(
+    `${what}: other devices may have its profiles, and none of them is stored`,
+    'ask the operator of the proxy or gateway in between to pass each request on to the service, without a cache',
+    { isRepeated: true },
+  )
+
+/** In these headers caches say what they did. X-Cache-Lookup is none: Squid says HIT in it also for fresh answers. */
+const CACHES = ['cache-status', 'x-cache', 'x-cache-status', 'x-proxy-cache', 'cf-cache-status', 'cdn-cache']
+
+/** What says that an answer comes from a cache (RFC 9111 5.1, RFC 7234 5.5, RFC 9211); undefined if nothing does. */
+function cacheSign(headers: Headers): string | undefined {
+  const age = String(headers['age']).split(',')[0]
+  if ((numberIn(age) ?? 0) > 0) return `Age: ${age}`
+  const warning = /(?:^|,\s*)(11[0-3])\s/.exec(String(headers['warning']))?.[1]
+  if (warning !== undefined) return `Warning: ${warning}`
+  const name = CACHES.find((each) => {
+    // Without the names of caches: "MISS from hit.example", "hit.example; fwd=miss".
+    const words = String(headers[each]).replace(/\bfrom\b[^,;]*|[^,;]+;(?=[^,]*\bfwd=)|"[^"]*"/gi, '')
+    return /(?:^|[\s,;_]|refresh)(?:hit|stale|updating|revalidated)(?![\w.-]|=\?0)/i.test(words)
+  })
+  return name && `${name}: ${String(headers[name]).slice(0, SHOWN)}`
+}
+
+/** What a gateway has compressed, although nobody has asked for it, is readable as well, also if it is cut off. */
+function textOf(body: Buffer): string {
+  try {
+    const options = { finishFlush: constants.Z_SYNC_FLUSH, maxOutputLength: LARGEST }
+    return (body[0] === 0x1f && body[1] === 0x8b ? gunzipSync(body, options) : body).toString('utf8')
+  } catch {
+    return body.toString('utf8')
+  }
+}
+
+/** RFC 8259 8.1: a parser may ignore a byte order mark. */
+const parse = (text: string): unknown => parseJson(text.startsWith('\ufeff') ? text.slice(1) : text)
+
+/** Checks each entry on its own, so that a bad one does not lose the good ones. */
+function entriesIn(list: readonly unknown[]): Omit<Batch, 'limit'> {
+  const profiles: StoredProfile[] = []
+  const refused: string[] = []
+  for (const [at, entry] of list.entries()) {
+    try {
+      profiles.push(storedProfile(entry))
+    } catch (error) {
+      if (!(error instanceof UnusableProfile)) throw error
+      // What can't be an ICCID is not repeated, because it may be the API key.
+      const iccid = iccidDigits(String((entry as { iccid?: unknown } | null)?.iccid))
+      refused.push(`entry ${at + 1}${iccid === undefined ? '' : ` (ICCID ${iccid})`}: ${error.message}`)
+    }
+  }
+  return { profiles, refused }
+}
+
+/** A string of JSON, which may have braces in it, or a brace. */
+const TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}]/gs
+
+/** Larger than any entry. What holds many entries is not parsed again. */
+const LARGEST_ENTRY = 64 * 1024
+
+/** Returns the profiles of an answer that broke off, or is no list: each object that is complete and is a profile. */
+export function profilesIn(body: Buffer): readonly StoredProfile[] {
+  const text = textOf(body)
+  const begins: number[] = []
+  const objects: unknown[] = []
+  for (const { 0: token, index } of text.matchAll(TOKEN)) {
+    if (token === '{') begins.push(index)
+    const begin = token === '}' ? begins.pop() : undefined
+    if (begin !== undefined && index - begin < LARGEST_ENTRY)
+      objects.push(parse(text.slice(begin, index + 1)))
+  }
+  return entriesIn(objects).profiles
+}
+
+/** The beginning of a text, without the API key. The service never sends a web page; the title of one says enough. */
+function shown({ headers, body, hide }: Answer): string {
+  const start = body.toString('utf8', 0, READ)
+  // Where the text was cut there may be a part of the API key, which is not found.
+  const hidden = hide(start).slice(0, body.length > READ ? -READ / 4 : undefined)
+  const text = isWebPage(headers, body) ? (/<title\b[^>]*>([^<]*)<\/title/i.exec(hidden)?.[1] ?? '') : hidden
+  const line = text.replace(/\r?\n\s*/g, ' ').trim()
+  return line === '' ? '' : `: ${Array.from(line).slice(0, SHOWN).join('')}`
+}
+
+const isWebPage = (headers: Headers, body: Buffer): boolean =>
+  /\bx?html\b/i.test(String(headers['content-type'])) ||
+  /^\s*<(?:!doctype|html|\?xml)/i.test(body.toString('utf8', 0, SHOWN))
+
+/** Where the service is, on any host. */
+const USUAL_PATH = '/sims/profiles'
+
+function statusFailure(answer: Answer, url: URL): CallFailure {
+  const { status, headers, body, hide } = answer
+  const failure = (what: string, hint: string, traits = {}) =>
+    new CallFailure(`${what} (${status})${shown(answer)}`, hint, traits)
+  if (status === 401 || status === 403) {
+    const other = status === 403 ? '; or check the URL of the service: another place may answer 403 too' : ''
+    const hint = `use an API key for SoftSIM profiles${other}`
+    return failure('the service does not accept the API key', hint, { outcome: 'api-key' })
+  }
+  if (status === 404 && isWebPage(headers, body))
+    return failure('there is no profile service at this address', PAGE)
+  if (status === 404) {
+    const other =
+      url.pathname === USUAL_PATH ? '' : `, or none at ${url.pathname}, which is usually ${USUAL_PATH}`
+    const hint =
+      'ask the service provider for more; if your account should have some, check the URL of the service'
+    return failure(`the service has no more profiles${other}`, hint, { outcome: 'no-profiles' })
+  }
+  if (status === 407) return proxyRefusal(status, headers)
+  const limit = readLimit(status, headers)
+  if (limit.remaining === 0 && limit.waitMs > LONGEST_WAIT_MS) return pauseFailure(limit.waitMs)
+  if (status === 429)
+    return failure('the rate limit is reached', 'try again later', { limit, isPassing: true })
+  const { location } = headers
+  if (status >= 300 && status < 400 && typeof location === 'string' && URL.canParse(location, url.href)) {
+    const { origin, pathname } = new URL(location, url.href)
+    const hint =
+      'if you trust that address, give it as the URL of the service; the API key was not sent there'
+    return new CallFailure(`the service redirects to ${hide(origin + pathname)} (${status})`, hint)
+  }
+  // With 502, 504 or a status of its own, a gateway reports a request that it passed on and lost. A service that
+  // failed may have allocated profiles first. Only an answer that says when to retry means that nothing was started;
+  // so do: not implemented, HTTP version not supported, network authentication required (RFC 9110 15.6, RFC 6585 6).
+  const isPutOff = status === 503 && headers['retry-after'] !== undefined
+  const isLost = status >= 500 && ![501, 505, 511].includes(status)
+  return new CallFailure(`the service answered ${status}${shown(answer)}`, OPERATOR, {
+    limit,
+    // 408: the request took too long to arrive, as on a slow line.
+    isPassing: isLost || status === 408,
+    // A success without a list (204): the service has probably allocated profiles.
+    mayHaveAllocated: status === 204 || (isLost && !isPutOff),
+  })
+}
+
+/** The service asks for a pause that nobody sits and waits for. */
+export const pauseFailure = (ms: number): CallFailure =>
+  new CallFailure(
+    `the service asks for a pause of ${durationOf(ms)}`,
+    ms > 86_400_000 ? 'ask the service provider: no limit lasts so long' : `try again in ${durationOf(ms)}`,
+  )

@@ -1,0 +1,182 @@
+import { gzipSync } from 'node:zlib'
+import { describe, expect, test } from 'vitest'
+import { hiding } from '../../src/secret.ts'
+import { type Answer, profilesIn, readAnswer } from '../../src/service/answer.ts'
+import { CallFailure } from '../../src/service/call-failure.ts'
+import { iccid } from '../support/profiles.ts'
+
+const KEY = 'softsim-key-c0ffee'
+const URL_OF_SERVICE = new URL('https://host/sims/profiles')
+const GOOD = { iccid: iccid(1), profile: 'AAEC/w==' }
+const listOf = (...profiles: unknown[]) => JSON.stringify({ count: profiles.length, profiles })
+
+const read = (body: string | Buffer, more: Partial<Answer> = {}) =>
+  readAnswer(
+    { status: 200, headers: {}, hide: hiding(KEY), ...more, body: Buffer.from(body) },
+    URL_OF_SERVICE,
+  )
+
+function failureOf(...answer: Parameters<typeof read>): CallFailure {
+  try {
+    read(...answer)
+  } catch (error) {
+    if (error instanceof CallFailure) return error
+  }
+  throw new Error('no failure')
+}
+
+describe('an answer from a cache is no stock', () => {
+  test.each([
+    { age: '35' },
+    { age: '0.5' },
+    { age: '2, 0' },
+    { warning: '110 - "Response is Stale"' },
+    { warning: ['199 - "x"', '113 gw "Heuristic expiration"'] },
+    { 'x-cache': 'HIT' },
+    { 'x-cache': 'Hit from cloudfront' },
+    { 'x-cache': 'RefreshHit from cloudfront' },
+    { 'x-cache': 'TCP_MEM_HIT from a23-45.deploy.akamaitechnologies.com' },
+    { 'x-cache': 'MISS, HIT' },
+    { 'x-cache-status': 'STALE' },
+    { 'cf-cache-status': 'UPDATING' },
+    { 'cache-status': 'gateway; hit' },
+    { 'cache-status': 'origin; fwd=uri-miss; stored, "edge 7"; hit; ttl=30' },
+  ])('%j', (headers) => {
+    const failure = failureOf(listOf(GOOD), { headers })
+    expect(failure).toMatchObject({ outcome: 'service', traits: { isRepeated: true } })
+    expect(failure.message).toMatch(/^the answer is from a cache \(.+\): other devices may have its profiles/)
+    // What a cache says of an empty stock, or of a key, is nothing that the service says now.
+    expect(failureOf('', { status: 404, headers }).outcome).toBe('service')
+    expect(failureOf('', { status: 401, headers }).outcome).toBe('service')
+  })
+
+  test.each([
+    { age: '0' },
+    { age: 'old' },
+    { age: '-3' },
+    { via: '1.1 gateway.example (squid/6.1)' },
+    { warning: '214 - "Transformation applied"' },
+    { 'x-cache': 'MISS from hit.example' },
+    { 'x-cache': 'Miss from cloudfront' },
+    { 'x-cache': 'MISS from white-proxy' },
+    { 'x-cache-lookup': 'HIT from proxy.example:3128' },
+    { 'x-cache-hits': '0' },
+    { 'cf-cache-status': 'DYNAMIC' },
+    { 'cache-status': 'hit.example; fwd=miss; stored' },
+    { 'cache-status': '"hit"; fwd=bypass' },
+    { 'cache-status': 'gateway; hit=?0; fwd=stale' },
+  ])('%j says nothing of that', (headers) => {
+    expect(read(listOf(GOOD), { headers }).profiles).toEqual([GOOD])
+  })
+})
+
+test('each entry is checked on its own, by the check that next has, and named if it has an ICCID', () => {
+  const bad = [null, 5, [GOOD], { profile: 'AAAA' }, { iccid: iccid(2) }, { ...GOOD, iccid: 8988 }]
+  const ids = ['', '8988', '8'.repeat(21), '../../x', `${iccid(2)}\n`].map((each) => ({
+    ...GOOD,
+    iccid: each,
+  }))
+  const texts = ['', 'AAA*', 'AA-_', 'AAAAA', 'A===', { a: 1 }].map((profile) => ({
+    iccid: iccid(3),
+    profile,
+  }))
+  const all = [...bad, ...ids, ...texts]
+  const { profiles, refused } = read(listOf(GOOD, ...all, { ...GOOD, more: { a: [{}] } }))
+  expect(profiles).toEqual([GOOD, GOOD])
+  expect(refused).toHaveLength(all.length)
+  expect(refused.filter((each) => each.includes(`(ICCID ${iccid(2)})`))).toHaveLength(1)
+  expect(refused.filter((each) => each.includes(`(ICCID ${iccid(3)})`))).toHaveLength(texts.length)
+})
+
+test('a byte order mark is ignored, and what a gateway has compressed is read', () => {
+  expect(read(`\ufeff${listOf(GOOD)}`).profiles).toEqual([GOOD])
+  expect(read(gzipSync(listOf(GOOD)), { headers: { 'content-encoding': 'gzip' } }).profiles).toEqual([GOOD])
+})
+
+describe('what can not be read', () => {
+  test.each(['', 'null', '[]', '{"profiles":{}}', 'no\u001b[2J', '{"error":"no"}', '\0'])('%j', (body) => {
+    const failure = failureOf(body)
+    expect(failure).toMatchObject({ outcome: 'service', traits: { mayHaveAllocated: true, profiles: [] } })
+    expect(failure.message).toBe(`the answer is not JSON with a list named "profiles"${body && `: ${body}`}`)
+  })
+
+  test('its first 200 characters are shown, and the key in them is not', () => {
+    expect(failureOf('x'.repeat(20_000)).message).toMatch(/: x{200}$/)
+    for (const text of [`{"key":"${KEY}"}`, `${' '.repeat(16_370)}${KEY}`, `${'x'.repeat(190)}${KEY}`])
+      expect(failureOf(text).message).not.toMatch(/soft/)
+  })
+
+  test('a web page costs nothing', () => {
+    const failure = failureOf('<html><title>Log in</title>')
+    expect(failure.message).toBe('the answer is a web page: Log in')
+    expect(failure.traits.mayHaveAllocated).toBeUndefined()
+  })
+
+  const nested = { ...GOOD, meta: { tags: [{ a: '}' }], note: '"{' } }
+  const other = { ...GOOD, iccid: iccid(2) }
+
+  test.each<[string, string | Buffer, number]>([
+    ['breaks off', listOf(GOOD, other, GOOD).slice(0, -20), 2],
+    ['breaks off, with objects in its entries', listOf(nested, { x: {} }, nested, nested).slice(0, -9), 2],
+    ['breaks off in a string that has braces in it', listOf(nested, nested).slice(0, -12), 1],
+    ['has a list of another name', JSON.stringify({ data: { sims: [GOOD, nested] } }), 2],
+    ['is a bare list', JSON.stringify([GOOD, nested]), 2],
+    ['has a profile a line', `${JSON.stringify(GOOD)}\n${JSON.stringify(nested)}\n`, 2],
+    ['has a comma too many', `{"profiles":[${JSON.stringify(nested)},]}`, 1],
+    ['is compressed and breaks off', gzipSync(listOf(...Array(50).fill(GOOD))).subarray(0, -12), 40],
+    ['is nothing', '', 0],
+    ['is deep', '{"a":'.repeat(50_000), 0],
+  ])('that %s: its complete profiles are kept', (_, body, count) => {
+    const found = profilesIn(Buffer.from(body))
+    expect(found.length).toBeGreaterThanOrEqual(count)
+    expect(found[0]).toEqual(count > 0 ? GOOD : undefined)
+  })
+})
+
+test.each<[status: number, outcome: string, isPassing: boolean, mayHaveAllocated: boolean]>([
+  ...[401, 403].map((each) => [each, 'api-key', false, false] as [number, string, boolean, boolean]),
+  [404, 'no-profiles', false, false],
+  ...[300, 400, 405, 407, 501, 505, 511].map((each) => [each, 'service', false, false] as never),
+  ...[408, 429].map((each) => [each, 'service', true, false] as never),
+  // A gateway has lost an answer, or a service that failed has allocated first.
+  ...[500, 502, 503, 504, 520, 524, 599].map((each) => [each, 'service', true, true] as never),
+  // The service has taken the request.
+  [204, 'service', false, true],
+])('%i: %s, may pass: %s, may have cost profiles: %s', (status, outcome, isPassing, mayHaveAllocated) => {
+  const { traits, ...failure } = failureOf('says why', { status })
+  expect([failure.outcome, traits.isPassing ?? false, traits.mayHaveAllocated ?? false]).toEqual([
+    ...[outcome, isPassing, mayHaveAllocated],
+  ])
+})
+
+test('503 with a time to retry costs nothing; a pause that nobody waits for ends the call, with what to do', () => {
+  const after = (text: string) => failureOf('', { status: 503, headers: { 'retry-after': text } })
+  expect(after('120').traits).toMatchObject({ isPassing: true, mayHaveAllocated: false })
+  expect(after('120.5')).toMatchObject({
+    ...{ message: 'the service asks for a pause of 3 min', hint: 'try again in 3 min', traits: {} },
+  })
+  expect(after('999999999').hint).toBe('ask the service provider: no limit lasts so long')
+})
+
+test.each([
+  ['https://other.example/login?key=softsim-key-c0ffee', 'https://other.example/login'],
+  ['/moved?version=1', 'https://host/moved'],
+  [`https://host/${KEY}`, 'https://host/***'],
+])('a redirect to %s is named, and not followed', (location, named) => {
+  const failure = failureOf('', { status: 308, headers: { location } })
+  expect(failure.message).toBe(`the service redirects to ${named} (308)`)
+})
+
+test('of an error page, the title is shown; of another text, its beginning, without the key', () => {
+  const said = (body: string, type = '') =>
+    failureOf(body, { status: 502, headers: { 'content-type': type } }).message
+  expect(said('<html>\r\n<head><title>502 Bad\r\n Gateway</title>')).toMatch(/502: 502 Bad Gateway$/)
+  expect(said('<p>down</p>', 'text/html; charset=utf-8')).toMatch(/answered 502$/)
+  expect(said(' <p>a < b\n', 'text/plain')).toMatch(/: <p>a < b$/)
+  for (const text of [
+    `<title>soft&#115;im-key-c0ffee</title>`,
+    `${' '.repeat(199)}${KEY}`,
+    `${' '.repeat(16_380)}${KEY}`,
+  ])
+    expect(said(text)).not.toMatch(/soft/)
+})
