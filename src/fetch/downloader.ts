@@ -6,7 +6,7 @@ import { type Batch, pauseFailure, repeated } from '../service/answer.ts'
 import { CallFailure } from '../service/call-failure.ts'
 import type { Client } from '../service/client.ts'
 import { LONGEST_WAIT_MS } from '../service/rate-limit.ts'
-import { NotStored, receive, release, request } from '../store/directory.ts'
+import { knownIn, NotStored, receive, release, request } from '../store/directory.ts'
 import { type Messages, several } from '../words.ts'
 import * as planner from './planner.ts'
 
@@ -53,7 +53,7 @@ export async function download(work: Work, tally: Tally): Promise<void> {
   const end = new AbortController()
   const over = AbortSignal.any([stop, end.signal])
   const limit = pLimit(1)
-  const received = new Set<string>()
+  const known = knownIn(directory)
   /** Requests until they are answered, and answers until they are stored. */
   const running = new Set<Promise<void>>()
   let [unanswered, unstored] = [0, 0]
@@ -137,10 +137,7 @@ export async function download(work: Work, tally: Tally): Promise<void> {
   async function store(id: string, asked: number, { profiles, refused }: Batch): Promise<void> {
     for (const entry of refused) messages.warn(`${entry}; not stored`)
     tally.refused += refused.length
-    // A cache may send the same answer to requests that run at once.
-    const fresh = profiles.filter(({ iccid }) => !received.has(iccid))
-    for (const { iccid } of fresh) received.add(iccid)
-    const stored = await keep(id, fresh)
+    const stored = await keep(id, profiles)
     follow({ ...plan, missing: plan.missing + asked - stored })
     messages.tell(1, `${tally.stored} of ${work.count} profiles stored`)
     if (refused.length > profiles.length)
@@ -148,10 +145,8 @@ export async function download(work: Work, tally: Tally): Promise<void> {
         "most of what the service sends can't be used",
         'tell the operator of the service',
       )
-    if (profiles.length > 0 && fresh.length === 0)
-      throw repeated('the answer only repeats what another answer of this call has brought')
     if (profiles.length > 0 && stored === 0)
-      throw repeated(`the answer has only profiles that are already in ${directory}`)
+      throw repeated(`the answer only repeats profiles that ${directory} already has`)
     if (profiles.length === 0) end.abort()
   }
 
@@ -162,9 +157,9 @@ export async function download(work: Work, tally: Tally): Promise<void> {
   async function keep(id: string, profiles: Batch['profiles']): Promise<number> {
     for (let tries = 0; ; tries++) {
       try {
-        const { stored, known } = await receive(directory, id, profiles)
+        const { stored } = await receive(directory, id, profiles, known)
         tally.stored += stored.length
-        tally.known += known.length
+        tally.known += profiles.length - stored.length
         return stored.length
       } catch (error) {
         if (!(error instanceof NotStored)) throw error

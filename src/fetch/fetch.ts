@@ -1,7 +1,7 @@
 import { Failure, UsageError } from '../failure.ts'
 import { CallFailure } from '../service/call-failure.ts'
 import { clientOf, endpoint } from '../service/client.ts'
-import { finishAnswers, identityState, leaveList, look, waitingIn } from '../store/directory.ts'
+import { finishAnswers, identityState, leaveList, look, makeTarget, waitingIn } from '../store/directory.ts'
 import { durationOf, type Messages, type Progress, several } from '../words.ts'
 import { download, Tally, type Work } from './downloader.ts'
 
@@ -35,6 +35,7 @@ export async function fetchProfiles(order: Order): Promise<void> {
     if (stock !== undefined)
       messages.tell(0, `${directory} has ${several(before ?? 0, 'unused profile')}: ${what}`)
     if (count <= 0) return
+    if (before === undefined) makeTarget(directory)
     const tally = new Tally()
     const began = performance.now()
     const { notePause, line } = viewOf(count, tally, messages, progress)

@@ -53,6 +53,7 @@ export {
   type Given,
   give,
   givenIn,
+  makeTarget,
   NotStored,
   ordersIn,
   putOrder,

@@ -3,7 +3,8 @@
  * Somebody writes its profiles under names that nobody reads, and decides that these are the ones (`given/list`, the first
  * one wins); each gets its name by a rename, which happens once. Anybody may finish it, and nobody asks who is alive.
  */
-import { join } from 'node:path'
+import { mkdirSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { diskFailure, errnoOf, Failure, reasonOf } from '../failure.ts'
 import type { StoredProfile } from '../profile/stored.ts'
 import { type Messages, several } from '../words.ts'
@@ -71,6 +72,19 @@ export const openIn = (directory: string): string[] =>
 /** What was put aside. */
 const textOf = (directory: string, id: string, kind: 'answer' | 'order'): string | undefined =>
   read(pathOf(directory, id, kind))
+
+/**
+ * Makes a directory for profiles, and those above it that are missing, for this user alone.
+ * @throws {Failure} `disk`
+ */
+export function makeTarget(directory: string): void {
+  try {
+    const first = mkdirSync(directory, { recursive: true, mode: 0o700 })
+    if (first !== undefined) flushDirectory(dirname(first))
+  } catch (error) {
+    throw diskFailure(`can't make the directory ${directory}`, error)
+  }
+}
 
 /**
  * Notes a request before it is sent, so that somebody hears of it if the call is killed. It also proves that the directory
