@@ -1,12 +1,17 @@
 /** What the tests of transcripts ask for in lines that begin with `+`. */
-import { mkdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { inject } from 'vitest'
-import { claimAll } from '../../src/store/claim.ts'
-import { formatAnswer, newName } from '../../src/store/incoming/answers.ts'
-import { append, beginMove, journalOf } from '../../src/store/move-journal.ts'
-import { tombstoneText } from '../../src/store/profile-file.ts'
-import { directoryOf, someProfiles } from './directory.ts'
+import {
+  give,
+  hold,
+  identityOf,
+  newTag,
+  noteTarget,
+  placesOf,
+  putOrder,
+  tagFor,
+} from '../../src/store/directory.ts'
 import { type SmallDisk, smallDisk } from './disk.ts'
 import { type Certificate, type CertificateOptions, selfSigned } from './keys.ts'
 import { iccid, plainProfile, storedFile } from './profiles.ts'
@@ -58,12 +63,13 @@ const PREPARE: Record<string, (place: Place, settings: Settings, ...words: strin
   /** `+ answer 7-8`: what a call that was killed has received and not stored. */
   answer({ cwd }, { in: directory = 'profiles' }, range = '1') {
     const [from = 1, to = from] = range.split('-').map(Number)
-    const entries = Array.from({ length: to - from + 1 }, (_, n) =>
-      JSON.parse(storedFile(plainProfile(from + n), inject('keys').publicKey)),
+    const lines = Array.from(
+      { length: to - from + 1 },
+      (_, n) => `${storedFile(plainProfile(from + n), inject('keys').publicKey)}\n`,
     )
-    const name = newName().replace(`~${process.pid}~`, '~4194999~')
-    mkdirSync(join(cwd, String(directory), '.incoming'), { recursive: true })
-    writeFileSync(join(cwd, String(directory), '.incoming', name), formatAnswer(entries))
+    const path = join(cwd, String(directory), '.incoming', newTag())
+    mkdirSync(path, { recursive: true })
+    writeFileSync(join(path, 'answer'), lines.join(''))
   },
   /**
    * `+ service supply=4`: a profile service at $URL; fetch knows the API key. With `tls={"days":-1}`, or `tls=self`, also
@@ -104,21 +110,19 @@ const PREPARE: Record<string, (place: Place, settings: Settings, ...words: strin
         return [`${count}: ${status}`, ...more].join(' ')
       })
       .join(', ') || 'none',
-  /** `+ move count=40 to=disk/profiles fate=given`: one that was killed after, or before, it was decided whose the profiles are. */
-  async move({ cwd }, { fate, count = 2, to: place = 'stick/profiles' }) {
-    const [source, to] = [join(cwd, 'profiles'), join(cwd, String(place))]
-    renameSync(directoryOf(someProfiles(Number(count) + 3)), source)
-    mkdirSync(to, { recursive: true, mode: 0o700 })
-    const names = Array.from({ length: Number(count) }, (_, n) => `${iccid(n + 1)}.json`)
-    const move = await beginMove(source, to)
-    await append(move, journalOf(move), { to, count: Number(count), names })
-    const stored = (name: string) => readFileSync(join(source, name), 'utf8')
-    // As an earlier version did it: its copies are not recognised.
-    const tombstones = names.map((name) =>
-      tombstoneText(move, to, { name, stored: stored(name) }).replace(/"claim":"[^"]*",/, ''),
-    )
-    await claimAll(source, tombstones)
-    if (fate === 'given') await append(move, journalOf(move), { fate })
+  /** `+ move 1-2 to=stick/profiles decided=true`: one of profiles/ that was killed after, or before, its list was decided. */
+  async move({ cwd }, { decided, to: place = 'stick/profiles' }, range = '1-2') {
+    const [source, target] = [join(cwd, 'profiles'), join(cwd, String(place))]
+    mkdirSync(target, { recursive: true, mode: 0o700 })
+    const [from = 1, to = from] = range.split('-').map(Number)
+    const names = Array.from({ length: to - from + 1 }, (_, n) => `${iccid(from + n)}.json`)
+    const id = `${identityOf(target)}.${newTag()}`
+    noteTarget(source, { id, to: target })
+    putOrder(target, id, { source: identityOf(source), from: source, names })
+    const texts = new Map(names.map((name) => [name, readFileSync(join(source, name), 'utf8')]))
+    const items = names.map((name) => ({ name, tag: tagFor(id) }))
+    for (const item of items) hold(placesOf(source, item))
+    if (decided) await give(target, id, items, texts)
   },
   /** `+ disk 16`: a disk of so many MB at ./disk. */
   async disk(place, _, megabytes) {

@@ -25,7 +25,12 @@ export interface TunnelOptions {
 }
 
 /** An HTTP proxy on loopback that does nothing but CONNECT (RFC 9110 9.3.6), or answers it with a refusal. */
-export async function startTunnel({ user = '', refusals = [], logins = [], tls }: TunnelOptions = {}): Promise<Tunnel> {
+export async function startTunnel({
+  user = '',
+  refusals = [],
+  logins = [],
+  tls,
+}: TunnelOptions = {}): Promise<Tunnel> {
   const left = [...refusals]
   const targets: string[] = []
   const headers: http.IncomingHttpHeaders[] = []
