@@ -81,6 +81,8 @@ export class Call {
   /** What it holds and has not decided. */
   #held: Claim[] = []
   #shortages = 0
+  /** Whether the profile that the call names was unused at an earlier look. */
+  #wasFree = false
 
   constructor(wish: Wish) {
     this.wish = wish
@@ -136,7 +138,7 @@ export class Call {
       for (const device of devices) {
         if (taken.has(device)) continue
         const record = this.#recordFor(device)
-        const found = record === undefined ? 'open' : await this.#recorded(record)
+        const found = record === undefined ? 'open' : await this.#lookFor(record.iccid, device)
         if (found === 'open') open.push(device)
         else if (found !== 'busy' && 'isAgain' in found) taken.set(device, found)
         else if (found !== 'busy') ready.push(found)
@@ -153,40 +155,17 @@ export class Call {
 
   /** A user who gives the ICCID knows which device it is for. */
   async #takeNamed(iccid: string, device: string | undefined): Promise<Taken> {
-    const { directory, messages, key } = this.wish
-    let wasFree = false
     for (let rounds = ROUNDS; rounds > 0; rounds--) {
       const record = device === undefined ? undefined : this.#recordFor(device)
       if (record !== undefined && record.iccid !== iccid)
         throw hasProfile(record, 'scan the device again; if it is the right one, leave out the ICCID')
-      const what = `the profile ${iccid}`
-      const place = this.#stateOf(iccid, what)
-      if (place.state === 'used') {
-        const isOwn = device !== undefined && place.used.device === device
-        if (wasFree && !isOwn) throw busy(iccid)
-        if (device !== undefined && !isOwn) {
-          const whose = place.used.device === undefined ? 'is used' : `is used by device ${place.used.device}`
-          throw new Failure(
-            'no-profiles',
-            `${iccid} ${whose}`,
-            'check the serial number and the ICCID; nothing was claimed',
-          )
-        }
-        return this.#again(place)
-      }
-      if (place.state === 'unused') {
-        wasFree = true
-        const ready = await this.#holdNamed(place.name, device, what)
-        const [own] = ready === undefined ? [] : await this.#commit([ready])
-        if (own !== undefined) return takenBy(own)
-      } else if (place.state === 'held') {
-        if (place.held.move !== undefined) throw inTransit(iccid)
-        await settle(directory, messages, place.name)
-      } else throw missing(directory, iccid, place.state)
-      refresh(directory)
+      const found = await this.#lookFor(iccid, device)
+      if (found !== 'busy' && 'isAgain' in found) return found
+      const [own] = found === 'busy' ? [] : await this.#commit([found])
+      if (own !== undefined) return takenBy(own)
       pause(PAUSE_MS)
     }
-    throw unusable(key, iccid, busy(iccid))
+    throw busy(iccid)
   }
 
   /** @throws {Failure} if the device may not get a profile */
@@ -208,30 +187,36 @@ export class Call {
     )
   }
 
-  /** The profile that a device has, or that only it may get; `busy` if another call is in between. */
-  async #recorded({ device, iccid }: DeviceRecord): Promise<Taken | Ready | 'busy'> {
+  /**
+   * The one profile that will do: used, to be printed again, or unused, and held now.
+   * @param device undefined if the call names only the profile
+   * @returns `busy` if another call is in between
+   */
+  async #lookFor(iccid: string, device: string | undefined): Promise<Taken | Ready | 'busy'> {
     const { directory, messages } = this.wish
-    const what = `the profile of device ${device}`
+    const what = device === undefined ? iccid : `the profile of device ${device}`
     const place = this.#stateOf(iccid, what)
     if (place.state === 'used') {
-      if (place.used.device === device) return this.#again(place)
-      const other = place.used.device === undefined ? 'nobody knows who' : `device ${place.used.device}`
-      throw new Failure(
-        'unusable',
-        `device ${device} has ${iccid}, and ${other} has it too`,
-        'put both devices aside: two of one identity do not work; give them new serial numbers and profiles',
-      )
+      const owner = place.used.device
+      if (device !== undefined && owner !== device)
+        throw new Failure(
+          'unusable',
+          `device ${device} can't have ${iccid}: ${owner === undefined ? 'somebody' : `device ${owner}`} has it`,
+          'check the serial number and the ICCID; if two devices have it, put both aside; nothing was claimed',
+        )
+      // Somebody else was first.
+      if (device === undefined && this.#wasFree) throw busy(iccid)
+      return this.#again(place)
     }
-    if (place.state === 'unused') return (await this.#holdNamed(place.name, device, what)) ?? 'busy'
-    if (place.state === 'held') {
-      if (place.held.move !== undefined) throw inTransit(iccid)
-      await settle(directory, messages, place.name)
-      refresh(directory)
-      return 'busy'
+    if (place.state === 'unused') {
+      this.#wasFree = true
+      return (await this.#holdNamed(place.name, device, what)) ?? 'busy'
     }
-    // The directory itself may be gone.
-    look(directory)
-    throw missing(directory, iccid, place.state, `device ${device} has ${iccid}`)
+    if (place.state !== 'held') throw missing(directory, iccid, place.state, device)
+    if (place.held.move !== undefined) throw inTransit(iccid)
+    await settle(directory, messages, place.name)
+    refresh(directory)
+    return 'busy'
   }
 
   #stateOf(iccid: string, what: string): State {
@@ -304,13 +289,14 @@ export class Call {
         if (name === undefined) break
         try {
           const claim = begin(this.#claimant, name, open[batch.length])
-          if (claim !== undefined) batch.push(claim)
+          if (claim === undefined) continue
+          batch.push(claim)
+          this.#held.push(claim)
         } catch (error) {
           this.skipped.add(name, error)
         }
       }
       this.#claimant.guard.end()
-      this.#held.push(...batch)
       open.splice(0, batch.length)
       const results = await Promise.allSettled(batch.map((claim) => makeReady(this.wish, claim)))
       const bad: Claim[] = []
@@ -446,22 +432,21 @@ const inTransit = (iccid: string): Failure =>
     'run the move again: softsim status says where it goes; nothing was claimed',
   )
 
-function missing(directory: string, iccid: string, state: 'aside' | 'gone', whose?: string): Failure {
+function missing(directory: string, iccid: string, state: 'aside' | 'gone', device?: string): Failure {
+  // The directory itself may be gone.
+  look(directory)
   if (state === 'aside')
     return new Failure(
       'no-profiles',
       `${iccid} was put aside by softsim restore: a receipt says that it left ${directory}`,
       'take it from the directory that it was moved to',
     )
-  if (whose !== undefined)
+  if (device === undefined)
     return new Failure(
-      'unusable',
-      `${whose}, and its file is gone`,
-      `put __${iccid}.json back, or restore the directory`,
+      'no-profiles',
+      `no profile ${iccid} in ${directory}`,
+      'check the ICCID and the directory',
     )
-  return new Failure(
-    'no-profiles',
-    `no profile ${iccid} in ${directory}`,
-    'check the ICCID and the directory',
-  )
+  const hint = `put __${iccid}.json back, or restore the directory`
+  return new Failure('unusable', `device ${device} has ${iccid}, and its file is gone`, hint)
 }

@@ -295,9 +295,11 @@ const openToFlush = (path: string) => ifThere(() => openSync(path, TO_FLUSH))
  * @throws the system error
  */
 export async function flushFiles(paths: readonly string[]): Promise<void> {
-  if (paths.length === 1) return flushFile(paths[0] ?? '')
+  const [first] = paths
+  if (first === undefined) return
+  if (paths.length === 1) return flushFile(first)
   for (const directory of new Set(paths.map(dirname))) if (isOnFat(directory)) flushDirectory(directory)
-  if (IN_MEMORY.includes(typeOf(dirname(paths[0] ?? '.')))) return
+  if (IN_MEMORY.includes(typeOf(dirname(first)))) return
   for (let at = 0; at < paths.length; at += FLUSHES_AT_ONCE)
     await Promise.all(paths.slice(at, at + FLUSHES_AT_ONCE).map(flushInThread))
 }

@@ -2,11 +2,11 @@
 import { UnusableProfile } from '../failure.ts'
 import { exists, namesIn, readText, remove, write } from './files.ts'
 import {
-  asideName,
   type Held,
   iccidOf,
   nameOf,
   newTag,
+  parseAside,
   parseHeld,
   parseUsed,
   pathIn,
@@ -22,38 +22,39 @@ export type State =
   | { readonly state: 'aside'; readonly name: string }
   | { readonly state: 'gone' }
 
-/** A filler F does not make it another profile. */
-const spellings = (iccid: string): string[] => ['', 'F', 'f'].map((filler) => nameOf(iccid + filler))
-
 /**
  * The one function that says where a profile is. A used file counts before an unused one, which is rubbish beside it.
  * @param iccid without a filler
  * @throws {UnusableProfile} if its used file is no profile, or can't be read
  */
 export function stateOf(directory: string, iccid: string): State {
-  const names = spellings(iccid)
-  return lookAt(directory, names) ?? inList(directory, iccid) ?? lookAt(directory, names) ?? { state: 'gone' }
+  const seen = lookAt(directory, iccid)
+  if (seen !== undefined) return seen
+  const names = namesIn(directory)
+  for (const held of names.flatMap((name) => parseHeld(name) ?? []))
+    if (iccidOf(held.name) === iccid) return { state: 'held', name: held.name, held }
+  const aside = names.flatMap((name) => parseAside(name) ?? []).find((name) => iccidOf(name) === iccid)
+  if (aside !== undefined) return { state: 'aside', name: aside }
+  if (!names.some((name) => iccidOf(name) === iccid)) return { state: 'gone' }
+  // The look was older than the list.
+  refresh(directory)
+  return lookAt(directory, iccid) ?? { state: 'gone' }
 }
 
-function lookAt(directory: string, names: readonly string[]): State | undefined {
+/** A filler F does not make it another profile. */
+function lookAt(directory: string, iccid: string): State | undefined {
+  const names = ['', 'F', 'f'].map((filler) => nameOf(iccid + filler))
   for (const name of names) {
     const text = exists(pathIn(directory, usedName(name)))
       ? readText(pathIn(directory, usedName(name)))
       : undefined
+    if (text === undefined) continue
     const used = parseUsed(text)
-    if (text !== undefined && used !== undefined) return { state: 'used', name, used, text }
+    if (used === undefined) throw new UnusableProfile('damaged', 'its used file is no profile')
+    return { state: 'used', name, used, text }
   }
   const unused = names.find((name) => exists(pathIn(directory, name)))
   return unused === undefined ? undefined : { state: 'unused', name: unused }
-}
-
-function inList(directory: string, iccid: string): State | undefined {
-  for (const name of namesIn(directory)) {
-    const held = parseHeld(name)
-    if (held !== undefined && iccidOf(held.name) === iccid) return { state: 'held', name: held.name, held }
-  }
-  const aside = spellings(iccid).find((name) => exists(pathIn(directory, asideName(name))))
-  return aside === undefined ? undefined : { state: 'aside', name: aside }
 }
 
 /** On NFS, a look is fresh after a step of this client in the directory: it makes and removes a file. */
