@@ -1,15 +1,13 @@
 import { join } from 'node:path'
-import { UnusableProfile } from '../failure.ts'
 import {
   claimOf,
   type Held,
   type Listing,
   look,
   oddNames,
-  parseUsed,
   perhapsNotPrinted,
   readText,
-  type Used,
+  readUsed,
   usedName,
   type Waiting,
   waitingIn,
@@ -90,7 +88,9 @@ export function warnOfNames(directory: string, names: Names, messages: Messages)
     const what = `a fetch of ${several(count, 'profile')} (${station}, ${time}) has no answer`
     messages.warn(`${what}: if it was killed, they may be paid for and lost; ask the service provider`)
   }
-  const aside = names.aside.map((name) => `${name} is put aside: by a receipt, it has left ${directory}`)
+  const aside = names.aside.map(
+    (name) => `${name} is put aside: by a receipt, it has left ${directory}; see softsim help restore`,
+  )
   warnOfEach(messages, aside, 'profiles are put aside')
   warnOfNotPrinted(directory, names.held, messages)
   const odd = oddNames(names)
@@ -105,21 +105,8 @@ export const targetOf = (directory: string, move: string) =>
 /** A call was killed after its claim, and perhaps before it printed: the name that held the profile is still there. */
 export function warnOfNotPrinted(directory: string, held: readonly Held[], messages: Messages): void {
   const warnings = held.flatMap((each) => {
-    const used = readUsed(directory, each.name)
+    const used = readUsed(directory, usedName(each.name))
     return typeof used !== 'string' && used.claim === each.tag ? perhapsNotPrinted(each, used) : []
   })
   warnOfEach(messages, warnings, 'profiles are perhaps not printed')
-}
-
-/**
- * Reads the used file of a profile.
- * @returns why nothing can be read from it, if that is so
- */
-export function readUsed(directory: string, name: string): Used | string {
-  try {
-    return parseUsed(readText(join(directory, usedName(name)))) ?? 'it is no profile'
-  } catch (error) {
-    if (error instanceof UnusableProfile) return error.message
-    throw error
-  }
 }

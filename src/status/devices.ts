@@ -1,6 +1,14 @@
-import { histories, iccidOf, type Listing, type Result, type Used, usedName } from '../store/directory.ts'
+import {
+  histories,
+  iccidOf,
+  type Listing,
+  type Result,
+  readUsed,
+  type Used,
+  usedName,
+} from '../store/directory.ts'
 import { type Messages, several } from '../words.ts'
-import { readNames, readUsed } from './count.ts'
+import { readNames } from './count.ts'
 import { type Output, TABLES, warnOfEach } from './print.ts'
 
 /** That a profile is used. Without a file, nothing but the record of a device says so. */
@@ -17,7 +25,8 @@ export function readUses(directory: string, { used }: Listing): Use[] {
   const keyOf = ({ iccid, device = '' }: Pick<Use, 'iccid' | 'device'>) => `${iccid} ${device}`
   const recorded = new Map<string, Use>(histories(directory).map((each) => [keyOf(each), each]))
   const files = used.map((name): Use => {
-    const [iccid = '', file, found] = [iccidOf(name), usedName(name), readUsed(directory, name)]
+    const [iccid = '', file] = [iccidOf(name), usedName(name)]
+    const found = readUsed(directory, file)
     if (typeof found === 'string') return { iccid, file, problem: found, results: [] }
     const { device, station, claimed } = found
     // The record of a device may have lost its serial number.
@@ -43,9 +52,10 @@ export function warnOfUses(uses: readonly Use[], messages: Messages, isAsked = (
     return `${iccid} is used more than once: ${whose.join(', ')}; do not ship them`
   })
   warnOfEach(messages, twice, 'profiles are used more than once')
-  const rich = groups(({ device }) => device).map(([device, all]) => {
-    const iccids = all.map(({ iccid }) => iccid).join(', ')
-    return `device ${device} has more than one profile: ${iccids}; do not ship it`
+  const rich = groups(({ device }) => device).flatMap(([device, all]) => {
+    const iccids = [...new Set(all.map(({ iccid }) => iccid))]
+    if (iccids.length === 1) return []
+    return `device ${device} has more than one profile: ${iccids.join(', ')}; do not ship it`
   })
   warnOfEach(messages, rich, 'devices have more than one profile')
   const odd = uses.filter(isAsked).flatMap(({ iccid, file, device, problem }) => {

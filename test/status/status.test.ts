@@ -120,7 +120,7 @@ describe('the counts', () => {
       '1 profile to come from a fetch: the next softsim fetch stores them',
       '1 profile to come from /mnt/stick: run the same softsim move again',
       `a fetch of 50 profiles (line-2, ${TIME}) has no answer: if it was killed, they may be paid for and lost; ask the service provider`,
-      `${X(5)} is put aside: by a receipt, it has left ${directory}`,
+      `${X(5)} is put aside: by a receipt, it has left ${directory}; see softsim help restore`,
       expect.stringContaining(
         `${iccid(6)} was claimed by station line-1 at ${TIME}, and perhaps not printed`,
       ),

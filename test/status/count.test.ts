@@ -1,0 +1,52 @@
+import { renameSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test, vi } from 'vitest'
+import { countsOf, readNames } from '../../src/status/count.ts'
+import { temporaryDirectory } from '../support/directory.ts'
+import { iccid } from '../support/profiles.ts'
+
+/** What other calls do after each pass. */
+const others = vi.hoisted(() => ({ next: (): void => {} }))
+
+vi.mock('../../src/store/directory.ts', async (load) => {
+  const store = await load<typeof import('../../src/store/directory.ts')>()
+  const look: typeof store.look = (directory) => {
+    const listing = store.look(directory)
+    others.next()
+    return listing
+  }
+  return { ...store, look }
+})
+
+function directoryWithOne(): { directory: string; unused: string; used: string } {
+  const directory = temporaryDirectory()
+  const name = `${iccid(1)}.json`
+  const [unused, used] = [join(directory, name), join(directory, `__${name}`)]
+  writeFileSync(unused, '{}')
+  return { directory, unused, used }
+}
+
+test('names that change during a pass are read again', () => {
+  const { directory, unused, used } = directoryWithOne()
+  others.next = () => {
+    renameSync(unused, used)
+    others.next = () => {}
+  }
+  const said: string[] = []
+  const messages = { warn: (text: string) => said.push(text), tell: () => {} }
+  expect(countsOf(readNames(directory, messages))).toMatchObject({ unused: 0, used: 1 })
+  expect(said).toEqual([])
+})
+
+test('if no two passes agree, the counts are said not to be exact', () => {
+  const { directory, unused, used } = directoryWithOne()
+  let [from, to] = [unused, used]
+  others.next = () => {
+    renameSync(from, to)
+    ;[from, to] = [to, from]
+  }
+  const said: string[] = []
+  const names = readNames(directory, { warn: (text: string) => said.push(text), tell: () => {} })
+  expect(names.unused.length + names.used.length).toBe(1)
+  expect(said).toEqual([`other calls change ${directory} all the time: the counts are not exact`])
+})
