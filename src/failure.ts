@@ -60,18 +60,6 @@ export class UnusableProfile extends Error {
   }
 }
 
-/** Only a part of a text was written to standard output, or nothing of it. */
-export class WriteFailure extends Error {
-  /** How many bytes may have reached the reader: what the system accepted, and what is pending. */
-  readonly possible: number
-
-  constructor(possible: number, cause: unknown) {
-    super(reasonOf(cause), { cause })
-    this.name = 'WriteFailure'
-    this.possible = possible
-  }
-}
-
 const ERRNO: Record<string, string> = {
   EACCES: 'permission denied',
   EBUSY: 'in use by another program',
@@ -103,7 +91,9 @@ const UNNAMED: Readonly<Record<number, string>> = { [-116]: 'ESTALE', [-122]: 'E
 export function errnoOf(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined
   const { code, errno } = error as NodeJS.ErrnoException
-  return UNNAMED[errno ?? 0] ?? (typeof code === 'string' && /^(E(?!RR_)|UNKNOWN$)/.test(code) ? code : undefined)
+  return (
+    UNNAMED[errno ?? 0] ?? (typeof code === 'string' && /^(E(?!RR_)|UNKNOWN$)/.test(code) ? code : undefined)
+  )
 }
 
 export function reasonOf(error: unknown): string {

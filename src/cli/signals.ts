@@ -1,3 +1,4 @@
+import { Failure } from '../failure.ts'
 import { exitCode } from './exit-codes.ts'
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
@@ -16,7 +17,7 @@ export function onInterrupt(graceMs: number, onSignalled: (isLast: boolean) => v
     if (stop.signal.aborted && isHeld) return
     onSignalled(stop.signal.aborted)
     if (stop.signal.aborted) process.exit(exitCode('interrupted'))
-    stop.abort()
+    stop.abort(new Failure('interrupted', 'interrupted', 'run the same command again'))
     timer = setTimeout(() => abort.abort(), graceMs)
   }
   for (const signal of SIGNALS) process.on(signal, onSignal)

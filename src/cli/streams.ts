@@ -2,7 +2,8 @@
 import { fstatSync, readSync, statSync, write, writeSync } from 'node:fs'
 import { devNull } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { diskFailure, errnoOf, WriteFailure } from '../failure.ts'
+import { diskFailure, errnoOf } from '../failure.ts'
+import { PrintFailure } from '../next/next.ts'
 import { pause } from '../pause.ts'
 
 const FULL_PIPE_PAUSE_MS = 2
@@ -19,10 +20,7 @@ const GRACE_MS = 200
 /** Bytes that the system has not answered for yet. It may accept them at any time. */
 let pending = 0
 
-/**
- * Whether a write was given up that can still succeed. It keeps the process alive, even after `process.exit`: only a
- * signal ends both.
- */
+/** Whether a write was given up that can still succeed. It keeps the process alive: only a signal ends both. */
 export const isWritePending = () => pending > 0
 
 export const isTerminal = (descriptor: 0 | 1 | 2) => process.getBuiltinModule('node:tty').isatty(descriptor)
@@ -31,15 +29,16 @@ export const isTerminal = (descriptor: 0 | 1 | 2) => process.getBuiltinModule('n
 const isConsole = (descriptor: 1 | 2) => process.platform === 'win32' && isTerminal(descriptor)
 
 /**
- * Writes the text to standard output and returns when the system has accepted all of it. Unlike process.stdout, it
+ * Writes lines to standard output and returns when the system has accepted all of them. Unlike process.stdout, it
  * reports a closed pipe (EPIPE) as an error of this write, and it adds little start-up time.
  * @param signal ends the wait for a reader that does not read
- * @param onSlow is called once, if the system has not accepted all of the text within two seconds
- * @throws {WriteFailure} whose cause is the system error, or the reason of the signal
+ * @param onSlow is called once, if the system has not accepted all of them within two seconds
+ * @throws {PrintFailure} whose cause is the system error, or the reason of the signal
  */
-export async function writeOutput(text: string, signal?: AbortSignal, onSlow?: () => void): Promise<void> {
-  const bytes = Buffer.from(text)
-  const slow = onSlow && setTimeout(onSlow, SLOW_MS)
+export async function writeLines(lines: string[], signal?: AbortSignal, onSlow = () => {}): Promise<void> {
+  const all = lines.map((line) => Buffer.from(`${line}\n`))
+  const bytes = Buffer.concat(all)
+  const slow = setTimeout(onSlow, SLOW_MS)
   let written = 0
   try {
     for (let isFirst = true; written < bytes.length; isFirst = false) {
@@ -47,7 +46,10 @@ export async function writeOutput(text: string, signal?: AbortSignal, onSlow?: (
       written += await writeSome(bytes.subarray(written), signal)
     }
   } catch (error) {
-    throw new WriteFailure(written + pending, error)
+    // A line that is cut off can be enough for a device.
+    let begun = 0
+    for (let left = written + pending; left > 0; begun++) left -= all[begun]?.length ?? left
+    throw new PrintFailure(begun, error)
   } finally {
     clearTimeout(slow)
   }
@@ -78,7 +80,7 @@ export async function print(text: string): Promise<void> {
     return
   }
   const hint = 'check the file or the program that receives the output'
-  await writeOutput(text).catch(({ cause }) => {
+  await writeLines([text.replace(/\n$/, '')]).catch(({ cause }) => {
     throw diskFailure("can't write to standard output", cause, hint)
   })
 }

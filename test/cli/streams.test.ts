@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { isWritePending, writeOutput } from '../../src/cli/streams.ts'
+import { isWritePending, writeLines } from '../../src/cli/streams.ts'
 
 /** A standard output that does not block. */
 const output = vi.hoisted(() => ({
@@ -22,7 +22,8 @@ vi.mock('node:fs', async (original) => ({
   },
 }))
 
-const LINE = 'a profile\n'
+const LINES = ['a profile', 'another']
+const TEXT = 'a profile\nanother\n'
 
 beforeEach(() => {
   Object.assign(output, { text: '', attempts: 0, takes: () => 0, hangs: false })
@@ -30,34 +31,39 @@ beforeEach(() => {
 afterEach(() => vi.useRealTimers())
 
 test.each([
-  ['between two writes', 3, 0],
-  ['after the system has accepted some bytes', 2, 3],
-])('a signal %s ends the attempts, and the failure says how many bytes are out', async (_, last, taken) => {
-  const stop = new AbortController()
-  output.takes = (attempt) => {
-    if (attempt === last) stop.abort('interrupted')
-    return attempt === 1 ? taken : 0
-  }
-  const failure = { cause: 'interrupted', possible: taken }
-  await expect(writeOutput(LINE, stop.signal)).rejects.toMatchObject(failure)
-  expect([output.attempts, output.text, isWritePending()]).toEqual([last, LINE.slice(0, taken), false])
-})
+  ['between two writes', 3, 0, 0],
+  ['after the system has accepted some bytes', 2, 3, 1],
+  ['after the system has accepted a line', 2, 10, 1],
+  ['after the system has accepted a line and a byte', 2, 11, 2],
+])(
+  'a signal %s ends the attempts, and the failure says how many lines are out',
+  async (_, last, taken, begun) => {
+    const stop = new AbortController()
+    output.takes = (attempt) => {
+      if (attempt === last) stop.abort('interrupted')
+      return attempt === 1 ? taken : 0
+    }
+    const failure = { cause: 'interrupted', begun }
+    await expect(writeLines(LINES, stop.signal)).rejects.toMatchObject(failure)
+    expect([output.attempts, output.text, isWritePending()]).toEqual([last, TEXT.slice(0, taken), false])
+  },
+)
 
 test('after a signal, one write is still tried', async () => {
-  output.takes = () => LINE.length
-  await writeOutput(LINE, AbortSignal.abort('interrupted'))
-  expect(output.text).toBe(LINE)
+  output.takes = () => TEXT.length
+  await writeLines(LINES, AbortSignal.abort('interrupted'))
+  expect(output.text).toBe(TEXT)
 })
 
 test('after a signal, a write that does not end is given up', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout'] })
   output.hangs = true
   const onEnd = vi.fn()
-  writeOutput(LINE, AbortSignal.abort('interrupted')).catch(onEnd)
+  writeLines(LINES, AbortSignal.abort('interrupted')).catch(onEnd)
   await vi.advanceTimersByTimeAsync(199)
   expect(onEnd).not.toHaveBeenCalled()
   await vi.advanceTimersByTimeAsync(1)
   // The system may still take all of it.
-  expect(onEnd).toHaveBeenCalledWith(expect.objectContaining({ cause: 'interrupted', possible: LINE.length }))
+  expect(onEnd).toHaveBeenCalledWith(expect.objectContaining({ cause: 'interrupted', begun: 2 }))
   expect(isWritePending()).toBe(true)
 })

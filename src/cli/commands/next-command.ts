@@ -4,7 +4,7 @@ import { readKey } from '../../key/private-key.ts'
 import { type HandedOut, handOut } from '../../next/next.ts'
 import { deviceFor, deviceFormat } from '../serial-number.ts'
 import { onInterrupt } from '../signals.ts'
-import { isOnScreen, isOutputClosed, writeOutput } from '../streams.ts'
+import { isOnScreen, isOutputClosed, writeLines } from '../streams.ts'
 import {
   BaseCommand,
   directoryOption,
@@ -85,8 +85,8 @@ export class NextCommand extends BaseCommand {
     const key = readKey(keyPath, env['SOFTSIM_KEY_PASSPHRASE'], report)
     const { stop, hold, release } = onInterrupt(0)
     const print = async (profiles: readonly HandedOut[]) => {
-      const lines = profiles.map(({ line }) => `${line}\n`).join('')
-      await writeOutput(lines, stop, () => report.warn(SLOW))
+      const lines = profiles.map(({ line }) => line)
+      await writeLines(lines, stop, () => report.warn(SLOW))
       if (isOnScreen()) report.warn(ON_SCREEN)
     }
     const order = {

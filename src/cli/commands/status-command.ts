@@ -69,10 +69,7 @@ export class StatusCommand extends BaseCommand {
       passphrase: env['SOFTSIM_KEY_PASSPHRASE'],
       count: this.count ?? Number.POSITIVE_INFINITY,
       list: isList ? (this.passed ? 'passed' : this.notPassed ? 'not-passed' : 'all') : undefined,
-      devices: this.device,
-      iccids: this.iccid,
-      format: this.format ?? 'text',
-      messages: report,
+      ...{ devices: this.device, iccids: this.iccid, format: this.format ?? 'text', messages: report },
     } as const
     await withProgress(report, (progress, print) => showStatus({ ...question, progress, print }))
   }
