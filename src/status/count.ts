@@ -75,7 +75,7 @@ export function warnOfNames(directory: string, names: Names, messages: Messages)
   if (held.length > 0) {
     const since = held.flatMap((each) => claimOf(directory, each)?.claimed ?? []).sort()[0] ?? 'now'
     const what = `${several(held.length, 'profile')} held by calls since ${since}`
-    messages.warn(`${what}: the next call that needs one ends those of killed calls`)
+    messages.warn(`${what}: if these were killed, a call that needs the profiles frees them`)
   }
   const moves = names.open.flatMap(({ move }) => move ?? [])
   for (const [to, { length }] of Map.groupBy(moves, (move) => targetOf(directory, move)))
@@ -108,5 +108,5 @@ export function warnOfNotPrinted(directory: string, held: readonly Held[], messa
     const used = readUsed(directory, usedName(each.name))
     return typeof used !== 'string' && used.claim === each.tag ? perhapsNotPrinted(each, used) : []
   })
-  warnOfEach(messages, warnings, 'profiles are perhaps not printed')
+  warnOfEach(messages, warnings.sort(), 'profiles are perhaps not printed')
 }

@@ -115,7 +115,7 @@ describe('the counts', () => {
       },
     ])
     expect(said).toEqual([
-      `1 profile held by calls since ${TIME}: the next call that needs one ends those of killed calls`,
+      `1 profile held by calls since ${TIME}: if these were killed, a call that needs the profiles frees them`,
       '1 profile in transit to /mnt/target: run the same softsim move again',
       '1 profile to come from a fetch: the next softsim fetch stores them',
       '1 profile to come from /mnt/stick: run the same softsim move again',
