@@ -1,30 +1,32 @@
 /**
  * Runs the real code of the calls step by step, in orders that schedules say:
  *
- *     node scripts/torture/schedule.ts --replay 'links fresh/2 next+next: A12 B A'
- *     node scripts/torture/schedule.ts [--set NAME,NAME] [--minutes N] [--seed S] [--only REGEXP]
+ *     node scripts/torture/schedule.ts --replay 'ext4 fresh/2 next+next: A12 B A'
+ *     node scripts/torture/schedule.ts [--set NAME,NAME] [--minutes N] [--seed S] [--only REGEXP] [--share 0/2]
+ *     node scripts/torture/schedule.ts --mutants [--only REGEXP]
  *
- * `--set` chooses what is run: those of test/schedule/schedules.txt (`sweeps`), all schedules of two calls with at most
- * two changes between them (`pairs`), all with one fault (`faults`), or with one fault and one change (`mixed`), all of
- * one call with two faults (`double`), or random ones until the time is over. Ctrl-C ends it, and it says how many it
- * has run. `--only` chooses scenarios by their names, such as 'nolinks .*deviceD'; `--share 0/2` is the first half.
- * `--check` judges the schedules on standard input, in which `?` stands for any number of steps: as JSON, one object a
- * line, with how many they are, what was found first, and how many steps their last call makes at most. `--src` names
- * the source of another version of the program. Exit code 1 means that a schedule violates a rule; schedule/judge.ts has
- * the rules.
+ * `--set` chooses what is run: the sets of schedule/sets.ts, the families of test/schedule/schedules.txt (`sweeps`), and
+ * `random` ones until the time is over. `--only` chooses families by their texts; `--share 0/2` is every second one. The last
+ * line says which sets were complete. `--check` judges the families on standard input, in which `?` stands for any number of
+ * steps: as JSON, one object a line, with how many schedules they are and what was found first. `--mutants` breaks the
+ * program in each way of schedule/mutants.ts, and checks that its schedules find it. `--src` names the source of another
+ * version of the program. Exit code 1 means that a schedule violates a rule; schedule/rules.ts has the rules.
  */
 import { resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import { pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
+import { Random } from './random.ts'
 import type { Call, Entry } from './schedule/engine.ts'
 import { install } from './schedule/hooks.ts'
-import { judge } from './schedule/judge.ts'
+import { findMutants } from './schedule/mutants.ts'
 import { LOT } from './schedule/names.ts'
+import { OWN } from './schedule/program.ts'
+import { judge } from './schedule/rules.ts'
 import { run, setSource, source } from './schedule/run.ts'
-import { SETS } from './schedule/sets.ts'
+import { anyOf, explore, SETS } from './schedule/sets.ts'
 import { sweep } from './schedule/sweep.ts'
-import { format, parse, type Schedule } from './schedule/text.ts'
+import { format, nameOf, parse, type Schedule } from './schedule/text.ts'
 import { type Found, Trials, tryOne } from './schedule/trial.ts'
 
 /** More would be the same mistake again and again. */
@@ -35,8 +37,9 @@ const { values } = parseArgs({
     src: { type: 'string' },
     replay: { type: 'string' },
     check: { type: 'boolean', default: false },
-    set: { type: 'string', default: Object.keys(SETS).join() },
-    minutes: { type: 'string', default: '5' },
+    mutants: { type: 'boolean', default: false },
+    set: { type: 'string', default: ['sweeps', ...Object.keys(SETS)].join() },
+    minutes: { type: 'string', default: '90' },
     seed: { type: 'string', default: '1' },
     only: { type: 'string', default: '' },
     share: { type: 'string', default: '0/1' },
@@ -44,28 +47,31 @@ const { values } = parseArgs({
 })
 
 if (values.src !== undefined) setSource(`${pathToFileURL(resolve(values.src)).href}/`)
-install(source)
-// The stacks of all the errors of a disk would take half of the time.
-Error.stackTraceLimit = 0
-if (values.check) await check()
-else if (values.replay === undefined) await search()
+const only = new RegExp(values.only)
+if (values.mutants) process.exitCode = (await findMutants(only)) ? 0 : 1
 else {
-  Error.stackTraceLimit = 3
-  await replay(parse(values.replay))
+  install(source, OWN)
+  // The stacks of all the errors of a disk would take half of the time.
+  Error.stackTraceLimit = 0
+  if (values.check) await check()
+  else if (values.replay === undefined) await search()
+  else {
+    Error.stackTraceLimit = 5
+    await replay(parse(values.replay))
+  }
 }
 
 async function check(): Promise<void> {
   for await (const schedule of createInterface(process.stdin)) {
-    let [count, most] = [0, 0]
+    let count = 0
     let found: Found | undefined
     await sweep(parse(schedule), async (each) => {
       const outcome = await tryOne(each)
       count++
-      most = Math.max(most, outcome.world.calls.at(-1)?.points ?? 0)
       if (outcome.violation !== undefined) found ??= { ...outcome.violation, schedule: format(each) }
       return outcome
     })
-    console.log(JSON.stringify({ schedule, count, found, most }))
+    console.log(JSON.stringify({ schedule, count, found }))
   }
 }
 
@@ -82,28 +88,31 @@ async function search(): Promise<void> {
     left = 0
   })
   const goesOn = () => left > 0 && performance.now() < until
+  const complete: string[] = []
   for (const name of values.set.split(',')) {
-    const explore = SETS[name]
-    if (explore === undefined) throw new Error(`--set takes ${Object.keys(SETS).join(', ')}`)
     const [before, at] = [trials.count, performance.now()]
-    await explore(trials, { index, of }, new RegExp(values.only), goesOn, Number(values.seed))
+    if (name === 'random') {
+      const random = new Random(Number(values.seed) + index)
+      while (goesOn()) {
+        const schedule = anyOf(random)
+        if (only.test(nameOf(schedule))) await trials.trial('random')(schedule)
+      }
+    } else if (await explore(name, trials, { share: { index, of }, only, goesOn })) complete.push(name)
     const seconds = (performance.now() - at) / 1000
     const count = trials.count - before
-    const end = name === 'random' ? '' : goesOn() ? ', complete' : ', ended early'
-    const speed = Math.round(count / Math.max(seconds, 0.001))
-    console.log(`${name}: ${count} schedules in ${seconds.toFixed(1)} s, ${speed} a second${end}`)
+    console.log(`${name}: ${count} schedules in ${seconds.toFixed(1)} s`)
   }
   // As a part of the long tests, it only says how many.
-  if (process.send?.(trials.count)) return
-  for (const [name, count] of trials.counts) console.log(`${String(count).padStart(9)}  ${name}`)
-  console.log(`${trials.count} schedules`)
+  process.send?.({ count: trials.count, complete })
+  const share = of > 1 ? ` (share ${values.share})` : ''
+  console.log(`${trials.count} schedules; complete: ${complete.join(', ') || 'none'}${share}`)
 }
 
 function short(text: string): string {
   return text
     .replaceAll(`${LOT}/`, '')
     .replaceAll(/\d{15}(\d{5})/g, '…$1')
-    .replaceAll(/[0-9a-f]{60}(?=[0-9a-f]{4})|0{8}-0000-4000-8000-/g, '…')
+    .replaceAll(/[0-9a-f]{60}(?=[0-9a-f]{4})|40008000\d{4}(?=\d{8})|0{8}-0000-4000-8000-/g, '…')
 }
 
 function resultOf({ value, error, name }: Entry): string {
@@ -129,7 +138,7 @@ async function replay(schedule: Schedule): Promise<void> {
     segment: (_segment, call) => console.log(`-- ${call.id} goes on`),
   })
   for (const [at, { id, state, result }] of world.calls.entries()) {
-    console.log(`\n${id} ${schedule.calls[at]}: ${result === undefined ? state : `exit code ${result.code}`}`)
+    console.log(`\n${id} ${schedule.calls[at]}: ${result === undefined ? state : result.outcome}`)
     for (const text of result?.told ?? []) console.log(`  ${text}`)
     if (result?.error) console.log(`  error: ${result.error}\n  hint: ${result.hint}`)
     for (const print of world.prints) {

@@ -1,204 +1,147 @@
-/** What comes after a schedule: time passes, everybody asks again, the directory is emptied, or split and emptied. */
-import { iccid } from '../../../test/support/profiles.ts'
-import { type Call, type Print, type Result, World } from './engine.ts'
+/**
+ * What comes after a schedule, on a copy of its disk: a backup is put back, time passes, interrupted commands are given
+ * again, devices ask again, all is quiet; then everything is handed out.
+ */
+import { type Body, type Call, type Result, World } from './engine.ts'
 import { imageOf } from './inode.ts'
-import { LOT, LOTS, OTHER, profilesIn, STICK, THIRD } from './names.ts'
-import type { Program } from './program.ts'
+import { LOT, LOTS, ordersIn, type Place, placesIn, placesOf, RECEIPTS, STICK } from './names.ts'
+import type { Move, Program } from './program.ts'
 import { programFor } from './run.ts'
-import { begunMoves, type Move, WANTS } from './scenarios.ts'
+import { allCalls, EARLIER, wantOf } from './scenarios.ts'
 import type { Schedule } from './text.ts'
 
 const PAUSE_MS = 2 * 60_000
-const DAY_MS = 25 * 3_600_000
-const MOST_CALLS = 8
+const RUBBISH_MS = 2 * 3_600_000
+const MOST_CALLS = 9
 const MOST_KNOWN = 4000
+
+/** A call afterwards, and what it was asked for. */
+export interface Asked {
+  readonly what: 'restore' | 'move' | 'device' | 'settle' | 'next' | 'iccid'
+  readonly whose: string
+  readonly result: Result
+}
+
+export interface After {
+  /** When everything is handed out. */
+  readonly world: World
+  readonly asked: readonly Asked[]
+  /** Where the profiles were when all was quiet, and which hidden names were left then. */
+  readonly quiet: ReadonlyMap<string, readonly Place[]>
+  readonly left: readonly string[]
+  /** What came by a command that was given again, and was not in its order. */
+  readonly more: readonly string[]
+}
+
+/** The different moves of all calls. */
+function movesOf({ calls, start }: Schedule): Move[] {
+  const all = allCalls(start, calls).flatMap((name) => wantOf(name).moves ?? [])
+  return [...new Map(all.map((each) => [Object.values(each).join(), each])).values()]
+}
+
+const devicesOf = ({ calls, start }: Schedule): string[] => [
+  ...new Set(allCalls(start, calls).flatMap((name) => wantOf(name).devices ?? [])),
+]
+
+/** Those that a schedule can reach: a lost stick is not there. */
+export const lotsOf = ({ calls }: Schedule): string[] =>
+  calls.includes('lost') ? LOTS.filter((lot) => lot !== STICK) : LOTS
 
 const known = new Map<string, Promise<After>>()
 
-const devicesOf = ({ calls, start }: Schedule) => [
-  ...new Set([
-    ...calls.flatMap((name) => WANTS[name]?.devices ?? []),
-    ...(/^(assigned|claimed|backup)$/.test(start) ? ['D'] : []),
-  ]),
-]
-
-/** Once for each state of the disk: many schedules leave the same one. */
-export function aftermathOf(world: World, schedule: Schedule, isSplit: boolean): Promise<After> {
-  const images = LOTS.map((each) => {
-    const root = world.disk.at(each)
-    return root && imageOf(root, world.now)
-  })
-  const moves = JSON.stringify(movesOf(schedule).map((each) => ({ ...each, count: String(each.count) })))
-  const isRestored = schedule.calls.includes('restore')
-  const key = [world.kind.name, devicesOf(schedule).join(), moves, isSplit, isRestored, ...images].join('\n')
+/**
+ * Once for each state of the disk: many schedules leave the same one.
+ * @param receipts those that are given to `restore` at first, if a backup is put back
+ */
+export function aftermathOf(world: World, schedule: Schedule, receipts: readonly string[] = []): Promise<After> {
+  const { disk, kind, now, backup } = world
+  const roots = [...lotsOf(schedule), ...(backup ? [RECEIPTS] : [])].flatMap((lot) => disk.at(lot) ?? [])
+  const images = [...roots, ...(backup ? [backup] : [])].map((root) => imageOf(root, now))
+  const key = [kind.name, schedule.start, schedule.calls.join('+'), receipts.join(), ...images].join('\n')
   const found = known.get(key)
   if (found !== undefined) return found
   if (known.size > MOST_KNOWN) known.clear()
-  const fresh = isSplit ? split(world, schedule) : empty(world, schedule)
+  const fresh = aftermath(world, schedule, receipts)
   known.set(key, fresh)
   return fresh
 }
 
-/** A call, and what has come of it. */
-export interface Asked {
-  readonly what: string
-  readonly directory: string
-  /** The device or the ICCID. */
-  readonly whose: string | undefined
-  readonly result: Result
-  readonly prints: readonly Print[]
-}
-
-/** Who asks for what, and where. */
-interface Askers {
-  readonly devices?: readonly string[]
-  readonly iccids?: readonly string[]
-  readonly moves?: readonly Move[]
-  readonly directories?: readonly string[]
-}
-
-/** On a copy of the disk. */
-export class After {
-  readonly world: World
-  readonly all: Asked[] = []
-  readonly #program: Program
-  /** How many profiles are in transit before a move is finished. */
-  inTransitAtFirst: number | undefined
-
-  constructor({ kind, disk, now }: World, program: Program) {
-    this.world = new World(kind, disk.copy())
-    this.world.now = now + PAUSE_MS
-    this.#program = program
-  }
-
-  get results(): Result[] {
-    return this.all.map(({ result }) => result)
-  }
-
-  async #run(what: string, body: (call: Call) => Promise<Result>, directory = LOT, whose?: string) {
-    const { prints } = this.world
-    const printed = prints.length
-    const call = this.world.add(body, 1)
-    await this.world.advance(call)
+async function aftermath(before: World, schedule: Schedule, receipts: readonly string[]): Promise<After> {
+  const world = new World(before.kind, before.disk.copy())
+  world.now = before.now + PAUSE_MS
+  const program: Program = await programFor(world.kind)
+  const lots = lotsOf(schedule)
+  const asked: Asked[] = []
+  const ask = async (what: Asked['what'], whose: string, body: Body): Promise<Result> => {
+    const call: Call = world.add(body, 1)
+    await world.advance(call)
     const result = call.result as Result
     // Nobody reads its steps, and this stays in memory.
     call.log.length = 0
-    this.all.push({ what, directory, whose, result, prints: prints.slice(printed) })
+    asked.push({ what, whose, result })
     return result
   }
+  const all = world.disk.namesOf(RECEIPTS).map((id) => `${RECEIPTS}/${id}`)
+  if (before.backup !== undefined) {
+    world.disk.restore(LOT, before.backup)
+    for (const paths of [receipts, all]) await ask('restore', String(paths.length), program.restore(paths))
+  } else if (schedule.calls.includes('restore')) await ask('restore', 'again', program.restore(EARLIER))
+  const more = await moveAgain(world, program, movesOf(schedule), ask)
+  for (const device of devicesOf(schedule)) await ask('device', device, program.next({ devices: [device] }))
+  for (let times = 0; times < 2; times++) {
+    world.now += RUBBISH_MS
+    await ask('settle', '', program.settle(lots))
+  }
+  const quiet = placesOf(world.disk, lots)
+  const left = lots.flatMap((lot) => leftIn(world, lot))
+  for (const directory of lots)
+    for (let tries = 0; tries < MOST_CALLS; tries++)
+      if ((await ask('next', directory, program.next({ directory }))).outcome !== 'done') break
+  for (const directory of lots)
+    for (const [iccid, [place]] of placesIn(world.disk, directory))
+      if (place?.state === 'used' && !isPrinted(before, world, iccid))
+        await ask('iccid', iccid, program.next({ iccid, directory }))
+  return { world, asked, quiet, left, more }
+}
 
-  /** Everybody asks, in the order of these words. */
-  async ask(order: string, askers: Askers): Promise<void> {
-    const { devices = [], iccids = [], moves = [], directories = LOTS } = askers
-    const program = this.#program
-    for (const what of order.split(' ')) {
-      if (what === 'day') this.world.now += DAY_MS
-      if (what === 'back') await this.#run(what, program.move({ isBack: true }))
-      if (what === 'restore') await this.#run(what, program.restore())
-      if (what === 'again') await this.#moveAgain(moves)
-      if (what === 'move') for (const each of moves) await this.#run(what, program.move(each))
-      if (what === 'device')
-        for (const whose of devices) await this.#run(what, program.next({ devices: [whose] }), LOT, whose)
-      for (const directory of directories) {
-        if (what === 'status') await this.#run(what, program.status(directory), directory)
-        if (what === 'iccid')
-          for (const whose of iccids)
-            await this.#run(what, program.next({ iccid: whose, directory }), directory, whose)
-        if (what === 'next') await this.#empty(directory)
-      }
+const isPrinted = (before: World, world: World, who: string) =>
+  [...before.prints, ...world.prints].some(({ iccid }) => iccid === who)
+
+/** Whoever moved profiles gives the same command again, where a move is not finished: that moves what is left of it. */
+async function moveAgain(
+  world: World,
+  program: Program,
+  moves: readonly Move[],
+  ask: (what: 'move', whose: string, body: Body) => Promise<Result>,
+): Promise<string[]> {
+  const more: string[] = []
+  for (const move of moves) {
+    const { source, target } = move
+    const orders = ordersIn(world.disk, target).filter(({ from }) => from === source)
+    if (orders.length > 0) {
+      const before = placesIn(world.disk, target)
+      const named = orders.flatMap(({ names }) => names)
+      await ask('move', target, program.move(move))
+      for (const [iccid] of placesIn(world.disk, target))
+        if (!before.has(iccid) && !named.includes(`${iccid}.json`)) more.push(`${iccid} in ${target}`)
     }
+    // What a call that was late holds for a move that is finished did not leave.
+    if (isHeldIn(world, source)) await ask('move', source, program.move(move, { isBack: true }))
   }
-
-  /** Whoever moved profiles runs the same command again if `status` says that the move is not finished. */
-  async #moveAgain(moves: readonly Move[]): Promise<void> {
-    let sum = 0
-    for (const source of [STICK, THIRD, LOT]) {
-      const said = await this.#run('status', this.#program.status(source), source)
-      const { inTransit } = countsIn(said)
-      sum += inTransit
-      if (inTransit === 0) continue
-      const known = moves.filter((each) => each.source === source)
-      const named = known.filter(({ target }) => said.told.some((text) => text.includes(target)))
-      for (const each of named.length > 0 ? named : known)
-        await this.#run('again', this.#program.move(each), source)
-    }
-    this.inTransitAtFirst ??= sum
-  }
-
-  /** Hands out all that is left, and asks once more. */
-  async #empty(directory: string): Promise<void> {
-    const next = () => this.#run('next', this.#program.next({ directory }), directory)
-    for (let tries = 0; tries < MOST_CALLS; tries++) if ((await next()).code !== 0) break
-    await next()
-  }
-
-  /** What the last calls of `status` count. */
-  get left() {
-    const last = LOTS.map((lot) =>
-      this.all.findLast(({ what, directory }) => what === 'status' && directory === lot),
-    )
-    const counts = last.map((each) => countsIn(each?.result))
-    const sum = (which: 'unfinished' | 'inTransit') => counts.reduce((total, each) => total + each[which], 0)
-    return { unfinished: sum('unfinished'), inTransit: sum('inTransit') }
-  }
-
-  /** Where `next` hands out something right after it has said that there is nothing. */
-  get freed(): string[] {
-    const asked = this.all.filter(({ what }) => what === 'next')
-    return asked.flatMap(({ directory, result }, at) => {
-      const before = asked[at - 1]
-      return result.code === 0 && before?.directory === directory && before.result.code !== 0 ? directory : []
-    })
-  }
-
-  /** Who had a profile, or which profile is used, and did not get it printed in the end, with the messages. */
-  get stuck(): string[] {
-    const end = this.all.slice(this.all.findLastIndex(({ what }) => what === 'status'))
-    const had = new Set(this.world.prints.map(({ device }) => device))
-    const asked = end.filter(({ what, whose }) => what === 'iccid' || (what === 'device' && had.has(whose)))
-    return [...Map.groupBy(asked, ({ whose }) => whose)]
-      .filter(([, all]) => all.every(({ result }) => result.code !== 0))
-      .map(([who, all]) => {
-        const said = all.map(({ result }) => `exit code ${result.code}, ${result.error}`)
-        return `${who}: ${said.join('; ')}`
-      })
-  }
+  return more
 }
 
-/** What `status` counts that a later call is going to settle. */
-function countsIn(said: Result | undefined): { unfinished: number; inTransit: number } {
-  const { unfinished = 0, received = 0, inTransit = 0 } = JSON.parse(said?.printed || '{}')
-  return { unfinished: unfinished + received, inTransit }
-}
+const isHeldIn = ({ disk }: World, lot: string) =>
+  disk.namesOf(lot).some((name) => /^\.\d+\.json~.*\+/.test(name))
 
-/** The different commands that move profiles. */
-export function movesOf({ calls, start }: Schedule): Move[] {
-  const all = [...begunMoves(start), ...calls.flatMap((name) => WANTS[name]?.moves ?? [])]
-  return [...new Map(all.map((each) => [Object.values(each).join(), each])).values()]
-}
+const STAYING = /^\.(claims|devices|incoming|outgoing|identity|unused)$/
 
-async function empty(world: World, schedule: Schedule): Promise<After> {
-  const after = new After(world, await programFor(world.kind.platform))
-  const iccids = Array.from({ length: schedule.profiles }, (_, n) => iccid(n + 1))
-  const restore = schedule.calls.includes('restore') ? 'restore ' : ''
-  // What a call of `next` settles may be in transit then.
-  await after.ask(`status ${restore}device day again next again next status device iccid`, {
-    ...{ devices: devicesOf(schedule), iccids, moves: movesOf(schedule) },
-  })
-  return after
-}
-
-/** As `find profiles -name '[0-9]*' -exec mv {} other \;` does. */
-async function split(world: World, schedule: Schedule): Promise<After> {
-  const after = new After(world, await programFor(world.kind.platform))
-  const { disk } = after.world
-  await after.ask('status', { directories: [LOT] })
-  if (after.left.unfinished > 0) return after
-  const before = disk.namesOf(LOT)
-  for (const name of before) if (/^\d/.test(name)) disk.rename(`${LOT}/${name}`, `${OTHER}/${name}`)
-  const iccids = Array.from({ length: schedule.profiles + 1 }, (_, n) => iccid(n + 1))
-  const used = iccids.filter((each) => profilesIn(before).get(each)?.used !== undefined)
-  await after.ask('device iccid', { devices: devicesOf(schedule), iccids: used, directories: [LOT] })
-  await after.ask('next', { directories: [OTHER] })
-  return after
+/** What should not be there any more. */
+function leftIn({ disk }: World, lot: string): string[] {
+  const below = ['.claims', '.incoming', '.outgoing'].flatMap((place) =>
+    disk.namesOf(`${lot}/${place}`).map((name) => `${lot}/${place}/${name}`),
+  )
+  const hidden = disk.namesOf(lot).filter((name) => name.startsWith('.') && !STAYING.test(name))
+  const drafts = disk.namesOf(`${lot}/.devices`).filter((name) => name.startsWith('~'))
+  return [...below, ...hidden.map((name) => `${lot}/${name}`), ...drafts.map((name) => `${lot}/.devices/${name}`)]
 }

@@ -1,17 +1,15 @@
 /**
  * Leads what the program imports and asks of its process to the schedule: files, clock, process numbers, host, random
- * numbers, sleeps; its keys and its standard output. Only modules below `src` are affected.
+ * numbers, sleeps. Only modules below `src` are affected.
  */
 import * as crypto from 'node:crypto'
 import { registerHooks } from 'node:module'
 import * as os from 'node:os'
 import * as timers from 'node:timers/promises'
-import { execution, HarnessError, isPause, NONCES, step } from './engine.ts'
+import { execution, isPause, RANDOMS, step } from './engine.ts'
 import { fs, promises } from './fs.ts'
-import { RECEIPTS } from './names.ts'
 
 const SCHEME = 'softsim-schedule:'
-const UPTIME_S = 1_000_000
 
 /** A sleep is a step: others may go on meanwhile. */
 function sleep(ms: number): void {
@@ -20,22 +18,18 @@ function sleep(ms: number): void {
   })
 }
 
+/** The last 20 digits of it are a tag, which says whose it is. */
 function randomUUID(): string {
   const run = execution()
-  const number = run === undefined ? 0 : NONCES * run.call.pid + run.randoms++
+  const number = run === undefined ? 0 : RANDOMS * run.call.pid + run.randoms++
   return `00000000-0000-4000-8000-${String(number).padStart(12, '0')}`
 }
-
-/** Without a line feed in it. */
-const randomBytes = (length: number) => Buffer.alloc(length, 1)
-
-const hostname = () => 'station'
 
 const builtins: Record<string, Record<string, unknown>> = {
   'node:fs': { ...fs, default: fs },
   'node:fs/promises': { ...promises, default: promises },
-  'node:os': { ...os, hostname, uptime: () => UPTIME_S },
-  'node:crypto': { ...crypto, randomUUID, randomBytes },
+  'node:os': { ...os, hostname: () => 'station' },
+  'node:crypto': { ...crypto, randomUUID },
   'node:timers/promises': {
     ...timers,
     setTimeout: async (ms: number, value: unknown) => {
@@ -46,51 +40,15 @@ const builtins: Record<string, Record<string, unknown>> = {
   },
 }
 
-/** Prints a profile: the lines of `--format=raw`. Whether it is one again is in the receipt. */
-async function writeOutput(text: string): Promise<void> {
-  await null
-  step('print', '', true, ({ world, call }) => {
-    const receipts = world.disk.at(`${RECEIPTS}/${call.id}`)?.content.toString().trimEnd().split('\n') ?? []
-    for (const line of text.trimEnd().split('\n')) {
-      const { iccid } = JSON.parse(line)
-      const { device, again } = JSON.parse(receipts.findLast((each) => each.includes(iccid)) ?? '{}')
-      const whose = { iccid, device: device ?? undefined, isAgain: again === true }
-      world.prints.push({ call: call.id, ...whose, owners: world.ownersOf(iccid) })
-    }
-  })
-}
-
-/** The ciphertext of a test profile is its plaintext. */
-const decryptor = async () => async (ciphertext: Buffer) => ciphertext
-
-class FileSystemFlush {
-  isFor = async () => execution()?.world.kind.hasWholeFlush !== undefined
-
-  async flush(): Promise<boolean> {
-    if (execution()?.world.kind.hasWholeFlush !== true) return false
-    step('flush all', '', true, ({ world }) => world.disk.flushAll())
-    return true
-  }
-}
-
-const OWN: Record<string, Record<string, unknown>> = {
-  'key/private-key.ts': { readKey: () => ({}) },
-  'key/decrypt.ts': { decryptor, THREADS: 1, wrongKey: () => {}, wrongKeyFacts: () => {} },
-  'next/standard-output.ts': {
-    writeOutput,
-    isOutputClosed: () => false,
-    isOnScreen: async () => false,
-    WriteFailure: class extends Error {},
-  },
-  'store/flush/whole-file-system.ts': { FileSystemFlush },
-}
-
 /** The process that the program sees while it is loaded. */
 let platform: NodeJS.Platform = process.platform
 
-/** @param source the URL of the directory of the program's source, with a slash at its end */
-export function install(source: string): void {
-  const modules = new Map(Object.entries({ ...builtins, ...OWN }))
+/**
+ * @param source the URL of the directory of the program's source, with a slash at its end
+ * @param own what stands for modules of the program, by their paths
+ */
+export function install(source: string, own: Record<string, Record<string, unknown>>): void {
+  const modules = new Map(Object.entries({ ...builtins, ...own }))
   Object.assign(globalThis, { softsimSchedule: modules })
   registerHooks({
     resolve(specifier, context, next) {
@@ -100,7 +58,7 @@ export function install(source: string): void {
       if (!specifier.startsWith('.')) return next(specifier, context)
       const url = new URL(specifier, parentURL)
       const path = url.href.slice(source.length)
-      if (path in OWN) return { url: SCHEME + path, format: 'module', shortCircuit: true }
+      if (path in own) return { url: SCHEME + path, format: 'module', shortCircuit: true }
       return next(url.href + new URL(parentURL).search, context)
     },
     load(url, context, next) {
@@ -116,12 +74,16 @@ export const { ${Object.keys(named)} } = module`
   replaceGlobals()
 }
 
-/** Loads a module of the program for a platform. */
-export async function load(url: string, forPlatform: NodeJS.Platform): Promise<Record<string, unknown>> {
+/** Loads a module of the program, as it is on a kind of disk: it may remember what it has learnt of that. */
+export async function load(
+  url: string,
+  forPlatform: NodeJS.Platform,
+  kind: string,
+): Promise<Record<string, unknown>> {
   const own = platform
   platform = forPlatform
   try {
-    return await import(`${url}?${forPlatform}`)
+    return await import(`${url}?${kind}`)
   } finally {
     platform = own
   }
@@ -132,7 +94,7 @@ function replaceGlobals(): void {
   process.on('unhandledRejection', (reason) => {
     if (!isPause(reason)) throw reason
   })
-  const { pid, kill } = process
+  const { pid } = process
   const RealDate = Date
   const { wait } = Atomics
   const now = () =>
@@ -145,17 +107,12 @@ function replaceGlobals(): void {
     static override now = now
   }
   globalThis.Date = ScheduledDate as DateConstructor
+  const { random } = Math
+  Math.random = () => (execution() === undefined ? random() : 0.5)
   Object.defineProperties(process, {
     pid: { get: () => execution()?.call.pid ?? pid, configurable: true },
     platform: { get: () => execution()?.world.kind.platform ?? platform, configurable: true },
   })
-  process.kill = (to, signal) => {
-    if (execution() === undefined) return kill.call(process, to, signal)
-    if (signal !== 0) throw new HarnessError('the scheduler has no signals')
-    const isAlive = step('is alive', String(to), false, ({ world }) => world.isAlive(to))
-    if (!isAlive) throw Object.assign(new Error('ESRCH'), { code: 'ESRCH' })
-    return true
-  }
   const waiting = (array: Int32Array, index: number, value: number, ms?: number) => {
     if (execution() === undefined) return wait(array, index, value, ms)
     sleep(ms ?? 0)

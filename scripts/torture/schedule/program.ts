@@ -1,13 +1,41 @@
-/** The program's own entry points. Nothing else of these tests knows its modules. */
-import { type Call, isStopped, type Result } from './engine.ts'
+/** The program's own entry points, and what stands for some of its modules. Nothing else of these tests knows them. */
+import { type Body, type Call, execution, isPause, isStopped, type Result, step } from './engine.ts'
 import { load } from './hooks.ts'
-import { EARLIER, LOT, RECEIPTS, STICK } from './names.ts'
+import type { Kind } from './kinds.ts'
+import { fieldsOf, LOT, RECEIPTS, textOf } from './names.ts'
 
-const progress = { follow() {} }
-
-type Body = (call: Call) => Promise<Result>
 // biome-ignore lint/suspicious/noExplicitAny: the modules may come from another version of the program
 type Loaded = any
+
+/** The ciphertext of a test profile is its plaintext. */
+const decryptor = async () => async (ciphertext: Buffer) => ciphertext
+
+/** A file of receipts: each append is one step. */
+const openReceipt = (path: string) => ({
+  path,
+  append(receipts: readonly object[]): void {
+    step('receipt', path, true, ({ world: { disk } }) => {
+      const lines = receipts.map((each) => `${JSON.stringify(each)}\n`).join('')
+      disk.put(path, textOf(disk, path) + lines)
+    })
+  },
+})
+
+function readReceipts(paths: readonly string[]): object[] {
+  const { disk } = execution()?.world ?? {}
+  return paths.flatMap((path) =>
+    (disk === undefined ? '' : textOf(disk, path))
+      .split('\n')
+      .flatMap((line, at) => (line === '' ? [] : { ...fieldsOf(line), source: `${path}:${at + 1}` })),
+  )
+}
+
+/** By their paths below `src`. */
+export const OWN: Record<string, Record<string, unknown>> = {
+  'key/private-key.ts': { readKey: () => ({}), RIGHT_KEY: '' },
+  'key/decrypt.ts': { decryptor, wrongKey: () => new Error('wrong key') },
+  'store/receipts.ts': { openReceipt, readReceipts },
+}
 
 export interface StoredProfile {
   readonly iccid: string
@@ -23,12 +51,11 @@ interface Wish {
   readonly isNew?: boolean
 }
 
-/** What `move` is asked for: a move, or one that comes back. */
-interface Order {
-  readonly count?: number
-  readonly source?: string
-  readonly target?: string
-  readonly isBack?: boolean
+/** What `move` is asked for. */
+export interface Move {
+  readonly count: number
+  readonly source: string
+  readonly target: string
 }
 
 /** The calls that a schedule can have. */
@@ -41,97 +68,108 @@ function stopSignal(): AbortSignal {
 }
 
 /** @param source the URL of the directory of the source, with a slash at its end */
-export async function loadProgram(source: string, platform: NodeJS.Platform) {
-  const get = (path: string): Promise<Loaded> => load(new URL(path, source).href, platform)
-  const { exitCode } = await get('advice/exit-codes.ts')
-  const { adviceOn } = await get('advice/advice.ts')
-  const { handOut } = await get('next/hand-out.ts')
-  const { openTarget, closeTarget } = await get('store/incoming/target-directory.ts')
-  const { finishFetches } = await get('store/incoming/recover.ts')
-  const { Intake } = await get('store/incoming/add.ts')
-  const { leaveFreeList } = await get('store/queue.ts')
-  const { showStatus } = await get('status/status.ts')
+export async function loadProgram(source: string, { platform, name }: Kind) {
+  const get = (path: string): Promise<Loaded> => load(new URL(path, source).href, platform, name)
+  const { handOut, PrintFailure } = await get('next/next.ts')
+  const store = await get('store/directory.ts')
+  const { identityOf, receive, release, request } = store
   const { moveProfiles } = await get('move/move.ts')
   const { restore } = await get('restore/restore.ts')
-  const { takeHome } = await get('move/move.ts')
 
   const called =
-    (action: (call: Call, messages: object, print: (text: string) => void) => Promise<void>): Body =>
+    (action: (call: Call, messages: object) => Promise<unknown>): Body =>
     async (call) => {
+      await null
       const { told } = call
-      let printed = ''
       const messages = {
-        warn: (text: string) => told.push(`warning: ${text}`),
+        warn: (text: string) => told.push(text),
         tell: (level: number, text: string) => level === 0 && told.push(text),
       }
-      const print = (text: string) => {
-        printed += text
-      }
-      let how = { code: 0, error: '', hint: '' }
       try {
-        await action(call, messages, print)
+        await action(call, messages)
+        return { outcome: 'done', error: '', hint: '', told }
       } catch (thrown) {
         const error = thrown as Loaded
-        const advice = error?.name === 'Failure' ? adviceOn(error) : undefined
-        how = advice
-          ? { code: exitCode(advice.outcome), error: advice.message, hint: advice.hint }
-          : { code: 1, error: String(error?.stack ?? error), hint: '' }
+        if (error?.name !== 'Failure') return { outcome: 'bug', error: String(error?.stack), hint: '', told }
+        return { outcome: error.outcome, error: error.message, hint: error.hint, told }
       }
-      return { ...how, told, printed }
     }
 
+  interface Printed {
+    readonly iccid: string
+    readonly device?: string
+    readonly isAgain: boolean
+  }
+
+  const print = (call: Call) => async (all: readonly Printed[]) => {
+    try {
+      step('print', '', true, ({ world }) => {
+        for (const { iccid, device, isAgain } of all)
+          world.prints.push({ call: call.id, iccid, device, isAgain })
+      })
+    } catch (error) {
+      throw isPause(error) ? error : new PrintFailure(0, error)
+    }
+  }
+
+  const progress = { follow() {}, note() {}, end() {} }
+
   return {
-    next: ({ count = 1, iccid, devices, directory = LOT, isNew = false }: Wish) =>
+    next: ({ count, iccid, devices, directory = LOT, isNew = false }: Wish) =>
       called((call, messages) =>
-        handOut({
-          ...{ keyPath: 'key.pem', passphrase: undefined, lowStock: undefined },
-          ...{ directory, count, iccid, devices, isNew, messages },
-          receipt: `${RECEIPTS}/${call.id}`,
-          format: 'raw',
-          options: { smsp: false, smsc: true, crc: true },
-          listen: () => ({
+        handOut(
+          {
+            ...{ directory, iccid, devices, isNew, messages, key: {}, format: 'raw' },
+            count: count ?? devices?.length ?? 1,
+            options: { smsp: false, smsc: true, crc: true },
+            receipt: `${RECEIPTS}/${call.id}`,
             stop: stopSignal(),
             hold() {
               call.isHeld = true
             },
-          }),
+          },
+          print(call),
+        ),
+      ),
+    /** What `fetch` does when it asks the service, and when its answer arrives. */
+    store: (profiles: readonly StoredProfile[]) =>
+      called(async () => {
+        const id = await request(LOT, profiles.length)
+        try {
+          step('service', '', true, () => {})
+        } catch (error) {
+          if (!isPause(error)) release(LOT, id)
+          throw isPause(error) ? error : Object.assign(new Error('service'), { name: 'Failure', outcome: 'service' })
+        }
+        await receive(LOT, id, profiles)
+      }),
+    /** @param how the options */
+    move: ({ count, source, target }: Move, how: { isBack?: boolean; isLost?: boolean } = {}) =>
+      called(({ id }, messages) =>
+        moveProfiles({
+          ...{ isBack: false, isLost: false, ...how, source, target, count },
+          ...{ receipt: `${RECEIPTS}/${id}`, stop: stopSignal(), messages, progress },
         }),
       ),
-    /** What `fetch` does when an answer has arrived. */
-    store: (profiles: readonly StoredProfile[], isReserveGone = false) =>
-      called(async (_call, messages) => {
-        const target = await openTarget(LOT)
-        try {
-          await finishFetches(LOT, messages)
-          const intake = new Intake(target, messages)
-          const answer = await intake.reserve(profiles.length)
-          if (isReserveGone) intake.release(answer)
-          await intake.keep(profiles, answer)
-        } finally {
-          try {
-            leaveFreeList(LOT, messages)
-          } finally {
-            closeTarget(target)
-          }
+    restore: (files: readonly string[], directory = LOT) =>
+      called((_, messages) =>
+        restore({ directory, files, isDry: false, messages, progress, print: async () => {} }),
+      ),
+    /** What the first call in a directory does. */
+    identify: (directories: readonly string[]) =>
+      called(async () => {
+        for (const each of directories) identityOf(each)
+      }),
+    /** What a station does that is short of profiles, and at its end. */
+    settle: (directories: readonly string[]) =>
+      called(async (_, messages) => {
+        for (const each of directories) {
+          await store.finishAnswers(each, messages)
+          await store.settle(each, messages)
+          store.removeRubbish(each, store.look(each), messages)
         }
       }),
-    recover: () => called((_call, messages) => finishFetches(LOT, messages)),
-    move: ({ count = 1, source = LOT, target = STICK, isBack = false }: Order) =>
-      called(({ id }, messages) => {
-        if (isBack) return takeHome({ source, target, messages })
-        const receipt = `${RECEIPTS}/${id}`
-        return moveProfiles({ source, target, count, receipt, stop: stopSignal(), messages, progress })
-      }),
-    restore: () =>
-      called((_call, messages) => restore({ directory: LOT, files: [EARLIER], messages, progress })),
-    status: (directory = LOT) =>
-      called((_call, messages, print) =>
-        showStatus({
-          ...{ directory, directories: [directory], count: 0, devices: false, format: 'json' },
-          ...{ keyPath: undefined, passphrase: undefined, messages, progress, print },
-        }),
-      ),
-    /** As the end of `fetch` does. */
-    hint: () => called(async (_call, messages) => leaveFreeList(LOT, messages)),
   }
 }
+
+export type { Body, Result }

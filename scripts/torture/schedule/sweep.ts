@@ -2,13 +2,13 @@
  * Schedules of which a part is left open: with `?` in the place of a number of steps, a text stands for the schedules
  * with all numbers, up to the end of the call. So it stays what it is when the program gets other steps.
  *
- *     links fresh/3 move+move2: A?$ B A
+ *     ext4 fresh/3 move+move2: A?$ B A
  */
-import { readFileSync } from 'node:fs'
-import type { Call, Entry } from './engine.ts'
+import { type Call, type Entry, findsFile } from './engine.ts'
+import { KINDS } from './kinds.ts'
 import { run } from './run.ts'
-import { parse, type Schedule, type Segment } from './text.ts'
-import { type GoesOn, mine, type Outcome, type Share, type Trial, type Trials } from './trial.ts'
+import type { Schedule, Segment } from './text.ts'
+import type { Outcome, Trial } from './trial.ts'
 
 /** What each call touches, in all schedules of a family, and after how many steps of all calls it did so last. */
 type All = Map<number, Map<string, number>>
@@ -19,18 +19,20 @@ type All = Map<number, Map<string, number>>
  * one changes a name or a file that the other one reads or changes.
  * @returns what each call touches in them
  */
-export async function sweep(family: Schedule, trial: Trial): Promise<All> {
+export async function sweep(family: Schedule, trial: Trial, goesOn = () => true): Promise<All> {
   const { segments } = family
   const first = segments.findIndex(({ points }) => points === '?')
   const segment = segments[first]
   if (segment === undefined) return touchedIn(await trial(family))
   const all: All = new Map()
-  const goesOn = segments[first + 1]?.call === segment.call
+  const isSameCall = segments[first + 1]?.call === segment.call
   const hasCut = segments.some(({ event = '' }) => CUT.test(event))
   let theirs: string[] | undefined
   for (const { points, at, isSame, touched } of await stepsAt(family, segment, first)) {
-    if (theirs !== undefined && isSame && (goesOn || !conflicts(touched, theirs, hasCut))) continue
-    const found = await sweep({ ...family, segments: segments.with(first, { ...segment, points }) }, trial)
+    if (theirs !== undefined && isSame && (isSameCall || !conflicts(touched, theirs, hasCut))) continue
+    if (!goesOn()) break
+    const own = { ...family, segments: segments.with(first, { ...segment, points }) }
+    const found = await sweep(own, trial, goesOn)
     theirs = []
     for (const [call, keys] of found) {
       const known = all.get(call) ?? new Map<string, number>()
@@ -42,33 +44,6 @@ export async function sweep(family: Schedule, trial: Trial): Promise<All> {
     }
   }
   return all
-}
-
-/**
- * Those that have found a mistake: each with what it does and what came of it, or else what all of its section do. Of the
- * long ones, there are too many for `npm test`.
- */
-export function known() {
-  const text = readFileSync(new URL('../../../test/schedule/schedules.txt', import.meta.url), 'utf8')
-  return text.split('\n## ').flatMap((section) => {
-    const [title = '', ...cases] = section.split('\n')
-    let about = ''
-    return cases.flatMap((line) => {
-      if (line.startsWith('#')) about += line.slice(1)
-      if (!/^[a-z]/.test(line)) return []
-      const found = { schedule: line, about: about.trim() || title, isLong: title.includes('too many') }
-      about = ''
-      return found
-    })
-  })
-}
-
-/** Runs those that have found a mistake. */
-export async function sweeps(trials: Trials, share: Share, only: RegExp, goesOn: GoesOn): Promise<void> {
-  for (const { schedule } of mine(known(), share)) {
-    if (!goesOn()) return
-    if (only.test(schedule)) await sweep(parse(schedule), trials.trial(`sweeps ${schedule}`))
-  }
 }
 
 const touchedIn = ({ world }: Outcome): All =>
@@ -106,24 +81,27 @@ async function stepsAt(family: Schedule, { call: which, event = '' }: Segment, a
   const call = world.calls[which] as Call
   const touches = pointsOf(call).slice(before)
   const entries = call.log.filter(({ isPoint }) => isPoint).slice(before)
+  const kind = KINDS.get(family.kind)
   return entries.flatMap((entry, step) => {
     if (step > 0 && !matters(event, entry)) return []
-    const isSame = event === '' || (event.startsWith('$') && !call.asked.has(before + step))
+    const next = entries[step + 1]
+    // The next step has begun, and goes on with what it has found.
+    const hasBegun = event === '' && kind !== undefined && next !== undefined && findsFile(kind, next)
+    const isSame = (event === '' && !hasBegun) || (event.startsWith('$') && !call.asked.has(before + step))
     return [{ points: step + 1, at: entry.at, isSame, touched: touches[step] ?? [] }]
   })
 }
 
-/** The power is cut, or the stick is pulled out. */
-const CUT = /^[\^%]/
+/** The power is cut, the stick is pulled out, or a backup is made. */
+const CUT = /^[\^%&]/
 
-const CHANGES = /^(open (wx|w)|rename|unlink|link|write|mkdir|rmdir|truncate)/
+const CHANGES = /^(open (wx|w)|rename|unlink|write|mkdir|rmdir|truncate|receipt)/
 
 /** Whether it makes a difference that this happens after a step, and not after the one before. */
-function matters(event: string, { name, path, touched }: Entry): boolean {
+function matters(event: string, { name, touched }: Entry): boolean {
   const isChange = CHANGES.test(name) && touched.some((each) => each.startsWith('>'))
   if (event.startsWith('~')) return isChange
-  if (event === '!') return isChange || name === 'print'
-  if (event === '%') return path.startsWith('/stick/') && (isChange || name === 'flush')
+  if (event === '!' || event === '&') return isChange || name === 'print'
   return !event.startsWith('^') || isChange || name === 'flush' || name === 'print'
 }
 

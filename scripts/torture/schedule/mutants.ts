@@ -1,0 +1,3 @@
+export async function findMutants(_only: RegExp): Promise<boolean> {
+  return false
+}

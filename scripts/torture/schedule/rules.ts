@@ -1,0 +1,244 @@
+/** What must be true after a schedule. */
+import { iccid } from '../../../test/support/profiles.ts'
+import { type After, aftermathOf, lotsOf } from './aftermath.ts'
+import { callOf, type Call, type Print, type Result, type World } from './engine.ts'
+import { fieldsOf, LOT, type Place, placesIn, placesOf, RECEIPTS, recordsIn, textOf } from './names.ts'
+import { allCalls, wantOf } from './scenarios.ts'
+import { faultsOf, hasFault, type Schedule } from './text.ts'
+
+export interface Violation {
+  readonly rule: string
+  readonly what: string
+}
+
+/** A schedule that was run. */
+interface Case {
+  readonly world: World
+  readonly schedule: Schedule
+  readonly faults: ReturnType<typeof faultsOf>
+}
+
+/** And what came after it. */
+interface Whole extends Case {
+  readonly after: After
+  readonly prints: readonly Print[]
+}
+
+/** @returns what was violated; undefined if nothing was */
+export async function judge(world: World, schedule: Schedule): Promise<Violation | undefined> {
+  const its: Case = { world, schedule, faults: faultsOf(schedule) }
+  const [now] = [
+    ...world.calls.flatMap((call, at) => [...codes(its, call, at)]),
+    ...twice(world.prints),
+    ...severalFor(world.prints),
+    ...receipts(world),
+    ...inTwoPlaces(its),
+    ...costly(its),
+  ]
+  if (now !== undefined) return now
+  for (const some of world.backup === undefined ? [[]] : subsetsOf(receiptsOf(world))) {
+    const after = await aftermathOf(world, schedule, some)
+    const whole = { ...its, after, prints: [...world.prints, ...after.world.prints] }
+    const [found] = later(whole)
+    if (found !== undefined) return { ...found, what: some.length > 0 ? `${found.what} (${some})` : found.what }
+  }
+  return undefined
+}
+
+const later = (whole: Whole): Violation[] => [
+  ...twice(whole.prints),
+  ...severalFor(whole.prints),
+  ...notQuiet(whole),
+  ...lost(whole),
+  ...unnamed(whole),
+  ...wrongRecords(whole),
+  ...failedLater(whole),
+  ...whole.after.more.map((what) => ({ rule: 'moved more', what })),
+]
+
+const receiptsOf = ({ disk }: World) => disk.namesOf(RECEIPTS).map((id) => `${RECEIPTS}/${id}`)
+
+/** All but all. */
+const subsetsOf = (all: readonly string[]): string[][] =>
+  all.reduce<string[][]>((sets, each) => [...sets, ...sets.map((set) => [...set, each])], [[]]).slice(0, -1)
+
+const shown = ({ iccid: who, device, isAgain, call }: Print) =>
+  `${who} by ${call}${device === undefined ? '' : ` for ${device}`}${isAgain ? ' again' : ''}`
+
+/** A profile is printed for the first time by one call, or by several calls at once for one device. */
+function* twice(prints: readonly Print[]): Generator<Violation> {
+  for (const all of Map.groupBy(prints, (each) => each.iccid).values()) {
+    const firsts = all.filter(({ isAgain }) => !isAgain)
+    const owners = new Set(firsts.map(({ device, call }) => device ?? `call ${call}`))
+    const devices = new Set(all.flatMap(({ device }) => device ?? []))
+    if (owners.size > 1 || devices.size > 1) yield { rule: 'twice', what: all.map(shown).join(', ') }
+  }
+}
+
+/** A device has one profile. */
+function* severalFor(prints: readonly Print[]): Generator<Violation> {
+  const named = prints.filter(({ device }) => device !== undefined)
+  for (const all of Map.groupBy(named, (print) => print.device).values())
+    if (new Set(all.map((each) => each.iccid)).size > 1)
+      yield { rule: 'two for a device', what: all.map(shown).join(', ') }
+}
+
+/** Outcomes that are not the program's fault, if the disk or somebody else is at fault. */
+const TROUBLE = ['disk', 'interrupted', 'service']
+
+function* codes(its: Case, call: Call, at: number): Generator<Violation> {
+  const { world, faults, schedule } = its
+  const { result, id } = call
+  const name = schedule.calls[at] ?? ''
+  if (result === undefined) return
+  const { outcome, error } = result
+  const { count = 0, directory = LOT, moves } = wantOf(name)
+  const wrong = (why: string) => ({ rule: 'codes', what: `${id} ${name}: ${outcome}, ${why}: ${error}` })
+  if (outcome === 'bug') yield wrong('a bug')
+  const printed = world.prints.filter((print) => print.call === id).length
+  if (printed !== (outcome === 'done' ? count : 0)) yield wrong(`${printed} printed`)
+  if (hasFault(faults) || TROUBLE.includes(outcome)) {
+    if (!hasFault(faults)) yield wrong('nothing failed')
+    return
+  }
+  // A move takes what it gets, and the next one of the same call may find nothing.
+  const isShort = outcome === 'no-profiles' && moves === undefined && directory === LOT
+  if (isShort && wantedIn(schedule) <= schedule.profiles)
+    yield wrong('there were enough')
+  if (!/^(done|no-profiles)$/.test(outcome) && !isMistake(schedule, name, outcome))
+    yield wrong('nothing is wrong')
+}
+
+/** What a person has asked for that can't be: two spellings of one device, or a device that has a profile. */
+const isMistake = ({ calls }: Schedule, name: string, outcome: string) =>
+  (outcome === 'usage' && calls.includes('newLowerD')) ||
+  (outcome === 'has-profile' && /^(new|bind)/.test(name))
+
+/** How many profiles all calls want at most, whoever is first. */
+function wantedIn({ start, calls }: Schedule): number {
+  const wanted = allCalls(start, calls).map((name) => {
+    const { count = 0, moves = [], iccid: own } = wantOf(name)
+    // What somebody names or takes home is not there for all.
+    return own !== undefined || name === 'back' ? Number.POSITIVE_INFINITY : count + (moves[0]?.count ?? 0)
+  })
+  return wanted.reduce((sum, each) => sum + each, 0)
+}
+
+/** What is printed has a receipt. */
+function* receipts({ disk, calls, prints }: World): Generator<Violation> {
+  for (const { id } of calls)
+    for (const print of prints)
+      if (print.call === id && !textOf(disk, `${RECEIPTS}/${id}`).includes(print.iccid))
+        yield { rule: 'receipt', what: shown(print) }
+}
+
+const paths = (places: readonly Place[]) => places.map(({ path }) => path).join(', ') || 'nothing'
+
+const inUse = (places: readonly Place[]) => places.filter(({ state }) => state === 'unused' || state === 'used')
+
+/** At any time, a profile is unused or used in one directory at most. */
+function* inTwoPlaces({ world, schedule, faults }: Case): Generator<Violation> {
+  if (isTornByCut(world, faults)) return
+  for (const places of placesOf(world.disk, lotsOf(schedule)).values())
+    if (inUse(places).length > 1) yield { rule: 'in two places', what: paths(inUse(places)) }
+}
+
+/** On FAT, a power cut or a pulled stick amid a call may cost its profiles. */
+const isTornByCut = ({ kind }: World, { hasCut, hasPull }: Case['faults']) =>
+  kind.hasFatRules === true && (hasCut || hasPull)
+
+/** A call that was killed before it decided has cost nothing. */
+function* costly({ world, schedule }: Case): Generator<Violation> {
+  for (const [who, places] of placesOf(world.disk, lotsOf(schedule)))
+    for (const { state, fields } of places) {
+      const tag = String(fields['claim'])
+      const owner = world.calls.find(({ id }) => state === 'used' && id === callOf(tag))
+      if (owner?.state !== 'dead' || world.prints.some(({ iccid: printed }) => printed === who)) continue
+      const hasDecided = owner.log.some(({ name }) => name.startsWith('rename') && name.endsWith(`/.!${tag}`))
+      if (!hasDecided) yield { rule: 'costly', what: `${who} is used by ${owner.id}, which did not decide it` }
+    }
+}
+
+/** Once all is quiet, a profile is in one place, and nothing is held or on its way. */
+function* notQuiet({ after, world, faults }: Whole): Generator<Violation> {
+  if (isTornByCut(world, faults)) return
+  for (const [, places] of after.quiet) {
+    const isOne = places.length === 1 && /^(unused|used|aside)$/.test(places[0]?.state ?? '')
+    if (!isOne) yield { rule: 'in two places', what: `in the end: ${paths(places)}` }
+  }
+  // Where a move went that is finished, the next one removes.
+  const left = after.left.filter((path) => !hasFault(faults) || !path.includes('/.outgoing/'))
+  if (left.length > 0) yield { rule: 'left', what: left.join(', ') }
+}
+
+/** All that there was, and that an answer has brought which was put aside. */
+function* lost({ world, schedule, faults, after }: Whole): Generator<Violation> {
+  if (isTornByCut(world, faults)) return
+  const { profiles, calls } = schedule
+  const all = Array.from({ length: profiles }, (_, n) => iccid(n + 1))
+  const isStored = calls.some((name, at) => name.startsWith('store') && world.calls[at]?.result?.outcome === 'done')
+  if (isStored) all.push(iccid(profiles + 1))
+  const places = placesOf(after.world.disk, lotsOf(schedule))
+  for (const who of all) {
+    if (isGone({ world, schedule }, who)) continue
+    const own = places.get(who) ?? []
+    const isWhole = own.length === 1 && /^(used|aside)$/.test(own[0]?.state ?? '') && own[0]?.fields['iccid'] === who
+    if (!isWhole) yield { rule: 'lost', what: `${who}: ${paths(own)}` }
+  }
+}
+
+/** What came to the first directory after its backup, and what the lost stick has got, is gone with the disk. */
+function isGone({ world, schedule }: Pick<Whole, 'world' | 'schedule'>, who: string): boolean {
+  if (schedule.calls.includes('lost') && !placesIn(world.disk, LOT).has(who)) return true
+  if (world.backup === undefined) return false
+  return ![...(world.backup.names?.now.keys() ?? [])].some((name) => name.includes(who))
+}
+
+const isTold = (results: readonly (Result | undefined)[], who: string) =>
+  results.some((each) => [...(each?.told ?? []), each?.error, each?.hint].some((text) => text?.includes(who)))
+
+/** What is used and was not printed is named by somebody. */
+function* unnamed({ world, schedule, after, faults }: Whole): Generator<Violation> {
+  if (isTornByCut(world, faults) || world.backup !== undefined) return
+  const printed = new Set([...world.prints, ...after.world.prints.filter(({ isAgain }) => !isAgain)].map((each) => each.iccid))
+  const results = [...world.calls.map(({ result }) => result), ...after.asked.map(({ result }) => result)]
+  const said = world.calls.flatMap(({ told }) => told)
+  for (const [who, places] of after.quiet)
+    if (places.some(({ state }) => state === 'used') && !printed.has(who) && !isTold(results, who))
+      if (!said.some((text) => text.includes(who)) && !isKnown(schedule, places))
+        yield { rule: 'unnamed', what: `${who} is used, was not printed, and no call names it` }
+}
+
+/** What receipts name needs no other word. */
+const isKnown = ({ calls }: Schedule, places: readonly Place[]) =>
+  calls.includes('restore') && places.some(({ lot }) => lot === LOT)
+
+/** A record is only of what its device holds, and a device has one. */
+function* wrongRecords({ world, schedule, faults, after }: Whole): Generator<Violation> {
+  if (isTornByCut(world, faults)) return
+  const { disk } = after.world
+  for (const lot of lotsOf(schedule)) {
+    const records = recordsIn(disk, lot)
+    for (const { device, iccid: who } of records) {
+      const used = fieldsOf(textOf(disk, `${lot}/__${who}.json`))
+      if (used['device'] !== device) yield { rule: 'record', what: `${device} has ${who}: ${JSON.stringify(used)}` }
+    }
+    for (const [who, [place]] of placesIn(disk, lot)) {
+      const device = place?.state === 'used' ? place.fields['device'] : undefined
+      const own = records.filter((each) => each.device === device).map((each) => each.iccid)
+      if (device !== undefined && String(own) !== who)
+        yield { rule: 'record', what: `${who} is used for ${device}, which has ${own}` }
+    }
+  }
+}
+
+/** Whoever asks afterwards gets an answer. */
+function* failedLater({ after, schedule }: Whole): Generator<Violation> {
+  for (const { what, whose, result } of after.asked) {
+    const { outcome, error } = result
+    // Receipts may name none of the profiles of a backup.
+    const isFine = outcome === 'done' || (what !== 'iccid' && outcome === 'no-profiles')
+    const isExpected = what === 'device' && isMistake(schedule, what, outcome)
+    if (!isFine && !isExpected) yield { rule: 'after', what: `${what} ${whose}: ${outcome}, ${error}` }
+  }
+}
