@@ -147,7 +147,7 @@ async function begin(move: Move, source: string, receipt: ReceiptFile | undefine
   const { count, messages, stop } = move
   await finishAnswers(move.source, messages)
   const listing = look(move.source)
-  removeRubbish(move.source, listing.others, messages)
+  removeRubbish(move.source, listing, messages)
   const there = knownIn(move.target)
   const names = listing.unused.filter((name) => !there.has(iccidOf(name) ?? ''))
   const both = listing.unused.length - names.length

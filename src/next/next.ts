@@ -117,7 +117,7 @@ function tellOf(taken: readonly Taken[], call: Call, { directory, messages }: Or
   }
   const { left, listing } = call.unused
   if (left !== undefined) messages.tell(1, `at most ${left} unused profiles left in ${directory}`)
-  if (listing !== undefined) removeRubbish(directory, listing.others, messages)
+  if (listing !== undefined) removeRubbish(directory, listing, messages)
 }
 
 /** Keeps messages back between the decision and the print. */

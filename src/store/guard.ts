@@ -19,9 +19,9 @@ export class Guard {
   /** Where it is now. */
   #place: string | undefined
 
-  constructor(directory: string) {
+  constructor(directory: string, isNeeded = canTwoWin(directory)) {
     this.#claims = join(directory, CLAIMS)
-    this.#isNeeded = canTwoWin(directory)
+    this.#isNeeded = isNeeded
   }
 
   /**

@@ -9,6 +9,7 @@ import { errnoOf } from '../failure.ts'
 import { type Messages, several } from '../words.ts'
 import { exists, namesIn, read, remove, removeEmpty, rename, write } from './files.ts'
 import { openIn } from './incoming.ts'
+import type { Listing } from './listing.ts'
 import {
   CLAIMS,
   DEVICES,
@@ -19,29 +20,25 @@ import {
   IDENTITY,
   INCOMING,
   newTag,
-  parseHeld,
   pathIn,
   stagedFor,
 } from './names.ts'
 
 const OLD_MS = 3_600_000
 
-/**
- * @param names what is in the directory
- * @throws the system error
- */
+/** @throws the system error */
 export function removeRubbish(
   directory: string,
-  names: readonly string[],
+  { others, held }: Pick<Listing, 'others' | 'held'>,
   messages: Pick<Messages, 'warn'>,
 ): void {
   const open = new Set(openIn(directory))
-  const held = new Set(names.flatMap((name) => parseHeld(name)?.tag ?? []))
-  const left = names.filter((name) => {
+  const tags = new Set(held.map(({ tag }) => tag))
+  const left = others.filter((name) => {
     const id = stagedFor(name)
     const tag = draftTag(name) ?? decisionTag(name)
     if (id !== undefined) return !open.has(id)
-    if (tag !== undefined) return !held.has(tag)
+    if (tag !== undefined) return !tags.has(tag)
     return name.startsWith(`${FREE_LIST}~`) || name.startsWith(`${IDENTITY}~`)
   })
   const paths = left.map((name) => pathIn(directory, name))

@@ -1,12 +1,78 @@
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { historyOf, recordAll, recordsOf } from '../../src/store/devices.ts'
-import { directoryWith } from '../support/store.ts'
+import {
+  addResult,
+  isTwin,
+  makeRecords,
+  recordOf,
+  records,
+  resultsOf,
+  twinOf,
+} from '../../src/store/devices.ts'
+import { lot } from '../support/lot.ts'
+import { iccid } from '../support/profiles.ts'
 
-test('of several records of a device, the last one comes first', async () => {
-  const directory = directoryWith({})
-  const texts = [1, 2].map((n) => JSON.stringify({ iccid: `898${n}`, device: 'D', file: `898${n}.json` }))
-  for (const [records, text] of texts.entries()) await recordAll(directory, [{ text, records }])
-  expect(recordsOf(directory, 'D')).toEqual(texts.reverse())
-  // It may claim it yet.
-  expect(historyOf(directory, 'd').alike).toEqual(['D'])
+const record = (device: string, n: number) => ({ device, iccid: iccid(n) })
+
+test('a device has one record, and the first one stays', async () => {
+  const directory = lot(0)
+  expect(recordOf(directory, 'D')).toBeUndefined()
+  expect(await makeRecords(directory, [record('D', 1), record('E', 2)])).toEqual([iccid(1), iccid(2)])
+  expect(await makeRecords(directory, [record('E', 3), record('D', 3)])).toEqual([iccid(2), iccid(1)])
+  expect(recordOf(directory, 'D')).toEqual(record('D', 1))
+  expect(
+    records(directory)
+      .map(({ device }) => device)
+      .sort(),
+  ).toEqual(['D', 'E'])
+  expect(readdirSync(join(directory, '.devices')).every((name) => !name.startsWith('~'))).toBe(true)
+})
+
+test.each([
+  ['SN-0001', 'sn-0001'],
+  ['00042', '42'],
+  ['Gera\u0308t', 'Ger\u00e4t'],
+  ['SN-0042-007', 'sn-42-7'],
+])('%s and %s are found to be twins, and both can have a record', async (one, other) => {
+  const directory = lot(0)
+  await makeRecords(directory, [record(one, 1)])
+  expect(isTwin(one, other)).toBe(true)
+  expect(twinOf(directory, other)).toBe(one)
+  expect(twinOf(directory, one)).toBeUndefined()
+  expect(recordOf(directory, other)).toBeUndefined()
+  expect(await makeRecords(directory, [record(other, 2)])).toEqual([iccid(2)])
+  expect(recordOf(directory, one)).toEqual(record(one, 1))
+  expect(recordOf(directory, other)).toEqual(record(other, 2))
+})
+
+test.each([
+  ['SN-1', 'SN-10'],
+  ['SN-1', 'SN1'],
+  ['100', '1'],
+])('%s and %s are two devices', (one, other) => {
+  expect(isTwin(one, other)).toBe(false)
+})
+
+test('results are in the order of time, and foreign files are none', async () => {
+  const directory = lot(0)
+  await makeRecords(directory, [record('D', 1)])
+  const result = (time: string, what: 'pass' | 'fail') => ({ result: what, station: 'A', time, note: 'n' })
+  addResult(directory, 'D', result('2026-11-26T10:00:01.000Z', 'pass'))
+  addResult(directory, 'D', result('2026-11-26T10:00:00.000Z', 'fail'))
+  const [hash = ''] = readdirSync(join(directory, '.devices'))
+  mkdirSync(join(directory, '.devices', '@eaDir'))
+  for (const name of ['.DS_Store', 'r1-x']) writeFileSync(join(directory, '.devices', hash, name), 'x')
+  expect(resultsOf(directory, 'D').map((each) => each.result)).toEqual(['fail', 'pass'])
+  expect(records(directory)).toEqual([record('D', 1)])
+  expect(() => addResult(directory, 'E', result('2026-11-26T10:00:00.000Z', 'pass'))).toThrow('no record')
+})
+
+test('a record that has lost its serial number in a power cut still counts', async () => {
+  const directory = lot(0)
+  await makeRecords(directory, [record('D', 1)])
+  const [hash = ''] = readdirSync(join(directory, '.devices'))
+  writeFileSync(join(directory, '.devices', hash, iccid(1)), '')
+  expect(recordOf(directory, 'D')).toEqual(record('D', 1))
+  expect(await makeRecords(directory, [record('D', 2)])).toEqual([iccid(1)])
 })

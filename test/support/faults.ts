@@ -39,13 +39,12 @@ export type Fault = { times?: number } & (
   | { kind: 'delay'; ms: number } // allocates, then keeps the client waiting
   | { kind: 'hold'; until: Promise<unknown> } // allocates, then keeps the client waiting until that has come
   | { kind: 'drip'; ms: number; bytes?: number } // allocates, then sends so many bytes, or one, each `ms`
-  | { kind: 'interim'; count: number } // allocates, and says 100 (Continue) first, so many times
   | { kind: 'short'; by: number } // allocates fewer than asked
   | { kind: 'gzip' } // allocates, and compresses though nobody asked for it
-  | { kind: 'dressed'; encoding?: string; before?: string } // allocates; the answer has this header, and this first
+  | { kind: 'dressed'; headers?: Record<string, string>; before?: string } // allocates; the answer has these headers, and this first
   | { kind: 'bad-entries'; entries: unknown[] } // allocates, and adds these to the answer
   | { kind: 'replace'; profiles: unknown[] } // answers exactly these
-  | { kind: 'repeat' } // answers the last completed answer once more
+  | { kind: 'repeat'; headers?: Record<string, string> } // answers the last completed answer once more, as a cache does
   | { kind: 'garbage'; body: string | Buffer; contentType?: string; status?: number }
   | { kind: 'huge' } // spaces without end
 )
@@ -86,7 +85,7 @@ export function substitute(fault: Fault, last: Answer): Answer | undefined {
     case 'huge':
       return profilesAnswer([], [])
     case 'repeat':
-      return last
+      return { ...last, headers: { ...last.headers, ...fault.headers } }
     default:
       return undefined
   }
@@ -98,7 +97,6 @@ export async function write(res: ServerResponse, answer: Answer, fault: Fault): 
     res.writeHead(status, headers)
     return pipeline(spaces(), res)
   }
-  if (fault.kind === 'interim') for (let each = 0; each < fault.count; each++) res.writeContinue()
   const torn = fault.kind === 'torn' ? fault : undefined
   res.writeHead(torn?.status ?? status, { ...headers, ...torn?.headers, 'content-length': body.length })
   if (fault.kind === 'torn') {

@@ -105,9 +105,9 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     if (fault.kind === 'lost') return textAnswer(fault.status, 'the answer was lost')
     const answer = profilesAnswer(entries, profiles)
     if (fault.kind === 'dressed') {
-      const { encoding, before = '' } = fault
-      const headers = { ...JSON_TYPE, ...(encoding === undefined ? {} : { 'content-encoding': encoding }) }
-      return { ...answer, headers, body: Buffer.concat([Buffer.from(before), answer.body]) }
+      const { headers, before = '' } = fault
+      const body = Buffer.concat([Buffer.from(before), answer.body])
+      return { ...answer, headers: { ...JSON_TYPE, ...headers }, body }
     }
     if (fault.kind !== 'gzip') return answer
     return { ...answer, headers: { ...JSON_TYPE, 'content-encoding': 'gzip' }, body: gzipSync(answer.body) }

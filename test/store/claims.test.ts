@@ -1,0 +1,186 @@
+import { mkdirSync, readdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { begin, claimOf, clear, commit, giveBack, settle } from '../../src/store/claims.ts'
+import { makeRecords, recordOf } from '../../src/store/devices.ts'
+import { listHeld } from '../../src/store/listing.ts'
+import { claimant, fieldsIn, lot, messages, names, put, X } from '../support/lot.ts'
+import { iccid } from '../support/profiles.ts'
+
+/** A claim that is not decided. */
+const hold = (directory: string, n: number, device?: string) => {
+  const claim = begin(claimant(directory), X(n), device)
+  if (claim === undefined) throw new Error('nothing to hold')
+  return claim
+}
+
+async function use(directory: string, n: number, device?: string) {
+  const used: ReturnType<typeof hold>[] = []
+  const claim = hold(directory, n, device)
+  await commit(directory, [claim], used)
+  return { claim, used }
+}
+
+describe('a claim', () => {
+  test('goes from X by its hold and its decision to __X, and leaves nothing else', async () => {
+    const directory = lot(1)
+    const claim = hold(directory, 1)
+    expect(names(directory)).toEqual([`.${X(1)}~${claim.tag}`, `.~${claim.tag}`].sort())
+    const used: (typeof claim)[] = []
+    await commit(directory, [claim], used)
+    expect(used).toEqual([claim])
+    expect(names(directory)).toEqual([`.${X(1)}~${claim.tag}`, `__${X(1)}`])
+    clear(used)
+    expect(names(directory)).toEqual([`__${X(1)}`])
+    expect(fieldsIn(directory, `__${X(1)}`)).toEqual({
+      ...{ iccid: iccid(1), profile: 'QUJD', station: 'A' },
+      ...{ claimed: '2026-11-26T10:00:00.000Z', claim: claim.tag },
+    })
+  })
+
+  test('of what somebody else holds is none', () => {
+    const directory = lot(1)
+    hold(directory, 1)
+    expect(begin(claimant(directory, 'B'), X(1), undefined)).toBeUndefined()
+    expect(names(directory)).toHaveLength(2)
+  })
+
+  test('removes an unused file beside a used one, and claims nothing', () => {
+    const directory = lot(1)
+    put(directory, 1, `__${X(1)}`)
+    expect(begin(claimant(directory), X(1), undefined)).toBeUndefined()
+    expect(names(directory)).toEqual([`__${X(1)}`])
+  })
+
+  test.each([
+    ['{', 'not contain'],
+    [JSON.stringify({ iccid: iccid(2), profile: 'QUJD' }), 'does not match'],
+    [JSON.stringify({ iccid: iccid(1), profile: 'QUJ' }), 'base64'],
+    [JSON.stringify({ iccid: iccid(1), profile: 'QUJD', device: 'D' }), 'device D has it'],
+  ])('leaves a damaged file where it is: %s', (text, why) => {
+    const directory = lot(0)
+    writeFileSync(join(directory, X(1)), text)
+    expect(() => begin(claimant(directory), X(1), undefined)).toThrow(why)
+    expect(names(directory)).toEqual([X(1)])
+  })
+
+  test('does not follow a link, nor open a directory with the name of a profile', () => {
+    const directory = lot(0)
+    symlinkSync('/etc/hostname', join(directory, X(1)))
+    mkdirSync(join(directory, X(2)))
+    for (const n of [1, 2]) expect(() => begin(claimant(directory), X(n), undefined)).toThrow('it ')
+    expect(names(directory)).toEqual([X(1), X(2)])
+  })
+
+  test('that was voided before its decision uses nothing', async () => {
+    const directory = lot(2)
+    const [one, two] = [hold(directory, 1), hold(directory, 2)]
+    await giveBack(directory, [one])
+    expect(names(directory)).toContain(X(1))
+    const used: (typeof one)[] = []
+    await commit(directory, [one, two], used)
+    expect(used).toEqual([two])
+    expect(names(directory)).toEqual([`.${X(2)}~${two.tag}`, `__${X(2)}`, X(1)].sort())
+  })
+
+  test('that was decided can not be voided: it is finished', async () => {
+    const directory = lot(1)
+    const claim = hold(directory, 1)
+    renameSync(claim.places.draft, claim.places.decision)
+    const left = await giveBack(directory, [claim])
+    expect(left.map(({ used }) => used.claim)).toEqual([claim.tag])
+    expect(names(directory)).toContain(`__${X(1)}`)
+    expect(names(directory)).not.toContain(X(1))
+  })
+
+  test('of a void that was killed in the middle is voided by the next one', async () => {
+    const directory = lot(1)
+    const claim = hold(directory, 1)
+    mkdirSync(claim.places.decision)
+    await giveBack(directory, [claim])
+    expect(names(directory)).toEqual([X(1)])
+  })
+})
+
+describe('a claim for a device', () => {
+  test('records what the device holds, and names it', async () => {
+    const directory = lot(1)
+    await use(directory, 1, 'SN-1')
+    expect(recordOf(directory, 'SN-1')).toEqual({ device: 'SN-1', iccid: iccid(1) })
+    expect(fieldsIn(directory, `__${X(1)}`)).toMatchObject({ device: 'SN-1' })
+  })
+
+  test('gives its profile back if the device has another one', async () => {
+    const directory = lot(2)
+    const claim = hold(directory, 2, 'D')
+    await use(directory, 1, 'D')
+    const used: (typeof claim)[] = []
+    await commit(directory, [claim], used)
+    expect(used).toEqual([])
+    expect(names(directory)).toContain(X(2))
+    expect(recordOf(directory, 'D')?.iccid).toBe(iccid(1))
+  })
+
+  test('that was killed when it was decided is finished with its record', async () => {
+    const directory = lot(1)
+    const claim = hold(directory, 1, 'D')
+    renameSync(claim.places.draft, claim.places.decision)
+    const { said, ...sink } = messages()
+    await settle(directory, sink)
+    expect(recordOf(directory, 'D')?.iccid).toBe(iccid(1))
+    expect(names(directory)).toEqual([`__${X(1)}`])
+    expect(said).toEqual([expect.stringMatching(/claimed for device D by station A at .*--device D/)])
+  })
+
+  test('that was killed when it was decided gives back what the device does not need', async () => {
+    const directory = lot(2)
+    const claim = hold(directory, 2, 'D')
+    renameSync(claim.places.draft, claim.places.decision)
+    await makeRecords(directory, [{ device: 'D', iccid: iccid(1) }])
+    await settle(directory, messages())
+    expect(names(directory)).toEqual([X(1), X(2)])
+  })
+})
+
+describe('settle', () => {
+  test('voids what killed calls hold, and leaves what moves hold', async () => {
+    const directory = lot(3)
+    hold(directory, 1)
+    hold(directory, 2)
+    put(directory, 4, `.${X(4)}~a.b+c`)
+    await settle(directory, messages(), X(2))
+    expect(names(directory)).toContain(X(2))
+    expect(names(directory)).not.toContain(X(1))
+    await settle(directory, messages())
+    expect(names(directory).filter((name) => !name.startsWith('.'))).toEqual([X(1), X(2), X(3)])
+    expect(listHeld(directory).map(({ name, move }) => [name, move])).toEqual([[X(4), 'a.b']])
+  })
+
+  test('names what is used and perhaps not printed, once', async () => {
+    const directory = lot(1)
+    await use(directory, 1)
+    const { said, ...sink } = messages()
+    await settle(directory, sink)
+    await settle(directory, sink)
+    expect(said).toEqual([expect.stringContaining(`--iccid ${iccid(1)} prints it again`)])
+  })
+
+  test('says what a call that holds a profile has written', () => {
+    const directory = lot(1)
+    const claim = hold(directory, 1, 'D')
+    expect(claimOf(directory, claim)).toMatchObject({ device: 'D', station: 'A' })
+    renameSync(claim.places.draft, claim.places.decision)
+    expect(claimOf(directory, claim)).toMatchObject({ device: 'D' })
+  })
+})
+
+test('no name is left when everything is given back, and every profile says what it said', async () => {
+  const directory = lot(5)
+  const before = [1, 2, 3, 4, 5].map((n) => readFileSync(join(directory, X(n)), 'utf8'))
+  await giveBack(
+    directory,
+    [1, 2, 3, 4, 5].map((n) => hold(directory, n)),
+  )
+  expect(readdirSync(directory).sort()).toEqual([1, 2, 3, 4, 5].map(X))
+  expect([1, 2, 3, 4, 5].map((n) => readFileSync(join(directory, X(n)), 'utf8'))).toEqual(before)
+})

@@ -1,0 +1,97 @@
+import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import {
+  decide,
+  exists,
+  flushFiles,
+  make,
+  patiently,
+  prepare,
+  readText,
+  remove,
+  rename,
+  write,
+} from '../../src/store/files.ts'
+import { Guard } from '../../src/store/guard.ts'
+import { lot, X } from '../support/lot.ts'
+
+const systemError = (code: string) => Object.assign(new Error(code), { code })
+
+test('a directory with a file in it is decided once', () => {
+  const directory = lot(0)
+  for (const each of ['a', 'b']) prepare(join(directory, each), each, each)
+  expect(decide(join(directory, 'a'), join(directory, 'to'), 'a')).toBe('a')
+  expect(decide(join(directory, 'b'), join(directory, 'to'), 'b')).toBe('a')
+  expect(readFileSync(join(directory, 'to', 'a'), 'utf8')).toBe('a')
+  expect(exists(join(directory, 'b'))).toBe(true)
+})
+
+test('a decision takes the place of an empty directory that a killed call has left', () => {
+  const directory = lot(0)
+  mkdirSync(join(directory, 'to'))
+  prepare(join(directory, 'a'), 'a', '')
+  expect(decide(join(directory, 'a'), join(directory, 'to'), 'a')).toBe('a')
+})
+
+test('what passes is waited for, and anything else is thrown at once', () => {
+  let tries = 0
+  expect(
+    patiently(() => {
+      if (++tries < 3) throw systemError('ESTALE')
+      return tries
+    }),
+  ).toBe(3)
+  const failing = () => {
+    tries++
+    throw new TypeError('a bug')
+  }
+  expect(() => patiently(failing)).toThrow('a bug')
+  expect(tries).toBe(4)
+})
+
+test('what is gone is no error, and what is a bug is one', () => {
+  const directory = lot(1)
+  expect(remove(join(directory, 'nothing'))).toBe(false)
+  expect(rename(join(directory, 'nothing'), join(directory, 'to'))).toBe(false)
+  expect(readText(join(directory, 'nothing'))).toBeUndefined()
+  expect(remove(join(directory, X(1)))).toBe(true)
+  expect(() => remove(directory)).toThrow(/EISDIR|EPERM/)
+})
+
+test('new files have the rights of their directory, but for other users', async () => {
+  const directory = lot(0)
+  chmodSync(directory, 0o775)
+  const umask = process.umask(0)
+  try {
+    write(join(directory, 'file'), 'text')
+    make(join(directory, 'place'))
+  } finally {
+    process.umask(umask)
+  }
+  expect(statSync(join(directory, 'file')).mode & 0o777).toBe(0o660)
+  expect(statSync(join(directory, 'place')).mode & 0o777).toBe(0o770)
+  expect(() => write(join(directory, 'file'), '')).toThrow('EEXIST')
+  await flushFiles([join(directory, 'file'), join(directory, 'gone'), directory])
+})
+
+test('a file that begins with a byte order mark is read without it, and one that is too large is not read', () => {
+  const directory = lot(0)
+  writeFileSync(join(directory, 'bom'), '\ufeff{}')
+  writeFileSync(join(directory, 'large'), Buffer.alloc(600_000))
+  expect(readText(join(directory, 'bom'))).toBe('{}')
+  expect(() => readText(join(directory, 'large'))).toThrow('too large')
+})
+
+test('a guard keeps two calls apart where two renames can succeed, and leaves nothing', () => {
+  const directory = lot(0)
+  const [one, other] = [new Guard(directory, true), new Guard(directory, true)]
+  expect(one.isOn(X(1))).toBe(true)
+  expect(other.isOn(X(1))).toBe(false)
+  expect(other.isOn(X(2))).toBe(true)
+  expect(one.isOn(X(3))).toBe(true)
+  expect(other.isOn(X(1))).toBe(true)
+  one.end()
+  other.end()
+  expect(readdirSync(join(directory, '.claims'))).toEqual([])
+})

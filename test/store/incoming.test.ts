@@ -1,0 +1,149 @@
+import { mkdirSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import {
+  arrive,
+  close,
+  finishAnswers,
+  give,
+  givenIn,
+  NotStored,
+  ordersIn,
+  putOrder,
+  receive,
+  release,
+  request,
+  waitingIn,
+} from '../../src/store/incoming.ts'
+import { look } from '../../src/store/listing.ts'
+import { removeRubbish } from '../../src/store/rubbish.ts'
+import { lot, messages, names, profile, put, X } from '../support/lot.ts'
+import { iccid } from '../support/profiles.ts'
+import { modesCount } from '../support/system.ts'
+
+const incoming = (directory: string) => readdirSync(join(directory, '.incoming')).sort()
+
+/** What a call leaves that was killed when it had put an answer aside. */
+function leaveAnswer(directory: string, id: string, ...numbers: number[]): void {
+  mkdirSync(join(directory, '.incoming', id), { recursive: true })
+  const text = numbers.map((n) => `${JSON.stringify(profile(n))}\n`).join('')
+  writeFileSync(join(directory, '.incoming', id, 'answer'), text)
+}
+
+describe('an answer', () => {
+  test('is noted before it comes, stored when it came, and leaves nothing', async () => {
+    const directory = lot(1)
+    const id = request(directory, 2)
+    expect(waitingIn(directory).requests).toMatchObject([{ count: 2 }])
+    const stored = await receive(directory, id, [profile(1), profile(2), profile(2)])
+    expect(stored).toEqual({ stored: [iccid(2), iccid(2)], known: [iccid(1)] })
+    expect(names(directory)).toEqual([X(1), X(2)])
+    expect(readFileSync(join(directory, X(2)), 'utf8')).toBe(JSON.stringify(profile(2)))
+    expect(incoming(directory)).toEqual([])
+  })
+
+  test('that does not come leaves nothing either', () => {
+    const directory = lot(0)
+    release(directory, request(directory, 2))
+    expect(incoming(directory)).toEqual([])
+  })
+
+  test('does not come again for what is used, held or put aside', async () => {
+    const directory = lot(0)
+    put(directory, 1, `__${X(1)}`)
+    put(directory, 2, `.${X(2)}~t`)
+    put(directory, 3, `${X(3)}.aside`)
+    const { stored } = await receive(directory, request(directory, 4), [1, 2, 3, 4].map(profile))
+    expect(stored).toEqual([iccid(4)])
+  })
+
+  test('of a killed call is stored by the next one', async () => {
+    const directory = lot(0)
+    leaveAnswer(directory, 'abc', 1, 2)
+    expect(waitingIn(directory).answers).toEqual([[X(1), X(2)]])
+    const { said, ...sink } = messages()
+    await finishAnswers(directory, sink)
+    expect(names(directory)).toEqual([X(1), X(2)])
+    expect(said).toEqual(['stored 2 profiles that an interrupted fetch has received'])
+    expect(incoming(directory)).toEqual([])
+  })
+
+  test('whose list is decided is finished with that list', async () => {
+    const directory = lot(0)
+    leaveAnswer(directory, 'abc', 1, 2)
+    const given = await give(directory, 'abc', [{ name: X(1) }], new Map([[X(1), 'text']]))
+    expect(await give(directory, 'abc', [], new Map())).toEqual(given)
+    await finishAnswers(directory, messages())
+    expect(names(directory)).toEqual([X(1)])
+    expect(readFileSync(join(directory, X(1)), 'utf8')).toBe('text')
+    expect(givenIn(directory, 'abc')).toBeUndefined()
+  })
+
+  test('that can not be read decides nothing, and foreign names are none', async () => {
+    const directory = lot(0)
+    leaveAnswer(directory, 'abc', 1)
+    writeFileSync(join(directory, '.incoming', 'abc', 'answer'), '{"iccid":"89')
+    mkdirSync(join(directory, '.incoming', '@eaDir'))
+    await finishAnswers(directory, messages())
+    expect(incoming(directory)).toEqual(['@eaDir', 'abc'])
+  })
+
+  test('does not replace what was used since it was decided', async () => {
+    const directory = lot(0)
+    leaveAnswer(directory, 'abc', 1)
+    const given = await give(directory, 'abc', [{ name: X(1) }], new Map([[X(1), 'text']]))
+    put(directory, 1, `__${X(1)}`)
+    await arrive(directory, 'abc', given ?? { by: '', items: [] }, () => undefined)
+    close(directory, 'abc')
+    expect(names(directory)).toEqual([`__${X(1)}`])
+  })
+
+  test.runIf(modesCount)('fails with words where nothing can be written', () => {
+    expect(() => request('/', 1)).toThrow("can't write to /")
+  })
+
+  test('says whether it is put aside if it can not be stored', async () => {
+    const directory = lot(0)
+    const id = request(directory, 1)
+    rmSync(join(directory, '.incoming'), { recursive: true })
+    writeFileSync(join(directory, '.incoming'), '')
+    const failed = receive(directory, id, [profile(1)])
+    await expect(failed).rejects.toThrow(NotStored)
+    await expect(failed).rejects.toMatchObject({ isPutAside: false, outcome: 'disk' })
+  })
+})
+
+test('an order stands until it is closed, and its list is decided once', async () => {
+  const directory = lot(0)
+  const order = { source: 'abc', from: '/there', names: [X(1)] }
+  putOrder(directory, 'a.b', order)
+  expect(ordersIn(directory)).toEqual([{ ...order, id: 'a.b' }])
+  expect(waitingIn(directory).orders).toEqual([{ ...order, id: 'a.b', isDecided: false }])
+  const given = await give(directory, 'a.b', [], new Map())
+  expect(await give(directory, 'a.b', [{ name: X(1), tag: 't' }], new Map([[X(1), '']]))).toEqual(given)
+  expect(names(directory)).toEqual([])
+  expect(waitingIn(directory).orders).toMatchObject([{ isDecided: true }])
+  close(directory, 'a.b')
+  expect(ordersIn(directory)).toEqual([])
+  expect(await give(directory, 'a.b', [], new Map())).toBeUndefined()
+})
+
+test('rubbish goes when it is an hour old, a request is named, and all else stays', async () => {
+  const directory = lot(1)
+  const old = (path: string) => utimesSync(join(directory, path), 1, 1)
+  request(directory, 50)
+  const [draft = ''] = incoming(directory)
+  for (const name of ['.~dead', '.unused~dead', `.gone@by~${X(2)}`, `.${X(3)}~t`, '.~t', '.foreign'])
+    writeFileSync(join(directory, name), '')
+  leaveAnswer(directory, 'abc', 4)
+  writeFileSync(join(directory, `.abc@by~${X(4)}`), '')
+  mkdirSync(join(directory, '.!dead'))
+  const { said, ...sink } = messages()
+  removeRubbish(directory, look(directory), sink)
+  expect(names(directory)).toHaveLength(9)
+  for (const path of [...names(directory), `.incoming/${draft}`]) old(path)
+  removeRubbish(directory, look(directory), sink)
+  expect(names(directory)).toEqual([`.${X(3)}~t`, `.abc@by~${X(4)}`, '.foreign', '.~t', X(1)].sort())
+  expect(incoming(directory)).toEqual(['abc'])
+  expect(said).toEqual([expect.stringMatching(/^a request for 50 profiles of .* has no answer/)])
+})
