@@ -1,3 +1,5 @@
+import { spawnSync } from 'node:child_process'
+import { existsSync, realpathSync } from 'node:fs'
 import { UsageError } from '../../failure.ts'
 import { deviceFor, deviceFormat } from '../serial-number.ts'
 import { writeStandardError } from '../streams.ts'
@@ -11,6 +13,13 @@ import {
   startThreads,
 } from './base.ts'
 import * as value from './values.ts'
+
+const isWindows = process.platform === 'win32'
+
+/** What modems say, and devices with Onomondo's library. */
+const PASS = /^OK|SoftSIM fully provisioned/
+const FAIL =
+  /ERROR|FAIL|profile length invalid|profile decode failed|missing required field|failed to update profile/
 
 export class StationCommand extends BaseCommand {
   static override paths = [['station']]
@@ -67,22 +76,39 @@ export class StationCommand extends BaseCommand {
   override async execute(): Promise<void> {
     const { report, env } = this.context
     const format = deviceFormat(env)
-    // Loaded on demand: the other commands do without it.
-    const { settingsOf } = await import('../../station/settings.ts')
-    const { runShift } = await import('../../station/station.ts')
     const { key: keyPath = 'softsim.pem', directory = 'profiles', receipt = 'receipt.jsonl' } = this
-    const { ports, program, panel, pass, fail, read, send, baud, timeout = 30, lowStock = 50 } = this
-    const settings = settingsOf({
-      ...{ keyPath, directory, receipt, ports, program, panel },
-      ...{ pass, fail, read, send, baud, timeout, lowStock },
-    })
-    if (settings.keyPath === '-')
-      throw new UsageError('standard input is for serial numbers', 'give the file of the key with -k')
+    const { ports, program, panel, pass = PASS, fail = FAIL, read, send, baud = 115_200 } = this
+    const isForPorts = program === undefined
+    const example = 'give --port /dev/ttyUSB0 (on Windows: --port COM3), or --program ./program-device'
+    value.refuse(keyPath === '-', 'standard input is for serial numbers', 'give the file of the key with -k')
+    value.refuse(isForPorts && ports.length === 0, 'no port and no program is named', example)
+    value.refuse(!isForPorts && ports.length > 0, 'a station has ports or a program, not both', example)
+    value.refuse(isForPorts && panel, '--panel is for a program', 'for a panel of ports, repeat --port')
+    const isOfPorts = this.pass ?? this.fail ?? this.baud
+    const judge = 'the exit code of the program says whether a device has passed'
+    value.refuse(!isForPorts && isOfPorts, '--pass, --fail and --baud are for ports', judge)
+    const [before = '', behind] = send?.split('%s') ?? ['', '']
+    value.refuse(behind === undefined, '--send has no %s for the profile', `such as --send 'AT+SOFTSIM="%s"'`)
+    // Loaded on demand: the other commands do without it.
+    const { runShift } = await import('../../station/station.ts')
+    value.refuse(
+      hasTwice(ports),
+      'a port is named twice',
+      'name it once: two profiles would go to one device',
+    )
+    const settings = {
+      ...{ keyPath, directory, receipt, ports, read, baud, size: ports.length || (panel ?? 1) },
+      ...(isForPorts
+        ? { program, pass, fail }
+        : { program: findProgram(program), pass: undefined, fail: undefined }),
+      ...{ timeoutMs: (this.timeout ?? 30) * 1000, lowStock: this.lowStock ?? 50 },
+      // Modems want CR and LF behind a command.
+      frame: [before, `${behind}${send === undefined ? '\n' : '\r\n'}`],
+    }
     startThreads()
-    await runShift(settings, {
-      messages: report,
-      show: writeStandardError,
-      passphrase: env['SOFTSIM_KEY_PASSPHRASE'],
+    await runShift({
+      ...settings,
+      ...{ passphrase: env['SOFTSIM_KEY_PASSPHRASE'], messages: report, show: writeStandardError },
       serialOf: (text) => deviceFor(text, format),
     })
   }
@@ -94,4 +120,26 @@ function pattern(text: string, name: string): RegExp {
   } catch {
     throw new UsageError(`the value of ${name} is not a regular expression`, `for example: ${name} '^OK'`)
   }
+}
+
+/** Links name the same port, and so do upper and lower case on Windows. */
+function hasTwice(ports: readonly string[]): boolean {
+  const nameOf = (port: string) =>
+    isWindows ? port.toUpperCase() : existsSync(port) ? realpathSync(port) : port
+  return new Set(ports.map(nameOf)).size < ports.length
+}
+
+/** Finds a program as the shell does. @returns its path @throws {UsageError} */
+function findProgram(name: string): string {
+  if (isWindows && existsSync(name)) return name
+  const [shell = '', ...words] = isWindows ? ['where', name] : ['sh', '-c', 'command -v -- "$0"', name]
+  const { status, stdout } = spawnSync(shell, words, { encoding: 'utf8' })
+  if (status === 0) return stdout.split(/[\r\n]/)[0] ?? name
+  const hint = existsSync(name)
+    ? 'it must be executable, and one that is not on the PATH begins with ./'
+    : 'check its path'
+  throw new UsageError(
+    `the program ${name} can't be run`,
+    `${hint}; a program with arguments needs a script around it`,
+  )
 }

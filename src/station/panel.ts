@@ -1,0 +1,125 @@
+/** Asks for the devices of a panel, slot by slot. */
+import { existsSync, realpathSync } from 'node:fs'
+import { Failure, UsageError } from '../failure.ts'
+import { isTwin, look, recordOf, resultsOf, twinOf } from '../store/directory.ts'
+import { EndOfShift } from './ask.ts'
+import { minuteOf } from './report.ts'
+import type { Shift } from './settings.ts'
+
+/** A device at its place. */
+export interface Slot {
+  /** From 1. */
+  readonly number: number
+  readonly device: string
+  /** A person says that it is another device than one whose serial number looks alike. */
+  readonly isNew: boolean
+  /** Whether it has passed before. */
+  readonly hasPassed: boolean
+}
+
+const WORDS = ['skip', 'yes', 'no', 'quit', 'help']
+
+/** @throws {EndOfShift} */
+export async function scanPanel(shift: Shift): Promise<Slot[]> {
+  const { size, keyboard, devices } = shift
+  const panel: Slot[] = []
+  let isFresh = true
+  for (let number = 1; number <= size; ) {
+    // At a terminal, what was scanned before the question can belong to any slot.
+    if (isFresh) await dropEarly(shift)
+    const slot = await scan(shift, number, panel).catch((error) => {
+      // The last panel of a list may have empty slots.
+      if (!(error instanceof EndOfShift) || keyboard.isTerminal || !keyboard.hasEnded || panel.length === 0)
+        throw error
+      return 'skip' as const
+    })
+    isFresh = slot === 'again'
+    if (!isFresh) number++
+    if (typeof slot !== 'object') continue
+    panel.push(slot)
+    devices.set(slot.device, false)
+  }
+  return panel
+}
+
+async function dropEarly({ keyboard, say }: Shift): Promise<void> {
+  const early = await keyboard.takeEarly()
+  if (early.length > 0) say(`Scanned before the question, and not used: ${early.join(', ')}. Scan again.`)
+}
+
+/** Asks for the device of one slot. */
+async function scan(shift: Shift, number: number, panel: readonly Slot[]): Promise<Slot | 'skip' | 'again'> {
+  const { ports, size, keyboard, say } = shift
+  const place = `device ${number} of ${size}${ports.length > 0 ? `, at ${ports[number - 1]}` : ''}, or skip`
+  const answer = await keyboard.ask(`Serial number of ${size === 1 ? 'the device' : place}: `)
+  const word = answer.toLowerCase()
+  if (word === 'skip' && size > 1) return 'skip'
+  try {
+    // A list may have empty lines.
+    if (answer === '' && !keyboard.isTerminal) return 'again'
+    if (answer === '') throw new UsageError('nothing was read', 'scan again; is the label blank?')
+    if (WORDS.includes(word))
+      throw new UsageError(`${answer} is no serial number`, 'to end the shift, type exit')
+    const device = shift.serialOf(answer)
+    const other = panel.find((each) => each.device === device || isTwin(each.device, device))
+    if (other === undefined) return await check(shift, number, device)
+    say(`Device ${other.device} is in this panel already.`)
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error
+    if (answer !== '') shift.refused.push(answer)
+    say(`${error.message}. Nothing was programmed: ${error.hint}`)
+  }
+  return 'again'
+}
+
+/** Finds out what is known of a device, and asks where that is not enough. */
+async function check(shift: Shift, number: number, device: string): Promise<Slot | 'again'> {
+  const { directory, say } = shift
+  const slot = { number, device, isNew: false, hasPassed: false }
+  if (recordOf(directory, device) === undefined) {
+    if (isElsewhere(shift, device)) return 'again'
+    const twin = twinOf(directory, device)
+    if (twin === undefined) return slot
+    const isNew = await confirm(shift, `${device} and ${twin}: another device? Type yes, or no: `)
+    return isNew ? { ...slot, isNew } : 'again'
+  }
+  const last = resultsOf(directory, device).at(-1)
+  const when = last && `${last.station} on ${minuteOf(last.time)}`
+  if (last?.result === 'pass') {
+    const question = `Device ${device} has passed, at ${when}. Is it this device? Type yes to program it again, or no: `
+    return (await confirm(shift, question)) ? { ...slot, hasPassed: true } : 'again'
+  }
+  const failed = when ? ` (it failed at ${when})` : ''
+  say(`${device} has a profile, but no pass is recorded${failed}: programming it again`)
+  return slot
+}
+
+/** @throws {EndOfShift} */
+async function confirm(shift: Shift, question: string): Promise<boolean> {
+  const { size, keyboard, say } = shift
+  await dropEarly(shift)
+  for (;;) {
+    const answer = await keyboard.ask(question)
+    if (answer === 'yes') return true
+    if (answer === 'no' || answer === '') return false
+    // The label of the next device. In a panel, nobody knows of which slot.
+    if (size === 1 || !keyboard.isTerminal) {
+      keyboard.kept = answer
+      return false
+    }
+    say('Type yes or no.')
+  }
+}
+
+/** A directory that has forgotten a device would give it a second profile; one that is not there has forgotten nothing. */
+function isElsewhere({ directory, receipt, receipts, say }: Shift, device: string): boolean {
+  const from = receipts.get(device)?.directory
+  if (from === undefined) return false
+  if (existsSync(from) && realpathSync(from) !== realpathSync(directory)) {
+    say(`Device ${device} has a profile from another directory: program it from ${from}.`)
+    return true
+  }
+  if (look(directory).used.length === 0) return false
+  const hint = `stop all its stations; then, with the receipts of ALL stations and moves: softsim restore -i ${directory} --receipts ${receipt} OTHERS...`
+  throw new Failure('copy', `device ${device} has a profile that ${directory} does not know`, hint)
+}

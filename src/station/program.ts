@@ -1,0 +1,68 @@
+/** The program that writes a profile to a device: how it is started, limited and ended. */
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { reasonOf } from '../failure.ts'
+import type { Answer, Limits, Verdict } from './answer.ts'
+
+const isWindows = process.platform === 'win32'
+
+/** A program that does not end by itself is killed after this time. */
+const GRACE_MS = 5000
+/** What a program has started may keep its output open. */
+const LAST_WORDS_MS = 500
+
+/** What only softsim may know. */
+const SECRETS = { SOFTSIM_API_KEY: undefined, SOFTSIM_KEY_PASSPHRASE: undefined }
+
+interface Call extends Limits {
+  readonly program: string
+  /** What the program reads, and what is in its environment. */
+  readonly sent: string
+  readonly variables: Readonly<Record<string, string>>
+}
+
+/** Runs the program for one device, which has passed if it ends with 0, and names the right ICCID if it must. */
+export async function runProgram(call: Call, answer: Answer): Promise<Verdict> {
+  const { program, timeoutMs, stop } = call
+  // A group of its own, so that whatever it has started ends with it. On Windows, only a shell runs .cmd files.
+  const options = { shell: isWindows, detached: !isWindows, windowsHide: true }
+  const env = { ...process.env, ...call.variables, ...SECRETS }
+  const child = spawn(isWindows ? `"${program}"` : program, { ...options, env })
+  let wrong: Verdict | undefined
+  const add = (text: string, stream: number) => {
+    for (const line of answer.add(text, stream)) {
+      call.hear(line)
+      wrong ??= answer.judge(line)
+    }
+  }
+  for (const [at, stream] of [child.stdout, child.stderr].entries())
+    stream.setEncoding('utf8').on('data', (text: string) => add(text, at))
+  // It may end before it has read anything.
+  child.stdin.on('error', () => {}).end(call.sent)
+  const closed = new Promise<void>((resolve) => child.once('close', () => resolve()))
+  const ended = new Promise<string>((resolve) => {
+    child.once('error', (error) => resolve(`can't run the program: ${reasonOf(error)}`))
+    child.once('exit', (code, signal) => resolve(code === 0 ? '' : `exit code ${code ?? signal}`))
+  })
+  const late = sleep(timeoutMs, true, { signal: stop, ref: false }).catch(() => true)
+  const isLate = await Promise.race([ended.then(() => false), late])
+  if (isLate) await kill(child, ended)
+  const why = await ended
+  await Promise.race([closed, sleep(LAST_WORDS_MS, undefined, { ref: false })])
+  for (const stream of [0, 1]) add('\n', stream)
+  const fail = (note: string) => ({ isPassed: false, note })
+  if (why !== '' && isLate) return fail(`the program did not end in ${timeoutMs / 1000} s`)
+  if (why !== '') return fail(answer.last === '' ? why : `${why}: ${answer.last}`)
+  if (answer.isNamed || wrong !== undefined) return wrong ?? { isPassed: true, note: answer.last }
+  return fail('the program does not name the ICCID')
+}
+
+async function kill({ pid }: ChildProcess, ended: Promise<string>): Promise<void> {
+  if (pid === undefined) return
+  for (const signal of ['TERM', 'KILL']) {
+    // kill(1) says nothing, and does not fail this process, if all have ended.
+    if (isWindows) spawnSync('taskkill', ['/T', '/F', '/PID', `${pid}`], { windowsHide: true })
+    else spawnSync('kill', ['-s', signal, '--', `-${pid}`])
+    await Promise.race([ended, sleep(GRACE_MS, undefined, { ref: false })])
+  }
+}

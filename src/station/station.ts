@@ -1,0 +1,189 @@
+/** A shift at a station: asks for devices, hands each its profile, and records whether it has passed. */
+import { join, resolve } from 'node:path'
+import { Failure, reasonOf, UnusableProfile } from '../failure.ts'
+import { decryptor, wrongKey } from '../key/decrypt.ts'
+import { PassphraseFailure, type PrivateKey, readKey } from '../key/private-key.ts'
+import { type HandedOut, handOut } from '../next/next.ts'
+import { parseStored } from '../profile/stored.ts'
+import * as store from '../store/directory.ts'
+import { several } from '../words.ts'
+import { Answer, type Verdict } from './answer.ts'
+import { EndOfShift, Keyboard } from './ask.ts'
+import { type Slot, scanPanel } from './panel.ts'
+import { openPort, type Port, talk } from './port.ts'
+import { runProgram } from './program.ts'
+import { banner, endLine, notPassed, stockLine } from './report.ts'
+import type { Settings, Shift } from './settings.ts'
+
+/** So many profiles are tried with the key before the shift. */
+const TRIED = 16
+/** After these, other devices can still be programmed. */
+const BEARABLE = ['no-profiles', 'unusable', 'has-profile']
+const AGAIN = 'scan the devices that have not passed again: each gets the same profile'
+
+/** Runs a shift to its end. @throws {Failure} if it can't begin or go on, or if a device has not passed */
+export async function runShift(settings: Settings): Promise<void> {
+  const { directory, receipt, ports, baud, show } = settings
+  for (const port of ports) openPort(port, baud).close()
+  const say = (line: string) => show(`${line}\n`)
+  const stop = new AbortController()
+  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(name, () => stop.abort())
+  const keyboard = new Keyboard(show, stop)
+  try {
+    const key = await keyOf(settings, keyboard)
+    const { unused, used } = store.look(directory)
+    await checkKey(key, directory, [...unused, ...used.map(store.usedName)].slice(0, TRIED))
+    const receiptFile = store.openReceipt(receipt, [directory])
+    const given = store.readReceipts([receipt]).map((each) => [each.device ?? '', each] as const)
+    const shift: Shift = {
+      ...{ ...settings, say, keyboard, key, stop: stop.signal, receiptFile },
+      ...{ receipts: new Map(given), devices: new Map(), refused: [], left: unused.length },
+    }
+    say(banner(shift))
+    await work(shift)
+  } catch (error) {
+    if (error instanceof EndOfShift) throw new Failure('interrupted', 'interrupted', 'nothing was claimed')
+    throw error
+  } finally {
+    keyboard.close()
+  }
+}
+
+async function keyOf({ keyPath, passphrase, messages, show }: Settings, keyboard: Keyboard) {
+  for (let typed = passphrase; ; ) {
+    try {
+      return readKey(keyPath, typed, messages)
+    } catch (error) {
+      if (!(error instanceof PassphraseFailure && keyboard.isTerminal)) throw error
+      if (typed) show('This passphrase is wrong.\n')
+      typed = await keyboard.ask(`Passphrase of ${keyPath}: `, true)
+    }
+  }
+}
+
+/** A wrong key is found out before the first device. @throws {Failure} `key` */
+async function checkKey(key: PrivateKey, directory: string, names: readonly string[]): Promise<void> {
+  const decrypt = await decryptor(key, 1)
+  let locked = 0
+  for (const name of names) {
+    try {
+      await decrypt(Buffer.from(parseStored(store.readText(join(directory, name)) ?? '').profile, 'base64'))
+      return
+    } catch (error) {
+      if (!(error instanceof UnusableProfile)) throw error
+      if (error.fault === 'locked') locked++
+    }
+  }
+  if (locked > 0 && locked === names.length) throw wrongKey(key, locked)
+}
+
+/** Goes on until the shift ends, and says what became of its devices. */
+async function work(shift: Shift): Promise<void> {
+  const { say, stop, devices, refused, keyboard } = shift
+  try {
+    while (!stop.aborted) {
+      say(stockLine(shift.left, shift))
+      await programPanel(shift, await scanPanel(shift))
+    }
+  } catch (error) {
+    if (!(error instanceof EndOfShift)) throw error
+  } finally {
+    say(endLine(shift))
+  }
+  const open = notPassed(devices).length
+  if (stop.aborted) throw new Failure('interrupted', 'interrupted', open > 0 ? AGAIN : 'all devices passed')
+  if (open > 0) throw new Failure('partial', `${several(open, 'device')} did not pass`, AGAIN)
+  if (!keyboard.isTerminal && refused.length > 0)
+    throw new Failure('partial', 'the list has lines that are no serial numbers', 'correct and repeat them')
+}
+
+/** Hands the devices of a panel their profiles, and programs all at the same time. */
+async function programPanel(shift: Shift, scanned: readonly Slot[]): Promise<void> {
+  const { messages, keyboard, program } = shift
+  const ports = new Map<Slot, Port>()
+  try {
+    const panel = program === undefined ? scanned.filter((slot) => connect(shift, slot, ports)) : scanned
+    const handed = await takeProfiles(shift, panel)
+    const done = await Promise.allSettled(
+      panel.map(async (slot) => {
+        const profile = handed.get(slot.device)
+        if (profile !== undefined) await programDevice(shift, slot, profile, ports.get(slot))
+      }),
+    )
+    for (const each of done) if (each.status === 'rejected') throw each.reason
+  } catch (error) {
+    if (!keyboard.isTerminal || !(error instanceof Failure) || !BEARABLE.includes(error.outcome)) throw error
+    messages.warn(`${error.message}; ${error.hint}; devices that have a profile can be programmed`)
+  } finally {
+    for (const port of ports.values()) port.close()
+  }
+}
+
+/** Opens the port of a slot. A device whose cable is unplugged is left out, and claims nothing. */
+function connect(shift: Shift, slot: Slot, ports: Map<Slot, Port>): boolean {
+  try {
+    ports.set(slot, openPort(shift.ports[slot.number - 1] ?? '', shift.baud))
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error
+    shift.messages.warn(`${error.message}; ${error.hint}; device ${slot.device} is left out`)
+  }
+  return ports.has(slot)
+}
+
+/** All or none, by device. Those with a serial number that looks like another one are a call of their own. */
+async function takeProfiles(shift: Shift, panel: readonly Slot[]): Promise<Map<string, HandedOut>> {
+  const { directory, key, receipt, messages, stop } = shift
+  const handed = new Map<string, HandedOut>()
+  const options = { smsp: false, smsc: true, crc: true }
+  const order = { directory, key, receipt, messages, stop, hold() {}, format: 'hex', options } as const
+  for (const isNew of [false, true]) {
+    const devices = panel.filter((slot) => slot.isNew === isNew).map(({ device }) => device)
+    if (devices.length === 0) continue
+    await handOut({ ...order, devices, isNew, count: devices.length }, async (profiles) => {
+      for (const each of profiles) handed.set(each.device ?? '', each)
+    })
+  }
+  for (const [device, { iccid, isAgain }] of handed) {
+    shift.receipts.set(device, receiptOf(shift, device, iccid))
+    if (!isAgain) shift.left--
+  }
+  // Other stations take profiles, too.
+  if (shift.left <= shift.lowStock) shift.left = store.look(directory).unused.length
+  return handed
+}
+
+async function programDevice(shift: Shift, slot: Slot, profile: HandedOut, port?: Port): Promise<void> {
+  const { say, messages, stop, program = '', size, timeoutMs } = shift
+  const [{ device, number }, { iccid, line }] = [slot, profile]
+  if (stop.aborted) return
+  // From here on, the device does not have what it has passed with.
+  if (slot.hasPassed) record(shift, device, iccid, { isPassed: false, note: 'is programmed again' })
+  const answer = new Answer(shift, profile)
+  const sent = shift.frame.join(line)
+  const variables = { SOFTSIM_DEVICE: device, SOFTSIM_ICCID: iccid, SOFTSIM_SLOT: `${number}` }
+  const place = size > 1 ? `${number}: ` : ''
+  const hear = (text: string) => (port ? messages.tell(1, `${device}: ${text}`) : say(`${place}${text}`))
+  const limits = { timeoutMs, stop, hear }
+  const verdict = await (port
+    ? talk(port, sent, answer, limits)
+    : runProgram({ program, sent, variables, ...limits }, answer)
+  ).catch((error) => ({ isPassed: false, note: reasonOf(error) }))
+  if (stop.aborted && !verdict.isPassed) return
+  record(shift, device, iccid, verdict)
+  shift.devices.set(device, verdict.isPassed)
+  const failed = `Device ${device} failed: ${verdict.note}. Scan it again to repeat: it gets the same profile.`
+  say(verdict.isPassed ? `Device ${device} is programmed.` : failed)
+}
+
+/** Beside the record of the device, for all stations of the directory; and in the receipt, which survives the disk. */
+function record(shift: Shift, device: string, iccid: string, { isPassed, note }: Verdict): void {
+  const receipt = receiptOf(shift, device, iccid)
+  const result = { result: isPassed ? 'pass' : 'fail', ...(note !== '' && { note }) } as const
+  store.addResult(shift.directory, device, { ...result, station: receipt.station, time: receipt.time })
+  shift.receiptFile.append([{ ...receipt, ...result }])
+}
+
+function receiptOf(shift: Shift, device: string, iccid: string): store.Receipt {
+  const [time, directory] = [new Date().toISOString(), resolve(shift.directory)]
+  return { time, station: store.stationName(), iccid, device, directory }
+}
