@@ -90,7 +90,7 @@ export async function handOut(order: Order, print: Print): Promise<void> {
   } finally {
     messages.release()
   }
-  clear(call.used)
+  clear(taken.map(({ claim }) => claim))
   tellOf(taken, call, order)
 }
 

@@ -17,6 +17,7 @@ import {
   iccidOf,
   look,
   oddNames,
+  placesOf,
   recordOf,
   refresh,
   type State,
@@ -58,8 +59,7 @@ export interface Taken {
   readonly line: string
   /** Whether it was handed out before. */
   readonly isAgain: boolean
-  /** The claim that this call has made for it. */
-  readonly claim?: Claim
+  readonly claim: Pick<Claim, 'places'>
   /** What a person must know of it. */
   readonly cautions: readonly string[]
 }
@@ -246,6 +246,8 @@ export class Call {
         device: used.device,
         line,
         isAgain: true,
+        // What a call that was killed before its print has left.
+        claim: { places: placesOf(this.wish.directory, { name, tag: used.claim ?? '' }) },
         cautions: newerProblems.length === 0 ? [caution] : [caution, outdated],
       }
     } catch (error) {

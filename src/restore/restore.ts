@@ -5,7 +5,7 @@
  * receipts heals what one with fewer did, and a second one changes nothing. The new identity is the last step: until then,
  * other calls take the directory for a copy, also if this call is killed.
  */
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { diskFailure, Failure, UsageError } from '../failure.ts'
 import {
   addResult,
@@ -45,7 +45,8 @@ interface Restoration {
 }
 
 /** Somebody says that a profile was handed out: a receipt, a used file, or the record of a device. */
-type Statement = Pick<Receipt, 'iccid' | 'device' | 'time' | 'station' | 'source' | 'again'>
+type Statement = Pick<Receipt, 'iccid' | 'device' | 'time' | 'station' | 'source' | 'again'> &
+  Partial<Pick<Receipt, 'directory'>>
 
 interface Plan {
   /** What becomes used, by X. */
@@ -54,9 +55,9 @@ interface Plan {
   readonly aside: (string | Held)[]
   /** For devices that have no record. */
   readonly records: DeviceRecord[]
-  /** Of profiles that are not in the directory. */
-  readonly missing: Statement[]
-  readonly lines: Record<'used' | 'aside' | 'contradictions', string[]>
+  /** Of profiles that are not here, and that no receipt of this directory names. */
+  readonly elsewhere: Statement[]
+  readonly lines: Record<'used' | 'aside' | 'missing' | 'contradictions', string[]>
 }
 
 /**
@@ -72,23 +73,24 @@ export async function restore(restoration: Restoration): Promise<void> {
     throw new UsageError(`no receipt in ${files.join(', ')}`, 'name the files of all stations')
   progress.follow(() => `restoring ${directory}`)
   const plan = await carryOut(restoration, receipts)
-  const { used, aside, contradictions } = plan.lines
-  const lines = [...(isDry ? used : []), ...aside, ...contradictions]
+  const { used, aside, missing, contradictions } = plan.lines
+  const lines = [...(isDry ? used : []), ...aside, ...missing, ...contradictions]
   if (lines.length > 0) await print(lines.map((line) => `${printable(line)}\n`).join(''))
   if (!isDry) for (const line of used) messages.tell(1, line)
-  for (const each of plan.missing) messages.tell(1, `not here: ${lineOf(each)}`)
+  for (const each of plan.elsewhere) messages.tell(1, `elsewhere: ${lineOf(each)}`)
+  if (plan.elsewhere.length > 0)
+    messages.tell(0, `${several(plan.elsewhere.length, 'receipt')} of profiles elsewhere; -v names them`)
   const waiting = isDry ? waitingIn(directory).answers.flat().length : 0
   if (waiting > 0) messages.tell(0, `${several(waiting, 'received profile')} would be stored first`)
   const stations = [...new Set(receipts.map(({ station }) => station))].sort()
   const says = stations.length === 0 ? '' : `, as the receipts of ${stations.join(', ')} say`
   messages.tell(0, `${several(plan.used.size, 'profile')} ${isDry ? 'would be ' : ''}marked used${says}`)
-  const missing = new Set(plan.missing.map(({ iccid }) => iccid)).size
-  if (missing > 0)
-    messages.tell(0, `${several(missing, 'profile')} not in ${directory}, but perhaps elsewhere`)
   if (aside.length > 0)
     messages.warn(
       `${several(aside.length, 'profile')} aside: if one is nowhere else, remove .aside from its name`,
     )
+  if (missing.length > 0)
+    messages.warn(`${several(missing.length, 'profile')} missing: their devices get no other ones here`)
   messages.tell(0, isDry ? 'nothing was changed' : `${directory} is restored: it can be used again`)
   if (contradictions.length === 0) return
   const hint = 'find out which profile each of these devices uses; softsim next --iccid prints that one again'
@@ -100,7 +102,7 @@ async function carryOut({ directory, isDry, messages }: Restoration, receipts: R
     if (isDry) return planOf(directory, receipts)
     messages.tell(0, `until this ends, no other call may use ${directory}`)
     await finishAnswers(directory, messages)
-    finishOrders(directory)
+    await finishOrders(directory)
     await settle(directory, messages)
     const moving = look(directory).held.filter(({ move }) => move !== undefined)
     putAside(directory, moving)
@@ -154,19 +156,23 @@ function planOf(directory: string, receipts: readonly Receipt[]): Plan {
   const { unused, used, held, aside } = look(directory)
   const own = new Set(identitiesOf(directory))
   const left = new Map(receipts.filter(({ from = '' }) => own.has(from)).map((each) => [each.iccid, each]))
-  const byFiles = new Set(used.flatMap((name) => saidByFile(directory, name) ?? []))
+  const byFiles = used.flatMap((name) => saidByFile(directory, name) ?? [])
   const recorded = records(directory).map((each) => ({ ...each, time: '', station: '', source: directory }))
   const said: Statement[] = [...receipts.filter(({ to }) => to === undefined), ...byFiles, ...recorded]
-  said.sort((a, b) => (a.time < b.time ? -1 : Number(a.time > b.time)))
+  // A record does not say when: it comes last.
+  said.sort((a, b) => Number(a.time === '') - Number(b.time === '') || (a.time < b.time ? -1 : 1))
   const byIccid = Map.groupBy(said, ({ iccid }) => iccid)
-  const lines: Plan['lines'] = { used: [], aside: [], contradictions: [] }
-  const plan: Plan = { used: new Map(), aside: [], records: [], missing: [], lines }
+  const lines: Plan['lines'] = { used: [], aside: [], missing: [], contradictions: [] }
+  const plan: Plan = { used: new Map(), aside: [], records: [], elsewhere: [], lines }
   const known = new Set(used.map(iccidOf))
-  const free = new Map<string, string | Held>([...aside, ...unused].map((name) => [name, name]))
+  const free = new Map<string, string | Held>([...aside, ...unused].sort().map((name) => [name, name]))
   for (const each of held) free.set(each.name, each)
   const lies = new Set(aside)
   const hasRecord = new Set(recorded.map(({ device }) => device))
-  const owners = new Map<string, string | undefined>()
+  const owners = new Map<string, string | null | undefined>(
+    byFiles.map(({ iccid, device }) => [iccid, device]),
+  )
+  const here = resolve(directory)
   for (const [name, each] of free) {
     const iccid = iccidOf(name) ?? ''
     if (known.has(iccid)) continue
@@ -190,13 +196,18 @@ function planOf(directory: string, receipts: readonly Receipt[]): Plan {
   }
   for (const [iccid, all] of byIccid) {
     const holders = holdersOf(all)
-    if (!known.has(iccid)) plan.missing.push(...holders)
+    if (!known.has(iccid) && holders.every((each) => each.directory !== here)) plan.elsewhere.push(...holders)
+    else if (!known.has(iccid)) {
+      // The copy was made while a call gave the file its new name.
+      if (holders.length === 1) owners.set(iccid, holders[0]?.device)
+      lines.missing.push(...holders.map((each) => `missing: ${lineOf(each)}`))
+    }
     if (holders.length > 1)
       lines.contradictions.push(...holders.map((each) => `two devices: ${lineOf(each)}`))
   }
   for (const [device, all] of Map.groupBy(said, (each) => each.device)) {
     if (device === null) continue
-    const own = all.find((each) => byFiles.has(each) || owners.get(each.iccid) === device)
+    const own = all.find(({ iccid }) => owners.get(iccid) === device)
     if (own !== undefined && !hasRecord.has(device)) plan.records.push({ device, iccid: own.iccid })
     if (all.length === 1) continue
     const profiles = [...Map.groupBy(all, ({ iccid }) => iccid).values()].flatMap(([first]) => first ?? [])
