@@ -29,14 +29,14 @@ export const isTerminal = (descriptor: 0 | 1 | 2) => process.getBuiltinModule('n
 const isConsole = (descriptor: 1 | 2) => process.platform === 'win32' && isTerminal(descriptor)
 
 /**
- * Writes lines to standard output and returns when the system has accepted all of them. Unlike process.stdout, it
+ * Writes lines, with their ends, to standard output and returns when the system has accepted all of them. Unlike process.stdout, it
  * reports a closed pipe (EPIPE) as an error of this write, and it adds little start-up time.
  * @param signal ends the wait for a reader that does not read
  * @param onSlow is called once, if the system has not accepted all of them within two seconds
  * @throws {PrintFailure} whose cause is the system error, or the reason of the signal
  */
 export async function writeLines(lines: string[], signal?: AbortSignal, onSlow = () => {}): Promise<void> {
-  const all = lines.map((line) => Buffer.from(`${line}\n`))
+  const all = lines.map((line) => Buffer.from(line))
   const bytes = Buffer.concat(all)
   const slow = setTimeout(onSlow, SLOW_MS)
   let written = 0
@@ -80,7 +80,7 @@ export async function print(text: string): Promise<void> {
     return
   }
   const hint = 'check the file or the program that receives the output'
-  await writeLines([text.replace(/\n$/, '')]).catch(({ cause }) => {
+  await writeLines([text]).catch(({ cause }) => {
     throw diskFailure("can't write to standard output", cause, hint)
   })
 }

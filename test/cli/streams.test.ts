@@ -22,8 +22,8 @@ vi.mock('node:fs', async (original) => ({
   },
 }))
 
-const LINES = ['a profile', 'another']
-const TEXT = 'a profile\nanother\n'
+const LINES = ['a profile\n', 'another\n']
+const TEXT = LINES.join('')
 
 beforeEach(() => {
   Object.assign(output, { text: '', attempts: 0, takes: () => 0, hangs: false })

@@ -85,7 +85,7 @@ export class NextCommand extends BaseCommand {
     const key = readKey(keyPath, env['SOFTSIM_KEY_PASSPHRASE'], report)
     const { stop, hold, release } = onInterrupt(0)
     const print = async (profiles: readonly HandedOut[]) => {
-      const lines = profiles.map(({ line }) => line)
+      const lines = profiles.map(({ line }) => `${line}\n`)
       await writeLines(lines, stop, () => report.warn(SLOW))
       if (isOnScreen()) report.warn(ON_SCREEN)
     }
