@@ -29,8 +29,8 @@ export const isTerminal = (descriptor: 0 | 1 | 2) => process.getBuiltinModule('n
 const isConsole = (descriptor: 1 | 2) => process.platform === 'win32' && isTerminal(descriptor)
 
 /**
- * Writes lines, with their ends, to standard output and returns when the system has accepted all of them. Unlike process.stdout, it
- * reports a closed pipe (EPIPE) as an error of this write, and it adds little start-up time.
+ * Writes lines, with their ends, to standard output and returns when the system has accepted all of them. Unlike
+ * process.stdout, it reports a closed pipe (EPIPE) as an error of this write, and it adds little start-up time.
  * @param signal ends the wait for a reader that does not read
  * @param onSlow is called once, if the system has not accepted all of them within two seconds
  * @throws {PrintFailure} whose cause is the system error, or the reason of the signal
