@@ -59,14 +59,17 @@ export async function download(work: Work, tally: Tally): Promise<void> {
   let [unanswered, unstored] = [0, 0]
   let plan = planner.firstPlan(work.count)
 
-  // The first one runs alone until its profiles are stored.
-  await next()
-  while (true) {
-    if (!over.aborted && unstored === 0 && planner.mayBegin(plan, unanswered, running.size)) {
-      const one: Promise<void> = next().then(() => void running.delete(one))
-      running.add(one)
-    } else if (running.size > 0) await Promise.race(running)
-    else return
+  begin(next())
+  while (running.size > 0) {
+    await Promise.race(running)
+    // Nothing else is requested before the first profiles are stored, or while any wait for room.
+    const isReady = () => !over.aborted && unstored === 0 && (tally.stored > 0 || running.size === 0)
+    while (isReady() && planner.mayBegin(plan, unanswered, running.size)) begin(next())
+  }
+
+  function begin(work: Promise<void>): void {
+    const one: Promise<void> = work.catch(endWith).then(() => void running.delete(one))
+    running.add(one)
   }
 
   function follow(changed: planner.Plan): void {
@@ -74,17 +77,11 @@ export async function download(work: Work, tally: Tally): Promise<void> {
     limit.concurrency = planner.atOnce(plan)
   }
 
-  /** Sends a request, repeats it until it is answered, and stores the answer. */
+  /** Sends a request, and repeats it until it is answered. */
   async function next(): Promise<void> {
     unanswered++
-    try {
-      const store = await pRetry(() => limit(ask), {
-        ...{ ...planner.PAUSES, signal: over, onFailedAttempt },
-      }).finally(() => unanswered--)
-      await store()
-    } catch (error) {
-      endWith(error)
-    }
+    const retrying = pRetry(() => limit(ask), { ...planner.PAUSES, signal: over, onFailedAttempt })
+    await retrying.finally(() => unanswered--)
   }
 
   function onFailedAttempt({ error, retryDelay }: RetryContext): void {
@@ -95,12 +92,11 @@ export async function download(work: Work, tally: Tally): Promise<void> {
     work.notePause(`${error.message}, try ${plan.failures + 1} follows`, ms)
   }
 
-  /** @returns what stores the answer */
-  async function ask(): Promise<() => Promise<void>> {
+  async function ask(): Promise<void> {
     await untilAllowed()
     const sent = plan
     const asked = planner.nextSize(sent)
-    if (asked === 0) return async () => {}
+    if (asked === 0) return
     const id = request(directory, asked)
     follow(planner.afterSending(sent))
     tally.requests++
@@ -108,7 +104,8 @@ export async function download(work: Work, tally: Tally): Promise<void> {
       const batch = await client.ask(asked, abort)
       tally.trouble = undefined
       follow(planner.afterAnswer(plan, sent, batch.limit, performance.now()))
-      return () => store(id, asked, batch)
+      // Whatever ends the download, what has arrived is stored.
+      begin(store(id, asked, batch))
     } catch (error) {
       if (!(error instanceof CallFailure)) throw error
       follow(planner.afterFailure(plan, sent, error, performance.now()))

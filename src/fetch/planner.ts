@@ -37,6 +37,8 @@ export interface Plan {
   readonly size: number
   /** Half of the size that broke last. */
   readonly half: number | undefined
+  /** Whether a request of the largest size was answered, and none broke since. */
+  readonly isProven: boolean
   /** Requests that the rate limit allows at once. Less than 1: none before `resetAt`. */
   readonly allowed: number
   readonly resetAt: number
@@ -48,13 +50,13 @@ export interface Plan {
 }
 
 export const firstPlan = (missing: number): Plan => ({
-  ...{ missing, size: FIRST, half: undefined, allowed: 1, resetAt: 0 },
+  ...{ missing, size: FIRST, half: undefined, isProven: false, allowed: 1, resetAt: 0 },
   ...{ hasWorked: false, failures: 0, broken: 0, since: 0 },
 })
 
 /** After a reset, what the rate limit allows is not known, and one request alone learns it. */
-export const atOnce = ({ size, allowed }: Plan): number =>
-  size < LARGEST ? 1 : Math.max(1, Math.min(MOST_AT_ONCE, allowed))
+export const atOnce = ({ isProven, allowed }: Plan): number =>
+  isProven ? Math.max(1, Math.min(MOST_AT_ONCE, allowed)) : 1
 
 /** Whether another request may begin, while so many are not answered, and so many answers are not stored. */
 export const mayBegin = (plan: Plan, requests: number, answers: number): boolean =>
@@ -72,11 +74,12 @@ export const afterAnswer = (plan: Plan, sent: Plan, limit: Limit, now: number): 
   ...{ ...plan, ...allowedBy(limit, now), hasWorked: true, failures: 0, broken: 0 },
   // An answer to a request from before a break says nothing.
   size: sent.size > plan.size ? plan.size : Math.max(plan.size, grown(sent)),
+  isProven: plan.isProven || (sent.size === LARGEST && plan.size === LARGEST),
 })
 
 function grown({ size, half }: Plan): number {
   if (half === undefined) return LARGEST
-  return size < half ? Math.min(2 * size, half) : Math.min(size + STEP, LARGEST)
+  return size < half ? Math.min(2 * size, half) : Math.min(2 * size, size + STEP, LARGEST)
 }
 
 export function afterFailure(plan: Plan, sent: Plan, { traits }: CallFailure, now: number): Plan {
@@ -88,6 +91,7 @@ export function afterFailure(plan: Plan, sent: Plan, { traits }: CallFailure, no
     ...(traits.limit === undefined ? { allowed: plan.allowed - 1 } : allowedBy(traits.limit, now)),
     missing: plan.missing + asked,
     size: isBroken ? 1 : plan.size,
+    isProven: plan.isProven && !isBroken,
     half: isBroken && asked > 1 ? Math.ceil(asked / 2) : plan.half,
     failures: Math.max(plan.failures, sent.failures + 1),
     broken: Math.max(plan.broken, sent.broken + (isBroken ? 1 : 0)),

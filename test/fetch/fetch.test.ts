@@ -1,81 +1,256 @@
-import { expect, test } from 'vitest'
-import { type Advice, adviceOn } from '../../src/advice/advice.ts'
-import { Failure } from '../../src/failure.ts'
-import type { Download } from '../../src/fetch/download.ts'
-import { conclude } from '../../src/fetch/fetch.ts'
-import { CallFailure } from '../../src/service/call-failure.ts'
-import type { Tally } from '../../src/store/incoming/add.ts'
+/** What services and networks send, and what a `fetch` makes of it, with a real service and a real directory. */
+import '../support/after-file.ts'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { temporaryDirectory, unusedIn } from '../support/directory.ts'
+import { hasSmallDisks, smallDisk } from '../support/disk.ts'
+import { fetchHere } from '../support/here.ts'
+import { iccid } from '../support/profiles.ts'
+import { API_KEY, type Sandbox, startSandbox } from '../support/sandbox.ts'
+import type { Fault, ServiceOptions } from '../support/service.ts'
 
-/** What a fetch of ten profiles ends with: what it says, and its failure. */
-function endOf(tally: Partial<Tally>, download: Partial<Download> = {}, isStopped = false) {
-  const said: string[] = []
-  const messages = {
-    warn: (text: string) => void said.push(`warning: ${text}`),
-    tell: (level: number, text: string) => void said.push(`${level}: ${text}`),
-  }
-  const stop = isStopped ? AbortSignal.abort() : new AbortController().signal
-  let failure: unknown
-  try {
-    conclude(
-      { count: 10, directory: 'D', messages, stop },
-      { requests: 3, broken: 0, brokenProfiles: 0, failure: undefined, trouble: undefined, ...download },
-      { stored: 0, known: 0, putAside: 0, lost: 0, refused: 0, ...tally },
-      1.25,
-    )
-  } catch (error) {
-    failure = error
-  }
-  const advice: Partial<Advice> = failure === undefined ? {} : adviceOn(failure)
-  return { said, failure, ...advice }
+const GOOD = { iccid: iccid(1), profile: 'AAEC/w==' }
+
+interface Setting extends Partial<ServiceOptions> {
+  readonly faults?: readonly Fault[]
 }
 
-const BROKEN = new CallFailure('the connection was reset', { facts: 'other-host' })
-const FULL = new Failure('space-for-batch', 'no space')
+/** A service that shows these faults, and what fetches from it. */
+async function serviceThat({ faults = [], ...options }: Setting = {}) {
+  const sandbox = await startSandbox(options)
+  sandbox.fault(...faults)
+  const { url, directory } = sandbox
+  const run = (order: Partial<Parameters<typeof fetchHere>[0]> = {}) =>
+    fetchHere({ url, apiKey: API_KEY, directory, ...order })
+  return { ...sandbox, run }
+}
 
-test('all are stored: this is told, also what went wrong on the way', () => {
-  expect(endOf({ stored: 10 }).said).toEqual(['0: stored 10 profiles in D (3 requests, 1.3 s)'])
-  expect(endOf({ stored: 10 }, { failure: BROKEN }).failure).toBeUndefined()
-  const actual = endOf({ stored: 10 }, { broken: 2, brokenProfiles: 8 }).said[0]
-  expect(actual).toMatch(/^warning: 2 requests failed after they were sent: up to 8 profiles /)
-})
+const errorIn = (stderr: string) => /^softsim: error: (.*)$/m.exec(stderr)?.[1]
+const hintIn = (stderr: string) => /^softsim: hint: (.*)$/m.exec(stderr)?.[1]
 
-test('what is not stored is listed', () => {
-  const { message } = endOf({ stored: 1, putAside: 2, lost: 3, refused: 4 }, { failure: BROKEN })
-  expect(message).toBe(
-    "stored 1 of 10 profiles in D, 2 more put aside there, 3 received but not stored, 4 received that can't be used (3 requests, 1.3 s): the connection was reset",
-  )
-})
+describe('a cache between us and the service gives two devices one identity', () => {
+  test('an answer that says that it is from a cache is no stock', async () => {
+    const { run, directory } = await serviceThat({
+      faults: [{ kind: 'none' }, { kind: 'repeat', headers: { age: '35' } }],
+    })
+    expect((await run({ count: 3 })).code).toBe(0)
+    const other = temporaryDirectory()
+    const { code, stderr } = await run({ count: 3, directory: other })
+    expect([code, unusedIn(directory).length, unusedIn(other)]).toEqual([7, 3, []])
+    expect(errorIn(stderr)).toBe(
+      'the answer is from a cache (Age: 35): other devices may have its profiles, and none of them is stored',
+    )
+    expect(hintIn(stderr)).toMatch(/^ask the operator of the proxy or gateway in between/)
+  })
 
-test.each([
-  [0, 'check --url; to fetch the rest, use -n 7'],
-  [4, 'check --url; to fetch the rest, use -n 3'],
-  [7, 'check --url; the next fetch or next stores the rest'],
-])('some are stored, and %i are put aside: those are not fetched again', (putAside, hint) => {
-  expect(endOf({ stored: 3, putAside }, { failure: BROKEN })).toMatchObject({ outcome: 'partial', hint })
-})
-
-test('profiles are lost: the hint says whom to ask', () => {
-  const { failure, said, ...end } = endOf({ lost: 1 }, { failure: FULL })
-  expect(said).toHaveLength(1)
-  expect(end).toMatchObject({
-    outcome: 'disk',
-    message: 'no space',
-    hint: expect.stringMatching(/^ask the service provider for the profiles named above/),
+  test.each([
+    ['of this call, after another', [{ kind: 'none' }, { kind: 'repeat' }]],
+    ['of this call, at once', [{ kind: 'none' }, { kind: 'none' }, { kind: 'repeat', times: 9 }]],
+  ] as [string, Fault[]][])('nor is one that only repeats an answer %s', async (_, faults) => {
+    const { run, directory } = await serviceThat({ faults })
+    const { code, stderr } = await run({ count: 5000 })
+    expect(code).toBe(7)
+    expect(stderr).toMatch(RegExp(`stored ${unusedIn(directory).length} of 5000 profiles`))
+    expect(errorIn(stderr)).toMatch(
+      /^the answer only repeats profiles that .* already has: other devices may have/,
+    )
   })
 })
 
-test.each([
-  [{}, 'to fetch the rest, use -n 10'],
-  [{ stored: 4, putAside: 6 }, 'the next fetch or next stores the rest'],
-])('a signal: it is interrupted, whatever is stored: %j', (tally, hint) => {
-  expect(endOf(tally, { failure: BROKEN }, true)).toMatchObject({
-    outcome: 'interrupted',
-    message: expect.stringMatching(/^interrupted: stored /),
-    hint,
+describe('numbers and dates in headers', () => {
+  const refusing = (status: number, header: string): Fault => ({
+    ...{ kind: 'status', status, headers: { 'retry-after': header } },
+  })
+
+  test('a fraction of a second is waited for; what has no form of RFC 9110 is no header', async () => {
+    const { run } = await serviceThat({ faults: [refusing(429, '0.2'), refusing(503, '0')] })
+    expect(await run({ verbosity: 1 })).toMatchObject({
+      ...{
+        code: 0,
+        stderr: expect.stringContaining(
+          'the rate limit is reached (429): status 429, try 2 follows; it goes on in 1 s',
+        ),
+      },
+    })
+  })
+
+  test.each([
+    ['3600', 'the service asks for a pause of 60 min', 'try again in 60 min'],
+    [
+      '999999999999',
+      'the service asks for a pause of 277777778 h',
+      'ask the service provider: no limit lasts so long',
+    ],
+  ])('nobody sits and waits for %s seconds', async (header, error, hint) => {
+    const { run } = await serviceThat({ faults: [refusing(429, header)] })
+    const { code, stderr } = await run()
+    expect([code, errorIn(stderr), hintIn(stderr)]).toEqual([7, error, hint])
+  })
+
+  test('nor for a window that ends in an hour: what was received is stored', async () => {
+    const headers = {
+      'x-ratelimit-remaining': '0',
+      'x-ratelimit-reset': String(Math.ceil(Date.now() / 1000) + 3570),
+    }
+    const { run, directory } = await serviceThat({ faults: [{ kind: 'dressed', headers }] })
+    const { code, stderr } = await run({ count: 150 })
+    expect([code, unusedIn(directory).length]).toEqual([8, 100])
+    expect(errorIn(stderr)).toMatch(/: the service asks for a pause of 60 min$/)
+    expect(hintIn(stderr)).toBe('try again in 60 min; then order the 50 that are missing')
   })
 })
 
-test('a signal while it tries again: the last cause is named', () => {
-  const seen = endOf({}, { trouble: BROKEN }, true).message
-  expect(seen).toMatch(/^interrupted: stored 0 .*: the connection was reset$/)
+describe('what is paid for is stored', () => {
+  const many = (count: number) => Array.from({ length: count }, (_, n) => ({ ...GOOD, iccid: iccid(n) }))
+
+  test('more than ordered', async () => {
+    const { run, directory } = await serviceThat({ faults: [{ kind: 'replace', profiles: many(900) }] })
+    const { code, stderr } = await run({ count: 5 })
+    expect([code, unusedIn(directory).length]).toEqual([0, 900])
+    expect(stderr).toContain(`stored 900 profiles in ${directory}, 895 more than ordered (1 request, `)
+  })
+
+  const nested = many(9).map((each) => ({ ...each, meta: { tags: [{ a: '}' }] } }))
+
+  test.each<[string, Fault, stored: number]>([
+    ['with objects in its entries, and a comma too many', brokenList(nested, ',]}'), 9],
+    ['with objects in its entries, that ends early', brokenList(nested, ''), 9],
+    ['with a list of another name', { kind: 'garbage', body: JSON.stringify({ sims: nested }) }, 9],
+  ])('the complete profiles of an answer %s', async (_, fault, stored) => {
+    const { run, directory } = await serviceThat({ faults: [fault] })
+    const { code, stderr } = await run({ count: 12 })
+    expect([code, unusedIn(directory).length]).toEqual([8, stored])
+    expect(stderr).toMatch(/1 request failed after it was sent: up to 3 profiles may have been allocated/)
+    expect(errorIn(stderr)).toMatch(/: the answer is not JSON with a list named "profiles": \{/)
+  })
+
+  function brokenList(profiles: readonly object[], end: string): Fault {
+    return { kind: 'garbage', body: `${JSON.stringify({ count: 9, profiles }).slice(0, -2)}${end}` }
+  }
+
+  test('good entries beside bad ones, which are named', async () => {
+    const entries = [null, { iccid: iccid(77), profile: '***' }]
+    const { run, directory } = await serviceThat({ faults: [{ kind: 'bad-entries', entries }] })
+    const { code, stderr } = await run({ count: 3 })
+    expect([code, unusedIn(directory).length]).toEqual([0, 3])
+    expect(stderr).toMatch(
+      RegExp(`^softsim: warning: entry 5 \\(ICCID ${iccid(77)}\\): .*; not stored$`, 'm'),
+    )
+    expect(stderr).toContain("2 received that can't be used")
+  })
+
+  test('an answer that nobody can read is shown, without the key', async () => {
+    const body = `no list\u001b[2J ${API_KEY} ${'x'.repeat(500)}`
+    const { run, directory } = await serviceThat({ faults: [{ kind: 'garbage', body }] })
+    const { code, stderr } = await run()
+    expect([code, unusedIn(directory)]).toEqual([7, []])
+    expect(errorIn(stderr)).toMatch(/"profiles": no list\\u\{1b\}\[2J \*\*\* x{150,190}$/)
+  })
+})
+
+describe.skipIf(!hasSmallDisks)('a disk that fills up between the request and the answer', () => {
+  /** Fills the disk while the service is about to answer; `then` comes when the call says that it waits for room. */
+  async function filledDuring(then: (full: { clear(): void; stop(): void }) => void) {
+    const disk = await smallDisk(8)
+    const stop = new AbortController()
+    const { promise: answer, resolve } = Promise.withResolvers<void>()
+    const sandbox: Sandbox = await startSandbox()
+    sandbox.fault({ kind: 'hold', until: answer })
+    const directory = join(disk.path, 'profiles')
+    const running = fetchHere({
+      ...{ url: sandbox.url, apiKey: API_KEY, directory, count: 20, stop: stop.signal },
+      onLine(line) {
+        if (line.includes('only in memory')) then({ clear: disk.clear, stop: () => stop.abort() })
+      },
+    })
+    await expect.poll(() => sandbox.requests.length).toBe(1)
+    disk.fill()
+    resolve()
+    const ended = await running
+    const stored = unusedIn(directory).map((name) => name.replace('.json', ''))
+    await disk.close()
+    return { ...ended, stored, delivered: [...sandbox.delivered.keys()] }
+  }
+
+  test('the answer stays in memory until there is room', async () => {
+    const { code, stderr, stored, delivered } = await filledDuring(({ clear }) => clear())
+    expect([code, stored]).toEqual([0, delivered.sort()])
+    expect(stderr).toMatch(
+      /no space left on the disk \(ENOSPC\): 20 profiles that are paid for are only in memory/,
+    )
+  })
+
+  test('Ctrl-C names what is lost', async () => {
+    const { code, stderr, stored, delivered } = await filledDuring(({ stop }) => stop())
+    expect([code, stored]).toEqual([130, []])
+    expect(stderr).toContain(
+      `received, paid for, and on no disk: ${delivered.join(' ')}; ask the service provider`,
+    )
+  })
+})
+
+describe('--stock orders what is missing', () => {
+  test('and nothing if there is as much, also in what a killed call has received', async () => {
+    const { run, directory, asked } = await serviceThat()
+    expect((await run({ stock: 4 })).code).toBe(0)
+    const again = await run({ stock: 4 })
+    expect([again.code, again.stderr]).toEqual([
+      ...[0, `softsim: ${directory} has 4 unused profiles: nothing to order\n`],
+    ])
+    putAsideIn(directory, 3)
+    expect((await run({ stock: 7 })).stderr).toMatch(/has 7 unused profiles: nothing to order\n$/)
+    expect((await run({ stock: 9 })).stderr).toMatch(/has 7 unused profiles: ordering 2\n/)
+    expect([unusedIn(directory).length, asked()]).toEqual([9, [4, 2]])
+  })
+
+  /** Leaves an answer of so many profiles as a call does that is killed when it has put it aside. */
+  function putAsideIn(directory: string, count: number): void {
+    const place = join(directory, '.incoming', '0123456789abcdef0123')
+    mkdirSync(place, { recursive: true })
+    const lines = Array.from({ length: count }, (_, n) => `${JSON.stringify({ ...GOOD, iccid: iccid(n) })}\n`)
+    writeFileSync(join(place, 'answer'), lines.join(''))
+  }
+})
+
+test('an order of 2345: first 100, then 1000, each profile in its own file', async () => {
+  const { run, directory, asked, delivered } = await serviceThat()
+  expect((await run({ count: 2345 })).code).toBe(0)
+  expect(asked().slice(0, 2)).toEqual([100, 1000])
+  expect(unusedIn(directory)).toEqual([...delivered.keys()].map((each) => `${each}.json`).sort())
+})
+
+test.each([
+  [0, 3, /^the service has no more profiles \(404\)/],
+  [2, 8, /^stored 2 of 5 profiles in .*: the service has no more profiles \(404\)/],
+])('a service that has %i profiles left', async (supply, code, error) => {
+  const { run } = await serviceThat({ supply })
+  const ended = await run({ count: 5 })
+  expect([ended.code, errorIn(ended.stderr)]).toEqual([code, expect.stringMatching(error)])
+})
+
+test('a wrong key costs one request', async () => {
+  const { run, requests } = await serviceThat()
+  const { code, stderr } = await run({ count: 5000, apiKey: 'softsim-key-wrong' })
+  expect([code, requests.length, errorIn(stderr)]).toEqual([
+    ...[6, 1, 'the service does not accept the API key (401): the API key is not known'],
+  ])
+})
+
+test('Ctrl-C: no more requests, and what is under way is stored', async () => {
+  const stop = new AbortController()
+  const { promise: answer, resolve } = Promise.withResolvers<void>()
+  const { run, requests, directory } = await serviceThat({ faults: [{ kind: 'hold', until: answer }] })
+  const running = run({ count: 500, stop: stop.signal })
+  await expect.poll(() => requests.length).toBe(1)
+  stop.abort()
+  resolve()
+  const { code, stderr } = await running
+  expect([code, requests.length, unusedIn(directory).length]).toEqual([130, 1, 100])
+  expect([errorIn(stderr), hintIn(stderr)]).toEqual([
+    ...[
+      expect.stringMatching(/^interrupted: stored 100 of 500 profiles/),
+      'then order the 400 that are missing',
+    ],
+  ])
 })

@@ -18,7 +18,7 @@ import type { Limit } from '../../src/service/rate-limit.ts'
 
 /** A plan for more profiles than any test requests. */
 const plan = (changes: Partial<Plan> = {}): Plan => ({ ...firstPlan(1_000_000), ...changes })
-const FULL = plan({ size: LARGEST, allowed: Number.POSITIVE_INFINITY })
+const FULL = plan({ size: LARGEST, isProven: true, allowed: Number.POSITIVE_INFINITY })
 const NO_LIMIT: Limit = { remaining: undefined, waitMs: 0 }
 
 const broken = new CallFailure('broken', '', { isPassing: true, mayHaveAllocated: true })
@@ -33,9 +33,9 @@ function sizes(count: number, from: Plan): number[] {
   return all.map(nextSize)
 }
 
-test('first 100, alone; then 1000, four at once', () => {
+test('first 100, then 1000; when that is answered, four at once', () => {
   expect(sizes(3, plan())).toEqual([100, 1000, 1000])
-  expect([plan(), answer(plan())].map(atOnce)).toEqual([1, 4])
+  expect([plan(), answer(plan()), answer(answer(plan()))].map(atOnce)).toEqual([1, 1, 4])
 })
 
 test('after a break 1, 2, 4, and so on, up to half of what broke; then in steps; one at a time', () => {
@@ -44,6 +44,7 @@ test('after a break 1, 2, 4, and so on, up to half of what broke; then in steps;
   expect(atOnce(now)).toBe(1)
   // A request for one that breaks says nothing about the size that breaks.
   expect(sizes(11, failure(now))).toEqual([1, 2, 4, 8, 16, 32, 64, 128, 256, 500, 550])
+  expect(sizes(9, failure(answer(now)))).toEqual([1, 2, 4, 8, 16, 32, 64, 114, 164])
 })
 
 test('four requests that run at once and break change it once, and late answers do not undo that', () => {
