@@ -3,7 +3,7 @@
  * target: a list of names and tags. Each step can be made again by the same command, or by two at once. Where profiles
  * left, nothing is left of them.
  */
-import { existsSync, realpathSync, statSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { dirname, resolve, sep } from 'node:path'
 import { diskFailure, Failure, UnusableProfile, UsageError } from '../failure.ts'
 import { parseStored } from '../profile/stored.ts'
@@ -72,11 +72,10 @@ export async function moveProfiles(move: Move): Promise<void> {
     look(source)
     if (move.isLost) return await forgetTarget(move)
     makeTarget(target, move.isBack)
-    if (isSame(source, target))
-      throw new UsageError(`${source} and ${target} are the same directory`, NOTHING)
     for (const each of [source, target]) enter(each, messages, false)
-    const receipt = move.receipt === undefined ? undefined : openReceipt(move.receipt, [source, target])
     const own = identityOf(source)
+    if (own === identityOf(target)) throw new UsageError('both directories are the same', NOTHING)
+    const receipt = move.receipt === undefined ? undefined : openReceipt(move.receipt, [source, target])
     const open = ordersIn(target).filter((order) => order.source === own)
     refuseOtherDisk(move)
     if (open.length > 0) {
@@ -110,11 +109,6 @@ function checkPaths({ source, target }: Move): void {
       'one of the directories is in the other',
       'give directories side by side; nothing was moved',
     )
-}
-
-const isSame = (one: string, other: string): boolean => {
-  const [a, b] = [statSync(one, { bigint: true }), statSync(other, { bigint: true })]
-  return realpathSync(one) === realpathSync(other) || (a.ino !== 0n && a.ino === b.ino && a.dev === b.dev)
 }
 
 function makeTarget(target: string, isBack: boolean): void {

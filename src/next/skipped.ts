@@ -11,8 +11,8 @@ const MOST_NAMED = 20
 /** The files that a call skips: how many, and why. */
 export class Skipped {
   readonly #key: PrivateKey
-  readonly #named: string[] = []
-  count = 0
+  /** Why, by name. */
+  readonly #named = new Map<string, string>()
   /** How many of them can't be read, and why the last one can't be. */
   unreadable = 0
   unread: UnusableProfile | undefined
@@ -40,8 +40,8 @@ export class Skipped {
    */
   add(name: string, error: unknown): void {
     if (!(error instanceof UnusableProfile)) throw error
-    this.count++
-    if (this.#named.length < MOST_NAMED) this.#named.push(`${name} is skipped: ${error.message}`)
+    if (this.#named.has(name)) return
+    this.#named.set(name, error.message)
     if (error.fault === 'unreadable') {
       this.unreadable++
       this.unread = error
@@ -51,9 +51,13 @@ export class Skipped {
     if (this.#locked >= LOCKED_IN_A_ROW && this.wrongKey !== undefined) throw this.wrongKey
   }
 
+  get count(): number {
+    return this.#named.size
+  }
+
   warn(messages: Pick<Messages, 'warn'>): void {
-    for (const each of this.#named.splice(0)) messages.warn(each)
-    const more = this.count - MOST_NAMED
-    if (more > 0) messages.warn(`${several(more, 'more file')} skipped`)
+    for (const [name, why] of [...this.#named].slice(0, MOST_NAMED))
+      messages.warn(`${name} is skipped: ${why}`)
+    if (this.count > MOST_NAMED) messages.warn(`${several(this.count - MOST_NAMED, 'more file')} skipped`)
   }
 }

@@ -97,14 +97,12 @@ export class Call {
    * @throws {Failure} nothing is used then, but what is in `used`
    */
   async take(): Promise<Taken[]> {
-    const { devices, iccid } = this.wish
+    const { count, devices, iccid } = this.wish
     try {
       const taken =
         iccid !== undefined
           ? [await this.#takeNamed(iccid, devices?.[0])]
-          : devices !== undefined
-            ? await this.#takeForDevices(devices)
-            : await this.#takeAny()
+          : await this.#takeAll(devices ?? Array.from({ length: count }))
       this.skipped.warn(this.wish.messages)
       return taken
     } catch (error) {
@@ -117,40 +115,31 @@ export class Call {
     }
   }
 
-  async #takeAny(): Promise<Taken[]> {
-    const { count } = this.wish
+  /** @param wanted for which devices; undefined for none */
+  async #takeAll(wanted: readonly (string | undefined)[]): Promise<Taken[]> {
     const taken: Taken[] = []
-    for (let rounds = ROUNDS; taken.length < count; rounds--) {
-      if (rounds === 0) throw busy('the same profiles')
-      const ready = await this.#holdNext(Array.from({ length: count - taken.length }))
-      if (ready.length < count - taken.length) await this.#comeShort(count - taken.length, ready)
-      else for (const each of await this.#commit(ready)) taken.push(takenBy(each))
-    }
-    return taken
-  }
-
-  async #takeForDevices(devices: readonly string[]): Promise<Taken[]> {
-    const taken = new Map<string, Taken>()
-    for (let rounds = ROUNDS; taken.size < devices.length; rounds--) {
-      if (rounds === 0) throw busy(`the profile of device ${devices.find((each) => !taken.has(each))}`)
+    for (let rounds = ROUNDS; taken.length < wanted.length; rounds--) {
+      const missing = wanted.slice(wanted[0] === undefined ? taken.length : 0)
+      const devices = new Set(taken.map(({ device }) => device))
       const ready: Ready[] = []
-      const open: string[] = []
-      for (const device of devices) {
-        if (taken.has(device)) continue
-        const record = this.#recordFor(device)
+      const open: (string | undefined)[] = []
+      for (const device of missing) {
+        if (device !== undefined && devices.has(device)) continue
+        if (rounds === 0)
+          throw busy(device === undefined ? 'the same profiles' : `the profile of device ${device}`)
+        const record = device === undefined ? undefined : this.#recordFor(device)
         const found = record === undefined ? 'open' : await this.#lookFor(record.iccid, device)
         if (found === 'open') open.push(device)
-        else if (found !== 'busy' && 'isAgain' in found) taken.set(device, found)
+        else if (found !== 'busy' && 'isAgain' in found) taken.push(found)
         else if (found !== 'busy') ready.push(found)
       }
       const next = await this.#holdNext(open)
-      if (next.length < open.length) await this.#comeShort(open.length, [...ready, ...next], devices.length)
-      else
-        for (const each of await this.#commit([...ready, ...next]))
-          taken.set(each.claim.device ?? '', takenBy(each))
-      if (taken.size < devices.length) pause(PAUSE_MS)
+      if (next.length < open.length) await this.#comeShort(open.length, [...ready, ...next])
+      else for (const each of await this.#commit([...ready, ...next])) taken.push(takenBy(each))
+      if (taken.length < wanted.length) pause(PAUSE_MS)
     }
-    return devices.flatMap((device) => taken.get(device) ?? [])
+    const orderOf = ({ device }: Taken) => (device === undefined ? 0 : wanted.indexOf(device))
+    return taken.sort((one, other) => orderOf(one) - orderOf(other))
   }
 
   /** A user who gives the ICCID knows which device it is for. */
@@ -347,23 +336,20 @@ export class Call {
    * Gives back what is too little, and stores and settles what killed calls have left.
    * @throws {Failure} if that does not help
    */
-  async #comeShort(missing: number, ready: readonly Ready[], wanted = this.wish.count): Promise<void> {
+  async #comeShort(missing: number, ready: readonly Ready[]): Promise<void> {
     const { directory, messages } = this.wish
     await this.#giveBack(ready.map(({ claim }) => claim))
-    if (this.#shortages === MOST_SHORTAGES) throw this.#tooFew(wanted, ready.length)
     await finishAnswers(directory, messages)
     await settle(directory, messages)
     // Others may give back what they have too little of.
-    const isMore = look(directory).unused.length >= missing + this.skipped.count
-    this.#shortages = isMore ? this.#shortages + 1 : MOST_SHORTAGES
-    if (!isMore && ready.length + this.skipped.count >= look(directory).unused.length)
-      throw this.#tooFew(wanted, ready.length)
+    const left = look(directory).unused.length - this.skipped.count
+    if (left < missing || this.#shortages++ === MOST_SHORTAGES) throw this.#tooFew(ready.length)
     this.unused.again()
   }
 
   /** What a call says that finds too few profiles. The files that explain it are named. */
-  #tooFew(count: number, usable: number): Failure {
-    const { directory, messages } = this.wish
+  #tooFew(usable: number): Failure {
+    const { count, directory, messages } = this.wish
     const { names, count: odd } = oddNames(look(directory))
     for (const name of names) messages.warn(`${name} is skipped: its name is not an ICCID and .json`)
     if (odd > names.length) messages.warn(`${several(odd - names.length, 'more file')} skipped`)
