@@ -22,20 +22,20 @@ export interface Work {
   readonly notePause: (why: string, ms: number) => void
 }
 
-/** What becomes of a download, while it runs and after it. */
+/** What becomes of a download, while it runs and after it. All numbers are of profiles, if nothing else is said. */
 export class Tally {
-  /** New profiles that have their names in the directory. */
+  /** New, and in the directory under their names. */
   stored = 0
-  /** Profiles that it had before. They are left as they are. */
+  /** They were there before, and are left as they are. */
   known = 0
-  /** Profiles on the disk that the next call gives their names. */
+  /** On the disk: the next call gives them their names. */
   putAside = 0
-  /** The ICCIDs of profiles that were received and are on no disk. */
+  /** The ICCIDs of what was received and is on no disk. */
   lost: string[] = []
   /** Entries of answers that are no profiles. */
   refused = 0
   requests = 0
-  /** Requests that were sent and not answered completely, and how many profiles they may have cost. */
+  /** Requests that were sent and not answered completely, and what they may have cost. */
   broken = 0
   brokenProfiles = 0
   /** Why it ended early. undefined if it is complete, or if the service sends nothing more. */
@@ -84,12 +84,11 @@ export async function download(work: Work, tally: Tally): Promise<void> {
     await retrying.finally(() => unanswered--)
   }
 
-  function onFailedAttempt({ error, retryDelay }: RetryContext): void {
-    const now = performance.now()
-    if (!(error instanceof CallFailure && planner.isWorthAnotherTry(plan, error, now))) throw error
+  function onFailedAttempt({ error, attemptNumber, retryDelay }: RetryContext): void {
+    if (!(error instanceof CallFailure && planner.isWorthAnotherTry(plan, error, attemptNumber))) throw error
     tally.trouble = error
-    const ms = Math.max(retryDelay, planner.waitMs(plan, now))
-    work.notePause(`${error.message}, try ${plan.failures + 1} follows`, ms)
+    const ms = Math.max(retryDelay, planner.waitMs(plan, performance.now()))
+    work.notePause(`${error.message}, try ${attemptNumber + 1} follows`, ms)
   }
 
   async function ask(): Promise<void> {

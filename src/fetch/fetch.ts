@@ -25,7 +25,7 @@ export async function fetchProfiles(order: Order): Promise<void> {
       'remove it; if the service uses its own CA, set NODE_EXTRA_CA_CERTS to the file of that CA',
     )
   const url = endpoint(order.url, order.version)
-  const client = clientOf({ url, apiKey, trace: messages.tell.bind(messages) })
+  const client = clientOf(url, apiKey, messages.tell.bind(messages))
   try {
     await finishAnswers(directory, messages)
     const before = unusedIn(directory)

@@ -18,11 +18,9 @@ const STEP = 50
 
 /** The download ends after this many failures in a row that may have cost profiles. */
 const MOST_BROKEN = 6
-/** However long each one takes, because the service may ask for a pause. */
-const FEWEST_TRIES = 4
 /** What has never worked is unlikely to start working. What has worked may come back when a router has restarted. */
-const PATIENCE_MS = { refused: 3000, first: 30_000, later: 120_000 }
-/** For p-retry; `isWorthAnotherTry` limits the number. */
+const MOST_TRIES = { refused: 4, first: 7, later: 11 }
+/** For p-retry: from half a second to twenty. */
 export const PAUSES = {
   retries: Number.POSITIVE_INFINITY,
   minTimeout: 500,
@@ -39,19 +37,25 @@ export interface Plan {
   readonly half: number | undefined
   /** Whether a request of the largest size was answered, and none broke since. */
   readonly isProven: boolean
+  readonly hasWorked: boolean
+  /** Failures since the last answer that may have cost profiles. */
+  readonly broken: number
   /** Requests that the rate limit allows at once. Less than 1: none before `resetAt`. */
   readonly allowed: number
   readonly resetAt: number
-  readonly hasWorked: boolean
-  /** Failures since the last answer, how many of them may have cost profiles, and when the first one happened. */
-  readonly failures: number
-  readonly broken: number
-  readonly since: number
 }
 
 export const firstPlan = (missing: number): Plan => ({
-  ...{ missing, size: FIRST, half: undefined, isProven: false, allowed: 1, resetAt: 0 },
-  ...{ hasWorked: false, failures: 0, broken: 0, since: 0 },
+  ...{
+    missing,
+    size: FIRST,
+    half: undefined,
+    isProven: false,
+    hasWorked: false,
+    broken: 0,
+    allowed: 1,
+    resetAt: 0,
+  },
 })
 
 /** After a reset, what the rate limit allows is not known, and one request alone learns it. */
@@ -71,7 +75,7 @@ export const nextSize = ({ missing, size }: Plan): number => Math.max(0, Math.mi
 export const afterSending = (plan: Plan): Plan => ({ ...plan, missing: plan.missing - nextSize(plan) })
 
 export const afterAnswer = (plan: Plan, sent: Plan, limit: Limit, now: number): Plan => ({
-  ...{ ...plan, ...allowedBy(limit, now), hasWorked: true, failures: 0, broken: 0 },
+  ...{ ...plan, ...allowedBy(limit, now), hasWorked: true, broken: 0 },
   // An answer to a request from before a break says nothing.
   size: sent.size > plan.size ? plan.size : Math.max(plan.size, grown(sent)),
   isProven: plan.isProven || (sent.size === LARGEST && plan.size === LARGEST),
@@ -93,20 +97,19 @@ export function afterFailure(plan: Plan, sent: Plan, { traits }: CallFailure, no
     size: isBroken ? 1 : plan.size,
     isProven: plan.isProven && !isBroken,
     half: isBroken && asked > 1 ? Math.ceil(asked / 2) : plan.half,
-    failures: Math.max(plan.failures, sent.failures + 1),
     broken: Math.max(plan.broken, sent.broken + (isBroken ? 1 : 0)),
-    since: plan.failures === 0 ? now : plan.since,
   }
 }
 
-/** Whether a request that failed is worth another try. */
-export function isWorthAnotherTry(plan: Plan, { traits }: CallFailure, now: number): boolean {
-  const { failures, broken, since, hasWorked } = plan
-  const patience = PATIENCE_MS[hasWorked ? 'later' : traits.isRefused ? 'refused' : 'first']
-  return (
-    traits.isPassing === true && broken < MOST_BROKEN && (failures < FEWEST_TRIES || now - since < patience)
-  )
-}
+/** Whether a request that has failed so many times is worth another try. */
+export const isWorthAnotherTry = (
+  { broken, hasWorked }: Plan,
+  { traits }: CallFailure,
+  tries: number,
+): boolean =>
+  traits.isPassing === true &&
+  broken < MOST_BROKEN &&
+  tries < MOST_TRIES[hasWorked ? 'later' : traits.isRefused ? 'refused' : 'first']
 
 /** Requests that are under way are among those that are left: they may not be counted yet. */
 const allowedBy = ({ remaining = Number.POSITIVE_INFINITY, waitMs }: Limit, now: number) => ({

@@ -8,25 +8,26 @@ import { several } from '../words.ts'
 import { type Answer, type Batch, profilesIn, readAnswer, readBody } from './answer.ts'
 import { CallFailure, isUnknownCa, networkFailure, proxyRefusal } from './call-failure.ts'
 
-/** Times are in milliseconds. The total time is not limited: to give up an answer that still arrives only costs profiles. */
+/** In milliseconds. The total time is not limited: to give up an answer that still arrives only costs profiles. */
 const LIMITS = {
   /** Until the connection is open, including TLS. */
   connect: 20_000,
   /** Until an answer begins, and between two parts of it: an outage of one minute, and TCP doubles its waits. */
   silence: 180_000,
-  /**
-   * How long a connection without a request stays open, unless the service says how long it keeps it. Few servers close
-   * one within a second: one that closes it just when a request is sent makes the profiles look lost.
-   */
+  /** How long a connection without a request stays open. One that a server closes just then makes profiles look lost. */
   idle: 1000,
 }
 
-interface Options {
-  readonly url: URL
-  readonly apiKey: string
-  readonly trace: (level: 2 | 3, text: string) => void
-  readonly limits?: typeof LIMITS
+/** An answer of a cache would give two devices one identity. */
+const FIXED = {
+  ...{
+    'content-type': 'application/json',
+    'accept-encoding': 'identity',
+    'cache-control': 'no-store, no-cache',
+  },
 }
+
+type Trace = (level: 2 | 3, text: string) => void
 
 export type Client = ReturnType<typeof clientOf>
 
@@ -34,38 +35,26 @@ export type Client = ReturnType<typeof clientOf>
  * Retries, the rate limit and storage are up to the caller.
  * @throws {UsageError} if a variable of the environment names no HTTP proxy
  */
-export function clientOf({ url, apiKey, trace, limits = LIMITS }: Options) {
+export function clientOf(url: URL, apiKey: string, trace: Trace, limits = LIMITS) {
   const { dispatcher, proxyInUse } = wayTo(url, limits)
   const hide = hiding(apiKey)
 
   async function send(count: number, signal: AbortSignal): Promise<Answer> {
     const parts: Buffer[] = []
-    let sent = false
-    const noteSending = beforeSending(() => {
-      sent = true
-    })
+    const sending = { hasBegun: false }
     const { promise: aborted, reject: abort } = Promise.withResolvers<never>()
     signal.addEventListener('abort', abort, { once: true })
     const began = performance.now()
     trace(2, `asking ${url.origin}${url.pathname} for ${several(count, 'profile')}`)
     try {
-      const sending = request(url, {
-        dispatcher: dispatcher.compose(noteSending),
-        method: 'GET',
-        headers: {
-          authorization: apiKey,
-          'content-type': 'application/json',
-          'accept-encoding': 'identity',
-          // An answer of a cache would give two devices one identity.
-          'cache-control': 'no-store, no-cache',
-        },
+      const asking = request(url, {
+        // Without `reset`, undici would close the connection after a GET with a body.
+        ...{ dispatcher: dispatcher.compose(noting(sending)), method: 'GET', reset: false, signal },
+        headers: { ...FIXED, authorization: apiKey },
         body: JSON.stringify({ count }),
-        // undici would close the connection after a GET with a body.
-        reset: false,
-        signal,
       })
       // undici itself notices the signal only once there is a connection.
-      const { statusCode: status, headers, body } = await Promise.race([sending, aborted])
+      const { statusCode: status, headers, body } = await Promise.race([asking, aborted])
       await readBody(status, body, parts)
       const whole = Buffer.concat(parts)
       trace(2, `answered ${status}, ${whole.length} bytes, ${Math.round(performance.now() - began)} ms`)
@@ -73,7 +62,7 @@ export function clientOf({ url, apiKey, trace, limits = LIMITS }: Options) {
       return { status, headers, body: whole, hide }
     } catch (error) {
       if (error instanceof CallFailure && parts.length === 0) throw error
-      const traits = { mayHaveAllocated: sent, profiles: profilesIn(Buffer.concat(parts)) }
+      const traits = { mayHaveAllocated: sending.hasBegun, profiles: profilesIn(Buffer.concat(parts)) }
       if (error instanceof CallFailure) throw new CallFailure(error.message, error.hint, traits)
       if (signal.aborted) throw new CallFailure('interrupted', 'try again', traits, error)
       throw networkFailure(error, traits, url, proxyInUse())
@@ -83,11 +72,7 @@ export function clientOf({ url, apiKey, trace, limits = LIMITS }: Options) {
   }
 
   return {
-    /**
-     * Requests profiles. The service allocates them: the same request sent again returns different ones.
-     * @param count 1 to 1000
-     * @throws {CallFailure}
-     */
+    /** Requests up to 1000 profiles. The service allocates them: the same request again brings others. */
     async ask(count: number, signal: AbortSignal): Promise<Batch> {
       const answer = await send(count, signal).catch((error: unknown) => {
         if (!isUnknownCa(error)) throw error
@@ -126,16 +111,16 @@ export function endpoint(text: string, version: string): URL {
   return url
 }
 
-/** Calls back when a connection is about to send the request: from then on it may cost profiles. */
-const beforeSending =
-  (tell: () => void): Dispatcher.DispatcherComposeInterceptor =>
+/** Notes that a connection is about to send the request: from then on it may cost profiles. */
+const noting =
+  (sending: { hasBegun: boolean }): Dispatcher.DispatcherComposeInterceptor =>
   (dispatch) =>
   (options, handler) => {
     const start = handler.onRequestStart?.bind(handler)
     const onRequestStart = (controller: Dispatcher.DispatchController, context: unknown) => {
       start?.(controller, context)
       // A request that was called off while it waited for a connection ends here, unsent.
-      if (!controller.aborted) tell()
+      sending.hasBegun ||= !controller.aborted
     }
     return dispatch(options, Object.assign(handler, { onRequestStart }))
   }

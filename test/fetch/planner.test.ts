@@ -49,7 +49,7 @@ test('after a break 1, 2, 4, and so on, up to half of what broke; then in steps;
 
 test('four requests that run at once and break change it once, and late answers do not undo that', () => {
   const now = [1, 2, 3, 4].reduce((each) => failure(each, FULL), FULL)
-  expect(now).toMatchObject({ size: 1, half: 500, failures: 1, broken: 1 })
+  expect(now).toMatchObject({ size: 1, half: 500, isProven: false, broken: 1 })
   expect(answer(now, FULL).size).toBe(1)
 })
 
@@ -115,41 +115,31 @@ describe('the rate limit', () => {
 })
 
 describe('what is tried again', () => {
-  /** Failures at these seconds, one after the other, and whether there is another try. */
-  const goesOn = (from: Plan, what: CallFailure, ...seconds: number[]) => {
-    const now = seconds.reduce((each, s) => failure(each, each, what, s * 1000), from)
-    return isWorthAnotherTry(now, what, (seconds.at(-1) ?? 0) * 1000)
-  }
   const worked = answer(plan())
+  /** How many tries there are at most. */
+  const mostTries = (now: Plan, what: CallFailure) => {
+    let tries = 1
+    while (isWorthAnotherTry(now, what, tries)) tries++
+    return tries
+  }
 
   test('up to six requests in a row that may have cost profiles', () => {
-    expect([goesOn(plan(), broken, 0, 1, 2, 3, 4), goesOn(plan(), broken, 0, 1, 2, 3, 4, 5)]).toEqual([
-      true,
-      false,
-    ])
-    expect(goesOn(answer(failure(failure(plan()))), broken, 0, 1, 2, 3, 4)).toBe(true)
+    const broke = (count: number, from: Plan) =>
+      Array.from({ length: count }).reduce<Plan>((now) => failure(now), from)
+    expect([5, 6].map((count) => isWorthAnotherTry(broke(count, plan()), broken, 1))).toEqual([true, false])
+    expect(isWorthAnotherTry(broke(5, answer(broke(2, plan()))), broken, 1)).toBe(true)
   })
 
-  test('what costs nothing, for half a minute, or for two minutes once it has worked; at least four times', () => {
-    const found = [29, 30, 119, 120].map((s) => [
-      goesOn(plan(), unsent, 0, 1, 2, s),
-      goesOn(worked, unsent, 0, 1, 2, s),
-    ])
-    expect(found).toEqual([
-      [true, true],
-      [false, true],
-      [false, true],
-      [false, false],
-    ])
-    expect(goesOn(plan(), unsent, 0, 100, 200)).toBe(true)
+  test('what costs nothing, for half a minute, or for two minutes once it has worked', () => {
+    expect([plan(), worked].map((now) => mostTries(now, unsent))).toEqual([7, 11])
   })
 
   test('a first connection that is refused, for a few seconds', () => {
     const refused = new CallFailure('refused', '', { isPassing: true, isRefused: true })
-    expect([goesOn(plan(), refused, 0, 1, 2, 3), goesOn(worked, refused, 0, 1, 2, 3)]).toEqual([false, true])
+    expect([plan(), worked].map((now) => mostTries(now, refused))).toEqual([4, 11])
   })
 
   test('nothing that does not pass', () => {
-    expect(isWorthAnotherTry(plan(), new CallFailure('no', ''), 0)).toBe(false)
+    expect(mostTries(plan(), new CallFailure('no', ''))).toBe(1)
   })
 })

@@ -32,7 +32,7 @@ async function start(options: Partial<ServiceOptions> = {}): Promise<void> {
 }
 
 function connect(url: URL | string, limits = PATIENT): Client {
-  const made = clientOf({ url: new URL(url), apiKey: API_KEY, limits, trace: () => {} })
+  const made = clientOf(new URL(url), API_KEY, () => {}, limits)
   closing.unshift(() => made.close())
   return made
 }
