@@ -168,16 +168,6 @@ function makeDirectory(path: string): void {
   if (isOnFat(dirname(path))) flushDirectory(path)
 }
 
-/** Makes a directory that stays. */
-export function make(path: string): string {
-  try {
-    makeDirectory(path)
-  } catch (error) {
-    if (errnoOf(error) !== 'EEXIST' && !exists(path)) throw error
-  }
-  return path
-}
-
 /**
  * Makes a directory that must be new: of two, one gets it.
  * @returns false if something is there
@@ -190,6 +180,12 @@ export function makeNew(path: string): boolean {
     if (errnoOf(error) !== 'EEXIST') throw error
     return false
   }
+}
+
+/** Makes a directory that stays, unless it is there. */
+export function make(path: string): string {
+  makeNew(path)
+  return path
 }
 
 /** If a directory is not empty; on Windows and over SMB, if there is any. */
@@ -356,8 +352,11 @@ const FAT = [0x4d44, 0x2011bab0]
 /** tmpfs and ramfs, which have no disk. */
 const IN_MEMORY = [0x01021994, 0x858458f6]
 
-/** ext4, xfs, btrfs, tmpfs, f2fs, NFS, and FAT: of two renames of one file, exactly one succeeds. */
-const EXACT = [0xef53, 0x58465342, 0x9123683e, 0x01021994, 0xf2f52010, 0x6969, ...FAT]
+/** ext4, xfs, btrfs, tmpfs, f2fs, overlayfs, ZFS, NFS, and FAT: of two renames of one file, exactly one succeeds. */
+const EXACT = [
+  ...[0xef53, 0x58465342, 0x9123683e, 0x01021994, 0xf2f52010, 0x794c7630, 0x2fc12fc1, 0x6969],
+  ...FAT,
+]
 
 /** By the directories: to ask costs a round trip. */
 const types = new Map<string, number>()
