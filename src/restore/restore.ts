@@ -55,10 +55,11 @@ interface Plan {
   readonly aside: (string | Held)[]
   /** For devices that have no record. */
   readonly records: DeviceRecord[]
-  /** Of profiles that are not here, and that no receipt of this directory names. */
-  readonly elsewhere: Statement[]
-  readonly lines: Record<'used' | 'aside' | 'missing' | 'contradictions', string[]>
+  readonly lines: Record<Kind, string[]>
 }
+
+/** What becomes of a profile, or what contradicts what is said of it. */
+type Kind = 'used' | 'aside' | 'missing' | 'elsewhere' | 'two devices' | 'two profiles'
 
 /**
  * @throws {Failure} `unusable` if receipts contradict each other or the directory, when all others are restored; `usage`,
@@ -73,26 +74,26 @@ export async function restore(restoration: Restoration): Promise<void> {
     throw new UsageError(`no receipt in ${files.join(', ')}`, 'name the files of all stations')
   progress.follow(() => `restoring ${directory}`)
   const plan = await carryOut(restoration, receipts)
-  const { used, aside, missing, contradictions } = plan.lines
-  const lines = [...(isDry ? used : []), ...aside, ...missing, ...contradictions]
-  if (lines.length > 0) await print(lines.map((line) => `${printable(line)}\n`).join(''))
-  if (!isDry) for (const line of used) messages.tell(1, line)
-  for (const each of plan.elsewhere) messages.tell(1, `elsewhere: ${lineOf(each)}`)
-  if (plan.elsewhere.length > 0)
-    messages.tell(0, `${several(plan.elsewhere.length, 'receipt')} of profiles elsewhere; -v names them`)
+  const { used, aside, missing, elsewhere, ...contradictions } = plan.lines
+  const quiet = isDry ? [elsewhere] : [used, elsewhere]
+  const lines = Object.entries(plan.lines).flatMap(([kind, all]) =>
+    quiet.includes(all) ? [] : all.map((line) => `${printable(`${kind}: ${line}`)}\n`),
+  )
+  if (lines.length > 0) await print(lines.join(''))
+  for (const line of quiet.flat()) messages.tell(1, line)
   const waiting = isDry ? waitingIn(directory).answers.flat().length : 0
   if (waiting > 0) messages.tell(0, `${several(waiting, 'received profile')} would be stored first`)
   const stations = [...new Set(receipts.map(({ station }) => station))].sort()
   const says = stations.length === 0 ? '' : `, as the receipts of ${stations.join(', ')} say`
   messages.tell(0, `${several(plan.used.size, 'profile')} ${isDry ? 'would be ' : ''}marked used${says}`)
-  if (aside.length > 0)
-    messages.warn(
-      `${several(aside.length, 'profile')} aside: if one is nowhere else, remove .aside from its name`,
-    )
+  if (elsewhere.length > 0)
+    messages.tell(0, `${several(elsewhere.length, 'profile')} elsewhere; -v names them`)
+  const how = 'if one is nowhere else, remove .aside from its name'
+  if (aside.length > 0) messages.warn(`${several(aside.length, 'profile')} aside: ${how}`)
   if (missing.length > 0)
     messages.warn(`${several(missing.length, 'profile')} missing: their devices get no other ones here`)
   messages.tell(0, isDry ? 'nothing was changed' : `${directory} is restored: it can be used again`)
-  if (contradictions.length === 0) return
+  if (Object.values(contradictions).flat().length === 0) return
   const hint = 'find out which profile each of these devices uses; softsim next --iccid prints that one again'
   throw new Failure('unusable', `the receipts contradict each other or ${directory}`, hint)
 }
@@ -160,10 +161,14 @@ function planOf(directory: string, receipts: readonly Receipt[]): Plan {
   const recorded = records(directory).map((each) => ({ ...each, time: '', station: '', source: directory }))
   const said: Statement[] = [...receipts.filter(({ to }) => to === undefined), ...byFiles, ...recorded]
   // A record does not say when: it comes last.
-  said.sort((a, b) => Number(a.time === '') - Number(b.time === '') || (a.time < b.time ? -1 : 1))
+  said.sort(
+    (a, b) =>
+      Number(a.time === '') - Number(b.time === '') || (a.time < b.time ? -1 : Number(a.time > b.time)),
+  )
   const byIccid = Map.groupBy(said, ({ iccid }) => iccid)
-  const lines: Plan['lines'] = { used: [], aside: [], missing: [], contradictions: [] }
-  const plan: Plan = { used: new Map(), aside: [], records: [], elsewhere: [], lines }
+  const contradictions = { 'two devices': [], 'two profiles': [] }
+  const lines: Plan['lines'] = { used: [], aside: [], missing: [], elsewhere: [], ...contradictions }
+  const plan: Plan = { used: new Map(), aside: [], records: [], lines }
   const known = new Set(used.map(iccidOf))
   const free = new Map<string, string | Held>([...aside, ...unused].sort().map((name) => [name, name]))
   for (const each of held) free.set(each.name, each)
@@ -182,12 +187,12 @@ function planOf(directory: string, receipts: readonly Receipt[]): Plan {
       plan.aside.push(each)
       plan.used.set(name, adopted(name, all))
       owners.set(iccid, adopted(name, all).device)
-      for (const holder of holdersOf(all)) lines.used.push(`used: ${lineOf(holder)}`)
+      lines.used.push(...holdersOf(all).map(lineOf))
     } else if (receipt !== undefined) {
       plan.aside.push(each)
-      lines.aside.push(`aside: ${iccid} left for ${receipt.to}: ${sourceOf(receipt)}`)
+      lines.aside.push(`${iccid} left for ${receipt.to}: ${sourceOf(receipt)}`)
     } else if (lies.has(name) || (typeof each !== 'string' && each.move !== undefined))
-      lines.aside.push(`aside: ${iccid} was leaving, and no receipt says where it is`)
+      lines.aside.push(`${iccid} was leaving, and no receipt says where it is`)
   }
   for (const name of free.keys()) known.add(iccidOf(name))
   if (receipts.length > 0 && !receipts.some(({ iccid }) => known.has(iccid))) {
@@ -196,14 +201,12 @@ function planOf(directory: string, receipts: readonly Receipt[]): Plan {
   }
   for (const [iccid, all] of byIccid) {
     const holders = holdersOf(all)
-    if (!known.has(iccid) && holders.every((each) => each.directory !== here)) plan.elsewhere.push(...holders)
-    else if (!known.has(iccid)) {
-      // The copy was made while a call gave the file its new name.
-      if (holders.length === 1) owners.set(iccid, holders[0]?.device)
-      lines.missing.push(...holders.map((each) => `missing: ${lineOf(each)}`))
-    }
-    if (holders.length > 1)
-      lines.contradictions.push(...holders.map((each) => `two devices: ${lineOf(each)}`))
+    if (holders.length > 1) lines['two devices'].push(...holders.map(lineOf))
+    if (known.has(iccid)) continue
+    // A copy that is made while a call gives a file its new name can lack both.
+    const isMissing = holders.some((each) => each.directory === here)
+    lines[isMissing ? 'missing' : 'elsewhere'].push(...holders.map(lineOf))
+    if (isMissing && holders.length === 1) owners.set(iccid, holders[0]?.device)
   }
   for (const [device, all] of Map.groupBy(said, (each) => each.device)) {
     if (device === null) continue
@@ -211,8 +214,7 @@ function planOf(directory: string, receipts: readonly Receipt[]): Plan {
     if (own !== undefined && !hasRecord.has(device)) plan.records.push({ device, iccid: own.iccid })
     if (all.length === 1) continue
     const profiles = [...Map.groupBy(all, ({ iccid }) => iccid).values()].flatMap(([first]) => first ?? [])
-    if (profiles.length > 1)
-      lines.contradictions.push(...profiles.map((each) => `two profiles: ${lineOf(each)}`))
+    if (profiles.length > 1) lines['two profiles'].push(...profiles.map(lineOf))
   }
   return plan
 }

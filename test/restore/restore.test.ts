@@ -138,7 +138,7 @@ describe('what receipts name', () => {
       'used: nobody known has 2: station line-1, r.jsonl:2',
       'aside: 3 left for stick: station line-1, r.jsonl:3',
       '2 profiles would be marked used, as the receipts of line-1 say',
-      '1 profile not in profiles, but perhaps elsewhere',
+      '1 profile elsewhere; -v names them',
       '1 profile aside: if one is nowhere else, remove .aside from its name',
       'nothing was changed',
     ])
@@ -194,6 +194,21 @@ describe('a backup from the middle of something', () => {
         .map(({ device }) => device)
         .sort(),
     ).toEqual(['SN-1', 'SN-2'])
+  })
+
+  test('may lack what was about to get its new name: the device gets no other profile', async () => {
+    const directory = directoryOf([1])
+    const path = fileOf(receipt(2, 'SN-2', { directory }), receipt(1, null), receipt(3, null, { directory }))
+    expect((await restored(directory, [path])).slice(1, 4)).toEqual([
+      'missing: SN-2 has 2: station line-1, r.jsonl:1',
+      'missing: nobody known has 3: station line-1, r.jsonl:3',
+      '1 profile marked used, as the receipts of line-1 say',
+    ])
+    expect(records(directory)).toEqual([{ device: 'SN-2', iccid: iccid(2) }])
+    // It was found.
+    writeFileSync(join(directory, file(2)), stored(2))
+    await restored(directory, [])
+    expect(textOf(directory, 2).device).toBe('SN-2')
   })
 
   test('without any receipt: nothing else becomes used', async () => {
