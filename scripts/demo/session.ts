@@ -21,7 +21,7 @@ const API_KEY = 'demo-key'
 const FIRST_ICCID = 1
 
 const COMMANDS = [
-  'softsim fetch -n 50 -o profiles',
+  'softsim fetch --stock 50 -o profiles',
   'export SOFTSIM_RECEIPT=receipt.jsonl',
   'softsim next -k softsim.pem -i profiles --device SN-0042',
   'softsim next -k softsim.pem -i profiles --device SN-0042',
@@ -50,7 +50,7 @@ export async function session(
   })
   try {
     const steps: Step[] = []
-    const env = { ...process.env, SOFTSIM_API_KEY: API_KEY }
+    const env = { ...process.env, SOFTSIM_API_KEY: API_KEY, SOFTSIM_STATION: 'line-1' }
     for (const command of COMMANDS) {
       const [first, ...args] = command.split(' ')
       if (first === 'export') {
