@@ -13,6 +13,7 @@ import {
   flushDirectory,
   flushFile,
   namesIn,
+  patiently,
   prepare,
   read,
   remove,
@@ -101,7 +102,8 @@ export function identityOf(directory: string): string {
 /** Writes into a new file who it is. */
 function describe(path: string, before: readonly string[]): void {
   const { ino, birthtimeNs } = lstatSync(path, { bigint: true })
-  writeFileSync(path, JSON.stringify({ inode: String(ino), birth: String(birthtimeNs), before }))
+  const text = JSON.stringify({ inode: String(ino), birth: String(birthtimeNs), before })
+  patiently(() => writeFileSync(path, text))
   flushFile(path)
 }
 
