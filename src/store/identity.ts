@@ -38,7 +38,7 @@ const MOST_LOOKED_AT = 100
 
 interface Identity {
   readonly id: string
-  /** Those that the directory had before it was restored. */
+  /** Those of the directory before it was restored. */
   readonly before: readonly string[]
   readonly isCopied: boolean
 }
@@ -58,8 +58,8 @@ function parse(id: string, path: string): Identity | undefined {
   const said = typeof birth === 'string' && /^\d+$/.test(birth) ? BigInt(birth) : 0n
   const distance = said < now.birthtimeNs ? now.birthtimeNs - said : said - now.birthtimeNs
   // A file system that does not tell the time of birth says 0.
-  const isTold = said % COARSE !== 0n && now.birthtimeNs % COARSE !== 0n
-  const isCopied = isTold && distance > (inode === String(now.ino) ? REUSED : ROUNDED)
+  const isKnown = said % COARSE !== 0n && now.birthtimeNs % COARSE !== 0n
+  const isCopied = isKnown && distance > (inode === String(now.ino) ? REUSED : ROUNDED)
   return { id, before: Array.isArray(before) ? before.map(String) : [], isCopied }
 }
 
@@ -80,7 +80,7 @@ export function identityIn(directory: string): string {
   throw new Failure('disk', `${directory} is gone, or has lost ${IDENTITY}`, hint)
 }
 
-/** All identities that a directory has or had. */
+/** The identity of a directory, and all before it. */
 export const identitiesOf = (directory: string): string[] =>
   allIn(directory).flatMap(({ id, before }) => [id, ...before])
 
@@ -107,7 +107,7 @@ function describe(path: string, before: readonly string[]): void {
   flushFile(path)
 }
 
-/** Gives a directory an identity of its own, which knows those that it had. There is one at any time. */
+/** Gives a directory an identity of its own, which knows those before it. There is one at any time. */
 export function renewIdentity(directory: string): void {
   const before = new Set(identitiesOf(directory))
   if (before.size === 0) return void identityOf(directory)

@@ -33,7 +33,7 @@ export interface Receipt {
   readonly iccid: string
   /** Null if the call named none. */
   readonly device: string | null
-  /** The full path of the directory that had the profile. */
+  /** The full path of the directory that the profile was in. */
   readonly directory: string
   /** It was handed out before. */
   readonly again?: true

@@ -124,7 +124,7 @@ describe('what receipts name', () => {
     )
     expect(everything(directory)).toEqual(before)
     expect(identity(directory)).not.toEqual(id)
-    // Each identity that it had is known.
+    // It still knows its first identity.
     await restored(directory, [fileOf(left(4, directory))])
     expect(shown(directory)).toEqual(['2.aside', '4.aside', '__1', '__3'])
   })

@@ -98,7 +98,7 @@ const JUDGED: [words: string, isCopy: boolean, Said][] = [
   ['the number of a removed file', true, (inode, birth) => ({ inode, birth: birth - SECOND })],
   ['a server with other numbers', false, (inode, birth) => ({ inode: inode + 1n, birth: birth - 99n })],
   ['fewer digits over SMB', false, (inode, birth) => ({ inode, birth: birth - 99n })],
-  ['a disk that told no birth', false, (inode) => ({ inode: inode + 1n, birth: 0n })],
+  ['a disk that does not tell the birth', false, (inode) => ({ inode: inode + 1n, birth: 0n })],
   [
     'FAT in another time zone',
     false,
