@@ -13,7 +13,6 @@ export interface Verdict {
 export interface Limits {
   readonly timeoutMs: number
   readonly stop: AbortSignal
-  /** Gets each line. */
   readonly hear: (line: string) => void
 }
 
@@ -31,7 +30,6 @@ export class Answer {
   last = ''
   /** Whether the right ICCID was named, if one must be. */
   isNamed: boolean
-  /** The line that is a pass. */
   passed: string | undefined
   /** What has no end of a line yet, for each stream. */
   readonly #rests: string[] = []

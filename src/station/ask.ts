@@ -2,9 +2,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isatty, type ReadStream } from 'node:tty'
 import { stripVTControlCharacters } from 'node:util'
+import { Failure } from '../failure.ts'
 
 /** The shift ends: `exit`, the end of the list or of the terminal, Ctrl-C. */
-export class EndOfShift extends Error {}
+export class EndOfShift extends Failure {}
 
 /** Scanners may frame what they read with the first two. The second one is also Ctrl-C, the third Ctrl-D. */
 const [STX, ETX, EOT] = ['\x02', '\x03', '\x04']
@@ -23,7 +24,6 @@ export class Keyboard {
   readonly #stop: AbortController
   /** The answer to the next question, if it is known. */
   kept: string | undefined
-  /** Standard input has nothing more. */
   hasEnded = false
   /** Lines that nobody has asked for yet. */
   #lines: string[] = []
@@ -55,7 +55,8 @@ export class Keyboard {
       if (!this.isTerminal) this.#show(line ?? '')
     }
     this.#show('\n')
-    if (line === undefined || (!isSecret && line.trim().toLowerCase() === 'exit')) throw new EndOfShift()
+    if (line === undefined || (!isSecret && line.trim().toLowerCase() === 'exit'))
+      throw new EndOfShift('interrupted', 'interrupted', 'nothing was claimed')
     return isSecret ? line : line.trim()
   }
 

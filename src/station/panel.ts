@@ -6,14 +6,11 @@ import { EndOfShift } from './ask.ts'
 import { minuteOf } from './report.ts'
 import type { Shift } from './settings.ts'
 
-/** A device at its place. */
 export interface Slot {
-  /** From 1. */
   readonly number: number
   readonly device: string
   /** A person says that it is another device than one whose serial number looks alike. */
   readonly isNew: boolean
-  /** Whether it has passed before. */
   readonly hasPassed: boolean
 }
 
@@ -29,9 +26,9 @@ export async function scanPanel(shift: Shift): Promise<Slot[]> {
     if (isFresh) await dropEarly(shift)
     const slot = await scan(shift, number, panel).catch((error) => {
       // The last panel of a list may have empty slots.
-      if (!(error instanceof EndOfShift) || keyboard.isTerminal || !keyboard.hasEnded || panel.length === 0)
-        throw error
-      return 'skip' as const
+      const isLast = keyboard.hasEnded && !keyboard.isTerminal && panel.length > 0
+      if (isLast && error instanceof EndOfShift) return 'skip' as const
+      throw error
     })
     isFresh = slot === 'again'
     if (!isFresh) number++
@@ -66,7 +63,7 @@ async function scan(shift: Shift, number: number, panel: readonly Slot[]): Promi
     say(`Device ${other.device} is in this panel already.`)
   } catch (error) {
     if (!(error instanceof UsageError)) throw error
-    if (answer !== '') shift.refused.push(answer)
+    if (!keyboard.isTerminal) shift.refused.push(answer)
     say(`${error.message}. Nothing was programmed: ${error.hint}`)
   }
   return 'again'
@@ -94,7 +91,6 @@ async function check(shift: Shift, number: number, device: string): Promise<Slot
   return slot
 }
 
-/** @throws {EndOfShift} */
 async function confirm(shift: Shift, question: string): Promise<boolean> {
   const { size, keyboard, say } = shift
   await dropEarly(shift)
@@ -113,7 +109,7 @@ async function confirm(shift: Shift, question: string): Promise<boolean> {
 
 /** A directory that has forgotten a device would give it a second profile; one that is not there has forgotten nothing. */
 function isElsewhere({ directory, receipt, receipts, say }: Shift, device: string): boolean {
-  const from = receipts.get(device)?.directory
+  const from = receipts.get(device)
   if (from === undefined) return false
   if (existsSync(from) && realpathSync(from) !== realpathSync(directory)) {
     say(`Device ${device} has a profile from another directory: program it from ${from}.`)

@@ -10,7 +10,6 @@ const isWindows = process.platform === 'win32'
 const GRACE_MS = 5000
 /** What a program has started may keep its output open. */
 const LAST_WORDS_MS = 500
-
 /** What only softsim may know. */
 const SECRETS = { SOFTSIM_API_KEY: undefined, SOFTSIM_KEY_PASSPHRASE: undefined }
 

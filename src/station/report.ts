@@ -4,29 +4,22 @@ import { records, resultsOf, stationName } from '../store/directory.ts'
 import { several } from '../words.ts'
 import type { Settings, Shift } from './settings.ts'
 
-/** The most devices that the banner names. */
 const MOST_NAMED = 20
 
-/** Local time, to the minute. */
-export function minuteOf(time: string): string {
-  const at = new Date(time)
-  const local = new Date(at.getTime() - at.getTimezoneOffset() * 60_000)
-  return local.toISOString().slice(0, 16).replace('T', ' ')
-}
+/** Local time, to the minute. In Sweden, it is written as in ISO 8601. */
+export const minuteOf = (time: string): string => new Date(time).toLocaleString('sv-SE').slice(0, 16)
 
 export function banner({ directory, keyPath, receipt, ports, program, size, baud, left }: Shift): string {
   const devices = records(directory).map(({ device }) => device)
   const open = devices.filter((device) => resultsOf(directory, device).at(-1)?.result !== 'pass').sort()
   const names = open.length > 0 ? `: ${open.slice(0, MOST_NAMED).join(', ')}` : ''
-  const panel = size > 1 ? `, panel of ${size}` : ''
+  const how = program === undefined ? `, ${baud} baud` : size > 1 ? `, panel of ${size}` : ''
   return [
     `Station:     ${stationName()}`,
     `Profiles:    ${resolve(directory)}, ${left} unused`,
     `Key:         ${resolve(keyPath)}`,
     `Receipts:    ${resolve(receipt)}`,
-    program === undefined
-      ? `Ports:       ${ports.join(' ')}, ${baud} baud`
-      : `Program:     ${program}${panel}`,
+    `${program ? 'Program:' : 'Ports:  '}     ${program ?? ports.join(' ')}${how}`,
     `Not passed:  ${several(open.length, 'device')} with a profile${names}${open.length > MOST_NAMED ? ', ...' : ''}`,
   ].join('\n')
 }
@@ -39,12 +32,11 @@ export function stockLine(left: number, { size, lowStock }: Settings): string {
 }
 
 /** What became of the devices of a shift. */
-export function endLine({ devices, refused, keyboard }: Shift): string {
+export function endLine({ devices, refused }: Shift): string {
   const open = notPassed(devices)
   const passed = `${several(devices.size - open.length, 'device')} passed`
-  const unused =
-    keyboard.isTerminal || refused.length === 0 ? '' : `; no serial numbers: ${refused.join(', ')}`
-  return `End of the shift: ${passed}${open.length > 0 ? `; not passed: ${open.join(', ')}` : ''}${unused}`
+  const named = open.length > 0 ? `; not passed: ${open.join(', ')}` : ''
+  return `End of the shift: ${passed}${named}${refused.length > 0 ? `; no serial numbers: ${refused.join(', ')}` : ''}`
 }
 
 export const notPassed = (devices: ReadonlyMap<string, boolean>): string[] =>

@@ -1,6 +1,6 @@
 /** What a shift needs to know, and what it knows while it goes on. */
 import type { PrivateKey } from '../key/private-key.ts'
-import type { Receipt, ReceiptFile } from '../store/directory.ts'
+import type { ReceiptFile } from '../store/directory.ts'
 import type { Messages } from '../words.ts'
 import type { Keyboard } from './ask.ts'
 
@@ -10,7 +10,6 @@ export interface Settings {
   readonly receipt: string
   /** One for each slot of the panel; none if there is a program. */
   readonly ports: readonly string[]
-  /** A path. */
   readonly program: string | undefined
   /** How many slots the panel has. */
   readonly size: number
@@ -35,8 +34,8 @@ export interface Shift extends Settings {
   readonly keyboard: Keyboard
   readonly key: PrivateKey
   readonly stop: AbortSignal
-  /** The last receipt of each device that this station has programmed. */
-  readonly receipts: Map<string, Receipt>
+  /** The directory that each device has its profile from, by the receipts of this station. */
+  readonly receipts: Map<string, string>
   readonly receiptFile: ReceiptFile
   /** The devices of this shift, and whether each has passed. */
   readonly devices: Map<string, boolean>

@@ -1,6 +1,6 @@
 /** A shift at a station: asks for devices, hands each its profile, and records whether it has passed. */
 import { join, resolve } from 'node:path'
-import { Failure, reasonOf, UnusableProfile } from '../failure.ts'
+import { Failure, reasonOf } from '../failure.ts'
 import { decryptor, wrongKey } from '../key/decrypt.ts'
 import { PassphraseFailure, type PrivateKey, readKey } from '../key/private-key.ts'
 import { type HandedOut, handOut } from '../next/next.ts'
@@ -16,7 +16,7 @@ import { banner, endLine, notPassed, stockLine } from './report.ts'
 import type { Settings, Shift } from './settings.ts'
 
 /** So many profiles are tried with the key before the shift. */
-const TRIED = 16
+const TRIED = 5
 /** After these, other devices can still be programmed. */
 const BEARABLE = ['no-profiles', 'unusable', 'has-profile']
 const AGAIN = 'scan the devices that have not passed again: each gets the same profile'
@@ -34,16 +34,13 @@ export async function runShift(settings: Settings): Promise<void> {
     const { unused, used } = store.look(directory)
     await checkKey(key, directory, [...unused, ...used.map(store.usedName)].slice(0, TRIED))
     const receiptFile = store.openReceipt(receipt, [directory])
-    const given = store.readReceipts([receipt]).map((each) => [each.device ?? '', each] as const)
+    const given = store.readReceipts([receipt]).map((each) => [each.device ?? '', each.directory] as const)
     const shift: Shift = {
       ...{ ...settings, say, keyboard, key, stop: stop.signal, receiptFile },
       ...{ receipts: new Map(given), devices: new Map(), refused: [], left: unused.length },
     }
     say(banner(shift))
     await work(shift)
-  } catch (error) {
-    if (error instanceof EndOfShift) throw new Failure('interrupted', 'interrupted', 'nothing was claimed')
-    throw error
   } finally {
     keyboard.close()
   }
@@ -64,22 +61,16 @@ async function keyOf({ keyPath, passphrase, messages, show }: Settings, keyboard
 /** A wrong key is found out before the first device. @throws {Failure} `key` */
 async function checkKey(key: PrivateKey, directory: string, names: readonly string[]): Promise<void> {
   const decrypt = await decryptor(key, 1)
-  let locked = 0
-  for (const name of names) {
-    try {
-      await decrypt(Buffer.from(parseStored(store.readText(join(directory, name)) ?? '').profile, 'base64'))
-      return
-    } catch (error) {
-      if (!(error instanceof UnusableProfile)) throw error
-      if (error.fault === 'locked') locked++
-    }
-  }
-  if (locked > 0 && locked === names.length) throw wrongKey(key, locked)
+  const open = async (name: string) =>
+    decrypt(Buffer.from(parseStored(store.readText(join(directory, name)) ?? '').profile, 'base64'))
+  const tried = await Promise.allSettled(names.map(open))
+  const isWrong = tried.every((each) => each.status === 'rejected' && each.reason.fault === 'locked')
+  if (isWrong && names.length > 0) throw wrongKey(key, names.length)
 }
 
 /** Goes on until the shift ends, and says what became of its devices. */
 async function work(shift: Shift): Promise<void> {
-  const { say, stop, devices, refused, keyboard } = shift
+  const { say, stop, devices, refused } = shift
   try {
     while (!stop.aborted) {
       say(stockLine(shift.left, shift))
@@ -93,7 +84,7 @@ async function work(shift: Shift): Promise<void> {
   const open = notPassed(devices).length
   if (stop.aborted) throw new Failure('interrupted', 'interrupted', open > 0 ? AGAIN : 'all devices passed')
   if (open > 0) throw new Failure('partial', `${several(open, 'device')} did not pass`, AGAIN)
-  if (!keyboard.isTerminal && refused.length > 0)
+  if (refused.length > 0)
     throw new Failure('partial', 'the list has lines that are no serial numbers', 'correct and repeat them')
 }
 
@@ -143,8 +134,8 @@ async function takeProfiles(shift: Shift, panel: readonly Slot[]): Promise<Map<s
       for (const each of profiles) handed.set(each.device ?? '', each)
     })
   }
-  for (const [device, { iccid, isAgain }] of handed) {
-    shift.receipts.set(device, receiptOf(shift, device, iccid))
+  for (const [device, { isAgain }] of handed) {
+    shift.receipts.set(device, resolve(directory))
     if (!isAgain) shift.left--
   }
   // Other stations take profiles, too.
@@ -176,14 +167,24 @@ async function programDevice(shift: Shift, slot: Slot, profile: HandedOut, port?
 }
 
 /** Beside the record of the device, for all stations of the directory; and in the receipt, which survives the disk. */
-function record(shift: Shift, device: string, iccid: string, { isPassed, note }: Verdict): void {
-  const receipt = receiptOf(shift, device, iccid)
+function record(
+  { directory, receiptFile }: Shift,
+  device: string,
+  iccid: string,
+  { isPassed, note }: Verdict,
+) {
+  const [time, station] = [new Date().toISOString(), store.stationName()]
   const result = { result: isPassed ? 'pass' : 'fail', ...(note !== '' && { note }) } as const
-  store.addResult(shift.directory, device, { ...result, station: receipt.station, time: receipt.time })
-  shift.receiptFile.append([{ ...receipt, ...result }])
-}
-
-function receiptOf(shift: Shift, device: string, iccid: string): store.Receipt {
-  const [time, directory] = [new Date().toISOString(), resolve(shift.directory)]
-  return { time, station: store.stationName(), iccid, device, directory }
+  try {
+    store.addResult(directory, device, { ...result, station, time })
+  } catch (error) {
+    const what = `the result of device ${device} can't be recorded: ${reasonOf(error)}`
+    throw new Failure(
+      'disk',
+      what,
+      'check the disk; then scan the device again: it gets the same profile',
+      error,
+    )
+  }
+  receiptFile.append([{ time, station, iccid, device, directory: resolve(directory), ...result }])
 }

@@ -1,511 +1,466 @@
-/** What a station does, as one table: each script for stations is tested with it. No case needs a serial port or a terminal. */
+/** What a station does, as one table. */
 import { cpSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { introduce } from '../../src/store/identity.ts'
 import { iccid } from '../support/profiles.ts'
+import type { Place } from './place.ts'
 
 export interface Run {
-  readonly settings?: Readonly<Record<string, string>>
-  /** Settings whose values mean something else in softsim-station.cmd. */
-  readonly inCmd?: Readonly<Record<string, string>>
-  readonly args?: readonly string[]
-  /** What is typed for each panel; `exit` follows. */
+  readonly options?: readonly string[]
+  readonly env?: Readonly<Record<string, string>>
+  /** The answers to its questions; `exit` follows. */
   readonly typed?: readonly string[]
-  /** What is typed before, such as a passphrase. */
-  readonly secret?: string
-  /** What the station says, in this order. Words of softsim begin with `softsim:`. */
+  /** Standard input, in place of a terminal. */
+  readonly list?: string
+  /** What a device at a port answers to each profile; `{line}` is what it got. */
+  readonly port?: readonly string[]
+  /** What is shown, in this order. `*` stands for anything in a line. */
   readonly says?: readonly string[]
   readonly never?: readonly string[]
   readonly code?: number
-  /** Device and result of all attempts until then: `SN-1 fail, SN-1 pass`. */
+  /** Of all runs until then. */
   readonly results?: string
-  /** All receipts until then: which device got which profile, counted from 1: `SN-1 1, SN-2 2`. */
   readonly given?: string
-  /** The station that all results and receipts name. */
-  readonly station?: string
-  /** Slot, device and line of all that was programmed until then; the profile stands as `#`. */
+  /** Slot, device and what the program reads, of all runs until then; the profile stands as `#`. */
   readonly programmed?: readonly string[]
-  /** What is done in the station's directory before. */
-  readonly first?: (place: string) => void
+  /** What is done before. */
+  readonly first?: (place: Place) => void
 }
 
 export interface Case extends Run {
   readonly name: string
-  /** How many profiles there are. */
   readonly stock?: number
-  /** Why softsim-station.cmd can't do it. */
-  readonly notInCmd?: string
-  /** A copy must be recognised: Wine tells no time of birth. */
-  readonly birth?: true
+  readonly digits?: 19
   /** The station is started again. */
   readonly again?: Run
 }
 
 const put =
   (...names: string[]) =>
-  (place: string) => {
+  (place: Place) => {
     for (const name of names) {
       const [file = '', text = ''] = name.split('=')
-      writeFileSync(join(place, file), text)
+      place.put(file, text)
     }
   }
-const remove = (name: string) => (place: string) => rmSync(join(place, name), { recursive: true })
-const rename = (from: string, to: string) => (place: string) => renameSync(join(place, from), join(place, to))
-const backUp = (place: string) => cpSync(join(place, 'profiles'), join(place, 'backup'), { recursive: true })
-/** As a directory that fetch has made, and that was not used. */
-const knowItself = (place: string) => introduce(join(place, 'profiles'))
-type Change = (place: string) => void
-const both = (one: Change, other: Change) => (place: string) => {
-  one(place)
-  other(place)
-}
-const restore = both(remove('profiles'), rename('backup', 'profiles'))
-/** As if the directory had had another path: then its receipts do not say that it is a backup. */
-const forgetPath = (place: string) => {
-  const path = join(place, 'receipt.jsonl')
-  writeFileSync(path, readFileSync(path, 'utf8').replaceAll('"directory":"', '"directory":"/before'))
+const remove =
+  (...names: string[]) =>
+  (place: Place) => {
+    for (const name of names) rmSync(place.path(name), { recursive: true })
+  }
+const rename = (from: string, to: string) => (place: Place) => renameSync(place.path(from), place.path(to))
+const locked = (place: Place) =>
+  writeFileSync(place.path('softsim.pem'), readFileSync(place.path('locked.pem')))
+const backUp = (place: Place) => cpSync(place.path('profiles'), place.path('backup'), { recursive: true })
+const goBack = (place: Place) => {
+  // An own identity: nobody can tell that it is a backup.
+  rmSync(place.path('profiles'), { recursive: true })
+  cpSync(place.path('backup'), place.path('profiles'), { recursive: true })
+  for (const name of ['.identity', '.devices'])
+    rmSync(place.path(`profiles/${name}`), { recursive: true, force: true })
 }
 
-const NO_PATTERNS = 'it has no regular expressions'
-const NO_TIMEOUT = 'it has no TIMEOUT'
-const NOT_A_SERIAL = 'This is not a serial number of a device.'
-const FAILED = 'failed. Scan it again to repeat: it gets the same profile.'
+const FAILED = 'Scan it again to repeat: it gets the same profile.'
 const ok = (...serials: string[]) => serials.map((serial) => `Device ${serial} is programmed.`)
-
-const COPY = 'softsim: error: profiles is a copy, or came back from a backup'
-/** The next start is refused before anything is asked. */
-const REFUSED = {
-  ...{ typed: ['SN-2'], says: [COPY, 'softsim: hint: nothing was claimed'], code: 10 },
-  never: ['rofiles left', 'Serial number'],
-}
 
 type More = Omit<Case, 'name'>
 const scans = (name: string, typed: readonly string[], more: More = {}): Case => ({ name, typed, ...more })
-const sets = (name: string, settings: Record<string, string>, more: More) => ({ name, settings, ...more })
-
 /** The station does not start. */
-const refuses = (name: string, settings: Record<string, string>, said: string, notInCmd?: string): Case => ({
-  ...{ name, settings, says: [said], code: 2, ...(notInCmd && { notInCmd }) },
+const refuses = (name: string, options: readonly string[], said: string, more: More = {}): Case => ({
+  ...{ name, options, says: [said], never: ['Serial number'], code: 2, typed: [] },
+  ...more,
 })
-const isNoNumber = (setting: string, notInCmd?: string) =>
-  refuses(
-    `${setting} is not a number`,
-    Object.fromEntries([setting.split('=')]),
-    `${setting} is not a number.`,
-    notInCmd,
-  )
+const atPort = (name: string, port: readonly string[], more: More): Case => ({
+  name,
+  port,
+  typed: ['SN-1'],
+  ...more,
+})
+const PANEL = ['--panel', '2']
 
 const START: Case[] = [
   {
-    name: '--help prints the settings',
-    args: ['--help'],
-    says: ['Usage: softsim-station [PORT...]', 'PROFILES   the directory of profiles', 'plain text.'],
-    never: ['Profiles left'],
-  },
-  {
-    name: 'an option is not a port',
-    args: ['--port'],
-    says: ['--port is not a serial port. Settings are environment variables: see softsim-station --help.'],
-    code: 2,
-  },
-  {
     name: 'the banner says what is used',
     says: [
-      ...['Profiles:  *profiles', 'Key:       *softsim.pem'],
-      ...['Receipts:  *receipt.jsonl', 'Results:   *results.csv'],
-      'Program:   *program-device*, panel of 1',
-      'profiles left: 5',
+      ...['Station:     *', 'Profiles:    */profiles, 5 unused', 'Key:         */softsim.pem'],
+      ...[
+        'Receipts:    */receipt.jsonl',
+        'Program:     ./program-device',
+        'Not passed:  0 devices with a profile',
+      ],
+      ...['WARNING: profiles left: 5. Fetch more.', 'End of the shift: 0 devices passed'],
     ],
   },
-  ...['STATION', 'SOFTSIM_STATION'].map((setting) => ({
-    name: `${setting} is the name of the station: the banner has it, and so have results and receipts`,
-    settings: { [setting]: 'line-1b' },
+  {
+    name: 'the names of directory, key, receipt and station from variables',
+    first: (place) => {
+      rename('profiles', 'stock')(place)
+      rename('softsim.pem', 'line.pem')(place)
+    },
+    env: {
+      ...{ SOFTSIM_DIR: 'stock', SOFTSIM_KEY_FILE: 'line.pem' },
+      ...{ SOFTSIM_RECEIPT: 'line.jsonl', SOFTSIM_STATION: 'line-1b' },
+    },
     typed: ['SN-1'],
-    says: ['Station:   line-1b', ...ok('SN-1')],
-    station: 'line-1b',
-  })),
-  refuses('a station whose name has a comma', { STATION: 'line,1' }, 'STATION=line,1 is not a name'),
-  ...['PROFILE', 'KEYS', 'RECEIPTS', 'RESULT', 'SERIAL', 'LOWSTOCK'].map((name) => ({
-    name: `${name} is not a setting`,
-    settings: { [name]: 'x' },
-    says: [`WARNING: ${name} is not a setting. See softsim-station --help.`, 'profiles left: 5'],
-  })),
-  scans('SOFTSIM_DIR stands for PROFILES', ['SN-1'], {
-    first: rename('profiles', 'stock'),
-    settings: { SOFTSIM_DIR: 'stock' },
-    given: 'SN-1 1',
+    says: ['Station:     line-1b', '/stock, 5 unused', '/line.pem', '/line.jsonl', ...ok('SN-1')],
+  },
+  refuses('a station whose name has a control character', [], 'SOFTSIM_STATION', {
+    env: { SOFTSIM_STATION: 'a\tb' },
   }),
-  sets(
-    'SOFTSIM_KEY_FILE stands for KEY',
-    { SOFTSIM_KEY_FILE: 'line.pem' },
-    { first: rename('softsim.pem', 'line.pem'), says: ['Key:       *line.pem'] },
-  ),
-  sets('SOFTSIM_RECEIPT is RECEIPT', { SOFTSIM_RECEIPT: 'line.jsonl' }, { says: ['Receipts:  *line.jsonl'] }),
-  ...['PANEL=x', 'PANEL=-1', 'BAUD=9600x', 'LOW_STOCK=fifty', 'LOW_STOCK=010', 'LOW_STOCK=123456789'].map(
-    (each) => isNoNumber(each),
-  ),
-  isNoNumber('TIMEOUT=x', NO_TIMEOUT),
-  refuses('a panel without slots', { PANEL: '0' }, 'PANEL is 0.'),
-  refuses('a frame without a place for it', { SEND: 'AT+SOFTSIM' }, 'SEND has no %s for the profile.'),
-  refuses('READ without a group', { READ: 'ICCID' }, 'READ has no (...) around the ICCID.', NO_PATTERNS),
-  ...['PASS', 'SERIALS'].map((name) =>
-    refuses(`${name} that is none`, { [name]: '(' }, '( is not a regular expression.', NO_PATTERNS),
-  ),
-  refuses('a log that can’t be written', { LOG: './no/log.txt' }, "Can't write ./no/log.txt."),
-  refuses('results that can’t be written', { RESULTS: './no/results.csv' }, "Can't write ./no/results.csv."),
+  refuses('neither port nor program', [], 'no port and no program is named', { port: [] }),
+  refuses('a port and a program', ['--port', '/dev/null'], 'a station has ports or a program, not both'),
+  refuses('a panel without slots', ['--panel', '0'], 'the value of --panel is not a whole number'),
+  refuses('a speed that is no number', ['--baud', '9600x'], 'the value of --baud is not a whole number'),
+  refuses('a frame without a place for it', ['--send', 'AT+SOFTSIM'], '--send has no %s for the profile'),
+  refuses('--read without a group', ['--read', 'ICCID'], '--read has no (...) around the ICCID'),
+  refuses('a pattern that is none', ['--read', '(('], 'the value of --read is not a regular expression'),
+  refuses('an answer of a port, with a program', ['--pass', 'OK'], '--pass, --fail and --baud are for ports'),
   refuses(
-    'a program that is missing',
-    { PROGRAM: 'no-such-program' },
-    'is not on the PATH. Or name a serial port.',
-  ),
-  refuses('a program that is missing, by its path', { PROGRAM: './none' }, './none does not exist'),
-  sets(
-    'a key that is missing: the hint names the setting',
-    { KEY: 'no.pem' },
-    { says: ['softsim: error: ', 'softsim: hint: check KEY '], never: [' -k'], code: 4 },
-  ),
-  sets(
-    'a directory that is missing: the hint names the setting',
-    { PROFILES: 'nowhere' },
+    'a receipt that can’t be written',
+    ['--receipt', 'no/r.jsonl'],
+    "can't write the receipt no/r.jsonl",
     {
-      says: ['softsim: error: directory nowhere does not exist', 'softsim: hint: check PROFILES'],
-      never: ['check -i'],
-      code: 3,
+      code: 9,
     },
   ),
-  sets(
-    'a directory one level too high',
-    { PROFILES: '.' },
-    { says: ['softsim: hint: did you mean PROFILES='], never: ['-i '], code: 3 },
+  refuses('a key that is missing', ['-k', 'no.pem'], "can't read the private key no.pem", { code: 4 }),
+  refuses('the key on standard input', ['-k', '-'], 'standard input is for serial numbers'),
+  refuses('a directory that is missing', ['-i', 'nowhere'], 'directory nowhere does not exist', { code: 3 }),
+  refuses(
+    'a format of serial numbers that is none',
+    [],
+    'SOFTSIM_DEVICE_FORMAT is not a regular expression',
+    {
+      env: { SOFTSIM_DEVICE_FORMAT: '(' },
+    },
+  ),
+  refuses(
+    'a key of other profiles: one error',
+    ['-k', 'other.pem'],
+    'the key other.pem does not decrypt any of 5',
+    {
+      ...{ code: 4, never: ['warning', 'Serial number'] },
+    },
   ),
   {
-    name: 'a key with a passphrase, and a list: the station does not take the first line for it',
-    first: rename('locked.pem', 'softsim.pem'),
-    says: ['has a passphrase, and standard input is a list: set SOFTSIM_KEY_PASSPHRASE.'],
-    code: 2,
-    notInCmd: 'it can’t tell a list',
+    name: 'a passphrase that is wrong is asked for again; it is not shown, and the program does not get it',
+    first: locked,
+    typed: ['another', 'a secret', 'SN-1', 'SN-2'],
+    says: ['Passphrase of softsim.pem: ', 'This passphrase is wrong.', ...ok('SN-1', 'SN-2')],
+    never: ['a secret', 'another'],
   },
-  scans('the passphrase of the key is asked for once, and the program does not get it', ['SN-1', 'SN-2'], {
-    first: rename('locked.pem', 'softsim.pem'),
-    secret: 'a secret',
-    says: ok('SN-1', 'SN-2'),
-    given: 'SN-1 1, SN-2 2',
-  }),
   scans('a passphrase in the environment is not asked for, and the program does not get it', ['SN-1'], {
-    first: rename('locked.pem', 'softsim.pem'),
-    settings: { SOFTSIM_KEY_PASSPHRASE: 'a secret' },
-    says: ok('SN-1'),
+    ...{
+      first: locked,
+      env: { SOFTSIM_KEY_PASSPHRASE: 'a secret', SOFTSIM_API_KEY: 'a-key' },
+      says: ok('SN-1'),
+    },
+    never: ['Passphrase'],
   }),
   {
-    name: 'a wrong passphrase',
-    first: rename('locked.pem', 'softsim.pem'),
-    secret: 'another',
-    says: ['softsim: error: the passphrase does not decrypt', 'softsim: hint: '],
-    code: 4,
+    name: 'a key with a passphrase, and a list: the first line is not taken for it',
+    ...{ first: locked, list: 'SN-1\n', code: 4, given: '' },
+    says: ['softsim.pem is protected with a passphrase', 'set SOFTSIM_KEY_PASSPHRASE'],
   },
 ]
 
 const SERIALS: Case[] = [
-  scans('a blank label', ['\nSN-1'], {
-    says: ['Nothing was read. Is the label blank?', ...ok('SN-1')],
-    given: 'SN-1 1',
-  }),
-  ...['yes', 'NO', 'Quit', 'help', 'SKIP'].map((word) => ({
-    name: `${word} is not a serial number`,
-    typed: [`${word}\nSN-1`],
-    says: ['is not a serial number. To end the shift, type exit.', ...ok('SN-1')],
-    given: 'SN-1 1',
-  })),
-  scans('EXIT ends the shift, too', ['EXIT', 'SN-1'], { says: ['End of the shift'], given: '' }),
-  ...['SN"1', 'SN 1', 'SN,1', 'SN!1', 'SN%1', 'SN&1', 'S'.repeat(129)].map((serial) => ({
-    name: `${serial.slice(0, 9)} is not a serial number`,
-    typed: [`${serial}\nSN-2`],
-    says: [NOT_A_SERIAL, ...ok('SN-2')],
-    given: 'SN-2 1',
-  })),
-  scans('what a serial number may have', ['a.B_c:1/2#3+4-5', '-1', 'S'.repeat(128)], {
-    given: `a.B_c:1/2#3+4-5 1, -1 2, ${'S'.repeat(128)} 3`,
+  scans('a blank label', ['', 'SN-1'], { says: ['nothing was read', ...ok('SN-1')], given: 'SN-1 1' }),
+  ...['yes', 'NO', 'Quit', 'help', 'SKIP'].map((word) =>
+    scans(`${word} is not a serial number`, [word, 'SN-1'], {
+      says: [
+        `${word} is no serial number. Nothing was programmed: to end the shift, type exit`,
+        ...ok('SN-1'),
+      ],
+      given: 'SN-1 1',
+    }),
+  ),
+  scans('EXIT ends the shift, too', ['EXIT', 'SN-1'], {
+    says: ['End of the shift: 0 devices passed'],
+    given: '',
   }),
   ...[
-    { serial: 'NOREAD', why: 'the scanner has read nothing' },
-    {
-      serial: 'SN-2,SN-3',
-      why: 'a list of serial numbers',
-      settings: { SERIALS: '.*' },
-      notInCmd: NO_PATTERNS,
-    },
-    {
-      serial: 'SN-X',
-      why: 'not what SOFTSIM_DEVICE_FORMAT describes',
-      settings: { SOFTSIM_DEVICE_FORMAT: 'SN-[0-9]' },
-    },
-  ].map(({ serial, why, ...more }) => ({
-    name: `softsim refuses ${serial}: ${why}`,
-    typed: [serial, 'SN-1'],
-    says: [
-      `softsim: error: the value of --device is ${serial}: ${why}`,
-      'Nothing was programmed: scan again.',
-      ...ok('SN-1'),
-      'End of the shift: 1 passed, 0 failed',
-    ],
-    never: [`Device ${serial} `],
-    given: 'SN-1 1',
-    results: 'SN-1 pass',
-    ...more,
-  })),
-  scans('a SOFTSIM_DEVICE_FORMAT that is wrong: the station does not start', ['SN-1'], {
-    settings: { SOFTSIM_DEVICE_FORMAT: '(' },
-    says: ['softsim: error: SOFTSIM_DEVICE_FORMAT is not a regular expression'],
-    never: ['rofiles left'],
-    given: '',
-    code: 2,
+    ['NOREAD', 'the scanner has read nothing'],
+    ['SN-2,SN-3', 'a list of serial numbers'],
+    ['00:00:00:00:00:00', 'what a script reads from an empty chip'],
+    ['C:/A123', 'a path'],
+  ].map(([serial = '', why = '']) =>
+    scans(`${serial}: ${why}`, [serial, 'SN-1'], {
+      says: [`${serial} is no serial number: ${why}. Nothing was programmed: `, ...ok('SN-1')],
+      ...{ given: 'SN-1 1', results: 'SN-1 pass' },
+    }),
+  ),
+  scans('what SOFTSIM_DEVICE_FORMAT does not describe', ['SN-X', 'SN-1'], {
+    ...{ env: { SOFTSIM_DEVICE_FORMAT: 'SN-[0-9]' }, given: 'SN-1 1' },
+    says: ['not what SOFTSIM_DEVICE_FORMAT describes', ...ok('SN-1')],
   }),
   scans(
-    'a serial number that softsim refuses in a panel: only its slot is scanned again',
-    ['SN-1\nERROR\nSN-2'],
+    'a serial number that is refused in a panel: only its slot is scanned again',
+    ['SN-1', 'ERROR', 'SN-2'],
     {
-      settings: { PANEL: '2' },
-      says: ['Nothing was programmed: scan again.', '2 passed, 0 failed, 0 repeated, 3 profiles left.'],
-      never: ['Device ERROR'],
+      options: PANEL,
       programmed: ['1 SN-1 #', '2 SN-2 #'],
     },
   ),
-  scans(
-    'a list with a byte order mark, from Windows',
-    ['\ufeffSN-1 \t\r', 'SN-2\r', 'SN-2\r', 'yes\r', 'exit\r'],
-    { given: 'SN-1 1, SN-2 2, SN-2 2', notInCmd: 'it asks for Enter before each device' },
-  ),
-  scans('blanks at both ends are cut off', ['  SN-1 '], { given: 'SN-1 1' }),
-  scans('upper and lower case are two devices', ['SN-a', 'sn-a'], { given: 'SN-a 1, sn-a 2' }),
-  scans('serial numbers of one’s own form, each as a whole', ['XX-1\nSN-1SN-1\nSN-1'], {
-    settings: { SERIALS: 'SN-[0-9]+' },
-    says: [`${NOT_A_SERIAL} SERIALS is SN-[0-9]+`, NOT_A_SERIAL, ...ok('SN-1')],
-    notInCmd: NO_PATTERNS,
+  scans('the frame of a scanner, and blanks', ['\x02SN-1\x03', ' SN-2 ', '\x02SN-3\x03\r\n'], {
+    given: 'SN-1 1, SN-2 2, SN-3 3',
   }),
+  scans('keys: backspace, and arrows that do nothing', ['SN-12\x7f', '\x1b[ASN-2\x1b[D'], {
+    given: 'SN-1 1, SN-2 2',
+  }),
+  scans('two spellings: another device, with yes', ['SN-a', 'sn-a', 'no', 'SN-A', 'yes'], {
+    says: [
+      'sn-a and SN-a: another device? Type yes, or no: ',
+      'SN-A and SN-a: another device?',
+      ...ok('SN-A'),
+    ],
+    given: 'SN-a 1, SN-A 2',
+  }),
+  scans('two spellings in a panel', ['00042', '42', 'SN-2'], {
+    ...{ options: PANEL, says: ['Device 00042 is in this panel already.'], given: '00042 1, SN-2 2' },
+  }),
+  scans(
+    'a panel with a twin of a known device, which is another one',
+    ['SN-1', 'skip', 'SN-2', 'sn-1', 'yes'],
+    {
+      ...{ options: PANEL, says: ok('SN-1'), programmed: ['1 SN-1 #', '1 SN-2 #', '2 sn-1 #'] },
+    },
+  ),
 ]
+
+const PASSED =
+  'Device SN-1 has passed, at * on 20*-*-* *:*. Is it this device? Type yes to program it again, or no: '
 
 const SHIFT: Case[] = [
   scans('one device after another', ['SN-1', 'SN-2'], {
-    says: [...ok('SN-1', 'SN-2'), 'End of the shift: 2 passed, 0 failed, 0 repeated, 3 profiles left.'],
-    never: ['is not finished'],
-    results: 'SN-1 pass, SN-2 pass',
-    programmed: ['1 SN-1 #', '1 SN-2 #'],
+    says: [...ok('SN-1', 'SN-2'), 'End of the shift: 2 devices passed'],
+    never: ['not passed'],
+    ...{ results: 'SN-1 pass, SN-2 pass', programmed: ['1 SN-1 #', '1 SN-2 #'] },
   }),
-  scans('a device that fails gets the same profile again', ['SN-1', 'SN-2'], {
+  scans('a device that fails gets the same profile again, without a question', ['SN-1', 'SN-2'], {
     first: put('fail-SN-1'),
     says: [
-      `Device SN-1 ${FAILED}`,
+      'no answer of the debugger',
+      `Device SN-1 failed: exit code 3: no answer of the debugger. ${FAILED}`,
       ...ok('SN-2'),
-      'End of the shift: 1 passed, 1 failed, 0 repeated, 3 profiles left.',
-      'Device SN-1 is not finished: scan it again.',
+      'End of the shift: 1 device passed; not passed: SN-1',
+      'softsim: error: 1 device did not pass',
     ],
+    code: 8,
     again: {
       first: remove('fail-SN-1'),
       typed: ['SN-1'],
-      says: [...ok('SN-1'), '1 passed, 0 failed, 1 repeated'],
-      results: 'SN-1 fail, SN-2 pass, SN-1 pass',
-      given: 'SN-1 1, SN-2 2, SN-1 1',
+      says: [
+        'Not passed:  1 device with a profile: SN-1',
+        'SN-1 has a profile, but no pass is recorded (it failed at *): programming it again',
+        ...ok('SN-1'),
+      ],
+      ...{ results: 'SN-1 fail, SN-2 pass, SN-1 pass', given: 'SN-1 1, SN-2 2, SN-1 1' },
     },
   }),
-  scans('a device that another station has programmed: it is asked about', ['SN-1'], {
+  scans('devices are counted, not attempts', ['SN-1', 'SN-1', 'SN-2'], {
+    ...{ first: put('fail-SN-1'), code: 8, results: 'SN-1 fail, SN-1 fail, SN-2 pass' },
+    says: ['End of the shift: 1 device passed; not passed: SN-1'],
+  }),
+  scans('a device that has passed: it is asked about at each station', ['SN-1'], {
+    env: { SOFTSIM_STATION: 'line-1' },
     again: {
-      settings: { RESULTS: 'line-2.csv', STATION: 'line-2' },
-      typed: ['SN-1', 'no', 'SN-2'],
-      says: ['Device SN-1 is already programmed. Is it this device?', ...ok('SN-2')],
-      given: 'SN-1 1, SN-2 2',
+      env: { SOFTSIM_STATION: 'line-2' },
+      typed: ['SN-1', 'no', 'SN-1', 'yes'],
+      says: [PASSED.replace('*', 'line-1'), PASSED, ...ok('SN-1')],
+      // Until it has passed again, it has not.
+      ...{ given: 'SN-1 1, SN-1 1', results: 'SN-1 pass, SN-1 fail, SN-1 pass' },
     },
-  }),
-  scans('a device that is programmed, and the results are of another day: it is asked about', ['SN-1'], {
-    again: {
-      settings: { RESULTS: 'tuesday.csv' },
-      typed: ['SN-1', 'yes'],
-      says: ['Device SN-1 is already programmed. Is it this device?', ...ok('SN-1')],
-      given: 'SN-1 1, SN-1 1',
-    },
-  }),
-  scans('few profiles are left', ['SN-1'], {
-    settings: { LOW_STOCK: '4' },
-    says: ['Profiles left: 5', 'WARNING: profiles left: 4. Fetch more.'],
-  }),
-  scans('a programmed device, without yes', ['SN-1', 'SN-1\nno\nSN-2'], {
-    results: 'SN-1 pass, SN-2 pass',
-  }),
-  scans('a programmed device: again with yes', ['SN-1', 'SN-1\nyes'], {
-    says: [...ok('SN-1', 'SN-1'), '2 passed, 0 failed, 1 repeated, 4 profiles left.'],
-    given: 'SN-1 1, SN-1 1',
-  }),
-  scans('a programmed device: the label of the next one answers the question', ['SN-1', 'SN-1\nSN-2'], {
-    says: ok('SN-1', 'SN-2'),
-    results: 'SN-1 pass, SN-2 pass',
   }),
   scans(
-    'a programmed device in a panel: a label is no answer',
-    ['SN-1\nskip', 'SN-1\nSN-2\nno\nSN-3\nSN-2'],
+    'a device that has passed: the label of the next one answers the question',
+    ['SN-1', 'SN-1', 'SN-2'],
     {
-      settings: { PANEL: '2' },
-      says: [...ok('SN-1'), 'Type yes or no.'],
+      says: [PASSED, ...ok('SN-2')],
+      results: 'SN-1 pass, SN-2 pass',
+    },
+  ),
+  scans(
+    'a device that has passed, in a panel: a label is no answer',
+    ['SN-1', 'skip', 'SN-1', 'SN-2', 'no', 'SN-3', 'SN-2'],
+    {
+      ...{ options: PANEL, says: [...ok('SN-1'), 'Type yes or no.'] },
       programmed: ['1 SN-1 #', '1 SN-3 #', '2 SN-2 #'],
     },
   ),
-  scans('a programmed device: exit ends the shift', ['SN-1', 'SN-1\nexit'], {
-    says: ['End of the shift: 1 passed'],
+  scans('a device that has passed: exit ends the shift', ['SN-1', 'SN-1', 'exit'], {
+    says: ['End of the shift: 1 device passed'],
     results: 'SN-1 pass',
   }),
-  scans('a panel: each device gets its own', ['SN-1\nSN-2\nSN-3'], {
-    settings: { PANEL: '3' },
-    first: put('fail-SN-2'),
-    says: ['panel of 3', '2 passed, 1 failed, 0 repeated, 2 profiles left.'],
-    given: 'SN-1 1, SN-2 2, SN-3 3',
-    programmed: ['1 SN-1 #', '2 SN-2 #', '3 SN-3 #'],
-    again: {
-      first: remove('fail-SN-2'),
-      settings: { PANEL: '3' },
-      typed: ['skip\nSN-2\nskip'],
-      says: [...ok('SN-2'), '1 passed, 0 failed, 1 repeated, 2 profiles left.'],
-      results: 'SN-1 pass, SN-2 fail, SN-3 pass, SN-2 pass',
+  scans('few profiles are left', ['SN-1'], {
+    options: ['--low-stock', '4'],
+    says: ['Profiles left: 5', 'WARNING: profiles left: 4. Fetch more.'],
+  }),
+  scans(
+    'a panel: each device gets its own, and what the program says has its slot',
+    ['SN-1', 'SN-2', 'SN-3'],
+    {
+      ...{ options: ['--panel', '3'], first: put('fail-SN-2'), code: 8, given: 'SN-1 1, SN-2 2, SN-3 3' },
+      says: [
+        'panel of 3',
+        '2: no answer of the debugger',
+        'End of the shift: 2 devices passed; not passed: SN-2',
+      ],
+      programmed: ['1 SN-1 #', '2 SN-2 #', '3 SN-3 #'],
+      again: {
+        options: ['--panel', '3'],
+        first: remove('fail-SN-2'),
+        typed: ['skip', 'SN-2', 'Skip'],
+        says: [...ok('SN-2'), 'End of the shift: 1 device passed'],
+      },
+    },
+  ),
+  scans('an empty panel', ['skip', 'skip', 'SN-1', 'skip'], { options: PANEL, given: 'SN-1 1' }),
+  scans('a device twice in a panel', ['SN-1', 'SN-1', 'SN-2'], {
+    ...{
+      options: PANEL,
+      says: ['Device SN-1 is in this panel already.'],
+      programmed: ['1 SN-1 #', '2 SN-2 #'],
     },
   }),
-  scans('a panel with an empty slot', ['SN-1\nSkip\nSN-3'], {
-    settings: { PANEL: '3' },
-    programmed: ['1 SN-1 #', '3 SN-3 #'],
+  scans('exit in the middle of a panel claims nothing, and names the device', ['SN-1', 'exit'], {
+    ...{ options: PANEL, code: 8, given: '', results: '' },
+    says: ['End of the shift: 0 devices passed; not passed: SN-1'],
   }),
-  { name: 'an empty panel', settings: { PANEL: '2' }, typed: ['skip\nskip', 'SN-1\nskip'], given: 'SN-1 1' },
-  scans('a device twice in a panel', ['SN-1\nSN-1\nSN-2'], {
-    settings: { PANEL: '2' },
-    says: ['Device SN-1 is in this panel already.'],
-    programmed: ['1 SN-1 #', '2 SN-2 #'],
-  }),
-  scans('exit in the middle of a panel claims nothing', ['SN-1\nexit'], {
-    settings: { PANEL: '2' },
-    says: ['End of the shift', 'Device SN-1 was scanned, but not programmed: scan it again.'],
-    given: '',
-    results: '',
-  }),
-  scans('fewer profiles than devices: nothing is claimed', ['SN-1\nSN-2\nSN-3'], {
-    stock: 2,
-    settings: { PANEL: '3' },
+  scans('fewer profiles than devices: nothing is claimed, and the shift goes on', ['SN-1', 'SN-2', 'SN-3'], {
+    ...{ stock: 2, options: ['--panel', '3'], code: 8, given: '', results: '' },
     says: [
       'WARNING: profiles left: 2. Fetch more, or type skip for slots that get none.',
-      'softsim: error: ',
-      'Too few profiles are left: 0 passed, 0 failed, 0 repeated, 2 profiles left.',
-      'Device SN-3 was scanned, but not programmed: scan it again.',
+      'softsim: warning: ',
+      'devices that have a profile can be programmed',
+      'not passed: SN-1, SN-2, SN-3',
     ],
-    code: 3,
-    given: '',
-    results: '',
   }),
-  scans('the last profile: another device ends the shift; it can be repeated', ['SN-1', 'SN-2'], {
-    stock: 1,
-    first: put('fail-SN-1'),
-    says: [`Device SN-1 ${FAILED}`, 'softsim: error: no unused profile', 'Too few profiles are left'],
-    code: 3,
-    again: {
-      first: remove('fail-SN-1'),
-      typed: ['SN-1'],
-      says: ['WARNING: profiles left: 0. Fetch more.', ...ok('SN-1')],
-      given: 'SN-1 1, SN-1 1',
-    },
+  scans('the last profile: the device that has it can be repeated', ['SN-1', 'SN-2', 'SN-1', 'yes'], {
+    ...{ stock: 1, code: 8, given: 'SN-1 1, SN-1 1' },
+    says: [
+      ...ok('SN-1'),
+      'WARNING: profiles left: 0.',
+      'softsim: warning: ',
+      ...ok('SN-1'),
+      'not passed: SN-2',
+    ],
   }),
   scans('a frame around the profile', ['SN-1'], {
-    settings: { SEND: 'AT+SOFTSIM="%s",1' },
-    programmed: ['1 SN-1 AT+SOFTSIM="#",1'],
+    options: ['--send', 'AT+SOFTSIM="%s",1'],
+    programmed: ['1 SN-1 AT+SOFTSIM="#",1\r'],
   }),
   ...[
-    { what: 'its ICCID', said: `ICCID: ${iccid(1)}`, says: ok('SN-1'), results: 'SN-1 pass' },
+    { what: 'its ICCID', said: `ICCID: ${iccid(1)}`, says: ok('SN-1'), code: 0 },
     {
-      ...{ what: 'another ICCID', said: `ICCID: ${iccid(2)}`, results: 'SN-1 fail' },
-      says: ['it may have another identity. Do not ship it.', FAILED],
+      ...{ what: 'another ICCID', said: `ICCID: ${iccid(2)}`, code: 8 },
+      says: [`it got ${iccid(1)}, but says ${iccid(2)}: it may have another identity. Do not ship it.`],
     },
-    {
-      ...{ what: 'no ICCID', said: 'done', results: 'SN-1 fail' },
-      says: ['program-device does not name the ICCID', FAILED],
-    },
-  ].map(({ what, said, says, results }) => ({
-    name: `the program names ${what}`,
-    settings: { READ: 'ICCID: ([0-9]+)' },
-    inCmd: { READ: 'ICCID: ' },
-    first: put(`says-SN-1=${said}\n`),
-    typed: ['SN-1'],
-    says,
-    results,
-  })),
+    { what: 'no ICCID', said: 'done', code: 8, says: ['the program does not name the ICCID'] },
+  ].map(({ what, said, ...more }) =>
+    scans(`the program names ${what}`, ['SN-1'], {
+      ...{ options: ['--read', 'ICCID: ([0-9]+)'], first: put(`says-SN-1=${said}\n`), ...more },
+    }),
+  ),
+  scans('--read, and the program fails: its own error is shown', ['SN-1'], {
+    ...{ options: ['--read', 'ICCID: ([0-9]+)'], first: put('fail-SN-1'), code: 8 },
+    says: ['no answer of the debugger', 'Device SN-1 failed: exit code 3: no answer of the debugger.'],
+  }),
   scans('a program that hangs', ['SN-1'], {
-    settings: { TIMEOUT: '1' },
-    first: put('hang-SN-1'),
-    says: ['(limit: 1 s).', FAILED],
-    results: 'SN-1 fail',
-    notInCmd: NO_TIMEOUT,
+    ...{ options: ['--timeout', '1'], first: put('hang-SN-1'), code: 8, results: 'SN-1 fail' },
+    says: ['Device SN-1 failed: the program did not end in 1 s.'],
   }),
-  scans('the log has no profile', ['SN-1'], {
-    settings: { LOG: 'log.txt' },
-    says: ok('SN-1'),
+  scans('a disk that is gone in the middle says nothing about the device', ['SN-1'], {
+    ...{ first: put('removes-SN-1'), code: 9, never: ['softsim restore'] },
+    says: ["softsim: error: the result of device SN-1 can't be recorded"],
   }),
-  scans('results after a power cut: each line on its own', ['SN-1'], {
-    first: put('results.csv=time,station,device,result\n2026-11-22T18:00:00Z,lin'),
-    results: 'SN-1 pass',
-    notInCmd: 'it joins the lines',
-  }),
-  ...['pass', 'fail'].map((result) => ({
-    name: `a backup that has forgotten a device (${result}): no second profile`,
-    first: result === 'fail' ? both(backUp, put('fail-SN-1')) : backUp,
-    typed: ['SN-1'],
+  scans('a backup that has forgotten a device: no second profile', ['SN-1'], {
+    first: backUp,
     again: {
-      first: both(restore, forgetPath),
-      typed: [result === 'pass' ? 'SN-1\nyes' : 'SN-1'],
+      ...{ first: goBack, typed: ['SN-2', 'SN-1'], code: 10 },
       says: [
-        'Device SN-1 has a profile that this directory does not know. Is the directory from a backup?',
-        'Stop all its stations. Then, with the receipts of ALL stations and moves: softsim restore -i * --receipts * OTHERS...',
-        'The directory is a copy, or from a backup: 0 passed',
+        ...ok('SN-2'),
+        'softsim: error: device SN-1 has a profile that profiles does not know',
+        'stop all its stations; then, with the receipts of ALL stations and moves: softsim restore -i profiles',
       ],
-      code: 10,
-      results: `SN-1 ${result}`,
     },
-  })),
+  }),
   scans('a device of another lot, which is there: the next one is asked for', ['SN-1'], {
+    first: backUp,
     again: {
-      first: (place) => {
-        cpSync(join(place, 'profiles'), join(place, 'lot'), { recursive: true })
-        for (const name of ['.devices', '.identity', `__${iccid(1)}.json`])
-          rmSync(join(place, 'lot', name), { recursive: true, force: true })
-      },
-      settings: { PROFILES: 'lot' },
-      typed: ['SN-1', 'yes', 'SN-2'],
-      says: ['Device SN-1 has a profile from another directory: program it from *profiles.', ...ok('SN-2')],
-      results: 'SN-1 pass, SN-2 pass',
+      ...{ options: ['-i', 'backup'], typed: ['SN-1', 'SN-2'] },
+      says: ['Device SN-1 has a profile from another directory: program it from */profiles.', ...ok('SN-2')],
     },
-  }),
-  scans('a copy is refused before anything is asked', ['SN-1'], {
-    birth: true,
-    again: { first: both(backUp, restore), ...REFUSED },
-  }),
-  scans('a backup of a directory that was not used is refused at once, by the receipts', ['SN-1'], {
-    birth: true,
-    first: both(knowItself, backUp),
-    again: { first: restore, ...REFUSED },
-  }),
-  scans('a backup that comes back during the shift: the next scan is refused', ['SN-1'], {
-    birth: true,
-    again: {
-      first: both(backUp, put('fail-SN-2', 'restore-SN-2')),
-      typed: ['SN-2', 'SN-3'],
-      says: [
-        COPY,
-        'The directory is a copy, or from a backup: 0 passed, 1 failed',
-        'Device SN-2 is not finished: scan it when the directory is restored.',
-      ],
-      never: ['Device SN-3', 'scan it again.'],
-      code: 10,
-      results: 'SN-1 pass, SN-2 fail',
-    },
-  }),
-  scans('a disk that is gone says nothing about a device', ['SN-1', 'SN-1'], {
-    first: put('fail-SN-1', 'remove-SN-1'),
-    settings: { PROFILES: './profiles' },
-    says: ['softsim: error: ', 'There are no profiles in ./profiles: 0 passed, 1 failed'],
-    never: ['softsim restore', 'Too few'],
-    code: 3,
-    results: 'SN-1 fail',
   }),
 ]
 
-export const CASES: readonly Case[] = [...START, ...SERIALS, ...SHIFT]
+const LISTS: Case[] = [
+  {
+    name: 'a list of Windows, with a byte order mark, an empty line and no last line end',
+    list: '\ufeffSN-1 \t\r\nSN-2\r\n\r\nSN-3',
+    ...{ given: 'SN-1 1, SN-2 2, SN-3 3', says: ['End of the shift: 3 devices passed'] },
+  },
+  { name: 'a list that says yes', list: 'SN-1\nSN-1\nyes\n', given: 'SN-1 1, SN-1 1' },
+  {
+    name: 'a list with a device that has passed: the next one is programmed',
+    ...{ list: 'SN-1\nSN-1\nSN-2\n', given: 'SN-1 1, SN-2 2', says: [PASSED, ...ok('SN-2')] },
+  },
+  {
+    name: 'a list with a device that fails',
+    ...{ list: 'SN-1\nSN-2\n', first: put('fail-SN-1'), code: 8, results: 'SN-1 fail, SN-2 pass' },
+  },
+  {
+    name: 'a list with what is no serial number',
+    ...{ list: 'NOREAD\nSN-2\n', code: 8, given: 'SN-2 1' },
+    says: ['1 device passed; no serial numbers: NOREAD', 'the list has lines that are no serial numbers'],
+  },
+  {
+    name: 'a list that is longer than the stock ends there',
+    ...{ list: 'SN-1\nSN-2\nSN-3\n', stock: 1, code: 3, given: 'SN-1 1', never: ['SN-3'] },
+  },
+  {
+    name: 'a list for a panel: the last one may have empty slots',
+    ...{ list: 'SN-1\nSN-2\nSN-3\n', options: PANEL, says: ['End of the shift: 3 devices passed'] },
+    programmed: ['1 SN-1 #', '1 SN-3 #', '2 SN-2 #'],
+  },
+]
+
+const READ = ['--read', String.raw`\+QCCID: ([0-9A-F]+)`]
+const passes = { says: ok('SN-1'), results: 'SN-1 pass' }
+
+const PORTS: Case[] = [
+  refuses('a port that is missing', ['--port', '/dev/ttyUSB99'], "can't open the port /dev/ttyUSB99", {
+    port: [],
+  }),
+  refuses('a port that is no port', ['--port', '/dev/null'], '/dev/null is no serial port', { port: [] }),
+  refuses('a panel with ports', ['--panel', '2'], '--panel is for a program', { port: [''] }),
+  atPort('the answer that the device gives behind others', ['booting\r\nOK\r\n'], passes),
+  atPort('an answer without a line end', ['OK'], passes),
+  atPort('an answer that ends with CR alone', ['OK\r'], passes),
+  atPort('the answer of a shell with colours and a prompt', ['\x1b[1;32muart:~$ \x1b[mOK\r\n'], passes),
+  atPort('what the SoftSIM library says', ['<inf> SoftSIM fully provisioned\r\n'], passes),
+  atPort('an answer of one’s own', ['0\r\n'], { options: ['--pass', '^0$', '--fail', '^[1-9]'], ...passes }),
+  atPort(
+    'a device that refuses: its echo of the profile is not shown',
+    ['echo {line}\r\nERROR: {line}\r\n'],
+    {
+      ...{ code: 8, results: 'SN-1 fail', says: ['Device SN-1 failed: it answers ERROR: (profile).'] },
+    },
+  ),
+  atPort('a device that does not answer', ['hello\r\n'], {
+    ...{ options: ['--timeout', '1'], code: 8, results: 'SN-1 fail' },
+    says: ['Device SN-1 failed: no answer in 1 s; it said last: hello.'],
+  }),
+  atPort('a modem with a filler behind 19 digits', [`OK\r\n+QCCID: ${iccid(1, 19)}F\r\n`], {
+    ...{ digits: 19, options: READ, ...passes },
+  }),
+  atPort('a modem with another ICCID', [`OK\r\n+QCCID: ${iccid(2)}\r\n`], {
+    ...{ options: READ, code: 8, says: ['Do not ship it.'], results: 'SN-1 fail' },
+  }),
+  atPort('a modem that names no ICCID', ['OK\r\n'], {
+    ...{ options: [...READ, '--timeout', '1'], code: 8, says: ['no answer that names the ICCID in 1 s'] },
+  }),
+  atPort('with -v, what the device says', ['booting\r\nOK\r\n'], {
+    ...{ options: ['-v'], says: ['softsim: SN-1: booting', 'softsim: SN-1: OK', ...ok('SN-1')] },
+  }),
+]
+
+export const CASES: readonly Case[] = [...START, ...SERIALS, ...SHIFT, ...LISTS, ...PORTS]

@@ -1,220 +1,198 @@
-/**
- * The scripts for stations, each with the one table of cases: bash here, cmd and PowerShell on Windows. With WINE, the
- * command that runs a Windows program, and dist/bin/softsim-win-x64.exe, cmd is tested on Linux, too.
- */
-import { execFileSync, spawn } from 'node:child_process'
-import { once } from 'node:events'
+/** `softsim station`, the real program at a pseudo-terminal, with the table of cases; and what can't be a row of it. */
+import { execFileSync } from 'node:child_process'
 import * as fs from 'node:fs'
-import { delimiter, dirname, join, resolve } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
-import { describe, expect, inject, test } from 'vitest'
-import { hostBinary } from '../../scripts/package/host.ts'
-import { pageAt } from '../docs/pages.ts'
-import { directoryOf, someProfiles } from '../support/directory.ts'
-import { hasProgram, isWindows, tellsBirth } from '../support/system.ts'
-import { CASES, type Case, type Run } from './cases.ts'
+import { join } from 'node:path'
+import { afterAll, describe, expect, inject, test } from 'vitest'
+import { temporaryDirectory } from '../support/directory.ts'
+import { until } from '../support/softsim.ts'
+import { CASES, type Run } from './cases.ts'
+import { canRun, endAll, makePlace, type Place, serialPort, type Terminal } from './place.ts'
 
-const WINE = process.env['WINE']
-const SCRIPTS = ['softsim-station', 'softsim-station.ps1', 'softsim-station.cmd'] as const
-type Script = (typeof SCRIPTS)[number]
+const isRunning = (pid: number) => fs.existsSync(`/proc/${pid}/stat`)
 
-const PROGRAM = {
-  'program-device': `#!/bin/sh
-cd "$(dirname "$0")"; read -r line
-echo "$SLOT $DEVICE $line" >> programmed; echo "$SOFTSIM_KEY_PASSPHRASE" >> passphrases
-[ ! -e "hang-$DEVICE" ] || sleep 60
-cat "says-$DEVICE" 2> /dev/null
-[ ! -e "remove-$DEVICE" ] || rm -r profiles
-[ ! -e "restore-$DEVICE" ] || { rm -r profiles && mv backup profiles; }
-[ ! -e "fail-$DEVICE" ]
-`,
-  'program-device.cmd': `@echo off
-cd /d "%~dp0"
-set /p line=
->> programmed echo %SLOT% %DEVICE% %line%
-if defined SOFTSIM_KEY_PASSPHRASE >> passphrases echo %SOFTSIM_KEY_PASSPHRASE%
-if exist says-%DEVICE% type says-%DEVICE%
-if exist remove-%DEVICE% rmdir /s /q profiles
-if exist restore-%DEVICE% (rmdir /s /q profiles & move backup profiles > nul)
-if exist fail-%DEVICE% exit /b 1
-exit /b 0
-`.replaceAll('\n', '\r\n'),
+/** The key of all tests, with a passphrase. */
+function lockedKey(): string {
+  const path = join(inject('root'), 'stations-locked.pem')
+  if (fs.existsSync(path)) return path
+  fs.copyFileSync(inject('keys').privateKeyPath, `${path}.new`)
+  fs.chmodSync(`${path}.new`, 0o600)
+  execFileSync('ssh-keygen', ['-q', '-p', '-m', 'PEM', '-N', 'a secret', '-f', `${path}.new`])
+  fs.renameSync(`${path}.new`, path)
+  return path
 }
 
-const powershell = ['pwsh', 'powershell'].find(hasProgram)
-
-/** The words that run a script; none where it can't be run. */
-const COMMANDS: Record<Script, readonly string[] | undefined> = {
-  'softsim-station': process.platform === 'linux' ? ['bash', 'softsim-station'] : undefined,
-  'softsim-station.ps1':
-    isWindows && powershell
-      ? [powershell, '-NoProfile', '-ExecutionPolicy', 'Bypass', '-File', 'softsim-station.ps1']
-      : undefined,
-  'softsim-station.cmd':
-    isWindows || WINE ? [...(WINE ? [WINE] : []), 'cmd', '/d', '/c', 'softsim-station.cmd'] : undefined,
-}
-
-function makePlace({ stock = 5 }: Case, script: Script): string {
-  const place = dirname(directoryOf(someProfiles(stock)))
-  const isUnix = script === 'softsim-station'
-  const binary = isUnix || isWindows ? hostBinary : 'dist/bin/softsim-win-x64.exe'
-  const name = isUnix ? 'softsim' : 'softsim.exe'
-  if (isWindows) fs.copyFileSync(binary, join(place, name))
-  else fs.symlinkSync(resolve(binary), join(place, name))
-  for (const [file, text] of Object.entries(PROGRAM)) {
-    fs.writeFileSync(join(place, file), text)
-    fs.chmodSync(join(place, file), 0o755)
-  }
-  fs.copyFileSync(join('dist/stations', script), join(place, script))
-  fs.copyFileSync(inject('keys').privateKeyPath, join(place, 'softsim.pem'))
-  return place
-}
-
-/** Runs the station to its end. Its output is a file, because Node under Wine fails at pipes. */
-async function start(script: Script, place: string, { settings, inCmd, args = [], typed = [], secret }: Run) {
-  const [file = '', ...words] = COMMANDS[script] ?? []
-  const isCmd = script === 'softsim-station.cmd'
-  // softsim-station.cmd asks for Enter before each panel.
-  const panels = [...typed, 'exit'].map((panel) => (isCmd ? `\n${panel}` : panel))
-  const lines = [...(secret ? [secret] : []), ...panels].join('\n').split('\n')
-  const output = join(place, 'shown')
-  const stdout = fs.openSync(output, 'w')
-  const settingsOfSoftsim = Object.keys(process.env).filter((name) => name.startsWith('SOFTSIM_'))
-  const env = {
-    ...process.env,
-    ...Object.fromEntries(settingsOfSoftsim.map((name) => [name, undefined])),
-    PATH: `${place}${delimiter}${process.env['PATH']}`,
-    WINEPATH: `Z:${place.replaceAll('/', '\\')}`,
-    ...settings,
-    ...(isCmd && inCmd),
-  }
-  const child = spawn(file, [...words, ...args], { cwd: place, env, stdio: ['pipe', stdout, stdout] })
-  const ended = once(child, 'close')
-  // It may have ended before it reads what is typed.
-  child.stdin?.on('error', () => {})
-  if (!isCmd) child.stdin?.end(`${lines.join('\n')}\n`)
-  // Under Wine, `set /p` takes all that is there: one line at each prompt.
-  for (let answered = 0; isCmd && child.exitCode === null; await sleep(10)) {
-    const shown = fs.readFileSync(output, 'latin1')
-    if (shown.length === answered || !shown.endsWith(': ')) continue
-    answered = shown.length
-    child.stdin?.write(`${lines.shift() ?? 'exit'}\r\n`)
-  }
-  const [code] = await ended
-  fs.closeSync(stdout)
-  return { code, shown: fs.readFileSync(output, 'utf8').replaceAll('\r', '') }
-}
-
-/** The ICCIDs of the profiles, which are counted from 1. */
-const NUMBERS = someProfiles(5).map(({ iccid }) => iccid)
-
-const linesOf = (path: string) =>
-  fs.existsSync(path) ? fs.readFileSync(path, 'utf8').split(/\r?\n/).filter(Boolean) : []
-
-/** `*` stands for anything in a line. */
 const pattern = (words: string) => words.replace(/[.+?^${}()|[\]\\]/g, '\\$&').replaceAll('*', '.*')
 
-async function check(script: Script, place: string, run: Run): Promise<void> {
+async function check(place: Place, run: Run): Promise<void> {
   run.first?.(place)
-  const { code, shown } = await start(script, place, run)
+  const answers = [...(run.port ?? [])]
+  const device = run.port?.length
+    ? await serialPort((line) => (answers.shift() ?? '').replaceAll('{line}', line))
+    : undefined
+  const target =
+    run.port === undefined ? ['--program', './program-device'] : device ? ['--port', device.port] : []
+  const options = [...target, ...(run.options ?? [])]
+  const { code, shown } =
+    run.list === undefined
+      ? await type(place.start(options, run.env), run)
+      : await place.runList(options, run.list, run.env)
   expect(shown).toMatch(new RegExp((run.says ?? []).map(pattern).join('[^]*')))
   for (const words of run.never ?? []) expect(shown).not.toContain(words)
   expect(code, shown).toBe(run.code ?? 0)
-  const received = linesOf(join(place, 'programmed'))
-  for (const line of received) {
-    const profile = /[0-9a-f]{200,}/.exec(line)?.[0]
-    expect(profile).toBeDefined()
-    for (const file of ['shown', 'log.txt'])
-      expect(linesOf(join(place, file)).join('\n')).not.toContain(profile)
+  const received = place.lines('programmed').map((line) => line.split(' '))
+  for (const profile of [...received.flatMap((words) => words[3] ?? []), ...(device?.received ?? [])]) {
+    expect(profile).toMatch(/[0-9a-f]{200}/)
+    expect(shown).not.toContain(/[0-9a-f]{200,}/.exec(profile)?.[0])
   }
-  expect(linesOf(join(place, 'passphrases'))).toEqual([])
-  if (run.programmed)
-    expect(received.map((line) => line.trim().replace(/[0-9a-f]{200,}/, '#')).sort()).toEqual(run.programmed)
-  const rows = linesOf(join(place, 'results.csv')).slice(1)
-  const results = rows.flatMap((line) => /^[^,]*,[^,]*,"(.*)",(\w+)$/.exec(line)?.slice(1).join(' ') ?? [])
-  if (run.results !== undefined) expect(results.join(', ')).toBe(run.results)
-  const receipts = linesOf(join(place, 'receipt.jsonl')).map((line) => JSON.parse(line))
-  const given = receipts.map((receipt) => `${receipt.device} ${NUMBERS.indexOf(receipt.iccid) + 1}`)
-  if (run.station !== undefined) {
-    expect(rows.map((line) => line.split(',')[1])).toEqual(rows.map(() => run.station))
-    expect(receipts.map((receipt) => receipt.station)).toEqual(receipts.map(() => run.station))
-    expect(rows.length * receipts.length).toBeGreaterThan(0)
-  }
-  if (run.given !== undefined) expect(given.join(', ')).toBe(run.given)
+  expect(place.lines('secrets')).toEqual([])
+  const programmed = received.map(
+    ([slot, serial, , sent]) => `${slot} ${serial} ${sent?.replace(/[0-9a-f]{200,}/, '#')}`,
+  )
+  if (run.programmed) expect(programmed.sort()).toEqual(run.programmed)
+  if (run.results !== undefined) expect(place.results()).toBe(run.results)
+  if (run.given !== undefined) expect(place.given()).toBe(run.given)
 }
 
-describe.each(SCRIPTS)('%s', (script) => {
-  const isCmd = script === 'softsim-station.cmd'
-  // The others read a passphrase from a terminal only.
-  const cases = CASES.filter(({ notInCmd, secret }) => (isCmd ? !notInCmd : !secret))
+async function type(terminal: Terminal, { typed = [] }: Run) {
+  for (const text of [...typed, 'exit']) if (!terminal.isGone()) await terminal.answer(text)
+  return { code: await terminal.ended, shown: terminal.shown.replaceAll('\r', '') }
+}
 
-  describe.skipIf(COMMANDS[script] === undefined)('does what the table says', () => {
-    const canRecognise = tellsBirth && !(isCmd && WINE)
-    test.each(cases.filter(({ birth }) => canRecognise || !birth))('$name', async (each) => {
-      const place = makePlace(each, script)
-      fs.copyFileSync(lockedKey(), join(place, 'locked.pem'))
-      await check(script, place, each)
-      if (each.again) await check(script, place, each.again)
-    })
-  })
+afterAll(endAll)
 
-  const text = fs.readFileSync(join('dist/stations', script), 'latin1')
-
-  test('has all words of the table', () => {
-    const words = cases.flatMap(({ says = [], again }) => [...says, ...(again?.says ?? [])])
-    // Names and numbers are variables there.
-    const phrases = words
-      .filter((said) => !said.startsWith('softsim:'))
-      .flatMap((said) => said.match(/(?<![\w/=-])[A-Z]?[a-z']+(?: [a-z]+)+\b/g) ?? [])
-    expect(phrases.length).toBeGreaterThan(50)
-    const said = isCmd ? text.replaceAll('%%', '%') : text
-    expect([...new Set(phrases)].filter((phrase) => !said.includes(phrase))).toEqual([])
-  })
-
-  test('the page to print quotes it', () => {
-    const page = pageAt('scripts/stations/at-the-line.md')
-    expect(page.split(/\s+/).filter((word) => /\w/.test(word)).length).toBeLessThanOrEqual(300)
-    const quoted = [...page.matchAll(/^- `([^`]+)`/gm)].flatMap(([, words = '']) => words.split(/\s*…\s*/))
-    expect(quoted.length).toBeGreaterThan(8)
-    const isAbsent = (words: string) => !text.includes(words) && !(isCmd && words.startsWith('No answer'))
-    expect(quoted.filter(isAbsent)).toEqual([])
-  })
-
-  test('--help has the settings of the script for Linux', () => {
-    const bash = fs.readFileSync('scripts/stations/softsim-station', 'latin1')
-    const [help = ''] = /^ {2}PROFILES[\s\S]*?(?=\n\n)/m.exec(bash) ?? []
-    expect(help).toContain('PROFILES')
-    const said = isCmd ? text.replaceAll('\r', '').replaceAll(/^::: ?/gm, '') : text
-    expect(said).toContain(help)
-  })
-
-  // Windows PowerShell 5.1 and cmd read other characters in the code page of the machine.
-  test('is in ASCII', () => expect(text).toMatch(/^[\t\r\n -~]+$/))
-
-  // cmd misses labels where lines end with LF alone; bash fails where they do not.
-  test('has the line ends of its system', () => {
-    expect([...new Set(text.match(/\r?\n/g))]).toEqual([isCmd ? '\r\n' : '\n'])
-  })
-
-  // cmd under Wine, the only one that the script was run with, looks for a variable of that name.
-  test('has no variable whose name is that of a loop', () => expect(text).not.toMatch(/!%%\w!/))
-
-  test.skipIf(!isCmd)('every label that it jumps to is there', () => {
-    const labels = new Set([...text.matchAll(/^:(\w+)/gm)].map(([, label]) => label))
-    const jumps = [...text.matchAll(/\b(?:goto |call :)(\w+)/g)].map(([, label]) => label)
-    expect(jumps.filter((label) => !labels.has(label))).toEqual([])
+// Most of the time, each waits.
+describe.skipIf(!canRun).concurrent('softsim station does what the table says', () => {
+  test.each(CASES)('$name', async (each) => {
+    const place = makePlace(each.stock, each.digits)
+    fs.copyFileSync(lockedKey(), place.path('locked.pem'))
+    fs.copyFileSync(inject('otherKeys').privateKeyPath, place.path('other.pem'))
+    await check(place, each)
+    if (each.again) await check(place, each.again)
   })
 })
 
-let locked: string | undefined
-/** The key of all tests, with a passphrase. */
-function lockedKey(): string {
-  const { privateKeyPath } = inject('keys')
-  locked ??= `${privateKeyPath}.${process.pid}.locked`
-  if (fs.existsSync(locked)) return locked
-  fs.copyFileSync(privateKeyPath, `${locked}.new`)
-  fs.chmodSync(`${locked}.new`, 0o600)
-  execFileSync('ssh-keygen', ['-q', '-p', '-m', 'PEM', '-N', 'a secret', '-f', `${locked}.new`])
-  fs.renameSync(`${locked}.new`, locked)
-  return locked
-}
+describe.skipIf(!canRun).concurrent('softsim station at a terminal', () => {
+  const start = (place: Place, ...options: string[]) =>
+    place.start(['--program', './program-device', ...options])
+
+  test('what is scanned too early, whole or in part, is said, and programs nothing', async () => {
+    const place = makePlace()
+    place.put('hang-SN-1')
+    const terminal = start(place, '--timeout', '1')
+    await terminal.answer('SN-1')
+    await terminal.says('hanging')
+    terminal.type('\r\rSN-2\rSN-')
+    await terminal.says('Scanned before the question, and not used: SN-2, SN-. Scan again.')
+    await terminal.answer('SN-3', 'exit')
+    expect(await terminal.ended).toBe(8)
+    expect(place.results()).toBe('SN-1 fail, SN-3 pass')
+  })
+
+  test('in a panel, labels may come faster than the questions; after one that is refused they are dropped', async () => {
+    const place = makePlace()
+    const terminal = start(place, '--panel', '3')
+    await terminal.asks()
+    terminal.type('SN-1\rSN-1\rSN-3\r')
+    await terminal.says('Device SN-1 is in this panel already.')
+    await terminal.says('not used: SN-3.')
+    await terminal.asks()
+    terminal.type('SN-2\rSN-3\r')
+    await terminal.says('Device SN-3 is programmed.')
+    await terminal.answer('exit')
+    await terminal.ended
+    expect(
+      place
+        .lines('programmed')
+        .map((line) => line.slice(0, 6))
+        .sort(),
+    ).toEqual(['1 SN-1', '2 SN-2', '3 SN-3'])
+  })
+
+  test('killed in the middle: the next start names the device, and programs it without a question', async () => {
+    const place = makePlace()
+    place.put('hang-SN-1')
+    const first = start(place)
+    await first.answer('SN-1')
+    await first.says('hanging')
+    first.close()
+    await first.ended
+    await until(() => !place.lines('hanging').map(Number).some(isRunning))
+    fs.rmSync(place.path('hang-SN-1'))
+    expect(place.results()).toBe('')
+    const second = start(place)
+    await second.says('Not passed:  1 device with a profile: SN-1')
+    await second.answer('SN-1')
+    await second.says('SN-1 has a profile, but no pass is recorded: programming it again')
+    await second.says('Device SN-1 is programmed.')
+    await second.answer('exit')
+    expect([await second.ended, place.given()]).toEqual([0, 'SN-1 1, SN-1 1'])
+  })
+
+  test.each([
+    ['at the question', 'SN-2', 0],
+    ['while a device is programmed', 'SN-1', 1],
+  ])('Ctrl-C %s: the programs end, and what has not passed is named', async (_, serial, open) => {
+    const place = makePlace()
+    place.put('hang-SN-1')
+    const terminal = start(place)
+    await terminal.answer(serial)
+    await terminal.says(open ? 'hanging' : 'is programmed.')
+    if (!open) await terminal.asks()
+    terminal.type('\x03')
+    expect(await terminal.ended).toBe(130)
+    expect(terminal.shown).toContain(`End of the shift: ${1 - open} device${open ? 's' : ''} passed`)
+    expect(terminal.shown.includes('not passed: SN-1')).toBe(open === 1)
+    expect(place.lines('hanging').map(Number).some(isRunning)).toBe(false)
+  })
+
+  test('four ports: each device gets its own profile, whatever the others answer', async () => {
+    const place = makePlace(9)
+    const answers = ['OK\r\n', 'ERROR\r\n', '', 'booting\r\nOK\r\n']
+    const devices = await Promise.all(answers.map((answer) => serialPort(() => answer)))
+    const terminal = place.start([...devices.flatMap(({ port }) => ['--port', port]), '--timeout', '2'])
+    await terminal.answer('SN-1', 'SN-2', 'SN-3', 'SN-4', 'exit')
+    expect(await terminal.ended).toBe(8)
+    expect(terminal.shown).toContain('End of the shift: 2 devices passed; not passed: SN-2, SN-3')
+    const received = devices.map((each) => each.received)
+    expect(received.map(({ length }) => length)).toEqual([1, 1, 1, 1])
+    expect(new Set(received.flat()).size).toBe(4)
+    expect(place.given()).toBe('SN-1 1, SN-2 2, SN-3 3, SN-4 4')
+  })
+
+  test('a cable that is pulled out before the profiles are taken: its device is left out, and claims nothing', async () => {
+    const place = makePlace()
+    const devices = await Promise.all(['OK\r\n', 'OK\r\n'].map((answer) => serialPort(() => answer)))
+    const links = devices.map(({ port }, at) => {
+      const link = join(temporaryDirectory(), `ttyUSB${at}`)
+      fs.symlinkSync(port, link)
+      return link
+    })
+    const terminal = place.start(links.flatMap((link) => ['--port', link]))
+    await terminal.answer('SN-1')
+    fs.rmSync(links[1] ?? '')
+    await terminal.answer('SN-2', 'exit')
+    expect(await terminal.ended).toBe(8)
+    expect(terminal.shown).toContain('device SN-2 is left out')
+    expect(fs.existsSync(links[1] ?? '')).toBe(false)
+    expect([place.given(), devices[1]?.received]).toEqual(['SN-1 1', []])
+  })
+
+  test('what a device said before it got the profile is no answer', async () => {
+    const place = makePlace()
+    const device = await serialPort(() => 'ERROR\r\n')
+    const terminal = place.start(['--port', device.port])
+    await terminal.asks()
+    device.type('OK\r\n')
+    terminal.type('SN-1\r')
+    await terminal.says('Device SN-1 failed: it answers ERROR.')
+  })
+
+  test('one port under two names', async () => {
+    const { port } = await serialPort(() => 'OK\r\n')
+    const link = join(temporaryDirectory(), 'ttyUSB0')
+    fs.symlinkSync(port, link)
+    const terminal = makePlace().start(['--port', port, '--port', link])
+    expect(await terminal.ended).toBe(2)
+    expect(terminal.shown).toContain('a port is named twice')
+  })
+})

@@ -15,7 +15,8 @@ export function directoryOf(profiles: readonly PlainProfile[]): string {
 }
 
 /** The first `count` profiles, in the order of their ICCIDs. */
-export const someProfiles = (count: number) => Array.from({ length: count }, (_, n) => plainProfile(n + 1))
+export const someProfiles = (count: number, digits?: 19 | 20) =>
+  Array.from({ length: count }, (_, n) => plainProfile(n + 1, digits))
 
 /** Puts a profile into a directory; `changes` replaces some of what is encrypted in it. */
 export function addProfile(directory: string, profile: PlainProfile, changes: object = {}): string {
