@@ -117,7 +117,8 @@ export function renewIdentity(directory: string): void {
   describe(pathIn(place, `~${id}`), [...before])
   rename(pathIn(place, `~${id}`), pathIn(place, id))
   flushDirectory(place)
-  for (const name of namesIn(place)) if (before.has(name)) remove(pathIn(place, name))
+  // What a killed renewal has left goes, too.
+  for (const name of namesIn(place)) if (before.has(name) || name.startsWith('~')) remove(pathIn(place, name))
   flushDirectory(place)
 }
 

@@ -63,6 +63,7 @@ describe('an identity', () => {
   test('that was renewed knows the ones before, and an interrupted renewal leaves one that counts', () => {
     const directory = directoryWith()
     const ids = [identityOf(directory)]
+    writeFileSync(join(directory, '.identity', '~draft'), '')
     for (const _ of [1, 2]) {
       renewIdentity(directory)
       ids.unshift(identityIn(directory))
