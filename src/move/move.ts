@@ -23,6 +23,7 @@ import {
   iccidOf,
   identityIn,
   identityOf,
+  isOpen,
   knownIn,
   letGo,
   listHeld,
@@ -177,8 +178,7 @@ async function finish(move: Move, id: string, receipt: ReceiptFile | undefined):
     givenIn(target, id) ??
     (isBack ? await give(target, id, [], new Map()) : await giveHeld(move, id, receipt))
   if (given === undefined) {
-    // Somebody has finished it, unless the target is gone.
-    checkIdentity(target, id.slice(0, id.indexOf('.')))
+    checkFinished(target, id)
     await forget(source, id, undefined)
     removeNote(source, id)
     return 0
@@ -195,6 +195,12 @@ async function finish(move: Move, id: string, receipt: ReceiptFile | undefined):
 function checkIdentity(directory: string, identity: string): void {
   if (identityIn(directory) === identity) return
   throw new Failure('disk', `another directory is at ${directory} now`, AGAIN)
+}
+
+/** Somebody else has finished a move, unless its target was gone for a moment. */
+function checkFinished(target: string, id: string): void {
+  checkIdentity(target, id.slice(0, id.indexOf('.')))
+  if (isOpen(target, id)) throw new Failure('disk', `the order of the move in ${target} can't be read`, AGAIN)
 }
 
 /** Holds the profiles of an order, and gives those that it got. */
@@ -272,7 +278,8 @@ async function forget(source: string, id: string, given: Given | undefined): Pro
   const guard = new Guard(source)
   try {
     for (const held of heldBy(source, id))
-      if (!come.has(held.tag)) letGo(guard, held.name, placesOf(source, held))
+      if (come.has(held.tag)) removeAll([placesOf(source, held).held])
+      else letGo(guard, held.name, placesOf(source, held))
   } finally {
     guard.end()
   }
@@ -282,12 +289,12 @@ async function forget(source: string, id: string, given: Given | undefined): Pro
 /** A call that was late may hold something for a move that is finished in the target: that did not come. */
 async function releaseClosed({ source, target }: Move): Promise<void> {
   // In this order: an order is there before anything is held for it, until nothing is.
-  const held = new Set(listHeld(source).flatMap(({ move }) => move ?? []))
+  const held = listHeld(source).flatMap(({ move }) => move ?? [])
   const noted = outgoingIn(source).map(({ id }) => id)
-  const open = new Set(ordersIn(target).map(({ id }) => id))
   const identity = identityIn(target)
   for (const id of new Set([...held, ...noted])) {
-    if (open.has(id) || !id.startsWith(`${identity}.`)) continue
+    if (!id.startsWith(`${identity}.`) || isOpen(target, id)) continue
+    checkFinished(target, id)
     await forget(source, id, undefined)
     removeNote(source, id)
   }

@@ -1,6 +1,6 @@
 /** Hands profiles out: claims them, flushes, writes the receipt, and prints. What is used and can't be printed is named. */
 import { join, resolve } from 'node:path'
-import { Failure, reasonOf } from '../failure.ts'
+import { diskFailure, errnoOf, Failure, reasonOf } from '../failure.ts'
 import { decryptor } from '../key/decrypt.ts'
 import type { PrivateKey } from '../key/private-key.ts'
 import type { HexOptions } from '../profile/hex.ts'
@@ -67,26 +67,29 @@ const NO_FLUSH =
 export async function handOut(order: Order, print: Print): Promise<void> {
   const { directory, devices, key, hold } = order
   const messages = heldBack(order.messages)
-  looking(directory, () => enter(directory, messages, devices !== undefined))
-  await looking(directory, () => finishStick(directory, messages))
-  const receipt = order.receipt === undefined ? undefined : openReceipt(order.receipt, [directory])
-  const decrypt = await decryptor(key, order.count)
-  const beforeDecision = () => {
-    hold()
-    // Nobody may read standard error, and the profile must not wait for that.
-    messages.hold()
-  }
-  const call = new Call({ ...order, messages, decrypt, beforeDecision })
+  let call: Call | undefined
+  let receipt: ReceiptFile | undefined
   let taken: Taken[] = []
   try {
+    looking(directory, () => enter(directory, messages, devices !== undefined))
+    await finishStick(directory, messages)
+    receipt = order.receipt === undefined ? undefined : openReceipt(order.receipt, [directory])
+    const decrypt = await decryptor(key, order.count)
+    const beforeDecision = () => {
+      hold()
+      // Nobody may read standard error, and the profile must not wait for that.
+      messages.hold()
+    }
+    call = new Call({ ...order, messages, decrypt, beforeDecision })
     taken = await call.take()
     flushAgain(taken, directory, messages)
     receipt?.append(receiptsOf(taken, directory))
     await print(taken)
   } catch (error) {
-    throw call.used.length + taken.length === 0
-      ? error
-      : undelivered(taken.length > 0 ? taken : call.used, order, receipt, error)
+    const used = taken.length > 0 ? taken : (call?.used ?? [])
+    throw used.length > 0
+      ? undelivered(used, order, receipt, error)
+      : diskFailure(`can't claim profiles in ${directory}`, error)
   } finally {
     messages.release()
   }
@@ -117,7 +120,12 @@ function tellOf(taken: readonly Taken[], call: Call, { directory, messages }: Or
   }
   const { left, listing } = call.unused
   if (left !== undefined) messages.tell(1, `at most ${left} unused profiles left in ${directory}`)
-  if (listing !== undefined) removeRubbish(directory, listing, messages)
+  try {
+    if (listing !== undefined) removeRubbish(directory, listing, messages)
+  } catch (error) {
+    // The profiles are out.
+    if (errnoOf(error) === undefined) throw error
+  }
 }
 
 /** Keeps messages back between the decision and the print. */

@@ -9,7 +9,7 @@ import { errnoOf, UnusableProfile } from '../failure.ts'
 import { pause } from '../pause.ts'
 import { parseStored } from '../profile/stored.ts'
 import type { Messages } from '../words.ts'
-import { type DeviceRecord, makeRecords } from './devices.ts'
+import { type DeviceRecord, decideRecords, draftRecord, makeRecords } from './devices.ts'
 import {
   exists,
   flushDirectory,
@@ -123,12 +123,15 @@ export function begin(
  */
 export async function commit(directory: string, claims: readonly Claim[], used: Claim[]): Promise<void> {
   if (claims.length === 0) return
-  await flushFiles(claims.map(({ places }) => places.draft))
+  const devices = claims.filter(({ device }) => device !== undefined)
+  const drafts = new Map(devices.map((each) => [each, draftRecord(directory, recordFor(each))]))
+  await flushFiles([...claims.map(({ places }) => places.draft), ...drafts.values()], true)
   const signed = claims.filter(({ places }) => sign(places))
-  const forDevices = signed.filter(({ device }) => device !== undefined)
+  const forDevices = signed.filter((each) => drafts.has(each))
   // A record must not outlast its claim: the device would wait for a profile that somebody else may take.
   if (forDevices.length > 0) flushDirectory(directory)
-  const records = await makeRecords(directory, forDevices.map(recordFor))
+  const paths = forDevices.map((each) => drafts.get(each) ?? '')
+  const records = await decideRecords(directory, forDevices.map(recordFor), paths)
   const denied = new Set(forDevices.filter(({ iccid }, at) => records[at] !== iccid))
   const recorded = signed.filter((each) => !denied.has(each))
   for (const each of recorded) {

@@ -5,7 +5,7 @@
  * Invariant: a device has at most one record, and it is never changed.
  */
 import { createHash } from 'node:crypto'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import {
   decide,
   drop,
@@ -14,7 +14,6 @@ import {
   flushDirectory,
   flushFile,
   flushFiles,
-  make,
   namesIn,
   prepare,
   read,
@@ -60,32 +59,29 @@ const placesOf = (directory: string, device: string): readonly [string, string] 
 
 const isIccid = (name: string): boolean => /^\d+$/.test(name)
 
-/** What is recorded at a place. A power cut may have taken the serial number: then the place itself says whose it is. */
-const recordAt = (place: string, device?: string): DeviceRecord | undefined =>
-  recordIn(place, namesIn(place), device)
-
-function recordIn(place: string, names: readonly string[], device = ''): DeviceRecord | undefined {
+/** What is recorded at a place. */
+function recordAt(place: string, names = namesIn(place)): DeviceRecord | undefined {
   const iccid = names.find(isIccid)
   if (iccid === undefined) return undefined
-  const said = fieldsOf(read(join(place, iccid)))['device']
-  return { device: typeof said === 'string' ? said : device, iccid }
+  const { device } = fieldsOf(read(join(place, iccid)))
+  return typeof device === 'string' ? { device, iccid } : undefined
 }
 
 /** Where the record of a device is. */
 function ownPlace(directory: string, device: string): string | undefined {
-  return placesOf(directory, device).find((place) => recordAt(place, device)?.device === device)
+  return placesOf(directory, device).find((place) => recordAt(place)?.device === device)
 }
 
 /** The one function that says which profile a device has. */
 export function recordOf(directory: string, device: string): DeviceRecord | undefined {
   const place = ownPlace(directory, device)
-  return place === undefined ? undefined : recordAt(place, device)
+  return place === undefined ? undefined : recordAt(place)
 }
 
 /** The device whose serial number differs from this one in case, Unicode form or leading zeros only. */
 export function twinOf(directory: string, device: string): string | undefined {
   const [first] = placesOf(directory, device)
-  const other = recordAt(first, device)?.device
+  const other = recordAt(first)?.device
   return other === device ? undefined : other
 }
 
@@ -99,34 +95,50 @@ export const records = (directory: string): DeviceRecord[] =>
   placesIn(directory).flatMap((place) => recordAt(place) ?? [])
 
 /**
+ * Writes the draft of a record. It is not durable yet.
+ * @returns its path
+ */
+export function draftRecord(directory: string, { device, iccid }: DeviceRecord): string {
+  const draft = join(directory, DEVICES, `~${newTag()}`)
+  prepare(draft, iccid, JSON.stringify({ device }))
+  return join(draft, iccid)
+}
+
+/**
  * Records the profiles of devices, each unless it has one. They are durable then.
  * @param all of profiles whose claims for these devices are decided and durable
+ * @param drafts their drafts, flushed
  * @returns the ICCIDs that are recorded now, in the same order
  */
-export async function makeRecords(directory: string, all: readonly DeviceRecord[]): Promise<string[]> {
+export async function decideRecords(
+  directory: string,
+  all: readonly DeviceRecord[],
+  drafts: readonly string[],
+): Promise<string[]> {
   if (all.length === 0) return []
-  make(join(directory, DEVICES))
-  const made = all.map((each) => ({ place: decidedPlace(directory, each), ...each }))
-  const records = made.map(({ place, device, iccid }) => recordAt(place, device)?.iccid ?? iccid)
+  const places = all.map((each, at) => decidePlace(directory, each, dirname(drafts[at] ?? '')))
+  const records = places.map((place) => recordAt(place)?.iccid ?? '')
   // Whoever made it may not have flushed it.
-  await flushFiles(made.map(({ place }, at) => join(place, records[at] ?? '')))
-  await flushDirectories(made.map(({ place }) => place))
+  await flushFiles(places.map((place, at) => join(place, records[at] ?? '')))
+  await flushDirectories(places)
   flushDirectory(join(directory, DEVICES))
   return records
 }
 
-/** Where the record of a device is, which is made if there is none. */
-function decidedPlace(directory: string, record: DeviceRecord): string {
-  const { device, iccid } = record
-  const places = placesOf(directory, device)
-  for (const place of places) {
-    if (recordAt(place, device) === undefined) {
-      const draft = join(directory, DEVICES, `~${newTag()}`)
-      prepare(draft, iccid, JSON.stringify({ device }))
-      decide(draft, place, iccid, isIccid)
-      if (exists(draft)) drop(draft, iccid)
-    }
-    if (recordAt(place, device)?.device === device) return place
+/** The same in one go. */
+export async function makeRecords(directory: string, all: readonly DeviceRecord[]): Promise<string[]> {
+  const drafts = all.map((each) => draftRecord(directory, each))
+  await flushFiles(drafts)
+  return decideRecords(directory, all, drafts)
+}
+
+/** Where the record of a device is, which is its draft if there was none. */
+function decidePlace(directory: string, { device, iccid }: DeviceRecord, draft: string): string {
+  for (const place of placesOf(directory, device)) {
+    if (recordAt(place) === undefined) decide(draft, place, iccid, isIccid)
+    if (recordAt(place)?.device !== device) continue
+    if (exists(draft)) drop(draft, iccid)
+    return place
   }
   throw new Error(`no place for the record of device ${device}`)
 }
@@ -156,11 +168,11 @@ const resultsAt = (place: string, names: readonly string[]): Result[] =>
     .flatMap((name) => parseResult(read(join(place, name))) ?? [])
     .sort((a, b) => Date.parse(a.time) - Date.parse(b.time))
 
-/** All records with the results of each device, in one pass. Of a device whose serial number is lost, `device` is empty. */
+/** All records with the results of each device, in one pass. */
 export function histories(directory: string): (DeviceRecord & { readonly results: readonly Result[] })[] {
   return placesIn(directory).flatMap((place) => {
     const names = namesIn(place)
-    const record = recordIn(place, names)
+    const record = recordAt(place, names)
     return record === undefined ? [] : [{ ...record, results: resultsAt(place, names) }]
   })
 }

@@ -53,6 +53,7 @@ export {
   type Given,
   give,
   givenIn,
+  isOpen,
   makeTarget,
   NotStored,
   ordersIn,

@@ -283,30 +283,30 @@ function falseIfUnable(error: unknown): false {
   return false
 }
 
-/** @returns undefined if somebody else has moved it on: they flush it */
-const openToFlush = (path: string) => ifThere(() => openSync(path, TO_FLUSH))
-
 /**
  * Flushes files. Their names are durable once the directory is flushed.
+ * @param mayBeGone whether others may have moved one on: they flush it
  * @throws the system error
  */
-export async function flushFiles(paths: readonly string[]): Promise<void> {
+export async function flushFiles(paths: readonly string[], mayBeGone = false): Promise<void> {
   const [first] = paths
   if (first === undefined) return
-  if (paths.length === 1) return flushFile(first)
   for (const directory of new Set(paths.map(dirname))) if (isOnFat(directory)) flushDirectory(directory)
   if (IN_MEMORY.includes(typeOf(dirname(first)))) return
   for (let at = 0; at < paths.length; at += FLUSHES_AT_ONCE)
-    await Promise.all(paths.slice(at, at + FLUSHES_AT_ONCE).map(flushInThread))
+    await Promise.all(paths.slice(at, at + FLUSHES_AT_ONCE).map((path) => flushInThread(path, mayBeGone)))
 }
 
-async function flushInThread(path: string): Promise<void> {
-  const file = openToFlush(path)
-  if (file === undefined) return
+async function flushInThread(path: string, mayBeGone: boolean): Promise<void> {
+  let file: number | undefined
   try {
+    file = patiently(() => openSync(path, TO_FLUSH))
     await flushLater(file).catch(falseIfUnable)
+  } catch (error) {
+    // Over NFS, a file that another client has removed is stale.
+    if (!mayBeGone || !['ENOENT', 'ESTALE'].includes(errnoOf(error) ?? '') || exists(path)) throw error
   } finally {
-    closeSync(file)
+    if (file !== undefined) closeSync(file)
   }
 }
 
@@ -318,8 +318,7 @@ export const flushDirectories = (paths: readonly string[]): Promise<void> =>
 export function flushFile(path: string): void {
   // On FAT, Linux writes the length of a file before the table of its clusters, which the directory's flush writes.
   if (isOnFat(dirname(path))) flushDirectory(dirname(path))
-  const file = openToFlush(path)
-  if (file !== undefined) flushAndClose(file)
+  flushAndClose(patiently(() => openSync(path, TO_FLUSH)))
 }
 
 function flushAndClose(file: number): boolean {

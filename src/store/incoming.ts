@@ -3,7 +3,7 @@
  * Somebody writes its profiles under names that nobody reads, and decides that these are the ones (`given/list`, the first
  * one wins); each gets its name by a rename, which happens once. Anybody may finish it, and nobody asks who is alive.
  */
-import { mkdirSync } from 'node:fs'
+import { mkdirSync, readdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { diskFailure, errnoOf, Failure, reasonOf } from '../failure.ts'
 import type { StoredProfile } from '../profile/stored.ts'
@@ -68,6 +68,13 @@ const pathOf = (directory: string, id: string, ...more: string[]) => join(direct
 /** The ids of what is not finished. Other names there are nobody's. */
 export const openIn = (directory: string): string[] =>
   namesIn(join(directory, INCOMING)).filter((id) => /^[0-9a-f][0-9a-f.]*$/.test(id))
+
+/**
+ * Whether an answer or order is not finished, for who concludes something from it.
+ * @throws the system error, also if there is no `.incoming`: a directory that is not there proves nothing
+ */
+export const isOpen = (directory: string, id: string): boolean =>
+  readdirSync(join(directory, INCOMING)).includes(id)
 
 /** What was put aside. */
 const textOf = (directory: string, id: string, kind: 'answer' | 'order'): string | undefined =>
@@ -237,7 +244,8 @@ export async function give(
     throw error
   }
   const decided = decideGiven(directory, id, { by, items })
-  if (decided?.by !== by) for (const path of paths) remove(path)
+  // If nothing can be read, the list may stand: what is no longer needed is rubbish after an hour.
+  if (decided !== undefined && decided.by !== by) for (const path of paths) remove(path)
   return decided
 }
 

@@ -67,12 +67,3 @@ test('results are in the order of time, and foreign files are none', async () =>
   expect(records(directory)).toEqual([record('D', 1)])
   expect(() => addResult(directory, 'E', result('2026-11-26T10:00:00.000Z', 'pass'))).toThrow('no record')
 })
-
-test('a record that has lost its serial number in a power cut still counts', async () => {
-  const directory = lot(0)
-  await makeRecords(directory, [record('D', 1)])
-  const [hash = ''] = readdirSync(join(directory, '.devices'))
-  writeFileSync(join(directory, '.devices', hash, iccid(1)), '')
-  expect(recordOf(directory, 'D')).toEqual(record('D', 1))
-  expect(await makeRecords(directory, [record('D', 2)])).toEqual([iccid(1)])
-})

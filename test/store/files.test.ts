@@ -72,7 +72,8 @@ test('new files have the rights of their directory, but for other users', async 
   expect(statSync(join(directory, 'file')).mode & 0o777).toBe(0o660)
   expect(statSync(join(directory, 'place')).mode & 0o777).toBe(0o770)
   expect(() => write(join(directory, 'file'), '')).toThrow('EEXIST')
-  await flushFiles([join(directory, 'file'), join(directory, 'gone'), directory])
+  await flushFiles([join(directory, 'file'), join(directory, 'gone'), directory], true)
+  await expect(flushFiles([join(directory, 'gone')])).rejects.toThrow('ENOENT')
 })
 
 test('a file that begins with a byte order mark is read without it, and one that is too large is not read', () => {
