@@ -1,12 +1,13 @@
 /** `softsim station`, the real program at a pseudo-terminal, with the table of cases; and what can't be a row of it. */
 import { execFileSync } from 'node:child_process'
 import * as fs from 'node:fs'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { afterAll, describe, expect, inject, test } from 'vitest'
+import { pageAt } from '../docs/pages.ts'
 import { temporaryDirectory } from '../support/directory.ts'
-import { until } from '../support/softsim.ts'
+import { program, until } from '../support/softsim.ts'
 import { CASES, type Run } from './cases.ts'
-import { canRun, endAll, makePlace, type Place, serialPort, type Terminal } from './place.ts'
+import { canRun, endAll, makePlace, type Place, serialPort, startTerminal, type Terminal } from './place.ts'
 
 const isRunning = (pid: number) => fs.existsSync(`/proc/${pid}/stat`)
 
@@ -108,7 +109,7 @@ describe.skipIf(!canRun).concurrent('softsim station at a terminal', () => {
     ).toEqual(['1 SN-1', '2 SN-2', '3 SN-3'])
   })
 
-  test('killed in the middle: the next start names the device, and programs it without a question', async () => {
+  test('a terminal that is closed in the middle: the program ends; the next start names the device, and programs it without a question', async () => {
     const place = makePlace()
     place.put('hang-SN-1')
     const first = start(place)
@@ -195,4 +196,45 @@ describe.skipIf(!canRun).concurrent('softsim station at a terminal', () => {
     expect(await terminal.ended).toBe(2)
     expect(terminal.shown).toContain('a port is named twice')
   })
+})
+
+describe('the pages', () => {
+  const sources = fs
+    .globSync('src/**/*.ts')
+    .map((path) => fs.readFileSync(path, 'utf8'))
+    .join('\n')
+
+  test('the one to print is short, and quotes what is shown', () => {
+    const page = pageAt('scripts/stations/at-the-line.md')
+    expect(page.split(/\s+/).filter((word) => /\w/.test(word)).length).toBeLessThanOrEqual(320)
+    const quoted = [...page.matchAll(/^- `([^`]+)`/gm)].flatMap(([, words = '']) => words.split(/\s*…\s*/))
+    expect(quoted.length).toBeGreaterThan(8)
+    expect(quoted.filter((words) => !sources.includes(words))).toEqual([])
+  })
+
+  test('the one of stations is short', () => {
+    expect(pageAt('scripts/stations/README.md').split(/\s+/).length).toBeLessThanOrEqual(500)
+  })
+
+  test.skipIf(!canRun)(
+    'the example of a script of one’s own sends a profile, and nothing if softsim fails',
+    async () => {
+      const place = makePlace(1)
+      const device = await serialPort(() => '')
+      place.put(
+        'softsim',
+        `#!/bin/sh\nexec ${program()
+          .map((word) => `'${word}'`)
+          .join(' ')} "$@"\n`,
+      )
+      fs.chmodSync(place.path('softsim'), 0o755)
+      const env = { PATH: `${place.path('.')}:${process.env['PATH']}` }
+      const script = resolve('scripts/stations/own-script.sh')
+      const run = (serial: string) =>
+        startTerminal(['sh', script, serial, device.port], place.path('.'), env).ended
+      expect([await run('SN-1'), await run('SN-2'), await run('NOREAD')]).toEqual([0, 3, 2])
+      await until(() => device.received.length > 0)
+      expect(device.received).toEqual([expect.stringMatching(/^[0-9a-f]{200,}$/)])
+    },
+  )
 })
