@@ -130,7 +130,7 @@ function notReadable(bytes: Buffer, name: string, lock: { passphrase: string | u
   if (decoded.includes('-----BEGIN ')) return instead('base64 of a PEM file', 'decode it first')
   return instead(
     'not a readable private key (PKCS#1 or PKCS#8, PEM or DER)',
-    'the page on keys of the manual lists the formats, and how to convert others',
+    'see "Formats" in the manual, keys.md (src/key/README.md): how to convert what is none of these',
   )
 }
 

@@ -160,6 +160,7 @@ test('keys for changes over the air may be missing, and are named', () => {
 
 test('what newer devices would reject is refused', () => {
   expect(() => refuseOutdated([])).not.toThrow()
+  expect(refusal(() => refuseOutdated(['one']))).toBe('unfit: newer devices would reject it: one')
   const said = refusal(() => refuseOutdated(newerProblems({ ...GOOD, pin: '123', adm: '1' }, true)))
   expect(said).toBe(
     'unfit: newer devices would reject it: the PIN has fewer than 4 characters, the ADM has fewer than 4 characters',
