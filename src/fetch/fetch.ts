@@ -45,7 +45,7 @@ export async function fetchProfiles(order: Order): Promise<void> {
     try {
       conclude(order, count, tally, (performance.now() - began) / 1000)
     } finally {
-      tellUnused(directory, before === undefined, messages)
+      if (tally.stored > 0) tellUnused(directory, before === undefined, messages)
     }
   } finally {
     await client.close()

@@ -120,8 +120,9 @@ function entriesIn(list: readonly unknown[]): Omit<Batch, 'limit'> {
     } catch (error) {
       if (!(error instanceof UnusableProfile)) throw error
       // What can't be an ICCID is not repeated, because it may be the API key.
-      const iccid = iccidDigits(String((entry as { iccid?: unknown } | null)?.iccid))
-      refused.push(`entry ${at + 1}${iccid === undefined ? '' : ` (ICCID ${iccid})`}: ${error.message}`)
+      const { iccid } = (entry ?? {}) as { iccid?: unknown }
+      const digits = typeof iccid === 'string' ? iccidDigits(iccid) : undefined
+      refused.push(`entry ${at + 1}${digits === undefined ? '' : ` (ICCID ${digits})`}: ${error.message}`)
     }
   }
   return { profiles, refused }
@@ -191,7 +192,7 @@ function statusFailure(answer: Answer, url: URL): CallFailure {
   if (status >= 300 && status < 400 && typeof location === 'string' && URL.canParse(location, url.href)) {
     const { origin, pathname } = new URL(location, url.href)
     const hint =
-      'if you trust that address, give it as the URL of the service; the API key was not sent there'
+      'if you trust that address, give it as the URL of the service; the key was not sent there'
     return new CallFailure(`the service redirects to ${hide(origin + pathname)} (${status})`, hint)
   }
   // With 502, 504 or a status of its own, a gateway reports a request that it passed on and lost. A service that

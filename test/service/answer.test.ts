@@ -71,7 +71,14 @@ describe('an answer from a cache is no stock', () => {
 })
 
 test('each entry is checked on its own, by the check that next has, and named if it has an ICCID', () => {
-  const bad = [null, 5, [GOOD], { profile: 'AAAA' }, { iccid: iccid(2) }, { ...GOOD, iccid: 8988 }]
+  const bad = [
+    null,
+    5,
+    [GOOD],
+    { profile: 'AAAA' },
+    { iccid: iccid(2) },
+    { ...GOOD, iccid: 89880000000000000 },
+  ]
   const ids = ['', '8988', '8'.repeat(21), '../../x', `${iccid(2)}\n`].map((each) => ({
     ...GOOD,
     iccid: each,
@@ -84,6 +91,8 @@ test('each entry is checked on its own, by the check that next has, and named if
   const { profiles, refused } = read(listOf(GOOD, ...all, { ...GOOD, more: { a: [{}] } }))
   expect(profiles).toEqual([GOOD, GOOD])
   expect(refused).toHaveLength(all.length)
+  // A number has lost its last digits.
+  expect(refused[5]).toMatch(/^entry 7: /)
   expect(refused.filter((each) => each.includes(`(ICCID ${iccid(2)})`))).toHaveLength(1)
   expect(refused.filter((each) => each.includes(`(ICCID ${iccid(3)})`))).toHaveLength(texts.length)
 })
