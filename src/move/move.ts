@@ -23,6 +23,7 @@ import {
   iccidOf,
   identityIn,
   identityOf,
+  isOnFat,
   isOpen,
   knownIn,
   letGo,
@@ -85,7 +86,6 @@ export async function moveProfiles(move: Move): Promise<void> {
       const what = move.isBack ? backWords(moved, target) : `${several(moved, 'profile')} moved to ${target}`
       return messages.tell(0, `finished an interrupted move: ${what}; nothing else was moved`)
     }
-    await finishStick(source, messages)
     await releaseClosed(move)
     if (move.isBack) return messages.tell(0, `no interrupted move from ${source} to ${target} is left`)
     await begin(move, own, receipt)
@@ -142,6 +142,8 @@ async function begin(move: Move, source: string, receipt: ReceiptFile | undefine
   const { count, messages, stop } = move
   await finishAnswers(move.source, messages)
   const listing = look(move.source)
+  // After the look: what came by an order that is closed by now is written by nobody any more.
+  await finishStick(move.source, messages)
   removeRubbish(move.source, listing, messages)
   const there = knownIn(move.target)
   const names = listing.unused.filter((name) => !there.has(iccidOf(name) ?? ''))
@@ -174,6 +176,13 @@ async function begin(move: Move, source: string, receipt: ReceiptFile | undefine
 async function finish(move: Move, id: string, receipt: ReceiptFile | undefined): Promise<number> {
   const { source, target, isBack } = move
   const own = identityIn(source)
+  // The note is there before the order, and until that is closed.
+  if (!outgoingIn(source).some((each) => each.id === id) && isOpen(target, id))
+    throw new Failure(
+      'copy',
+      `a move to ${target} was given up with --lost, and ${source} has its profiles again`,
+      `never use what is in ${target}: destroy it, or delete it and its hidden directories`,
+    )
   const given =
     givenIn(target, id) ??
     (isBack ? await give(target, id, [], new Map()) : await giveHeld(move, id, receipt))
@@ -212,7 +221,6 @@ async function giveHeld(
   const { source, target, messages, stop, progress } = move
   const order = ordersIn(target).find((each) => each.id === id)
   if (order === undefined) return undefined
-  noteTarget(source, { id, to: resolve(target) })
   const known = new Set(heldBy(source, id).map(({ name }) => name))
   let done = 0
   progress.follow(() => `${done} of ${order.names.length} profiles`)
@@ -266,7 +274,10 @@ function usableText(source: string, held: Held, messages: Messages): string | un
   return undefined
 }
 
-const heldBy = (source: string, id: string): Held[] => listHeld(source).filter(({ move }) => move === id)
+const heldBy = (source: string, id: string): Held[] =>
+  listHeld(source)
+    .filter(({ move }) => move === id)
+    .sort((one, other) => (one.name < other.name ? -1 : 1))
 
 /**
  * Forgets what has come, by the names and tags of the list; anything else that the move holds is unused again.
@@ -274,7 +285,10 @@ const heldBy = (source: string, id: string): Held[] => listHeld(source).filter((
  */
 async function forget(source: string, id: string, given: Given | undefined): Promise<void> {
   const come = new Set(given?.items.map(({ tag }) => tag))
-  removeAll((given?.items ?? []).map(({ name, tag = '' }) => placesOf(source, { name, tag }).held))
+  const places = (given?.items ?? []).map(({ name, tag = '' }) => placesOf(source, { name, tag }))
+  // A cut during the renames on a stick may have left both names. Nothing comes home as long as it is held.
+  if (isOnFat(source)) removeAll(places.map(({ unused }) => unused))
+  removeAll(places.map(({ held }) => held))
   const guard = new Guard(source)
   try {
     for (const held of heldBy(source, id))

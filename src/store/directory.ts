@@ -30,6 +30,7 @@ export {
   fileRights,
   flushDirectory,
   flushFile,
+  isOnFat,
   make as makeDirectory,
   readText,
   removeAll,

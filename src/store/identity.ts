@@ -12,6 +12,8 @@ import {
   exists,
   flushDirectory,
   flushFile,
+  isOnFat,
+  make,
   namesIn,
   patiently,
   prepare,
@@ -89,6 +91,12 @@ export function identityOf(directory: string): string {
   const known = ownIn(directory)
   if (known !== undefined) return known.id
   const id = newTag()
+  if (isOnFat(directory)) {
+    // Nothing with contents is renamed there; it tells no time of birth that would be worth noting.
+    write(pathIn(make(join(directory, IDENTITY)), id), '')
+    flushDirectory(join(directory, IDENTITY))
+    return identityIn(directory)
+  }
   const draft = join(directory, CLAIMS, `~${id}`)
   prepare(draft, id, '')
   describe(pathIn(draft, id), [])

@@ -4,7 +4,7 @@
  * one wins); each gets its name by a rename, which happens once. Anybody may finish it, and nobody asks who is alive.
  */
 import { mkdirSync, readdirSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { diskFailure, errnoOf, Failure, reasonOf } from '../failure.ts'
 import type { StoredProfile } from '../profile/stored.ts'
 import { type Messages, several } from '../words.ts'
@@ -25,6 +25,7 @@ import {
   rename,
   write,
 } from './files.ts'
+import { identityOf } from './identity.ts'
 import { knownIn } from './listing.ts'
 import {
   fieldsOf,
@@ -81,13 +82,20 @@ const textOf = (directory: string, id: string, kind: 'answer' | 'order'): string
   read(pathOf(directory, id, kind))
 
 /**
- * Makes a directory for profiles, and those above it that are missing, for this user alone.
+ * Makes a directory for profiles, and those above it that are missing, for this user alone. It has an identity before it has
+ * a profile, so that its copies are known.
  * @throws {Failure} `disk`
  */
 export function makeTarget(directory: string): void {
   try {
-    const first = mkdirSync(directory, { recursive: true, mode: 0o700 })
-    if (first !== undefined) flushDirectory(dirname(first))
+    // One by one: a power cut must not leave the name of a directory on a stick that has no contents there.
+    const missing: string[] = []
+    for (let path = resolve(directory); !exists(path); path = dirname(path)) missing.unshift(path)
+    for (const path of missing) {
+      mkdirSync(path, { recursive: true, mode: 0o700 })
+      for (const each of [path, dirname(path)]) flushDirectory(each)
+    }
+    identityOf(directory)
   } catch (error) {
     throw diskFailure(`can't make the directory ${directory}`, error)
   }
@@ -251,9 +259,9 @@ export async function give(
 
 function decideGiven(directory: string, id: string, given: Given): Given | undefined {
   const draft = pathOf(directory, id, DRAFT + given.by)
-  if (isOnFat(directory))
-    return JSON.parse(decideOnStick(pathOf(directory, id, 'given'), JSON.stringify(given)))
   try {
+    if (isOnFat(directory))
+      return JSON.parse(decideOnStick(pathOf(directory, id, 'given'), JSON.stringify(given)))
     prepare(draft, 'list', JSON.stringify(given))
     flushFile(join(draft, 'list'))
     flushDirectory(draft)
@@ -278,12 +286,21 @@ export async function arrive(
   textOf: (item: Item) => string | undefined,
 ): Promise<void> {
   if (isOnFat(directory)) await arriveOnStick(directory, items, textOf)
-  else
+  else {
+    let isMissing = false
     for (const { name } of items) {
       const staged = pathIn(directory, stagedName(id, by, name))
       if (exists(pathIn(directory, usedName(name)))) remove(staged)
-      else rename(staged, pathIn(directory, name))
+      else if (!rename(staged, pathIn(directory, name))) isMissing = true
     }
+    // It has come and is gone on, or the directory was away for a moment.
+    if (isMissing && readdirSync(directory).some((name) => name.startsWith(stagedName(id, by, ''))))
+      throw new Failure(
+        'disk',
+        `profiles for ${directory} can't get their names`,
+        'run the same command again',
+      )
+  }
   flushDirectory(directory)
   dropList(directory)
 }

@@ -41,7 +41,7 @@ function parse(names: Iterable<string>): Listing {
     }
   }
   // A filler F at the end of an ICCID does not make it another profile.
-  const known = new Set(used.map(iccidOf))
+  const known = new Set([...used, ...held.map(({ name }) => name), ...aside].map(iccidOf))
   const free = unused.sort().filter((name) => {
     const iccid = iccidOf(name)
     const isNew = !known.has(iccid)
@@ -51,8 +51,8 @@ function parse(names: Iterable<string>): Listing {
   return { unused: free, used: used.sort(), held, aside, others }
 }
 
-export const listHeld = (directory: string): Held[] =>
-  namesIn(directory).flatMap((name) => parseHeld(name) ?? [])
+/** @throws {Failure} if there is no such directory: that does not say that nothing is held */
+export const listHeld = (directory: string): readonly Held[] => look(directory).held
 
 /**
  * By their digits, the profiles that are in a directory: unused, used, held or put aside. What is on its way does not count:

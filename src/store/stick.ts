@@ -46,13 +46,12 @@ export function putAsideOnStick(place: string, kind: string, text: string): void
  */
 export function decideOnStick(place: string, text: string): string {
   const list = join(place, 'list')
-  const isFirst = makeNew(place)
-  for (let tries = isFirst ? 0 : TRIES; tries > 0; tries--) {
-    const decided = read(list)
-    if (decided?.endsWith('}')) return decided
+  for (let tries = makeNew(place) ? 0 : TRIES; tries > 0; tries--) {
+    if (read(list)?.endsWith('}')) break
     pause(PAUSE_MS)
   }
-  fill(list, text)
+  if (!read(list)?.endsWith('}')) fill(list, text)
+  // What is concluded from is durable first, whoever made it.
   flushFile(list)
   return readFileSync(list, 'utf8')
 }

@@ -5,7 +5,7 @@
  */
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 import { errnoOf } from '../failure.ts'
-import { exists, remove, rename, write } from './files.ts'
+import { exists, isOnFat, remove, rename, write } from './files.ts'
 import { type Listing, look } from './listing.ts'
 import { FREE_LIST, iccidOf, newTag, pathIn } from './names.ts'
 
@@ -150,7 +150,7 @@ class FreeList {
 }
 
 function writeList(directory: string, { unused, used }: Listing): void {
-  if (unused.length + used.length < LEAST_LISTED) return
+  if (unused.length + used.length < LEAST_LISTED || isOnFat(directory)) return
   const draft = pathIn(directory, `${FREE_LIST}~${newTag()}`)
   try {
     write(draft, unused.map((name) => `${name.padEnd(LINE - 1)}\n`).join(''))
