@@ -18,12 +18,14 @@ import {
   identitiesOf,
   look,
   makeRecords,
+  outgoingIn,
   putAside,
   type Receipt,
   readReceipts,
   readUsed,
   recordOf,
   records,
+  removeNote,
   renewIdentity,
   resultsOf,
   settle,
@@ -100,14 +102,17 @@ export async function restore(restoration: Restoration): Promise<void> {
 
 async function carryOut({ directory, isDry, messages }: Restoration, receipts: Receipt[]): Promise<Plan> {
   try {
-    if (isDry) return planOf(directory, receipts)
+    const notes = new Map(outgoingIn(directory).map(({ id, to }) => [id, to]))
+    const moving = look(directory).held.filter(({ move }) => move !== undefined)
+    const targets = new Map(moving.map(({ name, move = '' }) => [name, notes.get(move)]))
+    if (isDry) return planOf(directory, receipts, targets)
     messages.tell(0, `until this ends, no other call may use ${directory}`)
     await finishAnswers(directory, messages)
     await finishOrders(directory)
     await settle(directory, messages)
-    const moving = look(directory).held.filter(({ move }) => move !== undefined)
     putAside(directory, moving)
-    const plan = planOf(directory, receipts)
+    for (const id of notes.keys()) removeNote(directory, id)
+    const plan = planOf(directory, receipts, targets)
     putAside(directory, plan.aside)
     await adoptUsed(directory, [...plan.used.values()])
     const { unused, held, aside } = look(directory)
@@ -152,8 +157,15 @@ function addResults(directory: string, receipts: readonly Receipt[]): void {
   }
 }
 
-/** What is to be done in a directory. It changes nothing. */
-function planOf(directory: string, receipts: readonly Receipt[]): Plan {
+/**
+ * What is to be done in a directory. It changes nothing.
+ * @param targets where moves were taking profiles
+ */
+function planOf(
+  directory: string,
+  receipts: readonly Receipt[],
+  targets: ReadonlyMap<string, string | undefined>,
+): Plan {
   const { unused, used, held, aside } = look(directory)
   const own = new Set(identitiesOf(directory))
   const left = new Map(receipts.filter(({ from = '' }) => own.has(from)).map((each) => [each.iccid, each]))
@@ -191,8 +203,8 @@ function planOf(directory: string, receipts: readonly Receipt[]): Plan {
     } else if (receipt !== undefined) {
       plan.aside.push(each)
       lines.aside.push(`${iccid} left for ${receipt.to}: ${sourceOf(receipt)}`)
-    } else if (lies.has(name) || (typeof each !== 'string' && each.move !== undefined))
-      lines.aside.push(`${iccid} was leaving, and no receipt says where it is`)
+    } else if (lies.has(name) || targets.has(name))
+      lines.aside.push(`${iccid} was leaving for ${targets.get(name) ?? 'an unknown directory'}`)
   }
   for (const name of free.keys()) known.add(iccidOf(name))
   if (receipts.length > 0 && !receipts.some(({ iccid }) => known.has(iccid))) {

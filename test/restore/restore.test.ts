@@ -170,17 +170,20 @@ describe('a backup from the middle of something', () => {
       [`.${file(3)}~${tag}`]: stored(3),
       [`.~${tag}`]: used(3, 'SN-0'),
       [`.${file(4)}~b`]: stored(4),
-      [`.${file(5)}~x.y+c`]: stored(5),
-      [`.${file(6)}~x.y+d`]: stored(6),
+      [`.${file(5)}~a.b+c`]: stored(5),
+      [`.${file(6)}~a.b+d`]: stored(6),
+      '.outgoing/a.b': '/media/stick',
       [`.incoming/${tag}/answer`]: `${stored(7)}\n${stored(8)}\n`,
     })
     const path = fileOf(receipt(3, 'SN-3'), receipt(6, 'SN-6'), receipt(7, 'SN-7'))
     const said = await restored(directory, [path])
-    expect(said).toContain('aside: 5 was leaving, and no receipt says where it is')
+    expect(said).toContain('aside: 5 was leaving for stick')
     expect(said).toContain('3 profiles marked used, as the receipts of line-1 say')
     expect(shown(directory)).toEqual(['1', '2', '4', '5.aside', '8', '__3', '__6', '__7'])
     expect(readdirSync(directory).filter((name) => name.includes('~'))).toEqual([])
     expect(textOf(directory, 3).device).toBe('SN-3')
+    expect(readdirSync(join(directory, '.outgoing'))).toEqual([])
+    expect(await restored(directory, [path])).toContain('aside: 5 was leaving for an unknown directory')
   })
 
   test('has files that are older than the records of devices, or newer', async () => {
