@@ -11,6 +11,7 @@ import {
   arriveIn,
   closeIn,
   enter,
+  expectOrder,
   finishAnswers,
   finishStick,
   flushDirectory,
@@ -160,6 +161,7 @@ async function begin(move: Move, source: string, receipt: ReceiptFile | undefine
   if (stop.aborted)
     throw new Failure('interrupted', 'interrupted; nothing was moved', 'run the same command again')
   const id = `${identityOf(move.target)}.${newTag()}`
+  expectOrder(move.target)
   // An order that outlasts an identity would be nobody's.
   for (const each of [move.source, move.target]) flushDirectory(each)
   noteTarget(move.source, { id, to: resolve(move.target) })
@@ -323,14 +325,18 @@ async function forgetTarget({ source, target, messages }: Move): Promise<void> {
       'run the move again, or take it back with --back',
     )
   const held = listHeld(source)
-  const lost = outgoingIn(source).filter(({ to }) => to === path)
-  const count = held.filter(({ move }) => lost.some(({ id }) => id === move)).length
+  const noted = new Map(outgoingIn(source).map(({ id, to }) => [id, to]))
+  // What is held without a note was given up before, and its call was late.
+  const lost = [...new Set([...noted.keys(), ...held.flatMap(({ move: id }) => id ?? [])])].filter(
+    (id) => (noted.get(id) ?? path) === path,
+  )
+  const count = held.filter(({ move: id = '' }) => lost.includes(id)).length
   if (count === 0) {
-    const others = outgoingIn(source).map(({ to }) => to)
+    const others = [...noted.values()]
     const hint = others.length === 0 ? NOTHING : `interrupted moves go to ${others.join(', ')}`
     throw new Failure('no-profiles', `no profile of ${source} is in transit to ${target}`, hint)
   }
-  for (const { id } of lost) {
+  for (const id of lost) {
     await forget(source, id, undefined)
     removeNote(source, id)
   }

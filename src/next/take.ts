@@ -68,6 +68,9 @@ export interface Taken {
 const ROUNDS = 100
 const PAUSE_MS = 50
 
+/** How often a call waits for one that holds its only profile. */
+const MOST_WAITS = 5
+
 /** How often others may give back what they have too little of. */
 const MOST_SHORTAGES = 5
 
@@ -81,6 +84,7 @@ export class Call {
   /** What it holds and has not decided. */
   #held: Claim[] = []
   #shortages = 0
+  #waits = 0
   /** Whether the profile that the call names was unused at an earlier look. */
   #wasFree = false
 
@@ -203,6 +207,7 @@ export class Call {
     }
     if (place.state !== 'held') throw missing(directory, iccid, place.state, device)
     if (place.held.move !== undefined) throw inTransit(iccid)
+    if (this.#waits++ === MOST_WAITS) throw busy(iccid)
     await settle(directory, messages, place.name)
     refresh(directory)
     return 'busy'
@@ -311,6 +316,7 @@ export class Call {
   /** @returns those that are this call's; the others were voided, or their devices have other profiles */
   async #commit(ready: readonly Ready[]): Promise<Ready[]> {
     const { directory, stop } = this.wish
+    if (ready.length === 0) return []
     if (this.used.length === 0) {
       if (stop.aborted)
         throw new Failure('interrupted', 'interrupted; nothing was claimed', 'run the same command again')

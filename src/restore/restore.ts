@@ -12,7 +12,6 @@ import {
   adoptUsed,
   type DeviceRecord,
   finishAnswers,
-  finishOrders,
   type Held,
   iccidOf,
   identitiesOf,
@@ -108,7 +107,6 @@ async function carryOut({ directory, isDry, messages }: Restoration, receipts: R
     if (isDry) return planOf(directory, receipts, targets)
     messages.tell(0, `until this ends, no other call may use ${directory}`)
     await finishAnswers(directory, messages)
-    await finishOrders(directory)
     await settle(directory, messages)
     putAside(directory, moving)
     for (const id of notes.keys()) removeNote(directory, id)

@@ -56,8 +56,11 @@ export interface By {
   readonly claimed: string
 }
 
-/** So long a call may need between two steps. To take a slower one for killed does no harm. */
-const KILLED_MS = 1000
+/**
+ * So long a call may need between two steps. To take a slower one for killed does no harm. A client of Windows may remember
+ * for ten seconds that there was no `__X`.
+ */
+const KILLED_MS = process.platform === 'win32' ? 12_000 : 1000
 
 /**
  * Takes a profile out of the sight of all others.
@@ -155,15 +158,17 @@ const recordFor = ({ device = '', iccid }: Claim): DeviceRecord => ({ device, ic
  * @throws the system error, if neither is so
  */
 function sign({ draft, decision }: Places): boolean {
-  try {
-    patiently(() => renameSync(draft, decision), ['ESTALE'])
-    return true
-  } catch (error) {
-    // Whatever the error says: what is there decides.
-    const decided = textOf(decision)
-    if (decided === undefined && errnoOf(error) !== 'ENOENT' && exists(draft)) throw error
-    return decided !== undefined && decided !== 'void'
-  }
+  return patiently(() => {
+    try {
+      renameSync(draft, decision)
+      return true
+    } catch (error) {
+      // Whatever the error says: what is there decides.
+      const decided = textOf(decision)
+      if (decided === undefined && errnoOf(error) !== 'ENOENT' && exists(draft)) throw error
+      return decided !== undefined && decided !== 'void'
+    }
+  })
 }
 
 /** The text of a decision: `void` if it is a directory, undefined if there is none. */
@@ -218,9 +223,11 @@ export async function giveBack(
 
 async function voidOrFinish(directory: string, guard: Guard, held: Held): Promise<Used | undefined> {
   const places = placesOf(directory, held)
-  if (!makeNew(places.decision)) {
+  if (!patiently(() => makeNew(places.decision))) {
     const decided = textOf(places.decision)
-    if (decided !== undefined && decided !== 'void') return finish(directory, guard, held, decided)
+    // Somebody else is at it.
+    if (decided === undefined) return undefined
+    if (decided !== 'void') return finish(directory, guard, held, decided)
   }
   const used = parseUsed(read(places.used))
   if (used?.claim === held.tag) {

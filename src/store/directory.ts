@@ -48,8 +48,8 @@ export {
 export {
   arrive as arriveIn,
   close as closeIn,
+  expectOrder,
   finishAnswers,
-  finishOrders,
   finishStick,
   type Given,
   give,

@@ -38,7 +38,7 @@ import {
   stationName,
   usedName,
 } from './names.ts'
-import { arriveOnStick, decideOnStick, putAsideOnStick } from './stick.ts'
+import { arriveOnStick, decideOnStick, isWholeSoon, putAsideOnStick } from './stick.ts'
 import { dropList } from './unused.ts'
 
 /** A profile that comes. By a move, with the tag that holds it in the other directory. */
@@ -75,7 +75,11 @@ export const openIn = (directory: string): string[] =>
  * @throws the system error, also if there is no `.incoming`: a directory that is not there proves nothing
  */
 export const isOpen = (directory: string, id: string): boolean =>
-  readdirSync(join(directory, INCOMING)).includes(id)
+  readdirSync(join(directory, INCOMING)).includes(id) &&
+  (!isOnFat(directory) || isWholeSoon(pathOf(directory, id, ORDER), '}'))
+
+/** Before an order is noted elsewhere, so that whoever looks for it finds whether it is there. */
+export const expectOrder = (directory: string): string => make(join(directory, INCOMING))
 
 /** What was put aside. */
 const textOf = (directory: string, id: string, kind: 'answer' | 'order'): string | undefined =>
@@ -162,7 +166,7 @@ export async function receive(
   directory: string,
   id: string,
   profiles: readonly StoredProfile[],
-  known = knownIn(directory),
+  known?: Set<string>,
 ): Promise<Stored> {
   if (profiles.length === 0) {
     release(directory, id)
@@ -328,14 +332,20 @@ function sweep(path: string): void {
 }
 
 /**
- * Finishes what killed calls have received. A call that lives comes to no harm.
+ * Finishes what killed calls have received, and lets come what orders of moves have decided, which their sources end. A
+ * call that lives comes to no harm.
  * @throws the system error
  */
 export async function finishAnswers(directory: string, messages: Pick<Messages, 'tell'>): Promise<void> {
   for (const id of openIn(directory)) {
     const text = textOf(directory, id, ANSWER)
     // An answer that can't be read decides nothing.
-    if (!text?.endsWith('\n')) continue
+    if (!text?.endsWith('\n')) {
+      // A power cut during its beginning or its end has left it.
+      if (isOnFat(directory) && !isOpen(directory, id) && !textOf(directory, id, ANSWER)?.endsWith('\n'))
+        sweep(pathOf(directory, id))
+      continue
+    }
     const { length } = await finishAnswer(directory, id, text)
     if (length > 0)
       messages.tell(0, `stored ${several(length, 'profile')} that an interrupted fetch has received`)
@@ -344,7 +354,7 @@ export async function finishAnswers(directory: string, messages: Pick<Messages, 
     if (name.startsWith(CLOSED)) sweep(join(directory, INCOMING, name))
 }
 
-/** @returns the profiles that came */
+/** @returns the profiles that came, also if somebody else has stored them */
 async function finishAnswer(
   directory: string,
   id: string,
@@ -352,33 +362,28 @@ async function finishAnswer(
   known = knownIn(directory),
 ): Promise<readonly Item[]> {
   const texts = textsIn(text)
-  const given = givenIn(directory, id) ?? (await giveAnswer(directory, id, texts, known))
-  if (given === undefined) return []
+  const items = newItems([...texts.keys()], known)
+  const given = givenIn(directory, id) ?? (await give(directory, id, items, texts))
+  if (given === undefined) return items
   await arrive(directory, id, given, ({ name }) => texts.get(name))
   close(directory, id)
   return given.items
+}
+
+/** Those that a directory has not got, each once. */
+function newItems(names: readonly string[], known: Set<string>): Item[] {
+  return names.flatMap((name) => {
+    const iccid = iccidOf(name)
+    if (iccid === undefined || known.has(iccid)) return []
+    known.add(iccid)
+    return { name }
+  })
 }
 
 /** The texts of the profiles of an answer, by X. */
 function textsIn(answer: string): Map<string, string> {
   const lines = answer.split('\n').map((line) => [fieldsOf(line)['iccid'], line] as const)
   return new Map(lines.flatMap(([iccid, line]) => (typeof iccid === 'string' ? [[nameOf(iccid), line]] : [])))
-}
-
-/** Gives the profiles of an answer that the directory has not got. */
-function giveAnswer(
-  directory: string,
-  id: string,
-  texts: ReadonlyMap<string, string>,
-  known: Set<string>,
-): Promise<Given | undefined> {
-  const items = [...texts.keys()].flatMap((name) => {
-    const iccid = iccidOf(name)
-    if (iccid === undefined || known.has(iccid)) return []
-    known.add(iccid)
-    return { name }
-  })
-  return give(directory, id, items, texts)
 }
 
 /** What a move wants, put aside in its target. */
@@ -412,15 +417,6 @@ export function putOrder(directory: string, id: string, order: Order): void {
   if (putAside(directory, id, ORDER, JSON.stringify(order))) return
   const hint = 'run the same command again; nothing was moved'
   throw new Failure('disk', `the order of the move in ${directory} is gone`, hint)
-}
-
-/** Lets come what orders of moves have decided, without their sources, which end them. A stick needs the source. */
-export async function finishOrders(directory: string): Promise<void> {
-  if (isOnFat(directory)) return
-  for (const { id } of ordersIn(directory)) {
-    const given = givenIn(directory, id)
-    if (given !== undefined) await arrive(directory, id, given, () => undefined)
-  }
 }
 
 /**

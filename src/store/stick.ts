@@ -30,6 +30,15 @@ function fill(path: string, text: string): void {
   writeFileSync(path, text, { flag: 'r+' })
 }
 
+/** Whether a file is whole, or will be within a second. If not, a power cut took what was in it, or a kill. */
+export function isWholeSoon(path: string, end: string): boolean {
+  for (let tries = TRIES; tries > 0; tries--) {
+    if (read(path)?.endsWith(end)) return true
+    pause(PAUSE_MS)
+  }
+  return false
+}
+
 /** Puts aside what is to come. It is durable then. */
 export function putAsideOnStick(place: string, kind: string, text: string): void {
   make(dirname(place))
@@ -39,18 +48,13 @@ export function putAsideOnStick(place: string, kind: string, text: string): void
 }
 
 /**
- * Decides which profiles come: who makes the directory first writes the list. If it is not there after a second, a power
- * cut took it, or a kill.
+ * Decides which profiles come: who makes the directory first writes the list. If that is not whole soon, anybody does.
  * @param text JSON of an object
  * @returns what is decided
  */
 export function decideOnStick(place: string, text: string): string {
   const list = join(place, 'list')
-  for (let tries = makeNew(place) ? 0 : TRIES; tries > 0; tries--) {
-    if (read(list)?.endsWith('}')) break
-    pause(PAUSE_MS)
-  }
-  if (!read(list)?.endsWith('}')) fill(list, text)
+  if (makeNew(place) || !isWholeSoon(list, '}')) fill(list, text)
   // What is concluded from is durable first, whoever made it.
   flushFile(list)
   return readFileSync(list, 'utf8')
