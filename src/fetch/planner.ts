@@ -20,43 +20,26 @@ const STEP = 50
 const MOST_BROKEN = 6
 /** What has never worked is unlikely to start working. What has worked may come back when a router has restarted. */
 const MOST_TRIES = { refused: 4, first: 7, later: 11 }
-/** For p-retry: from half a second to twenty. */
-export const PAUSES = {
-  retries: Number.POSITIVE_INFINITY,
-  minTimeout: 500,
-  maxTimeout: 20_000,
-  randomize: true,
-}
+/** For p-retry. */
+export const PAUSES = { retries: 99, minTimeout: 500, maxTimeout: 20_000, randomize: true }
 
-export interface Plan {
+export const firstPlan = (missing: number) => ({
   /** Profiles that are neither stored nor requested. */
-  readonly missing: number
+  missing,
   /** What the next request asks for, if so many are missing. */
-  readonly size: number
+  size: FIRST,
   /** Half of the size that broke last. */
-  readonly half: number | undefined
+  half: undefined as number | undefined,
   /** Whether a request of the largest size was answered, and none broke since. */
-  readonly isProven: boolean
-  readonly hasWorked: boolean
+  isProven: false,
+  hasWorked: false,
   /** Failures since the last answer that may have cost profiles. */
-  readonly broken: number
+  broken: 0,
   /** Requests that the rate limit allows at once. Less than 1: none before `resetAt`. */
-  readonly allowed: number
-  readonly resetAt: number
-}
-
-export const firstPlan = (missing: number): Plan => ({
-  ...{
-    missing,
-    size: FIRST,
-    half: undefined,
-    isProven: false,
-    hasWorked: false,
-    broken: 0,
-    allowed: 1,
-    resetAt: 0,
-  },
+  allowed: 1,
+  resetAt: 0,
 })
+export type Plan = Readonly<ReturnType<typeof firstPlan>>
 
 /** After a reset, what the rate limit allows is not known, and one request alone learns it. */
 export const atOnce = ({ isProven, allowed }: Plan): number =>
@@ -102,16 +85,12 @@ export function afterFailure(plan: Plan, sent: Plan, { traits }: CallFailure, no
 }
 
 /** Whether a request that has failed so many times is worth another try. */
-export const isWorthAnotherTry = (
-  { broken, hasWorked }: Plan,
-  { traits }: CallFailure,
-  tries: number,
-): boolean =>
-  traits.isPassing === true &&
-  broken < MOST_BROKEN &&
-  tries < MOST_TRIES[hasWorked ? 'later' : traits.isRefused ? 'refused' : 'first']
+export function isWorthAnotherTry(plan: Plan, { traits }: CallFailure, tries: number): boolean {
+  const most = MOST_TRIES[plan.hasWorked ? 'later' : traits.isRefused ? 'refused' : 'first']
+  return traits.isPassing === true && plan.broken < MOST_BROKEN && tries < most
+}
 
 /** Requests that are under way are among those that are left: they may not be counted yet. */
-const allowedBy = ({ remaining = Number.POSITIVE_INFINITY, waitMs }: Limit, now: number) => ({
-  ...{ allowed: remaining, resetAt: now + waitMs },
-})
+function allowedBy({ remaining = Number.POSITIVE_INFINITY, waitMs }: Limit, now: number) {
+  return { allowed: remaining, resetAt: now + waitMs }
+}

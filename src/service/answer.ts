@@ -64,12 +64,8 @@ export function readAnswer(answer: Answer, url: URL): Batch {
   if (Array.isArray(list)) return { ...entriesIn(list), limit: readLimit(status, headers) }
   // No part of a list begins like this.
   if (/^\s*</.test(text)) throw new CallFailure(`the answer is a web page${shown(answer)}`, PAGE)
-  const traits = { mayHaveAllocated: true, profiles: profilesIn(body) }
-  throw new CallFailure(
-    `the answer is not JSON with a list named "profiles"${shown(answer)}`,
-    OPERATOR,
-    traits,
-  )
+  const what = `the answer is not JSON with a list named "profiles"${shown(answer)}`
+  throw new CallFailure(what, OPERATOR, { mayHaveAllocated: true, profiles: profilesIn(body) })
 }
 
 /** @param what says how it is known that an answer was meant for another request */
@@ -163,7 +159,7 @@ const isWebPage = (headers: Headers, body: Buffer): boolean =>
   /^\s*<(?:!doctype|html|\?xml)/i.test(body.toString('utf8', 0, SHOWN))
 
 /** Where the service is, on any host. */
-const USUAL_PATH = '/sims/profiles'
+const USUAL = '/sims/profiles'
 
 function statusFailure(answer: Answer, url: URL): CallFailure {
   const { status, headers, body, hide } = answer
@@ -177,10 +173,8 @@ function statusFailure(answer: Answer, url: URL): CallFailure {
   if (status === 404 && isWebPage(headers, body))
     return failure('there is no profile service at this address', PAGE)
   if (status === 404) {
-    const other =
-      url.pathname === USUAL_PATH ? '' : `, or none at ${url.pathname}, which is usually ${USUAL_PATH}`
-    const hint =
-      'ask the service provider for more; if your account should have some, check the URL of the service'
+    const other = url.pathname === USUAL ? '' : `, or none at ${url.pathname}, which is usually ${USUAL}`
+    const hint = 'ask the service provider for more; if your account has some, check the URL of the service'
     return failure(`the service has no more profiles${other}`, hint, { outcome: 'no-profiles' })
   }
   if (status === 407) return proxyRefusal(status, headers)
@@ -191,8 +185,7 @@ function statusFailure(answer: Answer, url: URL): CallFailure {
   const { location } = headers
   if (status >= 300 && status < 400 && typeof location === 'string' && URL.canParse(location, url.href)) {
     const { origin, pathname } = new URL(location, url.href)
-    const hint =
-      'if you trust that address, give it as the URL of the service; the key was not sent there'
+    const hint = 'if you trust that address, give it as the URL of the service; the key was not sent there'
     return new CallFailure(`the service redirects to ${hide(origin + pathname)} (${status})`, hint)
   }
   // With 502, 504 or a status of its own, a gateway reports a request that it passed on and lost. A service that

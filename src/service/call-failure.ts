@@ -65,8 +65,8 @@ const PASSING: Readonly<Record<string, string>> = {
 
 export const isUnknownCa = (error: unknown): boolean => certificateIn(innermost(error))?.[2] === ADD_CA
 
-const certificateIn = ({ code, message }: Innermost) =>
-  CERTIFICATE.find(([sign]) => sign.test(code || message))
+const certificateIn = (inner: ReturnType<typeof innermost>) =>
+  CERTIFICATE.find(([sign]) => sign.test(inner.code || inner.message))
 
 /**
  * @param traits what is known beside the error: whether anything was sent
@@ -79,22 +79,19 @@ export function networkFailure(error: unknown, traits: Traits, url: URL, variabl
   const [, problem, remedy = ''] = certificateIn(inner) ?? []
   if (problem !== undefined) {
     const file = process.env['NODE_EXTRA_CA_CERTS']
-    const hint =
-      remedy === ADD_CA && file ? `${remedy}; ${file}, which it names now, does not have it` : remedy
-    return new CallFailure(`the certificate of ${peer} ${problem} (${code || message})`, hint, traits, error)
+    const more = remedy === ADD_CA && file ? `; ${file}, which it names now, does not have it` : ''
+    const what = `the certificate of ${peer} ${problem} (${code || message})`
+    return new CallFailure(what, remedy + more, traits, error)
   }
-  const hint = hintOn(code, url, variable)
-  const words =
-    PASSING[code] ?? (/^E(?:ADDR|CONN|HOST|NET)/.test(code) ? 'the connection to PEER failed' : undefined)
-  if (words !== undefined) {
-    const isRefused = code === 'ECONNREFUSED' || code === 'ENOTFOUND'
-    const all = { ...traits, isPassing: true, isRefused }
-    return new CallFailure(`${words.replace('PEER', peer)} (${code})`, hint, all, error)
-  }
+  const isOther = /^E(?:ADDR|CONN|HOST|NET)/.test(code)
+  const passing = PASSING[code] ?? (isOther ? 'the connection to PEER failed' : undefined)
+  const isPassing = passing !== undefined
   const isTls = code === 'EPROTO' || code.startsWith('ERR_SSL_')
-  const isHttp = name === 'HTTPParserError'
-  const what = isHttp ? `${peer} sent an invalid HTTP response` : `the request failed: ${message}`
-  return new CallFailure(isTls ? `the TLS connection to ${peer} failed (${code})` : what, hint, traits, error)
+  const other = isTls ? `the TLS connection to PEER failed (${code})` : `the request failed: ${message}`
+  const words = name === 'HTTPParserError' ? 'PEER sent an invalid HTTP response' : other
+  const what = (isPassing ? `${passing} (${code})` : words).replace('PEER', peer)
+  const isRefused = code === 'ECONNREFUSED' || code === 'ENOTFOUND'
+  return new CallFailure(what, hintOn(code, url, variable), { ...traits, isPassing, isRefused }, error)
 }
 
 function hintOn(code: string, url: URL, variable: string | undefined): string {
@@ -107,14 +104,8 @@ function hintOn(code: string, url: URL, variable: string | undefined): string {
   return `check the URL of the service and the network of this machine${isClosed ? '; does this port need https?' : ''}`
 }
 
-interface Innermost {
-  readonly code: string
-  readonly name: string
-  readonly message: string
-}
-
 /** undici wraps the errors of sockets. The innermost error with a code says most. */
-function innermost(error: unknown): Innermost {
+function innermost(error: unknown): { code: string; name: string; message: string } {
   const { code, name = '', message = String(error), cause } = (error ?? {}) as Partial<NodeJS.ErrnoException>
   const own = { code: typeof code === 'string' ? code : '', name, message }
   const inner = cause === undefined ? own : innermost(cause)

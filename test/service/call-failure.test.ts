@@ -40,7 +40,7 @@ test.each([
   ],
 ])('%s does not pass', (error, message) => {
   expect(failureOf(error)).toMatchObject({ message, traits: { mayHaveAllocated: true } })
-  expect(failureOf(error).traits.isPassing).toBeUndefined()
+  expect(failureOf(error).traits.isPassing ?? false).toBe(false)
 })
 
 test('the innermost error with a code says most', () => {
