@@ -1,6 +1,6 @@
 /** What a person reads of a shift: how it begins, what became of the devices, and how it ends. */
 import { resolve } from 'node:path'
-import { records, resultsOf, stationName } from '../store/directory.ts'
+import { histories, stationName } from '../store/directory.ts'
 import { several } from '../words.ts'
 import type { Settings, Shift } from './settings.ts'
 
@@ -9,19 +9,19 @@ const MOST_NAMED = 20
 /** Local time, to the minute. In Sweden, it is written as in ISO 8601. */
 export const minuteOf = (time: string): string => new Date(time).toLocaleString('sv-SE').slice(0, 16)
 
-export function banner({ directory, keyPath, receipt, ports, program, size, baud, left }: Shift): string {
-  const devices = records(directory).map(({ device }) => device)
-  const open = devices.filter((device) => resultsOf(directory, device).at(-1)?.result !== 'pass').sort()
-  const names = open.length > 0 ? `: ${open.slice(0, MOST_NAMED).join(', ')}` : ''
+/** To find what has not passed can take seconds: it comes last. */
+export function* banner({ directory, keyPath, receipt, ports, program, size, baud, left }: Shift) {
   const how = program === undefined ? `, ${baud} baud` : size > 1 ? `, panel of ${size}` : ''
-  return [
-    `Station:     ${stationName()}`,
-    `Profiles:    ${resolve(directory)}, ${left} unused`,
-    `Key:         ${resolve(keyPath)}`,
-    `Receipts:    ${resolve(receipt)}`,
-    `${program ? 'Program:' : 'Ports:  '}     ${program ?? ports.join(' ')}${how}`,
-    `Not passed:  ${several(open.length, 'device')} with a profile${names}${open.length > MOST_NAMED ? ', ...' : ''}`,
-  ].join('\n')
+  yield `Station:     ${stationName()}`
+  yield `Profiles:    ${resolve(directory)}, ${left} unused`
+  yield `Key:         ${resolve(keyPath)}`
+  yield `Receipts:    ${resolve(receipt)}`
+  yield `${program ? 'Program:' : 'Ports:  '}     ${program ?? ports.join(' ')}${how}`
+  const all = histories(directory).filter(({ results }) => results.at(-1)?.result !== 'pass')
+  const open = all.map(({ device }) => device).sort(new Intl.Collator('en', { numeric: true }).compare)
+  const names = open.length > 0 ? `: ${open.slice(0, MOST_NAMED).join(', ')}` : ''
+  const more = open.length > MOST_NAMED ? ', ...' : ''
+  yield `Not passed:  ${several(open.length, 'device')} with a profile${names}${more}`
 }
 
 /** How many profiles are left. */

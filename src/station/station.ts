@@ -27,10 +27,11 @@ export async function runShift(settings: Settings): Promise<void> {
   for (const port of ports) openPort(port, baud).close()
   const say = (line: string) => show(`${line}\n`)
   const stop = new AbortController()
-  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(name, () => stop.abort())
   const keyboard = new Keyboard(show, stop)
   try {
     const key = await keyOf(settings, keyboard)
+    // Not before: a signal must end the wait for a key from a pipe.
+    for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(name, () => stop.abort())
     const { unused, used } = store.look(directory)
     await checkKey(key, directory, [...unused, ...used.map(store.usedName)].slice(0, TRIED))
     const receiptFile = store.openReceipt(receipt, [directory])
@@ -39,7 +40,7 @@ export async function runShift(settings: Settings): Promise<void> {
       ...{ ...settings, say, keyboard, key, stop: stop.signal, receiptFile },
       ...{ receipts: new Map(given), devices: new Map(), refused: [], left: unused.length },
     }
-    say(banner(shift))
+    for (const line of banner(shift)) say(line)
     await work(shift)
   } finally {
     keyboard.close()
@@ -179,12 +180,7 @@ function record(
     store.addResult(directory, device, { ...result, station, time })
   } catch (error) {
     const what = `the result of device ${device} can't be recorded: ${reasonOf(error)}`
-    throw new Failure(
-      'disk',
-      what,
-      'check the disk; then scan the device again: it gets the same profile',
-      error,
-    )
+    throw new Failure('disk', what, 'check the disk, and scan the device again', error)
   }
   receiptFile.append([{ time, station, iccid, device, directory: resolve(directory), ...result }])
 }

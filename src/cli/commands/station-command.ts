@@ -16,6 +16,9 @@ import * as value from './values.ts'
 
 const isWindows = process.platform === 'win32'
 
+/** What a timer takes. */
+const LONGEST_MS = 2 ** 31 - 1
+
 /** What modems say, and devices with Onomondo's library. */
 const PASS = /^OK|SoftSIM fully provisioned/
 const FAIL =
@@ -101,7 +104,7 @@ export class StationCommand extends BaseCommand {
       ...(isForPorts
         ? { program, pass, fail }
         : { program: findProgram(program), pass: undefined, fail: undefined }),
-      ...{ timeoutMs: (this.timeout ?? 30) * 1000, lowStock: this.lowStock ?? 50 },
+      ...{ timeoutMs: Math.min((this.timeout ?? 30) * 1000, LONGEST_MS), lowStock: this.lowStock ?? 50 },
       // Modems want CR and LF behind a command.
       frame: [before, `${behind}${send === undefined ? '\n' : '\r\n'}`],
     }
