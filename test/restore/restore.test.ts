@@ -130,16 +130,20 @@ describe('what receipts name', () => {
   })
 
   test('is shown, and nothing is changed, if somebody only wants to know', async () => {
-    const directory = directoryOf([1, 2, 3])
-    const path = fileOf(receipt(1, 'SN-1'), receipt(2, null), left(3, directory), receipt(9, 'SN-9'))
+    const held = { [`.${file(4)}~a`]: stored(4), [`.${file(5)}~a.b+c`]: stored(5) }
+    const directory = directoryOf([1, 2, 3], held)
+    const receipts = [receipt(1, 'SN-1'), receipt(2, null), left(3, directory), receipt(9, 'SN-9')]
+    const path = fileOf(...receipts, receipt(4, 'SN-4'))
     const before = [...everything(directory), ...identity(directory)]
     expect(await restored(directory, [path], true)).toEqual([
       'used: SN-1 has 1: station line-1, r.jsonl:1',
       'used: nobody known has 2: station line-1, r.jsonl:2',
+      'used: SN-4 has 4: station line-1, r.jsonl:5',
       'aside: 3 left for stick: station line-1, r.jsonl:3',
-      '2 profiles would be marked used, as the receipts of line-1 say',
+      'aside: 5 was leaving for an unknown directory',
+      '3 profiles would be marked used, as the receipts of line-1 say',
       '1 profile elsewhere; -v names them',
-      '1 profile aside: if one is nowhere else, remove .aside from its name',
+      '2 profiles aside: if one is nowhere else, remove .aside from its name',
       'nothing was changed',
     ])
     expect([...everything(directory), ...identity(directory)]).toEqual(before)
@@ -201,7 +205,8 @@ describe('a backup from the middle of something', () => {
 
   test('may lack what was about to get its new name: the device gets no other profile', async () => {
     const directory = directoryOf([1])
-    const path = fileOf(receipt(2, 'SN-2', { directory }), receipt(1, null), receipt(3, null, { directory }))
+    const receipts = [receipt(2, 'SN-2', { directory }), receipt(1, null), receipt(3, null, { directory })]
+    const path = fileOf(...receipts, receipt(4, 'SN-4', { directory: '/elsewhere' }))
     expect((await restored(directory, [path])).slice(1, 4)).toEqual([
       'missing: SN-2 has 2: station line-1, r.jsonl:1',
       'missing: nobody known has 3: station line-1, r.jsonl:3',
@@ -271,8 +276,9 @@ describe('what contradicts', () => {
     expect(recordOf(directory, 'SN-1')).toBeUndefined()
     // The receipt of that call says nothing new, and a repetition names nobody else.
     const own = directoryOf([2], { [`__${file(1)}`]: used(1) })
-    const said = await restored(own, [fileOf(receipt(1, null), receipt(1, null, { again: true }))])
-    expect(said.at(-1)).toBe('profiles is restored: it can be used again')
+    const again = receipt(1, null, { again: true })
+    for (const path of [fileOf(receipt(1, null), again), fileOf(again)])
+      expect((await restored(own, [path])).at(-1)).toBe('profiles is restored: it can be used again')
   })
 })
 
