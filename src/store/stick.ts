@@ -75,12 +75,15 @@ export async function arriveOnStick<I extends { readonly name: string }>(
   for (const item of items) {
     const path = pathIn(directory, item.name)
     if (known.has(iccidOf(item.name))) continue
-    const text = isWhole(path, item.name) ? undefined : textOf(item)
-    if (text !== undefined) fill(path, text)
+    if (!isWhole(path, item.name)) {
+      const text = textOf(item)
+      if (text === undefined) continue
+      fill(path, text)
+    }
     written.push(path)
   }
   flushDirectory(directory)
-  await flushFiles(written)
+  await flushFiles(written, true)
 }
 
 function isWhole(path: string, name: string): boolean {
