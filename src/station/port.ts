@@ -92,8 +92,8 @@ function set(program: string, words: readonly string[], name: string, file?: num
   const { error, status, stdout, stderr } = spawnSync(program, words, { encoding: 'utf8', windowsHide: true })
   if (status === 0) return
   if (file !== undefined) fs.closeSync(file)
-  const [why = ''] = error ? [reasonOf(error)] : (stderr + stdout).trim().split(/[\r\n]+/)
-  throw new Failure('usage', `${name} is no serial port, or refuses its settings: ${program}: ${why}`, CABLE)
+  const [why = ''] = error ? [`${program}: ${reasonOf(error)}`] : (stderr + stdout).trim().split(/[\r\n]+/)
+  throw new Failure('usage', `${name} is no serial port, or refuses its settings: ${why}`, CABLE)
 }
 
 /** Sends a profile to a device, and waits for its answer. */
