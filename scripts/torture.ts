@@ -1,12 +1,12 @@
 /**
  * The long tests that nothing is handed out twice and nothing is lost:
  *
- *     node scripts/torture.ts [--minutes N] [--seed S] [--only schedule,claim,power,pull,race,sshfs]
- *     node scripts/torture.ts --only claim --dirs A,B
+ *     node scripts/torture.ts [--minutes N] [--seed S] [--only schedule,power,pull,race,sshfs]
+ *     node scripts/torture.ts --only race --dirs A,B
  *
  * It runs calls step by step in every order, kills the program, cuts the power under its file system, pulls its disk
  * out, and runs many processes that compete. SOFTSIM_BIN names a build other than
- * this system's executable. `--dirs` runs competing claims on your own directory; name it once for each station, with
+ * this system's executable. `--dirs` races in a directory of yours, such as a share; name it once for each station, with
  * the path that the station sees. At the beginning and the end, the script prints what it skips on this machine. Exit
  * code 1 means that something was taken twice or lost, or that a call did not do what it promises; the script leaves
  * that directory unchanged.
@@ -17,7 +17,6 @@ import { once } from 'node:events'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { raceClaims } from './torture/claim.ts'
 import { unmountAll, whyNoImages, withoutKinds } from './torture/image.ts'
 import { power } from './torture/power.ts'
 import { pull } from './torture/pull.ts'
@@ -41,10 +40,9 @@ const images = { whyNot: whyNoImages, without: withoutKinds }
 
 const PARTS: Record<string, Part> = {
   schedule: { share: 0.1, run: schedules },
-  claim: { share: 0.05, run: (...all) => raceClaims(...all, values.dirs?.split(',')) },
   power: { share: 0.55, ...images, run: power },
   pull: { share: 0.1, ...images, run: pull },
-  race: { share: 0.1, run: race },
+  race: { share: 0.15, run: (...all) => race(...all, values.dirs?.split(',')) },
   sshfs: { share: 0.05, whyNot: whyNoSshfs, run: sshfs },
 }
 
@@ -69,7 +67,7 @@ if (chosen.length < only.length)
   throw new Error(`--only takes one or more of ${Object.keys(PARTS).join(',')}`)
 if (!(minutes > 0)) throw new Error('--minutes takes a number above 0')
 if (!Number.isSafeInteger(seed)) throw new Error('--seed takes a whole number')
-if (values.dirs !== undefined && values.only !== 'claim') throw new Error('--dirs requires --only claim')
+if (values.dirs !== undefined && values.only !== 'race') throw new Error('--dirs requires --only race')
 
 const leftOut = chosen.flatMap(([name, { whyNot, without }]) => {
   const reason = whyNot?.()

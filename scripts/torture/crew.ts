@@ -93,17 +93,17 @@ export class Crew {
   /** Fetches one answer. */
   async #fetch(directory: string, count: number, risk = 0): Promise<void> {
     this.#deliveredBefore = this.#works.service.delivered.size
-    const { code, stderr } = await this.see(this.#works.startFetch(directory, count, {}, '-vv'), { risk })
+    const { code, stderr } = await this.see(this.#works.startFetch(directory, count), { risk })
     if (code === 3) this.#ledger.problems.add(`fetch ended with ${code}: ${stderr}`)
-    this.#ledger.keep([...stderr.matchAll(/^softsim: (\d+) is stored$/gm)].map(([, iccid = '']) => iccid))
+    if (code === 0) this.#ledger.keep(look(directory).unused)
   }
 
   /** A profile gets its name only when all of its answer is safe: it must last then, whatever becomes of the call. */
   keepPublished(directory: string): void {
     const answer = this.#works.deliveredSince(this.#deliveredBefore)
-    const { unused, used, moved, safe } = look(directory)
-    this.#ledger.keep(safe)
-    const named = unused.union(used).union(moved)
+    const { unused, used, held, decided } = look(directory)
+    this.#ledger.keep(decided)
+    const named = unused.union(used).union(held)
     if (answer.some((iccid) => named.has(iccid))) this.#ledger.keep(answer)
   }
 
@@ -130,8 +130,7 @@ export class Crew {
     const ways = [
       () => rmSync(hint),
       (at: number) => truncateSync(hint, at),
-      () =>
-        writeFileSync(hint, 'softsim unused 1       \n99999                  \n0                      \n'),
+      () => writeFileSync(hint, `softsim unused 1\n${'99999'.padEnd(20)}\n`),
       (at: number) => writeFileSync(hint, Buffer.alloc(at, '7')),
     ]
     while (this.isOn) {

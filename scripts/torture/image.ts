@@ -24,7 +24,10 @@ const TRAITS = {
 
 type Kind = keyof typeof TRAITS
 
-const KINDS = Object.keys(TRAITS) as Kind[]
+export const KINDS = Object.keys(TRAITS) as Kind[]
+
+/** Those that keep what was flushed also if the power fails amid a call. */
+export const JOURNALED = KINDS.filter((kind) => !kind.endsWith('fat'))
 
 const COPY_TRIES = 8
 const RELEASE_TRIES = 600
@@ -119,18 +122,23 @@ export interface Stick {
   readonly ledger: Ledger
 }
 
+interface Images {
+  readonly until: number
+  /** Uses of a disk: a file system that lives through more gets slow to look at. */
+  readonly most: number
+  readonly kinds: readonly Kind[]
+}
+
 /**
  * Makes one disk after the other, of each kind in turn, until the time is over.
- * @param most uses of a disk: a file system that lives through more gets slow to look at
  * @param use leaves it mounted
  */
 export async function overImages(
   works: Works,
-  until: number,
-  most: number,
+  { until, most, kinds: wanted }: Images,
   use: (stick: Stick) => Promise<void>,
 ) {
-  const kinds = works.random.shuffled(KINDS.filter((kind) => whyNot(kind) === undefined))
+  const kinds = works.random.shuffled(wanted.filter((kind) => whyNot(kind) === undefined))
   for (let turn = 0; performance.now() < until; turn++) {
     const image = new Image(kinds[turn % kinds.length] ?? 'ext4', works.root, works.random)
     const stick = {

@@ -43,12 +43,10 @@ export class Ledger {
     const all = (of: (sight: Sight) => Iterable<string>) => new Set(sights.flatMap((each) => [...of(each)]))
     const used = all((each) => each.used)
     const there = used.union(
-      all(({ unused, moved, aside }) => (isSettled ? unused : unused.union(moved).union(aside))),
+      all(({ unused, held, coming }) => (isSettled ? unused : unused.union(held).union(coming))),
     )
-    for (const { unused, used, owned } of sights)
-      this.tell('unused and used', unused.intersection(used).difference(owned))
     // What can be handed out in a directory, or was.
-    const places = sights.flatMap(({ unused, used, moved }) => [...unused.difference(moved).union(used)])
+    const places = sights.flatMap(({ unused, used }) => [...unused, ...used])
     this.tell('in two directories', new Set(places.filter((each, at) => places.indexOf(each) !== at)))
     this.tell(
       'torn',
@@ -61,7 +59,7 @@ export class Ledger {
   /** When calls have ended that finish what others left. */
   checkFinished(directories: readonly string[]): void {
     this.check(directories, true)
-    for (const each of directories) this.tell('still put aside', look(each).answers)
+    for (const each of directories) this.tell('still open', look(each).open)
   }
 
   /** Used up, and not printed. */

@@ -1,7 +1,7 @@
 /** Cuts the power under calls of `fetch`, `next` and `move`, and looks at what the disk kept. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Crew } from './crew.ts'
-import { overImages, type Stick } from './image.ts'
+import { JOURNALED, overImages, type Stick } from './image.ts'
 import { printedIn } from './program.ts'
 import type { Works } from './works.ts'
 
@@ -18,7 +18,7 @@ const STOCK = 40
 
 /** Cuts the power again and again until the time is over, on each kind of file system in turn. */
 export const power = (works: Works, until: number) =>
-  overImages(works, until, CUTS_AN_IMAGE, async (stick) => {
+  overImages(works, { until, most: CUTS_AN_IMAGE, kinds: JOURNALED }, async (stick) => {
     const { image, directory, apart, ledger } = stick
     const crew = new Crew(works, ledger)
     await cutUnderWork(stick, crew)

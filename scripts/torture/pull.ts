@@ -5,7 +5,7 @@
  */
 import { mkdirSync, readdirSync, renameSync, rmdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { overImages, type Stick } from './image.ts'
+import { KINDS, overImages, type Stick } from './image.ts'
 import { printedIn, type Run, run } from './program.ts'
 import type { Works } from './works.ts'
 
@@ -31,7 +31,7 @@ const CALLS: Record<string, (stick: Stick) => Promise<Run>> = {
 
 /** Pulls it out after each kind of call, on each kind of file system, until the time is over. */
 export const pull = (works: Works, until: number) =>
-  overImages(works, until, ROUNDS_AN_IMAGE, async (stick) => {
+  overImages(works, { until, most: ROUNDS_AN_IMAGE, kinds: KINDS }, async (stick) => {
     const { image, directory, apart, ledger } = stick
     for (const [call, play] of Object.entries(CALLS)) {
       const { code, stdout, stderr } = await play(stick)

@@ -8,7 +8,6 @@ import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { raceClaims } from './claim.ts'
 import { Crew } from './crew.ts'
 import { noteMounted, unmountPath } from './image.ts'
 import { Ledger } from './ledger.ts'
@@ -22,13 +21,23 @@ const FETCHES = 4
 const MOVES = 2
 const RISK = 0.12
 
-/** Races until the time is over, once at least. */
-export async function race(works: Works, until: number): Promise<undefined> {
+/** In a directory that somebody has given. */
+const NAME = `softsim-race-${process.pid}`
+
+/**
+ * Races until the time is over, once at least.
+ * @param given the same directory as each station sees it; none for one on a disk of this machine
+ */
+export async function race(works: Works, until: number, given?: readonly string[]): Promise<undefined> {
   do {
-    const directory = works.newPath()
-    await raceOnce(works, directory, [directory])
+    const [first = works.newPath(), ...more] = given?.map((each) => join(each, NAME)) ?? []
+    // It may be somebody's share: nothing stays there, also when it is interrupted.
+    const remove = () => rmSync(first, { recursive: true, force: true, maxRetries: 5 })
+    process.once('exit', remove)
+    await raceOnce(works, first, [first, ...more])
     works.tally.add('races')
-    rmSync(directory, { recursive: true })
+    remove()
+    process.off('exit', remove)
   } while (performance.now() < until)
 }
 
@@ -77,7 +86,7 @@ export function whyNoSshfs(): string | undefined {
 }
 
 /**
- * Races claims once, and the program until the time is over, once at least.
+ * Races until the time is over, once at least.
  * @returns why it can't mount anything
  */
 export async function sshfs(works: Works, until: number): Promise<string | undefined> {
@@ -96,7 +105,6 @@ export async function sshfs(works: Works, until: number): Promise<string | undef
       if (status !== 0) return `sshfs can't mount: ${stderr.trim()}`
       noteMounted(path)
     }
-    await raceClaims(works, 0, mounts)
     do {
       const name = `profiles${works.tally.of('races over sshfs')}`
       const names = mounts.map((path) => join(path, name))

@@ -2,7 +2,7 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { newName } from '../../src/store/incoming/answers.ts'
+import { newTag } from '../../src/store/directory.ts'
 import { startService } from '../../test/support/service.ts'
 import { makeKey } from '../stock.ts'
 import { type Run, type RunOptions, run, type Started, start } from './program.ts'
@@ -10,9 +10,6 @@ import type { Random } from './random.ts'
 import { Tally } from './tally.ts'
 
 const API_KEY = 'torture-key'
-
-/** More than any process has (PID_MAX_LIMIT in Linux): whoever put an answer aside is gone. */
-const GONE = 4_999_999
 
 export type Works = Awaited<ReturnType<typeof openWorks>>
 
@@ -57,20 +54,17 @@ export async function openWorks(random: Random) {
     next: (directory: string, ...options: string[]): Promise<Run> => run(nextLine(directory, ...options)),
 
     /**
-     * Leaves what a fetch has left that was killed while it gave the profiles of its answer their names.
+     * Leaves what a fetch has left that was killed after it had put its answer aside.
      * @returns these profiles
      */
     async leaveFetch(directory: string, count: number): Promise<string[]> {
       const [before, apart] = [service.delivered.size, newPath()]
       await fetch(apart, count)
       const iccids = deliveredSince(before)
-      const name = newName().replace(`~${process.pid}~`, `~${GONE}~`)
-      const answer = join(directory, '.incoming', name)
+      const answer = join(directory, '.incoming', newTag())
       mkdirSync(answer, { recursive: true })
       const texts = iccids.map((each) => readFileSync(join(apart, `${each}.json`), 'utf8'))
       writeFileSync(join(answer, 'answer'), texts.map((text) => `${text.trimEnd()}\n`).join(''))
-      for (const [at, each] of iccids.slice(0, random.whole(0, count)).entries())
-        writeFileSync(join(directory, `${each}.json`), texts[at] ?? '')
       rmSync(apart, { recursive: true })
       return iccids
     },

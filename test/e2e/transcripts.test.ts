@@ -7,7 +7,7 @@
  * `# exit 3` is at its end if it fails. Commands before the first test come before each command.
  * `+ words` prepare something: see test/support/prepare.ts.
  *
- * What varies has a name: ICCID7, <profile 7>, $PWD, TIME, HOST, UUID, UNIQUE, ADDRESS, SECONDS; columns are two spaces
+ * What varies has a name: ICCID7, <profile 7>, $PWD, TIME, HOST, TAG, ID, ADDRESS, SECONDS; columns are two spaces
  * apart, and blank lines do not count. `…` stands for anything in a line, and alone for any lines; `\r` is a carriage
  * return. Lines that differ in one number, which counts up, are one: `<profile 7-9>`. A hint that another step shows, word
  * for word, may be left out.
@@ -110,8 +110,8 @@ function named(printed: string, cwd: string): string {
     .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, (time) =>
       Math.abs(Date.now() - Date.parse(time)) < 600_000 ? 'TIME' : time,
     )
-    .replace(/[\da-f]{8}-[\da-f]{4}-[\da-f-]{22}/g, 'UUID')
-    .replace(/[\w.-]+~\d+~UUID/g, 'UNIQUE')
+    .replace(/(?<="claim":")[\da-f]{20}(?=")/g, 'TAG')
+    .replace(/(?<=\.incoming\/)[\da-f.]{20,}/g, 'ID')
     .replace(/(127\.0\.0\.1|localhost):\d{4,5}/g, 'ADDRESS')
     .replace(/\b[\d.]+ s\)/g, 'SECONDS)')
     .replace(RegExp(`(?<![\\w.-])${hostname()}(?![\\w.-])`, 'g'), 'HOST')

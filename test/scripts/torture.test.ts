@@ -23,11 +23,6 @@ test('npm run torture prints what it skips, and why, at the beginning and at the
   expect(rest.slice(-2)).toEqual([first, second])
 })
 
-test('npm run torture runs competing claims on a local disk, and no claim is won twice', async () => {
-  const lines = await torture('--only', 'claim')
-  expect(lines).toContain('nothing is skipped')
-  const races = lines.filter((line) => /^claims .*: files 100, won/.test(line))
-  expect(races).toHaveLength(6)
-  const claimsAlone = races.filter((line) => !line.includes('bare renames'))
-  expect(claimsAlone.filter((line) => line.includes('by more than one 0, by nobody 0'))).toHaveLength(4)
+test('npm run torture refuses parts that it does not have', async () => {
+  await expect(torture('--only', 'claim')).rejects.toThrow('--only takes one or more of schedule,power,')
 })

@@ -9,7 +9,7 @@ export interface Ended {
 }
 
 /** The exit codes a script may meet; none other is an answer. */
-const EXIT_CODES = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 130]
+const EXIT_CODES = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 130]
 
 /** What holds for every call, whatever it was asked and however it ended. */
 export function expectPromisesKept(args: readonly string[], { code, signal, stdout, stderr }: Ended): void {
