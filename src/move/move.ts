@@ -19,11 +19,14 @@ import {
   Guard,
   give,
   givenIn,
+  giveUp,
   type Held,
   hold,
   iccidOf,
+  identitiesOf,
   identityIn,
   identityOf,
+  isGivenUp,
   isOnFat,
   isOpen,
   knownIn,
@@ -44,6 +47,7 @@ import {
   removeAll,
   removeNote,
   removeRubbish,
+  settle,
   stationName,
   tagFor,
 } from '../store/directory.ts'
@@ -79,8 +83,9 @@ export async function moveProfiles(move: Move): Promise<void> {
     const own = identityOf(source)
     if (own === identityOf(target)) throw new UsageError('both directories are the same', NOTHING)
     const receipt = move.receipt === undefined ? undefined : openReceipt(move.receipt, [source, target])
-    const open = ordersIn(target).filter((order) => order.source === own)
-    refuseOtherDisk(move)
+    // A source that was restored has another identity than its orders.
+    const all = identitiesOf(source)
+    const open = ordersIn(target).filter((order) => all.includes(order.source))
     if (open.length > 0) {
       let moved = 0
       for (const { id } of open) moved += await finish(move, id, receipt)
@@ -124,24 +129,11 @@ function makeTarget(target: string, isBack: boolean): void {
   )
 }
 
-/** Another disk at the path of a target that an interrupted move has begun with. */
-function refuseOtherDisk({ source, target }: Move): void {
-  const identity = identityOf(target)
-  const held = new Set(listHeld(source).map(({ move = '' }) => move))
-  const other = outgoingIn(source).find(
-    ({ id, to }) => to === resolve(target) && held.has(id) && !id.startsWith(`${identity}.`),
-  )
-  if (other === undefined) return
-  throw new Failure(
-    'no-profiles',
-    `an interrupted move from ${source} began with another directory at ${target}`,
-    'connect that disk and run the same command again; for this one, give another name; if that one is lost: move --lost',
-  )
-}
-
 async function begin(move: Move, source: string, receipt: ReceiptFile | undefined): Promise<void> {
   const { count, messages, stop } = move
   await finishAnswers(move.source, messages)
+  // What a killed call holds must not stay behind, unseen.
+  await settle(move.source, messages)
   const listing = look(move.source)
   // After the look: what came by an order that is closed by now is written by nobody any more.
   await finishStick(move.source, messages)
@@ -155,7 +147,9 @@ async function begin(move: Move, source: string, receipt: ReceiptFile | undefine
   if (chosen.length === 0 || (count < Number.POSITIVE_INFINITY && chosen.length < count))
     throw new Failure(
       'no-profiles',
-      `${several(names.length, 'unused profile')} to move in ${move.source}`,
+      names.length === 0
+        ? `no unused profile to move in ${move.source}`
+        : `only ${names.length} of ${count} profiles are unused in ${move.source}`,
       'move fewer, or use --all; nothing was moved',
     )
   if (stop.aborted)
@@ -167,6 +161,8 @@ async function begin(move: Move, source: string, receipt: ReceiptFile | undefine
   noteTarget(move.source, { id, to: resolve(move.target) })
   putOrder(move.target, id, { source, from: resolve(move.source), names: chosen })
   const moved = await finish(move, id, receipt)
+  if (moved === 0)
+    throw new Failure('no-profiles', 'no profile was moved: others took them', 'run the same command again')
   if (moved < chosen.length && count < Number.POSITIVE_INFINITY)
     messages.warn(
       `${chosen.length - moved} of ${count} were taken by others or can't be used, and were not moved`,
@@ -178,13 +174,7 @@ async function begin(move: Move, source: string, receipt: ReceiptFile | undefine
 async function finish(move: Move, id: string, receipt: ReceiptFile | undefined): Promise<number> {
   const { source, target, isBack } = move
   const own = identityIn(source)
-  // The note is there before the order, and until that is closed.
-  if (!outgoingIn(source).some((each) => each.id === id) && isOpen(target, id))
-    throw new Failure(
-      'copy',
-      `a move to ${target} was given up with --lost, and ${source} has its profiles again`,
-      `never use what is in ${target}: destroy it, or delete it and its hidden directories`,
-    )
+  refuseGivenUp(source, target, id)
   const given =
     givenIn(target, id) ??
     (isBack ? await give(target, id, [], new Map()) : await giveHeld(move, id, receipt))
@@ -197,9 +187,19 @@ async function finish(move: Move, id: string, receipt: ReceiptFile | undefined):
   await arriveIn(target, id, given, ({ name, tag = '' }) => readText(placesOf(source, { name, tag }).held))
   await forget(source, id, given)
   checkIdentity(source, own)
+  refuseGivenUp(source, target, id)
   closeIn(target, id)
   removeNote(source, id)
   return given.items.length
+}
+
+function refuseGivenUp(source: string, target: string, id: string): void {
+  if (!isGivenUp(source, id)) return
+  throw new Failure(
+    'copy',
+    `a move to ${target} was given up with --lost, and ${source} has its profiles again`,
+    `never use what is in ${target}: destroy it, or delete it and its hidden directories`,
+  )
 }
 
 /** A directory that is not there proves nothing. */
@@ -223,6 +223,7 @@ async function giveHeld(
   const { source, target, messages, stop, progress } = move
   const order = ordersIn(target).find((each) => each.id === id)
   if (order === undefined) return undefined
+  noteTarget(source, { id, to: resolve(target) })
   const known = new Set(heldBy(source, id).map(({ name }) => name))
   let done = 0
   progress.follow(() => `${done} of ${order.names.length} profiles`)
@@ -289,7 +290,7 @@ async function forget(source: string, id: string, given: Given | undefined): Pro
   const come = new Set(given?.items.map(({ tag }) => tag))
   const places = (given?.items ?? []).map(({ name, tag = '' }) => placesOf(source, { name, tag }))
   // A cut during the renames on a stick may have left both names. Nothing comes home as long as it is held.
-  if (isOnFat(source)) removeAll(places.map(({ unused }) => unused))
+  if (isOnFat(source)) removeAll(places.filter(({ held }) => existsSync(held)).map(({ unused }) => unused))
   removeAll(places.map(({ held }) => held))
   const guard = new Guard(source)
   try {
@@ -326,10 +327,9 @@ async function forgetTarget({ source, target, messages }: Move): Promise<void> {
     )
   const held = listHeld(source)
   const noted = new Map(outgoingIn(source).map(({ id, to }) => [id, to]))
-  // What is held without a note was given up before, and its call was late.
-  const lost = [...new Set([...noted.keys(), ...held.flatMap(({ move: id }) => id ?? [])])].filter(
-    (id) => (noted.get(id) ?? path) === path,
-  )
+  // A call may be late, and hold something for a move that was given up before.
+  const late = held.flatMap(({ move: id = '' }) => (isGivenUp(source, id) ? id : []))
+  const lost = [...new Set([...noted.keys(), ...late])].filter((id) => (noted.get(id) ?? path) === path)
   const count = held.filter(({ move: id = '' }) => lost.includes(id)).length
   if (count === 0) {
     const others = [...noted.values()]
@@ -337,8 +337,8 @@ async function forgetTarget({ source, target, messages }: Move): Promise<void> {
     throw new Failure('no-profiles', `no profile of ${source} is in transit to ${target}`, hint)
   }
   for (const id of lost) {
+    giveUp(source, id)
     await forget(source, id, undefined)
-    removeNote(source, id)
   }
   messages.warn(
     `${several(count, 'profile')} unused again in ${source}: what ${target} has stored of them must never be used; destroy it`,

@@ -6,19 +6,19 @@ import type { PrivateKey } from '../key/private-key.ts'
 import type { HexOptions } from '../profile/hex.ts'
 import type { Format } from '../profile/json.ts'
 import {
+  checkDirectory,
   clear,
   enter,
   finishStick,
   flushDirectory,
   flushFile,
-  looking,
   openReceipt,
   type ReceiptFile,
   removeRubbish,
   stationName,
   usedName,
 } from '../store/directory.ts'
-import type { Level, Messages } from '../words.ts'
+import { type Messages, several } from '../words.ts'
 import { Call, type Taken } from './take.ts'
 
 export interface Order {
@@ -56,33 +56,25 @@ export class PrintFailure extends Error {
 
 type Print = (profiles: readonly HandedOut[]) => Promise<void>
 
-const NO_FLUSH =
-  "this file system can't flush a directory: after a power cut, the profiles handed out last may be unused again; a local disk is safer"
-
 /**
  * Claims profiles, makes the claims durable, and only then prints them.
  * @param print gets all of them, in the order of the devices; throws PrintFailure
  * @throws {Failure} after printing nothing, or with the names of the profiles that are used and were not printed
  */
 export async function handOut(order: Order, print: Print): Promise<void> {
-  const { directory, devices, key, hold } = order
-  const messages = heldBack(order.messages)
+  const { directory, devices, key, messages } = order
   let call: Call | undefined
   let receipt: ReceiptFile | undefined
   let taken: Taken[] = []
   try {
-    looking(directory, () => enter(directory, messages, devices !== undefined))
+    checkDirectory(directory)
+    enter(directory, messages, devices !== undefined)
     await finishStick(directory, messages)
     receipt = order.receipt === undefined ? undefined : openReceipt(order.receipt, [directory])
     const decrypt = await decryptor(key, order.count)
-    const beforeDecision = () => {
-      hold()
-      // Nobody may read standard error, and the profile must not wait for that.
-      messages.hold()
-    }
-    call = new Call({ ...order, messages, decrypt, beforeDecision })
+    call = new Call({ ...order, decrypt })
     taken = await call.take()
-    flushAgain(taken, directory, messages)
+    flushAgain(taken, directory)
     receipt?.append(receiptsOf(taken, directory))
     await print(taken)
   } catch (error) {
@@ -90,18 +82,16 @@ export async function handOut(order: Order, print: Print): Promise<void> {
     throw used.length > 0
       ? undelivered(used, order, receipt, error)
       : diskFailure(`can't claim profiles in ${directory}`, error)
-  } finally {
-    messages.release()
   }
   clear(taken.map(({ claim }) => claim))
   tellOf(taken, call, order)
 }
 
 /** What was used before may not be durable: whoever claimed it flushes it, or was killed. */
-function flushAgain(taken: readonly Taken[], directory: string, messages: Messages): void {
+function flushAgain(taken: readonly Taken[], directory: string): void {
   const again = taken.filter(({ isAgain }) => isAgain)
   for (const { name } of again) flushFile(join(directory, usedName(name)))
-  if (again.length > 0 && !flushDirectory(directory)) messages.warn(NO_FLUSH)
+  if (again.length > 0) flushDirectory(directory)
 }
 
 const receiptsOf = (taken: readonly Taken[], directory: string) => {
@@ -118,34 +108,20 @@ function tellOf(taken: readonly Taken[], call: Call, { directory, messages }: Or
     const whose = device === undefined ? '' : ` to device ${device}`
     messages.tell(1, `handed out ${iccid}${whose}, now ${join(directory, usedName(name))}`)
   }
+  call.skipped.warn(messages)
   const { left, listing } = call.unused
-  if (left !== undefined) messages.tell(1, `at most ${left} unused profiles left in ${directory}`)
+  if (left !== undefined)
+    messages.tell(
+      1,
+      left === 0
+        ? `no unused profile left in ${directory}`
+        : `at most ${several(left, 'unused profile')} left in ${directory}`,
+    )
   try {
     if (listing !== undefined) removeRubbish(directory, listing, messages)
   } catch (error) {
     // The profiles are out.
     if (errnoOf(error) === undefined) throw error
-  }
-}
-
-/** Keeps messages back between the decision and the print. */
-function heldBack(messages: Messages) {
-  let held: (() => void)[] | undefined
-  const pass = (print: () => void): void => {
-    if (held === undefined) print()
-    else held.push(print)
-  }
-  return {
-    warn: (text: string) => pass(() => messages.warn(text)),
-    tell: (level: Level, text: string) => pass(() => messages.tell(level, text)),
-    hold(): void {
-      held ??= []
-    },
-    release(): void {
-      const all = held ?? []
-      held = undefined
-      for (const print of all) print()
-    },
   }
 }
 
@@ -170,7 +146,7 @@ function undelivered(
   const hint =
     devices !== undefined
       ? 'run the same command again: each device gets the same profile'
-      : `print each with the same options and --iccid instead of -n: ${all.map(({ iccid }) => `--iccid ${iccid}`).join(', ')}`
+      : `the same command takes other profiles; to print what is claimed, add to it, instead of -n: ${all.map(({ iccid }) => `--iccid ${iccid}`).join(', ')}`
   const outcome = stop.aborted ? 'interrupted' : cause instanceof Failure ? cause.outcome : 'disk'
   const lost = receipt === undefined ? '' : `; the receipt ${receipt.path} may have a line for each`
   return new Failure(outcome, `${what}: ${which}: ${reasonOf(cause)}`, hint + lost, cause)

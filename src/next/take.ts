@@ -2,7 +2,7 @@
  * Which profiles a call gets: any, one for each device, or the one that it names. Each way is the same: hold what is
  * missing, decrypt and check it, decide it; and look again for what others were first to take.
  */
-import { Failure } from '../failure.ts'
+import { errnoOf, Failure } from '../failure.ts'
 import { pause } from '../pause.ts'
 import { NRF_REJECTS } from '../profile/check.ts'
 import {
@@ -46,7 +46,7 @@ export interface Wish extends Encoder {
   /** Whether the call was asked to stop. */
   readonly stop: AbortSignal
   /** Called before the first decision: from now on, a signal must not end the process at once. */
-  beforeDecision(): void
+  hold(): void
 }
 
 /** A profile that is used, durable, and to be printed. */
@@ -103,14 +103,13 @@ export class Call {
   async take(): Promise<Taken[]> {
     const { count, devices, iccid } = this.wish
     try {
-      const taken =
-        iccid !== undefined
-          ? [await this.#takeNamed(iccid, devices?.[0])]
-          : await this.#takeAll(devices ?? Array.from({ length: count }))
-      this.skipped.warn(this.wish.messages)
-      return taken
+      return iccid !== undefined
+        ? [await this.#takeNamed(iccid, devices?.[0])]
+        : await this.#takeAll(devices ?? Array.from({ length: count }))
     } catch (error) {
-      await this.#giveBack(this.#held)
+      await this.#giveBack(this.#held).catch((other) => {
+        if (errnoOf(other) === undefined) throw other
+      })
       this.skipped.warn(this.wish.messages)
       throw error
     } finally {
@@ -208,7 +207,7 @@ export class Call {
     if (place.state !== 'held') throw missing(directory, iccid, place.state, device)
     if (place.held.move !== undefined) throw inTransit(iccid)
     if (this.#waits++ === MOST_WAITS) throw busy(iccid)
-    await settle(directory, messages, place.name)
+    await settle(directory, messages)
     refresh(directory)
     return 'busy'
   }
@@ -320,7 +319,7 @@ export class Call {
     if (this.used.length === 0) {
       if (stop.aborted)
         throw new Failure('interrupted', 'interrupted; nothing was claimed', 'run the same command again')
-      this.wish.beforeDecision()
+      this.wish.hold()
     }
     const claims = ready.map(({ claim }) => claim)
     await commit(directory, claims, this.used)
@@ -389,16 +388,19 @@ function shortage(directory: string, count: number, usable: number, skipped: Ski
       'see the warning for each file; nothing was claimed',
     )
   const { used, held, aside } = look(directory)
-  const isComing = waitingIn(directory).orders.length > 0
-  const hint = isComing
-    ? 'a move into it was interrupted: run that command again'
-    : held.length > 0
-      ? `${several(held.length, 'profile')} held by other calls or in transit: see softsim status`
-      : aside.length > 0
-        ? `${several(aside.length, 'profile')} put aside by restore: see softsim status`
-        : used.length > 0
-          ? 'all profiles in it are used; fetch more: see softsim help fetch'
-          : 'check the name of the directory, and whether its disk is there, or download profiles with softsim fetch'
+  const { orders, answers } = waitingIn(directory)
+  const hint =
+    orders.length > 0
+      ? 'a move into it was interrupted: run that command again'
+      : answers.length > 0
+        ? 'an answer of the service in its .incoming can not be read: ask the service provider about its profiles'
+        : held.length > 0
+          ? `${several(held.length, 'profile')} held by other calls or in transit: see softsim status`
+          : aside.length > 0
+            ? `${several(aside.length, 'profile')} put aside by restore: see softsim status`
+            : used.length > 0
+              ? 'all profiles in it are used; fetch more: see softsim help fetch'
+              : 'check the name of the directory, and whether its disk is there, or download profiles with softsim fetch'
   return new Failure('no-profiles', `no unused profile in ${directory}`, hint)
 }
 

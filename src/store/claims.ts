@@ -205,7 +205,7 @@ export function clear(claims: readonly Pick<Claim, 'places'>[]): void {
  */
 export async function giveBack(
   directory: string,
-  all: readonly Held[],
+  all: readonly (Held | Claim)[],
 ): Promise<{ held: Held; used: Used }[]> {
   if (all.length === 0) return []
   const guard = new Guard(directory)
@@ -221,8 +221,14 @@ export async function giveBack(
   }
 }
 
-async function voidOrFinish(directory: string, guard: Guard, held: Held): Promise<Used | undefined> {
+async function voidOrFinish(directory: string, guard: Guard, held: Held | Claim): Promise<Used | undefined> {
   const places = placesOf(directory, held)
+  // Only its own call renames a draft: what that has removed is void, also on a full disk.
+  if ('places' in held && remove(places.draft)) {
+    letGo(guard, held.name, places)
+    removeEmpty(places.decision)
+    return undefined
+  }
   if (!patiently(() => makeNew(places.decision))) {
     const decided = textOf(places.decision)
     // Somebody else is at it.
@@ -266,15 +272,9 @@ async function finish(directory: string, guard: Guard, held: Held, text: string)
 
 /**
  * Voids what calls have held for more than a second, and finishes what they have decided.
- * @param name X, if only that profile is wanted
  */
-export async function settle(
-  directory: string,
-  messages: Pick<Messages, 'warn'>,
-  name?: string,
-): Promise<void> {
-  const look = () =>
-    listHeld(directory).filter((each) => each.move === undefined && (name ?? each.name) === each.name)
+export async function settle(directory: string, messages: Pick<Messages, 'warn'>): Promise<void> {
+  const look = () => listHeld(directory).filter(({ move }) => move === undefined)
   const before = look()
   if (before.length === 0) return
   pause(KILLED_MS)

@@ -66,7 +66,7 @@ export {
   type Waiting,
   waitingIn,
 } from './incoming.ts'
-export { knownIn, type Listing, listHeld, look, looking, oddNames } from './listing.ts'
+export { checkDirectory, knownIn, type Listing, listHeld, look, looking, oddNames } from './listing.ts'
 export {
   type Held,
   iccidOf,
@@ -79,7 +79,7 @@ export {
   type Used,
   usedName,
 } from './names.ts'
-export { noteTarget, type Outgoing, outgoingIn, removeNote } from './outgoing.ts'
+export { giveUp, isGivenUp, noteTarget, type Outgoing, outgoingIn, removeNote } from './outgoing.ts'
 export { openReceipt, type Receipt, type ReceiptFile, readReceipts } from './receipts.ts'
 export { removeRubbish } from './rubbish.ts'
 export { readUsed, refresh, type State, stateOf } from './state.ts'

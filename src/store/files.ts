@@ -277,10 +277,9 @@ const FLUSHES_AT_ONCE = 64
 
 const flushLater = promisify(fsync)
 
-/** @returns false if the file system can't flush this */
-function falseIfUnable(error: unknown): false {
+/** @throws any other error */
+function ignoreIfUnable(error: unknown): void {
   if (!UNABLE.includes(errnoOf(error) ?? '')) throw error
-  return false
 }
 
 /**
@@ -301,7 +300,7 @@ async function flushInThread(path: string, mayBeGone: boolean): Promise<void> {
   let file: number | undefined
   try {
     file = patiently(() => openSync(path, TO_FLUSH))
-    await flushLater(file).catch(falseIfUnable)
+    await flushLater(file).catch(ignoreIfUnable)
   } catch (error) {
     // Over NFS, a file that another client has removed is stale.
     if (!mayBeGone || !['ENOENT', 'ESTALE'].includes(errnoOf(error) ?? '') || exists(path)) throw error
@@ -321,12 +320,11 @@ export function flushFile(path: string): void {
   flushAndClose(patiently(() => openSync(path, TO_FLUSH)))
 }
 
-function flushAndClose(file: number): boolean {
+function flushAndClose(file: number): void {
   try {
     fsyncSync(file)
-    return true
   } catch (error) {
-    return falseIfUnable(error)
+    ignoreIfUnable(error)
   } finally {
     closeSync(file)
   }
@@ -334,15 +332,14 @@ function flushAndClose(file: number): boolean {
 
 /**
  * Makes the names in a directory durable.
- * @returns false if its file system can't: a power cut may undo the last changes of names
+ * Where a file system can't, a power cut may undo the last changes of names.
  * @throws the system error, also ENOENT: a directory that is not there proves nothing
  */
-export function flushDirectory(path: string): boolean {
-  if (IS_WINDOWS) return true
-  const isFlushed = flushAndClose(patiently(() => openSync(path, 'r')))
+export function flushDirectory(path: string): void {
+  if (IS_WINDOWS) return
+  flushAndClose(patiently(() => openSync(path, 'r')))
   // Linux keeps the first names of a new directory on FAT with the changes of the directory above.
   if (isOnFat(path)) flushAndClose(openSync(join(path, '..'), 'r'))
-  return isFlushed
 }
 
 /** MSDOS_SUPER_MAGIC and EXFAT_SUPER_MAGIC of statfs(2). */

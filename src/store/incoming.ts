@@ -86,8 +86,7 @@ const textOf = (directory: string, id: string, kind: 'answer' | 'order'): string
   read(pathOf(directory, id, kind))
 
 /**
- * Makes a directory for profiles, and those above it that are missing, for this user alone. It has an identity before it has
- * a profile, so that its copies are known.
+ * Makes a directory for profiles, and those above it that are missing, for this user alone.
  * @throws {Failure} `disk`
  */
 export function makeTarget(directory: string): void {
@@ -99,7 +98,6 @@ export function makeTarget(directory: string): void {
       mkdirSync(path, { recursive: true, mode: 0o700 })
       for (const each of [path, dirname(path)]) flushDirectory(each)
     }
-    identityOf(directory)
   } catch (error) {
     throw diskFailure(`can't make the directory ${directory}`, error)
   }
@@ -116,6 +114,8 @@ export function request(directory: string, count: number): string {
   const id = newTag()
   const note = JSON.stringify({ count, station: stationName(), time: new Date().toISOString() })
   try {
+    // Before it has a profile, so that its copies are known.
+    identityOf(directory)
     prepare(pathOf(directory, DRAFT + id), REQUEST, note)
     flushFile(pathOf(directory, DRAFT + id, REQUEST))
     flushDirectory(pathOf(directory, DRAFT + id))
@@ -205,13 +205,17 @@ function putAside(directory: string, id: string, kind: string, text: string): bo
     return true
   }
   make(join(directory, INCOMING))
-  make(draft)
-  const path = join(draft, kind)
-  remove(path)
-  write(path, text)
-  flushFile(path)
-  flushDirectory(draft)
-  const isDone = rename(draft, pathOf(directory, id))
+  // A flush may have failed after the rename.
+  let isDone = read(pathOf(directory, id, kind)) === text
+  if (!isDone) {
+    make(draft)
+    const path = join(draft, kind)
+    remove(path)
+    write(path, text)
+    flushFile(path)
+    flushDirectory(draft)
+    isDone = rename(draft, pathOf(directory, id))
+  }
   flushDirectory(join(directory, INCOMING))
   flushDirectory(directory)
   return isDone

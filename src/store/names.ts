@@ -62,8 +62,11 @@ export interface Held {
 
 export const tagFor = (move?: string): string => (move === undefined ? newTag() : `${move}+${newTag()}`)
 
+/** Nothing else of that kind, such as the temporary file of an editor, is ours. */
+const HELD = /^\.(\d+[Ff]?\.json)~((?:[0-9a-f]{20}\.[0-9a-f]{20}\+)?[0-9a-f]{20})$/
+
 export function parseHeld(name: string): Held | undefined {
-  const [, profile = '', tag = ''] = /^\.([^~@]+\.json)~([^~]+)$/.exec(name) ?? []
+  const [, profile = '', tag = ''] = HELD.exec(name) ?? []
   if (unusedIccid(profile) === undefined) return undefined
   return { name: profile, tag, move: tag.includes('+') ? tag.slice(0, tag.indexOf('+')) : undefined }
 }

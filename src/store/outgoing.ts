@@ -1,7 +1,7 @@
 /** Where the moves go that have begun in a directory, for a person, and for whoever finishes them. */
 import { join } from 'node:path'
 import { errnoOf } from '../failure.ts'
-import { flushDirectory, make, namesIn, read, remove, write } from './files.ts'
+import { exists, flushDirectory, make, namesIn, read, remove, rename, write } from './files.ts'
 import { OUTGOING } from './names.ts'
 
 /** A move out of a directory that is not finished. */
@@ -25,6 +25,17 @@ export function noteTarget(directory: string, { id, to }: Outgoing): void {
   }
   flushDirectory(join(directory, OUTGOING))
 }
+
+/** Begins the name of a note whose move was given up, because its target is lost. */
+const GIVEN_UP = '-'
+
+/** Says that a move was given up: it must never be finished. It is durable then. */
+export function giveUp(directory: string, id: string): void {
+  rename(pathOf(directory, id), pathOf(directory, GIVEN_UP + id))
+  flushDirectory(join(directory, OUTGOING))
+}
+
+export const isGivenUp = (directory: string, id: string): boolean => exists(pathOf(directory, GIVEN_UP + id))
 
 export const removeNote = (directory: string, id: string): boolean => remove(pathOf(directory, id))
 

@@ -44,7 +44,8 @@ export function removeRubbish(
   const paths = left.map((name) => pathIn(directory, name))
   for (const place of [CLAIMS, DEVICES, INCOMING].map((name) => join(directory, name)))
     for (const name of namesIn(place))
-      if (name.startsWith('~') || basename(place) === CLAIMS) paths.push(join(place, name))
+      if (basename(place) === CLAIMS ? /^(~|\d+$)/.test(name) : name.startsWith('~'))
+        paths.push(join(place, name))
   if (paths.length === 0) return
   const now = serverTime(directory)
   for (const path of paths) if (now - timeOf(path) > OLD_MS) removeUnder(directory, path, messages)

@@ -172,4 +172,11 @@ export function leaveList(directory: string): number {
 }
 
 /** What comes may be lower than all that is listed. */
-export const dropList = (directory: string): boolean => remove(pathIn(directory, FREE_LIST))
+export function dropList(directory: string): void {
+  try {
+    remove(pathIn(directory, FREE_LIST))
+  } catch (error) {
+    // It only saves time.
+    if (errnoOf(error) === undefined) throw error
+  }
+}

@@ -12,6 +12,9 @@ import { iccid, plainProfile } from '../support/profiles.ts'
 const key = { object: createPrivateKey(inject('keys').privateKey), name: 'the key' }
 const otherKey = { object: createPrivateKey(inject('otherKeys').privateKey), name: 'the key' }
 
+const TAG = '0123456789abcdef0123'
+const MOVE = `${TAG}.${TAG}+${TAG}`
+
 let directory = ''
 let said: string[] = []
 beforeEach(() => {
@@ -170,7 +173,7 @@ describe('the profile that the call names', () => {
   test('is waited for if a killed call holds it, but not if a move does', async () => {
     begin(claimant(directory), X(1), undefined)
     expect(await next({ iccid: iccid(1) })).toEqual(numbers(1))
-    renameSync(join(directory, X(2)), join(directory, `.${X(2)}~a.b+c`))
+    renameSync(join(directory, X(2)), join(directory, `.${X(2)}~${MOVE}`))
     await expect(next({ iccid: iccid(2) })).rejects.toMatchObject({ message: /in transit/ })
     renameSync(join(directory, X(3)), join(directory, `${X(3)}.aside`))
     await expect(next({ iccid: iccid(3) })).rejects.toMatchObject({ message: /put aside/ })

@@ -21,6 +21,8 @@ import { lot, messages, names, profile, put, X } from '../support/lot.ts'
 import { iccid } from '../support/profiles.ts'
 import { modesCount } from '../support/system.ts'
 
+const TAG = '0123456789abcdef0123'
+
 const incoming = (directory: string) => readdirSync(join(directory, '.incoming')).sort()
 
 /** What a call leaves that was killed when it had put an answer aside. */
@@ -51,7 +53,7 @@ describe('an answer', () => {
   test('does not come again for what is used, held or put aside', async () => {
     const directory = lot(0)
     put(directory, 1, `__${X(1)}`)
-    put(directory, 2, `.${X(2)}~t`)
+    put(directory, 2, `.${X(2)}~${TAG}`)
     put(directory, 3, `${X(3)}.aside`)
     const { stored } = await receive(directory, request(directory, 4), [1, 2, 3, 4].map(profile))
     expect(stored).toEqual([iccid(4)])
@@ -133,7 +135,14 @@ test('rubbish goes when it is an hour old, a request is named, and all else stay
   const old = (path: string) => utimesSync(join(directory, path), 1, 1)
   request(directory, 50)
   const [draft = ''] = incoming(directory)
-  for (const name of ['.~dead', '.unused~dead', `.gone@by~${X(2)}`, `.${X(3)}~t`, '.~t', '.foreign'])
+  for (const name of [
+    '.~dead',
+    '.unused~dead',
+    `.gone@by~${X(2)}`,
+    `.${X(3)}~${TAG}`,
+    `.~${TAG}`,
+    '.foreign',
+  ])
     writeFileSync(join(directory, name), '')
   leaveAnswer(directory, 'abc', 4)
   writeFileSync(join(directory, `.abc@by~${X(4)}`), '')
@@ -143,7 +152,9 @@ test('rubbish goes when it is an hour old, a request is named, and all else stay
   expect(names(directory)).toHaveLength(9)
   for (const path of [...names(directory), `.incoming/${draft}`]) old(path)
   removeRubbish(directory, look(directory), sink)
-  expect(names(directory)).toEqual([`.${X(3)}~t`, `.abc@by~${X(4)}`, '.foreign', '.~t', X(1)].sort())
+  expect(names(directory)).toEqual(
+    [`.${X(3)}~${TAG}`, `.abc@by~${X(4)}`, '.foreign', `.~${TAG}`, X(1)].sort(),
+  )
   expect(incoming(directory)).toEqual(['abc'])
   expect(said).toEqual([expect.stringMatching(/^a request for 50 profiles of .* has no answer/)])
 })

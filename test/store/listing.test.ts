@@ -7,22 +7,33 @@ import { leaveList, Unused } from '../../src/store/unused.ts'
 import { lot, put, X } from '../support/lot.ts'
 import { iccid } from '../support/profiles.ts'
 
+const TAG = '0123456789abcdef0123'
+const MOVE = `${TAG}.${TAG}`
+
 describe('a listing', () => {
   test('has each profile in one place, and foreign names in none', () => {
     const directory = lot(3)
     put(directory, 1, `__${X(1)}`)
-    put(directory, 4, `.${X(4)}~t`)
-    put(directory, 5, `.${X(5)}~a.b+t`)
+    put(directory, 4, `.${X(4)}~${TAG}`)
+    put(directory, 5, `.${X(5)}~${MOVE}+${TAG}`)
     put(directory, 6, `${X(6)}.aside`)
     put(directory, 2, `${iccid(2)}F.json`)
-    for (const name of ['.DS_Store', `._${X(2)}`, `${iccid(3)} (1).json`, 'profiles.json', 'A.JSON', '.~d'])
+    for (const name of [
+      '.DS_Store',
+      `._${X(2)}`,
+      `${iccid(3)} (1).json`,
+      'profiles.json',
+      'A.JSON',
+      '.~d',
+      `.${X(7)}~editor`,
+    ])
       writeFileSync(join(directory, name), '')
     const { unused, used, held, aside, others } = look(directory)
     expect(unused).toEqual([X(2), X(3)])
     expect(used).toEqual([X(1)])
-    expect(held).toEqual([
-      { name: X(4), tag: 't', move: undefined },
-      { name: X(5), tag: 'a.b+t', move: 'a.b' },
+    expect(held.toSorted((a, b) => (a.name < b.name ? -1 : 1))).toEqual([
+      { name: X(4), tag: TAG, move: undefined },
+      { name: X(5), tag: `${MOVE}+${TAG}`, move: MOVE },
     ])
     expect(aside).toEqual([X(6)])
     expect(oddNames({ others }).names).toEqual([`${iccid(3)} (1).json`, 'A.JSON'])
@@ -47,8 +58,8 @@ describe('a listing', () => {
 test('one function says where a profile is', () => {
   const directory = lot(1)
   expect(stateOf(directory, iccid(1))).toEqual({ state: 'unused', name: X(1) })
-  renameSync(join(directory, X(1)), join(directory, `.${X(1)}~t`))
-  expect(stateOf(directory, iccid(1))).toMatchObject({ state: 'held', held: { tag: 't' } })
+  renameSync(join(directory, X(1)), join(directory, `.${X(1)}~${TAG}`))
+  expect(stateOf(directory, iccid(1))).toMatchObject({ state: 'held', held: { tag: TAG } })
   put(directory, 1, `__${X(1)}`, { device: 'D' })
   expect(stateOf(directory, iccid(1))).toMatchObject({ state: 'used', used: { device: 'D' } })
   put(directory, 1)
