@@ -19,6 +19,10 @@ const stored = (n: number, more = {}) => JSON.stringify({ iccid: iccid(n), profi
 const used = (n: number, device?: string, claimed = '2026-03-01T05:00:00.000Z') =>
   stored(n, { station: 'line-1', claimed, ...(device && { device }), claim: 'x' })
 
+const tagOf = (digit: string) => digit.repeat(20)
+const TAG = tagOf('a')
+const MOVE = `${tagOf('e')}.${tagOf('f')}`
+
 /** Unused profiles with these numbers, and files. */
 function directoryOf(numbers: readonly number[], files: Record<string, string> = {}): string {
   const directory = join(temporaryDirectory(), 'profiles')
@@ -130,7 +134,7 @@ describe('what receipts name', () => {
   })
 
   test('is shown, and nothing is changed, if somebody only wants to know', async () => {
-    const held = { [`.${file(4)}~a`]: stored(4), [`.${file(5)}~a.b+c`]: stored(5) }
+    const held = { [`.${file(4)}~${TAG}`]: stored(4), [`.${file(5)}~${MOVE}+${tagOf('c')}`]: stored(5) }
     const directory = directoryOf([1, 2, 3], held)
     const receipts = [receipt(1, 'SN-1'), receipt(2, null), left(3, directory), receipt(9, 'SN-9')]
     const path = fileOf(...receipts, receipt(4, 'SN-4'))
@@ -167,17 +171,15 @@ describe('what receipts name', () => {
 })
 
 describe('a backup from the middle of something', () => {
-  const tag = 'a'.repeat(20)
-
   test('has profiles that calls and moves hold, and answers', async () => {
     const directory = directoryOf([1, 2], {
-      [`.${file(3)}~${tag}`]: stored(3),
-      [`.~${tag}`]: used(3, 'SN-0'),
-      [`.${file(4)}~b`]: stored(4),
-      [`.${file(5)}~a.b+c`]: stored(5),
-      [`.${file(6)}~a.b+d`]: stored(6),
-      '.outgoing/a.b': '/media/stick',
-      [`.incoming/${tag}/answer`]: `${stored(7)}\n${stored(8)}\n`,
+      [`.${file(3)}~${TAG}`]: stored(3),
+      [`.~${TAG}`]: used(3, 'SN-0'),
+      [`.${file(4)}~${tagOf('b')}`]: stored(4),
+      [`.${file(5)}~${MOVE}+${tagOf('c')}`]: stored(5),
+      [`.${file(6)}~${MOVE}+${tagOf('d')}`]: stored(6),
+      [`.outgoing/${MOVE}`]: '/media/stick',
+      [`.incoming/${TAG}/answer`]: `${stored(7)}\n${stored(8)}\n`,
     })
     const path = fileOf(receipt(3, 'SN-3'), receipt(6, 'SN-6'), receipt(7, 'SN-7'))
     const said = await restored(directory, [path])
