@@ -23,7 +23,7 @@ export function putAside(directory: string, all: readonly (string | Held)[]): st
           remove(from)
           return false
         }
-        return guard.isOnSoon(name) && rename(from, pathIn(directory, asideName(name)))
+        return guard.isOn(name) && rename(from, pathIn(directory, asideName(name)))
       })
       .map((each) => (typeof each === 'string' ? each : each.name))
   } finally {

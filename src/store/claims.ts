@@ -62,6 +62,9 @@ export interface By {
  */
 const KILLED_MS = process.platform === 'win32' ? 12_000 : 1000
 
+const TRIES = 50
+const PAUSE_MS = 20
+
 /**
  * Takes a profile out of the sight of all others.
  * @returns false if it is gone, or if it was rubbish beside a used file
@@ -248,7 +251,9 @@ async function voidOrFinish(directory: string, guard: Guard, held: Held | Claim)
 
 /** Makes a profile unused again whose claim is void. */
 export function letGo(guard: Guard, name: string, { held, unused }: Pick<Places, 'held' | 'unused'>): void {
-  if (guard.isOnSoon(name)) rename(held, unused)
+  // Others look at its name for a moment only. The guard of a killed call is rubbish after an hour: then it is given back.
+  for (let tries = TRIES; tries > 0 && !guard.isOn(name); tries--) pause(PAUSE_MS)
+  if (guard.isOn(name)) rename(held, unused)
 }
 
 /** Finishes a claim that is decided. Its device may have another profile by now: then it is given back. */

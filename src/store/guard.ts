@@ -1,11 +1,7 @@
 import { join } from 'node:path'
 import { errnoOf } from '../failure.ts'
-import { pause } from '../pause.ts'
 import { canTwoWin, decide, exists, namesIn, prepare, remove, removeEmpty } from './files.ts'
 import { CLAIMS, iccidOf, newTag } from './names.ts'
-
-const TRIES = 50
-const PAUSE_MS = 20
 
 /**
  * Keeps two renames of one unused profile apart where both can succeed: nobody renames a profile whose name somebody else
@@ -43,18 +39,6 @@ export class Guard {
     if (decide(this.#place, path, this.#tag) !== this.#tag) return false
     this.#place = path
     return true
-  }
-
-  /**
-   * The same for a profile that this call gives back. Others look at its name for a moment only.
-   * @returns false if a killed call has left its guard there: after an hour, it is rubbish
-   */
-  isOnSoon(name: string): boolean {
-    for (let tries = TRIES; tries > 0; tries--) {
-      if (this.isOn(name)) return true
-      pause(PAUSE_MS)
-    }
-    return false
   }
 
   /** What is left of it is rubbish after an hour. */

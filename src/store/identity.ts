@@ -136,30 +136,33 @@ export function renewIdentity(directory: string): void {
  */
 export function identityState(directory: string): 'own' | 'copy' | 'unused-copy' | 'none' {
   const own = ownIn(directory)
-  if (own?.isCopied !== true) return hasLostRecords(directory) ? 'copy' : own === undefined ? 'none' : 'own'
+  if (own === undefined) return hasLost(directory, IDENTITY, 'claim') ? 'copy' : 'none'
+  if (!own.isCopied) return hasLostRecords(directory) ? 'copy' : 'own'
   const { used, held, aside } = look(directory)
   return used.length + held.length + aside.length > 0 ? 'copy' : 'unused-copy'
 }
 
 /**
- * Whether used files name devices, and there are no records: those devices would get other profiles. Another call may make
- * the first record meanwhile, but then its directory is there before the used file is.
+ * Whether used files say that a hidden directory was there: a copy without hidden files has lost it. Another call may make
+ * it meanwhile, but then it is there before the used file is. Other tools write neither of these.
  */
-function hasLostRecords(directory: string): boolean {
-  if (exists(join(directory, DEVICES))) return false
-  const isForDevice = (name: string) => {
+function hasLost(directory: string, place: string, field: 'claim' | 'device'): boolean {
+  if (exists(join(directory, place))) return false
+  const isSign = (name: string) => {
     const used = readUsed(directory, usedName(name))
-    return typeof used !== 'string' && used.device !== undefined
+    return typeof used !== 'string' && used[field] !== undefined
   }
-  const last = look(directory).used.slice(-MOST_LOOKED_AT)
-  return last.some(isForDevice) && !namesIn(directory).includes(DEVICES)
+  return look(directory).used.slice(-MOST_LOOKED_AT).some(isSign) && !namesIn(directory).includes(place)
 }
+
+/** Devices that have a profile would get another one. */
+const hasLostRecords = (directory: string) => hasLost(directory, DEVICES, 'device')
 
 export function copyFailure(directory: string): Failure {
   const what =
-    ownIn(directory)?.isCopied === true
-      ? 'is a copy, or came back from a backup: devices may have profiles that are unused in it'
-      : `has lost ${DEVICES}: devices that have a profile would get another one`
+    ownIn(directory)?.isCopied === false
+      ? `has lost ${DEVICES}: devices that have a profile would get another one`
+      : 'is a copy, or came back from a backup: devices may have profiles that are unused in it'
   const hint = `use the directory that it was copied from; if that is gone, softsim restore puts ${directory} back into use with the receipts of all stations`
   return new Failure('copy', `${directory} ${what}`, hint)
 }

@@ -1,20 +1,6 @@
 /**
- * What the names in a directory of profiles say. X is `<iccid>.json`; a tag is a random number that is never used twice.
- *
- *     X                        unused
- *     __X                      used, complete, for ever
- *     .X~<tag>                 X, held by one call, or by one move
- *     .~<tag>                  a draft: what __X will say
- *     .!<tag>                  the decision: the draft, renamed (used), or an empty directory (void). The first one wins
- *     .devices/<hash>/<iccid>  the record of a device, with its results beside it
- *     .incoming/<id>/          an answer of the service, or the order of a move; in `given/list`, which profiles come
- *     .<id>@<by>~X             one of these, on its way to its name
- *     .claims/<iccid>/<tag>    a guard: somebody is about to rename X
- *     .outgoing/<id>           where a move goes, for a person
- *     .identity, .unused       who this directory is; a list of unused profiles, which may be wrong
- *     X.aside                  put aside by `restore`: a receipt says that it left
- *
- * Any other name is nobody's, and stays.
+ * What the names in a directory of profiles say, and the texts of used files: the places are in README.md. X is
+ * `<iccid>.json`; a tag is a random number that is never used twice.
  */
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
