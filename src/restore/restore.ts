@@ -92,10 +92,11 @@ export async function restore(restoration: Restoration): Promise<void> {
   const how = 'if one is nowhere else, remove .aside from its name'
   if (aside.length > 0) messages.warn(`${several(aside.length, 'profile')} aside: ${how}`)
   if (missing.length > 0)
-    messages.warn(`${several(missing.length, 'profile')} missing: their devices get no other ones here`)
+    messages.warn(`${several(missing.length, 'profile')} missing: they are not in the backup`)
   messages.tell(0, isDry ? 'nothing was changed' : `${directory} is restored: it can be used again`)
   if (Object.values(contradictions).flat().length === 0) return
-  const hint = 'find out which profile each of these devices uses; softsim next --iccid prints that one again'
+  const hint =
+    'put these devices aside: nobody knows which profile each of them has; softsim next --device gives a device without a record a new one'
   throw new Failure('unusable', `the receipts contradict each other or ${directory}`, hint)
 }
 
@@ -166,7 +167,11 @@ function planOf(
 ): Plan {
   const { unused, used, held, aside } = look(directory)
   const own = new Set(identitiesOf(directory))
-  const left = new Map(receipts.filter(({ from = '' }) => own.has(from)).map((each) => [each.iccid, each]))
+  const here = resolve(directory)
+  const moves = receipts.filter(({ to }) => to !== undefined)
+  // A backup may be older than the identity in a receipt. To put aside too much does no harm.
+  const isLeaving = (each: Receipt) => own.has(each.from ?? '') || each.directory === here
+  const left = new Map(moves.filter(isLeaving).map((each) => [each.iccid, each]))
   const byFiles = used.flatMap((name) => saidByFile(directory, name) ?? [])
   const recorded = records(directory).map((each) => ({ ...each, time: '', station: '', source: directory }))
   const said: Statement[] = [...receipts.filter(({ to }) => to === undefined), ...byFiles, ...recorded]
@@ -187,7 +192,6 @@ function planOf(
   const owners = new Map<string, string | null | undefined>(
     byFiles.map(({ iccid, device }) => [iccid, device]),
   )
-  const here = resolve(directory)
   for (const [name, each] of free) {
     const iccid = iccidOf(name) ?? ''
     if (known.has(iccid)) continue
@@ -218,6 +222,11 @@ function planOf(
     lines[isMissing ? 'missing' : 'elsewhere'].push(...holders.map(lineOf))
     if (isMissing && holders.length === 1) owners.set(iccid, holders[0]?.device)
   }
+  for (const each of moves)
+    if (each.to === here && !known.has(each.iccid) && !byIccid.has(each.iccid) && !left.has(each.iccid)) {
+      known.add(each.iccid)
+      lines.missing.push(`${each.iccid} came from ${each.directory}: ${sourceOf(each)}`)
+    }
   for (const [device, all] of Map.groupBy(said, (each) => each.device)) {
     if (device === null) continue
     const own = all.find(({ iccid }) => owners.get(iccid) === device)

@@ -221,6 +221,33 @@ describe('a backup from the middle of something', () => {
     expect(textOf(directory, 2).device).toBe('SN-2')
   })
 
+  test('may be older than an identity: then the path says what has left', async () => {
+    const directory = directoryOf([1, 2])
+    const moved = { to: '/media/stick', move: 'a.b', from: '0'.repeat(20) }
+    await restored(directory, [fileOf(receipt(1, null, { ...moved, directory }), receipt(2, null, moved))])
+    expect(shown(directory)).toEqual(['1.aside', '2'])
+  })
+
+  test('may lack what came after it: it is named, unless it was handed out or has left again', async () => {
+    const directory = directoryOf([1])
+    const came = (n: number) => receipt(n, null, { to: directory, move: 'a.b', from: '0'.repeat(20) })
+    const left = receipt(4, null, { to: '/media/stick', move: 'a.b', from: 'x', directory })
+    const receipts = [
+      came(1),
+      came(2),
+      came(2),
+      came(3),
+      receipt(3, 'SN-3', { directory: '/x' }),
+      came(4),
+      left,
+    ]
+    const said = await restored(directory, [fileOf(...receipts)])
+    expect(said.filter((line) => line.startsWith('missing'))).toEqual([
+      'missing: 2 came from profiles: station line-1, r.jsonl:2',
+    ])
+    expect(said).toContain('1 profile missing: they are not in the backup')
+  })
+
   test('without any receipt: nothing else becomes used', async () => {
     const directory = directoryOf([1, 2])
     expect(await restored(directory, [])).toEqual([

@@ -41,6 +41,7 @@ function entered(directory: string, forDevices = false): string[] {
 }
 
 const USED = { [`__${iccid(1)}.json`]: stored(1, { claim: 'x', claimed: '2026-03-01T06:00:00Z' }) }
+const USED_BY_OTHERS = { [`__${iccid(1)}.json`]: stored(1) }
 const USED_BY_DEVICE = { [`__${iccid(1)}.json`]: stored(1, { claim: 'x', device: 'D' }) }
 const refused = expect.objectContaining({ outcome: 'copy' })
 
@@ -124,6 +125,7 @@ describe.runIf(tellsBirth)('a copy', () => {
     ['put aside', { [`${iccid(1)}.json.aside`]: stored(1) }],
   ])('of a directory in which something is %s is refused, and stays as it is', (_, files) => {
     const directory = directoryWith(files)
+    identityOf(directory)
     entered(directory)
     const copy = copyOf(directory)
     for (const forDevices of [false, true]) expect(() => entered(copy, forDevices)).toThrow(refused)
@@ -144,6 +146,12 @@ describe.runIf(tellsBirth)('a copy', () => {
   })
 })
 
+test('a copy without hidden files is one if it was used', () => {
+  const directory = directoryWith(USED)
+  expect(identityState(directory)).toBe('copy')
+  expect(() => entered(directory)).toThrow(/is a copy, or came back from a backup/)
+})
+
 describe('a directory that has lost the records of devices', () => {
   test('is refused, for devices, or if it has lost all hidden files', () => {
     const directory = directoryWith(USED_BY_DEVICE)
@@ -157,7 +165,7 @@ describe('a directory that has lost the records of devices', () => {
   })
 
   test('is none if its used files name no device, or are damaged', () => {
-    const directory = directoryWith({ ...USED, [`__${iccid(2)}.json`]: '{' })
+    const directory = directoryWith({ ...USED_BY_OTHERS, [`__${iccid(2)}.json`]: '{' })
     mkdirSync(join(directory, `__${iccid(3)}.json`))
     expect(entered(directory, true)).toEqual([])
     rmSync(join(directory, '.identity'), { recursive: true })
