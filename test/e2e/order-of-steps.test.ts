@@ -1,7 +1,6 @@
 /** In which order the executable makes its steps, as the system sees them: what must not be lost is flushed before. */
-import { existsSync, mkdirSync, readFileSync } from 'node:fs'
+import { mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Started, start } from '../../scripts/torture/program.ts'
 import { Random } from '../../scripts/torture/random.ts'
@@ -13,105 +12,145 @@ const reason = whyNoTrace()
 
 describe.skipIf(reason !== undefined)(`order of steps${reason ? ` (skipped: ${reason})` : ''}`, () => {
   let works: Works
-
   beforeAll(async () => {
     works = await openWorks(new Random(1))
   })
   afterAll(() => works.close())
 
-  /** With one thread that flushes, the order is the same in every run. */
-  async function stepsOf(directory: string, start: (under: object) => Started) {
+  /** With one thread that flushes, the order is the same in every run. Places have names in the steps. */
+  async function stepsOf(places: Record<string, string>, start: (under: object) => Started) {
     const log = join(works.newPath(), '../trace')
-    const { code } = await start({ under: traced(log), env: { UV_THREADPOOL_SIZE: '1' } }).ended
-    expect(code).toBe(0)
-    return readCalls(readFileSync(log, 'utf8')).flatMap((call) => stepOf(call, directory) ?? [])
+    const { code, stderr } = await start({ under: traced(log), env: { UV_THREADPOOL_SIZE: '1' } }).ended
+    expect(code, stderr).toBe(0)
+    return readCalls(readFileSync(log, 'utf8')).flatMap((call) => stepOf(call, places) ?? [])
   }
 
-  test('next: first the claim, then the flush, and then a single write to standard output', async () => {
+  /** So many unused profiles. */
+  async function stocked(count: number): Promise<string> {
     const directory = works.newPath()
-    await works.fetch(directory, 20)
-    const iccid = [...look(directory).unused].sort().at(-1) ?? ''
-    for (const [count, ...options] of [[1], [1], [5, '-n', '5'], [1, '--iccid', iccid]] as const) {
-      const line = works.nextLine(directory, ...options)
-      const steps = await stepsOf(directory, (how) => start(line, how))
-      const each = (...steps: string[]) => Array.from({ length: count }, () => steps).flat()
-      expect(steps.slice(steps.indexOf('flush a claim')), options.join(' ')).toEqual([
-        ...each('flush a claim'),
-        ...each('decide', 'remove the unused file', 'put the used file in its place'),
-        'flush the directory',
+    await works.fetch(directory, count)
+    return directory
+  }
+
+  test('next: held, flushed, decided, used, flushed, receipt, and then a single write', async () => {
+    const D = await stocked(20)
+    const R = join(D, '../receipts')
+    mkdirSync(R)
+    const last = [...look(D).unused].sort().at(-1) ?? ''
+    for (const [count, ...options] of [[1], [5, '-n', '5'], [1, '--iccid', last]] as const) {
+      const line = works.nextLine(D, ...options, '--receipt', join(R, 'r'))
+      const steps = await stepsOf({ D, R }, (how) => start(line, how))
+      const each = (step: string) => Array.from({ length: count }, () => step)
+      expect(steps.slice(steps.indexOf('rename D/X D/.X~TAG')), options.join(' ')).toEqual([
+        ...each('rename D/X D/.X~TAG'),
+        ...each('flush D/.~TAG'),
+        ...each('rename D/.~TAG D/.!TAG'),
+        ...each('rename D/.!TAG D/__X'),
+        'flush D',
+        'flush R/r',
         'print',
+        ...each('unlink D/.X~TAG'),
       ])
     }
-    const receipts = join(directory, '../receipts')
-    mkdirSync(receipts)
-    const again = works.nextLine(directory, '--iccid', iccid, '--receipt', join(receipts, 'new.jsonl'))
-    expect(await stepsOf(directory, (how) => start(again, how))).toEqual([
-      'flush the name of the receipt',
-      'flush a used file',
-      'flush the directory',
-      'flush the receipt',
+    // What is printed again is flushed again: whoever claimed it may have been killed before.
+    const again = works.nextLine(D, '--iccid', last, '--receipt', join(R, 'new'))
+    expect(await stepsOf({ D, R }, (how) => start(again, how))).toEqual([
+      'flush R',
+      'flush D/__X',
+      'flush D',
+      'flush R/new',
       'print',
     ])
   })
 
-  test('fetch: the whole response is saved and flushed before any profile gets its name', async () => {
-    const [directory, before] = [works.newPath(), works.service.delivered.size]
-    const steps = await stepsOf(directory, (how) => works.startFetch(directory, 6, how))
-    const iccids = works.deliveredSince(before)
-    expect(runs(steps)).toEqual([
-      'flush the directory',
-      'keep room',
-      'flush what was put aside',
-      'put aside',
-      'flush what was put aside',
-      'flush the names of what was put aside',
-      'flush a profile',
-      'publish',
-      'flush the directory',
-      'remove what was put aside',
-      'flush the names of what was put aside',
-    ])
-    expect([...look(directory).unused].sort()).toEqual(iccids.sort())
-  })
-
-  test('fetch of many: all are flushed before any gets its name', async () => {
-    const directory = works.newPath()
-    await works.fetch(directory, 8)
-    const steps = await stepsOf(directory, (how) => works.startFetch(directory, 80, how))
-    const flush = steps.includes('flush all') ? 'flush all' : 'flush a profile'
-    expect(steps.filter((step) => step === 'publish')).toHaveLength(80)
-    expect(runs(steps).slice(-5)).toEqual([
-      flush,
-      'publish',
-      'flush the directory',
-      'remove what was put aside',
-      'flush the names of what was put aside',
+  test('next --device: the record is on the disk before the profile is used', async () => {
+    const D = await stocked(2)
+    const line = works.nextLine(D, '--device', 'SN-1')
+    expect(await stepsOf({ D }, (how) => start(line, how))).toEqual([
+      'rename D/X D/.X~TAG',
+      'flush D/.~TAG',
+      'flush D/.devices/~TAG/ICCID',
+      'rename D/.~TAG D/.!TAG',
+      'flush D',
+      'rename D/.devices/~TAG D/.devices/HASH',
+      'flush D/.devices/HASH/ICCID',
+      'flush D/.devices/HASH',
+      'flush D/.devices',
+      'rename D/.!TAG D/__X',
+      'flush D',
+      'print',
+      'unlink D/.X~TAG',
     ])
   })
 
-  test('restore: that the directory is itself is on the disk before anybody is told', async () => {
-    const directory = works.newPath()
-    await works.fetch(directory, 1)
-    const line = ['restore', '-i', directory, '--without-receipts']
-    const steps = await stepsOf(directory, (how) => start(line, how))
-    expect(steps.slice(steps.indexOf('say who it is'))).toEqual(['say who it is', 'flush the directory'])
+  test('fetch: the request is noted before it is sent; the answer is flushed before a profile gets its name', async () => {
+    const D = await stocked(1)
+    const steps = await stepsOf({ D }, (how) => works.startFetch(D, 6, how))
+    expect(runs(steps.slice(steps.indexOf('flush D/.incoming/~TAG/request')))).toEqual([
+      'flush D/.incoming/~TAG/request',
+      'flush D/.incoming/~TAG',
+      'flush D/.incoming',
+      'flush D/.incoming/~TAG/answer',
+      'flush D/.incoming/~TAG',
+      'rename D/.incoming/~TAG D/.incoming/TAG',
+      'flush D/.incoming',
+      'flush D',
+      'flush D/.TAG@TAG~X',
+      'flush D',
+      'flush D/.incoming/TAG/~TAG/list',
+      'flush D/.incoming/TAG/~TAG',
+      'rename D/.incoming/TAG/~TAG D/.incoming/TAG/given',
+      'flush D/.incoming/TAG',
+      'rename D/.TAG@TAG~X D/X',
+      'flush D',
+      'rename D/.incoming/TAG D/.incoming/-TAG',
+      'flush D/.incoming',
+      'unlink D/.incoming/-TAG/answer',
+      'unlink D/.incoming/-TAG/request',
+      'unlink D/.incoming/-TAG/given/list',
+    ])
   })
 
-  test('two fetches at once: the first to end does not remove what the other needs', async () => {
-    const directory = works.newPath()
-    await works.fetch(directory, 1)
-    const delivered = works.service.delivered.size
-    // The first one of each thread, in microseconds.
-    const injection = ['-e', 'inject=fsync:delay_enter=1000000:when=1']
-    const slow = works.startFetch(directory, 3, { under: traced('/dev/null', injection) })
-    const incoming = join(directory, '.incoming')
-    while (!existsSync(incoming)) await sleep(5)
-    expect(await works.fetch(directory, 2)).toMatchObject({ code: 0 })
-    expect(await slow.ended).toMatchObject({ code: 0 })
-    const iccids = works.deliveredSince(delivered)
-    expect(iccids).toHaveLength(5)
-    const { unused } = look(directory)
-    expect(iccids.filter((iccid) => !unused.has(iccid))).toEqual([])
+  test('move: the source is flushed before the target gets anything, and the target before the source forgets', async () => {
+    const [S, T] = [await stocked(3), await stocked(1)]
+    const line = ['move', '-n', '3', '-i', S, '-o', T]
+    const steps = await stepsOf({ S, T }, (how) => start(line, how))
+    expect(runs(steps.slice(steps.indexOf('flush T/.incoming/~ID/order')))).toEqual([
+      'flush T/.incoming/~ID/order',
+      'flush T/.incoming/~ID',
+      'rename T/.incoming/~ID T/.incoming/ID',
+      'flush T/.incoming',
+      'flush T',
+      'rename S/X S/.X~ID+TAG',
+      'flush S',
+      'flush T/.ID@TAG~X',
+      'flush T',
+      'flush T/.incoming/ID/~TAG/list',
+      'flush T/.incoming/ID/~TAG',
+      'rename T/.incoming/ID/~TAG T/.incoming/ID/given',
+      'flush T/.incoming/ID',
+      'rename T/.ID@TAG~X T/X',
+      'flush T',
+      'unlink S/.X~ID+TAG',
+      'flush S',
+      'rename T/.incoming/ID T/.incoming/-ID',
+      'flush T/.incoming',
+      'unlink T/.incoming/-ID/order',
+      'unlink T/.incoming/-ID/given/list',
+      'unlink S/.outgoing/ID',
+    ])
+  })
+
+  test('restore: the new identity is its last step, and is on the disk', async () => {
+    const D = await stocked(1)
+    const line = ['restore', '-i', D, '--without-receipts']
+    expect((await stepsOf({ D }, (how) => start(line, how))).slice(-5)).toEqual([
+      'flush D/.identity/~TAG',
+      'rename D/.identity/~TAG D/.identity/TAG',
+      'flush D/.identity',
+      'unlink D/.identity/TAG',
+      'flush D/.identity',
+    ])
   })
 })
 
@@ -119,27 +158,25 @@ describe.skipIf(reason !== undefined)(`order of steps${reason ? ` (skipped: ${re
 const runs = (steps: readonly string[]) => steps.filter((step, at) => step !== steps[at - 1])
 
 /** What a call means for what is durable; undefined for all that makes no difference. */
-function stepOf({ name, args }: Call, directory: string): string | undefined {
-  const isFlush = /^f(data)?sync$/.test(name)
-  if (isFlush && args.includes(`<${directory}>`)) return 'flush the directory'
-  if (isFlush && args.includes('/.incoming>')) return 'flush the names of what was put aside'
-  if (isFlush && args.includes('.answer/answer>')) return 'flush what was put aside'
-  if (isFlush && args.includes('.answer>')) return 'flush the names of what was put aside'
-  if (isFlush && args.includes('/.incoming/')) return 'flush a profile'
-  if (name === 'openat' && args.includes('.answer/answer"'))
-    return args.includes('O_CREAT') ? 'keep room' : 'put aside'
-  if (name === 'syncfs') return 'flush all'
-  if (/^rename/.test(name) && args.includes('/.identity"')) return 'say who it is'
-  if (/^rename/.test(name) && /\/\d+\.json"\)?$/.test(args.trim())) return 'publish'
-  if (/^unlink/.test(name) && args.includes('.answer/answer"')) return 'remove what was put aside'
-  if (name === 'openat' && args.includes('/__') && args.includes('O_EXCL')) return 'create the used name'
-  if (isFlush && args.includes('/.claims/~')) return 'flush a claim'
-  if (/^rename/.test(name) && /\.claims\/\d+"\)?$/.test(args.trim())) return 'decide'
-  if (/^unlink/.test(name) && /\/\d+\.json"/.test(args)) return 'remove the unused file'
-  if (/^rename/.test(name) && args.includes('/__')) return 'put the used file in its place'
-  if (isFlush && args.includes('/__')) return 'flush a used file'
-  if (isFlush && args.includes('/receipts>')) return 'flush the name of the receipt'
-  if (isFlush && args.includes('/receipts/')) return 'flush the receipt'
-  if (name === 'write' && args.startsWith('1<')) return 'print'
-  return undefined
+function stepOf({ name, args, result }: Call, places: Record<string, string>): string | undefined {
+  if (name === 'write') return args.startsWith('1<') ? 'print' : undefined
+  if (result !== 0) return undefined
+  const paths = [...args.matchAll(/[<"](\/.*?)[>"]/g)].map(([, path = '']) => named(path, places))
+  // Above the directory itself, fetch flushes its name.
+  if (paths.some((path) => path.startsWith('/'))) return undefined
+  if (/^f(data)?sync$/.test(name)) return `flush ${paths[0]}`
+  if (name.startsWith('rename')) return `rename ${paths.join(' ')}`
+  return name.startsWith('unlink') ? `unlink ${paths[0]}` : undefined
 }
+
+const named = (path: string, places: Record<string, string>) =>
+  Object.entries(places)
+    .reduce(
+      (text, [name, place]) => (`${text}/`.startsWith(`${place}/`) ? name + text.slice(place.length) : text),
+      path,
+    )
+    .replace(/[0-9a-f]{64}/g, 'HASH')
+    .replace(/\d{20}\.json/g, 'X')
+    .replace(/[0-9a-f]{20}\.[0-9a-f]{20}/g, 'ID')
+    .replace(/(?<=\/)8988\d{16}$/g, 'ICCID')
+    .replace(/[0-9a-f]{20}/g, 'TAG')
