@@ -10,7 +10,7 @@
  * line says which sets were complete. `--check` judges the families on standard input, in which `?` stands for any number of
  * steps: as JSON, one object a line, with how many schedules they are and what was found first. `--mutants` breaks the
  * program in each way of schedule/mutants.ts, and checks that its schedules find it. `--src` names the source of another
- * version of the program. Exit code 1 means that a schedule violates a rule; schedule/rules.ts has the rules.
+ * version of the program. With `--after`, `--replay` prints the steps of what comes after a schedule, too. Exit code 1 means that a schedule violates a rule; schedule/rules.ts has the rules.
  */
 import { resolve } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -37,6 +37,7 @@ const { values } = parseArgs({
     src: { type: 'string' },
     replay: { type: 'string' },
     check: { type: 'boolean', default: false },
+    after: { type: 'boolean', default: false },
     mutants: { type: 'boolean', default: false },
     set: { type: 'string', default: ['sweeps', ...Object.keys(SETS)].join() },
     minutes: { type: 'string', default: '90' },
@@ -147,6 +148,7 @@ async function replay(schedule: Schedule): Promise<void> {
       console.log(`  printed ${print.iccid}${whose}${print.isAgain ? ' again' : ''}`)
     }
   }
+  if (!values.after) world.trace = undefined
   const found = await judge(world, schedule)
   console.log(found === undefined ? '\nnothing is wrong' : `\n${found.rule}: ${found.what}`)
   process.exitCode = found === undefined ? 0 : 1

@@ -4,7 +4,7 @@
  */
 import { type Body, type Call, type Result, World } from './engine.ts'
 import { imageOf } from './inode.ts'
-import { LOT, LOTS, ordersIn, type Place, placesIn, placesOf, RECEIPTS, STICK } from './names.ts'
+import { LOT, LOTS, ordersIn, type Place, placesIn, placesOf, RECEIPTS, receiptsOf, STICK } from './names.ts'
 import type { Move, Program } from './program.ts'
 import { programFor } from './run.ts'
 import { allCalls, EARLIER, wantOf } from './scenarios.ts'
@@ -53,7 +53,11 @@ const known = new Map<string, Promise<After>>()
  * Once for each state of the disk: many schedules leave the same one.
  * @param receipts those that are given to `restore` at first, if a backup is put back
  */
-export function aftermathOf(world: World, schedule: Schedule, receipts: readonly string[] = []): Promise<After> {
+export function aftermathOf(
+  world: World,
+  schedule: Schedule,
+  receipts: readonly string[] = [],
+): Promise<After> {
   const { disk, kind, now, backup } = world
   const roots = [...lotsOf(schedule), ...(backup ? [RECEIPTS] : [])].flatMap((lot) => disk.at(lot) ?? [])
   const images = [...roots, ...(backup ? [backup] : [])].map((root) => imageOf(root, now))
@@ -69,6 +73,7 @@ export function aftermathOf(world: World, schedule: Schedule, receipts: readonly
 async function aftermath(before: World, schedule: Schedule, receipts: readonly string[]): Promise<After> {
   const world = new World(before.kind, before.disk.copy())
   world.now = before.now + PAUSE_MS
+  world.trace = before.trace
   const program: Program = await programFor(world.kind)
   const lots = lotsOf(schedule)
   const asked: Asked[] = []
@@ -79,14 +84,16 @@ async function aftermath(before: World, schedule: Schedule, receipts: readonly s
     // Nobody reads its steps, and this stays in memory.
     call.log.length = 0
     asked.push({ what, whose, result })
+    if (world.trace !== undefined)
+      console.log(`-- ${call.id} ${what} ${whose}: ${result.outcome} ${result.error}`)
     return result
   }
-  const all = world.disk.namesOf(RECEIPTS).map((id) => `${RECEIPTS}/${id}`)
+  const all = receiptsOf(world.disk)
   if (before.backup !== undefined) {
     world.disk.restore(LOT, before.backup)
     for (const paths of [receipts, all]) await ask('restore', String(paths.length), program.restore(paths))
   } else if (schedule.calls.includes('restore')) await ask('restore', 'again', program.restore(EARLIER))
-  const more = await moveAgain(world, program, movesOf(schedule), ask)
+  const more = await moveAgain(world, program, schedule, ask)
   for (const device of devicesOf(schedule)) await ask('device', device, program.next({ devices: [device] }))
   for (let times = 0; times < 2; times++) {
     world.now += RUBBISH_MS
@@ -111,11 +118,11 @@ const isPrinted = (before: World, world: World, who: string) =>
 async function moveAgain(
   world: World,
   program: Program,
-  moves: readonly Move[],
+  schedule: Schedule,
   ask: (what: 'move', whose: string, body: Body) => Promise<Result>,
 ): Promise<string[]> {
   const more: string[] = []
-  for (const move of moves) {
+  for (const move of movesOf(schedule)) {
     const { source, target } = move
     const orders = ordersIn(world.disk, target).filter(({ from }) => from === source)
     if (orders.length > 0) {
@@ -126,7 +133,9 @@ async function moveAgain(
         if (!before.has(iccid) && !named.includes(`${iccid}.json`)) more.push(`${iccid} in ${target}`)
     }
     // What a call that was late holds for a move that is finished did not leave.
-    if (isHeldIn(world, source)) await ask('move', source, program.move(move, { isBack: true }))
+    const isLost = !lotsOf(schedule).includes(target)
+    if (isHeldIn(world, source))
+      await ask('move', source, program.move(move, isLost ? { isLost } : { isBack: true }))
   }
   return more
 }
@@ -143,5 +152,9 @@ function leftIn({ disk }: World, lot: string): string[] {
   )
   const hidden = disk.namesOf(lot).filter((name) => name.startsWith('.') && !STAYING.test(name))
   const drafts = disk.namesOf(`${lot}/.devices`).filter((name) => name.startsWith('~'))
-  return [...below, ...hidden.map((name) => `${lot}/${name}`), ...drafts.map((name) => `${lot}/.devices/${name}`)]
+  return [
+    ...below,
+    ...hidden.map((name) => `${lot}/${name}`),
+    ...drafts.map((name) => `${lot}/.devices/${name}`),
+  ]
 }

@@ -7,7 +7,8 @@ export interface Kind {
   readonly type: number
   /** As ext4 and xfs: changes of names reach the disk in their order. */
   readonly hasJournal: boolean
-  readonly hasFatRules?: boolean
+  /** Where it is FAT: everywhere, or on the stick. */
+  readonly fatAt?: string
   /** As btrfs: the flush of a file writes its name, that of a directory only its own names. */
   readonly bringsNames?: boolean
   /** A rename or removal under way acts on the file that it has found, whatever its name is by then. */
@@ -32,6 +33,12 @@ export interface Kind {
   readonly skewMs?: number
 }
 
+/** MSDOS_SUPER_MAGIC. */
+export const FAT = 0x4d44
+
+export const isFat = ({ fatAt }: Partial<Kind>, path: string) =>
+  fatAt !== undefined && `${path}/`.startsWith(fatAt)
+
 const EXT4 = { platform: 'linux', type: 0xef53, hasJournal: true } as const
 const WINDOWS = { ...EXT4, platform: 'win32', type: 0, occupied: 'EPERM' } as const
 
@@ -39,7 +46,8 @@ const ALL: Kind[] = [
   { ...EXT4, name: 'ext4' },
   { ...EXT4, name: 'unordered', type: 0xf2f52010, hasJournal: false },
   { ...EXT4, name: 'btrfs', type: 0x9123683e, hasJournal: false, bringsNames: true },
-  { ...EXT4, name: 'fat', type: 0x4d44, hasJournal: false, hasFatRules: true },
+  { ...EXT4, name: 'fat', hasJournal: false, fatAt: '/' },
+  { ...EXT4, name: 'stick', fatAt: '/stick/' },
   { ...WINDOWS, name: 'handles', followsFiles: true },
   { ...WINDOWS, name: 'held', hasScanner: true },
   { ...EXT4, name: 'smb', type: 0xfe534d42, followsFiles: true, occupied: 'EEXIST', oldLooksMs: 1000 },

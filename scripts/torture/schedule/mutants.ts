@@ -1,3 +1,311 @@
-export async function findMutants(_only: RegExp): Promise<boolean> {
-  return false
+/**
+ * Ways to break the program, each with the schedules that find it: a rule that finds nothing when it should is no rule. Each
+ * is a text of the source and what it is replaced by, on a copy.
+ */
+import { spawn } from 'node:child_process'
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { source } from './run.ts'
+
+interface Mutant {
+  /** What does not hold any more. */
+  readonly law: string
+  readonly file: string
+  readonly text: string
+  readonly by: string
+  /** The families of which one finds it. */
+  readonly families: readonly string[]
+}
+
+const CLAIMS = 'store/claims.ts'
+const INCOMING = 'store/incoming.ts'
+const MOVE = 'move/move.ts'
+const RESTORE = 'restore/restore.ts'
+const RUBBISH = 'store/rubbish.ts'
+
+const MUTANTS: readonly Mutant[] = [
+  {
+    law: 'the text of a claim is flushed before it is decided',
+    file: CLAIMS,
+    text: '  await flushFiles([...claims.map(({ places }) => places.draft), ...drafts.values()], true)\n',
+    by: '',
+    families: ['ext4 fresh/2 next: A?^0'],
+  },
+  {
+    law: 'the directory is flushed before the print',
+    file: CLAIMS,
+    text: '  if (recorded.length > 0) flushDirectory(directory)\n',
+    by: '',
+    families: ['ext4 fresh/2 next: A?^0'],
+  },
+  {
+    law: 'a claim is void only if nothing was decided first',
+    file: CLAIMS,
+    text: 'if (!makeNew(places.decision)) {',
+    by: 'if (!makeNew(places.decision) && false) {',
+    families: ['ext4 fresh/1 next+settle+next: A? B? C A B', 'ext4 fresh/1 next+settle+next: A? B C A'],
+  },
+  {
+    law: 'a claim is decided only if it was not voided first',
+    file: CLAIMS,
+    text: "return decided !== undefined && decided !== 'void'",
+    by: 'return true',
+    families: ['ext4 fresh/1 next+settle: A? B? A B'],
+  },
+  {
+    law: 'what is given back is guarded, where a rename follows the file',
+    file: CLAIMS,
+    text: 'if (guard.isOnSoon(name)) rename(held, unused)',
+    by: 'rename(held, unused)',
+    families: ['handles fresh/1 next+settle+next: A? B? A? B C A'],
+  },
+  {
+    law: 'a claim is guarded, where two can win',
+    file: 'store/guard.ts',
+    text: 'if (!this.#isNeeded) return true',
+    by: 'return true',
+    families: ['handles fresh/1 next+next: A? B A', 'handles fresh/1 next+next: A? B? A B'],
+  },
+  {
+    law: 'a decision is flushed before the record of its device',
+    file: CLAIMS,
+    text: '  if (forDevices.length > 0) flushDirectory(directory)\n',
+    by: '',
+    families: ['unordered fresh/2 deviceD+next: A?^0/1 B', 'unordered fresh/2 deviceD+next: A?^1/0 B'],
+  },
+  {
+    law: 'a record is only made of what its device holds',
+    file: CLAIMS,
+    text: 'const forDevices = signed.filter((each) => drafts.has(each))',
+    by: 'const forDevices = claims.filter((each) => drafts.has(each))',
+    families: ['ext4 fresh/1 deviceD+settle+next: A? B C A'],
+  },
+  {
+    law: 'a device has the profile of the record',
+    file: CLAIMS,
+    text: 'records[at] !== iccid',
+    by: 'false',
+    families: ['ext4 fresh/2 deviceD+deviceD: A? B A'],
+  },
+  {
+    law: 'who finishes what is decided flushes it first',
+    file: CLAIMS,
+    text: '  flushFile(places.decision)\n  flushDirectory(directory)\n',
+    by: '',
+    families: ['unordered fresh/2 deviceD+settle: A?! B?^0', 'unordered fresh/2 deviceD+settle: A?! B?^0/1'],
+  },
+  {
+    law: 'what is used and perhaps not printed is named by who settles it',
+    file: CLAIMS,
+    text: 'messages.warn(perhapsNotPrinted(held, used))',
+    by: '',
+    families: ['ext4 fresh/1 next+settle: A?! B'],
+  },
+  {
+    law: 'what a claim holds stays until it is printed',
+    file: 'next/next.ts',
+    text: '    await print(taken)\n',
+    by: '    clear(call.used)\n    await print(taken)\n',
+    families: ['ext4 fresh/1 next+settle: A?! B'],
+  },
+  {
+    law: 'a receipt is written before the print',
+    file: 'next/next.ts',
+    text: '    receipt?.append(receiptsOf(taken, directory))\n    await print(taken)\n',
+    by: '    await print(taken)\n    receipt?.append(receiptsOf(taken, directory))\n',
+    families: ['ext4 fresh/1 next: A?!'],
+  },
+  {
+    law: 'a record is flushed before the print',
+    file: 'store/devices.ts',
+    text: '  flushDirectory(join(directory, DEVICES))\n',
+    by: '',
+    families: ['unordered fresh/2 deviceD+deviceD: A?^0 B'],
+  },
+  {
+    law: 'an answer is flushed before it is said to be put aside',
+    file: INCOMING,
+    text: '  flushDirectory(join(directory, INCOMING))\n  flushDirectory(directory)\n  return isDone\n',
+    by: '  return isDone\n',
+    families: ['unordered fresh/1 store+next: A?=EIO A^0 B'],
+  },
+  {
+    law: 'what comes is flushed before it is decided',
+    file: INCOMING,
+    text: '    await flushFiles(paths)\n    flushDirectory(directory)\n',
+    by: '',
+    families: [
+      'unordered fresh/1 store: A?^0',
+      'unordered fresh/1 move: A?^0',
+      'unordered fresh/1 move: A?^0/1',
+    ],
+  },
+  {
+    law: 'a list is flushed by whoever acts on it',
+    file: INCOMING,
+    text: '    flushDirectory(pathOf(directory, id))\n  } catch (error) {\n    if (errnoOf(error) ===',
+    by: '  } catch (error) {\n    if (errnoOf(error) ===',
+    families: ['unordered store!9/1 settle+settle+moveall: A? B? C^0'],
+  },
+  {
+    law: 'what has come is flushed before the source forgets it',
+    file: INCOMING,
+    text: '  flushDirectory(directory)\n  dropList(directory)\n',
+    by: '  dropList(directory)\n',
+    families: [
+      'unordered fresh/1 move: A?^0',
+      'unordered fresh/1 move: A?^0/1',
+      'unordered fresh/1 move: A?^1/0',
+    ],
+  },
+  {
+    law: 'the source is flushed before the target gets anything',
+    file: MOVE,
+    text: '  flushDirectory(source)\n  const texts',
+    by: '  const texts',
+    families: [
+      'unordered fresh/1 move: A?^0',
+      'unordered fresh/1 move: A?^0/1',
+      'unordered fresh/1 move: A?^1/0',
+    ],
+  },
+  {
+    law: 'a list of a share may be old: what has come is removed by its tags',
+    file: MOVE,
+    text: "removeAll((given?.items ?? []).map(({ name, tag = '' }) => placesOf(source, { name, tag }).held))",
+    by: '',
+    families: ['sshfs fresh/1 move+move: A? B? A B', 'sshfs fresh/1 move+move: A?! B'],
+  },
+  {
+    law: 'an order is looked for after what is held for it',
+    file: MOVE,
+    text: '  const held = listHeld(source).flatMap(({ move }) => move ?? [])\n',
+    by: '  const known = ordersIn(target).map(({ id }) => id)\n  const held = listHeld(source).flatMap(({ move }) => move ?? []).filter((id) => !known.includes(id))\n',
+    families: ['ext4 fresh/2 move+back: A? B? A B'],
+  },
+  {
+    law: 'a source that is gone has given nothing back',
+    file: MOVE,
+    text: '  checkIdentity(source, own)\n',
+    by: '',
+    families: ['ext4 moved/1 home+next: A?%% A B', 'ext4 moved/1 home+next: A?%% A?%% A B'],
+  },
+  {
+    law: 'a lost target takes nothing of the others with it',
+    file: MOVE,
+    text: 'const lost = outgoingIn(source).filter(({ to }) => to === path)',
+    by: 'const lost = outgoingIn(source)',
+    families: ['ext4 fresh/2 move+move3rd+lost: A?! B?%% C B'],
+  },
+  {
+    law: 'restore voids what calls hold in a backup',
+    file: RESTORE,
+    text: '    await settle(directory, messages)\n',
+    by: '',
+    families: ['ext4 fresh/2 next+next: A?& A B'],
+  },
+  {
+    law: 'restore puts aside what moves hold in a backup',
+    file: RESTORE,
+    text: '    putAside(directory, moving)\n',
+    by: '',
+    families: ['ext4 fresh/2 move+nextT: A?& A B'],
+  },
+  {
+    law: 'restore stores the answers of a backup first',
+    file: RESTORE,
+    text: '    await finishAnswers(directory, messages)\n',
+    by: '',
+    families: ['ext4 fresh/1 store+next2: A?& A B'],
+  },
+  {
+    law: 'restore makes the records of devices',
+    file: RESTORE,
+    text: '    await makeRecords(directory, plan.records)\n',
+    by: '',
+    families: ['ext4 fresh/2 deviceD+next: A?& A B'],
+  },
+  {
+    law: 'a restored directory is used by nobody before its end',
+    file: RESTORE,
+    text: '    putAside(directory, moving)\n',
+    by: '    renewIdentity(directory)\n    putAside(directory, moving)\n',
+    families: ['ext4 backup/3 restore+next: A?! B'],
+  },
+  {
+    law: 'a cleaner leaves what is held',
+    file: RUBBISH,
+    text: 'return !tags.has(tag)',
+    by: 'return true',
+    families: [
+      'ext4 fresh/1 deviceD+settle+next: A?@2h B A',
+      'ext4 fresh/1 next+settle+next: A? B? A@2h B C A',
+    ],
+  },
+  {
+    law: 'a cleaner takes a draft under another name first',
+    file: RUBBISH,
+    text: 'else if (rename(path, to)) empty(to, messages)',
+    by: 'else empty(path, messages)',
+    families: ['ext4 fresh/1 store+settle: A?@2h B? A?! B'],
+  },
+  {
+    law: 'rubbish is old by the clock of its server',
+    file: RUBBISH,
+    text: 'const now = serverTime(directory)',
+    by: 'const now = Date.now()',
+    families: ['skewed fresh/1 store+settle: A? B? A B', 'skewed fresh/1 next2+settle: A? B A'],
+  },
+]
+
+const SCHEDULE = fileURLToPath(new URL('../schedule.ts', import.meta.url))
+
+/** @returns whether all of them are found */
+export async function findMutants(only: RegExp): Promise<boolean> {
+  const place = mkdtempSync(join(tmpdir(), 'softsim-mutants-'))
+  const root = fileURLToPath(new URL('..', source))
+  let missed = 0
+  try {
+    symlinkSync(join(root, 'node_modules'), join(place, 'node_modules'))
+    for (const mutant of MUTANTS.filter(({ law }) => only.test(law))) {
+      cpSync(fileURLToPath(source), join(place, 'src'), { recursive: true })
+      const found =
+        breakIt(join(place, 'src', mutant.file), mutant) && (await check(join(place, 'src'), mutant))
+      if (!found) missed++
+      console.log(`${found || (found === false ? 'the text is gone' : 'NOT FOUND')}: ${mutant.law}`)
+      rmSync(join(place, 'src'), { recursive: true })
+    }
+  } finally {
+    rmSync(place, { recursive: true })
+  }
+  console.log(missed === 0 ? 'all mutants are found' : `${missed} mutants are not found`)
+  return missed === 0
+}
+
+/** @returns false if the source has not got the text, or has it twice */
+function breakIt(path: string, { text, by }: Mutant): boolean {
+  const before = readFileSync(path, 'utf8')
+  if (before.split(text).length !== 2) return false
+  writeFileSync(
+    path,
+    before.replace(text, () => by),
+  )
+  return true
+}
+
+/** @returns the rule that was violated, and the schedule; undefined if none was */
+async function check(src: string, { families }: Mutant): Promise<string | undefined> {
+  const child = spawn(process.execPath, [SCHEDULE, '--check', '--src', src], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  })
+  child.stdin.end(families.join('\n'))
+  let output = ''
+  for await (const chunk of child.stdout) output += chunk
+  for (const line of output.trim().split('\n')) {
+    const { found } = line === '' ? {} : JSON.parse(line)
+    if (found !== undefined) return `${found.rule} (${found.schedule})`
+  }
+  return undefined
 }

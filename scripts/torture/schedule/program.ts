@@ -17,6 +17,7 @@ const openReceipt = (path: string) => ({
     step('receipt', path, true, ({ world: { disk } }) => {
       const lines = receipts.map((each) => `${JSON.stringify(each)}\n`).join('')
       disk.put(path, textOf(disk, path) + lines)
+      disk.flush(disk.open(RECEIPTS, 'r'))
     })
   },
 })
@@ -139,7 +140,9 @@ export async function loadProgram(source: string, { platform, name }: Kind) {
           step('service', '', true, () => {})
         } catch (error) {
           if (!isPause(error)) release(LOT, id)
-          throw isPause(error) ? error : Object.assign(new Error('service'), { name: 'Failure', outcome: 'service' })
+          throw isPause(error)
+            ? error
+            : Object.assign(new Error('service'), { name: 'Failure', outcome: 'service' })
         }
         await receive(LOT, id, profiles)
       }),

@@ -1,8 +1,18 @@
 /** What must be true after a schedule. */
 import { iccid } from '../../../test/support/profiles.ts'
 import { type After, aftermathOf, lotsOf } from './aftermath.ts'
-import { callOf, type Call, type Print, type Result, type World } from './engine.ts'
-import { fieldsOf, LOT, type Place, placesIn, placesOf, RECEIPTS, recordsIn, textOf } from './names.ts'
+import { type Call, callOf, type Print, type Result, type World } from './engine.ts'
+import {
+  fieldsOf,
+  LOT,
+  type Place,
+  placesIn,
+  placesOf,
+  RECEIPTS,
+  receiptsOf,
+  recordsIn,
+  textOf,
+} from './names.ts'
 import { allCalls, wantOf } from './scenarios.ts'
 import { faultsOf, hasFault, type Schedule } from './text.ts'
 
@@ -36,11 +46,13 @@ export async function judge(world: World, schedule: Schedule): Promise<Violation
     ...costly(its),
   ]
   if (now !== undefined) return now
-  for (const some of world.backup === undefined ? [[]] : subsetsOf(receiptsOf(world))) {
+  const all = world.backup === undefined ? [] : receiptsOf(world.disk)
+  for (const some of all.length === 0 ? [[]] : subsetsOf(all)) {
     const after = await aftermathOf(world, schedule, some)
     const whole = { ...its, after, prints: [...world.prints, ...after.world.prints] }
     const [found] = later(whole)
-    if (found !== undefined) return { ...found, what: some.length > 0 ? `${found.what} (${some})` : found.what }
+    if (found !== undefined)
+      return { ...found, what: some.length > 0 ? `${found.what} (${some})` : found.what }
   }
   return undefined
 }
@@ -56,11 +68,9 @@ const later = (whole: Whole): Violation[] => [
   ...whole.after.more.map((what) => ({ rule: 'moved more', what })),
 ]
 
-const receiptsOf = ({ disk }: World) => disk.namesOf(RECEIPTS).map((id) => `${RECEIPTS}/${id}`)
-
 /** All but all. */
 const subsetsOf = (all: readonly string[]): string[][] =>
-  all.reduce<string[][]>((sets, each) => [...sets, ...sets.map((set) => [...set, each])], [[]]).slice(0, -1)
+  Array.from({ length: 2 ** all.length - 1 }, (_, bits) => all.filter((_path, at) => (bits >> at) & 1))
 
 const shown = ({ iccid: who, device, isAgain, call }: Print) =>
   `${who} by ${call}${device === undefined ? '' : ` for ${device}`}${isAgain ? ' again' : ''}`
@@ -97,14 +107,11 @@ function* codes(its: Case, call: Call, at: number): Generator<Violation> {
   if (outcome === 'bug') yield wrong('a bug')
   const printed = world.prints.filter((print) => print.call === id).length
   if (printed !== (outcome === 'done' ? count : 0)) yield wrong(`${printed} printed`)
-  if (hasFault(faults) || TROUBLE.includes(outcome)) {
-    if (!hasFault(faults)) yield wrong('nothing failed')
-    return
-  }
+  if (TROUBLE.includes(outcome) && !hasFault(faults) && !faults.hasLongNap) yield wrong('nothing failed')
+  if (TROUBLE.includes(outcome) || hasFault(faults)) return
   // A move takes what it gets, and the next one of the same call may find nothing.
   const isShort = outcome === 'no-profiles' && moves === undefined && directory === LOT
-  if (isShort && wantedIn(schedule) <= schedule.profiles)
-    yield wrong('there were enough')
+  if (isShort && wantedIn(schedule) <= schedule.profiles) yield wrong('there were enough')
   if (!/^(done|no-profiles)$/.test(outcome) && !isMistake(schedule, name, outcome))
     yield wrong('nothing is wrong')
 }
@@ -134,18 +141,20 @@ function* receipts({ disk, calls, prints }: World): Generator<Violation> {
 
 const paths = (places: readonly Place[]) => places.map(({ path }) => path).join(', ') || 'nothing'
 
-const inUse = (places: readonly Place[]) => places.filter(({ state }) => state === 'unused' || state === 'used')
+const inUse = (places: readonly Place[]) =>
+  places.filter(({ state }) => state === 'unused' || state === 'used')
 
 /** At any time, a profile is unused or used in one directory at most. */
 function* inTwoPlaces({ world, schedule, faults }: Case): Generator<Violation> {
-  if (isTornByCut(world, faults)) return
+  // Before it is restored, a backup has what others have, too, and nobody can use it.
+  if (isTornByCut(world, faults) || schedule.start === 'backup') return
   for (const places of placesOf(world.disk, lotsOf(schedule)).values())
     if (inUse(places).length > 1) yield { rule: 'in two places', what: paths(inUse(places)) }
 }
 
 /** On FAT, a power cut or a pulled stick amid a call may cost its profiles. */
 const isTornByCut = ({ kind }: World, { hasCut, hasPull }: Case['faults']) =>
-  kind.hasFatRules === true && (hasCut || hasPull)
+  kind.fatAt === '/' && (hasCut || hasPull)
 
 /** A call that was killed before it decided has cost nothing. */
 function* costly({ world, schedule }: Case): Generator<Violation> {
@@ -155,16 +164,22 @@ function* costly({ world, schedule }: Case): Generator<Violation> {
       const owner = world.calls.find(({ id }) => state === 'used' && id === callOf(tag))
       if (owner?.state !== 'dead' || world.prints.some(({ iccid: printed }) => printed === who)) continue
       const hasDecided = owner.log.some(({ name }) => name.startsWith('rename') && name.endsWith(`/.!${tag}`))
-      if (!hasDecided) yield { rule: 'costly', what: `${who} is used by ${owner.id}, which did not decide it` }
+      if (!hasDecided)
+        yield { rule: 'costly', what: `${who} is used by ${owner.id}, which did not decide it` }
     }
 }
 
 /** Once all is quiet, a profile is in one place, and nothing is held or on its way. */
-function* notQuiet({ after, world, faults }: Whole): Generator<Violation> {
+function* notQuiet({ after, world, schedule, faults }: Whole): Generator<Violation> {
   if (isTornByCut(world, faults)) return
   for (const [, places] of after.quiet) {
-    const isOne = places.length === 1 && /^(unused|used|aside)$/.test(places[0]?.state ?? '')
-    if (!isOne) yield { rule: 'in two places', what: `in the end: ${paths(places)}` }
+    // What lies aside, for a person, may be elsewhere; what was handed out elsewhere is used in a restored directory, too.
+    const others = places.filter(({ state }) => state !== 'aside')
+    const isUsed = world.backup !== undefined || schedule.calls.includes('restore')
+    const isOne =
+      (others.length < 2 || (isUsed && others.every(({ state }) => state === 'used'))) &&
+      inUse(others).length === others.length
+    if (!isOne) yield { rule: 'in two places', what: `in the end: ${paths(others)}` }
   }
   // Where a move went that is finished, the next one removes.
   const left = after.left.filter((path) => !hasFault(faults) || !path.includes('/.outgoing/'))
@@ -176,13 +191,17 @@ function* lost({ world, schedule, faults, after }: Whole): Generator<Violation> 
   if (isTornByCut(world, faults)) return
   const { profiles, calls } = schedule
   const all = Array.from({ length: profiles }, (_, n) => iccid(n + 1))
-  const isStored = calls.some((name, at) => name.startsWith('store') && world.calls[at]?.result?.outcome === 'done')
+  // Also one whose call has said that others store it.
+  const isStored = calls.some((name, at) => {
+    const { outcome, hint = '' } = world.calls[at]?.result ?? {}
+    return name.startsWith('store') && (outcome === 'done' || hint.includes('stores them'))
+  })
   if (isStored) all.push(iccid(profiles + 1))
   const places = placesOf(after.world.disk, lotsOf(schedule))
   for (const who of all) {
     if (isGone({ world, schedule }, who)) continue
     const own = places.get(who) ?? []
-    const isWhole = own.length === 1 && /^(used|aside)$/.test(own[0]?.state ?? '') && own[0]?.fields['iccid'] === who
+    const isWhole = own.some(({ state, fields }) => /^(used|aside)$/.test(state) && fields['iccid'] === who)
     if (!isWhole) yield { rule: 'lost', what: `${who}: ${paths(own)}` }
   }
 }
@@ -191,7 +210,9 @@ function* lost({ world, schedule, faults, after }: Whole): Generator<Violation> 
 function isGone({ world, schedule }: Pick<Whole, 'world' | 'schedule'>, who: string): boolean {
   if (schedule.calls.includes('lost') && !placesIn(world.disk, LOT).has(who)) return true
   if (world.backup === undefined) return false
-  return ![...(world.backup.names?.now.keys() ?? [])].some((name) => name.includes(who))
+  const disk = world.disk.copy()
+  disk.restore(LOT, world.backup)
+  return !placesIn(disk, LOT).has(who)
 }
 
 const isTold = (results: readonly (Result | undefined)[], who: string) =>
@@ -200,8 +221,12 @@ const isTold = (results: readonly (Result | undefined)[], who: string) =>
 /** What is used and was not printed is named by somebody. */
 function* unnamed({ world, schedule, after, faults }: Whole): Generator<Violation> {
   if (isTornByCut(world, faults) || world.backup !== undefined) return
-  const printed = new Set([...world.prints, ...after.world.prints.filter(({ isAgain }) => !isAgain)].map((each) => each.iccid))
-  const results = [...world.calls.map(({ result }) => result), ...after.asked.map(({ result }) => result)]
+  const printed = new Set(
+    [...world.prints, ...after.world.prints.filter(({ isAgain }) => !isAgain)].map((each) => each.iccid),
+  )
+  // Whoever asks for it by its ICCID knows it.
+  const others = after.asked.filter(({ what }) => what !== 'iccid')
+  const results = [...world.calls, ...others].map(({ result }) => result)
   const said = world.calls.flatMap(({ told }) => told)
   for (const [who, places] of after.quiet)
     if (places.some(({ state }) => state === 'used') && !printed.has(who) && !isTold(results, who))
@@ -221,7 +246,8 @@ function* wrongRecords({ world, schedule, faults, after }: Whole): Generator<Vio
     const records = recordsIn(disk, lot)
     for (const { device, iccid: who } of records) {
       const used = fieldsOf(textOf(disk, `${lot}/__${who}.json`))
-      if (used['device'] !== device) yield { rule: 'record', what: `${device} has ${who}: ${JSON.stringify(used)}` }
+      if (used['device'] !== device)
+        yield { rule: 'record', what: `${device} has ${who}: ${JSON.stringify(used)}` }
     }
     for (const [who, [place]] of placesIn(disk, lot)) {
       const device = place?.state === 'used' ? place.fields['device'] : undefined
@@ -233,7 +259,8 @@ function* wrongRecords({ world, schedule, faults, after }: Whole): Generator<Vio
 }
 
 /** Whoever asks afterwards gets an answer. */
-function* failedLater({ after, schedule }: Whole): Generator<Violation> {
+function* failedLater({ after, world, schedule, faults }: Whole): Generator<Violation> {
+  if (isTornByCut(world, faults)) return
   for (const { what, whose, result } of after.asked) {
     const { outcome, error } = result
     // Receipts may name none of the profiles of a backup.

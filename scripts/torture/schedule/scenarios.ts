@@ -78,7 +78,11 @@ export function bodyOf(program: Program, name: string, profiles: number): Body {
   if (want === undefined) throw new Error(`there is no call ${name}`)
   const { moves = [], iccid: n, count, ...how } = want
   if (moves.length > 0) return inTurn(moves.map((each) => program.move(each)))
-  return program.next({ ...how, ...(count !== undefined && { count }), ...(n !== undefined && { iccid: iccid(n) }) })
+  return program.next({
+    ...how,
+    ...(count !== undefined && { count }),
+    ...(n !== undefined && { iccid: iccid(n) }),
+  })
 }
 
 /** One call after the other, as one, until one fails. */
@@ -142,7 +146,9 @@ async function build(program: Program, kind: Kind, start: string, profiles: numb
   disk.flushAll()
   // The files are old.
   world.now += HOUR_MS
-  if (start !== 'new') await world.advance(world.add(program.identify(LOTS), GROUP + 1))
+  const first = world.add(program.identify(start === 'new' ? [] : LOTS), GROUP + 1)
+  await world.advance(first)
+  if (first.result?.outcome !== 'done') throw new Error(`the start ${start}: ${first.result?.error}`)
   disk.flushAll()
   for (const name of callsOf(start)) {
     const [, own = '', changes] = /^(\w+)(?:!(\d+))?$/.exec(name) ?? []
@@ -161,7 +167,12 @@ async function goOn(world: World, call: Call, changes: number): Promise<void> {
 }
 
 /** How many changes of names a call makes in a directory with so many profiles. */
-export async function changesOf(program: Program, kind: Kind, name: string, profiles: number): Promise<number> {
+export async function changesOf(
+  program: Program,
+  kind: Kind,
+  name: string,
+  profiles: number,
+): Promise<number> {
   const world = await begin(program, kind, 'fresh', profiles)
   const call = world.add(bodyOf(program, name, profiles))
   await world.advance(call)

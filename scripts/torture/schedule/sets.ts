@@ -54,7 +54,9 @@ const IS_ON_STICK = /^(home|next2?T|onward|homeward)$/
 const MOVES_THERE = /^(move|round|relay|circle)/
 
 const startOf = (calls: readonly string[]): string =>
-  calls.some((name) => IS_ON_STICK.test(name)) && !calls.some((name) => MOVES_THERE.test(name)) ? 'moved' : 'fresh'
+  calls.some((name) => IS_ON_STICK.test(name)) && !calls.some((name) => MOVES_THERE.test(name))
+    ? 'moved'
+    : 'fresh'
 
 function bases(kinds: string, tuples: readonly string[][], lots: readonly number[]): Base[] {
   return kinds
@@ -128,7 +130,11 @@ export const SETS: Record<string, readonly Part[]> = {
   ],
   power: [
     { bases: () => bases('ext4 unordered btrfs', BOTH, [2]), families: first(ENDS.slice(1)), isBoth: true },
-    { bases: () => bases('ext4 unordered btrfs', BOTH, [2]), families: ['A? B^0 A', 'A? B?^0'], isBoth: true },
+    {
+      bases: () => bases('ext4 unordered btrfs', BOTH, [2]),
+      families: ['A? B^0 A', 'A? B?^0'],
+      isBoth: true,
+    },
     { bases: () => bases('fat', twiceEach(SINGLE), [2]), families: first(ENDS) },
   ],
   faults: [
@@ -139,24 +145,67 @@ export const SETS: Record<string, readonly Part[]> = {
   double: [
     {
       bases: () => bases('ext4 unordered', twiceEach(SINGLE), [2]),
-      families: ['A?! B?!', 'A?^0 B?^0', 'A?^0.5 B?^0/1', 'A?~EIO A?! B', 'A?=EIO A?=EIO A B', 'A?=EIO B?! A'],
+      families: [
+        'A?! B?!',
+        'A?^0 B?^0',
+        'A?^0.5 B?^0/1',
+        'A?~EIO A?! B',
+        'A?=EIO A?=EIO A B',
+        'A?=EIO B?! A',
+      ],
     },
   ],
   /** The stick is pulled amid a move, or ejected, and is there again: at once, or later. */
   pulls: [
     {
-      bases: () => bases('ext4', tuples({ move2: 'move2 nextT relay', home: 'home next', round: 'move', back: 'move' }), [2]),
+      bases: () =>
+        bases(
+          'ext4',
+          tuples({ move2: 'move2 nextT relay', home: 'home next', round: 'move', back: 'move' }),
+          [2],
+        ),
       families: ['A?% A?% A B', 'A?% A B', 'A?%% A?%% A B', 'A?%% A B'],
     },
-    { bases: () => bases('ext4', [['move2', 'lost'], ['moveall', 'lost']], [2]), families: ['A?% A B', 'A?%% B'] },
+    {
+      bases: () =>
+        bases(
+          'ext4',
+          [
+            ['move2', 'lost'],
+            ['moveall', 'lost'],
+          ],
+          [2],
+        ),
+      families: ['A?% A B', 'A?%% B'],
+    },
   ],
   restore: [
-    { bases: () => bases('ext4', [...twiceEach('next2 deviceD store move2 round'), ...RESTORED], [3]), families: ['A?& B A', 'A? B?& A B'], isBoth: true },
-    { bases: () => bases('ext4', [['restore', 'deviceD'], ['restore', 'next']], [3]).map(fromBackup), families: ['A?!', 'A?! A', 'A?^0', 'A?=EIO'] },
+    {
+      bases: () => bases('ext4', [...twiceEach('next2 deviceD store move2 round'), ...RESTORED], [3]),
+      families: ['A?& B A', 'A? B?& A B'],
+      isBoth: true,
+    },
+    {
+      bases: () =>
+        bases(
+          'ext4',
+          [
+            ['restore', 'deviceD'],
+            ['restore', 'next'],
+          ],
+          [3],
+        ).map(fromBackup),
+      families: ['A?!', 'A?! A', 'A?^0', 'A?=EIO'],
+    },
   ],
 }
 
-const RESTORED = tuples({ deviceD: 'next move', next: 'move home', move: 'next nextT home relay', store: 'next' })
+const RESTORED = tuples({
+  deviceD: 'next move',
+  next: 'move home',
+  move: 'next nextT home relay',
+  store: 'next',
+})
 
 const fromBackup = (base: Base): Base => ({ ...base, start: 'backup' })
 
@@ -223,7 +272,16 @@ export function anyOf(random: Random): Schedule {
   const faulty = new Set(random.chance(0.5) ? [] : [random.whole(1, length), random.whole(1, 2 * length)])
   const segments = Array.from({ length }, (_, at) => anySegment(random, calls.length, faulty.has(at + 1)))
   const kind = random.pick([...KINDS.keys(), 'ext4', 'unordered'].filter((name) => name !== 'sshfs'))
-  const start = random.pick(['fresh', 'fresh', 'assigned', 'moved', 'been', `next2!${random.whole(1, 9)}`, `deviceD!${random.whole(1, 9)}`, `move2!${random.whole(1, 20)}`])
+  const start = random.pick([
+    'fresh',
+    'fresh',
+    'assigned',
+    'moved',
+    'been',
+    `next2!${random.whole(1, 9)}`,
+    `deviceD!${random.whole(1, 9)}`,
+    `move2!${random.whole(1, 20)}`,
+  ])
   return { kind, start, profiles: random.whole(1, 3), calls, segments }
 }
 
