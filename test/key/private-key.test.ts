@@ -173,8 +173,10 @@ test.skipIf(!hasPosix)('a key that arrives through a pipe in parts is read compl
   expect(readKey(pipe, undefined, SILENT).object.equals(key)).toBe(true)
 })
 
-test('no more than 64 KiB of a file are read', () => {
+test('what is in a file is read, and no more than 64 KiB', () => {
   const path = join(temporaryDirectory(), 'long.pem')
+  writeFileSync(path, '')
+  expect(failure(() => readKey(path, undefined, SILENT)).message).toBe(`${path} is empty`)
   const before = '\n'.repeat(64 * 1024 - PEM.length)
   writeFileSync(path, before + PEM)
   expect(readKey(path, undefined, SILENT).name).toBe(path)
