@@ -52,6 +52,7 @@ const { values } = parseArgs({
     seed: { type: 'string', default: String(randomInt(2 ** 32)) },
     only: { type: 'string', default: Object.keys(PARTS).join(',') },
     dirs: { type: 'string' },
+    mutants: { type: 'boolean', default: false },
   },
 })
 
@@ -80,6 +81,8 @@ const sayWhatIsLeftOut = () => {
 }
 
 const possible = chosen.filter(([, { whyNot }]) => whyNot?.() === undefined)
+/** The sets of schedules of which all were run. */
+let complete = 'none'
 const shares = possible.reduce((sum, [, { share }]) => sum + share, 0)
 const works = await openWorks(new Random(seed))
 const { tally } = works
@@ -103,20 +106,27 @@ try {
 }
 console.log(tally.table())
 sayWhatIsLeftOut()
-if (only.includes('schedule')) console.log(`${tally.of('schedules')} schedules`)
+if (only.includes('schedule')) console.log(`${tally.of('schedules')} schedules; complete: ${complete}`)
 
 /**
- * The schedules, on all processors, as long as there is time; what is found is printed as soon as it is found.
+ * The schedules, on all processors, as long as there is time; what is found is printed as soon as it is found. With
+ * `--mutants`, the program is broken in many ways instead, and each must be found.
  * @throws {Violation} at the end
  */
 async function schedules({ random }: Works, until: number): Promise<undefined> {
-  const processes = availableParallelism()
-  const minutes = String((until - performance.now()) / 60_000)
-  const options = ['--minutes', minutes, '--seed', String(random.whole(1, 2 ** 31))]
+  const processes = values.mutants ? 1 : availableParallelism()
+  const left = String((until - performance.now()) / 60_000)
+  const options = values.mutants
+    ? ['--mutants']
+    : ['--minutes', left, '--seed', String(random.whole(1, 2 ** 31))]
+  const sets: string[][] = []
   const search = async (index: number): Promise<number> => {
     const share = ['--share', `${index}/${processes}`]
     const child = fork(join(import.meta.dirname, 'torture/schedule.ts'), [...share, ...options])
-    child.on('message', (count: number) => tally.add('schedules', count))
+    child.on('message', (said: { count: number; complete: string[] }) => {
+      tally.add('schedules', said.count)
+      sets.push(said.complete)
+    })
     const stop = () => child.kill()
     process.once('exit', stop)
     const [code] = await once(child, 'close')
@@ -124,5 +134,7 @@ async function schedules({ random }: Works, until: number): Promise<undefined> {
     return code
   }
   const codes = await Promise.all(Array.from({ length: processes }, (_, index) => search(index)))
+  // A set is complete if each share of it is.
+  complete = (sets[0] ?? []).filter((name) => sets.every((each) => each.includes(name))).join(', ') || 'none'
   if (codes.some((code) => code !== 0)) throw new Violation('schedules violate a rule, or could not be run')
 }

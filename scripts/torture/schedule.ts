@@ -39,7 +39,7 @@ const { values } = parseArgs({
     check: { type: 'boolean', default: false },
     after: { type: 'boolean', default: false },
     mutants: { type: 'boolean', default: false },
-    set: { type: 'string', default: ['sweeps', ...Object.keys(SETS)].join() },
+    set: { type: 'string', default: ['sweeps', ...Object.keys(SETS), 'random'].join() },
     minutes: { type: 'string', default: '90' },
     seed: { type: 'string', default: '1' },
     only: { type: 'string', default: '' },
@@ -103,8 +103,7 @@ async function search(): Promise<void> {
     const count = trials.count - before
     console.log(`${name}: ${count} schedules in ${seconds.toFixed(1)} s`)
   }
-  // As a part of the long tests, it only says how many.
-  process.send?.({ count: trials.count, complete })
+  if (process.send?.({ count: trials.count, complete })) return
   const share = of > 1 ? ` (share ${values.share})` : ''
   console.log(`${trials.count} schedules; complete: ${complete.join(', ') || 'none'}${share}`)
 }

@@ -209,7 +209,8 @@ const RESTORED = tuples({
 
 const fromBackup = (base: Base): Base => ({ ...base, start: 'backup' })
 
-const swapped = (family: string) => family.replaceAll(/[AB]/g, (call) => (call === 'A' ? 'B' : 'A'))
+const swapped = (family: string) =>
+  family.replaceAll(/\b[AB](?=[^A-Z]|$)/g, (call) => (call === 'A' ? 'B' : 'A'))
 
 /** A share of the families: that of one process of several. */
 export interface Share {
