@@ -7,6 +7,10 @@ import { addResult, identityOf, makeRecords } from '../../src/store/directory.ts
 import { addProfile, directoryOf, someProfiles, temporaryDirectory } from '../support/directory.ts'
 import { iccid, plainProfile } from '../support/profiles.ts'
 
+const TAG = '0123456789abcdef0123'
+const HELD = 'a123456789abcdef0123'
+const MOVE = `${TAG}.${HELD}`
+
 const KEY = { keyPath: inject('keys').privateKeyPath }
 
 /** What `status` prints and says of a directory, and how it ends. */
@@ -51,7 +55,7 @@ const usedText = (n: number, fields: object = {}) =>
     profile: 'AAAA',
     station: 'line-1',
     claimed: TIME,
-    claim: 'ab',
+    claim: TAG,
     ...fields,
   })
 
@@ -83,13 +87,13 @@ const REQUEST = JSON.stringify({ count: 50, station: 'line-2', time: TIME })
 const EVERYWHERE = {
   [X(1)]: usedText(1),
   [`__${X(2)}`]: usedText(2),
-  [`.${X(3)}~0a`]: usedText(3),
-  '.~0a': usedText(3, { device: 'SN-3' }),
-  [`.${X(4)}~0b+0c`]: usedText(4),
-  '.outgoing/0b': '/mnt/target',
+  [`.${X(3)}~${HELD}`]: usedText(3),
+  [`.~${HELD}`]: usedText(3, { device: 'SN-3' }),
+  [`.${X(4)}~${MOVE}+${TAG}`]: usedText(4),
+  [`.outgoing/${MOVE}`]: '/mnt/target',
   [`${X(5)}.aside`]: usedText(5),
   [`__${X(6)}`]: usedText(6),
-  [`.${X(6)}~ab`]: usedText(6),
+  [`.${X(6)}~${TAG}`]: usedText(6),
   '.incoming/0d/answer': `${JSON.stringify({ iccid: iccid(7), profile: 'AAAA' })}\n`,
   '.incoming/0e/order': ORDER,
   '.incoming/~0f/request': REQUEST,
@@ -99,6 +103,7 @@ const EVERYWHERE = {
 describe('the counts', () => {
   test('of each place', async () => {
     const directory = directoryWith(EVERYWHERE)
+    identityOf(directory)
     const before = readdirSync(directory, { recursive: true }).sort()
     const { rows, said, outcome } = await statusOf(directory)
     expect(rows()).toMatchObject([
