@@ -192,6 +192,16 @@ describe('a backup from the middle of something', () => {
     expect(await restored(directory, [path])).toContain('aside: 5 was leaving for an unknown directory')
   })
 
+  test('has a claim that is decided for a device which got another profile since', async () => {
+    const directory = directoryOf([2], {
+      [`.${file(1)}~${TAG}`]: stored(1),
+      [`.!${TAG}`]: used(1, 'SN-2'),
+    })
+    await restored(directory, [fileOf(receipt(2, 'SN-2'))])
+    expect(shown(directory)).toEqual(['1', '__2'])
+    expect(records(directory)).toEqual([{ device: 'SN-2', iccid: iccid(2) }])
+  })
+
   test('has files that are older than the records of devices, or newer', async () => {
     const directory = directoryOf([1], { [`__${file(2)}`]: used(2, 'SN-2') })
     await makeRecords(directory, [{ device: 'SN-1', iccid: iccid(1) }])
