@@ -109,7 +109,7 @@ async function carryOut({ directory, isDry, messages }: Restoration, receipts: R
     messages.tell(0, `until this ends, no other call may use ${directory}`)
     await finishAnswers(directory, messages)
     // What a call has decided for a device is given back if a receipt says that the device got another profile.
-    await makeRecords(directory, planOf(directory, receipts).records)
+    await makeRecords(directory, planOf(directory, receipts, targets).records)
     await settle(directory, messages)
     putAside(directory, moving)
     for (const id of notes.keys()) removeNote(directory, id)
