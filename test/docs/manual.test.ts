@@ -92,7 +92,7 @@ test('the example of the hex format is split into its records', () => {
 /** What a program prints is not counted. */
 const wordsIn = (text: string) =>
   text
-    .replaceAll(/^ *```text\n[\s\S]*?^ *```$/gm, '')
+    .replaceAll(/^ *```(?:text)?\n[\s\S]*?^ *```$/gm, '')
     .split(/\s+/)
     .filter(Boolean).length
 
