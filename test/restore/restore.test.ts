@@ -338,7 +338,7 @@ describe('nothing is restored', () => {
     const id = identity(directory)
     writeFileSync(join(directory, '.devices'), '')
     expect((await restored(directory, [path])).at(-1)).toBe('disk')
-    expect([identity(directory), shown(directory)]).toEqual([id, ['2', '3', '__1']])
+    expect([identity(directory), shown(directory)]).toEqual([id, ['1', '2', '3']])
     rmSync(join(directory, '.devices'))
     await restored(directory, [path])
     expect(recordOf(directory, 'SN-1')?.iccid).toBe(iccid(1))
