@@ -6,7 +6,7 @@ const E2E = 'test/e2e/**/*.test.ts'
 const given = process.env['SOFTSIM_BIN']
 
 /** What may differ where Node starts the program, and not the program Node: streams, signals, the environment. */
-const BY_NODE = ['closed', 'exit-codes', 'full-disk', 'signals', 'terminal']
+const BY_NODE = ['closed', 'signals', 'terminal']
 
 /** What may also differ on another Node than that of the executable: files, the network, threads, messages. */
 const ON_OTHER_NODE = ['command-line', 'fetch', 'next', 'receipt', 'secrets']
@@ -40,8 +40,8 @@ const unit = {
 
 const everything = [unit, endToEnd('bundle', { only: onNode }), endToEnd('binary', { binary: hostBinary })]
 
-/** They take 10 s and more, one of them waits for half a minute: at the end, all the others would wait for them. */
-const LONGEST = /\/(transcripts|misbehaving-services|order-of-steps|fixed)\.test\.ts$/
+/** They take 10 s and more: at the end, all the others would wait for them. */
+const LONGEST = /\/(transcripts|misbehaving-services|order-of-steps|fixed|stations|completion)\.test\.ts$/
 
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {

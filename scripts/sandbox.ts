@@ -4,7 +4,7 @@
  * wrong as they do on a bad day.
  */
 import { createPublicKey } from 'node:crypto'
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -70,11 +70,9 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
 
 /** This Node: the one on the PATH may be too old for the program. */
 const program = `'${process.execPath}' '${resolve('dist/softsim.cjs')}'`
-// An alias would be missing in the scripts of the stations.
+// An alias would be missing in scripts.
 const bin = join(made, 'bin')
 mkdirSync(bin)
-const script = resolve('scripts/stations/softsim-station')
-if (process.platform === 'linux') symlinkSync(script, join(bin, 'softsim-station'))
 writeFileSync(join(bin, 'softsim'), `#!/bin/sh\nexec ${program} "$@"\n`, { mode: 0o755 })
 const isWindows = process.platform === 'win32'
 const setup = isWindows
@@ -88,7 +86,7 @@ const station = `
 
 A station, where cat stands for the device:
 
-  PROGRAM=cat softsim-station`
+  softsim station --program cat`
 
 const block = (lines: readonly string[]) => lines.map((line) => `  ${line}`).join('\n')
 
@@ -98,7 +96,7 @@ ${block([...setup, `cd '${directory}'`])}
 
 Then try the commands of the README:
 
-${SECTIONS.map((heading) => block(commandsOf(heading))).join('\n\n')}${process.platform === 'linux' ? station : ''}
+${SECTIONS.map((heading) => block(commandsOf(heading))).join('\n\n')}${isWindows ? '' : station}
 
 ${keyFile ? 'Afterwards, delete the profiles: they are not real.' : 'Ctrl-C here removes that directory, with its key and its profiles.'}`)
 

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
 import { namesIn } from '../support/directory.ts'
 import { hasSmallDisks, type SmallDisk, smallDisk } from '../support/disk.ts'
-import { startSandbox } from '../support/sandbox.ts'
+import { type Sandbox, startSandbox } from '../support/sandbox.ts'
 import { until } from '../support/softsim.ts'
 
 describe.skipIf(!hasSmallDisks)('a disk that fills up during a request', () => {
@@ -17,27 +17,44 @@ describe.skipIf(!hasSmallDisks)('a disk that fills up during a request', () => {
     const sandbox = await startSandbox()
     const { promise, resolve: release } = Promise.withResolvers<void>()
     sandbox.fault({ kind: 'none' }, { kind: 'hold', until: promise })
-    const { ended } = sandbox.startFetch(['-n', '300', '-o', directory])
+    const run = sandbox.startFetch(['-n', '300', '-o', directory])
     await until(() => sandbox.allocated.size === 300 && namesIn(directory).length === 100)
     disk.fill(blocksLeft)
     release()
-    return { sandbox, directory, run: await ended }
+    return { sandbox, directory, run }
   }
 
-  test.each([0, 70, 140])('%i blocks left: all is stored or saved; the next call stores it', async (left) => {
-    const { sandbox, directory, run } = await fetchWhile(left)
-    expect([run.code, run.stdout]).toEqual([9, ''])
-    expect(run.stderr).toMatch(/^softsim: stored 100 of 300 profiles in .+, 200 more put aside there \(2 /m)
-    expect(run.stderr).toMatch(/no space left.*\nsoftsim: hint: run fetch or next again .*put aside.*\n$/)
-    expect(namesIn(directory)).toHaveLength(100)
+  const expectAllStored = (directory: string, { delivered }: Sandbox) =>
+    expect(namesIn(directory)).toEqual([...delivered.keys()].map((iccid) => `${iccid}.json`).sort())
 
+  test('no room for the answer: it waits in memory, and says so', async () => {
+    const { sandbox, directory, run } = await fetchWhile(0)
+    await run.says('only in memory until there is room')
+    expect(namesIn(directory)).toHaveLength(100)
+    disk.clear()
+    expect(await run.ended).toMatchObject({ code: 0, stdout: '' })
+    expectAllStored(directory, sandbox)
+  })
+
+  test('no room, and Ctrl-C: what is lost is named', async () => {
+    const { sandbox, run } = await fetchWhile(0)
+    await run.says('only in memory until there is room')
+    run.child.kill('SIGINT')
+    const { code, stderr } = await run.ended
+    expect(code).toBe(130)
+    for (const iccid of [...sandbox.delivered.keys()].slice(100)) expect(stderr).toContain(iccid)
+  })
+
+  test('room for the answer, and not for its files: the next call stores it', async () => {
+    const { sandbox, directory, run } = await fetchWhile(70)
+    const { code, stderr } = await run.ended
+    expect(code).toBe(9)
+    expect(stderr).toMatch(/^softsim: stored 100 of 300 profiles in .+, 200 more put aside there \(2 /m)
+    expect(namesIn(directory)).toHaveLength(100)
     disk.clear()
     const again = await sandbox.fetch(['-n', '1', '-o', directory])
-    expect(again).toMatchObject({ code: 0 })
-    expect(again.stderr).toContain(`stored what an interrupted call received: 200 new profiles`)
-    expect(namesIn(directory)).toEqual([...sandbox.delivered.keys()].map((iccid) => `${iccid}.json`).sort())
-    const seen = readdirSync(directory).filter((name) => name.startsWith('.'))
-    expect(seen).toEqual(['.identity', '.incoming', '.unused'])
+    expect(again.stderr).toContain('stored 200 profiles that an interrupted fetch has received')
+    expectAllStored(directory, sandbox)
     expect(readdirSync(join(directory, '.incoming'))).toEqual([])
   })
 })

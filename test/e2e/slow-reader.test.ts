@@ -77,15 +77,15 @@ test.skipIf(!hasProc)(
       const fate = at < whole.length ? 'and may have been' : expect.any(String)
       expect(fateOf(iccid, stderr)).toEqual(fate)
     }
-    expect(stderr).toContain('claimed but not delivered: 8988')
+    expect(stderr).toContain('claimed but not printed: 8988')
   },
 )
 
 /** What a call says about a profile that it has claimed. */
 const fateOf = (iccid: string, stderr: string) =>
-  RegExp(`^softsim: warning: claimed (.*) delivered: ${iccid} \\(`, 'm').exec(stderr)?.[1]
+  RegExp(`^softsim: warning: claimed (.*) printed: ${iccid} \\(`, 'm').exec(stderr)?.[1]
 
-test.skipIf(!hasPosix)('Ctrl-C, and then the reader goes on: it may have been delivered', async () => {
+test.skipIf(!hasPosix)('Ctrl-C, and then the reader goes on: it may have been printed', async () => {
   const directory = directoryOf(someProfiles(2))
   const pipe = fullPipe()
   const argv = ['next', '-k', KEY, '-i', directory]
@@ -98,7 +98,7 @@ test.skipIf(!hasPosix)('Ctrl-C, and then the reader goes on: it may have been de
   pipe.close()
   expect(signal ?? code).toBe(signal === null ? 130 : 'SIGINT')
   expect(stderr).toMatch(
-    /^softsim: error: claimed and may have been delivered: \d+ \(.*\): interrupted\n.*--iccid \d+\n$/,
+    /^softsim: error: claimed and may have been printed: \d+ \(.*\): interrupted\n.*--iccid \d+\n$/,
   )
 })
 
@@ -112,21 +112,8 @@ test.skipIf(!hasPosix)('a reader that goes away after three lines may have what 
   expect(fates).toEqual(fates.map((_, at) => (at < not ? 'and may have been' : 'but not')))
   const actual = lines(stdout).map((line) => JSON.parse(line).profile.iccid)
   expect(actual).toEqual(someProfiles(3).map(({ iccid }) => iccid))
-  expect(stderr).toContain(`error: claimed but not delivered: ${PROFILES - not} of ${PROFILES} profiles`)
+  expect(stderr).toContain(`error: claimed but not printed: ${PROFILES - not} of ${PROFILES} profiles`)
 })
-
-// It comes after the profile: devices.txt.
-test.skipIf(!hasProc)(
-  'nobody reads a warning, and standard error is full: the device gets its profile',
-  async () => {
-    const again = ['next', '-k', KEY, '-i', directoryOf(someProfiles(1)), '--device', 'SN-1']
-    const { stdout: line } = await softsim(again)
-    const pipe = fullPipe()
-    const run = await softsim(again, { shell: `exec "$@" 2> ${pipe.path}` })
-    pipe.close()
-    expect(run).toMatchObject({ code: 0, stdout: line })
-  },
-)
 
 /** Linux opens a file only to name it: neither reading nor writing nor asking for its state works. */
 const O_PATH = 0o10000000

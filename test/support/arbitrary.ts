@@ -7,7 +7,7 @@ const from = (characters: string, minLength: number, maxLength = minLength) =>
 
 export const digits = (minLength: number, maxLength = minLength) => from('0123456789', minLength, maxLength)
 
-export const hexDigits = (length: number) => from('0123456789abcdefABCDEF', length)
+const hexDigits = (length: number) => from('0123456789abcdefABCDEF', length)
 
 const printable = fc.string({
   unit: fc.integer({ min: 0x21, max: 0x7e }).map((code) => String.fromCharCode(code)),
@@ -47,47 +47,3 @@ export const acceptable: fc.Arbitrary<Profile> = fc.record({
 })
 
 export const hexOptions = fc.record({ smsp: fc.boolean(), smsc: fc.boolean(), crc: fc.boolean() })
-
-const oneOf = (words: string) => fc.constantFrom(...words.split(' '))
-
-/** Words that look like commands, like options and like neither. */
-const lookalike = fc.oneof(
-  {
-    weight: 9,
-    arbitrary: oneOf(
-      'fetch next help nxet json hex profiles x.pem 5 - = -h -V --help --version -v -k -n5 --format',
-    ),
-  },
-  fc.constantFrom('', 'my profiles'),
-)
-
-/** An option of some command, in any form, with a value that may look like anything. */
-const option = fc.oneof(
-  fc.tuple(oneOf('-k -i -n -o -u -a --key --in --out --url --iccid --receipts'), lookalike),
-  fc
-    .tuple(oneOf('-k -i -n -o --receipts= --count= --out= --format= --in='), lookalike)
-    .map((glued) => [glued.join('')]),
-  oneOf('-v -vv --crc --no-crc --smsp --no-smsc --format --verbosity').map((flag) => [flag]),
-  fc.tuple(fc.constant('--format'), lookalike),
-)
-
-const slip = oneOf('-- -x --nope -e --crc=yes -vh -kV -h=1 --format= more').map((word) => [word])
-
-/** Any command line, of which many are right; without the program's own name. */
-export const commandLine: fc.Arbitrary<string[]> = fc
-  .tuple(
-    fc.array(option, { maxLength: 2 }),
-    fc.oneof(
-      { weight: 8, arbitrary: fc.constantFrom(['next'], ['fetch'], ['help'], ['help', 'next']) },
-      lookalike.map((word) => [word]),
-    ),
-    fc.array(
-      fc.oneof(
-        { weight: 8, arbitrary: option },
-        slip,
-        lookalike.map((word) => [word]),
-      ),
-      { maxLength: 3 },
-    ),
-  )
-  .map(([before, command, after]) => [...before.flat(), ...command, ...after.flat()])

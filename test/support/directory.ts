@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { inject } from 'vitest'
 import { type PlainProfile, plainProfile, storedFile } from './profiles.ts'
@@ -30,13 +30,6 @@ export function addProfile(directory: string, profile: PlainProfile, changes: ob
 /** What a user sees in a directory, sorted: the files whose names do not begin with a dot. None if it is not there. */
 export const namesIn = (directory: string) =>
   (existsSync(directory) ? readdirSync(directory) : []).filter((name) => !name.startsWith('.')).sort()
-
-/** What `fetch` has put aside for a person to look at, each as it came. */
-export function unreadIn(directory: string): Buffer[] {
-  const place = join(directory, '.incoming')
-  const names = existsSync(place) ? readdirSync(place).filter((name) => name.endsWith('.damaged')) : []
-  return names.map((name) => readFileSync(join(place, name)))
-}
 
 /** The names of the profiles in a directory that are used, or those that are not. */
 export const usedIn = (directory: string) => namesIn(directory).filter((name) => name.startsWith('__'))
