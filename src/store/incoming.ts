@@ -300,6 +300,7 @@ export async function arrive(
       const staged = pathIn(directory, stagedName(id, by, name))
       if (exists(pathIn(directory, usedName(name)))) remove(staged)
       else if (!rename(staged, pathIn(directory, name))) isMissing = true
+      else remove(pathIn(directory, asideName(name)))
     }
     // It has come and is gone on, or the directory was away for a moment.
     if (isMissing && readdirSync(directory).some((name) => name.startsWith(stagedName(id, by, ''))))
@@ -434,8 +435,8 @@ export async function finishStick(directory: string, messages: Pick<Messages, 't
   if (ordersIn(directory).length === 0) return
   throw new Failure(
     'no-profiles',
-    `a move into ${directory} was interrupted`,
-    'run that command again: it finishes the move; nothing was claimed',
+    `a move into ${directory} is not finished`,
+    'if it does not run any more, run that command again: it finishes the move; nothing was claimed',
   )
 }
 
