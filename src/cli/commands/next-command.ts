@@ -28,7 +28,7 @@ export class NextCommand extends BaseCommand {
     details: [
       'Takes the lowest unused profile, decrypts it, marks it used, and only then prints it: one line, and nothing else. A file that is of no use stays as it is, and the next one is taken. Any number of calls can use one directory.',
       'With --device, run a call that failed or was killed again: the device gets the same profile. Repeat the option for a panel: one line each, in that order. With --iccid, a used profile is printed again: only for the device that it was for, which --device can name. SOFTSIM_KEY_PASSPHRASE has the passphrase of the key.',
-      'With --new, a device that has a profile already ends the call with exit code 11. It also says that a serial number which differs from a known one only in case or in zeros is another device.',
+      'With --new, a device that has a profile already ends the call with exit code 11. Do not use it always: a serial number that differs from a known one only in case or in zeros, which is an error otherwise, then is another device.',
     ].join('\n\n'),
     examples: [
       ['Print the next profile for a device programmer', 'softsim next -k softsim.pem -i profiles'],

@@ -29,8 +29,8 @@ export class StationCommand extends BaseCommand {
   static override usage = {
     description: 'program devices at a line, one by one or a panel at once',
     details: [
-      'Asks for the serial number of a device, takes its profile as next --device does, gives it to a port or to a program, and records whether the device has passed: beside its record in the directory, for all stations, and in the receipt. Type exit to end the shift, and skip for an empty slot of a panel. Standard input can also be a list of serial numbers. Without -k, -i and --receipt: softsim.pem, profiles, receipt.jsonl.',
-      'A port gets the profile as one line. The device has passed if its answer matches --pass, and failed if it matches --fail. The defaults are what modems and devices with the SoftSIM library say. A program reads the line on standard input, and ends with 0 if the device has passed. SOFTSIM_DEVICE, SOFTSIM_ICCID and SOFTSIM_SLOT are in its environment.',
+      'Asks for the serial number of a device, takes its profile as next --device does, gives it to a port or to a program, and records whether the device has passed: beside its record in the directory, for all stations, and in the receipt. Type exit to end the shift, and skip for an empty slot of a panel: it is programmed when its last slot is scanned or skipped. Standard input can also be a list of serial numbers. Without -k, -i and --receipt: softsim.pem, profiles, receipt.jsonl. SOFTSIM_STATION names the station, instead of the host name.',
+      'A port gets the profile as one line. The device has passed if its answer matches --pass, and failed if it matches --fail. The defaults are what modems and devices with the SoftSIM library say. A program, which runs once for each device, reads the line on standard input, and ends with 0 if the device has passed. SOFTSIM_DEVICE, SOFTSIM_ICCID and SOFTSIM_SLOT are in its environment.',
       'The exit code is 0 only if every device of the shift has passed.',
     ].join('\n\n'),
     examples: [
