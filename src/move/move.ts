@@ -29,7 +29,6 @@ import {
   isGivenUp,
   isOnFat,
   isOpen,
-  knownIn,
   letGo,
   listHeld,
   look,
@@ -48,6 +47,7 @@ import {
   removeNote,
   removeRubbish,
   settle,
+  stagedName,
   stationName,
   tagFor,
 } from '../store/directory.ts'
@@ -138,8 +138,10 @@ async function begin(move: Move, source: string, receipt: ReceiptFile | undefine
   // After the look: what came by an order that is closed by now is written by nobody any more.
   await finishStick(move.source, messages)
   removeRubbish(move.source, listing, messages)
-  const there = knownIn(move.target)
-  const names = listing.unused.filter((name) => !there.has(iccidOf(name) ?? ''))
+  // What is put aside there may come home.
+  const { unused, used, held } = look(move.target)
+  const there = new Set([...unused, ...used, ...held.map(({ name }) => name)].map(iccidOf))
+  const names = listing.unused.filter((name) => !there.has(iccidOf(name)))
   const both = listing.unused.length - names.length
   if (both > 0)
     messages.warn(`${several(both, 'profile')} in ${move.target} too: not moved; never use both directories`)
@@ -185,6 +187,9 @@ async function finish(move: Move, id: string, receipt: ReceiptFile | undefined):
     return 0
   }
   await arriveIn(target, id, given, ({ name, tag = '' }) => readText(placesOf(source, { name, tag }).held))
+  // A stick that was pulled has undone what was not flushed.
+  if (look(target).others.some((name) => name.startsWith(stagedName(id, given.by, ''))))
+    throw new Failure('disk', `profiles for ${target} have no names yet`, AGAIN)
   await forget(source, id, given)
   checkIdentity(source, own)
   refuseGivenUp(source, target, id)
@@ -292,6 +297,7 @@ async function forget(source: string, id: string, given: Given | undefined): Pro
   // A cut during the renames on a stick may have left both names. Nothing comes home as long as it is held.
   if (isOnFat(source)) removeAll(places.filter(({ held }) => existsSync(held)).map(({ unused }) => unused))
   removeAll(places.map(({ held }) => held))
+  flushDirectory(source)
   const guard = new Guard(source)
   try {
     for (const held of heldBy(source, id))

@@ -162,7 +162,7 @@ export class Call {
 
   /** @throws {Failure} if the device may not get a profile */
   #recordFor(device: string): DeviceRecord | undefined {
-    const { directory, isNew } = this.wish
+    const { directory, isNew, messages } = this.wish
     const record = recordOf(directory, device)
     const isOurs = this.used.some((each) => each.device === device)
     if (record !== undefined && isNew && !isOurs)
@@ -170,8 +170,12 @@ export class Call {
         record,
         'scan the device again; without --new, the same profile is printed again; nothing was claimed',
       )
-    const twin = record === undefined && !isNew ? twinOf(directory, device) : undefined
+    const twin = record === undefined ? twinOf(directory, device) : undefined
     if (twin === undefined) return record
+    if (isNew) {
+      messages.warn(`device ${device} is taken for another one than ${twin}`)
+      return undefined
+    }
     throw new Failure(
       'usage',
       `device ${twin} has a profile, and ${device} may be the same device`,

@@ -59,8 +59,13 @@ async function scan(shift: Shift, number: number, panel: readonly Slot[]): Promi
       throw new UsageError(`${answer} is no serial number`, 'to end the shift, type exit')
     const device = shift.serialOf(answer)
     const other = panel.find((each) => each.device === device || isTwin(each.device, device))
-    if (other === undefined) return await check(shift, number, device)
-    say(`Device ${other.device} is in this panel already.`)
+    const slot = other === undefined ? await check(shift, number, device) : 'again'
+    if (other !== undefined) say(`Device ${other.device} is in this panel already.`)
+    // A list has nobody to ask. What has a profile here has passed, and is not programmed again.
+    const isMissed =
+      other === undefined ? recordOf(shift.directory, device) === undefined : other.device !== device
+    if (slot === 'again' && isMissed && !keyboard.isTerminal) shift.refused.push(answer)
+    return slot
   } catch (error) {
     if (!(error instanceof UsageError)) throw error
     if (!keyboard.isTerminal) shift.refused.push(answer)

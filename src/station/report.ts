@@ -36,7 +36,7 @@ export function endLine({ devices, refused }: Shift): string {
   const open = notPassed(devices)
   const passed = `${several(devices.size - open.length, 'device')} passed`
   const named = open.length > 0 ? `; not passed: ${open.join(', ')}` : ''
-  return `End of the shift: ${passed}${named}${refused.length > 0 ? `; no serial numbers: ${refused.join(', ')}` : ''}`
+  return `End of the shift: ${passed}${named}${refused.length > 0 ? `; not programmed: ${refused.join(', ')}` : ''}`
 }
 
 export const notPassed = (devices: ReadonlyMap<string, boolean>): string[] =>

@@ -33,6 +33,7 @@ export async function runShift(settings: Settings): Promise<void> {
     // Not before: a signal must end the wait for a key from a pipe.
     for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(name, () => stop.abort())
     const { unused, used } = store.look(directory)
+    store.enter(directory, settings.messages, true)
     await checkKey(key, directory, [...unused, ...used.map(store.usedName)].slice(0, TRIED))
     const receiptFile = store.openReceipt(receipt, [directory])
     const given = store.readReceipts([receipt]).map((each) => [each.device ?? '', each.directory] as const)
@@ -86,7 +87,7 @@ async function work(shift: Shift): Promise<void> {
   if (stop.aborted) throw new Failure('interrupted', 'interrupted', open > 0 ? AGAIN : 'all devices passed')
   if (open > 0) throw new Failure('partial', `${several(open, 'device')} did not pass`, AGAIN)
   if (refused.length > 0)
-    throw new Failure('partial', 'the list has lines that are no serial numbers', 'correct and repeat them')
+    throw new Failure('partial', 'some lines of the list were not programmed', 'correct and repeat them')
 }
 
 /** Hands the devices of a panel their profiles, and programs all at the same time. */

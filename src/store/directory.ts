@@ -74,6 +74,7 @@ export {
   newTag,
   parseUsed,
   placesOf,
+  stagedName,
   stationName,
   tagFor,
   type Used,

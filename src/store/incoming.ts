@@ -28,6 +28,7 @@ import {
 import { identityOf } from './identity.ts'
 import { knownIn } from './listing.ts'
 import {
+  asideName,
   fieldsOf,
   INCOMING,
   iccidOf,
@@ -86,18 +87,19 @@ const textOf = (directory: string, id: string, kind: 'answer' | 'order'): string
   read(pathOf(directory, id, kind))
 
 /**
- * Makes a directory for profiles, and those above it that are missing, for this user alone.
+ * Makes a directory for profiles, for this user alone. Where the one above is missing, a name is wrong, or a disk is not there.
  * @throws {Failure} `disk`
  */
 export function makeTarget(directory: string): void {
   try {
-    // One by one: a power cut must not leave the name of a directory on a stick that has no contents there.
-    const missing: string[] = []
-    for (let path = resolve(directory); !exists(path); path = dirname(path)) missing.unshift(path)
-    for (const path of missing) {
-      mkdirSync(path, { recursive: true, mode: 0o700 })
-      for (const each of [path, dirname(path)]) flushDirectory(each)
+    if (exists(directory)) return
+    const above = dirname(resolve(directory))
+    if (!exists(above)) {
+      const hint = 'check its name, and whether its disk or share is there; nothing was requested'
+      throw new Failure('disk', `directory ${above} does not exist`, hint)
     }
+    mkdirSync(directory, { mode: 0o700 })
+    for (const each of [directory, above]) flushDirectory(each)
   } catch (error) {
     throw diskFailure(`can't make the directory ${directory}`, error)
   }

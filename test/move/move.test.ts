@@ -88,6 +88,13 @@ describe('a move', () => {
     expect(names(source)).toEqual([X(1), X(2)])
   })
 
+  test('brings home what was put aside there', async () => {
+    mkdirSync(target)
+    put(target, 1, `${X(1)}.aside`)
+    await move()
+    expect(names(target)).toEqual([1, 2, 3, 4].map(X))
+  })
+
   test('does not bring what the target has', async () => {
     mkdirSync(target)
     put(target, 1, `__${X(1)}`)

@@ -124,6 +124,7 @@ describe('the profile of a device', () => {
       message: /SN-1 .* sn-01/,
     })
     expect(await next({ devices: ['sn-01'], isNew: true })).toEqual(numbers(2))
+    expect(said).toEqual(['device sn-01 is taken for another one than SN-1'])
     expect(await next({ devices: ['sn-01'] })).toEqual(numbers(2))
   })
 
