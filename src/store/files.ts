@@ -272,8 +272,8 @@ const UNABLE = ['EINVAL', 'ENOTSUP', 'EOPNOTSUPP', 'EBADF', 'ENOSYS']
 /** To flush a file on Windows requires write access. */
 const TO_FLUSH = IS_WINDOWS ? 'r+' : 'r'
 
-/** Threads flush so many at once: one commit of a journal serves them all. A thousand take a sixth of the time. */
-const FLUSHES_AT_ONCE = 64
+/** Threads flush so many at once, as many as there are: one commit of a journal serves them all, and 64 files may be open. */
+const FLUSHES_AT_ONCE = 32
 
 const flushLater = promisify(fsync)
 
