@@ -18,7 +18,7 @@ const WORDS = ['skip', 'yes', 'no', 'quit', 'help']
 
 /** @throws {EndOfShift} */
 export async function scanPanel(shift: Shift): Promise<Slot[]> {
-  const { size, keyboard, devices } = shift
+  const { size, keyboard, refused } = shift
   const panel: Slot[] = []
   let isFresh = true
   for (let number = 1; number <= size; ) {
@@ -28,13 +28,13 @@ export async function scanPanel(shift: Shift): Promise<Slot[]> {
       // The last panel of a list may have empty slots.
       const isLast = keyboard.hasEnded && !keyboard.isTerminal && panel.length > 0
       if (isLast && error instanceof EndOfShift) return 'skip' as const
+      for (const each of panel) refused.push(each.device)
       throw error
     })
     isFresh = slot === 'again'
     if (!isFresh) number++
     if (typeof slot !== 'object') continue
     panel.push(slot)
-    devices.set(slot.device, false)
   }
   return panel
 }

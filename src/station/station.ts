@@ -86,14 +86,14 @@ async function work(shift: Shift): Promise<void> {
   const open = notPassed(devices).length
   if (stop.aborted) throw new Failure('interrupted', 'interrupted', open > 0 ? AGAIN : 'all devices passed')
   if (open > 0) throw new Failure('partial', `${several(open, 'device')} did not pass`, AGAIN)
-  if (refused.length > 0)
-    throw new Failure('partial', 'some lines of the list were not programmed', 'correct and repeat them')
+  if (refused.length > 0) throw new Failure('partial', 'some devices were not programmed', 'scan them again')
 }
 
 /** Hands the devices of a panel their profiles, and programs all at the same time. */
 async function programPanel(shift: Shift, scanned: readonly Slot[]): Promise<void> {
   const { messages, keyboard, program } = shift
   const ports = new Map<Slot, Port>()
+  for (const { device } of scanned) shift.devices.set(device, false)
   try {
     const panel = program === undefined ? scanned.filter((slot) => connect(shift, slot, ports)) : scanned
     const handed = await takeProfiles(shift, panel)

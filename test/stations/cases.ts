@@ -410,7 +410,7 @@ const LISTS: Case[] = [
   {
     name: 'a list with what is no serial number',
     ...{ list: 'NOREAD\nSN-2\n', code: 8, given: 'SN-2 1' },
-    says: ['1 device passed; not programmed: NOREAD', 'some lines of the list were not programmed'],
+    says: ['1 device passed; not programmed: NOREAD', 'some devices were not programmed'],
   },
   {
     name: 'a list that is longer than the stock ends there',
