@@ -6,7 +6,7 @@
  * other calls take the directory for a copy, also if this call is killed.
  */
 import { join, resolve } from 'node:path'
-import { diskFailure, Failure, UsageError } from '../failure.ts'
+import { diskFailure, Failure, UnusableProfile, UsageError } from '../failure.ts'
 import {
   addResult,
   adoptUsed,
@@ -128,7 +128,8 @@ async function carryOut({ directory, isDry, messages }: Restoration, receipts: R
     renewIdentity(directory)
     return plan
   } catch (error) {
-    throw diskFailure(`can't restore ${directory}`, error)
+    const cause = error instanceof UnusableProfile ? (error.cause ?? error) : error
+    throw diskFailure(`can't restore ${directory}`, cause)
   }
 }
 

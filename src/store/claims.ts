@@ -13,7 +13,6 @@ import { type DeviceRecord, decideRecords, draftRecord, makeRecords } from './de
 import {
   exists,
   flushDirectory,
-  flushFile,
   flushFiles,
   makeNew,
   patiently,
@@ -262,7 +261,7 @@ async function finish(directory: string, guard: Guard, held: Held, text: string)
   const used = parseUsed(text)
   const iccid = iccidOf(held.name) ?? ''
   // What is concluded from is durable first, whoever made it.
-  flushFile(places.decision)
+  await flushFiles([places.decision], true)
   flushDirectory(directory)
   const records = used?.device === undefined ? [] : [{ device: used.device, iccid }]
   if ((await makeRecords(directory, records)).some((recorded) => recorded !== iccid)) {

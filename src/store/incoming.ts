@@ -259,6 +259,7 @@ export async function give(
     flushDirectory(directory)
   } catch (error) {
     for (const path of paths) remove(path)
+    if (isFinishedBy(error) && !isOpen(directory, id)) return undefined
     throw error
   }
   const decided = decideGiven(directory, id, { by, items })
@@ -279,11 +280,13 @@ function decideGiven(directory: string, id: string, given: Given): Given | undef
     if (exists(draft)) drop(draft, 'list')
     flushDirectory(pathOf(directory, id))
   } catch (error) {
-    // It is finished.
-    if (errnoOf(error) !== 'ENOENT') throw error
+    if (!isFinishedBy(error)) throw error
   }
   return givenIn(directory, id)
 }
+
+/** Errors of what somebody else has finished meanwhile, and taken away. */
+const isFinishedBy = (error: unknown): boolean => ['ENOENT', 'ESTALE'].includes(errnoOf(error) ?? '')
 
 /**
  * Gives each profile its name, unless it is used. It is durable then.
@@ -346,6 +349,8 @@ function sweep(path: string): void {
 export async function finishAnswers(directory: string, messages: Pick<Messages, 'tell'>): Promise<void> {
   for (const id of openIn(directory)) {
     const text = textOf(directory, id, ANSWER)
+    const given = text === undefined && !isOnFat(directory) ? givenIn(directory, id) : undefined
+    if (given !== undefined) await arrive(directory, id, given, () => undefined)
     // An answer that can't be read decides nothing.
     if (!text?.endsWith('\n')) {
       // A power cut during its beginning or its end has left it.
