@@ -29,6 +29,8 @@ export interface After {
   /** Where the profiles were when all was quiet, and which hidden names were left then. */
   readonly quiet: ReadonlyMap<string, readonly Place[]>
   readonly left: readonly string[]
+  /** Whether a backup was restored with some of the receipts first. */
+  readonly isPartial: boolean
   /** What came by a command that was given again, and was not in its order. */
   readonly more: readonly string[]
 }
@@ -108,7 +110,7 @@ async function aftermath(before: World, schedule: Schedule, receipts: readonly s
     for (const [iccid, [place]] of placesIn(world.disk, directory))
       if (place?.state === 'used' && !isPrinted(before, world, iccid))
         await ask('iccid', iccid, program.next({ iccid, directory }))
-  return { world, asked, quiet, left, more }
+  return { world, asked, quiet, left, more, isPartial: receipts.length < all.length }
 }
 
 const isPrinted = (before: World, world: World, who: string) =>

@@ -29,6 +29,8 @@ export interface Kind {
   readonly goesStale?: boolean
   /** A scanner holds each new file for a while. */
   readonly hasScanner?: boolean
+  /** A list takes its time: others go on between its hidden names and the rest. */
+  readonly hasSlowLists?: boolean
   /** How far the clock of the files is ahead of the clock of the calls. */
   readonly skewMs?: number
 }
@@ -56,6 +58,7 @@ const ALL: Kind[] = [
     ...{ hasVerifiers: true, goesStale: true },
   },
   { ...EXT4, name: 'sshfs', type: 0x65735546, oldLooksMs: 20_000, knowsOwn: true, oldListsMs: 20_000 },
+  { ...EXT4, name: 'slow', hasSlowLists: true },
   { ...EXT4, name: 'skewed', skewMs: -2 * 3_600_000 },
 ]
 

@@ -72,6 +72,7 @@ function stopSignal(): AbortSignal {
 export async function loadProgram(source: string, { platform, name }: Kind) {
   const get = (path: string): Promise<Loaded> => load(new URL(path, source).href, platform, name)
   const { handOut, PrintFailure } = await get('next/next.ts')
+  const { diskFailure } = await get('failure.ts')
   const store = await get('store/directory.ts')
   const { identityOf, receive, release, request } = store
   const { moveProfiles } = await get('move/move.ts')
@@ -166,10 +167,14 @@ export async function loadProgram(source: string, { platform, name }: Kind) {
     /** What a station does that is short of profiles, and at its end. */
     settle: (directories: readonly string[]) =>
       called(async (_, messages) => {
-        for (const each of directories) {
-          await store.finishAnswers(each, messages)
-          await store.settle(each, messages)
-          store.removeRubbish(each, store.look(each), messages)
+        try {
+          for (const each of directories) {
+            await store.finishAnswers(each, messages)
+            await store.settle(each, messages)
+            store.removeRubbish(each, store.look(each), messages)
+          }
+        } catch (error) {
+          throw diskFailure("can't settle", error)
         }
       }),
   }

@@ -46,8 +46,7 @@ export async function judge(world: World, schedule: Schedule): Promise<Violation
     ...costly(its),
   ]
   if (now !== undefined) return now
-  const all = world.backup === undefined ? [] : receiptsOf(world.disk)
-  for (const some of all.length === 0 ? [[]] : subsetsOf(all)) {
+  for (const some of subsetsOf(world.backup === undefined ? [] : receiptsOf(world.disk))) {
     const after = await aftermathOf(world, schedule, some)
     const whole = { ...its, after, prints: [...world.prints, ...after.world.prints] }
     const [found] = later(whole)
@@ -59,7 +58,7 @@ export async function judge(world: World, schedule: Schedule): Promise<Violation
 
 const later = (whole: Whole): Violation[] => [
   ...twice(whole.prints),
-  ...severalFor(whole.prints),
+  ...(isContradiction(whole) ? [] : severalFor(whole.prints)),
   ...notQuiet(whole),
   ...lost(whole),
   ...unnamed(whole),
@@ -68,9 +67,13 @@ const later = (whole: Whole): Violation[] => [
   ...whole.after.more.map((what) => ({ rule: 'moved more', what })),
 ]
 
-/** All but all. */
+/** With some of the receipts, a device may have got the wrong profile: the call with all of them has said so. */
+const isContradiction = ({ after }: Whole): boolean =>
+  after.isPartial &&
+  after.asked.some(({ what, result }) => what === 'restore' && result.outcome === 'unusable')
+
 const subsetsOf = (all: readonly string[]): string[][] =>
-  Array.from({ length: 2 ** all.length - 1 }, (_, bits) => all.filter((_path, at) => (bits >> at) & 1))
+  Array.from({ length: 2 ** all.length }, (_, bits) => all.filter((_path, at) => (bits >> at) & 1))
 
 const shown = ({ iccid: who, device, isAgain, call }: Print) =>
   `${who} by ${call}${device === undefined ? '' : ` for ${device}`}${isAgain ? ' again' : ''}`
@@ -119,7 +122,9 @@ function* codes(its: Case, call: Call, at: number): Generator<Violation> {
 /** What a person has asked for that can't be: two spellings of one device, or a device that has a profile. */
 const isMistake = ({ calls }: Schedule, name: string, outcome: string) =>
   (outcome === 'usage' && calls.includes('newLowerD')) ||
-  (outcome === 'has-profile' && /^(new|bind)/.test(name))
+  (outcome === 'has-profile' && /^(new|bind)/.test(name)) ||
+  // Somebody else may have the profile that a device is to get.
+  (outcome === 'unusable' && name === 'bindD')
 
 /** How many profiles all calls want at most, whoever is first. */
 function wantedIn({ start, calls }: Schedule): number {
@@ -259,13 +264,16 @@ function* wrongRecords({ world, schedule, faults, after }: Whole): Generator<Vio
 }
 
 /** Whoever asks afterwards gets an answer. */
-function* failedLater({ after, world, schedule, faults }: Whole): Generator<Violation> {
+function* failedLater(whole: Whole): Generator<Violation> {
+  const { after, world, schedule, faults } = whole
   if (isTornByCut(world, faults)) return
   for (const { what, whose, result } of after.asked) {
     const { outcome, error } = result
     // Receipts may name none of the profiles of a backup.
     const isFine = outcome === 'done' || (what !== 'iccid' && outcome === 'no-profiles')
-    const isExpected = what === 'device' && isMistake(schedule, what, outcome)
+    const isExpected =
+      (what === 'device' && isMistake(schedule, what, outcome)) ||
+      (outcome === 'unusable' && isContradiction(whole))
     if (!isFine && !isExpected) yield { rule: 'after', what: `${what} ${whose}: ${outcome}, ${error}` }
   }
 }

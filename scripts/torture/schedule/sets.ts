@@ -116,6 +116,7 @@ export const SETS: Record<string, readonly Part[]> = {
   shares: [
     { bases: () => bases('handles smb nfs', BOTH, [2]), families: ['A? B A'], isBoth: true },
     { bases: () => bases('handles smb nfs', PAIRS, [1]), families: ['A? B? A B'], isBoth: true },
+    { bases: () => bases('slow', BOTH, [2]), families: ['A? B A'], isBoth: true },
     { bases: () => bases('sshfs', twiceEach('move move2'), [1]), families: ['A?! B', 'A? B A'] },
   ],
   strays: [
