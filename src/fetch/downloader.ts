@@ -174,7 +174,7 @@ export async function download(work: Work, tally: Tally): Promise<void> {
   /** Requests that wait when the download ends are not its cause. */
   function endWith(error: unknown): void {
     const isWaiting = error instanceof Error && error.name === 'AbortError'
-    const isStopped = error instanceof CallFailure && stop.aborted
+    const isStopped = stop.aborted && (error instanceof CallFailure || error === stop.reason)
     // Any other failure says more than that there are no more.
     const saysMore = tally.failure instanceof Failure && tally.failure.outcome === 'no-profiles'
     if (!isWaiting && !isStopped && (tally.failure === undefined || saysMore)) tally.failure = error
