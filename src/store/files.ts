@@ -275,7 +275,11 @@ const TO_FLUSH = IS_WINDOWS ? 'r+' : 'r'
 /** Threads flush so many at once, as many as there are: one commit of a journal serves them all, and 64 files may be open. */
 const FLUSHES_AT_ONCE = 32
 
+/** So few are flushed sooner than threads are started. */
+const FEW = 4
+
 const flushLater = promisify(fsync)
+const flushNow = async (file: number): Promise<void> => fsyncSync(file)
 
 /** @throws any other error */
 function ignoreIfUnable(error: unknown): void {
@@ -292,21 +296,21 @@ export async function flushFiles(paths: readonly string[], mayBeGone = false): P
   if (first === undefined) return
   for (const directory of new Set(paths.map(dirname))) if (isOnFat(directory)) flushDirectory(directory)
   if (IN_MEMORY.includes(typeOf(dirname(first)))) return
-  for (let at = 0; at < paths.length; at += FLUSHES_AT_ONCE)
-    await Promise.all(paths.slice(at, at + FLUSHES_AT_ONCE).map((path) => flushInThread(path, mayBeGone)))
-}
-
-async function flushInThread(path: string, mayBeGone: boolean): Promise<void> {
-  let file: number | undefined
-  try {
-    file = patiently(() => openSync(path, TO_FLUSH))
-    await flushLater(file).catch(ignoreIfUnable)
-  } catch (error) {
-    // Over NFS, a file that another client has removed is stale.
-    if (!mayBeGone || !['ENOENT', 'ESTALE'].includes(errnoOf(error) ?? '') || exists(path)) throw error
-  } finally {
-    if (file !== undefined) closeSync(file)
+  const flush = paths.length < FEW ? flushNow : flushLater
+  const flushOne = async (path: string) => {
+    let file: number | undefined
+    try {
+      file = patiently(() => openSync(path, TO_FLUSH))
+      await flush(file).catch(ignoreIfUnable)
+    } catch (error) {
+      // Over NFS, a file that another client has removed is stale.
+      if (!mayBeGone || !['ENOENT', 'ESTALE'].includes(errnoOf(error) ?? '') || exists(path)) throw error
+    } finally {
+      if (file !== undefined) closeSync(file)
+    }
   }
+  for (let at = 0; at < paths.length; at += FLUSHES_AT_ONCE)
+    await Promise.all(paths.slice(at, at + FLUSHES_AT_ONCE).map(flushOne))
 }
 
 /** The same for directories, where the system can. */
