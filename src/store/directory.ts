@@ -27,7 +27,6 @@ export {
   twinOf,
 } from './devices.ts'
 export {
-  fileRights,
   flushDirectory,
   flushFile,
   isOnFat,
@@ -62,11 +61,10 @@ export {
   receive,
   release,
   request,
-  type Stored,
   type Waiting,
   waitingIn,
 } from './incoming.ts'
-export { checkDirectory, knownIn, type Listing, listHeld, look, looking, oddNames } from './listing.ts'
+export { checkDirectory, knownIn, type Listing, listHeld, look, oddNames } from './listing.ts'
 export {
   type Held,
   iccidOf,
@@ -80,7 +78,7 @@ export {
   type Used,
   usedName,
 } from './names.ts'
-export { giveUp, isGivenUp, noteTarget, type Outgoing, outgoingIn, removeNote } from './outgoing.ts'
+export { giveUp, isGivenUp, noteTarget, outgoingIn, removeNote } from './outgoing.ts'
 export { openReceipt, type Receipt, type ReceiptFile, readReceipts } from './receipts.ts'
 export { removeRubbish } from './rubbish.ts'
 export { readUsed, refresh, type State, stateOf } from './state.ts'
