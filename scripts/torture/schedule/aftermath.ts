@@ -93,7 +93,13 @@ async function aftermath(before: World, schedule: Schedule, receipts: readonly s
   const all = receiptsOf(world.disk)
   if (before.backup !== undefined) {
     world.disk.restore(LOT, before.backup)
-    for (const paths of [receipts, all]) await ask('restore', String(paths.length), program.restore(paths))
+    let isNone = false
+    for (const paths of [receipts, all]) {
+      const { outcome } = await ask('restore', String(paths.length), program.restore(paths))
+      isNone = outcome === 'no-profiles'
+    }
+    // If they name none of its profiles, it needs no receipts.
+    if (isNone) await ask('restore', 'none', program.restore([]))
   } else if (schedule.calls.includes('restore')) await ask('restore', 'again', program.restore(EARLIER))
   const more = await moveAgain(world, program, schedule, ask)
   for (const device of devicesOf(schedule)) await ask('device', device, program.next({ devices: [device] }))

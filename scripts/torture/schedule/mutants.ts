@@ -25,6 +25,14 @@ const MOVE = 'move/move.ts'
 const RESTORE = 'restore/restore.ts'
 const RUBBISH = 'store/rubbish.ts'
 
+const RELEASE = `  const held = listHeld(source).flatMap(({ move }) => move ?? [])
+  const noted = outgoingIn(source).map(({ id }) => id)
+  const identity = identityIn(target)
+  for (const id of new Set([...held, ...noted])) {
+    if (!id.startsWith(\`\${identity}.\`) || isOpen(target, id)) continue
+    checkFinished(target, id)
+`
+
 const MUTANTS: readonly Mutant[] = [
   {
     law: 'the text of a claim is flushed before it is decided',
@@ -43,8 +51,8 @@ const MUTANTS: readonly Mutant[] = [
   {
     law: 'a claim is void only if nothing was decided first',
     file: CLAIMS,
-    text: 'if (!makeNew(places.decision)) {',
-    by: 'if (!makeNew(places.decision) && false) {',
+    text: 'if (!patiently(() => makeNew(places.decision))) {',
+    by: 'if (!patiently(() => makeNew(places.decision)) && false) {',
     families: ['ext4 fresh/1 next+settle+next: A? B? C A B', 'ext4 fresh/1 next+settle+next: A? B C A'],
   },
   {
@@ -57,8 +65,8 @@ const MUTANTS: readonly Mutant[] = [
   {
     law: 'what is given back is guarded, where a rename follows the file',
     file: CLAIMS,
-    text: 'if (guard.isOnSoon(name)) rename(held, unused)',
-    by: 'rename(held, unused)',
+    text: '  for (let tries = TRIES; tries > 0 && !guard.isOn(name); tries--) pause(PAUSE_MS)\n  if (guard.isOn(name)) rename(held, unused)\n',
+    by: '  rename(held, unused)\n',
     families: ['handles fresh/1 next+settle+next: A? B? A? B C A'],
   },
   {
@@ -73,7 +81,7 @@ const MUTANTS: readonly Mutant[] = [
     file: CLAIMS,
     text: '  if (forDevices.length > 0) flushDirectory(directory)\n',
     by: '',
-    families: ['unordered fresh/2 deviceD+next: A?^0/1 B', 'unordered fresh/2 deviceD+next: A?^1/0 B'],
+    families: ['unordered assigned/3 deviceE+next: A?^0 B', 'unordered assigned/3 deviceE+next: A?^0/1 B'],
   },
   {
     law: 'a record is only made of what its device holds',
@@ -92,9 +100,12 @@ const MUTANTS: readonly Mutant[] = [
   {
     law: 'who finishes what is decided flushes it first',
     file: CLAIMS,
-    text: '  flushFile(places.decision)\n  flushDirectory(directory)\n',
+    text: '  await flushFiles([places.decision], true)\n  flushDirectory(directory)\n',
     by: '',
-    families: ['unordered fresh/2 deviceD+settle: A?! B?^0', 'unordered fresh/2 deviceD+settle: A?! B?^0/1'],
+    families: [
+      'unordered assigned/3 deviceE+settle+next: A?! B?^0 C',
+      'unordered assigned/3 deviceE+settle+next: A?! B?^0/1 C',
+    ],
   },
   {
     law: 'what is used and perhaps not printed is named by who settles it',
@@ -174,16 +185,16 @@ const MUTANTS: readonly Mutant[] = [
   {
     law: 'a list of a share may be old: what has come is removed by its tags',
     file: MOVE,
-    text: "removeAll((given?.items ?? []).map(({ name, tag = '' }) => placesOf(source, { name, tag }).held))",
+    text: '  removeAll(places.map(({ held }) => held))\n',
     by: '',
     families: ['sshfs fresh/1 move+move: A? B? A B', 'sshfs fresh/1 move+move: A?! B'],
   },
   {
     law: 'an order is looked for after what is held for it',
     file: MOVE,
-    text: '  const held = listHeld(source).flatMap(({ move }) => move ?? [])\n',
-    by: '  const known = ordersIn(target).map(({ id }) => id)\n  const held = listHeld(source).flatMap(({ move }) => move ?? []).filter((id) => !known.includes(id))\n',
-    families: ['ext4 fresh/2 move+back: A? B? A B'],
+    text: RELEASE,
+    by: `  const open = ordersIn(target).map(({ id }) => id)\n${RELEASE.replace('isOpen(target, id)', 'open.includes(id)').replace('    checkFinished(target, id)\n', '')}`,
+    families: ['ext4 fresh/1 move+back: B? A? B A'],
   },
   {
     law: 'a source that is gone has given nothing back',
@@ -193,10 +204,31 @@ const MUTANTS: readonly Mutant[] = [
     families: ['ext4 moved/1 home+next: A?%% A B', 'ext4 moved/1 home+next: A?%% A?%% A B'],
   },
   {
+    law: 'whoever looks in vain has seen the target afterwards, and without the order',
+    file: MOVE,
+    text: '    checkFinished(target, id)\n    await forget(source, id, undefined)\n    removeNote(source, id)\n    return 0\n',
+    by: '    await forget(source, id, undefined)\n    removeNote(source, id)\n    return 0\n',
+    families: ['ext4 fresh/1 move: A?%% A?%% A', 'ext4 fresh/1 move+move: A?%% A?%% A B'],
+  },
+  {
+    law: 'what has come is looked for after the flush',
+    file: MOVE,
+    text: "if (look(target).others.some((name) => name.startsWith(stagedName(id, given.by, '')))",
+    by: 'if (false',
+    families: ['ext4 fresh/2 move2: A?% A?% A'],
+  },
+  {
+    law: 'a profile is printed when its used file is there and says the tag',
+    file: CLAIMS,
+    text: 'parseUsed(read(places.used))?.claim !== tag',
+    by: "parseUsed(read(places.used))?.claim !== tag && tag === ''",
+    families: ['ext4 moved/1 nextT: A?% A?% A'],
+  },
+  {
     law: 'a lost target takes nothing of the others with it',
     file: MOVE,
-    text: 'const lost = outgoingIn(source).filter(({ to }) => to === path)',
-    by: 'const lost = outgoingIn(source)',
+    text: '.filter((id) => (noted.get(id) ?? path) === path)',
+    by: '',
     families: ['ext4 fresh/2 move+move3rd+lost: A?! B?%% C B'],
   },
   {

@@ -137,6 +137,15 @@ export const SETS: Record<string, readonly Part[]> = {
       isBoth: true,
     },
     { bases: () => bases('fat', twiceEach(SINGLE), [2]), families: first(ENDS) },
+    {
+      bases: () =>
+        bases('ext4 unordered btrfs', tuples({ deviceE: 'next next2 deviceE' }), [3]).map(assigned),
+      families: first(ENDS.slice(1)),
+    },
+    {
+      bases: () => bases('unordered', tuples({ deviceE: 'settle+next deviceE+next' }), [3]).map(assigned),
+      families: ['A?! B?^0 C', 'A?! B?^0/1 C'],
+    },
   ],
   faults: [
     { bases: () => bases('ext4', BOTH, [2]), families: first(TROUBLE), isBoth: true },
@@ -162,7 +171,13 @@ export const SETS: Record<string, readonly Part[]> = {
       bases: () =>
         bases(
           'ext4',
-          tuples({ move2: 'move2 nextT relay', home: 'home next', round: 'move', back: 'move' }),
+          tuples({
+            move2: 'move2 nextT relay',
+            home: 'home next',
+            round: 'move',
+            back: 'move',
+            nextT: 'nextT',
+          }),
           [2],
         ),
       families: ['A?% A?% A B', 'A?% A B', 'A?%% A?%% A B', 'A?%% A B'],
@@ -207,6 +222,9 @@ const RESTORED = tuples({
   move: 'next nextT home relay',
   store: 'next',
 })
+
+/** Its records are there, and durable. */
+const assigned = (base: Base): Base => ({ ...base, start: 'assigned' })
 
 const fromBackup = (base: Base): Base => ({ ...base, start: 'backup' })
 
