@@ -137,7 +137,7 @@ export class Call {
         else if (found !== 'busy') ready.push(found)
       }
       const next = await this.#holdNext(open)
-      if (next.length < open.length) await this.#comeShort(open.length, [...ready, ...next])
+      if (next.length < open.length) await this.#comeShort(open, [...ready, ...next])
       else for (const each of await this.#commit([...ready, ...next])) taken.push(takenBy(each))
       if (taken.length < wanted.length) pause(PAUSE_MS)
     }
@@ -345,14 +345,15 @@ export class Call {
    * Gives back what is too little, and stores and settles what killed calls have left.
    * @throws {Failure} if that does not help
    */
-  async #comeShort(missing: number, ready: readonly Ready[]): Promise<void> {
+  async #comeShort(wanted: readonly (string | undefined)[], ready: readonly Ready[]): Promise<void> {
     const { directory, messages } = this.wish
     await this.#giveBack(ready.map(({ claim }) => claim))
     await finishAnswers(directory, messages)
     await settle(directory, messages)
-    // Others may give back what they have too little of.
+    // Others may give back what they have too little of, or have taken the last one for the same device.
     const left = look(directory).unused.length - this.skipped.count
-    if (left < missing || this.#shortages++ === MOST_SHORTAGES) throw this.#tooFew(ready.length)
+    const missing = wanted.filter((each) => each === undefined || recordOf(directory, each) === undefined)
+    if (left < missing.length || this.#shortages++ === MOST_SHORTAGES) throw this.#tooFew(ready.length)
     this.unused.again()
   }
 
