@@ -37,8 +37,8 @@ describe.skipIf(process.platform === 'win32' || !hasProgram('bash'))('the sandbo
     typed.push('SN-0043', '')
     const output = type(typed, '-e')
     expect(output).toMatch(/^ {2}unused +\d+$/m)
-    expect(output).toMatch(/SN-0042 +89880000000000000116/)
-    expect(output).toContain('SN-0043')
+    // The device of the README, and the one of the station.
+    expect(output).toMatch(/(\n[0-9a-f]{200,}){2}\n$/)
     const [, directory = ''] = /'(.*)'/.exec(change) ?? []
     expect(existsSync(directory)).toBe(true)
     child.kill('SIGINT')
