@@ -110,13 +110,17 @@ function* codes(its: Case, call: Call, at: number): Generator<Violation> {
   if (outcome === 'bug') yield wrong('a bug')
   const printed = world.prints.filter((print) => print.call === id).length
   if (printed !== (outcome === 'done' ? count : 0)) yield wrong(`${printed} printed`)
-  if (TROUBLE.includes(outcome) && !hasFault(faults) && !faults.hasLongNap) yield wrong('nothing failed')
-  if (TROUBLE.includes(outcome) || hasFault(faults)) return
-  // A move takes what it gets, and the next one of the same call may find nothing.
-  // Nor has anybody a profile whose guard a call holds that stands still.
+  // A call that is killed does no harm to the others.
+  if (hasFault({ ...faults, hasKill: false })) return
+  if (TROUBLE.includes(outcome)) {
+    if (!faults.hasLongNap) yield wrong('nothing failed')
+    return
+  }
+  // A move takes what it gets, and the next one of the same call may find nothing. While a call stands still that has the
+  // guard of a profile, nobody gets that.
   const isShort =
     outcome === 'no-profiles' && moves === undefined && directory === LOT && !result.hint.includes('held by')
-  if (isShort && wantedIn(schedule) <= schedule.profiles) yield wrong('there were enough')
+  if (isShort && wantedIn(its) <= schedule.profiles) yield wrong('there were enough')
   if (!/^(done|no-profiles)$/.test(outcome) && !isMistake(schedule, name, outcome))
     yield wrong('nothing is wrong')
 }
@@ -128,9 +132,13 @@ const isMistake = ({ calls }: Schedule, name: string, outcome: string) =>
   // Somebody else may have the profile that a device is to get.
   (outcome === 'unusable' && name === 'bindD')
 
-/** How many profiles all calls want at most, whoever is first. */
-function wantedIn({ start, calls }: Schedule): number {
-  const wanted = allCalls(start, calls).map((name) => {
+/** How many profiles all calls want at most, whoever is first. Those that were killed have what they have decided. */
+function wantedIn({ world, schedule: { start, calls } }: Case): number {
+  const used = [...placesIn(world.disk, LOT).values()].flatMap(([place]) => place ?? [])
+  const wanted = [...allCalls(start, []), ...calls].map((name, at) => {
+    const call = world.calls[at - allCalls(start, []).length]
+    if (call?.state === 'dead')
+      return used.filter(({ fields }) => callOf(String(fields['claim'])) === call.id).length
     const { count = 0, moves = [], iccid: own } = wantOf(name)
     // What somebody names or takes home is not there for all.
     return own !== undefined || name === 'back' ? Number.POSITIVE_INFINITY : count + (moves[0]?.count ?? 0)
@@ -246,8 +254,9 @@ const isKnown = ({ calls }: Schedule, places: readonly Place[]) =>
   calls.includes('restore') && places.some(({ lot }) => lot === LOT)
 
 /** A record is only of what its device holds, and a device has one. */
-function* wrongRecords({ world, schedule, faults, after }: Whole): Generator<Violation> {
-  if (isTornByCut(world, faults)) return
+function* wrongRecords(whole: Whole): Generator<Violation> {
+  const { world, schedule, faults, after } = whole
+  if (isTornByCut(world, faults) || isContradiction(whole)) return
   const { disk } = after.world
   for (const lot of lotsOf(schedule)) {
     const records = recordsIn(disk, lot)

@@ -103,6 +103,8 @@ const LOST_REPLIES = '~ENOENT ~EEXIST'.split(' ')
 
 const first = (events: readonly string[]) => events.map((event) => `A?${event} B A`)
 
+const PULLS = ['A?% A?% A B', 'A?% A B', 'A?%% A?%% A B', 'A?%% A B']
+
 const SINGLE = 'next2 deviceD devicesDE iccid store move2 round back settle'
 const BOTH = [...PAIRS, ...MOVES]
 
@@ -137,6 +139,8 @@ export const SETS: Record<string, readonly Part[]> = {
       isBoth: true,
     },
     { bases: () => bases('fat', twiceEach(SINGLE), [2]), families: first(ENDS) },
+    /** What moves to a stick: it stays readable, and the same command finishes. */
+    { bases: () => bases('stick', twiceEach('move2 moveall'), [2]), families: first(ENDS) },
     {
       bases: () =>
         bases('ext4 unordered btrfs', tuples({ deviceE: 'next next2 deviceE' }), [3]).map(assigned),
@@ -167,6 +171,7 @@ export const SETS: Record<string, readonly Part[]> = {
   ],
   /** The stick is pulled amid a move, or ejected, and is there again: at once, or later. */
   pulls: [
+    { bases: () => bases('stick', twiceEach('move2 moveall'), [2]), families: PULLS },
     {
       bases: () =>
         bases(
@@ -180,7 +185,7 @@ export const SETS: Record<string, readonly Part[]> = {
           }),
           [2],
         ),
-      families: ['A?% A?% A B', 'A?% A B', 'A?%% A?%% A B', 'A?%% A B'],
+      families: PULLS,
     },
     {
       bases: () =>
