@@ -15,6 +15,7 @@ import {
   finishAnswers,
   finishStick,
   flushDirectory,
+  flushIncoming,
   type Given,
   Guard,
   give,
@@ -177,6 +178,8 @@ async function finish(move: Move, id: string, receipt: ReceiptFile | undefined):
   const { source, target, isBack } = move
   const own = identityIn(source)
   refuseGivenUp(source, target, id)
+  // The call that has made the order may not have flushed its name.
+  flushIncoming(target)
   const given =
     givenIn(target, id) ??
     (isBack ? await give(target, id, [], new Map()) : await giveHeld(move, id, receipt))

@@ -90,8 +90,9 @@ export async function handOut(order: Order, print: Print): Promise<void> {
 /** What was used before may not be durable: whoever claimed it flushes it, or was killed. */
 function flushAgain(taken: readonly Taken[], directory: string): void {
   const again = taken.filter(({ isAgain }) => isAgain)
-  for (const { name } of again) flushFile(join(directory, usedName(name)))
+  // In this order: on btrfs, the flush of a file brings its name, and no other one.
   if (again.length > 0) flushDirectory(directory)
+  for (const { name } of again) flushFile(join(directory, usedName(name)))
 }
 
 const receiptsOf = (taken: readonly Taken[], directory: string) => {

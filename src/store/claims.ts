@@ -261,8 +261,8 @@ async function finish(directory: string, guard: Guard, held: Held, text: string)
   const used = parseUsed(text)
   const iccid = iccidOf(held.name) ?? ''
   // What is concluded from is durable first, whoever made it.
-  await flushFiles([places.decision], true)
   flushDirectory(directory)
+  await flushFiles([places.decision], true)
   const records = used?.device === undefined ? [] : [{ device: used.device, iccid }]
   if ((await makeRecords(directory, records)).some((recorded) => recorded !== iccid)) {
     remove(places.decision)

@@ -50,6 +50,7 @@ export {
   expectOrder,
   finishAnswers,
   finishStick,
+  flushIncoming,
   type Given,
   give,
   givenIn,

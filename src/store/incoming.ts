@@ -71,6 +71,9 @@ const pathOf = (directory: string, id: string, ...more: string[]) => join(direct
 export const openIn = (directory: string): string[] =>
   namesIn(join(directory, INCOMING)).filter((id) => /^[0-9a-f][0-9a-f.]*$/.test(id))
 
+/** Makes the names of orders and answers durable, before somebody else acts on one. */
+export const flushIncoming = (directory: string): void => flushDirectory(join(directory, INCOMING))
+
 /**
  * Whether an answer or order is not finished, for who concludes something from it.
  * @throws the system error, also if there is no `.incoming`: a directory that is not there proves nothing

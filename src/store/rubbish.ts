@@ -7,7 +7,7 @@ import { lstatSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { errnoOf } from '../failure.ts'
 import { type Messages, several } from '../words.ts'
-import { exists, namesIn, read, remove, removeEmpty, rename, write } from './files.ts'
+import { drop, exists, namesIn, read, remove, removeEmpty, rename, write } from './files.ts'
 import { openIn } from './incoming.ts'
 import type { Listing } from './listing.ts'
 import {
@@ -85,6 +85,8 @@ function empty(path: string, messages: Pick<Messages, 'warn'>): void {
     messages.warn(
       `a request for ${several(count, 'profile')} of ${time} (station ${station}) has no answer: they may be paid for and lost; ask the service provider`,
     )
-  for (const name of namesIn(path)) remove(join(path, name))
+  for (const name of namesIn(path))
+    if (name === 'given') drop(join(path, name), 'list')
+    else remove(join(path, name))
   removeEmpty(path)
 }

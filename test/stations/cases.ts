@@ -323,7 +323,7 @@ const SHIFT: Case[] = [
   }),
   scans('exit in the middle of a panel claims nothing, and names the device', ['SN-1', 'exit'], {
     ...{ options: PANEL, code: 8, given: '', results: '' },
-    says: ['End of the shift: 0 devices passed; not passed: SN-1'],
+    says: ['End of the shift: 0 devices passed; not programmed: SN-1'],
   }),
   scans('fewer profiles than devices: nothing is claimed, and the shift goes on', ['SN-1', 'SN-2', 'SN-3'], {
     ...{ stock: 2, options: ['--panel', '3'], code: 8, given: '', results: '' },
