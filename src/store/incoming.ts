@@ -301,8 +301,14 @@ export async function arrive(
   { by, items }: Given,
   textOf: (item: Item) => string | undefined,
 ): Promise<void> {
-  if (isOnFat(directory)) await arriveOnStick(directory, items, textOf)
-  else {
+  if (isOnFat(directory)) {
+    await arriveOnStick(directory, items, textOf)
+    // Nothing leaves a stick as long as this is open: what is not there was lost when it was pulled.
+    const known = knownIn(directory)
+    const isLost = items.some(({ name }) => !known.has(iccidOf(name) ?? ''))
+    if (isLost && [ANSWER, ORDER].some((kind) => exists(pathOf(directory, id, kind))))
+      throw new Failure('disk', `profiles for ${directory} are not there`, 'run the same command again')
+  } else {
     let isMissing = false
     for (const { name } of items) {
       const staged = pathIn(directory, stagedName(id, by, name))
