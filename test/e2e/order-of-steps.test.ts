@@ -56,8 +56,8 @@ describe.skipIf(reason !== undefined)(`order of steps${reason ? ` (skipped: ${re
     const again = works.nextLine(D, '--iccid', last, '--receipt', join(R, 'new'))
     expect(await stepsOf({ D, R }, (how) => start(again, how))).toEqual([
       'flush R',
-      'flush D/__X',
       'flush D',
+      'flush D/__X',
       'flush R/new',
       'print',
     ])
@@ -121,6 +121,7 @@ describe.skipIf(reason !== undefined)(`order of steps${reason ? ` (skipped: ${re
       'rename T/.incoming/~ID T/.incoming/ID',
       'flush T/.incoming',
       'flush T',
+      'flush T/.incoming',
       'rename S/X S/.X~ID+TAG',
       'flush S',
       'flush T/.ID@TAG~X',
