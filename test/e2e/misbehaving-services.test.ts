@@ -110,7 +110,7 @@ test.concurrent('all faults during parallel requests', async () => {
   expectAllStored(sandbox, 4321)
   // The reset came before the service allocated anything; nobody on this side can know that.
   expect(stderr).toMatch(
-    /\d+ requests failed after (it was|they were) sent: up to \d+ profiles may have been allocated/,
+    /3 requests failed after (it was|they were) sent: up to \d+ profiles may have been allocated/,
   )
 })
 
@@ -122,14 +122,12 @@ test.concurrent('if large responses break, fetch asks for fewer profiles and sto
   expect(code).toBe(0)
   expectAllStored(sandbox, 3000)
   const burnt = lostBy(sandbox)
-  // Twice: a full batch, of which more than five hundred profiles are whole; then a little more than what passes. On a busy
-  // machine, one more connection may be closed by the service while a request is on its way to it.
-  expect(burnt).toBeLessThanOrEqual(500 + 100 + 1000)
+  // Twice: a full batch, of which more than five hundred profiles are whole; then a little more than what passes.
+  expect(burnt).toBeLessThanOrEqual(500 + 100)
   expect(stderr).toMatch(
     RegExp(`failed after .* up to ${burnt} profiles may have been allocated and not received`),
   )
-  const asked = sandbox.asked()
-  const broken = sandbox.requests.findIndex(({ status }, at) => status === 'dropped' && asked[at] === 1000)
-  expect(asked[0]).toBe(100)
-  expect(asked.slice(broken + 1, broken + 5)).toEqual([1, 2, 4, 8])
+  const broken = sandbox.requests.findIndex(({ status }) => status === 'dropped')
+  expect(sandbox.asked()[0]).toBe(100)
+  expect(sandbox.asked().slice(broken + 1, broken + 5)).toEqual([1, 2, 4, 8])
 })
