@@ -303,8 +303,8 @@ export async function flushFiles(paths: readonly string[], mayBeGone = false): P
       file = patiently(() => openSync(path, TO_FLUSH))
       await flush(file).catch(ignoreIfUnable)
     } catch (error) {
-      // Over NFS, a file that another client has removed is stale.
-      if (!mayBeGone || !['ENOENT', 'ESTALE'].includes(errnoOf(error) ?? '') || exists(path)) throw error
+      // Over NFS, a file that another client has removed is stale. No look says more: it may be old.
+      if (!mayBeGone || !['ENOENT', 'ESTALE'].includes(errnoOf(error) ?? '')) throw error
     } finally {
       if (file !== undefined) closeSync(file)
     }

@@ -80,7 +80,7 @@ export const flushIncoming = (directory: string): void => flushDirectory(join(di
  */
 export const isOpen = (directory: string, id: string): boolean =>
   readdirSync(join(directory, INCOMING)).includes(id) &&
-  (!isOnFat(directory) || isWholeSoon(pathOf(directory, id, ORDER), '}'))
+  (!isOnFat(directory) || isWholeSoon(pathOf(directory, id, ORDER)))
 
 /** Before an order is noted elsewhere, so that whoever looks for it finds whether it is there. */
 export const expectOrder = (directory: string): string => make(join(directory, INCOMING))
@@ -228,8 +228,9 @@ function putAside(directory: string, id: string, kind: string, text: string): bo
 
 /** @returns undefined if nothing is decided, or if it is finished */
 export function givenIn(directory: string, id: string): Given | undefined {
-  const text = read(pathOf(directory, id, 'given', 'list'))
-  if (!text?.endsWith('}')) return undefined
+  const { by, items } = fieldsOf(read(pathOf(directory, id, 'given', 'list')))
+  // A power cut may leave a part of it on a stick.
+  if (typeof by !== 'string' || !Array.isArray(items)) return undefined
   try {
     // What is concluded from is durable first, whoever made it.
     flushDirectory(pathOf(directory, id))
@@ -237,7 +238,7 @@ export function givenIn(directory: string, id: string): Given | undefined {
     if (errnoOf(error) === 'ENOENT') return undefined
     throw error
   }
-  return JSON.parse(text) as Given
+  return { by, items }
 }
 
 /**
@@ -274,14 +275,14 @@ export async function give(
 function decideGiven(directory: string, id: string, given: Given): Given | undefined {
   const draft = pathOf(directory, id, DRAFT + given.by)
   try {
-    if (isOnFat(directory))
-      return JSON.parse(decideOnStick(pathOf(directory, id, 'given'), JSON.stringify(given)))
-    prepare(draft, 'list', JSON.stringify(given))
-    flushFile(join(draft, 'list'))
-    flushDirectory(draft)
-    decide(draft, pathOf(directory, id, 'given'), 'list')
-    if (exists(draft)) drop(draft, 'list')
-    flushDirectory(pathOf(directory, id))
+    if (isOnFat(directory)) decideOnStick(pathOf(directory, id, 'given'), JSON.stringify(given))
+    else {
+      prepare(draft, 'list', JSON.stringify(given))
+      flushFile(join(draft, 'list'))
+      flushDirectory(draft)
+      decide(draft, pathOf(directory, id, 'given'), 'list')
+      if (exists(draft)) drop(draft, 'list')
+    }
   } catch (error) {
     if (!isFinishedBy(error)) throw error
   }
@@ -302,10 +303,8 @@ export async function arrive(
   textOf: (item: Item) => string | undefined,
 ): Promise<void> {
   if (isOnFat(directory)) {
-    await arriveOnStick(directory, items, textOf)
-    // Nothing leaves a stick as long as this is open: what is not there was lost when it was pulled.
-    const known = knownIn(directory)
-    const isLost = items.some(({ name }) => !known.has(iccidOf(name) ?? ''))
+    const isLost = !(await arriveOnStick(directory, items, textOf))
+    // Nothing leaves a stick as long as this is open.
     if (isLost && [ANSWER, ORDER].some((kind) => exists(pathOf(directory, id, kind))))
       throw new Failure('disk', `profiles for ${directory} are not there`, 'run the same command again')
   } else {

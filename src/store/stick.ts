@@ -4,14 +4,14 @@
  * directory that is made first decides. One machine has a stick at a time. The order of flushes that Linux needs there is in
  * files.ts.
  */
-import { readFileSync, statSync, writeFileSync } from 'node:fs'
+import { lstatSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { errnoOf, UnusableProfile } from '../failure.ts'
 import { pause } from '../pause.ts'
 import { parseStored } from '../profile/stored.ts'
 import { flushDirectory, flushFile, flushFiles, make, makeNew, read, readText, write } from './files.ts'
-import { look } from './listing.ts'
-import { iccidOf, pathIn } from './names.ts'
+import { knownIn, look } from './listing.ts'
+import { fieldsOf, iccidOf, pathIn } from './names.ts'
 
 const TRIES = 50
 const PAUSE_MS = 20
@@ -27,13 +27,14 @@ function fill(path: string, text: string): void {
   }
   // The directory has grown: nobody may read what was in its new cluster.
   if (statSync(above).size !== size) flushDirectory(above)
-  writeFileSync(path, text, { flag: 'r+' })
+  // What is left of a longer text becomes empty lines, because a file that gets shorter frees its clusters.
+  writeFileSync(path, text.padEnd(lstatSync(path).size, '\n'), { flag: 'r+' })
 }
 
-/** Whether a file is whole, or will be within a second. If not, a power cut took what was in it, or a kill. */
-export function isWholeSoon(path: string, end: string): boolean {
+/** Whether a JSON file is whole, or will be within a second. If not, a power cut took what was in it, or a kill. */
+export function isWholeSoon(path: string): boolean {
   for (let tries = TRIES; tries > 0; tries--) {
-    if (read(path)?.endsWith(end)) return true
+    if (Object.keys(fieldsOf(read(path))).length > 0) return true
     pause(PAUSE_MS)
   }
   return false
@@ -50,28 +51,27 @@ export function putAsideOnStick(place: string, kind: string, text: string): void
 /**
  * Decides which profiles come: who makes the directory first writes the list. If that is not whole soon, anybody does.
  * @param text JSON of an object
- * @returns what is decided
  */
-export function decideOnStick(place: string, text: string): string {
+export function decideOnStick(place: string, text: string): void {
   const list = join(place, 'list')
-  if (makeNew(place) || !isWholeSoon(list, '}')) fill(list, text)
+  if (makeNew(place) || !isWholeSoon(list)) fill(list, text)
   // What is concluded from is durable first, whoever made it.
   flushFile(list)
-  return readFileSync(list, 'utf8')
 }
 
 /**
  * Writes each profile under its name, unless the directory has it. They are durable then.
  * @param textOf what a profile's file says where it comes from; undefined if that has forgotten it, because it has come
+ * @returns whether they are there: a stick that was pulled has undone what was not flushed
  */
 export async function arriveOnStick<I extends { readonly name: string }>(
   directory: string,
   items: readonly I[],
   textOf: (item: I) => string | undefined,
-): Promise<void> {
+): Promise<boolean> {
   const { used, held, aside } = look(directory)
   const known = new Set([...used, ...held.map(({ name }) => name), ...aside].map(iccidOf))
-  const written: string[] = []
+  const written: I[] = []
   for (const item of items) {
     const path = pathIn(directory, item.name)
     if (known.has(iccidOf(item.name))) continue
@@ -80,10 +80,18 @@ export async function arriveOnStick<I extends { readonly name: string }>(
       if (text === undefined) continue
       fill(path, text)
     }
-    written.push(path)
+    written.push(item)
   }
   flushDirectory(directory)
-  await flushFiles(written, true)
+  await flushFiles(
+    written.map(({ name }) => pathIn(directory, name)),
+    true,
+  )
+  const there = knownIn(directory)
+  return (
+    items.every(({ name }) => there.has(iccidOf(name) ?? '')) &&
+    written.every(({ name }) => isWhole(pathIn(directory, name), name))
+  )
 }
 
 function isWhole(path: string, name: string): boolean {

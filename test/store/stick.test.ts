@@ -53,10 +53,17 @@ test('what its source has forgotten has come before, and is not made', async () 
 
 test('the first list wins, and one that a power cut took is written again', () => {
   const place = join(lot(0), 'given')
-  expect(decideOnStick(place, '{"by":"a"}')).toBe('{"by":"a"}')
-  expect(decideOnStick(place, '{"by":"b"}')).toBe('{"by":"a"}')
+  const decided = (text: string) => {
+    decideOnStick(place, text)
+    return JSON.parse(contents(place, 'list'))
+  }
+  expect(decided('{"by":"a"}')).toEqual({ by: 'a' })
+  expect(decided('{"by":"b"}')).toEqual({ by: 'a' })
   writeFileSync(join(place, 'list'), '')
-  expect(decideOnStick(place, '{"by":"c"}')).toBe('{"by":"c"}')
+  expect(decided('{"by":"c"}')).toEqual({ by: 'c' })
+  // The half of a longer list that ends with a brace.
+  writeFileSync(join(place, 'list'), '{"by":"d","items":[{"name":"1"},{"name":"2"}')
+  expect(decided('{"by":"e"}')).toEqual({ by: 'e' })
 })
 
 test('what is put aside in part is put aside again', () => {
@@ -64,9 +71,9 @@ test('what is put aside in part is put aside again', () => {
   const place = join(directory, '.incoming', 'abc')
   mkdirSync(place, { recursive: true })
   writeFileSync(join(place, 'order'), '{"na')
-  expect(isWholeSoon(join(place, 'order'), '}')).toBe(false)
+  expect(isWholeSoon(join(place, 'order'))).toBe(false)
   putAsideOnStick(place, 'order', '{"names":[]}')
-  expect(isWholeSoon(join(place, 'order'), '}')).toBe(true)
+  expect(isWholeSoon(join(place, 'order'))).toBe(true)
 })
 
 /** A stick of FAT, if this user may mount one and the system knows FAT; it is mounted until the end. */
