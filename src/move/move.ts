@@ -4,7 +4,7 @@
  * left, nothing is left of them.
  */
 import { existsSync } from 'node:fs'
-import { dirname, resolve, sep } from 'node:path'
+import { resolve } from 'node:path'
 import { diskFailure, Failure, UnusableProfile, UsageError } from '../failure.ts'
 import { parseStored } from '../profile/stored.ts'
 import {
@@ -33,7 +33,7 @@ import {
   letGo,
   listHeld,
   look,
-  makeDirectory,
+  makeTarget,
   newTag,
   noteTarget,
   openReceipt,
@@ -75,11 +75,10 @@ export interface Move {
  */
 export async function moveProfiles(move: Move): Promise<void> {
   const { source, target, messages } = move
-  checkPaths(move)
   try {
     look(source)
     if (move.isLost) return await forgetTarget(move)
-    makeTarget(target, move.isBack)
+    if (!move.isBack) makeTarget(target)
     for (const each of [source, target]) enter(each, messages, false)
     const own = identityOf(source)
     if (own === identityOf(target)) throw new UsageError('both directories are the same', NOTHING)
@@ -108,27 +107,6 @@ const backWords = (moved: number, target: string) =>
   moved === 0
     ? 'all of it is back'
     : `${several(moved, 'profile')} had come to ${target} before; to move them home, swap the directories`
-
-function checkPaths({ source, target }: Move): void {
-  const [from, to] = [resolve(source), resolve(target)]
-  if (from === to) throw new UsageError('both directories are the same', NOTHING)
-  if (from.startsWith(to + sep) || to.startsWith(from + sep))
-    throw new UsageError(
-      'one of the directories is in the other',
-      'give directories side by side; nothing was moved',
-    )
-}
-
-function makeTarget(target: string, isBack: boolean): void {
-  if (existsSync(target)) return
-  if (!isBack && existsSync(dirname(resolve(target)))) return void makeDirectory(target)
-  const hint = `check its name, and whether its disk or share is there; nothing was moved`
-  throw new Failure(
-    'no-profiles',
-    `directory ${isBack ? target : dirname(resolve(target))} does not exist`,
-    hint,
-  )
-}
 
 async function begin(move: Move, source: string, receipt: ReceiptFile | undefined): Promise<void> {
   const { count, messages, stop } = move

@@ -114,7 +114,6 @@ export class Call {
       throw error
     } finally {
       this.#claimant.guard.end()
-      this.unused.close()
     }
   }
 

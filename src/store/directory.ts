@@ -30,7 +30,6 @@ export {
   flushDirectory,
   flushFile,
   isOnFat,
-  make as makeDirectory,
   readText,
   removeAll,
 } from './files.ts'

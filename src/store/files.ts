@@ -5,8 +5,6 @@
  */
 import {
   closeSync,
-  constants,
-  fstatSync,
   fsync,
   fsyncSync,
   lstatSync,
@@ -229,15 +227,6 @@ export function drop(path: string, entry: string): void {
   removeEmpty(path)
 }
 
-/** In bytes. Far more than a 16384-bit key and some unknown fields need. */
-const LARGEST_PROFILE = 512 * 1024
-
-/** Does not follow a link out of the directory, nor wait for a pipe with the name of a profile. */
-const READ_SAFELY = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0)
-
-/** Errors that say what a file is. All others say that it can't be read now. */
-const NO_FILE = ['EISDIR', 'ELOOP', 'ENXIO']
-
 /**
  * Reads a file that somebody else may have made, such as that of a profile.
  * @returns undefined if there is none
@@ -245,23 +234,12 @@ const NO_FILE = ['EISDIR', 'ELOOP', 'ENXIO']
  */
 export function readText(path: string): string | undefined {
   try {
-    return ifThere(() => {
-      const file = openSync(path, READ_SAFELY)
-      try {
-        const status = fstatSync(file)
-        if (!status.isFile()) throw new UnusableProfile('damaged', 'it is not a regular file')
-        if (status.size > LARGEST_PROFILE)
-          throw new UnusableProfile('damaged', `it is too large for a profile (${status.size} bytes)`)
-        // Some editors begin a file with a byte order mark.
-        return readFileSync(file, 'utf8').replace(/^\ufeff/, '')
-      } finally {
-        closeSync(file)
-      }
-    })
+    // Some editors begin a file with a byte order mark.
+    return read(path)?.replace(/^\ufeff/, '')
   } catch (error) {
     const code = errnoOf(error)
     if (code === undefined) throw error
-    const fault = NO_FILE.includes(code) ? 'damaged' : 'unreadable'
+    const fault = code === 'EISDIR' ? 'damaged' : 'unreadable'
     throw new UnusableProfile(fault, `it can't be read: ${reasonOf(error)}`, error)
   }
 }

@@ -98,7 +98,7 @@ export function makeTarget(directory: string): void {
     if (exists(directory)) return
     const above = dirname(resolve(directory))
     if (!exists(above)) {
-      const hint = 'check its name, and whether its disk or share is there; nothing was requested'
+      const hint = 'check its name, and whether its disk or share is there'
       throw new Failure('disk', `directory ${above} does not exist`, hint)
     }
     mkdirSync(directory, { mode: 0o700 })

@@ -6,20 +6,18 @@
 import {
   closeSync,
   constants,
-  fstatSync,
   fsyncSync,
   openSync,
   readdirSync,
   readFileSync,
   readSync,
-  type Stats,
   statfsSync,
   statSync,
   truncateSync,
   writeFileSync,
 } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
-import { diskFailure, errnoOf, Failure, UsageError } from '../failure.ts'
+import { diskFailure, Failure, UsageError } from '../failure.ts'
 import { pause } from '../pause.ts'
 import { fileRights, flushDirectory, patiently } from './files.ts'
 import { looking } from './listing.ts'
@@ -58,8 +56,6 @@ const isBegun = (text: string) => text.startsWith(BEGINNING) || BEGINNING.starts
 const LONGEST_LINE = 16 * 1024
 const USUAL_LINE = 512
 
-const STANDARD_OUTPUT = 1
-
 /** Another station writes its lines at once. What is torn for that long was left by a killed call. */
 const TORN_MS = 200
 
@@ -93,8 +89,8 @@ export function openReceipt(
   const rights = looking(directories[0], () => fileRights(directories[0]))
   writing(path, () => {
     const status = statSync(path, { throwIfNoEntry: false })
-    if (status !== undefined && (!status.isFile() || isOutput(status))) throw isOther(path)
-    if (status !== undefined && !isBegun(readPart(path, 0, BEGINNING.length))) throw isOther(path)
+    if (status !== undefined && !(status.isFile() && isBegun(readPart(path, 0, BEGINNING.length))))
+      throw isOther(path)
     closeSync(patiently(() => openSync(path, 'a', rights)))
     mend(path)
     const { bavail, blocks, bsize } = statfsSync(path)
@@ -156,17 +152,6 @@ function readPart(path: string, at: number, length: number): string {
     return bytes.toString('latin1', 0, readSync(file, bytes, 0, length, at))
   } finally {
     closeSync(file)
-  }
-}
-
-/** Whether a file is the one that standard output goes to. Windows can't describe a serial port, which is no file. */
-function isOutput({ dev, ino }: Stats): boolean {
-  try {
-    const output = fstatSync(STANDARD_OUTPUT)
-    return output.dev === dev && output.ino === ino
-  } catch (error) {
-    if (errnoOf(error) === undefined) throw error
-    return false
   }
 }
 

@@ -3,7 +3,7 @@
  * call; it may be old, torn or deleted, and only renames decide. Stations may try the same profile, and one of them takes
  * the next.
  */
-import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { errnoOf } from '../failure.ts'
 import { exists, isOnFat, remove, rename, write } from './files.ts'
 import { type Listing, look } from './listing.ts'
@@ -19,17 +19,19 @@ const LEAST_LISTED = 1000
 export class Unused {
   readonly #directory: string
   readonly #tried = new Set<string>()
-  #list: FreeList | undefined
-  /** The next place in the list. */
-  #at = 0
-  #found: string[] | undefined
+  /** What the list says, as long as it lasts. */
+  #list: Buffer
+  /** What the directory has, afterwards. */
+  #found: readonly string[] | undefined
+  /** The next place in either. */
+  #at: number
   /** The last reading of the directory. */
   listing: Listing | undefined
 
   constructor(directory: string) {
     this.#directory = directory
-    this.#list = FreeList.open(directory)
-    if (this.#list !== undefined) this.#at = this.#list.firstFrom(0)
+    this.#list = readList(directory)
+    this.#at = this.#firstFrom(0)
   }
 
   /**
@@ -46,24 +48,22 @@ export class Unused {
   /** From now on, the directory is read again, and a profile that was tried may be tried again. */
   again(): void {
     this.#tried.clear()
-    this.close()
+    this.#list = NO_LIST
     this.#found = undefined
   }
 
-  close(): void {
-    this.#list?.close()
-    this.#list = undefined
+  /** How many are left at most; undefined if nothing says it. */
+  get left(): number | undefined {
+    const length = this.#found?.length ?? this.#listed
+    return length === 0 && this.#found === undefined ? undefined : Math.max(length - this.#at, 0)
   }
 
   #nextListed(): string | undefined {
-    const list = this.#list
-    if (list === undefined) return undefined
-    for (; this.#at < list.length; this.#at = list.firstFrom(this.#at)) {
-      const name = list.at(this.#at++)
-      if (name === undefined) break
-      if (!this.#tried.has(name) && exists(pathIn(this.#directory, name))) return name
+    for (; this.#at < this.#listed; this.#at = this.#firstFrom(this.#at)) {
+      const name = this.#nameAt(this.#at)
+      if (this.#isThere(this.#at++) && !this.#tried.has(name)) return name
     }
-    this.close()
+    this.#list = NO_LIST
     return undefined
   }
 
@@ -77,56 +77,33 @@ export class Unused {
     return this.#found[this.#at++]
   }
 
-  /** How many are left at most; undefined if nothing says it. */
-  get left(): number | undefined {
-    const length = this.#list?.length ?? this.#found?.length
-    return length === undefined ? undefined : Math.max(length - this.#at, 0)
-  }
-}
-
-class FreeList {
-  readonly #directory: string
-  readonly #file: number
-  readonly length: number
-
-  private constructor(directory: string, file: number) {
-    this.#directory = directory
-    this.#file = file
-    this.length = Math.floor(fstatSync(file).size / LINE)
+  get #listed(): number {
+    return Math.floor(this.#list.length / LINE)
   }
 
-  /** @returns undefined if there is none */
-  static open(directory: string): FreeList | undefined {
-    try {
-      return new FreeList(directory, openSync(pathIn(directory, FREE_LIST), 'r'))
-    } catch (error) {
-      if (errnoOf(error) === undefined) throw error
-      return undefined
-    }
+  #nameAt(index: number): string {
+    return this.#list.toString('latin1', index * LINE, (index + 1) * LINE).trimEnd()
   }
 
-  /** @returns undefined if it is not a list */
-  at(index: number): string | undefined {
-    const line = Buffer.alloc(LINE)
-    const length = readSync(this.#file, line, 0, LINE, index * LINE)
-    const name = line.toString('latin1', 0, length).trimEnd()
-    return iccidOf(name) === undefined ? undefined : name
+  #isThere(index: number): boolean {
+    const name = this.#nameAt(index)
+    return iccidOf(name) !== undefined && exists(pathIn(this.#directory, name))
   }
 
   /**
-   * The first place from `start` on whose profile seems to be unused: steps that double, then halves. All before it are
-   * taken, but for some that were skipped or given back; those are found when the directory is read.
+   * The first place in the list from `start` on whose profile seems to be unused: steps that double, then halves. All before
+   * it are taken, but for some that were skipped or given back; those are found when the directory is read.
    */
-  firstFrom(start: number): number {
+  #firstFrom(start: number): number {
     let step = 1
     let low = start
     let high = start
-    while (high < this.length && !this.#isThere(high)) {
+    while (high < this.#listed && !this.#isThere(high)) {
       low = high + 1
       high += step
       step *= 2
     }
-    high = Math.min(high, this.length)
+    high = Math.min(high, this.#listed)
     while (low < high) {
       const middle = (low + high) >> 1
       if (this.#isThere(middle)) high = middle
@@ -134,18 +111,16 @@ class FreeList {
     }
     return low
   }
+}
 
-  #isThere(index: number): boolean {
-    const name = this.at(index)
-    return name !== undefined && exists(pathIn(this.#directory, name))
-  }
+const NO_LIST = Buffer.alloc(0)
 
-  close(): void {
-    try {
-      closeSync(this.#file)
-    } catch (error) {
-      if (errnoOf(error) === undefined) throw error
-    }
+function readList(directory: string): Buffer {
+  try {
+    return readFileSync(pathIn(directory, FREE_LIST))
+  } catch (error) {
+    if (errnoOf(error) === undefined) throw error
+    return NO_LIST
   }
 }
 

@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process'
 import { cpSync, mkdirSync, readdirSync, renameSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, inject, test } from 'vitest'
@@ -250,12 +249,14 @@ describe('a check with the key', () => {
     })
   })
 
-  test('takes a pipe with the name of a profile for a damaged one', async () => {
+  test('takes a directory with the name of a profile for a damaged one', async () => {
     const directory = temporaryDirectory()
-    execFileSync('mkfifo', [join(directory, X(1)), join(directory, `__${X(2)}`)])
+    for (const name of [X(1), `__${X(2)}`]) mkdirSync(join(directory, name))
     expect(await statusOf(directory, KEY)).toMatchObject({ outcome: 'unusable' })
     const { said } = await statusOf(directory, { list: 'all' })
-    expect(said).toContain(`__${X(2)}: it is not a regular file; whose it is is not known`)
+    expect(said).toContain(
+      `__${X(2)}: it can't be read: it is a directory (EISDIR); whose it is is not known`,
+    )
   })
 })
 
