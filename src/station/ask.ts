@@ -111,10 +111,11 @@ export class Keyboard {
     }
   }
 
-  /** A list may begin with a byte order mark. */
+  /** A list may begin with a byte order mark, and have empty lines. */
   #endLine(): void {
     const line = this.#typed.replace(/^\ufeff/, '').replace(STX, '')
     this.#typed = ''
+    if (!this.isTerminal && line.trim() === '') return
     if (this.#asked === undefined) this.#lines.push(line)
     else this.#answer(line)
   }

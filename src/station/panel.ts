@@ -31,7 +31,8 @@ export async function scanPanel(shift: Shift): Promise<Slot[]> {
       for (const each of panel) refused.push(each.device)
       throw error
     })
-    isFresh = slot === 'again'
+    // Each line of a list is for the next slot, also one that is refused.
+    isFresh = slot === 'again' && keyboard.isTerminal
     if (!isFresh) number++
     if (typeof slot !== 'object') continue
     panel.push(slot)
@@ -52,19 +53,17 @@ async function scan(shift: Shift, number: number, panel: readonly Slot[]): Promi
   const word = answer.toLowerCase()
   if (word === 'skip' && size > 1) return 'skip'
   try {
-    // A list may have empty lines.
-    if (answer === '' && !keyboard.isTerminal) return 'again'
     if (answer === '') throw new UsageError('nothing was read', 'scan again; is the label blank?')
     if (WORDS.includes(word))
       throw new UsageError(`${answer} is no serial number`, 'to end the shift, type exit')
     const device = shift.serialOf(answer)
     const other = panel.find((each) => each.device === device || isTwin(each.device, device))
-    const slot = other === undefined ? await check(shift, number, device) : 'again'
-    if (other !== undefined) say(`Device ${other.device} is in this panel already.`)
+    if (other !== undefined)
+      throw new UsageError(`Device ${other.device} is in this panel already`, 'scan the label of this slot')
+    const slot = await check(shift, number, device)
     // A list has nobody to ask. What has a profile here has passed, and is not programmed again.
-    const isMissed =
-      other === undefined ? recordOf(shift.directory, device) === undefined : other.device !== device
-    if (slot === 'again' && isMissed && !keyboard.isTerminal) shift.refused.push(answer)
+    const isMissed = slot === 'again' && recordOf(shift.directory, device) === undefined
+    if (isMissed && !keyboard.isTerminal) shift.refused.push(answer)
     return slot
   } catch (error) {
     if (!(error instanceof UsageError)) throw error

@@ -169,12 +169,8 @@ async function programDevice(shift: Shift, slot: Slot, profile: HandedOut, port?
 }
 
 /** Beside the record of the device, for all stations of the directory; and in the receipt, which survives the disk. */
-function record(
-  { directory, receiptFile }: Shift,
-  device: string,
-  iccid: string,
-  { isPassed, note }: Verdict,
-) {
+function record(shift: Shift, device: string, iccid: string, { isPassed, note }: Verdict): void {
+  const { directory, receiptFile } = shift
   const [time, station] = [new Date().toISOString(), store.stationName()]
   const result = { result: isPassed ? 'pass' : 'fail', ...(note !== '' && { note }) } as const
   try {

@@ -421,6 +421,11 @@ const LISTS: Case[] = [
     ...{ list: 'SN-1\nSN-2\nSN-3\n', options: PANEL, says: ['End of the shift: 3 devices passed'] },
     programmed: ['1 SN-1 #', '1 SN-3 #', '2 SN-2 #'],
   },
+  {
+    name: 'a list for a panel: each line is for its slot, also one that is refused',
+    ...{ list: 'SN-1\nNOREAD\n\nSN-3\nSN-3\n', options: PANEL, code: 8 },
+    ...{ says: ['not programmed: NOREAD, SN-3'], programmed: ['1 SN-1 #', '1 SN-3 #'] },
+  },
 ]
 
 const READ = ['--read', String.raw`\+QCCID: ([0-9A-F]+)`]

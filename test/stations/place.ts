@@ -11,12 +11,12 @@ import { hasProgram } from '../support/system.ts'
 
 export const canRun = process.platform === 'linux' && hasProgram('script')
 
-/** It fails, hangs, or says something else for the devices that files name: `fail-SN-1`, `hang-SN-1`, `says-SN-1`. */
+/** It fails, hangs until it is asked to end, or says something else for the devices that files name: `fail-SN-1`, `hang-SN-1`, `says-SN-1`. */
 const PROGRAM = `#!/bin/sh
 cd "$(dirname "$0")"; read -r line
 echo "$SOFTSIM_SLOT $SOFTSIM_DEVICE $SOFTSIM_ICCID $line" >> programmed
 echo "$SOFTSIM_KEY_PASSPHRASE$SOFTSIM_API_KEY" >> secrets
-if [ -e "hang-$SOFTSIM_DEVICE" ]; then echo $$ >> hanging; echo hanging; sleep 600; fi
+if [ -e "hang-$SOFTSIM_DEVICE" ]; then echo $$ >> hanging; echo hanging; trap 'exit 0' TERM; sleep 600 & wait; fi
 cat "says-$SOFTSIM_DEVICE" 2> /dev/null
 if [ -e "removes-$SOFTSIM_DEVICE" ]; then rm -r profiles; fi
 if [ -e "fail-$SOFTSIM_DEVICE" ]; then echo "no answer of the debugger" >&2; exit 3; fi
