@@ -4,7 +4,7 @@
  * left, nothing is left of them.
  */
 import { existsSync } from 'node:fs'
-import { resolve } from 'node:path'
+import { join, resolve } from 'node:path'
 import { diskFailure, Failure, UnusableProfile, UsageError } from '../failure.ts'
 import { parseStored } from '../profile/stored.ts'
 import {
@@ -155,36 +155,39 @@ async function begin(move: Move, source: string, receipt: ReceiptFile | undefine
 async function finish(move: Move, id: string, receipt: ReceiptFile | undefined): Promise<number> {
   const { source, target, isBack } = move
   const own = identityIn(source)
-  refuseGivenUp(source, target, id)
   // The call that has made the order may not have flushed its name.
   flushIncoming(target)
   const given =
     givenIn(target, id) ??
-    (isBack ? await give(target, id, [], new Map()) : await giveHeld(move, id, receipt))
+    (isBack || isGivenUp(source, id)
+      ? await give(target, id, [], new Map())
+      : await giveHeld(move, id, receipt))
   if (given === undefined) {
     checkFinished(target, id)
     await forget(source, id, undefined)
     removeNote(source, id)
     return 0
   }
+  refuseGivenUp(source, target, id, given)
   await arriveIn(target, id, given, ({ name, tag = '' }) => readText(placesOf(source, { name, tag }).held))
   // A stick that was pulled has undone what was not flushed.
   if (look(target).others.some((name) => name.startsWith(stagedName(id, given.by, ''))))
     throw new Failure('disk', `profiles for ${target} have no names yet`, AGAIN)
   await forget(source, id, given)
   checkIdentity(source, own)
-  refuseGivenUp(source, target, id)
+  refuseGivenUp(source, target, id, given)
   closeIn(target, id)
   removeNote(source, id)
   return given.items.length
 }
 
-function refuseGivenUp(source: string, target: string, id: string): void {
-  if (!isGivenUp(source, id)) return
+function refuseGivenUp(source: string, target: string, id: string, { items }: Given): void {
+  if (items.length === 0 || !isGivenUp(source, id)) return
+  const order = join(target, '.incoming', id)
   throw new Failure(
     'copy',
-    `a move to ${target} was given up with --lost, and ${source} has its profiles again`,
-    `never use what is in ${target}: destroy it, or delete it and its hidden directories`,
+    `a move of ${several(items.length, 'profile')} to ${target} was given up with --lost, and ${source} has them again`,
+    `never use them in ${target}: delete the unused ones that ${join(order, 'given', 'list')} names, then delete ${order}`,
   )
 }
 

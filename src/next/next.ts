@@ -12,7 +12,9 @@ import {
   finishStick,
   flushDirectory,
   flushFile,
+  identityIn,
   openReceipt,
+  type Receipt,
   type ReceiptFile,
   removeRubbish,
   stationName,
@@ -95,10 +97,12 @@ function flushAgain(taken: readonly Taken[], directory: string): void {
   for (const { name } of again) flushFile(join(directory, usedName(name)))
 }
 
-const receiptsOf = (taken: readonly Taken[], directory: string) => {
+const receiptsOf = (taken: readonly Taken[], directory: string): Receipt[] => {
   const time = new Date().toISOString()
+  const from = identityIn(directory)
   return taken.map(({ iccid, device, isAgain }) => ({
-    ...{ time, station: stationName(), device: device ?? null, iccid, directory: resolve(directory) },
+    ...{ time, station: stationName(), device: device ?? null, iccid },
+    ...{ directory: resolve(directory), from },
     ...(isAgain && { again: true as const }),
   }))
 }
@@ -129,7 +133,7 @@ function tellOf(taken: readonly Taken[], call: Call, { directory, messages }: Or
 /** Names the profiles that are used, or may be, and were not printed. */
 function undelivered(
   all: readonly Pick<Taken, 'iccid' | 'name'>[],
-  { directory, messages, stop, devices }: Order,
+  { directory, messages, stop, devices, isNew }: Order,
   receipt: ReceiptFile | undefined,
   error: unknown,
 ): Failure {
@@ -146,7 +150,7 @@ function undelivered(
   const cause = error instanceof PrintFailure ? error.cause : error
   const hint =
     devices !== undefined
-      ? 'run the same command again: each device gets the same profile'
+      ? `run the same command again${isNew ? ' without --new' : ''}: each device gets the same profile`
       : `the same command takes other profiles; to print what is claimed, add to it, instead of -n: ${all.map(({ iccid }) => `--iccid ${iccid}`).join(', ')}`
   const outcome = stop.aborted ? 'interrupted' : cause instanceof Failure ? cause.outcome : 'disk'
   const lost = receipt === undefined ? '' : `; the receipt ${receipt.path} may have a line for each`

@@ -72,7 +72,7 @@ const PAUSE_MS = 50
 const MOST_WAITS = 5
 
 /** How often others may give back what they have too little of. */
-const MOST_SHORTAGES = 5
+const MOST_SHORTAGES = 20
 
 /** The profiles of one call. What it has decided is in `used`, also if it fails. */
 export class Call {
@@ -391,15 +391,17 @@ function shortage(directory: string, count: number, usable: number, skipped: Ski
       `none of the unused profiles in ${directory} can be used`,
       'see the warning for each file; nothing was claimed',
     )
-  const { used, held, aside } = look(directory)
+  const { unused, used, held, aside } = look(directory)
+  // What is unused here has a guard: another call is about to take it, or to give it back.
+  const withheld = held.length + unused.length
   const { orders, answers } = waitingIn(directory)
   const hint =
     orders.length > 0
       ? 'a move into it was interrupted: run that command again'
       : answers.length > 0
         ? 'an answer of the service in its .incoming can not be read: ask the service provider about its profiles'
-        : held.length > 0
-          ? `${several(held.length, 'profile')} held by other calls or in transit: see softsim status`
+        : withheld > 0
+          ? `${several(withheld, 'profile')} held by other calls or in transit: see softsim status`
           : aside.length > 0
             ? `${several(aside.length, 'profile')} put aside by restore: see softsim status`
             : used.length > 0

@@ -47,7 +47,7 @@ interface Restoration {
 
 /** Somebody says that a profile was handed out: a receipt, a used file, or the record of a device. */
 type Statement = Pick<Receipt, 'iccid' | 'device' | 'time' | 'station' | 'source' | 'again'> &
-  Partial<Pick<Receipt, 'directory'>>
+  Partial<Pick<Receipt, 'directory' | 'from'>>
 
 interface Plan {
   /** What becomes used, by X. */
@@ -144,8 +144,9 @@ function adopted(name: string, said: readonly Statement[]) {
 
 /** What stations have found out about devices comes back to their records. */
 function addResults(directory: string, receipts: readonly Receipt[]): void {
+  const results = receipts.filter(({ result }) => result !== undefined)
   const found = Map.groupBy(
-    receipts.filter(({ result }) => result !== undefined),
+    results.sort((one, other) => Date.parse(one.time) - Date.parse(other.time)),
     ({ device }) => device ?? '',
   )
   for (const [device, results] of found) {
@@ -172,9 +173,9 @@ function planOf(
   const own = new Set(identitiesOf(directory))
   const here = resolve(directory)
   const moves = receipts.filter(({ to }) => to !== undefined)
-  // A backup may be older than the identity in a receipt. To put aside too much does no harm.
-  const isLeaving = (each: Receipt) => own.has(each.from ?? '') || each.directory === here
-  const left = new Map(moves.filter(isLeaving).map((each) => [each.iccid, each]))
+  // A share has other paths elsewhere, and a backup may be older than the identity in a receipt. To put aside too much does no harm.
+  const isFromHere = (each: Statement) => own.has(each.from ?? '') || each.directory === here
+  const left = new Map(moves.filter(isFromHere).map((each) => [each.iccid, each]))
   const byFiles = used.flatMap((name) => saidByFile(directory, name) ?? [])
   const recorded = records(directory).map((each) => ({ ...each, time: '', station: '', source: directory }))
   const said: Statement[] = [...receipts.filter(({ to }) => to === undefined), ...byFiles, ...recorded]
@@ -221,7 +222,7 @@ function planOf(
     if (holders.length > 1) lines['two devices'].push(...holders.map(lineOf))
     if (known.has(iccid)) continue
     // A copy that is made while a call gives a file its new name can lack both.
-    const isMissing = holders.some((each) => each.directory === here)
+    const isMissing = holders.some(isFromHere)
     lines[isMissing ? 'missing' : 'elsewhere'].push(...holders.map(lineOf))
     if (isMissing && holders.length === 1) owners.set(iccid, holders[0]?.device)
   }

@@ -1,7 +1,7 @@
 /** Asks for the devices of a panel, slot by slot. */
-import { existsSync, realpathSync } from 'node:fs'
+import { resolve } from 'node:path'
 import { Failure, UsageError } from '../failure.ts'
-import { isTwin, look, recordOf, resultsOf, twinOf } from '../store/directory.ts'
+import { identityIn, isTwin, recordOf, resultsOf, twinOf } from '../store/directory.ts'
 import { EndOfShift } from './ask.ts'
 import { minuteOf } from './report.ts'
 import type { Shift } from './settings.ts'
@@ -34,8 +34,7 @@ export async function scanPanel(shift: Shift): Promise<Slot[]> {
     // Each line of a list is for the next slot, also one that is refused.
     isFresh = slot === 'again' && keyboard.isTerminal
     if (!isFresh) number++
-    if (typeof slot !== 'object') continue
-    panel.push(slot)
+    if (typeof slot === 'object') panel.push(slot)
   }
   return panel
 }
@@ -111,15 +110,17 @@ async function confirm(shift: Shift, question: string): Promise<boolean> {
   }
 }
 
-/** A directory that has forgotten a device would give it a second profile; one that is not there has forgotten nothing. */
+/** A directory that has forgotten a device would give it a second profile. */
 function isElsewhere({ directory, receipt, receipts, say }: Shift, device: string): boolean {
   const from = receipts.get(device)
   if (from === undefined) return false
-  if (existsSync(from) && realpathSync(from) !== realpathSync(directory)) {
-    say(`Device ${device} has a profile from another directory: program it from ${from}.`)
+  const other = `softsim next --device ${device} gives it another one`
+  if (from !== resolve(directory)) {
+    say(`Device ${device} has a profile from ${from}: program it from there. If that is gone, ${other}.`)
     return true
   }
-  if (look(directory).used.length === 0) return false
-  const hint = `stop all its stations; then, with the receipts of ALL stations and moves: softsim restore -i ${directory} --receipts ${receipt} OTHERS...`
+  // A directory that is not there has forgotten nothing.
+  identityIn(directory)
+  const hint = `if all profiles in it are new, ${other}; if not, stop all its stations; then, with the receipts of ALL stations and moves: softsim restore -i ${directory} --receipts ${receipt} OTHERS...`
   throw new Failure('copy', `device ${device} has a profile that ${directory} does not know`, hint)
 }

@@ -179,5 +179,6 @@ function record(shift: Shift, device: string, iccid: string, { isPassed, note }:
     const what = `the result of device ${device} can't be recorded: ${reasonOf(error)}`
     throw new Failure('disk', what, 'check the disk, and scan the device again', error)
   }
-  receiptFile.append([{ time, station, iccid, device, directory: resolve(directory), ...result }])
+  const from = store.identityIn(directory)
+  receiptFile.append([{ time, station, iccid, device, directory: resolve(directory), from, ...result }])
 }

@@ -143,30 +143,33 @@ function decidePlace(directory: string, { device, iccid }: DeviceRecord, draft: 
   throw new Error(`no place for the record of device ${device}`)
 }
 
-/** Begins the name of a result, before the time in milliseconds since 1970. */
-const RESULT = /^r\d+-/
+/** The name of a result begins with the time in milliseconds since 1970, or a later one if a clock goes back. */
+const RESULT = /^r(\d+)-/
+const numberOf = (name: string): number => Number(RESULT.exec(name)?.[1])
 
-/** Adds a result to the record of a device. It is durable then. */
+/** Adds a result to the record of a device, as its last one. It is durable then. */
 export function addResult(directory: string, device: string, result: Result): void {
   const place = ownPlace(directory, device)
   if (place === undefined) throw new Error(`device ${device} has no record`)
-  const path = join(place, `r${Date.parse(result.time)}-${newTag()}`)
+  const last = resultNames(namesIn(place)).at(-1)
+  const number = Math.max(Date.parse(result.time), last === undefined ? 0 : numberOf(last) + 1)
+  const path = join(place, `r${number}-${newTag()}`)
   write(path, JSON.stringify(result))
   flushFile(path)
   flushDirectory(place)
 }
 
-/** The results of a device, in the order of time. */
+/** The results of a device, the last one at the end. */
 export function resultsOf(directory: string, device: string): Result[] {
   const place = ownPlace(directory, device)
   return place === undefined ? [] : resultsAt(place, namesIn(place))
 }
 
+const resultNames = (names: readonly string[]): string[] =>
+  names.filter((name) => RESULT.test(name)).sort((a, b) => numberOf(a) - numberOf(b))
+
 const resultsAt = (place: string, names: readonly string[]): Result[] =>
-  names
-    .filter((name) => RESULT.test(name))
-    .flatMap((name) => parseResult(read(join(place, name))) ?? [])
-    .sort((a, b) => Date.parse(a.time) - Date.parse(b.time))
+  resultNames(names).flatMap((name) => parseResult(read(join(place, name))) ?? [])
 
 /** All records with the results of each device, in one pass. */
 export function histories(directory: string): (DeviceRecord & { readonly results: readonly Result[] })[] {

@@ -59,8 +59,8 @@ function parse(id: string, path: string): Identity | undefined {
   const { inode, birth, before } = fieldsOf(read(path))
   const said = typeof birth === 'string' && /^\d+$/.test(birth) ? BigInt(birth) : 0n
   const distance = said < now.birthtimeNs ? now.birthtimeNs - said : said - now.birthtimeNs
-  // A file system that does not tell the time of birth says 0.
-  const isKnown = said % COARSE !== 0n && now.birthtimeNs % COARSE !== 0n
+  // A file system that does not tell the time of birth says 0. What was made on a stick says nothing, or a coarse time.
+  const isKnown = birth !== '0' && now.birthtimeNs % COARSE !== 0n
   const isCopied = isKnown && distance > (inode === String(now.ino) ? REUSED : ROUNDED)
   return { id, before: Array.isArray(before) ? before.map(String) : [], isCopied }
 }

@@ -33,12 +33,13 @@ export interface Receipt {
   readonly device: string | null
   /** The full path of the directory that the profile was in. */
   readonly directory: string
+  /** The identity of that directory. */
+  readonly from?: string
   /** It was handed out before. */
   readonly again?: true
-  /** It left: the full path of the target, the id of the move, and the identity of the directory that it left. */
+  /** It left: the full path of the target, and the id of the move. */
   readonly to?: string
   readonly move?: string
-  readonly from?: string
   /** What the station has found out about the device. */
   readonly result?: 'pass' | 'fail'
   readonly note?: string

@@ -17,7 +17,6 @@ import {
   draftTag,
   FREE_LIST,
   fieldsOf,
-  IDENTITY,
   INCOMING,
   newTag,
   pathIn,
@@ -39,7 +38,7 @@ export function removeRubbish(
     const tag = draftTag(name) ?? decisionTag(name)
     if (id !== undefined) return !open.has(id)
     if (tag !== undefined) return !tags.has(tag)
-    return name.startsWith(`${FREE_LIST}~`) || name.startsWith(`${IDENTITY}~`)
+    return name.startsWith(`${FREE_LIST}~`)
   })
   const paths = left.map((name) => pathIn(directory, name))
   for (const place of [CLAIMS, DEVICES, INCOMING].map((name) => join(directory, name)))

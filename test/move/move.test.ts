@@ -150,7 +150,7 @@ describe('an interrupted move', () => {
   })
 
   test('to a target that is lost is taken back when the user says so', async () => {
-    await kill()
+    await kill(true)
     renameSync(target, `${target}.gone`)
     await expect(move({ isLost: true, target: '/elsewhere' })).rejects.toMatchObject({
       hint: expect.stringContaining(target),
@@ -159,7 +159,17 @@ describe('an interrupted move', () => {
     expect(names(source)).toEqual([1, 2, 3, 4].map(X))
     renameSync(`${target}.gone`, target)
     await expect(move()).rejects.toMatchObject({ outcome: 'copy', message: /given up with --lost/ })
-    expect(names(target)).toEqual([])
+    expect(names(target).filter((name) => !name.startsWith('.'))).toEqual([])
+  })
+
+  test('that had brought nothing when it was given up ends when its target is back', async () => {
+    await kill()
+    renameSync(target, `${target}.gone`)
+    await move({ isLost: true })
+    renameSync(`${target}.gone`, target)
+    expect(await move()).toEqual([expect.stringMatching(/^finished .*: 0 profiles moved/)])
+    await move()
+    expect([names(source), names(target)]).toEqual([[], [1, 2, 3, 4].map(X)])
   })
 
   test('with a target that is there is not lost', async () => {

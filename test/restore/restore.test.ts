@@ -217,7 +217,9 @@ describe('a backup from the middle of something', () => {
 
   test('may lack what was about to get its new name: the device gets no other profile', async () => {
     const directory = directoryOf([1])
-    const receipts = [receipt(2, 'SN-2', { directory }), receipt(1, null), receipt(3, null, { directory })]
+    // A share has another path at each station.
+    const from = identityOf(directory)
+    const receipts = [receipt(2, 'SN-2', { from }), receipt(1, null), receipt(3, null, { directory })]
     const path = fileOf(...receipts, receipt(4, 'SN-4', { directory: '/elsewhere' }))
     expect((await restored(directory, [path])).slice(1, 4)).toEqual([
       'missing: SN-2 has 2: station line-1, r.jsonl:1',

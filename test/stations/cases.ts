@@ -383,11 +383,21 @@ const SHIFT: Case[] = [
       ],
     },
   }),
-  scans('a device of another lot, which is there: the next one is asked for', ['SN-1'], {
+  scans('a backup from before the shift: no second profile', ['SN-1'], {
+    first: backUp,
+    again: {
+      ...{ first: goBack, typed: ['SN-1'], code: 10, given: 'SN-1 1' },
+      says: ['if all profiles in it are new, softsim next --device SN-1 gives it another one; if not, stop'],
+    },
+  }),
+  scans('a device of another lot: the next one is asked for', ['SN-1'], {
     first: backUp,
     again: {
       ...{ options: ['-i', 'backup'], typed: ['SN-1', 'SN-2'] },
-      says: ['Device SN-1 has a profile from another directory: program it from */profiles.', ...ok('SN-2')],
+      says: [
+        'Device SN-1 has a profile from */profiles: program it from there. If that is gone, softsim next --device SN-1',
+        ...ok('SN-2'),
+      ],
     },
   }),
 ]

@@ -102,11 +102,11 @@ const JUDGED: [words: string, isCopy: boolean, Said][] = [
   ['fewer digits over SMB', false, (inode, birth) => ({ inode, birth: birth - 99n })],
   ['a disk that does not tell the birth', false, (inode) => ({ inode: inode + 1n, birth: 0n })],
   [
-    'FAT in another time zone',
-    false,
+    'coarse times, on a stick',
+    true,
     (inode, birth) => ({ inode: inode + 1n, birth: birth - (birth % SECOND) }),
   ],
-  ['nothing, after a power cut', false, () => ({})],
+  ['nothing, on a stick', true, () => ({})],
 ]
 
 test.runIf(tellsBirth).each(JUDGED)('%s: a copy is %s', (_, isCopy, said) => {
