@@ -51,7 +51,6 @@ const REFUSED: readonly (readonly [what: string, hint: string, form: RegExp, wor
     'baseboardserialnumber chassisserialnumber dbnull default defaultstring empty emptystring false inf infinity invalid n/a na nan nil none nonetype notapplicable notavailable nothing notset notspecified null nullptr oem systemserialnumber tobefilledbyoem true unassigned undefined unknown unset void',
   ],
   ['a list of serial numbers', 'repeat --device, once for each', /[,;]/],
-  // Of keyboards, word processors and several languages, also as Python prints bytes and lists.
   ['in quotation marks', 'give the serial number alone', RegExp(`"|^[([{]*b?${QUOTE}|${QUOTE}[)\\]}]*$`)],
 ]
 
