@@ -68,7 +68,7 @@ const ORDER = 'order'
 const pathOf = (directory: string, id: string, ...more: string[]) => join(directory, INCOMING, id, ...more)
 
 /** The ids of what is not finished. Other names there are nobody's. */
-export const openIn = (directory: string): string[] =>
+const openIn = (directory: string): string[] =>
   namesIn(join(directory, INCOMING)).filter((id) => /^[0-9a-f][0-9a-f.]*$/.test(id))
 
 /** Makes the names of orders and answers durable, before somebody else acts on one. */

@@ -3,12 +3,11 @@
  * have slept for that long, so each name is replaced by another one before anything in it goes: who wakes up finds nothing,
  * and begins again.
  */
-import { lstatSync } from 'node:fs'
+import { lstatSync, readdirSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { errnoOf } from '../failure.ts'
 import { type Messages, several } from '../words.ts'
-import { drop, exists, namesIn, read, remove, removeEmpty, rename, write } from './files.ts'
-import { openIn } from './incoming.ts'
+import { drop, namesIn, read, remove, removeEmpty, rename, write } from './files.ts'
 import type { Listing } from './listing.ts'
 import {
   CLAIMS,
@@ -31,7 +30,8 @@ export function removeRubbish(
   { others, held }: Pick<Listing, 'others' | 'held'>,
   messages: Pick<Messages, 'warn'>,
 ): void {
-  const open = new Set(openIn(directory))
+  // Strictly: a directory that is away for a moment does not say that nothing is open.
+  const open = new Set(others.includes(INCOMING) ? readdirSync(join(directory, INCOMING)) : [])
   const tags = new Set(held.map(({ tag }) => tag))
   const left = others.filter((name) => {
     const id = stagedFor(name)
@@ -80,7 +80,7 @@ function removeUnder(directory: string, path: string, messages: Pick<Messages, '
 function empty(path: string, messages: Pick<Messages, 'warn'>): void {
   if (!lstatSync(path).isDirectory()) return void remove(path)
   const { count, time, station } = fieldsOf(read(join(path, 'request')))
-  if (typeof count === 'number' && !exists(join(path, 'answer')))
+  if (typeof count === 'number')
     messages.warn(
       `a request for ${several(count, 'profile')} of ${time} (station ${station}) has no answer: they may be paid for and lost; ask the service provider`,
     )
