@@ -1,5 +1,6 @@
 /** The one request that the service has, directly or through a proxy. Only this file uses undici. */
 import { isIP } from 'node:net'
+import { setImmediate as turn } from 'node:timers/promises'
 import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 import { Agent, type buildConnector, type Dispatcher, EnvHttpProxyAgent, Pool, request } from 'undici'
 import { UsageError } from '../failure.ts'
@@ -40,6 +41,9 @@ export function clientOf(url: URL, apiKey: string, trace: Trace, limits = LIMITS
   const hide = hiding(apiKey)
 
   async function send(count: number, signal: AbortSignal): Promise<Answer> {
+    // Storing may have held up the event loop for seconds. Only in its next turn undici sees which connections have been
+    // idle for too long, and which the service has closed: a request on one of them counts as sent, and as lost.
+    await turn()
     const parts: Buffer[] = []
     const sending = { hasBegun: false }
     const { promise: aborted, reject: abort } = Promise.withResolvers<never>()
@@ -56,6 +60,8 @@ export function clientOf(url: URL, apiKey: string, trace: Trace, limits = LIMITS
       // undici itself notices the signal only once there is a connection.
       const { statusCode: status, headers, body } = await Promise.race([asking, aborted])
       await readBody(status, body, parts)
+      // Only now undici frees the connection, and begins to count how long it is idle.
+      await turn()
       const whole = Buffer.concat(parts)
       trace(2, `answered ${status}, ${whole.length} bytes, ${Math.round(performance.now() - began)} ms`)
       trace(3, `headers ${JSON.stringify(headers)}`)

@@ -6,6 +6,8 @@ import { type Sandbox, startSandbox } from '../support/sandbox.ts'
 import type { Fault } from '../support/service.ts'
 
 const ORDER = 40
+/** A service that a busy machine holds up may close a connection before it reads the next request: that is another fault. */
+const PATIENT = { keepAliveMs: 120_000 }
 const ALWAYS = { times: Number.POSITIVE_INFINITY }
 
 interface Misbehaviour {
@@ -74,7 +76,7 @@ const SERVICES: Record<string, Misbehaviour> = {
 
 test.concurrent.each(Object.entries(SERVICES))('a service that %s', async (_, row) => {
   const { faults, order = ORDER, code, stored = order, error = /^$/ } = row
-  const sandbox = await startSandbox()
+  const sandbox = await startSandbox(PATIENT)
   sandbox.fault(...faults)
   const run = await sandbox.fetch(['-n', String(order)])
   expect([run.code, namesIn(sandbox.directory).length], run.stderr).toEqual([code, stored])
@@ -99,7 +101,7 @@ function lostBy({ allocated, directory }: Sandbox): number {
 }
 
 test.concurrent('all faults during parallel requests', async () => {
-  const sandbox = await startSandbox()
+  const sandbox = await startSandbox(PATIENT)
   sandbox.fault(
     ...[...short(20), { kind: 'torn' } as const, { kind: 'status', status: 429, headers: again } as const],
     ...[{ kind: 'reset' } as const, { kind: 'drop-after' } as const],
@@ -115,7 +117,7 @@ test.concurrent('all faults during parallel requests', async () => {
 })
 
 test.concurrent('if large responses break, fetch asks for fewer profiles and stores all', async () => {
-  const sandbox = await startSandbox()
+  const sandbox = await startSandbox(PATIENT)
   // Some proxies are like this. Four hundred profiles are less, eight hundred are more.
   sandbox.fault({ kind: 'torn-after', bytes: 400_000, times: Number.POSITIVE_INFINITY })
   const { code, stderr } = await sandbox.fetch(['-n', '3000'])
