@@ -7,51 +7,7 @@ import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { diskFailure, Failure, UnusableProfile, UsageError } from '../failure.ts'
 import { parseStored } from '../profile/stored.ts'
-import {
-  arriveIn,
-  closeIn,
-  enter,
-  expectOrder,
-  finishAnswers,
-  finishStick,
-  flushDirectory,
-  flushIncoming,
-  type Given,
-  Guard,
-  give,
-  givenIn,
-  giveUp,
-  type Held,
-  hold,
-  iccidOf,
-  identitiesOf,
-  identityIn,
-  identityOf,
-  isGivenUp,
-  isOnFat,
-  isOpen,
-  letGo,
-  listHeld,
-  look,
-  makeTarget,
-  newTag,
-  noteTarget,
-  openReceipt,
-  ordersIn,
-  outgoingIn,
-  parseUsed,
-  placesOf,
-  putOrder,
-  type ReceiptFile,
-  readText,
-  removeAll,
-  removeNote,
-  removeRubbish,
-  settle,
-  stagedName,
-  stationName,
-  tagFor,
-} from '../store/directory.ts'
+import * as store from '../store/directory.ts'
 import { type Messages, type Progress, several } from '../words.ts'
 
 export interface Move {
@@ -76,16 +32,16 @@ export interface Move {
 export async function moveProfiles(move: Move): Promise<void> {
   const { source, target, messages } = move
   try {
-    look(source)
+    store.look(source)
     if (move.isLost) return await forgetTarget(move)
-    if (!move.isBack) makeTarget(target)
-    for (const each of [source, target]) enter(each, messages, false)
-    const own = identityOf(source)
-    if (own === identityOf(target)) throw new UsageError('both directories are the same', NOTHING)
-    const receipt = move.receipt === undefined ? undefined : openReceipt(move.receipt, [source, target])
+    if (!move.isBack) store.makeTarget(target)
+    for (const each of [source, target]) store.enter(each, messages, false)
+    const own = store.identityOf(source)
+    if (own === store.identityOf(target)) throw new UsageError('both directories are the same', NOTHING)
+    const receipt = move.receipt === undefined ? undefined : store.openReceipt(move.receipt, [source, target])
     // A source that was restored has another identity than its orders.
-    const all = identitiesOf(source)
-    const open = ordersIn(target).filter((order) => all.includes(order.source))
+    const all = store.identitiesOf(source)
+    const open = store.ordersIn(target).filter((order) => all.includes(order.source))
     if (open.length > 0) {
       let moved = 0
       for (const { id } of open) moved += await finish(move, id, receipt)
@@ -108,19 +64,19 @@ const backWords = (moved: number, target: string) =>
     ? 'all of it is back'
     : `${several(moved, 'profile')} had come to ${target} before; to move them home, swap the directories`
 
-async function begin(move: Move, source: string, receipt: ReceiptFile | undefined): Promise<void> {
+async function begin(move: Move, source: string, receipt: store.ReceiptFile | undefined): Promise<void> {
   const { count, messages, stop } = move
-  await finishAnswers(move.source, messages)
+  await store.finishAnswers(move.source, messages)
   // What a killed call holds must not stay behind, unseen.
-  await settle(move.source, messages)
-  const listing = look(move.source)
+  await store.settle(move.source, messages)
+  const listing = store.look(move.source)
   // After the look: what came by an order that is closed by now is written by nobody any more.
-  await finishStick(move.source, messages)
-  removeRubbish(move.source, listing, messages)
+  await store.finishStick(move.source, messages)
+  store.removeRubbish(move.source, listing, messages)
   // What is put aside there may come home.
-  const { unused, used, held } = look(move.target)
-  const there = new Set([...unused, ...used, ...held.map(({ name }) => name)].map(iccidOf))
-  const names = listing.unused.filter((name) => !there.has(iccidOf(name)))
+  const { unused, used, held } = store.look(move.target)
+  const there = new Set([...unused, ...used, ...held.map(({ name }) => name)].map(store.iccidOf))
+  const names = listing.unused.filter((name) => !there.has(store.iccidOf(name)))
   const both = listing.unused.length - names.length
   if (both > 0)
     messages.warn(`${several(both, 'profile')} in ${move.target} too: not moved; never use both directories`)
@@ -135,12 +91,12 @@ async function begin(move: Move, source: string, receipt: ReceiptFile | undefine
     )
   if (stop.aborted)
     throw new Failure('interrupted', 'interrupted; nothing was moved', 'run the same command again')
-  const id = `${identityOf(move.target)}.${newTag()}`
-  expectOrder(move.target)
+  const id = `${store.identityOf(move.target)}.${store.newTag()}`
+  store.expectOrder(move.target)
   // An order that outlasts an identity would be nobody's.
-  for (const each of [move.source, move.target]) flushDirectory(each)
-  noteTarget(move.source, { id, to: resolve(move.target) })
-  putOrder(move.target, id, { source, from: resolve(move.source), names: chosen })
+  for (const each of [move.source, move.target]) store.flushDirectory(each)
+  store.noteTarget(move.source, { id, to: resolve(move.target) })
+  store.putOrder(move.target, id, { source, from: resolve(move.source), names: chosen })
   const moved = await finish(move, id, receipt)
   if (moved === 0)
     throw new Failure('no-profiles', 'no profile was moved: others took them', 'run the same command again')
@@ -152,37 +108,39 @@ async function begin(move: Move, source: string, receipt: ReceiptFile | undefine
 }
 
 /** @returns how many came, by this call or by others that finish the same move */
-async function finish(move: Move, id: string, receipt: ReceiptFile | undefined): Promise<number> {
+async function finish(move: Move, id: string, receipt: store.ReceiptFile | undefined): Promise<number> {
   const { source, target, isBack } = move
-  const own = identityIn(source)
+  const own = store.identityIn(source)
   // The call that has made the order may not have flushed its name.
-  flushIncoming(target)
+  store.flushIncoming(target)
   const given =
-    givenIn(target, id) ??
-    (isBack || isGivenUp(source, id)
-      ? await give(target, id, [], new Map())
+    store.givenIn(target, id) ??
+    (isBack || store.isGivenUp(source, id)
+      ? await store.give(target, id, [], new Map())
       : await giveHeld(move, id, receipt))
   if (given === undefined) {
     checkFinished(target, id)
     await forget(source, id, undefined)
-    removeNote(source, id)
+    store.removeNote(source, id)
     return 0
   }
   refuseGivenUp(source, target, id, given)
-  await arriveIn(target, id, given, ({ name, tag = '' }) => readText(placesOf(source, { name, tag }).held))
+  await store.arriveIn(target, id, given, ({ name, tag = '' }) =>
+    store.readText(store.placesOf(source, { name, tag }).held),
+  )
   // A stick that was pulled has undone what was not flushed.
-  if (look(target).others.some((name) => name.startsWith(stagedName(id, given.by, ''))))
+  if (store.look(target).others.some((name) => name.startsWith(store.stagedName(id, given.by, ''))))
     throw new Failure('disk', `profiles for ${target} have no names yet`, AGAIN)
   await forget(source, id, given)
   checkIdentity(source, own)
   refuseGivenUp(source, target, id, given)
-  closeIn(target, id)
-  removeNote(source, id)
+  store.closeIn(target, id)
+  store.removeNote(source, id)
   return given.items.length
 }
 
-function refuseGivenUp(source: string, target: string, id: string, { items }: Given): void {
-  if (items.length === 0 || !isGivenUp(source, id)) return
+function refuseGivenUp(source: string, target: string, id: string, { items }: store.Given): void {
+  if (items.length === 0 || !store.isGivenUp(source, id)) return
   const order = join(target, '.incoming', id)
   throw new Failure(
     'copy',
@@ -193,40 +151,42 @@ function refuseGivenUp(source: string, target: string, id: string, { items }: Gi
 
 /** A directory that is not there proves nothing. */
 function checkIdentity(directory: string, identity: string): void {
-  if (identityIn(directory) === identity) return
+  if (store.identityIn(directory) === identity) return
   throw new Failure('disk', `another directory is at ${directory} now`, AGAIN)
 }
 
 /** Somebody else has finished a move, unless its target was gone for a moment. */
 function checkFinished(target: string, id: string): void {
   checkIdentity(target, id.slice(0, id.indexOf('.')))
-  if (isOpen(target, id)) throw new Failure('disk', `the order of the move in ${target} can't be read`, AGAIN)
+  if (store.isOpen(target, id))
+    throw new Failure('disk', `the order of the move in ${target} can't be read`, AGAIN)
 }
 
 /** Holds the profiles of an order, and gives those that it got. */
 async function giveHeld(
   move: Move,
   id: string,
-  receipt: ReceiptFile | undefined,
-): Promise<Given | undefined> {
+  receipt: store.ReceiptFile | undefined,
+): Promise<store.Given | undefined> {
   const { source, target, messages, stop, progress } = move
-  const order = ordersIn(target).find((each) => each.id === id)
+  const order = store.ordersIn(target).find((each) => each.id === id)
   if (order === undefined) return undefined
-  noteTarget(source, { id, to: resolve(target) })
+  store.noteTarget(source, { id, to: resolve(target) })
   const known = new Set(heldBy(source, id).map(({ name }) => name))
   let done = 0
   progress.follow(() => `${done} of ${order.names.length} profiles`)
-  const guard = new Guard(source)
+  const guard = new store.Guard(source)
   try {
     for (const name of order.names) {
       if (stop.aborted) throw interrupted(source)
-      if (!known.has(name) && guard.isOn(name)) hold(placesOf(source, { name, tag: tagFor(id) }))
+      if (!known.has(name) && guard.isOn(name))
+        store.hold(store.placesOf(source, { name, tag: store.tagFor(id) }))
       if (++done % 256 === 0) await new Promise((next) => setImmediate(next))
     }
   } finally {
     guard.end()
   }
-  flushDirectory(source)
+  store.flushDirectory(source)
   const texts = new Map<string, string>()
   const items = heldBy(source, id).filter((held) => {
     const text = usableText(source, held, messages)
@@ -237,11 +197,11 @@ async function giveHeld(
   const time = new Date().toISOString()
   receipt?.append(
     items.map(({ name }) => ({
-      ...{ time, station: stationName(), device: null, iccid: iccidOf(name) ?? '' },
+      ...{ time, station: store.stationName(), device: null, iccid: store.iccidOf(name) ?? '' },
       ...{ directory: resolve(source), to: resolve(target), move: id, from: order.source },
     })),
   )
-  return give(target, id, items, texts)
+  return store.give(target, id, items, texts)
 }
 
 const interrupted = (source: string): Failure =>
@@ -252,12 +212,12 @@ const interrupted = (source: string): Failure =>
   )
 
 /** The text of a profile that somebody can use; what can't be used goes back. */
-function usableText(source: string, held: Held, messages: Messages): string | undefined {
+function usableText(source: string, held: store.Held, messages: Messages): string | undefined {
   try {
-    const text = readText(placesOf(source, held).held)
+    const text = store.readText(store.placesOf(source, held).held)
     if (text === undefined) return undefined
     parseStored(text, held.name)
-    if (parseUsed(text)?.device === undefined) return text
+    if (store.parseUsed(text)?.device === undefined) return text
     messages.warn(`${held.name} is not moved: a device has it`)
   } catch (error) {
     if (!(error instanceof UnusableProfile)) throw error
@@ -266,8 +226,9 @@ function usableText(source: string, held: Held, messages: Messages): string | un
   return undefined
 }
 
-const heldBy = (source: string, id: string): Held[] =>
-  listHeld(source)
+const heldBy = (source: string, id: string): store.Held[] =>
+  store
+    .listHeld(source)
     .filter(({ move }) => move === id)
     .sort((one, other) => (one.name < other.name ? -1 : 1))
 
@@ -275,50 +236,51 @@ const heldBy = (source: string, id: string): Held[] =>
  * Forgets what has come, by the names and tags of the list; anything else that the move holds is unused again.
  * @param given undefined if the move is finished: what came is gone from here by then
  */
-async function forget(source: string, id: string, given: Given | undefined): Promise<void> {
+async function forget(source: string, id: string, given: store.Given | undefined): Promise<void> {
   const come = new Set(given?.items.map(({ tag }) => tag))
-  const places = (given?.items ?? []).map(({ name, tag = '' }) => placesOf(source, { name, tag }))
+  const places = (given?.items ?? []).map(({ name, tag = '' }) => store.placesOf(source, { name, tag }))
   // A cut during the renames on a stick may have left both names. Nothing comes home as long as it is held.
-  if (isOnFat(source)) removeAll(places.filter(({ held }) => existsSync(held)).map(({ unused }) => unused))
-  removeAll(places.map(({ held }) => held))
-  flushDirectory(source)
-  const guard = new Guard(source)
+  if (store.isOnFat(source))
+    store.removeAll(places.filter(({ held }) => existsSync(held)).map(({ unused }) => unused))
+  store.removeAll(places.map(({ held }) => held))
+  store.flushDirectory(source)
+  const guard = new store.Guard(source)
   try {
     for (const held of heldBy(source, id))
-      if (come.has(held.tag)) removeAll([placesOf(source, held).held])
-      else letGo(guard, held.name, placesOf(source, held))
+      if (come.has(held.tag)) store.removeAll([store.placesOf(source, held).held])
+      else store.letGo(guard, held.name, store.placesOf(source, held))
   } finally {
     guard.end()
   }
-  flushDirectory(source)
+  store.flushDirectory(source)
 }
 
 /** A call that was late may hold something for a move that is finished in the target: that did not come. */
 async function releaseClosed({ source, target }: Move): Promise<void> {
   // In this order: an order is there before anything is held for it, until nothing is.
-  const held = listHeld(source).flatMap(({ move }) => move ?? [])
-  const noted = outgoingIn(source).map(({ id }) => id)
-  const identity = identityIn(target)
+  const held = store.listHeld(source).flatMap(({ move }) => move ?? [])
+  const noted = store.outgoingIn(source).map(({ id }) => id)
+  const identity = store.identityIn(target)
   for (const id of new Set([...held, ...noted])) {
-    if (!id.startsWith(`${identity}.`) || isOpen(target, id)) continue
+    if (!id.startsWith(`${identity}.`) || store.isOpen(target, id)) continue
     checkFinished(target, id)
     await forget(source, id, undefined)
-    removeNote(source, id)
+    store.removeNote(source, id)
   }
 }
 
 /** Takes back all that is in transit to one target, because a person says that it is lost. */
 async function forgetTarget({ source, target, messages }: Move): Promise<void> {
   const path = resolve(target)
-  if (existsSync(path) && ordersIn(path).length > 0)
+  if (existsSync(path) && store.ordersIn(path).length > 0)
     throw new UsageError(
       `${target} is not lost: it is there`,
       'run the move again, or take it back with --back',
     )
-  const held = listHeld(source)
-  const noted = new Map(outgoingIn(source).map(({ id, to }) => [id, to]))
+  const held = store.listHeld(source)
+  const noted = new Map(store.outgoingIn(source).map(({ id, to }) => [id, to]))
   // A call may be late, and hold something for a move that was given up before.
-  const late = held.flatMap(({ move: id = '' }) => (isGivenUp(source, id) ? id : []))
+  const late = held.flatMap(({ move: id = '' }) => (store.isGivenUp(source, id) ? id : []))
   const lost = [...new Set([...noted.keys(), ...late])].filter((id) => (noted.get(id) ?? path) === path)
   const count = held.filter(({ move: id = '' }) => lost.includes(id)).length
   if (count === 0) {
@@ -327,7 +289,7 @@ async function forgetTarget({ source, target, messages }: Move): Promise<void> {
     throw new Failure('no-profiles', `no profile of ${source} is in transit to ${target}`, hint)
   }
   for (const id of lost) {
-    giveUp(source, id)
+    store.giveUp(source, id)
     await forget(source, id, undefined)
   }
   messages.warn(

@@ -5,21 +5,7 @@ import { decryptor } from '../key/decrypt.ts'
 import type { PrivateKey } from '../key/private-key.ts'
 import type { HexOptions } from '../profile/hex.ts'
 import type { Format } from '../profile/json.ts'
-import {
-  checkDirectory,
-  clear,
-  enter,
-  finishStick,
-  flushDirectory,
-  flushFile,
-  identityIn,
-  openReceipt,
-  type Receipt,
-  type ReceiptFile,
-  removeRubbish,
-  stationName,
-  usedName,
-} from '../store/directory.ts'
+import * as store from '../store/directory.ts'
 import { type Messages, several } from '../words.ts'
 import { Call, type Taken } from './take.ts'
 
@@ -66,13 +52,12 @@ type Print = (profiles: readonly HandedOut[]) => Promise<void>
 export async function handOut(order: Order, print: Print): Promise<void> {
   const { directory, devices, key, messages } = order
   let call: Call | undefined
-  let receipt: ReceiptFile | undefined
+  let receipt: store.ReceiptFile | undefined
   let taken: Taken[] = []
   try {
-    checkDirectory(directory)
-    enter(directory, messages, devices !== undefined)
-    await finishStick(directory, messages)
-    receipt = order.receipt === undefined ? undefined : openReceipt(order.receipt, [directory])
+    store.enter(directory, messages, devices !== undefined)
+    await store.finishStick(directory, messages)
+    receipt = order.receipt === undefined ? undefined : store.openReceipt(order.receipt, [directory])
     const decrypt = await decryptor(key, order.count)
     call = new Call({ ...order, decrypt })
     taken = await call.take()
@@ -85,7 +70,7 @@ export async function handOut(order: Order, print: Print): Promise<void> {
       ? undelivered(used, order, receipt, error)
       : diskFailure(`can't claim profiles in ${directory}`, error)
   }
-  clear(taken.map(({ claim }) => claim))
+  store.clear(taken.map(({ claim }) => claim))
   tellOf(taken, call, order)
 }
 
@@ -93,15 +78,15 @@ export async function handOut(order: Order, print: Print): Promise<void> {
 function flushAgain(taken: readonly Taken[], directory: string): void {
   const again = taken.filter(({ isAgain }) => isAgain)
   // In this order: on btrfs, the flush of a file brings its name, and no other one.
-  if (again.length > 0) flushDirectory(directory)
-  for (const { name } of again) flushFile(join(directory, usedName(name)))
+  if (again.length > 0) store.flushDirectory(directory)
+  for (const { name } of again) store.flushFile(join(directory, store.usedName(name)))
 }
 
-const receiptsOf = (taken: readonly Taken[], directory: string): Receipt[] => {
+const receiptsOf = (taken: readonly Taken[], directory: string): store.Receipt[] => {
   const time = new Date().toISOString()
-  const from = identityIn(directory)
+  const from = store.identityIn(directory)
   return taken.map(({ iccid, device, isAgain }) => ({
-    ...{ time, station: stationName(), device: device ?? null, iccid },
+    ...{ time, station: store.stationName(), device: device ?? null, iccid },
     ...{ directory: resolve(directory), from },
     ...(isAgain && { again: true as const }),
   }))
@@ -111,7 +96,7 @@ function tellOf(taken: readonly Taken[], call: Call, { directory, messages }: Or
   for (const { iccid, device, name, cautions } of taken) {
     for (const caution of cautions) messages.warn(caution)
     const whose = device === undefined ? '' : ` to device ${device}`
-    messages.tell(1, `handed out ${iccid}${whose}, now ${join(directory, usedName(name))}`)
+    messages.tell(1, `handed out ${iccid}${whose}, now ${join(directory, store.usedName(name))}`)
   }
   call.skipped.warn(messages)
   const { left, listing } = call.unused
@@ -123,7 +108,7 @@ function tellOf(taken: readonly Taken[], call: Call, { directory, messages }: Or
         : `at most ${several(left, 'unused profile')} left in ${directory}`,
     )
   try {
-    if (listing !== undefined) removeRubbish(directory, listing, messages)
+    if (listing !== undefined) store.removeRubbish(directory, listing, messages)
   } catch (error) {
     // The profiles are out.
     if (errnoOf(error) === undefined) throw error
@@ -134,11 +119,11 @@ function tellOf(taken: readonly Taken[], call: Call, { directory, messages }: Or
 function undelivered(
   all: readonly Pick<Taken, 'iccid' | 'name'>[],
   { directory, messages, stop, devices, isNew }: Order,
-  receipt: ReceiptFile | undefined,
+  receipt: store.ReceiptFile | undefined,
   error: unknown,
 ): Failure {
   const begun = error instanceof PrintFailure ? error.begun : 0
-  const named = all.map(({ iccid, name }) => `${iccid} (${join(directory, usedName(name))})`)
+  const named = all.map(({ iccid, name }) => `${iccid} (${join(directory, store.usedName(name))})`)
   const maybe = named.slice(0, begun)
   const not = named.slice(begun)
   if (named.length > 1) {

@@ -5,29 +5,7 @@
 import { errnoOf, Failure } from '../failure.ts'
 import { pause } from '../pause.ts'
 import { NRF_REJECTS } from '../profile/check.ts'
-import {
-  begin,
-  type Claim,
-  type Claimant,
-  commit,
-  type DeviceRecord,
-  finishAnswers,
-  Guard,
-  giveBack,
-  iccidOf,
-  look,
-  oddNames,
-  placesOf,
-  recordOf,
-  refresh,
-  type State,
-  settle,
-  stateOf,
-  stationName,
-  twinOf,
-  Unused,
-  waitingIn,
-} from '../store/directory.ts'
+import * as store from '../store/directory.ts'
 import { several } from '../words.ts'
 import { type Encoder, encode, makeReady, type Ready, unusable } from './ready.ts'
 import { LOCKED_IN_A_ROW, Skipped } from './skipped.ts'
@@ -59,7 +37,7 @@ export interface Taken {
   readonly line: string
   /** Whether it was handed out before. */
   readonly isAgain: boolean
-  readonly claim: Pick<Claim, 'places'>
+  readonly claim: Pick<store.Claim, 'places'>
   /** What a person must know of it. */
   readonly cautions: readonly string[]
 }
@@ -78,11 +56,11 @@ const MOST_SHORTAGES = 20
 export class Call {
   readonly wish: Wish
   readonly skipped: Skipped
-  readonly unused: Unused
-  readonly used: Claim[] = []
-  readonly #claimant: Claimant
+  readonly unused: store.Unused
+  readonly used: store.Claim[] = []
+  readonly #claimant: store.Claimant
   /** What it holds and has not decided. */
-  #held: Claim[] = []
+  #held: store.Claim[] = []
   #shortages = 0
   #waits = 0
   /** Whether the profile that the call names was unused at an earlier look. */
@@ -91,9 +69,9 @@ export class Call {
   constructor(wish: Wish) {
     this.wish = wish
     this.skipped = new Skipped(wish.key)
-    this.unused = new Unused(wish.directory)
-    const by = { station: stationName(), claimed: new Date().toISOString() }
-    this.#claimant = { directory: wish.directory, guard: new Guard(wish.directory), by }
+    this.unused = new store.Unused(wish.directory)
+    const by = { station: store.stationName(), claimed: new Date().toISOString() }
+    this.#claimant = { directory: wish.directory, guard: new store.Guard(wish.directory), by }
   }
 
   /**
@@ -160,16 +138,16 @@ export class Call {
   }
 
   /** @throws {Failure} if the device may not get a profile */
-  #recordFor(device: string): DeviceRecord | undefined {
+  #recordFor(device: string): store.DeviceRecord | undefined {
     const { directory, isNew, messages } = this.wish
-    const record = recordOf(directory, device)
+    const record = store.recordOf(directory, device)
     const isOurs = this.used.some((each) => each.device === device)
     if (record !== undefined && isNew && !isOurs)
       throw hasProfile(
         record,
         'scan the device again; without --new, the same profile is printed again; nothing was claimed',
       )
-    const twin = record === undefined ? twinOf(directory, device) : undefined
+    const twin = record === undefined ? store.twinOf(directory, device) : undefined
     if (twin === undefined) return record
     if (isNew) {
       messages.warn(`device ${device} is taken for another one than ${twin}`)
@@ -210,24 +188,24 @@ export class Call {
     if (place.state !== 'held') throw missing(directory, iccid, place.state, device)
     if (place.held.move !== undefined) throw inTransit(iccid)
     if (this.#waits++ === MOST_WAITS) throw busy(iccid)
-    await settle(directory, messages)
-    refresh(directory)
+    await store.settle(directory, messages)
+    store.refresh(directory)
     return 'busy'
   }
 
-  #stateOf(iccid: string, what: string): State {
+  #stateOf(iccid: string, what: string): store.State {
     const { directory, key } = this.wish
     try {
-      return stateOf(directory, iccid)
+      return store.stateOf(directory, iccid)
     } catch (error) {
       throw unusable(key, what, error)
     }
   }
 
   /** A used profile, to be printed again. */
-  async #again({ name, used, text }: Extract<State, { state: 'used' }>): Promise<Taken> {
+  async #again({ name, used, text }: Extract<store.State, { state: 'used' }>): Promise<Taken> {
     const { key, devices } = this.wish
-    const iccid = iccidOf(name) ?? ''
+    const iccid = store.iccidOf(name) ?? ''
     try {
       const { line, newerProblems } = await encode(this.wish, name, text)
       const whom = used.device === undefined ? 'the same device' : `device ${used.device}`
@@ -243,7 +221,7 @@ export class Call {
         line,
         isAgain: true,
         // What a call that was killed before its print has left.
-        claim: { places: placesOf(this.wish.directory, { name, tag: used.claim ?? '' }) },
+        claim: { places: store.placesOf(this.wish.directory, { name, tag: used.claim ?? '' }) },
         cautions: newerProblems.length === 0 ? [caution] : [caution, outdated],
       }
     } catch (error) {
@@ -255,7 +233,7 @@ export class Call {
   async #holdNamed(name: string, device: string | undefined, what: string): Promise<Ready | undefined> {
     const { key } = this.wish
     try {
-      const claim = begin(this.#claimant, name, device)
+      const claim = store.begin(this.#claimant, name, device)
       if (claim === undefined) return undefined
       this.#held.push(claim)
       return await makeReady(this.wish, claim)
@@ -280,13 +258,13 @@ export class Call {
         throw new Failure('interrupted', 'interrupted; nothing was claimed', 'run the same command again')
       // A few profiles are enough to find out that the key is wrong.
       const most = this.skipped.isRightKey ? open.length : Math.min(open.length, LOCKED_IN_A_ROW)
-      const batch: Claim[] = []
+      const batch: store.Claim[] = []
       let name: string | undefined
       while (batch.length < most) {
         name = this.unused.next()
         if (name === undefined) break
         try {
-          const claim = begin(this.#claimant, name, open[batch.length])
+          const claim = store.begin(this.#claimant, name, open[batch.length])
           if (claim === undefined) continue
           batch.push(claim)
           this.#held.push(claim)
@@ -297,9 +275,9 @@ export class Call {
       this.#claimant.guard.end()
       open.splice(0, batch.length)
       const results = await Promise.allSettled(batch.map((claim) => makeReady(this.wish, claim)))
-      const bad: Claim[] = []
+      const bad: store.Claim[] = []
       for (const [at, result] of results.entries()) {
-        const claim = batch[at] as Claim
+        const claim = batch[at] as store.Claim
         if (result.status === 'fulfilled') {
           this.skipped.noteOpened()
           ready.push(result.value)
@@ -325,16 +303,16 @@ export class Call {
       this.wish.hold()
     }
     const claims = ready.map(({ claim }) => claim)
-    await commit(directory, claims, this.used)
+    await store.commit(directory, claims, this.used)
     this.#held = this.#held.filter((each) => !claims.includes(each))
     return ready.filter(({ claim }) => this.used.includes(claim))
   }
 
-  async #giveBack(claims: readonly Claim[]): Promise<void> {
+  async #giveBack(claims: readonly store.Claim[]): Promise<void> {
     const open = claims.filter((each) => !this.used.includes(each))
     this.#held = this.#held.filter((each) => !open.includes(each))
     // Somebody else may have begun to finish one that this call was about to decide.
-    for (const { held } of await giveBack(this.wish.directory, open)) {
+    for (const { held } of await store.giveBack(this.wish.directory, open)) {
       const own = open.find(({ tag }) => tag === held.tag)
       if (own !== undefined) this.used.push(own)
     }
@@ -347,11 +325,13 @@ export class Call {
   async #comeShort(wanted: readonly (string | undefined)[], ready: readonly Ready[]): Promise<void> {
     const { directory, messages } = this.wish
     await this.#giveBack(ready.map(({ claim }) => claim))
-    await finishAnswers(directory, messages)
-    await settle(directory, messages)
+    await store.finishAnswers(directory, messages)
+    await store.settle(directory, messages)
     // Others may give back what they have too little of, or have taken the last one for the same device.
-    const left = look(directory).unused.length - this.skipped.count
-    const missing = wanted.filter((each) => each === undefined || recordOf(directory, each) === undefined)
+    const left = store.look(directory).unused.length - this.skipped.count
+    const missing = wanted.filter(
+      (each) => each === undefined || store.recordOf(directory, each) === undefined,
+    )
     if (left < missing.length || this.#shortages++ === MOST_SHORTAGES) throw this.#tooFew(ready.length)
     this.unused.again()
   }
@@ -359,7 +339,7 @@ export class Call {
   /** What a call says that finds too few profiles. The files that explain it are named. */
   #tooFew(usable: number): Failure {
     const { count, directory, messages } = this.wish
-    const { names, count: odd } = oddNames(look(directory))
+    const { names, count: odd } = store.oddNames(store.look(directory))
     for (const name of names) messages.warn(`${name} is skipped: its name is not an ICCID and .json`)
     if (odd > names.length) messages.warn(`${several(odd - names.length, 'more file')} skipped`)
     return this.skipped.wrongKey ?? shortage(directory, count, usable, this.skipped)
@@ -391,10 +371,10 @@ function shortage(directory: string, count: number, usable: number, skipped: Ski
       `none of the unused profiles in ${directory} can be used`,
       'see the warning for each file; nothing was claimed',
     )
-  const { unused, used, held, aside } = look(directory)
+  const { unused, used, held, aside } = store.look(directory)
   // What is unused here has a guard: another call is about to take it, or to give it back.
   const withheld = held.length + unused.length
-  const { orders, answers } = waitingIn(directory)
+  const { orders, answers } = store.waitingIn(directory)
   const hint =
     orders.length > 0
       ? 'a move into it was interrupted: run that command again'
@@ -424,7 +404,7 @@ const busy = (what: string): Failure =>
     'run this command again; if no other call is running, see softsim status',
   )
 
-const hasProfile = ({ device, iccid }: DeviceRecord, hint: string): Failure =>
+const hasProfile = ({ device, iccid }: store.DeviceRecord, hint: string): Failure =>
   new Failure('has-profile', `device ${device} already has ${iccid}`, hint)
 
 const inTransit = (iccid: string): Failure =>
@@ -436,7 +416,7 @@ const inTransit = (iccid: string): Failure =>
 
 function missing(directory: string, iccid: string, state: 'aside' | 'gone', device?: string): Failure {
   // The directory itself may be gone.
-  look(directory)
+  store.look(directory)
   if (state === 'aside')
     return new Failure(
       'no-profiles',

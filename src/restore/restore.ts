@@ -7,31 +7,7 @@
  */
 import { join, resolve } from 'node:path'
 import { diskFailure, Failure, UnusableProfile, UsageError } from '../failure.ts'
-import {
-  addResult,
-  adoptUsed,
-  type DeviceRecord,
-  finishAnswers,
-  type Held,
-  iccidOf,
-  identitiesOf,
-  look,
-  makeRecords,
-  outgoingIn,
-  putAside,
-  type Receipt,
-  readReceipts,
-  readUsed,
-  recordOf,
-  records,
-  removeNote,
-  renewIdentity,
-  resultsOf,
-  settle,
-  stationName,
-  usedName,
-  waitingIn,
-} from '../store/directory.ts'
+import * as store from '../store/directory.ts'
 import { type Messages, type Progress, printable, several } from '../words.ts'
 
 interface Restoration {
@@ -46,16 +22,16 @@ interface Restoration {
 }
 
 /** Somebody says that a profile was handed out: a receipt, a used file, or the record of a device. */
-type Statement = Pick<Receipt, 'iccid' | 'device' | 'time' | 'station' | 'source' | 'again'> &
-  Partial<Pick<Receipt, 'directory' | 'from'>>
+type Statement = Pick<store.Receipt, 'iccid' | 'device' | 'time' | 'station' | 'source' | 'again'> &
+  Partial<Pick<store.Receipt, 'directory' | 'from'>>
 
 interface Plan {
   /** What becomes used, by X. */
   readonly used: Map<string, ReturnType<typeof adopted>>
   /** What is to be put aside, also before it becomes used: X, or who holds it. */
-  readonly aside: (string | Held)[]
+  readonly aside: (string | store.Held)[]
   /** For devices that have no record. */
-  readonly records: DeviceRecord[]
+  readonly records: store.DeviceRecord[]
   readonly lines: Record<Kind, string[]>
 }
 
@@ -68,9 +44,9 @@ type Kind = 'used' | 'aside' | 'missing' | 'elsewhere' | 'two devices' | 'two pr
  */
 export async function restore(restoration: Restoration): Promise<void> {
   const { directory, files, isDry, messages, progress, print } = restoration
-  look(directory)
+  store.look(directory)
   progress.follow(() => 'reading the receipts')
-  const receipts = readReceipts(files)
+  const receipts = store.readReceipts(files)
   if (files.length > 0 && receipts.length === 0)
     throw new UsageError(`no receipt in ${files.join(', ')}`, 'name the files of all stations')
   progress.follow(() => `restoring ${directory}`)
@@ -82,7 +58,7 @@ export async function restore(restoration: Restoration): Promise<void> {
   )
   if (lines.length > 0) await print(lines.join(''))
   for (const line of quiet.flat()) messages.tell(1, line)
-  const waiting = isDry ? waitingIn(directory).answers.flat().length : 0
+  const waiting = isDry ? store.waitingIn(directory).answers.flat().length : 0
   if (waiting > 0) messages.tell(0, `${several(waiting, 'received profile')} would be stored first`)
   const stations = [...new Set(receipts.map(({ station }) => station))].sort()
   const says = stations.length === 0 ? '' : `, as the receipts of ${stations.join(', ')} say`
@@ -100,32 +76,35 @@ export async function restore(restoration: Restoration): Promise<void> {
   throw new Failure('unusable', `the receipts contradict each other or ${directory}`, hint)
 }
 
-async function carryOut({ directory, isDry, messages }: Restoration, receipts: Receipt[]): Promise<Plan> {
+async function carryOut(
+  { directory, isDry, messages }: Restoration,
+  receipts: store.Receipt[],
+): Promise<Plan> {
   try {
-    const notes = new Map(outgoingIn(directory).map(({ id, to }) => [id, to]))
-    const moving = look(directory).held.filter(({ move }) => move !== undefined)
+    const notes = new Map(store.outgoingIn(directory).map(({ id, to }) => [id, to]))
+    const moving = store.look(directory).held.filter(({ move }) => move !== undefined)
     const targets = new Map(moving.map(({ name, move = '' }) => [name, notes.get(move)]))
     if (isDry) return planOf(directory, receipts, targets)
     messages.tell(0, `until this ends, no other call may use ${directory}`)
-    await finishAnswers(directory, messages)
+    await store.finishAnswers(directory, messages)
     // What a call has decided for a device is given back if a receipt says that the device got another profile.
-    await makeRecords(directory, planOf(directory, receipts, targets).records)
-    await settle(directory, messages)
-    putAside(directory, moving)
-    for (const id of notes.keys()) removeNote(directory, id)
+    await store.makeRecords(directory, planOf(directory, receipts, targets).records)
+    await store.settle(directory, messages)
+    store.putAside(directory, moving)
+    for (const id of notes.keys()) store.removeNote(directory, id)
     const plan = planOf(directory, receipts, targets)
-    putAside(directory, plan.aside)
-    await adoptUsed(directory, [...plan.used.values()])
-    const { unused, held, aside } = look(directory)
+    store.putAside(directory, plan.aside)
+    await store.adoptUsed(directory, [...plan.used.values()])
+    const { unused, held, aside } = store.look(directory)
     for (const name of aside) if (plan.used.has(name)) messages.warn(`${name} is damaged, and stays aside`)
     const wanted = new Set([...plan.aside, ...moving].map(nameOf))
     if ([...unused, ...held].some((each) => wanted.has(nameOf(each)))) {
       const hint = 'stop the stations, and run the same command again, on a share an hour after a killed call'
       throw new Failure('disk', `other calls hold profiles of ${directory}`, hint)
     }
-    await makeRecords(directory, plan.records)
+    await store.makeRecords(directory, plan.records)
     addResults(directory, receipts)
-    renewIdentity(directory)
+    store.renewIdentity(directory)
     return plan
   } catch (error) {
     const cause = error instanceof UnusableProfile ? (error.cause ?? error) : error
@@ -133,29 +112,31 @@ async function carryOut({ directory, isDry, messages }: Restoration, receipts: R
   }
 }
 
-const nameOf = (each: string | Held) => (typeof each === 'string' ? each : each.name)
+const nameOf = (each: string | store.Held) => (typeof each === 'string' ? each : each.name)
 
 /** The used file names a device only if nobody says that another one has the profile. */
 function adopted(name: string, said: readonly Statement[]) {
   const [first, another] = holdersOf(said)
-  const by = { station: first?.station || stationName(), claimed: first?.time || new Date().toISOString() }
+  const by = {
+    station: first?.station || store.stationName(),
+    claimed: first?.time || new Date().toISOString(),
+  }
   return { name, by, device: another === undefined ? (first?.device ?? undefined) : undefined }
 }
 
 /** What stations have found out about devices comes back to their records. */
-function addResults(directory: string, receipts: readonly Receipt[]): void {
-  const results = receipts.filter(({ result }) => result !== undefined)
+function addResults(directory: string, receipts: readonly store.Receipt[]): void {
   const found = Map.groupBy(
-    results.sort((one, other) => Date.parse(one.time) - Date.parse(other.time)),
+    receipts.filter(({ result }) => result !== undefined),
     ({ device }) => device ?? '',
   )
   for (const [device, results] of found) {
-    const record = recordOf(directory, device)
-    const known = new Set(resultsOf(directory, device).map(({ time, station }) => time + station))
+    const record = store.recordOf(directory, device)
+    const known = new Set(store.resultsOf(directory, device).map(({ time, station }) => time + station))
     for (const { iccid, result = 'fail', time, station, note } of results) {
       if (iccid !== record?.iccid || known.has(time + station)) continue
       known.add(time + station)
-      addResult(directory, device, { result, time, station, note })
+      store.addResult(directory, device, { result, time, station, note }, false)
     }
   }
 }
@@ -166,18 +147,20 @@ function addResults(directory: string, receipts: readonly Receipt[]): void {
  */
 function planOf(
   directory: string,
-  receipts: readonly Receipt[],
+  receipts: readonly store.Receipt[],
   targets: ReadonlyMap<string, string | undefined>,
 ): Plan {
-  const { unused, used, held, aside } = look(directory)
-  const own = new Set(identitiesOf(directory))
+  const { unused, used, held, aside } = store.look(directory)
+  const own = new Set(store.identitiesOf(directory))
   const here = resolve(directory)
   const moves = receipts.filter(({ to }) => to !== undefined)
   // A share has other paths elsewhere, and a backup may be older than the identity in a receipt. To put aside too much does no harm.
   const isFromHere = (each: Statement) => own.has(each.from ?? '') || each.directory === here
   const left = new Map(moves.filter(isFromHere).map((each) => [each.iccid, each]))
   const byFiles = used.flatMap((name) => saidByFile(directory, name) ?? [])
-  const recorded = records(directory).map((each) => ({ ...each, time: '', station: '', source: directory }))
+  const recorded = store
+    .records(directory)
+    .map((each) => ({ ...each, time: '', station: '', source: directory }))
   const said: Statement[] = [...receipts.filter(({ to }) => to === undefined), ...byFiles, ...recorded]
   // A record does not say when: it comes last.
   said.sort(
@@ -188,8 +171,8 @@ function planOf(
   const contradictions = { 'two devices': [], 'two profiles': [] }
   const lines: Plan['lines'] = { used: [], aside: [], missing: [], elsewhere: [], ...contradictions }
   const plan: Plan = { used: new Map(), aside: [], records: [], lines }
-  const known = new Set(used.map(iccidOf))
-  const free = new Map<string, string | Held>([...aside, ...unused].sort().map((name) => [name, name]))
+  const known = new Set(used.map(store.iccidOf))
+  const free = new Map<string, string | store.Held>([...aside, ...unused].sort().map((name) => [name, name]))
   for (const each of held) free.set(each.name, each)
   const lies = new Set(aside)
   const hasRecord = new Set(recorded.map(({ device }) => device))
@@ -197,7 +180,7 @@ function planOf(
     byFiles.map(({ iccid, device }) => [iccid, device]),
   )
   for (const [name, each] of free) {
-    const iccid = iccidOf(name) ?? ''
+    const iccid = store.iccidOf(name) ?? ''
     if (known.has(iccid)) continue
     const all = byIccid.get(iccid)
     const receipt = left.get(iccid)
@@ -212,8 +195,9 @@ function planOf(
     } else if (lies.has(name) || targets.has(name))
       lines.aside.push(`${iccid} was leaving for ${targets.get(name) ?? 'an unknown directory'}`)
   }
-  for (const name of free.keys()) known.add(iccidOf(name))
-  if (receipts.length > 0 && !receipts.some(({ iccid }) => known.has(iccid))) {
+  for (const name of free.keys()) known.add(store.iccidOf(name))
+  const isMeant = (each: store.Receipt) => known.has(each.iccid) || isFromHere(each) || each.to === here
+  if (receipts.length > 0 && !receipts.some(isMeant)) {
     const hint = 'check the directory; if all of its profiles came later, it needs no receipts'
     throw new Failure('no-profiles', `${directory} has none of the profiles that the receipts name`, hint)
   }
@@ -257,11 +241,11 @@ function holdersOf(said: readonly Statement[]): readonly Statement[] {
 
 /** @returns undefined if it is damaged: nobody knows who has that profile */
 function saidByFile(directory: string, name: string): Statement | undefined {
-  const used = readUsed(directory, usedName(name))
+  const used = store.readUsed(directory, store.usedName(name))
   if (typeof used === 'string') return undefined
   const { claimed: time = '', station = '', device = null } = used
-  const source = join(directory, usedName(name))
-  return { iccid: iccidOf(name) ?? '', device, time, station, source, again: true }
+  const source = join(directory, store.usedName(name))
+  return { iccid: store.iccidOf(name) ?? '', device, time, station, source, again: true }
 }
 
 const sourceOf = ({ station, source }: Pick<Statement, 'station' | 'source'>) =>

@@ -147,11 +147,14 @@ function decidePlace(directory: string, { device, iccid }: DeviceRecord, draft: 
 const RESULT = /^r(\d+)-/
 const numberOf = (name: string): number => Number(RESULT.exec(name)?.[1])
 
-/** Adds a result to the record of a device, as its last one. It is durable then. */
-export function addResult(directory: string, device: string, result: Result): void {
+/**
+ * Adds a result to the record of a device. It is durable then.
+ * @param isLast whether it comes after all others, whatever the clocks of the stations say
+ */
+export function addResult(directory: string, device: string, result: Result, isLast = true): void {
   const place = ownPlace(directory, device)
   if (place === undefined) throw new Error(`device ${device} has no record`)
-  const last = resultNames(namesIn(place)).at(-1)
+  const last = isLast ? resultNames(namesIn(place)).at(-1) : undefined
   const number = Math.max(Date.parse(result.time), last === undefined ? 0 : numberOf(last) + 1)
   const path = join(place, `r${number}-${newTag()}`)
   write(path, JSON.stringify(result))

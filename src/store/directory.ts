@@ -64,7 +64,7 @@ export {
   type Waiting,
   waitingIn,
 } from './incoming.ts'
-export { checkDirectory, knownIn, type Listing, listHeld, look, oddNames } from './listing.ts'
+export { knownIn, type Listing, listHeld, look, oddNames } from './listing.ts'
 export {
   type Held,
   iccidOf,

@@ -32,7 +32,7 @@ const ROUNDED = 1_000_000n
 /** In nanoseconds: ext4 gives the inode number of a removed file to the next one, such as its copy from a backup. */
 const REUSED = 100_000_000n
 
-/** In nanoseconds. FAT and exFAT have such times, in local time, and numbers that last until they are unmounted. */
+/** In nanoseconds. Such are the times of FAT and exFAT, in local time; their inode numbers last until they are unmounted. */
 const COARSE = 10_000_000n
 
 /** How many used files are looked into, the last ones: on a share, all would take minutes. */
@@ -51,16 +51,17 @@ const isId = (name: string) => /^[0-9a-f]{20}$/.test(name)
 const allIn = (directory: string): Identity[] =>
   namesIn(join(directory, IDENTITY))
     .filter(isId)
-    .flatMap((id) => parse(id, join(directory, IDENTITY, id)) ?? [])
+    .flatMap((id) => parse(directory, id) ?? [])
 
-function parse(id: string, path: string): Identity | undefined {
+function parse(directory: string, id: string): Identity | undefined {
+  const path = join(directory, IDENTITY, id)
   const now = lstatSync(path, { bigint: true, throwIfNoEntry: false })
   if (now === undefined) return undefined
   const { inode, birth, before } = fieldsOf(read(path))
   const said = typeof birth === 'string' && /^\d+$/.test(birth) ? BigInt(birth) : 0n
   const distance = said < now.birthtimeNs ? now.birthtimeNs - said : said - now.birthtimeNs
   // A file system that does not tell the time of birth says 0. What was made on a stick says nothing, or a coarse time.
-  const isKnown = birth !== '0' && now.birthtimeNs % COARSE !== 0n
+  const isKnown = birth !== '0' && now.birthtimeNs % COARSE !== 0n && !isOnFat(directory)
   const isCopied = isKnown && distance > (inode === String(now.ino) ? REUSED : ROUNDED)
   return { id, before: Array.isArray(before) ? before.map(String) : [], isCopied }
 }

@@ -86,10 +86,6 @@ export function oddNames({ others }: Pick<Listing, 'others'>): { names: string[]
   return { names: odd.sort().slice(0, MOST_NAMED), count: odd.length }
 }
 
-/** @throws {Failure} as `looking` */
-export const checkDirectory = (directory: string): void =>
-  looking(directory, () => opendirSync(directory).closeSync())
-
 /**
  * Does something with a directory of profiles, and words the errors of the system.
  * @throws {Failure} `no-profiles` if there is no such directory, `disk` if it can't be read

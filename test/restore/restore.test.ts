@@ -323,6 +323,28 @@ describe('what contradicts', () => {
   })
 })
 
+describe('receipts', () => {
+  test('are found under any name in a directory', async () => {
+    const directory = directoryOf([1, 2, 3])
+    const place = temporaryDirectory()
+    mkdirSync(join(place, 'november'))
+    for (const [n, name] of ['line-1.jsonl', 'line-2.jsonl.1', 'november/LINE-1.JSONL'].entries())
+      writeFileSync(join(place, name), readFileSync(fileOf(receipt(n + 1, `SN-${n + 1}`))))
+    writeFileSync(join(place, 'notes.txt'), 'line 2 was repaired')
+    await restored(directory, [place])
+    expect(shown(directory)).toEqual(['__1', '__2', '__3'])
+  })
+
+  test('of what came after the backup, all of it, are enough: the devices get nothing else', async () => {
+    const directory = directoryOf([1])
+    const from = identityOf(directory)
+    expect(await restored(directory, [fileOf(receipt(2, 'SN-2', { from }))])).toContain(
+      'missing: SN-2 has 2: station line-1, r.jsonl:1',
+    )
+    expect(recordOf(directory, 'SN-2')?.iccid).toBe(iccid(2))
+  })
+})
+
 describe('nothing is restored', () => {
   test('by receipts of other profiles, by none, or where there is nothing', async () => {
     const directory = directoryOf([1])

@@ -25,11 +25,11 @@ const MOVE = 'move/move.ts'
 const RESTORE = 'restore/restore.ts'
 const RUBBISH = 'store/rubbish.ts'
 
-const RELEASE = `  const held = listHeld(source).flatMap(({ move }) => move ?? [])
-  const noted = outgoingIn(source).map(({ id }) => id)
-  const identity = identityIn(target)
+const RELEASE = `  const held = store.listHeld(source).flatMap(({ move }) => move ?? [])
+  const noted = store.outgoingIn(source).map(({ id }) => id)
+  const identity = store.identityIn(target)
   for (const id of new Set([...held, ...noted])) {
-    if (!id.startsWith(\`\${identity}.\`) || isOpen(target, id)) continue
+    if (!id.startsWith(\`\${identity}.\`) || store.isOpen(target, id)) continue
     checkFinished(target, id)
 `
 
@@ -72,7 +72,7 @@ const MUTANTS: readonly Mutant[] = [
   {
     law: 'a claim is guarded, where two can win',
     file: 'store/guard.ts',
-    text: 'if (!this.#isNeeded) return true',
+    text: 'if (!this.#isNeeded || path === this.#place) return true',
     by: 'return true',
     families: ['handles fresh/1 next+next: A? B A', 'handles fresh/1 next+next: A? B? A B'],
   },
@@ -174,7 +174,7 @@ const MUTANTS: readonly Mutant[] = [
   {
     law: 'the source is flushed before the target gets anything',
     file: MOVE,
-    text: '  flushDirectory(source)\n  const texts',
+    text: '  store.flushDirectory(source)\n  const texts',
     by: '  const texts',
     families: [
       'unordered fresh/1 move: A?^0',
@@ -185,7 +185,7 @@ const MUTANTS: readonly Mutant[] = [
   {
     law: 'a list of a share may be old: what has come is removed by its tags',
     file: MOVE,
-    text: '  removeAll(places.map(({ held }) => held))\n',
+    text: '  store.removeAll(places.map(({ held }) => held))\n',
     by: '',
     families: ['sshfs fresh/1 move+move: A? B? A B', 'sshfs fresh/1 move+move: A?! B'],
   },
@@ -193,20 +193,20 @@ const MUTANTS: readonly Mutant[] = [
     law: 'an order is looked for after what is held for it',
     file: MOVE,
     text: RELEASE,
-    by: `  const open = ordersIn(target).map(({ id }) => id)\n${RELEASE.replace('isOpen(target, id)', 'open.includes(id)').replace('    checkFinished(target, id)\n', '')}`,
+    by: `  const open = store.ordersIn(target).map(({ id }) => id)\n${RELEASE.replace('store.isOpen(target, id)', 'open.includes(id)').replace('    checkFinished(target, id)\n', '')}`,
     families: ['ext4 fresh/1 move+back: B? A? B A'],
   },
   {
     law: 'whoever looks in vain has seen the target afterwards, and without the order',
     file: MOVE,
-    text: '    checkFinished(target, id)\n    await forget(source, id, undefined)\n    removeNote(source, id)\n    return 0\n',
-    by: '    await forget(source, id, undefined)\n    removeNote(source, id)\n    return 0\n',
+    text: '    checkFinished(target, id)\n    await forget(source, id, undefined)\n    store.removeNote(source, id)\n    return 0\n',
+    by: '    await forget(source, id, undefined)\n    store.removeNote(source, id)\n    return 0\n',
     families: ['ext4 fresh/1 move: A?%% A?%% A', 'ext4 fresh/1 move+move: A?%% A?%% A B'],
   },
   {
     law: 'what has come is looked for after the flush',
     file: MOVE,
-    text: "if (look(target).others.some((name) => name.startsWith(stagedName(id, given.by, '')))",
+    text: "if (store.look(target).others.some((name) => name.startsWith(store.stagedName(id, given.by, '')))",
     by: 'if (false',
     families: ['ext4 fresh/2 move2: A?% A?% A'],
   },
@@ -227,36 +227,36 @@ const MUTANTS: readonly Mutant[] = [
   {
     law: 'restore voids what calls hold in a backup',
     file: RESTORE,
-    text: '    await settle(directory, messages)\n',
+    text: '    await store.settle(directory, messages)\n',
     by: '',
     families: ['ext4 fresh/2 next+next: A?& A B'],
   },
   {
     law: 'restore puts aside what moves hold in a backup',
     file: RESTORE,
-    text: '    putAside(directory, moving)\n',
+    text: '    store.putAside(directory, moving)\n',
     by: '',
     families: ['ext4 fresh/2 move+nextT: A?& A B'],
   },
   {
     law: 'restore stores the answers of a backup first',
     file: RESTORE,
-    text: '    await finishAnswers(directory, messages)\n',
+    text: '    await store.finishAnswers(directory, messages)\n',
     by: '',
     families: ['ext4 fresh/1 store+next2: A?& A B'],
   },
   {
     law: 'restore makes the records that receipts name before it settles',
     file: RESTORE,
-    text: '    await makeRecords(directory, planOf(directory, receipts, targets).records)\n',
+    text: '    await store.makeRecords(directory, planOf(directory, receipts, targets).records)\n',
     by: '',
     families: ['ext4 fresh/3 deviceD+deviceD: A?& B'],
   },
   {
     law: 'a restored directory is used by nobody before its end',
     file: RESTORE,
-    text: '    putAside(directory, moving)\n',
-    by: '    renewIdentity(directory)\n    putAside(directory, moving)\n',
+    text: '    store.putAside(directory, moving)\n',
+    by: '    store.renewIdentity(directory)\n    store.putAside(directory, moving)\n',
     families: ['ext4 backup/3 restore+next: A?! B'],
   },
   {
