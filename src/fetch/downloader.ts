@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import pLimit from 'p-limit'
 import pRetry, { type RetryContext } from 'p-retry'
-import { Failure } from '../failure.ts'
+import { errnoOf, Failure } from '../failure.ts'
 import { type Batch, pauseFailure, repeated } from '../service/answer.ts'
 import { CallFailure } from '../service/call-failure.ts'
 import type { Client } from '../service/client.ts'
@@ -26,7 +26,7 @@ export interface Work {
 export class Tally {
   /** New, and in the directory under their names. */
   stored = 0
-  /** They were there before, and are left as they are. */
+  /** Received, and already there: left as they are. */
   known = 0
   /** On the disk: the next call gives them their names. */
   putAside = 0
@@ -40,8 +40,6 @@ export class Tally {
   brokenProfiles = 0
   /** Why it ended early. undefined if it is complete, or if the service sends nothing more. */
   failure: unknown
-  /** Why the last request failed, if none has been answered since. */
-  trouble: CallFailure | undefined
 }
 
 /** While a disk is full, it is tried again after this time. */
@@ -86,7 +84,6 @@ export async function download(work: Work, tally: Tally): Promise<void> {
 
   function onFailedAttempt({ error, attemptNumber, retryDelay }: RetryContext): void {
     if (!(error instanceof CallFailure && planner.isWorthAnotherTry(plan, error, attemptNumber))) throw error
-    tally.trouble = error
     const ms = Math.max(retryDelay, planner.waitMs(plan, performance.now()))
     work.notePause(`${error.message}, try ${attemptNumber + 1} follows`, ms)
   }
@@ -101,7 +98,6 @@ export async function download(work: Work, tally: Tally): Promise<void> {
     tally.requests++
     try {
       const batch = await client.ask(asked, abort)
-      tally.trouble = undefined
       follow(planner.afterAnswer(plan, sent, batch.limit, performance.now()))
       // Whatever ends the download, what has arrived is stored.
       begin(store(id, asked, batch))
@@ -153,15 +149,18 @@ export async function download(work: Work, tally: Tally): Promise<void> {
   async function keep(id: string, profiles: Batch['profiles']): Promise<number> {
     for (let tries = 0; ; tries++) {
       try {
-        const { stored } = await receive(directory, id, profiles, known)
-        tally.stored += stored.length
-        tally.known += profiles.length - stored.length
-        return stored.length
+        // An answer may bring a profile twice.
+        const stored = new Set((await receive(directory, id, profiles, known)).stored).size
+        tally.stored += stored
+        tally.known += profiles.length - stored
+        return stored
       } catch (error) {
         if (!(error instanceof NotStored)) throw error
+        // A limit of the size of files does not pass while this call waits.
+        const isLost = !error.isPutAside && (stop.aborted || errnoOf(error.cause) === 'EFBIG')
         if (error.isPutAside) tally.putAside += profiles.length
-        else if (stop.aborted) tally.lost.push(...profiles.map(({ iccid }) => iccid))
-        if (error.isPutAside || stop.aborted) throw error
+        if (isLost) tally.lost.push(...profiles.map(({ iccid }) => iccid))
+        if (error.isPutAside || isLost) throw error
         const what = `${several(profiles.length, 'profile')} that are paid for are only in memory until there is room`
         if (tries === 0) messages.warn(`${error.message}: ${what}; ${error.hint}`)
         unstored++

@@ -118,10 +118,10 @@ export function viewOf(count: number, tally: Pick<Tally, 'stored'>, messages: Me
  */
 function conclude(order: Order, count: number, tally: Tally, seconds: number): void {
   const { directory, messages, stock, stop } = order
-  const { stored, known, putAside, lost, broken, requests, failure, trouble } = tally
+  const { stored, known, putAside, lost, broken, requests, failure } = tally
   if (known > 0) messages.warn(`left unchanged: ${several(known, 'profile')} already in ${directory}`)
   const up = `up to ${several(tally.brokenProfiles, 'profile')} may have been allocated and not received`
-  if (broken > 0)
+  if (tally.brokenProfiles > 0)
     messages.warn(
       `${several(broken, 'request')} failed after ${broken === 1 ? 'it was' : 'they were'} sent: ${up}; ask the service provider for them`,
     )
@@ -136,9 +136,8 @@ function conclude(order: Order, count: number, tally: Tally, seconds: number): v
   const left = Math.max(0, count - stored - putAside)
   const rest =
     stock === undefined ? `then order the ${left} that are missing` : 'then run the same command again'
-  const last = trouble === undefined ? '' : `: ${trouble.message}`
   if (stop.aborted && (failure === undefined || lost.length > 0))
-    throw new Failure('interrupted', `interrupted: ${summary}${last}`, rest)
+    throw new Failure('interrupted', `interrupted: ${summary}`, rest)
   const none = { outcome: 'no-profiles' } as const
   const cause =
     failure ?? new CallFailure('the service has no more profiles', 'ask the service provider for more', none)

@@ -1,6 +1,5 @@
 /**
- * Plans a download: how many profiles the next request asks for, how many requests run at once, and what is tried again.
- * A plan is a value: pure functions make the next one from an answer or a failure. A request remembers the plan that it
+ * Plans a download: pure functions make the next plan from an answer or a failure. A request remembers the plan that it
  * was sent with (`sent`), so that requests that run at once and fail together count as one. Times are in milliseconds.
  */
 import type { CallFailure } from '../service/call-failure.ts'

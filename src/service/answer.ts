@@ -1,5 +1,4 @@
 /** Reads an answer of the service: the profiles in it, or why there are none. */
-import { constants, gunzipSync } from 'node:zlib'
 import { UnusableProfile } from '../failure.ts'
 import { iccidDigits } from '../profile/iccid.ts'
 import { parseJson, type StoredProfile, storedProfile } from '../profile/stored.ts'
@@ -24,34 +23,20 @@ export interface Batch {
 }
 
 /** Forty times as much as 1000 profiles. A service may send more than it was asked for, and all of that is paid. */
-const LARGEST = 32 * 1024 * 1024
+export const LARGEST = 32 * 1024 * 1024
 
-/** How much of an error text is read, and how much of that is shown. */
-const READ = 16 * 1024
-const SHOWN = 200
+/** How much of an error text is looked at, and how much of that is shown. */
+const [READ, SHOWN] = [16 * 1024, 200]
 
 const OPERATOR =
   'check the URL of the service, and try again later; if that does not help, tell the operator of the service'
 const PAGE =
   'the service sends no web pages: the URL is wrong, or a proxy or a login page has answered in place of the service'
 
-/** What another success status brings is paid for, too. Only 204 (No Content) brings nothing. */
-const isSuccess = (status: number): boolean => status >= 200 && status < 300 && status !== 204
+/** What another success status than 200 brings is paid for, too. */
+const isSuccess = (status: number): boolean => status >= 200 && status < 300
 
-/**
- * Reads a body, or the beginning of an error text.
- * @param parts collects what has arrived, also if the connection breaks
- */
-export async function readBody(status: number, body: AsyncIterable<Buffer>, parts: Buffer[]): Promise<void> {
-  let size = 0
-  for await (const part of body) {
-    parts.push(part)
-    size += part.length
-    if (size > READ && !isSuccess(status)) return
-    if (size > LARGEST)
-      throw new CallFailure('the answer is larger than 32 MB', OPERATOR, { mayHaveAllocated: true })
-  }
-}
+export const tooLarge = () => new CallFailure('the answer is larger than 32 MB', OPERATOR)
 
 /** @throws {CallFailure} if it has no list of profiles */
 export function readAnswer(answer: Answer, url: URL): Batch {
@@ -59,11 +44,11 @@ export function readAnswer(answer: Answer, url: URL): Batch {
   const sign = status < 429 ? cacheSign(headers) : undefined
   if (sign !== undefined) throw repeated(`the answer is from a cache (${sign})`)
   if (!isSuccess(status)) throw statusFailure(answer, url)
-  const text = textOf(body)
-  const { profiles: list } = (parse(text) ?? {}) as { profiles?: unknown }
+  const text = body.toString('utf8')
+  // RFC 8259 8.1: a parser may ignore a byte order mark.
+  const { profiles: list } = (parseJson(text.replace(/^\ufeff/, '')) ?? {}) as { profiles?: unknown }
   if (Array.isArray(list)) return { ...entriesIn(list), limit: readLimit(status, headers) }
-  // No part of a list begins like this.
-  if (/^\s*</.test(text)) throw new CallFailure(`the answer is a web page${shown(answer)}`, PAGE)
+  if (isWebPage(body)) throw new CallFailure(`the answer is a web page${shown(answer)}`, PAGE)
   const what = `the answer is not JSON with a list named "profiles"${shown(answer)}`
   throw new CallFailure(what, OPERATOR, { mayHaveAllocated: true, profiles: profilesIn(body) })
 }
@@ -93,19 +78,6 @@ function cacheSign(headers: Headers): string | undefined {
   return name && `${name}: ${String(headers[name]).slice(0, SHOWN)}`
 }
 
-/** What a gateway has compressed, although nobody has asked for it, is readable as well, also if it is cut off. */
-function textOf(body: Buffer): string {
-  try {
-    const options = { finishFlush: constants.Z_SYNC_FLUSH, maxOutputLength: LARGEST }
-    return (body[0] === 0x1f && body[1] === 0x8b ? gunzipSync(body, options) : body).toString('utf8')
-  } catch {
-    return body.toString('utf8')
-  }
-}
-
-/** RFC 8259 8.1: a parser may ignore a byte order mark. */
-const parse = (text: string): unknown => parseJson(text.startsWith('\ufeff') ? text.slice(1) : text)
-
 /** Checks each entry on its own, so that a bad one does not lose the good ones. */
 function entriesIn(list: readonly unknown[]): Omit<Batch, 'limit'> {
   const profiles: StoredProfile[] = []
@@ -124,58 +96,50 @@ function entriesIn(list: readonly unknown[]): Omit<Batch, 'limit'> {
   return { profiles, refused }
 }
 
+/** Larger than any entry. What holds many entries is not parsed again. */
+const LARGEST_ENTRY = 64 * 1024
 /** A string of JSON, which may have braces in it, or a brace. */
 const TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}]/gs
 
-/** Larger than any entry. What holds many entries is not parsed again. */
-const LARGEST_ENTRY = 64 * 1024
-
 /** Returns the profiles of an answer that broke off, or is no list: each object that is complete and is a profile. */
 export function profilesIn(body: Buffer): readonly StoredProfile[] {
-  const text = textOf(body)
+  const text = body.toString('utf8')
   const begins: number[] = []
   const objects: unknown[] = []
   for (const { 0: token, index } of text.matchAll(TOKEN)) {
     if (token === '{') begins.push(index)
     const begin = token === '}' ? begins.pop() : undefined
     if (begin !== undefined && index - begin < LARGEST_ENTRY)
-      objects.push(parse(text.slice(begin, index + 1)))
+      objects.push(parseJson(text.slice(begin, index + 1)))
   }
   return entriesIn(objects).profiles
 }
 
-/** The beginning of a text, without the API key. The service never sends a web page; the title of one says enough. */
-function shown({ headers, body, hide }: Answer): string {
+/** The beginning of a text, without the API key. The title of a web page says enough. */
+function shown({ body, hide }: Answer): string {
   const start = body.toString('utf8', 0, READ)
   // Where the text was cut there may be a part of the API key, which is not found.
   const hidden = hide(start).slice(0, body.length > READ ? -READ / 4 : undefined)
-  const text = isWebPage(headers, body) ? (/<title\b[^>]*>([^<]*)<\/title/i.exec(hidden)?.[1] ?? '') : hidden
+  const text = isWebPage(body) ? (/<title\b[^>]*>([^<]*)<\/title/i.exec(hidden)?.[1] ?? '') : hidden
   const line = text.replace(/\r?\n\s*/g, ' ').trim()
   return line === '' ? '' : `: ${Array.from(line).slice(0, SHOWN).join('')}`
 }
 
-const isWebPage = (headers: Headers, body: Buffer): boolean =>
-  /\bx?html\b/i.test(String(headers['content-type'])) ||
-  /^\s*<(?:!doctype|html|\?xml)/i.test(body.toString('utf8', 0, SHOWN))
-
-/** Where the service is, on any host. */
-const USUAL = '/sims/profiles'
+/** Neither a list of profiles nor a text of the service begins like this. */
+const isWebPage = (body: Buffer): boolean => /^\s*</.test(body.toString('utf8', 0, SHOWN))
 
 function statusFailure(answer: Answer, url: URL): CallFailure {
   const { status, headers, body, hide } = answer
   const failure = (what: string, hint: string, traits = {}) =>
     new CallFailure(`${what} (${status})${shown(answer)}`, hint, traits)
   if (status === 401 || status === 403) {
-    const other = status === 403 ? '; or check the URL of the service: another place may answer 403 too' : ''
-    const hint = `use an API key for SoftSIM profiles${other}`
+    const hint = `use an API key for SoftSIM profiles${status === 403 ? '; or check the URL of the service' : ''}`
     return failure('the service does not accept the API key', hint, { outcome: 'api-key' })
   }
-  if (status === 404 && isWebPage(headers, body))
-    return failure('there is no profile service at this address', PAGE)
+  if (status === 404 && isWebPage(body)) return failure('there is no profile service at this address', PAGE)
   if (status === 404) {
-    const other = url.pathname === USUAL ? '' : `, or none at ${url.pathname}, which is usually ${USUAL}`
     const hint = 'ask the service provider for more; if your account has some, check the URL of the service'
-    return failure(`the service has no more profiles${other}`, hint, { outcome: 'no-profiles' })
+    return failure('the service has no more profiles', hint, { outcome: 'no-profiles' })
   }
   if (status === 407) return proxyRefusal(status, headers)
   const limit = readLimit(status, headers)
@@ -188,17 +152,15 @@ function statusFailure(answer: Answer, url: URL): CallFailure {
     const hint = 'if you trust that address, give it as the URL of the service; the key was not sent there'
     return new CallFailure(`the service redirects to ${hide(origin + pathname)} (${status})`, hint)
   }
-  // With 502, 504 or a status of its own, a gateway reports a request that it passed on and lost. A service that
-  // failed may have allocated profiles first. Only an answer that says when to retry means that nothing was started;
-  // so do: not implemented, HTTP version not supported, network authentication required (RFC 9110 15.6, RFC 6585 6).
+  // A gateway may have passed the request on, and a service that failed may have allocated profiles first. Nothing was
+  // started if the answer says when to retry, or what is not supported (RFC 9110 15.6, RFC 6585 6).
   const isPutOff = status === 503 && headers['retry-after'] !== undefined
   const isLost = status >= 500 && ![501, 505, 511].includes(status)
   return new CallFailure(`the service answered ${status}${shown(answer)}`, OPERATOR, {
     limit,
     // 408: the request took too long to arrive, as on a slow line.
     isPassing: isLost || status === 408,
-    // A success without a list (204): the service has probably allocated profiles.
-    mayHaveAllocated: status === 204 || (isLost && !isPutOff),
+    mayHaveAllocated: isLost && !isPutOff,
   })
 }
 

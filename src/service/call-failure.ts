@@ -31,30 +31,22 @@ export class CallFailure extends Failure {
 
 const ADD_CA = 'if a proxy or a test service uses its own CA, set NODE_EXTRA_CA_CERTS to the file of that CA'
 const CLOCK = 'check the clock of this machine; if it is right, tell the operator of the service'
-const STRONGER =
-  'ask whoever runs the service, or the proxy that replaces its certificate, for a stronger one'
-
-/** By Node's error code, or by OpenSSL's message if there is no code. */
-const CERTIFICATE: readonly (readonly [sign: RegExp, problem: string, hint: string])[] = [
-  [/^CERT_HAS_EXPIRED$/, 'has expired', CLOCK],
-  [/^CERT_NOT_YET_VALID$/, 'is not valid yet', CLOCK],
-  [/^ERR_TLS_CERT_ALTNAME_INVALID$/, 'is for another host', 'check the host in the URL of the service'],
-  [/^DEPTH_ZERO_SELF_SIGNED_CERT$/, 'is self-signed', ADD_CA],
-  [/^SELF_SIGNED_CERT_IN_CHAIN$/, 'is issued by an unknown root CA', ADD_CA],
-  [/^UNABLE_TO_(?:GET_ISSUER|VERIFY_LEAF)/, 'is issued by an unknown CA', ADD_CA],
-  [/ too weak$/, 'is too weak', STRONGER],
-]
+const CERTIFICATE: Readonly<Record<string, readonly [problem: string, hint: string]>> = {
+  CERT_HAS_EXPIRED: ['has expired', CLOCK],
+  CERT_NOT_YET_VALID: ['is not valid yet', CLOCK],
+  ERR_TLS_CERT_ALTNAME_INVALID: ['is for another host', 'check the host in the URL of the service'],
+  DEPTH_ZERO_SELF_SIGNED_CERT: ['is self-signed', ADD_CA],
+  SELF_SIGNED_CERT_IN_CHAIN: ['is issued by an unknown root CA', ADD_CA],
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: ['is issued by an unknown CA', ADD_CA],
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: ['is issued by an unknown CA', ADD_CA],
+}
 
 /** PEER is the service or, through a proxy, one of both. */
 const PASSING: Readonly<Record<string, string>> = {
   EAI_AGAIN: "the host name of PEER can't be resolved",
   ECONNREFUSED: 'PEER refuses the connection',
   ECONNRESET: 'the connection to PEER was reset',
-  EHOSTUNREACH: 'PEER is unreachable',
-  ENETUNREACH: 'the network is unreachable',
-  // Windows and macOS also say this without a network.
   ENOTFOUND: 'the host name of PEER is unknown',
-  EPIPE: 'the connection to PEER was closed',
   ETIMEDOUT: 'the connection to PEER timed out',
   UND_ERR_BODY_TIMEOUT: 'the answer stopped arriving',
   UND_ERR_CONNECT_TIMEOUT: 'PEER did not accept the connection in time',
@@ -63,51 +55,36 @@ const PASSING: Readonly<Record<string, string>> = {
   UND_ERR_SOCKET: 'the connection to PEER was closed',
 }
 
-export const isUnknownCa = (error: unknown): boolean => certificateIn(innermost(error))?.[2] === ADD_CA
+export const isUnknownCa = (error: unknown): boolean => CERTIFICATE[innermost(error).code]?.[1] === ADD_CA
 
-const certificateIn = (inner: ReturnType<typeof innermost>) =>
-  CERTIFICATE.find(([sign]) => sign.test(inner.code || inner.message))
-
-/**
- * @param traits what is known beside the error: whether anything was sent
- * @param variable the one that names the proxy, if the request goes through one
- */
-export function networkFailure(error: unknown, traits: Traits, url: URL, variable?: string): CallFailure {
-  const inner = innermost(error)
-  const { code, name, message } = inner
+/** @param variable the one that names the proxy, if the request goes through one */
+export function networkFailure(error: unknown, traits: Traits, variable?: string): CallFailure {
+  const { code, message } = innermost(error)
   const peer = variable === undefined ? 'the service' : `the proxy in ${variable} or the service`
-  const [, problem, remedy = ''] = certificateIn(inner) ?? []
-  if (problem !== undefined) {
-    const file = process.env['NODE_EXTRA_CA_CERTS']
-    const more = remedy === ADD_CA && file ? `; ${file}, which it names now, does not have it` : ''
-    const what = `the certificate of ${peer} ${problem} (${code || message})`
-    return new CallFailure(what, remedy + more, traits, error)
-  }
-  const isOther = /^E(?:ADDR|CONN|HOST|NET)/.test(code)
+  const [problem, remedy = ''] = CERTIFICATE[code] ?? []
+  if (problem !== undefined)
+    return new CallFailure(`the certificate of ${peer} ${problem} (${code})`, remedy, traits, error)
+  const isOther = /^E(?:ADDR|CONN|HOST|NET|PIPE)/.test(code)
   const passing = PASSING[code] ?? (isOther ? 'the connection to PEER failed' : undefined)
   const isPassing = passing !== undefined
   const isTls = code === 'EPROTO' || code.startsWith('ERR_SSL_')
-  const other = isTls ? `the TLS connection to PEER failed (${code})` : `the request failed: ${message}`
-  const words = name === 'HTTPParserError' ? 'PEER sent an invalid HTTP response' : other
+  const words = isTls ? `the TLS connection to PEER failed (${code})` : `the request failed: ${message}`
   const what = (isPassing ? `${passing} (${code})` : words).replace('PEER', peer)
   const isRefused = code === 'ECONNREFUSED' || code === 'ENOTFOUND'
-  return new CallFailure(what, hintOn(code, url, variable), { ...traits, isPassing, isRefused }, error)
+  return new CallFailure(what, hintOn(variable), { ...traits, isPassing, isRefused }, error)
 }
 
-function hintOn(code: string, url: URL, variable: string | undefined): string {
+function hintOn(variable: string | undefined): string {
   if (variable !== undefined && /^https:/i.test(process.env[variable] ?? ''))
     return `${variable} names its proxy with https://, and most proxies take http://: try that, and check host and port`
-  if (variable !== undefined)
-    return `check ${variable}, whether that proxy is running, and the URL of the service`
-  // A port for TLS closes a connection that begins with anything else.
-  const isClosed = url.protocol === 'http:' && (code === 'ECONNRESET' || code === 'UND_ERR_SOCKET')
-  return `check the URL of the service and the network of this machine${isClosed ? '; does this port need https?' : ''}`
+  const place = variable === undefined ? '' : `${variable}, whether that proxy is running, `
+  return `check ${place}the URL of the service, and the network of this machine`
 }
 
 /** undici wraps the errors of sockets. The innermost error with a code says most. */
-function innermost(error: unknown): { code: string; name: string; message: string } {
-  const { code, name = '', message = String(error), cause } = (error ?? {}) as Partial<NodeJS.ErrnoException>
-  const own = { code: typeof code === 'string' ? code : '', name, message }
+function innermost(error: unknown): { code: string; message: string } {
+  const { code, message = String(error), cause } = (error ?? {}) as Partial<NodeJS.ErrnoException>
+  const own = { code: typeof code === 'string' ? code : '', message }
   const inner = cause === undefined ? own : innermost(cause)
   return inner.code !== '' || own.code === '' ? inner : own
 }

@@ -2,11 +2,11 @@
 import { isIP } from 'node:net'
 import { setImmediate as turn } from 'node:timers/promises'
 import { getCACertificates, setDefaultCACertificates } from 'node:tls'
-import { Agent, type buildConnector, type Dispatcher, EnvHttpProxyAgent, Pool, request } from 'undici'
+import { Agent, type buildConnector, type Dispatcher, EnvHttpProxyAgent, Pool } from 'undici'
 import { UsageError } from '../failure.ts'
 import { hiding } from '../secret.ts'
 import { several } from '../words.ts'
-import { type Answer, type Batch, profilesIn, readAnswer, readBody } from './answer.ts'
+import { type Answer, type Batch, LARGEST, profilesIn, readAnswer, tooLarge } from './answer.ts'
 import { CallFailure, isUnknownCa, networkFailure, proxyRefusal } from './call-failure.ts'
 
 /** In milliseconds. The total time is not limited: to give up an answer that still arrives only costs profiles. */
@@ -17,15 +17,6 @@ const LIMITS = {
   silence: 180_000,
   /** How long a connection without a request stays open. One that a server closes just then makes profiles look lost. */
   idle: 1000,
-}
-
-/** An answer of a cache would give two devices one identity. */
-const FIXED = {
-  ...{
-    'content-type': 'application/json',
-    'accept-encoding': 'identity',
-    'cache-control': 'no-store, no-cache',
-  },
 }
 
 type Trace = (level: 2 | 3, text: string) => void
@@ -39,41 +30,65 @@ export type Client = ReturnType<typeof clientOf>
 export function clientOf(url: URL, apiKey: string, trace: Trace, limits = LIMITS) {
   const { dispatcher, proxyInUse } = wayTo(url, limits)
   const hide = hiding(apiKey)
+  const fixed = {
+    ...{ origin: url.origin, path: url.pathname + url.search, method: 'GET' as const },
+    // Without this, undici would close the connection after a GET with a body.
+    reset: false,
+    headers: {
+      'content-type': 'application/json',
+      'accept-encoding': 'identity',
+      // An answer of a cache would give two devices one identity.
+      'cache-control': 'no-store, no-cache',
+      authorization: apiKey,
+    },
+  }
 
   async function send(count: number, signal: AbortSignal): Promise<Answer> {
     // Storing may have held up the event loop for seconds. Only in its next turn undici sees which connections have been
     // idle for too long, and which the service has closed: a request on one of them counts as sent, and as lost.
     await turn()
     const parts: Buffer[] = []
-    const sending = { hasBegun: false }
-    const { promise: aborted, reject: abort } = Promise.withResolvers<never>()
-    signal.addEventListener('abort', abort, { once: true })
+    let [hasBegun, size] = [false, 0]
+    let head: Pick<Answer, 'status' | 'headers'> = { status: 0, headers: {} }
+    const { promise: answered, resolve, reject } = Promise.withResolvers<unknown>()
+    const handler: Dispatcher.DispatchHandler = {
+      onRequestStart(controller) {
+        // A request that was called off while it waited for a connection ends here, unsent.
+        if (signal.aborted) controller.abort(new Error('interrupted'))
+        hasBegun = !signal.aborted
+      },
+      onResponseStart(_, status, headers) {
+        head = { status, headers }
+      },
+      onResponseData(controller, part) {
+        parts.push(part)
+        size += part.length
+        if (size > LARGEST) controller.abort(tooLarge())
+      },
+      onResponseEnd: resolve,
+      onResponseError: (_, error) => reject(error),
+    }
+    signal.addEventListener('abort', reject)
     const began = performance.now()
     trace(2, `asking ${url.origin}${url.pathname} for ${several(count, 'profile')}`)
     try {
-      const asking = request(url, {
-        // Without `reset`, undici would close the connection after a GET with a body.
-        ...{ dispatcher: dispatcher.compose(noting(sending)), method: 'GET', reset: false, signal },
-        headers: { ...FIXED, authorization: apiKey },
-        body: JSON.stringify({ count }),
-      })
-      // undici itself notices the signal only once there is a connection.
-      const { statusCode: status, headers, body } = await Promise.race([asking, aborted])
-      await readBody(status, body, parts)
+      signal.throwIfAborted()
+      dispatcher.dispatch({ ...fixed, body: JSON.stringify({ count }) }, handler)
+      await answered
       // Only now undici frees the connection, and begins to count how long it is idle.
       await turn()
-      const whole = Buffer.concat(parts)
-      trace(2, `answered ${status}, ${whole.length} bytes, ${Math.round(performance.now() - began)} ms`)
-      trace(3, `headers ${JSON.stringify(headers)}`)
-      return { status, headers, body: whole, hide }
+      const body = Buffer.concat(parts)
+      trace(2, `answered ${head.status}, ${size} bytes, ${Math.round(performance.now() - began)} ms`)
+      trace(3, `headers ${JSON.stringify(head.headers)}`)
+      return { ...head, body, hide }
     } catch (error) {
-      if (error instanceof CallFailure && parts.length === 0) throw error
-      const traits = { mayHaveAllocated: sending.hasBegun, profiles: profilesIn(Buffer.concat(parts)) }
+      if (error instanceof CallFailure && size === 0) throw error
+      const traits = { mayHaveAllocated: hasBegun, profiles: profilesIn(Buffer.concat(parts)) }
       if (error instanceof CallFailure) throw new CallFailure(error.message, error.hint, traits)
       if (signal.aborted) throw new CallFailure('interrupted', 'try again', traits, error)
-      throw networkFailure(error, traits, url, proxyInUse())
+      throw networkFailure(error, traits, proxyInUse())
     } finally {
-      signal.removeEventListener('abort', abort)
+      signal.removeEventListener('abort', reject)
     }
   }
 
@@ -117,20 +132,6 @@ export function endpoint(text: string, version: string): URL {
   return url
 }
 
-/** Notes that a connection is about to send the request: from then on it may cost profiles. */
-const noting =
-  (sending: { hasBegun: boolean }): Dispatcher.DispatcherComposeInterceptor =>
-  (dispatch) =>
-  (options, handler) => {
-    const start = handler.onRequestStart?.bind(handler)
-    const onRequestStart = (controller: Dispatcher.DispatchController, context: unknown) => {
-      start?.(controller, context)
-      // A request that was called off while it waited for a connection ends here, unsent.
-      sending.hasBegun ||= !controller.aborted
-    }
-    return dispatch(options, Object.assign(handler, { onRequestStart }))
-  }
-
 /** Follows HTTPS_PROXY, ALL_PROXY, HTTP_PROXY and NO_PROXY. */
 function wayTo(url: URL, { connect, silence, idle }: typeof LIMITS) {
   // Per address of a host, Node's default of a quarter of a second gives up addresses that are only far away.
@@ -141,28 +142,25 @@ function wayTo(url: URL, { connect, silence, idle }: typeof LIMITS) {
   // Plain HTTP goes only to this machine, and therefore never through a proxy.
   const { variable, proxy } = url.protocol === 'http:' ? {} : chosenProxy()
   if (proxy === undefined) return { dispatcher: new Agent(options), proxyInUse: () => inUse }
-  const clientFactory = (origin: URL, given: { connect?: buildConnector.connector }) => {
-    const pool = new Pool(origin, { ...given, headersTimeout: connect })
+  const clientFactory = (origin: URL, given: { connect: buildConnector.connector }) => {
+    // TLS names no IP address (RFC 6066 3), and Node would warn of one. The certificate is checked against `host` then.
+    const connectTo: buildConnector.connector = (to, done) =>
+      given.connect({ ...to, ...(isIP(to.hostname) && { servername: '' }) }, done)
+    const pool = new Pool(origin, { connect: connectTo, headersTimeout: connect })
     const open = pool.connect.bind(pool) as (to: object) => Promise<Dispatcher.ConnectData>
     return Object.assign(pool, {
       async connect(to: object) {
         // NO_PROXY may say that no request comes here.
         inUse = variable
-        // TLS names no IP address (RFC 6066 3), and Node would warn of one.
-        const answer = await open(isIP(origin.hostname) ? { ...to, servername: '' } : to)
+        const answer = await open(to)
         if (answer.statusCode === 200) return answer
         answer.socket.on('error', () => {}).destroy()
         throw proxyRefusal(answer.statusCode, answer.headers, variable)
       },
     })
   }
-  const proxies = {
-    httpProxy: proxy,
-    httpsProxy: proxy,
-    connectTimeout: connect,
-    proxyTls: own,
-    clientFactory,
-  }
+  const tls = { connectTimeout: connect, proxyTls: own, requestTls: own }
+  const proxies = { httpProxy: proxy, httpsProxy: proxy, clientFactory, ...tls }
   return { dispatcher: new EnvHttpProxyAgent({ ...options, ...proxies }), proxyInUse: () => inUse }
 }
 

@@ -111,6 +111,24 @@ describe('what is paid for is stored', () => {
     expect(stderr).toContain(`stored 900 profiles in ${directory}, 895 more than ordered (1 request, `)
   })
 
+  test('a profile that an answer brings twice is one profile', async () => {
+    const twice: Fault = { kind: 'replace', profiles: [...many(3), ...many(3)] }
+    const { run, directory, asked } = await serviceThat({ faults: [twice] })
+    const { code, stderr } = await run({ count: 6 })
+    expect([code, unusedIn(directory).length, asked()]).toEqual([0, 6, [6, 3]])
+    expect(stderr).toContain(`left unchanged: 3 profiles already in ${directory}`)
+  })
+
+  test('a broken answer that brings all that was ordered costs nothing', async () => {
+    const { run, directory } = await serviceThat({ faults: [brokenList(nested, ',]}')] })
+    const { code, stderr } = await run({ count: 9 })
+    expect([code, unusedIn(directory).length, stderr.includes('may have been allocated')]).toEqual([
+      0,
+      9,
+      false,
+    ])
+  })
+
   const nested = many(9).map((each) => ({ ...each, meta: { tags: [{ a: '}' }] } }))
 
   test.each<[string, Fault, stored: number]>([

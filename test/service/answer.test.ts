@@ -1,4 +1,3 @@
-import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import { hiding } from '../../src/secret.ts'
 import { type Answer, profilesIn, readAnswer } from '../../src/service/answer.ts'
@@ -97,9 +96,8 @@ test('each entry is checked on its own, by the check that next has, and named if
   expect(refused.filter((each) => each.includes(`(ICCID ${iccid(3)})`))).toHaveLength(texts.length)
 })
 
-test('a byte order mark is ignored, and what a gateway has compressed is read', () => {
+test('a byte order mark is ignored', () => {
   expect(read(`\ufeff${listOf(GOOD)}`).profiles).toEqual([GOOD])
-  expect(read(gzipSync(listOf(GOOD)), { headers: { 'content-encoding': 'gzip' } }).profiles).toEqual([GOOD])
 })
 
 describe('what can not be read', () => {
@@ -132,7 +130,6 @@ describe('what can not be read', () => {
     ['is a bare list', JSON.stringify([GOOD, nested]), 2],
     ['has a profile a line', `${JSON.stringify(GOOD)}\n${JSON.stringify(nested)}\n`, 2],
     ['has a comma too many', `{"profiles":[${JSON.stringify(nested)},]}`, 1],
-    ['is compressed and breaks off', gzipSync(listOf(...Array(50).fill(GOOD))).subarray(0, -12), 40],
     ['is nothing', '', 0],
     ['is deep', '{"a":'.repeat(50_000), 0],
   ])('that %s: its complete profiles are kept', (_, body, count) => {
@@ -181,7 +178,7 @@ test('of an error page, the title is shown; of another text, its beginning, with
     failureOf(body, { status: 502, headers: { 'content-type': type } }).message
   expect(said('<html>\r\n<head><title>502 Bad\r\n Gateway</title>')).toMatch(/502: 502 Bad Gateway$/)
   expect(said('<p>down</p>', 'text/html; charset=utf-8')).toMatch(/answered 502$/)
-  expect(said(' <p>a < b\n', 'text/plain')).toMatch(/: <p>a < b$/)
+  expect(said(' a < b\n', 'text/plain')).toMatch(/: a < b$/)
   for (const text of [
     `<title>soft&#115;im-key-c0ffee</title>`,
     `${' '.repeat(199)}${KEY}`,
