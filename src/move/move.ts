@@ -32,7 +32,8 @@ export interface Move {
 export async function moveProfiles(move: Move): Promise<void> {
   const { source, target, messages } = move
   try {
-    store.look(source)
+    // The guard of a killed call keeps a profile from coming back.
+    store.removeRubbish(source, store.look(source), messages)
     if (move.isLost) return await forgetTarget(move)
     if (!move.isBack) store.makeTarget(target)
     for (const each of [source, target]) store.enter(each, messages, false)
@@ -72,7 +73,6 @@ async function begin(move: Move, source: string, receipt: store.ReceiptFile | un
   const listing = store.look(move.source)
   // After the look: what came by an order that is closed by now is written by nobody any more.
   await store.finishStick(move.source, messages)
-  store.removeRubbish(move.source, listing, messages)
   // What is put aside there may come home.
   const { unused, used, held } = store.look(move.target)
   const there = new Set([...unused, ...used, ...held.map(({ name }) => name)].map(store.iccidOf))
@@ -253,6 +253,9 @@ async function forget(source: string, id: string, given: store.Given | undefined
     guard.end()
   }
   store.flushDirectory(source)
+  if (heldBy(source, id).length === 0) return
+  const hint = 'run the same command again, on a share an hour after a killed call'
+  throw new Failure('disk', `other calls hold profiles of ${source}`, hint)
 }
 
 /** A call that was late may hold something for a move that is finished in the target: that did not come. */

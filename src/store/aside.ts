@@ -2,34 +2,22 @@
 
 import type { By } from './claims.ts'
 import { exists, flushDirectory, flushFiles, readText, remove, rename, write } from './files.ts'
-import { Guard } from './guard.ts'
 import { asideName, fieldsOf, type Held, newTag, pathIn, placesOf, usedName } from './names.ts'
 import { readUsed } from './state.ts'
 
 /**
  * Puts profiles aside, so that nobody hands them out. It is durable then.
  * @param all X of unused profiles, and what moves hold
- * @returns X of those that are aside now
  */
-export function putAside(directory: string, all: readonly (string | Held)[]): string[] {
-  const guard = new Guard(directory)
-  try {
-    return all
-      .filter((each) => {
-        const name = typeof each === 'string' ? each : each.name
-        const from = typeof each === 'string' ? pathIn(directory, each) : placesOf(directory, each).held
-        if (exists(pathIn(directory, usedName(name)))) {
-          // Rubbish beside a used file.
-          remove(from)
-          return false
-        }
-        return guard.isOn(name) && rename(from, pathIn(directory, asideName(name)))
-      })
-      .map((each) => (typeof each === 'string' ? each : each.name))
-  } finally {
-    guard.end()
-    flushDirectory(directory)
+export function putAside(directory: string, all: readonly (string | Held)[]): void {
+  for (const each of all) {
+    const name = typeof each === 'string' ? each : each.name
+    const from = typeof each === 'string' ? pathIn(directory, each) : placesOf(directory, each).held
+    // Beside a used file, it is rubbish.
+    if (exists(pathIn(directory, usedName(name)))) remove(from)
+    else rename(from, pathIn(directory, asideName(name)))
   }
+  flushDirectory(directory)
 }
 
 /** A profile that a receipt names as handed out. */

@@ -95,7 +95,7 @@ function takeOff(paths: readonly string[], action: (path: string) => void): void
 /** Leaves a directory that is not empty, and a name that is none. */
 export function removeEmpty(path: string): void {
   try {
-    takeOff([path], fs.rmdirSync)
+    patiently(() => takeOff([path], fs.rmdirSync))
   } catch (error) {
     if (errnoOf(error) === undefined) throw error
   }

@@ -35,6 +35,10 @@ export interface After {
   readonly more: readonly string[]
 }
 
+/** Whether a killed call has left the guard of a profile, which nobody gets then for an hour. */
+export const isGuarded = ({ outcome, error }: Result): boolean =>
+  outcome === 'disk' && error.includes('other calls hold')
+
 /** The different moves of all calls. */
 function movesOf({ calls, start }: Schedule): Move[] {
   const all = allCalls(start, calls).flatMap((name) => wantOf(name).moves ?? [])
@@ -105,6 +109,9 @@ async function aftermath(before: World, schedule: Schedule, receipts: readonly s
   for (const device of devicesOf(schedule)) await ask('device', device, program.next({ devices: [device] }))
   for (let times = 0; times < 2; times++) {
     world.now += RUBBISH_MS
+    // The guard of a killed call is rubbish by now.
+    if (times === 0 && asked.some(({ what, result }) => what === 'move' && isGuarded(result)))
+      more.push(...(await moveAgain(world, program, schedule, ask)))
     await ask('settle', '', program.settle(lots))
   }
   const quiet = placesOf(world.disk, lots)

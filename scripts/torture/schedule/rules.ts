@@ -1,6 +1,6 @@
 /** What must be true after a schedule. */
 import { iccid } from '../../../test/support/profiles.ts'
-import { type After, aftermathOf, lotsOf } from './aftermath.ts'
+import { type After, aftermathOf, isGuarded, lotsOf } from './aftermath.ts'
 import { type Call, callOf, type Print, type Result, type World } from './engine.ts'
 import {
   fieldsOf,
@@ -113,9 +113,9 @@ function* codes(its: Case, call: Call, at: number): Generator<Violation> {
   // A call that is killed does no harm to the others.
   if (hasFault({ ...faults, hasKill: false })) return
   if (TROUBLE.includes(outcome)) {
-    // A list that is old over sshfs says that an order is still there.
+    // A list that is old over sshfs says that an order is still there; a killed call has left a guard.
     const isOld = schedule.kind === 'sshfs' && error.includes("can't be read")
-    if (!faults.hasLongNap && !isOld) yield wrong('nothing failed')
+    if (!faults.hasLongNap && !isOld && !(faults.hasKill && isGuarded(result))) yield wrong('nothing failed')
     return
   }
   // A move takes what it gets, and the next one of the same call may find nothing. While a call stands still that has the
@@ -264,6 +264,8 @@ function* wrongRecords(whole: Whole): Generator<Violation> {
     const records = recordsIn(disk, lot)
     for (const { device, iccid: who } of records) {
       const used = fieldsOf(textOf(disk, `${lot}/__${who}.json`))
+      // Restore records a profile for its device that the backup has not got.
+      if (world.backup !== undefined && Object.keys(used).length === 0) continue
       if (used['device'] !== device)
         yield { rule: 'record', what: `${device} has ${who}: ${JSON.stringify(used)}` }
     }
@@ -286,6 +288,8 @@ function* failedLater(whole: Whole): Generator<Violation> {
     const isFine = outcome === 'done' || (what !== 'iccid' && outcome === 'no-profiles')
     const isExpected =
       (what === 'device' && isMistake(schedule, what, outcome)) ||
+      (faults.hasKill && isGuarded(result)) ||
+      (world.backup !== undefined && error.includes('its file is gone')) ||
       (outcome === 'unusable' && isContradiction(whole))
     if (!isFine && !isExpected) yield { rule: 'after', what: `${what} ${whose}: ${outcome}, ${error}` }
   }
