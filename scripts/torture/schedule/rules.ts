@@ -139,9 +139,9 @@ function wantedIn({ world, schedule: { start, calls } }: Case): number {
   const used = [...placesIn(world.disk, LOT).values()].flatMap(([place]) => place ?? [])
   const wanted = [...allCalls(start, []), ...calls].map((name, at) => {
     const call = world.calls[at - allCalls(start, []).length]
-    if (call?.state === 'dead')
-      return used.filter(({ fields }) => callOf(String(fields['claim'])) === call.id).length
     const { count = 0, moves = [], iccid: own } = wantOf(name)
+    if (call?.state === 'dead' && moves.length === 0)
+      return used.filter(({ fields }) => callOf(String(fields['claim'])) === call.id).length
     // What somebody names or takes home is not there for all.
     return own !== undefined || name === 'back' ? Number.POSITIVE_INFINITY : count + (moves[0]?.count ?? 0)
   })
