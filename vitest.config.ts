@@ -1,8 +1,18 @@
+import { globSync, readFileSync } from 'node:fs'
 import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 import { hostBinary } from './scripts/package/host.ts'
 
-const E2E = 'test/e2e/**/*.test.ts'
+/** What runs the program as a process. */
+const E2E = ['test/e2e/**/*.test.ts', 'test/stations/*.test.ts', 'test/docs/{commands,manual}.test.ts']
+
+/** Modules, timers and variables that a test replaces would be replaced for the next file, too. */
+const REPLACES = /\bvi\.(mock|spyOn|stub|use)/
+
+const APART = globSync('test/**/*.test.ts')
+  .filter((path) => REPLACES.test(readFileSync(path, 'utf8')))
+  .map((path) => path.replaceAll('\\', '/'))
+
 const given = process.env['SOFTSIM_BIN']
 
 /** What may differ where Node starts the program, and not the program Node: streams, signals, the environment. */
@@ -18,27 +28,32 @@ const nameOfTest = (name: string) => `test/e2e/${name}.test.ts`
 /** End-to-end tests on one build of the program, dist/softsim.cjs where none is named. */
 const endToEnd = (name: string, { binary, only }: { binary?: string; only?: string[] }) => ({
   extends: true as const,
-  // They have no module of the program in their own process: what one file has loaded does for all.
+  // They test no module of their own process: what one file has loaded does for all.
   test: {
     name,
-    include: only ? ['transcripts', ...only].map(nameOfTest) : [E2E],
+    include: only ? ['transcripts', ...only].map(nameOfTest) : E2E,
     isolate: false,
     setupFiles: 'test/support/after-file.ts',
     env: { ...(binary && { SOFTSIM_BIN: binary }), ...(only && { TRANSCRIPTS: only.join() }) },
   },
 })
 
-const unit = {
+/** Tests of modules. A process for each file takes longer than most of them: only those that need one have it. */
+const unit = (
+  name: string,
+  include: string[],
+  { exclude, isolate }: { exclude: string[]; isolate: boolean },
+) => ({
   extends: true as const,
-  test: {
-    name: 'unit',
-    include: ['test/**/*.test.ts'],
-    exclude: [E2E],
-    setupFiles: 'test/support/seed.ts',
-  },
-}
+  test: { name, include, exclude, isolate, setupFiles: 'test/support/seed.ts' },
+})
 
-const everything = [unit, endToEnd('bundle', { only: onNode }), endToEnd('binary', { binary: hostBinary })]
+const everything = [
+  unit('unit', ['test/**/*.test.ts'], { exclude: [...E2E, ...APART], isolate: false }),
+  unit('unit-apart', APART, { exclude: E2E, isolate: true }),
+  endToEnd('bundle', { only: onNode }),
+  endToEnd('binary', { binary: hostBinary }),
+]
 
 /** They take 10 s and more: at the end, all the others would wait for them. */
 const LONGEST = /\/(transcripts|misbehaving-services|order-of-steps|fixed|stations|completion)\.test\.ts$/
