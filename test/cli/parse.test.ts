@@ -64,13 +64,38 @@ describe('what is refused', () => {
     ['next -k a --key b', /^--key is given twice/],
     ['next a.pem', /^unexpected word: word 2 .*quotes$/],
     ['help next fetch', /^unexpected word: word 3 /],
-    ['fetch -n 0', /^the value of -n is not a whole number/],
+    ...[
+      'fetch -n 0',
+      'next -n=-5',
+      'next -n 1.5',
+      'fetch -n 1000000000',
+      ['fetch', '-n', '5\r'],
+      ['next', '-n', ''],
+    ].map(
+      (line) =>
+        [line, /^the value of -n is not a whole number from 1 to 999999999 \| for example: -n 100$/] as const,
+    ),
     ['fetch --stock 1.5', /^the value of --stock is not a whole number/],
     ['next --format xml', /^the value of --format is not hex, json or raw/],
-    ['next --iccid 123', /^the value of --iccid is not 18 to 20 digits/],
+    ...[['next', '--iccid', '8988 -n 2'], 'next --iccid ../x', 'next --iccid 123'].map(
+      (line) => [line, /^the value of --iccid is not 18 to 20 digits/] as const,
+    ),
+    [['next', '-i', 'profiles '], /^the value of -i begins or ends with a blank/],
+    [['fetch', '-a', 'two words'], /^the value of -a has a space or .* \| the service takes the key alone, /],
+    [['fetch', '-a', 'line\nbreak'], /^the value of -a has a line break in it/],
+    ['fetch -a "key1"', /^the value of -a has quotes in it \| remove them; /],
+    [
+      ['fetch', '-a', 'Authorization: key1'],
+      /^the value of -a begins with "Authorization" \| the service takes /,
+    ],
+    [['status', '-k', '-----BEGIN KEY-----'], /^-k needs a value \| .*-k=VALUE$/],
+    ['station --panel 0', /^the value of --panel is not a whole number/],
+    ['station --baud 9600x', /^the value of --baud is not a whole number/],
+    ['station --read ICCID', /^--read has no \(\.\.\.\) around the ICCID/],
+    ['station --read ((', /^the value of --read is not a regular expression/],
     ['next --receipt -', /^--receipt names a file/],
     ['fetch -a Bearer:x', /^the value of -a begins with "Bearer"/],
-  ])('%s', (line, expected) => expect(refused(line)).toMatch(expected))
+  ] as const)('%s', (line, expected) => expect(refused(line)).toMatch(expected))
 
   test('nothing of the line is repeated, but what softsim itself has named', () => {
     const word = fc.constantFrom('next', 'fetch', '-a', '-k', '-n', '--in', '-vv', '--', '-', '5', '=')

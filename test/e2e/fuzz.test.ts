@@ -36,7 +36,7 @@ test('any command line: a documented exit code, and no output unless it is 0', a
       // It is in the table for what nobody foresaw.
       expect(code).not.toBe(1)
     }),
-    { numRuns: 15 },
+    { numRuns: 10 },
   )
 })
 
