@@ -102,17 +102,7 @@ const START: Case[] = [
     typed: ['SN-1'],
     says: ['Station:     line-1b', '/stock, 5 unused', '/line.pem', '/line.jsonl', ...ok('SN-1')],
   },
-  refuses('a station whose name has a control character', [], 'SOFTSIM_STATION', {
-    env: { SOFTSIM_STATION: 'a\tb' },
-  }),
   refuses('neither port nor program', [], 'no port and no program is named', { port: [] }),
-  refuses('a port and a program', ['--port', '/dev/null'], 'a station has ports or a program, not both'),
-  refuses('a panel without slots', ['--panel', '0'], 'the value of --panel is not a whole number'),
-  refuses('a speed that is no number', ['--baud', '9600x'], 'the value of --baud is not a whole number'),
-  refuses('a frame without a place for it', ['--send', 'AT+SOFTSIM'], '--send has no %s for the profile'),
-  refuses('--read without a group', ['--read', 'ICCID'], '--read has no (...) around the ICCID'),
-  refuses('a pattern that is none', ['--read', '(('], 'the value of --read is not a regular expression'),
-  refuses('an answer of a port, with a program', ['--pass', 'OK'], '--pass, --fail and --baud are for ports'),
   refuses(
     'a receipt that can’t be written',
     ['--receipt', 'no/r.jsonl'],
@@ -122,16 +112,7 @@ const START: Case[] = [
     },
   ),
   refuses('a key that is missing', ['-k', 'no.pem'], "can't read the private key no.pem", { code: 4 }),
-  refuses('the key on standard input', ['-k', '-'], 'standard input is for serial numbers'),
   refuses('a directory that is missing', ['-i', 'nowhere'], 'directory nowhere does not exist', { code: 3 }),
-  refuses(
-    'a format of serial numbers that is none',
-    [],
-    'SOFTSIM_DEVICE_FORMAT is not a regular expression',
-    {
-      env: { SOFTSIM_DEVICE_FORMAT: '(' },
-    },
-  ),
   refuses(
     'a key of other profiles: one error',
     ['-k', 'other.pem'],
@@ -162,31 +143,30 @@ const START: Case[] = [
   },
 ]
 
+const NOT_SERIAL: [text: string, why: string][] = [
+  ...['yes', 'NO', 'Quit', 'help', 'SKIP'].map((word): [string, string] => [
+    word,
+    '. Nothing was programmed: to end the shift, type exit',
+  ]),
+  ['NOREAD', ': the scanner has read nothing. Nothing was programmed: '],
+  ['SN-2,SN-3', ': a list of serial numbers. Nothing was programmed: '],
+  ['00:00:00:00:00:00', ': what a script reads from an empty chip. Nothing was programmed: '],
+  ['C:/A123', ': a path. Nothing was programmed: '],
+]
+
 const SERIALS: Case[] = [
-  scans('a blank label', ['', 'SN-1'], { says: ['nothing was read', ...ok('SN-1')], given: 'SN-1 1' }),
-  ...['yes', 'NO', 'Quit', 'help', 'SKIP'].map((word) =>
-    scans(`${word} is not a serial number`, [word, 'SN-1'], {
+  scans(
+    'what is no serial number programs nothing, and the same device is asked for again',
+    ['', ...NOT_SERIAL.map(([text]) => text), 'SN-1', 'EXIT'],
+    {
       says: [
-        `${word} is no serial number. Nothing was programmed: to end the shift, type exit`,
+        'nothing was read',
+        ...NOT_SERIAL.map(([text, why]) => `${text} is no serial number${why}`),
         ...ok('SN-1'),
+        'End of the shift: 1 device passed',
       ],
-      given: 'SN-1 1',
-    }),
-  ),
-  scans('EXIT ends the shift, too', ['EXIT', 'SN-1'], {
-    says: ['End of the shift: 0 devices passed'],
-    given: '',
-  }),
-  ...[
-    ['NOREAD', 'the scanner has read nothing'],
-    ['SN-2,SN-3', 'a list of serial numbers'],
-    ['00:00:00:00:00:00', 'what a script reads from an empty chip'],
-    ['C:/A123', 'a path'],
-  ].map(([serial = '', why = '']) =>
-    scans(`${serial}: ${why}`, [serial, 'SN-1'], {
-      says: [`${serial} is no serial number: ${why}. Nothing was programmed: `, ...ok('SN-1')],
       ...{ given: 'SN-1 1', results: 'SN-1 pass' },
-    }),
+    },
   ),
   scans('what SOFTSIM_DEVICE_FORMAT does not describe', ['SN-X', 'SN-1'], {
     ...{ env: { SOFTSIM_DEVICE_FORMAT: 'SN-[0-9]' }, given: 'SN-1 1' },
@@ -200,12 +180,11 @@ const SERIALS: Case[] = [
       programmed: ['1 SN-1 #', '2 SN-2 #'],
     },
   ),
-  scans('the frame of a scanner, and blanks', ['\x02SN-1\x03', ' SN-2 ', '\x02SN-3\x03\r\n'], {
-    given: 'SN-1 1, SN-2 2, SN-3 3',
-  }),
-  scans('keys: backspace, and arrows that do nothing', ['SN-12\x7f', '\x1b[ASN-2\x1b[D'], {
-    given: 'SN-1 1, SN-2 2',
-  }),
+  scans(
+    'the frame of a scanner, and blanks; backspace, and arrows that do nothing',
+    ['\x02SN-1\x03', ' SN-2 ', '\x02SN-3\x03\r\n', 'SN-45\x7f', '\x1b[ASN-5\x1b[D'],
+    { given: 'SN-1 1, SN-2 2, SN-3 3, SN-4 4, SN-5 5' },
+  ),
   scans('two spellings: another device, with yes', ['SN-a', 'sn-a', 'no', 'SN-A', 'yes'], {
     says: [
       'sn-a and SN-a: another device? Type yes, or no: ',
@@ -230,8 +209,15 @@ const PASSED =
   'Device SN-1 has passed, at * on 20*-*-* *:*. Is it this device? Type yes to program it again, or no: '
 
 const SHIFT: Case[] = [
-  scans('one device after another', ['SN-1', 'SN-2'], {
-    says: [...ok('SN-1', 'SN-2'), 'End of the shift: 2 devices passed'],
+  scans('one device after another, and few profiles are left', ['SN-1', 'SN-2'], {
+    options: ['--low-stock', '4'],
+    says: [
+      'Profiles left: 5',
+      ...ok('SN-1'),
+      'WARNING: profiles left: 4. Fetch more.',
+      ...ok('SN-2'),
+      'End of the shift: 2 devices passed',
+    ],
     never: ['not passed'],
     ...{ results: 'SN-1 pass, SN-2 pass', programmed: ['1 SN-1 #', '1 SN-2 #'] },
   }),
@@ -271,10 +257,10 @@ const SHIFT: Case[] = [
     },
   }),
   scans(
-    'a device that has passed: the label of the next one answers the question',
-    ['SN-1', 'SN-1', 'SN-2'],
+    'a device that has passed: the label of the next one answers the question, and exit ends the shift',
+    ['SN-1', 'SN-1', 'SN-2', 'SN-2', 'exit'],
     {
-      says: [PASSED, ...ok('SN-2')],
+      says: [PASSED, ...ok('SN-2'), 'Device SN-2 has passed', 'End of the shift: 2 devices passed'],
       results: 'SN-1 pass, SN-2 pass',
     },
   ),
@@ -286,14 +272,6 @@ const SHIFT: Case[] = [
       programmed: ['1 SN-1 #', '1 SN-3 #', '2 SN-2 #'],
     },
   ),
-  scans('a device that has passed: exit ends the shift', ['SN-1', 'SN-1', 'exit'], {
-    says: ['End of the shift: 1 device passed'],
-    results: 'SN-1 pass',
-  }),
-  scans('few profiles are left', ['SN-1'], {
-    options: ['--low-stock', '4'],
-    says: ['Profiles left: 5', 'WARNING: profiles left: 4. Fetch more.'],
-  }),
   scans(
     'a panel: each device gets its own, and what the program says has its slot',
     ['SN-1', 'SN-2', 'SN-3'],
@@ -313,8 +291,7 @@ const SHIFT: Case[] = [
       },
     },
   ),
-  scans('an empty panel', ['skip', 'skip', 'SN-1', 'skip'], { options: PANEL, given: 'SN-1 1' }),
-  scans('a device twice in a panel', ['SN-1', 'SN-1', 'SN-2'], {
+  scans('an empty panel; a device twice in a panel', ['skip', 'skip', 'SN-1', 'SN-1', 'SN-2'], {
     ...{
       options: PANEL,
       says: ['Device SN-1 is in this panel already.'],
@@ -408,10 +385,10 @@ const LISTS: Case[] = [
     list: '\ufeffSN-1 \t\r\nSN-2\r\n\r\nSN-3',
     ...{ given: 'SN-1 1, SN-2 2, SN-3 3', says: ['End of the shift: 3 devices passed'] },
   },
-  { name: 'a list that says yes', list: 'SN-1\nSN-1\nyes\n', given: 'SN-1 1, SN-1 1' },
   {
-    name: 'a list with a device that has passed: the next one is programmed',
-    ...{ list: 'SN-1\nSN-1\nSN-2\n', given: 'SN-1 1, SN-2 2', says: [PASSED, ...ok('SN-2')] },
+    name: 'a list with a device that has passed, and one that says yes to that',
+    ...{ list: 'SN-1\nSN-1\nSN-2\nSN-2\nyes\n', given: 'SN-1 1, SN-2 2, SN-2 2' },
+    says: [PASSED, ...ok('SN-2'), 'Device SN-2 has passed', ...ok('SN-2')],
   },
   {
     name: 'a list with a device that fails',
@@ -446,12 +423,17 @@ const PORTS: Case[] = [
     port: [],
   }),
   refuses('a port that is no port', ['--port', '/dev/null'], '/dev/null is no serial port', { port: [] }),
-  refuses('a panel with ports', ['--panel', '2'], '--panel is for a program', { port: [''] }),
-  atPort('the answer that the device gives behind others', ['booting\r\nOK\r\n'], passes),
-  atPort('an answer without a line end', ['OK'], passes),
-  atPort('an answer that ends with CR alone', ['OK\r'], passes),
-  atPort('the answer of a shell with colours and a prompt', ['\x1b[1;32muart:~$ \x1b[mOK\r\n'], passes),
-  atPort('what the SoftSIM library says', ['<inf> SoftSIM fully provisioned\r\n'], passes),
+  {
+    name: 'answers behind others, without a line end, with CR alone, with colours and a prompt, of the SoftSIM library',
+    port: [
+      ...['booting\r\nOK\r\n', 'OK', 'OK\r', '\x1b[1;32muart:~$ \x1b[mOK\r\n'],
+      '<inf> SoftSIM fully provisioned\r\n',
+    ],
+    typed: ['SN-1', 'SN-2', 'SN-3', 'SN-4', 'SN-5'],
+    options: ['-v'],
+    says: ['softsim: SN-1: booting', 'softsim: SN-1: OK', ...ok('SN-1', 'SN-2', 'SN-3', 'SN-4', 'SN-5')],
+    results: 'SN-1 pass, SN-2 pass, SN-3 pass, SN-4 pass, SN-5 pass',
+  },
   atPort('an answer of one’s own', ['0\r\n'], { options: ['--pass', '^0$', '--fail', '^[1-9]'], ...passes }),
   atPort(
     'a device that refuses: its echo of the profile is not shown',
@@ -472,9 +454,6 @@ const PORTS: Case[] = [
   }),
   atPort('a modem that names no ICCID', ['OK\r\n'], {
     ...{ options: [...READ, '--timeout', '1'], code: 8, says: ['no answer that names the ICCID in 1 s'] },
-  }),
-  atPort('with -v, what the device says', ['booting\r\nOK\r\n'], {
-    ...{ options: ['-v'], says: ['softsim: SN-1: booting', 'softsim: SN-1: OK', ...ok('SN-1')] },
   }),
 ]
 
