@@ -5,7 +5,7 @@
  */
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { extname, join } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -81,10 +81,12 @@ function wrap(bundled: string, output: string): void {
 
 /** The host's own binary, of the Node that runs this script, with the code V8 compiles. */
 async function packHost(system: System): Promise<void> {
-  for (const [name, call] of Object.entries(PROGRAMS)) {
-    const station = mkdtempSync(join(tmpdir(), 'softsim-package-'))
-    try {
-      stockUp(station, 3)
+  const root = mkdtempSync(join(tmpdir(), 'softsim-package-'))
+  try {
+    stockUp(join(root, 'stock'), 3)
+    for (const [name, call] of Object.entries(PROGRAMS)) {
+      const station = join(root, name)
+      cpSync(join(root, 'stock'), station, { recursive: true })
       const files = [`${CACHE}/${name}`, `${CACHE}/${name}.compiled`]
       const rehearsal = ['--predictable', 'scripts/package/rehearse.ts', ...files, station]
       // The second one counts: the first call in a directory is not like the others.
@@ -92,9 +94,9 @@ async function packHost(system: System): Promise<void> {
         execFileSync(process.execPath, [...rehearsal, ...call(device).split(' ')], {
           stdio: ['ignore', 'pipe', 'inherit'],
         })
-    } finally {
-      rmSync(station, { recursive: true })
     }
+  } finally {
+    rmSync(root, { recursive: true })
   }
   await packSystem(system, process.arch, readFileSync(process.execPath))
 }

@@ -6,8 +6,8 @@ import { encrypt, iccid, plainProfile, storedFile } from '../test/support/profil
 
 /** Makes key.pem and profiles/ in a directory. */
 export function stockUp(directory: string, count: number): void {
+  mkdirSync(join(directory, 'profiles'), { recursive: true })
   const { publicKey } = makeKey(join(directory, 'key.pem'))
-  mkdirSync(join(directory, 'profiles'))
   for (let n = 0; n < count; n++) {
     const profile = plainProfile(n)
     writeFileSync(join(directory, 'profiles', `${profile.iccid}.json`), storedFile(profile, publicKey))
