@@ -148,7 +148,7 @@ export class NotStored extends Failure {
   constructor(isPutAside: boolean, directory: string, error: unknown) {
     const hint = isPutAside
       ? 'the next fetch or next stores them; check the disk first'
-      : 'make room on the disk, and check the rights of this user'
+      : 'make room on the disk, and check the rights and the limits of this user'
     super('disk', `can't store profiles in ${directory}: ${reasonOf(error)}`, hint, error)
     this.isPutAside = isPutAside
   }
