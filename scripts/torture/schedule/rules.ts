@@ -113,9 +113,9 @@ function* codes(its: Case, call: Call, at: number): Generator<Violation> {
   // A call that is killed does no harm to the others.
   if (hasFault({ ...faults, hasKill: false })) return
   if (TROUBLE.includes(outcome)) {
-    // A list that is old over sshfs says that an order is still there; a killed call has left a guard.
+    // A list that is old over sshfs says that an order is still there; a call that stands still or was killed has a guard.
     const isOld = schedule.kind === 'sshfs' && error.includes("can't be read")
-    if (!faults.hasLongNap && !isOld && !(faults.hasKill && isGuarded(result))) yield wrong('nothing failed')
+    if (!faults.hasLongNap && !isOld && !isGuarded(result)) yield wrong('nothing failed')
     return
   }
   // A move takes what it gets, and the next one of the same call may find nothing. While a call stands still that has the
@@ -131,6 +131,8 @@ function* codes(its: Case, call: Call, at: number): Generator<Violation> {
 const isMistake = ({ calls }: Schedule, name: string, outcome: string) =>
   (outcome === 'usage' && calls.includes('newLowerD')) ||
   (outcome === 'has-profile' && /^(new|bind)/.test(name)) ||
+  // Until restore has ended.
+  (outcome === 'copy' && calls.includes('restore')) ||
   // Somebody else may have the profile that a device is to get.
   (outcome === 'unusable' && name === 'bindD')
 
@@ -288,7 +290,7 @@ function* failedLater(whole: Whole): Generator<Violation> {
     const isFine = outcome === 'done' || (what !== 'iccid' && outcome === 'no-profiles')
     const isExpected =
       (what === 'device' && isMistake(schedule, what, outcome)) ||
-      (faults.hasKill && isGuarded(result)) ||
+      isGuarded(result) ||
       (world.backup !== undefined && error.includes('its file is gone')) ||
       (outcome === 'unusable' && isContradiction(whole))
     if (!isFine && !isExpected) yield { rule: 'after', what: `${what} ${whose}: ${outcome}, ${error}` }
