@@ -47,3 +47,10 @@ test('a second signal ends the process, except after hold', () => {
   process.emit('SIGHUP')
   expect([told, exit.mock.calls.length]).toEqual([[false, true], 1])
 })
+
+test('the first signal after hold is a stop, too: it ends the wait for a reader', () => {
+  interrupt = onInterrupt(NEVER_MS)
+  interrupt.hold()
+  process.emit('SIGHUP')
+  expect(interrupt.stop.aborted).toBe(true)
+})

@@ -192,6 +192,13 @@ describe('a backup from the middle of something', () => {
     expect(await restored(directory, [path])).toContain('aside: 5 was leaving for an unknown directory')
   })
 
+  test('has what a move still holds of a profile that is used: that goes', async () => {
+    const rest = { [`.${file(1)}~${MOVE}+${tagOf('c')}`]: stored(1) }
+    const directory = directoryOf([2], { [`__${file(1)}`]: used(1), ...rest })
+    await restored(directory, [])
+    expect(shown(directory)).toEqual(['2', '__1'])
+  })
+
   test('has a claim that is decided for a device which got another profile since', async () => {
     const directory = directoryOf([2], {
       [`.${file(1)}~${TAG}`]: stored(1),
@@ -299,6 +306,13 @@ describe('what contradicts', () => {
     expect(identity(directory)).toHaveLength(1)
   })
 
+  test('is recorded for no device if the backup lacks it, either', async () => {
+    const directory = directoryOf([1])
+    const both = ['SN-1', 'SN-9'].map((device) => receipt(2, device, { directory }))
+    expect((await restored(directory, [fileOf(...both)])).at(-1)).toBe('unusable')
+    expect(records(directory)).toEqual([])
+  })
+
   test('a device with two profiles keeps the first, and gets no third one', async () => {
     const directory = directoryOf([1, 2, 3])
     const said = await restored(directory, [fileOf(receipt(1, 'SN-1'), receipt(2, 'SN-1'))])
@@ -342,6 +356,14 @@ describe('receipts', () => {
       'missing: SN-2 has 2: station line-1, r.jsonl:1',
     )
     expect(recordOf(directory, 'SN-2')?.iccid).toBe(iccid(2))
+  })
+
+  test('of moves into the directory are enough, too', async () => {
+    const directory = directoryOf([1])
+    const came = receipt(2, null, { to: directory, move: 'a.b', from: '0'.repeat(20) })
+    expect(await restored(directory, [fileOf(came)])).toContain(
+      'missing: 2 came from profiles: station line-1, r.jsonl:1',
+    )
   })
 })
 

@@ -47,6 +47,9 @@ describe('an answer from a cache is no stock', () => {
     // What a cache says of an empty stock, or of a key, is nothing that the service says now.
     expect(failureOf('', { status: 404, headers }).outcome).toBe('service')
     expect(failureOf('', { status: 401, headers }).outcome).toBe('service')
+    // No profile is in a failure: it may pass, whoever says it.
+    for (const status of [429, 503])
+      expect(failureOf('', { status, headers }).traits).toMatchObject({ isPassing: true })
   })
 
   test.each([

@@ -86,6 +86,16 @@ describe('a claim', () => {
     expect(names(directory)).toEqual([`.${X(2)}~${two.tag}`, `__${X(2)}`, X(1)].sort())
   })
 
+  test('that somebody else is voiding uses nothing, and comes back', async () => {
+    const directory = lot(1)
+    const claim = hold(directory, 1)
+    mkdirSync(claim.places.decision)
+    const used: (typeof claim)[] = []
+    await commit(directory, [claim], used)
+    expect(used).toEqual([])
+    expect(names(directory)).toEqual([X(1)])
+  })
+
   test('that was decided can not be voided: it is finished', async () => {
     const directory = lot(1)
     const claim = hold(directory, 1)

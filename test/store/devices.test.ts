@@ -34,6 +34,7 @@ test.each([
   ['00042', '42'],
   ['Gera\u0308t', 'Ger\u00e4t'],
   ['SN-0042-007', 'sn-42-7'],
+  ['\uff33N-1', 'SN-1'],
 ])('%s and %s are found to be twins, and both can have a record', async (one, other) => {
   const directory = lot(0)
   await makeRecords(directory, [record(one, 1)])
@@ -50,6 +51,7 @@ test.each([
   ['SN-1', 'SN-10'],
   ['SN-1', 'SN1'],
   ['100', '1'],
+  ['SN-101', 'SN-11'],
 ])('%s and %s are two devices', (one, other) => {
   expect(isTwin(one, other)).toBe(false)
 })

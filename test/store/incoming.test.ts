@@ -44,6 +44,13 @@ describe('an answer', () => {
     expect(incoming(directory)).toEqual([])
   })
 
+  test('takes the list of unused profiles away: what comes may be lower', async () => {
+    const directory = lot(0)
+    writeFileSync(join(directory, '.unused'), '')
+    await receive(directory, request(directory, 1), [profile(1)])
+    expect(names(directory)).toEqual([X(1)])
+  })
+
   test('that does not come leaves nothing either', () => {
     const directory = lot(0)
     release(directory, request(directory, 2))

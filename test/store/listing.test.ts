@@ -17,6 +17,7 @@ describe('a listing', () => {
     put(directory, 4, `.${X(4)}~${TAG}`)
     put(directory, 5, `.${X(5)}~${MOVE}+${TAG}`)
     put(directory, 6, `${X(6)}.aside`)
+    put(directory, 6)
     put(directory, 2, `${iccid(2)}F.json`)
     for (const name of [
       '.DS_Store',
@@ -68,6 +69,8 @@ test('one function says where a profile is', () => {
   expect(stateOf(directory, iccid(2))).toEqual({ state: 'aside', name: X(2) })
   put(directory, 3, `__${iccid(3)}F.json`)
   expect(stateOf(directory, iccid(3))).toMatchObject({ state: 'used', name: `${iccid(3)}F.json` })
+  put(directory, 5, `${iccid(5)}f.json`)
+  expect(stateOf(directory, iccid(5))).toEqual({ state: 'unused', name: `${iccid(5)}f.json` })
   writeFileSync(join(directory, `__${X(4)}`), '{')
   put(directory, 4)
   expect(() => stateOf(directory, iccid(4))).toThrow('no profile')
@@ -83,6 +86,13 @@ describe('the unused profiles', () => {
   test('come lowest first, each once', () => {
     const directory = lot(3)
     expect(all(new Unused(directory))).toEqual([X(1), X(2), X(3)])
+  })
+
+  test('can be tried again: others may have given them back', () => {
+    const unused = new Unused(lot(2))
+    all(unused)
+    unused.again()
+    expect(all(unused)).toEqual([X(1), X(2)])
   })
 
   test('come from a list as long as that lasts, and from the directory then', () => {
