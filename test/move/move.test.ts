@@ -6,7 +6,7 @@ import { identityOf } from '../../src/store/identity.ts'
 import { give, ordersIn, putOrder } from '../../src/store/incoming.ts'
 import { noteTarget, outgoingIn } from '../../src/store/outgoing.ts'
 import { temporaryDirectory } from '../support/directory.ts'
-import { lot, messages, names, put, X } from '../support/lot.ts'
+import { lot, messages, names, profile, put, X } from '../support/lot.ts'
 import { iccid } from '../support/profiles.ts'
 
 const TAG = '0123456789abcdef0123'
@@ -88,6 +88,14 @@ describe('a move', () => {
     expect(names(source)).toEqual([X(1), X(2)])
   })
 
+  test('brings what killed calls have held or received, too', async () => {
+    renameSync(join(source, X(1)), join(source, `.${X(1)}~${TAG}`))
+    mkdirSync(join(source, '.incoming', 'abc'), { recursive: true })
+    writeFileSync(join(source, '.incoming', 'abc', 'answer'), `${JSON.stringify(profile(5))}\n`)
+    await move()
+    expect([names(source), names(target)]).toEqual([[], [1, 2, 3, 4, 5].map(X)])
+  })
+
   test('brings home what was put aside there', async () => {
     mkdirSync(target)
     put(target, 1, `${X(1)}.aside`)
@@ -98,9 +106,10 @@ describe('a move', () => {
   test('does not bring what the target has', async () => {
     mkdirSync(target)
     put(target, 1, `__${X(1)}`)
-    expect((await move()).join()).toContain('1 profile in')
-    expect(names(source)).toEqual([X(1)])
-    expect(names(target)).toEqual([X(2), X(3), X(4), `__${X(1)}`].sort())
+    put(target, 2, `.${X(2)}~${TAG}`)
+    expect((await move()).join()).toContain('2 profiles in')
+    expect(names(source)).toEqual([X(1), X(2)])
+    expect(names(target)).toEqual([`.${X(2)}~${TAG}`, X(3), X(4), `__${X(1)}`].sort())
   })
 
   test.each([
